@@ -1,0 +1,51 @@
+# Two commands matter: `make try` and `make test`. Everything else is in service of them.
+# Needs Python 3.11 or newer, make, and a package registry that pip can reach.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.DEFAULT_GOAL := help
+.PHONY: help try test check format bench lock clean
+
+help: ## show this list
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
+
+try: $(VENV)/.ready ## set up, and see it remember something in a throw-away store
+	@PATH="$(CURDIR)/$(BIN):$$PATH" sh scripts/try.sh
+
+test: check ## set up, and run every check and test
+	$(BIN)/python -m pytest -n auto
+
+check: $(VENV)/.ready-dev ## formatting, lint, types, layers
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(VENV)/.ready-dev ## put the code into the house format
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: $(VENV)/.ready-dev ## measure; prints figures, asserts nothing
+	$(BIN)/python -m bench
+
+lock: $(VENV)/.ready-dev ## choose new versions for requirements/*.txt
+	$(BIN)/python -m pip install --quiet uv
+	PATH="$(CURDIR)/$(BIN):$$PATH" sh scripts/lock.sh
+
+clean: ## remove everything that make made
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis build dist
+
+$(BIN)/python:
+	@$(PYTHON) scripts/check_python.py
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.ready: requirements/base.txt pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/base.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(VENV)/.ready-dev: $(VENV)/.ready requirements/dev.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
+	@touch $@

@@ -1,0 +1,1 @@
+"""Measurements. ``python -m bench`` prints them; nothing here asserts a time."""

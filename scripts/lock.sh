@@ -1,0 +1,9 @@
+#!/bin/sh
+# Pin every dependency with its hashes, for all platforms, without naming where they come from.
+set -eu
+compile() {
+    uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
+        --no-emit-index-url --no-annotate --upgrade "$@"
+}
+compile requirements/base.in --output-file requirements/base.txt
+compile requirements/base.in requirements/dev.in --output-file requirements/dev.txt

@@ -1,0 +1,437 @@
+"""Write the pages of docs/reference from the code; with --check, only say whether they are true.
+
+What stands in these pages is taken from where it is defined: signatures, docstrings, settings,
+limits and the command line. To change a page, change the code and run this again.
+"""
+
+import enum
+import inspect
+import json
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import MISSING, Field, fields, is_dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import typer
+
+import ricordo
+from ricordo import errors, limits
+from ricordo.cli.app import COMMANDS, assemble
+from ricordo.cli.exit_codes import EXIT_CODES, INTERRUPTED, OK, UNEXPECTED, exit_code_of
+from ricordo.model import filters
+
+FOLDER: Final = Path(__file__).parents[1] / "docs" / "reference"
+NOTE: Final = "<!-- Written by scripts/reference.py. Change the code it reads, not this page. -->"
+LINE_CHARS: Final = 88
+FACES: Final = ("Memory", "UserMemory")
+ASYNC_FACES: Final = ("AsyncMemory", "AsyncUserMemory")
+SHARED_OPTIONS: Final = ("db", "home", "as_json")
+USER_OPTIONS: Final = ("user", "of_everyone")
+
+
+def main() -> int:
+    """Write or check every page; the exit code."""
+    stale = [name for name, make in PAGES.items() if _content(name) != make()]
+    if "--check" in sys.argv[1:]:
+        for name in stale:
+            print(f"docs/reference/{name} is out of date: python scripts/reference.py")
+        return 1 if stale else 0
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    for name in stale:
+        (FOLDER / name).write_text(PAGES[name](), encoding="utf-8")
+        print(f"wrote docs/reference/{name}")
+    return 0
+
+
+def _content(name: str) -> str | None:
+    path = FOLDER / name
+    return path.read_text(encoding="utf-8") if path.exists() else None
+
+
+# -- Python --------------------------------------------------------------------------------
+
+
+def python_page() -> str:
+    """Every public name, except the errors, which have a page of their own."""
+    public = {name: getattr(ricordo, name) for name in ricordo.__all__}
+    classes = {name: found for name, found in public.items() if inspect.isclass(found)}
+    values = {name: found for name, found in classes.items() if is_dataclass(found)}
+    words = {name: found for name, found in classes.items() if issubclass(found, enum.Enum)}
+    failures = [name for name, found in classes.items() if issubclass(found, Exception)]
+    return _page(
+        "Python",
+        "Everything below is imported from `ricordo`; nothing else is public."
+        " Times may be given as an aware `datetime`, a `date`, or ISO 8601 text"
+        " (without an offset: UTC).",
+        "## Opening a store",
+        *(part for name in ("open", "open_async") for part in _callable(name, public[name])),
+        "### `__version__`",
+        "The version of the package, as text.",
+        *(part for name in FACES for part in _face(name, classes[name])),
+        *(part for name in ASYNC_FACES for part in _async_face(name, classes[name])),
+        "## `Settings`",
+        _text(classes["Settings"].__doc__),
+        "The fields are on [their own page](settings.md).",
+        "## Values",
+        "What the methods take and return. They are frozen dataclasses.",
+        *(part for name, found in values.items() for part in _value(name, found)),
+        "## Vocabularies",
+        "Enumerations of text: wherever one is taken, its text is taken too.",
+        *(part for name, found in words.items() for part in _vocabulary(name, found)),
+        "## Errors",
+        f"[Explained here](errors.md): {', '.join(f'`{name}`' for name in sorted(failures))}.",
+    )
+
+
+def _face(name: str, found: type) -> Iterator[str]:
+    yield f"## `{name}`"
+    yield _text(found.__doc__)
+    for method, function in _members(found):
+        yield from _callable(f"{name}.{method}", function)
+
+
+def _async_face(name: str, found: type) -> Iterator[str]:
+    yield f"## `{name}`"
+    yield _text(found.__doc__)
+    methods = dict(_members(found))
+    awaited = [method for method, call in methods.items() if inspect.iscoroutinefunction(call)]
+    direct = [method for method in methods if method not in awaited]
+    yield f"To be awaited: {', '.join(f'`{method}`' for method in sorted(awaited))}."
+    yield f"Answering at once: {', '.join(f'`{method}`' for method in sorted(direct))}."
+
+
+def _value(name: str, found: type) -> Iterator[str]:
+    yield f"### `{name}`"
+    yield _text(found.__doc__)
+    rows = [[f"`{one.name}`", f"`{_type(one.type)}`", _default(one)] for one in fields(found)]
+    yield _table(["Field", "Type", "Default"], rows)
+    methods = [
+        f"- `{method}{_signature(function)}`: {_text(function.__doc__).splitlines()[0]}"
+        for method, function in _members(found)
+    ]
+    if methods:
+        yield "\n".join(methods)
+
+
+def _vocabulary(name: str, found: type[enum.Enum]) -> Iterator[str]:
+    yield f"### `{name}`"
+    yield _text(found.__doc__)
+    yield ", ".join(f"`{member.value}`" for member in found)
+
+
+def _members(found: type) -> Iterator[tuple[str, Callable[..., Any]]]:
+    ours = [base for base in found.__mro__ if base.__module__.startswith("ricordo")]
+    for base in ours:
+        for name, member in vars(base).items():
+            function = getattr(member, "__func__", member)
+            is_its_own = inspect.getattr_static(found, name) is member
+            if not name.startswith("_") and inspect.isfunction(function) and is_its_own:
+                yield name, function
+
+
+def _callable(name: str, function: Callable[..., Any]) -> Iterator[str]:
+    shown = name if "." in name else f"ricordo.{name}"
+    yield f"### `{shown}`"
+    prefix = "async " if inspect.iscoroutinefunction(function) else ""
+    yield f"```text\n{prefix}{name.rsplit('.', maxsplit=1)[-1]}{_signature(function)}\n```"
+    yield _text(function.__doc__)
+
+
+def _signature(function: Callable[..., Any]) -> str:
+    """The parameters in one line or, where that is too long, one on each."""
+    signature = inspect.signature(function)
+    given = list(signature.parameters.values())
+    parts: list[str] = []
+    for before, one in zip([None, *given], given, strict=False):
+        keyword_only = one.kind is inspect.Parameter.KEYWORD_ONLY
+        if keyword_only and (before is None or before.kind is not one.kind):
+            parts.append("*")
+        if one.name not in ("self", "cls"):
+            parts.append(_parameter(one))
+    returned = signature.return_annotation
+    answer = "" if returned is inspect.Signature.empty else f" -> {_type(returned)}"
+    line = f"({', '.join(parts)}){answer}"
+    if len(line) <= LINE_CHARS:
+        return line
+    return "".join(["(\n", *(f"    {part},\n" for part in parts), f"){answer}"])
+
+
+def _parameter(one: inspect.Parameter) -> str:
+    stars = "**" if one.kind is inspect.Parameter.VAR_KEYWORD else ""
+    text = f"{stars}{one.name}"
+    if one.annotation is not inspect.Parameter.empty:
+        text += f": {_type(one.annotation)}"
+    if one.default is inspect.Parameter.empty:
+        return text
+    default = getattr(one.default, "__name__", None) or repr(one.default)
+    return f"{text} = {default}"
+
+
+def _type(annotation: Any) -> str:
+    """A type as people write it: without the modules that its parts live in."""
+    text = annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
+    return re.sub(r"~|(?:[A-Za-z_]\w*\.)+(?=[A-Za-z_])", "", text)
+
+
+def _default(one: Field[Any]) -> str:
+    if one.default is not MISSING:
+        return f"`{one.default!r}`"
+    return "" if one.default_factory is MISSING else f"`{one.default_factory()!r}`"
+
+
+# -- Command line --------------------------------------------------------------------------
+
+
+def cli_page() -> str:
+    """Every command with its arguments and options."""
+    app: Any = typer.main.get_command(assemble())
+    listed = app.commands["list"].params
+    parts = [
+        "Every command answers `-h` and `--help`. Errors go to standard error; the exit codes are"
+        " [listed here](errors.md#exit-codes).",
+        "## Options of `ricordo` itself",
+        _option_table(app.params),
+        "## Options of every command",
+        _option_table(one for one in listed if one.name in SHARED_OPTIONS),
+        "## Options of commands about one user",
+        _option_table(one for one in listed if one.name in USER_OPTIONS),
+    ]
+    for topic, commands in COMMANDS.items():
+        parts.append(f"## {topic}")
+        for name in commands:
+            parts += _command(f"ricordo {name}", app.commands[name])
+    return _page("Command line", *parts)
+
+
+def _command(path: str, command: Any) -> Iterator[str]:
+    yield f"### `{path}`"
+    yield _text(command.help)
+    if hasattr(command, "commands"):
+        yield f"`{path}` by itself is `{path} list`."
+        for name, inner in command.commands.items():
+            yield from _command(f"{path} {name}", inner)
+        return
+    arguments = [one for one in command.params if one.param_type_name == "argument"]
+    usage = " ".join([path, *map(_argument, arguments), "[OPTIONS]"])
+    yield f"```text\n{usage}\n```"
+    if arguments:
+        yield "\n".join(f"- `{one.metavar}`: {one.help}" for one in arguments)
+    options = [one for one in command.params if one not in arguments]
+    shared = (*SHARED_OPTIONS, *USER_OPTIONS)
+    own = [one for one in options if one.name not in shared and not one.hidden]
+    if own:
+        yield _option_table(own)
+    one_user = any(one.name == "of_everyone" for one in options)
+    whose = " and [those about one user](#options-of-commands-about-one-user)" if one_user else ""
+    yield f"And the options [of every command](#options-of-every-command){whose}."
+
+
+def _argument(one: Any) -> str:
+    several = "..." if one.nargs == -1 else ""
+    return f"{one.metavar}{several}" if one.required else f"[{one.metavar}{several}]"
+
+
+def _option_table(options: Iterable[Any]) -> str:
+    rows = []
+    for one in options:
+        value = f" {one.metavar}" if one.metavar else ""
+        names = [f"`{name}{value}`" for name in (*one.opts, *one.secondary_opts)]
+        is_plain = one.default is None or one.default is False or one.default == ""
+        default = "" if is_plain else f"`{one.default}`"
+        notes = f" (environment: `{one.envvar}`)" if one.envvar else ""
+        notes += " Required." if one.required else ""
+        rows.append([", ".join(names), f"{one.help}{notes}", default])
+    return _table(["Option", "Meaning", "Default"], rows)
+
+
+# -- Tables --------------------------------------------------------------------------------
+
+
+def settings_page() -> str:
+    """Every setting with its environment variable, default and range."""
+    rows = [
+        [
+            f"`{name}`",
+            f"`RICORDO_{name.upper()}`",
+            _plain_type(schema),
+            "" if schema["default"] is None else f"`{_as_typed(schema['default'])}`",
+            schema["description"],
+        ]
+        for name, schema in ricordo.Settings.model_json_schema()["properties"].items()
+    ]
+    return _page(
+        "Settings",
+        "Given to `ricordo.open` or `ricordo.open_async` by name, or as an environment variable."
+        " What is given in the call wins over the environment, which wins over the default."
+        " An unknown name in a call is refused; an empty environment variable counts as not set.",
+        _table(["Setting", "Environment", "Takes", "Default", "Meaning"], rows),
+        "Two more variables are for the command line only: `RICORDO_USER` is the user where"
+        " `--user` is not given, and `RICORDO_DEBUG=1` shows tracebacks and log messages.",
+    )
+
+
+def _as_typed(default: object) -> str:
+    return default if isinstance(default, str) else json.dumps(default)
+
+
+def _plain_type(schema: dict[str, Any]) -> str:
+    if "enum" in schema:
+        return " or ".join(f"`{word}`" for word in schema["enum"])
+    kinds = {
+        "string": "text",
+        "number": "number",
+        "integer": "whole number",
+        "boolean": "`true` or `false`",
+    }
+    kind = kinds[schema.get("type", "string")]
+    if "maximum" not in schema:
+        return kind
+    least = schema.get("minimum")
+    start = f"{least} to" if least is not None else f"above {schema['exclusiveMinimum']}, up to"
+    return f"{kind}, {start} {schema['maximum']}"
+
+
+def filters_page() -> str:
+    """Every filter and every column that a list can be sorted by."""
+    app: Any = typer.main.get_command(assemble())
+    options = {one.name: one for one in app.commands["list"].params}
+    synonyms = {field: name for name, field in filters._SYNONYMS.items() if name != "category"}
+    rows = []
+    for one in fields(filters.ItemFilter):
+        option = options[synonyms.get(one.name, one.name)]
+        names = [synonyms.get(one.name), one.name, "category" if one.name == "theme" else None]
+        flags = (*option.opts, *option.secondary_opts)
+        rows.append(
+            [
+                ", ".join(f"`{name}`" for name in names if name),
+                ", ".join(f"`{flag}`" for flag in flags),
+                _one_or_several(_type(one.type).removesuffix(" | None")),
+                option.help,
+            ]
+        )
+    columns = ", ".join(f"`{column}`" for column in filters.SortColumn)
+    return _page(
+        "Filters and sorting",
+        "What `UserMemory.list`, `Memory.list` and `ricordo list` take. An unknown filter or a"
+        " value that is not allowed is an error, never ignored.",
+        "## Filters",
+        _text(filters.ItemFilter.__doc__),
+        _text(filters.ItemFilter.parse.__doc__).split("\n\n")[1],
+        "Without `status`, active memories are listed; with `as_of`, active and superseded ones."
+        " The filters on where a memory came from (`thread_id`, `message_id`, `agent_id`, `run_id`,"
+        " `actor_id`, `role`) find a user's own memories only, never shared or global ones.",
+        _table(["Filter", "On the command line", "Type", "Meaning"], rows),
+        "Where a name has several spellings, each means the same; only one of them may be given.",
+        "## Sorting",
+        _text(filters.Sort.__doc__),
+        f"`sort` is one of {columns}; `order` is `asc` or `desc`.",
+        "## Paging",
+        "`limit` is the size of a page. `next_cursor` of a page is the `cursor` of the next one and"
+        " `None` on the last. A cursor belongs to one `sort` and `order`; the filters may change"
+        " between pages, but then the pages do not make up one list.",
+    )
+
+
+def _one_or_several(shown: str) -> str:
+    several = re.fullmatch(r"tuple\[(\w+), \.\.\.\]", shown)
+    return f"one or several `{several[1]}`" if several else f"`{shown}`"
+
+
+def limits_page() -> str:
+    """Every maximum, under the headings of ``limits.py``."""
+    sections: dict[str, list[list[str]]] = {}
+    for line in inspect.getsource(limits).splitlines():
+        if heading := re.match(r"# -- (.+?) -+$", line):
+            rows = sections[heading[1].capitalize()] = []
+        elif found := re.match(r"([A-Z_]+): Final = .+?(?:  # (.+))?$", line):
+            rows.append([f"`{found[1]}`", f"{getattr(limits, found[1]):,}", found[2] or ""])
+    parts: list[str] = []
+    for name, rows in sections.items():
+        parts += [f"## {name}", _table(["Name", "Value", "Note"], rows)]
+    return _page(
+        "Limits",
+        f"{_text(limits.__doc__)} They are constants of `ricordo.limits`, not settings. What goes"
+        " beyond one is refused with `InvalidValue` or `ImportFailed`, which name it.",
+        *parts,
+    )
+
+
+def errors_page() -> str:
+    """The tree of errors, what each means, and the exit codes."""
+    tree = (errors.__doc__ or "").split("\n\n")[1]
+    classes = [
+        found
+        for _, found in inspect.getmembers(errors, inspect.isclass)
+        if issubclass(found, errors.RicordoError)
+    ]
+    rows = [
+        [f"`{one.__name__}`", f"`{one.__bases__[0].__name__}`", _text(one.__doc__), _code(one)]
+        for one in sorted(classes, key=lambda one: inspect.getsourcelines(one)[1])
+    ]
+    codes = [
+        [str(OK), "It worked"],
+        [str(UNEXPECTED), "Something that is not foreseen, or a closed pipe"],
+        *([str(code), f"`{kind.__name__}` and below"] for kind, code in EXIT_CODES.items()),
+        [str(INTERRUPTED), "Interrupted (Ctrl-C)"],
+    ]
+    return _page(
+        "Errors",
+        "What ricordo raises on purpose. [What to do about each](../howto/errors.md).",
+        f"```text\n{tree}\n```",
+        "## Every error",
+        _table(["Error", "Is a", "Meaning", "Exit code"], rows),
+        "## Exit codes",
+        _table(["Code", "When"], codes),
+        "A mistake in the command line itself, such as an unknown option, is code 2 as well."
+        " With `--json` an error is one JSON object on standard error, with `error` and `message`.",
+    )
+
+
+def _code(error: type[Exception]) -> str:
+    return str(exit_code_of(error.__new__(error)))
+
+
+# -- Markdown ------------------------------------------------------------------------------
+
+
+def _page(title: str, *parts: str) -> str:
+    return "\n\n".join([f"# {title}", NOTE, *filter(None, parts)]) + "\n"
+
+
+def _text(docstring: str | None) -> str:
+    """A docstring as Markdown: paragraphs joined, ``Raises`` as a list."""
+    text = re.sub(r":\w+:`(\w+)`", r"`\1`", inspect.cleandoc(docstring or "")).replace("``", "`")
+    said, _, raised = text.partition("Raises:")
+    joined = [" ".join(part.split()) for part in said.split("\n\n")]
+    paragraphs = [re.sub(r"^Example: (.+)$", r"Example: `\1`", part) for part in joined]
+    entries = re.sub(r"\n {5,}", " ", raised).strip().splitlines()
+    if entries:
+        paragraphs.append("Raises:\n\n" + "\n".join(f"- {_raised(line)}" for line in entries))
+    return "\n\n".join(filter(None, paragraphs))
+
+
+def _raised(line: str) -> str:
+    names, colon, why = line.strip().rstrip(".").partition(":")
+    return re.sub(r"\w+", r"`\g<0>`", names) + colon + why
+
+
+def _table(headings: list[str], rows: Iterable[list[str]]) -> str:
+    lines = [headings, ["---"] * len(headings), *rows]
+    return "\n".join(
+        "| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines
+    )
+
+
+PAGES: Final[dict[str, Callable[[], str]]] = {
+    "python.md": python_page,
+    "cli.md": cli_page,
+    "settings.md": settings_page,
+    "filters.md": filters_page,
+    "limits.md": limits_page,
+    "errors.md": errors_page,
+}
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,169 @@
+"""ricordo: long-term memory for AI assistants and agents.
+
+    import ricordo
+
+    with ricordo.open() as memory:
+        ana = memory.user("ana")
+        ana.add("Prefers tea to coffee", theme="drinks")
+        for item in ana.list(contains="tea"):
+            print(item.id, item.content)
+
+Only what is listed in ``__all__`` is public. Importing the package does not load the database.
+"""
+
+import importlib
+from typing import TYPE_CHECKING, Any, Final
+
+from ricordo.errors import (
+    AccessDenied,
+    Conflict,
+    DatabaseTooNew,
+    IllegalTransition,
+    ImportFailed,
+    InvalidCursor,
+    InvalidInput,
+    InvalidValue,
+    JobNotFound,
+    MemoryNotFound,
+    NotFound,
+    NothingToUndo,
+    NotOwner,
+    Occupied,
+    RicordoError,
+    ScopeWidened,
+    StorageBusy,
+    StorageClosed,
+    StorageCorrupt,
+    StorageError,
+    StorageFull,
+    StorageReadOnly,
+    StorageUnavailable,
+    ThemeNotFound,
+    ThreadNotFound,
+    UnknownField,
+    UserNotFound,
+)
+from ricordo.model.draft import NewMemory
+from ricordo.model.filters import ItemFilter
+from ricordo.model.history import Change, Changes
+from ricordo.model.item import Added, Item
+from ricordo.model.job import Job
+from ricordo.model.page import Page
+from ricordo.model.receipt import ErasureReceipt, ImportReport
+from ricordo.model.scope import Scope
+from ricordo.model.theme import Theme
+from ricordo.model.thread import Thread, Turn
+from ricordo.model.vocabulary import ContextPolicy, Event, JobState, MemoryType, Source, Status
+from ricordo.version import __version__
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ricordo.aio import AsyncMemory, AsyncUserMemory
+    from ricordo.memory import Memory
+    from ricordo.settings import Settings
+    from ricordo.user_memory import UserMemory
+
+__all__ = [
+    "AccessDenied",
+    "Added",
+    "AsyncMemory",
+    "AsyncUserMemory",
+    "Change",
+    "Changes",
+    "Conflict",
+    "ContextPolicy",
+    "DatabaseTooNew",
+    "ErasureReceipt",
+    "Event",
+    "IllegalTransition",
+    "ImportFailed",
+    "ImportReport",
+    "InvalidCursor",
+    "InvalidInput",
+    "InvalidValue",
+    "Item",
+    "ItemFilter",
+    "Job",
+    "JobNotFound",
+    "JobState",
+    "Memory",
+    "MemoryNotFound",
+    "MemoryType",
+    "NewMemory",
+    "NotFound",
+    "NotOwner",
+    "NothingToUndo",
+    "Occupied",
+    "Page",
+    "RicordoError",
+    "Scope",
+    "ScopeWidened",
+    "Settings",
+    "Source",
+    "Status",
+    "StorageBusy",
+    "StorageClosed",
+    "StorageCorrupt",
+    "StorageError",
+    "StorageFull",
+    "StorageReadOnly",
+    "StorageUnavailable",
+    "Theme",
+    "ThemeNotFound",
+    "Thread",
+    "ThreadNotFound",
+    "Turn",
+    "UnknownField",
+    "UserMemory",
+    "UserNotFound",
+    "__version__",
+    "open",
+    "open_async",
+]
+
+_LAZY: Final = {
+    "AsyncMemory": "ricordo.aio",
+    "AsyncUserMemory": "ricordo.aio",
+    "Memory": "ricordo.memory",
+    "Settings": "ricordo.settings",
+    "UserMemory": "ricordo.user_memory",
+}
+"""Names whose modules load the database; they are loaded when first used."""
+
+
+def open(url: "str | Path | None" = None, **settings: Any) -> "Memory":  # noqa: A001 - as in pathlib and zipfile, it reads as ricordo.open()
+    """Open a store: a file, ``sqlite:///PATH``, ``postgresql://…``, or ``:memory:``.
+
+    Without an address it is ``ricordo.db`` in ``~/.ricordo`` (or ``RICORDO_HOME``). It is made when
+    it does not exist and upgraded when it is older. The settings are those of ``Settings``.
+
+    Raises:
+        UnknownField, InvalidValue: a setting does not exist or has a value that is not allowed.
+        StorageError: the database cannot be opened, is damaged, or is newer than this ricordo.
+    """
+    from ricordo.wiring import open_memory
+
+    return open_memory(url, **settings)
+
+
+async def open_async(url: "str | Path | None" = None, **settings: Any) -> "AsyncMemory":
+    """Open a store for an asynchronous program; see :func:`open`."""
+    import asyncio
+
+    from ricordo.aio import AsyncMemory
+
+    return AsyncMemory(await asyncio.to_thread(open, url, **settings))
+
+
+def __getattr__(name: str) -> Any:
+    module = _LAZY.get(name)
+    if module is None:
+        raise AttributeError(f"module 'ricordo' has no attribute {name!r}")
+    found = getattr(importlib.import_module(module), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

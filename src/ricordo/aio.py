@@ -1,0 +1,174 @@
+"""The asynchronous face: the same methods, each run in a bounded pool of threads.
+
+Nothing is written twice: every method here is made from its synchronous namesake, with the same
+parameters and the same errors. A test compares the two.
+"""
+
+import asyncio
+import functools
+from collections.abc import Callable, Coroutine
+from concurrent.futures import ThreadPoolExecutor
+from types import TracebackType
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+
+from ricordo.errors import StorageClosed
+from ricordo.memory import Memory
+from ricordo.storage import forks
+from ricordo.user_memory import UserMemory
+
+P = ParamSpec("P")
+T = TypeVar("T")
+Face = TypeVar("Face", Memory, UserMemory)
+
+
+class _Pool:
+    """The threads that synchronous work runs in; a forked child gets its own."""
+
+    def __init__(self, threads: int) -> None:
+        self._threads = threads
+        self._closed = False
+        self._executor = self._new_executor()
+        forks.reset_in_child(self)
+
+    def _new_executor(self) -> ThreadPoolExecutor:
+        return ThreadPoolExecutor(self._threads, thread_name_prefix="ricordo")
+
+    def reset_after_fork(self) -> ThreadPoolExecutor:
+        """Threads do not survive a fork."""
+        inherited, self._executor = self._executor, self._new_executor()
+        return inherited
+
+    async def run(self, work: Callable[[], T]) -> T:
+        """Do the work in a thread.
+
+        Raises:
+            StorageClosed: the pool was closed.
+        """
+        if self._closed:
+            raise StorageClosed("this AsyncMemory was closed")
+        return await asyncio.get_running_loop().run_in_executor(self._executor, work)
+
+    def close(self) -> None:
+        """Take no more work."""
+        self._closed = True
+        self._executor.shutdown(wait=False)
+
+
+class _Face:
+    """A synchronous object and the pool that its methods run in."""
+
+    def __init__(self, inner: Any, pool: _Pool) -> None:
+        self._inner = inner
+        self._pool = pool
+
+
+def _offloaded(
+    method: Callable[Concatenate[Face, P], T],
+) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, T]]:
+    """A method that runs its synchronous namesake in the pool."""
+
+    @functools.wraps(method)
+    async def call(self: _Face, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        work = functools.partial(method, self._inner, *args, **kwargs)
+        return await self._pool.run(work)
+
+    return call
+
+
+class AsyncUserMemory(_Face):
+    """One user's memory for asynchronous programs; see ``UserMemory``."""
+
+    _inner: UserMemory
+
+    add = _offloaded(UserMemory.add)
+    add_many = _offloaded(UserMemory.add_many)
+    merge = _offloaded(UserMemory.merge)
+    get = _offloaded(UserMemory.get)
+    list = _offloaded(UserMemory.list)
+    history = _offloaded(UserMemory.history)
+    themes = _offloaded(UserMemory.themes)
+    changes = _offloaded(UserMemory.changes)
+    revision = _offloaded(UserMemory.revision)
+    archive = _offloaded(UserMemory.archive)
+    restore = _offloaded(UserMemory.restore)
+    forget = _offloaded(UserMemory.forget)
+    pin = _offloaded(UserMemory.pin)
+    verify = _offloaded(UserMemory.verify)
+    undo = _offloaded(UserMemory.undo)
+    purge = _offloaded(UserMemory.purge)
+    describe_theme = _offloaded(UserMemory.describe_theme)
+    link = _offloaded(UserMemory.link)
+    unlink = _offloaded(UserMemory.unlink)
+    links = _offloaded(UserMemory.links)
+    threads = _offloaded(UserMemory.threads)
+    turns = _offloaded(UserMemory.turns)
+    export = _offloaded(UserMemory.export)
+    import_file = _offloaded(UserMemory.import_file)
+
+    def narrow(
+        self,
+        *,
+        agent: str | None = None,
+        thread: str | None = None,
+        run: str | None = None,
+        actor: str | None = None,
+        role: str | None = None,
+    ) -> "AsyncUserMemory":
+        """The same user's memory with more of the scope fixed; see ``UserMemory.narrow``."""
+        narrowed = self._inner.narrow(agent=agent, thread=thread, run=run, actor=actor, role=role)
+        return AsyncUserMemory(narrowed, self._pool)
+
+
+class AsyncMemory(_Face):
+    """An open store for asynchronous programs; see ``Memory``. Made by ``ricordo.open_async``."""
+
+    _inner: Memory
+
+    def __init__(self, memory: Memory) -> None:
+        super().__init__(memory, _Pool(memory.settings.async_threads))
+
+    users = _offloaded(Memory.users)
+    list = _offloaded(Memory.list)
+    erase_user = _offloaded(Memory.erase_user)
+    purge = _offloaded(Memory.purge)
+    export = _offloaded(Memory.export)
+    import_file = _offloaded(Memory.import_file)
+    jobs = _offloaded(Memory.jobs)
+    retry_job = _offloaded(Memory.retry_job)
+    run_jobs = _offloaded(Memory.run_jobs)
+
+    def user(
+        self,
+        user_id: str,
+        *,
+        agent: str | None = None,
+        thread: str | None = None,
+        run: str | None = None,
+        actor: str | None = None,
+        role: str | None = None,
+    ) -> AsyncUserMemory:
+        """One user's memory; see ``Memory.user``."""
+        inner = self._inner.user(
+            user_id, agent=agent, thread=thread, run=run, actor=actor, role=role
+        )
+        return AsyncUserMemory(inner, self._pool)
+
+    def global_memories(self, *, actor: str | None = None) -> AsyncUserMemory:
+        """The memories that every user sees who has few of their own."""
+        return AsyncUserMemory(self._inner.global_memories(actor=actor), self._pool)
+
+    async def close(self) -> None:
+        """Finish the job at hand and give back every connection and thread."""
+        await asyncio.to_thread(self._inner.close)
+        self._pool.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.close()

@@ -1,0 +1,1 @@
+"""The command ``ricordo``: reads the command line, calls the library, shows the answer."""

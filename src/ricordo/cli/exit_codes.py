@@ -1,0 +1,37 @@
+"""What each outcome is to the shell that called us, in one table."""
+
+from typing import Final
+
+from ricordo.errors import (
+    AccessDenied,
+    Conflict,
+    InvalidInput,
+    NotFound,
+    RicordoError,
+    StorageError,
+)
+
+OK: Final = 0
+UNEXPECTED: Final = 1
+INVALID_INPUT: Final = 2
+NOT_FOUND: Final = 3
+CONFLICT: Final = 4
+ACCESS_DENIED: Final = 5
+STORAGE_ERROR: Final = 6
+INTERRUPTED: Final = 130
+
+EXIT_CODES: Final[dict[type[RicordoError], int]] = {
+    InvalidInput: INVALID_INPUT,
+    NotFound: NOT_FOUND,
+    Conflict: CONFLICT,
+    AccessDenied: ACCESS_DENIED,
+    StorageError: STORAGE_ERROR,
+}
+
+
+def exit_code_of(error: BaseException) -> int:
+    """The exit code of an error: that of its nearest parent in the table."""
+    for kind in type(error).__mro__:
+        if kind in EXIT_CODES:
+            return EXIT_CODES[kind]
+    return UNEXPECTED

@@ -1,0 +1,51 @@
+"""Background work: ``jobs``, ``jobs run`` and ``jobs retry``."""
+
+from typing import Annotated
+
+import typer
+
+from ricordo import limits
+from ricordo.cli import tables
+from ricordo.cli.options import Limit, Store, completing, words
+from ricordo.cli.render import answer
+from ricordo.cli.session import open_store
+from ricordo.model.vocabulary import JobState
+
+State = Annotated[
+    str | None,
+    typer.Option(
+        metavar="STATE",
+        help=f"Only those: {words(JobState)}.",
+        autocompletion=completing(JobState),
+    ),
+]
+JobId = Annotated[int, typer.Argument(metavar="ID", help="Number of the job.")]
+JobLimit = Annotated[
+    int,
+    typer.Option(
+        "--limit", metavar="N", help=f"How many at most (1 to {limits.MAX_JOBS_PER_RUN})."
+    ),
+]
+
+
+def list_jobs(
+    *, state: State = None, limit: Limit = limits.DEFAULT_PAGE_ITEMS, store: Store
+) -> None:
+    """List background jobs in the order in which they run or ran."""
+    with open_store(store) as memory:
+        jobs = memory.jobs(state=state, limit=limit)
+    answer(store.as_json, jobs, tables.job_table)
+
+
+def run_jobs(*, limit: JobLimit = limits.MAX_JOBS_PER_RUN, store: Store) -> None:
+    """Run the jobs that are due now."""
+    with open_store(store) as memory:
+        count = memory.run_jobs(limit=limit)
+    answer(store.as_json, {"ran": count}, lambda _: f"Jobs run: {count}.")
+
+
+def retry_job(*, job_id: JobId, store: Store) -> None:
+    """Give a dead job a fresh set of attempts."""
+    with open_store(store) as memory:
+        memory.retry_job(job_id)
+    answer(store.as_json, {"retried": job_id}, lambda _: f"Job {job_id} is queued again.")

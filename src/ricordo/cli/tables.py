@@ -1,0 +1,210 @@
+"""How each value of the model looks to people."""
+
+import json
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Final
+
+from ricordo.cli.render import Listing, Shown
+from ricordo.model.vocabulary import Status
+
+if TYPE_CHECKING:
+    from ricordo.model.history import Change, Changes
+    from ricordo.model.item import Item
+    from ricordo.model.job import Job
+    from ricordo.model.page import Page
+    from ricordo.model.theme import Theme
+    from ricordo.model.thread import Thread, Turn
+
+_MAX_LISTED_CHARS: Final = 200
+_CARD_FIRST: Final = ("id", "content")
+
+
+def one_line(text: str) -> str:
+    """A text as it fits into a row of a table or into a sentence."""
+    joined = " ".join(text.split())
+    if len(joined) <= _MAX_LISTED_CHARS:
+        return joined
+    return f"{joined[: _MAX_LISTED_CHARS - 1]}…"
+
+
+def memory_table(page: "Page[Item]", *, with_owner: bool, filtered: bool) -> Shown:
+    """Memories, one a row."""
+    if not page.items:
+        return _no_memories(filtered)
+    headings = ["ID", "Theme", "Type", "Key", "Updated (UTC)", "Memory"]
+    rows = [
+        [
+            str(item.id),
+            item.theme,
+            item.type,
+            item.key or "",
+            _moment(item.updated_at),
+            _marked(item),
+        ]
+        for item in page
+    ]
+    if with_owner:
+        headings.insert(1, "User")
+        for row, item in zip(rows, page, strict=True):
+            row.insert(1, item.user_id)
+    return Listing(headings, rows, _more(page.next_cursor))
+
+
+def memory_card(item: "Item") -> Listing:
+    """One memory with everything that is known of it."""
+    known = {name: value for name, value in item.to_dict().items() if value not in (None, [], "")}
+    names = [*_CARD_FIRST, *(name for name in known if name not in _CARD_FIRST)]
+    return Listing([], [[name, _plain_text(known[name])] for name in names])
+
+
+def history_table(changes: "Sequence[Change]") -> Shown:
+    """What happened to one memory."""
+    if not changes:
+        return "Nothing is recorded of this memory."
+    return _changes(changes, None)
+
+
+def changes_table(found: "Changes") -> Shown:
+    """What happened to a user's memories, and where that leaves off."""
+    position = f"At revision {found.revision}."
+    if not found.changes:
+        return f"Nothing changed. {position}"
+    last = found.changes[-1].revision
+    note = f"{position} More: add --since {last}" if found.more else position
+    return _changes(found.changes, note)
+
+
+def theme_table(themes: "Sequence[Theme]") -> Shown:
+    """Headings, with how many memories each has."""
+    if not themes:
+        return "No themes yet. A memory brings its own: ricordo add --theme THEME 'TEXT'"
+    headings = ["Theme", "Name", "Memories", "Context", "RAG length", "Description"]
+    rows = [
+        [
+            theme.slug,
+            theme.display_name,
+            str(theme.active_count),
+            theme.context,
+            _plain_text(theme.rag_length),
+            one_line(theme.description or ""),
+        ]
+        for theme in themes
+    ]
+    return Listing(headings, rows)
+
+
+def thread_table(page: "Page[Thread]") -> Shown:
+    """Conversations, one a row."""
+    if not page.items:
+        return "No conversations yet. Bring some in: ricordo import FILE"
+    rows = [
+        [
+            thread.thread_id,
+            str(thread.turn_count),
+            _moment(thread.updated_at),
+            one_line(thread.title or ""),
+        ]
+        for thread in page
+    ]
+    return Listing(["Thread", "Turns", "Updated (UTC)", "Title"], rows, _more(page.next_cursor))
+
+
+def turn_table(page: "Page[Turn]") -> Shown:
+    """What was said, one turn a row, whole."""
+    if not page.items:
+        return "Nothing was said in this conversation."
+    rows = [
+        [str(turn.position), _moment(turn.at), turn.actor or turn.role, turn.content]
+        for turn in page
+    ]
+    return Listing(["", "At (UTC)", "Who", "Said"], rows, _more(page.next_cursor))
+
+
+def job_table(jobs: "Sequence[Job]") -> Shown:
+    """Background jobs, one a row."""
+    if not jobs:
+        return "No jobs."
+    rows = [
+        [
+            str(job.id),
+            job.kind,
+            job.user_id,
+            job.state,
+            _moment(job.run_at),
+            f"{job.attempts}/{job.max_attempts}",
+            one_line(job.last_error or ""),
+        ]
+        for job in jobs
+    ]
+    return Listing(["ID", "Kind", "User", "State", "Due (UTC)", "Tries", "Last error"], rows)
+
+
+def name_table(heading: str, empty: str) -> Callable[[Sequence[str]], Shown]:
+    """Names below each other, or what to say when there are none."""
+
+    def shown(names: Sequence[str]) -> Shown:
+        return Listing([heading], [[name] for name in names]) if names else empty
+
+    return shown
+
+
+def done(verb: str) -> Callable[["Item"], str]:
+    """A sentence about what was done to a memory."""
+    return lambda item: f"{verb} {item.id}: {one_line(item.content)}"
+
+
+def _changes(changes: "Sequence[Change]", note: str | None) -> Listing:
+    headings = ["Revision", "At (UTC)", "Event", "Memory", "By", "Reason", "Details"]
+    rows = [
+        [
+            str(change.revision),
+            _moment(change.at),
+            change.event,
+            str(change.item_id),
+            change.actor,
+            one_line(change.reason or ""),
+            _details(change),
+        ]
+        for change in changes
+    ]
+    return Listing(headings, rows, note)
+
+
+def _details(change: "Change") -> str:
+    details = []
+    if change.old_ref not in (None, change.item_id):
+        details.append(f"from {change.old_ref}")
+    if change.new_ref not in (None, change.item_id):
+        details.append(f"to {change.new_ref}")
+    if change.other_user is not None:
+        details.append(f"user {change.other_user}")
+    return ", ".join(details)
+
+
+def _no_memories(filtered: bool) -> str:
+    if filtered:
+        return "No memories match. All of them: ricordo list --status any"
+    return "No memories yet. Add one: ricordo add 'Prefers tea to coffee'"
+
+
+def _marked(item: "Item") -> str:
+    marks = ["pinned"] if item.pinned else []
+    if item.status != Status.ACTIVE:
+        marks.append(item.status)
+    text = one_line(item.content)
+    return f"{text} [{', '.join(marks)}]" if marks else text
+
+
+def _more(cursor: str | None) -> str | None:
+    return None if cursor is None else f"More: add --cursor {cursor}"
+
+
+def _moment(moment: datetime) -> str:
+    return moment.isoformat(sep=" ", timespec="minutes")[:16]
+
+
+def _plain_text(value: object) -> str:
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,168 @@
+"""Every error that ricordo raises on purpose.
+
+RicordoError
+├── InvalidInput            the caller sent something that is not allowed; nothing was written
+│   ├── InvalidValue        one value is wrong: names the field and what is allowed
+│   ├── UnknownField        a field, filter or setting that does not exist
+│   ├── InvalidCursor       a paging cursor that this call did not give out
+│   └── ImportFailed        a file that cannot be read as what it should be
+├── NotFound                no such thing for this user (other users' things included)
+│   ├── MemoryNotFound
+│   ├── ThemeNotFound
+│   ├── ThreadNotFound
+│   ├── UserNotFound
+│   └── JobNotFound
+├── Conflict                understood, but the present state does not allow it
+│   ├── IllegalTransition   the life cycle has no such step
+│   ├── NothingToUndo
+│   └── Occupied            the place (key or text) is taken by another active memory
+├── AccessDenied
+│   ├── NotOwner            visible through a link, but not this user's to change
+│   └── ScopeWidened        a narrower scope tried to become another one
+└── StorageError            the database could not do it; the message says what to do
+    ├── StorageBusy         locked for longer than the busy timeout; try again
+    ├── StorageFull         no space left
+    ├── StorageReadOnly     the file or the role may not write
+    ├── StorageCorrupt      the file is damaged or not a ricordo database
+    ├── StorageUnavailable  cannot be opened or reached
+    ├── StorageClosed       used after close()
+    └── DatabaseTooNew      written by a newer ricordo
+
+Each surface maps this tree to its own codes in one table (see ``cli/exit_codes.py``).
+"""
+
+from collections.abc import Iterable
+
+
+class RicordoError(Exception):
+    """Base of all errors raised by ricordo."""
+
+
+class InvalidInput(RicordoError, ValueError):
+    """The caller sent something that is not allowed; nothing was written."""
+
+
+class InvalidValue(InvalidInput):
+    """One value is wrong; ``field`` names it and the message says what is allowed."""
+
+    def __init__(self, field: str, problem: str) -> None:
+        self.field = field
+        self.problem = problem
+        super().__init__(f"{field}: {problem}")
+
+
+class UnknownField(InvalidInput):
+    """A field, filter or setting that does not exist; the message lists those that do."""
+
+    def __init__(self, what: str, unknown: Iterable[str], allowed: Iterable[str]) -> None:
+        self.unknown = sorted(unknown)
+        self.allowed = sorted(allowed)
+        names = ", ".join(repr(name) for name in self.unknown)
+        super().__init__(f"unknown {what} {names}; allowed: {', '.join(self.allowed)}")
+
+
+class InvalidCursor(InvalidInput):
+    """A paging cursor that does not belong to this call."""
+
+
+class ImportFailed(InvalidInput):
+    """A file that cannot be imported; the message names the place. Nothing was written."""
+
+
+class NotFound(RicordoError, LookupError):
+    """No such thing for this user. Other users' things answer exactly the same."""
+
+
+class MemoryNotFound(NotFound):
+    """No memory with this id is visible to this user."""
+
+    def __init__(self, reference: object) -> None:
+        super().__init__(f"no memory {reference}")
+
+
+class ThemeNotFound(NotFound):
+    """This user has no theme of that name."""
+
+    def __init__(self, slug: str) -> None:
+        super().__init__(f"no theme {slug!r}")
+
+
+class ThreadNotFound(NotFound):
+    """This user has no thread of that name."""
+
+    def __init__(self, thread_id: str) -> None:
+        super().__init__(f"no thread {thread_id!r}")
+
+
+class UserNotFound(NotFound):
+    """Nothing is stored for this user."""
+
+    def __init__(self, user_id: str) -> None:
+        super().__init__(f"no user {user_id!r}")
+
+
+class JobNotFound(NotFound):
+    """No job with this id."""
+
+    def __init__(self, job_id: int) -> None:
+        super().__init__(f"no job {job_id}")
+
+
+class Conflict(RicordoError):
+    """The request is understood, but the present state does not allow it."""
+
+
+class IllegalTransition(Conflict):
+    """The life cycle has no step from the present status to the wanted one."""
+
+
+class NothingToUndo(Conflict):
+    """The memory was neither superseded, merged nor updated."""
+
+
+class Occupied(Conflict):
+    """Another active memory already has this key or this text."""
+
+
+class AccessDenied(RicordoError):
+    """The caller may see this but not do it."""
+
+
+class NotOwner(AccessDenied):
+    """The memory belongs to another user; a viewer can only unlink it for itself."""
+
+
+class ScopeWidened(AccessDenied):
+    """A scope can be narrowed, never changed to another user, agent, thread, run, actor or role."""
+
+
+class StorageError(RicordoError):
+    """The database could not do it. Nothing of the failed write is stored."""
+
+
+class StorageBusy(StorageError):
+    """The database stayed locked for longer than the busy timeout; try again."""
+
+
+class StorageFull(StorageError):
+    """No space is left for the database."""
+
+
+class StorageReadOnly(StorageError):
+    """The database may not be written."""
+
+
+class StorageCorrupt(StorageError):
+    """The file is damaged, or is not a ricordo database."""
+
+
+class StorageUnavailable(StorageError):
+    """The database cannot be opened or reached."""
+
+
+class StorageClosed(StorageError):
+    """This Memory was closed."""
+
+
+class DatabaseTooNew(StorageError):
+    """The database was written by a newer version of ricordo; upgrade the package."""

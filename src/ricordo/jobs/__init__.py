@@ -1,0 +1,1 @@
+"""Background work: a durable queue in the database and a thread that works it off."""

@@ -1,0 +1,51 @@
+"""Every maximum in one place. Characters are Unicode code points unless a name says bytes."""
+
+from typing import Final
+
+# -- one memory ----------------------------------------------------------------------------
+MAX_CONTENT_CHARS: Final = 8_000
+MAX_KEY_CHARS: Final = 200
+MAX_THEME_CHARS: Final = 64
+MAX_THEME_DESCRIPTION_CHARS: Final = 1_000
+MAX_RAG_LENGTH: Final = 1_000  # memories of one theme that retrieval may bring
+MAX_TAGS: Final = 32
+MAX_TAG_CHARS: Final = 64
+MAX_SOURCE_CONTEXT_CHARS: Final = 2_000
+MAX_REFERENCE_CHARS: Final = 200  # user, agent, thread, message, run and actor ids, and roles
+MAX_REASON_CHARS: Final = 500
+MAX_META_BYTES: Final = 16_384  # a history row's meta, as JSON
+MAX_BEFORE_BYTES: Final = 131_072  # the values that an update replaced, as JSON
+MAX_ID: Final = 2**63 - 1
+
+# -- one call ------------------------------------------------------------------------------
+WRITE_BATCH_ITEMS: Final = 1_000  # rows per transaction of a bulk write
+MAX_BULK_ITEMS: Final = 100_000  # memories per call of add_many
+DEFAULT_PAGE_ITEMS: Final = 50
+MAX_PAGE_ITEMS: Final = 1_000
+DEFAULT_CHANGES: Final = 100
+MAX_CHANGES: Final = 1_000
+MAX_FILTER_VALUES: Final = 100
+MAX_QUERY_CHARS: Final = 1_000
+MAX_CURSOR_CHARS: Final = 65_536
+MAX_MERGED_ITEMS: Final = 20
+MAX_LINKS_PER_MEMORY: Final = 1_000
+
+# -- conversations -------------------------------------------------------------------------
+MAX_TURN_CHARS: Final = 100_000
+MAX_TOOL_CALLS_BYTES: Final = 262_144
+MAX_THREAD_TITLE_CHARS: Final = 500
+
+# -- files ---------------------------------------------------------------------------------
+MAX_IMPORT_LINE_BYTES: Final = 4 * 1024 * 1024
+MAX_IMPORTED_ID_GAP: Final = 1_000_000  # how far an import may move the series of ids
+MAX_IMPORT_FILE_BYTES: Final = 2 * 1024 * 1024 * 1024  # also of all that is read from one archive
+
+# -- jobs ----------------------------------------------------------------------------------
+MAX_JOB_ATTEMPTS: Final = 12
+MAX_JOB_ERROR_CHARS: Final = 2_000
+JOB_BACKOFF_BASE_SECONDS: Final = 2.0
+JOB_BACKOFF_CAP_SECONDS: Final = 3_600.0
+MAX_JOBS_PER_RUN: Final = 100
+FINISHED_JOB_DAYS: Final = 7
+SWEEP_BATCH_ITEMS: Final = 500  # memories that one sweep step changes in one transaction
+MAX_CONFLICT_RETRIES: Final = 10  # deadlocked or serialisation-failed transactions

@@ -1,0 +1,340 @@
+"""Adding memories: what is new, what is the same as before, what changes a keyed one.
+
+One path for one memory and for a thousand: look up what is there, decide for each, write.
+"""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from ricordo.errors import InvalidValue
+from ricordo.memories.expiring import plan_lifecycle, settle_if_expired
+from ricordo.memories.recording import record_change
+from ricordo.model.draft import NewMemory
+from ricordo.model.item import PROVENANCE, Added, Item
+from ricordo.model.record import plain
+from ricordo.model.scope import Scope
+from ricordo.model.vocabulary import DEFAULT_IMPORTANCE, Event, MemoryType, Status
+from ricordo.storage.items import (
+    ActiveMatch,
+    active_with_key,
+    active_with_text,
+    find_item,
+    insert_items,
+    update_item,
+)
+from ricordo.storage.tables import ITEM_IDS, items
+from ricordo.storage.themes import ensure_themes
+from ricordo.storage.writing import Writing
+from ricordo.text.normalise import canonical, content_hash
+
+
+def add_all(
+    writing: Writing, scope: Scope, drafts: Sequence[NewMemory], reason: str | None = None
+) -> list[Added]:
+    """Add memories in one transaction; what became of each, in their order.
+
+    Raises:
+        InvalidValue: an end before a beginning, or an expiry that has already passed.
+        ScopeWidened: a memory names another agent, thread, run, actor or role than the scope.
+    """
+    stamped = [draft.stamped(scope) for draft in drafts]
+    for draft in stamped:
+        check_times(draft, writing.now)
+    hashed = [(draft, content_hash(draft.content)) for draft in stamped]
+    known = _Known(writing, hashed)
+    batch = _Batch(writing, scope, reason)
+    outcomes = [batch.add(*known.take(draft, digest), draft) for draft, digest in hashed]
+    batch.insert_new()
+    return [Added(entry.id, Status.ACTIVE, *outcome) for entry, outcome in outcomes]
+
+
+_NEW = (False, False)
+_DUPLICATE = (True, False)
+_UPDATED = (False, True)
+
+
+class _Batch:
+    """Writes in the order of the drafts, new memories together as long as nothing is updated."""
+
+    def __init__(self, writing: Writing, scope: Scope, reason: str | None) -> None:
+        self._writing = writing
+        self._scope = scope
+        self._reason = reason
+        self._new: list[tuple[_Entry, NewMemory]] = []
+
+    def add(
+        self, entry: "_Entry", is_new: bool, draft: NewMemory
+    ) -> tuple["_Entry", tuple[bool, bool]]:
+        """Do what a draft asks for; its memory, and whether it was a duplicate or an update."""
+        if is_new:
+            self._new.append((entry, draft))
+            return entry, _NEW
+        if draft.key is None:
+            return entry, _DUPLICATE
+        self.insert_new()  # what this update makes room for may come later in the batch
+        present = _stored(self._writing, entry.id)
+        changed = update_keyed(self._writing, self._scope, present, draft, self._reason)
+        return entry, _UPDATED if changed else _DUPLICATE
+
+    def insert_new(self) -> None:
+        """Write the new memories so far."""
+        _insert_new(self._writing, self._scope, self._new, self._reason)
+        self._new.clear()
+
+
+class _Entry:
+    """An active memory, stored or about to be, as it will stand after the drafts so far."""
+
+    __slots__ = ("digest", "id", "key", "theme")
+
+    def __init__(self, theme: str, key: str | None, digest: str, item_id: int = 0) -> None:
+        self.theme = theme
+        self.key = key
+        self.digest = digest
+        self.id = item_id  # 0 until a new one is inserted
+
+
+class _Known:
+    """Plays the drafts through one after the other, so that a batch ends like single adds would."""
+
+    def __init__(self, writing: Writing, hashed: Sequence[tuple[NewMemory, str]]) -> None:
+        self._by_key: dict[tuple[str, str], _Entry] = {}
+        self._by_text: dict[tuple[str, str], list[_Entry]] = defaultdict(list)
+        for match in _active_matches(writing, hashed):
+            if match.expired:
+                _settle(writing, match)
+            else:
+                self._put(_Entry(match.theme, match.key, match.content_hash, match.id))
+
+    def take(self, draft: NewMemory, digest: str) -> tuple[_Entry, bool]:
+        """The memory that a draft is, or becomes part of; True where it is a new one."""
+        theme = draft.effective_theme
+        same_text = self._by_text[theme, digest]
+        if draft.key is None:
+            met = same_text[0] if same_text else None
+        else:
+            met = self._by_key.get((theme, draft.key))
+            if met is None:  # a key takes over a memory of the same text that has none yet
+                met = next((entry for entry in same_text if entry.key is None), None)
+        if met is None:
+            made = _Entry(theme, draft.key, digest)
+            self._put(made)
+            return made, True
+        if draft.key is not None:
+            self._by_text[theme, met.digest].remove(met)
+            met.key, met.digest = draft.key, digest
+            self._put(met)
+        return met, False
+
+    def _put(self, entry: _Entry) -> None:
+        self._by_text[entry.theme, entry.digest].append(entry)
+        if entry.key is not None:
+            self._by_key[entry.theme, entry.key] = entry
+
+
+def _active_matches(writing: Writing, hashed: Sequence[tuple[NewMemory, str]]) -> list[ActiveMatch]:
+    """The stored memories that the drafts may meet, each once."""
+    themes = {draft.effective_theme for draft, _ in hashed}
+    keys = {draft.key for draft, _ in hashed if draft.key is not None}
+    digests = {digest for _, digest in hashed}
+    given = (writing.connection, writing.user_id, themes)
+    found = active_with_text(*given, digests, writing.now)
+    if keys:
+        found += active_with_key(*given, keys, writing.now)
+    return list({match.id: match for match in found}.values())
+
+
+def _settle(writing: Writing, match: ActiveMatch) -> None:
+    expired = _stored(writing, match.id)
+    settle_if_expired(writing, expired)
+
+
+def _stored(writing: Writing, item_id: int) -> Item:
+    found = find_item(
+        writing.connection, (items.c.user_id == writing.user_id) & (items.c.id == item_id)
+    )
+    assert found is not None  # the user's row is locked, and it was there a moment ago
+    return found
+
+
+def check_times(draft: NewMemory, now: datetime) -> None:
+    """Refuse times that contradict each other.
+
+    Raises:
+        InvalidValue: an end before a beginning, or an expiry that has already passed.
+    """
+    if draft.expires_at is not None and draft.expires_at <= now:
+        raise InvalidValue("expires_at", "has already passed; it must be in the future")
+    if draft.valid_to is not None and draft.valid_to <= _start(draft, now):
+        raise InvalidValue("valid_to", "must be later than valid_from")
+
+
+def _insert_new(
+    writing: Writing,
+    scope: Scope,
+    new: Sequence[tuple[_Entry, NewMemory]],
+    reason: str | None,
+) -> None:
+    if not new:
+        return
+    themes = {entry.theme for entry, _ in new}
+    ensure_themes(writing.connection, writing.user_id, themes, writing.now)
+    made = []
+    for (entry, draft), item_id in zip(new, writing.take_ids(ITEM_IDS, len(new)), strict=True):
+        entry.id = item_id
+        made.append(_new_item(writing, item_id, draft))
+    insert_items(writing.connection, made)
+    for item in made:
+        writing.record(Event.ADD, item.id, actor=scope.actor, reason=reason, new_ref=item.id)
+    ends = [item.expires_at for item in made if item.expires_at is not None]
+    if ends:
+        plan_lifecycle(writing, writing.user_id, min(ends))
+
+
+def _new_item(writing: Writing, item_id: int, draft: NewMemory) -> Item:
+    created_at = draft.created_at or writing.now
+    return Item(
+        id=item_id,
+        user_id=writing.user_id,
+        theme=draft.effective_theme,
+        type=draft.type or MemoryType.FACT,
+        key=draft.key,
+        content=draft.content,
+        tags=draft.tags or (),
+        source=draft.effective_source,
+        source_context=draft.source_context,
+        thread_id=draft.thread_id,
+        message_id=draft.message_id,
+        agent_id=draft.agent_id,
+        run_id=draft.run_id,
+        actor_id=draft.actor_id,
+        role=draft.role,
+        confidence=draft.effective_confidence,
+        importance=draft.importance or DEFAULT_IMPORTANCE,
+        pinned=bool(draft.pinned),
+        status=Status.ACTIVE,
+        valid_from=draft.valid_from or created_at,
+        valid_to=draft.valid_to,
+        expires_at=draft.expires_at,
+        purge_at=None,
+        created_at=created_at,
+        updated_at=created_at,
+        last_accessed_at=None,
+        last_verified_at=None,
+        access_count=0,
+    )
+
+
+def update_keyed(
+    writing: Writing, scope: Scope, present: Item, draft: NewMemory, reason: str | None
+) -> bool:
+    """Change a keyed memory to what the draft says; False when it says nothing new.
+
+    Where a statement comes from is no news by itself.
+
+    The memory keeps its id. Where its text changes, the old text stays as a superseded memory
+    that ends where the new one begins, so that ``as_of`` still answers from it.
+
+    Raises:
+        InvalidValue: it would begin before the statement that it updates, or end before it begins.
+    """
+    changes = _differing(present, _stated(draft))
+    if not changes:
+        return False
+    old_version = None
+    if "content" in changes:
+        changes |= _differing(present, _origin(writing, draft))
+        _check_order(present, changes)
+        old_version = _keep_old_version(writing, present, draft)
+    else:
+        _check_order(present, changes)
+    before = {name: plain(getattr(present, name)) for name in changes}
+    update_item(writing.connection, present, {**changes, "updated_at": writing.now})
+    updated = replace(present, **changes)
+    record_change(
+        writing,
+        updated,
+        Event.UPDATE,
+        actor=scope.actor,
+        reason=reason,
+        old_ref=old_version,
+        new_ref=present.id,
+        before=before,
+    )
+    if updated.expires_at is not None:
+        plan_lifecycle(writing, writing.user_id, updated.expires_at)
+    return True
+
+
+def _check_order(present: Item, changes: dict[str, Any]) -> None:
+    start = changes.get("valid_from", present.valid_from)
+    end = changes.get("valid_to", present.valid_to)
+    if start < present.valid_from:
+        raise InvalidValue(
+            "valid_from", f"must not be before that of memory {present.id}, which it updates"
+        )
+    if end is not None and end <= start:
+        raise InvalidValue("valid_to", "must be later than valid_from")
+
+
+def _keep_old_version(writing: Writing, present: Item, draft: NewMemory) -> int:
+    old_id = writing.take_ids(ITEM_IDS, 1)[0]
+    ended = present.valid_to
+    start = _start(draft, writing.now)
+    old = replace(
+        present,
+        id=old_id,
+        status=Status.SUPERSEDED,
+        pinned=False,
+        valid_to=start if ended is None else min(ended, start),
+        updated_at=writing.now,
+    )
+    insert_items(writing.connection, [old])
+    return old_id
+
+
+def _differing(present: Item, values: dict[str, Any]) -> dict[str, Any]:
+    """What would change; a text that says the same in other letters changes nothing."""
+    changes = {name: value for name, value in values.items() if getattr(present, name) != value}
+    if "content" in changes and canonical(changes["content"]) == canonical(present.content):
+        del changes["content"]
+    return changes
+
+
+def _start(draft: NewMemory, now: datetime) -> datetime:
+    return draft.valid_from or draft.created_at or now
+
+
+def _stated(draft: NewMemory) -> dict[str, Any]:
+    """What the draft says; where it says nothing, the memory stays as it is."""
+    optional = (
+        "type",
+        "tags",
+        "importance",
+        "pinned",
+        "confidence",
+        "valid_from",
+        "valid_to",
+        "expires_at",
+    )
+    given = {name: getattr(draft, name) for name in optional}
+    stated = {name: value for name, value in given.items() if value is not None}
+    return {**stated, "content": draft.content, "key": draft.key}
+
+
+def _origin(writing: Writing, draft: NewMemory) -> dict[str, Any]:
+    """What a new text never inherits: where it comes from, how long it holds, who verified it."""
+    return {
+        "source": draft.effective_source,
+        "confidence": draft.effective_confidence,
+        "valid_from": _start(draft, writing.now),
+        "valid_to": draft.valid_to,
+        "expires_at": draft.expires_at,
+        "last_verified_at": None,
+        "last_accessed_at": None,
+        "access_count": 0,
+        **{name: getattr(draft, name) for name in PROVENANCE},
+    }

@@ -1,0 +1,58 @@
+"""Erasing a user: every row, every mention, and the space that they left in the file."""
+
+from datetime import datetime, timedelta
+from typing import Final
+
+from ricordo.errors import StorageError, UserNotFound
+from ricordo.model.job import STORE_JOB_USER, NewJob
+from ricordo.model.receipt import ErasureReceipt
+from ricordo.model.vocabulary import Event
+from ricordo.storage.database import Database
+from ricordo.storage.erasure import delete_user_rows
+from ricordo.storage.jobs import discard_queued
+from ricordo.storage.links import links_granted
+from ricordo.storage.users import has_user
+from ricordo.storage.writing import OWNER_ACTED
+
+SCRUB_JOB: Final = "scrub"
+"""Kind of the job that overwrites freed space, for when it could not be done at once."""
+
+_SCRUB_DELAY: Final = timedelta(minutes=1)
+
+
+def erase_user(database: Database, user_id: str) -> ErasureReceipt:
+    """Remove every trace of a user and return a receipt.
+
+    Raises:
+        UserNotFound: nothing is stored for this user.
+    """
+    with database.read() as reading:
+        if not has_user(reading.connection, user_id):
+            raise UserNotFound(user_id)
+    with database.write(user_id) as writing:
+        for viewer, item_id in links_granted(writing.connection, user_id):
+            writing.record(Event.UNLINK, item_id, actor=OWNER_ACTED, user_id=viewer)
+        removed = delete_user_rows(writing.connection, user_id)
+        if database.backend.overwrites_freed_space:
+            # Should this process die before it has scrubbed, the job remembers to.
+            writing.enqueue(_scrub_job(writing.now + _SCRUB_DELAY))
+        erased_at = writing.now
+    scrubbed = _scrub_now(database, erased_at)
+    return ErasureReceipt(user_id=user_id, erased_at=erased_at, removed=removed, scrubbed=scrubbed)
+
+
+def _scrub_now(database: Database, erased_at: datetime) -> bool:
+    """Overwrite the freed space; whatever goes wrong, the user is erased, and the job is there."""
+    try:
+        with database.our_errors():
+            scrubbed = database.backend.scrub()
+        if scrubbed:
+            with database.transaction() as connection:
+                discard_queued(connection, _scrub_job(erased_at), not_after=erased_at)
+    except StorageError:
+        return False
+    return scrubbed
+
+
+def _scrub_job(run_at: datetime) -> NewJob:
+    return NewJob(kind=SCRUB_JOB, user_id=STORE_JOB_USER, run_at=run_at, unique_key="", payload={})

@@ -1,0 +1,110 @@
+"""The end of a memory's time: expiry, soft delete and removal for good."""
+
+from dataclasses import replace
+from datetime import datetime
+from typing import Final
+
+import sqlalchemy as sa
+
+from ricordo.limits import SWEEP_BATCH_ITEMS
+from ricordo.memories.recording import record_change
+from ricordo.model.item import Item
+from ricordo.model.job import NewJob
+from ricordo.model.vocabulary import Event, Status
+from ricordo.storage.columns import Moment
+from ricordo.storage.history import silence
+from ricordo.storage.items import delete_items, find_items, update_item
+from ricordo.storage.links import remove_links
+from ricordo.storage.tables import items
+from ricordo.storage.writing import Writing
+
+LIFECYCLE_JOB: Final = "lifecycle"
+"""Kind of the job that expires and purges one user's memories when their time comes."""
+
+SYSTEM_ACTED: Final = "system"
+
+
+def is_expired(item: Item, now: datetime) -> bool:
+    """True where the memory's own end has come."""
+    return item.expires_at is not None and item.expires_at <= now
+
+
+def settle_if_expired(writing: Writing, item: Item) -> Item:
+    """The memory as it really stands: one whose time has come is soft-deleted first."""
+    if item.status is Status.DELETED or not is_expired(item, writing.now):
+        return item
+    return soft_delete(writing, item, Event.TTL, actor=SYSTEM_ACTED, reason="expired")
+
+
+def soft_delete(
+    writing: Writing,
+    item: Item,
+    event: Event,
+    *,
+    actor: str,
+    reason: str | None = None,
+) -> Item:
+    """Hide a memory from every read and plan its removal."""
+    values = {
+        "status": Status.DELETED,
+        "purge_at": writing.now + writing.policy.purge_after,
+        "updated_at": writing.now,
+    }
+    update_item(writing.connection, item, values)
+    record_change(
+        writing, item, event, actor=actor, reason=reason, before={"status": item.status.value}
+    )
+    plan_lifecycle(writing, item.user_id, writing.now + writing.policy.purge_after)
+    return replace(item, **values)  # type: ignore[arg-type]
+
+
+def plan_lifecycle(writing: Writing, user_id: str, when: datetime) -> None:
+    """Queue the job that will look after this user's memories at that time."""
+    writing.enqueue(
+        NewJob(kind=LIFECYCLE_JOB, user_id=user_id, run_at=when, unique_key="", payload={})
+    )
+
+
+def expire_due(writing: Writing) -> int:
+    """Soft-delete a bounded number of memories whose time has come; how many there were."""
+    due = sa.and_(
+        items.c.user_id == writing.user_id,
+        items.c.expires_at <= writing.now,
+        items.c.status != Status.DELETED.value,
+    )
+    expired = find_items(writing.connection, due, SWEEP_BATCH_ITEMS)
+    for item in expired:
+        settle_if_expired(writing, item)
+    return len(expired)
+
+
+def purge_due(writing: Writing, *, before_time: bool = False) -> int:
+    """Remove a bounded number of soft-deleted memories for good; how many there were.
+
+    ``before_time`` also takes those whose time has not come yet. History keeps that they existed,
+    and nothing of what they said.
+    """
+    due = [items.c.user_id == writing.user_id, items.c.status == Status.DELETED.value]
+    if not before_time:
+        due.append(items.c.purge_at <= writing.now)
+    doomed = find_items(writing.connection, sa.and_(*due), SWEEP_BATCH_ITEMS)
+    if not doomed:
+        return 0
+    for item in doomed:
+        record_change(writing, item, Event.PURGE, actor=SYSTEM_ACTED)
+    ids = [item.id for item in doomed]
+    silence(writing.connection, writing.user_id, ids)
+    remove_links(writing.connection, writing.user_id, ids)
+    delete_items(writing.connection, writing.user_id, ids)
+    return len(doomed)
+
+
+def next_end(writing: Writing) -> datetime | None:
+    """When the next memory of this user expires or is to be purged."""
+    deleted = items.c.status == Status.DELETED.value
+    moment = sa.case((deleted, items.c.purge_at), else_=items.c.expires_at)
+    earliest = sa.select(sa.func.min(moment, type_=Moment)).where(
+        items.c.user_id == writing.user_id
+    )
+    found: datetime | None = writing.connection.execute(earliest).scalar_one()
+    return found

@@ -1,0 +1,100 @@
+"""Reading memories: one, a page of them, their themes, their history."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from ricordo.errors import MemoryNotFound
+from ricordo.model.filters import ItemFilter, Sort
+from ricordo.model.history import Change
+from ricordo.model.item import Item
+from ricordo.model.page import Page
+from ricordo.model.theme import Theme
+from ricordo.model.vocabulary import ContextPolicy, Status
+from ricordo.storage.database import Reading
+from ricordo.storage.history import history_of
+from ricordo.storage.items import find_item, page_of_items
+from ricordo.storage.tables import items
+from ricordo.storage.themes import count_by_theme, default_name, themes_of
+from ricordo.storage.where import Audience, matching, not_expired
+
+
+def read_item(
+    reading: Reading, audience: Audience, item_id: int, *, include_deleted: bool = False
+) -> Item:
+    """One memory that the audience may see.
+
+    Raises:
+        MemoryNotFound: there is none, or it is another user's; or it has expired or was deleted,
+            and ``include_deleted`` is not set.
+    """
+    visible = audience.condition() & (items.c.id == item_id)
+    if not include_deleted:
+        visible &= not_expired(reading.now) & (items.c.status != Status.DELETED.value)
+    found = find_item(reading.connection, visible)
+    if found is None:
+        raise MemoryNotFound(item_id)
+    return _shown(audience, found)
+
+
+def read_page(
+    reading: Reading,
+    audience: Audience,
+    wanted: ItemFilter,
+    sort: Sort,
+    limit: int,
+    cursor: str | None,
+) -> Page[Item]:
+    """A page of the memories that the audience may see and the filter wants.
+
+    Raises:
+        InvalidCursor: the cursor is from a list in another order.
+    """
+    where = matching(audience, wanted, reading.now)
+    page = page_of_items(reading.connection, where, sort, limit, cursor)
+    return Page(tuple(_shown(audience, item) for item in page), page.next_cursor)
+
+
+def read_history(
+    reading: Reading, audience: Audience, viewer: str, item_id: int, limit: int
+) -> list[Change]:
+    """What the viewer's history says of a memory; also of one that is gone.
+
+    Raises:
+        MemoryNotFound: the viewer never had to do with such a memory.
+    """
+    found = history_of(reading.connection, viewer, item_id, limit)
+    if not found:
+        read_item(reading, audience, item_id)  # global memories have no history of the viewer's
+    return found
+
+
+def read_themes(reading: Reading, audience: Audience, viewer: str) -> list[Theme]:
+    """The viewer's themes, and those of what is shared with them; most used first."""
+    own = themes_of(reading.connection, viewer)
+    counts = count_by_theme(reading.connection, matching(audience, ItemFilter(), reading.now))
+    found = [
+        _theme(slug, own.get(slug), counts.get(slug, 0), reading)
+        for slug in sorted(own.keys() | counts.keys())
+    ]
+    return sorted(found, key=lambda theme: -theme.active_count)
+
+
+def _theme(slug: str, row: Mapping[str, Any] | None, count: int, reading: Reading) -> Theme:
+    if row is None:  # only seen through a link or as global
+        return Theme(
+            slug=slug,
+            display_name=default_name(slug),
+            description=None,
+            context=ContextPolicy.RAG,
+            rag_length=None,
+            created_at=reading.now,
+            updated_at=reading.now,
+            active_count=count,
+        )
+    values = {name: value for name, value in row.items() if name != "user_id"}
+    values["context"] = ContextPolicy(values["context"])
+    return Theme(**values, active_count=count)
+
+
+def _shown(audience: Audience, item: Item) -> Item:
+    return item if audience.viewer is None else item.as_seen_by(audience.viewer)

@@ -1,0 +1,185 @@
+"""The store as a whole: opening a user's memory, and administration across users."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from ricordo import limits
+from ricordo.jobs.queue import JobQueue
+from ricordo.jobs.runner import ThreadRunner
+from ricordo.memories import erasing, reading
+from ricordo.model import checks
+from ricordo.model.filters import ItemFilter, Sort
+from ricordo.model.item import Item
+from ricordo.model.job import Job
+from ricordo.model.page import Page
+from ricordo.model.receipt import ErasureReceipt, ImportReport
+from ricordo.model.scope import Scope
+from ricordo.model.vocabulary import GLOBAL_OWNER, JobState
+from ricordo.settings import Settings
+from ricordo.storage.audiences import EVERYONE
+from ricordo.storage.database import Database, retried
+from ricordo.storage.users import list_users
+from ricordo.transfer import exporting, importing
+from ricordo.transfer.progress import Progress, no_progress
+from ricordo.user_memory import UserMemory
+
+
+class Memory:
+    """An open store. Safe from many threads, usable after ``fork``, closed by ``with`` or close().
+
+    Made by ``ricordo.open``. What belongs to a user goes through :meth:`user`; the other methods
+    are administration and see all users.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        settings: Settings,
+        queue: JobQueue,
+        runner: ThreadRunner,
+        clean_up: Any = None,
+    ) -> None:
+        self.database = database
+        self.settings = settings
+        self._queue = queue
+        self._runner = runner
+        self._clean_up = clean_up
+
+    def user(
+        self,
+        user_id: str,
+        *,
+        agent: str | None = None,
+        thread: str | None = None,
+        run: str | None = None,
+        actor: str | None = None,
+        role: str | None = None,
+    ) -> UserMemory:
+        """One user's memory. The user need not exist yet.
+
+        Raises:
+            InvalidValue: a name is empty, too long or has control characters, or is ``*``.
+        """
+        scope = Scope(checks.user_id(user_id), agent, thread, run, actor, role)
+        return UserMemory(self.database, self.settings, scope)
+
+    def global_memories(self, *, actor: str | None = None) -> UserMemory:
+        """The memories that every user sees who has few of their own."""
+        return UserMemory(self.database, self.settings, Scope(GLOBAL_OWNER, actor_id=actor))
+
+    # -- administration --------------------------------------------------------------------
+
+    def users(self, *, limit: int = limits.DEFAULT_PAGE_ITEMS, after: str = "") -> tuple[str, ...]:
+        """Who has anything stored, in order; ``after`` is the last one of the page before."""
+        size = checks.integer("limit", limit, 1, limits.MAX_PAGE_ITEMS)
+        last = after if after == "" else checks.reference("after", after)
+        with self.database.read() as view:
+            return tuple(list_users(view.connection, last, size))
+
+    def list(
+        self,
+        /,
+        *,
+        sort: str = "created_at",
+        order: str = "desc",
+        limit: int = limits.DEFAULT_PAGE_ITEMS,
+        cursor: str | None = None,
+        **filters: Any,
+    ) -> Page[Item]:
+        """A page of all users' memories. Takes what ``UserMemory.list`` takes.
+
+        Raises:
+            UnknownField, InvalidValue, InvalidCursor.
+        """
+        wanted = ItemFilter.parse(filters)
+        ordered = Sort.parse(sort, order)
+        size = checks.integer("limit", limit, 1, limits.MAX_PAGE_ITEMS)
+        with self.database.read() as view:
+            return reading.read_page(view, EVERYONE, wanted, ordered, size, cursor)
+
+    @retried
+    def erase_user(self, user_id: str) -> ErasureReceipt:
+        """Remove every trace of a user; afterwards nothing in the store holds their text.
+
+        Raises:
+            UserNotFound: nothing is stored for this user.
+        """
+        return erasing.erase_user(self.database, _any_owner(user_id))
+
+    def purge(self, *, before_time: bool = False) -> int:
+        """Remove every user's forgotten memories whose time has come; how many there were."""
+        return sum(
+            UserMemory(self.database, self.settings, Scope(user_id)).purge(before_time=before_time)
+            for user_id in self._all_users()
+        )
+
+    def export_lines(self) -> Iterator[str]:
+        """Every user's data as JSON Lines, from one consistent state."""
+        return exporting.export_lines(self.database, None)
+
+    def export(self, path: str | Path) -> int:
+        """Write every user's data to a JSON Lines file; the number of lines."""
+        return exporting.export_file(self.database, None, checks.path("path", path))
+
+    def import_file(self, path: str | Path, *, progress: Progress = no_progress) -> ImportReport:
+        """Bring in a ricordo export of any number of users, each under their own name.
+
+        Raises:
+            ImportFailed: the file cannot be read; the message says where. Nothing was written.
+        """
+        return importing.import_store(self.database, checks.path("path", path), progress)
+
+    # -- jobs ------------------------------------------------------------------------------
+
+    def jobs(
+        self, *, state: JobState | str | None = None, limit: int = limits.DEFAULT_PAGE_ITEMS
+    ) -> tuple[Job, ...]:
+        """Background jobs in the order in which they run or ran."""
+        wanted = None if state is None else checks.choice("state", state, JobState)
+        size = checks.integer("limit", limit, 1, limits.MAX_PAGE_ITEMS)
+        return tuple(self._queue.listed(wanted, size))
+
+    def retry_job(self, id: int) -> None:
+        """Give a dead job a fresh set of attempts.
+
+        Raises:
+            JobNotFound, Conflict.
+        """
+        self._queue.revive(checks.integer("id", id, 1, limits.MAX_ID))
+
+    def run_jobs(self, *, limit: int = limits.MAX_JOBS_PER_RUN) -> int:
+        """Run what is due now, in this thread; how many jobs there were."""
+        return self._runner.run_due(checks.integer("limit", limit, 1, limits.MAX_JOBS_PER_RUN))
+
+    # -- opening and closing ---------------------------------------------------------------
+
+    def close(self) -> None:
+        """Finish the job at hand and give back every connection. Closing twice is harmless."""
+        self._runner.stop()
+        self.database.backend.close()
+        if self._clean_up is not None:
+            self._clean_up()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _all_users(self) -> Iterator[str]:
+        last = ""
+        while page := self.users(limit=limits.MAX_PAGE_ITEMS, after=last):
+            yield from page
+            last = page[-1]
+
+
+def _any_owner(user_id: str) -> str:
+    """A user, or the owner of the global memories: administration may erase either."""
+    return user_id if user_id == GLOBAL_OWNER else checks.user_id(user_id)

@@ -1,0 +1,215 @@
+"""Checks on values that come from outside. Each returns the clean value or raises InvalidValue.
+
+They are used by every way in (library, command line, files), so that the same mistake gets the
+same answer everywhere.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from datetime import date, datetime
+from enum import StrEnum
+from itertools import islice
+from pathlib import Path
+from typing import Any, TypeVar
+
+from ricordo import limits
+from ricordo.errors import InvalidValue, UnknownField
+from ricordo.model.times import parse_moment
+from ricordo.model.vocabulary import GLOBAL_OWNER
+
+# An escaped NUL, not one whose backslash is itself escaped.
+_ENCODED_NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
+
+Choice = TypeVar("Choice", bound=StrEnum)
+
+
+def text(field: str, value: object, maximum: int) -> str:
+    """A trimmed text of 1 to ``maximum`` characters that both databases can store."""
+    trimmed = _storable(field, value).strip()
+    if not trimmed:
+        raise InvalidValue(field, f"must not be empty; allowed: 1 to {maximum} characters")
+    return _within(field, trimmed, maximum)
+
+
+def optional_text(field: str, value: object, maximum: int) -> str | None:
+    """Like :func:`text`; None and blank text mean "not given"."""
+    if value is None or (isinstance(value, str) and not value.strip()):
+        return None
+    return text(field, value, maximum)
+
+
+def reference(field: str, value: object) -> str:
+    """An identifier from outside: kept exactly, so nothing that looks alike is mixed up."""
+    stored = _within(field, _storable(field, value), limits.MAX_REFERENCE_CHARS)
+    if not stored or stored != stored.strip():
+        raise InvalidValue(field, "must not be empty or have space at either end")
+    if not stored.isprintable():
+        raise InvalidValue(field, "must not contain control characters")
+    return stored
+
+
+def optional_reference(field: str, value: object) -> str | None:
+    """Like :func:`reference`, passing None through."""
+    return None if value is None else reference(field, value)
+
+
+def user_id(value: object) -> str:
+    """The name of a user; ``*`` is reserved for global memories."""
+    checked = reference("user_id", value)
+    if checked == GLOBAL_OWNER:
+        raise InvalidValue("user_id", f"{GLOBAL_OWNER!r} is reserved for global memories")
+    return checked
+
+
+def choice(field: str, value: Any, allowed: type[Choice]) -> Choice:
+    """A member of a closed vocabulary."""
+    try:
+        return allowed(value)
+    except ValueError:
+        names = ", ".join(member.value for member in allowed)
+        raise InvalidValue(field, f"{_shown(value)} is not one of: {names}") from None
+
+
+def choices(field: str, value: object, allowed: type[Choice]) -> tuple[Choice, ...]:
+    """One member or several; never none, because an empty filter would match nothing."""
+    return tuple(choice(field, entry, allowed) for entry in _entries(field, value))
+
+
+def integer(field: str, value: object, low: int, high: int) -> int:
+    """A whole number in a range. True and 1.0 are refused: they are usually mistakes."""
+    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+        raise InvalidValue(field, f"{_shown(value)} is not a whole number from {low} to {high}")
+    return value
+
+
+def optional_integer(field: str, value: object, low: int, high: int) -> int | None:
+    """Like :func:`integer`, passing None through."""
+    return None if value is None else integer(field, value, low, high)
+
+
+def memory_id(value: object) -> int:
+    """The id of a memory."""
+    return integer("id", value, 1, limits.MAX_ID)
+
+
+def flag(field: str, value: object) -> bool:
+    """True or False, and nothing that merely looks like it."""
+    if not isinstance(value, bool):
+        raise InvalidValue(field, f"{_shown(value)} is not true or false")
+    return value
+
+
+def optional_flag(field: str, value: object) -> bool | None:
+    """Like :func:`flag`, passing None through."""
+    return None if value is None else flag(field, value)
+
+
+def optional_moment(field: str, value: datetime | date | str | None) -> datetime | None:
+    """A time as UTC, passing None through."""
+    return None if value is None else parse_moment(field, value)
+
+
+def tags(value: object) -> tuple[str, ...]:
+    """A list of distinct, trimmed tags in the order given."""
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        raise InvalidValue("tags", f"expected a list of texts, got {_shown(value)}")
+    checked = dict.fromkeys(text("tags", entry, limits.MAX_TAG_CHARS) for entry in value)
+    if len(checked) > limits.MAX_TAGS:
+        raise InvalidValue("tags", f"{len(checked)} tags; allowed: at most {limits.MAX_TAGS}")
+    return tuple(checked)
+
+
+def texts(field: str, value: object, maximum: int) -> tuple[str, ...]:
+    """One text or several, each of 1 to ``maximum`` characters."""
+    return tuple(text(field, entry, maximum) for entry in _entries(field, value))
+
+
+def json_object(field: str, value: object, maximum_bytes: int) -> dict[str, Any]:
+    """A JSON object of bounded size."""
+    if not isinstance(value, Mapping):
+        raise InvalidValue(field, f"expected an object, got {_shown(value)}")
+    return dict(json.loads(_as_json(field, dict(value), maximum_bytes)))
+
+
+def json_list(field: str, value: object, maximum_bytes: int) -> list[Any]:
+    """A JSON array of bounded size."""
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        raise InvalidValue(field, f"expected a list, got {_shown(value)}")
+    return list(json.loads(_as_json(field, list(value), maximum_bytes)))
+
+
+def path(field: str, value: object) -> Path:
+    """The name of a file."""
+    if not isinstance(value, str | Path) or not str(value) or "\x00" in str(value):
+        raise InvalidValue(field, f"{_shown(value)} is not the path of a file")
+    return Path(_storable(field, str(value)))
+
+
+def entries(field: str, value: object, maximum: int) -> list[Any]:
+    """A list of at most so many entries; reads no further than that."""
+    if isinstance(value, str | Mapping) or not isinstance(value, Iterable):
+        raise InvalidValue(field, f"expected a list, got {type(value).__name__}")
+    found = list(islice(value, maximum + 1))
+    if len(found) > maximum:
+        raise InvalidValue(field, f"more than {maximum} entries, the most allowed")
+    return found
+
+
+def known_fields(what: str, given: Iterable[str], allowed: Iterable[str]) -> None:
+    """Refuse names that do not exist.
+
+    Raises:
+        UnknownField: lists the unknown names and the allowed ones.
+    """
+    allowed_names = set(allowed)
+    unknown = [str(name) for name in given if name not in allowed_names]
+    if unknown:
+        raise UnknownField(what, unknown, allowed_names)
+
+
+def _entries(field: str, value: object) -> tuple[object, ...]:
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        return (value,)
+    entries = tuple(value)
+    if not 1 <= len(entries) <= limits.MAX_FILTER_VALUES:
+        raise InvalidValue(
+            field, f"{len(entries)} values; allowed: 1 to {limits.MAX_FILTER_VALUES}"
+        )
+    return entries
+
+
+def _storable(field: str, value: object) -> str:
+    if not isinstance(value, str):
+        raise InvalidValue(field, f"expected text, got {type(value).__name__}")
+    if "\x00" in value:
+        raise InvalidValue(field, "must not contain NUL characters")
+    try:
+        value.encode("utf-8")
+    except UnicodeEncodeError:
+        raise InvalidValue(field, "is not valid Unicode (lone surrogates)") from None
+    return value
+
+
+def _within(field: str, value: str, maximum: int) -> str:
+    if len(value) > maximum:
+        raise InvalidValue(field, f"{len(value)} characters; allowed: at most {maximum}")
+    return value
+
+
+def _as_json(field: str, value: object, maximum_bytes: int) -> str:
+    try:
+        encoded = json.dumps(value, ensure_ascii=False, allow_nan=False)
+        size = len(encoded.encode("utf-8"))
+    except (TypeError, ValueError, RecursionError) as problem:
+        raise InvalidValue(field, f"cannot be stored as JSON: {problem}") from None
+    if _ENCODED_NUL.search(encoded):
+        raise InvalidValue(field, "must not contain NUL characters")
+    if size > maximum_bytes:
+        raise InvalidValue(field, f"{size} bytes as JSON; allowed: at most {maximum_bytes}")
+    return encoded
+
+
+def _shown(value: object) -> str:
+    rendered = repr(value)
+    return rendered if len(rendered) <= 60 else f"{rendered[:57]}..."

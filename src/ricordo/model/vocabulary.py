@@ -1,0 +1,94 @@
+"""The closed vocabularies of the model: every enumeration a caller can meet."""
+
+from enum import StrEnum
+from typing import Final
+
+
+class MemoryType(StrEnum):
+    """What kind of thing is remembered."""
+
+    PREFERENCE = "preference"
+    FACT = "fact"
+    INSTRUCTION = "instruction"
+    SUMMARY = "summary"
+    INSIGHT = "insight"
+    EPISODE = "episode"
+    PROCEDURE = "procedure"
+    OTHER = "other"
+
+
+class Source(StrEnum):
+    """How a memory came to be known."""
+
+    USER_EXPLICIT = "user_explicit"
+    CONVERSATION = "conversation"
+    TOOL_CALL = "tool_call"
+    AUTO_DISCOVERY = "auto_discovery"
+    SYSTEM = "system"
+    IMPORT = "import"
+    FILE = "file"
+
+
+class Status(StrEnum):
+    """Where a memory stands in its life; the legal steps are in ``lifecycle.py``."""
+
+    ACTIVE = "active"
+    ARCHIVED = "archived"
+    SUPERSEDED = "superseded"
+    DELETED = "deleted"
+
+
+class Event(StrEnum):
+    """What a row of history says happened."""
+
+    ADD = "ADD"
+    UPDATE = "UPDATE"
+    ARCHIVE = "ARCHIVE"
+    DELETE = "DELETE"
+    RESTORE = "RESTORE"
+    SUPERSEDE = "SUPERSEDE"
+    MERGE = "MERGE"
+    LINK = "LINK"
+    UNLINK = "UNLINK"
+    TTL = "TTL"
+    PURGE = "PURGE"
+    CONSENT = "CONSENT"
+    PIN = "PIN"
+    VERIFY = "VERIFY"
+    UNDO = "UNDO"
+
+
+class ContextPolicy(StrEnum):
+    """How a theme reaches the prompt: whole, or only what retrieval finds."""
+
+    ALL = "all"
+    RAG = "rag"
+
+
+class JobState(StrEnum):
+    """Where a job stands; ``dead`` jobs used up their attempts and wait for a person."""
+
+    QUEUED = "queued"
+    RUNNING = "running"
+    DONE = "done"
+    DEAD = "dead"
+
+
+GLOBAL_OWNER: Final = "*"
+"""Owner of the memories that every user with few of their own can see."""
+
+GENERAL_THEME: Final = "general"
+"""Where a memory without a theme is filed."""
+
+DEFAULT_IMPORTANCE: Final = 2
+DEFAULT_CONFIDENCE: Final = 70
+CONFIDENCE_BY_SOURCE: Final = {
+    Source.TOOL_CALL: 95,
+    Source.AUTO_DISCOVERY: 95,
+    Source.USER_EXPLICIT: 90,
+}
+
+
+def default_confidence(source: Source) -> int:
+    """How sure one can be of a memory when the caller does not say."""
+    return CONFIDENCE_BY_SOURCE.get(source, DEFAULT_CONFIDENCE)

@@ -1,0 +1,90 @@
+"""What a database must be able to do for us; ``sqlite/`` and ``postgres/`` do it."""
+
+from collections.abc import Iterable
+from contextlib import AbstractContextManager
+from typing import Protocol
+
+import sqlalchemy as sa
+
+from ricordo.errors import StorageError
+from ricordo.limits import MAX_IMPORTED_ID_GAP
+
+
+def ids_within_reach(ids: Iterable[int], present: int) -> list[int]:
+    """Those of the ids that an import may keep, given where the series stands."""
+    return [one for one in ids if one <= present + MAX_IMPORTED_ID_GAP]
+
+
+class Backend(Protocol):
+    """One database behind a small contract; the contract suite runs on every implementation."""
+
+    @property
+    def name(self) -> str:
+        """``sqlite`` or ``postgresql``."""
+        ...
+
+    @property
+    def location(self) -> str:
+        """Where the data is, fit to be shown (never with a password)."""
+        ...
+
+    def reading(self) -> AbstractContextManager[sa.Connection]:
+        """A connection that sees one consistent state of the database."""
+        ...
+
+    def writing(self) -> AbstractContextManager[sa.Connection]:
+        """A transaction: committed when the block ends, rolled back when it raises."""
+        ...
+
+    def migrating(self) -> AbstractContextManager[sa.Connection]:
+        """A transaction that no other migration can run beside."""
+        ...
+
+    def prepare_planner(self, connection: sa.Connection) -> None:
+        """After a migration: tell the database what it needs to choose its indexes well."""
+        ...
+
+    def take_ids(self, connection: sa.Connection, series: str, count: int) -> list[int]:
+        """Fresh numbers of a series in ascending order; never given out again."""
+        ...
+
+    def keep_ids(self, series: str, ids: Iterable[int]) -> None:
+        """Make sure, in a transaction of its own, that these numbers are not given out later.
+
+        Waits for numbers under way. Ids far beyond the present ones are not kept, because one
+        file must not use up everybody's numbers.
+        """
+        ...
+
+    def one_import_at_a_time(self, connection: sa.Connection) -> None:
+        """Wait until no other import is under way, so that two do not choose the same ids."""
+        ...
+
+    @property
+    def overwrites_freed_space(self) -> bool:
+        """True where :meth:`scrub` can make sure that nothing is left of deleted rows."""
+        ...
+
+    def scrub(self) -> bool:
+        """Give up the space of deleted rows; True when it was overwritten, too."""
+        ...
+
+    def check(self) -> list[str]:
+        """Problems found by the database's own integrity check; empty when sound."""
+        ...
+
+    def explain(self, error: Exception) -> StorageError | None:
+        """The error of ours that a driver's error stands for, or None when it is not a fault."""
+        ...
+
+    def is_retryable(self, error: Exception) -> bool:
+        """True where the transaction lost against another one and may simply be run again."""
+        ...
+
+    def connections_in_use(self) -> int:
+        """How many connections are handed out right now."""
+        ...
+
+    def close(self) -> None:
+        """Give back every connection."""
+        ...

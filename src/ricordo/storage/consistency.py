@@ -1,0 +1,56 @@
+"""Looking for what must never be: memories, history and revisions that disagree."""
+
+import sqlalchemy as sa
+
+from ricordo.storage.tables import history, items, links, users
+
+
+def find_inconsistencies(connection: sa.Connection) -> list[str]:
+    """One line per problem; empty when all is well."""
+    return [
+        *_revisions_with_gaps(connection),
+        *_items_without_history(connection),
+        *_links_to_nothing(connection),
+    ]
+
+
+def _revisions_with_gaps(connection: sa.Connection) -> list[str]:
+    counted = (
+        sa.select(
+            users.c.user_id,
+            users.c.revision,
+            sa.func.count(history.c.revision).label("rows"),
+            sa.func.coalesce(sa.func.max(history.c.revision), 0).label("last"),
+        )
+        .select_from(users.outerjoin(history, history.c.user_id == users.c.user_id))
+        .group_by(users.c.user_id, users.c.revision)
+        .order_by(users.c.user_id)
+    )
+    return [
+        f"user {row.user_id!r} is at revision {row.revision}, history has {row.rows} rows up to"
+        f" {row.last}"
+        for row in connection.execute(counted)
+        if not row.revision == row.rows == row.last
+    ]
+
+
+def _items_without_history(connection: sa.Connection) -> list[str]:
+    told = sa.exists().where(history.c.user_id == items.c.user_id, history.c.item_id == items.c.id)
+    # The former text of a keyed memory is named by the update that replaced it.
+    kept = sa.exists().where(history.c.user_id == items.c.user_id, history.c.old_ref == items.c.id)
+    wanted = (
+        sa.select(items.c.id)
+        .where(~told)
+        .where((items.c.status == "active") | ~kept)
+        .order_by(items.c.id)
+    )
+    return [f"memory {item_id} has no history" for item_id in connection.execute(wanted).scalars()]
+
+
+def _links_to_nothing(connection: sa.Connection) -> list[str]:
+    present = sa.exists().where(items.c.user_id == links.c.owner_id, items.c.id == links.c.item_id)
+    wanted = sa.select(links.c.user_id, links.c.item_id).where(~present)
+    return [
+        f"user {row.user_id!r} is linked to memory {row.item_id}, which does not exist"
+        for row in connection.execute(wanted)
+    ]

@@ -1,0 +1,137 @@
+"""Reading and writing transactions over either backend, with our errors for the driver's."""
+
+import contextlib
+import functools
+import random
+import time
+from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime
+from typing import Concatenate, Final, ParamSpec, Protocol, Self, TypeVar, cast
+
+import sqlalchemy as sa
+
+from ricordo.clock import Clock
+from ricordo.errors import StorageBusy
+from ricordo.limits import MAX_CONFLICT_RETRIES
+from ricordo.model.policy import Policy
+from ricordo.storage.backend import Backend
+from ricordo.storage.links import others_concerned
+from ricordo.storage.writing import Writing
+
+_LONGEST_PAUSE_SECONDS: Final = 0.05
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class Reading:
+    """A consistent view of the database at one moment."""
+
+    def __init__(self, connection: sa.Connection, now: datetime) -> None:
+        self.connection = connection
+        self.now = now
+
+
+class Database:
+    """The store: hands out transactions, knows the time, tells the queue of new work."""
+
+    def __init__(self, backend: Backend, clock: Clock, policy: Policy) -> None:
+        self.backend = backend
+        self.clock = clock
+        self.policy = policy
+        self.on_job_queued: Callable[[], None] = lambda: None
+
+    @property
+    def database(self) -> Self:
+        """Itself, so that functions which take a database can be :func:`retried`."""
+        return self
+
+    @contextlib.contextmanager
+    def read(self) -> Iterator[Reading]:
+        """A consistent view for several reads.
+
+        Raises:
+            StorageError: the database could not answer.
+        """
+        with self.our_errors(), self.backend.reading() as connection:
+            yield Reading(connection, self.clock())
+
+    @contextlib.contextmanager
+    def write(self, user_id: str, *, touching: Sequence[int] = ()) -> Iterator[Writing]:
+        """One transaction for one user's write: item, history, revision and job together.
+
+        The user's row is locked first, so one user's writes happen one after the other and their
+        revisions have no gaps. ``touching`` names the memories that will be changed: whoever they
+        are shared with is locked too, everyone in the same order, so that two such writes wait
+        for each other instead of deadlocking.
+
+        Raises:
+            StorageError: the database could not do it; nothing was written.
+        """
+        with self.our_errors():
+            with self.backend.writing() as connection:
+                others = others_concerned(connection, user_id, touching) if touching else set()
+                writing = Writing(
+                    self.backend, connection, self.clock(), self.policy, user_id, others
+                )
+                yield writing
+                writing.flush()
+            if writing.queued_jobs:
+                self.on_job_queued()
+
+    @contextlib.contextmanager
+    def transaction(self) -> Iterator[sa.Connection]:
+        """A transaction that belongs to no user: the job queue, administration.
+
+        Raises:
+            StorageError: the database could not do it; nothing was written.
+        """
+        with self.our_errors(), self.backend.writing() as connection:
+            yield connection
+
+    @contextlib.contextmanager
+    def our_errors(self) -> Iterator[None]:
+        """Turn what a driver raises into our errors."""
+        try:
+            yield
+        except Exception as error:
+            if self.backend.is_retryable(error):
+                raise LostToAnother(
+                    f"{self.backend.location}: another transaction got in the way; try again"
+                ) from error
+            explained = self.backend.explain(error)
+            if explained is None:
+                raise
+            raise explained from error
+
+
+class LostToAnother(StorageBusy):
+    """The transaction lost against another one and may simply be run again."""
+
+
+class _HasDatabase(Protocol):
+    @property
+    def database(self) -> Database: ...
+
+
+Writer = TypeVar("Writer", bound=_HasDatabase)
+
+
+def retried(method: Callable[Concatenate[Writer, P], T]) -> Callable[Concatenate[Writer, P], T]:
+    """Run what writes again when its transaction lost against another one.
+
+    On PostgreSQL two writers that touch each other's users can deadlock; the database then ends
+    one of them, which has written nothing and can simply start over.
+    """
+
+    @functools.wraps(method)
+    def run(self: Writer, *args: P.args, **kwargs: P.kwargs) -> T:
+        for _ in range(MAX_CONFLICT_RETRIES):
+            try:
+                return method(self, *args, **kwargs)
+            except LostToAnother:
+                # Not at once against the same one.
+                time.sleep(random.uniform(0, _LONGEST_PAUSE_SECONDS))
+        return method(self, *args, **kwargs)
+
+    return cast(Callable[Concatenate[Writer, P], T], run)

@@ -1,0 +1,18 @@
+"""Removing every row of a user, and every mention of them in the rows of others."""
+
+import sqlalchemy as sa
+
+from ricordo.storage.tables import OWNED_TABLES, history, links
+
+
+def delete_user_rows(connection: sa.Connection, user_id: str) -> dict[str, int]:
+    """Delete all that belongs to a user; the number of rows removed per table."""
+    removed = {}
+    granted = connection.execute(sa.delete(links).where(links.c.owner_id == user_id)).rowcount
+    for table in OWNED_TABLES:
+        gone = connection.execute(sa.delete(table).where(table.c.user_id == user_id)).rowcount
+        removed[table.name] = gone
+    removed["links"] += granted
+    mentions = sa.update(history).where(history.c.other_user == user_id).values(other_user=None)
+    removed["mentions"] = connection.execute(mentions).rowcount
+    return removed

@@ -1,0 +1,159 @@
+"""Reading what happened, and forgetting what it said when a memory is purged."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import sqlalchemy as sa
+
+from ricordo.model.history import Change, Changes
+from ricordo.model.vocabulary import Event
+from ricordo.storage.tables import history, users
+
+_COLUMNS = [
+    history.c.revision,
+    history.c.event,
+    history.c.item_id,
+    history.c.at,
+    history.c.actor,
+    history.c.reason,
+    history.c.old_ref,
+    history.c.new_ref,
+    history.c.other_user,
+    history.c.meta,
+    history.c.before,
+]
+
+
+UNDONE_REVISION: Final = "undone_revision"
+"""In the meta of an UNDO: the update that it took back."""
+
+
+def revision_of(connection: sa.Connection, user_id: str) -> int:
+    """Where a user's change feed stands; 0 for a user who has never written."""
+    found = connection.execute(sa.select(users.c.revision).where(users.c.user_id == user_id))
+    return found.scalar_one_or_none() or 0
+
+
+def changes_since(connection: sa.Connection, user_id: str, since: int, limit: int) -> Changes:
+    """The changes after a revision, oldest first."""
+    wanted = (
+        sa.select(*_COLUMNS)
+        .where(history.c.user_id == user_id, history.c.revision > since)
+        .order_by(history.c.revision)
+        .limit(limit + 1)
+    )
+    rows = connection.execute(wanted).mappings().all()
+    return Changes(
+        changes=tuple(_change(row) for row in rows[:limit]),
+        revision=revision_of(connection, user_id),
+        more=len(rows) > limit,
+    )
+
+
+def history_of(connection: sa.Connection, user_id: str, item_id: int, limit: int) -> list[Change]:
+    """The newest changes of one memory in a user's history, oldest first."""
+    wanted = (
+        sa.select(*_COLUMNS)
+        .where(history.c.user_id == user_id, history.c.item_id == item_id)
+        .order_by(history.c.revision.desc())
+        .limit(limit)
+    )
+    rows = connection.execute(wanted).mappings().all()
+    return [_change(row) for row in reversed(rows)]
+
+
+def last_change(
+    connection: sa.Connection, user_id: str, item_id: int, events: tuple[Event, ...]
+) -> Change | None:
+    """The newest change of one memory that is of one of these kinds."""
+    wanted = (
+        sa.select(*_COLUMNS)
+        .where(
+            history.c.user_id == user_id,
+            history.c.item_id == item_id,
+            history.c.event.in_([event.value for event in events]),
+        )
+        .order_by(history.c.revision.desc())
+        .limit(1)
+    )
+    row = connection.execute(wanted).mappings().first()
+    return None if row is None else _change(row)
+
+
+def last_update(connection: sa.Connection, user_id: str, item_id: int) -> Change | None:
+    """The newest update of a memory that has not been undone."""
+    wanted = (
+        sa.select(*_COLUMNS)
+        .where(
+            history.c.user_id == user_id,
+            history.c.item_id == item_id,
+            history.c.event.in_([Event.UPDATE.value, Event.UNDO.value]),
+        )
+        .order_by(history.c.revision.desc())
+    )
+    undone: set[int] = set()
+    for change in map(_change, connection.execute(wanted).mappings()):
+        if change.event is Event.UNDO:
+            undone.add(change.meta.get(UNDONE_REVISION, 0))
+        elif change.revision not in undone:
+            return change
+    return None
+
+
+def replaced_by(connection: sa.Connection, user_id: str, new_id: int) -> list[int]:
+    """The memories that were superseded by or merged into this one."""
+    wanted = (
+        sa.select(history.c.item_id)
+        .where(
+            history.c.user_id == user_id,
+            history.c.new_ref == new_id,
+            history.c.event.in_([Event.SUPERSEDE.value, Event.MERGE.value]),
+        )
+        .distinct()
+    )
+    return list(connection.execute(wanted).scalars())
+
+
+def old_versions(connection: sa.Connection, user_id: str, item_id: int) -> list[int]:
+    """The superseded memories that keep the former texts of a keyed one."""
+    wanted = sa.select(history.c.old_ref).where(
+        history.c.user_id == user_id,
+        history.c.item_id == item_id,
+        history.c.event == Event.UPDATE.value,
+        history.c.old_ref.is_not(None),
+    )
+    return list(connection.execute(wanted).scalars())
+
+
+def update_that_kept(connection: sa.Connection, user_id: str, version_id: int) -> Change | None:
+    """The update whose former text was kept as this memory."""
+    wanted = sa.select(*_COLUMNS).where(
+        history.c.user_id == user_id,
+        history.c.old_ref == version_id,
+        history.c.event == Event.UPDATE.value,
+    )
+    row = connection.execute(wanted).mappings().first()
+    return None if row is None else _change(row)
+
+
+def drop_replaced_values(connection: sa.Connection, user_id: str, revision: int) -> None:
+    """Forget what an update replaced, once it was undone: the memory says it again."""
+    where = sa.and_(history.c.user_id == user_id, history.c.revision == revision)
+    connection.execute(sa.update(history).where(where).values(before=None))
+
+
+def silence(connection: sa.Connection, user_id: str, item_ids: list[int]) -> None:
+    """Keep that something happened to these memories, and nothing of what they said."""
+    theirs = sa.and_(history.c.user_id == user_id, history.c.item_id.in_(item_ids))
+    connection.execute(sa.update(history).where(theirs).values(reason=None, before=None, meta={}))
+    # The update that replaced a text says what it was, in the history of another memory.
+    replaced = sa.and_(
+        history.c.user_id == user_id,
+        history.c.old_ref.in_(item_ids),
+        history.c.event == Event.UPDATE.value,
+    )
+    connection.execute(sa.update(history).where(replaced).values(before=None))
+
+
+def _change(row: Mapping[Any, Any]) -> Change:
+    return Change(**{**row, "event": Event(row["event"])})

@@ -1,0 +1,8 @@
+"""The schema's steps, one Alembic chain for both databases."""
+
+from typing import Final
+
+CHAIN: Final = ("0001",)
+"""Every step in order, so that an up-to-date database is recognised without loading Alembic."""
+
+HEAD: Final = CHAIN[-1]

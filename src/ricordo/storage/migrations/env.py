@@ -1,0 +1,12 @@
+"""Alembic's entry point: runs in the transaction that ``upgrade.py`` opened."""
+
+from alembic import context
+
+from ricordo.storage.tables import metadata
+
+context.configure(
+    connection=context.config.attributes["connection"],
+    target_metadata=metadata,
+    transactional_ddl=False,  # the transaction is ours
+)
+context.run_migrations()

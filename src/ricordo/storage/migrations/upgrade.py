@@ -1,0 +1,88 @@
+"""Bringing a database up to date when it is opened."""
+
+import threading
+from pathlib import Path
+
+import sqlalchemy as sa
+
+from ricordo.errors import DatabaseTooNew, StorageCorrupt
+from ricordo.storage import forks
+from ricordo.storage.database import Database
+from ricordo.storage.migrations import CHAIN, HEAD
+
+_VERSION_TABLE = "alembic_version"
+
+
+def upgrade(database: Database) -> bool:
+    """Run the steps that the database lacks; True when there were any.
+
+    Two processes that open a new database at once both succeed: the second waits for the first
+    and then finds nothing left to do.
+
+    Raises:
+        DatabaseTooNew: the database has steps that this version of ricordo does not know.
+        StorageCorrupt: the database has tables, but not ours.
+    """
+    if version_of(database) == HEAD:
+        return False
+    with database.our_errors(), database.backend.migrating() as connection:
+        if _version(connection, database.backend.location) == HEAD:
+            return False
+        with _one_at_a_time.lock:
+            _run_steps(connection)
+        database.backend.prepare_planner(connection)
+    return True
+
+
+def version_of(database: Database) -> str | None:
+    """The last step that a database has had; None for an empty one.
+
+    Raises:
+        DatabaseTooNew: the database has steps that this version of ricordo does not know.
+        StorageCorrupt: the database has tables, but not ours.
+    """
+    with database.read() as reading:
+        return _version(reading.connection, database.backend.location)
+
+
+def _version(connection: sa.Connection, location: str) -> str | None:
+    inspector = sa.inspect(connection)
+    ours = inspector.has_table(_VERSION_TABLE) and inspector.has_table("history")
+    if ours:
+        found = connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar()
+        if found is not None and found not in CHAIN:
+            raise DatabaseTooNew(
+                f"{location} is at schema {found}, newer than this ricordo, which knows up to"
+                f" {HEAD}: upgrade the package"
+            )
+        return None if found is None else str(found)
+    if any(map(inspector.has_table, (_VERSION_TABLE, "items", "users"))):
+        raise StorageCorrupt(f"{location} has tables of something else; choose another one")
+    return None
+
+
+class _OneAtATime:
+    """Alembic keeps the migration under way in module globals: one per process, then."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        forks.reset_in_child(self)
+
+    def reset_after_fork(self) -> threading.Lock:
+        """A lock that was held when the process forked would never be released in the child."""
+        inherited, self.lock = self.lock, threading.Lock()
+        return inherited
+
+
+_one_at_a_time = _OneAtATime()
+
+
+def _run_steps(connection: sa.Connection) -> None:
+    # Alembic takes 0.2 s to load; only a new or old database needs it.
+    from alembic import command
+    from alembic.config import Config
+
+    config = Config()
+    config.set_main_option("script_location", str(Path(__file__).parent))
+    config.attributes["connection"] = connection
+    command.upgrade(config, "head")

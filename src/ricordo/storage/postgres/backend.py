@@ -1,0 +1,183 @@
+"""A PostgreSQL database behind a connection pool."""
+
+import contextlib
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
+
+import psycopg
+import sqlalchemy as sa
+
+from ricordo.errors import (
+    InvalidValue,
+    StorageBusy,
+    StorageClosed,
+    StorageCorrupt,
+    StorageError,
+    StorageFull,
+    StorageReadOnly,
+    StorageUnavailable,
+)
+from ricordo.storage import forks
+from ricordo.storage.backend import ids_within_reach
+from ricordo.storage.tables import metadata
+
+# Keys of advisory locks; any numbers do that nothing else in the database uses.
+_MIGRATION_LOCK: Final = 7_263_551_001
+_ID_LOCK: Final = 7_263_551_002
+_IMPORT_LOCK: Final = 7_263_551_003
+
+_ERROR_CLASSES: Final[dict[str, tuple[type[StorageError], str]]] = {
+    "08": (StorageUnavailable, "the connection was lost"),
+    "25006": (StorageReadOnly, "the database may not be written"),
+    "28": (StorageUnavailable, "the database refused the login"),
+    "3D": (StorageUnavailable, "there is no such database"),
+    "3F": (StorageUnavailable, "the role may not use the schema"),
+    "42501": (StorageReadOnly, "the role lacks a permission"),
+    "53100": (StorageFull, "the disk of the database is full"),
+    "53": (StorageBusy, "the database has no resources left; try again"),
+    "55P03": (StorageBusy, "a lock was held for too long; try again"),
+    "57014": (StorageBusy, "the statement took too long; try again"),
+    "57": (StorageUnavailable, "the database is shutting down"),
+    "58": (StorageUnavailable, "the database failed to read or write"),
+    "XX001": (StorageCorrupt, "the database reports damaged data"),
+    "XX002": (StorageCorrupt, "the database reports a damaged index"),
+}
+# Deadlocks, and unique rows (a queued job, say) that two transactions added at once.
+_LOST_AGAINST_ANOTHER: Final = {"40P01", "40001", "23505"}
+
+
+class PostgresBackend:
+    """The store on a server. Safe from many threads and processes, and usable after a fork."""
+
+    name = "postgresql"
+
+    def __init__(self, url: str, pool_size: int, busy_timeout_seconds: float) -> None:
+        try:
+            parsed = sa.make_url(url)
+        except (sa.exc.ArgumentError, ValueError):
+            raise InvalidValue("url", "is not a PostgreSQL address, postgresql://…") from None
+        self._url = parsed.set(drivername="postgresql+psycopg")
+        self._location = parsed.render_as_string(hide_password=True)
+        self._pool_size = pool_size
+        self._busy_timeout_seconds = busy_timeout_seconds
+        self._closed = False
+        self._set_up()
+        forks.reset_in_child(self)
+
+    def _set_up(self) -> None:
+        milliseconds = max(1, int(self._busy_timeout_seconds * 1000))  # 0 would be for ever
+        given_options = self._url.query.get("options", "")
+        self._engine = sa.create_engine(
+            self._url,
+            pool_size=self._pool_size,
+            max_overflow=0,
+            pool_timeout=self._busy_timeout_seconds,
+            pool_pre_ping=True,
+            connect_args={
+                "connect_timeout": max(2, int(self._busy_timeout_seconds)),
+                "application_name": "ricordo",
+                "options": f"-c timezone=UTC -c lock_timeout={milliseconds} {given_options}",
+            },
+        )
+        self._snapshots = self._engine.execution_options(
+            isolation_level="REPEATABLE READ", postgresql_readonly=True
+        )
+
+    def reset_after_fork(self) -> Any:
+        """Start afresh in a child process; the parent's sockets must not be used or closed."""
+        inherited = (self._engine, self._snapshots)
+        self._set_up()
+        return inherited
+
+    @property
+    def location(self) -> str:
+        return self._location
+
+    def reading(self) -> contextlib.AbstractContextManager[sa.Connection]:
+        self._check_open()
+        return self._snapshots.begin()
+
+    def writing(self) -> contextlib.AbstractContextManager[sa.Connection]:
+        self._check_open()
+        return self._engine.begin()
+
+    @contextlib.contextmanager
+    def migrating(self) -> Iterator[sa.Connection]:
+        with self.writing() as connection:
+            # The others wait for the whole migration, however long it takes.
+            connection.exec_driver_sql("SET LOCAL lock_timeout = 0")
+            connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_MIGRATION_LOCK)))
+            yield connection
+
+    def prepare_planner(self, connection: sa.Connection) -> None:
+        pass  # autovacuum keeps its statistics
+
+    def take_ids(self, connection: sa.Connection, series: str, count: int) -> list[int]:
+        # The shared lock lasts until commit, so that keep_ids can wait for ids under way.
+        rows = connection.exec_driver_sql(
+            "WITH held AS MATERIALIZED (SELECT pg_advisory_xact_lock_shared(%s))"
+            " SELECT nextval(%s::regclass) FROM held, generate_series(1, %s)",
+            (_ID_LOCK, series, count),
+        )
+        return sorted(row[0] for row in rows)
+
+    def keep_ids(self, series: str, ids: Iterable[int]) -> None:
+        with self._engine.begin() as connection:  # short: every writer waits for it
+            connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_ID_LOCK})")
+            present = connection.exec_driver_sql(
+                "SELECT nextval(%s::regclass)", (series,)
+            ).scalar_one()
+            kept = ids_within_reach(ids, present)
+            connection.exec_driver_sql(
+                "SELECT setval(%s::regclass, %s)", (series, max(kept, default=present))
+            )
+
+    def one_import_at_a_time(self, connection: sa.Connection) -> None:
+        connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_IMPORT_LOCK})")
+
+    overwrites_freed_space = False
+
+    def scrub(self) -> bool:
+        # The server can reuse the space at once; overwriting it is not ours to order.
+        tables = ", ".join(table.name for table in metadata.sorted_tables)
+        with self._engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+            connection.exec_driver_sql(f"VACUUM {tables}")
+        return False
+
+    def check(self) -> list[str]:
+        with self.reading() as connection:
+            connection.exec_driver_sql("SELECT 1")
+        return []
+
+    def explain(self, error: Exception) -> StorageError | None:
+        if isinstance(error, sa.exc.TimeoutError):
+            return StorageBusy(f"{self.location}: every connection is in use; try again")
+        original = getattr(error, "orig", None) or error
+        if not isinstance(original, psycopg.Error):
+            return None
+        state = original.sqlstate
+        if state is None:  # psycopg found out by itself, mostly that there is no connection
+            if isinstance(original, psycopg.OperationalError | psycopg.InterfaceError):
+                return StorageUnavailable(f"{self.location}: cannot be reached ({original})")
+            return StorageError(f"{self.location}: the driver refused ({original})")
+        for prefix in (state, state[:2]):
+            if prefix in _ERROR_CLASSES:
+                kind, advice = _ERROR_CLASSES[prefix]
+                return kind(f"{self.location}: {advice} ({original})")
+        return StorageError(f"{self.location}: the database refused ({original})")
+
+    def is_retryable(self, error: Exception) -> bool:
+        original = getattr(error, "orig", None) or error
+        return getattr(original, "sqlstate", None) in _LOST_AGAINST_ANOTHER
+
+    def connections_in_use(self) -> int:
+        assert isinstance(self._engine.pool, sa.pool.QueuePool)
+        return self._engine.pool.checkedout()
+
+    def close(self) -> None:
+        self._closed = True
+        self._engine.dispose()
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise StorageClosed(f"{self.location}: this Memory was closed")

@@ -1,0 +1,1 @@
+"""SQLite: the standard library's driver, one writer, pooled readers."""

@@ -1,0 +1,222 @@
+"""One SQLite file: write-ahead log, one writer at a time, many readers.
+
+Transactions are begun and ended here in plain sight (the driver is in autocommit mode): writers
+with ``BEGIN IMMEDIATE``, because a transaction that reads first and writes later fails at once
+when another process wrote in between.
+"""
+
+import contextlib
+import sqlite3
+import threading
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import sqlalchemy as sa
+
+from ricordo.errors import (
+    StorageBusy,
+    StorageClosed,
+    StorageCorrupt,
+    StorageError,
+    StorageFull,
+    StorageReadOnly,
+    StorageUnavailable,
+)
+from ricordo.storage import forks
+from ricordo.storage.backend import ids_within_reach
+from ricordo.storage.sqlite.connecting import ConnectionPlan, connect
+from ricordo.storage.sqlite.statistics import seed_statistics
+
+_ERRORS: Final[dict[int, tuple[type[StorageError], str]]] = {
+    sqlite3.SQLITE_BUSY: (StorageBusy, "the database is locked by another process; try again"),
+    sqlite3.SQLITE_LOCKED: (StorageBusy, "the database is locked by another connection; try again"),
+    sqlite3.SQLITE_FULL: (StorageFull, "the disk is full; free some space and try again"),
+    sqlite3.SQLITE_IOERR: (StorageUnavailable, "the disk failed to read or write"),
+    sqlite3.SQLITE_READONLY: (
+        StorageReadOnly,
+        "the database may not be written; check permissions",
+    ),
+    sqlite3.SQLITE_CANTOPEN: (StorageUnavailable, "the database file cannot be opened"),
+    sqlite3.SQLITE_CORRUPT: (StorageCorrupt, "the database file is damaged; restore a backup"),
+    sqlite3.SQLITE_NOTADB: (StorageCorrupt, "the file is not a SQLite database"),
+}
+_PRIMARY_CODE: Final = 0xFF
+_UNFORESEEN: Final[tuple[type[StorageError], str]] = (StorageError, "the database refused")
+_SCRUB_PATIENCE_MS: Final = 500
+
+
+class SqliteBackend:
+    """The store in one file. Safe from many threads and processes, and usable after a fork."""
+
+    name = "sqlite"
+    overwrites_freed_space = True
+
+    def __init__(self, plan: ConnectionPlan, reader_count: int) -> None:
+        self._plan = plan
+        self._reader_count = reader_count
+        self._closed = False
+        self._set_up()
+        forks.reset_in_child(self)
+
+    def _set_up(self) -> None:
+        self._write_lock = threading.Lock()
+        self._readers = self._engine(self._reader_count)
+        self._writers = self._engine(1)
+        self._writer: sa.Connection | None = None
+
+    def _engine(self, size: int) -> sa.Engine:
+        return sa.create_engine(
+            "sqlite://",
+            creator=lambda: connect(self._plan),
+            poolclass=sa.pool.QueuePool,
+            pool_size=size,
+            max_overflow=0,
+            pool_timeout=self._plan.busy_timeout_seconds,
+            isolation_level="AUTOCOMMIT",
+        )
+
+    def reset_after_fork(self) -> Any:
+        """Start afresh in a child process; the parent's connections must not be used or closed."""
+        inherited = (self._readers, self._writers, self._writer)
+        self._set_up()
+        return inherited
+
+    @property
+    def path(self) -> Path:
+        """The database file."""
+        return self._plan.path
+
+    @property
+    def location(self) -> str:
+        return str(self._plan.path)
+
+    @contextlib.contextmanager
+    def reading(self) -> Iterator[sa.Connection]:
+        self._check_open()
+        with self._readers.connect() as connection, _transaction(connection, "BEGIN"):
+            yield connection
+
+    @contextlib.contextmanager
+    def writing(self) -> Iterator[sa.Connection]:
+        with self._exclusive() as connection, _transaction(connection, "BEGIN IMMEDIATE"):
+            yield connection
+
+    def migrating(self) -> contextlib.AbstractContextManager[sa.Connection]:
+        return self.writing()
+
+    def prepare_planner(self, connection: sa.Connection) -> None:
+        seed_statistics(_driver(connection))
+
+    def take_ids(self, connection: sa.Connection, series: str, count: int) -> list[int]:
+        row = _driver(connection).execute(
+            "UPDATE store SET number = number + ? WHERE name = ? RETURNING number", (count, series)
+        )
+        last: int = row.fetchone()[0]
+        return list(range(last - count + 1, last + 1))
+
+    def keep_ids(self, series: str, ids: Iterable[int]) -> None:
+        with self.writing() as connection:
+            driver = _driver(connection)
+            (present,) = driver.execute(
+                "SELECT number FROM store WHERE name = ?", (series,)
+            ).fetchone()
+            kept = max(ids_within_reach(ids, present), default=present)
+            driver.execute(
+                "UPDATE store SET number = max(number, ?) WHERE name = ?", (kept, series)
+            )
+
+    def one_import_at_a_time(self, connection: sa.Connection) -> None:
+        pass  # there is one writer at a time
+
+    def scrub(self) -> bool:
+        # VACUUM rewrites the file without its free pages; the old pages are then only in the
+        # log, which can be cut once no reader needs it any more.
+        try:
+            with self._exclusive() as connection:
+                driver = _driver(connection)
+                driver.execute("VACUUM")
+                with self._impatient(driver):
+                    blocked, _, _ = driver.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        except sqlite3.OperationalError as error:
+            if isinstance(self.explain(error), StorageBusy):
+                return False
+            raise
+        return not blocked
+
+    @contextlib.contextmanager
+    def _impatient(self, driver: sqlite3.Connection) -> Iterator[None]:
+        """Do not make every other writer wait for a long reader."""
+        driver.execute(f"PRAGMA busy_timeout = {_SCRUB_PATIENCE_MS}")
+        try:
+            yield
+        finally:
+            driver.execute(f"PRAGMA busy_timeout = {int(self._plan.busy_timeout_seconds * 1000)}")
+
+    def check(self) -> list[str]:
+        with self.reading() as connection:
+            rows = _driver(connection).execute("PRAGMA integrity_check(20)").fetchall()
+        return [row[0] for row in rows if row[0] != "ok"]
+
+    def explain(self, error: Exception) -> StorageError | None:
+        if isinstance(error, sa.exc.TimeoutError):
+            return StorageBusy("every reader is in use; try again")
+        original = getattr(error, "orig", None) or error
+        code = getattr(original, "sqlite_errorcode", None)
+        if not isinstance(original, sqlite3.Error):
+            return None
+        kind, advice = _ERRORS.get((code or 0) & _PRIMARY_CODE, _UNFORESEEN)
+        return kind(f"{self.location}: {advice} ({original})")
+
+    def is_retryable(self, error: Exception) -> bool:  # noqa: ARG002
+        return False  # BEGIN IMMEDIATE puts writers in a row; there is nothing to lose against
+
+    def connections_in_use(self) -> int:
+        assert isinstance(self._readers.pool, sa.pool.QueuePool)
+        return self._readers.pool.checkedout() + self._write_lock.locked()
+
+    def close(self) -> None:
+        self._closed = True
+        with self._write_lock:
+            if self._writer is not None:
+                self._writer.close()
+                self._writer = None
+        self._readers.dispose()
+        self._writers.dispose()
+
+    @contextlib.contextmanager
+    def _exclusive(self) -> Iterator[sa.Connection]:
+        """The one writing connection of this process, kept for its whole life."""
+        if not self._write_lock.acquire(timeout=self._plan.busy_timeout_seconds):
+            raise StorageBusy(f"{self.location}: another thread has been writing for too long")
+        try:
+            self._check_open()
+            if self._writer is None:
+                self._writer = self._writers.connect()
+            yield self._writer
+        finally:
+            self._write_lock.release()
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise StorageClosed(f"{self.location}: this Memory was closed")
+
+
+@contextlib.contextmanager
+def _transaction(connection: sa.Connection, begin: str) -> Iterator[None]:
+    driver = _driver(connection)
+    driver.execute(begin)
+    try:
+        yield
+        driver.execute("COMMIT")
+    except BaseException:
+        # SQLite ends the transaction by itself on some errors, a full disk for one.
+        if driver.in_transaction:
+            driver.execute("ROLLBACK")
+        raise
+
+
+def _driver(connection: sa.Connection) -> sqlite3.Connection:
+    driver: Any = connection.connection.dbapi_connection
+    assert isinstance(driver, sqlite3.Connection)
+    return driver

@@ -1,0 +1,266 @@
+"""The schema: the only description of it. ``migrations/`` builds exactly this.
+
+Every table that holds anything of a user's begins its primary key with ``user_id``, so that one
+user's rows lie together and the schema can be sharded by user. Nothing outside ``storage`` names a
+table or a column.
+"""
+
+from enum import StrEnum
+from typing import Any, Final
+
+import sqlalchemy as sa
+
+from ricordo.model.vocabulary import ContextPolicy, Event, JobState, MemoryType, Source, Status
+from ricordo.storage.columns import Json, Moment, Words
+
+metadata: Final = sa.MetaData(
+    naming_convention={
+        "pk": "pk_%(table_name)s",
+        "fk": "fk_%(table_name)s_%(referred_table_name)s",
+        "ck": "ck_%(table_name)s_%(constraint_name)s",
+    }
+)
+
+ITEM_IDS: Final = "item_ids"
+TURN_IDS: Final = "turn_ids"
+JOB_IDS: Final = "job_ids"
+ID_SERIES: Final = (ITEM_IDS, TURN_IDS, JOB_IDS)
+"""Numbers that only grow: a sequence each on PostgreSQL, a row of ``store`` each on SQLite."""
+
+for _series in ID_SERIES:
+    sa.Sequence(_series, metadata=metadata)
+
+
+def _one_of(column: str, allowed: type[StrEnum]) -> sa.CheckConstraint:
+    values = ", ".join(f"'{member.value}'" for member in allowed)
+    return sa.CheckConstraint(f"{column} IN ({values})", name=column)
+
+
+_CLUSTERED: Final[dict[str, Any]] = {"sqlite_with_rowid": False}
+"""On SQLite, rows lie in the order of the primary key: one user's together, one index less."""
+
+store: Final = sa.Table(
+    "store",
+    metadata,
+    sa.Column("name", Words, primary_key=True),
+    sa.Column("number", sa.BigInteger, nullable=False),
+    **_CLUSTERED,
+)
+"""Facts about the store as a whole."""
+
+users: Final = sa.Table(
+    "users",
+    metadata,
+    sa.Column("user_id", Words, primary_key=True),
+    sa.Column("revision", sa.BigInteger, nullable=False),
+    sa.Column("created_at", Moment, nullable=False),
+    sa.Column("updated_at", Moment, nullable=False),
+    **_CLUSTERED,
+)
+"""One row per user with their revision. Writers lock it, which puts one user's writes in order."""
+
+themes: Final = sa.Table(
+    "themes",
+    metadata,
+    sa.Column("user_id", Words, primary_key=True),
+    sa.Column("slug", Words, primary_key=True),
+    sa.Column("display_name", Words, nullable=False),
+    sa.Column("description", Words),
+    sa.Column("context", Words, nullable=False),
+    sa.Column("rag_length", sa.Integer),
+    sa.Column("created_at", Moment, nullable=False),
+    sa.Column("updated_at", Moment, nullable=False),
+    _one_of("context", ContextPolicy),
+    **_CLUSTERED,
+)
+
+items: Final = sa.Table(
+    "items",
+    metadata,
+    sa.Column("user_id", Words, primary_key=True),
+    sa.Column("id", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("theme", Words, nullable=False),
+    sa.Column("type", Words, nullable=False),
+    sa.Column("key", Words),
+    sa.Column("content", Words, nullable=False),
+    sa.Column("content_hash", Words, nullable=False),
+    sa.Column("folded", Words, nullable=False),
+    sa.Column("tags", Json, nullable=False),
+    sa.Column("source", Words, nullable=False),
+    sa.Column("source_context", Words),
+    sa.Column("thread_id", Words),
+    sa.Column("message_id", Words),
+    sa.Column("agent_id", Words),
+    sa.Column("run_id", Words),
+    sa.Column("actor_id", Words),
+    sa.Column("role", Words),
+    sa.Column("confidence", sa.Integer, nullable=False),
+    sa.Column("importance", sa.Integer, nullable=False),
+    sa.Column("pinned", sa.Boolean, nullable=False),
+    sa.Column("status", Words, nullable=False),
+    sa.Column("valid_from", Moment, nullable=False),
+    sa.Column("valid_to", Moment),
+    sa.Column("expires_at", Moment),
+    sa.Column("purge_at", Moment),
+    sa.Column("created_at", Moment, nullable=False),
+    sa.Column("updated_at", Moment, nullable=False),
+    sa.Column("last_accessed_at", Moment),
+    sa.Column("last_verified_at", Moment),
+    sa.Column("access_count", sa.BigInteger, nullable=False),
+    sa.ForeignKeyConstraint(["user_id", "theme"], ["themes.user_id", "themes.slug"]),
+    _one_of("type", MemoryType),
+    _one_of("source", Source),
+    _one_of("status", Status),
+    sa.CheckConstraint("confidence BETWEEN 0 AND 100", name="confidence"),
+    sa.CheckConstraint("importance BETWEEN 1 AND 5", name="importance"),
+    **_CLUSTERED,
+)
+_active = items.c.status == "active"
+
+sa.Index("ix_items_created", items.c.user_id, items.c.created_at, items.c.id)
+sa.Index("ix_items_updated", items.c.user_id, items.c.updated_at, items.c.id)
+# Also counts active memories per theme without touching the table.
+sa.Index(
+    "uq_items_text",
+    items.c.user_id,
+    items.c.theme,
+    items.c.content_hash,
+    sa.func.coalesce(items.c.key, ""),
+    unique=True,
+    sqlite_where=_active,
+    postgresql_where=_active,
+)
+sa.Index(
+    "uq_items_key",
+    items.c.user_id,
+    items.c.key,
+    items.c.theme,
+    unique=True,
+    sqlite_where=sa.and_(_active, items.c.key.is_not(None)),
+    postgresql_where=sa.and_(_active, items.c.key.is_not(None)),
+)
+sa.Index(
+    "ix_items_expires",
+    items.c.user_id,
+    items.c.expires_at,
+    sqlite_where=items.c.expires_at.is_not(None),
+    postgresql_where=items.c.expires_at.is_not(None),
+)
+sa.Index(
+    "ix_items_purge",
+    items.c.user_id,
+    items.c.purge_at,
+    sqlite_where=items.c.purge_at.is_not(None),
+    postgresql_where=items.c.purge_at.is_not(None),
+)
+
+links: Final = sa.Table(
+    "links",
+    metadata,
+    sa.Column("user_id", Words, primary_key=True),
+    sa.Column("item_id", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("owner_id", Words, nullable=False),
+    sa.Column("created_at", Moment, nullable=False),
+    sa.Index("ix_links_owner", "owner_id", "item_id"),
+    **_CLUSTERED,
+)
+"""``user_id`` may see the memory ``item_id`` of ``owner_id``."""
+
+history: Final = sa.Table(
+    "history",
+    metadata,
+    sa.Column("user_id", Words, primary_key=True),
+    sa.Column("revision", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("event", Words, nullable=False),
+    sa.Column("item_id", sa.BigInteger, nullable=False),
+    sa.Column("at", Moment, nullable=False),
+    sa.Column("actor", Words, nullable=False),
+    sa.Column("reason", Words),
+    sa.Column("old_ref", sa.BigInteger),
+    sa.Column("new_ref", sa.BigInteger),
+    sa.Column("other_user", Words),
+    sa.Column("meta", Json, nullable=False),
+    sa.Column("before", Json),
+    _one_of("event", Event),
+    sa.Index("ix_history_item", "user_id", "item_id", "revision"),
+    **_CLUSTERED,
+)
+sa.Index(
+    "ix_history_other_user",
+    history.c.other_user,
+    sqlite_where=history.c.other_user.is_not(None),
+    postgresql_where=history.c.other_user.is_not(None),
+)
+
+threads: Final = sa.Table(
+    "threads",
+    metadata,
+    sa.Column("user_id", Words, primary_key=True),
+    sa.Column("thread_id", Words, primary_key=True),
+    sa.Column("title", Words),
+    sa.Column("turn_count", sa.Integer, nullable=False),
+    sa.Column("created_at", Moment, nullable=False),
+    sa.Column("updated_at", Moment, nullable=False),
+    sa.Index("ix_threads_updated", "user_id", "updated_at", "thread_id"),
+    **_CLUSTERED,
+)
+
+turns: Final = sa.Table(
+    "turns",
+    metadata,
+    sa.Column("user_id", Words, primary_key=True),
+    sa.Column("id", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("thread_id", Words, nullable=False),
+    sa.Column("position", sa.Integer, nullable=False),
+    sa.Column("message_id", Words),
+    sa.Column("role", Words, nullable=False),
+    sa.Column("actor", Words),
+    sa.Column("content", Words, nullable=False),
+    sa.Column("tool_calls", Json),
+    sa.Column("at", Moment, nullable=False),
+    sa.ForeignKeyConstraint(["user_id", "thread_id"], ["threads.user_id", "threads.thread_id"]),
+)
+sa.Index("uq_turns_position", turns.c.user_id, turns.c.thread_id, turns.c.position, unique=True)
+sa.Index(
+    "uq_turns_message",
+    turns.c.user_id,
+    turns.c.thread_id,
+    turns.c.message_id,
+    unique=True,
+    sqlite_where=turns.c.message_id.is_not(None),
+    postgresql_where=turns.c.message_id.is_not(None),
+)
+
+jobs: Final = sa.Table(
+    "jobs",
+    metadata,
+    sa.Column("id", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("kind", Words, nullable=False),
+    sa.Column("user_id", Words, nullable=False),
+    sa.Column("unique_key", Words, nullable=False),
+    sa.Column("payload", Json, nullable=False),
+    sa.Column("state", Words, nullable=False),
+    sa.Column("run_at", Moment, nullable=False),
+    sa.Column("attempts", sa.Integer, nullable=False),
+    sa.Column("max_attempts", sa.Integer, nullable=False),
+    sa.Column("lease_token", Words),
+    sa.Column("lease_until", Moment),
+    sa.Column("last_error", Words),
+    sa.Column("created_at", Moment, nullable=False),
+    sa.Column("updated_at", Moment, nullable=False),
+    _one_of("state", JobState),
+    sa.Index("ix_jobs_due", "state", "run_at", "id"),
+    sa.Index("ix_jobs_user", "user_id"),
+)
+sa.Index(
+    "uq_jobs_queued",
+    jobs.c.kind,
+    jobs.c.user_id,
+    jobs.c.unique_key,
+    unique=True,
+    sqlite_where=jobs.c.state == "queued",
+    postgresql_where=jobs.c.state == "queued",
+)
+
+OWNED_TABLES: Final = (items, themes, links, history, turns, threads, jobs, users)
+"""Every table with a user's rows, in an order in which they can be deleted."""

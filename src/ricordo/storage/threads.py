@@ -1,0 +1,159 @@
+"""Rows of conversations."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+import sqlalchemy as sa
+
+from ricordo.model.page import Page, cursor_moment, decode_cursor, encode_cursor
+from ricordo.model.thread import NewTurn, Thread, Turn
+from ricordo.model.times import format_moment
+from ricordo.storage.columns import Words
+from ricordo.storage.constructs import among, bound_list
+from ricordo.storage.prepared import Prepared
+from ricordo.storage.tables import TURN_IDS, threads, turns
+from ricordo.storage.writing import Writing
+
+_THREAD_COLUMNS = [column for column in threads.c if column.name != "user_id"]
+_TURN_COLUMNS = [column for column in turns.c if column.name != "user_id"]
+_messages_present: Final = Prepared(
+    sa.select(turns.c.message_id).where(
+        turns.c.user_id == sa.bindparam("user_id", type_=Words),
+        turns.c.thread_id == sa.bindparam("thread_id", type_=Words),
+        among(turns.c.message_id, bound_list("message_ids")),
+    )
+)
+_THREADS_CURSOR = "threads"
+_TURNS_CURSOR = "turns"
+
+
+def append_turns(
+    writing: Writing, thread_id: str, title: str | None, new: Sequence[NewTurn]
+) -> int:
+    """Add what was said to a thread, making it when needed; how many turns were new.
+
+    A turn whose message id the thread already has is left out.
+    """
+    present = _find_row(writing, thread_id)
+    known = _known_messages(writing, thread_id, new) if present else set()
+    fresh: dict[object, NewTurn] = {}
+    for turn in new:
+        if turn.message_id is None or turn.message_id not in known:
+            fresh.setdefault(turn.message_id or object(), turn)
+    rows = _turn_rows(writing, thread_id, present["turn_count"] if present else 0, fresh.values())
+    moments = [row["at"] for row in rows] or [writing.now]
+    if present is None:
+        made = {
+            "user_id": writing.user_id,
+            "thread_id": thread_id,
+            "title": title,
+            "turn_count": len(rows),
+            "created_at": min(moments),
+            "updated_at": max(moments),
+        }
+        writing.connection.execute(sa.insert(threads).values(**made))
+    elif rows:
+        changed = {
+            "turn_count": present["turn_count"] + len(rows),
+            "updated_at": max(present["updated_at"], *moments),
+        }
+        where = _is_thread(writing.user_id, thread_id)
+        writing.connection.execute(sa.update(threads).where(where).values(**changed))
+    if rows:
+        writing.connection.execute(sa.insert(turns), rows)
+    writing.keeps_user = True
+    return len(rows)
+
+
+def find_thread(connection: sa.Connection, user_id: str, thread_id: str) -> Thread | None:
+    """One of a user's threads, or None."""
+    wanted = sa.select(*_THREAD_COLUMNS).where(_is_thread(user_id, thread_id))
+    row = connection.execute(wanted).mappings().first()
+    return None if row is None else Thread(**row)
+
+
+def page_of_threads(
+    connection: sa.Connection, user_id: str, limit: int, cursor: str | None
+) -> Page[Thread]:
+    """A user's threads, the latest first.
+
+    Raises:
+        InvalidCursor: the cursor was not given out by this call.
+    """
+    order = (threads.c.updated_at.desc(), threads.c.thread_id.desc())
+    wanted = sa.select(*_THREAD_COLUMNS).where(threads.c.user_id == user_id)
+    if cursor is not None:
+        at, thread_id = decode_cursor(_THREADS_CURSOR, cursor, (str, str))
+        moment = cursor_moment(at)
+        same = sa.and_(threads.c.updated_at == moment, threads.c.thread_id < thread_id)
+        wanted = wanted.where(sa.or_(threads.c.updated_at < moment, same))
+    rows = connection.execute(wanted.order_by(*order).limit(limit + 1)).mappings().all()
+    found = tuple(Thread(**row) for row in rows[:limit])
+    if len(rows) <= limit:
+        return Page(found)
+    last = found[-1]
+    return Page(
+        found, encode_cursor(_THREADS_CURSOR, [format_moment(last.updated_at), last.thread_id])
+    )
+
+
+def page_of_turns(
+    connection: sa.Connection, user_id: str, thread_id: str, limit: int, cursor: str | None
+) -> Page[Turn]:
+    """What was said in a thread, in order.
+
+    Raises:
+        InvalidCursor: the cursor was not given out by this call.
+    """
+    wanted = sa.select(*_TURN_COLUMNS).where(
+        turns.c.user_id == user_id, turns.c.thread_id == thread_id
+    )
+    if cursor is not None:
+        (position,) = decode_cursor(_TURNS_CURSOR, cursor, (int,))
+        wanted = wanted.where(turns.c.position > position)
+    rows = connection.execute(wanted.order_by(turns.c.position).limit(limit + 1)).mappings().all()
+    found = tuple(Turn(**row) for row in rows[:limit])
+    more = len(rows) > limit
+    return Page(found, encode_cursor(_TURNS_CURSOR, [found[-1].position]) if more else None)
+
+
+def _is_thread(user_id: str, thread_id: str) -> sa.ColumnElement[bool]:
+    return sa.and_(threads.c.user_id == user_id, threads.c.thread_id == thread_id)
+
+
+def _find_row(writing: Writing, thread_id: str) -> sa.RowMapping | None:
+    wanted = sa.select(threads).where(_is_thread(writing.user_id, thread_id))
+    return writing.connection.execute(wanted).mappings().first()
+
+
+def _known_messages(writing: Writing, thread_id: str, new: Iterable[NewTurn]) -> set[str]:
+    given = {
+        "user_id": writing.user_id,
+        "thread_id": thread_id,
+        "message_ids": [turn.message_id for turn in new if turn.message_id is not None],
+    }
+    return {row[0] for row in _messages_present.run(writing.connection, given)}
+
+
+def _turn_rows(
+    writing: Writing, thread_id: str, last_position: int, fresh: Iterable[NewTurn]
+) -> list[dict[str, Any]]:
+    said = list(fresh)
+    ids = writing.take_ids(TURN_IDS, len(said)) if said else []
+    return [
+        {
+            "user_id": writing.user_id,
+            "id": turn_id,
+            "thread_id": thread_id,
+            "position": position,
+            "message_id": turn.message_id,
+            "role": turn.role,
+            "actor": turn.actor,
+            "content": turn.content,
+            "tool_calls": turn.tool_calls,
+            "at": turn.at or writing.now,
+        }
+        for position, (turn_id, turn) in enumerate(
+            zip(ids, said, strict=True), start=last_position + 1
+        )
+    ]

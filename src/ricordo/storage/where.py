@@ -1,0 +1,134 @@
+"""From what a read asks for to a WHERE clause: the only builder of one over memories.
+
+Every read of memories passes through here, on both databases, so a filter cannot be forgotten on
+one of them, and nobody sees what is not theirs.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+import sqlalchemy as sa
+
+from ricordo.model.filters import ItemFilter
+from ricordo.model.vocabulary import GLOBAL_OWNER, Status
+from ricordo.storage.constructs import has_tag
+from ricordo.storage.tables import items, links
+
+Condition = sa.ColumnElement[bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Audience:
+    """Whose memories a read may see: the viewer's own, and what is linked or global.
+
+    ``viewer`` None is an administrator who reads across users. The flags are looked up once per
+    read (``audiences.py``): most users have no links and many memories, and for them the condition
+    is a plain ``user_id = ?`` that an index answers.
+    """
+
+    viewer: str | None
+    has_links: bool = False
+    sees_global: bool = False
+
+    def owned(self) -> Condition:
+        """What is the viewer's own."""
+        return sa.true() if self.viewer is None else items.c.user_id == self.viewer
+
+    def condition(self) -> Condition:
+        """Everything the viewer may see, whatever its status."""
+        if self.viewer is None:
+            return sa.true()
+        visible = [self.owned()]
+        if self.has_links:
+            linked = sa.select(links.c.owner_id, links.c.item_id).where(
+                links.c.user_id == self.viewer
+            )
+            shared = sa.tuple_(items.c.user_id, items.c.id).in_(linked)
+            visible.append(sa.and_(shared, items.c.status != Status.DELETED.value))
+        if self.sees_global:
+            visible.append(
+                sa.and_(items.c.user_id == GLOBAL_OWNER, items.c.status != Status.DELETED.value)
+            )
+        return sa.or_(*visible)
+
+
+def matching(audience: Audience, wanted: ItemFilter, now: datetime) -> Condition:
+    """Memories that this audience may see, that are not expired, and that the filter wants."""
+    return sa.and_(
+        audience.condition(),
+        not_expired(now),
+        *_basic(wanted),
+        *_provenance(audience, wanted),
+        *_bounds(wanted),
+    )
+
+
+def not_expired(now: datetime) -> Condition:
+    """An expired memory is gone for every read, whether or not upkeep has come round to it.
+
+    Once upkeep has, it is a deleted one like any other, which can be asked for and restored.
+    """
+    return sa.or_(
+        items.c.expires_at.is_(None),
+        items.c.expires_at > now,
+        items.c.status == Status.DELETED.value,
+    )
+
+
+def _basic(wanted: ItemFilter) -> list[Condition]:
+    found: list[Condition] = [
+        items.c.status.in_([status.value for status in wanted.effective_statuses])
+    ]
+    if wanted.theme is not None:
+        found.append(items.c.theme.in_(wanted.theme))
+    if wanted.types is not None:
+        found.append(items.c.type.in_([kind.value for kind in wanted.types]))
+    if wanted.sources is not None:
+        found.append(items.c.source.in_([source.value for source in wanted.sources]))
+    if wanted.key is not None:
+        found.append(items.c.key == wanted.key)
+    if wanted.pinned is not None:
+        found.append(items.c.pinned.is_(wanted.pinned))
+    if wanted.contains is not None:
+        found.append(items.c.folded.contains(wanted.contains, autoescape=True))
+    found.extend(has_tag(items.c.tags, tag) for tag in wanted.tags or ())
+    return found
+
+
+def _provenance(audience: Audience, wanted: ItemFilter) -> list[Condition]:
+    asked = {
+        items.c.source_context: wanted.source_context,
+        items.c.thread_id: wanted.thread_id,
+        items.c.message_id: wanted.message_id,
+        items.c.agent_id: wanted.agent_id,
+        items.c.run_id: wanted.run_id,
+        items.c.actor_id: wanted.actor_id,
+        items.c.role: wanted.role,
+    }
+    found: list[Condition] = [
+        column == value for column, value in asked.items() if value is not None
+    ]
+    # Where a shared memory came from is its owner's; a filter must not be a way to find out.
+    return [audience.owned(), *found] if found else []
+
+
+def _bounds(wanted: ItemFilter) -> list[Condition]:
+    found: list[Condition] = []
+    if wanted.importance_min is not None:
+        found.append(items.c.importance >= wanted.importance_min)
+    if wanted.importance_max is not None:
+        found.append(items.c.importance <= wanted.importance_max)
+    if wanted.confidence_min is not None:
+        found.append(items.c.confidence >= wanted.confidence_min)
+    if wanted.created_after is not None:
+        found.append(items.c.created_at >= wanted.created_after)
+    if wanted.created_before is not None:
+        found.append(items.c.created_at < wanted.created_before)
+    if wanted.updated_after is not None:
+        found.append(items.c.updated_at >= wanted.updated_after)
+    if wanted.updated_before is not None:
+        found.append(items.c.updated_at < wanted.updated_before)
+    if wanted.as_of is not None:
+        found.append(items.c.valid_from <= wanted.as_of)
+        found.append(sa.or_(items.c.valid_to.is_(None), items.c.valid_to > wanted.as_of))
+    return found

@@ -1,0 +1,160 @@
+"""One user's write: memories, history, revision and queue in one transaction."""
+
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Final
+
+import sqlalchemy as sa
+
+from ricordo.model.job import NewJob
+from ricordo.model.policy import Policy
+from ricordo.model.vocabulary import Event
+from ricordo.storage.backend import Backend
+from ricordo.storage.columns import Moment
+from ricordo.storage.jobs import put_job
+from ricordo.storage.prepared import Prepared
+from ricordo.storage.tables import history, users
+
+_lock_user: Final = Prepared(
+    sa.select(users.c.revision)
+    .where(users.c.user_id == sa.bindparam("user_id", type_=sa.Text))
+    .with_for_update()
+)
+_make_user: Final = Prepared(
+    sa.text(
+        "INSERT INTO users (user_id, revision, created_at, updated_at)"
+        " VALUES (:user_id, 0, :now, :now) ON CONFLICT (user_id) DO NOTHING"
+    ).bindparams(sa.bindparam("now", type_=Moment))
+)
+_forget_user: Final = Prepared(
+    sa.delete(users).where(
+        users.c.user_id == sa.bindparam("user_id", type_=sa.Text), users.c.revision == 0
+    )
+)
+_advance_user: Final = Prepared(
+    sa.update(users)
+    .where(users.c.user_id == sa.bindparam("of_user", type_=sa.Text))
+    .values(revision=sa.bindparam("revision"), updated_at=sa.bindparam("updated_at"))
+)
+_insert_history: Final = Prepared(sa.insert(history))
+
+OWNER_ACTED: Final = "owner"
+VIEWER_ACTED: Final = "viewer"
+"""How the history of one user names another who acted on a shared memory."""
+
+
+@dataclass(slots=True)
+class _Ledger:
+    """The history rows that this transaction adds for one user."""
+
+    revision: int
+    rows: list[dict[str, Any]] = field(default_factory=list)
+
+
+class Writing:
+    """An open write transaction bound to one user.
+
+    History is collected here and written with the new revision just before the commit.
+    """
+
+    def __init__(
+        self,
+        backend: Backend,
+        connection: sa.Connection,
+        now: datetime,
+        policy: Policy,
+        user_id: str,
+        others: AbstractSet[str] = frozenset(),
+    ) -> None:
+        self.backend = backend
+        self.connection = connection
+        self.now = now
+        self.policy = policy
+        self.user_id = user_id
+        self.queued_jobs = 0
+        self.keeps_user = False  # set by writes that leave something without a row of history
+        self._new_users: set[str] = set()
+        self._ledgers: dict[str, _Ledger] = {}
+        for locked in sorted({user_id, *others}):
+            self._ledger(locked)
+
+    def take_ids(self, series: str, count: int) -> list[int]:
+        """Fresh ids in ascending order."""
+        return self.backend.take_ids(self.connection, series, count)
+
+    def record(
+        self,
+        event: Event,
+        item_id: int,
+        *,
+        actor: str,
+        reason: str | None = None,
+        old_ref: int | None = None,
+        new_ref: int | None = None,
+        other_user: str | None = None,
+        meta: Mapping[str, Any] | None = None,
+        before: Mapping[str, Any] | None = None,
+        user_id: str | None = None,
+    ) -> None:
+        """Add one row of history, which is one revision.
+
+        ``user_id`` is whose history it goes into when it is not the writing user's.
+        """
+        ledger = self._ledger(user_id or self.user_id)
+        ledger.revision += 1
+        ledger.rows.append(
+            {
+                "user_id": user_id or self.user_id,
+                "revision": ledger.revision,
+                "event": event.value,
+                "item_id": item_id,
+                "at": self.now,
+                "actor": actor,
+                "reason": reason,
+                "old_ref": old_ref,
+                "new_ref": new_ref,
+                "other_user": other_user,
+                "meta": dict(meta or {}),
+                "before": None if before is None else dict(before),
+            }
+        )
+
+    def enqueue(self, job: NewJob) -> None:
+        """Queue work in this transaction: it exists exactly if the write does."""
+        put_job(self.backend, self.connection, job, self.now)
+        self.queued_jobs += 1
+
+    def flush(self) -> None:
+        """Write the collected history and advance the revisions."""
+        for user_id, ledger in self._ledgers.items():
+            if not ledger.rows:
+                if user_id in self._new_users and not self.keeps_user:
+                    _forget_user.run(self.connection, {"user_id": user_id})
+                continue
+            if len(ledger.rows) == 1:
+                _insert_history.run(self.connection, ledger.rows[0])
+            else:
+                _insert_history.run_many(self.connection, ledger.rows)
+            _advance_user.run(
+                self.connection,
+                {"of_user": user_id, "revision": ledger.revision, "updated_at": self.now},
+            )
+            ledger.rows.clear()
+
+    def _ledger(self, user_id: str) -> _Ledger:
+        ledger = self._ledgers.get(user_id)
+        if ledger is None:
+            ledger = self._ledgers[user_id] = _Ledger(self._lock(user_id))
+        return ledger
+
+    def _lock(self, user_id: str) -> int:
+        """Lock the user's row, making it when this is their first write; the present revision."""
+        rows = _lock_user.run(self.connection, {"user_id": user_id})
+        if not rows:
+            self._new_users.add(user_id)
+            _make_user.run(self.connection, {"user_id": user_id, "now": self.now})
+            rows = _lock_user.run(self.connection, {"user_id": user_id})
+        revision: int = rows[0][0]
+        return revision

@@ -1,0 +1,1 @@
+"""Help for testing programs that use ricordo, and backends of it."""

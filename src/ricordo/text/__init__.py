@@ -1,0 +1,1 @@
+"""Pure text work: normalising and slugs. The one analyser for both databases lives here."""

@@ -1,0 +1,1 @@
+"""Bringing memories in and out as files."""

@@ -1,0 +1,86 @@
+"""Whether the rows of one exported user fit together, before anything of them is written."""
+
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Iterable
+from pathlib import Path
+
+from ricordo.errors import ImportFailed
+from ricordo.limits import MAX_LINKS_PER_MEMORY
+from ricordo.model.vocabulary import Status
+from ricordo.text.normalise import slug
+from ricordo.transfer.rows import UserRows
+
+
+def check_coherence(path: Path, user: UserRows) -> None:
+    """Refuse rows that the store could not work with.
+
+    Raises:
+        ImportFailed: says which rules are broken, and for whom.
+    """
+    problems = [
+        *_history(user),
+        *_themes(user),
+        *_items(user),
+        *_links(user),
+        *_conversations(user),
+    ]
+    if problems:
+        raise ImportFailed(f"{path}, user {user.user_id!r}: {'; '.join(problems)}")
+
+
+def _history(user: UserRows) -> Iterable[str]:
+    revisions = sorted(row["revision"] for row in user.rows["history"])
+    if revisions != list(range(1, user.revision + 1)):
+        yield f"history is not the revisions 1 to {user.revision}"
+
+
+def _themes(user: UserRows) -> Iterable[str]:
+    slugs = [row["slug"] for row in user.rows["theme"]]
+    yield from _repeated("theme", slugs)
+    for name in slugs:
+        if slug(name) != name:
+            yield f"theme {name!r} is not a slug"
+    missing = {row["theme"] for row in user.rows["item"]} - set(slugs)
+    if missing:
+        yield f"memories in themes that are not there: {', '.join(sorted(missing))}"
+
+
+def _items(user: UserRows) -> Iterable[str]:
+    items = user.rows["item"]
+    yield from _repeated("memory", [row["id"] for row in items])
+    active = [row for row in items if row["status"] == Status.ACTIVE.value]
+    keys = [(row["theme"], row["key"]) for row in active if row["key"] is not None]
+    yield from _repeated("active key", keys)
+    for row in items:
+        if row["status"] == Status.DELETED.value and row["purge_at"] is None:
+            yield f"memory {row['id']} is deleted but has no purge_at"
+
+
+def _links(user: UserRows) -> Iterable[str]:
+    links = [(row["user_id"], row["item_id"]) for row in user.rows["link"]]
+    yield from _repeated("link", links)
+    missing = {item_id for _, item_id in links} - {row["id"] for row in user.rows["item"]}
+    if missing:
+        yield f"links to memories that are not there: {', '.join(map(str, sorted(missing)))}"
+    for item_id, count in Counter(item_id for _, item_id in links).items():
+        if count > MAX_LINKS_PER_MEMORY:
+            yield f"memory {item_id} has {count} links; allowed: {MAX_LINKS_PER_MEMORY}"
+
+
+def _conversations(user: UserRows) -> Iterable[str]:
+    yield from _repeated("turn", [row["id"] for row in user.rows["turn"]])
+    yield from _repeated("thread", [row["thread_id"] for row in user.rows["thread"]])
+    positions: defaultdict[str, list[int]] = defaultdict(list)
+    for row in user.rows["turn"]:
+        positions[row["thread_id"]].append(row["position"])
+    counts = {row["thread_id"]: row["turn_count"] for row in user.rows["thread"]}
+    for thread_id in sorted(counts.keys() | positions.keys()):
+        expected = list(range(1, counts.get(thread_id, 0) + 1))
+        if thread_id not in counts or sorted(positions[thread_id]) != expected:
+            yield f"the turns of thread {thread_id!r} are not 1 to its turn_count"
+
+
+def _repeated(what: str, values: Iterable[Hashable]) -> Iterable[str]:
+    twice = [value for value, count in Counter(values).items() if count > 1]
+    if twice:
+        yield f"{what} {twice[0]!r} appears twice"

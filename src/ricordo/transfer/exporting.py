@@ -1,0 +1,93 @@
+"""Writing users out as JSON Lines."""
+
+import os
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+import sqlalchemy as sa
+
+from ricordo.errors import InvalidValue, UserNotFound
+from ricordo.storage.database import Database
+from ricordo.storage.tables import links, users
+from ricordo.storage.users import has_user
+from ricordo.transfer.rows import (
+    TABLE_OF_KIND,
+    end_line,
+    exported_columns,
+    header_line,
+    line_of,
+)
+
+_ROWS_AT_ONCE: Final = 1_000
+
+
+def export_lines(database: Database, user_ids: Sequence[str] | None) -> Iterator[str]:
+    """The lines of an export of some users, or of all, from one consistent state.
+
+    Raises:
+        UserNotFound: nothing is stored for one of them.
+    """
+    with database.read() as reading:
+        connection = reading.connection
+        if user_ids is None:
+            found = connection.execute(sa.select(users.c.user_id).order_by(users.c.user_id))
+            user_ids = list(found.scalars())
+        for user_id in user_ids:
+            if not has_user(connection, user_id):
+                raise UserNotFound(user_id)
+        yield header_line()
+        rows = 0
+        for user_id in user_ids:
+            for kind, table in TABLE_OF_KIND.items():
+                for line in _table_lines(connection, kind, table, user_id):
+                    yield line
+                    rows += 1
+        yield end_line(rows)
+
+
+def export_file(database: Database, user_ids: Sequence[str] | None, path: Path) -> int:
+    """Write an export to a file; the number of lines. The file appears whole or not at all.
+
+    Raises:
+        UserNotFound: nothing is stored for one of the users.
+        InvalidValue: the file cannot be written.
+    """
+    count = 0
+    try:
+        descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:40]}.")
+    except OSError as error:
+        raise _unwritable(path, error) from None
+    unfinished = Path(name)
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8", newline="\n") as file:
+            for line in export_lines(database, user_ids):
+                file.write(line + "\n")
+                count += 1
+            file.flush()
+            os.fsync(file.fileno())
+        unfinished.replace(path)
+    except OSError as error:
+        raise _unwritable(path, error) from None
+    finally:
+        unfinished.unlink(missing_ok=True)
+    return count
+
+
+def _unwritable(path: Path, error: OSError) -> InvalidValue:
+    return InvalidValue("path", f"{path} cannot be written ({error.strerror})")
+
+
+def _table_lines(
+    connection: sa.Connection, kind: str, table: sa.Table, user_id: str
+) -> Iterator[str]:
+    owner = links.c.owner_id if table is links else table.c.user_id
+    wanted = (
+        sa.select(*exported_columns(table))
+        .where(owner == user_id)
+        .order_by(*table.primary_key.columns)
+        .execution_options(yield_per=_ROWS_AT_ONCE)
+    )
+    for row in connection.execute(wanted).mappings():
+        yield line_of(kind, row)

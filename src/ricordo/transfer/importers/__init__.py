@@ -1,0 +1,64 @@
+"""What other systems export, one module per format: each reads a path into ``Findings``."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Final
+
+from ricordo.errors import ImportFailed
+from ricordo.transfer.importers import chatgpt, claude, keyvalue, markdown, mem0, opening
+from ricordo.transfer.merging import Findings
+
+Importer = Callable[[Path], Findings]
+
+IMPORTERS: Final[Mapping[str, Importer]] = {
+    "mem0": mem0.read,
+    "chatgpt": chatgpt.read,
+    "claude": claude.read,
+    "keyvalue": keyvalue.read,
+    "markdown": markdown.read,
+}
+
+# Ordered: what fits an earlier one may look like flat key-value JSON as well.
+_JSON_SHAPES: Final[Mapping[str, Callable[[object], bool]]] = {
+    "chatgpt": chatgpt.fits,
+    "claude": claude.fits,
+    "mem0": mem0.fits,
+    "keyvalue": keyvalue.fits,
+}
+_ALLOWED: Final = f"allowed: {', '.join(IMPORTERS)}"
+
+
+def recognise(path: Path) -> str:
+    """The format of a file, by what is in it.
+
+    Raises:
+        ImportFailed: it looks like none of those known.
+    """
+    if opening.is_archive(path):
+        return _format_of_archive(path)
+    text = opening.read_text(path)
+    try:
+        data = opening.parsed(str(path), text)
+    except ImportFailed as problem:
+        if markdown.has_bullets(text):
+            return "markdown"
+        raise ImportFailed(f"{problem} and no Markdown bullets in it; {_ALLOWED}") from None
+    recognised = _format_of_json(data)
+    if recognised is None:
+        raise ImportFailed(f"{path}: JSON of an unknown kind; {_ALLOWED}")
+    return recognised
+
+
+def _format_of_archive(path: Path) -> str:
+    try:
+        for document in opening.documents(path, {*chatgpt.MEMBERS, *claude.MEMBERS}):
+            recognised = _format_of_json(document.data)
+            if recognised in ("chatgpt", "claude"):
+                return recognised
+    except ImportFailed as problem:
+        raise ImportFailed(f"{problem}; {_ALLOWED}") from None
+    raise ImportFailed(f"{path}: an archive of an unknown kind; {_ALLOWED}")
+
+
+def _format_of_json(data: object) -> str | None:
+    return next((name for name, fits in _JSON_SHAPES.items() if fits(data)), None)

@@ -1,0 +1,102 @@
+"""What mem0 gives out: the answer of its ``get_all``, or the memories of an export job.
+
+JSON that is a list of memories, or an object with that list under ``results`` or ``memories``.
+The text of a memory is under ``memory``, in older versions under ``text`` or ``data``.
+"""
+
+from pathlib import Path
+from typing import Final
+
+from ricordo import limits
+from ricordo.errors import ImportFailed
+from ricordo.model.draft import NewMemory
+from ricordo.model.vocabulary import Source
+from ricordo.transfer.importers import cleaning, opening, shapes
+from ricordo.transfer.importers.shapes import JsonObject
+from ricordo.transfer.importers.skipping import is_kept
+from ricordo.transfer.merging import Findings
+
+_LIST_FIELDS: Final = ("results", "memories")
+_TEXT_FIELDS: Final = ("memory", "text", "data")
+_SHOWN_USERS: Final = 5
+
+
+def fits(data: object) -> bool:
+    """True for JSON that looks like memories of mem0."""
+    if isinstance(data, dict):
+        data = next((data[name] for name in _LIST_FIELDS if name in data), None)
+        if data == []:
+            return True
+    first = shapes.first_object(data)
+    return any(isinstance(first.get(name), str) for name in _TEXT_FIELDS)
+
+
+def read(path: Path) -> Findings:
+    """The memories of one mem0 user.
+
+    Raises:
+        ImportFailed: not such a file, or one with the memories of several users.
+    """
+    data = opening.parsed(str(path), opening.read_text(path))
+    entries = [
+        shapes.an_object(_place(path, number), entry)
+        for number, entry in enumerate(_listed(path, data), start=1)
+    ]
+    _check_one_user(path, entries)
+    found = Findings()
+    for number, entry in enumerate(entries, start=1):
+        content = cleaning.text(_content(_place(path, number), entry))
+        if is_kept(found, content, limits.MAX_CONTENT_CHARS):
+            found.memories.append(_memory(content, entry))
+    return found
+
+
+def _place(path: Path, number: int) -> str:
+    return f"{path}, memory {number}"
+
+
+def _listed(path: Path, data: object) -> list[object]:
+    if not isinstance(data, dict):
+        return shapes.a_list(str(path), data)
+    for name in _LIST_FIELDS:
+        if name in data:
+            return shapes.a_list(f"{path}, {name!r}", data[name])
+    raise ImportFailed(f"{path}: an object without {' or '.join(map(repr, _LIST_FIELDS))}")
+
+
+def _check_one_user(path: Path, entries: list[JsonObject]) -> None:
+    given = (entry.get("user_id") for entry in entries)
+    users = sorted({cleaning.text(str(user_id)) for user_id in given if user_id is not None})
+    if len(users) <= 1:
+        return
+    more = f" and {len(users) - _SHOWN_USERS} more" if len(users) > _SHOWN_USERS else ""
+    raise ImportFailed(
+        f"{path}: memories of {len(users)} users ({', '.join(users[:_SHOWN_USERS])}{more}); "
+        "split the file and import each user's part for that user"
+    )
+
+
+def _content(place: str, entry: JsonObject) -> str:
+    for name in _TEXT_FIELDS:
+        value = entry.get(name)
+        if value is not None:
+            return shapes.a_text(f"{place}, {name!r}", value)
+    raise ImportFailed(f"{place}: no text under {', '.join(map(repr, _TEXT_FIELDS))}")
+
+
+def _memory(content: str, entry: JsonObject) -> NewMemory:
+    categories = shapes.list_or_empty(entry.get("categories"))
+    if not categories:
+        categories = [shapes.object_or_empty(entry.get("metadata")).get("category")]
+    return NewMemory(
+        content=content,
+        theme=cleaning.theme(categories[0]),
+        tags=cleaning.tags(categories[1:]),
+        source=Source.IMPORT,
+        agent_id=cleaning.reference(entry.get("agent_id")),
+        run_id=cleaning.reference(entry.get("run_id")),
+        actor_id=cleaning.reference(entry.get("actor_id")),
+        role=cleaning.reference(entry.get("role")),
+        created_at=cleaning.moment(entry.get("created_at")),
+        expires_at=cleaning.moment(entry.get("expiration_date")),
+    )

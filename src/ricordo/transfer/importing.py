@@ -1,0 +1,154 @@
+"""Bringing files in: what is in them, and how it gets into the store."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
+from pathlib import Path
+
+from ricordo import limits
+from ricordo.errors import ImportFailed, InvalidValue
+from ricordo.model.draft import NewMemory
+from ricordo.model.receipt import ImportReport
+from ricordo.model.scope import Scope
+from ricordo.model.thread import NewTurn
+from ricordo.model.vocabulary import Status
+from ricordo.storage.database import Database
+from ricordo.storage.users import has_anything
+from ricordo.transfer.coherence import check_coherence
+from ricordo.transfer.importers import IMPORTERS, recognise
+from ricordo.transfer.merging import Findings, FoundThread, merge_findings
+from ricordo.transfer.progress import Progress, no_progress
+from ricordo.transfer.restoring import restore_user
+from ricordo.transfer.rows import FORMAT_NAME, Row, UserRows, is_export, read_users
+
+AUTO = "auto"
+FORMATS = (AUTO, FORMAT_NAME, *IMPORTERS)
+_NOT_DRAFT_FIELDS = ("id", "user_id", "status", "purge_at", "access_count")
+_NOT_DRAFT_TIMES = ("updated_at", "last_accessed_at", "last_verified_at")
+
+
+def import_file(
+    database: Database,
+    scope: Scope,
+    path: Path,
+    format_name: str,
+    progress: Progress,
+) -> ImportReport:
+    """Bring a file in for one user.
+
+    Raises:
+        InvalidValue: no such format.
+        ImportFailed: the file cannot be read as what it should be. Nothing was written.
+    """
+    if format_name not in FORMATS:
+        raise InvalidValue("format", f"{format_name!r} is not one of: {', '.join(FORMATS)}")
+    _check_readable(path)
+    if format_name == FORMAT_NAME or (format_name == AUTO and is_export(path)):
+        users = list(_checked_users(path))
+        if len(users) != 1:
+            raise ImportFailed(
+                f"{path}: holds {len(users)} users; one user's import takes a file of one"
+            )
+        return _import_user(database, scope, users[0], progress)
+    chosen = recognise(path) if format_name == AUTO else format_name
+    found = IMPORTERS[chosen](path)
+    return merge_findings(database, scope, found, chosen, progress)
+
+
+def import_store(database: Database, path: Path, progress: Progress) -> ImportReport:
+    """Bring in an export of any number of users, each under their own name.
+
+    Raises:
+        ImportFailed: the file cannot be read. Nothing was written.
+    """
+    _check_readable(path)
+    names = [user.user_id for user in _checked_users(path)]  # all of it, before any write
+    with database.read() as reading:
+        fresh = {name for name in names if not has_anything(reading.connection, name)}
+    reports = []
+    for done, user in enumerate(read_users(path), start=1):
+        scope = Scope(user.user_id)
+        reports.append(_import_user(database, scope, user, no_progress, fresh))
+        progress(done, len(names))
+    return _sum(reports)
+
+
+def _checked_users(path: Path) -> Iterator[UserRows]:
+    for user in read_users(path):
+        check_coherence(path, user)
+        yield user
+
+
+def _import_user(
+    database: Database,
+    scope: Scope,
+    user: UserRows,
+    progress: Progress,
+    restored_too: AbstractSet[str] = frozenset(),
+) -> ImportReport:
+    """Restore exactly where nothing is stored yet; add to what is there otherwise."""
+    restored = restore_user(database, user, scope.user_id, restored_too)
+    if restored is not None:
+        progress(restored, restored)
+        return ImportReport(format=FORMAT_NAME, restored_rows=restored)
+    found = _as_findings(user)
+    return merge_findings(database, scope, found, FORMAT_NAME, progress)
+
+
+def _as_findings(user: UserRows) -> Findings:
+    found = Findings()
+    for row in user.rows["item"]:
+        if row["status"] == Status.ACTIVE.value:
+            found.memories.append(_draft(row))
+        else:
+            found.skipped[f"{row['status']} memories"] += 1
+    said: defaultdict[str, list[NewTurn]] = defaultdict(list)
+    for row in sorted(user.rows["turn"], key=lambda row: row["position"]):
+        said[row["thread_id"]].append(_turn(row))
+    for thread in user.rows["thread"]:
+        turns = said[thread["thread_id"]]
+        found.threads.append(FoundThread(thread["thread_id"], thread["title"], turns))
+    found.skipped["history rows"] = len(user.rows["history"])
+    found.skipped["links"] = len(user.rows["link"])
+    found.skipped["theme descriptions"] = sum(
+        row["description"] is not None for row in user.rows["theme"]
+    )
+    return found
+
+
+def _draft(row: Row) -> NewMemory:
+    left_out = (*_NOT_DRAFT_FIELDS, *_NOT_DRAFT_TIMES)
+    return NewMemory.parse({name: value for name, value in row.items() if name not in left_out})
+
+
+def _turn(row: Row) -> NewTurn:
+    names = ("role", "content", "actor", "at", "message_id", "tool_calls")
+    return NewTurn(**{name: row[name] for name in names})
+
+
+def _sum(reports: list[ImportReport]) -> ImportReport:
+    skipped: Counter[str] = Counter()
+    for report in reports:
+        skipped.update(report.skipped)
+    return ImportReport(
+        format=FORMAT_NAME,
+        added=sum(report.added for report in reports),
+        updated=sum(report.updated for report in reports),
+        duplicates=sum(report.duplicates for report in reports),
+        restored_rows=sum(report.restored_rows for report in reports),
+        threads=sum(report.threads for report in reports),
+        turns=sum(report.turns for report in reports),
+        skipped=dict(skipped),
+    )
+
+
+def _check_readable(path: Path) -> None:
+    try:
+        size = path.stat().st_size
+        with path.open("rb"):
+            pass
+    except OSError as error:
+        raise ImportFailed(f"{path}: cannot be read ({error.strerror})") from None
+    if size > limits.MAX_IMPORT_FILE_BYTES:
+        maximum = limits.MAX_IMPORT_FILE_BYTES
+        raise ImportFailed(f"{path}: {size} bytes; allowed: at most {maximum}")

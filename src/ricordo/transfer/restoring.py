@@ -1,0 +1,127 @@
+"""Putting a user back exactly as they were exported: same ids, times, history and revision."""
+
+from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
+from typing import Any, Final
+
+import sqlalchemy as sa
+
+from ricordo.memories.expiring import next_end, plan_lifecycle
+from ricordo.model.vocabulary import Event
+from ricordo.storage.database import Database, retried
+from ricordo.storage.items import derived_columns
+from ricordo.storage.tables import ITEM_IDS, TURN_IDS, items, turns, users
+from ricordo.storage.users import has_anything
+from ricordo.storage.writing import OWNER_ACTED, Writing
+from ricordo.transfer.rows import TABLE_OF_KIND, Row, UserRows
+
+_ID_FIELDS: Final = {
+    "item": ("id",),
+    "link": ("item_id",),
+    "history": ("item_id", "old_ref", "new_ref"),
+}
+
+
+@retried
+def restore_user(
+    database: Database,
+    given: UserRows,
+    user_id: str,
+    restored_too: AbstractSet[str] = frozenset(),
+) -> int | None:
+    """Write a user's rows as they are, in one transaction; the number of rows.
+
+    None when the user already has something stored, so that nothing is mixed up. Viewers learn
+    of the links through their change feed, except for those who are restored from the same file:
+    their own history says so already.
+    """
+    rows = {kind: list(found) for kind, found in given.rows.items()}
+    rows["link"] = [row for row in rows["link"] if row["user_id"] != user_id]
+    database.backend.keep_ids(ITEM_IDS, _mentioned(rows))
+    database.backend.keep_ids(TURN_IDS, [row["id"] for row in rows["turn"]])
+    with database.write(user_id) as writing:
+        if has_anything(writing.connection, user_id):
+            return None
+        writing.keeps_user = True
+        database.backend.one_import_at_a_time(writing.connection)
+        _renumber(writing, rows)
+        for kind in TABLE_OF_KIND:
+            _insert(writing, kind, [{**row, **_owner(kind, user_id)} for row in rows[kind]])
+        _tell_viewers(writing, rows["link"], restored_too)
+        following = next_end(writing)
+        if following is not None:
+            plan_lifecycle(writing, user_id, following)
+    return sum(map(len, rows.values()))
+
+
+def _owner(kind: str, user_id: str) -> dict[str, str]:
+    return {"owner_id": user_id} if kind == "link" else {"user_id": user_id}
+
+
+def _insert(writing: Writing, kind: str, rows: list[Row]) -> None:
+    if kind == "user":
+        values = {name: value for name, value in rows[0].items() if name != "user_id"}
+        where = users.c.user_id == rows[0]["user_id"]
+        writing.connection.execute(sa.update(users).where(where).values(**values))
+        return
+    if kind == "item":
+        rows = [{**row, **derived_columns(row["content"])} for row in rows]
+    if rows:
+        writing.connection.execute(sa.insert(TABLE_OF_KIND[kind]), rows)
+
+
+def _tell_viewers(writing: Writing, links: list[Row], restored_too: AbstractSet[str]) -> None:
+    for link in links:
+        if link["user_id"] not in restored_too:
+            writing.record(
+                Event.LINK,
+                link["item_id"],
+                actor=OWNER_ACTED,
+                other_user=writing.user_id,
+                user_id=link["user_id"],
+            )
+
+
+def _mentioned(rows: dict[str, list[Row]]) -> set[int]:
+    return {
+        row[name]
+        for kind, names in _ID_FIELDS.items()
+        for row in rows[kind]
+        for name in names
+        if row[name] is not None
+    }
+
+
+def _renumber(writing: Writing, rows: dict[str, list[Row]]) -> None:
+    """Give new numbers to what has one that is taken, or that is too far beyond all others.
+
+    History may also mention memories of others, or purged ones; those ids stay as they are.
+    """
+    new_ids = _new_ids(writing, ITEM_IDS, items, rows["item"])
+    for kind, names in _ID_FIELDS.items():
+        rows[kind] = [_mapped(row, names, new_ids) for row in rows[kind]]
+    new_turn_ids = _new_ids(writing, TURN_IDS, turns, rows["turn"])
+    rows["turn"] = [_mapped(row, ("id",), new_turn_ids) for row in rows["turn"]]
+
+
+def _mapped(row: Row, names: Iterable[str], new_ids: dict[int, int]) -> Row:
+    return {**row, **{name: new_ids.get(row[name], row[name]) for name in names}}
+
+
+def _new_ids(writing: Writing, series: str, table: sa.Table, rows: list[Row]) -> dict[int, int]:
+    wanted = {row["id"] for row in rows}
+    if not wanted:
+        return {}
+    (reached,) = writing.take_ids(series, 1)
+    beyond = {one for one in wanted if one > reached}
+    unusable = sorted(beyond | _taken(writing.connection, table, wanted - beyond))
+    fresh = writing.take_ids(series, len(unusable)) if unusable else []
+    return dict(zip(unusable, fresh, strict=True))
+
+
+def _taken(connection: sa.Connection, table: sa.Table, wanted: set[int]) -> set[int]:
+    if not wanted:
+        return set()
+    between = table.c.id.between(min(wanted), max(wanted))
+    present: Any = connection.execute(sa.select(table.c.id).where(between)).scalars()
+    return wanted.intersection(present)

@@ -1,0 +1,155 @@
+"""The composition root: the one place that reads the environment and puts the parts together."""
+
+import atexit
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Mapping
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, Final
+
+from pydantic import ValidationError
+
+from ricordo.clock import Clock, system_clock
+from ricordo.errors import InvalidValue, StorageUnavailable, UnknownField
+from ricordo.jobs.handlers import standard_handlers
+from ricordo.jobs.queue import JobQueue
+from ricordo.jobs.runner import ThreadRunner
+from ricordo.memory import Memory
+from ricordo.model.policy import Policy
+from ricordo.settings import Settings
+from ricordo.storage.backend import Backend
+from ricordo.storage.database import Database
+from ricordo.storage.migrations.upgrade import upgrade
+from ricordo.storage.sqlite.backend import SqliteBackend
+from ricordo.storage.sqlite.connecting import ConnectionPlan
+
+ENVIRONMENT_PREFIX: Final = "RICORDO_"
+TEMPORARY: Final = ":memory:"
+_DATABASE_FILE: Final = "ricordo.db"
+_SQLITE_SCHEME: Final = "sqlite:///"
+_POSTGRES_SCHEMES: Final = ("postgresql://", "postgres://", "postgresql+psycopg://")
+
+
+def open_memory(
+    url: str | Path | None = None, *, clock: Clock = system_clock, **settings: Any
+) -> Memory:
+    """Open a store, making or upgrading it when needed.
+
+    Settings given here win over the environment (``RICORDO_…``), which wins over the defaults.
+
+    Raises:
+        UnknownField, InvalidValue: a setting that does not exist, or a value that is not allowed.
+        StorageError: the database cannot be opened, is damaged, or is newer than this ricordo.
+    """
+    if url is not None:
+        settings["url"] = str(url)
+    chosen = read_settings(os.environ, settings)
+    database, clean_up = open_database(chosen, clock)
+    try:
+        upgrade(database)
+    except BaseException:
+        database.backend.close()
+        clean_up()
+        raise
+    return _assemble(database, chosen, clean_up)
+
+
+def read_settings(environment: Mapping[str, str], given: Mapping[str, Any]) -> Settings:
+    """The settings from the environment, overridden by those given.
+
+    Raises:
+        UnknownField: a given setting does not exist.
+        InvalidValue: a value is not allowed; the message names it.
+    """
+    names = set(Settings.model_fields)
+    unknown = set(given) - names
+    if unknown:
+        raise UnknownField("setting", unknown, names)
+    from_environment = {
+        name: environment[ENVIRONMENT_PREFIX + name.upper()]
+        for name in names
+        if environment.get(ENVIRONMENT_PREFIX + name.upper())
+    }
+    try:
+        return Settings(**{**from_environment, **given})
+    except ValidationError as problems:
+        first = problems.errors()[0]
+        raise InvalidValue(f"setting {first['loc'][0]}", first["msg"]) from None
+
+
+def open_database(
+    settings: Settings, clock: Clock = system_clock
+) -> tuple[Database, Callable[[], None]]:
+    """The database that the settings name, as it is, and what to do after closing it.
+
+    Raises:
+        InvalidValue: an address of an unknown kind.
+        StorageUnavailable: PostgreSQL is asked for, but its driver is not installed.
+    """
+    backend, clean_up = _backend(settings)
+    policy = Policy(timedelta(days=settings.purge_after_days), settings.global_until)
+    return Database(backend, clock, policy), clean_up
+
+
+def _backend(settings: Settings) -> tuple[Backend, Callable[[], None]]:
+    url = settings.url
+    if url is not None and url.startswith(_POSTGRES_SCHEMES):
+        return _postgres(url, settings), _nothing
+    if url == TEMPORARY:
+        folder = Path(tempfile.mkdtemp(prefix="ricordo-"))
+        return _sqlite(folder / _DATABASE_FILE, settings), _remover(folder)
+    return _sqlite(_sqlite_path(url, settings.home), settings), _nothing
+
+
+def _sqlite_path(url: str | None, home: Path) -> Path:
+    if url is None:
+        return home.expanduser() / _DATABASE_FILE
+    path = url.removeprefix(_SQLITE_SCHEME)
+    if not path or "://" in path:
+        raise InvalidValue(
+            "url", f"{url!r} is not a file path, sqlite:///PATH, postgresql://… or {TEMPORARY}"
+        )
+    return Path(path).expanduser().absolute()
+
+
+def _sqlite(path: Path, settings: Settings) -> SqliteBackend:
+    plan = ConnectionPlan(path, settings.synchronous, settings.busy_timeout_seconds)
+    return SqliteBackend(plan, settings.pool_size)
+
+
+def _postgres(url: str, settings: Settings) -> Backend:
+    try:
+        from ricordo.storage.postgres.backend import PostgresBackend
+    except ImportError:
+        raise StorageUnavailable(
+            "PostgreSQL needs its driver: pip install 'ricordo[postgres]'"
+        ) from None
+    return PostgresBackend(url, settings.pool_size, settings.busy_timeout_seconds)
+
+
+def _assemble(database: Database, settings: Settings, clean_up: Callable[[], None]) -> Memory:
+    queue = JobQueue(database, timedelta(seconds=settings.job_lease_seconds))
+    handlers = standard_handlers(database)
+    runner = ThreadRunner(queue, handlers, settings.job_poll_seconds)
+    if settings.run_jobs:
+        database.on_job_queued = runner.wake
+        runner.start()
+    return Memory(database, settings, queue, runner, clean_up)
+
+
+def _remover(folder: Path) -> Callable[[], None]:
+    """Removes a temporary store: when it is closed, or else when the process that made it ends."""
+    maker = os.getpid()
+
+    def remove() -> None:
+        if os.getpid() == maker:  # a forked child must not take it from its parent
+            shutil.rmtree(folder, ignore_errors=True)
+
+    atexit.register(remove)
+    return remove
+
+
+def _nothing() -> None:
+    pass

@@ -1,0 +1,143 @@
+"""What is public, how fast it loads, and that every error is accounted for."""
+
+import ast
+import inspect
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import ricordo
+from ricordo import errors, limits
+from ricordo.settings import Settings
+
+SOURCE = Path(ricordo.__file__).parent
+EXPORTED = [
+    "AccessDenied",
+    "Added",
+    "AsyncMemory",
+    "AsyncUserMemory",
+    "Change",
+    "Changes",
+    "Conflict",
+    "ContextPolicy",
+    "DatabaseTooNew",
+    "ErasureReceipt",
+    "Event",
+    "IllegalTransition",
+    "ImportFailed",
+    "ImportReport",
+    "InvalidCursor",
+    "InvalidInput",
+    "InvalidValue",
+    "Item",
+    "ItemFilter",
+    "Job",
+    "JobNotFound",
+    "JobState",
+    "Memory",
+    "MemoryNotFound",
+    "MemoryType",
+    "NewMemory",
+    "NotFound",
+    "NotOwner",
+    "NothingToUndo",
+    "Occupied",
+    "Page",
+    "RicordoError",
+    "Scope",
+    "ScopeWidened",
+    "Settings",
+    "Source",
+    "Status",
+    "StorageBusy",
+    "StorageClosed",
+    "StorageCorrupt",
+    "StorageError",
+    "StorageFull",
+    "StorageReadOnly",
+    "StorageUnavailable",
+    "Theme",
+    "ThemeNotFound",
+    "Thread",
+    "ThreadNotFound",
+    "Turn",
+    "UnknownField",
+    "UserMemory",
+    "UserNotFound",
+    "__version__",
+    "open",
+    "open_async",
+]
+
+
+@pytest.mark.requirement("surfaces.python")
+def test_exactly_these_names_are_public() -> None:
+    assert sorted(ricordo.__all__) == sorted(EXPORTED)
+    for name in EXPORTED:
+        assert getattr(ricordo, name) is not None
+    assert set(dir(ricordo)) >= set(EXPORTED)
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        ricordo.nothing  # noqa: B018
+
+
+@pytest.mark.requirement("errors.tree")
+def test_every_error_is_public_and_drawn_in_the_tree() -> None:
+    classes = [
+        found
+        for _, found in inspect.getmembers(errors, inspect.isclass)
+        if issubclass(found, Exception)
+    ]
+    assert errors.__doc__ is not None
+    for found in classes:
+        assert issubclass(found, errors.RicordoError)
+        assert found.__name__ in ricordo.__all__
+        assert f" {found.__name__} " in errors.__doc__.replace("\n", " \n ") + " "
+        assert found.__doc__
+
+
+@pytest.mark.requirement("performance.import")
+@pytest.mark.parametrize("statement", ["import ricordo", "import ricordo.cli.main"])
+def test_importing_loads_nothing_heavy(statement: str) -> None:
+    heavy = ("sqlalchemy", "alembic", "pydantic", "psycopg", "onnxruntime", "openai", "fastapi")
+    code = f"{statement}; import sys; print([name for name in {heavy} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.requirement("limits.one-place")
+def test_every_maximum_is_used_and_named() -> None:
+    names = {name for name in vars(limits) if name.isupper()}
+    used = "".join(
+        path.read_text(encoding="utf-8")
+        for path in SOURCE.rglob("*.py")
+        if path.name != "limits.py"
+    )
+    assert {name for name in names if name not in used} == set()
+
+
+def test_no_module_outgrows_its_job() -> None:
+    too_long = [
+        (path.relative_to(SOURCE), count)
+        for path in SOURCE.rglob("*.py")
+        if (count := len(path.read_text(encoding="utf-8").splitlines())) > 560
+    ]
+    assert too_long == []
+
+
+def test_functions_fit_on_a_screen() -> None:
+    long = []
+    for path in SOURCE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                body = (node.end_lineno or 0) - node.body[0].lineno
+                if body > 60 and "versions" not in path.parts:
+                    long.append((path.name, node.name, body))
+    assert long == []
+
+
+@pytest.mark.requirement("settings.checked")
+def test_every_setting_says_what_it_is() -> None:
+    for name, field in Settings.model_fields.items():
+        assert field.description, name

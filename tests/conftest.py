@@ -1,0 +1,98 @@
+"""Fixtures: a store on each database, emptied for every test, with a clock that tests can set."""
+
+import contextlib
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from ricordo.memory import Memory
+from ricordo.testing.clock import ManualClock
+from ricordo.wiring import open_memory
+from tests.support import postgres
+
+BACKENDS = ("sqlite", "postgresql")
+_running = contextlib.ExitStack()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if not hasattr(config, "workerinput"):  # once, not in every worker
+        _running.enter_context(postgres.server())
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if not hasattr(config, "workerinput"):
+        _running.close()
+
+
+@pytest.fixture(autouse=True)
+def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """No test touches the home folder of whoever runs it."""
+    home = tmp_path / "home"
+    monkeypatch.setenv("RICORDO_HOME", str(home))
+    monkeypatch.delenv("RICORDO_URL", raising=False)
+    monkeypatch.delenv("RICORDO_USER", raising=False)
+    return home
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    return ManualClock()
+
+
+@pytest.fixture(scope="session")
+def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("template") / "ricordo.db"
+    open_memory(path, run_jobs=False).close()
+    return path
+
+
+@pytest.fixture(scope="session")
+def postgres_database(worker_id: str) -> Iterator[str]:
+    with postgres.database(f"ricordo_{worker_id}") as url:
+        open_memory(url, run_jobs=False).close()
+        yield url
+
+
+@pytest.fixture
+def sqlite_url(sqlite_template: Path, tmp_path: Path) -> str:
+    path = tmp_path / "ricordo.db"
+    shutil.copy(sqlite_template, path)
+    return str(path)
+
+
+@pytest.fixture
+def postgres_url(postgres_database: str) -> str:
+    postgres.empty(postgres_database)
+    return postgres_database
+
+
+@pytest.fixture(params=BACKENDS)
+def backend_url(request: pytest.FixtureRequest) -> str:
+    """The address of an empty store, once on each database."""
+    name = "sqlite_url" if request.param == "sqlite" else "postgres_url"
+    url: str = request.getfixturevalue(name)
+    return url
+
+
+@pytest.fixture
+def open_store(clock: ManualClock) -> Iterator[Callable[..., Memory]]:
+    """Opens stores that are closed, and checked for leaked connections, at the end."""
+    opened: list[Memory] = []
+
+    def open_one(url: str, **settings: object) -> Memory:
+        memory = open_memory(url, clock=clock, **{"run_jobs": False, **settings})
+        opened.append(memory)
+        return memory
+
+    yield open_one
+    leaked = [memory.database.backend.connections_in_use() for memory in opened]
+    for memory in opened:
+        memory.close()
+    assert leaked == [0] * len(opened)
+
+
+@pytest.fixture
+def memory(backend_url: str, open_store: Callable[..., Memory]) -> Memory:
+    return open_store(backend_url)

@@ -1,0 +1,200 @@
+"""The end: expiry, purge, erasure."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from ricordo import InvalidValue, Memory, MemoryNotFound, NothingToUndo, UserNotFound
+from ricordo.storage.consistency import find_inconsistencies
+from ricordo.testing.clock import ManualClock
+from tests.support import postgres
+
+SECRET = "quokkas-and-marmalade"
+
+
+@pytest.mark.requirement("items.purge")
+def test_purge_comes_after_thirty_days(memory: Memory, clock: ManualClock) -> None:
+    ana = memory.user("ana")
+    item_id = ana.add(f"Loves {SECRET}", key="love", reason=f"heard {SECRET}").id
+    ana.add(f"Loves {SECRET} less", key="love")
+    ana.forget(item_id, reason=f"no more {SECRET}")
+    clock.advance(days=29)
+    assert ana.purge() == 0
+    clock.advance(days=1)
+    assert ana.purge() == 2
+    with pytest.raises(MemoryNotFound):
+        ana.get(item_id, include_deleted=True)
+    with pytest.raises(MemoryNotFound):
+        ana.restore(item_id)
+    told = ana.history(item_id)
+    assert [change.event for change in told] == ["ADD", "UPDATE", "DELETE", "PURGE"]
+    assert SECRET not in str([change.to_dict() for change in told])
+
+
+@pytest.mark.requirement("items.purge")
+def test_a_former_text_can_be_purged_alone(memory: Memory) -> None:
+    ana = memory.user("ana")
+    item_id = ana.add(f"Loves {SECRET}", key="love").id
+    ana.add("Loves toast", key="love")
+    (former,) = ana.list(status="superseded")
+    ana.forget(former.id)
+    assert ana.purge(before_time=True) == 1
+    assert SECRET not in str([change.to_dict() for change in ana.changes()])
+    assert SECRET not in "".join(ana.export_lines())
+    assert ana.get(item_id).content == "Loves toast"
+    with pytest.raises(NothingToUndo):
+        ana.undo(item_id)
+
+
+@pytest.mark.requirement("items.purge")
+def test_undone_updates_keep_no_purged_text(memory: Memory) -> None:
+    ana = memory.user("ana")
+    item_id = ana.add(f"Loves {SECRET}", key="love").id
+    ana.add("Loves toast", key="love")
+    ana.undo(item_id)
+    ana.add("Loves jam", key="love")
+    (former,) = ana.list(status="superseded")
+    ana.forget(former.id)
+    ana.purge(before_time=True)
+    assert SECRET not in "".join(ana.export_lines())
+
+
+@pytest.mark.requirement("items.purge")
+def test_purging_nothing_makes_nobody(memory: Memory) -> None:
+    assert memory.user("ghost").purge() == 0
+    assert memory.users() == ()
+
+
+@pytest.mark.requirement("items.purge")
+def test_purge_for_everybody(memory: Memory) -> None:
+    for name in ("ana", "ben"):
+        user = memory.user(name)
+        user.forget(user.add("Has a cat").id)
+    kept = memory.user("ana").add("Has a dog").id
+    assert memory.purge() == 0
+    assert memory.purge(before_time=True) == 2
+    assert [item.id for item in memory.list(status=["active", "deleted"])] == [kept]
+
+
+@pytest.mark.requirement("jobs.lifecycle")
+def test_the_job_expires_and_purges_in_its_time(memory: Memory, clock: ManualClock) -> None:
+    ana = memory.user("ana")
+    short = ana.add("In Paris", expires_at=clock() + timedelta(days=2)).id
+    long = ana.add("In Rome", expires_at=clock() + timedelta(days=9)).id
+    assert memory.run_jobs() == 0
+    clock.advance(days=2)
+    assert memory.run_jobs() == 1
+    assert [change.event for change in ana.history(short)] == ["ADD", "TTL"]
+    assert ana.get(long).content == "In Rome"
+    assert [(job.kind, job.run_at) for job in memory.jobs(state="queued")] == [
+        ("lifecycle", clock() + timedelta(days=7))
+    ]
+    clock.advance(days=7)
+    memory.run_jobs()
+    clock.advance(days=30)
+    memory.run_jobs()
+    assert [change.event for change in ana.history(short)] == ["ADD", "TTL", "PURGE"]
+    assert [change.event for change in ana.history(long)] == ["ADD", "TTL", "PURGE"]
+    assert memory.jobs(state="queued") == ()
+
+
+@pytest.mark.requirement("items.expiry")
+def test_an_expired_memory_can_be_restored(memory: Memory, clock: ManualClock) -> None:
+    ana = memory.user("ana")
+    item_id = ana.add("In Paris", expires_at=clock() + timedelta(days=2)).id
+    clock.advance(days=3)
+    assert ana.get(item_id, include_deleted=True).content == "In Paris"
+    memory.run_jobs()
+    assert [item.id for item in ana.list(status="deleted")] == [item_id]
+    back = ana.restore(item_id)
+    assert back.expires_at is None
+    assert ana.get(item_id) == back
+    assert [change.event for change in ana.history(item_id)] == ["ADD", "TTL", "RESTORE"]
+
+
+def fill(memory: Memory) -> None:
+    """A user with a trace in every table, some of it tangled with another user's."""
+    ana, ben = memory.user("ana"), memory.user("ben")
+    shared = ana.add(f"Shares {SECRET}", tags=[SECRET], source_context=SECRET, theme=SECRET).id
+    ana.add(f"First {SECRET}", key=SECRET)
+    ana.add(f"Second {SECRET}", key=SECRET, reason=SECRET)
+    ana.forget(ana.add(f"Forgot {SECRET}").id, reason=SECRET)
+    ana.link(shared, "ben")
+    ben.link(ben.add("Ben's own").id, "ana")
+    for number in range(50):
+        ana.add(f"{SECRET} number {number}")
+    ana.describe_theme(SECRET, description=SECRET)
+
+
+def dump(memory: Memory, url: str) -> bytes:
+    if memory.database.backend.name == "sqlite":
+        return b"".join(
+            path.read_bytes() for path in Path(url).parent.glob("ricordo.db*") if path.is_file()
+        )
+    return postgres.dump(url)
+
+
+@pytest.mark.requirement("erasure.no-trace")
+def test_nothing_is_left_of_an_erased_user(memory: Memory, backend_url: str) -> None:
+    fill(memory)
+    assert SECRET.encode() in dump(memory, backend_url)
+    receipt = memory.erase_user("ana")
+    assert SECRET.encode() not in dump(memory, backend_url)
+    assert receipt.scrubbed is (memory.database.backend.name == "sqlite")
+    assert receipt.removed["items"] == 54
+    assert receipt.removed["users"] == 1
+    assert receipt.removed["links"] == 2
+    assert memory.users() == ("ben",)
+    ben = memory.user("ben")
+    assert [item.content for item in ben.list()] == ["Ben's own"]
+    assert "ana" not in str([change.to_dict() for change in ben.changes()])
+    assert [change.event for change in ben.changes()][-1] == "UNLINK"
+    assert memory.jobs() == ()
+    with memory.database.read() as view:
+        assert find_inconsistencies(view.connection) == []
+
+
+@pytest.mark.requirement("erasure.no-trace")
+def test_erasing_leaves_no_page_behind_after_much_work(
+    sqlite_url: str, open_store: Callable[..., Memory]
+) -> None:
+    memory = open_store(sqlite_url)
+    ana, ben = memory.user("ana"), memory.user("ben")
+    for turn in range(20):
+        ana.add_many([f"{SECRET} {turn} {number} " + "x" * number for number in range(100)])
+        ben.add_many([f"Ben's {turn} {number} " + "y" * number for number in range(50)])
+        for item in ana.list(limit=30):
+            ana.forget(item.id)
+        ana.purge(before_time=True)
+    memory.erase_user("ana")
+    assert SECRET.encode() not in dump(memory, sqlite_url)
+    assert memory.database.backend.check() == []
+
+
+@pytest.mark.requirement("erasure.receipt")
+def test_an_erasure_that_cannot_scrub_yet_says_so(
+    sqlite_url: str, open_store: Callable[..., Memory]
+) -> None:
+    memory = open_store(sqlite_url)
+    fill(memory)
+    with memory.database.read() as view:
+        view.connection.exec_driver_sql("SELECT count(*) FROM items").scalar()
+        receipt = memory.erase_user("ana")
+    assert not receipt.scrubbed
+    assert [job.kind for job in memory.jobs()] == ["scrub"]
+    other = memory.user("carl")
+    other.add("Somebody else")
+    assert memory.erase_user("carl").scrubbed
+    assert SECRET.encode() not in dump(memory, sqlite_url)
+
+
+@pytest.mark.requirement("erasure.receipt")
+def test_erasing_nobody(memory: Memory) -> None:
+    with pytest.raises(UserNotFound):
+        memory.erase_user("nobody")
+    with pytest.raises(InvalidValue):
+        memory.erase_user("")
+    memory.global_memories().add("For everyone")
+    assert memory.erase_user("*").removed["items"] == 1

@@ -1,0 +1,363 @@
+"""Export and import of ricordo's own files."""
+
+import json
+import re
+import threading
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ricordo import ImportFailed, InvalidValue, Memory, UserMemory, UserNotFound
+from ricordo.model.thread import NewTurn
+from ricordo.storage.consistency import find_inconsistencies
+from ricordo.storage.threads import append_turns
+from ricordo.testing.clock import ManualClock
+
+
+def fill(memory: Memory, name: str, clock: ManualClock) -> UserMemory:
+    """A user with rows of every kind and memories in every status."""
+    user = memory.user(name, agent="helper")
+    shared = user.add("Prefers tea", theme="drinks", tags=["a", "b"], pinned=True).id
+    user.add("Bekasi", key="city")
+    clock.advance(days=1)
+    user.add("Jakarta", key="city", reason="moved")
+    old = user.add("Works as a cook").id
+    user.add("Works as a nurse", supersedes=old)
+    user.archive(user.add("Has a cat 🐈 — naïve").id)
+    user.forget(user.add("Never mind").id)
+    user.add("In Paris", expires_at=clock() + timedelta(days=3))
+    user.link(shared, "viewer")
+    user.describe_theme("drinks", description="What to pour")
+    with memory.database.write(name) as writing:
+        said = [
+            NewTurn(role="user", content="Hello", message_id="m1", actor=name),
+            NewTurn(role="assistant", content="Hi!", tool_calls=[{"name": "look"}]),
+        ]
+        append_turns(writing, "t1", "Greetings", said)
+    return user
+
+
+def exported(user: UserMemory) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in user.export_lines()]
+
+
+@pytest.mark.requirement("transfer.round-trip")
+def test_a_user_comes_back_exactly(memory: Memory, clock: ManualClock, tmp_path: Path) -> None:
+    ana = fill(memory, "ana", clock)
+    path = tmp_path / "ana.jsonl"
+    lines = ana.export(path)
+    before = path.read_text(encoding="utf-8")
+    assert lines == len(before.splitlines())
+    assert path.stat().st_mode & 0o077 == 0
+    kinds = {json.loads(line)["kind"] for line in before.splitlines()}
+    assert kinds == {
+        "ricordo",
+        "user",
+        "theme",
+        "item",
+        "link",
+        "history",
+        "thread",
+        "turn",
+        "end",
+    }
+    memory.erase_user("ana")
+    report = ana.import_file(path)
+    assert (report.format, report.restored_rows) == ("ricordo", lines - 2)
+    assert "".join(line + "\n" for line in ana.export_lines()) == before
+    with memory.database.read() as view:
+        assert find_inconsistencies(view.connection) == []
+    new = ana.add("Goes on after the import").id
+    assert new > max(
+        row["id"] for row in exported(ana)[1:-1] if row["kind"] == "item" and row["id"] != new
+    )
+    clock.advance(days=3)
+    assert memory.run_jobs() >= 1
+    assert [change.event for change in ana.changes(since=ana.revision() - 1)] == ["TTL"]
+
+
+@pytest.mark.requirement("transfer.round-trip")
+def test_another_store_with_other_users(
+    memory: Memory, clock: ManualClock, tmp_path: Path, open_store: Callable[..., Memory]
+) -> None:
+    ana = fill(memory, "ana", clock)
+    ana.export(tmp_path / "ana.jsonl")
+    other = open_store(str(tmp_path / "other.db"))
+    taken = other.user("zoe").add_many([f"Took number {number}" for number in range(1, 5)])
+    copy = other.user("ana-elsewhere")
+    copy.import_file(tmp_path / "ana.jsonl")
+    assert {item.id for item in copy.list(status="any")}.isdisjoint({one.id for one in taken})
+    assert [item.content for item in copy.list()] == [item.content for item in ana.list()]
+    superseded = copy.list(status="superseded", contains="cook").items[0]
+    assert copy.undo(superseded.id).content == "Works as a cook"
+    assert [item.content for item in other.user("zoe").list(order="asc")] == [
+        f"Took number {number}" for number in range(1, 5)
+    ]
+    with other.database.read() as view:
+        assert find_inconsistencies(view.connection) == []
+
+
+@pytest.mark.requirement("transfer.merge")
+def test_importing_into_a_user_who_has_memories(
+    memory: Memory, clock: ManualClock, tmp_path: Path
+) -> None:
+    ana = fill(memory, "ana", clock)
+    ana.export(tmp_path / "ana.jsonl")
+    clock.advance(hours=1)
+    ben = memory.user("ben")
+    ben.add("Prefers tea", theme="drinks")
+    ben.add("Surabaya", key="city")
+    report = ben.import_file(tmp_path / "ana.jsonl")
+    assert (report.added, report.duplicates) == (2, 1)
+    assert report.skipped["older than what is stored"] == 1
+    assert report.skipped["archived memories"] == 1
+    assert (report.threads, report.turns) == (1, 2)
+    assert ben.get(ben.list(key="city").items[0].id).content == "Surabaya"
+    revision = ben.revision()
+    again = ben.import_file(tmp_path / "ana.jsonl")
+    assert (again.added, again.updated, again.turns) == (0, 0, 0)
+    assert ben.revision() == revision
+    assert [turn.content for turn in ben.turns("t1")] == ["Hello", "Hi!"]
+
+
+@pytest.mark.requirement("transfer.merge")
+def test_importing_into_a_user_who_only_has_conversations(
+    memory: Memory, clock: ManualClock, tmp_path: Path
+) -> None:
+    fill(memory, "ana", clock).export(tmp_path / "ana.jsonl")
+    ben = memory.user("ben")
+    with memory.database.write("ben") as writing:
+        append_turns(writing, "t1", None, [NewTurn(role="user", content="Ben's own")])
+    assert ben.import_file(tmp_path / "ana.jsonl").added == 4
+    assert [turn.content for turn in ben.turns("t1")] == ["Ben's own", "Hello"]
+
+
+@pytest.mark.requirement("transfer.all-users")
+def test_the_whole_store(
+    memory: Memory, clock: ManualClock, tmp_path: Path, open_store: Callable[..., Memory]
+) -> None:
+    for name in ("ana", "ben"):
+        fill(memory, name, clock)
+    memory.global_memories().add("For everyone")
+    memory.export(tmp_path / "all.jsonl")
+    other = open_store(str(tmp_path / "other.db"))
+    seen: list[tuple[int, int]] = []
+    other.import_file(
+        tmp_path / "all.jsonl", progress=lambda done, total: seen.append((done, total))
+    )
+    assert seen[-1] == (4, 4)
+    assert other.users() == memory.users() == ("*", "ana", "ben", "viewer")
+    for name in ("ana", "ben"):
+        assert exported(other.user(name)) == exported(memory.user(name))
+    with pytest.raises(ImportFailed, match="holds 4 users"):
+        other.user("cleo").import_file(tmp_path / "all.jsonl")
+
+
+def broken(lines: list[str]) -> list[tuple[str, list[str]]]:
+    rows = [json.loads(line) for line in lines]
+    header, *inside, end = rows
+
+    def written(changed: list[dict[str, Any]]) -> list[str]:
+        return [json.dumps(row) for row in [header, *changed, {**end, "rows": len(changed)}]]
+
+    def with_first(kind: str, **changes: Any) -> list[str]:
+        place = next(number for number, row in enumerate(inside) if row["kind"] == kind)
+        changed = {**inside[place], **changes}
+        changed = {name: value for name, value in changed.items() if value != "(gone)"}
+        return written([*inside[:place], changed, *inside[place + 1 :]])
+
+    def again(kind: str) -> list[str]:
+        return written([*inside, next(row for row in inside if row["kind"] == kind)])
+
+    def without(kind: str) -> list[str]:
+        place = next(number for number, row in enumerate(inside) if row["kind"] == kind)
+        return written([*inside[:place], *inside[place + 1 :]])
+
+    return [
+        ("not a ricordo export", [json.dumps({"kind": "other"}), *lines[1:]]),
+        ("export format 99", [json.dumps({"kind": "ricordo", "version": 99}), *lines[1:]]),
+        ("before the end of the export", lines[:-1]),
+        ("before the end of the export", []),
+        ("rows, but", [*lines[:4], *lines[5:]]),
+        ("follows the line that ends", [*lines, lines[1]]),
+        ("not JSON", [*lines[:3], "{broken", *lines[3:]]),
+        ("not JSON", [*lines[:3], "", *lines[3:]]),
+        ("not a JSON object", [*lines[:3], "[1]", *lines[3:]]),
+        ("kind 'dream'; allowed", written([*inside, {"kind": "dream"}])),
+        ("belongs to no user line", written(inside[1:])),
+        ("user appears twice", again("user")),
+        ("unknown item field 'colour'", with_first("item", colour="red")),
+        ("content: is missing", with_first("item", content="(gone)")),
+        ("content: must not be null", with_first("item", content=None)),
+        ("content: 8001 characters", with_first("item", content="x" * 8_001)),
+        ("NUL", with_first("item", content="a\x00b")),
+        ("importance: 9 is not", with_first("item", importance=9)),
+        ("status: 'gone' is not one of", with_first("item", status="gone")),
+        ("created_at: expected an ISO 8601", with_first("item", created_at="long ago")),
+        ("id: 0 is not", with_first("item", id=0)),
+        ("themes that are not there: nowhere", with_first("item", theme="nowhere")),
+        ("is deleted but has no purge_at", with_first("item", status="deleted")),
+        ("memory 1 appears twice", again("item")),
+        ("links to memories that are not there: 77", with_first("link", item_id=77)),
+        ("is not a slug", with_first("theme", slug="Work Stuff")),
+        ("rag_length", with_first("theme", rag_length=2**40)),
+        ("history is not the revisions 1 to", with_first("user", revision=1)),
+        ("history is not the revisions 1 to", without("history")),
+        ("are not 1 to its turn_count", with_first("thread", turn_count=1)),
+        ("are not 1 to its turn_count", without("thread")),
+    ]
+
+
+@pytest.mark.requirement("transfer.bad-files")
+@pytest.mark.parametrize("number", range(31))
+def test_a_broken_export_writes_nothing(
+    memory: Memory, clock: ManualClock, tmp_path: Path, number: int
+) -> None:
+    lines = list(fill(memory, "ana", clock).export_lines())
+    said, changed = broken(lines)[number]
+    path = tmp_path / "broken.jsonl"
+    path.write_text("\n".join(changed), encoding="utf-8")
+    zoe = memory.user("zoe")
+    with pytest.raises(ImportFailed) as caught:
+        zoe.import_file(path, format="ricordo")
+    assert said in str(caught.value)
+    assert zoe.revision() == 0
+    assert "zoe" not in memory.users()
+
+
+@pytest.mark.requirement("transfer.bad-files")
+def test_contradictory_times_stop_a_merge_before_it_begins(
+    memory: Memory, clock: ManualClock, tmp_path: Path
+) -> None:
+    ana = memory.user("ana")
+    ana.add_many([f"Fact {number}" for number in range(1_100)])
+    lines = list(ana.export_lines())
+    place = max(number for number, line in enumerate(lines) if '"kind": "item"' in line)
+    wrong = {**json.loads(lines[place]), "valid_to": "1999-01-01"}
+    (tmp_path / "wrong.jsonl").write_text(
+        "\n".join([*lines[:place], json.dumps(wrong), *lines[place + 1 :]]), encoding="utf-8"
+    )
+    ben = memory.user("ben")
+    ben.add("Has something already")
+    with pytest.raises(ImportFailed, match="valid_to: must be later"):
+        ben.import_file(tmp_path / "wrong.jsonl")
+    assert ben.revision() == 1
+
+
+@pytest.mark.requirement("transfer.all-users")
+@pytest.mark.parametrize("owner", ["ana", "zed"])
+def test_shared_memories_survive_a_whole_store_import(
+    memory: Memory, tmp_path: Path, open_store: Callable[..., Memory], owner: str
+) -> None:
+    viewer = memory.user("mia")
+    viewer.archive(viewer.add("Put aside").id)
+    shared = memory.user(owner).add("Seen by both").id
+    memory.user(owner).link(shared, "mia")
+    viewer.add("Later")
+    memory.export(tmp_path / "all.jsonl")
+    other = open_store(str(tmp_path / "other.db"))
+    other.import_file(tmp_path / "all.jsonl")
+    assert list(other.export_lines()) == list(memory.export_lines())
+    assert other.user("mia").get(shared).content == "Seen by both"
+
+
+@pytest.mark.requirement("transfer.round-trip")
+def test_a_viewer_can_take_over_what_was_shared_with_them(
+    memory: Memory, tmp_path: Path, open_store: Callable[..., Memory]
+) -> None:
+    ana = memory.user("ana")
+    ana.link(ana.add("Ours").id, "ben")
+    ana.export(tmp_path / "ana.jsonl")
+    ben = open_store(str(tmp_path / "other.db")).user("ben")
+    ben.import_file(tmp_path / "ana.jsonl")
+    assert ben.links(ben.list().items[0].id) == ()
+
+
+@pytest.mark.requirement("transfer.round-trip")
+def test_one_file_cannot_use_up_everybodys_numbers(memory: Memory, tmp_path: Path) -> None:
+    eve = memory.user("eve")
+    eve.add("A number from far away")
+    lines = list(eve.export_lines())
+    memory.erase_user("eve")
+    far = [re.sub(r'"(id|item_id|new_ref)": 1\b', rf'"\1": {2**63 - 1}', line) for line in lines]
+    (tmp_path / "far.jsonl").write_text("\n".join(far), encoding="utf-8")
+    eve.import_file(tmp_path / "far.jsonl")
+    assert memory.user("ana").add("Hello").id < 100
+    (item,) = eve.list()
+    assert item.id < 100
+    assert [change.event for change in eve.history(item.id)] == ["ADD"]
+
+
+@pytest.mark.requirement("transfer.round-trip")
+def test_long_and_odd_texts_round_trip(memory: Memory, tmp_path: Path) -> None:
+    ana = memory.user("ana")
+    ana.add("語" * 8_000, key="long")
+    ana.add("Escaped \\u0000, not NUL", key="long")
+    ana.add("Short", key="long")
+    before = list(ana.export_lines())
+    (tmp_path / "ana.jsonl").write_text("\n".join(before), encoding="utf-8")
+    memory.erase_user("ana")
+    ana.import_file(tmp_path / "ana.jsonl")
+    assert list(ana.export_lines()) == before
+
+
+@pytest.mark.requirement("transfer.bad-files")
+def test_files_that_are_not_there(memory: Memory, tmp_path: Path) -> None:
+    ana = memory.user("ana")
+    with pytest.raises(ImportFailed, match="cannot be read"):
+        ana.import_file(tmp_path / "nothing.jsonl")
+    with pytest.raises(ImportFailed, match="cannot be read"):
+        ana.import_file(tmp_path)
+    with pytest.raises(InvalidValue, match="format: 'word' is not one of: auto, ricordo"):
+        ana.import_file(tmp_path / "x", format="word")
+    with pytest.raises(UserNotFound):
+        ana.export(tmp_path / "ana.jsonl")
+    assert list(tmp_path.glob("*ana.jsonl*")) == []
+    ana.add("Has a cat")
+    with pytest.raises(InvalidValue, match="cannot be written"):
+        ana.export(tmp_path / "no" / "such" / "folder.jsonl")
+
+
+@pytest.mark.requirement("transfer.round-trip")
+def test_two_exports_to_one_path_do_not_mix(memory: Memory, tmp_path: Path) -> None:
+    for name in ("ana", "ben"):
+        memory.user(name).add_many([f"{name} says {number}" for number in range(300)])
+    path = tmp_path / "same.jsonl"
+    threads = [
+        threading.Thread(target=memory.user(name).export, args=(path,)) for name in ("ana", "ben")
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    users = {json.loads(line).get("user_id") for line in path.read_text().splitlines()} - {None}
+    assert users in ({"ana"}, {"ben"})
+    assert list(tmp_path.glob(".*")) == []
+
+
+@pytest.mark.requirement("items.threads")
+def test_conversations_are_paged_and_private(memory: Memory, clock: ManualClock) -> None:
+    from ricordo import InvalidCursor, ThreadNotFound
+
+    ana = memory.user("ana")
+    for number in range(5):
+        with memory.database.write("ana") as writing:
+            said = [NewTurn(role="user", content=f"Turn {turn}") for turn in range(3)]
+            assert append_turns(writing, f"t{number}", None, said) == 3
+        clock.advance(hours=1)
+    first = ana.threads(limit=3)
+    assert [thread.thread_id for thread in first] == ["t4", "t3", "t2"]
+    rest = ana.threads(limit=3, cursor=first.next_cursor)
+    assert [thread.thread_id for thread in rest] == ["t1", "t0"]
+    assert rest.next_cursor is None
+    page = ana.turns("t1", limit=2)
+    assert [turn.content for turn in page] == ["Turn 0", "Turn 1"]
+    assert [turn.content for turn in ana.turns("t1", cursor=page.next_cursor)] == ["Turn 2"]
+    with pytest.raises(ThreadNotFound):
+        memory.user("ben").turns("t1")
+    with pytest.raises(InvalidCursor):
+        ana.turns("t1", cursor=first.next_cursor)
+    assert memory.user("ben").threads().items == ()

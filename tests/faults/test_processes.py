@@ -1,0 +1,289 @@
+"""Many processes on one store, and processes that die."""
+
+import os
+import random
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from ricordo import Memory, StorageBusy, StorageClosed
+from ricordo.storage.consistency import find_inconsistencies
+from ricordo.wiring import open_memory
+from tests.support import postgres, processes
+
+
+def finish(*running: "processes.subprocess.Popen[str]") -> None:
+    for process in running:
+        _, errors = process.communicate(timeout=240)
+        assert process.returncode == 0, errors
+
+
+def sound(memory: Memory) -> bool:
+    with memory.database.read() as view:
+        problems = find_inconsistencies(view.connection)
+    return problems + memory.database.backend.check() == []
+
+
+@pytest.mark.requirement("storage.processes")
+def test_four_processes_add_a_thousand_each(
+    backend_url: str, open_store: Callable[..., Memory]
+) -> None:
+    finish(*(processes.start("add_own", backend_url, worker, 1_000) for worker in range(4)))
+    memory = open_store(backend_url)
+    ana = memory.user("ana")
+    assert ana.revision() == 4_000
+    found: list[str] = []
+    cursor = None
+    while True:
+        page = ana.list(limit=1_000, cursor=cursor)
+        found += [item.content for item in page]
+        cursor = page.next_cursor
+        if cursor is None:
+            break
+    expected = {f"Worker {worker} says {number}" for worker in range(4) for number in range(1_000)}
+    assert len(found) == len(expected) == 4_000
+    assert set(found) == expected
+    assert sound(memory)
+
+
+@pytest.mark.requirement("items.duplicate")
+def test_processes_that_say_the_same_leave_one_row_each(
+    backend_url: str, open_store: Callable[..., Memory]
+) -> None:
+    finish(*(processes.start("add_same", backend_url, worker, 100) for worker in range(4)))
+    memory = open_store(backend_url)
+    ana = memory.user("ana")
+    contents = [item.content for item in ana.list(limit=1_000, status="any")]
+    assert sorted(contents) == sorted(
+        [f"Everybody says {number}" for number in range(100)]
+        + [f"Value {number}" for number in range(100)]
+    )
+    assert ana.revision() == 200
+    assert sound(memory)
+
+
+@pytest.mark.requirement("storage.kill")
+def test_acknowledged_writes_survive_fifty_kills(
+    sqlite_url: str, open_store: Callable[..., Memory]
+) -> None:
+    """kill -9 at random moments; what was printed is there, and all agrees."""
+    chance = random.Random(20260101)
+    acknowledged: list[list[str]] = []
+    for attempt in range(50):
+        acknowledged += processes.killed_writer(
+            sqlite_url, first=attempt * 100_000, lines=chance.randrange(1, 60)
+        )
+    memory = open_store(sqlite_url)
+    ana = memory.user("ana")
+    archived = {int(line[1]) for line in acknowledged if line[0] == "archived"}
+    for line in acknowledged:
+        if line[0] == "added":
+            item = ana.get(int(line[1]))
+            assert item.content == f"Statement {line[2]}"
+        elif line[0] == "batch":
+            batch = range(int(line[1]), int(line[2]) + 1)
+            assert len({ana.get(item_id).content for item_id in batch}) == 20
+        elif line[0] == "replaced":
+            assert len(ana.list(contains=f"Replacement {line[1]}")) >= 1
+    assert all(ana.get(item_id).status == "archived" for item_id in archived)
+    last_value = max(int(line[1]) for line in acknowledged if line[0] == "valued")
+    (changing,) = ana.list(key="changing")
+    assert int(changing.content.split()[1]) >= last_value
+    assert len(acknowledged) > 500
+    assert sound(memory)
+
+
+@pytest.mark.requirement("storage.kill")
+def test_a_killed_writer_loses_nothing_on_postgresql(
+    postgres_url: str, open_store: Callable[..., Memory]
+) -> None:
+    for attempt in range(5):
+        seen = processes.killed_writer(postgres_url, first=attempt * 100_000, lines=30)
+        memory = open_store(postgres_url)
+        for line in seen:
+            if line[0] == "added":
+                assert memory.user("ana").get(int(line[1])).content == f"Statement {line[2]}"
+        assert sound(memory)
+
+
+@pytest.mark.requirement("storage.kill")
+def test_another_process_that_closes_takes_nothing_away(
+    sqlite_url: str, open_store: Callable[..., Memory]
+) -> None:
+    """The log of a file in use must stay, or what is written afterwards is written into nowhere."""
+    memory = open_store(sqlite_url)
+    ana = memory.user("ana")
+    ana.add("Before")
+    ana.list()
+    finish(processes.start("add_own", sqlite_url, 1, 1))
+    assert Path(f"{sqlite_url}-wal").exists()
+    writer = processes.killed_writer(sqlite_url, first=0, lines=5)
+    ana.add("Afterwards")
+    other = open_store(sqlite_url)
+    seen = {item.content for item in other.user("ana").list(limit=1_000, status="any")}
+    assert {"Before", "Worker 1 says 0", "Afterwards"} <= seen
+    assert len(writer) >= 5
+    assert sound(other)
+
+
+@pytest.mark.requirement("storage.kill")
+def test_two_writers_and_a_kill(sqlite_url: str, open_store: Callable[..., Memory]) -> None:
+    finish(processes.start("open_new", sqlite_url))
+    acknowledged = processes.killed_writer(sqlite_url, first=0, lines=40)
+    finish(processes.start("add_own", sqlite_url, 2, 20))
+    acknowledged += processes.killed_writer(sqlite_url, first=1_000, lines=40)
+    ana = open_store(sqlite_url).user("ana")
+    for line in acknowledged:
+        if line[0] == "added":
+            assert ana.get(int(line[1])).content == f"Statement {line[2]}"
+    assert len(ana.list(contains="Worker 2 says", limit=100)) == 20
+
+
+@pytest.mark.requirement("storage.open-race")
+def test_threads_that_open_different_new_stores_at_once(tmp_path: Path) -> None:
+    problems: list[BaseException] = []
+
+    def open_one(number: int) -> None:
+        try:
+            with open_memory(tmp_path / f"{number}.db", run_jobs=False) as memory:
+                memory.user("ana").add(f"In store {number}")
+        except BaseException as problem:
+            problems.append(problem)
+
+    threads = [threading.Thread(target=open_one, args=(number,)) for number in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert problems == []
+
+
+@pytest.mark.requirement("storage.open-race")
+def test_processes_that_open_a_new_file_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "ricordo.db"
+    finish(*(processes.start("open_new", path) for _ in range(5)))
+
+
+@pytest.mark.requirement("storage.open-race")
+def test_processes_that_open_a_new_database_at_once(worker_id: str) -> None:
+    with postgres.database(f"ricordo_race_{worker_id}") as url:
+        finish(*(processes.start("open_new", url) for _ in range(5)))
+
+
+@pytest.mark.requirement("storage.threads")
+def test_threads_share_one_memory(memory: Memory) -> None:
+    errors: list[BaseException] = []
+
+    def work(worker: int) -> None:
+        try:
+            user = memory.user(f"user-{worker % 3}")
+            for number in range(40):
+                added = user.add(f"Worker {worker} says {number}")
+                assert user.get(added.id).content == f"Worker {worker} says {number}"
+                user.list(limit=5)
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=work, args=(worker,)) for worker in range(12)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert errors == []
+    assert [memory.user(f"user-{number}").revision() for number in range(3)] == [160, 160, 160]
+    assert sound(memory)
+
+
+@pytest.mark.requirement("storage.deadlock")
+def test_users_who_share_with_each_other_do_not_deadlock(memory: Memory) -> None:
+    names = ("ana", "ben", "cleo")
+    shared = {}
+    for name in names:
+        user = memory.user(name)
+        shared[name] = user.add(f"From {name}").id
+        for viewer in names:
+            if viewer != name:
+                user.link(shared[name], viewer)
+    errors: list[BaseException] = []
+
+    def work(name: str) -> None:
+        try:
+            for number in range(25):
+                memory.user(name).pin(shared[name], number % 2 == 0)
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=work, args=(name,)) for name in names]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert errors == []
+    assert sound(memory)
+    assert {memory.user(name).revision() for name in names} == {1 + 2 + 2 + 25 * 3}
+
+
+@pytest.mark.requirement("storage.fork")
+def test_a_forked_child_can_go_on(memory: Memory) -> None:
+    memory.user("ana").add("Before the fork")
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            memory.user("ana").add("In the child")
+            seen = sorted(item.content for item in memory.user("ana").list())
+            os.write(writer, ";".join(seen).encode())
+        finally:
+            os._exit(0)
+    os.close(writer)
+    memory.user("ana").add("In the parent")
+    with os.fdopen(reader) as pipe:
+        assert "Before the fork" in pipe.read()
+    assert os.waitpid(child, 0)[1] == 0
+    contents = sorted(item.content for item in memory.user("ana").list())
+    assert contents == ["Before the fork", "In the child", "In the parent"]
+    assert sound(memory)
+
+
+@pytest.mark.requirement("storage.fork")
+def test_a_child_does_not_remove_its_parents_temporary_store() -> None:
+    with open_memory(":memory:", run_jobs=False) as memory:
+        memory.user("ana").add("In the parent")
+        child = os.fork()
+        if child == 0:
+            memory.close()
+            os._exit(0)
+        os.waitpid(child, 0)
+        assert [item.content for item in memory.user("ana").list()] == ["In the parent"]
+
+
+@pytest.mark.requirement("storage.busy")
+def test_a_locked_file_is_a_clear_error(sqlite_url: str, open_store: Callable[..., Memory]) -> None:
+    memory = open_store(sqlite_url, busy_timeout_seconds=0.2)
+    ana = memory.user("ana")
+    ana.add("Before")
+    holder = processes.start("hold_lock", sqlite_url)
+    assert holder.stdout is not None
+    assert holder.stdout.readline() == "locked\n"
+    try:
+        with pytest.raises(StorageBusy, match="locked by another process; try again"):
+            ana.add("Meanwhile")
+        assert [item.content for item in ana.list()] == ["Before"]
+    finally:
+        holder.kill()
+        holder.communicate()
+    ana.add("Afterwards")
+    assert [item.content for item in ana.list()] == ["Afterwards", "Before"]
+
+
+@pytest.mark.requirement("storage.closed")
+def test_a_closed_memory_says_so(memory: Memory) -> None:
+    ana = memory.user("ana")
+    memory.close()
+    memory.close()
+    with pytest.raises(StorageClosed):
+        ana.add("Too late")
+    with pytest.raises(StorageClosed):
+        ana.list()

@@ -1,0 +1,149 @@
+"""The migrations build exactly what tables.py describes."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+from alembic.config import Config
+from alembic.script import ScriptDirectory
+
+import ricordo.storage.migrations as migrations
+from ricordo import Memory
+from ricordo.storage.migrations import CHAIN, HEAD
+from ricordo.storage.migrations.upgrade import upgrade, version_of
+from ricordo.storage.sqlite.statistics import TYPICAL
+from ricordo.storage.tables import ID_SERIES, OWNED_TABLES, metadata
+from ricordo.wiring import open_memory
+from tests.support import postgres
+
+
+def sqlite_schema(engine: sa.Engine) -> dict[str, list[str]]:
+    with engine.connect() as connection:
+        rows = connection.exec_driver_sql(
+            "SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL"
+            " AND name NOT LIKE 'sqlite_%' AND name <> 'alembic_version'"
+        )
+        return {name: normal(text) for name, text in rows}
+
+
+def normal(text: str) -> list[str]:
+    """The words of a definition; their order differs with that of the constraints. How they
+    belong together is compared on PostgreSQL, which prints definitions in one way only."""
+    bare = text.replace('"', "").replace("items.", "").replace("jobs.", "")
+    return sorted(re.split(r"[\s,()]+", bare))
+
+
+@pytest.mark.requirement("storage.migrations")
+def test_sqlite_migrations_equal_the_tables(tmp_path: Path) -> None:
+    open_memory(tmp_path / "migrated.db", run_jobs=False).close()
+    migrated = sa.create_engine(f"sqlite:///{tmp_path / 'migrated.db'}")
+    described = sa.create_engine("sqlite://", poolclass=sa.pool.StaticPool)
+    metadata.create_all(described)
+    assert sqlite_schema(migrated) == sqlite_schema(described)
+    migrated.dispose()
+    described.dispose()
+
+
+@pytest.mark.requirement("storage.migrations")
+def test_postgres_migrations_equal_the_tables(worker_id: str) -> None:
+    def schema(url: str) -> list[str]:
+        text = postgres.dump(url, "--schema-only", "--exclude-table=alembic_version").decode()
+        kept = [line.rstrip(",") for line in text.splitlines() if line and line[0] not in "-\\"]
+        return sorted(kept)
+
+    with postgres.database(f"migrated_{worker_id}") as url:
+        open_memory(url, run_jobs=False).close()
+        migrated = schema(url)
+    with postgres.database(f"described_{worker_id}") as url:
+        engine = sa.create_engine(url.replace("postgresql://", "postgresql+psycopg://"))
+        metadata.create_all(engine)
+        engine.dispose()
+        described = schema(url)
+    assert migrated == described
+
+
+@pytest.mark.requirement("storage.migrations")
+def test_the_chain_is_what_the_scripts_say() -> None:
+    config = Config()
+    config.set_main_option("script_location", str(Path(migrations.__file__).parent))
+    scripts = ScriptDirectory.from_config(config)
+    assert tuple(reversed([step.revision for step in scripts.walk_revisions()])) == CHAIN
+    assert scripts.get_current_head() == HEAD
+
+
+@pytest.mark.requirement("storage.migrations")
+def test_opening_again_changes_nothing(memory: Memory) -> None:
+    assert version_of(memory.database) == HEAD
+    assert not upgrade(memory.database)
+
+
+@pytest.mark.requirement("erasure.no-trace")
+def test_every_table_with_a_user_is_erased() -> None:
+    with_user = {table.name for table in metadata.sorted_tables if "user_id" in table.c}
+    assert {table.name for table in OWNED_TABLES} == with_user
+
+
+@pytest.mark.requirement("storage.shards")
+def test_everything_of_a_user_is_keyed_by_the_user_first() -> None:
+    for table in OWNED_TABLES:
+        if table.name == "jobs":  # taken by whoever is free, whichever user they are for
+            continue
+        assert next(iter(table.primary_key.columns)).name == "user_id", table.name
+        for index in table.indexes:
+            first = next(iter(index.columns)).name
+            assert first in ("user_id", "owner_id", "other_user"), index.name
+
+
+@pytest.mark.requirement("storage.planner")
+def test_statistics_name_real_indexes(sqlite_url: str, open_store: Callable[..., Memory]) -> None:
+    memory = open_store(sqlite_url)
+    with memory.database.read() as view:
+        indexes = {
+            (row[0], row[1])
+            for row in view.connection.exec_driver_sql("SELECT tbl_name, name FROM sqlite_master")
+        }
+        seeded = view.connection.exec_driver_sql("SELECT count(*) FROM sqlite_stat1").scalar()
+    assert set(TYPICAL) <= indexes
+    assert seeded == len(TYPICAL)
+
+
+@pytest.mark.requirement("storage.planner")
+@pytest.mark.parametrize(
+    ("statement", "index"),
+    [
+        (
+            "SELECT * FROM items WHERE user_id = ? ORDER BY created_at DESC, id DESC LIMIT 9",
+            "ix_items_created",
+        ),
+        (
+            "SELECT * FROM items WHERE user_id = ? ORDER BY updated_at DESC, id DESC LIMIT 9",
+            "ix_items_updated",
+        ),
+        (
+            "SELECT id FROM items WHERE user_id = ? AND status = 'active' AND theme = 'a'"
+            " AND content_hash = 'b'",
+            "uq_items_text",
+        ),
+        (
+            "SELECT * FROM history WHERE user_id = ? AND item_id = 1 ORDER BY revision",
+            "ix_history_item",
+        ),
+    ],
+)
+def test_the_everyday_queries_use_their_indexes(
+    sqlite_url: str, open_store: Callable[..., Memory], statement: str, index: str
+) -> None:
+    memory = open_store(sqlite_url)
+    with memory.database.read() as view:
+        rows = view.connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", ("ana",))
+        plan = " ".join(row[3] for row in rows)
+    assert index in plan
+    assert "TEMP B-TREE" not in plan
+
+
+def test_every_series_of_ids_starts_at_one(memory: Memory) -> None:
+    with memory.database.transaction() as connection:
+        for series in ID_SERIES:
+            assert memory.database.backend.take_ids(connection, series, 3) == [1, 2, 3]

@@ -1,0 +1,111 @@
+"""Programs that tests run as processes of their own: python -m tests.support.processes NAME …"""
+
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import ricordo
+
+ROOT = Path(__file__).parents[2]
+
+
+def start(name: str, *arguments: object) -> "subprocess.Popen[str]":
+    """Start one of the programs below; its standard output is a pipe."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "tests.support.processes", name, *map(str, arguments)],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONUNBUFFERED": "1"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        stdin=subprocess.PIPE,
+        text=True,
+    )
+
+
+def killed_writer(url: str, first: int, lines: int) -> list[list[str]]:
+    """Start a writer, kill it after it has acknowledged so many writes; all it acknowledged.
+
+    The writer is forked from a server that has everything loaded, so that fifty of them are quick.
+    """
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["tests.support.processes", "ricordo.wiring"])
+    reader, writer = os.pipe()
+    process = context.Process(target=_write_into, args=(context.reducer.DupFd(writer), url, first))
+    process.start()
+    os.close(writer)
+    with os.fdopen(reader) as pipe:
+        seen = [pipe.readline() for _ in range(lines)]
+        process.kill()
+        seen += pipe.readlines()
+    process.join()
+    assert process.exitcode == -signal.SIGKILL
+    return [line.split() for line in seen if line.endswith("\n")]
+
+
+def _write_into(pipe: Any, url: str, first: int) -> None:
+    os.dup2(pipe.detach(), 1)
+    sys.stdout = os.fdopen(1, "w", buffering=1)
+    write_until_killed(url, str(first))
+
+
+def add_own(url: str, worker: str, count: str) -> None:
+    """Add texts of one's own, one by one, for one user that all workers share."""
+    with ricordo.open(url, run_jobs=False) as memory:
+        user = memory.user("ana", actor=f"worker-{worker}")
+        for number in range(int(count)):
+            user.add(f"Worker {worker} says {number}")
+
+
+def add_same(url: str, worker: str, count: str) -> None:
+    """Add the same texts as every other worker."""
+    with ricordo.open(url, run_jobs=False) as memory:
+        user = memory.user("ana", actor=f"worker-{worker}")
+        for number in range(int(count)):
+            user.add(f"Everybody says {number}")
+            user.add(f"Value {number}", key=f"key-{number}")
+
+
+def write_until_killed(url: str, first: str) -> None:
+    """Do writes of every kind for ever; print what was acknowledged, after it was."""
+    with ricordo.open(url, run_jobs=False) as memory:
+        user = memory.user("ana")
+        number = int(first)
+        while True:
+            added = user.add(f"Statement {number}")
+            print(f"added {added.id} {number}")
+            user.add(f"Value {number}", key="changing")
+            print(f"valued {number}")
+            if number % 3 == 0:
+                user.archive(added.id)
+                print(f"archived {added.id}")
+            if number % 5 == 0:
+                batch = user.add_many([f"Batch {number} part {part}" for part in range(20)])
+                print(f"batch {batch[0].id} {batch[-1].id}")
+            if number % 7 == 0:
+                user.add(f"Replacement {number}", supersedes=user.add(f"Old {number}").id)
+                print(f"replaced {number}")
+            number += 1
+
+
+def open_new(url: str) -> None:
+    """Open a database that may not exist yet."""
+    with ricordo.open(url, run_jobs=False) as memory:
+        print(memory.user("ana").revision())
+
+
+def hold_lock(path: str) -> None:
+    """Lock a SQLite file for writing until standard input closes."""
+    import sqlite3
+
+    connection = sqlite3.connect(path, isolation_level=None)
+    connection.execute("BEGIN IMMEDIATE")
+    print("locked")
+    sys.stdin.read()
+
+
+if __name__ == "__main__":
+    globals()[sys.argv[1]](*sys.argv[2:])
