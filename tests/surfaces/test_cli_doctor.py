@@ -18,7 +18,6 @@ from tests.support.commandline import Ran, ricordo
 ALL = [
     "python",
     "sqlite",
-    "fts5",
     "clock",
     "home",
     "file",

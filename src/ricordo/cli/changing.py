@@ -43,13 +43,16 @@ Context = Annotated[
     str | None,
     typer.Option(
         metavar="POLICY",
-        help="How it reaches the prompt: all of it, or what retrieval finds"
+        help="Note for whoever builds prompts: all of it, or what is relevant"
         f" ({words(ContextPolicy)}).",
         autocompletion=completing(ContextPolicy),
     ),
 ]
 RagLength = Annotated[
-    int | None, typer.Option(metavar="N", help="How many memories retrieval takes of it.")
+    int | None,
+    typer.Option(
+        metavar="N", help="Note for whoever builds prompts: how many of its memories to show."
+    ),
 ]
 Now = Annotated[bool, typer.Option("--now", help="Also those whose time has not come.")]
 
@@ -93,7 +96,7 @@ def forget(
 
 
 def pin(*, memory_id: MemoryId, off: Off = False, actor: Actor = None, owner: Owner) -> None:
-    """Protect a memory from being forgotten by age."""
+    """Mark a memory as one to keep, or take the mark away."""
     with open_user(owner, Acting(actor=actor)) as memory:
         item = memory.pin(memory_id, not off)
     answer(owner.as_json, item, tables.done("No longer pinned:" if off else "Pinned"))
@@ -122,7 +125,7 @@ def theme(
     rag_length: RagLength = None,
     owner: Owner,
 ) -> None:
-    """Change what a theme is called, what it says of itself and how it reaches the prompt.
+    """Change the name, description and context policy of a theme.
 
     Example: ricordo theme drinks --name "Food and drink" --context all
     """

@@ -52,7 +52,6 @@ def examine(store: Store) -> Iterator[Finding]:
     """Look at everything that ricordo depends on, changing nothing."""
     yield _python()
     yield _sqlite()
-    yield _full_text_search()
     yield _clock()
     try:
         with untouched_database(store) as database:
@@ -72,18 +71,6 @@ def _sqlite() -> Finding:
     needed = ".".join(map(str, _OLDEST_SQLITE))
     advice = f"use a Python with SQLite {needed} or newer"
     return Finding("sqlite", Verdict.FAIL, sqlite3.sqlite_version, advice)
-
-
-def _full_text_search() -> Finding:
-    connection = sqlite3.connect(":memory:")
-    try:
-        connection.execute("CREATE VIRTUAL TABLE probe USING fts5(text)")
-    except sqlite3.OperationalError:
-        advice = "use a Python whose SQLite has FTS5"
-        return Finding("fts5", Verdict.WARN, "this SQLite has no full-text search", advice)
-    finally:
-        connection.close()
-    return Finding("fts5", Verdict.OK, "available")
 
 
 def _clock() -> Finding:

@@ -61,9 +61,9 @@ class Draft:
     importance: Annotated[
         int | None, typer.Option(metavar="N", help="How much it matters: 1 to 5.")
     ] = None
-    pin: Annotated[
-        bool | None, typer.Option("--pin/--no-pin", help="Protect it from being forgotten by age.")
-    ] = None
+    pin: Annotated[bool | None, typer.Option("--pin/--no-pin", help="Mark it as one to keep.")] = (
+        None
+    )
     valid_from: Annotated[
         str | None, typer.Option(metavar=_TIME, help="Since when it is true (default: now).")
     ] = None

@@ -59,7 +59,7 @@ class Event(StrEnum):
 
 
 class ContextPolicy(StrEnum):
-    """How a theme reaches the prompt: whole, or only what retrieval finds."""
+    """A note on a theme for whoever builds prompts: show all of it, or what is relevant."""
 
     ALL = "all"
     RAG = "rag"

@@ -20,6 +20,7 @@ from ricordo.storage.where import Condition
 from ricordo.text.normalise import content_hash, folded
 
 _COLUMNS: Final = [items.c[field.name] for field in fields(Item)]
+_select: Final = sa.select(*_COLUMNS)
 _NULLABLE_SORTS: Final = frozenset(
     column for column in SortColumn if items.c[column.value].nullable
 )
@@ -114,13 +115,13 @@ def delete_items(connection: sa.Connection, user_id: str, ids: Iterable[int]) ->
 
 def find_item(connection: sa.Connection, where: Condition) -> Item | None:
     """One memory, or None."""
-    row = connection.execute(sa.select(*_COLUMNS).where(where)).mappings().first()
+    row = connection.execute(_select.where(where)).mappings().first()
     return None if row is None else item_from_row(row)
 
 
 def find_items(connection: sa.Connection, where: Condition, limit: int | None = None) -> list[Item]:
     """Memories in the order of their ids."""
-    wanted = sa.select(*_COLUMNS).where(where).order_by(items.c.id).limit(limit)
+    wanted = _select.where(where).order_by(items.c.id).limit(limit)
     return [item_from_row(row) for row in connection.execute(wanted).mappings()]
 
 
@@ -133,7 +134,7 @@ def page_of_items(
         InvalidCursor: the cursor is from a list in another order.
     """
     column = items.c[sort.column.value]
-    wanted = sa.select(*_COLUMNS).where(where).limit(limit + 1)
+    wanted = _select.where(where).limit(limit + 1)
     if cursor is not None:
         wanted = wanted.where(_after(sort, cursor))
     directed = [column, items.c.id] if sort.column is not SortColumn.ID else [items.c.id]
