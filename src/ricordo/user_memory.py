@@ -115,10 +115,11 @@ class UserMemory:
     ) -> tuple[Added, ...]:
         """Remember many things, one transaction per batch; what became of each, in order.
 
-        Everything is checked before anything is written.
+        Every value is checked before anything is written. What can only be told beside what is
+        stored (a keyed statement that begins before the one it updates) stops its own batch.
 
         Raises:
-            InvalidValue, UnknownField: one of them is not allowed; nothing was written.
+            InvalidValue, UnknownField: one of them is not allowed; nothing of its batch is stored.
             ScopeWidened: one names another agent, thread, run, actor or role than the scope.
         """
         listed = checks.entries("memories", memories, limits.MAX_BULK_ITEMS)

@@ -304,7 +304,11 @@ def test_a_key_is_not_updated_into_the_past(memory: Memory) -> None:
         ana.add("Lives in Rome", key="home", valid_from="2020-01-01")
     with pytest.raises(InvalidValue, match="valid_to: must be later"):
         ana.add("Lives in Oslo", key="home", valid_from="2025-01-01", valid_to="2024-06-01")
+    with pytest.raises(InvalidValue, match="valid_to: must be later"):
+        ana.add("Has a job", key="job", valid_to="2024-06-01")
     assert ana.revision() == 1
+    assert ana.add("Lives in Oslo", key="home", valid_to="2025-06-01").updated
+    assert ana.add("Lives in Oslo", key="home", valid_from="2023-01-01").updated
 
 
 @pytest.mark.requirement("faults.bad-input")

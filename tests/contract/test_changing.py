@@ -419,3 +419,74 @@ def test_a_restored_memory_holds_again(memory: Memory) -> None:
     ana.forget(old)
     back = ana.restore(old)
     assert (back.status, back.valid_to) == (Status.ACTIVE, None)
+
+
+@pytest.mark.requirement("items.undo")
+def test_undo_does_not_take_back_a_later_replacement(memory: Memory) -> None:
+    ana = memory.user("ana")
+    one = ana.add("A").id
+    two = ana.add("B", supersedes=one).id
+    ana.undo(one)
+    three = ana.add("D", supersedes=one).id
+    ana.restore(two)
+    with pytest.raises(NothingToUndo):
+        ana.undo(two)
+    assert sorted(item.id for item in ana.list()) == [two, three]
+
+
+@pytest.mark.requirement("items.undo")
+def test_undo_by_the_result_when_a_source_is_gone(memory: Memory) -> None:
+    ana = memory.user("ana")
+    one, two = ana.add("X").id, ana.add("Y").id
+    both = ana.merge([one, two], "X and Y").id
+    ana.forget(one)
+    ana.purge(before_time=True)
+    assert ana.undo(both).id == two
+
+
+@pytest.mark.requirement("items.occupied")
+def test_an_expired_memory_takes_nobodys_place(memory: Memory, clock: ManualClock) -> None:
+    ana = memory.user("ana")
+    old = ana.add("A", key="k").id
+    ana.archive(old)
+    ana.add("B", key="k", expires_at=clock() + timedelta(hours=1))
+    clock.advance(hours=2)
+    assert ana.restore(old).status is Status.ACTIVE
+
+
+@pytest.mark.requirement("items.forget-key")
+def test_former_texts_with_a_life_of_their_own(memory: Memory) -> None:
+    ana = memory.user("ana")
+    item_id = ana.add("A", key="k").id
+    ana.add("B", key="k")
+    (former,) = ana.list(status="superseded")
+    ana.forget(former.id)
+    ana.archive(item_id)
+    ana.restore(former.id)
+    assert ana.get(former.id).status is Status.ACTIVE
+    assert {item.id for item in ana.forget(key="k")} == {item_id, former.id}
+    ana.restore(item_id)
+    with pytest.raises(MemoryNotFound):
+        ana.get(former.id)
+
+
+@pytest.mark.requirement("items.forget")
+@pytest.mark.parametrize("upkeep", [True, False])
+def test_restoring_what_expired_does_not_depend_on_upkeep(
+    memory: Memory, clock: ManualClock, upkeep: bool
+) -> None:
+    ana = memory.user("ana")
+    old = ana.add("A", expires_at=clock() + timedelta(hours=1)).id
+    ana.add("B", supersedes=old)
+    clock.advance(hours=2)
+    if upkeep:
+        memory.run_jobs()
+    assert ana.restore(old).valid_to is None
+
+
+@pytest.mark.requirement("items.supersede")
+def test_the_same_text_with_other_values_is_an_update(memory: Memory) -> None:
+    ana = memory.user("ana")
+    item_id = ana.add("Works as a cook").id
+    added = ana.add("works as a cook.", supersedes=item_id, importance=5)
+    assert (added.id, added.updated, ana.get(item_id).importance) == (item_id, True, 5)

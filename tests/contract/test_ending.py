@@ -62,6 +62,15 @@ def test_undone_updates_keep_no_purged_text(memory: Memory) -> None:
 
 
 @pytest.mark.requirement("items.purge")
+def test_an_undo_keeps_no_text_of_its_own(memory: Memory) -> None:
+    ana = memory.user("ana")
+    item_id = ana.add("Loves toast", key="love").id
+    ana.add(f"Loves {SECRET}", key="love")
+    ana.undo(item_id)
+    assert SECRET not in "".join(ana.export_lines())
+
+
+@pytest.mark.requirement("items.purge")
 def test_purging_nothing_makes_nobody(memory: Memory) -> None:
     assert memory.user("ghost").purge() == 0
     assert memory.users() == ()

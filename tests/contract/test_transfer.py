@@ -208,11 +208,15 @@ def broken(lines: list[str]) -> list[tuple[str, list[str]]]:
         ("history is not the revisions 1 to", without("history")),
         ("are not 1 to its turn_count", with_first("thread", turn_count=1)),
         ("are not 1 to its turn_count", without("thread")),
+        ("unknown replaced value 'user_id'", with_first("history", before={"user_id": "ben"})),
+        ("replaced value", with_first("history", before={"nonsense": 1})),
+        ("importance: 9", with_first("history", before={"importance": 9})),
+        ("memories without history: 99", with_first("item", id=99)),
     ]
 
 
 @pytest.mark.requirement("transfer.bad-files")
-@pytest.mark.parametrize("number", range(31))
+@pytest.mark.parametrize("number", range(35))
 def test_a_broken_export_writes_nothing(
     memory: Memory, clock: ManualClock, tmp_path: Path, number: int
 ) -> None:
@@ -262,6 +266,48 @@ def test_shared_memories_survive_a_whole_store_import(
     other.import_file(tmp_path / "all.jsonl")
     assert list(other.export_lines()) == list(memory.export_lines())
     assert other.user("mia").get(shared).content == "Seen by both"
+
+
+@pytest.mark.requirement("transfer.round-trip")
+def test_users_who_share_are_restored_one_after_the_other(
+    memory: Memory, tmp_path: Path, open_store: Callable[..., Memory]
+) -> None:
+    ana, ben = memory.user("ana"), memory.user("ben")
+    ben.archive(ben.add("Put aside").id)
+    ana.link(ana.add("Seen by both").id, "ben")
+    for user in (ana, ben):
+        user.export(tmp_path / f"{user.scope.user_id}.jsonl")
+    other = open_store(str(tmp_path / "other.db"))
+    for name in ("ana", "ben"):
+        report = other.user(name).import_file(tmp_path / f"{name}.jsonl")
+        assert report.restored_rows > 0
+    assert len(other.user("ben").list(status="archived")) == 1
+    events = [change.event for change in other.user("ben").changes()]
+    assert events == ["ADD", "ARCHIVE", "LINK", "LINK"]
+    with other.database.read() as view:
+        assert find_inconsistencies(view.connection) == []
+
+
+@pytest.mark.requirement("transfer.round-trip")
+def test_an_import_never_moves_the_numbers_back(memory: Memory, tmp_path: Path) -> None:
+    ana, ben = memory.user("ana"), memory.user("ben")
+    ana.merge([ana.add("One").id, ana.add("Two").id], "Both")
+    ana.export(tmp_path / "ana.jsonl")
+    memory.erase_user("ana")
+    taken = [one.id for one in ben.add_many([f"Ben {number}" for number in range(20)])]
+    copy = memory.user("copy")
+    copy.import_file(tmp_path / "ana.jsonl")
+    dora = memory.user("dora")
+    dora.import_file(tmp_path / "ana.jsonl")
+    fresh = [memory.user("cleo").add(f"Cleo {number}").id for number in range(5)]
+    everything = [item.id for item in memory.list(limit=1_000, status="any")]
+    assert len(everything) == len(set(everything)) == 20 + 3 + 3 + 5
+    assert min(fresh) > max(taken)
+    (first, *_) = dora.list(status="superseded", sort="id", order="asc")
+    dora.undo(first.id)
+    assert sorted(item.content for item in dora.list()) == ["One", "Two"]
+    with memory.database.read() as view:
+        assert find_inconsistencies(view.connection) == []
 
 
 @pytest.mark.requirement("transfer.round-trip")

@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 from ricordo import Memory, StorageBusy, StorageClosed
+from ricordo.model.thread import NewTurn
 from ricordo.storage.consistency import find_inconsistencies
+from ricordo.storage.threads import append_turns
 from ricordo.wiring import open_memory
 from tests.support import postgres, processes
 
@@ -223,6 +225,33 @@ def test_users_who_share_with_each_other_do_not_deadlock(memory: Memory) -> None
     assert errors == []
     assert sound(memory)
     assert {memory.user(name).revision() for name in names} == {1 + 2 + 2 + 25 * 3}
+
+
+@pytest.mark.requirement("storage.threads")
+def test_first_writes_and_purges_of_one_user_do_not_undo_each_other(memory: Memory) -> None:
+    errors: list[BaseException] = []
+
+    def work(number: int) -> None:
+        try:
+            for turn in range(10):
+                user = memory.user(f"new-{turn}")
+                if number % 2:
+                    user.purge()
+                else:
+                    with memory.database.write(f"new-{turn}") as writing:
+                        append_turns(
+                            writing, f"t{number}", None, [NewTurn(role="user", content="Hi")]
+                        )
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert errors == []
+    assert memory.users() == tuple(f"new-{turn}" for turn in range(10))
 
 
 @pytest.mark.requirement("storage.fork")

@@ -12,6 +12,7 @@ from ricordo import (
     DatabaseTooNew,
     InvalidValue,
     Memory,
+    StorageBusy,
     StorageCorrupt,
     StorageError,
     StorageFull,
@@ -227,6 +228,28 @@ def test_the_files_are_private(own_home: Path) -> None:
         assert own_home.stat().st_mode & 0o077 == 0
         for path in own_home.iterdir():
             assert path.stat().st_mode & 0o077 == 0, path
+
+
+@pytest.mark.requirement("storage.private")
+def test_a_link_to_a_new_file_is_private_too(tmp_path: Path) -> None:
+    (tmp_path / "link.db").symlink_to(tmp_path / "real.db")
+    open_memory(tmp_path / "link.db", run_jobs=False).close()
+    assert (tmp_path / "real.db").stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.requirement("storage.busy")
+def test_an_import_into_a_locked_file_says_so(
+    sqlite_url: str, open_store: Callable[..., Memory], tmp_path: Path
+) -> None:
+    memory = open_store(sqlite_url, busy_timeout_seconds=0.1)
+    memory.user("ana").add("Has a cat")
+    memory.user("ana").export(tmp_path / "ana.jsonl")
+    locking = sqlite3.connect(sqlite_url, isolation_level=None)
+    locking.execute("BEGIN IMMEDIATE")
+    with pytest.raises(StorageBusy):
+        memory.user("ben").import_file(tmp_path / "ana.jsonl")
+    locking.execute("ROLLBACK")
+    locking.close()
 
 
 @pytest.mark.requirement("storage.temporary")

@@ -168,7 +168,9 @@ def check_times(draft: NewMemory, now: datetime) -> None:
     """
     if draft.expires_at is not None and draft.expires_at <= now:
         raise InvalidValue("expires_at", "has already passed; it must be in the future")
-    if draft.valid_to is not None and draft.valid_to <= _start(draft, now):
+    # Without a start of its own, a keyed statement may begin where the stored one does.
+    knows_start = draft.key is None or draft.valid_from is not None
+    if draft.valid_to is not None and knows_start and draft.valid_to <= _start(draft, now):
         raise InvalidValue("valid_to", "must be later than valid_from")
 
 
@@ -186,6 +188,7 @@ def _insert_new(
     for (entry, draft), item_id in zip(new, writing.take_ids(ITEM_IDS, len(new)), strict=True):
         entry.id = item_id
         made.append(_new_item(writing, item_id, draft))
+        _check_ends(made[-1])
     insert_items(writing.connection, made)
     for item in made:
         writing.record(Event.ADD, item.id, actor=scope.actor, reason=reason, new_ref=item.id)
@@ -247,10 +250,12 @@ def update_keyed(
     old_version = None
     if "content" in changes:
         changes |= _differing(present, _origin(writing, draft))
-        _check_order(present, changes)
+        if changes.get("valid_from", present.valid_from) < present.valid_from:
+            raise InvalidValue(
+                "valid_from", f"must not be before that of memory {present.id}, which it updates"
+            )
         old_version = _keep_old_version(writing, present, draft)
-    else:
-        _check_order(present, changes)
+    _check_ends(replace(present, **changes))
     before = {name: plain(getattr(present, name)) for name in changes}
     update_item(writing.connection, present, {**changes, "updated_at": writing.now})
     updated = replace(present, **changes)
@@ -269,14 +274,8 @@ def update_keyed(
     return True
 
 
-def _check_order(present: Item, changes: dict[str, Any]) -> None:
-    start = changes.get("valid_from", present.valid_from)
-    end = changes.get("valid_to", present.valid_to)
-    if start < present.valid_from:
-        raise InvalidValue(
-            "valid_from", f"must not be before that of memory {present.id}, which it updates"
-        )
-    if end is not None and end <= start:
+def _check_ends(item: Item) -> None:
+    if item.valid_to is not None and item.valid_to <= item.valid_from:
         raise InvalidValue("valid_to", "must be later than valid_from")
 
 

@@ -17,6 +17,11 @@ from ricordo.storage.tables import items
 from ricordo.storage.writing import Writing
 from ricordo.text.normalise import content_hash
 
+WENT_WITH = "went_with"
+"""In the meta of a DELETE: the memory whose former text it was and which took it along."""
+
+_DELETED = (Event.DELETE, Event.TTL)
+
 
 def archive(writing: Writing, scope: Scope, item_id: int, reason: str | None) -> Item:
     """Put a memory aside: kept, and out of searches unless asked for.
@@ -40,9 +45,10 @@ def forget(writing: Writing, scope: Scope, item_id: int, reason: str | None) -> 
     item = own_item(writing, item_id)
     check_step(item.id, item.status, Status.DELETED)
     for version in _with_ids(writing, old_versions(writing.connection, writing.user_id, item.id)):
-        if version.status is not Status.DELETED:
-            soft_delete(writing, version, Event.DELETE, actor=scope.actor, reason=reason)
-    return soft_delete(writing, item, Event.DELETE, actor=scope.actor, reason=reason)
+        if version.status is Status.SUPERSEDED:
+            along = {WENT_WITH: item.id}
+            soft_delete(writing, version, Event.DELETE, scope.actor, reason, along)
+    return soft_delete(writing, item, Event.DELETE, scope.actor, reason)
 
 
 def forget_key(
@@ -69,7 +75,12 @@ def forget_key(
     ]
     if not found:
         raise MemoryNotFound(f"with key {key!r}")
-    return [forget(writing, scope, item.id, reason) for item in found]
+    # One that goes along with another, as its former text, is gone when its turn comes.
+    return [
+        forget(writing, scope, item.id, reason)
+        for item in found
+        if own_item(writing, item.id).status is not Status.DELETED
+    ]
 
 
 def restore(writing: Writing, scope: Scope, item_id: int, reason: str | None) -> Item:
@@ -80,6 +91,7 @@ def restore(writing: Writing, scope: Scope, item_id: int, reason: str | None) ->
         Occupied: its key or text has been taken by another active memory.
         MemoryNotFound, NotOwner.
     """
+    unsettled = _with_ids(writing, [item_id])
     item = own_item(writing, item_id)
     if item.status is Status.SUPERSEDED:
         raise IllegalTransition(f"memory {item.id} was superseded: undo brings it back")
@@ -87,7 +99,8 @@ def restore(writing: Writing, scope: Scope, item_id: int, reason: str | None) ->
     values: dict[str, Any] = {}
     if item.status is Status.DELETED:
         _restore_former_texts(writing, scope, item, reason)
-        if _was_superseded(writing, item):
+        expired_just_now = unsettled[0].status is Status.SUPERSEDED
+        if expired_just_now or _was_superseded(writing, item):
             values["valid_to"] = None  # it holds again, so it has no end
     return reactivate(writing, item, Event.RESTORE, scope.actor, reason, values)
 
@@ -95,13 +108,15 @@ def restore(writing: Writing, scope: Scope, item_id: int, reason: str | None) ->
 def _restore_former_texts(writing: Writing, scope: Scope, item: Item, reason: str | None) -> None:
     """What was forgotten along with a keyed memory comes back along with it."""
     for version in _with_ids(writing, old_versions(writing.connection, writing.user_id, item.id)):
-        if version.status is Status.DELETED:
+        deleted = last_change(writing.connection, writing.user_id, version.id, _DELETED)
+        went_along = deleted is not None and deleted.meta.get(WENT_WITH) == item.id
+        if version.status is Status.DELETED and went_along:
             values = {"status": Status.SUPERSEDED, "purge_at": None}
             set_values(writing, version, values, Event.RESTORE, scope.actor, reason)
 
 
 def _was_superseded(writing: Writing, item: Item) -> bool:
-    deleted = last_change(writing.connection, writing.user_id, item.id, (Event.DELETE, Event.TTL))
+    deleted = last_change(writing.connection, writing.user_id, item.id, _DELETED)
     before = {} if deleted is None or deleted.before is None else deleted.before
     return before.get("status") == Status.SUPERSEDED.value
 
@@ -195,7 +210,12 @@ def check_place_is_free(writing: Writing, item: Item) -> None:
         met = active_with_text(writing.connection, item.user_id, themes, hashes, writing.now)
         met = [match for match in met if match.key is None]
         what = "text"
-    others = [match.id for match in met if match.id != item.id]
+    others = []
+    for match in met:
+        if match.expired:
+            own_item(writing, match.id)  # which settles it
+        elif match.id != item.id:
+            others.append(match.id)
     if others:
         raise Occupied(
             f"memory {others[0]} already has this {what} in theme {item.theme!r}:"

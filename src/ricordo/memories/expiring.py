@@ -1,8 +1,9 @@
 """The end of a memory's time: expiry, soft delete and removal for good."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
-from typing import Final
+from typing import Any, Final
 
 import sqlalchemy as sa
 
@@ -33,29 +34,29 @@ def settle_if_expired(writing: Writing, item: Item) -> Item:
     """The memory as it really stands: one whose time has come is soft-deleted first."""
     if item.status is Status.DELETED or not is_expired(item, writing.now):
         return item
-    return soft_delete(writing, item, Event.TTL, actor=SYSTEM_ACTED, reason="expired")
+    return soft_delete(writing, item, Event.TTL, SYSTEM_ACTED, "expired")
 
 
 def soft_delete(
     writing: Writing,
     item: Item,
     event: Event,
-    *,
     actor: str,
     reason: str | None = None,
+    meta: Mapping[str, Any] | None = None,
 ) -> Item:
     """Hide a memory from every read and plan its removal."""
-    values = {
+    purge_at = writing.now + writing.policy.purge_after
+    values: dict[str, Any] = {
         "status": Status.DELETED,
-        "purge_at": writing.now + writing.policy.purge_after,
+        "purge_at": purge_at,
         "updated_at": writing.now,
     }
     update_item(writing.connection, item, values)
-    record_change(
-        writing, item, event, actor=actor, reason=reason, before={"status": item.status.value}
-    )
-    plan_lifecycle(writing, item.user_id, writing.now + writing.policy.purge_after)
-    return replace(item, **values)  # type: ignore[arg-type]
+    before = {"status": item.status.value}
+    record_change(writing, item, event, actor=actor, reason=reason, meta=meta, before=before)
+    plan_lifecycle(writing, item.user_id, purge_at)
+    return replace(item, **values)
 
 
 def plan_lifecycle(writing: Writing, user_id: str, when: datetime) -> None:

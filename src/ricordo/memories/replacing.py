@@ -6,19 +6,19 @@ from typing import Any
 
 from ricordo.errors import IllegalTransition, InvalidValue, NothingToUndo
 from ricordo.limits import MAX_TAGS
-from ricordo.memories.adding import add_all
+from ricordo.memories.adding import add_all, update_keyed
 from ricordo.memories.changing import check_place_is_free, reactivate, set_values
 from ricordo.memories.expiring import is_expired
 from ricordo.memories.owning import own_item
 from ricordo.memories.recording import record_change
 from ricordo.model.draft import NewMemory
+from ricordo.model.former import former_values
 from ricordo.model.history import Change
 from ricordo.model.item import Added, Item
 from ricordo.model.lifecycle import check_step
 from ricordo.model.record import plain
 from ricordo.model.scope import Scope
-from ricordo.model.times import parse_moment
-from ricordo.model.vocabulary import Event, MemoryType, Source, Status
+from ricordo.model.vocabulary import Event, Status
 from ricordo.storage.history import (
     UNDONE_REVISION,
     drop_replaced_values,
@@ -36,8 +36,6 @@ from ricordo.text.normalise import canonical
 _REPLACED = (Event.SUPERSEDE, Event.MERGE)
 MERGED_IDS = "merged_ids"
 """In the meta of a MERGE: the memories that became one."""
-
-_MOMENTS = ("valid_from", "valid_to", "expires_at", "last_verified_at", "last_accessed_at")
 
 
 def replace_with(
@@ -60,7 +58,8 @@ def replace_with(
     olds = [own_item(writing, old_id) for old_id in dict.fromkeys(old_ids)]
     draft = _inheriting(draft, olds)
     if len(olds) == 1 and _says_the_same(olds[0], draft):
-        return Added(olds[0].id, Status.ACTIVE, duplicate=True)
+        changed = update_keyed(writing, scope, olds[0], draft, reason)
+        return Added(olds[0].id, Status.ACTIVE, duplicate=not changed, updated=changed)
     start = draft.valid_from or draft.created_at or writing.now
     for old in olds:
         check_step(old.id, old.status, Status.SUPERSEDED)
@@ -124,8 +123,10 @@ def undo(writing: Writing, scope: Scope, item_id: int, reason: str | None) -> It
     if update is not None:
         return _undo_update(writing, scope, item, update, reason)
     for old_id in replaced_by(writing.connection, writing.user_id, item.id):
-        old = own_item(writing, old_id)
-        if old.status is Status.SUPERSEDED:
+        old = _own_if_there(writing, old_id)
+        change = last_change(writing.connection, writing.user_id, old_id, _REPLACED)
+        still_replaced = change is not None and change.new_ref == item.id
+        if old is not None and old.status is Status.SUPERSEDED and still_replaced:
             return _undo_superseded(writing, scope, old, reason)
     raise NothingToUndo(f"memory {item.id} has no change that can be undone")
 
@@ -159,7 +160,7 @@ def _undo_update(
 ) -> Item:
     if update.before is None:
         raise NothingToUndo(f"what memory {item.id} said before was purged")
-    values = _former_values(update.before)
+    values = former_values(update.before)
     former = replace(item, **values, updated_at=writing.now)
     if is_expired(former, writing.now):  # or it would be gone at once
         former = replace(former, expires_at=None)
@@ -178,7 +179,6 @@ def _undo_update(
         old_ref=update.old_ref,
         new_ref=item.id,
         meta={UNDONE_REVISION: update.revision},
-        before={name: plain(getattr(item, name)) for name in values},
     )
     return former
 
@@ -200,7 +200,7 @@ def _dissolve_former_text(writing: Writing, former_id: int) -> None:
 def _bring_back(
     writing: Writing, scope: Scope, item: Item, change: Change, reason: str | None
 ) -> Item:
-    former = _former_values(change.before or {})
+    former = former_values(change.before or {})
     return reactivate(writing, item, Event.UNDO, scope.actor, reason, former)
 
 
@@ -257,18 +257,3 @@ def _says_the_same(old: Item, draft: NewMemory) -> bool:
         and old.key == draft.key
         and canonical(old.content) == canonical(draft.content)
     )
-
-
-def _former_values(before: Any) -> dict[str, Any]:
-    """The values that a row of history kept, as the model has them."""
-    values = dict(before)
-    for name in _MOMENTS:
-        if values.get(name) is not None:
-            values[name] = parse_moment(name, values[name])
-    if "tags" in values:
-        values["tags"] = tuple(values["tags"])
-    if "type" in values:
-        values["type"] = MemoryType(values["type"])
-    if "source" in values:
-        values["source"] = Source(values["source"])
-    return values

@@ -6,8 +6,12 @@ from typing import Protocol
 
 import sqlalchemy as sa
 
-from ricordo.errors import StorageError
+from ricordo.errors import StorageBusy, StorageError
 from ricordo.limits import MAX_IMPORTED_ID_GAP
+
+
+class LostToAnother(StorageBusy):
+    """The transaction lost against another one and may simply be run again."""
 
 
 def ids_within_reach(ids: Iterable[int], present: int) -> list[int]:

@@ -2,7 +2,7 @@
 
 import sqlalchemy as sa
 
-from ricordo.storage.tables import history, items, links, users
+from ricordo.storage.tables import history, items, links, turns, users
 
 
 def find_inconsistencies(connection: sa.Connection) -> list[str]:
@@ -11,6 +11,7 @@ def find_inconsistencies(connection: sa.Connection) -> list[str]:
         *_revisions_with_gaps(connection),
         *_items_without_history(connection),
         *_links_to_nothing(connection),
+        *_ids_given_twice(connection),
     ]
 
 
@@ -45,6 +46,14 @@ def _items_without_history(connection: sa.Connection) -> list[str]:
         .order_by(items.c.id)
     )
     return [f"memory {item_id} has no history" for item_id in connection.execute(wanted).scalars()]
+
+
+def _ids_given_twice(connection: sa.Connection) -> list[str]:
+    found = []
+    for what, table in (("memory", items), ("turn", turns)):
+        twice = sa.select(table.c.id).group_by(table.c.id).having(sa.func.count() > 1)
+        found += [f"{what} id {one} was given twice" for one in connection.execute(twice).scalars()]
+    return found
 
 
 def _links_to_nothing(connection: sa.Connection) -> list[str]:

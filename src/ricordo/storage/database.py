@@ -11,10 +11,9 @@ from typing import Concatenate, Final, ParamSpec, Protocol, Self, TypeVar, cast
 import sqlalchemy as sa
 
 from ricordo.clock import Clock
-from ricordo.errors import StorageBusy
 from ricordo.limits import MAX_CONFLICT_RETRIES
 from ricordo.model.policy import Policy
-from ricordo.storage.backend import Backend
+from ricordo.storage.backend import Backend, LostToAnother
 from ricordo.storage.links import others_concerned
 from ricordo.storage.writing import Writing
 
@@ -103,10 +102,6 @@ class Database:
             if explained is None:
                 raise
             raise explained from error
-
-
-class LostToAnother(StorageBusy):
-    """The transaction lost against another one and may simply be run again."""
 
 
 class _HasDatabase(Protocol):

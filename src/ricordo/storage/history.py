@@ -109,7 +109,7 @@ def replaced_by(connection: sa.Connection, user_id: str, new_id: int) -> list[in
             history.c.new_ref == new_id,
             history.c.event.in_([Event.SUPERSEDE.value, Event.MERGE.value]),
         )
-        .distinct()
+        .order_by(history.c.revision.desc())
     )
     return list(connection.execute(wanted).scalars())
 
@@ -140,6 +140,16 @@ def drop_replaced_values(connection: sa.Connection, user_id: str, revision: int)
     """Forget what an update replaced, once it was undone: the memory says it again."""
     where = sa.and_(history.c.user_id == user_id, history.c.revision == revision)
     connection.execute(sa.update(history).where(where).values(before=None))
+
+
+def take_received(connection: sa.Connection, user_id: str) -> list[Change]:
+    """Remove and return a history that only tells of what others did; for a user who has nothing
+    of their own yet."""
+    theirs = history.c.user_id == user_id
+    rows = connection.execute(sa.select(*_COLUMNS).where(theirs).order_by(history.c.revision))
+    received = [_change(row) for row in rows.mappings()]
+    connection.execute(sa.delete(history).where(theirs))
+    return received
 
 
 def silence(connection: sa.Connection, user_id: str, item_ids: list[int]) -> None:

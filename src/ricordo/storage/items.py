@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
+from ricordo.errors import InvalidCursor
 from ricordo.model.filters import Sort, SortColumn
 from ricordo.model.item import Item
 from ricordo.model.page import Page, cursor_moment, decode_cursor, encode_cursor
@@ -25,6 +26,7 @@ _NULLABLE_SORTS: Final = frozenset(
     column for column in SortColumn if items.c[column.value].nullable
 )
 
+_MAX_SMALL: Final = 2**31 - 1
 _insert: Final = Prepared(sa.insert(items))
 
 _expired = sa.case((items.c.expires_at <= sa.bindparam("now", type_=Moment), 1), else_=0)
@@ -192,6 +194,9 @@ def _after(sort: Sort, cursor: str) -> Condition:
     moments = isinstance(column.type, Moment)
     expected = str if moments else column.type.python_type
     value, last_id = decode_cursor(_cursor_kind(sort), cursor, ((expected, type(None)), int))
+    small = isinstance(column.type, sa.Integer) and not isinstance(column.type, sa.BigInteger)
+    if small and value is not None and abs(value) > _MAX_SMALL:
+        raise InvalidCursor("cursor is not one that this call gave out")
     beyond_id = items.c.id < last_id if sort.descending else items.c.id > last_id
     if value is None:
         return sa.and_(column.is_(None), beyond_id)

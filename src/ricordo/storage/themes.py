@@ -70,7 +70,8 @@ def count_by_theme(connection: sa.Connection, where: Condition) -> dict[str, int
 def default_name(slug: str) -> str:
     """What a theme is called until somebody names it."""
     spoken = slug.replace("-", " ").replace("_", " ").strip()
-    return spoken[:1].upper() + spoken[1:]
+    first = spoken[:1].upper()
+    return (first if len(first) == 1 else spoken[:1]) + spoken[1:]
 
 
 def _new_row(user_id: str, slug: str, now: datetime) -> dict[str, Any]:

@@ -2,7 +2,8 @@
 
 import sqlalchemy as sa
 
-from ricordo.storage.tables import threads, users
+from ricordo.storage.tables import history, items, themes, threads, users
+from ricordo.storage.writing import OWNER_ACTED
 
 
 def has_user(connection: sa.Connection, user_id: str) -> bool:
@@ -12,10 +13,13 @@ def has_user(connection: sa.Connection, user_id: str) -> bool:
 
 
 def has_anything(connection: sa.Connection, user_id: str) -> bool:
-    """True where a user has memories, a history or conversations; a bare name is nothing."""
-    written = sa.exists().where(users.c.user_id == user_id, users.c.revision > 0)
-    talked = sa.exists().where(threads.c.user_id == user_id)
-    return connection.execute(sa.select(sa.or_(written, talked))).scalar_one()
+    """True where a user has memories, themes or conversations, or ever did anything.
+
+    That others shared something with them is not theirs.
+    """
+    acted = sa.exists().where(history.c.user_id == user_id, history.c.actor != OWNER_ACTED)
+    own = [sa.exists().where(table.c.user_id == user_id) for table in (items, themes, threads)]
+    return connection.execute(sa.select(sa.or_(acted, *own))).scalar_one()
 
 
 def list_users(connection: sa.Connection, after: str, limit: int) -> list[str]:

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from ricordo.model.job import NewJob
 from ricordo.model.policy import Policy
 from ricordo.model.vocabulary import Event
-from ricordo.storage.backend import Backend
+from ricordo.storage.backend import Backend, LostToAnother
 from ricordo.storage.columns import Moment
 from ricordo.storage.jobs import put_job
 from ricordo.storage.prepared import Prepared
@@ -25,7 +25,7 @@ _lock_user: Final = Prepared(
 _make_user: Final = Prepared(
     sa.text(
         "INSERT INTO users (user_id, revision, created_at, updated_at)"
-        " VALUES (:user_id, 0, :now, :now) ON CONFLICT (user_id) DO NOTHING"
+        " VALUES (:user_id, 0, :now, :now) ON CONFLICT (user_id) DO NOTHING RETURNING user_id"
     ).bindparams(sa.bindparam("now", type_=Moment))
 )
 _forget_user: Final = Prepared(
@@ -39,6 +39,8 @@ _advance_user: Final = Prepared(
     .values(revision=sa.bindparam("revision"), updated_at=sa.bindparam("updated_at"))
 )
 _insert_history: Final = Prepared(sa.insert(history))
+
+_LOCK_ATTEMPTS: Final = 10
 
 OWNER_ACTED: Final = "owner"
 VIEWER_ACTED: Final = "viewer"
@@ -121,6 +123,10 @@ class Writing:
             }
         )
 
+    def continue_from(self, revision: int) -> None:
+        """Go on after a history that was put back as it was."""
+        self._ledgers[self.user_id].revision = revision
+
     def enqueue(self, job: NewJob) -> None:
         """Queue work in this transaction: it exists exactly if the write does."""
         put_job(self.backend, self.connection, job, self.now)
@@ -151,10 +157,11 @@ class Writing:
 
     def _lock(self, user_id: str) -> int:
         """Lock the user's row, making it when this is their first write; the present revision."""
-        rows = _lock_user.run(self.connection, {"user_id": user_id})
-        if not rows:
-            self._new_users.add(user_id)
-            _make_user.run(self.connection, {"user_id": user_id, "now": self.now})
+        for _ in range(_LOCK_ATTEMPTS):  # in between, another transaction may make or erase it
             rows = _lock_user.run(self.connection, {"user_id": user_id})
-        revision: int = rows[0][0]
-        return revision
+            if rows:
+                revision: int = rows[0][0]
+                return revision
+            if _make_user.run(self.connection, {"user_id": user_id, "now": self.now}):
+                self._new_users.add(user_id)
+        raise LostToAnother(f"user {user_id!r} is made and erased again and again; try again")

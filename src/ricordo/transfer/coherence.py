@@ -7,7 +7,7 @@ from pathlib import Path
 from ricordo.errors import ImportFailed
 from ricordo.limits import MAX_LINKS_PER_MEMORY
 from ricordo.model.vocabulary import Status
-from ricordo.text.normalise import slug
+from ricordo.text.normalise import content_hash, slug
 from ricordo.transfer.rows import UserRows
 
 
@@ -51,6 +51,12 @@ def _items(user: UserRows) -> Iterable[str]:
     active = [row for row in items if row["status"] == Status.ACTIVE.value]
     keys = [(row["theme"], row["key"]) for row in active if row["key"] is not None]
     yield from _repeated("active key", keys)
+    texts = [(row["theme"], content_hash(row["content"])) for row in active if row["key"] is None]
+    yield from _repeated("active text", texts)
+    told = {row[name] for row in user.rows["history"] for name in ("item_id", "old_ref")}
+    untold = sorted(row["id"] for row in items if row["id"] not in told)
+    if untold:
+        yield f"memories without history: {', '.join(map(str, untold[:5]))}"
     for row in items:
         if row["status"] == Status.DELETED.value and row["purge_at"] is None:
             yield f"memory {row['id']} is deleted but has no purge_at"
@@ -70,6 +76,12 @@ def _links(user: UserRows) -> Iterable[str]:
 def _conversations(user: UserRows) -> Iterable[str]:
     yield from _repeated("turn", [row["id"] for row in user.rows["turn"]])
     yield from _repeated("thread", [row["thread_id"] for row in user.rows["thread"]])
+    messages = [
+        (row["thread_id"], row["message_id"])
+        for row in user.rows["turn"]
+        if row["message_id"] is not None
+    ]
+    yield from _repeated("message", messages)
     positions: defaultdict[str, list[int]] = defaultdict(list)
     for row in user.rows["turn"]:
         positions[row["thread_id"]].append(row["position"])

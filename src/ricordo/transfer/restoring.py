@@ -6,9 +6,13 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
+from ricordo.memories.changing import WENT_WITH
 from ricordo.memories.expiring import next_end, plan_lifecycle
+from ricordo.memories.replacing import MERGED_IDS
+from ricordo.model.history import Change
 from ricordo.model.vocabulary import Event
 from ricordo.storage.database import Database, retried
+from ricordo.storage.history import take_received
 from ricordo.storage.items import derived_columns
 from ricordo.storage.tables import ITEM_IDS, TURN_IDS, items, turns, users
 from ricordo.storage.users import has_anything
@@ -37,17 +41,22 @@ def restore_user(
     """
     rows = {kind: list(found) for kind, found in given.rows.items()}
     rows["link"] = [row for row in rows["link"] if row["user_id"] != user_id]
-    database.backend.keep_ids(ITEM_IDS, _mentioned(rows))
-    database.backend.keep_ids(TURN_IDS, [row["id"] for row in rows["turn"]])
+    with database.our_errors():
+        database.backend.keep_ids(ITEM_IDS, _mentioned(rows))
+        database.backend.keep_ids(TURN_IDS, [row["id"] for row in rows["turn"]])
     with database.write(user_id) as writing:
         if has_anything(writing.connection, user_id):
             return None
         writing.keeps_user = True
         database.backend.one_import_at_a_time(writing.connection)
-        _renumber(writing, rows)
+        received = take_received(writing.connection, user_id)
+        new_ids = _renumber(writing, rows)
         for kind in TABLE_OF_KIND:
             _insert(writing, kind, [{**row, **_owner(kind, user_id)} for row in rows[kind]])
-        _tell_viewers(writing, rows["link"], restored_too)
+        writing.continue_from(given.revision)
+        _tell_again(writing, received)
+        known = {name for name in restored_too if not new_ids}
+        _tell_viewers(writing, rows["link"], known)
         following = next_end(writing)
         if following is not None:
             plan_lifecycle(writing, user_id, following)
@@ -92,7 +101,15 @@ def _mentioned(rows: dict[str, list[Row]]) -> set[int]:
     }
 
 
-def _renumber(writing: Writing, rows: dict[str, list[Row]]) -> None:
+def _tell_again(writing: Writing, received: list[Change]) -> None:
+    """What others shared with this user before they were restored comes after their own past."""
+    for change in received:
+        writing.record(
+            change.event, change.item_id, actor=change.actor, other_user=change.other_user
+        )
+
+
+def _renumber(writing: Writing, rows: dict[str, list[Row]]) -> dict[int, int]:
     """Give new numbers to what has one that is taken, or that is too far beyond all others.
 
     History may also mention memories of others, or purged ones; those ids stay as they are.
@@ -100,8 +117,20 @@ def _renumber(writing: Writing, rows: dict[str, list[Row]]) -> None:
     new_ids = _new_ids(writing, ITEM_IDS, items, rows["item"])
     for kind, names in _ID_FIELDS.items():
         rows[kind] = [_mapped(row, names, new_ids) for row in rows[kind]]
+    for row in rows["history"]:
+        row["meta"] = _mapped_meta(row["meta"], new_ids)
     new_turn_ids = _new_ids(writing, TURN_IDS, turns, rows["turn"])
     rows["turn"] = [_mapped(row, ("id",), new_turn_ids) for row in rows["turn"]]
+    return new_ids
+
+
+def _mapped_meta(meta: dict[str, Any], new_ids: dict[int, int]) -> dict[str, Any]:
+    mapped = dict(meta)
+    if isinstance(meta.get(MERGED_IDS), list):
+        mapped[MERGED_IDS] = [new_ids.get(one, one) for one in meta[MERGED_IDS]]
+    if WENT_WITH in meta:
+        mapped[WENT_WITH] = new_ids.get(meta[WENT_WITH], meta[WENT_WITH])
+    return mapped
 
 
 def _mapped(row: Row, names: Iterable[str], new_ids: dict[int, int]) -> Row:

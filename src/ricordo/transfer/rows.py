@@ -18,6 +18,7 @@ import sqlalchemy as sa
 from ricordo import limits
 from ricordo.errors import ImportFailed, InvalidInput, InvalidValue
 from ricordo.model import checks
+from ricordo.model.former import former_values
 from ricordo.model.record import plain
 from ricordo.model.times import parse_moment
 from ricordo.model.vocabulary import ContextPolicy, Event, MemoryType, Source, Status
@@ -211,6 +212,13 @@ def _between(low: int, high: int) -> Check:
     return lambda name, value: checks.integer(name, value, low, high)
 
 
+def _former(name: str, value: Any) -> dict[str, Any]:
+    """What a change replaced; checked, because an undo would write it back."""
+    kept = checks.json_object(name, value, limits.MAX_BEFORE_BYTES)
+    former_values(kept)
+    return kept
+
+
 _SPECIAL: Final[dict[tuple[str, str], Check]] = {
     ("item", "content"): _text(limits.MAX_CONTENT_CHARS),
     ("item", "type"): _one_of(MemoryType),
@@ -228,9 +236,7 @@ _SPECIAL: Final[dict[tuple[str, str], Check]] = {
     ("history", "event"): _one_of(Event),
     ("history", "reason"): _text(limits.MAX_REASON_CHARS),
     ("history", "meta"): lambda name, value: checks.json_object(name, value, limits.MAX_META_BYTES),
-    ("history", "before"): lambda name, value: checks.json_object(
-        name, value, limits.MAX_BEFORE_BYTES
-    ),
+    ("history", "before"): _former,
     ("thread", "title"): _text(limits.MAX_THREAD_TITLE_CHARS),
     ("turn", "content"): _text(limits.MAX_TURN_CHARS),
     ("turn", "id"): _between(1, limits.MAX_ID),

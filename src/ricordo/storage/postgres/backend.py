@@ -42,8 +42,10 @@ _ERROR_CLASSES: Final[dict[str, tuple[type[StorageError], str]]] = {
     "XX001": (StorageCorrupt, "the database reports damaged data"),
     "XX002": (StorageCorrupt, "the database reports a damaged index"),
 }
-# Deadlocks, and unique rows (a queued job, say) that two transactions added at once.
-_LOST_AGAINST_ANOTHER: Final = {"40P01", "40001", "23505"}
+_LOST_AGAINST_ANOTHER: Final = {"40P01", "40001"}
+_UNIQUE_VIOLATION: Final = "23505"
+# Nobody locks the queue, so two transactions may add the same job at once.
+_RACED_CONSTRAINTS: Final = {"uq_jobs_queued"}
 
 
 class PostgresBackend:
@@ -127,10 +129,8 @@ class PostgresBackend:
             present = connection.exec_driver_sql(
                 "SELECT nextval(%s::regclass)", (series,)
             ).scalar_one()
-            kept = ids_within_reach(ids, present)
-            connection.exec_driver_sql(
-                "SELECT setval(%s::regclass, %s)", (series, max(kept, default=present))
-            )
+            reached = max([present, *ids_within_reach(ids, present)])
+            connection.exec_driver_sql("SELECT setval(%s::regclass, %s)", (series, reached))
 
     def one_import_at_a_time(self, connection: sa.Connection) -> None:
         connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_IMPORT_LOCK})")
@@ -138,10 +138,11 @@ class PostgresBackend:
     overwrites_freed_space = False
 
     def scrub(self) -> bool:
-        # The server can reuse the space at once; overwriting it is not ours to order.
+        # The server can reuse the space at once; overwriting it is not ours to order. Giving it
+        # back to the disk would need a lock that waits for every reader.
         tables = ", ".join(table.name for table in metadata.sorted_tables)
         with self._engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
-            connection.exec_driver_sql(f"VACUUM {tables}")
+            connection.exec_driver_sql(f"VACUUM (TRUNCATE false) {tables}")
         return False
 
     def check(self) -> list[str]:
@@ -168,7 +169,11 @@ class PostgresBackend:
 
     def is_retryable(self, error: Exception) -> bool:
         original = getattr(error, "orig", None) or error
-        return getattr(original, "sqlstate", None) in _LOST_AGAINST_ANOTHER
+        if not isinstance(original, psycopg.Error):
+            return False
+        if original.sqlstate == _UNIQUE_VIOLATION:
+            return original.diag.constraint_name in _RACED_CONSTRAINTS
+        return original.sqlstate in _LOST_AGAINST_ANOTHER
 
     def connections_in_use(self) -> int:
         assert isinstance(self._engine.pool, sa.pool.QueuePool)

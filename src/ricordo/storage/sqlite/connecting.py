@@ -60,7 +60,7 @@ def _make_private_file(path: Path) -> None:
         path.parent.mkdir(mode=_PRIVATE_FOLDER, parents=True, exist_ok=True)
         # Only ever a new file: closing a descriptor of one that is in use would drop the locks that
         # SQLite holds on it in this process, and another process could then take away the log.
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, _PRIVATE_FILE))
+        os.close(os.open(path.resolve(), os.O_RDWR | os.O_CREAT | os.O_EXCL, _PRIVATE_FILE))
     except FileExistsError:
         pass
     except OSError as error:
