@@ -2,6 +2,7 @@
 
 import itertools
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -10,11 +11,13 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from ricordo import Memory, RicordoError, UserMemory
+from ricordo import Memory, RicordoError, Status, UserMemory
 from ricordo.memories.replacing import MERGED_IDS
 from ricordo.model.filters import SortColumn
 from ricordo.model.record import Record
+from ricordo.storage.consistency import find_inconsistencies
 from ricordo.testing.clock import ManualClock
+from ricordo.text.normalise import content_hash
 
 USERS = ("ana", "ben")
 START = datetime(2026, 1, 1, 12, 0, tzinfo=UTC)
@@ -273,6 +276,7 @@ def stores(
 
 
 @pytest.mark.requirement("storage.congruence")
+@pytest.mark.requirement("items.lifecycle")
 @settings(
     max_examples=120,
     deadline=None,
@@ -298,3 +302,24 @@ def test_both_databases_agree(
         assert left.play(call) == right.play(call), call
     for name in USERS:
         assert left.play(("changes", (name, 0))) == right.play(("changes", (name, 0)))
+    for store in (sqlite, postgresql):
+        assert impossible_states(store, suffix) == []
+
+
+def impossible_states(memory: Memory, suffix: str) -> list[str]:
+    """What no sequence of calls may lead to."""
+    with memory.database.read() as view:
+        found = find_inconsistencies(view.connection)
+    active = [
+        item for item in memory.list(limit=1000, sort="id") if item.user_id.endswith(f"-{suffix}")
+    ]
+    places = Counter(
+        (item.user_id, item.theme, item.key or content_hash(item.content)) for item in active
+    )
+    found += [f"{place} is taken twice" for place, count in places.items() if count > 1]
+    for item in memory.list(limit=1000, sort="id", status=[*Status]):
+        if item.valid_to is not None and item.valid_to < item.valid_from:
+            found.append(f"memory {item.id} ends before it begins")
+        if (item.status is Status.DELETED) is (item.purge_at is None):
+            found.append(f"memory {item.id} is {item.status} with purge_at {item.purge_at}")
+    return found
