@@ -18,7 +18,7 @@ from ricordo.user_memory import UserMemory
 
 P = ParamSpec("P")
 T = TypeVar("T")
-Face = TypeVar("Face", Memory, UserMemory)
+Face = TypeVar("Face")
 
 
 class _Pool:

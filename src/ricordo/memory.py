@@ -63,11 +63,11 @@ class Memory:
             InvalidValue: a name is empty, too long or has control characters, or is ``*``.
         """
         scope = Scope(checks.user_id(user_id), agent, thread, run, actor, role)
-        return UserMemory(self.database, self.settings, scope)
+        return UserMemory(self.database, scope)
 
     def global_memories(self, *, actor: str | None = None) -> UserMemory:
         """The memories that every user sees who has few of their own."""
-        return UserMemory(self.database, self.settings, Scope(GLOBAL_OWNER, actor_id=actor))
+        return UserMemory(self.database, Scope(GLOBAL_OWNER, actor_id=actor))
 
     # -- administration --------------------------------------------------------------------
 
@@ -111,7 +111,7 @@ class Memory:
     def purge(self, *, before_time: bool = False) -> int:
         """Remove every user's forgotten memories whose time has come; how many there were."""
         return sum(
-            UserMemory(self.database, self.settings, Scope(user_id)).purge(before_time=before_time)
+            UserMemory(self.database, Scope(user_id)).purge(before_time=before_time)
             for user_id in self._all_users()
         )
 

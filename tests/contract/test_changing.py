@@ -289,7 +289,7 @@ def test_every_write_is_one_revision(memory: Memory, clock: ManualClock) -> None
 
 @pytest.mark.requirement("items.no-edit")
 def test_there_is_no_edit_and_no_hard_delete() -> None:
-    public = {name for name in vars(UserMemory) if not name.startswith("_")}
+    public = {name for name in dir(UserMemory) if not name.startswith("_")}
     assert public.isdisjoint({"update", "edit", "delete", "remove", "set"})
 
 

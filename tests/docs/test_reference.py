@@ -33,7 +33,7 @@ def test_every_public_name_is_there() -> None:
     others = [f"`{name}`" for name in ricordo.__all__ if not name.startswith("open")]
     assert [name for name in (*headings, *others) if name not in text] == []
     for face in (ricordo.Memory, ricordo.UserMemory):
-        methods = [name for name in vars(face) if not name.startswith("_")]
+        methods = [name for name in dir(face) if not name.startswith("_")]
         missing = [name for name in methods if f"### `{face.__name__}.{name}`" not in text]
         assert missing == []
 

@@ -19,7 +19,7 @@ NOT_OFFLOADED = {"user", "global_memories", "narrow", "close", "export_lines"}
 
 
 def public(face: type) -> dict[str, object]:
-    return {name: value for name, value in vars(face).items() if not name.startswith("_")}
+    return {name: value for name, value in inspect.getmembers(face) if not name.startswith("_")}
 
 
 @pytest.mark.requirement("surfaces.async")

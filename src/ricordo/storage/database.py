@@ -90,10 +90,10 @@ class Database:
 
     @contextlib.contextmanager
     def our_errors(self) -> Iterator[None]:
-        """Turn what a driver raises into our errors."""
+        """Turn what a driver raises into our errors; everything else passes as it is."""
         try:
             yield
-        except Exception as error:
+        except Exception as error:  # the backend knows which of them are its driver's
             if self.backend.is_retryable(error):
                 raise LostToAnother(
                     f"{self.backend.location}: another transaction got in the way; try again"

@@ -1,0 +1,40 @@
+"""One user's memory: every operation that belongs to a user, bound to one scope.
+
+Each method checks what it is given, opens one transaction and delegates to the room that has the
+rule. Nothing here depends on which database is underneath. There is a file for each kind of
+operation; ``UserMemory`` is all of them.
+"""
+
+from typing import Self
+
+from ricordo.user_memory.adding import Adding
+from ricordo.user_memory.changing import Changing
+from ricordo.user_memory.conversations import Conversations
+from ricordo.user_memory.files import Files
+from ricordo.user_memory.reading import Reading
+from ricordo.user_memory.sharing import Sharing
+
+__all__ = ["UserMemory"]
+
+
+class UserMemory(Adding, Reading, Changing, Sharing, Conversations, Files):
+    """What one user remembers. Made by ``Memory.user``; cheap, holds no connection."""
+
+    def narrow(
+        self,
+        *,
+        agent: str | None = None,
+        thread: str | None = None,
+        run: str | None = None,
+        actor: str | None = None,
+        role: str | None = None,
+    ) -> Self:
+        """The same user's memory with more of the scope fixed.
+
+        Raises:
+            ScopeWidened: a part that is already fixed would become another.
+        """
+        scope = self.scope.narrow(
+            agent_id=agent, thread_id=thread, run_id=run, actor_id=actor, role=role
+        )
+        return type(self)(self.database, scope)

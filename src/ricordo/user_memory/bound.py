@@ -1,0 +1,25 @@
+"""What every operation of a user needs: the store, and whose memory it is."""
+
+from ricordo import limits
+from ricordo.model import checks
+from ricordo.model.scope import Scope
+from ricordo.storage.audiences import audience_of
+from ricordo.storage.database import Database, Reading
+from ricordo.storage.where import Audience
+
+
+class Bound:
+    """Operations of one user. Cheap, holds no connection."""
+
+    def __init__(self, database: Database, scope: Scope) -> None:
+        self.database = database
+        self.scope = scope
+
+    def _audience(self, view: Reading) -> Audience:
+        global_until = self.database.policy.global_until
+        return audience_of(view.connection, self.scope.user_id, global_until, view.now)
+
+
+def checked_reason(given: str | None) -> str | None:
+    """Why somebody does something, for history."""
+    return checks.optional_text("reason", given, limits.MAX_REASON_CHARS)

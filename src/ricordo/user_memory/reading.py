@@ -1,0 +1,85 @@
+"""Reading: one memory, pages of them, themes, history, the change feed."""
+
+from typing import Any
+
+from ricordo import limits
+from ricordo.memories import reading
+from ricordo.model import checks
+from ricordo.model.filters import ItemFilter, Sort
+from ricordo.model.history import Change, Changes
+from ricordo.model.item import Item
+from ricordo.model.page import Page
+from ricordo.model.theme import Theme
+from ricordo.storage.history import changes_since, revision_of
+from ricordo.user_memory.bound import Bound
+
+
+class Reading(Bound):
+    """Operations that read."""
+
+    def get(self, id: int, *, include_deleted: bool = False) -> Item:
+        """One memory.
+
+        Raises:
+            MemoryNotFound: there is none, it has expired, or it is another user's.
+        """
+        item_id = checks.memory_id(id)
+        also_deleted = checks.flag("include_deleted", include_deleted)
+        with self.database.read() as view:
+            return reading.read_item(
+                view, self._audience(view), item_id, include_deleted=also_deleted
+            )
+
+    def list(
+        self,
+        /,
+        *,
+        sort: str = "created_at",
+        order: str = "desc",
+        limit: int = limits.DEFAULT_PAGE_ITEMS,
+        cursor: str | None = None,
+        **filters: Any,
+    ) -> Page[Item]:
+        """A page of memories, newest first unless sorted otherwise.
+
+        The filters are the fields of ``ItemFilter``, e.g. ``theme="work"``, ``contains="tea"``,
+        ``status="any"``. Unknown ones are refused.
+
+        Raises:
+            UnknownField, InvalidValue: a filter does not exist or has a value that is not allowed.
+            InvalidCursor: the cursor is from a list in another order.
+        """
+        wanted = ItemFilter.parse(filters)
+        ordered = Sort.parse(sort, order)
+        size = checks.integer("limit", limit, 1, limits.MAX_PAGE_ITEMS)
+        with self.database.read() as view:
+            return reading.read_page(view, self._audience(view), wanted, ordered, size, cursor)
+
+    def history(self, id: int, *, limit: int = limits.DEFAULT_CHANGES) -> tuple[Change, ...]:
+        """What happened to a memory, oldest first; also for one that was purged.
+
+        Raises:
+            MemoryNotFound: this user never had to do with such a memory.
+        """
+        item_id = checks.memory_id(id)
+        size = checks.integer("limit", limit, 1, limits.MAX_CHANGES)
+        with self.database.read() as view:
+            user_id = self.scope.user_id
+            return tuple(reading.read_history(view, self._audience(view), user_id, item_id, size))
+
+    def themes(self) -> tuple[Theme, ...]:
+        """The headings with the number of active memories under each, most used first."""
+        with self.database.read() as view:
+            return tuple(reading.read_themes(view, self._audience(view), self.scope.user_id))
+
+    def changes(self, since: int = 0, *, limit: int = limits.DEFAULT_CHANGES) -> Changes:
+        """What happened after a revision, oldest first."""
+        after = checks.integer("since", since, 0, limits.MAX_ID)
+        size = checks.integer("limit", limit, 1, limits.MAX_CHANGES)
+        with self.database.read() as view:
+            return changes_since(view.connection, self.scope.user_id, after, size)
+
+    def revision(self) -> int:
+        """Where this user's change feed stands: it grows by one with each change of a memory."""
+        with self.database.read() as view:
+            return revision_of(view.connection, self.scope.user_id)
