@@ -212,11 +212,15 @@ def broken(lines: list[str]) -> list[tuple[str, list[str]]]:
         ("replaced value", with_first("history", before={"nonsense": 1})),
         ("importance: 9", with_first("history", before={"importance": 9})),
         ("memories without history: 99", with_first("item", id=99)),
+        ("merged_ids: expected a list", with_first("history", meta={"merged_ids": 7})),
+        ("is not a whole number", with_first("history", meta={"merged_ids": [[1]]})),
+        ("is not a whole number", with_first("history", meta={"went_with": []})),
+        ("undone_revision", with_first("history", meta={"undone_revision": []})),
     ]
 
 
 @pytest.mark.requirement("transfer.bad-files")
-@pytest.mark.parametrize("number", range(35))
+@pytest.mark.parametrize("number", range(39))
 def test_a_broken_export_writes_nothing(
     memory: Memory, clock: ManualClock, tmp_path: Path, number: int
 ) -> None:

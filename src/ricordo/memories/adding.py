@@ -21,11 +21,11 @@ from ricordo.storage.items import (
     ActiveMatch,
     active_with_key,
     active_with_text,
-    find_item,
     insert_items,
+    item_of,
     update_item,
 )
-from ricordo.storage.tables import ITEM_IDS, items
+from ricordo.storage.tables import ITEM_IDS
 from ricordo.storage.themes import ensure_themes
 from ricordo.storage.writing import Writing
 from ricordo.text.normalise import canonical, content_hash
@@ -148,14 +148,11 @@ def _active_matches(writing: Writing, hashed: Sequence[tuple[NewMemory, str]]) -
 
 
 def _settle(writing: Writing, match: ActiveMatch) -> None:
-    expired = _stored(writing, match.id)
-    settle_if_expired(writing, expired)
+    settle_if_expired(writing, _stored(writing, match.id))
 
 
 def _stored(writing: Writing, item_id: int) -> Item:
-    found = find_item(
-        writing.connection, (items.c.user_id == writing.user_id) & (items.c.id == item_id)
-    )
+    found = item_of(writing.connection, writing.user_id, item_id)
     assert found is not None  # the user's row is locked, and it was there a moment ago
     return found
 
@@ -170,8 +167,8 @@ def check_times(draft: NewMemory, now: datetime) -> None:
         raise InvalidValue("expires_at", "has already passed; it must be in the future")
     # Without a start of its own, a keyed statement may begin where the stored one does.
     knows_start = draft.key is None or draft.valid_from is not None
-    if draft.valid_to is not None and knows_start and draft.valid_to <= _start(draft, now):
-        raise InvalidValue("valid_to", "must be later than valid_from")
+    if knows_start:
+        _check_ends(draft.start(now), draft.valid_to)
 
 
 def _insert_new(
@@ -188,7 +185,7 @@ def _insert_new(
     for (entry, draft), item_id in zip(new, writing.take_ids(ITEM_IDS, len(new)), strict=True):
         entry.id = item_id
         made.append(_new_item(writing, item_id, draft))
-        _check_ends(made[-1])
+        _check_ends(made[-1].valid_from, made[-1].valid_to)
     insert_items(writing.connection, made)
     for item in made:
         writing.record(Event.ADD, item.id, actor=scope.actor, reason=reason, new_ref=item.id)
@@ -255,10 +252,10 @@ def update_keyed(
                 "valid_from", f"must not be before that of memory {present.id}, which it updates"
             )
         old_version = _keep_old_version(writing, present, draft)
-    _check_ends(replace(present, **changes))
+    updated = replace(present, **changes)
+    _check_ends(updated.valid_from, updated.valid_to)
     before = {name: plain(getattr(present, name)) for name in changes}
     update_item(writing.connection, present, {**changes, "updated_at": writing.now})
-    updated = replace(present, **changes)
     record_change(
         writing,
         updated,
@@ -274,15 +271,15 @@ def update_keyed(
     return True
 
 
-def _check_ends(item: Item) -> None:
-    if item.valid_to is not None and item.valid_to <= item.valid_from:
+def _check_ends(start: datetime, end: datetime | None) -> None:
+    if end is not None and end <= start:
         raise InvalidValue("valid_to", "must be later than valid_from")
 
 
 def _keep_old_version(writing: Writing, present: Item, draft: NewMemory) -> int:
     old_id = writing.take_ids(ITEM_IDS, 1)[0]
     ended = present.valid_to
-    start = _start(draft, writing.now)
+    start = draft.start(writing.now)
     old = replace(
         present,
         id=old_id,
@@ -301,10 +298,6 @@ def _differing(present: Item, values: dict[str, Any]) -> dict[str, Any]:
     if "content" in changes and canonical(changes["content"]) == canonical(present.content):
         del changes["content"]
     return changes
-
-
-def _start(draft: NewMemory, now: datetime) -> datetime:
-    return draft.valid_from or draft.created_at or now
 
 
 def _stated(draft: NewMemory) -> dict[str, Any]:
@@ -329,7 +322,7 @@ def _origin(writing: Writing, draft: NewMemory) -> dict[str, Any]:
     return {
         "source": draft.effective_source,
         "confidence": draft.effective_confidence,
-        "valid_from": _start(draft, writing.now),
+        "valid_from": draft.start(writing.now),
         "valid_to": draft.valid_to,
         "expires_at": draft.expires_at,
         "last_verified_at": None,

@@ -12,7 +12,13 @@ from ricordo.model.lifecycle import check_step
 from ricordo.model.scope import Scope
 from ricordo.model.vocabulary import Event, Status
 from ricordo.storage.history import last_change, old_versions
-from ricordo.storage.items import active_with_key, active_with_text, find_items, update_item
+from ricordo.storage.items import (
+    active_with_key,
+    active_with_text,
+    find_items,
+    item_of,
+    update_item,
+)
 from ricordo.storage.tables import items
 from ricordo.storage.writing import Writing
 from ricordo.text.normalise import content_hash
@@ -91,7 +97,7 @@ def restore(writing: Writing, scope: Scope, item_id: int, reason: str | None) ->
         Occupied: its key or text has been taken by another active memory.
         MemoryNotFound, NotOwner.
     """
-    unsettled = _with_ids(writing, [item_id])
+    unsettled = item_of(writing.connection, writing.user_id, item_id)
     item = own_item(writing, item_id)
     if item.status is Status.SUPERSEDED:
         raise IllegalTransition(f"memory {item.id} was superseded: undo brings it back")
@@ -99,7 +105,7 @@ def restore(writing: Writing, scope: Scope, item_id: int, reason: str | None) ->
     values: dict[str, Any] = {}
     if item.status is Status.DELETED:
         _restore_former_texts(writing, scope, item, reason)
-        expired_just_now = unsettled[0].status is Status.SUPERSEDED
+        expired_just_now = unsettled is not None and unsettled.status is Status.SUPERSEDED
         if expired_just_now or _was_superseded(writing, item):
             values["valid_to"] = None  # it holds again, so it has no end
     return reactivate(writing, item, Event.RESTORE, scope.actor, reason, values)

@@ -5,7 +5,7 @@ from ricordo.memories.expiring import settle_if_expired
 from ricordo.model.item import Item
 from ricordo.model.vocabulary import GLOBAL_OWNER
 from ricordo.storage.audiences import audience_of
-from ricordo.storage.items import find_item
+from ricordo.storage.items import find_item, item_of
 from ricordo.storage.tables import items
 from ricordo.storage.where import not_expired
 from ricordo.storage.writing import Writing
@@ -20,9 +20,7 @@ def own_item(writing: Writing, item_id: int) -> Item:
         MemoryNotFound: there is none, or it is another user's.
         NotOwner: it is another user's but linked to this one, or global.
     """
-    found = find_item(
-        writing.connection, (items.c.user_id == writing.user_id) & (items.c.id == item_id)
-    )
+    found = item_of(writing.connection, writing.user_id, item_id)
     if found is not None:
         return settle_if_expired(writing, found)
     shared = _shared_item(writing, item_id)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 from ricordo.errors import IllegalTransition, InvalidValue, NothingToUndo
@@ -27,9 +28,8 @@ from ricordo.storage.history import (
     replaced_by,
     update_that_kept,
 )
-from ricordo.storage.items import delete_items, find_item, update_item
+from ricordo.storage.items import delete_items, item_of, update_item
 from ricordo.storage.links import remove_links, viewers_of
-from ricordo.storage.tables import items
 from ricordo.storage.writing import OWNER_ACTED, Writing
 from ricordo.text.normalise import canonical
 
@@ -60,7 +60,7 @@ def replace_with(
     if len(olds) == 1 and _says_the_same(olds[0], draft):
         changed = update_keyed(writing, scope, olds[0], draft, reason)
         return Added(olds[0].id, Status.ACTIVE, duplicate=not changed, updated=changed)
-    start = draft.valid_from or draft.created_at or writing.now
+    start = draft.start(writing.now)
     for old in olds:
         check_step(old.id, old.status, Status.SUPERSEDED)
         if start < old.valid_from:
@@ -123,7 +123,7 @@ def undo(writing: Writing, scope: Scope, item_id: int, reason: str | None) -> It
     if update is not None:
         return _undo_update(writing, scope, item, update, reason)
     for old_id in replaced_by(writing.connection, writing.user_id, item.id):
-        old = _own_if_there(writing, old_id)
+        old = item_of(writing.connection, writing.user_id, old_id)
         change = last_change(writing.connection, writing.user_id, old_id, _REPLACED)
         still_replaced = change is not None and change.new_ref == item.id
         if old is not None and old.status is Status.SUPERSEDED and still_replaced:
@@ -211,7 +211,7 @@ def _bring_back_sibling(
     replacement_id: int,
     reason: str | None,
 ) -> None:
-    sibling = _own_if_there(writing, sibling_id)
+    sibling = item_of(writing.connection, writing.user_id, sibling_id)
     change = last_change(writing.connection, writing.user_id, sibling_id, _REPLACED)
     if sibling is None or sibling.status is not Status.SUPERSEDED or change is None:
         return
@@ -220,7 +220,7 @@ def _bring_back_sibling(
 
 
 def _withdraw(writing: Writing, scope: Scope, replacement_id: int, old_id: int) -> None:
-    replacement = _own_if_there(writing, replacement_id)
+    replacement = item_of(writing.connection, writing.user_id, replacement_id)
     if replacement is None:  # purged
         return
     if replacement.status is Status.SUPERSEDED:
@@ -235,13 +235,7 @@ def _withdraw(writing: Writing, scope: Scope, replacement_id: int, old_id: int) 
         )
 
 
-def _own_if_there(writing: Writing, item_id: int) -> Item | None:
-    return find_item(
-        writing.connection, (items.c.user_id == writing.user_id) & (items.c.id == item_id)
-    )
-
-
-def _close(writing: Writing, old: Item, start: Any) -> None:
+def _close(writing: Writing, old: Item, start: datetime) -> None:
     ended = start if old.valid_to is None else min(old.valid_to, start)
     update_item(
         writing.connection,

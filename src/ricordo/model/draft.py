@@ -111,6 +111,10 @@ class NewMemory:
                 raise ScopeWidened(f"this scope has {name} {fixed!r}; a memory cannot have {own!r}")
         return replace(self, **missing) if missing else self
 
+    def start(self, now: datetime) -> datetime:
+        """Since when the statement holds."""
+        return self.valid_from or self.created_at or now
+
     @property
     def effective_theme(self) -> str:
         """The theme, or the one for what has none."""

@@ -121,6 +121,11 @@ def find_item(connection: sa.Connection, where: Condition) -> Item | None:
     return None if row is None else item_from_row(row)
 
 
+def item_of(connection: sa.Connection, user_id: str, item_id: int) -> Item | None:
+    """A user's own memory in whatever status, expired or not; None when it is not there."""
+    return find_item(connection, (items.c.user_id == user_id) & (items.c.id == item_id))
+
+
 def find_items(connection: sa.Connection, where: Condition, limit: int | None = None) -> list[Item]:
     """Memories in the order of their ids."""
     wanted = _select.where(where).order_by(items.c.id).limit(limit)

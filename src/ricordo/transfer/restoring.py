@@ -126,7 +126,7 @@ def _renumber(writing: Writing, rows: dict[str, list[Row]]) -> dict[int, int]:
 
 def _mapped_meta(meta: dict[str, Any], new_ids: dict[int, int]) -> dict[str, Any]:
     mapped = dict(meta)
-    if isinstance(meta.get(MERGED_IDS), list):
+    if MERGED_IDS in meta:
         mapped[MERGED_IDS] = [new_ids.get(one, one) for one in meta[MERGED_IDS]]
     if WENT_WITH in meta:
         mapped[WENT_WITH] = new_ids.get(meta[WENT_WITH], meta[WENT_WITH])

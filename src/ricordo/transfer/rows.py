@@ -17,12 +17,15 @@ import sqlalchemy as sa
 
 from ricordo import limits
 from ricordo.errors import ImportFailed, InvalidInput, InvalidValue
+from ricordo.memories.changing import WENT_WITH
+from ricordo.memories.replacing import MERGED_IDS
 from ricordo.model import checks
 from ricordo.model.former import former_values
 from ricordo.model.record import plain
 from ricordo.model.times import parse_moment
 from ricordo.model.vocabulary import ContextPolicy, Event, MemoryType, Source, Status
 from ricordo.storage.columns import Moment
+from ricordo.storage.history import UNDONE_REVISION
 from ricordo.storage.tables import history, items, links, themes, threads, turns, users
 
 FORMAT_NAME: Final = "ricordo"
@@ -212,6 +215,18 @@ def _between(low: int, high: int) -> Check:
     return lambda name, value: checks.integer(name, value, low, high)
 
 
+def _meta(name: str, value: Any) -> dict[str, Any]:
+    """Notes on a change; those that an undo or a restore acts on are checked."""
+    meta = checks.json_object(name, value, limits.MAX_META_BYTES)
+    for item_id in checks.entries(MERGED_IDS, meta.get(MERGED_IDS, []), limits.MAX_MERGED_ITEMS):
+        checks.memory_id(item_id)
+    if WENT_WITH in meta:
+        checks.memory_id(meta[WENT_WITH])
+    if UNDONE_REVISION in meta:
+        checks.integer(UNDONE_REVISION, meta[UNDONE_REVISION], 1, limits.MAX_ID)
+    return meta
+
+
 def _former(name: str, value: Any) -> dict[str, Any]:
     """What a change replaced; checked, because an undo would write it back."""
     kept = checks.json_object(name, value, limits.MAX_BEFORE_BYTES)
@@ -235,7 +250,7 @@ _SPECIAL: Final[dict[tuple[str, str], Check]] = {
     ("theme", "context"): _one_of(ContextPolicy),
     ("history", "event"): _one_of(Event),
     ("history", "reason"): _text(limits.MAX_REASON_CHARS),
-    ("history", "meta"): lambda name, value: checks.json_object(name, value, limits.MAX_META_BYTES),
+    ("history", "meta"): _meta,
     ("history", "before"): _former,
     ("thread", "title"): _text(limits.MAX_THREAD_TITLE_CHARS),
     ("turn", "content"): _text(limits.MAX_TURN_CHARS),
