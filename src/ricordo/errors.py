@@ -5,7 +5,9 @@ RicordoError
 │   ├── InvalidValue        one value is wrong: names the field and what is allowed
 │   ├── UnknownField        a field, filter or setting that does not exist
 │   ├── InvalidCursor       a paging cursor that this call did not give out
-│   └── ImportFailed        a file that cannot be read as what it should be
+│   ├── ImportFailed        a file that cannot be read as what it should be
+│   ├── InvalidPolicy       the policy file is not valid; the message names the line
+│   └── TargetRefused       an address that user settings may not point to
 ├── NotFound                no such thing for this user (other users' things included)
 │   ├── MemoryNotFound
 │   ├── ThemeNotFound
@@ -18,15 +20,20 @@ RicordoError
 │   └── Occupied            the place (key or text) is taken by another active memory
 ├── AccessDenied
 │   ├── NotOwner            visible through a link, but not this user's to change
-│   └── ScopeWidened        a narrower scope tried to become another one
-└── StorageError            the database could not do it; the message says what to do
-    ├── StorageBusy         locked for longer than the busy timeout; try again
-    ├── StorageFull         no space left
-    ├── StorageReadOnly     the file or the role may not write
-    ├── StorageCorrupt      the file is damaged or not a ricordo database
-    ├── StorageUnavailable  cannot be opened or reached
-    ├── StorageClosed       used after close()
-    └── DatabaseTooNew      written by a newer ricordo
+│   ├── ScopeWidened        a narrower scope tried to become another one
+│   └── CategoryNotAllowed  the agent may not read this category
+├── StorageError            the database could not do it; the message says what to do
+│   ├── StorageBusy         locked for longer than the busy timeout; try again
+│   ├── StorageFull         no space left
+│   ├── StorageReadOnly     the file or the role may not write
+│   ├── StorageCorrupt      the file is damaged or not a ricordo database
+│   ├── StorageUnavailable  cannot be opened or reached
+│   ├── StorageClosed       used after close()
+│   └── DatabaseTooNew      written by a newer ricordo
+└── EmbeddingError          the text could not be turned into a vector
+    ├── EmbedderUnavailable down, slow, overloaded or given up on for a while; try again
+    ├── EmbedderRefused     the endpoint said no: key, model, quota …
+    └── BadEmbedding        the answer is not usable: not JSON, wrong count or width, NaN …
 
 Each surface maps this tree to its own codes in one table (see ``cli/exit_codes.py``).
 """
@@ -67,6 +74,24 @@ class InvalidCursor(InvalidInput):
 
 class ImportFailed(InvalidInput):
     """A file that cannot be imported; the message names the place. Nothing was written."""
+
+
+class InvalidPolicy(InvalidInput):
+    """The policy file is not valid; the message names the line, where there is one."""
+
+    def __init__(
+        self, file: str, problem: str, line: int | None = None, column: int | None = None
+    ) -> None:
+        self.file = file
+        self.problem = problem
+        self.line = line
+        self.column = column
+        place = file if line is None else f"{file}, line {line}, column {column}"
+        super().__init__(f"{place}: {problem}")
+
+
+class TargetRefused(InvalidInput):
+    """An address that a user's settings may not point to; the operator's may."""
 
 
 class NotFound(RicordoError, LookupError):
@@ -136,6 +161,20 @@ class ScopeWidened(AccessDenied):
     """A scope can be narrowed, never changed to another user, agent, thread, run, actor or role."""
 
 
+class CategoryNotAllowed(AccessDenied):
+    """The agent may not read this category; the message lists what it may. Nothing was read."""
+
+    def __init__(self, agent: str, refused: Iterable[str], allowed: Iterable[str]) -> None:
+        self.agent = agent
+        self.refused = sorted(refused)
+        self.allowed = sorted(allowed)
+        names = ", ".join(repr(name) for name in self.refused) or "any"
+        super().__init__(
+            f"agent {agent!r} may not read {names};"
+            f" categories allowed: {', '.join(self.allowed) or 'none'}"
+        )
+
+
 class StorageError(RicordoError):
     """The database could not do it. Nothing of the failed write is stored."""
 
@@ -166,3 +205,19 @@ class StorageClosed(StorageError):
 
 class DatabaseTooNew(StorageError):
     """The database was written by a newer version of ricordo; upgrade the package."""
+
+
+class EmbeddingError(RicordoError):
+    """The text could not be turned into a vector."""
+
+
+class EmbedderUnavailable(EmbeddingError):
+    """The embedder is down, slow, overloaded, or given up on for a while; try again later."""
+
+
+class EmbedderRefused(EmbeddingError):
+    """The embedder said no (key, model, quota, setup); trying again does not help."""
+
+
+class BadEmbedding(EmbeddingError):
+    """The embedder answered with something that is not one usable vector per text."""

@@ -26,9 +26,22 @@ DEFAULT_CHANGES: Final = 100
 MAX_CHANGES: Final = 1_000
 MAX_FILTER_VALUES: Final = 100
 MAX_QUERY_CHARS: Final = 1_000
+DEFAULT_RESULTS: Final = 10
+MAX_RESULTS: Final = 50
+MAX_CANDIDATES: Final = 1_000  # best of each signal that a search ranks
+DEFAULT_QUERY_RESULTS: Final = 3
+DEFAULT_BUDGET: Final = 512  # tokens of a query's answer
+MAX_BUDGET: Final = 100_000
+MAX_RELATED_BULLETS: Final = 2
+MAX_RECENCY_DAYS: Final = 36_500
+MAX_OBSERVED_TURNS: Final = 1_000  # messages per call of observe
 MAX_CURSOR_CHARS: Final = 65_536
 MAX_MERGED_ITEMS: Final = 20
 MAX_LINKS_PER_MEMORY: Final = 1_000
+
+# -- search index ----------------------------------------------------------------------------
+MAX_TERMS_PER_TEXT: Final = 4_000  # terms that one text gives to the index
+MAX_TERM_CHARS: Final = 64  # longer words are cut
 
 # -- conversations -------------------------------------------------------------------------
 MAX_TURN_CHARS: Final = 100_000
@@ -40,6 +53,9 @@ MAX_IMPORT_LINE_BYTES: Final = 4 * 1024 * 1024
 MAX_IMPORTED_ID_GAP: Final = 1_000_000  # how far an import may move the series of ids
 MAX_IMPORT_FILE_BYTES: Final = 2 * 1024 * 1024 * 1024  # also of all that is read from one archive
 
+MAX_POLICY_FILE_BYTES: Final = 131_072  # a policy file; the slowest of that size takes 2.3 s
+MAX_POLICY_DEPTH: Final = 8  # levels of nesting in a policy file
+
 # -- jobs ----------------------------------------------------------------------------------
 MAX_JOB_ATTEMPTS: Final = 12
 MAX_JOB_ERROR_CHARS: Final = 2_000
@@ -49,3 +65,25 @@ MAX_JOBS_PER_RUN: Final = 100
 FINISHED_JOB_DAYS: Final = 7
 SWEEP_BATCH_ITEMS: Final = 500  # memories that one sweep step changes in one transaction
 MAX_CONFLICT_RETRIES: Final = 10  # deadlocked or serialisation-failed transactions
+
+# -- embeddings ----------------------------------------------------------------------------
+MAX_EMBEDDED_CHARS: Final = 6_000  # of one text; about 8,000 tokens in the densest scripts
+MAX_EMBEDDING_REQUEST_CHARS: Final = 48_000  # of all texts of one request, unless one is longer
+MAX_EMBEDDING_RESPONSE_BYTES: Final = 32 * 1024 * 1024
+MAX_EMBEDDING_ATTEMPTS: Final = 4  # of one request
+EMBEDDING_REQUEST_SECONDS: Final = 30.0  # one attempt
+EMBEDDING_FILL_SECONDS: Final = 120.0  # one batch of texts that wait for their vectors
+EMBEDDING_BACKOFF_BASE_SECONDS: Final = 0.5
+EMBEDDING_BACKOFF_CAP_SECONDS: Final = 20.0
+MAX_RETRY_AFTER_SECONDS: Final = 60.0  # an endpoint that wants a longer pause is "unavailable"
+BREAKER_FAILURES: Final = 5  # in a row, until an endpoint is left alone …
+BREAKER_OPEN_SECONDS: Final = 30.0  # … for so long
+LOCAL_BATCH_TEXTS: Final = 32
+MAX_LOCAL_TOKENS: Final = 512  # of one text, whatever a model folder's tokenizer allows
+DEFAULT_LOCAL_TOKENS: Final = 256  # where its tokenizer does not say
+MAX_LOCAL_FILE_BYTES: Final = 256 * 1024 * 1024  # of a tokenizer, and of the shipped model
+MAX_CACHED_EMBEDDERS: Final = 64
+MAX_VECTOR_WIDTH: Final = 16_000  # what pgvector can store in one column
+MAX_URL_CHARS: Final = 2_000
+MAX_API_KEY_CHARS: Final = 1_000
+MAX_MODEL_NAME_CHARS: Final = 200

@@ -1,11 +1,14 @@
 """The store as a whole: opening a user's memory, and administration across users."""
 
+import logging
 from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 from ricordo import limits
+from ricordo.errors import StorageError
+from ricordo.indexing.reindexing import bring_up_to_date, rebuild
 from ricordo.jobs.queue import JobQueue
 from ricordo.jobs.runner import ThreadRunner
 from ricordo.memories import erasing, reading
@@ -17,6 +20,7 @@ from ricordo.model.page import Page
 from ricordo.model.receipt import ErasureReceipt, ImportReport
 from ricordo.model.scope import Scope
 from ricordo.model.vocabulary import GLOBAL_OWNER, JobState
+from ricordo.recall.service import Recall
 from ricordo.settings import Settings
 from ricordo.storage.audiences import EVERYONE
 from ricordo.storage.database import Database, retried
@@ -24,6 +28,8 @@ from ricordo.storage.users import list_users
 from ricordo.transfer import exporting, importing
 from ricordo.transfer.progress import Progress, no_progress
 from ricordo.user_memory import UserMemory
+
+_log = logging.getLogger(__name__)
 
 
 class Memory:
@@ -37,12 +43,14 @@ class Memory:
         self,
         database: Database,
         settings: Settings,
+        recall: Recall,
         queue: JobQueue,
         runner: ThreadRunner,
         clean_up: Any = None,
     ) -> None:
         self.database = database
         self.settings = settings
+        self.recall = recall
         self._queue = queue
         self._runner = runner
         self._clean_up = clean_up
@@ -63,11 +71,11 @@ class Memory:
             InvalidValue: a name is empty, too long or has control characters, or is ``*``.
         """
         scope = Scope(checks.user_id(user_id), agent, thread, run, actor, role)
-        return UserMemory(self.database, scope)
+        return UserMemory(self.database, self.recall, scope)
 
     def global_memories(self, *, actor: str | None = None) -> UserMemory:
         """The memories that every user sees who has few of their own."""
-        return UserMemory(self.database, Scope(GLOBAL_OWNER, actor_id=actor))
+        return UserMemory(self.database, self.recall, Scope(GLOBAL_OWNER, actor_id=actor))
 
     # -- administration --------------------------------------------------------------------
 
@@ -106,12 +114,15 @@ class Memory:
         Raises:
             UserNotFound: nothing is stored for this user.
         """
-        return erasing.erase_user(self.database, _any_owner(user_id))
+        erased = _any_owner(user_id)
+        receipt = erasing.erase_user(self.database, erased)
+        self.recall.shelves.forget(erased)
+        return receipt
 
     def purge(self, *, before_time: bool = False) -> int:
         """Remove every user's forgotten memories whose time has come; how many there were."""
         return sum(
-            UserMemory(self.database, Scope(user_id)).purge(before_time=before_time)
+            UserMemory(self.database, self.recall, Scope(user_id)).purge(before_time=before_time)
             for user_id in self._all_users()
         )
 
@@ -130,6 +141,15 @@ class Memory:
             ImportFailed: the file cannot be read; the message says where. Nothing was written.
         """
         return importing.import_store(self.database, checks.path("path", path), progress)
+
+    def reindex(self, *, everything: bool = False, progress: Progress = no_progress) -> int:
+        """Make the search terms anew that are missing or of another analyser; how many.
+
+        ``everything`` also makes the indexes themselves again, as after damage to one.
+        """
+        if checks.flag("everything", everything):
+            rebuild(self.database)
+        return bring_up_to_date(self.database, progress)
 
     # -- jobs ------------------------------------------------------------------------------
 
@@ -158,9 +178,17 @@ class Memory:
     def close(self) -> None:
         """Finish the job at hand and give back every connection. Closing twice is harmless."""
         self._runner.stop()
+        self._write_counts()
+        self.recall.embedders.close()
         self.database.backend.close()
         if self._clean_up is not None:
             self._clean_up()
+
+    def _write_counts(self) -> None:
+        try:
+            self.recall.accesses.flush()
+        except StorageError as error:  # closing goes on; counts are not worth an error
+            _log.warning("what was recalled last is not counted: %s", error)
 
     def __enter__(self) -> Self:
         return self

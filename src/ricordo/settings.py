@@ -3,7 +3,9 @@
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, SecretStr
+
+from ricordo.limits import MAX_CANDIDATES, MAX_VECTOR_WIDTH
 
 
 class Settings(BaseModel):
@@ -49,4 +51,86 @@ class Settings(BaseModel):
     )
     job_poll_seconds: float = Field(
         default=5.0, gt=0, le=3_600, description="How often to look for other processes' jobs."
+    )
+    language: str = Field(
+        default="english",
+        description="Language whose word forms search puts together: a Snowball language, or none.",
+    )
+    embedding_provider: str | None = Field(
+        default=None,
+        description="Who makes everybody's vectors: local, local:FOLDER, llamacpp, ollama, openai,"
+        " mistral, gemini, custom_http or none. Default: each user's own choice, else local.",
+    )
+    embedding_model: str | None = Field(
+        default=None, description="Model of that provider; default: the provider's usual one."
+    )
+    embedding_base_url: str | None = Field(
+        default=None, description="Address of that provider, up to before /embeddings."
+    )
+    embedding_api_key: SecretStr | None = Field(default=None, description="Key of that provider.")
+    embedding_dimensions: int | None = Field(
+        default=None, ge=1, le=MAX_VECTOR_WIDTH, description="Width to ask that provider for."
+    )
+    llamacpp_url: str | None = Field(
+        default=None,
+        description="A llama.cpp server to use when it is there and makes embeddings, unless"
+        " embedding_provider says otherwise.",
+    )
+    embedding_threads: int = Field(
+        default=0, ge=0, le=256, description="Threads of the local model; 0: as many as cores."
+    )
+    embedding_deadline_seconds: float = Field(
+        default=2.0, gt=0, le=60, description="How long a search waits for the question's vector."
+    )
+    vector_width: int = Field(
+        default=1_024,
+        ge=1,
+        le=MAX_VECTOR_WIDTH,
+        description="Widest vector that is stored; wider ones are refused.",
+    )
+    allow_private_embedding_targets: bool = Field(
+        default=False,
+        description="Let users' own settings name addresses inside this network.",
+    )
+    secret_key: SecretStr | None = Field(
+        default=None,
+        description="Key that seals users' API keys, 32 bytes in URL-safe base64. Default: one kept"
+        " in secret.key in the home folder.",
+    )
+    semantic_weight: float = Field(
+        default=0.7, ge=0, le=1, description="How much nearness by meaning counts in a search."
+    )
+    lexical_weight: float = Field(
+        default=0.3, ge=0, le=1, description="How much matching words count in a search."
+    )
+    candidates: int = Field(
+        default=50, ge=10, le=MAX_CANDIDATES, description="Best of each signal that are ranked."
+    )
+    ranking_off: str = Field(
+        default="",
+        description="Parts of the ranking to leave out, with commas: semantic, lexical, names,"
+        " window, actor, date, thread, role, recency, importance, confidence, relations, fuzzy.",
+    )
+    link_min: float = Field(
+        default=0.6, ge=0, le=1, description="Least similarity at which two memories are related."
+    )
+    relations_per_memory: int = Field(
+        default=3, ge=0, le=50, description="How many relations a new memory gets at most; 0: none."
+    )
+    index_cache_mb: int = Field(
+        default=512,
+        ge=0,
+        le=1_000_000,
+        description="Memory for the search indexes of the users who search. A user whose index is"
+        " larger is searched in the database; with 0 everybody is.",
+    )
+    exact_scan_rows: int = Field(
+        default=50_000,
+        ge=0,
+        description="PostgreSQL: up to so many vectors of a user are compared one by one; beyond"
+        " that the HNSW index is used.",
+    )
+    policy_file: Path | None = Field(
+        default=None,
+        description="YAML file with categories and agents' allowlists. Default: no restriction.",
     )

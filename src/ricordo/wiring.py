@@ -11,33 +11,49 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
+from ricordo.access.reloading import PolicyFile
 from ricordo.clock import Clock, system_clock
+from ricordo.embedding.choice import EmbedderRegistry, EmbeddingChoice
+from ricordo.embedding.contract import Embedder
+from ricordo.embedding.detect import detect_llamacpp
+from ricordo.embedding.secrets import SecretBox
 from ricordo.errors import InvalidValue, StorageUnavailable, UnknownField
+from ricordo.indexing.embedders import Embedders
+from ricordo.indexing.reindexing import note_analyser
 from ricordo.jobs.handlers import standard_handlers
 from ricordo.jobs.queue import JobQueue
 from ricordo.jobs.runner import ThreadRunner
 from ricordo.memory import Memory
 from ricordo.model.policy import Policy
+from ricordo.recall.ranking import Ranking
+from ricordo.recall.service import Recall
 from ricordo.settings import Settings
 from ricordo.storage.backend import Backend
 from ricordo.storage.database import Database
 from ricordo.storage.migrations.upgrade import upgrade
 from ricordo.storage.sqlite.backend import SqliteBackend
 from ricordo.storage.sqlite.connecting import ConnectionPlan
+from ricordo.text.analyser import Analyser
 
 ENVIRONMENT_PREFIX: Final = "RICORDO_"
 TEMPORARY: Final = ":memory:"
 _DATABASE_FILE: Final = "ricordo.db"
+_SECRET_FILE: Final = "secret.key"  # noqa: S105 - the name of a file
 _SQLITE_SCHEME: Final = "sqlite:///"
 _POSTGRES_SCHEMES: Final = ("postgresql://", "postgres://", "postgresql+psycopg://")
 
 
 def open_memory(
-    url: str | Path | None = None, *, clock: Clock = system_clock, **settings: Any
+    url: str | Path | None = None,
+    *,
+    clock: Clock = system_clock,
+    embedder: Embedder | None = None,
+    **settings: Any,
 ) -> Memory:
     """Open a store, making or upgrading it when needed.
 
     Settings given here win over the environment (``RICORDO_…``), which wins over the defaults.
+    An ``embedder`` of one's own (see ``ricordo.embedding.contract``) makes everybody's vectors.
 
     Raises:
         UnknownField, InvalidValue: a setting that does not exist, or a value that is not allowed.
@@ -49,11 +65,12 @@ def open_memory(
     database, clean_up = open_database(chosen, clock)
     try:
         upgrade(database)
+        note_analyser(database)
     except BaseException:
         database.backend.close()
         clean_up()
         raise
-    return _assemble(database, chosen, clean_up)
+    return _assemble(database, chosen, embedder, clean_up)
 
 
 def read_settings(environment: Mapping[str, str], given: Mapping[str, Any]) -> Settings:
@@ -90,7 +107,7 @@ def open_database(
     """
     backend, clean_up = _backend(settings)
     policy = Policy(timedelta(days=settings.purge_after_days), settings.global_until)
-    return Database(backend, clock, policy), clean_up
+    return Database(backend, clock, policy, Analyser(settings.language)), clean_up
 
 
 def _backend(settings: Settings) -> tuple[Backend, Callable[[], None]]:
@@ -126,17 +143,77 @@ def _postgres(url: str, settings: Settings) -> Backend:
         raise StorageUnavailable(
             "PostgreSQL needs its driver: pip install 'ricordo[postgres]'"
         ) from None
-    return PostgresBackend(url, settings.pool_size, settings.busy_timeout_seconds)
+    return PostgresBackend(
+        url, settings.pool_size, settings.busy_timeout_seconds, settings.exact_scan_rows
+    )
 
 
-def _assemble(database: Database, settings: Settings, clean_up: Callable[[], None]) -> Memory:
+def _assemble(
+    database: Database,
+    settings: Settings,
+    embedder: Embedder | None,
+    clean_up: Callable[[], None],
+) -> Memory:
+    recall = Recall.of(
+        database,
+        _embedders(database, settings, embedder),
+        Ranking.parse(
+            settings.semantic_weight,
+            settings.lexical_weight,
+            settings.candidates,
+            settings.ranking_off,
+        ),
+        PolicyFile(settings.policy_file),
+        cache_bytes=settings.index_cache_mb * 1024 * 1024,
+        link_min=settings.link_min,
+        relations_per_memory=settings.relations_per_memory,
+    )
     queue = JobQueue(database, timedelta(seconds=settings.job_lease_seconds))
-    handlers = standard_handlers(database)
-    runner = ThreadRunner(queue, handlers, settings.job_poll_seconds)
+    handlers = standard_handlers(database, recall)
+    runner = ThreadRunner(queue, handlers, settings.job_poll_seconds, recall.accesses.flush)
     if settings.run_jobs:
         database.on_job_queued = runner.wake
         runner.start()
-    return Memory(database, settings, queue, runner, clean_up)
+    return Memory(database, settings, recall, queue, runner, clean_up)
+
+
+def _embedders(database: Database, settings: Settings, given: Embedder | None) -> Embedders:
+    registry = EmbedderRegistry(
+        threads=settings.embedding_threads,
+        max_width=settings.vector_width,
+        allow_private=settings.allow_private_embedding_targets,
+    )
+    key = settings.secret_key
+    secrets = SecretBox(
+        settings.home.expanduser() / _SECRET_FILE,
+        None if key is None else key.get_secret_value(),
+    )
+    deadline_seconds = settings.embedding_deadline_seconds
+    operator = _operator_choice(settings)
+    return Embedders(database, registry, secrets, operator, given, deadline_seconds)
+
+
+def _operator_choice(settings: Settings) -> EmbeddingChoice | None:
+    """What the operator wants for everybody; a llama.cpp server that is there counts as that."""
+    if settings.embedding_provider is None:
+        unused = {
+            "embedding_model": settings.embedding_model,
+            "embedding_base_url": settings.embedding_base_url,
+            "embedding_api_key": settings.embedding_api_key,
+            "embedding_dimensions": settings.embedding_dimensions,
+        }
+        for name, value in unused.items():
+            if value is not None:
+                raise InvalidValue(f"setting {name}", "needs embedding_provider, too")
+        return None if settings.llamacpp_url is None else detect_llamacpp(settings.llamacpp_url)
+    key = settings.embedding_api_key
+    return EmbeddingChoice.parse(
+        settings.embedding_provider,
+        model=settings.embedding_model,
+        base_url=settings.embedding_base_url,
+        api_key=None if key is None else key.get_secret_value(),
+        dimensions=settings.embedding_dimensions,
+    )
 
 
 def _remover(folder: Path) -> Callable[[], None]:

@@ -13,7 +13,7 @@ import pytest
 from ricordo.cli.main import main
 
 COMMAND = str(Path(sys.executable).with_name("ricordo"))
-ABOUT_THE_STORE = ("users", "erase", "jobs", "migrate", "doctor", "version")
+ABOUT_THE_STORE = ("users", "erase", "jobs", "migrate", "doctor", "version", "bench", "reindex")
 """Commands that belong to no user, and take none."""
 
 

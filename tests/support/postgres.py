@@ -13,7 +13,7 @@ from pathlib import Path
 import psycopg
 from psycopg import sql
 
-from ricordo.storage.tables import metadata
+from ricordo.storage.tables import ID_SERIES, metadata
 
 URL_VARIABLE = "RICORDO_TEST_POSTGRES_URL"
 
@@ -71,5 +71,5 @@ def empty(url: str) -> None:
     tables = sql.SQL(", ").join(sql.Identifier(table.name) for table in metadata.sorted_tables)
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute(sql.SQL("TRUNCATE {} RESTART IDENTITY").format(tables))
-        for series in ("item_ids", "turn_ids", "job_ids"):
+        for series in ID_SERIES:
             connection.execute("SELECT setval(%s::regclass, 1, false)", (series,))

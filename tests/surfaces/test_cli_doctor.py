@@ -19,13 +19,17 @@ ALL = [
     "python",
     "sqlite",
     "clock",
+    "embedder",
     "home",
     "file",
     "disk",
+    "search",
     "database",
     "schema",
     "integrity",
     "consistency",
+    "terms",
+    "vectors",
     "jobs",
 ]
 

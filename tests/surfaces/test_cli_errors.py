@@ -23,6 +23,7 @@ CODE_OF_FAMILY = {
     errors.Conflict: 4,
     errors.AccessDenied: 5,
     errors.StorageError: 6,
+    errors.EmbeddingError: 7,
 }
 
 

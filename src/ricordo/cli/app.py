@@ -1,6 +1,7 @@
 """All commands put together, under what they are for."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Annotated, Any, Final
 
 import typer
@@ -9,12 +10,16 @@ from typer.core import TyperGroup
 from ricordo.cli import (
     adding,
     administration,
+    bench,
     changing,
     conversations,
     doctor,
+    embeddings,
     jobs,
     migrating,
     reading,
+    reindexing,
+    searching,
     sharing,
     transfer,
 )
@@ -40,24 +45,27 @@ class ByTopic(TyperGroup):
         return "" if command is None else command.get_short_help_str(_MAX_SUMMARY_CHARS)
 
 
-class ListsByDefault(TyperGroup):
-    """Commands of which ``list`` is run when none is named."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read the command line, with what is understood put in its place."""
-        is_named = bool(args) and (args[0] in _HELP_OPTIONS or not args[0].startswith("-"))
-        return super().parse_args(ctx, args if is_named else ["list", *args])
+Command = Callable[..., None]
 
 
-Commands = dict[str, Callable[..., None]]
-JOB_COMMANDS: Final[Commands] = {
-    "list": jobs.list_jobs,
-    "run": jobs.run_jobs,
-    "retry": jobs.retry_job,
-}
-COMMANDS: Final[dict[str, dict[str, Callable[..., None] | Commands]]] = {
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Commands that go by two words, such as ``jobs run``.
+
+    The ``default`` is run when only the first word is given; without one, that is a mistake.
+    """
+
+    summary: str
+    commands: dict[str, Command]
+    default: str | None = None
+
+
+COMMANDS: Final[dict[str, dict[str, Command | Group]]] = {
     "Remember and recall": {
         "add": adding.add,
+        "search": searching.search,
+        "related": searching.related,
+        "query": searching.query,
         "get": reading.get,
         "list": reading.list_memories,
         "themes": reading.themes,
@@ -76,14 +84,39 @@ COMMANDS: Final[dict[str, dict[str, Callable[..., None] | Commands]]] = {
         "purge": changing.purge,
     },
     "Share": {"link": sharing.link, "unlink": sharing.unlink, "links": sharing.links},
-    "Conversations": {"threads": conversations.threads, "turns": conversations.turns},
+    "Conversations": {
+        "observe": conversations.observe,
+        "search-turns": conversations.search_turns,
+        "threads": conversations.threads,
+        "turns": conversations.turns,
+    },
     "Files": {"export": transfer.export, "import": transfer.import_file},
     "Administration": {
         "users": administration.users,
         "erase": administration.erase,
-        "jobs": JOB_COMMANDS,
+        "jobs": Group(
+            "List, run and retry background jobs.",
+            {"list": jobs.list_jobs, "run": jobs.run_jobs, "retry": jobs.retry_job},
+            default="list",
+        ),
+        "embeddings": Group(
+            "See, try and change where vectors are made.",
+            {
+                "status": embeddings.status,
+                "test": embeddings.test,
+                "set": embeddings.set_provider,
+                "rebuild": embeddings.rebuild,
+                "backfill": embeddings.backfill,
+            },
+            default="status",
+        ),
+        "reindex": reindexing.reindex,
         "migrate": migrating.migrate,
         "doctor": doctor.doctor,
+        "bench": Group(
+            "Measure how well and how fast things are found.",
+            {"recall": bench.recall, "speed": bench.speed},
+        ),
         "version": administration.version,
     },
 }
@@ -101,20 +134,31 @@ def assemble() -> typer.Typer:
     )
     for commands in COMMANDS.values():
         for name, command in commands.items():
-            if isinstance(command, dict):
-                app.add_typer(_job_commands(command), name=name)
+            if isinstance(command, Group):
+                app.add_typer(_grouped(command), name=name)
             else:
                 app.command(name)(expanded(command))
     return app
 
 
-def _job_commands(commands: Commands) -> typer.Typer:
-    app = typer.Typer(
-        cls=ListsByDefault, help="List, run and retry background jobs.", rich_markup_mode=None
-    )
-    for name, command in commands.items():
+def _grouped(group: Group) -> typer.Typer:
+    kind = TyperGroup if group.default is None else _running_by_default(group.default)
+    app = typer.Typer(cls=kind, help=group.summary, rich_markup_mode=None)
+    for name, command in group.commands.items():
         app.command(name)(expanded(command))
     return app
+
+
+def _running_by_default(default: str) -> type[TyperGroup]:
+    class RunsByDefault(TyperGroup):
+        """Commands of which one is run when none is named."""
+
+        def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+            """Read the command line, with what is understood put in its place."""
+            is_named = bool(args) and (args[0] in _HELP_OPTIONS or not args[0].startswith("-"))
+            return super().parse_args(ctx, args if is_named else [default, *args])
+
+    return RunsByDefault
 
 
 def _show_version(wanted: bool) -> None:
@@ -131,5 +175,5 @@ def _root(
 ) -> None:
     """Long-term memory for AI assistants and agents.
 
-    Begin with: ricordo add "Prefers tea to coffee" and then: ricordo list
+    Begin with: ricordo add "Prefers tea to coffee" and then: ricordo search tea
     """

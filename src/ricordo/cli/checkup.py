@@ -1,5 +1,6 @@
 """What ``doctor`` looks at. Each check says what it found and what to do about it."""
 
+import contextlib
 import os
 import platform
 import shutil
@@ -28,6 +29,7 @@ _OPEN_TO_OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
 _MEGABYTE: Final = 1024 * 1024
 _TOO_LITTLE_BYTES: Final = 20 * _MEGABYTE
 _LITTLE_BYTES: Final = 200 * _MEGABYTE
+_WHERE: Final = "check --db, --home and RICORDO_URL"
 
 
 class Verdict(StrEnum):
@@ -53,12 +55,13 @@ def examine(store: Store) -> Iterator[Finding]:
     yield _python()
     yield _sqlite()
     yield _clock()
+    yield from _guarded("embedder", lambda: _embedder(store), "check RICORDO_EMBEDDING_…")
     try:
         with untouched_database(store) as database:
             yield from _folders(store, database)
             yield from _database(database)
     except RicordoError as error:
-        yield Finding("database", Verdict.FAIL, str(error), "check --db, --home and RICORDO_URL")
+        yield Finding("database", Verdict.FAIL, str(error), _WHERE)
 
 
 def _python() -> Finding:
@@ -79,6 +82,32 @@ def _clock() -> Finding:
     if now.year >= _FIRST_YEAR:
         return Finding("clock", Verdict.OK, shown)
     return Finding("clock", Verdict.FAIL, shown, "set the clock of this computer")
+
+
+def _embedder(store: Store) -> Finding:
+    """Whether texts become vectors. In a store of its own, so that none is made or changed."""
+    from ricordo.embedding.checkup import test_embedder
+    from ricordo.model.vocabulary import GLOBAL_OWNER
+    from ricordo.wiring import TEMPORARY, open_memory
+
+    settings = {**store.settings(), "url": TEMPORARY, "run_jobs": False}
+    with open_memory(**settings) as memory:
+        with memory.database.read() as view:
+            chosen = memory.recall.embedders.chosen(view.connection, GLOBAL_OWNER)
+        if chosen.embedder is None and chosen.problem is None:
+            return Finding("embedder", Verdict.OK, "none: search goes by words alone")
+        if chosen.embedder is None:
+            return _no_vectors(str(chosen.problem))
+        tried = test_embedder(chosen.embedder)
+    if not tried.ok:
+        return _no_vectors(f"{tried.provider}: {tried.problem}")
+    found = f"{tried.provider} {tried.model}: {tried.dimensions} wide, {tried.latency_ms:.0f} ms"
+    return Finding("embedder", Verdict.OK, found)
+
+
+def _no_vectors(problem: str) -> Finding:
+    advice = "check RICORDO_EMBEDDING_…; until then search goes by words alone"
+    return Finding("embedder", Verdict.WARN, problem, advice)
 
 
 def _folders(store: Store, database: "Database") -> Iterator[Finding]:
@@ -126,6 +155,7 @@ def _database(database: "Database") -> Iterator[Finding]:
         yield Finding("database", Verdict.FAIL, str(error), "restore a backup or choose another")
         return
     location = database.backend.location
+    yield from _guarded("search", lambda: _search_engine(database, schema))
     if schema is None:
         yield Finding("database", Verdict.OK, f"{location} is made by the first: ricordo add")
         return
@@ -136,14 +166,80 @@ def _database(database: "Database") -> Iterator[Finding]:
     yield Finding("schema", Verdict.OK, schema)
     yield from _guarded("integrity", lambda: _integrity(database))
     yield from _guarded("consistency", lambda: _consistency(database))
+    yield from _guarded("terms", lambda: _terms(database))
+    yield from _guarded("vectors", lambda: _vectors(database))
     yield from _guarded("jobs", lambda: _dead_jobs(database))
 
 
-def _guarded(check: str, look: Callable[[], Finding]) -> Iterator[Finding]:
+def _guarded(check: str, look: Callable[[], Finding], advice: str = _WHERE) -> Iterator[Finding]:
     try:
         yield look()
     except (RicordoError, OSError) as error:
-        yield Finding(check, Verdict.FAIL, str(error), "check --db, --home and RICORDO_URL")
+        yield Finding(check, Verdict.FAIL, str(error), advice)
+    except Exception as error:  # noqa: BLE001 - whatever goes wrong in one check, the others count
+        yield Finding(check, Verdict.FAIL, f"{type(error).__name__}: {error}", "please report this")
+
+
+def _search_engine(database: "Database", schema: str | None) -> Finding:
+    if database.backend.name == "sqlite":
+        return _fts5()
+    return _pgvector(database, schema)
+
+
+def _fts5() -> Finding:
+    try:
+        with contextlib.closing(sqlite3.connect(":memory:")) as connection:
+            connection.execute("CREATE VIRTUAL TABLE words USING fts5(terms)")
+    except sqlite3.Error as error:
+        advice = "use a Python whose SQLite has FTS5"
+        return Finding("search", Verdict.FAIL, f"SQLite has no FTS5 ({error})", advice)
+    return Finding("search", Verdict.OK, "SQLite has FTS5")
+
+
+def _pgvector(database: "Database", schema: str | None) -> Finding:
+    wanted = "SELECT installed_version FROM pg_available_extensions WHERE name = 'vector'"
+    with database.read() as reading:
+        row = reading.connection.exec_driver_sql(wanted).one_or_none()
+    if row is None:
+        advice = "install pgvector on the database server"
+        return Finding("search", Verdict.FAIL, "the server has no pgvector", advice)
+    if row[0] is not None:
+        return Finding("search", Verdict.OK, f"pgvector {row[0]}")
+    if schema is None:
+        return Finding("search", Verdict.OK, "pgvector is switched on when first needed")
+    advice = "as its owner, in that database: CREATE EXTENSION vector"
+    return Finding("search", Verdict.FAIL, "pgvector is not switched on", advice)
+
+
+def _terms(database: "Database") -> Finding:
+    from ricordo.indexing.reindexing import outdated
+
+    count = outdated(database)
+    if not count:
+        return Finding("terms", Verdict.OK, "search knows the words of everything")
+    message = f"search does not know the words of {count} memories and turns, or not as they are"
+    return Finding("terms", Verdict.WARN, message, "ricordo reindex")
+
+
+def _vectors(database: "Database") -> Finding:
+    import sqlalchemy as sa
+
+    from ricordo.model.vocabulary import VectorState
+    from ricordo.storage.search_index import INDEXED
+
+    counts = dict.fromkeys(VectorState, 0)
+    with database.read() as reading:
+        for kind in INDEXED:
+            state = kind.index.c.state
+            found = sa.select(state, sa.func.count()).group_by(state)
+            for name, count in reading.connection.execute(found):
+                counts[VectorState(name)] += count
+    message = ", ".join(f"{state} {count}" for state, count in counts.items())
+    if counts[VectorState.ERROR]:
+        advice = "ricordo embeddings status -u USER says why; ricordo embeddings backfill"
+        return Finding("vectors", Verdict.WARN, message, advice)
+    waiting = "ricordo jobs run makes what is pending" if counts[VectorState.PENDING] else None
+    return Finding("vectors", Verdict.OK, message, waiting)
 
 
 def _integrity(database: "Database") -> Finding:

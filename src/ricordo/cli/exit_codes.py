@@ -5,6 +5,7 @@ from typing import Final
 from ricordo.errors import (
     AccessDenied,
     Conflict,
+    EmbeddingError,
     InvalidInput,
     NotFound,
     RicordoError,
@@ -18,6 +19,7 @@ NOT_FOUND: Final = 3
 CONFLICT: Final = 4
 ACCESS_DENIED: Final = 5
 STORAGE_ERROR: Final = 6
+EMBEDDING_ERROR: Final = 7
 INTERRUPTED: Final = 130
 
 EXIT_CODES: Final[dict[type[RicordoError], int]] = {
@@ -26,6 +28,7 @@ EXIT_CODES: Final[dict[type[RicordoError], int]] = {
     Conflict: CONFLICT,
     AccessDenied: ACCESS_DENIED,
     StorageError: STORAGE_ERROR,
+    EmbeddingError: EMBEDDING_ERROR,
 }
 
 

@@ -23,6 +23,8 @@ _HINTS: Final[dict[type[errors.RicordoError], str]] = {
     errors.StorageCorrupt: "ricordo doctor examines it",
     errors.StorageUnavailable: "ricordo doctor examines it; --db names another database",
     errors.DatabaseTooNew: "pip install --upgrade ricordo",
+    errors.CategoryNotAllowed: "RICORDO_POLICY_FILE says which agent may read what",
+    errors.EmbeddingError: "ricordo embeddings test says what is wrong; ricordo doctor, too",
 }
 
 

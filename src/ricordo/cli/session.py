@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ricordo.user_memory import UserMemory
 
 DEBUG_VARIABLE: Final = "RICORDO_DEBUG"
+CACHE_VARIABLE: Final = "RICORDO_INDEX_CACHE_MB"
 _SILENCE: Final = logging.NullHandler()
 _NOBODY_ELSE: Final = Acting()
 
@@ -29,6 +30,9 @@ def is_debugging() -> bool:
 def open_store(store: Store) -> Iterator["Memory"]:
     """The store, made or upgraded when needed, without a background thread.
 
+    A search goes through the database itself, unless a size for the index cache is set: a command
+    asks once, and reading the whole index for that would take longer.
+
     Raises:
         InvalidInput: a setting has a value that is not allowed.
         StorageError: the database cannot be opened.
@@ -37,7 +41,8 @@ def open_store(store: Store) -> Iterator["Memory"]:
 
     if not is_debugging():  # standard error is for errors, in a form that programs may rely on
         logging.getLogger("ricordo").addHandler(_SILENCE)
-    with open_memory(**{**store.settings(), "run_jobs": False}) as memory:
+    in_database = {} if os.environ.get(CACHE_VARIABLE) else {"index_cache_mb": 0}
+    with open_memory(**{**in_database, **store.settings(), "run_jobs": False}) as memory:
         yield memory
 
 

@@ -1,7 +1,7 @@
 """How each value of the model looks to people."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from ricordo.model.item import Item
     from ricordo.model.job import Job
     from ricordo.model.page import Page
+    from ricordo.model.query import QueryAnswer
+    from ricordo.model.search import Hit, MemoryHit, Related, SearchResults, TurnHit
     from ricordo.model.theme import Theme
     from ricordo.model.thread import Thread, Turn
 
@@ -58,6 +60,65 @@ def memory_card(item: "Item") -> Listing:
     return Listing([], [[name, _plain_text(known[name])] for name in names])
 
 
+def hit_table(found: "SearchResults[MemoryHit]", nothing: str) -> Shown:
+    """Memories that were found, one a row; below each, what its score is made of if that is known.
+
+    Where nothing in particular was asked for, there are no scores, but times.
+    """
+    if not found.results:
+        return nothing
+    if found.confidence is None:
+        rows = [[str(hit.id), hit.theme, _moment(hit.created_at), _said(hit)] for hit in found]
+        return Listing(["ID", "Theme", "Noted (UTC)", "Memory"], rows)
+    rows = [
+        row
+        for hit in found
+        for row in _explained([str(hit.id), *_marks(hit), hit.theme, _said(hit)], hit)
+    ]
+    return Listing(["ID", "Score", "Confidence", "Theme", "Memory"], rows)
+
+
+def turn_hit_table(found: "SearchResults[TurnHit]", nothing: str) -> Shown:
+    """What was said and found, one turn a row."""
+    if not found.results:
+        return nothing
+    headings = ["Thread", "Score", "Confidence", "At (UTC)", "Who", "Said"]
+    rows = [
+        row
+        for hit in found
+        for row in _explained(
+            [hit.thread_id, *_marks(hit), _moment(hit.at), hit.actor or hit.role, _said(hit)], hit
+        )
+    ]
+    return Listing(headings, rows)
+
+
+def nothing_found(everything: str, threshold: float | None) -> str:
+    """What to say when a search finds nothing, and which command shows everything."""
+    if threshold is not None:
+        return f"Nothing found that is {threshold:g} sure. A lower --threshold shows more."
+    return f"Nothing found. Everything there is: {everything}"
+
+
+def related_table(found: "Sequence[Related]") -> Shown:
+    """Neighbours of a memory, one a row."""
+    if not found:
+        return "No other memory is about the same."
+    rows = [
+        [str(one.id), f"{one.similarity:.2f}", one.theme, one.type, one_line(one.content)]
+        for one in found
+    ]
+    return Listing(["ID", "Similarity", "Theme", "Type", "Memory"], rows)
+
+
+def query_lines(found: "QueryAnswer") -> str:
+    """The answer to a query as a prompt may have it: one line each, or whole memories."""
+    lines = [bullet.text for bullet in found.bullets]
+    lines += [f"[{item.theme}] {item.content}" for item in found.items]
+    lines += [f"(related) {bullet.text}" for bullet in found.related]
+    return "\n".join(lines) or "Nothing found."
+
+
 def history_table(changes: "Sequence[Change]") -> Shown:
     """What happened to one memory."""
     if not changes:
@@ -97,7 +158,7 @@ def theme_table(themes: "Sequence[Theme]") -> Shown:
 def thread_table(page: "Page[Thread]") -> Shown:
     """Conversations, one a row."""
     if not page.items:
-        return "No conversations yet. Bring some in: ricordo import FILE"
+        return "No conversations yet. Bring some in: ricordo observe FILE or ricordo import FILE"
     rows = [
         [
             thread.thread_id,
@@ -152,6 +213,31 @@ def name_table(heading: str, empty: str) -> Callable[[Sequence[str]], Shown]:
 def done(verb: str) -> Callable[["Item"], str]:
     """A sentence about what was done to a memory."""
     return lambda item: f"{verb} {item.id}: {one_line(item.content)}"
+
+
+def _marks(hit: "Hit") -> list[str]:
+    return [f"{hit.score:.3f}", f"{hit.confidence:.2f}"]
+
+
+def _said(hit: "Hit") -> str:
+    return " ".join(hit.content_snippet.split())
+
+
+def _explained(row: list[str], hit: "Hit") -> Iterator[list[str]]:
+    yield row
+    if hit.explanation is not None:
+        parts = (_part(name, value) for name, value in hit.explanation.items())
+        yield [*[""] * (len(row) - 1), ", ".join(filter(None, parts))]
+
+
+def _part(name: str, value: object) -> str:
+    """A part of a score in a few words; nothing where there is none."""
+    if isinstance(value, Mapping):
+        inner = ", ".join(filter(None, (_part(key, one) for key, one in value.items())))
+        return f"{name} ({inner})" if inner else ""
+    if value is None:
+        return ""
+    return f"{name} {value:g}" if isinstance(value, float) else f"{name} {value}"
 
 
 def _changes(changes: "Sequence[Change]", note: str | None) -> Listing:

@@ -2,16 +2,19 @@
 
 from collections.abc import Callable, Mapping
 
-from ricordo.errors import StorageBusy
+from ricordo.errors import EmbeddingError, InvalidInput, StorageBusy
+from ricordo.indexing.reindexing import REINDEX_JOB, reindex_as_asked
 from ricordo.memories.erasing import SCRUB_JOB
 from ricordo.memories.expiring import LIFECYCLE_JOB, expire_due, next_end, plan_lifecycle, purge_due
 from ricordo.model.job import Job
+from ricordo.recall.service import Recall
 from ricordo.storage.database import Database, retried
+from ricordo.storage.index_rows import EMBED_JOB
 
 Handler = Callable[[Job], None]
 
 
-def standard_handlers(database: Database) -> Mapping[str, Handler]:
+def standard_handlers(database: Database, recall: Recall) -> Mapping[str, Handler]:
     """The handlers of the jobs that the store itself queues."""
 
     def lifecycle(job: Job) -> None:
@@ -23,7 +26,23 @@ def standard_handlers(database: Database) -> Mapping[str, Handler]:
         if not finished:
             raise StorageBusy("another process is reading; the freed space is overwritten later")
 
-    return {LIFECYCLE_JOB: lifecycle, SCRUB_JOB: scrub}
+    def embed(job: Job) -> None:
+        try:
+            recall.filling.fill(job.user_id)
+        except (EmbeddingError, InvalidInput) as problem:
+            if job.attempts >= job.max_attempts:
+                recall.filling.give_up(job.user_id, problem)
+            raise
+
+    def renew_terms(job: Job) -> None:
+        reindex_as_asked(database, job.payload)
+
+    return {
+        LIFECYCLE_JOB: lifecycle,
+        SCRUB_JOB: scrub,
+        EMBED_JOB: embed,
+        REINDEX_JOB: renew_terms,
+    }
 
 
 def run_lifecycle(database: Database, user_id: str) -> None:

@@ -3,7 +3,7 @@
 import contextlib
 import logging
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from ricordo.errors import StorageError
@@ -22,12 +22,18 @@ class ThreadRunner:
     """Runs due jobs one after another; sleeps until the next is due or somebody queues one."""
 
     def __init__(
-        self, queue: JobQueue, handlers: Mapping[str, Handler], poll_seconds: float
+        self,
+        queue: JobQueue,
+        handlers: Mapping[str, Handler],
+        poll_seconds: float,
+        between: Callable[[], object] = lambda: None,
     ) -> None:
+        """``between`` is called whenever the queue has been worked off."""
         self._queue = queue
         self._handlers = handlers
         self._kinds = frozenset(handlers)
         self._poll_seconds = poll_seconds
+        self._between = between
         self._wanted = False
         self._set_up()
         forks.reset_in_child(self)
@@ -90,6 +96,7 @@ class ThreadRunner:
                 while self._run_next():
                     if self._stop.is_set():
                         return
+                self._between()
                 self._queue.trim()
                 pause = self._pause()
             except Exception as error:  # noqa: BLE001 - the thread must outlive any bad moment

@@ -186,7 +186,7 @@ def _insert_new(
         entry.id = item_id
         made.append(_new_item(writing, item_id, draft))
         _check_ends(made[-1].valid_from, made[-1].valid_to)
-    insert_items(writing.connection, made)
+    insert_items(writing, made)
     for item in made:
         writing.record(Event.ADD, item.id, actor=scope.actor, reason=reason, new_ref=item.id)
     ends = [item.expires_at for item in made if item.expires_at is not None]
@@ -255,7 +255,7 @@ def update_keyed(
     updated = replace(present, **changes)
     _check_ends(updated.valid_from, updated.valid_to)
     before = {name: plain(getattr(present, name)) for name in changes}
-    update_item(writing.connection, present, {**changes, "updated_at": writing.now})
+    update_item(writing, present, {**changes, "updated_at": writing.now})
     record_change(
         writing,
         updated,
@@ -288,7 +288,7 @@ def _keep_old_version(writing: Writing, present: Item, draft: NewMemory) -> int:
         valid_to=start if ended is None else min(ended, start),
         updated_at=writing.now,
     )
-    insert_items(writing.connection, [old])
+    insert_items(writing, [old])
     return old_id
 
 

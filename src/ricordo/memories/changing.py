@@ -184,7 +184,7 @@ def set_values(
 ) -> Item:
     """Change a memory and record it; the memory as it stands now."""
     changes = {**values, "updated_at": writing.now}
-    update_item(writing.connection, item, changes)
+    update_item(writing, item, changes)
     record_change(writing, item, event, actor=actor, reason=reason, meta=meta)
     return replace(item, **changes)
 

@@ -32,7 +32,7 @@ def erase_user(database: Database, user_id: str) -> ErasureReceipt:
     with database.write(user_id) as writing:
         for viewer, item_id in links_granted(writing.connection, user_id):
             writing.record(Event.UNLINK, item_id, actor=OWNER_ACTED, user_id=viewer)
-        removed = delete_user_rows(writing.connection, user_id)
+        removed = delete_user_rows(writing.backend, writing.connection, user_id)
         if database.backend.overwrites_freed_space:
             # Should this process die before it has scrubbed, the job remembers to.
             writing.enqueue(_scrub_job(writing.now + _SCRUB_DELAY))

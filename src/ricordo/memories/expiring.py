@@ -52,7 +52,7 @@ def soft_delete(
         "purge_at": purge_at,
         "updated_at": writing.now,
     }
-    update_item(writing.connection, item, values)
+    update_item(writing, item, values)
     before = {"status": item.status.value}
     record_change(writing, item, event, actor=actor, reason=reason, meta=meta, before=before)
     plan_lifecycle(writing, item.user_id, purge_at)
@@ -96,7 +96,8 @@ def purge_due(writing: Writing, *, before_time: bool = False) -> int:
     ids = [item.id for item in doomed]
     silence(writing.connection, writing.user_id, ids)
     remove_links(writing.connection, writing.user_id, ids)
-    delete_items(writing.connection, writing.user_id, ids)
+    delete_items(writing, ids)
+    writing.backend.search.compact(writing.connection)
     return len(doomed)
 
 

@@ -166,9 +166,9 @@ def _undo_update(
         former = replace(former, expires_at=None)
         values["expires_at"] = None
     check_place_is_free(writing, former)
-    if update.old_ref is not None:
+    update_item(writing, item, {**values, "updated_at": writing.now})
+    if update.old_ref is not None:  # only now: until then it kept the vector of its text
         _dissolve_former_text(writing, update.old_ref)
-    update_item(writing.connection, item, {**values, "updated_at": writing.now})
     drop_replaced_values(writing.connection, writing.user_id, update.revision)
     record_change(
         writing,
@@ -194,7 +194,7 @@ def _dissolve_former_text(writing: Writing, former_id: int) -> None:
             user_id=viewer,
         )
     remove_links(writing.connection, writing.user_id, [former_id])
-    delete_items(writing.connection, writing.user_id, [former_id])
+    delete_items(writing, [former_id])
 
 
 def _bring_back(
@@ -238,7 +238,7 @@ def _withdraw(writing: Writing, scope: Scope, replacement_id: int, old_id: int) 
 def _close(writing: Writing, old: Item, start: datetime) -> None:
     ended = start if old.valid_to is None else min(old.valid_to, start)
     update_item(
-        writing.connection,
+        writing,
         old,
         {"status": Status.SUPERSEDED, "valid_to": ended, "updated_at": writing.now},
     )

@@ -88,6 +88,23 @@ def optional_integer(field: str, value: object, low: int, high: int) -> int | No
     return None if value is None else integer(field, value, low, high)
 
 
+def number(field: str, value: object, low: float, high: float) -> float:
+    """A number in a range; never NaN."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
+        raise InvalidValue(field, f"{_shown(value)} is not a number from {low:g} to {high:g}")
+    return float(value)
+
+
+def optional_share(field: str, value: object) -> float | None:
+    """A number from 0 to 1, passing None through."""
+    return None if value is None else number(field, value, 0, 1)
+
+
+def question(field: str, value: object) -> str:
+    """What somebody asks for: any text, also none at all."""
+    return _within(field, _storable(field, value).strip(), limits.MAX_QUERY_CHARS)
+
+
 def memory_id(value: object) -> int:
     """The id of a memory."""
     return integer("id", value, 1, limits.MAX_ID)
@@ -134,7 +151,7 @@ def json_object(field: str, value: object, maximum_bytes: int) -> dict[str, Any]
 
 def json_list(field: str, value: object, maximum_bytes: int) -> list[Any]:
     """A JSON array of bounded size."""
-    if isinstance(value, str) or not isinstance(value, Iterable):
+    if isinstance(value, str | Mapping) or not isinstance(value, Iterable):
         raise InvalidValue(field, f"expected a list, got {_shown(value)}")
     return list(json.loads(_as_json(field, list(value), maximum_bytes)))
 

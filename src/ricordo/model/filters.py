@@ -1,7 +1,7 @@
 """What a read asks for: which memories, in which order. ``storage/where.py`` turns it into SQL."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, Self
@@ -56,6 +56,10 @@ class ItemFilter:
         if self.statuses is not None:
             return self.statuses
         return (Status.ACTIVE,) if self.as_of is None else (Status.ACTIVE, Status.SUPERSEDED)
+
+    def newer_than(self, moment: datetime) -> Self:
+        """The same filter, without what was stored before."""
+        return replace(self, created_after=moment)
 
     @classmethod
     def parse(cls, given: Mapping[str, Any]) -> Self:

@@ -64,3 +64,8 @@ class Added(Record):
     status: Status
     duplicate: bool = False
     updated: bool = False
+
+    @property
+    def is_new(self) -> bool:
+        """True where a memory was stored that was not there before."""
+        return not (self.duplicate or self.updated)

@@ -1,10 +1,12 @@
 """Conversations: a thread and the turns that were said in it."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Self
 
 from ricordo import limits
+from ricordo.errors import InvalidValue
 from ricordo.model import checks
 from ricordo.model.record import Record
 
@@ -35,6 +37,15 @@ class Turn(Record):
     at: datetime
 
 
+@dataclass(frozen=True, slots=True)
+class Observed(Record):
+    """What became of messages: how many were recorded, and how many were there already."""
+
+    thread_id: str
+    recorded: int
+    known: int
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewTurn:
     """One thing that was said, to be recorded. The same ``message_id`` is recorded once.
@@ -60,3 +71,37 @@ class NewTurn:
         if self.tool_calls is not None:
             maximum = limits.MAX_TOOL_CALLS_BYTES
             put(self, "tool_calls", checks.json_list("tool_calls", self.tool_calls, maximum))
+
+    @classmethod
+    def parse(cls, given: object) -> Self:
+        """A turn from a message as chat programs write it, with ``id`` for its own id.
+
+        Raises:
+            InvalidValue: not a message, or a value is not allowed.
+            UnknownField: a field that does not exist.
+        """
+        if isinstance(given, cls):
+            return given
+        if not isinstance(given, Mapping):
+            raise InvalidValue("messages", f"expected messages, got {type(given).__name__}")
+        checks.known_fields("field of a message", given, _MESSAGE_FIELDS)
+        values = {("message_id" if name == "id" else name): given[name] for name in given}
+        if not values.get("content") and values.get("tool_calls"):
+            values["content"] = _called(values["tool_calls"])
+        for name in ("role", "content"):
+            if values.get(name) is None:
+                raise InvalidValue(name, "every message needs one")
+        return cls(**values)
+
+
+def _called(tool_calls: object) -> str:
+    """What a message says that only calls tools: chat programs send those without any content."""
+    names = []
+    for call in checks.json_list("tool_calls", tool_calls, limits.MAX_TOOL_CALLS_BYTES):
+        described = call.get("function", call) if isinstance(call, Mapping) else None
+        name = described.get("name") if isinstance(described, Mapping) else None
+        names.append(name if isinstance(name, str) else "tool")
+    return f"[calls {', '.join(names)}]"[: limits.MAX_TURN_CHARS]
+
+
+_MESSAGE_FIELDS = frozenset({"role", "content", "actor", "at", "id", "tool_calls"})

@@ -74,6 +74,14 @@ class JobState(StrEnum):
     DEAD = "dead"
 
 
+class VectorState(StrEnum):
+    """Whether what is searched by meaning has its vector."""
+
+    PENDING = "pending"
+    READY = "ready"
+    ERROR = "error"
+
+
 GLOBAL_OWNER: Final = "*"
 """Owner of the memories that every user with few of their own can see."""
 

@@ -8,6 +8,7 @@ import sqlalchemy as sa
 
 from ricordo.errors import StorageBusy, StorageError
 from ricordo.limits import MAX_IMPORTED_ID_GAP
+from ricordo.storage.search_index import SearchIndex
 
 
 class LostToAnother(StorageBusy):
@@ -30,6 +31,11 @@ class Backend(Protocol):
     @property
     def location(self) -> str:
         """Where the data is, fit to be shown (never with a password)."""
+        ...
+
+    @property
+    def search(self) -> SearchIndex:
+        """Text and vector search inside the database."""
         ...
 
     def reading(self) -> AbstractContextManager[sa.Connection]:

@@ -2,6 +2,7 @@
 
 import sqlalchemy as sa
 
+from ricordo.storage.search_index import INDEXED
 from ricordo.storage.tables import history, items, links, turns, users
 
 
@@ -12,6 +13,7 @@ def find_inconsistencies(connection: sa.Connection) -> list[str]:
         *_items_without_history(connection),
         *_links_to_nothing(connection),
         *_ids_given_twice(connection),
+        *_index_disagrees(connection),
     ]
 
 
@@ -53,6 +55,23 @@ def _ids_given_twice(connection: sa.Connection) -> list[str]:
     for what, table in (("memory", items), ("turn", turns)):
         twice = sa.select(table.c.id).group_by(table.c.id).having(sa.func.count() > 1)
         found += [f"{what} id {one} was given twice" for one in connection.execute(twice).scalars()]
+    return found
+
+
+def _index_disagrees(connection: sa.Connection) -> list[str]:
+    found = []
+    for kind in INDEXED:
+        rows = kind.source.outerjoin(kind.index, kind.same_row())
+        missing = sa.select(kind.source.c.id).select_from(rows).where(kind.index.c.id.is_(None))
+        found += [
+            f"{kind.name} {one} is not indexed" for one in connection.execute(missing).scalars()
+        ]
+        present = sa.exists().where(kind.same_row())
+        beyond = sa.select(kind.index.c.id).where(~present)
+        found += [
+            f"the index has {kind.name} {one}, which does not exist"
+            for one in connection.execute(beyond).scalars()
+        ]
     return found
 
 

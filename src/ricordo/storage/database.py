@@ -12,10 +12,12 @@ import sqlalchemy as sa
 
 from ricordo.clock import Clock
 from ricordo.limits import MAX_CONFLICT_RETRIES
+from ricordo.model.embedding import KnownVectors
 from ricordo.model.policy import Policy
 from ricordo.storage.backend import Backend, LostToAnother
 from ricordo.storage.links import others_concerned
 from ricordo.storage.writing import Writing
+from ricordo.text.analyser import Analyser
 
 _LONGEST_PAUSE_SECONDS: Final = 0.05
 
@@ -34,10 +36,11 @@ class Reading:
 class Database:
     """The store: hands out transactions, knows the time, tells the queue of new work."""
 
-    def __init__(self, backend: Backend, clock: Clock, policy: Policy) -> None:
+    def __init__(self, backend: Backend, clock: Clock, policy: Policy, analyser: Analyser) -> None:
         self.backend = backend
         self.clock = clock
         self.policy = policy
+        self.analyser = analyser
         self.on_job_queued: Callable[[], None] = lambda: None
 
     @property
@@ -56,13 +59,20 @@ class Database:
             yield Reading(connection, self.clock())
 
     @contextlib.contextmanager
-    def write(self, user_id: str, *, touching: Sequence[int] = ()) -> Iterator[Writing]:
+    def write(
+        self,
+        user_id: str,
+        *,
+        touching: Sequence[int] = (),
+        known: KnownVectors | None = None,
+    ) -> Iterator[Writing]:
         """One transaction for one user's write: item, history, revision and job together.
 
         The user's row is locked first, so one user's writes happen one after the other and their
         revisions have no gaps. ``touching`` names the memories that will be changed: whoever they
         are shared with is locked too, everyone in the same order, so that two such writes wait
-        for each other instead of deadlocking.
+        for each other instead of deadlocking. ``known`` are the vectors computed beforehand;
+        without them, new texts wait for the job that makes vectors.
 
         Raises:
             StorageError: the database could not do it; nothing was written.
@@ -71,7 +81,14 @@ class Database:
             with self.backend.writing() as connection:
                 others = others_concerned(connection, user_id, touching) if touching else set()
                 writing = Writing(
-                    self.backend, connection, self.clock(), self.policy, user_id, others
+                    self.backend,
+                    connection,
+                    self.clock(),
+                    self.policy,
+                    self.analyser,
+                    user_id,
+                    others,
+                    known,
                 )
                 yield writing
                 writing.flush()

@@ -2,12 +2,17 @@
 
 import sqlalchemy as sa
 
+from ricordo.storage.backend import Backend
+from ricordo.storage.search_index import INDEXED
 from ricordo.storage.tables import OWNED_TABLES, history, links
 
 
-def delete_user_rows(connection: sa.Connection, user_id: str) -> dict[str, int]:
+def delete_user_rows(backend: Backend, connection: sa.Connection, user_id: str) -> dict[str, int]:
     """Delete all that belongs to a user; the number of rows removed per table."""
     removed = {}
+    for kind in INDEXED:
+        backend.search.drop_owner(connection, kind, user_id)
+    backend.search.compact(connection)
     granted = connection.execute(sa.delete(links).where(links.c.owner_id == user_id)).rowcount
     for table in OWNED_TABLES:
         gone = connection.execute(sa.delete(table).where(table.c.user_id == user_id)).rowcount

@@ -1,7 +1,7 @@
 """Rows of memories: inserting, changing, finding and paging through them."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from datetime import datetime
 from typing import Any, Final
 
@@ -11,22 +11,36 @@ from ricordo.errors import InvalidCursor
 from ricordo.model.filters import Sort, SortColumn
 from ricordo.model.item import Item
 from ricordo.model.page import Page, cursor_moment, decode_cursor, encode_cursor
+from ricordo.model.searchable import text_of_item
 from ricordo.model.times import format_moment
 from ricordo.model.vocabulary import MemoryType, Source, Status
 from ricordo.storage.columns import Moment, Words
 from ricordo.storage.constructs import among, bound_list
+from ricordo.storage.index_rows import Searchable, change_entry, put_entries, remove_entries
 from ricordo.storage.prepared import Prepared
+from ricordo.storage.relations import remove_relations
+from ricordo.storage.search_index import ITEMS
 from ricordo.storage.tables import items
 from ricordo.storage.where import Condition
+from ricordo.storage.writing import Writing
 from ricordo.text.normalise import content_hash, folded
 
 _COLUMNS: Final = [items.c[field.name] for field in fields(Item)]
+_NAMES: Final = [column.name for column in _COLUMNS]
 _select: Final = sa.select(*_COLUMNS)
+_by_id: Final = Prepared(
+    _select.where(
+        items.c.user_id == sa.bindparam("user_id", type_=Words),
+        among(items.c.id, bound_list("ids", sa.BigInteger())),
+    )
+)
 _NULLABLE_SORTS: Final = frozenset(
     column for column in SortColumn if items.c[column.value].nullable
 )
 
 _MAX_SMALL: Final = 2**31 - 1
+_SEARCHED: Final = frozenset({"content", "key", "tags", "theme", "type", "valid_from"})
+"""The columns that the index of a memory is made from."""
 _insert: Final = Prepared(sa.insert(items))
 
 _expired = sa.case((items.c.expires_at <= sa.bindparam("now", type_=Moment), 1), else_=0)
@@ -92,27 +106,43 @@ def active_with_key(
     return [ActiveMatch(row) for row in _active_by_key.run(connection, given)]
 
 
-def insert_items(connection: sa.Connection, new: Sequence[Item]) -> None:
-    """Store new memories."""
+def insert_items(writing: Writing, new: Sequence[Item]) -> None:
+    """Store new memories and index them."""
     if len(new) == 1:
-        _insert.run(connection, _row(new[0]))
+        _insert.run(writing.connection, _row(new[0]))
     else:
-        _insert.run_many(connection, (_row(item) for item in new))
+        _insert.run_many(writing.connection, (_row(item) for item in new))
+    index_items(writing, new)
 
 
-def update_item(connection: sa.Connection, item: Item, values: Mapping[str, Any]) -> None:
-    """Change columns of one memory; what is derived from the content follows it."""
+def index_items(writing: Writing, new: Iterable[Item]) -> None:
+    """Make memories of the writing user findable."""
+    put_entries(writing, ITEMS, [searchable_item(item) for item in new])
+
+
+def update_item(writing: Writing, item: Item, values: Mapping[str, Any]) -> None:
+    """Change columns of one memory; what is derived from them follows."""
     stored = dict(values)
     if "content" in stored:
         stored |= derived_columns(stored["content"])
     where = sa.and_(items.c.user_id == item.user_id, items.c.id == item.id)
-    connection.execute(sa.update(items).where(where).values(**_plain(stored)))
+    writing.connection.execute(sa.update(items).where(where).values(**_plain(stored)))
+    if not _SEARCHED.isdisjoint(values):
+        change_entry(writing, ITEMS, searchable_item(replace(item, **values)))
 
 
-def delete_items(connection: sa.Connection, user_id: str, ids: Iterable[int]) -> None:
-    """Remove memories for good."""
-    where = sa.and_(items.c.user_id == user_id, items.c.id.in_(list(ids)))
-    connection.execute(sa.delete(items).where(where))
+def delete_items(writing: Writing, ids: Iterable[int]) -> None:
+    """Remove memories of the writing user for good."""
+    doomed = list(ids)
+    where = sa.and_(items.c.user_id == writing.user_id, items.c.id.in_(doomed))
+    writing.connection.execute(sa.delete(items).where(where))
+    remove_entries(writing, ITEMS, doomed)
+    remove_relations(writing, doomed)
+
+
+def searchable_item(item: Item) -> Searchable:
+    """What search is to read of a memory."""
+    return Searchable(item.id, item.content, text_of_item(item))
 
 
 def find_item(connection: sa.Connection, where: Condition) -> Item | None:
@@ -124,6 +154,19 @@ def find_item(connection: sa.Connection, where: Condition) -> Item | None:
 def item_of(connection: sa.Connection, user_id: str, item_id: int) -> Item | None:
     """A user's own memory in whatever status, expired or not; None when it is not there."""
     return find_item(connection, (items.c.user_id == user_id) & (items.c.id == item_id))
+
+
+def items_by_id(connection: sa.Connection, wanted: Iterable[tuple[str, int]]) -> dict[int, Item]:
+    """Memories by owner and id, whatever their status: for those that were found a moment ago."""
+    by_owner: dict[str, list[int]] = {}
+    for owner, item_id in wanted:
+        by_owner.setdefault(owner, []).append(item_id)
+    found = {}
+    for owner, ids in by_owner.items():
+        for row in _by_id.run_typed(connection, {"user_id": owner, "ids": ids}):
+            item = item_from_row(dict(zip(_NAMES, row, strict=True)))
+            found[item.id] = item
+    return found
 
 
 def find_items(connection: sa.Connection, where: Condition, limit: int | None = None) -> list[Item]:

@@ -30,6 +30,19 @@ class Prepared:
         rows: list[tuple[Any, ...]] = cursor.fetchall() if cursor.description else []
         return rows
 
+    def run_typed(
+        self, connection: sa.Connection, values: Mapping[str, Any]
+    ) -> list[tuple[Any, ...]]:
+        """Like :meth:`run`, with every value as its column's type gives it: times, JSON, flags."""
+        converters = self._for(connection.dialect).results
+        return [
+            tuple(
+                value if convert is None else convert(value)
+                for value, convert in zip(row, converters, strict=True)
+            )
+            for row in self.run(connection, values)
+        ]
+
     def run_many(self, connection: sa.Connection, rows: Iterable[Mapping[str, Any]]) -> None:
         """Execute once per row of values, as one batch."""
         compiled = self._for(connection.dialect)
@@ -52,6 +65,13 @@ class _Compiled:
     def __init__(self, statement: sa.sql.expression.Executable, dialect: sa.Dialect) -> None:
         compiled = statement.compile(dialect=dialect)  # type: ignore[attr-defined]
         self.sql = str(compiled)
+        selected = getattr(statement, "selected_columns", ())
+        self.results: list[Converter | None] = [
+            None
+            if isinstance(column.type, sa.Float)
+            else column.type.dialect_impl(dialect).result_processor(dialect, None)
+            for column in selected
+        ]
         constants = {name: value for name, value in compiled.params.items() if value is not None}
         self._constants: dict[str, Any] = constants
         self._converters: dict[str, Converter | None] = {

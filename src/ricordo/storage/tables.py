@@ -10,8 +10,16 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
-from ricordo.model.vocabulary import ContextPolicy, Event, JobState, MemoryType, Source, Status
-from ricordo.storage.columns import Json, Moment, Words
+from ricordo.model.vocabulary import (
+    ContextPolicy,
+    Event,
+    JobState,
+    MemoryType,
+    Source,
+    Status,
+    VectorState,
+)
+from ricordo.storage.columns import Json, Moment, Vector, Words
 
 metadata: Final = sa.MetaData(
     naming_convention={
@@ -44,6 +52,7 @@ store: Final = sa.Table(
     metadata,
     sa.Column("name", Words, primary_key=True),
     sa.Column("number", sa.BigInteger, nullable=False),
+    sa.Column("text", Words),
     **_CLUSTERED,
 )
 """Facts about the store as a whole."""
@@ -55,9 +64,15 @@ users: Final = sa.Table(
     sa.Column("revision", sa.BigInteger, nullable=False),
     sa.Column("created_at", Moment, nullable=False),
     sa.Column("updated_at", Moment, nullable=False),
+    sa.Column("index_stamp", sa.BigInteger, nullable=False, server_default="0"),
+    sa.Column("index_epoch", sa.BigInteger, nullable=False, server_default="0"),
     **_CLUSTERED,
 )
-"""One row per user with their revision. Writers lock it, which puts one user's writes in order."""
+"""One row per user with their revision. Writers lock it, which puts one user's writes in order.
+
+``index_stamp`` grows with each write that search must learn of, ``index_epoch`` when something was
+taken out of the index: whoever keeps a copy then starts over.
+"""
 
 themes: Final = sa.Table(
     "themes",
@@ -231,6 +246,71 @@ sa.Index(
     postgresql_where=turns.c.message_id.is_not(None),
 )
 
+
+def _index_table(of: str) -> sa.Table:
+    """What search reads of a memory or turn: its terms, and its vector or why it has none."""
+    name = f"{of}_index"
+    table = sa.Table(
+        name,
+        metadata,
+        sa.Column("user_id", Words, primary_key=True),
+        sa.Column("id", sa.BigInteger, primary_key=True, autoincrement=False),
+        sa.Column("stamp", sa.BigInteger, nullable=False),
+        sa.Column("analyser", Words, nullable=False),
+        sa.Column("terms", Words, nullable=False),
+        sa.Column("text_hash", Words, nullable=False),
+        sa.Column("state", Words, nullable=False),
+        sa.Column("provider", Words),
+        sa.Column("model", Words),
+        sa.Column("dimensions", sa.Integer),
+        sa.Column("error", Words),
+        sa.Column("vector", Vector),
+        _one_of("state", VectorState),
+    )
+    sa.Index(f"ix_{name}_stamp", table.c.user_id, table.c.stamp)
+    sa.Index(f"ix_{name}_text", table.c.user_id, table.c.text_hash)
+    waiting = table.c.state == "pending"
+    sa.Index(
+        f"ix_{name}_pending",
+        table.c.user_id,
+        table.c.id,
+        sqlite_where=waiting,
+        postgresql_where=waiting,
+    )
+    return table
+
+
+item_index: Final = _index_table("item")
+turn_index: Final = _index_table("turn")
+
+relations: Final = sa.Table(
+    "relations",
+    metadata,
+    sa.Column("user_id", Words, primary_key=True),
+    sa.Column("low_id", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("high_id", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("similarity", sa.Double, nullable=False),
+    sa.Column("created_at", Moment, nullable=False),
+    sa.CheckConstraint("low_id < high_id", name="order"),
+    sa.Index("ix_relations_high", "user_id", "high_id", "low_id"),
+    **_CLUSTERED,
+)
+"""Two memories of one user that are about the same; each pair once, the lower id first."""
+
+embedding_settings: Final = sa.Table(
+    "embedding_settings",
+    metadata,
+    sa.Column("user_id", Words, primary_key=True),
+    sa.Column("provider", Words, nullable=False),
+    sa.Column("model", Words),
+    sa.Column("base_url", Words),
+    sa.Column("sealed_key", Words),
+    sa.Column("dimensions", sa.Integer),
+    sa.Column("updated_at", Moment, nullable=False),
+    **_CLUSTERED,
+)
+"""Where a user's own vectors are made, for those who do not want the store's way."""
+
 jobs: Final = sa.Table(
     "jobs",
     metadata,
@@ -262,5 +342,18 @@ sa.Index(
     postgresql_where=jobs.c.state == "queued",
 )
 
-OWNED_TABLES: Final = (items, themes, links, history, turns, threads, jobs, users)
+OWNED_TABLES: Final = (
+    relations,
+    item_index,
+    turn_index,
+    embedding_settings,
+    items,
+    themes,
+    links,
+    history,
+    turns,
+    threads,
+    jobs,
+    users,
+)
 """Every table with a user's rows, in an order in which they can be deleted."""

@@ -1,16 +1,20 @@
 """Rows of conversations."""
 
-from collections.abc import Iterable, Sequence
-from typing import Any, Final
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any, Final, NamedTuple
 
 import sqlalchemy as sa
 
 from ricordo.model.page import Page, cursor_moment, decode_cursor, encode_cursor
+from ricordo.model.searchable import text_of_turn
 from ricordo.model.thread import NewTurn, Thread, Turn
 from ricordo.model.times import format_moment
 from ricordo.storage.columns import Words
 from ricordo.storage.constructs import among, bound_list
+from ricordo.storage.index_rows import Searchable, put_entries
 from ricordo.storage.prepared import Prepared
+from ricordo.storage.search_index import TURNS
 from ricordo.storage.tables import TURN_IDS, threads, turns
 from ricordo.storage.writing import Writing
 
@@ -21,6 +25,21 @@ _messages_present: Final = Prepared(
         turns.c.user_id == sa.bindparam("user_id", type_=Words),
         turns.c.thread_id == sa.bindparam("thread_id", type_=Words),
         among(turns.c.message_id, bound_list("message_ids")),
+    )
+)
+_by_id: Final = Prepared(
+    sa.select(
+        turns.c.id,
+        turns.c.thread_id,
+        turns.c.position,
+        turns.c.message_id,
+        turns.c.role,
+        turns.c.actor,
+        turns.c.content,
+        turns.c.at,
+    ).where(
+        turns.c.user_id == sa.bindparam("user_id", type_=Words),
+        among(turns.c.id, bound_list("ids", sa.BigInteger())),
     )
 )
 _THREADS_CURSOR = "threads"
@@ -61,8 +80,16 @@ def append_turns(
         writing.connection.execute(sa.update(threads).where(where).values(**changed))
     if rows:
         writing.connection.execute(sa.insert(turns), rows)
+        index_turns(writing, [_turn(row) for row in rows])
     writing.keeps_user = True
     return len(rows)
+
+
+def index_turns(writing: Writing, said: Iterable[Turn]) -> None:
+    """Make turns of the writing user findable."""
+    put_entries(
+        writing, TURNS, [Searchable(turn.id, turn.content, text_of_turn(turn)) for turn in said]
+    )
 
 
 def find_thread(connection: sa.Connection, user_id: str, thread_id: str) -> Thread | None:
@@ -115,6 +142,34 @@ def page_of_turns(
     found = tuple(Turn(**row) for row in rows[:limit])
     more = len(rows) > limit
     return Page(found, encode_cursor(_TURNS_CURSOR, [found[-1].position]) if more else None)
+
+
+class SaidTurn(NamedTuple):
+    """What a search shows of a turn; lighter than a whole :class:`Turn`."""
+
+    thread_id: str
+    position: int
+    message_id: str | None
+    role: str
+    actor: str | None
+    content: str
+    at: datetime
+
+
+def turns_by_id(connection: sa.Connection, user_id: str, ids: Iterable[int]) -> dict[int, SaidTurn]:
+    """What a user said or was told, by id."""
+    rows = _by_id.run_typed(connection, {"user_id": user_id, "ids": list(ids)})
+    return {row[0]: SaidTurn(*row[1:]) for row in rows}
+
+
+def speakers(connection: sa.Connection, user_id: str) -> list[str]:
+    """Who has spoken in a user's conversations."""
+    wanted = sa.select(turns.c.actor).where(turns.c.user_id == user_id, turns.c.actor.is_not(None))
+    return list(connection.execute(wanted.distinct()).scalars())
+
+
+def _turn(row: Mapping[str, Any]) -> Turn:
+    return Turn(**{name: value for name, value in row.items() if name != "user_id"})
 
 
 def _is_thread(user_id: str, thread_id: str) -> sa.ColumnElement[bool]:

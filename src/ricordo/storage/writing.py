@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
+from ricordo.model.embedding import KnownVectors
 from ricordo.model.job import NewJob
 from ricordo.model.policy import Policy
 from ricordo.model.vocabulary import Event
@@ -16,9 +17,10 @@ from ricordo.storage.columns import Moment
 from ricordo.storage.jobs import put_job
 from ricordo.storage.prepared import Prepared
 from ricordo.storage.tables import history, users
+from ricordo.text.analyser import Analyser
 
 _lock_user: Final = Prepared(
-    sa.select(users.c.revision)
+    sa.select(users.c.revision, users.c.index_stamp, users.c.index_epoch)
     .where(users.c.user_id == sa.bindparam("user_id", type_=sa.Text))
     .with_for_update()
 )
@@ -36,7 +38,20 @@ _forget_user: Final = Prepared(
 _advance_user: Final = Prepared(
     sa.update(users)
     .where(users.c.user_id == sa.bindparam("of_user", type_=sa.Text))
-    .values(revision=sa.bindparam("revision"), updated_at=sa.bindparam("updated_at"))
+    .values(
+        revision=sa.bindparam("revision"),
+        updated_at=sa.bindparam("updated_at"),
+        index_stamp=sa.bindparam("index_stamp"),
+        index_epoch=sa.bindparam("index_epoch"),
+    )
+)
+_stamp_user: Final = Prepared(
+    sa.update(users)
+    .where(users.c.user_id == sa.bindparam("of_user", type_=sa.Text))
+    .values(
+        index_stamp=sa.bindparam("index_stamp"),
+        index_epoch=sa.bindparam("index_epoch"),
+    )
 )
 _insert_history: Final = Prepared(sa.insert(history))
 
@@ -49,9 +64,12 @@ VIEWER_ACTED: Final = "viewer"
 
 @dataclass(slots=True)
 class _Ledger:
-    """The history rows that this transaction adds for one user."""
+    """The history rows that this transaction adds for one user, and what search must learn."""
 
     revision: int
+    index_stamp: int = 0
+    index_epoch: int = 0
+    index_changed: bool = False
     rows: list[dict[str, Any]] = field(default_factory=list)
 
 
@@ -67,14 +85,18 @@ class Writing:
         connection: sa.Connection,
         now: datetime,
         policy: Policy,
+        analyser: Analyser,
         user_id: str,
         others: AbstractSet[str] = frozenset(),
+        known: KnownVectors | None = None,
     ) -> None:
         self.backend = backend
         self.connection = connection
         self.now = now
         self.policy = policy
+        self.analyser = analyser
         self.user_id = user_id
+        self.known = known  # None: nobody has asked yet which vectors there could be
         self.queued_jobs = 0
         self.keeps_user = False  # set by writes that leave something without a row of history
         self._new_users: set[str] = set()
@@ -123,6 +145,20 @@ class Writing:
             }
         )
 
+    def next_stamp(self) -> int:
+        """The stamp of what this transaction changes in the user's search index."""
+        ledger = self._ledgers[self.user_id]
+        if not ledger.index_changed:
+            ledger.index_changed = True
+            ledger.index_stamp += 1
+        return ledger.index_stamp
+
+    def note_removal(self) -> None:
+        """Something was taken out of the index: copies of it must be made anew."""
+        self.next_stamp()
+        ledger = self._ledgers[self.user_id]
+        ledger.index_epoch = ledger.index_stamp
+
     def continue_from(self, revision: int) -> None:
         """Go on after a history that was put back as it was."""
         self._ledgers[self.user_id].revision = revision
@@ -133,35 +169,42 @@ class Writing:
         self.queued_jobs += 1
 
     def flush(self) -> None:
-        """Write the collected history and advance the revisions."""
+        """Write the collected history and advance the revisions and stamps."""
         for user_id, ledger in self._ledgers.items():
-            if not ledger.rows:
-                if user_id in self._new_users and not self.keeps_user:
-                    _forget_user.run(self.connection, {"user_id": user_id})
-                continue
-            if len(ledger.rows) == 1:
-                _insert_history.run(self.connection, ledger.rows[0])
-            else:
-                _insert_history.run_many(self.connection, ledger.rows)
-            _advance_user.run(
-                self.connection,
-                {"of_user": user_id, "revision": ledger.revision, "updated_at": self.now},
-            )
-            ledger.rows.clear()
+            stamps = {
+                "of_user": user_id,
+                "index_stamp": ledger.index_stamp,
+                "index_epoch": ledger.index_epoch,
+            }
+            if ledger.rows:
+                self._write_history(ledger.rows)
+                moved = {"revision": ledger.revision, "updated_at": self.now}
+                _advance_user.run(self.connection, {**stamps, **moved})
+                ledger.rows.clear()
+            elif ledger.index_changed:
+                _stamp_user.run(self.connection, stamps)
+            elif user_id in self._new_users and not self.keeps_user:
+                _forget_user.run(self.connection, {"user_id": user_id})
+
+    def _write_history(self, rows: list[dict[str, Any]]) -> None:
+        if len(rows) == 1:
+            _insert_history.run(self.connection, rows[0])
+        else:
+            _insert_history.run_many(self.connection, rows)
 
     def _ledger(self, user_id: str) -> _Ledger:
         ledger = self._ledgers.get(user_id)
         if ledger is None:
-            ledger = self._ledgers[user_id] = _Ledger(self._lock(user_id))
+            ledger = self._ledgers[user_id] = _Ledger(*self._lock(user_id))
         return ledger
 
-    def _lock(self, user_id: str) -> int:
-        """Lock the user's row, making it when this is their first write; the present revision."""
+    def _lock(self, user_id: str) -> tuple[int, int, int]:
+        """Lock the user's row, making it when this is their first write; where they stand."""
         for _ in range(_LOCK_ATTEMPTS):  # in between, another transaction may make or erase it
             rows = _lock_user.run(self.connection, {"user_id": user_id})
             if rows:
-                revision: int = rows[0][0]
-                return revision
+                revision, index_stamp, index_epoch = rows[0]
+                return revision, index_stamp, index_epoch
             if _make_user.run(self.connection, {"user_id": user_id, "now": self.now}):
                 self._new_users.add(user_id)
         raise LostToAnother(f"user {user_id!r} is made and erased again and again; try again")

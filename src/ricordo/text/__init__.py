@@ -1,1 +1,1 @@
-"""Pure text work: normalising and slugs. The one analyser for both databases lives here."""
+"""Pure text work: terms, names, dates, snippets, token counts, normalising and slugs."""

@@ -2,19 +2,24 @@
 
 from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
+from dataclasses import fields
 from typing import Any, Final
 
 import sqlalchemy as sa
 
+from ricordo.limits import WRITE_BATCH_ITEMS
 from ricordo.memories.changing import WENT_WITH
 from ricordo.memories.expiring import next_end, plan_lifecycle
 from ricordo.memories.replacing import MERGED_IDS
 from ricordo.model.history import Change
+from ricordo.model.item import Item
+from ricordo.model.thread import Turn
 from ricordo.model.vocabulary import Event
 from ricordo.storage.database import Database, retried
 from ricordo.storage.history import take_received
-from ricordo.storage.items import derived_columns
+from ricordo.storage.items import derived_columns, index_items, item_from_row
 from ricordo.storage.tables import ITEM_IDS, TURN_IDS, items, turns, users
+from ricordo.storage.threads import index_turns
 from ricordo.storage.users import has_anything
 from ricordo.storage.writing import OWNER_ACTED, Writing
 from ricordo.transfer.rows import TABLE_OF_KIND, Row, UserRows
@@ -77,6 +82,25 @@ def _insert(writing: Writing, kind: str, rows: list[Row]) -> None:
         rows = [{**row, **derived_columns(row["content"])} for row in rows]
     if rows:
         writing.connection.execute(sa.insert(TABLE_OF_KIND[kind]), rows)
+        _index(writing, kind, rows)
+
+
+def _index(writing: Writing, kind: str, rows: list[Row]) -> None:
+    """Make what was put back findable. Its vectors are not in the file: a job makes them."""
+    for start in range(0, len(rows), WRITE_BATCH_ITEMS):
+        batch = rows[start : start + WRITE_BATCH_ITEMS]
+        if kind == "item":
+            index_items(writing, [_item(row) for row in batch])
+        elif kind == "turn":
+            index_turns(writing, [_turn(row) for row in batch])
+
+
+def _item(row: Row) -> Item:
+    return item_from_row({field.name: row[field.name] for field in fields(Item)})
+
+
+def _turn(row: Row) -> Turn:
+    return Turn(**{field.name: row[field.name] for field in fields(Turn)})
 
 
 def _tell_viewers(writing: Writing, links: list[Row], restored_too: AbstractSet[str]) -> None:

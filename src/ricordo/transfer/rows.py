@@ -32,7 +32,7 @@ FORMAT_NAME: Final = "ricordo"
 FORMAT_VERSION: Final = 1
 END_KIND: Final = "end"
 _MAX_SMALL: Final = 2**31 - 1
-_DERIVED: Final = frozenset({"content_hash", "folded"})
+_DERIVED: Final = frozenset({"content_hash", "folded", "index_stamp", "index_epoch"})
 
 TABLE_OF_KIND: Final[dict[str, sa.Table]] = {
     "user": users,

@@ -10,14 +10,16 @@ from typing import Self
 from ricordo.user_memory.adding import Adding
 from ricordo.user_memory.changing import Changing
 from ricordo.user_memory.conversations import Conversations
+from ricordo.user_memory.embeddings import Embeddings
 from ricordo.user_memory.files import Files
 from ricordo.user_memory.reading import Reading
+from ricordo.user_memory.searching import Searching
 from ricordo.user_memory.sharing import Sharing
 
 __all__ = ["UserMemory"]
 
 
-class UserMemory(Adding, Reading, Changing, Sharing, Conversations, Files):
+class UserMemory(Adding, Searching, Reading, Changing, Sharing, Conversations, Embeddings, Files):
     """What one user remembers. Made by ``Memory.user``; cheap, holds no connection."""
 
     def narrow(
@@ -37,4 +39,4 @@ class UserMemory(Adding, Reading, Changing, Sharing, Conversations, Files):
         scope = self.scope.narrow(
             agent_id=agent, thread_id=thread, run_id=run, actor_id=actor, role=role
         )
-        return type(self)(self.database, scope)
+        return type(self)(self.database, self.recall, scope)

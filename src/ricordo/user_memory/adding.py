@@ -6,12 +6,15 @@ from typing import Any
 
 from ricordo import limits
 from ricordo.errors import InvalidValue
+from ricordo.indexing.relating import Neighbours
 from ricordo.memories import adding, replacing
 from ricordo.model import checks
 from ricordo.model.draft import NewMemory
+from ricordo.model.embedding import KnownVectors
 from ricordo.model.item import Added
 from ricordo.model.vocabulary import Event, MemoryType, Source
 from ricordo.storage.database import retried
+from ricordo.storage.index_rows import text_hash
 from ricordo.user_memory.bound import Bound, checked_reason
 
 When = datetime | date | str
@@ -111,15 +114,33 @@ class Adding(Bound):
 
     @retried
     def _add_batch(self, drafts: Sequence[NewMemory], reason: str | None) -> Sequence[Added]:
-        with self.database.write(self.scope.user_id) as writing:
-            return adding.add_all(writing, self.scope, drafts, reason)
+        known, near = self._look_up(draft.content for draft in drafts)
+        with self.database.write(self.scope.user_id, known=known) as writing:
+            added = adding.add_all(writing, self.scope, drafts, reason)
+            written = [
+                (one, text_hash(draft.content)) for one, draft in zip(added, drafts, strict=True)
+            ]
+            relating = self.recall.relating
+            new = [(one.id, digest) for one, digest in written if one.is_new]
+            changed = [(one.id, digest) for one, digest in written if one.updated]
+            relating.renew(writing, changed, known, near)
+            relating.note(writing, new, known, near)
+            return added
 
     @retried
     def _replace(
         self, old_ids: Sequence[int], draft: NewMemory, event: Event, reason: str | None
     ) -> Added:
-        with self.database.write(self.scope.user_id, touching=old_ids) as writing:
-            return replacing.replace_with(writing, self.scope, old_ids, draft, event, reason)
+        known, near = self._look_up([draft.content])
+        with self.database.write(self.scope.user_id, touching=old_ids, known=known) as writing:
+            added = replacing.replace_with(writing, self.scope, old_ids, draft, event, reason)
+            self.recall.relating.note(writing, [(added.id, text_hash(draft.content))], known, near)
+            return added
+
+    def _look_up(self, texts: Iterable[str]) -> tuple[KnownVectors, Neighbours]:
+        """What a write needs of vectors, found out before its transaction."""
+        known = self.recall.embedders.known_vectors(self.scope.user_id, texts)
+        return known, self.recall.relating.neighbours(self.scope.user_id, known)
 
 
 _NOT_OF_THE_DRAFT = frozenset({"self", "supersedes", "reason"})

@@ -1,8 +1,9 @@
-"""What every operation of a user needs: the store, and whose memory it is."""
+"""What every operation of a user needs: the store, how to search it, and whose memory it is."""
 
 from ricordo import limits
 from ricordo.model import checks
 from ricordo.model.scope import Scope
+from ricordo.recall.service import Recall
 from ricordo.storage.audiences import audience_of
 from ricordo.storage.database import Database, Reading
 from ricordo.storage.where import Audience
@@ -11,8 +12,9 @@ from ricordo.storage.where import Audience
 class Bound:
     """Operations of one user. Cheap, holds no connection."""
 
-    def __init__(self, database: Database, scope: Scope) -> None:
+    def __init__(self, database: Database, recall: Recall, scope: Scope) -> None:
         self.database = database
+        self.recall = recall
         self.scope = scope
 
     def _audience(self, view: Reading) -> Audience:

@@ -1,16 +1,51 @@
-"""Reading conversations."""
+"""Conversations: recording what is said, and reading it."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from ricordo import limits
 from ricordo.errors import ThreadNotFound
 from ricordo.model import checks
 from ricordo.model.page import Page
-from ricordo.model.thread import Thread, Turn
+from ricordo.model.thread import NewTurn, Observed, Thread, Turn
 from ricordo.storage import threads as thread_rows
+from ricordo.storage.database import retried
 from ricordo.user_memory.bound import Bound
 
 
 class Conversations(Bound):
     """Operations on what was said."""
+
+    def observe(
+        self,
+        messages: Iterable[NewTurn | Mapping[str, Any]],
+        *,
+        thread: str,
+        title: str | None = None,
+    ) -> Observed:
+        """Record what was said, so that it can be found.
+
+        Each message has a ``role`` and ``content``, and may have ``actor`` (who speaks), ``at``,
+        ``id`` (recorded once per thread, so that sending a message again does no harm) and
+        ``tool_calls``.
+
+        Raises:
+            InvalidValue, UnknownField: a message is not allowed; nothing was recorded.
+            ScopeWidened: this memory is bound to another thread.
+        """
+        thread_id = checks.reference("thread", thread)
+        self.scope.narrow(thread_id=thread_id)
+        named = checks.optional_text("title", title, limits.MAX_THREAD_TITLE_CHARS)
+        listed = checks.entries("messages", messages, limits.MAX_OBSERVED_TURNS)
+        return self._record(thread_id, named, [NewTurn.parse(given) for given in listed])
+
+    @retried
+    def _record(self, thread_id: str, title: str | None, said: Sequence[NewTurn]) -> Observed:
+        user_id = self.scope.user_id
+        known = self.recall.embedders.known_vectors(user_id, [turn.content for turn in said])
+        with self.database.write(user_id, known=known) as writing:
+            recorded = thread_rows.append_turns(writing, thread_id, title, said)
+        return Observed(thread_id, recorded, len(said) - recorded)
 
     def threads(
         self, *, limit: int = limits.DEFAULT_PAGE_ITEMS, cursor: str | None = None

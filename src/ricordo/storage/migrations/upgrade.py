@@ -30,6 +30,7 @@ def upgrade(database: Database) -> bool:
             return False
         with _one_at_a_time.lock:
             _run_steps(connection)
+        database.backend.search.create(connection)
         database.backend.prepare_planner(connection)
     return True
 

@@ -19,6 +19,8 @@ from ricordo.errors import (
 )
 from ricordo.storage import forks
 from ricordo.storage.backend import ids_within_reach
+from ricordo.storage.postgres.searching import PostgresSearch
+from ricordo.storage.search_index import SearchIndex
 from ricordo.storage.tables import metadata
 
 # Keys of advisory locks; any numbers do that nothing else in the database uses.
@@ -42,6 +44,8 @@ _ERROR_CLASSES: Final[dict[str, tuple[type[StorageError], str]]] = {
     "XX001": (StorageCorrupt, "the database reports damaged data"),
     "XX002": (StorageCorrupt, "the database reports a damaged index"),
 }
+# Not installed on the server, or not in a schema where its types are looked for.
+_MISSING_EXTENSION: Final = {"0A000", "42704", "58P01"}
 _LOST_AGAINST_ANOTHER: Final = {"40P01", "40001"}
 _UNIQUE_VIOLATION: Final = "23505"
 # Nobody locks the queue, so two transactions may add the same job at once.
@@ -53,7 +57,9 @@ class PostgresBackend:
 
     name = "postgresql"
 
-    def __init__(self, url: str, pool_size: int, busy_timeout_seconds: float) -> None:
+    def __init__(
+        self, url: str, pool_size: int, busy_timeout_seconds: float, exact_scan_rows: int
+    ) -> None:
         try:
             parsed = sa.make_url(url)
         except (sa.exc.ArgumentError, ValueError):
@@ -61,6 +67,7 @@ class PostgresBackend:
         self._url = parsed.set(drivername="postgresql+psycopg")
         self._location = parsed.render_as_string(hide_password=True)
         self._pool_size = pool_size
+        self.search: SearchIndex = PostgresSearch(exact_scan_rows)
         self._busy_timeout_seconds = busy_timeout_seconds
         self._closed = False
         self._set_up()
@@ -161,6 +168,11 @@ class PostgresBackend:
             if isinstance(original, psycopg.OperationalError | psycopg.InterfaceError):
                 return StorageUnavailable(f"{self.location}: cannot be reached ({original})")
             return StorageError(f"{self.location}: the driver refused ({original})")
+        if state in _MISSING_EXTENSION and "vector" in str(original):
+            return StorageUnavailable(
+                f"{self.location}: needs the extension pgvector, in a schema of the search path"
+                f" ({original})"
+            )
         for prefix in (state, state[:2]):
             if prefix in _ERROR_CLASSES:
                 kind, advice = _ERROR_CLASSES[prefix]

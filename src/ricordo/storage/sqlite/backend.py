@@ -25,7 +25,9 @@ from ricordo.errors import (
 )
 from ricordo.storage import forks
 from ricordo.storage.backend import ids_within_reach
+from ricordo.storage.search_index import SearchIndex
 from ricordo.storage.sqlite.connecting import ConnectionPlan, connect
+from ricordo.storage.sqlite.searching import SqliteSearch
 from ricordo.storage.sqlite.statistics import seed_statistics
 
 _ERRORS: Final[dict[int, tuple[type[StorageError], str]]] = {
@@ -55,6 +57,7 @@ class SqliteBackend:
     def __init__(self, plan: ConnectionPlan, reader_count: int) -> None:
         self._plan = plan
         self._reader_count = reader_count
+        self.search: SearchIndex = SqliteSearch()
         self._closed = False
         self._set_up()
         forks.reset_in_child(self)

@@ -30,6 +30,14 @@ TYPICAL: Final[dict[tuple[str, str], tuple[int, ...]]] = {
     ("threads", "ix_threads_updated"): (10_000, 100, 2, 1),
     ("turns", "uq_turns_position"): (_ROWS, _PER_USER, 100, 1),
     ("turns", "uq_turns_message"): (_ROWS, _PER_USER, 100, 1),
+    ("item_index", "ix_item_index_stamp"): (_ROWS, _PER_USER, 2),
+    ("item_index", "ix_item_index_text"): (_ROWS, _PER_USER, 1),
+    ("item_index", "ix_item_index_pending"): (_ROWS // 100, _PER_USER // 100, 1),
+    ("turn_index", "ix_turn_index_stamp"): (_ROWS, _PER_USER, 2),
+    ("turn_index", "ix_turn_index_text"): (_ROWS, _PER_USER, 1),
+    ("turn_index", "ix_turn_index_pending"): (_ROWS // 100, _PER_USER // 100, 1),
+    ("relations", "relations"): (_ROWS, _PER_USER, 3, 1),
+    ("relations", "ix_relations_high"): (_ROWS, _PER_USER, 3, 1),
 }
 
 

@@ -1,0 +1,72 @@
+"""python -m bench peers: one table of ricordo and every installed peer."""
+
+import argparse
+from pathlib import Path
+
+from bench.options import Commands, add_json
+from bench.peers import comparing
+from bench.peers.comparing import PEERS, RICORDO, Comparison, Standing
+from ricordo.bench.machine import this_machine
+from ricordo.bench.questions import read_questions
+from ricordo.cli.bench import progress_bars
+from ricordo.cli.render import Listing, answer, say
+from ricordo.embedding.local import LocalEmbedder
+
+_HEADINGS = ("System", "Version", "R@10", "R@1", "MRR", "p50 ms", "p95 ms")
+
+
+def register(commands: Commands) -> None:
+    parser = commands.add_parser("peers", help="compare with other systems on a set of questions")
+    parser.add_argument("--path", type=Path, required=True, help="the set, as JSON")
+    names = [RICORDO, *(entry.package for entry in PEERS)]
+    parser.add_argument(
+        "--only", action="append", choices=names, help="just this one; may be given several times"
+    )
+    parser.add_argument(
+        "--texts",
+        choices=("enriched", "bare"),
+        default="enriched",
+        help="what peers index: turns with time and speaker (default), or bare",
+    )
+    add_json(parser)
+    parser.set_defaults(run=run)
+
+
+def run(given: argparse.Namespace) -> None:
+    wanted = given.only or [RICORDO, *(entry.package for entry in PEERS)]
+    entries = [entry for entry in PEERS if entry.package in wanted]
+    questions = read_questions(given.path)
+    machine = this_machine()
+    standings: list[Standing] = []
+    with progress_bars(wanted=not given.as_json) as bar:
+        if RICORDO in wanted:
+            standings.append(comparing.ricordo_itself(questions, bar))
+        if entries:
+            enriched = given.texts == "enriched"
+            embed = LocalEmbedder().embed
+            prepared = comparing.prepare(questions, embed, bar("vectors"), enriched=enriched)
+            standings += comparing.compare(prepared, entries, bar)
+    compared = Comparison(set_name=questions.name, machine=machine, standings=tuple(standings))
+    answer(given.as_json, compared, _table)
+
+
+def _table(compared: Comparison) -> Listing:
+    for standing in compared.standings:
+        if standing.scores is None:
+            say(f"{standing.system}: not installed")
+    rows = [_row(standing) for standing in compared.standings if standing.scores is not None]
+    return Listing(_HEADINGS, rows, compared.machine.in_words)
+
+
+def _row(standing: Standing) -> list[str]:
+    assert standing.scores is not None
+    assert standing.searching is not None
+    overall, times = standing.scores.overall, standing.searching
+    shares = (overall.recall_at_10, overall.recall_at_1, overall.mrr)
+    return [
+        standing.system,
+        standing.version or "",
+        *(f"{share:.3f}" for share in shares),
+        f"{times.p50_ms:.1f}",
+        f"{times.p95_ms:.1f}",
+    ]

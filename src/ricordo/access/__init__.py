@@ -1,0 +1,1 @@
+"""Which agent may read which categories, as a policy file says."""

@@ -1,0 +1,93 @@
+"""Categories and the agents that may read them: the rules, wherever they were written down."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Final, Self
+
+from ricordo import limits
+from ricordo.errors import CategoryNotAllowed
+from ricordo.model import checks
+from ricordo.model.draft import theme_slug
+from ricordo.model.vocabulary import ContextPolicy
+
+ALL_CATEGORIES: Final = "*"
+"""In an allowlist: every category, also those that the policy does not describe."""
+
+DEFAULT_AGENTS: Final = ("*", "default")
+"""Either names the allowlist of agents that have none of their own."""
+
+
+@dataclass(frozen=True, slots=True)
+class CategoryRule:
+    """What a policy says about one category. ``rag_length`` goes only with ``context`` rag."""
+
+    slug: str
+    display_name: str | None = None
+    description: str | None = None
+    context: ContextPolicy = ContextPolicy.RAG
+    rag_length: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AccessPolicy:
+    """``categories`` by slug, and ``allowlists``: the slugs that each agent may read.
+
+    An agent without an allowlist has the default one; where there is none either, it may read
+    nothing. So the policy that says nothing allows nothing; :meth:`open` is the other one.
+    """
+
+    categories: Mapping[str, CategoryRule] = field(default_factory=dict)
+    allowlists: Mapping[str, frozenset[str]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        # Copies that nobody can change: a policy is shared by every thread.
+        for name in ("categories", "allowlists"):
+            object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
+
+    @classmethod
+    def open(cls) -> Self:
+        """The policy of a store without one: every agent may read everything."""
+        return cls(allowlists={DEFAULT_AGENTS[0]: frozenset({ALL_CATEGORIES})})
+
+    def allowed(self, agent: str | None) -> frozenset[str] | None:
+        """The categories that an agent may read; None for all there are.
+
+        No agent is the owner, who may read everything.
+
+        Raises:
+            InvalidValue: the name cannot be that of an agent.
+        """
+        if agent is None:
+            return None
+        name = checks.reference("agent", agent)
+        lists = (self.allowlists[key] for key in (name, *DEFAULT_AGENTS) if key in self.allowlists)
+        listed = next(lists, frozenset[str]())
+        return None if ALL_CATEGORIES in listed else listed
+
+    def check(self, agent: str | None, categories: Collection[str]) -> tuple[str, ...] | None:
+        """The categories that a request may read: those asked for, or all that are allowed.
+
+        None means no restriction. The answer is never empty, because an empty filter could be
+        taken for none at all.
+
+        Raises:
+            CategoryNotAllowed: one that was asked for is not allowed, or nothing is.
+            InvalidValue: the agent or a category cannot be a name, or there are too many.
+        """
+        asked = _slugs(categories)
+        allowed = self.allowed(agent)
+        if agent is None or allowed is None:
+            return asked or None
+        refused = [slug for slug in asked if slug not in allowed]
+        if refused or not allowed:
+            raise CategoryNotAllowed(agent, refused, allowed)
+        return asked or tuple(sorted(allowed))
+
+
+def _slugs(categories: Collection[str]) -> tuple[str, ...]:
+    """The names as every filter understands them; what is checked here is what will be read."""
+    if not isinstance(categories, str) and not categories:
+        return ()
+    names = checks.texts("categories", categories, limits.MAX_THEME_CHARS)
+    return tuple(dict.fromkeys(theme_slug(name) for name in names))

@@ -1,0 +1,223 @@
+"""Measuring: ``bench recall`` and ``bench speed``."""
+
+import contextlib
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from ricordo.cli.render import Listing, answer, progress_bar
+
+if TYPE_CHECKING:
+    from ricordo.bench.figures import Figure, FigureReport
+    from ricordo.bench.ladder import Rung
+    from ricordo.bench.latency import Latency
+    from ricordo.bench.metrics import Measures
+    from ricordo.bench.recall import RecallReport
+    from ricordo.bench.scoring import Scores
+
+_MEASURES: Final = {
+    "R@1": "recall_at_1",
+    "R@5": "recall_at_5",
+    "R@10": "recall_at_10",
+    "R@20": "recall_at_20",
+    "all@10": "all_at_10",
+    "MRR": "mrr",
+    "nDCG@10": "ndcg_at_10",
+}
+_VERDICTS: Final = {True: "met", False: "missed", None: ""}
+_COLOURS: Final = {"met": "green", "missed": "red"}
+
+SetPath = Annotated[
+    Path,
+    typer.Option(metavar="FILE", help="Conversations with questions, as JSON.", show_default=False),
+]
+Address = Annotated[
+    str | None,
+    typer.Option(
+        metavar="URL",
+        help="Database to measure on; what is stored there stays, under users bench:…"
+        " (default: a temporary file).",
+    ),
+]
+Ladder = Annotated[bool, typer.Option("--ladder", help="Show what each step of the ranking adds.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Answer in JSON.")]
+Size = Annotated[
+    int, typer.Option(metavar="N", help="Memories in the largest store; the rest in proportion.")
+]
+Queries = Annotated[int, typer.Option(metavar="N", help="Searches for each figure.")]
+Only = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="KIND",
+        help="Just this: start, add, search, users, query, relation, resident or postgres;"
+        " may be given several times.",
+    ),
+]
+PostgresAddress = Annotated[
+    str | None,
+    typer.Option(metavar="URL", help="PostgreSQL to compare with; what is stored is removed."),
+]
+Folder = Annotated[
+    Path | None,
+    typer.Option(metavar="FOLDER", help="Where to put the stores (default: the temporary folder)."),
+]
+
+
+def recall(
+    *, path: SetPath, url: Address = None, ladder: Ladder = False, as_json: AsJson = False
+) -> None:
+    """Measure how well the right turns of conversations are found.
+
+    Example: ricordo bench recall --path questions.json
+    """
+    from ricordo.bench.ladder import climb
+    from ricordo.bench.questions import read_questions
+    from ricordo.bench.recall import measure_recall, observe_all, store_for_measuring
+
+    questions = read_questions(path)
+    with store_for_measuring(url) as address, progress_bars(wanted=not as_json) as bar:
+        observe_all(address, questions, bar("observing"))
+        if ladder:
+            rungs = tuple(climb(address, questions, bar))
+        else:
+            report = measure_recall(address, questions, bar("asking"))
+    if ladder:
+        answer(as_json, rungs, _ladder_table)
+        return
+    answer(as_json, report, _recall_table)
+    if not as_json:
+        answer(as_json, report, _recall_summary)
+
+
+def speed(
+    *,
+    size: Size = 100_000,
+    queries: Queries = 200,
+    only: Only = None,
+    postgres_url: PostgresAddress = None,
+    folder: Folder = None,
+    as_json: AsJson = False,
+) -> None:
+    """Measure how fast everything is, beside the floors.
+
+    Floors are for the full size; a smaller measurement is not judged.
+
+    Example: ricordo bench speed --size 10000 --only search
+    """
+    from ricordo.bench.figures import FigureReport
+    from ricordo.bench.machine import this_machine
+    from ricordo.bench.speed import measure_speed, plan_speed
+
+    plan = plan_speed(only or (), size=size, queries=queries, postgres_url=postgres_url)
+    with _working_folder(folder) as place, progress_bars(wanted=not as_json) as bar:
+        machine = this_machine()  # before it is we who keep it busy
+        figures = tuple(measure_speed(plan, place, bar))
+    answer(as_json, FigureReport(machine=machine, figures=figures), figure_table)
+
+
+@contextlib.contextmanager
+def progress_bars(*, wanted: bool) -> Iterator[Callable[[str], Callable[[int, int], None]]]:
+    """Bars one after the other: asking for the next takes away the one before."""
+    with contextlib.ExitStack() as shown:
+
+        def next_bar(description: str) -> Callable[[int, int], None]:
+            shown.close()
+            return shown.enter_context(progress_bar(description.capitalize(), wanted=wanted))
+
+        yield next_bar
+
+
+@contextlib.contextmanager
+def _working_folder(wanted: Path | None) -> Iterator[Path]:
+    """A folder of our own inside the wanted one, removed in the end.
+
+    Raises:
+        InvalidValue: the wanted folder cannot be written to.
+    """
+    from ricordo.errors import InvalidValue
+
+    try:
+        made = tempfile.TemporaryDirectory(prefix="ricordo-bench-", dir=wanted)
+    except OSError as error:
+        raise InvalidValue("folder", f"{wanted}: {error.strerror}") from None
+    with made as name:
+        yield Path(name).absolute()
+
+
+def _recall_table(report: "RecallReport") -> Listing:
+    scores = report.scores
+    rows = [["all", *_cells(scores.overall)]]
+    rows += [[name, *_cells(measures)] for name, measures in scores.categories.items()]
+    rows += [[f"apart: {name}", *_cells(measures)] for name, measures in scores.apart.items()]
+    return Listing([report.set_name, "Questions", *_MEASURES], rows)
+
+
+def _recall_summary(report: "RecallReport") -> str:
+    lines = [
+        f"Embedding the question: {_milliseconds(report.embedding)}."
+        f" Everything else: {_milliseconds(report.searching)}.",
+        *_apart_from_the_mean(report.scores),
+    ]
+    if report.degraded:
+        lines.append(f"Searches by words alone, for want of a vector: {report.degraded}.")
+    return "\n".join(lines)
+
+
+def _apart_from_the_mean(scores: "Scores") -> Iterator[str]:
+    if scores.without_evidence:
+        yield f"Without evidence, only counted: {scores.without_evidence}."
+    freshness, abstaining = scores.freshness, scores.abstaining
+    if freshness.share is not None:
+        yield f"New above old: {freshness.share:.3f} of {freshness.questions} questions."
+    if abstaining.auroc is not None:
+        yield (
+            f"Confidence tells {abstaining.answerable} answerable from"
+            f" {abstaining.unanswerable} unanswerable questions: AUROC {abstaining.auroc:.3f}."
+        )
+
+
+def _ladder_table(rungs: "Sequence[Rung]") -> Listing:
+    rows = [
+        [
+            rung.step if number == 0 else f"+ {rung.step}",
+            "" if number == 0 else f"{rung.gain:+.3f}",
+            *_cells(rung.report.scores.overall),
+            _milliseconds(rung.report.searching),
+        ]
+        for number, rung in enumerate(rungs)
+    ]
+    return Listing(["Step", "Gain R@10", "Questions", *_MEASURES, "Search"], rows)
+
+
+def figure_table(report: "FigureReport") -> Listing:
+    """Figures beside their floors, and on standard error what they were measured on."""
+    rows = [
+        [
+            figure.name,
+            f"{_amount(figure.value)} {figure.unit}",
+            "" if figure.floor is None else f"{_bound(figure)} {_amount(figure.floor)}",
+            _VERDICTS[figure.met],
+        ]
+        for figure in report.figures
+    ]
+    return Listing(["What", "Measured", "Floor", ""], rows, report.machine.in_words, _COLOURS)
+
+
+def _cells(measures: "Measures") -> list[str]:
+    shares = [f"{getattr(measures, name):.3f}" for name in _MEASURES.values()]
+    return [str(measures.questions), *shares]
+
+
+def _milliseconds(times: "Latency") -> str:
+    return f"p50 {times.p50_ms:.1f} ms, p95 {times.p95_ms:.1f} ms"
+
+
+def _bound(figure: "Figure") -> str:
+    return "≤" if figure.better == "lower" else "≥"
+
+
+def _amount(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"

@@ -1,0 +1,1 @@
+"""Texts to vectors: the shipped model, other local models, and endpoints that speak HTTP."""

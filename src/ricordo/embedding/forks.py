@@ -1,0 +1,33 @@
+"""Threads, locks and sockets do not survive ``fork``: a child process starts with fresh ones."""
+
+import ctypes
+import os
+import weakref
+from typing import Any, Protocol
+
+
+class Resettable(Protocol):
+    """Something with locks, threads or connections of its own."""
+
+    def reset_after_fork(self) -> Any:
+        """Replace them, and return the old ones so that they can be kept unused."""
+        ...
+
+
+_alive: "weakref.WeakSet[Resettable]" = weakref.WeakSet()
+_inherited: list[Any] = []  # never closed: closing would disturb the parent
+
+
+def reset_in_child(resource: Resettable) -> None:
+    """Call the resource's ``reset_after_fork`` in every process forked from this one."""
+    _alive.add(resource)
+
+
+def _reset_all() -> None:
+    _inherited.extend([resource.reset_after_fork() for resource in list(_alive)])
+    # Not even when the child ends: a model would then wait for threads that only its parent has.
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(_inherited))
+
+
+if hasattr(os, "register_at_fork"):  # systems without fork have nothing to reset
+    os.register_at_fork(after_in_child=_reset_all)

@@ -1,0 +1,108 @@
+"""API keys at rest: encrypted with a key that is not in the database."""
+
+import os
+import secrets
+from pathlib import Path
+
+from cryptography.fernet import Fernet, InvalidToken
+
+from ricordo.errors import EmbedderRefused, InvalidValue
+
+
+class SecretBox:
+    """Seals and opens short texts. The key is a setting, or a file made on first use."""
+
+    def __init__(self, key_path: Path | None = None, key: str | None = None) -> None:
+        """Give one of the two; where both are given, ``key`` counts.
+
+        Raises:
+            InvalidValue: neither is given, or ``key`` is not a key.
+        """
+        if key is None and key_path is None:
+            raise InvalidValue("secret_key", "give a key, or a file to keep one in")
+        self._key_path = key_path
+        self._fernet: Fernet | None = None
+        if key is not None:
+            try:
+                self._fernet = Fernet(key)
+            except ValueError:
+                raise InvalidValue(
+                    "secret_key", "expected 32 random bytes in URL-safe base64 (44 characters)"
+                ) from None
+
+    def __repr__(self) -> str:
+        return f"SecretBox(key_path={self._key_path!r})"
+
+    @staticmethod
+    def new_key() -> str:
+        """A fresh random key."""
+        return Fernet.generate_key().decode("ascii")
+
+    def seal(self, secret: str) -> str:
+        """The secret as a text that says nothing without the key.
+
+        Raises:
+            EmbedderRefused: the key file can be neither read nor made.
+        """
+        return self._opened().encrypt(secret.encode("utf-8")).decode("ascii")
+
+    def open(self, sealed: str) -> str:
+        """The secret that was sealed.
+
+        Raises:
+            EmbedderRefused: another key sealed it, it was damaged, or the key file is no use.
+        """
+        try:
+            return self._opened().decrypt(sealed.encode("utf-8")).decode("utf-8")
+        except InvalidToken:
+            raise EmbedderRefused(
+                "the stored key cannot be decrypted: it was sealed with another secret key,"
+                " or damaged; enter it again"
+            ) from None
+
+    def _opened(self) -> Fernet:
+        if self._fernet is None:
+            if self._key_path is None:
+                raise InvalidValue("secret_key", "give a key, or a file to keep one in")
+            self._fernet = _from_file(self._key_path)
+        return self._fernet
+
+
+def _from_file(path: Path) -> Fernet:
+    try:
+        try:
+            content = path.read_bytes()
+        except FileNotFoundError:
+            _make(path)
+            content = path.read_bytes()
+    except OSError as error:
+        raise EmbedderRefused(
+            f"the stored key cannot be decrypted: {path}: {error.strerror}"
+        ) from None
+    try:
+        return Fernet(content.strip())
+    except ValueError:
+        raise EmbedderRefused(
+            f"the stored key cannot be decrypted: {path} does not hold a key"
+        ) from None
+
+
+def _make(path: Path) -> None:
+    """Put a new key there, whole at once, unless another process was first.
+
+    Raises:
+        OSError: the folder cannot be written.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(Fernet.generate_key())
+            file.flush()
+            os.fsync(file.fileno())
+        path.hardlink_to(draft)
+    except FileExistsError:
+        pass  # theirs is the key
+    finally:
+        draft.unlink()

@@ -1,0 +1,147 @@
+"""Which addresses a user's settings may point to.
+
+A user who may name the address of an endpoint could otherwise make this server talk to machines
+that only it can reach: itself, its neighbours, the metadata service of its cloud.
+"""
+
+import ipaddress
+import socket
+from collections.abc import Callable, Sequence
+from typing import Final
+from urllib.parse import SplitResult, urlsplit
+
+from ricordo.errors import EmbedderUnavailable, InvalidValue, TargetRefused
+from ricordo.limits import MAX_URL_CHARS
+
+Resolve = Callable[[str, int], Sequence[str]]
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+
+_ALLOWED_BY: Final = "the operator can allow it with allow_private_embedding_targets"
+_DEFAULT_PORTS: Final = {"http": 80, "https": 443}
+
+# Forms that carry an IPv4 address inside, and ranges that Python's tables judge differently
+# from version to version.
+_REFUSED_NETWORKS: Final = tuple(
+    (ipaddress.ip_network(network), name)
+    for network, name in (
+        ("0.0.0.0/8", "unspecified"),
+        ("100.64.0.0/10", "shared (carrier-grade NAT)"),
+        ("192.0.0.0/24", "reserved"),
+        ("192.88.99.0/24", "reserved (6to4 relay)"),
+        ("198.18.0.0/15", "reserved (benchmarking)"),
+        ("::ffff:0:0/96", "IPv4-mapped"),
+        ("::/96", "IPv4-compatible"),
+        ("64:ff9b::/96", "NAT64"),
+        ("64:ff9b:1::/48", "NAT64"),
+        ("2001::/23", "reserved (Teredo and others)"),
+        ("2002::/16", "6to4"),
+        ("fec0::/10", "private (site-local)"),
+    )
+)
+
+
+def check_target(url: str, *, allow_private: bool, resolve: Resolve | None = None) -> None:
+    """Check an address before it is stored or used.
+
+    Raises:
+        InvalidValue: not an http or https address, or one with a name and password in it.
+        TargetRefused: it leads to an address that user settings may not point to.
+        EmbedderUnavailable: its host has no address now.
+    """
+    parts = split_url(url)
+    if not allow_private:
+        allowed_addresses(parts.hostname or "", port_of(parts), resolve or system_resolve)
+
+
+def split_url(url: str) -> SplitResult:
+    """The parts of the address of an endpoint.
+
+    Raises:
+        InvalidValue: it is not one.
+    """
+    if len(url) > MAX_URL_CHARS:
+        raise InvalidValue("base_url", f"{len(url)} characters; allowed: at most {MAX_URL_CHARS}")
+    if not url.isascii() or not url.isprintable() or " " in url or "\\" in url:
+        raise InvalidValue("base_url", "only plain ASCII characters without spaces are allowed")
+    try:
+        parts = urlsplit(url)
+        usable = parts.scheme in _DEFAULT_PORTS and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        usable = False
+    if not usable:
+        raise InvalidValue("base_url", "expected http://HOST[:PORT]/PATH or https://…")
+    if parts.username is not None or parts.password is not None:
+        raise InvalidValue("base_url", "must not contain a name or password; use api_key")
+    if parts.query or parts.fragment:
+        raise InvalidValue("base_url", "must not contain ? or #")
+    return parts
+
+
+def port_of(parts: SplitResult) -> int:
+    """The port that is written, or the usual one."""
+    return parts.port or _DEFAULT_PORTS[parts.scheme]
+
+
+def system_resolve(host: str, port: int) -> list[str]:
+    """Every address of a host, as the system finds them.
+
+    Raises:
+        EmbedderUnavailable: there is none now.
+    """
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError):
+        raise EmbedderUnavailable(f"the host {host} has no address") from None
+    return list(dict.fromkeys(str(entry[4][0]) for entry in found))
+
+
+def allowed_addresses(host: str, port: int, resolve: Resolve) -> list[str]:
+    """The addresses of a host, when user settings may point to every one of them.
+
+    Raises:
+        TargetRefused: one of them is not allowed.
+        EmbedderUnavailable: there is none.
+    """
+    addresses = list(resolve(host, port))
+    if not addresses:
+        raise EmbedderUnavailable(f"the host {host} has no address")
+    for address in addresses:
+        problem = refusal(address)
+        if problem is not None:
+            shown = host if host == address else f"{host} ({address})"
+            raise TargetRefused(f"base_url: {shown} is {problem}; {_ALLOWED_BY}")
+    return addresses
+
+
+def refusal(address: str) -> str | None:
+    """Why user settings may not point to an address, in a word or two; None when they may."""
+    try:
+        parsed = ipaddress.ip_address(address)
+    except ValueError:
+        return "not an IP address"
+    for network, name in _REFUSED_NETWORKS:
+        if parsed.version == network.version and parsed in network and not _is_named(parsed):
+            return f"an address that is {name}"
+    return _kind(parsed)
+
+
+def _is_named(address: Address) -> bool:
+    """Whether a plainer word than that of its network says what it is: ``::1``, ``::``."""
+    return address.is_loopback or address.is_unspecified
+
+
+def _kind(address: Address) -> str | None:
+    kinds = (
+        (address.is_unspecified, "unspecified"),
+        (address.is_loopback, "loopback"),
+        (address.is_link_local, "link-local"),
+        (address.is_multicast, "multicast"),
+        (address.is_private, "private"),
+        (address.is_reserved or not address.is_global, "reserved"),
+    )
+    for applies, name in kinds:
+        if applies:
+            return f"an address that is {name}"
+    if isinstance(address, ipaddress.IPv6Address) and address.scope_id is not None:
+        return "an address of one network interface"
+    return None

@@ -1,0 +1,1 @@
+"""Keeping the search index filled: which model makes a user's vectors, and making them."""

@@ -1,0 +1,195 @@
+"""Which model makes a user's vectors, and the vectors it makes.
+
+The choice is read from the database at each call, so that a change is effective at once. No
+transaction is open while a vector is made.
+"""
+
+import logging
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import sqlalchemy as sa
+
+from ricordo.embedding.choice import EmbedderRegistry, EmbeddingChoice, effective
+from ricordo.embedding.contract import Embedder
+from ricordo.embedding.secrets import SecretBox
+from ricordo.errors import EmbeddingError, InvalidInput
+from ricordo.indexing.recent import Recent
+from ricordo.model.embedding import KnownVectors, StoredChoice, VectorModel
+from ricordo.storage.database import Database
+from ricordo.storage.embedding_settings import find_choice
+from ricordo.storage.index_rows import text_hash, vectors_of_texts
+from ricordo.storage.search_index import INDEXED
+from ricordo.storage.vectors import Row
+
+_KNOWN_TEXTS: Final = 2_048  # vectors of recent texts, about 3 MB of a small model
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class QueryVector:
+    """The vector of a question and the model that it is comparable under.
+
+    Without a ``vector`` the search goes by words alone; ``problem`` then says why in one line,
+    unless nothing makes vectors here.
+    """
+
+    model: VectorModel | None = None
+    vector: Row | None = None
+    problem: str | None = None
+    embed_ms: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """What makes a user's vectors. ``problem`` says why nothing does although something should."""
+
+    embedder: Embedder | None = field(compare=False)
+    model: VectorModel | None
+    problem: str | None
+
+
+class Embedders:
+    """The embedders of all users, chosen by the operator, by themselves, or by default."""
+
+    def __init__(
+        self,
+        database: Database,
+        registry: EmbedderRegistry,
+        secrets: SecretBox,
+        operator: EmbeddingChoice | None,
+        given: Embedder | None,
+        query_deadline_seconds: float,
+    ) -> None:
+        self._database = database
+        self._registry = registry
+        self.secrets = secrets
+        self.operator = operator
+        self._for_most = effective(operator, None, None)
+        self._given = given
+        self._deadline_seconds = query_deadline_seconds
+        self._recent: Recent[tuple[VectorModel, str], Row] = Recent(_KNOWN_TEXTS)
+
+    @property
+    def is_fixed(self) -> bool:
+        """True where users have no say: the operator, or the program itself, has chosen."""
+        return self._given is not None or self.operator is not None
+
+    def choice_of(self, connection: sa.Connection, user_id: str) -> EmbeddingChoice:
+        """What makes this user's vectors now.
+
+        Raises:
+            EmbeddingError: the user's stored key cannot be decrypted.
+        """
+        own = None if self.operator is not None else find_choice(connection, user_id)
+        return self._for_most if own is None else self._opened(own)
+
+    def embedder_of(self, connection: sa.Connection, user_id: str) -> Embedder | None:
+        """The embedder of this user now; None where nothing makes vectors.
+
+        Raises:
+            EmbeddingError, InvalidInput: the user's settings cannot be used.
+        """
+        if self._given is not None:
+            return self._given
+        return self._registry.get(self.choice_of(connection, user_id))
+
+    def for_choice(self, choice: EmbeddingChoice) -> Embedder | None:
+        """The embedder of a choice that is not stored yet."""
+        return self._registry.get(choice)
+
+    def chosen(self, connection: sa.Connection, user_id: str) -> Chosen:
+        """What makes this user's vectors now; never an error."""
+        try:
+            embedder = self.embedder_of(connection, user_id)
+            model = None if embedder is None else model_of(embedder)
+        except (EmbeddingError, InvalidInput) as problem:
+            return Chosen(None, None, _one_line(problem))
+        return Chosen(embedder, model, None)
+
+    def query_vector(self, chosen: Chosen, text: str) -> QueryVector:
+        """The vector of a question; without one, why. Never an error: words are left."""
+        if chosen.embedder is None:
+            return QueryVector(None, problem=chosen.problem)
+        started = time.perf_counter()
+        vector: Row | None = None
+        problem = None
+        try:
+            vector = self._vectors(
+                chosen.embedder, [text], deadline_seconds=self._deadline_seconds
+            )[0]
+        except (EmbeddingError, InvalidInput) as error:
+            problem = _one_line(error)
+            _log.warning("no vector for a question: %s", problem)
+        spent = (time.perf_counter() - started) * 1000
+        return QueryVector(chosen.model, vector, problem, spent)
+
+    def known_vectors(self, user_id: str, texts: Iterable[str]) -> KnownVectors:
+        """What is known before a write: vectors made here, or of the same texts before.
+
+        A remote model is not waited for: a job asks it after the write.
+        """
+        by_hash = {text_hash(text): text for text in texts}
+        with self._database.read() as view:
+            chosen = self.chosen(view.connection, user_id)
+            embedder, model = chosen.embedder, chosen.model
+            if embedder is None or model is None:
+                # Chosen but unusable: its texts wait until it can be used.
+                return KnownVectors(None if chosen.problem is None else VectorModel("", ""))
+            found: dict[str, Row] = {}
+            for kind in INDEXED:
+                found |= vectors_of_texts(view.connection, kind, user_id, model, set(by_hash))
+        missing = [digest for digest in by_hash if digest not in found]
+        if embedder.is_local and missing:
+            try:
+                made = self._vectors(embedder, [by_hash[digest] for digest in missing])
+                found |= dict(zip(missing, made, strict=True))
+            except (EmbeddingError, InvalidInput) as error:
+                _log.warning("vectors are left to a job: %s", _one_line(error))
+        return KnownVectors(model, found)
+
+    def close(self) -> None:
+        """Let go of connections."""
+        self._registry.close()
+
+    def _vectors(
+        self, embedder: Embedder, texts: Sequence[str], deadline_seconds: float | None = None
+    ) -> list[Row]:
+        model = model_of(embedder)
+        known: dict[str, Row] = {}
+        missing = []
+        for text in dict.fromkeys(texts):
+            recent = self._recent.get((model, text_hash(text)))
+            if recent is None:
+                missing.append(text)
+            else:
+                known[text] = recent
+        if missing:
+            made = embedder.embed(missing, deadline_seconds=deadline_seconds)
+            for text, vector in zip(missing, made, strict=True):
+                known[text] = vector
+                self._recent.put((model, text_hash(text)), vector)
+        return [known[text] for text in texts]
+
+    def _opened(self, own: StoredChoice) -> EmbeddingChoice:
+        key = None if own.sealed_key is None else self.secrets.open(own.sealed_key)
+        return EmbeddingChoice.parse(
+            own.provider,
+            model=own.model,
+            base_url=own.base_url,
+            api_key=key,
+            dimensions=own.dimensions,
+            from_user=True,
+        )
+
+
+def model_of(embedder: Embedder) -> VectorModel:
+    """The name under which an embedder's vectors can be compared."""
+    return VectorModel(embedder.provider, embedder.model)
+
+
+def _one_line(problem: Exception) -> str:
+    return " ".join(str(problem).split())

@@ -1,0 +1,46 @@
+"""A bounded memory of what was used last."""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Hashable
+from typing import Any, Generic, TypeVar
+
+from ricordo.storage import forks
+
+Key = TypeVar("Key", bound=Hashable)
+Kept = TypeVar("Kept")
+
+
+class Recent(Generic[Key, Kept]):
+    """The values used last. Safe from many threads, and usable after a fork."""
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._set_up()
+        forks.reset_in_child(self)
+
+    def _set_up(self) -> None:
+        self._lock = threading.Lock()
+        self._kept: OrderedDict[Key, Kept] = OrderedDict()
+
+    def reset_after_fork(self) -> Any:
+        """A lock may have been held by a thread that the child does not have."""
+        inherited = (self._lock, self._kept)
+        self._set_up()
+        return inherited
+
+    def get(self, key: Key) -> Kept | None:
+        """What is kept under a key, or None."""
+        with self._lock:
+            found = self._kept.get(key)
+            if found is not None:
+                self._kept.move_to_end(key)
+            return found
+
+    def put(self, key: Key, value: Kept) -> None:
+        """Keep a value; what was not used for longest goes."""
+        with self._lock:
+            self._kept[key] = value
+            self._kept.move_to_end(key)
+            if len(self._kept) > self._size:
+                self._kept.popitem(last=False)

@@ -1,0 +1,193 @@
+"""The shelves of the users who search, kept in memory and up to date.
+
+Each search first reads how far the user's index has come, in the same view of the database that it
+answers from. A shelf that is behind takes in what was written since, by whichever process; one from
+before a removal is made anew. The least recently used ones are dropped when they take too much
+memory together.
+"""
+
+import contextlib
+import threading
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+import sqlalchemy as sa
+
+from ricordo.indexing.shelf import Shelf
+from ricordo.indexing.turn_shelf import TurnShelf
+from ricordo.model.embedding import VectorModel
+from ricordo.storage import forks
+from ricordo.storage.index_reading import (
+    IndexPosition,
+    count_indexed,
+    index_position,
+    index_since,
+    linked_index,
+    whole_index,
+)
+from ricordo.storage.search_index import ITEMS, TURNS, Indexed
+from ricordo.storage.vectors import Row, matrix_of
+
+_ROW_BYTES: Final = 600  # terms, ids and bookkeeping of one row, roughly and rather too much
+_WIDTH_GUESS: Final = 384
+_MAX_SHELVES: Final = 10_000  # whoever asks gets one, also those who have nothing stored
+_SHELF_OF: Final[dict[str, type[Shelf]]] = {ITEMS.name: Shelf, TURNS.name: TurnShelf}
+
+
+class _Kept:
+    """A shelf in the cache, with what it is a copy of."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.shelf: Shelf | None = None
+        self.position: IndexPosition | None = None
+        self.model: VectorModel | None = None
+        self.nbytes = 0
+
+
+class Shelves:
+    """Shelves by kind and user. Safe from many threads, and usable after a fork."""
+
+    def __init__(self, max_bytes: int) -> None:
+        self._max_bytes = max_bytes
+        self._set_up()
+        forks.reset_in_child(self)
+
+    def _set_up(self) -> None:
+        self._lock = threading.Lock()
+        self._kept: OrderedDict[tuple[str, str], _Kept] = OrderedDict()
+        self._taken_bytes = 0
+
+    def reset_after_fork(self) -> Any:
+        """A lock may have been held by a thread that the child does not have."""
+        inherited = (self._lock, self._kept)
+        self._set_up()
+        return inherited
+
+    @contextlib.contextmanager
+    def borrow(
+        self, connection: sa.Connection, kind: Indexed, user_id: str, model: VectorModel | None
+    ) -> Iterator[Shelf | None]:
+        """A user's shelf, up to date with this view of the database and held for one search.
+
+        None where the user's index is too large to be kept in memory.
+        """
+        position = index_position(connection, user_id)
+        key = (kind.name, user_id)
+        kept = self._entry(key)
+        with kept.lock:
+            if not self._is_current(kept, position, model):
+                self._bring_up_to_date(connection, kept, kind, user_id, position, model)
+                self._make_room(key, kept)
+            yield kept.shelf
+
+    def shared_with(
+        self, connection: sa.Connection, viewer: str, model: VectorModel | None
+    ) -> Shelf:
+        """What others share with a user, which is little, read for one search."""
+        shelf = Shelf()
+        _fill(connection, shelf, linked_index(connection, viewer, model))
+        return shelf
+
+    def forget(self, user_id: str) -> None:
+        """Keep nothing of a user in memory."""
+        with self._lock:
+            for kind in _SHELF_OF:
+                dropped = self._kept.pop((kind, user_id), None)
+                self._taken_bytes -= 0 if dropped is None else dropped.nbytes
+
+    @property
+    def nbytes(self) -> int:
+        """About how much memory the shelves take."""
+        return self._taken_bytes
+
+    def _entry(self, key: tuple[str, str]) -> _Kept:
+        with self._lock:
+            kept = self._kept.get(key)
+            if kept is None:
+                kept = self._kept[key] = _Kept()
+            self._kept.move_to_end(key)
+            return kept
+
+    def _is_current(self, kept: _Kept, position: IndexPosition, model: VectorModel | None) -> bool:
+        """True of a shelf that has all that this view of the database has.
+
+        It may have more, brought by a search that began later: what it finds is looked up in the
+        view of whoever asks.
+        """
+        has = kept.position
+        return (
+            has is not None
+            and has.created == position.created
+            and has.stamp >= position.stamp
+            and kept.model == model
+        )
+
+    def _bring_up_to_date(
+        self,
+        connection: sa.Connection,
+        kept: _Kept,
+        kind: Indexed,
+        user_id: str,
+        position: IndexPosition,
+        model: VectorModel | None,
+    ) -> None:
+        behind = kept.position
+        follows = (
+            kept.shelf is not None
+            and behind is not None
+            and behind.created == position.created
+            and behind.epoch == position.epoch
+            and kept.model == model
+            and not kept.shelf.needs_compacting
+        )
+        if follows:
+            assert kept.shelf is not None
+            assert behind is not None
+            rows = index_since(connection, kind, user_id, model, behind.stamp)
+            _fill(connection, kept.shelf, rows)
+            if not self._fits(kept.shelf.size):
+                kept.shelf = None
+        else:
+            kept.shelf = self._load(connection, kind, user_id, model)
+        kept.position, kept.model = position, model
+
+    def _fits(self, rows: int) -> bool:
+        return rows * (_WIDTH_GUESS * 4 + _ROW_BYTES) <= self._max_bytes
+
+    def _load(
+        self, connection: sa.Connection, kind: Indexed, user_id: str, model: VectorModel | None
+    ) -> Shelf | None:
+        rows = count_indexed(connection, kind, user_id)
+        if not self._fits(rows):
+            return None
+        shelf = _SHELF_OF[kind.name](rows)
+        for page in whole_index(connection, kind, user_id, model):
+            _fill(connection, shelf, page)
+        return shelf
+
+    def _make_room(self, key: tuple[str, str], changed: _Kept) -> None:
+        """Count what a shelf takes now, and drop those used longest ago while it is too much."""
+        nbytes = 0 if changed.shelf is None else changed.shelf.nbytes
+        with self._lock:
+            if self._kept.get(key) is not changed:
+                return  # dropped while it was being filled
+            self._taken_bytes += nbytes - changed.nbytes
+            changed.nbytes = nbytes
+            while len(self._kept) > 1 and (
+                self._taken_bytes > self._max_bytes or len(self._kept) > _MAX_SHELVES
+            ):
+                _, dropped = self._kept.popitem(last=False)
+                self._taken_bytes -= dropped.nbytes
+
+
+def _fill(connection: sa.Connection, shelf: Shelf, rows: Sequence[tuple[Any, ...]]) -> None:
+    """Put rows onto a shelf; their vectors are decoded together where they have one width."""
+    vectors: list[Row | None] = [None] * len(rows)
+    for width in {len(row[2]) for row in rows if row[2] is not None}:
+        places = [n for n, row in enumerate(rows) if row[2] is not None and len(row[2]) == width]
+        matrix = matrix_of(connection, [rows[place][2] for place in places])
+        for place, vector in zip(places, matrix, strict=True):
+            vectors[place] = vector
+    shelf.take(rows, vectors)

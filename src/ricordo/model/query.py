@@ -1,0 +1,122 @@
+"""The one tool of a supervisor and its sub-agents: a question, and a short answer."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Final, Self
+
+from ricordo import limits
+from ricordo.errors import InvalidValue
+from ricordo.model import checks
+from ricordo.model.draft import theme_slug
+from ricordo.model.item import Item
+from ricordo.model.record import Record
+
+QUERY_FILTERS: Final = frozenset(
+    {
+        "user_id",
+        "agent_id",
+        "run_id",
+        "actor_id",
+        "role",
+        "category",
+        "pinned",
+        "importance_min",
+        "importance_max",
+        "updated_after",
+        "updated_before",
+        "tags",
+        "type",
+    }
+)
+
+
+class Returns(StrEnum):
+    """What a query gives back: short bullets, or the whole memories."""
+
+    BULLETS = "bullets"
+    FULL = "full"
+
+
+@dataclass(frozen=True, slots=True)
+class Bullet(Record):
+    """A memory in a line that a model can read: ``[category] text``."""
+
+    id: int
+    category: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueryAnswer(Record):
+    """What a query found, within its budget of ``tokens``.
+
+    ``confidence`` is that of the best one, None where nothing was found; ``degraded`` says why the
+    search went by words alone, if it did.
+    """
+
+    bullets: tuple[Bullet, ...] = ()
+    items: tuple[Item, ...] = ()
+    related: tuple[Bullet, ...] = ()
+    tokens: int
+    confidence: float | None
+    degraded: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueryRequest:
+    """A query, checked. ``categories`` are those asked for by name, None where none were."""
+
+    text: str
+    agent: str | None
+    categories: tuple[str, ...] | None
+    filters: Mapping[str, Any]
+    top_k: int
+    returns: Returns
+    budget_tokens: int
+    threshold: float | None
+    related: int
+
+    @classmethod
+    def parse(
+        cls,
+        *,
+        query: object,
+        agent: object,
+        categories: Iterable[str] | str | None,
+        filters: Mapping[str, Any] | None,
+        top_k: object,
+        returns: object,
+        budget_tokens: object,
+        threshold: object,
+        related: object,
+    ) -> Self:
+        """A query from plain values.
+
+        Raises:
+            UnknownField: a filter does not exist; it is never ignored.
+            InvalidValue: a value is not allowed.
+        """
+        given = {name: value for name, value in dict(filters or {}).items() if value is not None}
+        checks.known_fields("filter of a query", given, QUERY_FILTERS)
+        by_filter = given.pop("category", None)
+        if by_filter is not None and categories is not None:
+            raise InvalidValue("category", "is given twice (also as 'categories')")
+        return cls(
+            text=checks.question("query", query),
+            agent=checks.optional_reference("agent", agent),
+            categories=_categories(categories if categories is not None else by_filter),
+            filters=given,
+            top_k=checks.integer("top_k", top_k, 1, limits.MAX_RESULTS),
+            returns=checks.choice("returns", returns, Returns),
+            budget_tokens=checks.integer("budget_tokens", budget_tokens, 1, limits.MAX_BUDGET),
+            threshold=checks.optional_share("threshold", threshold),
+            related=checks.integer("related", related, 0, limits.MAX_RELATED_BULLETS),
+        )
+
+
+def _categories(given: Iterable[str] | str | None) -> tuple[str, ...] | None:
+    if given is None:
+        return None
+    named = checks.texts("categories", given, limits.MAX_THEME_CHARS)
+    return tuple(dict.fromkeys(theme_slug(name) for name in named))

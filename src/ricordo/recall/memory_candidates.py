@@ -1,0 +1,291 @@
+"""The memories that may answer a question, among those that the asker may see and wants.
+
+The signals are read from shelves in memory, or from the database for a user whose index is too
+large for that. Either way the one filter of ``storage/where.py`` decides what counts, in the same
+view of the database: a shelf only says where to look first, never what may be seen.
+"""
+
+import contextlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import sqlalchemy as sa
+
+from ricordo.indexing.shelf import Shelf, best_rows, term_weights
+from ricordo.indexing.shelves import Shelves
+from ricordo.model.vocabulary import GLOBAL_OWNER
+from ricordo.recall.fusion import Scores
+from ricordo.recall.question import Question
+from ricordo.recall.ranking import Ranking
+from ricordo.recall.stored_words import best_by_words
+from ricordo.recall.words import covered, meant_terms
+from ricordo.storage.backend import Backend
+from ricordo.storage.columns import Moment
+from ricordo.storage.constructs import among, bound_list
+from ricordo.storage.index_reading import linked_index
+from ricordo.storage.search_index import ITEMS
+from ricordo.storage.tables import items
+from ricordo.storage.where import Audience, Condition
+
+_SPARE: Final = 10  # rows of each signal that are checked first beyond those that are wanted
+_ids = bound_list("candidate_ids", sa.BigInteger())
+_moment: Final = Moment()
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A memory that was found, by meaning, by words or both, with what its ranking looks at."""
+
+    id: int
+    owner: str
+    cosine: float | None
+    bm25: float
+    coverage: float
+    type: str
+    importance: int
+    confidence: int
+    valid_from: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """The candidates, and what each term that stands in one of them was worth.
+
+    Others are left out: a word that only stands in what the asker may not see is not told.
+    """
+
+    candidates: Sequence[Candidate]
+    weights: Mapping[str, float]
+
+
+class CandidateSource:
+    """Gathers candidates for one question in one view of the database."""
+
+    def __init__(
+        self,
+        backend: Backend,
+        connection: sa.Connection,
+        audience: Audience,
+        where: Condition,
+        ranking: Ranking,
+    ) -> None:
+        self._backend = backend
+        self._connection = connection
+        self._audience = audience
+        self._where = where
+        self._ranking = ranking
+
+    def gather(self, shelves: Shelves, question: Question, limit: int) -> Gathered:
+        """The best of each signal, exactly as if every memory had been looked at."""
+        assert self._audience.viewer is not None
+        model = question.meant.model
+        with contextlib.ExitStack() as held:
+            # In one order for everybody, so that two searches never wait for each other.
+            owners = sorted(
+                {self._audience.viewer, *([GLOBAL_OWNER] if self._audience.sees_global else [])}
+            )
+            borrowed = [
+                held.enter_context(shelves.borrow(self._connection, ITEMS, owner, model))
+                for owner in owners
+            ]
+            if any(shelf is None for shelf in borrowed):
+                held.close()
+                return self._from_database(question)
+            present = [shelf for shelf in borrowed if shelf is not None]
+            if self._audience.has_links:
+                viewer = self._audience.viewer
+                present.append(shelves.shared_with(self._connection, viewer, model))
+            return self._from_shelves(present, question, limit)
+
+    def _from_shelves(self, shelves: list[Shelf], question: Question, limit: int) -> Gathered:
+        uses = self._ranking.uses
+        meant = meant_terms(shelves, question.terms, limit, self._ranking)
+        weights = term_weights(shelves, meant) if uses("lexical") else {}
+        words = np.concatenate([shelf.lexical(weights) for shelf in shelves])
+        near = _cosines(shelves, question) if uses("semantic") else None
+        ids = np.concatenate([shelf.ids for shelf in shelves])
+        rows, facts = self._allowed(ids, near, words)
+        if not len(rows):
+            return Gathered((), {})
+        parts = _per_shelf(shelves, rows)
+        share = covered(shelves, parts, question.terms, meant)
+        found = [
+            Candidate(
+                int(ids[row]),
+                facts[int(ids[row])][1],
+                None if near is None or near[row] == -np.inf else float(near[row]),
+                float(words[row]),
+                float(share[place]),
+                *facts[int(ids[row])][2:],
+            )
+            for place, row in enumerate(rows.tolist())
+        ]
+        return Gathered(found, _standing_in(shelves, parts, weights))
+
+    def _allowed(
+        self, ids: Any, near: Scores | None, words: Scores
+    ) -> tuple[Any, dict[int, tuple[Any, ...]]]:
+        """The rows of the best candidates that the filter allows, in order, and their facts.
+
+        A few of the best are checked first. Where too many of them do not pass, everything that
+        does is asked for, so that a narrow filter never costs a result.
+        """
+        wanted = self._ranking.candidates
+        first = _best(near, words, wanted + _SPARE)
+        facts = self._facts(ids[first].tolist())
+        passing = np.isin(ids[first], list(facts))
+        rows = first[passing]
+        if not _enough(near, words, first, rows, wanted):
+            every = np.isin(ids, self._every_id())
+            near = None if near is None else np.where(every, near, -np.inf)
+            words = np.where(every, words, 0)
+            rows = _best(near, words, wanted)
+            facts = self._facts(ids[rows].tolist())
+            rows = rows[np.isin(ids[rows], list(facts))]
+        else:
+            kept = np.isin(np.arange(len(ids)), rows)
+            rows = _best(
+                None if near is None else np.where(kept, near, -np.inf),
+                np.where(kept, words, 0),
+                wanted,
+            )
+        # A memory may stand on two shelves for a moment; it is one memory.
+        _, once = np.unique(ids[rows], return_index=True)
+        return np.sort(rows[once]), facts
+
+    def _facts(self, ids: list[int]) -> dict[int, tuple[Any, ...]]:
+        """What ranking looks at, of those memories that may be seen and are wanted."""
+        if not ids:
+            return {}
+        statement = sa.select(
+            items.c.id,
+            items.c.user_id,
+            items.c.type,
+            items.c.importance,
+            items.c.confidence,
+            items.c.valid_from,
+        ).where(among(items.c.id, _ids), self._where)
+        rows = self._connection.execute(statement, {"candidate_ids": ids}).all()
+        return {row[0]: tuple(row) for row in rows}
+
+    def _every_id(self) -> Any:
+        found = self._connection.execute(sa.select(items.c.id).where(self._where)).scalars()
+        return np.fromiter(found, np.int64)
+
+    def _shared_words(self) -> dict[int, str]:
+        """The terms of what others have shared and the filter allows, by id."""
+        assert self._audience.viewer is not None
+        shared = linked_index(self._connection, self._audience.viewer, None)
+        facts = self._facts([row[0] for row in shared])
+        return {row[0]: row[1] for row in shared if row[0] in facts}
+
+    def _from_database(self, question: Question) -> Gathered:
+        viewer = self._audience.viewer
+        assert viewer is not None
+        owners = {viewer}
+        if self._audience.sees_global:
+            owners.add(GLOBAL_OWNER)
+        words: dict[int, float] = {}
+        share: dict[int, float] = {}
+        weights: Mapping[str, float] = {}
+        if self._ranking.uses("lexical"):
+            words, share, weights = best_by_words(
+                self._backend,
+                self._connection,
+                ITEMS,
+                owners,
+                question.terms,
+                self._where,
+                self._ranking,
+                self._shared_words() if self._audience.has_links else {},
+            )
+        near: dict[int, float] = {}
+        meant = question.meant
+        if self._ranking.uses("semantic") and meant.vector is not None and meant.model is not None:
+            near = dict(
+                self._backend.search.nearest(
+                    self._connection,
+                    ITEMS,
+                    meant.model,
+                    meant.vector,
+                    self._where,
+                    self._ranking.candidates,
+                )
+            )
+        facts = self._facts(sorted({*words, *near}))
+        return Gathered(
+            [
+                Candidate(
+                    one,
+                    fact[1],
+                    near.get(one),
+                    words.get(one, 0.0),
+                    share.get(one, 0.0),
+                    *fact[2:],
+                )
+                for one, fact in sorted(facts.items())
+            ],
+            weights,
+        )
+
+
+def _cosines(shelves: Sequence[Shelf], question: Question) -> Scores | None:
+    """How near every row is, -inf where it cannot be compared."""
+    vector = question.meant.vector
+    if vector is None:
+        return None
+    parts = []
+    for shelf in shelves:
+        near = shelf.cosines(vector)
+        comparable = shelf.alive & shelf.with_vector
+        parts.append(
+            np.full(shelf.rows, -np.inf) if near is None else np.where(comparable, near, -np.inf)
+        )
+    return np.concatenate(parts)
+
+
+def _best(near: Scores | None, words: Scores, count: int) -> Any:
+    """The rows of the highest scores of either signal."""
+    by_words = best_rows(words, count)
+    found = [by_words[words[by_words] > 0]]
+    if near is not None:
+        by_meaning = best_rows(near, count)
+        found.append(by_meaning[near[by_meaning] > -np.inf])
+    return np.unique(np.concatenate(found))
+
+
+def _enough(near: Scores | None, words: Scores, first: Any, passing: Any, wanted: int) -> bool:
+    """True where the first look has seen all, or found enough of either signal."""
+    for scores, least in ((words, 0.0), (near, -np.inf)):
+        if scores is None:
+            continue
+        looked = int((scores[first] > least).sum())
+        if looked == int((scores > least).sum()):
+            continue
+        # Only those above the cut of this very signal are known to be its best.
+        cut = np.sort(scores[first])[::-1][: wanted + _SPARE].min()
+        if int((scores[passing] >= cut).sum()) < wanted:
+            return False
+    return True
+
+
+def _standing_in(
+    shelves: Sequence[Shelf], rows: Sequence[Any], weights: Mapping[str, float]
+) -> dict[str, float]:
+    """The terms that stand in any of these rows."""
+    found = np.zeros(len(weights), np.bool_)
+    for shelf, part in zip(shelves, rows, strict=True):
+        found |= shelf.rows_with(list(weights), part).any(axis=1)
+    return {term: weights[term] for term, seen in zip(weights, found, strict=True) if seen}
+
+
+def _per_shelf(shelves: Sequence[Shelf], rows: Any) -> list[Any]:
+    parts = []
+    start = 0
+    for shelf in shelves:
+        inside = rows[(rows >= start) & (rows < start + shelf.rows)] - start
+        parts.append(inside)
+        start += shelf.rows
+    return parts

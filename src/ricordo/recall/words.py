@@ -1,0 +1,75 @@
+"""The words of a question on a user's shelves: what they are worth, and what was perhaps meant."""
+
+from collections.abc import Mapping, Sequence
+from itertools import chain
+from typing import Any, Final
+
+import numpy as np
+
+from ricordo.indexing.bm25 import rarity
+from ricordo.indexing.shelf import Shelf
+from ricordo.recall.ranking import Ranking
+from ricordo.text.trigrams import similar_terms
+
+GUESSES_PER_TERM: Final = 3
+LEAST_SIMILARITY: Final = 0.4
+
+
+def meant_terms(
+    shelves: Sequence[Shelf], terms: Sequence[str], wanted: int, ranking: Ranking
+) -> dict[str, float]:
+    """The terms to look for, each with how surely it is meant.
+
+    A word that stands nowhere may be mistyped or cut off. Where the others find fewer rows than
+    are wanted, the words most similar to it are looked for as well.
+    """
+    meant = dict.fromkeys(terms, 1.0)
+    unknown = [term for term in terms if not any(shelf.frequency(term) for shelf in shelves)]
+    if not unknown or not ranking.uses("fuzzy"):
+        return meant
+    if sum(shelf.frequency(term) for term in terms for shelf in shelves) >= wanted:
+        return meant
+    vocabulary = set(chain.from_iterable(shelf.vocabulary for shelf in shelves))
+    for term in unknown:
+        for guess, similarity in similar_terms(
+            term, vocabulary, limit=GUESSES_PER_TERM, at_least=LEAST_SIMILARITY
+        ):
+            meant.setdefault(guess, similarity)
+    return meant
+
+
+def term_shares(
+    terms: Sequence[str], meant: Mapping[str, float], documents: int, found: Mapping[str, int]
+) -> dict[str, float]:
+    """How much of the question each word makes up, 1 together: the rarer, the more.
+
+    Words that stand nowhere count as well, or a question about something unknown would seem to be
+    answered by its common words. What was guessed for them stands in for them as far as it is
+    similar.
+    """
+    worth = {term: rarity(max(documents, found.get(term, 0)), found.get(term, 0)) for term in terms}
+    whole = sum(worth.values())
+    if whole <= 0:
+        return {}
+    shares = {term: weight / whole for term, weight in worth.items()}
+    guesses = [term for term in meant if term not in worth]
+    unknown = sum(shares[term] for term in terms if not found.get(term, 0))
+    return shares | {guess: meant[guess] * unknown / len(guesses) for guess in guesses}
+
+
+def covered(
+    shelves: Sequence[Shelf],
+    rows: Sequence[Any],
+    terms: Sequence[str],
+    meant: Mapping[str, float],
+) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    """The share of the question's words, each by its worth, that each row has."""
+    documents = sum(shelf.size for shelf in shelves)
+    found = {term: sum(shelf.frequency(term) for shelf in shelves) for term in terms}
+    shares = term_shares(terms, meant, documents, found)
+    weights = np.array(list(shares.values()))
+    parts = [
+        weights @ shelf.rows_with(list(shares), part) if shares else np.zeros(len(part))
+        for shelf, part in zip(shelves, rows, strict=True)
+    ]
+    return np.minimum(np.concatenate(parts), 1.0)  # type: ignore[no-any-return]

@@ -1,0 +1,228 @@
+"""What search reads of each memory and turn: terms and a vector, kept up with every write."""
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import sqlalchemy as sa
+
+from ricordo.model.embedding import VectorModel
+from ricordo.model.job import NewJob
+from ricordo.model.vocabulary import VectorState
+from ricordo.storage.columns import Words
+from ricordo.storage.constructs import among, bound_list, vector_bytes
+from ricordo.storage.prepared import Prepared
+from ricordo.storage.relations import remove_relations
+from ricordo.storage.search_index import INDEXED, ITEMS, Indexed
+from ricordo.storage.vectors import Row, matrix_of
+from ricordo.storage.writing import Writing
+
+EMBED_JOB: Final = "embed"
+"""Kind of the job that makes the vectors of one user's new texts."""
+
+_insert: Final = {kind.name: Prepared(sa.insert(kind.index)) for kind in INDEXED}
+_same_text: Final = {
+    kind.name: Prepared(
+        sa.select(
+            kind.index.c.text_hash,
+            kind.index.c.provider,
+            kind.index.c.model,
+            vector_bytes(kind.index.c.vector),
+        ).where(
+            kind.index.c.user_id == sa.bindparam("user_id", type_=Words),
+            among(kind.index.c.text_hash, bound_list("hashes")),
+            kind.index.c.state == VectorState.READY.value,
+        )
+    )
+    for kind in INDEXED
+}
+_stored: Final = {
+    kind.name: Prepared(
+        sa.select(kind.index.c.id, kind.index.c.terms, kind.index.c.text_hash).where(
+            kind.index.c.user_id == sa.bindparam("user_id", type_=Words),
+            among(kind.index.c.id, bound_list("ids", sa.BigInteger())),
+        )
+    )
+    for kind in INDEXED
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Searchable:
+    """A memory or turn about to be indexed: the text of its vector, and all it can be found by."""
+
+    id: int
+    content: str
+    text: str
+
+
+def text_hash(content: str) -> str:
+    """By which the vector of a text is recognised. Unlike the hash that finds duplicates it
+    tells capitals apart, because a vector does."""
+    return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def vectors_of_texts(
+    connection: sa.Connection, kind: Indexed, user_id: str, model: VectorModel, hashes: set[str]
+) -> dict[str, Row]:
+    """The vectors of this model that a user's texts already have, by the hash of the text."""
+    given = {"user_id": user_id, "hashes": sorted(hashes)}
+    return {
+        digest: matrix_of(connection, [stored])[0]
+        for digest, provider, name, stored in _same_text[kind.name].run(connection, given)
+        if (provider, name) == (model.provider, model.model)
+    }
+
+
+def put_entries(writing: Writing, kind: Indexed, new: Sequence[Searchable]) -> None:
+    """Index new rows in the transaction that writes them.
+
+    A vector that is known goes in with them; the others wait for a job.
+    """
+    hashes = [text_hash(one.content) for one in new]
+    vectors = _vectors_for(writing, kind, set(hashes))
+    stamp = writing.next_stamp()
+    rows = [
+        _row(writing, stamp, one, digest, vectors.get(digest))
+        for one, digest in zip(new, hashes, strict=True)
+    ]
+    _insert[kind.name].run_many(writing.connection, rows)
+    _put_terms(writing, kind, [(row["id"], row["terms"]) for row in rows])
+    _ask_for_vectors(writing, rows)
+
+
+def change_entry(writing: Writing, kind: Indexed, changed: Searchable) -> None:
+    """Follow a change of what a row says or is filed under; nothing happens where none is seen."""
+    given = {"user_id": writing.user_id, "ids": [changed.id]}
+    found = _stored[kind.name].run(writing.connection, given)
+    if not found:  # not indexed yet: a store from before there was search
+        put_entries(writing, kind, [changed])
+        return
+    _, old_terms, old_hash = found[0]
+    digest = text_hash(changed.content)
+    terms = " ".join(writing.analyser.terms(changed.text))
+    if terms == old_terms and digest == old_hash:
+        return
+    values: dict[str, Any] = {
+        "stamp": writing.next_stamp(),
+        "terms": terms,
+        "analyser": writing.analyser.fingerprint,
+    }
+    if digest != old_hash:
+        vectors = _vectors_for(writing, kind, {digest})
+        values |= {"text_hash": digest, **_vector_columns(vectors.get(digest))}
+        if kind is ITEMS:
+            remove_relations(writing, [changed.id])  # they were about what it said before
+    _drop_terms(writing, kind, [(changed.id, old_terms)])
+    where = sa.and_(kind.index.c.user_id == writing.user_id, kind.index.c.id == changed.id)
+    writing.connection.execute(sa.update(kind.index).where(where).values(**values))
+    _put_terms(writing, kind, [(changed.id, terms)])
+    _ask_for_vectors(writing, [values])
+
+
+def change_terms(writing: Writing, kind: Indexed, one: Searchable) -> None:
+    """Make the terms of a row anew, whatever they are now."""
+    given = {"user_id": writing.user_id, "ids": [one.id]}
+    ((_, old_terms, _),) = _stored[kind.name].run(writing.connection, given)
+    terms = " ".join(writing.analyser.terms(one.text))
+    values = {
+        "stamp": writing.next_stamp(),
+        "terms": terms,
+        "analyser": writing.analyser.fingerprint,
+    }
+    _drop_terms(writing, kind, [(one.id, old_terms)])
+    where = sa.and_(kind.index.c.user_id == writing.user_id, kind.index.c.id == one.id)
+    writing.connection.execute(sa.update(kind.index).where(where).values(**values))
+    _put_terms(writing, kind, [(one.id, terms)])
+
+
+def remove_entries(writing: Writing, kind: Indexed, ids: Iterable[int]) -> None:
+    """Take rows out of the index for good."""
+    listed = list(ids)
+    found = _stored[kind.name].run(writing.connection, {"user_id": writing.user_id, "ids": listed})
+    _drop_terms(writing, kind, [(row[0], row[1]) for row in found])
+    where = sa.and_(kind.index.c.user_id == writing.user_id, kind.index.c.id.in_(listed))
+    writing.connection.execute(sa.delete(kind.index).where(where))
+    writing.note_removal()
+
+
+def ask_for_vectors(writing: Writing) -> None:
+    """Queue the job that makes this user's missing vectors."""
+    job = NewJob(
+        kind=EMBED_JOB, user_id=writing.user_id, run_at=writing.now, unique_key="", payload={}
+    )
+    writing.enqueue(job)
+
+
+def _ask_for_vectors(writing: Writing, rows: Iterable[Mapping[str, Any]]) -> None:
+    nothing_makes_them = writing.known is not None and writing.known.model is None
+    waiting = any(row.get("state") == VectorState.PENDING.value for row in rows)
+    if waiting and not nothing_makes_them:
+        ask_for_vectors(writing)
+
+
+_Vector = tuple[VectorModel, Row]
+
+
+def _vectors_for(writing: Writing, kind: Indexed, hashes: set[str]) -> dict[str, _Vector]:
+    """The vectors of texts that are known: computed for this write, or of the same text before."""
+    known = writing.known
+    found: dict[str, _Vector] = {}
+    if known is not None and known.model is not None:
+        found = {
+            digest: (known.model, known.by_hash[digest])
+            for digest in hashes
+            if digest in known.by_hash
+        }
+    missing = hashes - set(found)
+    if missing:
+        given = {"user_id": writing.user_id, "hashes": sorted(missing)}
+        for digest, provider, name, stored in _same_text[kind.name].run(writing.connection, given):
+            model = VectorModel(provider, name)
+            if known is None or known.model in (None, model):  # else it would be stale at once
+                found[digest] = (model, matrix_of(writing.connection, [stored])[0])
+    return found
+
+
+def _row(
+    writing: Writing, stamp: int, one: Searchable, digest: str, vector: _Vector | None
+) -> dict[str, Any]:
+    return {
+        "user_id": writing.user_id,
+        "id": one.id,
+        "stamp": stamp,
+        "analyser": writing.analyser.fingerprint,
+        "terms": " ".join(writing.analyser.terms(one.text)),
+        "text_hash": digest,
+        **_vector_columns(vector),
+    }
+
+
+def _vector_columns(made: _Vector | None) -> dict[str, Any]:
+    if made is None:
+        return {
+            "state": VectorState.PENDING.value,
+            "provider": None,
+            "model": None,
+            "dimensions": None,
+            "error": None,
+            "vector": None,
+        }
+    model, vector = made
+    return {
+        "state": VectorState.READY.value,
+        "provider": model.provider,
+        "model": model.model,
+        "dimensions": len(vector),
+        "error": None,
+        "vector": vector,
+    }
+
+
+def _put_terms(writing: Writing, kind: Indexed, rows: Sequence[tuple[int, str]]) -> None:
+    writing.backend.search.put(writing.connection, kind, writing.user_id, rows)
+
+
+def _drop_terms(writing: Writing, kind: Indexed, rows: Sequence[tuple[int, str]]) -> None:
+    writing.backend.search.drop(writing.connection, kind, writing.user_id, rows)

@@ -1,0 +1,217 @@
+"""Search inside PostgreSQL: a GIN index over the terms, pgvector over the vectors.
+
+Every row of the text index carries a lexeme for its owner, so that a search walks through one
+user's postings, however many others there are. A user with few vectors is searched exactly; beyond
+``exact_rows`` the HNSW index is walked until enough rows have passed the filter.
+"""
+
+from collections.abc import Collection, Sequence
+from typing import Final
+
+import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql
+
+from ricordo.model.embedding import VectorModel
+from ricordo.model.vocabulary import VectorState
+from ricordo.storage.search_index import INDEXED, Condition, Indexed, Matches
+from ricordo.storage.vectors import Row
+
+_OWNER: Final = "@"  # no term of the analyser begins with it
+_INDEXED_WIDTHS: Final = (384,)
+_EF_SEARCH: Final = 200
+_TSQUERY: Final = postgresql.TSQUERY()
+
+
+class PostgresSearch:
+    """Searching inside the server, for users whose index is not kept in memory."""
+
+    def __init__(self, exact_rows: int) -> None:
+        self._exact_rows = exact_rows
+
+    def create(self, connection: sa.Connection) -> None:
+        for kind in INDEXED:
+            table = kind.index.name
+            connection.exec_driver_sql(
+                f"ALTER TABLE {table} ADD COLUMN IF NOT EXISTS lexemes tsvector GENERATED ALWAYS AS"
+                " (array_to_tsvector(array_append(array_remove(string_to_array(terms, ' '), ''),"
+                f" '{_OWNER}' || user_id))) STORED"
+            )
+            connection.exec_driver_sql(
+                f"CREATE INDEX IF NOT EXISTS ix_{table}_lexemes ON {table} USING gin (lexemes)"
+            )
+            for width in _INDEXED_WIDTHS:
+                connection.exec_driver_sql(
+                    f"CREATE INDEX IF NOT EXISTS ix_{table}_hnsw_{width} ON {table} USING hnsw"
+                    f" ((vector::vector({width})) vector_cosine_ops) WHERE dimensions = {width}"
+                )
+
+    def rebuild(self, connection: sa.Connection) -> None:
+        for kind in INDEXED:
+            connection.exec_driver_sql(f"REINDEX TABLE {kind.index.name}")
+
+    def put(
+        self,
+        connection: sa.Connection,
+        kind: Indexed,
+        user_id: str,
+        rows: Sequence[tuple[int, str]],
+    ) -> None:
+        pass  # the lexemes are a generated column
+
+    def drop(
+        self,
+        connection: sa.Connection,
+        kind: Indexed,
+        user_id: str,
+        rows: Sequence[tuple[int, str]],
+    ) -> None:
+        pass  # the lexemes are a generated column
+
+    def drop_owner(self, connection: sa.Connection, kind: Indexed, user_id: str) -> None:
+        pass  # the lexemes are a generated column
+
+    def matches(
+        self,
+        connection: sa.Connection,
+        kind: Indexed,
+        owners: Collection[str],
+        terms: Sequence[str],
+        where: Condition,
+        limit: int,
+    ) -> Matches:
+        if not terms:
+            return Matches({}, {})
+        # How often each term stands among the owners' rows decides how much a match is worth, so
+        # that is found out first, before the filter.
+        frequency = _frequency(connection, kind, owners, terms)
+        present = [term for term in terms if frequency[term]]
+        if not present:
+            return Matches({}, frequency)
+        wanted = _lexemes(kind).op("@@")(sa.cast(sa.literal(_any_of(owners, present)), _TSQUERY))
+        statement = (
+            sa.select(kind.index.c.id, kind.index.c.terms)
+            .select_from(kind.joined())
+            .where(wanted, kind.index.c.user_id.in_(sorted(owners)), where)
+            .order_by(_worthiest_first(kind), kind.index.c.id.desc())
+            .limit(limit)
+        )
+        given = {
+            "lexemes": [_quoted(term) for term in present],
+            "worths": [1.0 / (1 + frequency[term]) for term in present],
+        }
+        rows = connection.execute(statement, given)
+        return Matches({row.id: row.terms for row in rows}, frequency)
+
+    def vocabulary(self, connection: sa.Connection, kind: Indexed, user_id: str) -> list[str]:
+        words = sa.func.unnest(sa.func.string_to_array(kind.index.c.terms, " ")).label("term")
+        rows = sa.select(words).where(kind.index.c.user_id == user_id).subquery()
+        statement = sa.select(rows.c.term).where(rows.c.term != "").distinct()
+        return list(connection.execute(statement).scalars())
+
+    def nearest(
+        self,
+        connection: sa.Connection,
+        kind: Indexed,
+        model: VectorModel,
+        query: Row,
+        where: Condition,
+        limit: int,
+    ) -> list[tuple[int, float]]:
+        comparable = sa.and_(
+            kind.index.c.state == VectorState.READY.value,
+            kind.index.c.provider == model.provider,
+            kind.index.c.model == model.model,
+            kind.index.c.dimensions == sa.literal_column(str(len(query))),
+            where,
+        )
+        if len(query) in _INDEXED_WIDTHS and self._is_large(connection, kind, comparable):
+            # Walk on through the index until enough rows have passed the filter; a plain walk
+            # stops after its first few hundred, whoever they belong to.
+            connection.exec_driver_sql("SET LOCAL hnsw.iterative_scan = strict_order")
+            connection.exec_driver_sql("SET LOCAL hnsw.max_scan_tuples = 2000000")
+            connection.exec_driver_sql(f"SET LOCAL hnsw.ef_search = {_EF_SEARCH}")
+            column: sa.ColumnElement[str] = sa.literal_column(
+                f"({kind.index.name}.vector::vector({len(query)}))"
+            )
+            near = _nearest(connection, kind, column, query, comparable, limit)
+            if len(near) == limit:
+                return near
+            # The walk ended early: it ran out of memory, or nothing more could be reached.
+        plain: sa.ColumnElement[str] = sa.literal_column(f"{kind.index.name}.vector")
+        return _nearest(connection, kind, plain, query, comparable, limit, newest_first=True)
+
+    def compact(self, connection: sa.Connection) -> None:
+        pass  # vacuum does it
+
+    def _is_large(self, connection: sa.Connection, kind: Indexed, comparable: Condition) -> bool:
+        some = (
+            sa.select(kind.index.c.id)
+            .select_from(kind.joined())
+            .where(comparable)
+            .limit(self._exact_rows + 1)
+            .subquery()
+        )
+        count = connection.execute(sa.select(sa.func.count()).select_from(some)).scalar_one()
+        return count > self._exact_rows
+
+
+def _nearest(
+    connection: sa.Connection,
+    kind: Indexed,
+    column: sa.ColumnElement[str],
+    query: Row,
+    comparable: Condition,
+    limit: int,
+    *,
+    newest_first: bool = False,
+) -> list[tuple[int, float]]:
+    """The nearest rows; a second column in the order would keep the vector index from use."""
+    given = "[" + ",".join(map(repr, query.tolist())) + "]"
+    distance = column.op("<=>")(sa.literal(given).op("::")(sa.literal_column("vector")))
+    order = [sa.column("distance"), *([kind.index.c.id.desc()] if newest_first else [])]
+    statement = (
+        sa.select(kind.index.c.id, distance.label("distance"))
+        .select_from(kind.joined())
+        .where(comparable)
+        .order_by(*order)
+        .limit(limit)
+    )
+    return [(row.id, 1.0 - row.distance) for row in connection.execute(statement)]
+
+
+def _lexemes(kind: Indexed) -> sa.ColumnElement[str]:
+    return sa.literal_column(f"{kind.index.name}.lexemes")
+
+
+def _frequency(
+    connection: sa.Connection, kind: Indexed, owners: Collection[str], terms: Sequence[str]
+) -> dict[str, int]:
+    """In how many of the owners' rows each term stands."""
+    statement = sa.text(
+        f"SELECT (SELECT count(*) FROM {kind.index.name} WHERE lexemes @@ asked.query)"
+        " FROM unnest(CAST(:asked AS tsquery[])) WITH ORDINALITY AS asked(query, place)"
+        " ORDER BY asked.place"
+    )
+    asked = [_any_of(owners, [term]) for term in terms]
+    counts = connection.execute(statement, {"asked": asked}).scalars()
+    return dict(zip(terms, counts, strict=True))
+
+
+def _worthiest_first(kind: Indexed) -> sa.TextClause:
+    """By the sum of what the terms in a row are worth, roughly: the rarer, the more."""
+    return sa.text(
+        "(SELECT sum(asked.worth)"
+        " FROM unnest(CAST(:lexemes AS tsquery[]), CAST(:worths AS float8[]))"
+        f" AS asked(lexeme, worth) WHERE {kind.index.name}.lexemes @@ asked.lexeme) DESC"
+    )
+
+
+def _any_of(owners: Collection[str], terms: Sequence[str]) -> str:
+    whose = " | ".join(_quoted(_OWNER + owner) for owner in sorted(owners))
+    what = " | ".join(map(_quoted, terms))
+    return f"({whose}) & ({what})"
+
+
+def _quoted(lexeme: str) -> str:
+    escaped = lexeme.replace("\\", "\\\\").replace("'", "''")
+    return f"'{escaped}'"

@@ -1,0 +1,192 @@
+"""Search inside a SQLite file: FTS5 for the terms, numpy over the stored vectors.
+
+Every term in the text index begins with a mark of its owner, so that a search walks through one
+user's postings, however many others there are. The analyser has already made the terms; FTS5 only
+has to keep them as they are.
+"""
+
+import hashlib
+from collections.abc import Collection, Sequence
+from typing import Any, Final
+
+import numpy as np
+import sqlalchemy as sa
+
+from ricordo.model.embedding import VectorModel
+from ricordo.model.vocabulary import VectorState
+from ricordo.storage.constructs import vector_bytes
+from ricordo.storage.search_index import INDEXED, Condition, Indexed, Matches
+from ricordo.storage.vectors import Row, matrix_of
+
+_MARK_CHARS: Final = 8
+_TERM_PUNCTUATION: Final = "!#$%&()*+,-./;<=>?@[\\]^_{|}~"
+_SCAN_ROWS: Final = 4_096  # vectors in memory at a time: 6 MB of a small model
+
+
+class SqliteSearch:
+    """Searching inside the file, for users whose index is not kept in memory."""
+
+    def create(self, connection: sa.Connection) -> None:
+        for kind in INDEXED:
+            connection.exec_driver_sql(
+                f"CREATE VIRTUAL TABLE IF NOT EXISTS {kind.name}_fts USING fts5(terms, content='',"
+                f" detail=none, tokenize=\"ascii tokenchars '{_TERM_PUNCTUATION}'\")"
+            )
+            connection.exec_driver_sql(
+                f"CREATE VIRTUAL TABLE IF NOT EXISTS {kind.name}_vocabulary"
+                f" USING fts5vocab({kind.name}_fts, row)"
+            )
+
+    def rebuild(self, connection: sa.Connection) -> None:
+        for kind in INDEXED:
+            connection.exec_driver_sql(f"DROP TABLE IF EXISTS {kind.name}_vocabulary")
+            connection.exec_driver_sql(f"DROP TABLE IF EXISTS {kind.name}_fts")
+        self.create(connection)
+        for kind in INDEXED:
+            owners = connection.execute(sa.select(kind.index.c.user_id).distinct()).scalars().all()
+            for user_id in owners:
+                self._put_owner(connection, kind, user_id)
+
+    def _put_owner(self, connection: sa.Connection, kind: Indexed, user_id: str) -> None:
+        statement = sa.select(kind.index.c.id, kind.index.c.terms).where(
+            kind.index.c.user_id == user_id
+        )
+        for rows in connection.execute(statement).partitions(_SCAN_ROWS):
+            self.put(connection, kind, user_id, [(row.id, row.terms) for row in rows])
+
+    def put(
+        self,
+        connection: sa.Connection,
+        kind: Indexed,
+        user_id: str,
+        rows: Sequence[tuple[int, str]],
+    ) -> None:
+        mark = _mark(user_id)
+        _driver(connection).executemany(
+            f"INSERT INTO {kind.name}_fts (rowid, terms) VALUES (?, ?)",
+            [(row_id, _marked(mark, terms)) for row_id, terms in rows],
+        )
+
+    def drop(
+        self,
+        connection: sa.Connection,
+        kind: Indexed,
+        user_id: str,
+        rows: Sequence[tuple[int, str]],
+    ) -> None:
+        mark = _mark(user_id)
+        _driver(connection).executemany(
+            f"INSERT INTO {kind.name}_fts ({kind.name}_fts, rowid, terms) VALUES ('delete', ?, ?)",
+            [(row_id, _marked(mark, terms)) for row_id, terms in rows],
+        )
+
+    def drop_owner(self, connection: sa.Connection, kind: Indexed, user_id: str) -> None:
+        statement = sa.select(kind.index.c.id, kind.index.c.terms).where(
+            kind.index.c.user_id == user_id
+        )
+        for rows in connection.execute(statement).partitions(_SCAN_ROWS):
+            self.drop(connection, kind, user_id, [(row.id, row.terms) for row in rows])
+
+    def matches(
+        self,
+        connection: sa.Connection,
+        kind: Indexed,
+        owners: Collection[str],
+        terms: Sequence[str],
+        where: Condition,
+        limit: int,
+    ) -> Matches:
+        marks = [_mark(owner) for owner in sorted(owners)]
+        frequency = {
+            term: self._frequency(connection, kind, [mark + term for mark in marks])
+            for term in terms
+        }
+        present = [term for term in terms if frequency[term]]
+        if not present:
+            return Matches({}, frequency)
+        wanted = " OR ".join(f'"{mark}{term}"' for term in present for mark in marks)
+        found = sa.text(
+            f"SELECT rowid AS id, rank AS rank FROM {kind.name}_fts"
+            f" WHERE {kind.name}_fts MATCH :wanted"
+        )
+        hits = found.columns(sa.column("id", sa.BigInteger), sa.column("rank", sa.Float)).subquery()
+        statement = (
+            sa.select(kind.index.c.id, kind.index.c.terms)
+            .select_from(kind.joined().join(hits, hits.c.id == kind.index.c.id))
+            .where(kind.index.c.user_id.in_(sorted(owners)), where)
+            .order_by(hits.c.rank, kind.index.c.id.desc())
+            .limit(limit)
+        )
+        rows = connection.execute(statement, {"wanted": wanted})
+        return Matches({row.id: row.terms for row in rows}, frequency)
+
+    def vocabulary(self, connection: sa.Connection, kind: Indexed, user_id: str) -> list[str]:
+        mark = _mark(user_id)
+        beyond = mark[:-1] + chr(ord(mark[-1]) + 1)
+        rows = _driver(connection).execute(
+            f"SELECT term FROM {kind.name}_vocabulary WHERE term >= ? AND term < ?",
+            (mark, beyond),
+        )
+        return [row[0][_MARK_CHARS:] for row in rows]
+
+    def nearest(
+        self,
+        connection: sa.Connection,
+        kind: Indexed,
+        model: VectorModel,
+        query: Row,
+        where: Condition,
+        limit: int,
+    ) -> list[tuple[int, float]]:
+        statement = (
+            sa.select(kind.index.c.id, vector_bytes(kind.index.c.vector))
+            .select_from(kind.joined())
+            .where(
+                kind.index.c.state == VectorState.READY.value,
+                kind.index.c.provider == model.provider,
+                kind.index.c.model == model.model,
+                kind.index.c.dimensions == len(query),
+                where,
+            )
+        )
+        best: list[tuple[int, float]] = []
+        for rows in connection.execute(statement).partitions(_SCAN_ROWS):
+            cosines = matrix_of(connection, [row[1] for row in rows]) @ query
+            ids = np.array([row[0] for row in rows])
+            top = np.lexsort((-ids, -cosines))[:limit]
+            best += [(rows[place][0], float(cosines[place])) for place in top]
+            best = sorted(best, key=lambda one: (-one[1], -one[0]))[:limit]
+        return best
+
+    def compact(self, connection: sa.Connection) -> None:
+        for kind in INDEXED:
+            _driver(connection).execute(
+                f"INSERT INTO {kind.name}_fts ({kind.name}_fts) VALUES ('optimize')"
+            )
+
+    def _frequency(self, connection: sa.Connection, kind: Indexed, marked: list[str]) -> int:
+        places = ", ".join("?" * len(marked))
+        (count,) = (
+            _driver(connection)
+            .execute(
+                f"SELECT coalesce(sum(doc), 0) FROM {kind.name}_vocabulary"
+                f" WHERE term IN ({places})",
+                marked,
+            )
+            .fetchone()
+        )
+        return int(count)
+
+
+def _mark(user_id: str) -> str:
+    """A few letters that stand for an owner. Two may share theirs: reads check whose a row is."""
+    digest = hashlib.blake2b(user_id.encode("utf-8", "surrogatepass"), digest_size=_MARK_CHARS)
+    return "".join(chr(ord("a") + byte % 26) for byte in digest.digest())
+
+
+def _marked(mark: str, terms: str) -> str:
+    return mark + terms.replace(" ", f" {mark}") if terms else ""
+
+
+def _driver(connection: sa.Connection) -> Any:
+    return connection.connection.dbapi_connection

@@ -1,0 +1,141 @@
+"""The months, years and days that a question names, and the words by which a time is found."""
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from ricordo.text.folding import fold_with_places
+from ricordo.text.month_names import (
+    CLEAR_MONTHS,
+    ENGLISH_MONTHS,
+    EVERYDAY_ABBREVIATIONS,
+    MONTHS_OR_NAMES,
+    MONTHS_OR_WORDS,
+    NUMBERED_ABBREVIATIONS,
+    OTHER_PREPOSITIONS,
+    TIME_PREPOSITIONS,
+)
+from ricordo.text.sentences import capitalised_inside_sentence
+
+_MONTHS: Final = (
+    CLEAR_MONTHS
+    | MONTHS_OR_WORDS
+    | MONTHS_OR_NAMES
+    | NUMBERED_ABBREVIATIONS
+    | EVERYDAY_ABBREVIATIONS
+)
+
+_YEAR = r"(?:19|20)[0-9]{2}"
+_DAY = r"(?:0?[1-9]|[12][0-9]|3[01])"
+_DAY_ENDING = r"(?:st|nd|rd|th|er|de|ste|o|a|\.)?"
+_NO_DIGIT = r"(?![0-9]|[.,:/][0-9])"
+_LINK = r"(?:\s+(?:of|de|del|do|di|the))?"
+
+_NAMED_MONTH = re.compile(
+    rf"(?:(?<![\w.,:/-])(?P<day>{_DAY})(?:\.?\s*-\s*(?P<day_to>{_DAY}))?{_DAY_ENDING}"
+    rf"(?P<link>{_LINK})[\s-]*)?"
+    rf"(?<![^\W_])(?P<month>{'|'.join(sorted(_MONTHS, key=len, reverse=True))})(?!\w)\.?"
+    rf"(?:,?\s*(?:the\s+)?(?P<after>{_DAY})(?:\s*-\s*(?P<after_to>{_DAY}))?"
+    rf"(?:st|nd|rd|th)?{_NO_DIGIT}(?!\w))?"
+    rf"(?:{_LINK}[\s,/-]*(?P<year>{_YEAR})(?![\w-]))?"
+)
+_ISO_DATE = re.compile(
+    rf"(?<![\w.,:/-])(?P<year>{_YEAR})-(?P<month>0[1-9]|1[0-2])"
+    rf"(?:-(?P<day>0[1-9]|[12][0-9]|3[01]))?(?![0-9-])(?!\w(?<!t))"
+)
+_DAY_MONTH_YEAR = re.compile(rf"(?<![\w.,:/-])[0-9]{{1,2}}([/.-])[0-9]{{1,2}}\1({_YEAR})(?![\w-])")
+_MONTH_YEAR = re.compile(rf"(?<![\w.,:/-])[0-9]{{1,2}}/({_YEAR})(?![\w/-])")
+_LONE_YEAR = re.compile(rf"(?<![\w.,:/$€£¥#-])({_YEAR})(?:-({_YEAR}))?(?![\w%/-]|[.,:][0-9])")
+_WORD_BEFORE = re.compile(r"(?<![^\W_])([^\W\d_]{1,12})['\s]{1,3}$")
+
+
+@dataclass(frozen=True, slots=True)
+class NamedTime:
+    """What a question says of a time; an empty set says nothing."""
+
+    months: frozenset[int]
+    years: frozenset[int]
+    days: frozenset[int]
+
+    def covers(self, moment: datetime) -> bool:
+        """Whether a moment is in a named month, in a named year and on a named day."""
+        return (
+            (not self.months or moment.month in self.months)
+            and (not self.years or moment.year in self.years)
+            and (not self.days or moment.day in self.days)
+        )
+
+
+def named_times(text: str) -> NamedTime | None:
+    """The months, the years from 1900 to 2099 and, beside a month, the days that a text names.
+
+    Month names in eight languages and ISO dates. Of 7/5/2024 only the year is sure. Words that are
+    months and something else besides ("may") count where the text around them speaks of a date.
+    None when neither a month nor a year is named.
+    """
+    composed = unicodedata.normalize("NFC", text).replace("–", "-")
+    folded, places = fold_with_places(composed)
+    months: set[int] = set()
+    days: set[int] = set()
+    years = _years(folded)
+    for match in _ISO_DATE.finditer(folded):
+        months.add(int(match["month"]))
+        days.update(_days(match["day"], None))
+    for match in _NAMED_MONTH.finditer(folded):
+        start = places[match.start("month")]
+        end = places[match.end("month") - 1] + 1
+        # Written with its diacritics (março, Mär) it is no other word.
+        is_spelled_out = not composed[start:end].isascii()
+        is_capitalised = capitalised_inside_sentence(composed, start, end)
+        if is_spelled_out or _is_a_month(match, is_capitalised=is_capitalised):
+            months.add(_MONTHS[match["month"]])
+            days.update(_days(match["day"], match["day_to"]))
+            days.update(_days(match["after"], match["after_to"]))
+            years.update(int(year) for year in (match["year"],) if year)
+    if not months and not years:
+        return None
+    return NamedTime(frozenset(months), frozenset(years), frozenset(days))
+
+
+def date_terms(moment: datetime) -> str:
+    """The words by which something said at this time can be found: "2024-05-07 7 May 2024"."""
+    month = ENGLISH_MONTHS[moment.month - 1]
+    return f"{moment.date().isoformat()} {moment.day} {month} {moment.year}"
+
+
+def _years(folded: str) -> set[int]:
+    found: set[int] = set()
+    for pattern, groups in (
+        (_ISO_DATE, (1,)),
+        (_DAY_MONTH_YEAR, (2,)),
+        (_MONTH_YEAR, (1,)),
+        (_LONE_YEAR, (1, 2)),
+    ):
+        for match in pattern.finditer(folded):
+            found.update(int(match[group]) for group in groups if match[group])
+    return found
+
+
+def _days(first: str | None, last: str | None) -> range:
+    if first is None:
+        return range(0)
+    return range(int(first), int(last or first) + 1)
+
+
+def _is_a_month(match: re.Match[str], *, is_capitalised: bool) -> bool:
+    """Whether there is as much evidence for a date as this word needs."""
+    word = match["month"]
+    if word in CLEAR_MONTHS or match["year"]:
+        return True
+    has_day = bool(match["day"] or match["after"])
+    if word in EVERYDAY_ABBREVIATIONS:
+        return bool(match["day"] and match["link"])
+    if has_day or word in NUMBERED_ABBREVIATIONS:
+        return has_day
+    before = _WORD_BEFORE.search(match.string, 0, match.start("month"))
+    preposition = before[1] if before else ""
+    if word in MONTHS_OR_NAMES:
+        return preposition in TIME_PREPOSITIONS
+    return is_capitalised or preposition in TIME_PREPOSITIONS | OTHER_PREPOSITIONS

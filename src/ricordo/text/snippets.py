@@ -1,0 +1,102 @@
+"""The stretch of a long text that answers a query best."""
+
+import re
+from collections import Counter
+from collections.abc import Collection
+from typing import Final, NamedTuple
+
+from ricordo.text.analyser import Analyser
+
+_CUT_MARK: Final = "…"
+_HEAD_CHARS: Final = 3
+# A run without a space (Japanese, an address) is cut where it must be, not kept whole.
+_LONGEST_WORD: Final = 40
+
+
+class _Hit(NamedTuple):
+    """A word with terms of the query."""
+
+    start: int
+    end: int
+    terms: frozenset[str]
+
+
+def snippet(content: str, terms: Collection[str], analyser: Analyser, max_chars: int = 240) -> str:
+    """The content on one line; when too long, the stretch with most of the terms.
+
+    ``terms`` come from the same analyser. Cuts fall between words and are shown by "…", which
+    counts towards ``max_chars``. Without any hit the beginning is given.
+    """
+    flat = " ".join(content.split())
+    if len(flat) <= max_chars:
+        return flat
+    room = max_chars - 2 * len(_CUT_MARK)
+    if room <= 0:
+        return _CUT_MARK[: max(max_chars, 0)]
+    start, end = _widened(flat, *_densest(_hits(flat, frozenset(terms), analyser), room), room)
+    before = _CUT_MARK if start > 0 else ""
+    after = _CUT_MARK if end < len(flat) else ""
+    return f"{before}{flat[start:end]}{after}"
+
+
+def _hits(flat: str, wanted: frozenset[str], analyser: Analyser) -> list[_Hit]:
+    if not wanted:
+        return []
+    # Stemming and folding leave the head of a plain word as it is, which is quick to look for.
+    heads = "|".join(sorted({re.escape(term[:_HEAD_CHARS]) for term in wanted}))
+    possible = re.compile(heads if flat.isascii() else rf"{heads}|[^\x00-\x7f]")
+    lower = flat.lower()
+    lower = lower if len(lower) == len(flat) else flat
+    known: dict[str, frozenset[str]] = {}
+    found = []
+    reached = 0
+    while match := possible.search(lower, reached):
+        start, reached = _word_around(flat, match.start(), reached)
+        word = flat[start:reached]
+        if word not in known:
+            known[word] = wanted.intersection(analyser.terms(word))
+        if known[word]:
+            found.append(_Hit(start, reached, known[word]))
+    return found
+
+
+def _word_around(flat: str, place: int, after: int) -> tuple[int, int]:
+    """Where the word at a place begins and ends; of a long run, the piece after a given place."""
+    start = max(flat.rfind(" ", after, place) + 1, after, place - _LONGEST_WORD)
+    end = flat.find(" ", place)
+    return start, min(len(flat) if end < 0 else end, start + 2 * _LONGEST_WORD)
+
+
+def _densest(hits: list[_Hit], room: int) -> tuple[int, int]:
+    """Where the stretch with most different terms, then most hits, then the earliest lies.
+
+    It begins and ends with a hit; without any hit it is the very beginning.
+    """
+    inside: Counter[str] = Counter()
+    best = (0, 0)
+    chosen = (0, 0)
+    oldest = 0
+    for newest, last in enumerate(hits):
+        inside.update(last.terms)
+        while last.end - hits[oldest].start > room and oldest < newest:
+            inside -= Counter(hits[oldest].terms)
+            oldest += 1
+        score = (len(inside), newest - oldest + 1)
+        if score > best:
+            best, chosen = score, (hits[oldest].start, last.end)
+    return chosen
+
+
+def _widened(flat: str, first: int, last: int, room: int) -> tuple[int, int]:
+    """Take in what is around evenly, as far as there is room, and cut between words."""
+    spare = max(room - (last - first), 0)
+    start = max(first - spare // 2, 0)
+    end = min(start + room, len(flat))
+    start = max(end - room, 0)
+    if start > 0 and flat[start - 1] != " ":
+        space = flat.find(" ", start, first)
+        start = space + 1 if space >= 0 else start
+    if end < len(flat) and flat[end] != " ":
+        space = flat.rfind(" ", max(last, start), end)
+        end = space if space > start else end
+    return start, end

@@ -1,0 +1,83 @@
+"""``ricordo bench``: answers for people and for programs, and refusals."""
+
+from pathlib import Path
+
+from tests.bench.sets import small_set, written
+from tests.support.commandline import ricordo
+
+
+def test_recall_for_people(tmp_path: Path) -> None:
+    ran = ricordo("bench", "recall", "--path", written(tmp_path, small_set()))
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out.splitlines()[0].split() == [
+        "small",
+        "Questions",
+        "R@1",
+        "R@5",
+        "R@10",
+        "R@20",
+        "all@10",
+        "MRR",
+        "nDCG@10",
+    ]
+    for said in (
+        "apart: adversarial",
+        "Embedding the question: p50",
+        "Everything else: p50",
+        "Without evidence, only counted: 2.",
+        "of 1 questions.",
+        "3 answerable from 2 unanswerable questions: AUROC",
+    ):
+        assert said in ran.out
+
+
+def test_recall_for_programs(tmp_path: Path) -> None:
+    found = ricordo("bench", "recall", "--path", written(tmp_path, small_set()), "--json").json
+    assert found["set_name"] == "small"
+    assert found["scores"]["overall"]["questions"] == 3
+    assert set(found["scores"]["categories"]) == {"single-hop"}
+    assert found["embedding"]["calls"] == 6
+
+
+def test_the_ladder(tmp_path: Path) -> None:
+    path = written(tmp_path, small_set())
+    shown = ricordo("bench", "recall", "--path", path, "--ladder").out
+    steps = ["plain", "+ names", "+ window", "+ actor", "+ date", "+ thread", "+ role"]
+    lines = shown.splitlines()[1:]
+    assert [line.startswith(step) for line, step in zip(lines, steps, strict=True)] == [True] * 7
+    found = ricordo("bench", "recall", "--path", path, "--ladder", "--json").json
+    assert [rung["step"] for rung in found] == [step.removeprefix("+ ") for step in steps]
+
+
+def test_a_given_database_keeps_what_was_observed(tmp_path: Path) -> None:
+    path, database = written(tmp_path, small_set()), tmp_path / "kept.db"
+    for _ in range(2):
+        assert ricordo("bench", "recall", "--path", path, "--url", database).code == 0
+    assert ricordo("users", "--db", database, "--json").json == ["bench:chat", "bench:people"]
+
+
+def test_a_bad_set_is_refused(tmp_path: Path) -> None:
+    refused = ricordo("bench", "recall", "--path", tmp_path / "nothing.json", "--json")
+    assert (refused.code, refused.error["error"]) == (2, "ImportFailed")
+    assert ricordo("bench", "recall").code == 2
+
+
+def test_speed_for_people_and_programs(tmp_path: Path) -> None:
+    few = ("--size", 200, "--queries", 3, "--only", "relation", "--folder", tmp_path)
+    shown = ricordo("bench", "speed", *few)
+    assert shown.code == 0
+    assert "cores, " in shown.err
+    assert "a relation at write, p95" in shown.out
+    assert "≤ 2" in shown.out
+    report = ricordo("bench", "speed", *few, "--json").json
+    assert report["machine"]["cores"] >= 1
+    (figure,) = report["figures"]
+    assert (figure["unit"], figure["floor"], figure["met"]) == ("ms", 2.0, None)
+    assert list(tmp_path.glob("ricordo-bench-*")) == []
+
+
+def test_speed_refuses_what_it_cannot_measure(tmp_path: Path) -> None:
+    assert ricordo("bench", "speed", "--only", "taste").code == 2
+    assert ricordo("bench", "speed", "--size", 1).code == 2
+    nowhere = ricordo("bench", "speed", "--folder", tmp_path / "nowhere", "--json")
+    assert (nowhere.code, nowhere.error["error"]) == (2, "InvalidValue")

@@ -1,0 +1,53 @@
+"""``python -m bench``: the commands that need the repository, run whole at a small size."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.bench.sets import small_set, written
+from tests.docs.markdown import ROOT
+
+
+def bench(*arguments: object) -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, "-m", "bench", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
+
+
+def test_peers_that_are_not_installed_are_named(tmp_path: Path) -> None:
+    path = written(tmp_path, small_set())
+    shown = bench("peers", "--path", path)
+    assert shown.returncode == 0, shown.stderr
+    lines = shown.stdout.splitlines()
+    assert " ".join(lines[0].split()) == "System Version R@10 R@1 MRR p50 ms p95 ms"
+    assert lines[1].startswith("ricordo")
+    for name in ("chromadb", "lancedb", "langgraph", "mem0"):
+        measured = any(line.startswith(name) for line in lines)
+        missing = any(
+            line.startswith(name) and line.endswith("not installed")
+            for line in shown.stderr.splitlines()
+        )
+        assert measured != missing, name
+
+
+def test_peers_for_programs(tmp_path: Path) -> None:
+    path = written(tmp_path, small_set())
+    done = bench("peers", "--path", path, "--only", "ricordo", "--json")
+    found = json.loads(done.stdout)
+    assert found["set_name"] == "small"
+    (ours,) = found["standings"]
+    assert ours["system"] == "ricordo"
+    assert ours["scores"]["overall"]["questions"] == 3
+
+
+def test_growth_is_drawn(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    picture = tmp_path / "pictures" / "growth.png"
+    done = bench("growth", "--out", picture, "--max", 100, "--json")
+    assert done.returncode == 0, done.stderr
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    points = json.loads(done.stdout)["points"]
+    assert {point["memories"] for point in points} == {100}
+    assert points[0]["system"] == "ricordo, SQLite"

@@ -1,0 +1,344 @@
+"""Recording what is said, and finding it again."""
+
+import itertools
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from ricordo import InvalidValue, Memory, NewTurn, ScopeWidened, UnknownField, UserMemory
+from ricordo.testing.clock import ManualClock
+from tests.support.searching import Searching
+
+SAID: list[dict[str, Any]] = [
+    {"role": "user", "actor": "Ana", "content": "Where did you go on holiday?", "id": "m1"},
+    {"role": "assistant", "actor": "Ben", "content": "To Lisbon, for the tiles", "id": "m2"},
+    {"role": "user", "actor": "Ana", "content": "My cat is called Momo", "id": "m3"},
+    {"role": "tool", "content": "weather: rain", "id": "m4"},
+]
+
+
+def found(user: UserMemory, query: str, **wanted: Any) -> list[str | None]:
+    return [hit.message_id for hit in user.search_turns(query, **wanted)]
+
+
+@pytest.mark.requirement("conversations.observe")
+def test_messages_are_recorded_in_order_and_once(searching_store: Memory) -> None:
+    ana = searching_store.user("ana")
+    observed = ana.observe(SAID, thread="t", title="Holiday")
+    assert (observed.thread_id, observed.recorded, observed.known) == ("t", 4, 0)
+    again = ana.observe([*SAID, {"role": "user", "content": "New", "id": "m5"}], thread="t")
+    assert (again.recorded, again.known) == (1, 4)
+    twice = {"role": "user", "content": "Twice", "id": "m6"}
+    once = ana.observe([twice, twice, {"role": "user", "content": "No id"}], thread="t")
+    assert (once.recorded, once.known) == (2, 1)
+    ana.observe([{"role": "user", "content": "No id"}], thread="t")
+    said = [(turn.position, turn.content) for turn in ana.turns("t")]
+    assert [place for place, _ in said] == list(range(1, 9))
+    assert [content for _, content in said][-4:] == ["New", "Twice", "No id", "No id"]
+    assert ana.observe(SAID[:1], thread="other").recorded == 1
+    titles = {thread.thread_id: thread.title for thread in ana.threads()}
+    assert titles == {"t": "Holiday", "other": None}
+
+
+@pytest.mark.requirement("conversations.observe")
+def test_a_bad_message_leaves_nothing(memory: Memory) -> None:
+    ana = memory.user("ana")
+    good = {"role": "user", "content": "Fine"}
+    bad: list[Any] = [
+        {"role": "user"},
+        {"content": "x"},
+        {"role": "user", "content": "  "},
+        {"role": "user", "content": 5},
+        {"role": "", "content": "x"},
+        {"role": "user", "content": "a\x00b"},
+        {"role": "user", "content": "x" * 100_001},
+        {"role": "user", "content": "x", "at": "yesterday"},
+        {"role": "user", "content": "x", "id": " "},
+        {"role": "user", "content": "x", "tool_calls": "call"},
+        "just text",
+        None,
+    ]
+    for message in bad:
+        with pytest.raises(InvalidValue):
+            ana.observe([good, message], thread="t")
+    with pytest.raises(UnknownField, match="colour"):
+        ana.observe([good, {**good, "colour": "red"}], thread="t")
+    with pytest.raises(InvalidValue, match="messages"):
+        ana.observe("text", thread="t")  # type: ignore[arg-type]
+    with pytest.raises(InvalidValue, match="thread"):
+        ana.observe([good], thread="")
+    with pytest.raises(ScopeWidened):
+        ana.narrow(thread="one").observe([good], thread="two")
+    assert memory.users() == ()
+
+
+@pytest.mark.requirement("conversations.observe")
+def test_a_message_may_be_a_value_and_has_a_time(memory: Memory, clock: ManualClock) -> None:
+    ana = memory.user("ana")
+    long_ago = datetime(2024, 5, 7, 9, tzinfo=UTC)
+    turns = [
+        NewTurn(role="user", content="Then", at=long_ago, tool_calls=[{"name": "x"}]),
+        {"role": "user", "content": "Now", "at": None},
+    ]
+    ana.observe(turns, thread="t")
+    first, second = ana.turns("t")
+    assert (first.at, first.tool_calls) == (long_ago, [{"name": "x"}])
+    assert second.at == clock()
+
+
+@pytest.mark.requirement("recall.turns")
+def test_a_hit_says_who_said_it_where_and_when(searching_store: Memory, clock: ManualClock) -> None:
+    ana = searching_store.user("ana")
+    ana.observe(SAID, thread="t")
+    hit = ana.search_turns("cat called Momo", explain=True)[0]
+    assert (hit.thread_id, hit.message_id, hit.actor, hit.role) == ("t", "m3", "Ana", "user")
+    assert (hit.at, hit.content_snippet) == (clock(), "My cat is called Momo")
+    parts = hit.explanation
+    assert parts is not None
+    boosts = sum(parts["boosts"].values())
+    assert hit.score == pytest.approx(parts["fused"] + boosts, abs=1e-3)
+    assert {"role", "thread"} <= set(parts["boosts"])
+    assert all(one.explanation is None for one in ana.search_turns("Momo"))
+
+
+@pytest.mark.requirement("recall.turns")
+def test_filters_hold(searching_store: Memory) -> None:
+    ana = searching_store.user("ana")
+    start = datetime(2026, 3, 1, tzinfo=UTC)
+    ana.observe(
+        [
+            {
+                "role": "user" if number % 2 else "assistant",
+                "actor": "Ana" if number % 3 else "Ben",
+                "content": f"tea number {number}",
+                "id": str(number),
+                "at": start + timedelta(days=number),
+            }
+            for number in range(12)
+        ],
+        thread="t",
+    )
+    ana.observe([{"role": "user", "content": "tea elsewhere", "id": "e"}], thread="u")
+    every = {str(number) for number in range(12)}
+    assert set(found(ana, "tea", limit=50)) == every | {"e"}
+    assert set(found(ana, "tea", limit=50, thread="t")) == every
+    assert found(ana, "tea", thread="u") == ["e"]
+    assert found(ana, "tea", thread="nowhere") == []
+    assert set(found(ana, "tea", role="assistant")) == {str(n) for n in range(0, 12, 2)}
+    assert set(found(ana, "tea", actor="Ben")) == {"0", "3", "6", "9"}
+    assert found(ana, "tea", actor="ben") == []
+    assert set(found(ana, "tea", since="2026-03-10", thread="t")) == {"9", "10", "11"}
+    assert set(found(ana, "tea", until=start + timedelta(days=2), thread="t")) == {"0", "1"}
+    assert set(found(ana, "tea", since="2026-03-04", until="2026-03-06")) == {"3", "4"}
+    assert set(found(ana, "tea", role="user", actor="Ben", limit=1)) <= {"3", "9"}
+
+
+@pytest.mark.requirement("recall.filters-exact")
+def test_a_filter_on_turns_costs_no_result(searching_store: Memory) -> None:
+    ana = searching_store.user("ana")
+    ana.observe(
+        [{"role": "user", "content": f"tea tea tea {number}"} for number in range(200)], thread="t"
+    )
+    ana.observe([{"role": "user", "content": "once there was some tea", "id": "x"}], thread="u")
+    assert found(ana, "tea tea tea", thread="u") == ["x"]
+
+
+@pytest.mark.requirement("recall.turns")
+def test_an_answer_is_found_by_the_words_of_its_question(
+    backend_url: str, open_store: Callable[..., Memory]
+) -> None:
+    ana = open_store(backend_url, ranking_off="semantic").user("ana")
+    ana.observe(SAID[:1], thread="t")
+    assert found(ana, "holiday go") == ["m1"]
+    ana.observe([{"role": "user", "content": "In between", "id": "b"}], thread="other")
+    ana.observe(SAID, thread="t")
+    assert found(ana, "holiday go") == ["m1", "m2"]
+    alone = open_store(backend_url, ranking_off="window,semantic").user("ana")
+    assert found(alone, "holiday go") == ["m1"]
+    fresh = open_store(backend_url).user("ana")
+    by_both = fresh.search_turns("holiday go", explain=True)
+    near = {hit.message_id: (hit.explanation or {})["semantic"] for hit in by_both}
+    lone = {hit.message_id: (hit.explanation or {})["cosine"] for hit in by_both}
+    assert near["m2"] == pytest.approx((lone["m2"] + 0.3 * lone["m1"]) / 1.3, abs=1e-3)
+    assert near["b"] == lone["b"]
+
+
+@pytest.mark.requirement("recall.turns")
+def test_what_one_named_person_said_comes_first(searching: Searching) -> None:
+    memory = searching.open()
+    ana = memory.user("ana")
+    for actor in ("Cleo Park", "Ben"):
+        ana.observe(
+            [{"role": "user", "actor": actor, "content": "The garden needs water", "id": actor}],
+            thread=actor,
+        )
+    ana.observe([{"role": "user", "content": "Hello", "actor": "Ana"}], thread="x")
+    for question, first in (
+        ("What did Cleo say about the garden?", "Cleo Park"),
+        ("What did Ben say about the garden?", "Ben"),
+        ("ben's garden", "Ben"),
+    ):
+        hits = ana.search_turns(question, explain=True)
+        assert hits[0].actor == first
+        assert "actor" in (hits[0].explanation or {})["boosts"]
+    both = ana.search_turns("Ben and Cleo about the garden", explain=True)
+    assert "actor" not in (both[0].explanation or {})["boosts"]
+
+
+@pytest.mark.requirement("recall.turns")
+def test_a_month_named_in_the_question_counts(searching_store: Memory) -> None:
+    ana = searching_store.user("ana")
+    for month in (3, 5, 8):
+        ana.observe(
+            [
+                {
+                    "role": "user",
+                    "content": "Went swimming in the lake",
+                    "id": str(month),
+                    "at": datetime(2024, month, 7, tzinfo=UTC),
+                }
+            ],
+            thread=str(month),
+        )
+    assert found(ana, "swimming in May 2024", limit=1) == ["5"]
+    assert found(ana, "swimming in August 2024", limit=1) == ["8"]
+
+
+@pytest.mark.requirement("recall.turns")
+def test_what_the_user_said_outranks_the_assistant(searching_store: Memory) -> None:
+    ana = searching_store.user("ana")
+    for role in ("user", "assistant"):
+        ana.observe([{"role": role, "content": "Tea at five", "id": role}], thread=role)
+    assert found(ana, "tea at five") == ["user", "assistant"]
+
+
+@pytest.mark.requirement("recall.turns")
+def test_a_threshold_leaves_a_place_to_the_next(searching_store: Memory) -> None:
+    ana = searching_store.user("ana")
+    ana.observe(
+        [
+            {"role": "user" if n % 2 else "tool", "content": f"tea {'lemon ' * (n % 4)}cup {n}"}
+            for n in range(40)
+        ],
+        thread="t",
+    )
+    every = ana.search_turns("tea lemon rum", limit=50)
+    for threshold in (0.0, 0.1, 0.3, 0.6, 1.0):
+        sure = [hit.id for hit in every if hit.confidence >= threshold]
+        few = ana.search_turns("tea lemon rum", limit=3, threshold=threshold)
+        assert [hit.id for hit in few] == sure[:3]
+
+
+@pytest.mark.requirement("recall.turns")
+def test_bad_questions_are_refused(memory: Memory) -> None:
+    ana = memory.user("ana")
+    for query in ("", " ", "*"):
+        with pytest.raises(InvalidValue, match="to read a conversation in order, use turns"):
+            ana.search_turns(query)
+    bad: list[dict[str, Any]] = [
+        {"limit": 51},
+        {"threshold": 2},
+        {"since": "soon"},
+        {"role": ""},
+        {"thread": 5},
+        {"explain": "yes"},
+    ]
+    for wanted in bad:
+        with pytest.raises(InvalidValue, match=next(iter(wanted))):
+            ana.search_turns("tea", **wanted)
+    assert len(ana.search_turns("tea")) == 0
+
+
+@pytest.mark.requirement("recall.isolation")
+def test_nobody_finds_what_others_said(searching_store: Memory) -> None:
+    for name in ("ana", "ben"):
+        searching_store.user(name).observe(
+            [{"role": "user", "content": "Tea secret", "id": name, "actor": name.title()}],
+            thread="same",
+        )
+    for name in ("ana", "ben"):
+        user = searching_store.user(name)
+        assert found(user, "tea") == [name]
+        assert found(user, "what did Ana and Ben say of tea", thread="same") == [name]
+    assert found(searching_store.user("cleo"), "tea") == []
+
+
+numbers = itertools.count()
+words = st.sampled_from(["tea", "boat", "lemon", "cat", "garden", "rain"])
+spoken = st.lists(
+    st.tuples(
+        st.lists(words, min_size=1, max_size=4).map(" ".join),
+        st.sampled_from(["user", "assistant"]),
+        st.sampled_from(["Ana", "Ben", None]),
+        st.sampled_from(["t", "u"]),
+        st.integers(0, 40),
+    ),
+    min_size=1,
+    max_size=25,
+)
+
+
+@pytest.mark.requirement("recall.filters-exact")
+@settings(
+    max_examples=12,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+@given(
+    said=spoken,
+    query=st.lists(words, min_size=1, max_size=3).map(" ".join),
+    role=st.sampled_from([None, "user"]),
+    actor=st.sampled_from([None, "Ana"]),
+    thread=st.sampled_from([None, "t"]),
+    since=st.sampled_from([None, 20]),
+)
+def test_what_passes_the_filter_is_found(
+    searching_store: Memory,
+    said: list[tuple[str, str, str | None, str, int]],
+    query: str,
+    role: str | None,
+    actor: str | None,
+    thread: str | None,
+    since: int | None,
+) -> None:
+    start = datetime(2026, 1, 1, tzinfo=UTC)
+    user = searching_store.user(f"user-{next(numbers)}")
+    messages = [
+        {
+            "role": by,
+            "actor": who,
+            "content": content,
+            "at": start + timedelta(days=day),
+            "id": str(place),
+        }
+        for place, (content, by, who, _, day) in enumerate(said)
+    ]
+    for name in ("t", "u"):
+        in_thread = [place for place, one in enumerate(said) if one[3] == name]
+        user.observe([messages[place] for place in in_thread], thread=name)
+    expected = {
+        str(place)
+        for place, (_, by, who, where, day) in enumerate(said)
+        if (role is None or by == role)
+        and (actor is None or who == actor)
+        and (thread is None or where == thread)
+        and (since is None or day >= since)
+    }
+    after = None if since is None else start + timedelta(days=since)
+    wanted = {"role": role, "actor": actor, "thread": thread, "since": after}
+    assert set(found(user, query, limit=50, **wanted)) == expected  # by meaning all compare
+
+
+@pytest.mark.requirement("conversations.observe")
+def test_a_message_that_only_calls_tools(memory: Memory) -> None:
+    ana = memory.user("ana")
+    calls = [{"id": "c1", "type": "function", "function": {"name": "get_weather"}}]
+    ana.observe([{"role": "assistant", "content": None, "tool_calls": calls}], thread="t")
+    (turn,) = ana.turns("t")
+    assert (turn.content, turn.tool_calls) == ("[calls get_weather]", calls)
+    with pytest.raises(InvalidValue, match="expected a list"):
+        ana.observe([{"role": "user", "content": "hi", "tool_calls": {"a": 1}}], thread="t")

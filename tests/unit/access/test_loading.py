@@ -1,0 +1,302 @@
+"""The policy file: what it can say, and where each mistake is."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ricordo.access.loading import load_policy, parse_policy
+from ricordo.access.policy import AccessPolicy, CategoryRule
+from ricordo.errors import CategoryNotAllowed, InvalidInput, InvalidPolicy
+from ricordo.limits import MAX_FILTER_VALUES, MAX_POLICY_FILE_BYTES, MAX_RAG_LENGTH
+from ricordo.model.vocabulary import ContextPolicy
+
+NAME = Path("policy.yaml")
+EXAMPLE = """\
+categories:
+  profile: {context: all}
+  Tasks:
+  event:
+    display_name: Events
+    description: What happened, and when.
+    context: rag
+    rag_length: 30
+allowlists:
+  supervisor: ["*"]
+  planner: [tasks, event]
+  default: [profile]
+"""
+
+
+def parsed(text: str) -> AccessPolicy:
+    return parse_policy(NAME, text.encode())
+
+
+def refusal(text: str) -> InvalidPolicy:
+    with pytest.raises(InvalidPolicy) as refused:
+        parsed(text)
+    return refused.value
+
+
+@pytest.mark.requirement("recall.allowlists")
+def test_a_whole_policy(tmp_path: Path) -> None:
+    path = tmp_path / "policy.yaml"
+    path.write_text(EXAMPLE, encoding="utf-8")
+    policy = load_policy(path)
+    assert policy.categories == {
+        "profile": CategoryRule("profile", context=ContextPolicy.ALL),
+        "tasks": CategoryRule("tasks"),
+        "event": CategoryRule("event", "Events", "What happened, and when.", ContextPolicy.RAG, 30),
+    }
+    assert policy.allowed("supervisor") is None
+    assert policy.allowed("planner") == {"tasks", "event"}
+    assert policy.allowed("stranger") == {"profile"}
+
+
+@pytest.mark.requirement("recall.allowlists")
+def test_categories_can_be_a_list_or_left_out() -> None:
+    listed = parsed("categories: [Tasks, Recent Activity]\nallowlists: {planner: [TASKS]}\n")
+    assert list(listed.categories) == ["tasks", "recent-activity"]
+    assert listed.allowed("planner") == {"tasks"}
+    assert parsed('allowlists: {"*": ["*"]}').allowed("anyone") is None
+
+
+@pytest.mark.requirement("recall.allowlists")
+def test_an_empty_list_of_agents_allows_nothing() -> None:
+    with pytest.raises(CategoryNotAllowed):
+        parsed("allowlists: {}").check("planner", [])
+
+
+def test_a_byte_order_mark_and_windows_lines_do_not_matter() -> None:
+    raw = b"\xef\xbb\xbf" + EXAMPLE.replace("\n", "\r\n").encode()
+    assert parse_policy(NAME, raw) == parsed(EXAMPLE)
+
+
+LISTS = "allowlists: {}\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "column", "problem"),
+    [
+        ("", 1, 1, "the file is empty"),
+        ("# nothing yet\n", 1, 1, "the file is empty"),
+        ("- a\n", 1, 1, "expected a mapping of categories, allowlists, got a list"),
+        ("hello", 1, 1, "expected a mapping of categories, allowlists, got 'hello'"),
+        ("categories: [a]\n", 1, 1, "allowlists is missing"),
+        (LISTS + "allowlist: {}\n", 2, 1, "no key 'allowlist'; allowed: categories, allowlists"),
+        (LISTS + "allowlists: {}\n", 2, 1, "key 'allowlists' is already on line 1"),
+        (LISTS + "? [a]\n: b\n", 2, 3, "no key a list"),
+        (LISTS + "<<: {}\n", 2, 1, "no key '<<'"),
+        ("allowlists:\n", 1, 12, "allowlists: expected a mapping of agents"),
+        ("allowlists: [a]\n", 1, 13, "allowlists: expected a mapping of agents"),
+        (LISTS + "categories:\n", 2, 12, "expected a list or a mapping, got nothing"),
+        (LISTS + "categories: tasks\n", 2, 13, "expected a list or a mapping, got 'tasks'"),
+        (LISTS + "categories:\n- a\n- A\n", 4, 3, "category 'a' is already on line 3"),
+        (LISTS + "categories:\n  a: {}\n  A: {}\n", 4, 3, "category 'a' is already on line 3"),
+        (LISTS + "categories: ['!!!']\n", 2, 14, "'!!!' has no letters or digits"),
+        (LISTS + "categories: ['']\n", 2, 14, "category: must not be empty"),
+        (LISTS + "categories: ['*']\n", 2, 14, "has no letters or digits"),
+        (LISTS + f"categories: [{'a' * 65}]\n", 2, 14, "65 characters; allowed: at most 64"),
+        (LISTS + "categories: [no]\n", 2, 14, "'no', a value that YAML does not take for text"),
+        (LISTS + "categories: [2026]\n", 2, 14, "category: expected text, got '2026'"),
+        (LISTS + "categories: [[a]]\n", 2, 14, "category: expected text, got a list"),
+        (LISTS + "categories: {a: all}\n", 2, 17, "category 'a': expected a mapping"),
+        (LISTS + "categories: {a: {name: b}}\n", 2, 18, "category 'a' has no key 'name'; allowed:"),
+        (LISTS + "categories: {a: {context: some}}\n", 2, 27, "'some' is not one of: all, rag"),
+        (LISTS + "categories: {a: {context: 1}}\n", 2, 27, "context: expected text, got '1'"),
+        (LISTS + "categories: {a: {context: }}\n", 2, 26, "context: expected text, got nothing"),
+        (
+            LISTS + "categories: {a: {display_name: ' '}}\n",
+            2,
+            32,
+            "display_name: must not be empty",
+        ),
+        (LISTS + "categories: {a: {description: [b]}}\n", 2, 31, "description: expected text"),
+        (LISTS + 'categories: {a: {description: "\\0"}}\n', 2, 31, "NUL"),
+        (LISTS + 'categories: {a: {description: "\\uD800"}}\n', 2, 31, "Unicode"),
+        (
+            LISTS + "categories:\n  a:\n    context: all\n    rag_length: 3\n",
+            5,
+            17,
+            "rag_length: allowed only with context: rag",
+        ),
+        (EXAMPLE + "  Planner: [profile, diary]\n", 13, 22, "category 'diary' is not among"),
+        (EXAMPLE + "  planner: []\n", 13, 3, "agent 'planner' is already on line 11"),
+        (EXAMPLE + '  "*": []\n', 13, 3, "agent '*' is already on line 12"),
+        (EXAMPLE + "  other: [tasks, Tasks]\n", 13, 18, "category 'tasks' is already on line 13"),
+        (EXAMPLE + "  other: tasks\n", 13, 10, "expected a list of categories, got 'tasks'"),
+        (EXAMPLE + "  other:\n", 13, 9, "got nothing; write [] to allow none"),
+        (EXAMPLE + "  other: [*]\n", 13, 12, 'write "*" in quotes'),
+        (EXAMPLE + "  other: [*tasks]\n", 13, 11, "aliases are not allowed"),
+        (EXAMPLE + "  other: &x [tasks]\n", 13, 10, "anchors are not allowed"),
+        (EXAMPLE + "  other: !!set {tasks}\n", 13, 10, "tags are not allowed"),
+        (EXAMPLE + "  7: []\n", 13, 3, "agent: expected text, got '7'"),
+        (EXAMPLE + "  ' x': []\n", 13, 3, "agent: must not be empty or have space"),
+        (EXAMPLE + "  ? [a]\n  : []\n", 13, 5, "agent: expected text, got a list"),
+        (EXAMPLE + "---\nallowlists: {}\n", 13, 1, "another document"),
+        (EXAMPLE + "  a: [\n", 14, 1, "not valid YAML"),
+        (EXAMPLE + "\tb: []\n", 13, 1, "not valid YAML"),
+        (EXAMPLE + "  a: \x07\n", 13, 6, "U+0007 is not allowed"),
+        (EXAMPLE + '  "\\UFFFFFFFF": []\n', 13, 6, "not valid YAML"),
+        (f"%YAML {'9' * 5000}.1\n---\n", 1, 7, "not valid YAML"),
+        ("[" * 20_000, 1, 9, "nested too deeply; allowed: 8 levels"),
+        ("? " * 20_000, 1, 17, "nested too deeply"),
+        ("a: &a [x]\nb: &b [*a, *a]\nc: [*b, *b]\n", 1, 4, "anchors are not allowed"),
+    ],
+)
+def test_each_mistake_has_its_place(text: str, line: int, column: int, problem: str) -> None:
+    refused = refusal(text)
+    assert problem in str(refused)
+    assert (refused.line, refused.column) == (line, column)
+    assert str(refused).startswith(f"policy.yaml, line {line}, column {column}: ")
+    assert isinstance(refused, InvalidInput)
+
+
+@pytest.mark.parametrize(
+    "written",
+    ["0", "-1", str(MAX_RAG_LENGTH + 1), "010", "0x10", "1_0", "1:30", "1.0", "ten", "'30'", "",
+     "true", "[3]", "9" * 5000],
+)  # fmt: skip
+def test_a_length_is_a_plain_number_in_its_range(written: str) -> None:
+    refused = refusal(f"{LISTS}categories:\n  a:\n    rag_length: {written}\n")
+    assert "rag_length" in str(refused)
+    assert f"is not a whole number from 1 to {MAX_RAG_LENGTH}" in str(refused)
+    assert refused.line == 4
+
+
+@pytest.mark.parametrize("length", [1, MAX_RAG_LENGTH])
+def test_the_ends_of_the_range_are_allowed(length: int) -> None:
+    policy = parsed(f"{LISTS}categories: {{a: {{rag_length: {length}}}}}\n")
+    assert policy.categories["a"].rag_length == length
+
+
+def test_an_allowlist_fits_into_one_filter() -> None:
+    names = [f"c{number}" for number in range(MAX_FILTER_VALUES + 1)]
+    written = {"categories": names, "allowlists": {"all": names[1:], "more": names[:]}}
+    assert "101 categories; allowed: at most 100" in str(refusal(yaml.safe_dump(written)))
+    del written["allowlists"]["more"]  # type: ignore[attr-defined]
+    answer = parsed(yaml.safe_dump(written)).check("all", [])
+    assert answer is not None
+    assert len(answer) == MAX_FILTER_VALUES
+
+
+def test_a_long_choice_is_cut_short() -> None:
+    written = {"categories": [f"c{number}" for number in range(500)], "allowlists": {"a": ["x"]}}
+    assert "and 481 more" in str(refusal(yaml.safe_dump(written)))
+
+
+def test_text_in_another_encoding_is_refused_with_its_place() -> None:
+    with pytest.raises(InvalidPolicy, match="line 2, column 4: not text in UTF-8"):
+        parse_policy(NAME, "é: 1\naä ".encode() + b"\xff: 2\n")
+    with pytest.raises(InvalidPolicy, match="line 1, column 1: not text in UTF-8"):
+        parse_policy(NAME, EXAMPLE.encode("utf-16"))
+
+
+def test_what_is_no_readable_file_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InvalidPolicy, match="missing.yaml: cannot be read .No such file"):
+        load_policy(tmp_path / "missing.yaml")
+    with pytest.raises(InvalidPolicy, match="is not a file"):
+        load_policy(tmp_path)
+    with pytest.raises(InvalidPolicy, match="cannot be read"):
+        load_policy(Path("a\x00b"))
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+def test_a_pipe_is_refused_and_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(InvalidPolicy, match="is not a file"):
+        load_policy(tmp_path / "pipe")
+
+
+def test_a_file_has_a_largest_size(tmp_path: Path) -> None:
+    path = tmp_path / "policy.yaml"
+    room = MAX_POLICY_FILE_BYTES - len(EXAMPLE)
+    path.write_text(EXAMPLE + "#" * room, encoding="utf-8")
+    assert load_policy(path) == parsed(EXAMPLE)
+    path.write_text(EXAMPLE + "#" * (room + 1), encoding="utf-8")
+    with pytest.raises(InvalidPolicy, match=f"larger than {MAX_POLICY_FILE_BYTES} bytes"):
+        load_policy(path)
+
+
+def test_the_yaml_library_is_loaded_only_for_a_file() -> None:
+    code = "import ricordo.access.reloading, sys; print('yaml' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
+
+
+# -- any text at all -----------------------------------------------------------------------
+
+PIECES = [
+    "categories", "allowlists", "default", "planner", "tasks", "context", "rag", "rag_length",
+    "all", "*", '"*"', ":", ": ", "- ", "\n", "\n  ", "\n    ", "[", "]", "{", "}", ", ", "?",
+    "? ", "&a", "*a", "!!str ", "|", ">", "'", '"', "\\", "%", "#", " #", "---\n", "...\n", "<<",
+    "~", "30", "\t", "\r", "é", "%YAML 1.1\n", "%TAG ! x\n", "\\x", "\\U0011", "\u2028", "\x85",
+    "\ufeff", "\x00", "!<", "`", "@",
+]  # fmt: skip
+yaml_like = st.lists(st.sampled_from(PIECES), max_size=25).map("".join)
+
+
+def accept_or_refuse(raw: bytes) -> None:
+    try:
+        policy = parse_policy(NAME, raw)
+    except InvalidPolicy as refused:
+        assert refused.line is not None
+        assert 1 <= refused.line <= len(raw) + 1
+        assert str(refused).startswith(f"policy.yaml, line {refused.line}, column ")
+        assert len(str(refused)) < 500
+    else:
+        for agent in ("planner", "default", "stranger"):
+            allowed = policy.allowed(agent)
+            assert allowed is None or allowed <= set(policy.categories)
+
+
+@given(yaml_like | st.text(max_size=80))
+def test_any_text_is_a_policy_or_refused_with_its_line(text: str) -> None:
+    accept_or_refuse(text.encode("utf-8", "surrogatepass"))
+
+
+@given(yaml_like, st.integers(0, len(EXAMPLE)))
+def test_any_edit_of_a_policy_is_one_or_refused_with_its_line(piece: str, at: int) -> None:
+    accept_or_refuse((EXAMPLE[:at] + piece + EXAMPLE[at:]).encode())
+
+
+@given(st.binary(max_size=60))
+def test_any_bytes_are_a_policy_or_refused_with_their_line(raw: bytes) -> None:
+    accept_or_refuse(raw)
+
+
+@pytest.mark.parametrize("cut", range(len(EXAMPLE)))
+def test_a_policy_that_is_cut_off_never_allows_more(cut: int) -> None:
+    whole = parsed(EXAMPLE)
+    try:
+        policy = parsed(EXAMPLE[:cut])
+    except InvalidPolicy:
+        return
+    for agent in ("supervisor", "planner", "stranger"):
+        allowed, most = policy.allowed(agent), whole.allowed(agent)
+        assert most is None or (allowed is not None and allowed <= most)
+
+
+words = st.text("abcde", min_size=1, max_size=4)
+
+
+@given(st.data())
+def test_an_agent_may_read_what_its_list_says_and_no_more(data: st.DataObject) -> None:
+    categories = data.draw(st.lists(words, unique=True, max_size=5))
+    entries = st.sampled_from([*categories, "*"])
+    agents = words | st.sampled_from(["*", "default"])
+    lists = data.draw(st.dictionaries(agents, st.lists(entries, unique=True, max_size=4)))
+    written = yaml.safe_dump({"categories": categories, "allowlists": lists})
+    if {"*", "default"} <= lists.keys():
+        assert "agent '*' is already on line" in str(refusal(written))
+        return
+    policy = parsed(written)
+    fallback = lists.get("*", lists.get("default", []))
+    for agent in {*lists, "stranger"}:
+        listed = set(lists.get(agent, fallback))
+        assert policy.allowed(agent) == (None if "*" in listed else listed)

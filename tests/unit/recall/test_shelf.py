@@ -1,0 +1,175 @@
+"""A shelf says the same as looking at every text, whatever was put and replaced."""
+
+from collections.abc import Sequence
+from itertools import chain
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ricordo.indexing import bm25
+from ricordo.indexing.shelf import Shelf, best_rows, term_weights
+from ricordo.indexing.turn_shelf import NO_TURN, TurnShelf
+from ricordo.recall.ranking import Ranking
+from ricordo.recall.words import covered, meant_terms, term_shares
+
+terms = st.sampled_from(["tea", "boat", "cat", "rain", "snow", "lemon"])
+texts = st.lists(terms, max_size=8).map(" ".join)
+vectors = st.none() | st.lists(st.floats(-1, 1, width=32), min_size=3, max_size=3).map(
+    lambda given: np.array(given, np.float32)
+)
+puts = st.lists(st.tuples(st.integers(1, 12), texts, vectors), max_size=40)
+Put = tuple[int, str, Any]
+
+
+def filled(given_puts: Sequence[Put]) -> tuple[Shelf, dict[int, tuple[str, Any]]]:
+    shelf = Shelf()
+    for row_id, text, vector in given_puts:
+        shelf.take([(row_id, text)], [vector])
+    return shelf, {row_id: (text, vector) for row_id, text, vector in given_puts}
+
+
+def by_id(shelf: Shelf, scores: Any) -> dict[int, float]:
+    return {
+        int(row_id): float(score)
+        for row_id, score, alive in zip(shelf.ids, scores, shelf.alive, strict=True)
+        if alive
+    }
+
+
+@pytest.mark.requirement("recall.search")
+@given(puts)
+def test_it_has_what_was_put_last(given_puts: list[Put]) -> None:
+    shelf, expected = filled(given_puts)
+    assert shelf.size == len(expected)
+    assert sorted(by_id(shelf, shelf.ids)) == sorted(expected)
+    words = [set(text.split()) for text, _ in expected.values()]
+    assert set(shelf.vocabulary) == set(chain.from_iterable(words))
+    for term in ("tea", "boat", "nothing"):
+        assert shelf.frequency(term) == sum(term in text for text in words)
+
+
+@pytest.mark.requirement("recall.search")
+@given(puts, st.dictionaries(terms, st.floats(0.1, 5), min_size=1))
+def test_its_scores_are_those_of_bm25(given_puts: list[Put], weights: dict[str, float]) -> None:
+    shelf, expected = filled(given_puts)
+    lengths = [len(text.split()) for text, _ in expected.values()]
+    mean = sum(lengths) / len(lengths) if lengths else 1.0
+    scores = by_id(shelf, shelf.lexical(weights))
+    for row_id, (text, _) in expected.items():
+        assert scores[row_id] == pytest.approx(bm25.score(text, weights, mean), rel=1e-4, abs=1e-5)
+    dead = ~shelf.alive
+    assert not shelf.lexical(weights)[dead].any()
+
+
+@pytest.mark.requirement("recall.search")
+@given(puts)
+def test_its_cosines_are_those_of_the_vectors(given_puts: list[Put]) -> None:
+    shelf, expected = filled(given_puts)
+    query = np.array([0.5, -0.25, 1.0], np.float32)
+    compared = by_id(shelf, shelf.with_vector)
+    assert {one for one, has in compared.items() if has} == {
+        row_id for row_id, (_, vector) in expected.items() if vector is not None
+    }
+    near = shelf.cosines(query)
+    if near is None:
+        assert all(vector is None for _, _, vector in given_puts)
+        return
+    found = by_id(shelf, near)
+    for row_id, (_, vector) in expected.items():
+        if vector is not None:
+            assert found[row_id] == pytest.approx(float(vector @ query), abs=1e-5)
+    assert shelf.cosines(np.zeros(4, np.float32)) is None
+
+
+@pytest.mark.requirement("recall.search")
+@given(puts, st.lists(terms, unique=True))
+def test_it_knows_which_rows_have_a_term(given_puts: list[Put], asked: list[str]) -> None:
+    shelf, expected = filled(given_puts)
+    rows = np.flatnonzero(shelf.alive)
+    flags = shelf.rows_with(asked, rows)
+    for place, term in enumerate(asked):
+        for row, has in zip(rows, flags[place], strict=True):
+            assert has == (term in expected[int(shelf.ids[row])][0].split())
+
+
+@pytest.mark.requirement("recall.search")
+@given(st.lists(st.integers(0, 5), max_size=30), st.integers(1, 35))
+def test_of_equal_scores_the_last_are_best(given_scores: list[int], count: int) -> None:
+    scores = np.array(given_scores, np.float32)
+    found = sorted(best_rows(scores, count).tolist())
+    order = sorted(range(len(scores)), key=lambda row: (-given_scores[row], -row))
+    assert found == sorted(order[:count])
+
+
+@pytest.mark.requirement("recall.search")
+@given(puts, puts)
+def test_weights_are_of_all_shelves_together(first: list[Put], second: list[Put]) -> None:
+    (one, left), (other, right) = filled(first), filled(second)
+    every = [set(text.split()) for text, _ in [*left.values(), *right.values()]]
+    weights = term_weights([one, other], {"tea": 1.0, "boat": 0.5, "nothing": 1.0})
+    for term, sure in (("tea", 1.0), ("boat", 0.5)):
+        count = sum(term in text for text in every)
+        expected = sure * bm25.rarity(len(every), count) if count else None
+        assert weights.get(term) == (None if expected is None else pytest.approx(expected))
+    assert "nothing" not in weights
+
+
+@pytest.mark.requirement("recall.confidence")
+@given(puts.filter(bool), st.lists(terms | st.just("unknown"), min_size=1, unique=True))
+def test_coverage_is_a_share(given_puts: list[Put], asked: list[str]) -> None:
+    shelf, expected = filled(given_puts)
+    rows = np.flatnonzero(shelf.alive)
+    share = covered([shelf], [rows], asked, dict.fromkeys(asked, 1.0))
+    found = {term: shelf.frequency(term) for term in asked}
+    shares = term_shares(asked, dict.fromkeys(asked, 1.0), shelf.size, found)
+    assert sum(shares.values()) == pytest.approx(1)
+    for row, has in zip(rows, share, strict=True):
+        text = expected[int(shelf.ids[row])][0].split()
+        assert has == pytest.approx(sum(shares[term] for term in asked if term in text), abs=1e-6)
+        assert 0 <= has <= 1
+
+
+@pytest.mark.requirement("recall.typo")
+def test_guesses_only_where_too_little_is_found() -> None:
+    shelf, _ = filled([(1, "lactose milk", None), (2, "milk", None)])
+    ranking = Ranking()
+    meant = meant_terms([shelf], ["lactosw"], 10, ranking)
+    assert meant["lactosw"] == 1
+    assert 0.4 <= meant["lactose"] < 1
+    assert meant_terms([shelf], ["lactosw", "milk"], 2, ranking) == {"lactosw": 1, "milk": 1}
+    assert "lactose" in meant_terms([shelf], ["lactosw", "milk"], 3, ranking)
+    off = Ranking(off=frozenset({"fuzzy"}))
+    assert meant_terms([shelf], ["lactosw"], 10, off) == {"lactosw": 1}
+    shelf.take(
+        [
+            (
+                1,
+                "cream",
+            )
+        ],
+        [None],
+    )
+    assert "lactose" not in meant_terms([shelf], ["lactosw"], 10, ranking)
+
+
+@pytest.mark.requirement("recall.turns")
+@given(st.permutations(range(1, 7)), st.permutations(range(1, 7)))
+def test_each_turn_knows_the_one_before_in_whatever_order_they_come(
+    first: list[int], second: list[int]
+) -> None:
+    shelf = TurnShelf()
+    at = "2024-05-07T10:00:00+00:00"
+    for place, (one, other) in enumerate(zip(first, second, strict=True)):
+        rows = [
+            (100 + one, "tea", None, "a", one, "Ana", "user", at),
+            (200 + other, "tea", None, "b", other, None, "tool", at),
+        ]
+        shelf.take(rows if place % 2 else rows[::-1], [None, None])
+    for row, row_id in enumerate(shelf.ids.tolist()):
+        before = int(shelf.before[row])
+        expected = row_id - 1
+        assert before == NO_TURN if row_id % 100 == 1 else shelf.ids[before] == expected
+    assert (shelf.month[0], shelf.day[0]) == (2024 * 12 + 4, 7)

@@ -1,0 +1,235 @@
+"""The terms of a text: what is found by what, and what no text can break."""
+
+import sys
+import unicodedata
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from ricordo.errors import InvalidValue
+from ricordo.limits import MAX_TERMS_PER_TEXT
+from ricordo.text.analyser import Analyser
+from ricordo.text.stemming import languages, stemmer
+
+ENGLISH = Analyser()
+PLAIN = Analyser("none")
+
+# Lone surrogates included: a str can hold them.
+any_text = st.text(st.characters(codec=None), max_size=80)
+letters = st.text("abcxyzäöüßéèñçøłđæœıåšžğ АБВгдеёйщъ ΑΒΓαβγάώς ", min_size=1, max_size=40)
+
+
+def terms(text: str) -> list[str]:
+    return ENGLISH.terms(text)
+
+
+@pytest.mark.requirement("recall.text")
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("user_prefs_v2", ["user_prefs_v2", "user", "pref", "v2"]),
+        ("getUserById", ["getuserbyid", "get", "user", "by", "id"]),
+        ("HTTPServer", ["httpserver", "http", "server"]),
+        ("userPreferences", ["userpreferences", "userprefer", "user", "prefer"]),
+        ("URLs", ["url"]),
+        ("ricordo.db", ["ricordo.db", "ricordo", "db"]),
+        ("a.b.c", ["a.b.c", "a", "b", "c"]),
+        ("ERR-4512", ["err-4512", "err", "4512"]),
+        ("lactose-intolerant", ["lactose-intolerant", "lactos", "intoler"]),
+        ("state-of-the-art", ["state-of-the-art", "state", "art"]),
+        ("__init__", ["init"]),
+        ("C++ or C#", ["c++", "c", "c#", "c"]),
+        (
+            "ana.silva@example.com",
+            ["ana.silva@example.com", "ana.silva", "ana", "silva", "example.com", "exampl", "com"],
+        ),
+        ("/srv/notes_v2.txt", ["srv", "notes_v2.txt", "note", "v2", "txt"]),
+        ("https://example.com/a?q=1", ["https", "example.com", "exampl", "com", "q", "1"]),
+        ("C:\\Users\\ana", ["c", "user", "ana"]),
+        ("2024-05-07", ["2024-05-07", "2024", "05", "07"]),
+    ],
+)
+def test_identifiers_are_kept_whole_and_split(text: str, expected: list[str]) -> None:
+    assert terms(text) == expected
+
+
+@pytest.mark.requirement("recall.text")
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("3.14", ["3.14"]),
+        ("2,500", ["2,500", "2500"]),
+        ("1,234.56", ["1,234.56", "1234.56"]),
+        ("3,14", ["3,14"]),
+        ("1,2,3", ["1", "2", "3"]),
+        ("10.0.0.1", ["10.0.0.1"]),
+        ("٣٤", ["34"]),
+        ("10²", ["102"]),
+    ],
+)
+def test_numbers_stay_whole(text: str, expected: list[str]) -> None:
+    assert terms(text) == expected
+
+
+@pytest.mark.requirement("recall.text")
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Straße Søren Łódź Æsop", ["strass", "soren", "lodz", "aesop"]),
+        ("ﬁne Ｆｕｌｌ", ["fine", "full"]),
+        ("so\u00adft wi\u200bde b\u0007ell", ["soft", "wide", "bell"]),
+        ("Ana's cats' ANA’S", ["ana", "cat", "ana"]),
+        ("don't we'll I'm they’ve", []),
+        ("O'Brien", ["o", "brien"]),
+        ("running runs ran", ["run", "run", "ran"]),
+        ("What will she do with the tea?", ["tea"]),
+        ("Hawaiʻi", ["hawaii"]),
+    ],
+)
+def test_words_are_folded_and_stemmed(text: str, expected: list[str]) -> None:
+    assert terms(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("東京タワー", ["東京", "京タ", "タワ", "ワー"]),
+        ("日", ["日"]),
+        ("ﾃｽﾄ", ["テス", "スト"]),
+        ("한국어", ["한국", "국어"]),
+        ("สวัสดี", ["สว", "วั", "ัส", "สด", "ดี"]),
+        ("ລາວ ខ្មែរ", ["ລາ", "າວ", "ខ្", "្ម", "មែ", "ែរ"]),
+        ("iPhone15を買う", ["iphone15", "i", "phone15", "を買", "買う"]),
+        ("हिन्दी", ["हिन्दी"]),
+        ("🎉", ["🎉"]),
+        ("party🎉🎉", ["parti", "🎉", "🎉"]),
+        ("👩\u200d💻 👍🏽 ❤\ufe0f", ["👩", "👍", "❤"]),
+        ("🇮🇩🇫🇷", ["🇮🇩", "🇫🇷"]),
+        ("€500", ["€", "500"]),
+    ],
+)
+def test_other_scripts_and_symbols(text: str, expected: list[str]) -> None:
+    assert terms(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "expected"),
+    [
+        ("indonesian", "Saya sedang menulis buku untuk mereka", ["ulis", "buku"]),
+        ("german", "Die Häuser für den Jungen", ["haus", "jung"]),
+        ("spanish", "¿Dónde están las niñas?", ["nin"]),
+        ("french", "L'été dans les maisons", ["ete", "maison"]),
+        ("italian", "l'amico della città", ["amic", "citt"]),
+        ("dutch", "Ik heb de boeken van haar", ["boek"]),
+        ("portuguese", "Não gosto das maçãs", ["gost", "mac"]),
+        ("russian", "красный красная", ["красн", "красн"]),
+        ("none", "The houses, don't", ["the", "houses", "don", "t"]),
+    ],
+)
+def test_each_language_has_its_stop_words_and_stems(
+    language: str, text: str, expected: list[str]
+) -> None:
+    assert Analyser(language).terms(text) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'tea AND "milk',
+        "tea OR milk)",
+        "NOT tea (milk",
+        'NEAR("tea" milk, 5)',
+        "tea* ^milk",
+        "content:tea - milk",
+        "{tea milk} + tea",
+        "tea & milk | !milk <-> tea:*",
+        "'tea' \\ % _ `milk`",
+    ],
+)
+def test_search_operators_are_plain_text(text: str) -> None:
+    assert {"tea", "milk"} <= set(ENGLISH.query_terms(text))
+
+
+@given(any_text)
+@example("don't#")
+@example("a'b,c@d#")
+@example("\ud800'\udfff:`\"")
+def test_every_term_obeys_the_alphabet(text: str) -> None:
+    for analyser in (ENGLISH, PLAIN):
+        for term in analyser.terms(text):
+            assert 1 <= len(term) <= 64
+            assert not any(letter.isspace() for letter in term)
+            assert not set(term) & set("\x00\"'`:")
+            term.encode("utf-8")
+
+
+@given(any_text, any_text)
+def test_a_query_has_the_terms_of_the_index_each_once(one: str, other: str) -> None:
+    text = f"{one} {other} {one}"
+    assert ENGLISH.query_terms(text) == list(dict.fromkeys(ENGLISH.terms(text)))
+
+
+@given(any_text)
+def test_the_unicode_form_does_not_matter(text: str) -> None:
+    wanted = terms(text)
+    for form in ("NFC", "NFD", "NFKC", "NFKD"):
+        assert terms(unicodedata.normalize(form, text)) == wanted, form
+
+
+@given(letters)
+def test_case_does_not_matter(text: str) -> None:
+    assert terms(text.upper()) == terms(text.lower()) == terms(text.casefold())
+
+
+@given(letters)
+def test_diacritics_do_not_matter(text: str) -> None:
+    apart = unicodedata.normalize("NFD", text.lower().replace("й", ""))
+    bare = "".join(letter for letter in apart if not unicodedata.combining(letter))
+    assert terms(bare) == terms(apart)
+
+
+@given(st.sampled_from(languages()), st.text(max_size=30))
+def test_no_language_stumbles(language: str, text: str) -> None:
+    for term in Analyser(language).terms(text):
+        assert term
+        assert not any(letter.isspace() for letter in term)
+
+
+def test_long_words_and_texts_are_cut() -> None:
+    assert terms("q" * 1_000) == ["q" * 64]
+    assert len(terms("word " * 10_000)) == MAX_TERMS_PER_TEXT
+    assert len(terms("x.y." * 10_000)) == MAX_TERMS_PER_TEXT
+    assert len(terms("東" * 10_000)) == MAX_TERMS_PER_TEXT
+
+
+def test_a_language_must_exist() -> None:
+    with pytest.raises(InvalidValue, match="language: 'klingon' is not one of: none, .*english"):
+        Analyser("klingon")
+    assert Analyser("german").language == "german"
+
+
+def test_fingerprints_tell_analysers_apart() -> None:
+    every = ["none", *languages()]
+    assert len({Analyser(language).fingerprint for language in every}) == len(every)
+    assert Analyser().fingerprint == Analyser("english").fingerprint
+    assert len(Analyser().fingerprint) < 64
+
+
+def test_stemming_loads_one_language_only() -> None:
+    assert Analyser("finnish").terms("talossa") == ["talo"]
+    assert "snowballstemmer" not in sys.modules
+
+
+def test_threads_do_not_mix_up_each_others_words() -> None:
+    words = [f"{chr(97 + n % 26)}{chr(97 + n // 26)}ationalizers" for n in range(676)]
+    alone, shared = (stemmer.__wrapped__("porter") for _ in range(2))  # each with its own memory
+    expected = [alone(word) for word in words]
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(8) as pool:
+            assert list(pool.map(shared, words)) == expected
+    finally:
+        sys.setswitchinterval(interval)
