@@ -48,10 +48,12 @@ class TurnShelf(Shelf):
         self._day = Column(np.int32)
         self._before = Column(np.int32)
         self._place: dict[tuple[int, int], int] = {}
+        self._lenders: Ints | None = None
 
     def _append_all(self, stored: Sequence[tuple[Any, ...]], vectors: Sequence[Row | None]) -> None:
         start = self.rows
         super()._append_all(stored, vectors)
+        self._lenders = None
         threads = [self.threads.of(one[3]) for one in stored]
         moments = [datetime.fromisoformat(one[7]) for one in stored]
         self._thread.fill(start, threads)
@@ -73,6 +75,19 @@ class TurnShelf(Shelf):
         after = self._place.get((thread, position + 1))
         if after is not None:
             self._before.set(after, row)
+
+    @property
+    def lenders(self) -> Ints:
+        """The row that lends each row a share of its nearness: the turn before, or itself."""
+        if self._lenders is None:
+            before = self.before
+            usable = (before != NO_TURN) & self.with_vector[before]
+            self._lenders = np.where(usable, before, np.arange(self.rows))
+        return self._lenders
+
+    def _set_vector(self, row: int, vector: Row | None) -> None:
+        super()._set_vector(row, vector)
+        self._lenders = None
 
     @property
     def speakers(self) -> tuple[str, ...]:

@@ -100,10 +100,7 @@ def _windowed_meaning(shelf: TurnShelf, ranking: Ranking, cosines: Scores) -> Sc
     """An answer carries its question: the turn before lends a share of its own nearness."""
     if not ranking.uses("window"):
         return cosines
-    before = shelf.before
-    usable = (before != NO_TURN) & shelf.with_vector[before]
-    lent = np.where(usable, cosines[before], cosines)
-    return (cosines + WINDOW_SEMANTIC * lent) / (1 + WINDOW_SEMANTIC)
+    return (cosines + WINDOW_SEMANTIC * cosines[shelf.lenders]) / (1 + WINDOW_SEMANTIC)
 
 
 def _windowed_words(shelf: TurnShelf, ranking: Ranking, words: Scores) -> Scores:

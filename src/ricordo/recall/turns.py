@@ -23,7 +23,7 @@ from ricordo.storage.database import Database, Reading
 from ricordo.storage.search_index import TURNS
 from ricordo.storage.threads import speakers, turns_by_id
 from ricordo.text.people import named_people, without_people
-from ricordo.text.snippets import snippet
+from ricordo.text.snippets import Snippets
 
 _USERS_REMEMBERED: Final = 1_024
 
@@ -139,7 +139,7 @@ class TurnSearch:
             if threshold is None or sure >= threshold
         ][:limit]
         said = turns_by_id(view.connection, user_id, [shown.ids[place] for place in kept])
-        analyser = self._database.analyser
+        snippets = Snippets(question.terms, self._database.analyser)
         hits = []
         for place in kept:
             turn_id = shown.ids[place]
@@ -149,7 +149,7 @@ class TurnSearch:
             hits.append(
                 TurnHit(
                     id=turn_id,
-                    content_snippet=snippet(turn.content, question.terms, analyser),
+                    content_snippet=snippets.of(turn.content),
                     score=shown.score[place],
                     confidence=shown.confidence[place],
                     signals=Signals(shown.lexical[place], shown.semantic[place]),

@@ -27,37 +27,55 @@ def snippet(content: str, terms: Collection[str], analyser: Analyser, max_chars:
     ``terms`` come from the same analyser. Cuts fall between words and are shown by "…", which
     counts towards ``max_chars``. Without any hit the beginning is given.
     """
-    flat = " ".join(content.split())
-    if len(flat) <= max_chars:
-        return flat
-    room = max_chars - 2 * len(_CUT_MARK)
-    if room <= 0:
-        return _CUT_MARK[: max(max_chars, 0)]
-    start, end = _widened(flat, *_densest(_hits(flat, frozenset(terms), analyser), room), room)
-    before = _CUT_MARK if start > 0 else ""
-    after = _CUT_MARK if end < len(flat) else ""
-    return f"{before}{flat[start:end]}{after}"
+    return Snippets(terms, analyser, max_chars).of(content)
 
 
-def _hits(flat: str, wanted: frozenset[str], analyser: Analyser) -> list[_Hit]:
-    if not wanted:
-        return []
-    # Stemming and folding leave the head of a plain word as it is, which is quick to look for.
-    heads = "|".join(sorted({re.escape(term[:_HEAD_CHARS]) for term in wanted}))
-    possible = re.compile(heads if flat.isascii() else rf"{heads}|[^\x00-\x7f]")
-    lower = flat.lower()
-    lower = lower if len(lower) == len(flat) else flat
-    known: dict[str, frozenset[str]] = {}
-    found = []
-    reached = 0
-    while match := possible.search(lower, reached):
-        start, reached = _word_around(flat, match.start(), reached)
-        word = flat[start:reached]
-        if word not in known:
-            known[word] = wanted.intersection(analyser.terms(word))
-        if known[word]:
-            found.append(_Hit(start, reached, known[word]))
-    return found
+class Snippets:
+    """Snippets of several texts for one query; what is worked out for one helps the next."""
+
+    def __init__(self, terms: Collection[str], analyser: Analyser, max_chars: int = 240) -> None:
+        self._wanted = frozenset(terms)
+        self._analyser = analyser
+        self._max_chars = max_chars
+        # Stemming and folding leave the head of a plain word as it is, which is quick to look for.
+        heads = "|".join(sorted({re.escape(term[:_HEAD_CHARS]) for term in self._wanted}))
+        self._in_plain = re.compile(heads)
+        self._in_any = re.compile(rf"{heads}|[^\x00-\x7f]")
+        self._known: dict[str, frozenset[str]] = {}
+
+    def of(self, content: str) -> str:
+        """The snippet of one text."""
+        flat = " ".join(content.split())
+        if len(flat) <= self._max_chars:
+            return flat
+        room = self._max_chars - 2 * len(_CUT_MARK)
+        if room <= 0:
+            return _CUT_MARK[: max(self._max_chars, 0)]
+        start, end = _widened(flat, *_densest(self._hits(flat), room), room)
+        before = _CUT_MARK if start > 0 else ""
+        after = _CUT_MARK if end < len(flat) else ""
+        return f"{before}{flat[start:end]}{after}"
+
+    def _hits(self, flat: str) -> list[_Hit]:
+        if not self._wanted:
+            return []
+        possible = self._in_plain if flat.isascii() else self._in_any
+        lower = flat.lower()
+        lower = lower if len(lower) == len(flat) else flat
+        found = []
+        reached = 0
+        while match := possible.search(lower, reached):
+            start, reached = _word_around(flat, match.start(), reached)
+            terms = self._terms_of(flat[start:reached])
+            if terms:
+                found.append(_Hit(start, reached, terms))
+        return found
+
+    def _terms_of(self, word: str) -> frozenset[str]:
+        known = self._known.get(word)
+        if known is None:
+            known = self._known[word] = self._wanted.intersection(self._analyser.terms(word))
+        return known
 
 
 def _word_around(flat: str, place: int, after: int) -> tuple[int, int]:
