@@ -262,15 +262,19 @@ class Player:
 def stores(
     tmp_path_factory: pytest.TempPathFactory, postgres_database: str
 ) -> Iterator[tuple[Memory, Memory, list[ManualClock], Iterator[int]]]:
+    from ricordo.testing.embedder import WordEmbedder
     from ricordo.wiring import open_memory
     from tests.support import postgres
 
     postgres.empty(postgres_database)
     clocks = [ManualClock(START), ManualClock(START)]
     path = tmp_path_factory.mktemp("congruence") / "ricordo.db"
+    words = WordEmbedder()
     with (
-        open_memory(path, clock=clocks[0], run_jobs=False) as sqlite,
-        open_memory(postgres_database, clock=clocks[1], run_jobs=False) as postgresql,
+        open_memory(path, clock=clocks[0], run_jobs=False, embedder=words) as sqlite,
+        open_memory(
+            postgres_database, clock=clocks[1], run_jobs=False, embedder=words
+        ) as postgresql,
     ):
         yield sqlite, postgresql, clocks, itertools.count()
 

@@ -8,9 +8,15 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import ricordo
+from ricordo.memory import Memory
+from ricordo.wiring import open_memory
 
 ROOT = Path(__file__).parents[2]
+
+
+def _open(url: str) -> Memory:
+    """The store without vectors, which take their time: these programs are about writing."""
+    return open_memory(url, run_jobs=False, embedding_provider="none")
 
 
 def start(name: str, *arguments: object) -> "subprocess.Popen[str]":
@@ -54,7 +60,7 @@ def _write_into(pipe: Any, url: str, first: int) -> None:
 
 def add_own(url: str, worker: str, count: str) -> None:
     """Add texts of one's own, one by one, for one user that all workers share."""
-    with ricordo.open(url, run_jobs=False) as memory:
+    with _open(url) as memory:
         user = memory.user("ana", actor=f"worker-{worker}")
         for number in range(int(count)):
             user.add(f"Worker {worker} says {number}")
@@ -62,7 +68,7 @@ def add_own(url: str, worker: str, count: str) -> None:
 
 def add_same(url: str, worker: str, count: str) -> None:
     """Add the same texts as every other worker."""
-    with ricordo.open(url, run_jobs=False) as memory:
+    with _open(url) as memory:
         user = memory.user("ana", actor=f"worker-{worker}")
         for number in range(int(count)):
             user.add(f"Everybody says {number}")
@@ -71,7 +77,7 @@ def add_same(url: str, worker: str, count: str) -> None:
 
 def write_until_killed(url: str, first: str) -> None:
     """Do writes of every kind for ever; print what was acknowledged, after it was."""
-    with ricordo.open(url, run_jobs=False) as memory:
+    with _open(url) as memory:
         user = memory.user("ana")
         number = int(first)
         while True:
@@ -93,7 +99,7 @@ def write_until_killed(url: str, first: str) -> None:
 
 def open_new(url: str) -> None:
     """Open a database that may not exist yet."""
-    with ricordo.open(url, run_jobs=False) as memory:
+    with _open(url) as memory:
         print(memory.user("ana").revision())
 
 

@@ -176,6 +176,14 @@ class Shelf:
             scores[~self.alive] = 0.0
         return scores
 
+    def coverage(self, shares: Mapping[str, float]) -> Floats:
+        """The sum over the terms that each row has of what they make up of a question."""
+        covered = np.zeros(self.rows, np.float32)
+        for term, share in shares.items():
+            if term in self._postings:
+                covered[self._impact(term)[0]] += np.float32(share)
+        return covered
+
     def rows_with(self, terms: Sequence[str], rows: Any) -> np.ndarray[Any, np.dtype[np.bool_]]:
         """For each term, which of some rows have it."""
         found = np.zeros((len(terms), len(rows)), np.bool_)

@@ -7,9 +7,11 @@ from typing import Any, Final
 import numpy as np
 
 from ricordo.indexing.shelf import Column, Ints, Shelf
+from ricordo.storage.threads import SaidTurn
 from ricordo.storage.vectors import Row
 
 NO_TURN: Final = -1
+_SAID_BYTES: Final = 250  # what Python needs for a short text and the tuple around it
 
 
 class Codes:
@@ -49,6 +51,8 @@ class TurnShelf(Shelf):
         self._before = Column(np.int32)
         self._place: dict[tuple[int, int], int] = {}
         self._lenders: Ints | None = None
+        self._content_bytes = 0
+        self.said: list[SaidTurn | None] = []
 
     def _append_all(self, stored: Sequence[tuple[Any, ...]], vectors: Sequence[Row | None]) -> None:
         start = self.rows
@@ -65,6 +69,18 @@ class TurnShelf(Shelf):
         self._before.fill(start, [NO_TURN] * len(stored))
         for row, (thread, one) in enumerate(zip(threads, stored, strict=True), start=start):
             self._follow(row, thread, one[4])
+        for one, moment in zip(stored, moments, strict=True):
+            _, _, _, thread_id, position, actor, role, _, message_id, content = one
+            kept = None
+            if content is not None:
+                kept = SaidTurn(thread_id, position, message_id, role, actor, content, moment)
+                self._content_bytes += _SAID_BYTES + len(content)
+            self.said.append(kept)
+
+    @property
+    def nbytes(self) -> int:
+        """About how much memory the shelf takes."""
+        return super().nbytes + self._content_bytes
 
     def _follow(self, row: int, thread: int, position: int) -> None:
         """Tie a turn to the one before and the one after, whichever came first."""

@@ -54,5 +54,5 @@ def fused(
     if not present or total <= 0:
         some = semantic if semantic is not None else lexical
         return np.zeros(0 if some is None else len(some))
-    parts = [weights[name] / total * scores for name, scores in present.items()]
-    return np.sum(parts, axis=0)  # type: ignore[no-any-return]
+    first, *others = (weights[name] / total * scores for name, scores in present.items())
+    return first + others[0] if others else first

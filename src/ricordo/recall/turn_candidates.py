@@ -22,7 +22,7 @@ from ricordo.recall.words import covered, meant_terms
 from ricordo.storage.backend import Backend
 from ricordo.storage.search_index import TURNS
 from ricordo.storage.tables import turns
-from ricordo.storage.threads import turns_by_id
+from ricordo.storage.threads import SaidTurn, turns_by_id
 
 Flags = np.ndarray[tuple[int], np.dtype[np.bool_]]
 NOT_COMPARED: Final = -1.0
@@ -44,6 +44,7 @@ class TurnCandidates:
     day: Any
     moment: Any
     coverage: Any
+    said: Sequence[SaidTurn | None]
     actors: Codes
     roles: Codes
     weights: Mapping[str, float]
@@ -75,6 +76,7 @@ def from_shelf(
         day=shelf.day[rows],
         moment=shelf.moment[rows],
         coverage=covered([shelf], [rows], question.terms, terms),
+        said=[shelf.said[row] for row in rows.tolist()],
         actors=shelf.actors,
         roles=shelf.roles,
         weights=weights,
@@ -205,6 +207,7 @@ def _tabled(
         day=np.array([turn.at.day for turn in listed]),
         moment=np.array([turn.at.timestamp() for turn in listed]),
         coverage=np.array([coverage.get(one, 0.0) for one in ids]),
+        said=listed,
         actors=actors,
         roles=roles,
         weights=weights,

@@ -138,12 +138,13 @@ class TurnSearch:
             for place, sure in enumerate(shown.confidence)
             if threshold is None or sure >= threshold
         ][:limit]
-        said = turns_by_id(view.connection, user_id, [shown.ids[place] for place in kept])
+        long = [shown.ids[place] for place in kept if shown.said[place] is None]
+        looked_up = turns_by_id(view.connection, user_id, long) if long else {}
         snippets = Snippets(question.terms, self._database.analyser)
         hits = []
         for place in kept:
             turn_id = shown.ids[place]
-            turn = said.get(turn_id)
+            turn = shown.said[place] or looked_up.get(turn_id)
             if turn is None:  # said after this view of the database was opened, or erased since
                 continue
             hits.append(
@@ -172,6 +173,7 @@ class Shown:
         self._best = ranked.order[:limit]
         found = ranked.found
         self.ids: list[int] = found.ids[self._best].tolist()
+        self.said = [found.said[place] for place in self._best.tolist()]
         self.score: list[float] = np.round(ranked.scores[self._best], 6).tolist()
         self.semantic = self._column(ranked.semantic)
         self.lexical = self._column(ranked.lexical)

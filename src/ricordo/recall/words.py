@@ -67,9 +67,5 @@ def covered(
     documents = sum(shelf.size for shelf in shelves)
     found = {term: sum(shelf.frequency(term) for shelf in shelves) for term in terms}
     shares = term_shares(terms, meant, documents, found)
-    weights = np.array(list(shares.values()))
-    parts = [
-        weights @ shelf.rows_with(list(shares), part) if shares else np.zeros(len(part))
-        for shelf, part in zip(shelves, rows, strict=True)
-    ]
+    parts = [shelf.coverage(shares)[part] for shelf, part in zip(shelves, rows, strict=True)]
     return np.minimum(np.concatenate(parts), 1.0)  # type: ignore[no-any-return]

@@ -17,6 +17,9 @@ from ricordo.storage.tables import item_index, items, links, turns, users
 PAGE_ROWS: Final = 2_000
 """How many rows are read at a time, which bounds the memory that reading takes."""
 
+KEPT_CONTENT_CHARS: Final = 1_000
+"""Turns of up to so many characters are read with the index: most are, and a search shows them."""
+
 _user = sa.bindparam("user_id", type_=Words)
 _position: Final = Prepared(
     sa.select(users.c.index_stamp, users.c.index_epoch, sa.cast(users.c.created_at, Words)).where(
@@ -66,7 +69,10 @@ def _columns(kind: Indexed) -> list[sa.ColumnElement[Any]]:
     columns = [kind.index.c.id, kind.index.c.terms, vector]
     if kind is TURNS:
         seconds = sa.cast(turns.c.at, Words)
+        short = sa.func.length(turns.c.content) <= sa.literal_column(str(KEPT_CONTENT_CHARS))
+        content = sa.case((short, turns.c.content), else_=sa.null())
         columns += [turns.c.thread_id, turns.c.position, turns.c.actor, turns.c.role, seconds]
+        columns += [turns.c.message_id, content]
     return columns
 
 
@@ -115,7 +121,7 @@ def whole_index(
     """All that search reads of a user, in bounded pages in the order of the ids.
 
     Each row is its id, terms and vector (None unless made by ``model``), for a turn also its
-    thread, position, actor, role and time.
+    thread, position, actor, role, time, message id and, unless it is long, its content.
     """
     after = 0
     given = {"user_id": user_id, "size": PAGE_ROWS, **_made_by(model)}

@@ -48,6 +48,9 @@ _ISO_DATE = re.compile(
 _DAY_MONTH_YEAR = re.compile(rf"(?<![\w.,:/-])[0-9]{{1,2}}([/.-])[0-9]{{1,2}}\1({_YEAR})(?![\w-])")
 _MONTH_YEAR = re.compile(rf"(?<![\w.,:/-])[0-9]{{1,2}}/({_YEAR})(?![\w/-])")
 _LONE_YEAR = re.compile(rf"(?<![\w.,:/$€£¥#-])({_YEAR})(?:-({_YEAR}))?(?![\w%/-]|[.,:][0-9])")
+_DIGIT = re.compile(r"[0-9]")
+_WORD_HEAD = re.compile(r"(?<![a-z])[a-z]{3}")
+_MONTH_HEADS: Final = frozenset(name[:3] for name in _MONTHS)
 _WORD_BEFORE = re.compile(r"(?<![^\W_])([^\W\d_]{1,12})['\s]{1,3}$")
 
 
@@ -75,6 +78,8 @@ def named_times(text: str) -> NamedTime | None:
     months and something else besides ("may") count where the text around them speaks of a date.
     None when neither a month nor a year is named.
     """
+    if not _may_name_a_time(text):
+        return None
     composed = unicodedata.normalize("NFC", text).replace("–", "-")
     folded, places = fold_with_places(composed)
     months: set[int] = set()
@@ -97,6 +102,16 @@ def named_times(text: str) -> NamedTime | None:
     if not months and not years:
         return None
     return NamedTime(frozenset(months), frozenset(years), frozenset(days))
+
+
+def _may_name_a_time(text: str) -> bool:
+    """False for most questions, quickly: no digit, and no word that begins like a month."""
+    if not text.isascii():
+        return True
+    lower = text.lower()
+    return _DIGIT.search(lower) is not None or not _MONTH_HEADS.isdisjoint(
+        _WORD_HEAD.findall(lower)
+    )
 
 
 def date_terms(moment: datetime) -> str:

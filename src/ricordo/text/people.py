@@ -4,6 +4,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Collection
+from functools import lru_cache
 from typing import Final
 
 from ricordo.text.folding import fold_letters, fold_marks, fold_with_places
@@ -33,8 +34,7 @@ def named_people(text: str, known: Collection[str]) -> list[str]:
     with it, whatever the case and diacritics, and also as a possessive. Roles are no names, and a
     name that is also a function word (Will) counts only with its capital inside a sentence.
     """
-    people = _People(known)
-    mentions = people.mentions(unicodedata.normalize("NFC", text))
+    mentions = _people(tuple(known)).mentions(unicodedata.normalize("NFC", text))
     return list(dict.fromkeys(name for _, _, names in mentions for name in names))
 
 
@@ -44,7 +44,7 @@ def without_people(text: str, names: Collection[str]) -> str:
     The text unchanged when it mentions none of them or when no letter or digit would be left.
     """
     composed = unicodedata.normalize("NFC", text)
-    mentions = _People(names).mentions(composed)
+    mentions = _people(tuple(names)).mentions(composed)
     if not mentions:
         return text
     kept = ""
@@ -82,18 +82,19 @@ class _People:
         for name, words in full.items():
             if first_words[words[0]] == 1 and _can_stand_alone(words[0]):
                 self._names.setdefault(words[0], [name])
+        # The longest form wins.
+        self._forms = sorted(self._names, key=lambda form: (-len(form), form))
+        self._pattern = re.compile("|".join(map(_form_pattern, self._forms)))
 
     def mentions(self, text: str) -> list[tuple[int, int, list[str]]]:
         """Start, end and names of each mention, possessive included, in order."""
         if not self._names:
             return []
-        forms = sorted(self._names, key=lambda form: (-len(form), form))  # the longest wins
-        pattern = re.compile("|".join(map(_form_pattern, forms)))
         folded, places = fold_with_places(text)
         places.append(len(text))
         found = []
-        for match in pattern.finditer(folded):
-            form = forms[(match.lastindex or 1) - 1]
+        for match in self._pattern.finditer(folded):
+            form = self._forms[(match.lastindex or 1) - 1]
             start, end = places[match.start()], places[match.end()]
             is_name = form not in _FUNCTION_WORDS or capitalised_inside_sentence(
                 text, start, places[match.start() + len(form)]
@@ -101,6 +102,12 @@ class _People:
             if is_name:
                 found.append((start, end, self._names[form]))
         return found
+
+
+@lru_cache(maxsize=256)
+def _people(names: tuple[str, ...]) -> _People:
+    """Worked out once for the speakers of a user, who stay the same from search to search."""
+    return _People(names)
 
 
 def _can_stand_alone(first_word: str) -> bool:

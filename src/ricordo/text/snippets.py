@@ -1,7 +1,6 @@
 """The stretch of a long text that answers a query best."""
 
 import re
-from collections import Counter
 from collections.abc import Collection
 from typing import Final, NamedTuple
 
@@ -90,14 +89,18 @@ def _densest(hits: list[_Hit], room: int) -> tuple[int, int]:
 
     It begins and ends with a hit; without any hit it is the very beginning.
     """
-    inside: Counter[str] = Counter()
+    inside: dict[str, int] = {}
     best = (0, 0)
     chosen = (0, 0)
     oldest = 0
     for newest, last in enumerate(hits):
-        inside.update(last.terms)
+        for term in last.terms:
+            inside[term] = inside.get(term, 0) + 1
         while last.end - hits[oldest].start > room and oldest < newest:
-            inside -= Counter(hits[oldest].terms)
+            for term in hits[oldest].terms:
+                inside[term] -= 1
+                if not inside[term]:
+                    del inside[term]
             oldest += 1
         score = (len(inside), newest - oldest + 1)
         if score > best:

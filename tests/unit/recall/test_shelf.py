@@ -164,8 +164,8 @@ def test_each_turn_knows_the_one_before_in_whatever_order_they_come(
     at = "2024-05-07T10:00:00+00:00"
     for place, (one, other) in enumerate(zip(first, second, strict=True)):
         rows = [
-            (100 + one, "tea", None, "a", one, "Ana", "user", at),
-            (200 + other, "tea", None, "b", other, None, "tool", at),
+            (100 + one, "tea", None, "a", one, "Ana", "user", at, None, "Tea"),
+            (200 + other, "tea", None, "b", other, None, "tool", at, None, None),
         ]
         shelf.take(rows if place % 2 else rows[::-1], [None, None])
     for row, row_id in enumerate(shelf.ids.tolist()):
