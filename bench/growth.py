@@ -107,7 +107,8 @@ def draw(points: Sequence[Point], path: Path) -> None:
 
 
 def _of_ricordo(path: Path, sizes: Sequence[int], progress: Progress) -> Iterator[Point]:
-    with synthetic(str(path)) as memory:
+    # Without relations: each new memory would be compared with all others, for minutes.
+    with synthetic(str(path), relations_per_memory=0) as memory:
         user = memory.user(USER)
         for size, new, queries in _growing(sizes, progress):
             user.add_many(new)

@@ -111,7 +111,6 @@ COMMAND_OF: dict[type, dict[str, str]] = {
 WITHOUT_A_METHOD = {"bench recall", "bench speed", "doctor", "migrate", "version"}
 NOT_FOR_COMMANDS = {"close"}
 RENAMED = {
-    "everything": "all",
     "actor_id": "actor",
     "agent_id": "agent",
     "run_id": "run",

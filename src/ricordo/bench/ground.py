@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import cycle, islice
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from ricordo.bench.invented import InventedTexts, SyntheticEmbedder
 from ricordo.bench.latency import Latency, latency
@@ -110,7 +110,8 @@ class Ground:
         total = len(users) * memories
         progress = self._progress_of(f"storing {total:,} memories")
         searches = []
-        with synthetic(url) as memory:
+        # Each new memory would be compared with all others, which is measured on its own.
+        with synthetic(url, relations_per_memory=0) as memory:
             for done, name in enumerate(users):
                 texts = source.texts(memories)
                 user = memory.user(name)
@@ -126,11 +127,11 @@ class Ground:
 
 
 @contextlib.contextmanager
-def synthetic(url: str) -> Iterator[Memory]:
+def synthetic(url: str, **settings: Any) -> Iterator[Memory]:
     """A store whose vectors are invented under the name of the shipped model."""
     shipped = LocalEmbedder()
     embedder = SyntheticEmbedder(provider=shipped.provider, model=shipped.model)
-    with open_memory(url, run_jobs=False, embedder=embedder) as memory:
+    with open_memory(url, run_jobs=False, embedder=embedder, **settings) as memory:
         yield memory
 
 
