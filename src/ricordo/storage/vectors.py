@@ -10,7 +10,6 @@ Matrix = np.ndarray[tuple[int, int], np.dtype[np.float32]]
 Row = np.ndarray[tuple[int], np.dtype[np.float32]]
 
 _PG_HEADER_BYTES: Final = 4  # pgvector sends its width and two unused bytes first
-_FLOAT_BYTES: Final = 4
 
 
 def matrix_of(connection: sa.Connection, stored: Sequence[bytes]) -> Matrix:
@@ -22,9 +21,3 @@ def matrix_of(connection: sa.Connection, stored: Sequence[bytes]) -> Matrix:
     else:
         flat = np.frombuffer(b"".join(sent[_PG_HEADER_BYTES:] for sent in stored), ">f4")
     return flat.astype(np.float32, copy=False).reshape(len(stored), -1)
-
-
-def width_of(connection: sa.Connection, stored: bytes) -> int:
-    """How many numbers a stored vector has."""
-    header = 0 if connection.dialect.name == "sqlite" else _PG_HEADER_BYTES
-    return (len(stored) - header) // _FLOAT_BYTES
