@@ -13,11 +13,13 @@ RicordoError
 │   ├── ThemeNotFound
 │   ├── ThreadNotFound
 │   ├── UserNotFound
-│   └── JobNotFound
+│   ├── JobNotFound
+│   └── ProposalNotFound
 ├── Conflict                understood, but the present state does not allow it
 │   ├── IllegalTransition   the life cycle has no such step
 │   ├── NothingToUndo
-│   └── Occupied            the place (key or text) is taken by another active memory
+│   ├── Occupied            the place (key or text) is taken by another active memory
+│   └── AlreadyDecided      the proposal was approved, rejected, or has expired
 ├── AccessDenied
 │   ├── NotOwner            visible through a link, but not this user's to change
 │   ├── ScopeWidened        a narrower scope tried to become another one
@@ -30,15 +32,21 @@ RicordoError
 │   ├── StorageUnavailable  cannot be opened or reached
 │   ├── StorageClosed       used after close()
 │   └── DatabaseTooNew      written by a newer ricordo
-└── EmbeddingError          the text could not be turned into a vector
-    ├── EmbedderUnavailable down, slow, overloaded or given up on for a while; try again
-    ├── EmbedderRefused     the endpoint said no: key, model, quota …
-    └── BadEmbedding        the answer is not usable: not JSON, wrong count or width, NaN …
+├── EmbeddingError          the text could not be turned into a vector
+│   ├── EmbedderUnavailable down, slow, overloaded or given up on for a while; try again
+│   ├── EmbedderRefused     the endpoint said no: key, model, quota …
+│   └── BadEmbedding        the answer is not usable: not JSON, wrong count or width, NaN …
+└── LanguageModelError      the language model gave no usable answer
+    ├── ModelUnavailable    down, slow or overloaded; try again
+    ├── ModelRefused        the endpoint said no: key, model, quota …
+    ├── BadAnswer           it answered, but not with what was asked for
+    └── BudgetExhausted     the tokens of the day are used up; work goes on at ``until``
 
 Each surface maps this tree to its own codes in one table (see ``cli/exit_codes.py``).
 """
 
 from collections.abc import Iterable
+from datetime import datetime
 
 
 class RicordoError(Exception):
@@ -133,6 +141,13 @@ class JobNotFound(NotFound):
         super().__init__(f"no job {job_id}")
 
 
+class ProposalNotFound(NotFound):
+    """This user has no proposal with this id."""
+
+    def __init__(self, proposal_id: int) -> None:
+        super().__init__(f"no proposal {proposal_id}")
+
+
 class Conflict(RicordoError):
     """The request is understood, but the present state does not allow it."""
 
@@ -147,6 +162,10 @@ class NothingToUndo(Conflict):
 
 class Occupied(Conflict):
     """Another active memory already has this key or this text."""
+
+
+class AlreadyDecided(Conflict):
+    """The proposal was approved or rejected before, or its time has passed."""
 
 
 class AccessDenied(RicordoError):
@@ -221,3 +240,31 @@ class EmbedderRefused(EmbeddingError):
 
 class BadEmbedding(EmbeddingError):
     """The embedder answered with something that is not one usable vector per text."""
+
+
+class LanguageModelError(RicordoError):
+    """The language model gave no usable answer."""
+
+
+class ModelUnavailable(LanguageModelError):
+    """The language model is down, slow or overloaded; try again later."""
+
+
+class ModelRefused(LanguageModelError):
+    """The language model's endpoint said no (key, model, quota); trying again does not help."""
+
+
+class BadAnswer(LanguageModelError):
+    """The language model answered, but not with what was asked for, whatever it was told."""
+
+
+class BudgetExhausted(LanguageModelError):
+    """The tokens that a user's work may take in a day do not suffice; ``until`` says when to
+    go on."""
+
+    def __init__(self, spent: int, wanted: int, allowed: int, until: datetime) -> None:
+        self.until = until
+        super().__init__(
+            f"{spent} of {allowed} tokens of the day are used, {wanted} more are needed:"
+            f" work goes on at {until.isoformat()}"
+        )

@@ -87,3 +87,36 @@ MAX_VECTOR_WIDTH: Final = 16_000  # what pgvector can store in one column
 MAX_URL_CHARS: Final = 2_000
 MAX_API_KEY_CHARS: Final = 1_000
 MAX_MODEL_NAME_CHARS: Final = 200
+
+# -- language models -----------------------------------------------------------------------
+MAX_CORRECTIONS: Final = 2  # of one call: how often a model is told that its answer was wrong
+MAX_MODEL_RETRIES: Final = 3  # of one call: requests sent again after a fault of the endpoint
+MODEL_CONNECT_SECONDS: Final = 10.0  # until a connection stands; the rest is the caller's deadline
+MODEL_BACKOFF_BASE_SECONDS: Final = 0.5
+MODEL_BACKOFF_CAP_SECONDS: Final = 20.0
+MAX_MODEL_RESPONSE_BYTES: Final = 4 * 1024 * 1024
+MAX_MODEL_ANSWER_CHARS: Final = 200_000  # of the text in it
+MAX_REPEATED_ANSWER_CHARS: Final = 4_000  # of a wrong answer, where the model is told of it
+MAX_ANSWER_DEPTH: Final = 64  # levels of nesting in an answer
+
+# -- formation -----------------------------------------------------------------------------
+MAX_TOOL_PASSAGE_CHARS: Final = 500  # of a tool's result, as a source and in a transcript
+MAX_TRANSCRIPT_CHARS: Final = 12_000
+MAX_TRANSCRIPT_REPLY_CHARS: Final = 500  # of what the assistant said, in a transcript
+MAX_TRANSCRIPT_CALL_CHARS: Final = 500  # of one tool call, in a transcript
+MAX_TRANSCRIPT_CALLS: Final = 20  # tool calls of one turn, in a transcript
+MAX_TRANSCRIPT_NAME_CHARS: Final = 60  # of a speaker or a tool, in a transcript
+MAX_QUOTE_CHARS: Final = 2_000  # the words that a candidate rests on
+MAX_FORMED_CHARS: Final = 280  # content of a memory that was formed from a conversation
+MAX_FORMED_SENTENCES: Final = 2
+MAX_EXTRACTED_CANDIDATES: Final = 5  # that a model may find in one stretch of a conversation
+MAX_WRITES_PER_TURN: Final = 3
+MAX_JUDGED_PAIRS: Final = 10  # in one question to the model
+MAX_THREADS_PER_SWEEP: Final = 100
+MAX_THREADS_PER_FORMING: Final = 1_000  # of one call that names no thread
+REJECTED_DAYS: Final = 180  # how long what a user turned down is not proposed again
+CORROBORATION_DAYS: Final = 90  # how long a wish waits to be said again
+MAX_JUDGED_CHARS: Final = 500  # of one statement, in that question
+MAX_SUMMARY_CHARS: Final = 2_000
+MAX_SUMMARY_NOTES_CHARS: Final = 12_000  # that a model is shown for it
+MAX_SUMMARISED_ITEMS: Final = 200

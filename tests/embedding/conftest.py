@@ -1,38 +1,17 @@
 """Fixtures: an endpoint on loopback, and time that passes only when somebody sleeps."""
 
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from ricordo.embedding.deadlines import Timing
 from ricordo.embedding.remote import RemoteEmbedder, RemoteTarget
 from ricordo.testing.embedding_server import EmbeddingServer
-
-
-class SteppingTime:
-    """A clock that moves by what is slept; ``pauses`` are those sleeps."""
-
-    def __init__(self) -> None:
-        self.now = 1_000.0
-        self.pauses: list[float] = []
-        self.timing = Timing(
-            monotonic=lambda: self.now,
-            sleep=self.sleep,
-            jitter=lambda: 1.0,
-            clock=lambda: datetime(2026, 1, 1, tzinfo=UTC) + timedelta(seconds=self.now - 1_000),
-        )
-
-    def sleep(self, seconds: float) -> None:
-        self.pauses.append(seconds)
-        self.now += seconds
+from tests.endpoints.surroundings import SteppingTime, forget_proxies
 
 
 @pytest.fixture(autouse=True)
 def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
-        monkeypatch.delenv(name, raising=False)
-        monkeypatch.delenv(name.lower(), raising=False)
+    forget_proxies(monkeypatch)
 
 
 @pytest.fixture

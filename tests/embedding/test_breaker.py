@@ -7,7 +7,7 @@ import pytest
 
 from ricordo.embedding.breaker import CircuitBreaker
 from ricordo.errors import BadEmbedding, EmbedderUnavailable, TargetRefused
-from tests.embedding.conftest import SteppingTime
+from tests.endpoints.surroundings import SteppingTime
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from ricordo.embedding import model_files
 from ricordo.embedding.choice import PROVIDERS, EmbeddingChoice, effective
 from ricordo.embedding.onnx_model import OnnxModel
 from ricordo.embedding.presets import PRESETS
-from ricordo.embedding.targets import split_url
+from ricordo.endpoints.addresses import split_url
 from ricordo.errors import EmbedderUnavailable, InvalidValue
 
 parse = EmbeddingChoice.parse

@@ -12,8 +12,8 @@ from ricordo.embedding.local import LocalEmbedder
 from ricordo.errors import EmbedderUnavailable, InvalidValue, TargetRefused
 from ricordo.limits import MAX_CACHED_EMBEDDERS
 from ricordo.testing.embedding_server import EmbeddingServer
-from tests.embedding.conftest import SteppingTime
-from tests.embedding.forking import succeeds_in_child
+from tests.endpoints.forking import succeeds_in_child
+from tests.endpoints.surroundings import SteppingTime
 
 parse = EmbeddingChoice.parse
 

@@ -10,7 +10,7 @@ import pytest
 
 from ricordo.embedding.remote import RemoteEmbedder, RemoteTarget
 from ricordo.testing.embedding_server import EmbeddingServer
-from tests.embedding.forking import succeeds_in_child
+from tests.endpoints.forking import succeeds_in_child
 
 Make = Callable[..., RemoteEmbedder]
 

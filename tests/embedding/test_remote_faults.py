@@ -12,7 +12,7 @@ from ricordo.embedding.remote import RemoteEmbedder, RemoteTarget
 from ricordo.errors import BadEmbedding, EmbedderRefused, EmbedderUnavailable
 from ricordo.limits import MAX_EMBEDDING_ATTEMPTS, MAX_EMBEDDING_RESPONSE_BYTES
 from ricordo.testing.embedding_server import EmbeddingServer
-from tests.embedding.conftest import SteppingTime
+from tests.endpoints.surroundings import SteppingTime
 
 Make = Callable[..., RemoteEmbedder]
 TEXTS = ["tea", "rain"]

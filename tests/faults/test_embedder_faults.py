@@ -6,7 +6,7 @@ import os
 import signal
 import subprocess
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from ricordo.limits import MAX_JOB_ATTEMPTS
 from ricordo.storage.search_index import INDEXED, ITEMS
 from ricordo.testing.clock import ManualClock
 from ricordo.testing.embedding_server import EmbeddingServer
+from ricordo.testing.serving import Response, json_response
 from ricordo.wiring import open_memory
 from tests.support import postgres
 from tests.support.commandline import COMMAND
@@ -44,14 +45,14 @@ class TouchyServer(EmbeddingServer):
         self.go_on.set()
         super().__exit__(*problem)
 
-    def _next_failure(self) -> tuple[int, Mapping[str, str], bytes] | None:
+    def _posted(self, path: str, body: Any) -> Response:
         texts = self.embedded[-1]
         if self.stops_at is not None and len(self.embedded) >= self.stops_at:
             self.stopped.set()
             self.go_on.wait()
         if self.refuses_with_status and self._is_spoilt(texts):
-            return 400, {}, b'{"error": {"message": "input is not acceptable"}}'
-        return super()._next_failure()
+            return json_response(400, {"error": {"message": "input is not acceptable"}})
+        return super()._posted(path, body)
 
     def _answer(self, texts: list[str], dimensions: int | None) -> bytes:
         if self._is_spoilt(texts):

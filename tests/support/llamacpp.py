@@ -22,10 +22,14 @@ def weights() -> Path:
 
 
 @contextlib.contextmanager
-def server() -> Iterator[str]:
-    """The address of a running server."""
+def server(*, chat_context: int | None = None) -> Iterator[str]:
+    """The address of a running server.
+
+    It makes vectors; with ``chat_context``, a number of tokens, it answers questions instead.
+    """
+    options = [] if chat_context is None else [str(chat_context)]
     process = subprocess.Popen(
-        [sys.executable, "-m", "tests.support.llamacpp"],
+        [sys.executable, "-m", "tests.support.llamacpp", *options],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
@@ -42,7 +46,7 @@ def server() -> Iterator[str]:
         process.wait(30)
 
 
-def _serve() -> None:
+def _serve(chat_context: int | None) -> None:
     import xllamacpp
 
     with socket.socket() as probe:
@@ -52,9 +56,12 @@ def _serve() -> None:
     plan.model.path = str(weights())
     plan.hostnames = ["127.0.0.1"]
     plan.port = port
-    plan.n_ctx = 512
-    plan.embedding = True
-    plan.pooling_type = xllamacpp.llama_pooling_type.LLAMA_POOLING_TYPE_MEAN
+    plan.n_ctx = chat_context or 512
+    if chat_context is None:
+        plan.embedding = True
+        plan.pooling_type = xllamacpp.llama_pooling_type.LLAMA_POOLING_TYPE_MEAN
+    else:
+        plan.n_parallel = 1  # else each of several gets a share of the context
     running = xllamacpp.Server(plan)
     print(f"\nport {port}", flush=True)
     sys.stdin.read()
@@ -62,4 +69,4 @@ def _serve() -> None:
 
 
 if __name__ == "__main__":
-    _serve()
+    _serve(int(sys.argv[1]) if len(sys.argv) > 1 else None)

@@ -5,8 +5,8 @@ import threading
 import time
 from collections.abc import Iterator
 
-from ricordo.embedding import forks
-from ricordo.embedding.deadlines import Monotonic
+from ricordo import forks
+from ricordo.endpoints.timing import Monotonic
 from ricordo.errors import EmbedderUnavailable, RicordoError
 from ricordo.limits import BREAKER_FAILURES, BREAKER_OPEN_SECONDS
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from ricordo.embedding.contract import Embedder
-from ricordo.embedding.deadlines import Monotonic
+from ricordo.endpoints.timing import Monotonic
 from ricordo.errors import EmbeddingError, InvalidInput
 
 _DEADLINE_SECONDS: Final = 15.0

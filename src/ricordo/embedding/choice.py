@@ -7,15 +7,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Generic, Self, TypeVar
 
-from ricordo.embedding import choice_checks, forks, local
+from ricordo import forks
+from ricordo.embedding import choice_checks, local
 from ricordo.embedding.breaker import CircuitBreaker
 from ricordo.embedding.choice_checks import LOCAL, NONE
 from ricordo.embedding.contract import Embedder
-from ricordo.embedding.deadlines import Timing
 from ricordo.embedding.local import LocalEmbedder
 from ricordo.embedding.presets import PRESETS, Preset
 from ricordo.embedding.remote import RemoteEmbedder, RemoteTarget
 from ricordo.embedding.targets import Resolve
+from ricordo.endpoints.timing import Timing
 from ricordo.errors import InvalidValue
 from ricordo.limits import MAX_CACHED_EMBEDDERS
 

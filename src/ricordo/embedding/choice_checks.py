@@ -3,9 +3,9 @@
 from typing import Final
 
 from ricordo.embedding.presets import PRESETS, Preset
-from ricordo.embedding.targets import split_url
+from ricordo.endpoints import choice_checks
 from ricordo.errors import InvalidValue
-from ricordo.limits import MAX_API_KEY_CHARS, MAX_MODEL_NAME_CHARS, MAX_VECTOR_WIDTH
+from ricordo.limits import MAX_VECTOR_WIDTH
 
 LOCAL: Final = "local"
 LOCAL_FOLDER: Final = "local:"
@@ -30,38 +30,17 @@ def model(provider: str, preset: Preset, given: str | None) -> str:
     """The model as given, or the usual one."""
     if given is None and provider == "llamacpp":
         raise InvalidValue("model", "llamacpp needs the id that its /v1/models lists")
-    if given is None and preset.default_model is None:
-        raise InvalidValue("model", f"{provider} needs the name of a model")
-    name = given if given is not None else preset.default_model or ""
-    if not 1 <= len(name) <= MAX_MODEL_NAME_CHARS or name != name.strip() or not name.isprintable():
-        raise InvalidValue("model", f"expected 1 to {MAX_MODEL_NAME_CHARS} printable characters")
-    return name
+    return choice_checks.model(provider, given, preset.default_model)
 
 
 def base_url(provider: str, preset: Preset, given: str | None) -> str:
     """The address as given, or the usual one, without a slash at its end."""
-    url = given if given is not None else preset.base_url
-    if url is None:
-        raise InvalidValue("base_url", f"{provider} needs the address of the endpoint")
-    trimmed = url.rstrip("/")
-    if split_url(trimmed).path.endswith("/embeddings"):
-        raise InvalidValue("base_url", "leave out the final /embeddings")
-    return trimmed
+    return choice_checks.base_url(provider, given, preset.base_url, path="/embeddings")
 
 
 def api_key(provider: str, preset: Preset, given: str | None) -> str | None:
     """A key that can be sent in a header; None where none is needed."""
-    if given is None:
-        if preset.needs_key:
-            raise InvalidValue("api_key", f"{provider} needs one")
-        return None
-    # It travels in a header, where other characters could smuggle in headers of their own.
-    if not 1 <= len(given) <= MAX_API_KEY_CHARS or not all("!" <= c <= "~" for c in given):
-        raise InvalidValue(
-            "api_key",
-            f"expected 1 to {MAX_API_KEY_CHARS} ASCII letters, digits and signs, no spaces",
-        )
-    return given
+    return choice_checks.api_key(provider, given, is_needed=preset.needs_key)
 
 
 def dimensions(given: int | None) -> int | None:

@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy
 
-from ricordo.embedding import forks, model_files
+from ricordo import forks
+from ricordo.embedding import model_files
 from ricordo.embedding.batches import fitted
 from ricordo.embedding.contract import Vectors
-from ricordo.embedding.deadlines import Deadline, Monotonic
 from ricordo.embedding.model_files import ModelFiles
 from ricordo.embedding.onnx_model import OnnxModel
 from ricordo.embedding.vectors import no_rows
+from ricordo.endpoints.timing import Deadline, Monotonic
 from ricordo.errors import EmbedderUnavailable
 from ricordo.limits import LOCAL_BATCH_TEXTS, MAX_EMBEDDED_CHARS
 

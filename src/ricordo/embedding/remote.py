@@ -2,24 +2,23 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy
 
 from ricordo.embedding.batches import fitted, in_batches
 from ricordo.embedding.breaker import CircuitBreaker
-from ricordo.embedding.connections import Connections
+from ricordo.embedding.connections import open_client
 from ricordo.embedding.contract import Vectors
-from ricordo.embedding.deadlines import Deadline, Timing, backoff_seconds, retry_after_seconds
-from ricordo.embedding.hurry import within
+from ricordo.embedding.deadlines import backoff_seconds
 from ricordo.embedding.targets import Resolve
 from ricordo.embedding.vectors import no_rows
-from ricordo.embedding.wire import (
-    read_vectors,
-    refusal_message,
-    request_body,
-    says_quota_is_used_up,
-)
+from ricordo.embedding.wire import read_vectors, request_body
+from ricordo.endpoints.answers import bounded, check_not_compressed, may_pass, one_line, said
+from ricordo.endpoints.hurry import within
+from ricordo.endpoints.shared_client import SharedClient
+from ricordo.endpoints.timing import Deadline, Timing, may_wait, retry_after_seconds
 from ricordo.errors import BadEmbedding, EmbedderRefused, EmbedderUnavailable
 from ricordo.limits import (
     EMBEDDING_REQUEST_SECONDS,
@@ -27,13 +26,10 @@ from ricordo.limits import (
     MAX_EMBEDDING_ATTEMPTS,
     MAX_EMBEDDING_REQUEST_CHARS,
     MAX_EMBEDDING_RESPONSE_BYTES,
-    MAX_RETRY_AFTER_SECONDS,
 )
 
 if TYPE_CHECKING:
     import httpx2
-
-_CLIENTS_SHARE: Final = 0.95  # its own timeouts end first, and cleanly, where they apply
 
 
 @dataclass(frozen=True)
@@ -87,7 +83,9 @@ class RemoteEmbedder:
         self._max_width = max_width
         self._timing = timing or Timing()
         self._breaker = breaker or CircuitBreaker(monotonic=self._timing.monotonic)
-        self._connections = Connections(target.base_url, guarded=target.guarded, resolve=resolve)
+        self._client = SharedClient(
+            partial(open_client, target.base_url, guarded=target.guarded, resolve=resolve)
+        )
         self._seen_width: int | None = None
 
     def __repr__(self) -> str:
@@ -120,7 +118,7 @@ class RemoteEmbedder:
 
     def close(self) -> None:
         """Let go of connections; using it again opens new ones."""
-        self._connections.close()
+        self._client.close()
 
     def _embed_batch(self, texts: Sequence[str], deadline: Deadline) -> Vectors:
         attempt = 1
@@ -141,7 +139,7 @@ class RemoteEmbedder:
 
     def _attempt(self, texts: Sequence[str], seconds: float) -> Vectors:
         try:
-            answer = within(seconds, lambda: self._post(texts, _CLIENTS_SHARE * seconds))
+            answer = within(seconds, partial(self._post, texts), thread_name="ricordo-embedding")
         except TimeoutError:
             raise _TryAgain(f"no answer within {seconds:g} s") from None
         self._check_status(answer)
@@ -151,7 +149,7 @@ class RemoteEmbedder:
 
     def _pause(self, attempt: int, problem: _TryAgain, deadline: Deadline) -> None:
         seconds = max(backoff_seconds(attempt, self._timing.jitter), problem.pause_seconds or 0.0)
-        if seconds > MAX_RETRY_AFTER_SECONDS or deadline.remaining(at_most=seconds) < seconds:
+        if not may_wait(seconds, deadline):
             raise self._unavailable(problem) from None
         self._timing.sleep(seconds)
 
@@ -166,7 +164,7 @@ class RemoteEmbedder:
             headers["Authorization"] = f"Bearer {target.api_key}"
         try:
             with (
-                self._connections.client() as client,
+                self._client.lent() as client,
                 client.stream(
                     "POST",
                     f"{target.base_url}/embeddings",
@@ -183,27 +181,23 @@ class RemoteEmbedder:
                 f"{self._place}: the request cannot be sent; check api_key and base_url"
             ) from None
         except httpx2.TransportError as error:
-            problem = refusal_message(str(error).encode(), target.api_key)
+            problem = one_line(str(error), target.api_key)
             raise _TryAgain(f"cannot be reached: {problem}") from None
 
     def _check_status(self, answer: _Answer) -> None:
         status = answer.status
         if status == 200:
             return
-        said = refusal_message(answer.content, self._target.api_key)
-        problem = f"{self._place} answered {status}: {said}"
         if 300 <= status < 400:
             raise EmbedderRefused(
                 f"{self._place} answered {status}, a redirect, which is not followed;"
                 " set base_url to where it leads"
             )
-        if status == 429 and says_quota_is_used_up(answer.content):
-            raise EmbedderRefused(problem)
-        # 501 is what llama.cpp says when it was not started for embeddings.
-        if status in (408, 429) or (status >= 500 and status != 501):
+        problem = f"answered {status}: {said(answer.content, self._target.api_key)}"
+        if may_pass(status, answer.content):
             pause = retry_after_seconds(answer.headers.get("retry-after"), self._timing.clock())
-            raise _TryAgain(f"answered {status}: {said}", pause)
-        raise EmbedderRefused(problem)
+            raise _TryAgain(problem, pause)
+        raise EmbedderRefused(f"{self._place} {problem}")
 
     def _check_width(self, width: int) -> None:
         asked = self._target.dimensions
@@ -235,15 +229,13 @@ def _content(response: "httpx2.Response", deadline: Deadline) -> bytes:
         BadEmbedding: it is too large, or compressed though that was not asked for.
         TimeoutError: it did not end in time.
     """
-    if response.headers.get("content-encoding", "identity").lower() != "identity":
-        raise BadEmbedding("the answer is compressed, which was not asked for")
-    parts: list[bytes] = []
-    size = 0
-    for part in response.iter_raw():
-        size += len(part)
-        if size > MAX_EMBEDDING_RESPONSE_BYTES:
-            raise BadEmbedding(f"the answer is larger than {MAX_EMBEDDING_RESPONSE_BYTES} bytes")
-        if deadline.has_passed:
-            raise TimeoutError
-        parts.append(part)
-    return b"".join(parts)
+    check_not_compressed(response.headers.get("content-encoding"), BadEmbedding)
+    return b"".join(
+        bounded(
+            response.iter_raw(),
+            max_bytes=MAX_EMBEDDING_RESPONSE_BYTES,
+            deadline=deadline,
+            too_large=BadEmbedding,
+            too_late=TimeoutError,
+        )
+    )

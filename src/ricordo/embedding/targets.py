@@ -8,16 +8,14 @@ import ipaddress
 import socket
 from collections.abc import Callable, Sequence
 from typing import Final
-from urllib.parse import SplitResult, urlsplit
 
-from ricordo.errors import EmbedderUnavailable, InvalidValue, TargetRefused
-from ricordo.limits import MAX_URL_CHARS
+from ricordo.endpoints.addresses import port_of, split_url
+from ricordo.errors import EmbedderUnavailable, TargetRefused
 
 Resolve = Callable[[str, int], Sequence[str]]
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 _ALLOWED_BY: Final = "the operator can allow it with allow_private_embedding_targets"
-_DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 
 # Forms that carry an IPv4 address inside, and ranges that Python's tables judge differently
 # from version to version.
@@ -51,35 +49,6 @@ def check_target(url: str, *, allow_private: bool, resolve: Resolve | None = Non
     parts = split_url(url)
     if not allow_private:
         allowed_addresses(parts.hostname or "", port_of(parts), resolve or system_resolve)
-
-
-def split_url(url: str) -> SplitResult:
-    """The parts of the address of an endpoint.
-
-    Raises:
-        InvalidValue: it is not one.
-    """
-    if len(url) > MAX_URL_CHARS:
-        raise InvalidValue("base_url", f"{len(url)} characters; allowed: at most {MAX_URL_CHARS}")
-    if not url.isascii() or not url.isprintable() or " " in url or "\\" in url:
-        raise InvalidValue("base_url", "only plain ASCII characters without spaces are allowed")
-    try:
-        parts = urlsplit(url)
-        usable = parts.scheme in _DEFAULT_PORTS and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        usable = False
-    if not usable:
-        raise InvalidValue("base_url", "expected http://HOST[:PORT]/PATH or https://…")
-    if parts.username is not None or parts.password is not None:
-        raise InvalidValue("base_url", "must not contain a name or password; use api_key")
-    if parts.query or parts.fragment:
-        raise InvalidValue("base_url", "must not contain ? or #")
-    return parts
-
-
-def port_of(parts: SplitResult) -> int:
-    """The port that is written, or the usual one."""
-    return parts.port or _DEFAULT_PORTS[parts.scheme]
 
 
 def system_resolve(host: str, port: int) -> list[str]:

@@ -2,15 +2,14 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any
 
 import numpy
 
 from ricordo.embedding.contract import Vectors
 from ricordo.embedding.vectors import unit_rows
+from ricordo.endpoints.answers import read_json
 from ricordo.errors import BadEmbedding
-
-_MAX_MESSAGE_CHARS: Final = 300
 
 
 def request_body(model: str, texts: Sequence[str], dimensions: Mapping[str, int]) -> bytes:
@@ -25,7 +24,7 @@ def read_vectors(content: bytes, count: int) -> Vectors:
     Raises:
         BadEmbedding: it is not one finite vector per text, all of one width.
     """
-    rows = _in_order(_entries(_parsed(content)), count)
+    rows = _in_order(_entries(read_json(content, BadEmbedding)), count)
     width = len(rows[0])
     for row in rows:
         if len(row) != width:
@@ -40,42 +39,6 @@ def read_vectors(content: bytes, count: int) -> Vectors:
     except OverflowError:
         raise BadEmbedding("the answer has a vector with numbers that are too large") from None
     return unit_rows(matrix, "the endpoint")
-
-
-def refusal_message(content: bytes, secret: str | None) -> str:
-    """What an endpoint says is wrong, in one line and without the key."""
-    text = content[: 8 * _MAX_MESSAGE_CHARS].decode("utf-8", "replace")
-    said = text
-    try:
-        said = _message_in(json.loads(content)) or text
-    except (ValueError, RecursionError):
-        if _looks_like_html(content):
-            said = "an HTML page"
-    if secret:
-        said = said.replace(secret, "[key]")
-    line = " ".join("".join(c if c.isprintable() else " " for c in said).split())
-    return line[:_MAX_MESSAGE_CHARS] or "no explanation"
-
-
-def says_quota_is_used_up(content: bytes) -> bool:
-    """Whether a "too many requests" will not go away by waiting."""
-    try:
-        answer = json.loads(content)
-    except (ValueError, RecursionError):
-        return False
-    error = answer.get("error") if isinstance(answer, dict) else None
-    return isinstance(error, dict) and "insufficient_quota" in (
-        error.get("code"),
-        error.get("type"),
-    )
-
-
-def _parsed(content: bytes) -> Any:
-    try:
-        return json.loads(content)
-    except (ValueError, RecursionError):
-        what = "an HTML page" if _looks_like_html(content) else "not JSON"
-        raise BadEmbedding(f"the answer is {what}; is base_url right?") from None
 
 
 def _entries(answer: Any) -> list[Mapping[str, Any]]:
@@ -102,21 +65,3 @@ def _in_order(entries: list[Mapping[str, Any]], count: int) -> list[list[Any]]:
     for place, vector in zip(places, vectors, strict=True):
         ordered[place] = vector  # type: ignore[assignment]  # checked above
     return ordered
-
-
-def _message_in(answer: Any) -> str | None:
-    """``{"error": {"message": …}}`` and what others made of it."""
-    if isinstance(answer, list) and answer:
-        answer = answer[0]
-    for name in ("error", "message", "detail"):
-        found = answer.get(name) if isinstance(answer, dict) else None
-        if isinstance(found, dict):
-            found = found.get("message")
-        if isinstance(found, str) and found.strip():
-            return found
-    return None
-
-
-def _looks_like_html(content: bytes) -> bool:
-    start = content[:200].lstrip().lower()
-    return start.startswith((b"<!doctype", b"<html", b"<head", b"<?xml"))

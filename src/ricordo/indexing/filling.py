@@ -9,6 +9,7 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
+from ricordo import forks
 from ricordo.embedding.contract import Embedder
 from ricordo.errors import BadEmbedding, EmbedderRefused, EmbeddingError, InvalidInput
 from ricordo.indexing.embedders import Embedders, model_of
@@ -22,7 +23,6 @@ from ricordo.indexing.waiting import (
 )
 from ricordo.limits import EMBEDDING_FILL_SECONDS
 from ricordo.model.embedding import KnownVectors, VectorModel
-from ricordo.storage import forks
 from ricordo.storage.database import Database, retried
 from ricordo.storage.index_rows import vectors_of_texts
 from ricordo.storage.search_index import INDEXED, ITEMS, Indexed

@@ -5,7 +5,7 @@ from collections import OrderedDict
 from collections.abc import Hashable
 from typing import Any, Generic, TypeVar
 
-from ricordo.storage import forks
+from ricordo import forks
 
 Key = TypeVar("Key", bound=Hashable)
 Kept = TypeVar("Kept")

@@ -14,10 +14,10 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
+from ricordo import forks
 from ricordo.indexing.shelf import Shelf
 from ricordo.indexing.turn_shelf import TurnShelf
 from ricordo.model.embedding import VectorModel
-from ricordo.storage import forks
 from ricordo.storage.index_reading import (
     IndexPosition,
     count_indexed,

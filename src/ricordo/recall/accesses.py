@@ -7,8 +7,8 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
+from ricordo import forks
 from ricordo.errors import StorageError
-from ricordo.storage import forks
 from ricordo.storage.columns import Moment, Words
 from ricordo.storage.database import Database, retried
 from ricordo.storage.prepared import Prepared

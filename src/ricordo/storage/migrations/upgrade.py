@@ -5,8 +5,8 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
+from ricordo import forks
 from ricordo.errors import DatabaseTooNew, StorageCorrupt
-from ricordo.storage import forks
 from ricordo.storage.database import Database
 from ricordo.storage.migrations import CHAIN, HEAD
 

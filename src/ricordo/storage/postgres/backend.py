@@ -7,6 +7,7 @@ from typing import Any, Final
 import psycopg
 import sqlalchemy as sa
 
+from ricordo import forks
 from ricordo.errors import (
     InvalidValue,
     StorageBusy,
@@ -17,7 +18,6 @@ from ricordo.errors import (
     StorageReadOnly,
     StorageUnavailable,
 )
-from ricordo.storage import forks
 from ricordo.storage.backend import ids_within_reach
 from ricordo.storage.postgres.searching import PostgresSearch
 from ricordo.storage.search_index import SearchIndex

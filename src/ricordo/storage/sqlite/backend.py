@@ -14,6 +14,7 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
+from ricordo import forks
 from ricordo.errors import (
     StorageBusy,
     StorageClosed,
@@ -23,7 +24,6 @@ from ricordo.errors import (
     StorageReadOnly,
     StorageUnavailable,
 )
-from ricordo.storage import forks
 from ricordo.storage.backend import ids_within_reach
 from ricordo.storage.search_index import SearchIndex
 from ricordo.storage.sqlite.connecting import ConnectionPlan, connect

@@ -1,0 +1,1 @@
+"""What every call to a remote endpoint needs, whatever is asked there."""

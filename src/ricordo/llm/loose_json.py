@@ -1,0 +1,232 @@
+"""JSON as language models write it, read in one pass.
+
+Beyond JSON it takes: single quotes, line breaks inside strings, ``True``, ``False`` and ``None``,
+names without quotes, commas too many before a closing bracket, and an end of the text where
+brackets or a string are still open. It never goes back, so its work grows with the text and no
+faster, and it makes no value up: what it cannot read is an error.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from ricordo.limits import MAX_ANSWER_DEPTH
+
+_SPACE = re.compile(r"[ \t\r\n\ufeff\xa0]*")
+_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?P<fraction>(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)")
+_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_FENCE: Final = "```"
+_WORDS: Final[dict[str, bool | None]] = {
+    "true": True,
+    "True": True,
+    "false": False,
+    "False": False,
+    "null": None,
+    "None": None,
+}
+# Up to the next character that may end the string or that changes what follows it.
+_RUN = {quote: re.compile(rf"[^\\{quote}]*") for quote in "\"'"}
+_TO_ESCAPE = re.compile(r"\\.|\"", re.DOTALL)
+
+
+class NotReadable(ValueError):
+    """What begins with a brace stops making sense at ``end``."""
+
+    def __init__(self, problem: str, end: int) -> None:
+        self.start = -1
+        self.end = end
+        super().__init__(problem)
+
+
+class _AtEnd(Exception):
+    """The text ended where a value was expected."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """An object, where it is, and whether the text ended before it did."""
+
+    value: dict[str, object]
+    start: int
+    end: int
+    is_open: bool
+
+
+def readings(text: str) -> Iterator[Reading | NotReadable]:
+    """The objects in a text, outermost only, and what was wrong with those that are none.
+
+    What was read in vain is not read again, so all of it takes no more than one pass.
+    """
+    start = text.find("{")
+    while start >= 0:
+        found = _read_at(text, start)
+        yield found
+        start = text.find("{", max(start + 1, found.end))
+
+
+def _read_at(text: str, start: int) -> Reading | NotReadable:
+    reader = _Reader(text, start)
+    try:
+        value = reader.braces(1)
+        if reader.is_open and not value:
+            raise NotReadable("the text ends before it says anything", reader.at)
+    except NotReadable as problem:
+        problem.start = start
+        return problem
+    return Reading(value, start, reader.at, reader.is_open)
+
+
+class _Reader:
+    """Where one reading has come to."""
+
+    def __init__(self, text: str, at: int) -> None:
+        self.text = text
+        self.at = at
+        self.is_open = False
+
+    def braces(self, depth: int) -> dict[str, object]:
+        self._enter(depth)
+        found: dict[str, object] = {}
+        while not self._closes("}"):
+            name = self._name()
+            try:
+                self._expect(":")
+                found[name] = self._value(depth)
+            except _AtEnd:  # a name without its value says nothing
+                break
+            if not self._goes_on("}"):
+                break
+        return found
+
+    def _list(self, depth: int) -> list[object]:
+        self._enter(depth)
+        found: list[object] = []
+        while not self._closes("]"):
+            found.append(self._value(depth))
+            if not self._goes_on("]"):
+                break
+        return found
+
+    def _enter(self, depth: int) -> None:
+        if depth > MAX_ANSWER_DEPTH:
+            # Nothing after here is looked at: it may be a part of this one.
+            problem = f"it is nested deeper than {MAX_ANSWER_DEPTH} levels"
+            raise NotReadable(problem, len(self.text))
+        self.at += 1
+
+    def _value(self, depth: int) -> object:
+        match self._next():
+            case "":
+                self.is_open = True
+                raise _AtEnd
+            case "{":
+                return self.braces(depth + 1)
+            case "[":
+                return self._list(depth + 1)
+            case '"' | "'" as quote:
+                return self._string(quote)
+            case _:
+                return self._number_or_word()
+
+    def _name(self) -> str:
+        quote = self._next()
+        if quote in ('"', "'"):
+            return self._string(quote)
+        word = _WORD.match(self.text, self.at)
+        if word is None:
+            raise self._error("a name was expected")
+        self.at = word.end()
+        return word.group()
+
+    def _number_or_word(self) -> object:
+        number = _NUMBER.match(self.text, self.at)
+        if number is not None:
+            self.at = number.end()
+            written = number.group()
+            try:
+                return float(written) if number["fraction"] else int(written)
+            except ValueError:  # more digits than Python is willing to read
+                raise self._error("a number is too long") from None
+        word = _WORD.match(self.text, self.at)
+        if word is None or word.group() not in _WORDS:
+            raise self._error("a value was expected")
+        self.at = word.end()
+        return _WORDS[word.group()]
+
+    def _string(self, quote: str) -> str:
+        begin = self.at = self.at + 1
+        text, run = self.text, _RUN[quote]
+        while True:
+            match = run.match(text, self.at)
+            self.at = len(text) if match is None else match.end()
+            if self.at >= len(text):
+                self.at, self.is_open = len(text), True
+                return self._decoded(text[begin:], quote)
+            if text[self.at] == "\\":
+                self.at += 2
+            elif quote == "'" and self._is_inside_word():
+                self.at += 1
+            else:
+                self.at += 1
+                return self._decoded(text[begin : self.at - 1], quote)
+
+    def _is_inside_word(self) -> bool:
+        """Whether the single quote here is an apostrophe, as in "it's"."""
+        around = self.text[self.at - 1], self.text[self.at + 1 : self.at + 2]
+        return all(character.isalpha() for character in around)
+
+    def _decoded(self, written: str, quote: str) -> str:
+        """A string without its escapes, by the rules of JSON but for line breaks."""
+        if quote == "'":
+            written = _TO_ESCAPE.sub(_in_double_quotes, written)
+        try:
+            decoded: str = json.loads(f'"{written}"', strict=False)
+        except ValueError:
+            raise self._error("a string has an escape that JSON does not know") from None
+        return decoded
+
+    def _expect(self, sign: str) -> None:
+        found = self._next()
+        if not found:
+            self.is_open = True
+            raise _AtEnd
+        if found != sign:
+            raise self._error(f"{sign!r} was expected")
+        self.at += 1
+
+    def _goes_on(self, closing: str) -> bool:
+        """Step over a comma; False after the closing bracket, or at the end of the text."""
+        found = self._next()
+        if found == ",":
+            self.at += 1
+            return True
+        if self._closes(closing):
+            return False
+        raise self._error(f"',' or {closing!r} was expected")
+
+    def _closes(self, closing: str) -> bool:
+        """Whether the bracket closes here, or would if the text went on."""
+        found = self._next()
+        if found == closing:
+            self.at += 1
+        elif not found:
+            self.is_open = True
+        return found in (closing, "")
+
+    def _next(self) -> str:
+        """The character that comes after space; nothing at the end, or before a code fence."""
+        space = _SPACE.match(self.text, self.at)
+        self.at = self.at if space is None else space.end()
+        if self.text.startswith(_FENCE, self.at):
+            return ""
+        return self.text[self.at : self.at + 1]
+
+    def _error(self, problem: str) -> NotReadable:
+        return NotReadable(problem, self.at)
+
+
+def _in_double_quotes(match: re.Match[str]) -> str:
+    found = match.group()
+    return {"\\'": "'", '"': '\\"'}.get(found, found)

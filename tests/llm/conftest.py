@@ -1,0 +1,92 @@
+"""Fixtures: a scripted model on loopback, and time that passes only when somebody sleeps."""
+
+from collections.abc import Callable, Iterator
+
+import pytest
+from pydantic import BaseModel, Field
+
+from ricordo.llm.chat import ChatModel
+from ricordo.llm.choice import ModelChoice
+from ricordo.llm.messages import Message, Usage
+from ricordo.testing.model_server import ModelServer
+from tests.endpoints.surroundings import SteppingTime, forget_proxies
+
+QUESTION = [Message("system", "Be brief."), Message("user", "What does ana drink?")]
+TEA = {"drink": "tea", "cups": 2}
+
+
+class Drink(BaseModel):
+    """An answer to ask for."""
+
+    drink: str
+    cups: int = Field(ge=0, le=9)
+
+
+class Asker:
+    """Asks one model, and keeps what it reports of its use."""
+
+    def __init__(self, model: ChatModel) -> None:
+        self.model = model
+        self.used: list[Usage] = []
+
+    def ask(self, **options: float) -> Drink:
+        return self.model.ask(
+            QUESTION,
+            Drink,
+            max_tokens=100,
+            on_usage=self.used.append,
+            **options,
+        )
+
+    def reply(self, **options: float) -> str:
+        return self.model.reply(
+            QUESTION,
+            max_tokens=100,
+            on_usage=self.used.append,
+            **options,
+        )
+
+    @property
+    def failed(self) -> list[bool]:
+        return [usage.failed for usage in self.used]
+
+
+@pytest.fixture(autouse=True)
+def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    forget_proxies(monkeypatch)
+
+
+@pytest.fixture
+def server() -> Iterator[ModelServer]:
+    with ModelServer() as running:
+        yield running
+
+
+@pytest.fixture
+def time() -> SteppingTime:
+    return SteppingTime()
+
+
+@pytest.fixture
+def asker(server: ModelServer, time: SteppingTime) -> Iterator[Callable[..., Asker]]:
+    """Makes askers of the server, closed at the end."""
+    made: list[ChatModel] = []
+
+    def make(*, provider: str = "custom_http", is_real_time: bool = False, **given: str) -> Asker:
+        values = {"model": "test-model", "base_url": server.base_url, **given}
+        model = ChatModel(
+            ModelChoice.parse(provider, **values),
+            deadline_seconds=60.0,
+            timing=None if is_real_time else time.timing,
+        )
+        made.append(model)
+        return Asker(model)
+
+    yield make
+    for model in made:
+        model.close()
+
+
+@pytest.fixture(autouse=True)
+def no_pauses_between_requests() -> None:
+    """These tests are about the pauses, on a clock that they move themselves."""
