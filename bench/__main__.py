@@ -1,8 +1,8 @@
-"""python -m bench [figures|peers|growth]: print what this machine measures. See README.md here."""
+"""python -m bench [figures|peers|growth|quality]: print what this machine measures."""
 
 import argparse
 
-from bench import figures, growth
+from bench import figures, growth, quality
 from bench.peers import command as peers
 
 
@@ -12,6 +12,7 @@ def main() -> None:
     figures.register(kinds)
     peers.register(kinds)
     growth.register(kinds)
+    quality.register(kinds)
     parser.set_defaults(run=figures.run, as_json=False)
     given = parser.parse_args()
     given.run(given)

@@ -34,6 +34,15 @@ ben: How was the train to Porto?
 ana: Three hours late, and no coffee on board.
 END
 show search-turns 'was the train on time?'
+printf '\n$ ricordo observe --thread hello --form    # what is said becomes memories\n'
+ricordo observe --thread hello --form <<'END'
+user: I love jazz music. What should I listen to tonight?
+assistant: Something by Monk?
+user: I work as a nurse, so it has to be calm. And I have asthma.
+END
+show proposals
+show search 'which music does she like?' --limit 1
+show summary
 show query 'where does she live?' --agent planner --top-k 1
 show history 3
 show undo 3

@@ -37,6 +37,12 @@ def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return home
 
 
+@pytest.fixture(autouse=True)
+def no_pauses_between_requests(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A model that fails is asked again at once; the pauses themselves have tests of their own."""
+    monkeypatch.setattr("ricordo.llm.sending.MODEL_BACKOFF_BASE_SECONDS", 0.001)
+
+
 @pytest.fixture
 def clock() -> ManualClock:
     return ManualClock()

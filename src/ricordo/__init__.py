@@ -16,7 +16,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ricordo.errors import (
     AccessDenied,
+    AlreadyDecided,
+    BadAnswer,
     BadEmbedding,
+    BudgetExhausted,
     CategoryNotAllowed,
     Conflict,
     DatabaseTooNew,
@@ -30,11 +33,15 @@ from ricordo.errors import (
     InvalidPolicy,
     InvalidValue,
     JobNotFound,
+    LanguageModelError,
     MemoryNotFound,
+    ModelRefused,
+    ModelUnavailable,
     NotFound,
     NothingToUndo,
     NotOwner,
     Occupied,
+    ProposalNotFound,
     RicordoError,
     ScopeWidened,
     StorageBusy,
@@ -50,20 +57,36 @@ from ricordo.errors import (
     UnknownField,
     UserNotFound,
 )
+from ricordo.model.activity import ActivityEvent, Counters
+from ricordo.model.audit import AuditReport
 from ricordo.model.draft import NewMemory
 from ricordo.model.embedding import EmbeddingChange, EmbeddingStatus
 from ricordo.model.filters import ItemFilter
+from ricordo.model.formation import Decision, FormationReport
 from ricordo.model.history import Change, Changes
 from ricordo.model.item import Added, Item
 from ricordo.model.job import Job
 from ricordo.model.page import Page
+from ricordo.model.proposal import Proposal
 from ricordo.model.query import Bullet, QueryAnswer, Returns
 from ricordo.model.receipt import ErasureReceipt, ImportReport
 from ricordo.model.scope import Scope
 from ricordo.model.search import MemoryHit, Related, SearchResults, Signals, TurnHit
+from ricordo.model.summary import Summary
 from ricordo.model.theme import Theme
 from ricordo.model.thread import NewTurn, Observed, Thread, Turn
-from ricordo.model.vocabulary import ContextPolicy, Event, JobState, MemoryType, Source, Status
+from ricordo.model.vocabulary import (
+    Action,
+    ContextPolicy,
+    Event,
+    EventStatus,
+    JobState,
+    MemoryType,
+    ProposalKind,
+    ProposalState,
+    Source,
+    Status,
+)
 from ricordo.version import __version__
 
 if TYPE_CHECKING:
@@ -76,17 +99,25 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AccessDenied",
+    "Action",
+    "ActivityEvent",
     "Added",
+    "AlreadyDecided",
     "AsyncMemory",
     "AsyncUserMemory",
+    "AuditReport",
+    "BadAnswer",
     "BadEmbedding",
+    "BudgetExhausted",
     "Bullet",
     "CategoryNotAllowed",
     "Change",
     "Changes",
     "Conflict",
     "ContextPolicy",
+    "Counters",
     "DatabaseTooNew",
+    "Decision",
     "EmbedderRefused",
     "EmbedderUnavailable",
     "EmbeddingChange",
@@ -94,6 +125,8 @@ __all__ = [
     "EmbeddingStatus",
     "ErasureReceipt",
     "Event",
+    "EventStatus",
+    "FormationReport",
     "IllegalTransition",
     "ImportFailed",
     "ImportReport",
@@ -106,10 +139,13 @@ __all__ = [
     "Job",
     "JobNotFound",
     "JobState",
+    "LanguageModelError",
     "Memory",
     "MemoryHit",
     "MemoryNotFound",
     "MemoryType",
+    "ModelRefused",
+    "ModelUnavailable",
     "NewMemory",
     "NewTurn",
     "NotFound",
@@ -118,6 +154,10 @@ __all__ = [
     "Observed",
     "Occupied",
     "Page",
+    "Proposal",
+    "ProposalKind",
+    "ProposalNotFound",
+    "ProposalState",
     "QueryAnswer",
     "Related",
     "Returns",
@@ -136,6 +176,7 @@ __all__ = [
     "StorageFull",
     "StorageReadOnly",
     "StorageUnavailable",
+    "Summary",
     "TargetRefused",
     "Theme",
     "ThemeNotFound",

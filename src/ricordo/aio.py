@@ -11,9 +11,9 @@ from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
+from ricordo import forks
 from ricordo.errors import StorageClosed
 from ricordo.memory import Memory
-from ricordo.storage import forks
 from ricordo.user_memory import UserMemory
 
 P = ParamSpec("P")
@@ -107,6 +107,14 @@ class AsyncUserMemory(_Face):
     observe = _offloaded(UserMemory.observe)
     threads = _offloaded(UserMemory.threads)
     turns = _offloaded(UserMemory.turns)
+    form = _offloaded(UserMemory.form)
+    summary = _offloaded(UserMemory.summary)
+    audit = _offloaded(UserMemory.audit)
+    proposals = _offloaded(UserMemory.proposals)
+    approve = _offloaded(UserMemory.approve)
+    reject = _offloaded(UserMemory.reject)
+    events = _offloaded(UserMemory.events)
+    counters = _offloaded(UserMemory.counters)
     embedding_status = _offloaded(UserMemory.embedding_status)
     test_embeddings = _offloaded(UserMemory.test_embeddings)
     set_embeddings = _offloaded(UserMemory.set_embeddings)
@@ -146,6 +154,8 @@ class AsyncMemory(_Face):
     export = _offloaded(Memory.export)
     import_file = _offloaded(Memory.import_file)
     reindex = _offloaded(Memory.reindex)
+    counters = _offloaded(Memory.counters)
+    test_model = _offloaded(Memory.test_model)
     jobs = _offloaded(Memory.jobs)
     retry_job = _offloaded(Memory.retry_job)
     run_jobs = _offloaded(Memory.run_jobs)

@@ -7,12 +7,16 @@ from types import TracebackType
 from typing import Any, Self
 
 from ricordo import limits
-from ricordo.errors import StorageError
+from ricordo.errors import InvalidValue, StorageError
+from ricordo.formation.counting import counters_of
+from ricordo.formation.forming import Formation
 from ricordo.indexing.reindexing import bring_up_to_date, rebuild
 from ricordo.jobs.queue import JobQueue
 from ricordo.jobs.runner import ThreadRunner
+from ricordo.llm.checkup import ModelReport, test_model
 from ricordo.memories import erasing, reading
 from ricordo.model import checks
+from ricordo.model.activity import Counters
 from ricordo.model.filters import ItemFilter, Sort
 from ricordo.model.item import Item
 from ricordo.model.job import Job
@@ -44,6 +48,7 @@ class Memory:
         database: Database,
         settings: Settings,
         recall: Recall,
+        formation: Formation,
         queue: JobQueue,
         runner: ThreadRunner,
         clean_up: Any = None,
@@ -51,6 +56,7 @@ class Memory:
         self.database = database
         self.settings = settings
         self.recall = recall
+        self.formation = formation
         self._queue = queue
         self._runner = runner
         self._clean_up = clean_up
@@ -71,11 +77,13 @@ class Memory:
             InvalidValue: a name is empty, too long or has control characters, or is ``*``.
         """
         scope = Scope(checks.user_id(user_id), agent, thread, run, actor, role)
-        return UserMemory(self.database, self.recall, scope)
+        return UserMemory(self.database, self.recall, self.formation, scope)
 
     def global_memories(self, *, actor: str | None = None) -> UserMemory:
         """The memories that every user sees who has few of their own."""
-        return UserMemory(self.database, self.recall, Scope(GLOBAL_OWNER, actor_id=actor))
+        return UserMemory(
+            self.database, self.recall, self.formation, Scope(GLOBAL_OWNER, actor_id=actor)
+        )
 
     # -- administration --------------------------------------------------------------------
 
@@ -122,7 +130,9 @@ class Memory:
     def purge(self, *, before_time: bool = False) -> int:
         """Remove every user's forgotten memories whose time has come; how many there were."""
         return sum(
-            UserMemory(self.database, self.recall, Scope(user_id)).purge(before_time=before_time)
+            UserMemory(self.database, self.recall, self.formation, Scope(user_id)).purge(
+                before_time=before_time
+            )
             for user_id in self._all_users()
         )
 
@@ -150,6 +160,27 @@ class Memory:
         if checks.flag("everything", everything):
             rebuild(self.database)
         return bring_up_to_date(self.database, progress)
+
+    # -- activity --------------------------------------------------------------------------
+
+    def counters(self, *, days: int | None = None) -> Counters:
+        """How many memories there are and how often things happened, for all users together.
+
+        ``days`` counts only the last ones, today included.
+        """
+        return counters_of(
+            self.database, None, checks.optional_integer("days", days, 1, limits.MAX_RECENCY_DAYS)
+        )
+
+    def test_model(self) -> ModelReport:
+        """Ask the language model something small; what it can do, or what is wrong in one line.
+
+        Raises:
+            InvalidValue: no language model is set.
+        """
+        if self.formation.model is None:
+            raise InvalidValue("setting model_provider", "no language model is set")
+        return test_model(self.formation.model.plain)
 
     # -- jobs ------------------------------------------------------------------------------
 
@@ -180,6 +211,7 @@ class Memory:
         self._runner.stop()
         self._write_counts()
         self.recall.embedders.close()
+        self.formation.close()
         self.database.backend.close()
         if self._clean_up is not None:
             self._clean_up()

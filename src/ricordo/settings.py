@@ -134,3 +134,71 @@ class Settings(BaseModel):
         default=None,
         description="YAML file with categories and agents' allowlists. Default: no restriction.",
     )
+    model_provider: str | None = Field(
+        default=None,
+        description="Language model that reads conversations: openai, mistral, gemini, ollama,"
+        " llamacpp or custom_http. Default: none; rules do the reading.",
+    )
+    model_name: str | None = Field(
+        default=None, description="Model of that provider; default: the provider's usual one."
+    )
+    model_base_url: str | None = Field(
+        default=None, description="Address of that provider, up to before /chat/completions."
+    )
+    model_api_key: SecretStr | None = Field(default=None, description="Key of that provider.")
+    model_deadline_seconds: float = Field(
+        default=60.0, gt=0, le=3_600, description="How long one question to the model may take."
+    )
+    model_daily_tokens: int = Field(
+        default=200_000,
+        ge=0,
+        description="Tokens that the model may use per user and day, failed calls included."
+        " At the limit work waits for the next day (UTC).",
+    )
+    formation: bool = Field(
+        default=True, description="Form memories from observed conversations in the background."
+    )
+    formation_delay_seconds: float = Field(
+        default=10.0,
+        ge=0,
+        le=86_400,
+        description="Silence after which a conversation is formed.",
+    )
+    formation_stale_minutes: float = Field(
+        default=30.0,
+        gt=0,
+        le=10_080,
+        description="Silence after which a sweep forms what was left unformed for any reason.",
+    )
+    formation_daily_writes: int = Field(
+        default=100,
+        ge=1,
+        le=10_000,
+        description="Memories that formation writes per user and day; the rest waits.",
+    )
+    sensitive_fields: str = Field(
+        default="preferred_name,pronouns,city,language,health,faith,sexuality,politics,money,"
+        "identifiers",
+        description="What is not stored without the user's consent, with commas; may be empty.",
+    )
+    proposal_days: float = Field(
+        default=7.0, gt=0, le=365, description="Days until a proposal that nobody decides lapses."
+    )
+    corroborating_signals: int = Field(
+        default=2,
+        ge=1,
+        le=10,
+        description="How often a wish about tone or a goal must be said before it is stored.",
+    )
+    redundant_min: float = Field(
+        default=0.95,
+        ge=0,
+        le=1,
+        description="Similarity from which a statement that contradicts nothing is known already.",
+    )
+    judge_min: float = Field(
+        default=0.5,
+        ge=0,
+        le=1,
+        description="Similarity from which two memories are held against each other.",
+    )

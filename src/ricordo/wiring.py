@@ -18,12 +18,18 @@ from ricordo.embedding.contract import Embedder
 from ricordo.embedding.detect import detect_llamacpp
 from ricordo.embedding.secrets import SecretBox
 from ricordo.errors import InvalidValue, StorageUnavailable, UnknownField
+from ricordo.formation.consent.sensitive import SENSITIVE_FIELDS
+from ricordo.formation.forming import Formation
+from ricordo.formation.policy import FormationPolicy
 from ricordo.indexing.embedders import Embedders
 from ricordo.indexing.reindexing import note_analyser
 from ricordo.jobs.handlers import standard_handlers
 from ricordo.jobs.queue import JobQueue
 from ricordo.jobs.runner import ThreadRunner
+from ricordo.llm.chat import ChatModel
+from ricordo.llm.choice import ModelChoice
 from ricordo.memory import Memory
+from ricordo.metering import MeteredModel
 from ricordo.model.policy import Policy
 from ricordo.recall.ranking import Ranking
 from ricordo.recall.service import Recall
@@ -66,11 +72,11 @@ def open_memory(
     try:
         upgrade(database)
         note_analyser(database)
+        return _assemble(database, chosen, embedder, clean_up)
     except BaseException:
         database.backend.close()
         clean_up()
         raise
-    return _assemble(database, chosen, embedder, clean_up)
 
 
 def read_settings(environment: Mapping[str, str], given: Mapping[str, Any]) -> Settings:
@@ -168,13 +174,57 @@ def _assemble(
         link_min=settings.link_min,
         relations_per_memory=settings.relations_per_memory,
     )
+    formation = Formation(database, recall, _formation_policy(settings), _model(database, settings))
     queue = JobQueue(database, timedelta(seconds=settings.job_lease_seconds))
-    handlers = standard_handlers(database, recall)
+    handlers = standard_handlers(database, recall, formation)
     runner = ThreadRunner(queue, handlers, settings.job_poll_seconds, recall.accesses.flush)
     if settings.run_jobs:
         database.on_job_queued = runner.wake
         runner.start()
-    return Memory(database, settings, recall, queue, runner, clean_up)
+    return Memory(database, settings, recall, formation, queue, runner, clean_up)
+
+
+def _formation_policy(settings: Settings) -> FormationPolicy:
+    named = frozenset(name.strip() for name in settings.sensitive_fields.split(",") if name.strip())
+    unknown = named - set(SENSITIVE_FIELDS)
+    if unknown:
+        raise UnknownField("sensitive field", unknown, SENSITIVE_FIELDS)
+    if settings.judge_min > settings.redundant_min:
+        raise InvalidValue("setting judge_min", "must not be more than redundant_min")
+    return FormationPolicy(
+        is_automatic=settings.formation,
+        delay=timedelta(seconds=settings.formation_delay_seconds),
+        stale_after=timedelta(minutes=settings.formation_stale_minutes),
+        daily_writes=settings.formation_daily_writes,
+        sensitive_fields=named,
+        proposal_life=timedelta(days=settings.proposal_days),
+        corroborating_signals=settings.corroborating_signals,
+        redundant_min=settings.redundant_min,
+        judge_min=settings.judge_min,
+    )
+
+
+def _model(database: Database, settings: Settings) -> MeteredModel | None:
+    """The language model that the operator has set, if any."""
+    if settings.model_provider is None:
+        unused = {
+            "model_name": settings.model_name,
+            "model_base_url": settings.model_base_url,
+            "model_api_key": settings.model_api_key,
+        }
+        for name, value in unused.items():
+            if value is not None:
+                raise InvalidValue(f"setting {name}", "needs model_provider, too")
+        return None
+    key = settings.model_api_key
+    choice = ModelChoice.parse(
+        settings.model_provider,
+        model=settings.model_name,
+        base_url=settings.model_base_url,
+        api_key=None if key is None else key.get_secret_value(),
+    )
+    model = ChatModel(choice, deadline_seconds=settings.model_deadline_seconds)
+    return MeteredModel(database, model, settings.model_daily_tokens)
 
 
 def _embedders(database: Database, settings: Settings, given: Embedder | None) -> Embedders:

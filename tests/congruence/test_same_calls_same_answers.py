@@ -1,5 +1,6 @@
 """The same calls on SQLite and on PostgreSQL give the same answers, errors included."""
 
+import builtins
 import itertools
 import re
 from collections import Counter
@@ -11,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from ricordo import Memory, RicordoError, Status, UserMemory
+from ricordo import Memory, Proposal, RicordoError, Status, UserMemory
 from ricordo.memories.replacing import MERGED_IDS
 from ricordo.model.filters import SortColumn
 from ricordo.model.record import Record
@@ -20,6 +21,9 @@ from ricordo.testing.clock import ManualClock
 from ricordo.text.normalise import content_hash
 
 USERS = ("ana", "ben")
+NUMBERS = frozenset(
+    {"id", "item_id", "old_ref", "new_ref", "proposal", "proposal_id", "memory_id", "target_id"}
+)
 START = datetime(2026, 1, 1, 12, 0, tzinfo=UTC)
 
 # Few values, so that generated calls meet each other; and text that tends to sort or match
@@ -101,6 +105,20 @@ filters = every_filter.flatmap(
         lambda kept: {name: wanted[name] for name in kept if name}
     )
 )
+# What becomes a memory, what waits for consent, what waits to be said again, and what is neither.
+sayings = st.sampled_from(
+    [
+        "I live in Bekasi",
+        "I live in Turin.",
+        "Remember that I live in Bekasi",
+        "My name is Ana",
+        "I am allergic to peanuts",
+        "I prefer short answers",
+        "I like tea",
+        "I don't like tea",
+        "What is the weather like?",
+    ]
+)
 users = st.sampled_from(USERS)
 nth = st.integers(0, 7)
 
@@ -144,6 +162,24 @@ calls = st.one_of(
         ),
     ),
     st.tuples(st.just("list_all"), st.tuples(filters)),
+    *[
+        st.tuples(
+            st.just("say"),
+            st.tuples(
+                users,
+                st.sampled_from(["t1", "T1"]),
+                st.lists(sayings, min_size=1, max_size=3),
+                st.booleans(),
+            ),
+        )
+    ]
+    * 2,
+    st.tuples(st.just("proposals"), st.tuples(users, st.integers(1, 4))),
+    *(
+        st.tuples(st.just("decide"), st.tuples(users, nth, st.sampled_from(["approve", "reject"])))
+        for _ in range(2)
+    ),
+    st.tuples(st.just("summary"), st.tuples(users)),
 )
 
 
@@ -157,6 +193,7 @@ class Player:
         self.suffix = suffix
         self.seen: dict[int, int] = {}
         self.owned: dict[str, list[int]] = {name: [] for name in USERS}
+        self.waiting: dict[str, list[int]] = {name: [] for name in USERS}
 
     def user(self, name: str) -> UserMemory:
         return self.memory.user(f"{name}-{self.suffix}")
@@ -164,8 +201,12 @@ class Player:
     def id(self, name: str, number: int) -> int:
         """Mostly one of the user's own memories; 6 is the other user's, 7 nobody's."""
         other = next(user for user in USERS if user != name)
-        ids = self.owned[other] if number == 6 else self.owned[name]
-        return ids[number % len(ids)] if ids and number < 7 else 10**9
+        return _nth(self.owned[other] if number == 6 else self.owned[name], number)
+
+    def proposal_id(self, name: str, number: int) -> int:
+        """Likewise of proposals, decided ones too."""
+        other = next(user for user in USERS if user != name)
+        return _nth(self.waiting[other] if number == 6 else self.waiting[name], number)
 
     def added(self, name: str, results: list[Any]) -> Any:
         self.owned[name] += [one.id for one in results if one.id not in self.owned[name]]
@@ -185,9 +226,7 @@ class Player:
             if MERGED_IDS in value:
                 value = {**value, MERGED_IDS: [self.number(one) for one in value[MERGED_IDS]]}
             return {
-                name: self.number(entry)
-                if name in ("id", "item_id", "old_ref", "new_ref")
-                else self.shown(entry)
+                name: self.number(entry) if name in NUMBERS else self.shown(entry)
                 for name, entry in value.items()
                 if name != "next_cursor"
             }
@@ -200,7 +239,9 @@ class Player:
 
     def renamed(self, text: str) -> str:
         numbered = re.sub(
-            r"\bmemory (\d+)", lambda found: f"memory #{self.number(int(found[1]))}", text
+            r"\b(memory|proposal) (\d+)",
+            lambda found: f"{found[1]} #{self.number(int(found[2]))}",
+            text,
         )
         return numbered.replace(f"-{self.suffix}", "")
 
@@ -233,6 +274,39 @@ class Player:
     def run_jobs(self) -> None:
         self.memory.run_jobs()  # other examples' jobs run too, so the count says nothing
 
+    def say(self, name: str, thread: str, said: list[str], forms: bool) -> Any:
+        """Say something; have it formed at once, or by a job some time later."""
+        messages = [{"role": "user", "content": text} for text in said]
+        observed = self.user(name).observe(messages, thread=thread)
+        if not forms:
+            return observed
+        report = self.user(name).form(thread)
+        found = [decision.memory_id for decision in report.decisions]
+        self.owned[name] += [
+            one for one in found if one is not None and one not in self.owned[name]
+        ]
+        return report
+
+    def proposals(self, name: str, size: int) -> Any:
+        user, cursor = self.user(name), None
+        found: builtins.list[Proposal] = []  # "list" is a call here
+        for _ in range(40):
+            page = user.proposals(state="any", limit=size, cursor=cursor)
+            found += page.items
+            cursor = page.next_cursor
+            if cursor is None:
+                break
+        self.waiting[name] = [proposal.id for proposal in found]
+        return found
+
+    def decide(self, name: str, number: int, verdict: str) -> Any:
+        self.proposals(name, 100)
+        decided = getattr(self.user(name), verdict)(self.proposal_id(name, number))
+        return self.added(name, [decided]) if verdict == "approve" else decided
+
+    def summary(self, name: str) -> Any:
+        return self.user(name).summary()
+
     def themes(self, name: str) -> Any:
         return self.user(name).themes()
 
@@ -256,6 +330,10 @@ class Player:
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         return lambda user, number: getattr(self.user(user), name)(self.id(user, number))
+
+
+def _nth(ids: "list[int]", number: int) -> int:
+    return ids[number % len(ids)] if ids and number < 7 else 10**9
 
 
 @pytest.fixture(scope="module")

@@ -142,8 +142,14 @@ def test_memories_are_found_alike(
             )
         in_memory, in_database = (dict(found[engine][0]) for engine in ENGINES)
         assert set(in_memory) == set(in_database)
+        # Where words match nearly alike, normalising makes much of little differences between the
+        # engines: the best of one is near the best of the other, or among its first.
         best = [place for place, _ in found["database"][0][:1]]
-        assert all(in_memory[place] >= max(in_memory.values()) - 0.25 for place in best)
+        first_in_memory = list(in_memory)[:3]
+        assert all(
+            place in first_in_memory or in_memory[place] >= max(in_memory.values()) - 0.25
+            for place in best
+        )
 
 
 turns = st.lists(

@@ -12,6 +12,7 @@ from ricordo.testing.clock import ManualClock
 from tests.support import postgres
 
 SECRET = "quokkas-and-marmalade"
+CITY = "Marmaladeville"
 
 
 @pytest.mark.requirement("items.purge")
@@ -135,6 +136,13 @@ def fill(memory: Memory) -> None:
     for number in range(50):
         ana.add(f"{SECRET} number {number}")
     ana.describe_theme(SECRET, description=SECRET)
+    say = {"role": "user", "content": f"I live in {CITY}", "actor": SECRET}
+    ana.observe([say], thread=SECRET, title=SECRET)
+    ana.observe([{**say, "content": f"Remember that I was born in {CITY}."}], thread=SECRET)
+    ana.form(SECRET)
+    memory.run_jobs()  # makes the narrative
+    assert [one.quote for one in ana.proposals()] == [f"I live in {CITY}"]
+    assert ana.summary() is not None
 
 
 def dump(memory: Memory, url: str) -> bytes:
@@ -148,11 +156,15 @@ def dump(memory: Memory, url: str) -> bytes:
 @pytest.mark.requirement("erasure.no-trace")
 def test_nothing_is_left_of_an_erased_user(memory: Memory, backend_url: str) -> None:
     fill(memory)
-    assert SECRET.encode() in dump(memory, backend_url)
+    for text in (SECRET, CITY):
+        assert text.encode() in dump(memory, backend_url)
     receipt = memory.erase_user("ana")
-    assert SECRET.encode() not in dump(memory, backend_url)
+    for text in (SECRET, CITY):
+        assert text.encode() not in dump(memory, backend_url)
+    for table in ("formation", "proposals", "summaries", "events", "tallies"):
+        assert receipt.removed[table] > 0, table
     assert receipt.scrubbed is (memory.database.backend.name == "sqlite")
-    assert receipt.removed["items"] == 54
+    assert receipt.removed["items"] == 55
     assert receipt.removed["users"] == 1
     assert receipt.removed["links"] == 2
     assert memory.users() == ("ben",)
@@ -160,7 +172,7 @@ def test_nothing_is_left_of_an_erased_user(memory: Memory, backend_url: str) -> 
     assert [item.content for item in ben.list()] == ["Ben's own"]
     assert "ana" not in str([change.to_dict() for change in ben.changes()])
     assert [change.event for change in ben.changes()][-1] == "UNLINK"
-    assert memory.jobs() == ()
+    assert [(job.kind, job.user_id) for job in memory.jobs()] == [("form-stale", "")]  # nobody's
     with memory.database.read() as view:
         assert find_inconsistencies(view.connection) == []
 
@@ -192,7 +204,7 @@ def test_an_erasure_that_cannot_scrub_yet_says_so(
         view.connection.exec_driver_sql("SELECT count(*) FROM items").scalar()
         receipt = memory.erase_user("ana")
     assert not receipt.scrubbed
-    assert [job.kind for job in memory.jobs()] == ["scrub"]
+    assert [job.kind for job in memory.jobs()] == ["scrub", "form-stale"]
     other = memory.user("carl")
     other.add("Somebody else")
     assert memory.erase_user("carl").scrubbed

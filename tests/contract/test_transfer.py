@@ -40,6 +40,16 @@ def fill(memory: Memory, name: str, clock: ManualClock) -> UserMemory:
     return user
 
 
+def form(memory: Memory, name: str) -> None:
+    """What formation keeps of a user: how far it is, what waits, and the narrative."""
+    user = memory.user(name)
+    user.observe([{"role": "user", "content": "I am allergic to peanuts"}], thread="t2")
+    user.observe([{"role": "user", "content": "My name is Ana"}], thread="t2")
+    user.form("t2")
+    user.approve(user.proposals().items[1].id)
+    memory.run_jobs()
+
+
 def exported(user: UserMemory) -> list[dict[str, Any]]:
     return [json.loads(line) for line in user.export_lines()]
 
@@ -47,6 +57,7 @@ def exported(user: UserMemory) -> list[dict[str, Any]]:
 @pytest.mark.requirement("transfer.round-trip")
 def test_a_user_comes_back_exactly(memory: Memory, clock: ManualClock, tmp_path: Path) -> None:
     ana = fill(memory, "ana", clock)
+    form(memory, "ana")
     path = tmp_path / "ana.jsonl"
     lines = ana.export(path)
     before = path.read_text(encoding="utf-8")
@@ -62,6 +73,9 @@ def test_a_user_comes_back_exactly(memory: Memory, clock: ManualClock, tmp_path:
         "history",
         "thread",
         "turn",
+        "formation",
+        "proposal",
+        "summary",
         "end",
     }
     memory.erase_user("ana")
@@ -141,6 +155,7 @@ def test_the_whole_store(
 ) -> None:
     for name in ("ana", "ben"):
         fill(memory, name, clock)
+        form(memory, name)
     memory.global_memories().add("For everyone")
     memory.export(tmp_path / "all.jsonl")
     other = open_store(str(tmp_path / "other.db"))

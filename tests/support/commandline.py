@@ -13,7 +13,17 @@ import pytest
 from ricordo.cli.main import main
 
 COMMAND = str(Path(sys.executable).with_name("ricordo"))
-ABOUT_THE_STORE = ("users", "erase", "jobs", "migrate", "doctor", "version", "bench", "reindex")
+ABOUT_THE_STORE = (
+    "users",
+    "erase",
+    "jobs",
+    "migrate",
+    "doctor",
+    "version",
+    "bench",
+    "reindex",
+    "model",
+)
 """Commands that belong to no user, and take none."""
 
 

@@ -2,6 +2,7 @@
 
 import contextlib
 import importlib.util
+import itertools
 import os
 import shutil
 import subprocess
@@ -16,6 +17,8 @@ from psycopg import sql
 from ricordo.storage.tables import ID_SERIES, metadata
 
 URL_VARIABLE = "RICORDO_TEST_POSTGRES_URL"
+_TRUNCATED_EVERY = 50
+_emptied = itertools.count()
 
 
 @contextlib.contextmanager
@@ -67,9 +70,17 @@ def dump(url: str, *options: str) -> bytes:
 
 
 def empty(url: str) -> None:
-    """Remove all rows and start the ids anew, as after a fresh migration."""
-    tables = sql.SQL(", ").join(sql.Identifier(table.name) for table in metadata.sorted_tables)
+    """Remove all rows and start the ids anew, as after a fresh migration.
+
+    Deleting is ten times as fast as truncating where there is little; now and then the space that
+    it leaves behind is given back.
+    """
+    names = [sql.Identifier(table.name) for table in reversed(metadata.sorted_tables)]
+    if next(_emptied) % _TRUNCATED_EVERY:
+        removal = sql.SQL("; ").join(sql.SQL("DELETE FROM {}").format(name) for name in names)
+    else:
+        removal = sql.SQL("TRUNCATE {}").format(sql.SQL(", ").join(names))
     with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute(sql.SQL("TRUNCATE {} RESTART IDENTITY").format(tables))
+        connection.execute(removal)
         for series in ID_SERIES:
             connection.execute("SELECT setval(%s::regclass, 1, false)", (series,))

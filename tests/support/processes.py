@@ -6,17 +6,19 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 from ricordo.memory import Memory
 from ricordo.wiring import open_memory
 
 ROOT = Path(__file__).parents[2]
+_COMMANDS = frozenset({"execute", "executemany", "commit"})
 
 
-def _open(url: str) -> Memory:
+def _open(url: str, **settings: Any) -> Memory:
     """The store without vectors, which take their time: these programs are about writing."""
-    return open_memory(url, run_jobs=False, embedding_provider="none")
+    return open_memory(url, run_jobs=False, embedding_provider="none", **settings)
 
 
 def start(name: str, *arguments: object) -> "subprocess.Popen[str]":
@@ -50,6 +52,42 @@ def killed_writer(url: str, first: int, lines: int) -> list[list[str]]:
     process.join()
     assert process.exitcode == -signal.SIGKILL
     return [line.split() for line in seen if line.endswith("\n")]
+
+
+def killed_former(url: str, thread: str, at_command: int) -> bool:
+    """Form a conversation in a process that dies as it gives the database its nth command.
+
+    False when there were fewer, so that it has come to its end.
+    """
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["tests.support.processes", "ricordo.wiring"])
+    process = context.Process(target=_form_until, args=(url, thread, at_command))
+    process.start()
+    process.join()
+    assert process.exitcode in (0, -signal.SIGKILL)
+    return process.exitcode != 0
+
+
+def _form_until(url: str, thread: str, at_command: int) -> None:
+    left = at_command
+
+    def watch(frame: FrameType, event: str, called: Any) -> None:
+        """Called by the interpreter at every call of a function, just before it runs."""
+        nonlocal left
+        if event == "c_call":  # of the driver of SQLite
+            is_command = getattr(called, "__name__", "") in _COMMANDS
+        else:
+            code = frame.f_code
+            in_driver = f"{os.sep}psycopg{os.sep}" in code.co_filename
+            is_command = event == "call" and in_driver and code.co_name in _COMMANDS
+        left -= is_command
+        if left == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    with _open(url) as memory:
+        sys.setprofile(watch)
+        memory.user("ana").form(thread)
+        sys.setprofile(None)
 
 
 def _write_into(pipe: Any, url: str, first: int) -> None:
@@ -101,6 +139,34 @@ def open_new(url: str) -> None:
     """Open a database that may not exist yet."""
     with _open(url) as memory:
         print(memory.user("ana").revision())
+
+
+def form_when_told(url: str) -> None:
+    """Form all conversations when a line comes in."""
+    with _open(url) as memory:
+        print("ready")
+        sys.stdin.readline()
+        memory.user("ana").form()
+
+
+def form_with_model(url: str, base_url: str) -> None:
+    """Form all conversations as a model at that address reads them."""
+    with _open(url, **_model_at(base_url)) as memory:
+        memory.user("ana").form()
+
+
+def run_jobs_with_model(url: str, base_url: str) -> None:
+    """Run the jobs that are due, with a model at that address."""
+    with _open(url, **_model_at(base_url)) as memory:
+        memory.run_jobs()
+
+
+def _model_at(base_url: str) -> dict[str, str]:
+    return {
+        "model_provider": "custom_http",
+        "model_name": "scripted",
+        "model_base_url": base_url,
+    }
 
 
 def hold_lock(path: str) -> None:

@@ -20,6 +20,7 @@ ALL = [
     "sqlite",
     "clock",
     "embedder",
+    "model",
     "home",
     "file",
     "disk",

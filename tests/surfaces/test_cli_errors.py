@@ -24,6 +24,7 @@ CODE_OF_FAMILY = {
     errors.AccessDenied: 5,
     errors.StorageError: 6,
     errors.EmbeddingError: 7,
+    errors.LanguageModelError: 8,
 }
 
 

@@ -427,7 +427,7 @@ def test_observe_refuses_what_it_cannot_read(
     assert "Missing option '--thread'" in ricordo("observe", stdin="ana: hi").err
     nameless = ricordo("observe", "--thread", "", stdin="ana: hi")
     assert (nameless.code, "thread: must not be empty" in nameless.err) == (2, True)
-    monkeypatch.setattr("ricordo.cli.conversations._MAX_TRANSCRIPT_BYTES", 10)
+    monkeypatch.setattr("ricordo.cli.transcripts._MAX_TRANSCRIPT_BYTES", 10)
     long = ricordo("observe", "--thread", "t1", stdin="ana: hello")
     assert long.code == 0
     long = ricordo("observe", "--thread", "t1", stdin="ana: hello!")

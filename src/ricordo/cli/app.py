@@ -8,6 +8,7 @@ import typer
 from typer.core import TyperGroup
 
 from ricordo.cli import (
+    activity,
     adding,
     administration,
     bench,
@@ -15,8 +16,10 @@ from ricordo.cli import (
     conversations,
     doctor,
     embeddings,
+    forming,
     jobs,
     migrating,
+    proposals,
     reading,
     reindexing,
     searching,
@@ -84,11 +87,23 @@ COMMANDS: Final[dict[str, dict[str, Command | Group]]] = {
         "purge": changing.purge,
     },
     "Share": {"link": sharing.link, "unlink": sharing.unlink, "links": sharing.links},
-    "Conversations": {
+    "Conversations and what they give": {
         "observe": conversations.observe,
         "search-turns": conversations.search_turns,
         "threads": conversations.threads,
         "turns": conversations.turns,
+        "form": forming.form,
+        "summary": forming.summary,
+        "audit": forming.audit,
+        "proposals": Group(
+            "See and decide what waits for consent.",
+            {
+                "list": proposals.list_proposals,
+                "approve": proposals.approve,
+                "reject": proposals.reject,
+            },
+            default="list",
+        ),
     },
     "Files": {"export": transfer.export, "import": transfer.import_file},
     "Administration": {
@@ -109,6 +124,11 @@ COMMANDS: Final[dict[str, dict[str, Command | Group]]] = {
                 "backfill": embeddings.backfill,
             },
             default="status",
+        ),
+        "events": activity.events,
+        "counters": activity.counters,
+        "model": Group(
+            "Try the language model that reads conversations.", {"test": activity.test_model}
         ),
         "reindex": reindexing.reindex,
         "migrate": migrating.migrate,

@@ -56,6 +56,7 @@ def examine(store: Store) -> Iterator[Finding]:
     yield _sqlite()
     yield _clock()
     yield from _guarded("embedder", lambda: _embedder(store), "check RICORDO_EMBEDDING_…")
+    yield from _guarded("model", lambda: _model(store), "check RICORDO_MODEL_…")
     try:
         with untouched_database(store) as database:
             yield from _folders(store, database)
@@ -108,6 +109,23 @@ def _embedder(store: Store) -> Finding:
 def _no_vectors(problem: str) -> Finding:
     advice = "check RICORDO_EMBEDDING_…; until then search goes by words alone"
     return Finding("embedder", Verdict.WARN, problem, advice)
+
+
+def _model(store: Store) -> Finding:
+    """Whether the language model answers; without one there is nothing to check."""
+    from ricordo.wiring import TEMPORARY, open_memory
+
+    settings = {**store.settings(), "url": TEMPORARY, "run_jobs": False}
+    with open_memory(**settings) as memory:
+        if memory.formation.model is None:
+            return Finding("model", Verdict.OK, "none: rules read conversations")
+        tried = memory.test_model()
+    named = f"{tried.provider} {tried.model}"
+    if not tried.ok:
+        advice = "check RICORDO_MODEL_…; until then conversations wait to be formed"
+        return Finding("model", Verdict.WARN, f"{named}: {tried.problem}", advice)
+    found = f"{named}: {tried.structured_output}, {tried.latency_ms:.0f} ms"
+    return Finding("model", Verdict.OK, found)
 
 
 def _folders(store: Store, database: "Database") -> Iterator[Finding]:

@@ -7,6 +7,7 @@ from ricordo.errors import (
     Conflict,
     EmbeddingError,
     InvalidInput,
+    LanguageModelError,
     NotFound,
     RicordoError,
     StorageError,
@@ -20,6 +21,7 @@ CONFLICT: Final = 4
 ACCESS_DENIED: Final = 5
 STORAGE_ERROR: Final = 6
 EMBEDDING_ERROR: Final = 7
+MODEL_ERROR: Final = 8
 INTERRUPTED: Final = 130
 
 EXIT_CODES: Final[dict[type[RicordoError], int]] = {
@@ -29,6 +31,7 @@ EXIT_CODES: Final[dict[type[RicordoError], int]] = {
     AccessDenied: ACCESS_DENIED,
     StorageError: STORAGE_ERROR,
     EmbeddingError: EMBEDDING_ERROR,
+    LanguageModelError: MODEL_ERROR,
 }
 
 

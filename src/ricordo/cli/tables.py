@@ -41,7 +41,7 @@ def memory_table(page: "Page[Item]", *, with_owner: bool, filtered: bool) -> Sho
             item.theme,
             item.type,
             item.key or "",
-            _moment(item.updated_at),
+            moment_text(item.updated_at),
             _marked(item),
         ]
         for item in page
@@ -50,7 +50,7 @@ def memory_table(page: "Page[Item]", *, with_owner: bool, filtered: bool) -> Sho
         headings.insert(1, "User")
         for row, item in zip(rows, page, strict=True):
             row.insert(1, item.user_id)
-    return Listing(headings, rows, _more(page.next_cursor))
+    return Listing(headings, rows, more_text(page.next_cursor))
 
 
 def memory_card(item: "Item") -> Listing:
@@ -68,7 +68,7 @@ def hit_table(found: "SearchResults[MemoryHit]", nothing: str) -> Shown:
     if not found.results:
         return nothing
     if found.confidence is None:
-        rows = [[str(hit.id), hit.theme, _moment(hit.created_at), _said(hit)] for hit in found]
+        rows = [[str(hit.id), hit.theme, moment_text(hit.created_at), _said(hit)] for hit in found]
         return Listing(["ID", "Theme", "Noted (UTC)", "Memory"], rows)
     rows = [
         row
@@ -87,7 +87,8 @@ def turn_hit_table(found: "SearchResults[TurnHit]", nothing: str) -> Shown:
         row
         for hit in found
         for row in _explained(
-            [hit.thread_id, *_marks(hit), _moment(hit.at), hit.actor or hit.role, _said(hit)], hit
+            [hit.thread_id, *_marks(hit), moment_text(hit.at), hit.actor or hit.role, _said(hit)],
+            hit,
         )
     ]
     return Listing(headings, rows)
@@ -163,12 +164,12 @@ def thread_table(page: "Page[Thread]") -> Shown:
         [
             thread.thread_id,
             str(thread.turn_count),
-            _moment(thread.updated_at),
+            moment_text(thread.updated_at),
             one_line(thread.title or ""),
         ]
         for thread in page
     ]
-    return Listing(["Thread", "Turns", "Updated (UTC)", "Title"], rows, _more(page.next_cursor))
+    return Listing(["Thread", "Turns", "Updated (UTC)", "Title"], rows, more_text(page.next_cursor))
 
 
 def turn_table(page: "Page[Turn]") -> Shown:
@@ -176,10 +177,10 @@ def turn_table(page: "Page[Turn]") -> Shown:
     if not page.items:
         return "Nothing was said in this conversation."
     rows = [
-        [str(turn.position), _moment(turn.at), turn.actor or turn.role, turn.content]
+        [str(turn.position), moment_text(turn.at), turn.actor or turn.role, turn.content]
         for turn in page
     ]
-    return Listing(["", "At (UTC)", "Who", "Said"], rows, _more(page.next_cursor))
+    return Listing(["", "At (UTC)", "Who", "Said"], rows, more_text(page.next_cursor))
 
 
 def job_table(jobs: "Sequence[Job]") -> Shown:
@@ -192,7 +193,7 @@ def job_table(jobs: "Sequence[Job]") -> Shown:
             job.kind,
             job.user_id,
             job.state,
-            _moment(job.run_at),
+            moment_text(job.run_at),
             f"{job.attempts}/{job.max_attempts}",
             one_line(job.last_error or ""),
         ]
@@ -245,7 +246,7 @@ def _changes(changes: "Sequence[Change]", note: str | None) -> Listing:
     rows = [
         [
             str(change.revision),
-            _moment(change.at),
+            moment_text(change.at),
             change.event,
             str(change.item_id),
             change.actor,
@@ -282,11 +283,13 @@ def _marked(item: "Item") -> str:
     return f"{text} [{', '.join(marks)}]" if marks else text
 
 
-def _more(cursor: str | None) -> str | None:
+def more_text(cursor: str | None) -> str | None:
+    """How to get the next page, if there is one."""
     return None if cursor is None else f"More: add --cursor {cursor}"
 
 
-def _moment(moment: datetime) -> str:
+def moment_text(moment: datetime) -> str:
+    """A time to the minute."""
     return moment.isoformat(sep=" ", timespec="minutes")[:16]
 
 

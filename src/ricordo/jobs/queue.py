@@ -1,7 +1,7 @@
 """The queue: taking jobs, showing signs of life, finishing, retrying, giving up."""
 
 import random
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from ricordo import limits
 from ricordo.errors import Conflict, JobNotFound
@@ -45,6 +45,12 @@ class JobQueue:
             retry_at = now + timedelta(seconds=backoff_seconds(job.attempts))
         with self.database.transaction() as connection:
             return rows.fail_job(connection, job, error, retry_at, now)
+
+    @retried
+    def postpone(self, job: Job, until: datetime, why: str) -> bool:
+        """Put the job back for later; this was no attempt."""
+        with self.database.transaction() as connection:
+            return rows.postpone_job(connection, job, until, why, self.database.clock())
 
     @retried
     def revive(self, job_id: int) -> None:

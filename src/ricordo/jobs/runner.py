@@ -6,12 +6,12 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
+from ricordo import forks
 from ricordo.errors import StorageError
 from ricordo.jobs.handlers import Handler
 from ricordo.jobs.queue import JobQueue
 from ricordo.limits import MAX_JOBS_PER_RUN
-from ricordo.model.job import Job
-from ricordo.storage import forks
+from ricordo.model.job import Job, Postpone
 
 _SHORTEST_PAUSE_SECONDS: Final = 0.01
 
@@ -112,6 +112,8 @@ class ThreadRunner:
         try:
             with self._heartbeats(job):
                 self._handlers[job.kind](job)
+        except Postpone as wait:
+            self._queue.postpone(job, wait.until, str(wait))
         except Exception as error:  # noqa: BLE001 - whatever a handler raises is put on its job
             _log.warning("job %s (%s) failed: %s", job.id, job.kind, error, exc_info=True)
             self._queue.fail(job, f"{type(error).__name__}: {error}")

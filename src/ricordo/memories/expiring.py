@@ -16,6 +16,7 @@ from ricordo.storage.columns import Moment
 from ricordo.storage.history import silence
 from ricordo.storage.items import delete_items, find_items, update_item
 from ricordo.storage.links import remove_links
+from ricordo.storage.summaries import drop_summary
 from ricordo.storage.tables import items
 from ricordo.storage.writing import Writing
 
@@ -53,6 +54,7 @@ def soft_delete(
         "updated_at": writing.now,
     }
     update_item(writing, item, values)
+    drop_summary(writing.connection, item.user_id)  # it may tell of this memory
     before = {"status": item.status.value}
     record_change(writing, item, event, actor=actor, reason=reason, meta=meta, before=before)
     plan_lifecycle(writing, item.user_id, purge_at)

@@ -45,11 +45,14 @@ def replace_with(
     draft: NewMemory,
     event: Event,
     reason: str | None,
+    *,
+    reason_to_add: str | None = None,
 ) -> Added:
     """Supersede one memory, or merge several, by a new one.
 
     The old ones are kept, closed at the new one's start. What the new one leaves open it takes
-    from them: where they are filed, what they are, how much they matter.
+    from them: where they are filed, what they are, how much they matter. ``reason_to_add`` is what
+    the new one's own history says where the reason tells of the old ones.
 
     Raises:
         InvalidValue: the new one would begin before an old one did.
@@ -68,7 +71,7 @@ def replace_with(
                 "valid_from", f"must not be before that of memory {old.id}, which it replaces"
             )
         _close(writing, old, start)
-    added = add_all(writing, scope, [draft], reason)[0]
+    added = add_all(writing, scope, [draft], reason_to_add or reason)[0]
     made = not (added.duplicate or added.updated)
     merged = [old.id for old in olds]
     for old in olds:

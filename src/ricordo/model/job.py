@@ -51,3 +51,11 @@ class Job(Record):
         shown = Record.to_dict(self)
         del shown["lease_token"]
         return shown
+
+
+class Postpone(Exception):
+    """Raised by a handler whose work has to wait: the job runs later, and this was no attempt."""
+
+    def __init__(self, until: datetime, why: str) -> None:
+        self.until = until
+        super().__init__(why)

@@ -82,6 +82,43 @@ class VectorState(StrEnum):
     ERROR = "error"
 
 
+class ProposalKind(StrEnum):
+    """Why something that was said waits: for the user's consent, or for a second sign of it."""
+
+    CONSENT = "consent"
+    CORROBORATION = "corroboration"
+
+
+class ProposalState(StrEnum):
+    """Where a proposal stands; only open ones can be decided."""
+
+    OPEN = "open"
+    APPROVED = "approved"
+    REJECTED = "rejected"
+    EXPIRED = "expired"
+
+
+class Action(StrEnum):
+    """What formation decided about one thing that was said."""
+
+    ADD = "add"
+    UPDATE = "update"
+    REPLACE = "replace"
+    UNLINK = "unlink"
+    IGNORE = "ignore"
+    REJECT = "reject"
+    PROPOSE = "propose"
+    DEFER = "defer"
+
+
+class EventStatus(StrEnum):
+    """How a step of background work ended."""
+
+    OK = "ok"
+    SKIPPED = "skipped"
+    ERROR = "error"
+
+
 GLOBAL_OWNER: Final = "*"
 """Owner of the memories that every user with few of their own can see."""
 

@@ -99,14 +99,25 @@ class MemorySearch:
         if query in ("", EVERYTHING):
             found = self._newest(user_id, limit, wanted)
         else:
-            with self._database.read() as view:
-                chosen = self._embedders.chosen(view.connection, user_id)
-            meant = self._embedders.query_vector(chosen, query)
-            question = Question.of(query, self._database.analyser, meant)
-            found = self._best(user_id, question, limit, wanted, threshold)
+            found = self.find(user_id, query, limit, wanted, threshold)
         own = [item.id for item in found.items if item.user_id == user_id]
         self._accesses.note(user_id, own, self._database.clock())
         return found
+
+    def find(
+        self,
+        user_id: str,
+        query: str,
+        limit: int,
+        wanted: ItemFilter,
+        threshold: float | None = None,
+    ) -> Answer:
+        """The same, without counting as recalled: for work of our own on the memories."""
+        with self._database.read() as view:
+            chosen = self._embedders.chosen(view.connection, user_id)
+        meant = self._embedders.query_vector(chosen, query)
+        question = Question.of(query, self._database.analyser, meant)
+        return self._best(user_id, question, limit, wanted, threshold)
 
     def _newest(self, user_id: str, limit: int, wanted: ItemFilter) -> Answer:
         with self._database.read() as view:

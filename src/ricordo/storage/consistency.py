@@ -1,9 +1,20 @@
-"""Looking for what must never be: memories, history and revisions that disagree."""
+"""Looking for what must never be: memories, history, proposals and revisions that disagree."""
 
 import sqlalchemy as sa
 
+from ricordo.model.vocabulary import ProposalState
 from ricordo.storage.search_index import INDEXED
-from ricordo.storage.tables import history, items, links, turns, users
+from ricordo.storage.tables import (
+    formation,
+    history,
+    items,
+    links,
+    proposals,
+    summaries,
+    threads,
+    turns,
+    users,
+)
 
 
 def find_inconsistencies(connection: sa.Connection) -> list[str]:
@@ -14,6 +25,9 @@ def find_inconsistencies(connection: sa.Connection) -> list[str]:
         *_links_to_nothing(connection),
         *_ids_given_twice(connection),
         *_index_disagrees(connection),
+        *_formed_too_far(connection),
+        *_proposals_say_too_much(connection),
+        *_summaries_ahead(connection),
     ]
 
 
@@ -52,10 +66,53 @@ def _items_without_history(connection: sa.Connection) -> list[str]:
 
 def _ids_given_twice(connection: sa.Connection) -> list[str]:
     found = []
-    for what, table in (("memory", items), ("turn", turns)):
+    for what, table in (("memory", items), ("proposal", proposals), ("turn", turns)):
         twice = sa.select(table.c.id).group_by(table.c.id).having(sa.func.count() > 1)
         found += [f"{what} id {one} was given twice" for one in connection.execute(twice).scalars()]
+    of_memory = sa.exists().where(items.c.id == proposals.c.id)  # they are of one series
+    both = sa.select(proposals.c.id).where(of_memory).order_by(proposals.c.id)
+    found += [f"{one} is a proposal and a memory" for one in connection.execute(both).scalars()]
     return found
+
+
+def _formed_too_far(connection: sa.Connection) -> list[str]:
+    same = (threads.c.user_id == formation.c.user_id) & (
+        threads.c.thread_id == formation.c.thread_id
+    )
+    wanted = (
+        sa.select(formation.c.user_id, formation.c.thread_id)
+        .join(threads, same)
+        .where(formation.c.formed_position > threads.c.turn_count)
+    )
+    return [
+        f"thread {row.thread_id!r} of user {row.user_id!r} is formed beyond its last turn"
+        for row in connection.execute(wanted)
+    ]
+
+
+def _proposals_say_too_much(connection: sa.Connection) -> list[str]:
+    """A proposal says something exactly as long as it is open."""
+    is_open = proposals.c.state == ProposalState.OPEN.value
+    says_nothing = proposals.c.draft.is_(sa.null())
+    says_something = sa.or_(~says_nothing, proposals.c.quote.is_not(None))
+    mute = sa.select(proposals.c.id).where(is_open, says_nothing).order_by(proposals.c.id)
+    kept = sa.select(proposals.c.id).where(~is_open, says_something).order_by(proposals.c.id)
+    return [
+        *(f"proposal {one} is open and empty" for one in connection.execute(mute).scalars()),
+        *(f"proposal {one} is decided and kept" for one in connection.execute(kept).scalars()),
+    ]
+
+
+def _summaries_ahead(connection: sa.Connection) -> list[str]:
+    wanted = (
+        sa.select(summaries.c.user_id)
+        .join(users, users.c.user_id == summaries.c.user_id)
+        .where(summaries.c.revision > users.c.revision)
+    )
+    return [
+        f"the summary of user {user_id!r} is of a revision to come"
+        for user_id in connection.execute(wanted).scalars()
+    ]
 
 
 def _index_disagrees(connection: sa.Connection) -> list[str]:

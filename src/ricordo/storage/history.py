@@ -163,6 +163,9 @@ def silence(connection: sa.Connection, user_id: str, item_ids: list[int]) -> Non
         history.c.event == Event.UPDATE.value,
     )
     connection.execute(sa.update(history).where(replaced).values(before=None))
+    # Why another memory was replaced by one of these may tell what they said.
+    replacing = sa.and_(history.c.user_id == user_id, history.c.new_ref.in_(item_ids))
+    connection.execute(sa.update(history).where(replacing).values(reason=None))
 
 
 def _change(row: Mapping[Any, Any]) -> Change:

@@ -175,6 +175,18 @@ def find_items(connection: sa.Connection, where: Condition, limit: int | None = 
     return [item_from_row(row) for row in connection.execute(wanted).mappings()]
 
 
+def foremost_items(connection: sa.Connection, where: Condition, limit: int) -> list[Item]:
+    """Memories in the order of how much they matter: pinned, important, recent."""
+    order = (
+        items.c.pinned.desc(),
+        items.c.importance.desc(),
+        items.c.valid_from.desc(),
+        items.c.id,
+    )
+    wanted = _select.where(where).order_by(*order).limit(limit)
+    return [item_from_row(row) for row in connection.execute(wanted).mappings()]
+
+
 def page_of_items(
     connection: sa.Connection, where: Condition, sort: Sort, limit: int, cursor: str | None
 ) -> Page[Item]:

@@ -120,7 +120,9 @@ def fail_job(
 ) -> bool:
     """Put a job back for another try, or among the dead when ``retry_at`` is None."""
     values: dict[str, Any] = {"state": JobState.DEAD.value}
-    if retry_at is not None:
+    if retry_at is None:  # one dead job tells what is wrong; those before it would only pile up
+        connection.execute(sa.delete(jobs).where(_alike(job, JobState.DEAD)))
+    else:
         if _same_is_queued(connection, job):  # a newer one will do this one's work
             return finish_job(connection, job, now)
         values = {"state": JobState.QUEUED.value, "run_at": retry_at}
@@ -131,6 +133,25 @@ def fail_job(
         lease_token=None,
         lease_until=None,
         last_error=error[: limits.MAX_JOB_ERROR_CHARS],
+        updated_at=now,
+    )
+
+
+def postpone_job(
+    connection: sa.Connection, job: Job, until: datetime, why: str, now: datetime
+) -> bool:
+    """Put a job back for later without counting this as an attempt."""
+    if _same_is_queued(connection, job):  # a newer one will do this one's work
+        return finish_job(connection, job, now)
+    return _change_leased(
+        connection,
+        job,
+        state=JobState.QUEUED.value,
+        run_at=until,
+        attempts=job.attempts - 1,
+        lease_token=None,
+        lease_until=None,
+        last_error=why[: limits.MAX_JOB_ERROR_CHARS],
         updated_at=now,
     )
 
@@ -196,11 +217,16 @@ def _change_leased(connection: sa.Connection, job: Job, **values: Any) -> bool:
 
 
 def _queued_like(job: Job | NewJob) -> sa.ColumnElement[bool]:
+    return _alike(job, JobState.QUEUED)
+
+
+def _alike(job: Job | NewJob, state: JobState) -> sa.ColumnElement[bool]:
+    """Jobs in a state that do the same work as this one."""
     return sa.and_(
         jobs.c.kind == job.kind,
         jobs.c.user_id == job.user_id,
         jobs.c.unique_key == job.unique_key,
-        jobs.c.state == JobState.QUEUED.value,
+        jobs.c.state == state.value,
     )
 
 

@@ -13,8 +13,11 @@ import sqlalchemy as sa
 from ricordo.model.vocabulary import (
     ContextPolicy,
     Event,
+    EventStatus,
     JobState,
     MemoryType,
+    ProposalKind,
+    ProposalState,
     Source,
     Status,
     VectorState,
@@ -32,7 +35,8 @@ metadata: Final = sa.MetaData(
 ITEM_IDS: Final = "item_ids"
 TURN_IDS: Final = "turn_ids"
 JOB_IDS: Final = "job_ids"
-ID_SERIES: Final = (ITEM_IDS, TURN_IDS, JOB_IDS)
+EVENT_IDS: Final = "event_ids"
+ID_SERIES: Final = (ITEM_IDS, TURN_IDS, JOB_IDS, EVENT_IDS)
 """Numbers that only grow: a sequence each on PostgreSQL, a row of ``store`` each on SQLite."""
 
 for _series in ID_SERIES:
@@ -311,6 +315,89 @@ embedding_settings: Final = sa.Table(
 )
 """Where a user's own vectors are made, for those who do not want the store's way."""
 
+formation: Final = sa.Table(
+    "formation",
+    metadata,
+    sa.Column("user_id", Words, primary_key=True),
+    sa.Column("thread_id", Words, primary_key=True),
+    sa.Column("formed_position", sa.Integer, nullable=False),
+    sa.Column("observed_at", Moment, nullable=False),
+    sa.Column("formed_at", Moment),
+    sa.ForeignKeyConstraint(["user_id", "thread_id"], ["threads.user_id", "threads.thread_id"]),
+    **_CLUSTERED,
+)
+"""How far each observed conversation has been formed into memories: up to which turn."""
+
+proposals: Final = sa.Table(
+    "proposals",
+    metadata,
+    sa.Column("user_id", Words, primary_key=True),
+    sa.Column("id", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("kind", Words, nullable=False),
+    sa.Column("state", Words, nullable=False),
+    sa.Column("fields", Json, nullable=False),
+    sa.Column("content_hash", Words, nullable=False),
+    sa.Column("draft", Json),
+    sa.Column("quote", Words),
+    sa.Column("signals", Json, nullable=False),
+    sa.Column("thread_id", Words),
+    sa.Column("created_at", Moment, nullable=False),
+    sa.Column("expires_at", Moment, nullable=False),
+    sa.Column("decided_at", Moment),
+    sa.Column("decided_by", Words),
+    sa.Column("item_id", sa.BigInteger),
+    _one_of("kind", ProposalKind),
+    _one_of("state", ProposalState),
+    sa.Index("ix_proposals_state", "user_id", "state", "id"),
+    sa.Index("ix_proposals_text", "user_id", "content_hash"),
+    **_CLUSTERED,
+)
+"""What was said but is not stored yet. Its number is of the same series as those of memories, so
+that history can speak of both. What it said goes when it is decided: ``draft``, ``quote``."""
+
+summaries: Final = sa.Table(
+    "summaries",
+    metadata,
+    sa.Column("user_id", Words, primary_key=True),
+    sa.Column("content", Words, nullable=False),
+    sa.Column("revision", sa.BigInteger, nullable=False),
+    sa.Column("made_by", Words, nullable=False),
+    sa.Column("updated_at", Moment, nullable=False),
+    **_CLUSTERED,
+)
+"""What is known of a user as one text, and as of which revision of their memories."""
+
+events: Final = sa.Table(
+    "events",
+    metadata,
+    sa.Column("user_id", Words, primary_key=True),
+    sa.Column("id", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("at", Moment, nullable=False),
+    sa.Column("node", Words, nullable=False),
+    sa.Column("op", Words, nullable=False),
+    sa.Column("status", Words, nullable=False),
+    sa.Column("thread_id", Words),
+    sa.Column("item_id", sa.BigInteger),
+    sa.Column("theme", Words),
+    sa.Column("similarity", sa.Double),
+    sa.Column("detail", Words),
+    _one_of("status", EventStatus),
+    sa.Index("ix_events_at", "user_id", "at"),
+    **_CLUSTERED,
+)
+"""What background work did, step by step; nothing of what memories say."""
+
+tallies: Final = sa.Table(
+    "tallies",
+    metadata,
+    sa.Column("user_id", Words, primary_key=True),
+    sa.Column("day", Words, primary_key=True),
+    sa.Column("name", Words, primary_key=True),
+    sa.Column("count", sa.BigInteger, nullable=False),
+    **_CLUSTERED,
+)
+"""Counters per user and day (UTC): decisions, model calls, tokens."""
+
 jobs: Final = sa.Table(
     "jobs",
     metadata,
@@ -343,6 +430,11 @@ sa.Index(
 )
 
 OWNED_TABLES: Final = (
+    formation,
+    proposals,
+    summaries,
+    events,
+    tallies,
     relations,
     item_index,
     turn_index,

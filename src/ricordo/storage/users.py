@@ -2,7 +2,15 @@
 
 import sqlalchemy as sa
 
-from ricordo.storage.tables import history, items, themes, threads, users
+from ricordo.storage.tables import (
+    history,
+    items,
+    proposals,
+    summaries,
+    themes,
+    threads,
+    users,
+)
 from ricordo.storage.writing import OWNER_ACTED
 
 
@@ -13,12 +21,14 @@ def has_user(connection: sa.Connection, user_id: str) -> bool:
 
 
 def has_anything(connection: sa.Connection, user_id: str) -> bool:
-    """True where a user has memories, themes or conversations, or ever did anything.
+    """True where a user has memories, themes, conversations, proposals or a narrative, or ever did
+    anything.
 
     That others shared something with them is not theirs.
     """
     acted = sa.exists().where(history.c.user_id == user_id, history.c.actor != OWNER_ACTED)
-    own = [sa.exists().where(table.c.user_id == user_id) for table in (items, themes, threads)]
+    tables = (items, themes, threads, proposals, summaries)
+    own = [sa.exists().where(table.c.user_id == user_id) for table in tables]
     return connection.execute(sa.select(sa.or_(acted, *own))).scalar_one()
 
 

@@ -104,6 +104,16 @@ class Writing:
         for locked in sorted({user_id, *others}):
             self._ledger(locked)
 
+    @property
+    def revision(self) -> int:
+        """Where the writing user's history stands, with what this transaction has added."""
+        return self._ledgers[self.user_id].revision
+
+    @property
+    def is_first(self) -> bool:
+        """True where the writing user had no row: they are new, or have just been erased."""
+        return self.user_id in self._new_users
+
     def take_ids(self, series: str, count: int) -> list[int]:
         """Fresh ids in ascending order."""
         return self.backend.take_ids(self.connection, series, count)

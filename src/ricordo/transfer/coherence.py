@@ -23,6 +23,9 @@ def check_coherence(path: Path, user: UserRows) -> None:
         *_items(user),
         *_links(user),
         *_conversations(user),
+        *_formation(user),
+        *_proposals(user),
+        *_summary(user),
     ]
     if problems:
         raise ImportFailed(f"{path}, user {user.user_id!r}: {'; '.join(problems)}")
@@ -54,9 +57,9 @@ def _items(user: UserRows) -> Iterable[str]:
     texts = [(row["theme"], content_hash(row["content"])) for row in active if row["key"] is None]
     yield from _repeated("active text", texts)
     told = {row[name] for row in user.rows["history"] for name in ("item_id", "old_ref")}
-    untold = sorted(row["id"] for row in items if row["id"] not in told)
+    untold = {row["id"] for row in items} - told
     if untold:
-        yield f"memories without history: {', '.join(map(str, untold[:5]))}"
+        yield f"memories without history: {_some(untold)}"
     for row in items:
         if row["status"] == Status.DELETED.value and row["purge_at"] is None:
             yield f"memory {row['id']} is deleted but has no purge_at"
@@ -90,6 +93,44 @@ def _conversations(user: UserRows) -> Iterable[str]:
         expected = list(range(1, counts.get(thread_id, 0) + 1))
         if thread_id not in counts or sorted(positions[thread_id]) != expected:
             yield f"the turns of thread {thread_id!r} are not 1 to its turn_count"
+
+
+def _formation(user: UserRows) -> Iterable[str]:
+    yield from _repeated("formation of", [row["thread_id"] for row in user.rows["formation"]])
+    counts = {row["thread_id"]: row["turn_count"] for row in user.rows["thread"]}
+    for row in user.rows["formation"]:
+        thread_id, reached = row["thread_id"], row["formed_position"]
+        if thread_id not in counts:
+            yield f"formation of thread {thread_id!r}, which is not there"
+        elif reached > counts[thread_id]:
+            yield f"thread {thread_id!r} is formed up to {reached}, beyond its turn_count"
+
+
+def _proposals(user: UserRows) -> Iterable[str]:
+    ids = [row["id"] for row in user.rows["proposal"]]
+    yield from _repeated("proposal", ids)
+    both = set(ids).intersection(row["id"] for row in user.rows["item"])
+    if both:
+        yield f"{min(both)} is the id of a proposal and of a memory"
+    untold = set(ids) - {row["item_id"] for row in user.rows["history"]}
+    if untold:
+        yield f"proposals without history: {_some(untold)}"
+    said = {row["id"] for row in user.rows["turn"]}
+    for row in user.rows["proposal"]:
+        missing = set(row["signals"]) - said
+        if missing:
+            yield f"proposal {row['id']} has signals that are not turns: {_some(missing)}"
+
+
+def _summary(user: UserRows) -> Iterable[str]:
+    yield from _repeated("summary of", [row["user_id"] for row in user.rows["summary"]])
+    for row in user.rows["summary"]:
+        if row["revision"] > user.revision:
+            yield f"the summary is of revision {row['revision']}, after the user's own"
+
+
+def _some(ids: Iterable[int]) -> str:
+    return ", ".join(map(str, sorted(ids)[:5]))
 
 
 def _repeated(what: str, values: Iterable[Hashable]) -> Iterable[str]:

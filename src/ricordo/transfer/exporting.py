@@ -83,8 +83,9 @@ def _table_lines(
     connection: sa.Connection, kind: str, table: sa.Table, user_id: str
 ) -> Iterator[str]:
     owner = links.c.owner_id if table is links else table.c.user_id
+    shown = [column.label(name) for name, column in exported_columns(table).items()]
     wanted = (
-        sa.select(*exported_columns(table))
+        sa.select(*shown)
         .where(owner == user_id)
         .order_by(*table.primary_key.columns)
         .execution_options(yield_per=_ROWS_AT_ONCE)

@@ -8,10 +8,11 @@ from pathlib import Path
 from ricordo import limits
 from ricordo.errors import ImportFailed, InvalidValue
 from ricordo.model.draft import NewMemory
+from ricordo.model.proposal import StoredProposal
 from ricordo.model.receipt import ImportReport
 from ricordo.model.scope import Scope
 from ricordo.model.thread import NewTurn
-from ricordo.model.vocabulary import Status
+from ricordo.model.vocabulary import ProposalKind, ProposalState, Status
 from ricordo.storage.database import Database
 from ricordo.storage.users import has_anything
 from ricordo.transfer.coherence import check_coherence
@@ -96,24 +97,41 @@ def _import_user(
 
 
 def _as_findings(user: UserRows) -> Findings:
-    found = Findings()
+    found = Findings(threads=_threads(user))
     for row in user.rows["item"]:
         if row["status"] == Status.ACTIVE.value:
             found.memories.append(_draft(row))
         else:
             found.skipped[f"{row['status']} memories"] += 1
-    said: defaultdict[str, list[NewTurn]] = defaultdict(list)
-    for row in sorted(user.rows["turn"], key=lambda row: row["position"]):
-        said[row["thread_id"]].append(_turn(row))
-    for thread in user.rows["thread"]:
-        turns = said[thread["thread_id"]]
-        found.threads.append(FoundThread(thread["thread_id"], thread["title"], turns))
+    for row in user.rows["proposal"]:
+        if row["state"] == ProposalState.OPEN.value:
+            found.proposals.append(_proposal(row))
+        else:
+            found.skipped["decided proposals"] += 1
+    found.skipped["summaries"] = len(user.rows["summary"])
     found.skipped["history rows"] = len(user.rows["history"])
     found.skipped["links"] = len(user.rows["link"])
     found.skipped["theme descriptions"] = sum(
         row["description"] is not None for row in user.rows["theme"]
     )
     return found
+
+
+def _threads(user: UserRows) -> list[FoundThread]:
+    said: defaultdict[str, list[Row]] = defaultdict(list)
+    for row in sorted(user.rows["turn"], key=lambda row: row["position"]):
+        said[row["thread_id"]].append(row)
+    formed = {row["thread_id"]: row["formed_position"] for row in user.rows["formation"]}
+    return [
+        FoundThread(
+            thread_id=thread["thread_id"],
+            title=thread["title"],
+            turns=[_turn(row) for row in said[thread["thread_id"]]],
+            turn_ids=[row["id"] for row in said[thread["thread_id"]]],
+            formed=formed.get(thread["thread_id"], 0),
+        )
+        for thread in user.rows["thread"]
+    ]
 
 
 def _draft(row: Row) -> NewMemory:
@@ -124,6 +142,18 @@ def _draft(row: Row) -> NewMemory:
 def _turn(row: Row) -> NewTurn:
     names = ("role", "content", "actor", "at", "message_id", "tool_calls")
     return NewTurn(**{name: row[name] for name in names})
+
+
+def _proposal(row: Row) -> StoredProposal:
+    checked = {
+        "kind": ProposalKind(row["kind"]),
+        "state": ProposalState(row["state"]),
+        "fields": tuple(row["fields"]),
+        "signals": tuple(row["signals"]),
+    }
+    return StoredProposal(
+        **{name: value for name, value in row.items() if name != "user_id"} | checked
+    )
 
 
 def _sum(reports: list[ImportReport]) -> ImportReport:

@@ -1,12 +1,14 @@
 """Putting a user back exactly as they were exported: same ids, times, history and revision."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import fields
 from typing import Any, Final
 
 import sqlalchemy as sa
 
+from ricordo.formation.consent.proposing import PROPOSAL
+from ricordo.formation.scheduling import plan_lapsing
 from ricordo.limits import WRITE_BATCH_ITEMS
 from ricordo.memories.changing import WENT_WITH
 from ricordo.memories.expiring import next_end, plan_lifecycle
@@ -18,7 +20,8 @@ from ricordo.model.vocabulary import Event
 from ricordo.storage.database import Database, retried
 from ricordo.storage.history import take_received
 from ricordo.storage.items import derived_columns, index_items, item_from_row
-from ricordo.storage.tables import ITEM_IDS, TURN_IDS, items, turns, users
+from ricordo.storage.proposals import next_lapse
+from ricordo.storage.tables import ITEM_IDS, TURN_IDS, items, proposals, turns, users
 from ricordo.storage.threads import index_turns
 from ricordo.storage.users import has_anything
 from ricordo.storage.writing import OWNER_ACTED, Writing
@@ -28,7 +31,9 @@ _ID_FIELDS: Final = {
     "item": ("id",),
     "link": ("item_id",),
     "history": ("item_id", "old_ref", "new_ref"),
+    "proposal": ("id", "item_id"),
 }
+"""Where the numbers of memories and proposals stand, which are of one series."""
 
 
 @retried
@@ -42,7 +47,8 @@ def restore_user(
 
     None when the user already has something stored, so that nothing is mixed up. Viewers learn
     of the links through their change feed, except for those who are restored from the same file:
-    their own history says so already.
+    their own history says so already. Open proposals lapse in their time. No conversation is
+    queued for forming because it was brought in.
     """
     rows = {kind: list(found) for kind, found in given.rows.items()}
     rows["link"] = [row for row in rows["link"] if row["user_id"] != user_id]
@@ -55,17 +61,25 @@ def restore_user(
         writing.keeps_user = True
         database.backend.one_import_at_a_time(writing.connection)
         received = take_received(writing.connection, user_id)
-        new_ids = _renumber(writing, rows)
+        moved = _renumber(writing, rows)
         for kind in TABLE_OF_KIND:
             _insert(writing, kind, [{**row, **_owner(kind, user_id)} for row in rows[kind]])
         writing.continue_from(given.revision)
         _tell_again(writing, received)
-        known = {name for name in restored_too if not new_ids}
+        known = {name for name in restored_too if not moved}
         _tell_viewers(writing, rows["link"], known)
-        following = next_end(writing)
-        if following is not None:
-            plan_lifecycle(writing, user_id, following)
+        _plan_what_follows(writing)
     return sum(map(len, rows.values()))
+
+
+def _plan_what_follows(writing: Writing) -> None:
+    """Jobs are not in the file; what is due in time is planned anew."""
+    next_expiry = next_end(writing)
+    if next_expiry is not None:
+        plan_lifecycle(writing, writing.user_id, next_expiry)
+    lapses_at = next_lapse(writing.connection, writing.user_id)
+    if lapses_at is not None:
+        plan_lapsing(writing, lapses_at)
 
 
 def _owner(kind: str, user_id: str) -> dict[str, str]:
@@ -133,27 +147,33 @@ def _tell_again(writing: Writing, received: list[Change]) -> None:
         )
 
 
-def _renumber(writing: Writing, rows: dict[str, list[Row]]) -> dict[int, int]:
-    """Give new numbers to what has one that is taken, or that is too far beyond all others.
+def _renumber(writing: Writing, rows: dict[str, list[Row]]) -> bool:
+    """Give new numbers to what has one that is taken, or that is too far beyond all others;
+    whether that was so for any memory.
 
     History may also mention memories of others, or purged ones; those ids stay as they are.
     """
-    new_ids = _new_ids(writing, ITEM_IDS, items, rows["item"])
+    numbered = [*rows["item"], *rows["proposal"]]
+    new_ids = _new_ids(writing, ITEM_IDS, (items, proposals), numbered)
+    moved = any(row["id"] in new_ids for row in rows["item"])
     for kind, names in _ID_FIELDS.items():
         rows[kind] = [_mapped(row, names, new_ids) for row in rows[kind]]
     for row in rows["history"]:
         row["meta"] = _mapped_meta(row["meta"], new_ids)
-    new_turn_ids = _new_ids(writing, TURN_IDS, turns, rows["turn"])
+    new_turn_ids = _new_ids(writing, TURN_IDS, (turns,), rows["turn"])
     rows["turn"] = [_mapped(row, ("id",), new_turn_ids) for row in rows["turn"]]
-    return new_ids
+    for row in rows["proposal"]:
+        row["signals"] = [new_turn_ids.get(one, one) for one in row["signals"]]
+    return moved
 
 
 def _mapped_meta(meta: dict[str, Any], new_ids: dict[int, int]) -> dict[str, Any]:
     mapped = dict(meta)
     if MERGED_IDS in meta:
         mapped[MERGED_IDS] = [new_ids.get(one, one) for one in meta[MERGED_IDS]]
-    if WENT_WITH in meta:
-        mapped[WENT_WITH] = new_ids.get(meta[WENT_WITH], meta[WENT_WITH])
+    for name in (WENT_WITH, PROPOSAL):
+        if name in meta:
+            mapped[name] = new_ids.get(meta[name], meta[name])
     return mapped
 
 
@@ -161,13 +181,17 @@ def _mapped(row: Row, names: Iterable[str], new_ids: dict[int, int]) -> Row:
     return {**row, **{name: new_ids.get(row[name], row[name]) for name in names}}
 
 
-def _new_ids(writing: Writing, series: str, table: sa.Table, rows: list[Row]) -> dict[int, int]:
+def _new_ids(
+    writing: Writing, series: str, tables: Sequence[sa.Table], rows: list[Row]
+) -> dict[int, int]:
     wanted = {row["id"] for row in rows}
     if not wanted:
         return {}
     (reached,) = writing.take_ids(series, 1)
     beyond = {one for one in wanted if one > reached}
-    unusable = sorted(beyond | _taken(writing.connection, table, wanted - beyond))
+    within = wanted - beyond
+    taken = {one for table in tables for one in _taken(writing.connection, table, within)}
+    unusable = sorted(beyond | taken)
     fresh = writing.take_ids(series, len(unusable)) if unusable else []
     return dict(zip(unusable, fresh, strict=True))
 

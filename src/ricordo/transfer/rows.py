@@ -1,38 +1,41 @@
 """The lines of a ricordo export: one JSON object per stored row, and how to read them back.
 
 Each line has a ``kind``. The first is ``ricordo`` with the format's version; then, per user, one
-``user`` line and their ``theme``, ``item``, ``link``, ``history``, ``thread`` and ``turn`` lines;
-the last is ``end`` with the number of rows.
-What can be derived (hashes, folded text) is left out and made anew.
+``user`` line and their ``theme``, ``item``, ``link``, ``history``, ``thread``, ``turn``,
+``formation``, ``proposal`` and ``summary`` lines; the last is ``end`` with the number of rows.
+Files from before there were the last three kinds have none of them, and are read alike.
+What can be derived (hashes, folded text) is left out and made anew. What tells how the work of this
+one store went (``jobs``, ``events``, ``tallies``) is not part of an export.
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from enum import StrEnum
 from pathlib import Path
 from typing import Any, Final
 
 import sqlalchemy as sa
 
 from ricordo import limits
-from ricordo.errors import ImportFailed, InvalidInput, InvalidValue
-from ricordo.memories.changing import WENT_WITH
-from ricordo.memories.replacing import MERGED_IDS
-from ricordo.model import checks
-from ricordo.model.former import former_values
+from ricordo.errors import ImportFailed, InvalidInput
 from ricordo.model.record import plain
-from ricordo.model.times import parse_moment
-from ricordo.model.vocabulary import ContextPolicy, Event, MemoryType, Source, Status
-from ricordo.storage.columns import Moment
-from ricordo.storage.history import UNDONE_REVISION
-from ricordo.storage.tables import history, items, links, themes, threads, turns, users
+from ricordo.storage.tables import (
+    formation,
+    history,
+    items,
+    links,
+    proposals,
+    summaries,
+    themes,
+    threads,
+    turns,
+    users,
+)
+from ricordo.transfer.row_checks import checked_row
 
 FORMAT_NAME: Final = "ricordo"
 FORMAT_VERSION: Final = 1
 END_KIND: Final = "end"
-_MAX_SMALL: Final = 2**31 - 1
-_DERIVED: Final = frozenset({"content_hash", "folded", "index_stamp", "index_epoch"})
 
 TABLE_OF_KIND: Final[dict[str, sa.Table]] = {
     "user": users,
@@ -42,11 +45,22 @@ TABLE_OF_KIND: Final[dict[str, sa.Table]] = {
     "history": history,
     "thread": threads,
     "turn": turns,
+    "formation": formation,
+    "proposal": proposals,
+    "summary": summaries,
 }
 """In the order in which they are written, which is one in which they can be inserted."""
 
+# A proposal's hash stays: once it is decided, nothing else says what was turned down.
+_DERIVED: Final[dict[sa.Table, frozenset[str]]] = {
+    users: frozenset({"index_stamp", "index_epoch"}),
+    items: frozenset({"content_hash", "folded"}),
+}
+
+# In a line, "kind" says what the line is.
+_RENAMED: Final[dict[sa.Column[Any], str]] = {proposals.c.kind: "proposal_kind"}
+
 Row = dict[str, Any]
-Check = Callable[[str, Any], Any]
 
 
 @dataclass(slots=True)
@@ -58,9 +72,14 @@ class UserRows:
     rows: dict[str, list[Row]] = field(default_factory=lambda: {kind: [] for kind in TABLE_OF_KIND})
 
 
-def exported_columns(table: sa.Table) -> list[sa.Column[Any]]:
-    """The columns of a table that stand in an export."""
-    return [column for column in table.columns if column.name not in _DERIVED]
+def exported_columns(table: sa.Table) -> dict[str, sa.Column[Any]]:
+    """The columns of a table that stand in an export, by their names there."""
+    derived = _DERIVED.get(table, frozenset())
+    return {
+        _RENAMED.get(column, column.name): column
+        for column in table.columns
+        if column.name not in derived
+    }
 
 
 def line_of(kind: str, row: Mapping[Any, Any]) -> str:
@@ -172,90 +191,6 @@ def _checked(path: Path, number: int, kind: object, row: Row) -> Row:
             f"{path}, line {number}: kind {kind!r}; allowed: {', '.join(TABLE_OF_KIND)}"
         )
     try:
-        columns = exported_columns(TABLE_OF_KIND[kind])
-        checks.known_fields(f"{kind} field", row, (column.name for column in columns))
-        return {column.name: _value(kind, column, row) for column in columns}
+        return checked_row(kind, exported_columns(TABLE_OF_KIND[kind]), row)
     except InvalidInput as problem:
         raise ImportFailed(f"{path}, line {number}: {problem}") from None
-
-
-def _value(kind: str, column: sa.Column[Any], row: Row) -> Any:
-    name = column.name
-    if name not in row:
-        raise InvalidValue(name, "is missing")
-    value = row[name]
-    if value is None:
-        if column.nullable:
-            return None
-        raise InvalidValue(name, "must not be null")
-    special = _SPECIAL.get((kind, name))
-    return special(name, value) if special else _by_type(column, name, value)
-
-
-def _by_type(column: sa.Column[Any], name: str, value: Any) -> Any:
-    if isinstance(column.type, Moment):
-        return parse_moment(name, value)
-    if isinstance(column.type, sa.Boolean):
-        return checks.flag(name, value)
-    if isinstance(column.type, sa.Integer):
-        large = isinstance(column.type, sa.BigInteger)
-        return checks.integer(name, value, 0, limits.MAX_ID if large else _MAX_SMALL)
-    return checks.reference(name, value)
-
-
-def _one_of(allowed: type[StrEnum]) -> Check:
-    return lambda name, value: checks.choice(name, value, allowed).value
-
-
-def _text(maximum: int) -> Check:
-    return lambda name, value: checks.text(name, value, maximum)
-
-
-def _between(low: int, high: int) -> Check:
-    return lambda name, value: checks.integer(name, value, low, high)
-
-
-def _meta(name: str, value: Any) -> dict[str, Any]:
-    """Notes on a change; those that an undo or a restore acts on are checked."""
-    meta = checks.json_object(name, value, limits.MAX_META_BYTES)
-    for item_id in checks.entries(MERGED_IDS, meta.get(MERGED_IDS, []), limits.MAX_MERGED_ITEMS):
-        checks.memory_id(item_id)
-    if WENT_WITH in meta:
-        checks.memory_id(meta[WENT_WITH])
-    if UNDONE_REVISION in meta:
-        checks.integer(UNDONE_REVISION, meta[UNDONE_REVISION], 1, limits.MAX_ID)
-    return meta
-
-
-def _former(name: str, value: Any) -> dict[str, Any]:
-    """What a change replaced; checked, because an undo would write it back."""
-    kept = checks.json_object(name, value, limits.MAX_BEFORE_BYTES)
-    former_values(kept)
-    return kept
-
-
-_SPECIAL: Final[dict[tuple[str, str], Check]] = {
-    ("item", "content"): _text(limits.MAX_CONTENT_CHARS),
-    ("item", "type"): _one_of(MemoryType),
-    ("item", "source"): _one_of(Source),
-    ("item", "status"): _one_of(Status),
-    ("item", "key"): _text(limits.MAX_KEY_CHARS),
-    ("item", "tags"): lambda _name, value: list(checks.tags(value)),
-    ("item", "source_context"): _text(limits.MAX_SOURCE_CONTEXT_CHARS),
-    ("item", "confidence"): _between(0, 100),
-    ("item", "importance"): _between(1, 5),
-    ("item", "id"): _between(1, limits.MAX_ID),
-    ("theme", "display_name"): _text(limits.MAX_THEME_CHARS),
-    ("theme", "description"): _text(limits.MAX_THEME_DESCRIPTION_CHARS),
-    ("theme", "context"): _one_of(ContextPolicy),
-    ("history", "event"): _one_of(Event),
-    ("history", "reason"): _text(limits.MAX_REASON_CHARS),
-    ("history", "meta"): _meta,
-    ("history", "before"): _former,
-    ("thread", "title"): _text(limits.MAX_THREAD_TITLE_CHARS),
-    ("turn", "content"): _text(limits.MAX_TURN_CHARS),
-    ("turn", "id"): _between(1, limits.MAX_ID),
-    ("turn", "tool_calls"): lambda name, value: checks.json_list(
-        name, value, limits.MAX_TOOL_CALLS_BYTES
-    ),
-}

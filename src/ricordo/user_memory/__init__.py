@@ -7,11 +7,14 @@ operation; ``UserMemory`` is all of them.
 
 from typing import Self
 
+from ricordo.user_memory.activity import Activity
 from ricordo.user_memory.adding import Adding
 from ricordo.user_memory.changing import Changing
+from ricordo.user_memory.consent import Consent
 from ricordo.user_memory.conversations import Conversations
 from ricordo.user_memory.embeddings import Embeddings
 from ricordo.user_memory.files import Files
+from ricordo.user_memory.forming import Forming
 from ricordo.user_memory.reading import Reading
 from ricordo.user_memory.searching import Searching
 from ricordo.user_memory.sharing import Sharing
@@ -19,7 +22,19 @@ from ricordo.user_memory.sharing import Sharing
 __all__ = ["UserMemory"]
 
 
-class UserMemory(Adding, Searching, Reading, Changing, Sharing, Conversations, Embeddings, Files):
+class UserMemory(
+    Adding,
+    Searching,
+    Reading,
+    Changing,
+    Sharing,
+    Conversations,
+    Forming,
+    Consent,
+    Activity,
+    Embeddings,
+    Files,
+):
     """What one user remembers. Made by ``Memory.user``; cheap, holds no connection."""
 
     def narrow(
@@ -39,4 +54,4 @@ class UserMemory(Adding, Searching, Reading, Changing, Sharing, Conversations, E
         scope = self.scope.narrow(
             agent_id=agent, thread_id=thread, run_id=run, actor_id=actor, role=role
         )
-        return type(self)(self.database, self.recall, scope)
+        return type(self)(self.database, self.recall, self.formation, scope)

@@ -1,6 +1,7 @@
-"""What every operation of a user needs: the store, how to search it, and whose memory it is."""
+"""What every operation of a user needs: the store, its parts, and whose memory it is."""
 
 from ricordo import limits
+from ricordo.formation.forming import Formation
 from ricordo.model import checks
 from ricordo.model.scope import Scope
 from ricordo.recall.service import Recall
@@ -12,9 +13,12 @@ from ricordo.storage.where import Audience
 class Bound:
     """Operations of one user. Cheap, holds no connection."""
 
-    def __init__(self, database: Database, recall: Recall, scope: Scope) -> None:
+    def __init__(
+        self, database: Database, recall: Recall, formation: Formation, scope: Scope
+    ) -> None:
         self.database = database
         self.recall = recall
+        self.formation = formation
         self.scope = scope
 
     def _audience(self, view: Reading) -> Audience:

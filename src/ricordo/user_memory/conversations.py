@@ -5,6 +5,7 @@ from typing import Any
 
 from ricordo import limits
 from ricordo.errors import ThreadNotFound
+from ricordo.formation.scheduling import plan_after_turns
 from ricordo.model import checks
 from ricordo.model.page import Page
 from ricordo.model.thread import NewTurn, Observed, Thread, Turn
@@ -23,7 +24,10 @@ class Conversations(Bound):
         thread: str,
         title: str | None = None,
     ) -> Observed:
-        """Record what was said, so that it can be found.
+        """Record what was said, so that it can be found and formed into memories.
+
+        Recording is all that is waited for. Memories are formed in the background once the
+        conversation has been silent for a moment; ``form`` does it at once.
 
         Each message has a ``role`` and ``content``, and may have ``actor`` (who speaks), ``at``,
         ``id`` (recorded once per thread, so that sending a message again does no harm) and
@@ -44,7 +48,11 @@ class Conversations(Bound):
         user_id = self.scope.user_id
         known = self.recall.embedders.known_vectors(user_id, [turn.content for turn in said])
         with self.database.write(user_id, known=known) as writing:
+            is_new = thread_rows.find_thread(writing.connection, user_id, thread_id) is None
             recorded = thread_rows.append_turns(writing, thread_id, title, said)
+            if recorded:
+                policy = self.formation.policy
+                plan_after_turns(writing, policy, thread_id, is_new_thread=is_new)
         return Observed(thread_id, recorded, len(said) - recorded)
 
     def threads(

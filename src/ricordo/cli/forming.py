@@ -1,0 +1,42 @@
+"""From what was said to what is known: ``form``, ``summary`` and ``audit``."""
+
+from typing import Annotated
+
+import typer
+
+from ricordo import limits
+from ricordo.cli.formation_tables import audit_table, formation_table, summary_text
+from ricordo.cli.options import Limit, Owner
+from ricordo.cli.render import answer
+from ricordo.cli.session import open_user
+
+FormedThread = Annotated[
+    str | None,
+    typer.Argument(metavar="THREAD", help="Conversation to form; all of them when not given."),
+]
+
+
+def form(*, thread: FormedThread = None, owner: Owner) -> None:
+    """Form memories now from what is new in a conversation, or in all of them.
+
+    What is sensitive is not stored but proposed: ricordo proposals
+
+    Example: ricordo form monday
+    """
+    with open_user(owner) as memory:
+        report = memory.form(thread)
+    answer(owner.as_json, report, formation_table)
+
+
+def summary(*, owner: Owner) -> None:
+    """Tell what is known of a user, as one text."""
+    with open_user(owner) as memory:
+        found = memory.summary()
+    answer(owner.as_json, found, summary_text)
+
+
+def audit(*, limit: Limit = limits.DEFAULT_PAGE_ITEMS, owner: Owner) -> None:
+    """Look over what is stored: duplicates, contradictions, junk, unverified and expired."""
+    with open_user(owner) as memory:
+        report = memory.audit(limit=limit)
+    answer(owner.as_json, report, audit_table)

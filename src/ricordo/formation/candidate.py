@@ -1,0 +1,51 @@
+"""What passes through formation: a passage that somebody said, and what may be learned from it."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from ricordo.model.vocabulary import DEFAULT_IMPORTANCE, MemoryType
+
+USER_ROLE: Final = "user"
+TOOL_ROLE: Final = "tool"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Passage:
+    """The part of one turn that memory may rest on, after hygiene.
+
+    ``text`` holds only what the user said themselves or, with the role ``tool``, what a tool gave
+    back. Pieces that were cut out leave a line break, so that nothing new is made by joining.
+    """
+
+    turn_id: int
+    position: int
+    role: str
+    actor: str | None
+    message_id: str | None
+    at: datetime
+    text: str
+
+    @property
+    def is_from_user(self) -> bool:
+        """False for what a tool gave back."""
+        return self.role == USER_ROLE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """One thing that may become a memory.
+
+    ``quote`` is what it rests on, word for word from the passage. ``key`` is what it is about
+    (``home_city``), where there can be only one answer to that. ``is_explicit``: the user asked
+    for it to be remembered, or gave it as a standing instruction.
+    """
+
+    content: str
+    quote: str
+    passage: Passage
+    type: MemoryType = MemoryType.FACT
+    theme: str | None = None
+    key: str | None = None
+    importance: int = DEFAULT_IMPORTANCE
+    is_explicit: bool = False

@@ -1,0 +1,1 @@
+"""What of a conversation may be learned from: everything else is cut out first."""

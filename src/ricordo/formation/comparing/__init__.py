@@ -1,0 +1,1 @@
+"""Holding what was said against what is known."""

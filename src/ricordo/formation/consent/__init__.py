@@ -1,0 +1,1 @@
+"""What is sensitive, and the say of the user on it."""

@@ -1,0 +1,42 @@
+"""How much is remembered and how often what happened, from the counters of each day."""
+
+from datetime import timedelta
+
+import sqlalchemy as sa
+
+from ricordo.model.activity import KNOWN_ALREADY, TOKENS, Counters, decisions_counter
+from ricordo.model.vocabulary import Action, Status
+from ricordo.storage.database import Database
+from ricordo.storage.tables import items
+from ricordo.storage.tallies import day_of, totals
+from ricordo.storage.where import not_expired
+
+_REPLACED = (Action.UPDATE, Action.REPLACE, Action.UNLINK)
+_WRITTEN = (Action.ADD, *_REPLACED)
+
+
+def counters_of(database: Database, user_id: str | None, days: int | None) -> Counters:
+    """The counters of one user, or of all together, over the last days or over all time."""
+    with database.read() as view:
+        since = None if days is None else day_of(view.now - timedelta(days=days - 1))
+        counts = totals(view.connection, user_id, since)
+        today = totals(view.connection, user_id, day_of(view.now))
+        active = (items.c.status == Status.ACTIVE.value) & not_expired(view.now)
+        if user_id is not None:
+            active &= items.c.user_id == user_id
+        counted = sa.select(sa.func.count()).select_from(items).where(active)
+        total = view.connection.execute(counted).scalar_one()
+    written = sum(counts.get(decisions_counter(action), 0) for action in _WRITTEN)
+    replaced = sum(counts.get(decisions_counter(action), 0) for action in _REPLACED)
+    known = counts.get(KNOWN_ALREADY, 0)
+    return Counters(
+        memory_total_count=total,
+        memory_replacement_rate=_share(replaced, written),
+        memory_dedup_rate=_share(known, known + written),
+        tokens_today=today.get(TOKENS, 0),
+        counts=counts,
+    )
+
+
+def _share(part: int, whole: int) -> float:
+    return round(part / whole, 4) if whole else 0.0

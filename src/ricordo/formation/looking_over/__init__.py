@@ -1,0 +1,1 @@
+"""Looking over what is stored."""

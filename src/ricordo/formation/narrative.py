@@ -1,0 +1,180 @@
+"""The narrative of a user: what is known of them, told in one text.
+
+With a model it is a portrait; without one, or when the model fails, it is put together from the
+memories by a template. It is made anew after formation, and thrown away when a memory is forgotten,
+because it may tell of that memory.
+"""
+
+import logging
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Final
+
+import sqlalchemy as sa
+
+from ricordo import limits
+from ricordo.errors import BadAnswer, ModelRefused
+from ricordo.formation import prompt_files
+from ricordo.llm.messages import Message
+from ricordo.metering import MeteredModel
+from ricordo.model.item import Item
+from ricordo.model.summary import Summary
+from ricordo.model.vocabulary import GENERAL_THEME, MemoryType, Status
+from ricordo.storage.database import Database, Reading, retried
+from ricordo.storage.history import revision_of
+from ricordo.storage.items import foremost_items
+from ricordo.storage.summaries import drop_summary, find_summary, put_summary
+from ricordo.storage.tables import items
+from ricordo.storage.where import Condition, not_expired
+from ricordo.storage.writing import Writing
+
+TEMPLATE: Final = "template"
+_LEFT_OUT: Final = frozenset({MemoryType.PROCEDURE, MemoryType.INSIGHT, MemoryType.SUMMARY})
+_ANSWER_TOKENS: Final = 600
+
+_log = logging.getLogger(__name__)
+
+
+def current_summary(database: Database, user_id: str) -> Summary | None:
+    """The narrative of a user; None when nothing is known of them.
+
+    One that was made by the template is made anew where the memories have changed, and any where
+    a memory has ended of which it may tell.
+    """
+    with database.read() as view:
+        revision = revision_of(view.connection, user_id)
+        stored = find_summary(view.connection, user_id)
+        if (
+            stored is not None
+            and (stored["revision"] == revision or stored["made_by"] != TEMPLATE)
+            and not _has_ended(view, user_id, stored["updated_at"])
+        ):
+            return Summary(
+                content=stored["content"],
+                revision=stored["revision"],
+                made_by=stored["made_by"],
+                updated_at=stored["updated_at"],
+                is_current=stored["revision"] == revision,
+            )
+        told = tell(_known(view, user_id))
+        if not told:
+            return None
+        return Summary(
+            content=told, revision=revision, made_by=TEMPLATE, updated_at=view.now, is_current=True
+        )
+
+
+def renew_summary(database: Database, model: MeteredModel | None, user_id: str) -> None:
+    """Tell anew what is known of a user.
+
+    Raises:
+        BudgetExhausted: the day's tokens are used up.
+        ModelUnavailable: the model is down; try again.
+    """
+    with database.read() as view:
+        revision = revision_of(view.connection, user_id)
+        known = _known(view, user_id)
+    made_by = TEMPLATE
+    content = tell(known)
+    if model is not None and known:
+        try:
+            content = _portrait(model, user_id, known)
+            made_by = model.name
+        except (BadAnswer, ModelRefused) as problem:  # trying again would not help
+            _log.warning("the summary is made by the template: %s", problem)
+    _store(database, user_id, known, content, revision, made_by)
+
+
+def tell(known: Sequence[Item]) -> str:
+    """What is known as one text, by theme, what matters most first."""
+    by_theme: dict[str, list[str]] = {}
+    room = limits.MAX_SUMMARY_CHARS
+    for item in known:
+        heading = by_theme.get(item.theme)
+        cost = len(item.content) + 1 + (len(item.theme) + 3 if heading is None else 0)
+        if cost > room:
+            continue
+        room -= cost
+        by_theme.setdefault(item.theme, []).append(item.content)
+    if known and not by_theme:  # all too long to be told in full
+        return f"{known[0].content[: limits.MAX_SUMMARY_CHARS - 1]}…"
+    paragraphs = [
+        f"{'' if theme == GENERAL_THEME else _titled(theme) + ': '}{' '.join(contents)}"
+        for theme, contents in by_theme.items()
+    ]
+    return "\n".join(paragraphs)
+
+
+@retried
+def _store(
+    database: Database,
+    user_id: str,
+    told_of: Sequence[Item],
+    content: str,
+    revision: int,
+    made_by: str,
+) -> None:
+    """Keep a narrative, unless it tells of what was forgotten while it was being written."""
+    with database.write(user_id) as writing:
+        present = find_summary(writing.connection, user_id)
+        if present is not None and present["revision"] > revision:
+            return  # somebody who knew more was faster
+        if not _still_hold(writing, told_of):
+            known = _known(writing, user_id)
+            content, revision, made_by = tell(known), writing.revision, TEMPLATE
+        if content:
+            put_summary(writing, content, revision, made_by)
+        else:
+            drop_summary(writing.connection, user_id)
+
+
+def _portrait(model: MeteredModel, user_id: str, known: Sequence[Item]) -> str:
+    notes = _notes(known)
+    prompt = prompt_files.render(prompt_files.SUMMARISE, most=limits.MAX_SUMMARY_CHARS, notes=notes)
+    told = model.reply(user_id, [Message("user", prompt)], max_tokens=_ANSWER_TOKENS)
+    return told.strip()[: limits.MAX_SUMMARY_CHARS]
+
+
+def _notes(known: Sequence[Item]) -> str:
+    """One line for each memory, as many as a prompt should hold."""
+    lines: list[str] = []
+    room = limits.MAX_SUMMARY_NOTES_CHARS
+    for item in known:
+        line = f"- [{item.theme}] {' '.join(item.content.split())}"
+        if len(line) < room:
+            lines.append(line)
+            room -= len(line) + 1
+    return "\n".join(lines)
+
+
+def _has_ended(view: Reading, user_id: str, since: datetime) -> bool:
+    """Whether a memory's own end has come since then; a job will take it away soon."""
+    ended = (
+        (items.c.user_id == user_id)
+        & (items.c.status == Status.ACTIVE.value)
+        & (items.c.expires_at > since)
+        & (items.c.expires_at <= view.now)
+    )
+    return view.connection.execute(sa.select(items.c.id).where(ended).limit(1)).first() is not None
+
+
+def _still_hold(writing: Writing, told_of: Sequence[Item]) -> bool:
+    """Whether all of these memories are still there and true."""
+    ids = items.c.id.in_([item.id for item in told_of])
+    wanted = sa.select(items.c.id).where(ids, _holding(writing.user_id, writing.now))
+    return len(writing.connection.execute(wanted).all()) == len(told_of)
+
+
+def _known(view: Reading | Writing, user_id: str) -> list[Item]:
+    """A user's own memories that hold now, what matters most first."""
+    told = items.c.type.not_in([kind.value for kind in _LEFT_OUT])
+    where = _holding(user_id, view.now) & told
+    return foremost_items(view.connection, where, limits.MAX_SUMMARISED_ITEMS)
+
+
+def _holding(user_id: str, now: datetime) -> Condition:
+    return (items.c.user_id == user_id) & (items.c.status == Status.ACTIVE.value) & not_expired(now)
+
+
+def _titled(theme: str) -> str:
+    return theme.replace("-", " ").replace("_", " ").capitalize()

@@ -1,0 +1,31 @@
+"""The prompts: files of our own, each with its version in its name."""
+
+import functools
+from importlib import resources
+from string import Template
+from typing import Final
+
+EXTRACT: Final = "extract.v1"
+JUDGE: Final = "judge.v1"
+SUMMARISE: Final = "summarise.v1"
+PROMPTS: Final = (EXTRACT, JUDGE, SUMMARISE)
+
+
+def render(name: str, **values: object) -> str:
+    """A prompt with its values filled in.
+
+    Raises:
+        KeyError: the prompt asks for a value that was not given.
+    """
+    return _template(name).substitute(values)
+
+
+def places_in(name: str) -> set[str]:
+    """The values that a prompt asks for."""
+    return set(_template(name).get_identifiers())
+
+
+@functools.cache
+def _template(name: str) -> Template:
+    file = resources.files("ricordo.formation").joinpath("prompts", f"{name}.md")
+    return Template(file.read_text(encoding="utf-8"))

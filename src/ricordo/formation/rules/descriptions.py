@@ -1,0 +1,277 @@
+"""Trades, employers, studies, languages, dates and numbers in what people say of themselves."""
+
+import re
+from typing import Final
+
+from ricordo.formation.rules.places import KNOWN_PLACES, NOT_WHERE_ONE_LIVES
+from ricordo.formation.rules.trimming import cut_at, has_indonesian_possessive, has_pronoun, trimmed
+from ricordo.formation.rules.word_lists import (
+    FIELDS_OF_WORK,
+    INDONESIAN_LANGUAGES,
+    INDONESIAN_OCCUPATIONS,
+    LANGUAGES,
+    OCCUPATIONS,
+)
+from ricordo.formation.rules.word_sets import words
+from ricordo.text.month_names import CLEAR_MONTHS, MONTHS_OR_NAMES, MONTHS_OR_WORDS
+
+_MAX_WORDS: Final = 6
+_OLDEST: Final = 110
+_YOUNGEST: Final = 10
+
+_AFTER_A_TRADE = re.compile(
+    r"[,\s]+(?:at|for|in|from|with|who|and|based|living|working|by|since|on|near|but|so|"
+    r"of (?=my)|or|here|"
+    r"looking|trying|now|where|specialising|specializing|to|as|"
+    r"di|dari|dan|yang|untuk|sejak|selama|dengan|tapi|pada|buat|kalau)\b.*|,.*",
+    re.IGNORECASE | re.DOTALL,
+)
+_LOOSE_TRADE: Final = words("""
+team poor big bit fan lot good great bad better terrible huge slow fast quick visual real
+""")
+
+
+def trade(text: str) -> str | None:
+    """An occupation after "I work as": any noun phrase with an article."""
+    bare = trimmed(cut_at(text, _AFTER_A_TRADE))
+    if re.search(
+        r"\bor\b|\bby training\b|\bin training\b|\bat heart\b", text[: len(bare) + 16]
+    ) or not re.match(r"(?:an?|the) [^\W\d]", bare, re.IGNORECASE):
+        return None
+    return bare if _fits(bare) else None
+
+
+def known_trade(text: str) -> str | None:
+    """An occupation after "I'm a", where only the noun tells it from a passing remark."""
+    bare = trade(f"a {text}")
+    if bare is None:
+        return None
+    words = bare.lower().split()[1:]
+    if words[-1] not in OCCUPATIONS or set(words) & _LOOSE_TRADE:
+        return None
+    return bare[2:]
+
+
+def indonesian_trade(text: str) -> str | None:
+    """An occupation after "bekerja sebagai"."""
+    bare = trimmed(
+        cut_at(re.sub(r"^(?:seorang|se-orang) ", "", text, flags=re.IGNORECASE), _AFTER_A_TRADE)
+    )
+    return bare if _fits(bare) and not has_indonesian_possessive(bare) else None
+
+
+def known_indonesian_trade(text: str) -> str | None:
+    """An occupation after "saya", recognised by its first word."""
+    bare = indonesian_trade(text)
+    return bare if bare and bare.lower().split()[0] in INDONESIAN_OCCUPATIONS else None
+
+
+def _fits(bare: str) -> bool:
+    words = bare.split()
+    letters = re.fullmatch(r"[^\W\d_][\w &/'’+-]*", bare)
+    return 1 <= len(words) <= _MAX_WORDS and bool(letters) and not has_pronoun(bare)
+
+
+_AFTER_AN_EMPLOYER = re.compile(
+    r"[,\s]+(?:as|since|for|in|where|which|who|and (?=[^A-Z])|but|so|because|from|with|on|"
+    r"every|this|last|now|doing|"
+    r"sebagai|sejak|selama|dan|yang|tapi|di|bagian|dari|untuk|dengan|jadi)\b.*|,.*",
+    re.DOTALL,
+)
+_WORKPLACES = re.compile(
+    r"(?:an? (?:[\w-]{2,20} ){0,3}|the (?!(?:same|other|new|whole|best|first|next|old|previous|"
+    r"nearest) )(?:[\w-]{2,20} ){1,3})(?:bank|hospital|school|startup|start-up|company|university|"
+    r"restaurant|hotel|factory|"
+    r"law firm|firm|agency|clinic|museum|library|bakery|supermarket|shop|store|café|cafe|"
+    r"bookshop|bookstore|"
+    r"ngo|non-?profit|charity|studio|newspaper|magazine|pharmacy|warehouse|garage|kindergarten|"
+    r"nursery|call cent(?:er|re)|"
+    r"consultancy|publisher|laboratory|lab|airport|airline|farm|gym|pub|bar|college|brewery|"
+    r"council|post office|publishing house|bookmaker|nursing home)|"
+    r"the (?:council|government|post office|railways?|police|army|navy|church|un|eu|nhs)"
+)
+_NO_EMPLOYER: Final = words("""
+night nights home free days weekends hours day least it them this that living money fun peanuts
+food dawn dusk noon midnight fixed all a an the first times full part present last once school
+length once hand most minimum myself others everyone weeks months years both two three several
+many some any what whom who heights sea rumah sini sana kantor situ mana malam siang pagi luar
+bawah lapangan perusahaan sebuah suatu tempat bidang toko pabrik bank sekolah hotel restoran cafe
+kafe rs kota depan sebuah sektor dunia kampung kebun warung gudang
+""")
+_WITH_A_NAME: Final = words("""
+bank sekolah hotel restoran cafe kafe rs toko pabrik perusahaan pt cv universitas gudang warung
+kebun bengkel kantor
+""")
+_NO_NAME: Final = words("pusat baru cabang sendiri lama lain sebelah yang pada tiap setiap")
+
+
+def employer(text: str) -> str | None:
+    """An employer after "I work at" or "I work for"."""
+    bare = trimmed(cut_at(f" {text}", _AFTER_AN_EMPLOYER).strip())
+    if (
+        not bare
+        or has_pronoun(bare)
+        or len(bare.split()) > _MAX_WORDS
+        or re.search(r"\bor\b|/", bare)
+    ):
+        return None
+    if _WORKPLACES.fullmatch(bare.lower()):
+        return bare
+    bare_name = bare[4:] if bare.lower().startswith("the ") else bare
+    first = bare_name.split()[0] if bare_name else ""
+    if first.lower() in _NO_EMPLOYER or not re.fullmatch(r"[\w][\w .&'’-]*", bare_name):
+        return None
+    if first[0].isupper():
+        return bare
+    is_safe = bare == bare_name and len(bare.split()) == 1 and len(bare) > 2 and bare.isalpha()
+    return (
+        bare
+        if is_safe and bare not in NOT_WHERE_ONE_LIVES and not bare.endswith(("ing", "ly"))
+        else None
+    )
+
+
+def indonesian_employer(text: str) -> str | None:
+    """An employer or a place of work after "bekerja di"."""
+    bare = trimmed(cut_at(f" {text}", _AFTER_AN_EMPLOYER).strip())
+    words = bare.split()
+    if not 1 <= len(words) <= _MAX_WORDS or has_pronoun(bare) or has_indonesian_possessive(bare):
+        return None
+    first = words[0].lower()
+    if re.search(r"\batau\b|/", bare) or not re.fullmatch(r"[\w][\w .&'’-]*", bare):
+        return None
+    if first in _NO_EMPLOYER or bare.lower() in KNOWN_PLACES:
+        named = len(words) > 1 and words[1].lower() not in _NO_NAME
+        return bare if first in _WITH_A_NAME and named else None
+    return bare
+
+
+def field_of_work(text: str) -> str | None:
+    """A line of business after "I work in"."""
+    bare = trimmed(cut_at(text, _AFTER_A_TRADE))
+    return bare if bare.lower() in FIELDS_OF_WORK else None
+
+
+_AFTER_A_SUBJECT = re.compile(
+    r"[,\s]+(?:at|for|in (?=[A-Z])|because|so|since|but|with|to|and (?=\w+ing)|right|from|by|"
+    r"on|or|when|if|while|"
+    r"di|karena|sejak|dan|tapi|semester|untuk|buat|dengan|angkatan)\b.*|,.*",
+    re.DOTALL,
+)
+_NO_SUBJECT: Final = words("""
+hard for abroad online here there at in with a an the all every to from on more harder better
+together late about how di ke dengan bareng sambil lagi untuk buat dulu online sendiri
+""")
+
+
+def subject_of_study(text: str) -> str | None:
+    """What one studies, of at most four words."""
+    bare = trimmed(cut_at(f" {text}", _AFTER_A_SUBJECT).strip())
+    words = bare.split()
+    if not 1 <= len(words) <= 4 or words[0].lower() in _NO_SUBJECT or has_pronoun(bare):
+        return None
+    return (
+        bare
+        if re.fullmatch(r"[^\W\d_][\w &'’-]*", bare) and not has_indonesian_possessive(bare)
+        else None
+    )
+
+
+def school(text: str) -> str | None:
+    """A university or school: a name with a capital, or one that says what it is."""
+    bare = trimmed(cut_at(f" {text}", _AFTER_AN_EMPLOYER).strip())
+    words = bare.split()
+    if not 1 <= len(words) <= _MAX_WORDS or has_pronoun(bare) or has_indonesian_possessive(bare):
+        return None
+    named = words[0][0].isupper() or words[0].lower() in (
+        "the",
+        "universitas",
+        "univ",
+        "institut",
+        "politeknik",
+    )
+    return bare if named and any(word[0].isupper() for word in words[:2]) else None
+
+
+def languages(text: str) -> str | None:
+    """One or several languages by their English names."""
+    return _listed(
+        text,
+        LANGUAGES,
+        r"(?:fluent|native|some|a little|basic|good|both|a bit of|conversational)\s+",
+        "and",
+    )
+
+
+def indonesian_languages(text: str) -> str | None:
+    """One or several languages by their Indonesian names."""
+    return _listed(text, INDONESIAN_LANGUAGES, r"bahasa\s+", "dan")
+
+
+def _listed(text: str, known: frozenset[str], before: str, last: str) -> str | None:
+    bare = trimmed(
+        re.sub(
+            r"\s+(?:fluently|well|natively|at home|dengan lancar|lancar|fasih|at work|sedikit)\b.*",
+            "",
+            text,
+            flags=re.IGNORECASE,
+        )
+    )
+    items = [
+        item.strip() for item in re.split(r",\s*(?:and|dan)?\s+|\s+(?:and|dan|&|sama)\s+", bare)
+    ]
+    names = [re.sub(rf"^(?:{before}){{1,2}}", "", item, flags=re.IGNORECASE) for item in items]
+    if not names or any(name.lower() not in known for name in names):
+        return None
+    shown = [_capital(name) for name in names]
+    return f"{', '.join(shown[:-1])} {last} {shown[-1]}" if shown[1:] else shown[0]
+
+
+def _capital(word: str) -> str:
+    return word[:1].upper() + word[1:]
+
+
+_MONTHS: Final = "|".join(
+    sorted({*CLEAR_MONTHS, *MONTHS_OR_WORDS, *MONTHS_OR_NAMES}, key=len, reverse=True)
+)
+_DATE = re.compile(
+    rf"(?:on |in |the |tanggal |tgl |pada |bulan |hari ){{0,3}}(?P<date>"
+    rf"(?:\d{{1,2}}(?:st|nd|rd|th)?(?: of)? (?:{_MONTHS})(?:,? \d{{4}})?|"
+    rf"(?:{_MONTHS})(?: the)? \d{{1,2}}(?:st|nd|rd|th)?(?:,? \d{{4}})?|\d{{4}}-\d{{2}}-\d{{2}}|"
+    rf"\d{{1,2}}[/.-]\d{{1,2}}[/.-]\d{{4}}|(?:{_MONTHS}) \d{{4}}))(?![\w/])",
+    re.IGNORECASE,
+)
+
+
+def date_in_full(text: str) -> str | None:
+    """A day of a month, with or without the year."""
+    found = _DATE.match(text)
+    rest = text[found.end() :] if found else ""
+    return (
+        found["date"]
+        if found
+        and (not trimmed(rest) or re.match(r"\s*(?:,|and|so|in|di|dan|but)\b|\s*[,.!]", rest))
+        else None
+    )
+
+
+def year(text: str) -> str | None:
+    """A year in which one may have been born."""
+    found = re.match(r"(?:in |tahun |pada tahun )?((?:19|20)\d{2})\b(?!\s*(?:-|/|\w))", text)
+    return found[1] if found else None
+
+
+def age(text: str) -> str | None:
+    """An age in years."""
+    found = re.fullmatch(
+        r"(\d{1,3})(?:[- ]?(?:years?[- ]old|yrs? old|y\.?o\.?|years? of age|tahun|thn|th))?",
+        trimmed(text),
+        re.IGNORECASE,
+    )
+    return found[1] if found and 1 <= int(found[1]) <= _OLDEST else None
+
+
+def own_age(text: str) -> str | None:
+    """An age in years that somebody who writes can have."""
+    found = age(re.split(r",| and | dan ", text)[0])
+    return found if found and int(found) >= _YOUNGEST else None

@@ -1,0 +1,78 @@
+"""Indonesian chat made regular: one word for "I", one for "not", suffixes as words."""
+
+import re
+from typing import Final
+
+from ricordo.formation.rules.word_sets import words
+
+_LEAD = re.compile(
+    r"(?:(?:halo|hai|hallo|helo|hi|oke|ok|ya|iya|oh iya|nah|jadi|terus|trus|btw|oh|sebenarnya|"
+    r"sebenernya|jujur|"
+    r"dan|juga|tapi|oiya|oya|oh ya|ngomong-ngomong|mana(?= (?:aku|saya|gue|gw))|skrg|"
+    r"(?:sejak |dari )?(?:bulan|tahun|minggu) lalu|kebetulan|fyi|sekadar info|sekedar info|"
+    r"info aja|selamat (?:pagi|siang|"
+    r"sore|malam)|"
+    r"perkenalkan|kenalin|kenalkan|salam kenal|makasih|terima kasih|karena|soalnya|by the way|"
+    r"assalamualaikum|"
+    r"kak|min|mas|mbak|pak|bu|bro|gan|sis|permisi|tidak|nggak|bukan|sekarang|saat ini|pertama|"
+    r"selain itu|"
+    r"kalau (?:saya|aku|gue) sih)(?:\s*[,.!:…]+\s*|\s+|$)){0,4}",
+    re.IGNORECASE,
+)
+_OWNED: Final = words("""
+nama istri suami anak kucing anjing adik kakak ibu ayah mama papa bapak hobi umur usia pacar
+makanan minuman warna film lagu buku favorit kesukaan pekerjaan profesi target tujuan cita-cita
+kelinci hamster tunangan nenek kakek putra putri adek abang rumah asal panggilan olahraga musik
+band tim ultah motor mobil laptop hp hape ponsel kamera sepeda komputer gaji penghasilan kantor
+kampus sekolah jurusan mertua sepupu keponakan cucu tante paman bibi bunda ortu burung kebun
+warung toko usaha domisili kampung kosan kontrakan saudara pronoun alamat nomor agama pasangan
+impian gitar printer bahasa menantu tahun skripsi tesis kulit omzet target sulung bungsu
+""")
+_SPELLINGS: Final = tuple(
+    (re.compile(rf"\b{pattern}\b", re.IGNORECASE), full)
+    for pattern, full in (
+        (r"(?:aku|gue|gua|gw|sy|ane|saya)", "saya"),
+        (r"(?:nggak|ngga|enggak|gak|ga|gk|tdk|ndak|kagak|kaga)", "tidak"),
+        (rf"({'|'.join(sorted(_OWNED))})ku", r"\1 saya"),
+        (r"(?:skrg|skrng|skg)", "sekarang"),
+        (r"(tinggal|kerja|asal)nya(?= (?:di|sebagai|jadi|dari))", r"\1"),
+        (r"(?:ultah)", "ulang tahun"),
+        (r"(?:bini)", "istri"),
+        (r"(?:udah|udh|sdh|dah|telah)", "sudah"),
+        (r"yg", "yang"),
+        (r"(?:dgn)", "dengan"),
+        (r"(?:pengen|pingin|kepengen|pengin|ingin)", "ingin"),
+        (r"(?:demen|doyan|gemar)", "suka"),
+    )
+)
+_ADVERB = (
+    r"(?:sangat|juga|sekarang|saat ini|memang|emang|sih|tuh|mah|itu|ini|baru|baru saja|"
+    r"baru aja|barusan|masih|"
+    r"sedang|lagi|sebenarnya|sebenernya|pribadi|paling|amat|sudah(?! tidak)|selalu|benar-benar|"
+    r"bener-bener|kini|adalah|sendiri|cuma(?= jual))"
+)
+_ADVERBS = re.compile(rf"^saya(?: {_ADVERB}){{1,3}}(?= )", re.IGNORECASE)
+
+
+# "Ga bisa makan pedas": nobody else can be meant.
+_LEFT_OUT = re.compile(
+    r"(?:tidak|nggak|ngga|enggak|gak|ga|gk|tdk) (?:(?:bisa |pernah )?(?:makan|minum) |"
+    r"(?:suka|doyan)(?= [\w-]+(?: [\w-]+)?\W*$) )|"
+    r"(?:lagi )?(?:suka|demen|doyan|seneng) (?:banget |bgt )?sama |"
+    r"(?:pengen|pingin|ingin|mau) (?:turun|nurunin|berhenti|bisa|lulus|jadi) |lagi (?:ngejar|"
+    r"nabung) |"
+    r"(?:udah|sudah) (?:\d+|se) ?(?:tahun|taun|bulan) ",
+    re.IGNORECASE,
+)
+
+
+def regular(text: str) -> str:
+    """The clause in full spelling, without greeting, filler and adverbs before the verb."""
+    flat = " ".join(text.replace("’", "'").split())
+    if _LEFT_OUT.match(flat):
+        flat = f"saya {flat}"
+    lead = _LEAD.match(flat)
+    flat = flat[lead.end() :] if lead else flat
+    for spelling, full in _SPELLINGS:
+        flat = spelling.sub(full, flat)
+    return _ADVERBS.sub("saya", flat)

@@ -1,0 +1,275 @@
+"""Indonesian rules of the second line: what the form of a clause says.
+
+They are asked only where no closer rule reads the clause.
+"""
+
+import re
+from typing import Final
+
+from ricordo.formation.rules.descriptions import (
+    date_in_full,
+    indonesian_languages,
+    indonesian_trade,
+    known_indonesian_trade,
+    own_age,
+)
+from ricordo.formation.rules.indonesian_family import any_of
+from ricordo.formation.rules.rule import Rule, Thing, starting, whatever_follows
+from ricordo.formation.rules.tastes import indonesian_taste
+from ricordo.formation.rules.things import capitalised_name, indonesian_place, name
+from ricordo.formation.rules.trimming import has_indonesian_possessive, has_pronoun, trimmed
+from ricordo.formation.rules.word_lists import (
+    CONDITIONS,
+    INDONESIAN_LANGUAGES,
+    INDONESIAN_MAKES,
+    INDONESIAN_PETS,
+    INDONESIAN_RELATIONS,
+    OCCUPATIONS,
+)
+from ricordo.formation.rules.word_sets import words
+from ricordo.model.vocabulary import MemoryType
+
+_MAX_WORDS: Final = 5
+_ORDER = r"(?: (?:sulung|bungsu|pertama|kedua|ketiga|tengah|kembar|laki-laki|perempuan|tiri))?"
+_RELATION = rf"(?P<relation>(?:{any_of(INDONESIAN_RELATIONS)}){_ORDER})(?: saya| kami)"
+_END = re.compile(
+    r"[,\s]+(?:di|dari|ke|yang|untuk|buat|karena|jadi|tapi|dan|sejak|dengan|sama|biar|supaya|sambil|"
+    r"bareng|bersama|tidak|sudah|mau|kalau|kalo|pas|pakai|secara|otodidak|selama|lewat|suka|masih|"
+    r"kok|kenapa|lagi|sering|terus|dong|pada|selain)\b.*|,.*",
+    re.IGNORECASE,
+)
+_NOT_EATEN: Final = words("""
+malam pagi siang sore sahur banyak dulu apa apa-apa sembarangan teratur cukup enak di ke terlalu
+sekarang nanti hari ini besok tadi sendiri bareng sama lagi air obat makan minum terus berat
+""")
+_NOT_LEARNED: Final = words("""
+dari banyak lebih dulu terus bareng sama cara apa hal ini itu buat untuk tentang sendiri lagi malam
+online keras giat bersama
+""")
+_LASTING = re.compile(
+    r"(?:sudah )?(?:(?:\d+|se|satu|dua|tiga|empat|lima|belasan|puluhan) ?(?:tahun|taun|bulan|"
+    r"thn)(?:an)?) "
+)
+
+
+def _short(text: str) -> str | None:
+    bare = trimmed(_END.sub("", f" {text}").strip())
+    if not 1 <= len(bare.split()) <= _MAX_WORDS or has_pronoun(bare):
+        return None
+    return None if has_indonesian_possessive(bare) or not bare[0].isalnum() else bare
+
+
+def _food(text: str) -> str | None:
+    bare = _short(text)
+    return None if bare is None or set(bare.lower().split()) & _NOT_EATEN else bare
+
+
+def _learned(text: str) -> str | None:
+    bare = _short(text)
+    return None if bare is None or set(bare.lower().split()) & _NOT_LEARNED else bare
+
+
+def _topic(text: str) -> str | None:
+    bare = trimmed(re.split(r",| (?:dan|tapi|jadi) ", text, maxsplit=1)[0])
+    fits = 1 <= len(bare.split()) <= 8 and not has_pronoun(bare)
+    return bare if fits and not has_indonesian_possessive(bare) else None
+
+
+def _foreign_trade(text: str) -> str | None:
+    """A trade by its English name: "frontend dev"."""
+    bare = _short(text)
+    last = bare.lower().split()[-1] if bare else ""
+    is_trade = last in OCCUPATIONS or last in ("dev", "driver", "admin", "host")
+    return bare if is_trade and bare and len(bare.split()) <= 3 else None
+
+
+def _make(text: str) -> str | None:
+    bare = _short(text)
+    if bare is None:
+        return None
+    is_named = any(
+        word[:1].isupper() or word.lower() in INDONESIAN_MAKES for word in bare.split()[1:]
+    )
+    return bare if is_named else None
+
+
+def _age_alone(text: str) -> str | None:
+    return own_age(re.split(r",| (?:tahun|thn|dan)\b", text)[0])
+
+
+def _name_beside(text: str) -> str | None:
+    found = re.match(r"(\w{2,14})(?=$|,| \w)", text)
+    return name(found[1]) if found else None
+
+
+def _caller(text: str) -> str | None:
+    return capitalised_name(re.sub(r" (?:di sini|disini|lagi)\b.*", "", text))
+
+
+def _rule(
+    begins: str, content: str, thing: Thing = whatever_follows, key: str | None = None,
+    theme: str = "profile",
+) -> Rule:  # fmt: skip
+    return Rule(
+        begins=starting(begins), thing=thing, content=content, key=key, theme=theme, importance=3
+    )
+
+
+def _liking(
+    begins: str, content: str, thing: Thing = indonesian_taste, key: str = "taste:{slug}"
+) -> Rule:
+    return Rule(
+        begins=starting(begins), thing=thing, content=content, key=key, theme="preferences",
+        type=MemoryType.PREFERENCE,
+    )  # fmt: skip
+
+
+SELF: Final = (
+    _rule(r"(?:saya )?dengan(?= \w+ (?:di sini|disini))", "Nama pengguna adalah {thing}.", _caller,
+          "preferred_name"),
+    _rule(r"(?:saya|kami)(?: sekeluarga)? (?:domisili|merantau (?:di|ke)|menetap di|bermukim di|"
+          r"(?:nge)?kos(?:t)? di)|saya anak \w+ yang merantau (?:di|ke)", "Pengguna tinggal "
+          "di {thing}.",
+          lambda text: indonesian_place(re.split(r" (?:deket|dekat|"
+              r"sejak)\b", text)[0]), "home_city"),
+    _rule(r"(?:umur|usia) saya(?: sekarang)?", "Pengguna berumur {thing} "
+        "tahun.", _age_alone, "age"),
+    _rule(rf"bahasa (?P<language>{any_of(INDONESIAN_LANGUAGES)}) saya (?:masih )?(?P<how>pas-pasan|"
+          r"kurang|jelek|terbatas|lancar|bagus|lumayan|dasar|belepotan)",
+          "Bahasa {language} pengguna {how}.", whatever_follows, "language:{language}"),
+    _rule(r"saya belajar(?= bahasa)", "Pengguna belajar bahasa {thing}.",
+          lambda text: indonesian_languages(" ".join(text.split()[:2])), "learning:{slug}"),
+    _rule(r"saya belajar", "Pengguna belajar {thing}.", _learned, "learning:{slug}"),
+    _rule(rf"(?:hari )?ulang tahun {_RELATION}(?: itu| jatuh)?|"
+        rf"{_RELATION.replace('<relation>', '<who>')} "
+          r"ulang tahun", "Ulang tahun {relation}{who} pengguna {thing}.", date_in_full,
+          "family:{relation}{who}-birthday", "family"),
+    _rule(r"(?:hari jadi|ulang tahun|anniversary)(?: (?:pernikahan|perkawinan))? (?:kami|"
+        r"saya)(?: itu| jatuh)?",
+          "Hari jadi pernikahan pengguna {thing}.", date_in_full, "anniversary", "family"),
+    _rule(r"saya anak (?P<which>tunggal|sulung|bungsu|pertama|terakhir|(?:ke-?\w+|kedua|"
+        r"ketiga) dari \w+)",
+          "Pengguna adalah anak {which}.", whatever_follows, "family:siblings", "family"),
+    _rule(r"saya (?:pakai|pake|memakai) (?P<what>kacamata|alat bantu dengar|kursi roda|lensa "
+        r"kontak|"
+          r"inhaler|kawat gigi|behel)", "Pengguna memakai {what}.", whatever_follows, "aid:{what}",
+          "health"),
+)  # fmt: skip
+
+WORK: Final = (
+    _rule(r"saya (?:mengajar|ngajar)", "Pengguna mengajar "
+        "{thing}.", _learned, "occupation", "work"),
+    _rule(r"saya(?! (?:bukan|tidak|ke|di|cari|butuh|mau|ingin))", "Pengguna adalah "
+        "{thing}.", _foreign_trade, "occupation", "work"),
+    _rule(r"saya (?:freelance|freelancer|pekerja lepas)(?: di)?(?: bidang)?", "Pengguna "
+        "freelance {thing}.",
+          _short, "occupation", "work"),
+    _rule(r"saya (?:be)?kerja di (?:bidang|dunia|sektor|industri)", "Pengguna bekerja di "
+        "bidang {thing}.",
+          _short, "field_of_work", "work"),
+    _rule(r"(?:usaha|bisnis|jualan) (?:saya|kami)(?: itu| adalah)?(?! (?:sepi|rugi|bangkrut|"
+        r"lagi|baru|turun|"
+          r"naik|ramai|belum|tidak|sudah|gagal|mau|lancar))", "Usaha pengguna adalah "
+          "{thing}.", _short,
+          "business", "work"),
+    _rule(r"(?:saya |kami )?(?:sudah )?(?:\d+|se|dua|tiga|lima) ?(?:tahun|taun|thn|bulan)(?: "
+        r"ini)?(?: saya)? "
+          r"(?:buka|punya|menjalankan|jalanin|ngelola|mengelola|merintis)", "Pengguna punya "
+          "{thing}.",
+          _short, "business", "work"),
+    _rule(r"(?:saya )?(?:sudah )?(?:\d+|se|dua|tiga|lima|belasan|puluhan) ?(?:tahun|taun|thn|"
+        r"bulan)(?: ini)?"
+          r"(?: saya)? (?:menjadi|jadi|kerja sebagai|bekerja sebagai)", "Pengguna adalah {thing}.",
+          indonesian_trade, "occupation", "work"),
+    _rule(r"(?:sudah )?(?:\d+|se|dua|tiga|lima) ?(?:tahun|taun|thn) saya (?:mengajar|ngajar)",
+          "Pengguna mengajar {thing}.",
+          lambda text: _learned(re.sub(r"^di ", "", text)), "occupation", "work"),
+    _rule(r"(?:sejak |setelah |habis )?(?:saya )?pensiun(?:an)? dari", "Pengguna pensiun dari "
+        "{thing}.",
+          lambda text: _short(re.split(r" (?:saya|tahun)\b", text)[0]), "occupation", "work"),
+    _rule(r"(?:saya )(?P<class>kelas (?:\d{1,2}|x|xi|xii)(?: (?:ipa|ips|smp|sma|smk|sd|bahasa))?)",
+          "Pengguna {class}.", whatever_follows, "studies", "work"),
+    _rule(r"(?:saya )?(?P<work>skripsi|tesis|disertasi|penelitian|tugas akhir|riset)(?: "
+        r"saya)?(?: itu)? "
+          r"(?:tentang|soal|mengenai|membahas)", "{work} pengguna tentang "
+          "{thing}.", _topic, "studies",
+          "work"),
+)  # fmt: skip
+
+LIKINGS: Final = (
+    _liking(r"saya (?:malas|males|tidak tahan|tidak kuat|muak|bosan|bosen|sebel|sebal|risih|kapok|"
+            r"alergi)(?: (?:banget|bgt|sekali))? (?:sama|dengan|dgn)", "Pengguna tidak suka "
+            "{thing}."),
+    _liking(r"saya (?:penggemar|fans?)(?: (?:berat|garis keras|setia|fanatik))?(?: dari)?",
+            "Pengguna penggemar {thing}."),
+    _liking(r"(?P<what>[\w-]+(?: [\w-]+)?) (?:yang |adalah yang |itu yang )?paling saya "
+        r"(?:suka|sukai|cintai)",
+            "Pengguna paling suka {what}.", whatever_follows, "taste:{what}"),
+    _liking(r"menurut saya (?P<what>[\w-]+(?: (?:yang )?(?:terlalu )?[\w-]+){0,2}?) (?:itu "
+        r")?(?:sangat |"
+            r"terlalu )?(?:mengganggu|membosankan|menyebalkan|melelahkan|nyebelin|ngebosenin)",
+            "Pengguna tidak suka {what}.", whatever_follows, "taste:{what}"),
+    _liking(r"saya tidak (?:begitu )?suka", "Pengguna tidak suka {thing}.",
+            lambda text: _topic(text) if re.search(r" (?:yang|"
+                r"yg) ", text) and len(text.split()) <= 6
+            and not re.search(r"\d|\b(?:tadi|barusan|pertama|kedua)\b", text) else None),
+)  # fmt: skip
+
+HEALTH: Final = (
+    _rule(rf"(?:saya |kami )?{_LASTING.pattern}(?:ini )?(?:saya )?tidak (?P<do>makan|minum)",
+          "Pengguna tidak {do} {thing}.", _food, "diet:{slug}", "health"),
+    _rule(r"(?:saya|kami)(?: sekeluarga)? (?:sudah )?(?:tidak|stop|berhenti)(?: (?:bisa|"
+        r"pernah|lagi))? "
+          r"(?P<do>makan|minum)", "Pengguna tidak {do} {thing}.", _food, "diet:{slug}", "health"),
+    _rule(r"(?:kami sekeluarga|keluarga saya|kami|serumah) (?P<diet>vegetarian|vegan)",
+          "Keluarga pengguna {diet}.", whatever_follows, "diet:household", "health"),
+    _rule(r"saya diet(?! (?:apa|yang|gimana|dulu|biar|supaya|tapi))", "Pengguna diet "
+        "{thing}.", _short,
+          "diet", "health"),
+    _rule(r"kulit saya alergi", "Pengguna alergi {thing}.", _short, "allergy:{slug}", "health"),
+    _rule(rf"(?:saya (?:seorang )?)?(?:penderita|pengidap|penyintas) "
+        rf"(?P<what>{any_of(CONDITIONS)}|kanker|"
+          r"jantung|stroke|lupus)", "Pengguna punya "
+          "{what}.", whatever_follows, "condition:{what}", "health"),
+    _rule(rf"{_RELATION} (?:punya |kena |sakit |menderita |mengidap "
+        rf")?(?P<what>{any_of(CONDITIONS)}|"
+          r"stroke|kanker|jantung|demensia|pikun|asam urat)(?! (?:apa|atau))",
+          "{relation} pengguna punya "
+          "{what}.", whatever_follows, "family:{relation}-health", "family"),
+)  # fmt: skip
+
+HELD: Final = (
+    _rule(rf"{_RELATION} si", "{relation} pengguna bernama "
+        "{thing}.", _name_beside, "family:{relation}",
+          "family"),
+    _rule(rf"{_RELATION} (?:adalah )?(?:pensiunan|mantan)", "{relation} pengguna pensiunan "
+        "{thing}.",
+          indonesian_trade, "family:{relation}-work", "family"),
+    _rule(rf"{_RELATION}", "{relation} pengguna adalah {thing}.", known_indonesian_trade,
+          "family:{relation}-work", "family"),
+    _rule(r"(?P<who>nenek|kakek|ibu|ayah|mertua|orang tua|ortu|mama|papa|adik|kakak)(?: "
+        r"saya)? tinggal "
+          r"(?:sama|bareng|bersama|dengan|serumah dengan) (?:kami|saya)", "{who} tinggal "
+          "bersama pengguna.",
+          whatever_follows, "family:{who}-home", "family"),
+    _rule(rf"(?P<pet>{any_of(INDONESIAN_PETS)}) (?:saya|kami) (?:namanya|bernama|si)",
+          "{pet} pengguna bernama {thing}.", _name_beside, "pet:{pet}", "family"),
+    _rule(r"(?:saya|kami) (?:memelihara|melihara|pelihara|miara|ternak|beternak|budidaya)",
+          "Pengguna memelihara {thing}.", _short, "keeps:{slug}", "family"),
+    _rule(rf"(?:saya|kami) punya (?:se\w+ |\d+ |dua |tiga "
+        rf")?(?P<pet>{any_of(INDONESIAN_PETS)})(?! (?:apa|atau))",
+          "Pengguna punya {pet}.", whatever_follows, "pet:{pet}", "family"),
+    _rule(r"(?:saya|kami) (?:baru )?(?:beli|membeli|pakai|pake|memakai|punya)(?= \w+ \w)",
+          "Pengguna punya {thing}.", _make, "possession:{slug}"),
+    _rule(r"di rumah (?:kami|saya) (?:memakai|pakai|pake|ada|punya)", "Di rumah pengguna ada "
+        "{thing}.",
+          lambda text: _topic(text) if re.search(r"\d|\bmerek\b|"
+              r"\bmerk\b", text) else None, "home:equipment"),
+    _rule(r"(?:omzet|omset|pendapatan|penghasilan|cicilan|sewa|tagihan)(?: [a-z]+)?(?: saya| kami)"
+          r"(?: (?:sekitar|kira-kira|cuma|rata-rata|per bulan))? (?P<amount>(?:rp\.? "
+          r"?)?\d[\d.,]{0,11} ?"
+          r"(?:juta|jt|ribu|rb|k))(?P<per>(?: (?:sebulan|per bulan|setahun|seminggu|sehari))?)",
+          "Penghasilan atau pengeluaran pengguna {amount} {per}.", whatever_follows, "money"),
+)  # fmt: skip
+
+RULES: Final = (*SELF, *WORK, *LIKINGS, *HEALTH, *HELD)

@@ -1,0 +1,238 @@
+"""Plans and goals: steps in a life, with a date or a clear intent, not the next step of a task."""
+
+import re
+from datetime import datetime
+from typing import Final
+
+from ricordo.formation.rules.moments import has_time, with_dates
+from ricordo.formation.rules.places import NOT_PLACES
+from ricordo.formation.rules.rule import Statement
+from ricordo.formation.rules.trimming import has_indonesian_possessive, has_pronoun, trimmed
+from ricordo.model.vocabulary import MemoryType
+from ricordo.text.normalise import folded, slug
+
+_MAX_WORDS: Final = 18
+_MAX_SLUG_CHARS: Final = 60
+
+_STEP = (
+    r"move|relocate|travel|fly|visit|go on (?:a )?(?:holiday|vacation|honeymoon|pilgrimage)|"
+    r"go to (?=[A-Z])|retire|"
+    r"get (?:married|a (?:dog|cat|puppy|kitten|divorce|master's|phd))|marry|"
+    r"start (?:a|my|an) (?:new )?(?:job|business|company|course|family|phd|master's|degree|"
+    r"internship|bakery|blog)|"
+    r"buy (?:a|an|my) (?:\w+ ){0,2}(?:house|home|flat|apartment|car|motorbike|bike|boat)|"
+    r"sell my (?:house|car|flat|apartment)|"
+    r"adopt|graduate|run (?:a|the|my) (?:\w+ ){0,2}marathon|quit my job|change jobs|open (?:a|my)|"
+    r"study (?:abroad|in|at)|spend (?:the )?(?:\w+ )?(?:summer|winter|holidays?|christmas|"
+    r"month|year)|climb|hike|take (?:a )?(?:sabbatical|gap year)"
+)
+_DOING: Final = {
+    "moving": "move",
+    "relocating": "relocate",
+    "travelling": "travel",
+    "traveling": "travel",
+    "flying": "fly",
+    "visiting": "visit",
+    "retiring": "retire",
+    "getting": "get",
+    "starting": "start",
+    "buying": "buy",
+    "graduating": "graduate",
+    "running": "run",
+    "marrying": "marry",
+    "adopting": "adopt",
+    "opening": "open",
+}
+_ING = re.compile(rf"I am (?P<doing>{'|'.join(_DOING)}) (?P<rest>.+)", re.IGNORECASE)
+_INTENT = re.compile(
+    rf"I (?:am planning|plan|intend|am hoping|hope|have decided|decided|am preparing) (?:to|"
+    rf"on) (?P<what>(?:{_STEP})\b.*)",
+    re.IGNORECASE,
+)
+_TOGETHER = re.compile(
+    r"we (?=(?:are (?:getting married|moving to|flying|travell?ing|visiting|adopting|"
+    r"going on (?:holiday|vacation|honeymoon)|buying an? (?:house|flat|home|apartment)|"
+    r"going to (?:get married|move to|visit|travel|adopt))|"
+    r"will (?:get married|move to|visit|travel)|(?:plan|are planning|have decided) to)\b)",
+    re.IGNORECASE,
+)
+_FUTURE = re.compile(rf"I (?:will|am going to|will be) (?P<what>(?:{_STEP})\b.*)", re.IGNORECASE)
+_PLANNING = re.compile(
+    r"I am planning (?P<what>an? (?:\w+ ){0,2}(?:trip|holiday|vacation|wedding|honeymoon)\b.*)",
+    re.IGNORECASE,
+)
+
+_STEP_INDONESIAN = (
+    r"pindah|menikah|nikah|liburan|berlibur|umroh|umrah|naik haji|pensiun|wisuda|kuliah|mudik|"
+    r"resign|"
+    r"membeli (?:rumah|mobil|motor)|beli (?:rumah|mobil|motor)|membuka|buka (?:usaha|toko|"
+    r"warung|kafe|cabang)|melahirkan|lahiran|magang|ke (?=(?-i:[A-Z]))|berkunjung|pergi ke|terbang|"
+    r"traveling"
+)
+_FUTURE_INDONESIAN = re.compile(
+    rf"(?:saya|kami) (?:akan|mau|berencana(?: untuk)?|rencananya(?: mau| akan)?|ingin|"
+    rf"bakal) (?P<what>(?:{_STEP_INDONESIAN})\b.*)",
+    re.IGNORECASE,
+)
+
+_GOAL = re.compile(
+    r"my (?:main |big |long-term |new year's )?(?:goal|dream|aim|ambition|"
+    r"resolution)(?: this year| for this year| for \d{4})? is to (?P<what>.+)",
+    re.IGNORECASE,
+)
+_BECOME = re.compile(
+    r"I (?:want|hope|aim|aspire|would love|am trying|am hoping|am working|am determined) to "
+    r"(?P<what>become an? .+|be an? .+ (?:someday|one day|"
+    r"in the future)|learn .+|speak .+|lose (?:weight|\d+ ?(?:kg|kilos|pounds|lbs))\b.*|"
+    r"(?:run|do|finish|complete) (?:an?|my first|the) (?:[\w-]+ ){0,2}(?:marathon|triathlon|"
+    r"ironman|10k|5k|ultra)\b.*|write (?:a|my first) (?:novel|book|memoir)\b.*|"
+    r"(?:quit|stop|give up) (?:smoking|drinking|vaping|sugar)\b.*|save (?:up )?for .+|"
+    r"get (?:fit|fitter|in shape|pregnant)\b.*|start my own (?:business|company)\b.*|"
+    r"read \d+ books\b.*)",
+    re.IGNORECASE,
+)
+_SAVING = re.compile(
+    r"I am (?P<how>saving(?: up)?|training) for (?P<what>an? .+|my first .+|(?-i:[A-Z]).+)",
+    re.IGNORECASE,
+)
+# How long it may take is said from today on, and means little later.
+_DEADLINE = re.compile(
+    r",? (?:before (?:the end of )?(?:the|this|next) (?:year|summer|winter|month)|by the end of .*|"
+    r"this year|within .*|in the next .*|by (?:next|this) .*|like an? .*)$",
+    re.IGNORECASE,
+)
+_TIME_FIRST_INDONESIAN = re.compile(
+    r"(?P<when>(?:(?:pada )?(?:bulan|tahun|akhir tahun|awal tahun) )[\w]+(?: (?:ini|depan|\d{4}))?|"
+    r"(?:bulan|tahun|minggu) depan)[, ]+(?:rencananya )?(?P<who>saya|kami) "
+    r"(?P<rest>(?:rencananya )?(?:mau|akan|berencana|bakal|ingin) .+)",
+    re.IGNORECASE,
+)
+_GOAL_INDONESIAN = re.compile(
+    r"(?:target|tujuan|cita-cita|impian|resolusi) saya(?: tahun ini)?(?: adalah| itu|"
+    r" yaitu)? (?P<what>(?:ingin |mau |untuk )?\w.+)|"
+    r"saya (?:ingin|mau|bercita-cita) (?P<become>(?:menjadi|jadi) .+|belajar .+)",
+    re.IGNORECASE,
+)
+_NO_GOAL = re.compile(
+    r"\b(?:this|that|these|those|it|here|now|today|tonight|how|more|about|what|why|your?|"
+    r"better|code|function|bug|error|"
+    r"part|the|lebih|cara|bagaimana|gimana|tentang|lagi|dulu|ini|itu|sekarang|hari ini|part of|"
+    r"member|jelas|baik)\b",
+    re.IGNORECASE,
+)
+_NO_PLAN = re.compile(
+    r"\b(?:or|atau|this|that|it|here|tonight|today|now|soon|someday|sometime|on to|forward|"
+    r"ahead|ini|itu|nanti|kapan|tidak|not)\b",
+    re.IGNORECASE,
+)
+_END = re.compile(
+    r"[,\s]+(?:so|because|but|and (?=i\b|need|want|look|would|my\b)|karena|jadi|tapi|dan|which|"
+    r"where|with|to (?=(?:be|start|work|live|study)\b))\b.*|,(?! \d{4}).*",
+    re.IGNORECASE,
+)
+
+
+def plan_or_goal(english: str, indonesian: str, at: datetime) -> Statement | None:
+    """What a clause says of the user's plans, given in regular English and Indonesian form."""
+    return (
+        _plan(english, at)
+        or _plan_indonesian(indonesian, at)
+        or _goal(english)
+        or _goal_indonesian(indonesian)
+    )
+
+
+def _plan(clause: str, at: datetime) -> Statement | None:
+    clause = _TOGETHER.sub("I ", clause, count=1).replace("I are ", "I am ", 1)
+    ing = _ING.fullmatch(clause)
+    future = _FUTURE.fullmatch(clause)
+    if ing:
+        what, needs_time = f"{_DOING[ing['doing'].lower()]} {ing['rest']}", True
+        if not re.match(_STEP, what):
+            return None
+    elif future:
+        what, needs_time = future["what"], True
+    else:
+        intent = _INTENT.fullmatch(clause) or _PLANNING.fullmatch(clause)
+        if intent is None:
+            return None
+        what, needs_time = intent["what"], False
+    trip = re.match(r"an? ", what)
+    bare = _bare(what.replace(" my ", " a "))
+    if bare is None or (needs_time and not has_time(bare)) or not _goes_somewhere(bare):
+        return None
+    return _episode(f"User plans {'' if trip else 'to '}{with_dates(bare, at)}.")
+
+
+def _goes_somewhere(what: str) -> bool:
+    """A move or a visit must name its goal; "move the button" is no plan of a life."""
+    verb = re.match(r"(move|relocate|travel|fly|visit)\b(.*)", what, re.IGNORECASE)
+    if not verb:
+        return True
+    goal = (
+        r" (?:the )?[A-Z]\w+"
+        if verb[1].lower() == "visit"
+        else r" (?:back |out )?(?:to|around|through|in) (?:the )?(?:[A-Z]\w+|a new (?:city|"
+        r"house|home|flat|apartment))"
+    )
+    found = re.match(goal, verb[2])
+    return found is not None and not set(found.group().lower().split()) & NOT_PLACES
+
+
+def _plan_indonesian(clause: str, at: datetime) -> Statement | None:
+    first = _TIME_FIRST_INDONESIAN.fullmatch(clause)
+    if first:
+        rest = re.split(r",| sama | bareng ", first["rest"])[0]
+        clause = f"{first['who']} {rest} {first['when'].lower()}"
+    future = _FUTURE_INDONESIAN.fullmatch(clause)
+    bare = _bare(future["what"]) if future else None
+    if bare is None or not has_time(bare) or has_indonesian_possessive(bare):
+        return None
+    return _episode(f"Pengguna berencana {with_dates(bare, at)}.")
+
+
+def _episode(content: str) -> Statement:
+    return Statement(content, type=MemoryType.EPISODE, theme="plans", importance=3)
+
+
+def _bare(what: str) -> str | None:
+    bare = trimmed(_END.sub("", what))
+    if not 1 <= len(bare.split()) <= _MAX_WORDS or has_pronoun(bare) or _NO_PLAN.search(bare):
+        return None
+    return bare
+
+
+def _goal(clause: str) -> Statement | None:
+    clause = _DEADLINE.sub("", clause)
+    saving = _SAVING.fullmatch(clause)
+    if saving:
+        aim = _bare(saving["what"].replace("my ", "a "))
+        how = saving["how"].lower()
+        return _stated_goal(f"User is {how} for {aim}.", aim) if aim else None
+    goal = _GOAL.fullmatch(clause) or _BECOME.fullmatch(clause)
+    bare = _bare(goal["what"]) if goal else None
+    if (
+        bare is None
+        or _NO_GOAL.search(bare)
+        or (bare.startswith("learn") and len(bare.split()) > 4)
+    ):
+        return None
+    verb = "wants" if clause.lower().startswith("i ") else "has the goal"
+    return _stated_goal(f"User {verb} to {bare}.", bare)
+
+
+def _goal_indonesian(clause: str) -> Statement | None:
+    goal = _GOAL_INDONESIAN.fullmatch(clause)
+    bare = (
+        _bare(re.sub(r"^(?:ingin|mau|untuk) ", "", goal["what"] or goal["become"]))
+        if goal
+        else None
+    )
+    if bare is None or _NO_GOAL.search(bare) or has_indonesian_possessive(bare):
+        return None
+    return _stated_goal(f"Pengguna ingin {bare}.", bare)
+
+
+def _stated_goal(content: str, bare: str) -> Statement:
+    short = slug(folded(bare))[:_MAX_SLUG_CHARS].strip("-_")
+    return Statement(content, theme="plans", key=f"goal:{short}", importance=3)

@@ -1,0 +1,297 @@
+"""What a rule's statement is about: each function reads one kind of thing, or refuses.
+
+They take the rest of a clause and give the thing itself, tidied, or None where it is not safely
+that kind of thing.
+"""
+
+import re
+from typing import Final
+
+from ricordo.formation.rules.places import (
+    KNOWN_PLACES,
+    NOT_PLACES,
+    NOT_WHERE_ONE_LIVES,
+    NOT_WHERE_ONE_LIVES_INDONESIAN,
+    PARTS_OF_COMPANIES,
+    WRITTEN_IN_CAPITALS,
+)
+from ricordo.formation.rules.trimming import cut_at, has_pronoun, trimmed
+from ricordo.formation.rules.word_lists import DEMONYMS
+from ricordo.formation.rules.word_sets import words
+
+_MAX_PLACE_WORDS: Final = 6
+_MAX_NAME_WORDS: Final = 4
+_MAX_NAME_CHARS: Final = 40
+
+_AFTER_A_PLACE = re.compile(
+    r"\s+(?:with|since|for|where|which|who|because|so|after|before|when|while|during|until|"
+    r"from|to|as|this|last|"
+    r"next|about|around|over|almost|working|studying|together|or so|at|by|then|recently|soon|every|"
+    r"in (?=\d|january|february|march|april|may|june|july|august|september|october|november|"
+    r"december|a |an |my )|"
+    r"on (?=my|a |the )|and (?=[^A-Z]|I\b)|"
+    r"bareng|sama|dengan|sejak|dari|selama|sekarang|untuk|buat|karena|yang|dan|saat|dekat|"
+    r"tahun|bulan|minggu|"
+    r"kemarin|kemaren|pas|lalu|sebagai|sampai|bersama|tapi|di (?=rumah|kos|apartemen)|pada|"
+    r"waktu)\b.*",
+    re.DOTALL,
+)
+_PLACE_LETTERS = re.compile(r"[^\W\d_][\w .,'’-]*")
+_SMALL_IN_PLACES: Final = words("""
+of the de del della da do dos di la le el al upon on sur am an der los las san and near in central
+downtown north south east west northern southern eastern western outside upstate rural greater
+""")
+_KIND_OF_PLACE = re.compile(
+    r"(?:an?|the) (?:[a-z-]{2,12} ){0,3}(?:village|town|city|suburbs?|island|countryside|"
+    r"neighbourhood|neighborhood)"
+    r"(?: (?:near|outside|in|of|close to|north of|south of|east of|west of|called|"
+    r"just outside) (?P<near>.+))?"
+)
+_NO_LIVING_SUFFIX = (
+    "ness",
+    "ity",
+    "tion",
+    "ment",
+    "ing",
+    "ism",
+    "ship",
+    "hood",
+    "ed",
+    "ly",
+    "ous",
+    "ful",
+    "s",
+)
+
+
+def home(text: str) -> str | None:
+    """A place where one lives: "Bekasi", "a small village near Turin"."""
+    place = _bare_place(text)
+    if place is None:
+        return None
+    kind = _KIND_OF_PLACE.fullmatch(place)
+    if kind:
+        return place if kind["near"] and _is_capitalised(kind["near"]) else None
+    if _is_capitalised(place):
+        return _checked(place)
+    if place.lower() in KNOWN_PLACES:
+        return titled(place)
+    words = place.lower().split()
+    safe = len(words) == 1 and len(words[0]) > 2 and not words[0].endswith(_NO_LIVING_SUFFIX)
+    return titled(place) if safe and words[0] not in NOT_WHERE_ONE_LIVES | NOT_PLACES else None
+
+
+def known_or_capitalised_place(text: str) -> str | None:
+    """A place after words that also go with other things: "I'm from", "I moved to"."""
+    place = _bare_place(text)
+    if place is None:
+        return None
+    if place.lower() in KNOWN_PLACES:
+        return titled(place)
+    return _checked(place) if _is_capitalised(place) else None
+
+
+def place_of_youth(text: str) -> str | None:
+    """Where one grew up: a named place, or a town beside one."""
+    is_described = re.match(r"(?:an?|the) ", text, re.IGNORECASE)
+    return home(text) if is_described else known_or_capitalised_place(text)
+
+
+_PAST_STAY = re.compile(
+    r"\bfor (?:an?|one|two|three|some|several|\d+) ?(?:\w+ )?(?:years?|months?|weeks?|while|"
+    r"semesters?)\b|"
+    r"\bwhen I\b|\bas an? (?:child|kid|baby|teen\w*|student)\b|\btemporarily\b|\band back\b",
+    re.IGNORECASE,
+)
+
+
+def place_moved_to(text: str) -> str | None:
+    """The place of a move, unless the stay is over."""
+    return None if _PAST_STAY.search(text) else known_or_capitalised_place(text)
+
+
+def indonesian_place(text: str) -> str | None:
+    """A place after "tinggal di", where capitals are rarely typed."""
+    place = _bare_place(re.sub(r"^(?:kota|daerah|kabupaten|kab) ", "", text, flags=re.IGNORECASE))
+    if place is None:
+        return None
+    words = place.lower().split()
+    if len(words) > 3 or words[0] in NOT_WHERE_ONE_LIVES_INDONESIAN | NOT_PLACES:
+        return None
+    if _is_capitalised(place):
+        return _checked(place)
+    if place.lower() in KNOWN_PLACES or len(words) == 1:
+        return titled(place) if words[0] not in NOT_WHERE_ONE_LIVES else None
+    return titled(place) if words[0] in KNOWN_PLACES else None
+
+
+def indonesian_known_place(text: str) -> str | None:
+    """A place after words such as "dari", which also go with times and companies."""
+    place = indonesian_place(text)
+    if place is None or not (
+        place.lower() in KNOWN_PLACES or _is_capitalised(trimmed(text)[: len(place)])
+    ):
+        return None
+    return place
+
+
+def _bare_place(text: str) -> str | None:
+    place = trimmed(cut_at(f" {text}", _AFTER_A_PLACE).strip())
+    parts = [part.strip() for part in place.split(",")]
+    region = parts[1] if len(parts) == 2 and _is_region(parts[1]) else None
+    if len(parts) > 1 and region is None and parts[1][:1].isupper():
+        return None  # a list of places
+    place = trimmed(parts[0])
+    if region:
+        place = f"{place}, {region}"
+    words = place.split()
+    if not 1 <= len(words) <= _MAX_PLACE_WORDS or not _PLACE_LETTERS.fullmatch(place):
+        return None
+    if re.search(r"\b(?:or|atau|neither|not|no|any|some|every)\b|/", place.lower()) or has_pronoun(
+        place
+    ):
+        return None
+    return place
+
+
+def _is_region(text: str) -> bool:
+    words = text.split()
+    return 1 <= len(words) <= 3 and all(word[:1].isupper() for word in words)
+
+
+def _is_capitalised(place: str) -> bool:
+    """Whether the words that carry the name begin with a capital."""
+    words = place.replace(",", "").split()
+    names = [word for word in words if word.lower() not in _SMALL_IN_PLACES or word[:1].isupper()]
+    return (
+        bool(names) and all(word[:1].isupper() for word in names) and len(words) <= _MAX_PLACE_WORDS
+    )
+
+
+def _checked(place: str) -> str | None:
+    words = place.lower().replace(",", "").split()
+    if place.lower() in NOT_PLACES or words[0] in NOT_PLACES | DEMONYMS | {"team", "the"} & set(
+        words[1:]
+    ):
+        return None
+    if PARTS_OF_COMPANIES & set(words):
+        return None
+    acronyms = [word for word in place.replace(",", "").split() if len(word) > 1 and word.isupper()]
+    if place.isupper():
+        if place.lower() in WRITTEN_IN_CAPITALS:
+            return place
+        return titled(place.lower()) if place.lower() in KNOWN_PLACES else None
+    if any(word.lower() not in WRITTEN_IN_CAPITALS and len(word) > 2 for word in acronyms):
+        return None
+    return place
+
+
+def titled(name: str) -> str:
+    """A name written in small letters with its capitals; any other as it stands."""
+    if name != name.lower():
+        return name
+    small = _SMALL_IN_PLACES - {
+        "north",
+        "south",
+        "east",
+        "west",
+        "central",
+        "san",
+        "los",
+        "las",
+        "la",
+        "el",
+    }
+    return " ".join(
+        word.upper()
+        if word in WRITTEN_IN_CAPITALS and word != "la"
+        else word
+        if word in small and number
+        else "-".join(part[:1].upper() + part[1:] for part in word.split("-"))
+        for number, word in enumerate(name.split())
+    ).replace("The ", "the ")
+
+
+_AFTER_A_NAME = re.compile(
+    r"[,\s]+(?:from|and|but|by|which|because|since|so|not|or|who|i|my|in|at|on|as|for|please|"
+    r"when|here|with|"
+    r"dari|dan|tapi|di|yang|biasa|bukan|umur|usia|asal|tinggal|kerja|seorang|sih|ya|aja|saja|"
+    r"dong|kak|mulai|untuk|atau)\b.*|,.*",
+    re.IGNORECASE | re.DOTALL,
+)
+_NAME = re.compile(
+    r"[^\W\d_][^\W\d_'’.-]*(?:['’.-][^\W\d_]+)*\.?(?: [^\W\d_]+(?:['’.-][^\W\d_]+)*\.?){0,3}"
+)
+_NAME_PARTICLES: Final = words("""
+de da del della van von der den bin binti al el la le di dos
+""")
+NOT_NAMES: Final = words("""
+a and but is are wife husband kids steps about above actually after away upon again all alone
+already also always an another any
+anonymous anything
+anytime as asap ask at available awesome back bad better blank boring busy by called change
+changed changing classified common confidential confused correct crazy curious cute daily
+different difficult done easy embarrassing everything exactly fine first foreign from fun funny
+going gone good great happy hard here hidden home how if important in incorrect interested
+irrelevant just kind known last late later long lost lucky mad maybe misspelled missing
+mispronounced my myself new next nice no nobody none normal not nothing now odd of off ok okay old
+on one only or out over paranoid please pronounced pretty private ready really right romantic rude
+same secret short sick simple so sometimes soon sorry spelled spelt stupid strange stuck super
+taken that the there these this tired to today tomorrow tonight too true typical unique unknown
+unusual unpronounceable up us very was weird well what when where whatever wrong yes you your
+excited glad sure here looking trying working user admin assistant siri alexa chatgpt claude gpt
+everybody someone ada jadi tertulis tercantum terdaftar masuk hilang dipakai muncul diubah
+dicatat ditulis urgent problem question error issue winter summer trouble newbie noob beginner
+saya aku apa siapa itu ini bukan tidak sudah belum sama susah jelek bagus
+panjang pendek unik rahasia aneh salah benar nanti besok lagi ke di dari yang kembali balik dengan
+dulu aja saja sekarang kalau jika untuk kamu anda dia kapan mana lewat via pakai sesuai biasa
+masih baru
+""")
+_TITLES_ALONE: Final = words("dr mr mrs ms miss prof")
+
+
+def name(text: str) -> str | None:
+    """The name of a person or an animal, of at most four words."""
+    bare = trimmed_name(text)
+    words = bare.split()
+    if (
+        not 1 <= len(words) <= _MAX_NAME_WORDS
+        or len(bare) > _MAX_NAME_CHARS
+        or not _NAME.fullmatch(bare)
+    ):
+        return None
+    lowered = [word.lower().strip(".") for word in words]
+    if (
+        set(lowered) & NOT_NAMES
+        or lowered[0] in DEMONYMS
+        or lowered[-1] in _TITLES_ALONE
+        or has_pronoun(bare)
+    ):
+        return None
+    if bare.isupper() and len(bare) > 2:
+        return bare.title()
+    if (
+        all(word[0].isupper() or word in _NAME_PARTICLES for word in words)
+        and words[0][0].isupper()
+    ):
+        return bare
+    if (
+        len(words) > 2
+        or bare != bare.lower()
+        or min(map(len, words)) < 2
+        or lowered[0].endswith(("ing", "ed"))
+    ):
+        return None
+    return " ".join(word[:1].upper() + word[1:] for word in words)
+
+
+def capitalised_name(text: str) -> str | None:
+    """A name where only its capital tells it from an adjective: "Hi, I'm Ana"."""
+    found = name(text)
+    bare = trimmed_name(text)
+    return found if found == bare else None
+
+
+def trimmed_name(text: str) -> str:
+    """The words that may be a name."""
+    return trimmed(_AFTER_A_NAME.sub("", text))

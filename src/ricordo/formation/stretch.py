@@ -1,0 +1,105 @@
+"""The next part of a conversation that is to be formed."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from ricordo import limits
+from ricordo.errors import ThreadNotFound
+from ricordo.formation.candidate import USER_ROLE
+from ricordo.model.thread import Turn
+from ricordo.storage.database import Database
+from ricordo.storage.formation import speakers_in, state_of, turns_between
+
+_TURNS_AT_ONCE: Final = 40
+_EARLIER_TURNS: Final = 4
+_HEADER_CHARS: Final = 110  # around a turn in a transcript, without the speaker's name
+_CALL_FRAME_CHARS: Final = 20  # around one tool call
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """New turns, after those that were formed before; a few of these help to understand.
+
+    ``speakers`` are the names of all who spoke as the user in this conversation.
+    """
+
+    thread_id: str
+    formed_position: int
+    earlier: Sequence[Turn]
+    new: Sequence[Turn]
+    speakers: frozenset[str]
+
+    @property
+    def reached(self) -> int:
+        """The position of the last new turn."""
+        return self.new[-1].position
+
+    @property
+    def chars(self) -> int:
+        """How much was said."""
+        return sum(len(turn.content) for turn in self.new)
+
+
+def next_stretch(database: Database, user_id: str, thread_id: str) -> Stretch | None:
+    """What is to be formed next, in pieces that a transcript holds; None when there is nothing.
+
+    Raises:
+        ThreadNotFound: this user has no such conversation.
+    """
+    with database.read() as view:
+        state = state_of(view.connection, user_id, thread_id)
+        if state is None:
+            raise ThreadNotFound(thread_id)
+        formed = state.formed_position
+        turns = turns_between(
+            view.connection,
+            user_id,
+            thread_id,
+            max(1, formed - _EARLIER_TURNS + 1),
+            formed + _TURNS_AT_ONCE,
+        )
+        speakers = speakers_in(view.connection, user_id, thread_id, USER_ROLE)
+    new = _first_that_fit([turn for turn in turns if turn.position > formed])
+    if not new:
+        return None
+    earlier = _last_that_fit([turn for turn in turns if turn.position <= formed], new)
+    return Stretch(thread_id, formed, earlier, new, speakers)
+
+
+def _first_that_fit(turns: Sequence[Turn]) -> list[Turn]:
+    """As many as a transcript shows in full; at least one, which then is cut."""
+    room = limits.MAX_TRANSCRIPT_CHARS - _EARLIER_TURNS * limits.MAX_TRANSCRIPT_REPLY_CHARS
+    fitting: list[Turn] = []
+    for turn in turns:
+        room -= _shown_chars(turn)
+        if fitting and room < 0:
+            break
+        fitting.append(turn)
+    return fitting
+
+
+def _last_that_fit(earlier: Sequence[Turn], new: Sequence[Turn]) -> list[Turn]:
+    """As many of the latest as there is room for beside the new ones, which they must not cut."""
+    room = limits.MAX_TRANSCRIPT_CHARS - sum(map(_shown_chars, new))
+    fitting: list[Turn] = []
+    for turn in reversed(earlier):
+        room -= _shown_chars(turn)
+        if room < 0:
+            break
+        fitting.insert(0, turn)
+    return fitting
+
+
+def _shown_chars(turn: Turn) -> int:
+    """How much a transcript shows of a turn at most; only what users say is shown in full."""
+    framed = _HEADER_CHARS + min(len(turn.actor or ""), limits.MAX_TRANSCRIPT_NAME_CHARS)
+    if turn.role == USER_ROLE:
+        return framed + len(turn.content)
+    calls = (turn.tool_calls or [])[: limits.MAX_TRANSCRIPT_CALLS]
+    longest_call = limits.MAX_TRANSCRIPT_CALL_CHARS + limits.MAX_TRANSCRIPT_NAME_CHARS
+    return (
+        framed
+        + min(len(turn.content), limits.MAX_TRANSCRIPT_REPLY_CHARS)
+        + sum(min(len(str(call)), longest_call) + _CALL_FRAME_CHARS for call in calls)
+    )

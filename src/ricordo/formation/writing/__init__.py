@@ -1,0 +1,1 @@
+"""How a memory is written, and what it rests on."""

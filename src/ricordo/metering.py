@@ -1,0 +1,173 @@
+"""A language model whose tokens are counted per user and day, and limited.
+
+The tokens of a call are set aside before it is made and settled after it, so that the limit also
+holds when several processes ask at once; what a killed process had set aside stays counted.
+"""
+
+import contextlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, time, timedelta
+from typing import TypeVar
+
+from pydantic import BaseModel
+
+from ricordo.errors import BudgetExhausted
+from ricordo.llm.chat import ChatModel
+from ricordo.llm.messages import Message, Usage
+from ricordo.model.activity import (
+    COMPLETION_TOKENS,
+    FAILED_MODEL_CALLS,
+    MODEL_CALLS,
+    PROMPT_TOKENS,
+    TOKENS,
+)
+from ricordo.storage.database import Database, retried
+from ricordo.storage.tallies import day_of, tally, tally_of
+from ricordo.storage.writing import Writing
+
+Answer = TypeVar("Answer", bound=BaseModel)
+
+
+@dataclass(frozen=True, slots=True)
+class SetAside:
+    """Tokens that are counted for a request before it is made, and the day they count for."""
+
+    tokens: int
+    day: str
+
+
+class MeteredModel:
+    """Asks the model on behalf of a user, within that user's daily budget."""
+
+    def __init__(self, database: Database, model: ChatModel, daily_tokens: int) -> None:
+        self.database = database
+        self._model = model
+        self._daily_tokens = daily_tokens
+
+    @property
+    def name(self) -> str:
+        """Provider and model, as records show them."""
+        return f"{self._model.provider}:{self._model.model}"
+
+    @property
+    def plain(self) -> ChatModel:
+        """The model itself, for a check-up that belongs to no user."""
+        return self._model
+
+    def close(self) -> None:
+        """Let go of connections."""
+        self._model.close()
+
+    def ask(
+        self, user_id: str, messages: Sequence[Message], answer: type[Answer], *, max_tokens: int
+    ) -> Answer:
+        """A structured answer. No transaction may be open.
+
+        Raises:
+            BudgetExhausted: the day's tokens do not suffice for the call, or for trying it again.
+            LanguageModelError: the model could not answer.
+        """
+        with contextlib.closing(_Meter(self, user_id)) as meter:
+            return self._model.ask(
+                messages,
+                answer,
+                max_tokens=max_tokens,
+                on_usage=meter.after_request,
+                before_request=meter.before_request,
+            )
+
+    def reply(self, user_id: str, messages: Sequence[Message], *, max_tokens: int) -> str:
+        """An answer in plain text. No transaction may be open.
+
+        Raises:
+            BudgetExhausted: the day's tokens do not suffice for the call, or for trying it again.
+            LanguageModelError: the model could not answer.
+        """
+        with contextlib.closing(_Meter(self, user_id)) as meter:
+            return self._model.reply(
+                messages,
+                max_tokens=max_tokens,
+                on_usage=meter.after_request,
+                before_request=meter.before_request,
+            )
+
+    @retried
+    def set_aside(self, user_id: str, tokens: int, instead_of: SetAside | None = None) -> SetAside:
+        """Count tokens before they are spent, in place of those for a request never sent.
+
+        Raises:
+            BudgetExhausted: the day's tokens do not suffice.
+        """
+        with self.database.write(user_id) as writing:
+            given_back = _still_counted(writing, instead_of)
+            spent = tally_of(writing.connection, user_id, writing.now, TOKENS) - given_back
+            if spent + tokens > self._daily_tokens:
+                raise BudgetExhausted(spent, tokens, self._daily_tokens, next_day(writing.now))
+            tally(writing, {TOKENS: tokens - given_back})
+            return SetAside(tokens, day_of(writing.now))
+
+    @retried
+    def give_back(self, user_id: str, held: SetAside) -> None:
+        """Count no longer what was set aside for a request that was never sent."""
+        with self.database.write(user_id) as writing:
+            tally(writing, {TOKENS: -_still_counted(writing, held)})
+
+    @retried
+    def settle(self, user_id: str, held: SetAside, usage: Usage) -> None:
+        """Count what a request really took in place of what was set aside for it.
+
+        Over midnight the estimate stays with the day on which the request was made.
+        """
+        spent = usage.prompt_tokens + usage.completion_tokens
+        with self.database.write(user_id) as writing:
+            is_same_day = held.day == day_of(writing.now)
+            tally(
+                writing,
+                {
+                    TOKENS: spent - _still_counted(writing, held) if is_same_day else 0,
+                    MODEL_CALLS: 1,
+                    FAILED_MODEL_CALLS: int(usage.failed),
+                    PROMPT_TOKENS: usage.prompt_tokens,
+                    COMPLETION_TOKENS: usage.completion_tokens,
+                },
+            )
+
+
+def _still_counted(writing: Writing, held: SetAside | None) -> int:
+    """How much of what was set aside is in today's count: nothing of yesterday's, and no more
+    than there is, because a user may have been erased since."""
+    if held is None or held.day != day_of(writing.now):
+        return 0
+    return min(held.tokens, tally_of(writing.connection, writing.user_id, writing.now, TOKENS))
+
+
+class _Meter:
+    """Counts the requests of one call, one after the other."""
+
+    def __init__(self, owner: MeteredModel, user_id: str) -> None:
+        self._owner = owner
+        self._user_id = user_id
+        self._held: SetAside | None = None
+
+    def before_request(self, tokens: int) -> None:
+        """Set tokens aside for a request, in place of those for one that was never sent."""
+        self._held = self._owner.set_aside(self._user_id, tokens, self._held)
+
+    def after_request(self, usage: Usage) -> None:
+        """Count a request that was sent."""
+        assert self._held is not None  # every request is announced
+        self._owner.settle(self._user_id, self._held, usage)
+        self._held = None
+
+    def close(self) -> None:
+        """Give back what was set aside for a request that was never sent."""
+        if self._held is not None:
+            self._owner.give_back(self._user_id, self._held)
+            self._held = None
+
+
+def next_day(now: datetime) -> datetime:
+    """When the next day begins, in UTC."""
+    tomorrow = now.astimezone(UTC).date() + timedelta(days=1)
+    return datetime.combine(tomorrow, time(), UTC)

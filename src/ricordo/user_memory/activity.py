@@ -1,0 +1,33 @@
+"""What background work did for a user, and how often."""
+
+from ricordo import limits
+from ricordo.formation.counting import counters_of
+from ricordo.model import checks
+from ricordo.model.activity import ActivityEvent, Counters
+from ricordo.model.page import Page
+from ricordo.storage.events import page_of_events
+from ricordo.user_memory.bound import Bound
+
+
+class Activity(Bound):
+    """Operations that tell what happened."""
+
+    def events(
+        self, *, limit: int = limits.DEFAULT_PAGE_ITEMS, cursor: str | None = None
+    ) -> Page[ActivityEvent]:
+        """The steps of background work for this user, the latest first.
+
+        Raises:
+            InvalidCursor: the cursor was not given out by this call.
+        """
+        size = checks.integer("limit", limit, 1, limits.MAX_PAGE_ITEMS)
+        with self.database.read() as view:
+            return page_of_events(view.connection, self.scope.user_id, size, cursor)
+
+    def counters(self, *, days: int | None = None) -> Counters:
+        """How many memories this user has and how often things happened.
+
+        ``days`` counts only the last ones, today included.
+        """
+        wanted = checks.optional_integer("days", days, 1, limits.MAX_RECENCY_DAYS)
+        return counters_of(self.database, self.scope.user_id, wanted)

@@ -1,0 +1,375 @@
+"""Formation with a model that is down, and in processes that die: nothing lost, nothing twice."""
+
+import socket
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC, datetime, timedelta
+
+import pytest
+import sqlalchemy as sa
+
+from ricordo import Event, EventStatus, Memory
+from ricordo.formation.scheduling import FORM_JOB
+from ricordo.model.activity import FORMED_WRITES, TOKENS
+from ricordo.storage.consistency import find_inconsistencies
+from ricordo.storage.tables import formation, tallies, threads
+from ricordo.testing.clock import ManualClock
+from ricordo.testing.model_server import ModelServer
+from tests.support import processes
+from tests.support.scripted_model import read_tastes
+
+USERS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
+    "ana": {"one": ("jazz", "tea"), "two": ("chess",)},
+    "ben": {"one": ("opera", "rain")},
+}
+LATER = {"Retry-After": "3600"}  # the client gives up at once
+
+
+@pytest.fixture
+def model_server() -> Iterator[ModelServer]:
+    with ModelServer() as server:
+        server.answer_with(read_tastes)
+        yield server
+
+
+Open = Callable[..., Memory]
+
+
+@pytest.fixture
+def open_with_model(
+    backend_url: str, open_store: Callable[..., Memory], model_server: ModelServer
+) -> Open:
+    def open_one(**settings: object) -> Memory:
+        chosen = {"model_base_url": model_server.base_url, **settings}
+        return open_store(
+            backend_url, model_provider="custom_http", model_name="scripted", **chosen
+        )
+
+    return open_one
+
+
+def talk(memory: Memory) -> None:
+    for user, conversations in USERS.items():
+        for thread, tastes in conversations.items():
+            messages = [{"role": "user", "content": f"I love {taste}"} for taste in tastes]
+            memory.user(user).observe(messages, thread=thread)
+
+
+def formed(memory: Memory) -> dict[tuple[str, str], tuple[int, int]]:
+    """How many turns each conversation has, and up to where it is formed."""
+    joined = threads.outerjoin(
+        formation,
+        sa.and_(
+            formation.c.user_id == threads.c.user_id, formation.c.thread_id == threads.c.thread_id
+        ),
+    )
+    columns = (threads.c.user_id, threads.c.thread_id, threads.c.turn_count)
+    wanted = sa.select(*columns, formation.c.formed_position).select_from(joined)
+    with memory.database.read() as view:
+        return {(row[0], row[1]): (row[2], row[3]) for row in view.connection.execute(wanted)}
+
+
+def is_formed(memory: Memory) -> bool:
+    return all(turns == position for turns, position in formed(memory).values())
+
+
+def sound(memory: Memory) -> bool:
+    with memory.database.read() as view:
+        problems = find_inconsistencies(view.connection)
+    return problems + memory.database.backend.check() == []
+
+
+def known(memory: Memory, user: str) -> list[str]:
+    return sorted(item.content for item in memory.user(user).list(limit=1000, status="any"))
+
+
+def expected(user: str) -> list[str]:
+    return sorted(f"User loves {taste}." for said in USERS[user].values() for taste in said)
+
+
+def readings(server: ModelServer, since: int = 0) -> int:
+    """How many stretches the model was given to read."""
+    return sum("=== turn" in str(messages) for messages in server.asked[since:])
+
+
+def run_for(memory: Memory, clock: ManualClock, minutes: int, step: int = 10) -> None:
+    for _ in range(0, minutes, step):
+        clock.advance(minutes=step)
+        while memory.run_jobs():
+            pass
+
+
+def check_that_all_is_formed_once(memory: Memory, server: ModelServer, since: int) -> None:
+    for user in USERS:
+        assert known(memory, user) == expected(user)
+        assert len(memory.user(user).changes(limit=1000).changes) == len(expected(user))
+        assert memory.user(user).counters().counts[FORMED_WRITES] == len(expected(user))
+    assert is_formed(memory)
+    assert readings(server, since) == 3  # one for each conversation
+    assert sound(memory)
+
+
+def unused_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+# -- a model that is down -------------------------------------------------------------------------
+
+
+def fail(server: ModelServer) -> dict[str, object]:
+    server.fail_next(10_000, status=500, headers=LATER)
+    return {}
+
+
+def hang(server: ModelServer) -> dict[str, object]:
+    server.hang_until(threading.Event())
+    return {"model_deadline_seconds": 0.2}
+
+
+def refuse(_server: ModelServer) -> dict[str, object]:
+    base_url = f"http://127.0.0.1:{unused_port()}/v1"
+    return {"model_base_url": base_url, "model_deadline_seconds": 0.2}
+
+
+def talk_nonsense(server: ModelServer) -> dict[str, object]:
+    server.answer_nonsense()
+    return {}
+
+
+def send_pages(server: ModelServer) -> dict[str, object]:
+    server.answer_html()
+    return {}
+
+
+@pytest.mark.requirement("formation.faults")
+@pytest.mark.parametrize("fault", [fail, hang, refuse, talk_nonsense, send_pages])
+def test_a_model_that_is_down_for_an_hour_loses_nothing(
+    open_with_model: Open,
+    model_server: ModelServer,
+    clock: ManualClock,
+    fault: Callable[[ModelServer], dict[str, object]],
+) -> None:
+    settings = fault(model_server)
+    memory = open_with_model(**settings)
+    talk(memory)
+    run_for(memory, clock, minutes=60, step=15)
+    for user, conversations in USERS.items():
+        assert known(memory, user) == []
+        errors = [one for one in memory.user(user).events(limit=1000) if one.op == "read"]
+        assert {one.status for one in errors} == {EventStatus.ERROR}
+        assert {one.thread_id for one in errors} == set(conversations)
+        failures = memory.user(user).counters().counts["formation_failures"]
+        assert failures == len(errors) >= 2 * len(conversations)
+    waiting = [job for job in memory.jobs(state="queued") if job.kind == FORM_JOB]
+    assert len(waiting) == 3
+    assert all(job.last_error and job.attempts > 1 for job in waiting)
+    assert {position for _, position in formed(memory).values()} == {0}
+    model_server.answer_rightly()
+    since = len(model_server.asked)
+    if "model_base_url" in settings:
+        memory = open_with_model()
+    run_for(memory, clock, minutes=120, step=30)
+    check_that_all_is_formed_once(memory, model_server, since)
+    assert [job for job in memory.jobs(limit=1000) if job.state != "done"] == []
+
+
+@pytest.mark.requirement("formation.faults")
+def test_a_model_that_is_down_for_two_days_loses_nothing(
+    open_with_model: Open, model_server: ModelServer, clock: ManualClock
+) -> None:
+    """Jobs die in that time; the sweep brings their conversations back."""
+    memory = open_with_model(model_daily_tokens=100_000_000)
+    fail(model_server)
+    talk(memory)
+    run_for(memory, clock, minutes=2 * 24 * 60, step=120)
+    dead = [job for job in memory.jobs(state="dead", limit=1000) if job.kind == FORM_JOB]
+    assert sorted((job.user_id, job.unique_key) for job in dead) == sorted(formed(memory))
+    assert all("500" in (job.last_error or "") for job in dead)
+    assert {position for _, position in formed(memory).values()} == {0}
+    model_server.answer_rightly()
+    since = len(model_server.asked)
+    run_for(memory, clock, minutes=120, step=30)
+    check_that_all_is_formed_once(memory, model_server, since)
+    for job in dead:  # somebody who sees them tries them again: no harm
+        memory.retry_job(job.id)
+    run_for(memory, clock, minutes=60, step=30)
+    check_that_all_is_formed_once(memory, model_server, since)
+
+
+@pytest.mark.requirement("formation.faults")
+def test_failed_calls_use_up_the_day_and_formation_goes_on_the_next(
+    open_with_model: Open, model_server: ModelServer, clock: ManualClock
+) -> None:
+    memory = open_with_model(model_daily_tokens=8_000)
+    fail(model_server)
+    talk(memory)
+    run_for(memory, clock, minutes=5 * 60, step=30)
+    for user in USERS:
+        assert memory.user(user).counters().tokens_today <= 8_000
+        events = [one.status for one in memory.user(user).events(limit=1000) if one.op == "read"]
+        assert events[0] is EventStatus.SKIPPED  # the latest: it waits
+    model_server.answer_rightly()
+    since = len(model_server.asked)
+    run_for(memory, clock, minutes=60, step=30)
+    assert readings(model_server, since) == 0  # the day is not over
+    clock.set(datetime(2026, 1, 2, 0, 0, tzinfo=UTC))
+    run_for(memory, clock, minutes=120, step=30)
+    check_that_all_is_formed_once(memory, model_server, since)
+
+
+@pytest.mark.requirement("formation.faults")
+def test_what_was_formed_before_the_model_failed_stays(
+    open_with_model: Open, model_server: ModelServer, clock: ManualClock
+) -> None:
+    """A long conversation is read in stretches; the fault meets the second."""
+    memory = open_with_model()
+    ana = memory.user("ana")
+    said = ["I love jazz"] + ["what time is it?"] * 60 + ["I love tea"]
+    ana.observe([{"role": "user", "content": text} for text in said], thread="long")
+    counted = iter(range(100))
+
+    def fail_the_second() -> None:
+        if next(counted) == 1:
+            fail(model_server)
+
+    model_server.before_answer = fail_the_second
+    run_for(memory, clock, minutes=1, step=1)
+    assert known(memory, "ana") == ["User loves jazz."]
+    assert formed(memory) == {("ana", "long"): (62, 40)}
+    model_server.answer_rightly()
+    run_for(memory, clock, minutes=60, step=30)
+    assert known(memory, "ana") == ["User loves jazz.", "User loves tea."]
+    assert is_formed(memory)
+
+
+# -- processes that die ---------------------------------------------------------------------------
+
+
+@pytest.fixture
+def hanging(model_server: ModelServer) -> Iterator[Callable[[str, str], None]]:
+    """Runs a program until the model is asked, and kills it there."""
+    release = threading.Event()
+
+    def wait() -> None:
+        release.wait(240)
+
+    def run(program: str, url: str) -> None:
+        model_server.before_answer = wait
+        asked = len(model_server.requests)
+        process = processes.start(program, url, model_server.base_url)
+        assert model_server.wait_for_requests(asked + 1, 240)
+        process.kill()
+        process.communicate()
+        model_server.before_answer = None
+        release.set()
+
+    yield run
+    release.set()
+
+
+@pytest.mark.requirement("formation.faults")
+def test_a_process_killed_while_the_model_reads_loses_nothing(
+    backend_url: str,
+    open_with_model: Open,
+    model_server: ModelServer,
+    hanging: Callable[[str, str], None],
+) -> None:
+    memory = open_with_model()
+    messages = [{"role": "user", "content": f"I love {taste}"} for taste in ("jazz", "tea")]
+    memory.user("ana").observe(messages, thread="monday")
+    hanging("form_with_model", backend_url)
+    assert known(memory, "ana") == []
+    assert formed(memory) == {("ana", "monday"): (2, 0)}
+    process = processes.start("form_with_model", backend_url, model_server.base_url)
+    _, errors = process.communicate(timeout=240)
+    assert process.returncode == 0, errors
+    assert known(memory, "ana") == ["User loves jazz.", "User loves tea."]
+    assert formed(memory) == {("ana", "monday"): (2, 2)}
+    assert sound(memory)
+
+
+@pytest.mark.requirement("formation.faults")
+def test_the_job_of_a_killed_process_is_done_by_another_when_its_lease_is_over(
+    backend_url: str,
+    open_with_model: Open,
+    clock: ManualClock,
+    hanging: Callable[[str, str], None],
+) -> None:
+    memory = open_with_model()
+    clock.set(datetime.now(UTC) - timedelta(minutes=5))  # the other process has a real clock
+    memory.user("ana").observe([{"role": "user", "content": "I love jazz"}], thread="monday")
+    hanging("run_jobs_with_model", backend_url)
+    (held,) = [job for job in memory.jobs(state="running") if job.kind == FORM_JOB]
+    clock.set(held.lease_until or clock())
+    while memory.run_jobs():
+        pass
+    (job,) = [job for job in memory.jobs(limit=1000) if job.kind == FORM_JOB]
+    assert (job.id, job.state, job.attempts) == (held.id, "done", 2)
+    assert known(memory, "ana") == ["User loves jazz."]
+    with memory.database.read() as view:
+        spent = sa.select(sa.func.sum(tallies.c.count)).where(tallies.c.name == TOKENS)
+        set_aside_by_the_dead = view.connection.execute(spent).scalar_one()
+    counts = memory.user("ana").counters().counts
+    assert set_aside_by_the_dead >= counts["model_prompt_tokens"]  # counted, not given back
+    assert all(count >= 0 for count in counts.values())
+    assert sound(memory)
+
+
+def word(number: int) -> str:
+    """A word of its own for each number."""
+    return f"z{chr(97 + number // 26)}{chr(97 + number % 26)}m"
+
+
+@pytest.mark.requirement("formation.faults")
+def test_a_process_killed_at_any_command_to_the_database_leaves_all_or_nothing(
+    backend_url: str, open_store: Callable[..., Memory]
+) -> None:
+    """Every conversation is formed by one that dies a bit later than the one before it."""
+    memory = open_store(backend_url, embedding_provider="none", embedder=None)
+    ana = memory.user("ana")
+    was_killed = True
+    commands: list[int] = []
+    while was_killed:
+        commands.append(len(commands) * 3 + 1)
+        thread = word(commands[-1])
+        said = [
+            f"I love {thread}",
+            f"I am allergic to {thread}",
+            f"I work as a {('nurse', 'teacher')[commands[-1] % 2]}",
+        ]
+        messages = [{"role": "user", "content": text} for text in said]
+        ana.observe(messages, thread=thread)
+        before = ana.revision()
+        was_killed = processes.killed_former(backend_url, thread, commands[-1])
+        turns, position = formed(memory)["ana", thread]
+        has_changed = ana.revision() > before
+        assert (position, has_changed) in {(0, False), (turns, True)}
+        assert len(ana.list(contains=f"loves {thread}")) == has_changed
+        assert was_killed or has_changed
+    assert len(commands) >= 10
+    ana.form()
+    assert is_formed(memory)
+    contents = [item.content for item in ana.list(limit=1000)]
+    tastes = [text for text in contents if "loves" in text]
+    assert sorted(tastes) == sorted(f"User loves {word(number)}." for number in commands)
+    assert len(contents) == len(tastes) + 1  # and what the user works as
+    proposed = sorted(one.content or "" for one in ana.proposals(limit=1000))
+    assert proposed == sorted(f"User is allergic to {word(number)}." for number in commands)
+    check_counters(memory)
+    assert sound(memory)
+
+
+def check_counters(memory: Memory) -> None:
+    """What was counted is what history tells."""
+    ana = memory.user("ana")
+    events = [change.event for change in ana.changes(limit=1000).changes]
+    counts = ana.counters().counts
+    assert counts["formation_add"] == events.count(Event.ADD)
+    assert counts.get("formation_update", 0) == events.count(Event.UPDATE)
+    assert counts["formation_propose"] == events.count(Event.CONSENT)
+    written = counts["formation_add"] + counts.get("formation_update", 0)
+    assert counts[FORMED_WRITES] == written
+    assert counts["formation_runs"] == len(formed(memory))

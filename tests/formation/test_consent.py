@@ -1,0 +1,261 @@
+"""What waits for the user: proposals, the say on them, and what needs to be said twice."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from ricordo import (
+    Action,
+    AlreadyDecided,
+    Event,
+    InvalidValue,
+    Memory,
+    ProposalKind,
+    ProposalNotFound,
+    ProposalState,
+    Source,
+    UnknownField,
+)
+from ricordo.testing.clock import ManualClock
+from tests.formation.conftest import Talking
+
+
+def consents(talking: Talking) -> list[dict[str, object]]:
+    return [
+        {"item": change.item_id, "by": change.actor, "reason": change.reason, **change.meta}
+        for change in talking.me.changes(limit=1000)
+        if change.event is Event.CONSENT
+    ]
+
+
+@pytest.mark.requirement("formation.consent")
+def test_what_is_sensitive_is_proposed_and_not_stored(talking: Talking) -> None:
+    report = talking.form("I live in Bekasi")
+    assert talking.known == []
+    assert not talking.me.search("Bekasi").results
+    (proposal,) = talking.me.proposals()
+    assert proposal.content is not None
+    assert "Bekasi" in proposal.content
+    assert proposal.quote == "I live in Bekasi"
+    assert (proposal.kind, proposal.fields) == (ProposalKind.CONSENT, ("city",))
+    assert (proposal.expires_at - proposal.created_at).days == 7
+    assert [one.action for one in report.decisions] == [Action.PROPOSE]
+    assert consents(talking)[0]["consent"] == "proposed"
+
+
+@pytest.mark.requirement("formation.explicit")
+def test_what_the_user_asks_to_be_remembered_is_stored(talking: Talking) -> None:
+    talking.form("Remember that I live in Bekasi.")
+    (item,) = talking.me.list()
+    assert "Bekasi" in item.content
+    assert item.source is Source.USER_EXPLICIT
+    assert item.confidence == 90
+    assert talking.proposed == []
+
+
+@pytest.mark.requirement("formation.consent")
+def test_an_approved_proposal_becomes_a_memory_of_when_it_was_said(talking: Talking) -> None:
+    talking.form("I live in Bekasi")
+    said_at = talking.clock()
+    talking.clock.advance(days=2)
+    (proposal,) = talking.me.proposals()
+    added = talking.me.narrow(actor="ben").approve(proposal.id, reason="she said yes")
+    item = talking.me.get(added.id)
+    assert item.content == proposal.content
+    assert item.valid_from == said_at
+    assert item.thread_id == "monday"
+    decided = talking.me.proposals(state="approved").items[0]
+    assert (decided.content, decided.quote) == (None, None)
+    assert (decided.item_id, decided.decided_by) == (added.id, "ben")
+    assert decided.decided_at == talking.clock()
+    steps = consents(talking)
+    assert [step["consent"] for step in steps] == ["proposed", "approved", "approved"]
+    assert steps[1]["item"] == proposal.id
+    assert steps[2] | {"item": added.id, "by": "ben", "reason": "she said yes"} == steps[2]
+
+
+@pytest.mark.requirement("formation.consent")
+def test_a_rejected_proposal_is_forgotten_and_not_made_again(talking: Talking) -> None:
+    talking.form("I live in Bekasi")
+    (proposal,) = talking.me.proposals()
+    rejected = talking.me.reject(proposal.id, reason="private")
+    assert (rejected.state, rejected.content, rejected.quote) == (
+        ProposalState.REJECTED,
+        None,
+        None,
+    )
+    report = talking.form("I live in Bekasi")
+    assert talking.proposed == []
+    assert [one.reason for one in report.decisions] == ["turned down before"]
+    with talking.memory.database.read() as view:
+        kept = view.connection.exec_driver_sql("SELECT * FROM proposals").all()
+    assert "Bekasi" not in str(kept)
+    assert consents(talking)[-1] | {"consent": "rejected", "by": "ana"} == consents(talking)[-1]
+
+
+@pytest.mark.requirement("formation.consent")
+def test_a_proposal_lapses_after_seven_days(talking: Talking) -> None:
+    talking.form("I live in Bekasi")
+    (proposal,) = talking.me.proposals()
+    talking.clock.advance(days=7)
+    assert talking.me.proposals().items == ()  # at once, before any job has run
+    assert [one.content for one in talking.me.proposals(state="expired")] == [None]
+    with pytest.raises(AlreadyDecided, match="expired"):
+        talking.me.approve(proposal.id)
+    talking.run_jobs()
+    with talking.memory.database.read() as view:
+        kept = view.connection.exec_driver_sql("SELECT * FROM proposals").all()
+    assert "Bekasi" not in str(kept)
+    assert consents(talking)[-1]["consent"] == "expired"
+    assert talking.form("I live in Bekasi").count(Action.PROPOSE) == 1  # it may be asked again
+
+
+@pytest.mark.requirement("formation.consent")
+def test_deciding_twice_or_about_nothing_is_refused(talking: Talking) -> None:
+    talking.form("I live in Bekasi")
+    (proposal,) = talking.me.proposals()
+    talking.me.approve(proposal.id)
+    for decide in (talking.me.approve, talking.me.reject):
+        with pytest.raises(AlreadyDecided, match="approved"):
+            decide(proposal.id)
+        with pytest.raises(ProposalNotFound):
+            decide(10_000)
+        with pytest.raises(InvalidValue):
+            decide(0)
+        with pytest.raises(ProposalNotFound):
+            getattr(talking.memory.user("ben"), decide.__name__)(proposal.id)
+    with pytest.raises(InvalidValue, match="state"):
+        talking.me.proposals(state="maybe")
+    assert len(talking.known) == 1
+
+
+@pytest.mark.requirement("formation.consent")
+def test_the_same_is_proposed_once_and_something_newer_in_its_place(talking: Talking) -> None:
+    talking.form("I live in Bekasi")
+    talking.form("I live in Bekasi")
+    (proposal,) = talking.me.proposals()
+    assert proposal.signals == 2
+    talking.form("I live in Turin")
+    assert [content and "Turin" in content for content in talking.proposed] == [True]
+
+
+@pytest.mark.requirement("formation.consent")
+def test_approving_updates_what_is_known(talking: Talking) -> None:
+    talking.form("Remember that I live in Bekasi.")
+    talking.form("I live in Turin")
+    (proposal,) = talking.me.proposals()
+    talking.me.approve(proposal.id)
+    assert len(talking.known) == 1
+    assert "Turin" in talking.known[0]
+    old = talking.me.list(status="superseded").items[0]
+    assert "Bekasi" in old.content
+    assert old.valid_to is not None
+
+
+@pytest.mark.requirement("formation.consent")
+def test_what_is_known_with_consent_is_not_asked_again(talking: Talking) -> None:
+    talking.form("Remember that I live in Bekasi.")
+    assert talking.form("I live in Bekasi").count(Action.IGNORE) == 1
+    assert talking.proposed == []
+
+
+@pytest.mark.requirement("formation.corroboration")
+def test_a_wish_about_tone_is_stored_when_said_twice(talking: Talking) -> None:
+    talking.form("I prefer short answers")
+    assert talking.known == []
+    (waiting,) = talking.me.proposals()
+    assert waiting.kind is ProposalKind.CORROBORATION
+    talking.me.form("monday")  # the same turn is no second sign
+    assert talking.known == []
+    talking.form("I prefer short answers", thread="tuesday")
+    assert len(talking.known) == 1
+    assert talking.proposed == []
+    (item,) = talking.me.list()
+    assert any(
+        step["consent"] == "said again" and step["item"] == item.id for step in consents(talking)
+    )
+
+
+@pytest.mark.requirement("formation.corroboration")
+def test_a_wish_that_waits_can_be_approved_at_once(talking: Talking) -> None:
+    talking.form("I prefer short answers")
+    (waiting,) = talking.me.proposals()
+    talking.me.approve(waiting.id)
+    assert len(talking.known) == 1
+
+
+@pytest.mark.requirement("formation.consent")
+def test_the_operator_says_what_is_sensitive(
+    backend_url: str, open_store: Callable[..., Memory], clock: ManualClock
+) -> None:
+    talking = Talking(open_store(backend_url, sensitive_fields="health"), clock)
+    talking.form("I live in Bekasi")
+    assert len(talking.known) == 1
+    with pytest.raises(UnknownField, match="shoe_size"):
+        open_store(backend_url, sensitive_fields="health,shoe_size")
+
+
+@pytest.mark.requirement("formation.consent")
+def test_proposals_are_of_one_user_paged_exported_and_erased(
+    talking: Talking, tmp_path: Path
+) -> None:
+    talking.form("I live in Bekasi", "I am allergic to peanuts", "My name is Ana")
+    assert talking.memory.user("ben").proposals().items == ()
+    first = talking.me.proposals(limit=2)
+    assert first.next_cursor is not None
+    rest = talking.me.proposals(limit=2, cursor=first.next_cursor)
+    assert len({one.id for one in (*first, *rest)}) == 3
+    talking.me.export(tmp_path / "ana.jsonl")
+    lines = (tmp_path / "ana.jsonl").read_text().splitlines()
+    kinds = [json.loads(line)["kind"] for line in lines]
+    assert kinds.count("proposal") == 3
+    receipt = talking.memory.erase_user("ana")
+    assert receipt.removed["proposals"] == 3
+    talking.memory.import_file(tmp_path / "ana.jsonl")
+    assert [one.content for one in talking.me.proposals()] == [
+        one.content for one in (*first, *rest)
+    ]
+    assert talking.me.form("monday").turns == 0  # what was formed before stays formed
+
+
+@pytest.mark.requirement("formation.consent")
+def test_asking_to_remember_it_settles_what_was_proposed(talking: Talking) -> None:
+    talking.form("I live in Bekasi")
+    (proposal,) = talking.me.proposals()
+    talking.form("Remember that I live in Bekasi.")
+    assert talking.proposed == []
+    (decided,) = talking.me.proposals(state="approved")
+    assert (decided.id, decided.item_id) == (proposal.id, talking.me.list().items[0].id)
+
+
+@pytest.mark.requirement("formation.consent")
+def test_an_older_proposal_does_not_outlive_what_is_known_since(talking: Talking) -> None:
+    talking.form("I live in Bekasi")
+    talking.form("Remember that I live in Turin.")
+    assert talking.proposed == []
+    assert len(talking.known) == 1
+
+
+@pytest.mark.requirement("formation.consent")
+def test_approving_what_is_overtaken_is_refused_and_closes_it(talking: Talking) -> None:
+    talking.form("I live in Bekasi")
+    (proposal,) = talking.me.proposals()
+    talking.clock.advance(minutes=1)
+    talking.me.add("User lives in Turin.", key="home_city")
+    with pytest.raises(AlreadyDecided, match="newer"):
+        talking.me.approve(proposal.id)
+    assert talking.proposed == []
+    assert talking.known == ["User lives in Turin."]
+    assert [one.id for one in talking.me.proposals(state="expired")] == [proposal.id]
+
+
+@pytest.mark.requirement("formation.consent")
+def test_what_waits_itself_does_not_take_the_place_of_an_explicit_request(
+    talking: Talking,
+) -> None:
+    talking.say("Remember that I live in Lisbon.", "I live in Bekasi")
+    talking.me.form("monday")
+    assert [("Lisbon" in content) for content in talking.known] == [True]
+    assert [bool(content and "Bekasi" in content) for content in talking.proposed] == [True]

@@ -1,0 +1,87 @@
+"""Properties that hold for every text, and texts made to be slow."""
+
+import re
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ricordo.formation.rules.explicit import explicit_spans
+from ricordo.formation.rules.extracting import MAX_CANDIDATES, MAX_CONTENT_CHARS
+from ricordo.formation.rules.screening import BLANKED, screened
+from ricordo.limits import MAX_KEY_CHARS, MAX_TURN_CHARS
+from tests.unit.formation.rules.passages import said
+
+PERSONS = re.compile(
+    r"\b(?:i|me|my|mine|myself|we|our|ours|you|your|yours|saya|aku|gue|gw|kamu|anda|kita|kami)\b",
+    re.IGNORECASE,
+)
+PIECES = """
+I|I'm|im|my|My|we|you|your|it|that|this|live in|work as a|work at|love|like|hate|prefer|am|
+was|name is|call me|remember that|please note|always answer in|never use|from now on|and|
+but|or|because|if|not|don't|never|the|a|an|Rome|rome|bekasi|tea|nurse|cats|Ana|wife|sister|
+son|is called|allergic to|nuts|two|kids|plan to move to|next month|5 May 1990|34|years old|
+short answers|favourite colour is|blue|saya|aku|gue|tinggal di|kerja di|suka|nggak|nama|
+istri|alergi|udang|ingat bahwa|catat ya|selalu jawab|jangan pernah|dan|tapi|kalau|.|,|!|?|:|
+;|"|'|“|”|(|)|-|—|>|```|1.|2.|\n|\n\n|  |steps|remember these steps:|translate|said|🙄|é|
+\u0301|\ufffc|US|us
+"""
+chat = st.lists(
+    st.sampled_from([piece for piece in PIECES.replace("|\n", "|").strip().split("|") if piece]),
+    max_size=25,
+).map(" ".join)
+any_text = st.one_of(
+    chat, st.text(max_size=200), st.lists(st.one_of(chat, st.text(max_size=9))).map("\n".join)
+)
+
+
+@pytest.mark.requirement("formation.rules")
+@settings(max_examples=400, deadline=None)
+@given(any_text, st.datetimes(timezones=st.just(UTC)))
+def test_whatever_is_said_a_candidate_is_sound(text: str, at: datetime) -> None:
+    found = said(text, at)
+    assert found == said(text, at)
+    assert len(found) <= MAX_CANDIDATES
+    for one in found:
+        assert one.quote
+        assert one.quote in text
+        assert 0 < len(one.content) <= MAX_CONTENT_CHARS
+        assert len(one.key or "") <= MAX_KEY_CHARS
+        assert not PERSONS.search(one.content)
+        assert "\n" not in one.content
+        assert BLANKED not in one.content
+
+
+@pytest.mark.requirement("formation.explicit")
+@settings(max_examples=200, deadline=None)
+@given(any_text)
+def test_spans_lie_inside_the_text_in_order(text: str) -> None:
+    spans = explicit_spans(text)
+    assert all(0 <= start < end <= len(text) for start, end in spans)
+    assert spans == sorted(spans)
+
+
+@pytest.mark.requirement("formation.rules")
+@settings(max_examples=200, deadline=None)
+@given(any_text)
+def test_screening_keeps_every_place(text: str) -> None:
+    assert len(screened(text)) == len(text)
+
+
+HOSTILE = [
+    "a", " ", "\n", "I live in ", '"', "'", "' a", "`", "*a", ", ", " and I", ". ", "i ",
+    "remember that ", "remember: ", "1. a\n", "my wife ", "the ", "translate ", "write a ",
+    "what does ", " - ", "(", "```\n", ">", "Dear a,\n", ": ", "Best,\n", "?", "'a'b", "“",
+    "«a", "please ", "ignore the ", "a.b.", "- a\n", "<| ", "I love tea, coffee and ", "\ud800",
+    "\u0301", "my name is a ",
+]  # fmt: skip
+
+
+@pytest.mark.requirement("formation.rules")
+@pytest.mark.parametrize("piece", HOSTILE)
+@pytest.mark.parametrize("chars", [4_000, MAX_TURN_CHARS])
+def test_a_text_made_to_be_slow_comes_to_an_end(piece: str, chars: int) -> None:
+    text = (piece * chars)[:chars]
+    assert len(said(text)) <= MAX_CANDIDATES
+    explicit_spans(f"remember these steps: {text}"[:chars])
