@@ -217,12 +217,16 @@ def _model(database: Database, settings: Settings) -> MeteredModel | None:
                 raise InvalidValue(f"setting {name}", "needs model_provider, too")
         return None
     key = settings.model_api_key
-    choice = ModelChoice.parse(
-        settings.model_provider,
-        model=settings.model_name,
-        base_url=settings.model_base_url,
-        api_key=None if key is None else key.get_secret_value(),
-    )
+    try:
+        choice = ModelChoice.parse(
+            settings.model_provider,
+            model=settings.model_name,
+            base_url=settings.model_base_url,
+            api_key=None if key is None else key.get_secret_value(),
+        )
+    except InvalidValue as problem:
+        name = "name" if problem.field == "model" else problem.field
+        raise InvalidValue(f"setting model_{name}", problem.problem) from None
     model = ChatModel(choice, deadline_seconds=settings.model_deadline_seconds)
     return MeteredModel(database, model, settings.model_daily_tokens)
 

@@ -259,3 +259,19 @@ def test_what_waits_itself_does_not_take_the_place_of_an_explicit_request(
     talking.me.form("monday")
     assert [("Lisbon" in content) for content in talking.known] == [True]
     assert [bool(content and "Bekasi" in content) for content in talking.proposed] == [True]
+
+
+@pytest.mark.requirement("formation.explicit")
+@pytest.mark.parametrize(
+    ("said", "stored"),
+    [
+        ("Remember that my sister Mia lives in Turin.", "User's sister Mia lives in Turin."),
+        ("Remember that I work at Acme in Berlin.", "User works at Acme in Berlin."),
+        ("Ingat bahwa adik saya Budi tinggal di Solo.", "Adik pengguna Budi tinggal di Solo."),
+    ],
+)
+def test_nothing_of_what_was_asked_for_is_left_out(
+    talking: Talking, said: str, stored: str
+) -> None:
+    talking.form(said)
+    assert talking.known == [stored]

@@ -131,16 +131,26 @@ def _statements(passage: Passage) -> Iterator[tuple[Statement, int, int]]:
             yield from _said(passage, sentence, greeted)
 
 
+# Names inside a sentence, and numbers.
+_NAMED = re.compile(r"(?<=\s)[A-Z][\w'’-]+|\d+")
+
+
 def _asked_for(passage: Passage, request: Request) -> Iterator[tuple[Statement, int, int]]:
-    """What a request to remember holds: by the rules, or else the whole of it."""
+    """What a request to remember holds: by the rules, or else the whole of it.
+
+    Also the whole where the rules would leave out a name or a number: it was asked for.
+    """
     told = list(_said(passage, request.body, greeted=False))
-    if told:
-        for statement, start, end in told:
-            yield replace(statement, is_explicit=True), start, end
-        return
-    whole = as_it_stands(request)
+    contents = " ".join(statement.content for statement, _, _ in told)
+    left_out = [name for name in _NAMED.findall(request.body.text) if name not in contents]
+    whole = as_it_stands(request) if left_out or not told else None
     if whole:
-        yield whole, request.body.start, request.body.end
+        # Where one rule has read it, that still tells what it is about.
+        about = replace(told[0][0], content=whole.content) if len(told) == 1 else whole
+        yield replace(about, is_explicit=True), request.body.start, request.body.end
+        return
+    for statement, start, end in told:
+        yield replace(statement, is_explicit=True), start, end
 
 
 def _said(
