@@ -57,22 +57,12 @@ from ricordo.errors import (
     UnknownField,
     UserNotFound,
 )
-from ricordo.model.activity import ActivityEvent, Counters
-from ricordo.model.audit import AuditReport
 from ricordo.model.draft import NewMemory
-from ricordo.model.embedding import EmbeddingChange, EmbeddingStatus
 from ricordo.model.filters import ItemFilter
-from ricordo.model.formation import Decision, FormationReport
-from ricordo.model.history import Change, Changes
 from ricordo.model.item import Added, Item
 from ricordo.model.job import Job
 from ricordo.model.page import Page
-from ricordo.model.proposal import Proposal
-from ricordo.model.query import Bullet, QueryAnswer, Returns
-from ricordo.model.receipt import ErasureReceipt, ImportReport
 from ricordo.model.scope import Scope
-from ricordo.model.search import MemoryHit, Related, SearchResults, Signals, TurnHit
-from ricordo.model.summary import Summary
 from ricordo.model.theme import Theme
 from ricordo.model.thread import NewTurn, Observed, Thread, Turn
 from ricordo.model.vocabulary import (
@@ -94,6 +84,16 @@ if TYPE_CHECKING:
 
     from ricordo.aio import AsyncMemory, AsyncUserMemory
     from ricordo.memory import Memory
+    from ricordo.model.activity import ActivityEvent, Counters
+    from ricordo.model.audit import AuditReport
+    from ricordo.model.embedding import EmbeddingChange, EmbeddingStatus
+    from ricordo.model.formation import Decision, FormationReport
+    from ricordo.model.history import Change, Changes
+    from ricordo.model.proposal import Proposal
+    from ricordo.model.query import Bullet, QueryAnswer, Returns
+    from ricordo.model.receipt import ErasureReceipt, ImportReport
+    from ricordo.model.search import MemoryHit, Related, SearchResults, Signals, TurnHit
+    from ricordo.model.summary import Summary
     from ricordo.settings import Settings
     from ricordo.user_memory import UserMemory
 
@@ -193,13 +193,34 @@ __all__ = [
 ]
 
 _LAZY: Final = {
+    "ActivityEvent": "ricordo.model.activity",
     "AsyncMemory": "ricordo.aio",
     "AsyncUserMemory": "ricordo.aio",
+    "AuditReport": "ricordo.model.audit",
+    "Bullet": "ricordo.model.query",
+    "Change": "ricordo.model.history",
+    "Changes": "ricordo.model.history",
+    "Counters": "ricordo.model.activity",
+    "Decision": "ricordo.model.formation",
+    "EmbeddingChange": "ricordo.model.embedding",
+    "EmbeddingStatus": "ricordo.model.embedding",
+    "ErasureReceipt": "ricordo.model.receipt",
+    "FormationReport": "ricordo.model.formation",
+    "ImportReport": "ricordo.model.receipt",
     "Memory": "ricordo.memory",
+    "MemoryHit": "ricordo.model.search",
+    "Proposal": "ricordo.model.proposal",
+    "QueryAnswer": "ricordo.model.query",
+    "Related": "ricordo.model.search",
+    "Returns": "ricordo.model.query",
+    "SearchResults": "ricordo.model.search",
     "Settings": "ricordo.settings",
+    "Signals": "ricordo.model.search",
+    "Summary": "ricordo.model.summary",
+    "TurnHit": "ricordo.model.search",
     "UserMemory": "ricordo.user_memory",
 }
-"""Names whose modules load the database; they are loaded when first used."""
+"""Names whose modules load the database or are seldom needed; they are loaded when first used."""
 
 
 def open(url: "str | Path | None" = None, **settings: Any) -> "Memory":  # noqa: A001 - as in pathlib and zipfile, it reads as ricordo.open()
