@@ -115,11 +115,6 @@ def explicit_spans(text: str) -> list[tuple[int, int]]:
     return [(request.start, request.end) for request in requests_in(sentences(own), own)]
 
 
-def is_explicit_request(text: str) -> bool:
-    """Whether the user asks for anything in this text to be remembered."""
-    return bool(explicit_spans(text))
-
-
 def _request_before(sentence: Sentence) -> Request | None:
     for clause in clauses(sentence):
         place = clause.start - sentence.start

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ricordo.formation.rules.explicit import explicit_spans, is_explicit_request
+from ricordo.formation.rules.explicit import explicit_spans
 from ricordo.model.vocabulary import MemoryType
 from tests.unit.formation.rules.passages import said
 
@@ -46,7 +46,7 @@ ASKED = [
 @pytest.mark.parametrize(("text", "asked"), ASKED)
 def test_which_part_is_asked_for(text: str, asked: str | None) -> None:
     assert [text[start:end] for start, end in explicit_spans(text)] == ([asked] if asked else [])
-    assert is_explicit_request(text) is (asked is not None)
+    assert bool(explicit_spans(text)) is (asked is not None)
 
 
 @pytest.mark.requirement("formation.explicit")
