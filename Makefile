@@ -15,6 +15,7 @@ try: $(VENV)/.ready ## set up, and see it remember something in a throw-away sto
 	@PATH="$(CURDIR)/$(BIN):$$PATH" sh scripts/try.sh
 
 test: check ## set up, and run every check and test
+	@sh scripts/services.sh
 	$(BIN)/python -m pytest -n auto
 
 check: $(VENV)/.ready-dev ## formatting, lint, types, layers

@@ -1,8 +1,8 @@
-"""python -m bench [figures|peers|growth|quality]: print what this machine measures."""
+"""python -m bench [KIND]: print what this machine measures. --help lists the kinds."""
 
 import argparse
 
-from bench import figures, growth, quality
+from bench import figures, growth, quality, rebuild, upkeep_load, year
 from bench.peers import command as peers
 
 
@@ -13,6 +13,9 @@ def main() -> None:
     peers.register(kinds)
     growth.register(kinds)
     quality.register(kinds)
+    rebuild.register(kinds)
+    upkeep_load.register(kinds)
+    year.register(kinds)
     parser.set_defaults(run=figures.run, as_json=False)
     given = parser.parse_args()
     given.run(given)

@@ -43,6 +43,9 @@ END
 show proposals
 show search 'which music does she like?' --limit 1
 show summary
+show add 'Has a black cat called Mia' --theme home
+show add 'Has a cat called Mia' --theme home
+show consolidate
 show query 'where does she live?' --agent planner --top-k 1
 show history 3
 show undo 3

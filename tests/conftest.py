@@ -34,6 +34,7 @@ def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("RICORDO_HOME", str(home))
     monkeypatch.delenv("RICORDO_URL", raising=False)
     monkeypatch.delenv("RICORDO_USER", raising=False)
+    monkeypatch.setenv("RICORDO_UPKEEP", "0")
     return home
 
 
@@ -51,14 +52,14 @@ def clock() -> ManualClock:
 @pytest.fixture(scope="session")
 def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("template") / "ricordo.db"
-    open_memory(path, run_jobs=False).close()
+    open_memory(path, run_jobs=False, upkeep=False).close()
     return path
 
 
 @pytest.fixture(scope="session")
 def postgres_database(worker_id: str) -> Iterator[str]:
     with postgres.database(f"ricordo_{worker_id}") as url:
-        open_memory(url, run_jobs=False).close()
+        open_memory(url, run_jobs=False, upkeep=False).close()
         yield url
 
 
@@ -89,8 +90,9 @@ def open_store(clock: ManualClock) -> Iterator[Callable[..., Memory]]:
     opened: list[Memory] = []
 
     def open_one(url: str, **settings: object) -> Memory:
-        # Vectors of words unless a test is about the real model, which takes its time.
-        chosen = {"run_jobs": False, "embedder": WordEmbedder(), **settings}
+        # Vectors of words unless a test is about the real model, which takes its time, and no
+        # jobs that come by themselves unless a test is about upkeep.
+        chosen = {"run_jobs": False, "upkeep": False, "embedder": WordEmbedder(), **settings}
         memory = open_memory(url, clock=clock, **chosen)
         opened.append(memory)
         return memory

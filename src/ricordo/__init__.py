@@ -71,6 +71,7 @@ from ricordo.model.vocabulary import (
     Event,
     EventStatus,
     JobState,
+    Lane,
     MemoryType,
     ProposalKind,
     ProposalState,
@@ -86,14 +87,17 @@ if TYPE_CHECKING:
     from ricordo.memory import Memory
     from ricordo.model.activity import ActivityEvent, Counters
     from ricordo.model.audit import AuditReport
+    from ricordo.model.consolidation import ConsolidationReport, PairAction, PairDecision
     from ricordo.model.embedding import EmbeddingChange, EmbeddingStatus
     from ricordo.model.formation import Decision, FormationReport
     from ricordo.model.history import Change, Changes
+    from ricordo.model.job import JobStats
     from ricordo.model.proposal import Proposal
     from ricordo.model.query import Bullet, QueryAnswer, Returns
     from ricordo.model.receipt import ErasureReceipt, ImportReport
     from ricordo.model.search import MemoryHit, Related, SearchResults, Signals, TurnHit
     from ricordo.model.summary import Summary
+    from ricordo.model.upkeep import RoundReport
     from ricordo.settings import Settings
     from ricordo.user_memory import UserMemory
 
@@ -114,6 +118,7 @@ __all__ = [
     "Change",
     "Changes",
     "Conflict",
+    "ConsolidationReport",
     "ContextPolicy",
     "Counters",
     "DatabaseTooNew",
@@ -139,6 +144,8 @@ __all__ = [
     "Job",
     "JobNotFound",
     "JobState",
+    "JobStats",
+    "Lane",
     "LanguageModelError",
     "Memory",
     "MemoryHit",
@@ -154,6 +161,8 @@ __all__ = [
     "Observed",
     "Occupied",
     "Page",
+    "PairAction",
+    "PairDecision",
     "Proposal",
     "ProposalKind",
     "ProposalNotFound",
@@ -162,6 +171,7 @@ __all__ = [
     "Related",
     "Returns",
     "RicordoError",
+    "RoundReport",
     "Scope",
     "ScopeWidened",
     "SearchResults",
@@ -200,6 +210,7 @@ _LAZY: Final = {
     "Bullet": "ricordo.model.query",
     "Change": "ricordo.model.history",
     "Changes": "ricordo.model.history",
+    "ConsolidationReport": "ricordo.model.consolidation",
     "Counters": "ricordo.model.activity",
     "Decision": "ricordo.model.formation",
     "EmbeddingChange": "ricordo.model.embedding",
@@ -207,12 +218,16 @@ _LAZY: Final = {
     "ErasureReceipt": "ricordo.model.receipt",
     "FormationReport": "ricordo.model.formation",
     "ImportReport": "ricordo.model.receipt",
+    "JobStats": "ricordo.model.job",
     "Memory": "ricordo.memory",
     "MemoryHit": "ricordo.model.search",
+    "PairAction": "ricordo.model.consolidation",
+    "PairDecision": "ricordo.model.consolidation",
     "Proposal": "ricordo.model.proposal",
     "QueryAnswer": "ricordo.model.query",
     "Related": "ricordo.model.search",
     "Returns": "ricordo.model.query",
+    "RoundReport": "ricordo.model.upkeep",
     "SearchResults": "ricordo.model.search",
     "Settings": "ricordo.settings",
     "Signals": "ricordo.model.search",

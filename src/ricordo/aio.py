@@ -113,6 +113,8 @@ class AsyncUserMemory(_Face):
     proposals = _offloaded(UserMemory.proposals)
     approve = _offloaded(UserMemory.approve)
     reject = _offloaded(UserMemory.reject)
+    upkeep = _offloaded(UserMemory.upkeep)
+    consolidate = _offloaded(UserMemory.consolidate)
     events = _offloaded(UserMemory.events)
     counters = _offloaded(UserMemory.counters)
     embedding_status = _offloaded(UserMemory.embedding_status)
@@ -157,7 +159,9 @@ class AsyncMemory(_Face):
     counters = _offloaded(Memory.counters)
     test_model = _offloaded(Memory.test_model)
     jobs = _offloaded(Memory.jobs)
+    job_stats = _offloaded(Memory.job_stats)
     retry_job = _offloaded(Memory.retry_job)
+    cancel_job = _offloaded(Memory.cancel_job)
     run_jobs = _offloaded(Memory.run_jobs)
 
     def user(

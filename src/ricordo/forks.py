@@ -14,13 +14,41 @@ class Resettable(Protocol):
         ...
 
 
+class Pausable(Protocol):
+    """Something that must not be in the middle of its work when the process is forked."""
+
+    def pause_for_fork(self) -> None:
+        """Wait for what goes on right now, within reason, and let nothing begin."""
+        ...
+
+    def go_on_after_fork(self) -> None:
+        """Work again, in the parent; a child starts afresh."""
+        ...
+
+
 _alive: "weakref.WeakSet[Resettable]" = weakref.WeakSet()
+_pausable: "weakref.WeakSet[Pausable]" = weakref.WeakSet()
 _inherited: list[Any] = []  # never closed: closing would disturb the parent
 
 
 def reset_in_child(resource: Resettable) -> None:
     """Call the resource's ``reset_after_fork`` in every process forked from this one."""
     _alive.add(resource)
+
+
+def pause_at_fork(resource: Pausable) -> None:
+    """Let the resource pause around every fork of this process."""
+    _pausable.add(resource)
+
+
+def _pause_all() -> None:
+    for resource in list(_pausable):
+        resource.pause_for_fork()
+
+
+def _go_on() -> None:
+    for resource in list(_pausable):
+        resource.go_on_after_fork()
 
 
 def _reset_all() -> None:
@@ -30,4 +58,4 @@ def _reset_all() -> None:
 
 
 if hasattr(os, "register_at_fork"):  # systems without fork have nothing to reset
-    os.register_at_fork(after_in_child=_reset_all)
+    os.register_at_fork(before=_pause_all, after_in_parent=_go_on, after_in_child=_reset_all)

@@ -62,9 +62,13 @@ MAX_JOB_ERROR_CHARS: Final = 2_000
 JOB_BACKOFF_BASE_SECONDS: Final = 2.0
 JOB_BACKOFF_CAP_SECONDS: Final = 3_600.0
 MAX_JOBS_PER_RUN: Final = 100
+MAX_WAKE_UPS_PER_SWEEP: Final = 1_000  # jobs that a broker is told of in one go
+MAX_JOB_PROGRESS_CHARS: Final = 200
+MAX_JOB_THREADS: Final = 64  # of one worker
 FINISHED_JOB_DAYS: Final = 7
 SWEEP_BATCH_ITEMS: Final = 500  # memories that one sweep step changes in one transaction
 MAX_CONFLICT_RETRIES: Final = 10  # deadlocked or serialisation-failed transactions
+RECALL_FLUSH_SECONDS: Final = 60.0  # how long what was recalled may wait to be counted
 
 # -- embeddings ----------------------------------------------------------------------------
 MAX_EMBEDDED_CHARS: Final = 6_000  # of one text; about 8,000 tokens in the densest scripts
@@ -120,3 +124,21 @@ MAX_JUDGED_CHARS: Final = 500  # of one statement, in that question
 MAX_SUMMARY_CHARS: Final = 2_000
 MAX_SUMMARY_NOTES_CHARS: Final = 12_000  # that a model is shown for it
 MAX_SUMMARISED_ITEMS: Final = 200
+
+# -- upkeep --------------------------------------------------------------------------------
+MAX_POOLED_MEMORIES: Final = 500  # that one consolidation looks for partners of
+MAX_POOL_DAYS: Final = 90  # how old a memory may be to be consolidated
+POOL_CHANGED_HOURS: Final = 72  # what was changed since is looked at
+CHECKED_PAIR_DAYS: Final = 14  # how long a pair is not looked at again
+MAX_INSIGHTS: Final = 3  # of one look at what a user was busy with
+INSIGHT_HOURS: Final = 24  # between two such looks
+MAX_INSIGHT_EPISODES: Final = 5  # that a model is shown for them
+MAX_INSIGHT_FACTS: Final = 3
+MAX_INSIGHT_CONVERSATION_CHARS: Final = 1_000
+MAX_INSIGHT_STATEMENT_CHARS: Final = 500  # of one memory
+MAX_INSIGHT_THREADS: Final = 5  # that what was said is taken from
+MAX_INSIGHT_TURNS_PER_THREAD: Final = 10
+MAX_RELATED_PER_ROUND: Final = 2_000  # memories whose relations one round refreshes
+COUNTER_DAYS: Final = 400  # how long counters are kept by the day
+USERS_PER_PLAN_STEP: Final = 1_000
+TRIM_BATCH_ROWS: Final = 5_000

@@ -9,29 +9,28 @@ from typing import Any, Self
 from ricordo import limits
 from ricordo.errors import InvalidValue, StorageError
 from ricordo.formation.counting import counters_of
-from ricordo.formation.forming import Formation
 from ricordo.indexing.reindexing import bring_up_to_date, rebuild
-from ricordo.jobs.queue import JobQueue
-from ricordo.jobs.runner import ThreadRunner
+from ricordo.jobs.background import Background
+from ricordo.jobs.running import JobRunner
 from ricordo.llm.checkup import ModelReport, test_model
 from ricordo.memories import erasing, reading
 from ricordo.model import checks
 from ricordo.model.activity import Counters
 from ricordo.model.filters import ItemFilter, Sort
 from ricordo.model.item import Item
-from ricordo.model.job import Job
+from ricordo.model.job import Job, JobStats
 from ricordo.model.page import Page
 from ricordo.model.receipt import ErasureReceipt, ImportReport
 from ricordo.model.scope import Scope
 from ricordo.model.vocabulary import GLOBAL_OWNER, JobState
-from ricordo.recall.service import Recall
 from ricordo.settings import Settings
 from ricordo.storage.audiences import EVERYONE
-from ricordo.storage.database import Database, retried
+from ricordo.storage.database import retried
 from ricordo.storage.users import list_users
 from ricordo.transfer import exporting, importing
 from ricordo.transfer.progress import Progress, no_progress
 from ricordo.user_memory import UserMemory
+from ricordo.user_memory.bound import Parts
 
 _log = logging.getLogger(__name__)
 
@@ -45,20 +44,19 @@ class Memory:
 
     def __init__(
         self,
-        database: Database,
+        parts: Parts,
         settings: Settings,
-        recall: Recall,
-        formation: Formation,
-        queue: JobQueue,
-        runner: ThreadRunner,
+        runner: JobRunner,
+        background: Background,
         clean_up: Any = None,
     ) -> None:
-        self.database = database
+        self.parts = parts
+        self.database = parts.database
+        self.recall = parts.recall
+        self.formation = parts.formation
         self.settings = settings
-        self.recall = recall
-        self.formation = formation
-        self._queue = queue
-        self._runner = runner
+        self.runner = runner
+        self._background = background
         self._clean_up = clean_up
 
     def user(
@@ -77,13 +75,11 @@ class Memory:
             InvalidValue: a name is empty, too long or has control characters, or is ``*``.
         """
         scope = Scope(checks.user_id(user_id), agent, thread, run, actor, role)
-        return UserMemory(self.database, self.recall, self.formation, scope)
+        return UserMemory(self.parts, scope)
 
     def global_memories(self, *, actor: str | None = None) -> UserMemory:
         """The memories that every user sees who has few of their own."""
-        return UserMemory(
-            self.database, self.recall, self.formation, Scope(GLOBAL_OWNER, actor_id=actor)
-        )
+        return UserMemory(self.parts, Scope(GLOBAL_OWNER, actor_id=actor))
 
     # -- administration --------------------------------------------------------------------
 
@@ -130,9 +126,7 @@ class Memory:
     def purge(self, *, before_time: bool = False) -> int:
         """Remove every user's forgotten memories whose time has come; how many there were."""
         return sum(
-            UserMemory(self.database, self.recall, self.formation, Scope(user_id)).purge(
-                before_time=before_time
-            )
+            UserMemory(self.parts, Scope(user_id)).purge(before_time=before_time)
             for user_id in self._all_users()
         )
 
@@ -185,12 +179,21 @@ class Memory:
     # -- jobs ------------------------------------------------------------------------------
 
     def jobs(
-        self, *, state: JobState | str | None = None, limit: int = limits.DEFAULT_PAGE_ITEMS
+        self,
+        *,
+        state: JobState | str | None = None,
+        kind: str | None = None,
+        limit: int = limits.DEFAULT_PAGE_ITEMS,
     ) -> tuple[Job, ...]:
         """Background jobs in the order in which they run or ran."""
         wanted = None if state is None else checks.choice("state", state, JobState)
+        of_kind = checks.optional_reference("kind", kind)
         size = checks.integer("limit", limit, 1, limits.MAX_PAGE_ITEMS)
-        return tuple(self._queue.listed(wanted, size))
+        return tuple(self.runner.queue.listed(wanted, of_kind, size))
+
+    def job_stats(self) -> tuple[JobStats, ...]:
+        """How many jobs of each kind wait, run, are done, dead or cancelled."""
+        return tuple(self.runner.queue.stats())
 
     def retry_job(self, id: int) -> None:
         """Give a dead job a fresh set of attempts.
@@ -198,17 +201,31 @@ class Memory:
         Raises:
             JobNotFound, Conflict.
         """
-        self._queue.revive(checks.integer("id", id, 1, limits.MAX_ID))
+        self.runner.queue.revive(checks.integer("id", id, 1, limits.MAX_ID))
+
+    def cancel_job(self, id: int) -> None:
+        """Take a job out of the queue that waits, or is dead.
+
+        What causes a job queues it again when the time comes, or the user's next round does: a
+        cancelled round of upkeep is made up for by the next. What nothing would queue again cannot
+        be cancelled (``reindex``, ``scrub``).
+
+        Raises:
+            JobNotFound, Conflict.
+        """
+        self.runner.queue.cancel(checks.integer("id", id, 1, limits.MAX_ID))
 
     def run_jobs(self, *, limit: int = limits.MAX_JOBS_PER_RUN) -> int:
         """Run what is due now, in this thread; how many jobs there were."""
-        return self._runner.run_due(checks.integer("limit", limit, 1, limits.MAX_JOBS_PER_RUN))
+        most = checks.integer("limit", limit, 1, limits.MAX_JOBS_PER_RUN)
+        self.runner.keep_house()
+        return self.runner.run_due(most)
 
     # -- opening and closing ---------------------------------------------------------------
 
     def close(self) -> None:
         """Finish the job at hand and give back every connection. Closing twice is harmless."""
-        self._runner.stop()
+        self._background.stop()
         self._write_counts()
         self.recall.embedders.close()
         self.formation.close()

@@ -44,7 +44,19 @@ class Settings(BaseModel):
         default=30.0, ge=0, le=36_500, description="Days from soft delete until removal for good."
     )
     run_jobs: bool = Field(
-        default=True, description="Run background jobs in a thread of this process."
+        default=True,
+        description="See to background jobs: in threads of this process or, with broker_url, by"
+        " waking Celery workers.",
+    )
+    broker_url: SecretStr | None = Field(
+        default=None,
+        description="Where Celery workers are woken: redis://… or amqp://… (RabbitMQ).",
+    )
+    job_run_seconds: float = Field(
+        default=300.0,
+        ge=1,
+        le=86_400,
+        description="How long a job that works in steps goes on before others get their turn.",
     )
     job_lease_seconds: float = Field(
         default=60.0, gt=0, le=86_400, description="How long a silent worker keeps its job."
@@ -201,4 +213,37 @@ class Settings(BaseModel):
         ge=0,
         le=1,
         description="Similarity from which two memories are held against each other.",
+    )
+    upkeep: bool = Field(
+        default=True, description="Keep every user's memory clean by a daily round in background."
+    )
+    forget_after_days: float = Field(
+        default=60.0,
+        ge=1,
+        le=36_500,
+        description="Days without being recalled after which what matters little is forgotten.",
+    )
+    forget_below_importance: int = Field(
+        default=3, ge=1, le=6, description="What matters less than this may be forgotten; 1: none."
+    )
+    forget_explicit_below_importance: int = Field(
+        default=2,
+        ge=1,
+        le=6,
+        description="The same for what was put there on purpose: source user_explicit, import or"
+        " file.",
+    )
+    consolidation_daily_pairs: int = Field(
+        default=50,
+        ge=0,
+        le=10_000,
+        description="Pairs of memories that consolidation looks at per user and day; 0: none.",
+    )
+    insights: bool = Field(
+        default=True,
+        description="Let the language model draw a few observations a day from recent activity,"
+        " where formation is on.",
+    )
+    event_days: float = Field(
+        default=30.0, gt=0, le=36_500, description="Days until events are trimmed."
     )

@@ -23,9 +23,12 @@ from ricordo.formation.forming import Formation
 from ricordo.formation.policy import FormationPolicy
 from ricordo.indexing.embedders import Embedders
 from ricordo.indexing.reindexing import note_analyser
+from ricordo.jobs.background import Background
 from ricordo.jobs.handlers import standard_handlers
 from ricordo.jobs.queue import JobQueue
-from ricordo.jobs.runner import ThreadRunner
+from ricordo.jobs.running import JobRunner
+from ricordo.jobs.threads import ThreadRunner
+from ricordo.jobs.waking import BrokerWaker
 from ricordo.llm.chat import ChatModel
 from ricordo.llm.choice import ModelChoice
 from ricordo.memory import Memory
@@ -40,6 +43,9 @@ from ricordo.storage.migrations.upgrade import upgrade
 from ricordo.storage.sqlite.backend import SqliteBackend
 from ricordo.storage.sqlite.connecting import ConnectionPlan
 from ricordo.text.analyser import Analyser
+from ricordo.upkeep.policy import UpkeepPolicy
+from ricordo.upkeep.service import Upkeep
+from ricordo.user_memory.bound import Parts
 
 ENVIRONMENT_PREFIX: Final = "RICORDO_"
 TEMPORARY: Final = ":memory:"
@@ -176,12 +182,29 @@ def _assemble(
     )
     formation = Formation(database, recall, _formation_policy(settings), _model(database, settings))
     queue = JobQueue(database, timedelta(seconds=settings.job_lease_seconds))
-    handlers = standard_handlers(database, recall, formation)
-    runner = ThreadRunner(queue, handlers, settings.job_poll_seconds, recall.accesses.flush)
+    upkeep = Upkeep(database, recall, formation, _upkeep_policy(settings), settings.link_min)
+    handlers = standard_handlers(database, recall, formation, upkeep)
+
+    def between() -> None:
+        recall.accesses.flush()
+        upkeep.ensure_planned()
+
+    runner = JobRunner(queue, handlers, settings.job_run_seconds, between)
+    background = _background(runner, settings)
     if settings.run_jobs:
-        database.on_job_queued = runner.wake
-        runner.start()
-    return Memory(database, settings, recall, formation, queue, runner, clean_up)
+        database.on_job_queued = background.wake
+        background.start()
+    parts = Parts(database, recall, formation, upkeep)
+    return Memory(parts, settings, runner, background, clean_up)
+
+
+def _background(runner: JobRunner, settings: Settings) -> Background:
+    """Threads of this process or, with a broker, workers elsewhere."""
+    if settings.broker_url is None:
+        return ThreadRunner(runner, settings.job_poll_seconds)
+    url = settings.broker_url.get_secret_value()
+    poll_seconds = settings.job_poll_seconds
+    return BrokerWaker(runner.queue, runner.kinds, url, poll_seconds, runner.keep_house)
 
 
 def _formation_policy(settings: Settings) -> FormationPolicy:
@@ -201,6 +224,18 @@ def _formation_policy(settings: Settings) -> FormationPolicy:
         corroborating_signals=settings.corroborating_signals,
         redundant_min=settings.redundant_min,
         judge_min=settings.judge_min,
+    )
+
+
+def _upkeep_policy(settings: Settings) -> UpkeepPolicy:
+    return UpkeepPolicy(
+        is_automatic=settings.upkeep,
+        forget_after=timedelta(days=settings.forget_after_days),
+        forget_below=settings.forget_below_importance,
+        forget_explicit_below=settings.forget_explicit_below_importance,
+        daily_pairs=settings.consolidation_daily_pairs,
+        draws_insights=settings.insights and settings.formation,  # both read what was said
+        event_life=timedelta(days=settings.event_days),
     )
 
 

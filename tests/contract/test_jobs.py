@@ -9,9 +9,11 @@ import pytest
 
 from ricordo import Conflict, JobNotFound, Memory, StorageClosed
 from ricordo.jobs.queue import JobQueue
-from ricordo.jobs.runner import ThreadRunner
+from ricordo.jobs.running import Handler, JobRunner
+from ricordo.jobs.stint import Stint
+from ricordo.jobs.threads import ThreadRunner
 from ricordo.limits import MAX_JOB_ATTEMPTS
-from ricordo.model.job import Job, NewJob
+from ricordo.model.job import NewJob
 from ricordo.testing.clock import ManualClock
 
 KINDS = frozenset({"chore"})
@@ -28,6 +30,11 @@ def put(memory: Memory, key: str = "", delay: timedelta = timedelta(0)) -> None:
                 payload={"key": key},
             )
         )
+
+
+def runner_of(memory: Memory, handler: Handler, run_seconds: float = 60) -> JobRunner:
+    queue = JobQueue(memory.database, timedelta(seconds=60))
+    return JobRunner(queue, {"chore": handler}, run_seconds)
 
 
 @pytest.fixture
@@ -146,15 +153,15 @@ def test_the_thread_runs_what_is_queued(
     failed = threading.Event()
     tried: list[int] = []
 
-    def chore(job: Job) -> None:
+    def chore(stint: Stint) -> None:
+        job = stint.job
         tried.append(job.attempts)
         if job.payload["key"] == "bad":
             failed.set()
             raise ValueError("no")
         ran.set()
 
-    queue = JobQueue(memory.database, timedelta(seconds=60))
-    runner = ThreadRunner(queue, {"chore": chore}, poll_seconds=60)
+    runner = ThreadRunner(runner_of(memory, chore), poll_seconds=60)
     memory.database.on_job_queued = runner.wake
     runner.start()
     try:
@@ -175,13 +182,11 @@ def test_stopping_finishes_the_job_at_hand(
     memory = open_store(backend_url)
     started, may_end = threading.Event(), threading.Event()
 
-    def chore(_job: Job) -> None:
+    def chore(_stint: Stint) -> None:
         started.set()
         assert may_end.wait(20)
 
-    runner = ThreadRunner(
-        JobQueue(memory.database, timedelta(seconds=60)), {"chore": chore}, poll_seconds=60
-    )
+    runner = ThreadRunner(runner_of(memory, chore), poll_seconds=60)
     put(memory, "one")
     put(memory, "two")
     runner.start()

@@ -387,6 +387,13 @@ def test_files_that_are_not_there(memory: Memory, tmp_path: Path) -> None:
 
 
 @pytest.mark.requirement("transfer.round-trip")
+def test_what_is_derived_is_not_exported(memory: Memory) -> None:
+    memory.user("ana").add("Prefers tea")
+    rows = [json.loads(line) for line in memory.export_lines()]
+    assert [name for row in rows for name in row if name.startswith("index_")] == []
+
+
+@pytest.mark.requirement("transfer.round-trip")
 def test_two_exports_to_one_path_do_not_mix(memory: Memory, tmp_path: Path) -> None:
     for name in ("ana", "ben"):
         memory.user(name).add_many([f"{name} says {number}" for number in range(300)])

@@ -12,12 +12,14 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from ricordo import Memory
 from tests.docs.markdown import Block, blocks, name_of, pages
+from tests.support.quick_command import stand_in
 
 RUN = ("python", "console", "output")
 PAGES_WITH_EXAMPLES = [page for page in pages() if any(one.language in RUN for one in blocks(page))]
@@ -27,10 +29,18 @@ POSTGRES = re.compile(r"postgresql://[^\s\"'`]+")
 DONE = "-- done --"
 
 
+@pytest.fixture(scope="session")
+def commands(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The folder in which bash finds the command."""
+    with stand_in(tmp_path_factory.mktemp("bin")) as folder:
+        yield folder
+
+
 @pytest.mark.requirement("docs.true")
 @pytest.mark.parametrize("page", PAGES_WITH_EXAMPLES, ids=name_of)
 def test_the_examples_of_a_page_run(
     page: Path,
+    commands: Path,
     request: pytest.FixtureRequest,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -38,6 +48,7 @@ def test_the_examples_of_a_page_run(
     folder = tmp_path / "work"
     folder.mkdir()
     monkeypatch.chdir(folder)
+    monkeypatch.delenv("RICORDO_UPKEEP")  # examples show what a reader will see
     found = [one for one in blocks(page) if one.language in RUN]
     if any(POSTGRES.search(one.text) for one in found):
         url = request.getfixturevalue("postgres_url")
@@ -54,7 +65,7 @@ def test_the_examples_of_a_page_run(
                 assert_shown(where, block.text, printed)
                 printed = None
             else:
-                run_console(where, block)
+                run_console(where, block, commands)
     finally:
         for value in namespace.values():
             if isinstance(value, Memory):
@@ -78,7 +89,7 @@ def run_python(page: Path, block: Block, namespace: dict[str, object]) -> str:
     return output.getvalue()
 
 
-def run_console(where: str, block: Block) -> None:
+def run_console(where: str, block: Block, commands: Path) -> None:
     commands, expected = read_console(block)
     assert commands, f"{where}: a console block without a command"
     script = ["exec 2>&1", f"done_() {{ local code=$?; echo '{DONE}'; return $code; }}"]
@@ -86,7 +97,9 @@ def run_console(where: str, block: Block) -> None:
         script += [command, "done_"]
     environment = {
         **os.environ,
-        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+        "PATH": os.pathsep.join(
+            [str(commands), str(Path(sys.executable).parent), os.environ["PATH"]]
+        ),
         "PYTHONUNBUFFERED": "1",  # standard output and error in the order they were written
         "PYTHONIOENCODING": "utf-8",
     }

@@ -277,6 +277,44 @@ def test_a_forked_child_can_go_on(memory: Memory) -> None:
 
 
 @pytest.mark.requirement("storage.fork")
+def test_a_fork_waits_for_a_transaction_of_another_thread(memory: Memory) -> None:
+    inside, may_end = threading.Event(), threading.Event()
+
+    def write() -> None:
+        with memory.database.write("ben"):
+            inside.set()
+            assert may_end.wait(20)
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    assert inside.wait(20)
+    os.register_at_fork(before=may_end.set)  # runs before what was registered earlier
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            memory.user("ana").add("In the child")
+            code = 0
+        finally:
+            os._exit(code)
+    assert os.waitpid(child, 0)[1] == 0
+    thread.join()
+    memory.user("ana").add("In the parent")
+    assert len(memory.user("ana").list()) == 2
+
+
+@pytest.mark.requirement("storage.fork")
+def test_a_fork_inside_a_transaction_does_not_wait_for_itself(memory: Memory) -> None:
+    with memory.database.write("ana"):
+        child = os.fork()
+        if child == 0:
+            os._exit(0)
+        assert os.waitpid(child, 0)[1] == 0
+    memory.user("ana").add("In the parent")
+    assert len(memory.user("ana").list()) == 1
+
+
+@pytest.mark.requirement("storage.fork")
 def test_a_child_does_not_remove_its_parents_temporary_store() -> None:
     with open_memory(":memory:", run_jobs=False) as memory:
         memory.user("ana").add("In the parent")

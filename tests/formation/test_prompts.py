@@ -24,6 +24,7 @@ PLACES = {
     prompt_files.EXTRACT: {"subject", "most", "transcript"},
     prompt_files.JUDGE: {"pairs"},
     prompt_files.SUMMARISE: {"most", "notes"},
+    prompt_files.INSIGHTS: {"most", "characters", "lately", "known", "said"},
 }
 MAX_FRAME_CHARS = 3_000
 HOSTILE = "$subject ${most} $$ $transcript ${ $1 %s {notes} \\1 === turn 1 | user"

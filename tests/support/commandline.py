@@ -23,6 +23,8 @@ ABOUT_THE_STORE = (
     "bench",
     "reindex",
     "model",
+    "worker",
+    "celery",
 )
 """Commands that belong to no user, and take none."""
 

@@ -13,6 +13,7 @@ from ricordo.memory import Memory
 from ricordo.wiring import open_memory
 
 ROOT = Path(__file__).parents[2]
+_PRELOADED = ["tests.support.processes", "ricordo.wiring", "ricordo.formation.finding"]
 _COMMANDS = frozenset({"execute", "executemany", "commit"})
 
 
@@ -40,7 +41,7 @@ def killed_writer(url: str, first: int, lines: int) -> list[list[str]]:
     The writer is forked from a server that has everything loaded, so that fifty of them are quick.
     """
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["tests.support.processes", "ricordo.wiring"])
+    context.set_forkserver_preload(_PRELOADED)
     reader, writer = os.pipe()
     process = context.Process(target=_write_into, args=(context.reducer.DupFd(writer), url, first))
     process.start()
@@ -60,7 +61,7 @@ def killed_former(url: str, thread: str, at_command: int) -> bool:
     False when there were fewer, so that it has come to its end.
     """
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["tests.support.processes", "ricordo.wiring"])
+    context.set_forkserver_preload(_PRELOADED)
     process = context.Process(target=_form_until, args=(url, thread, at_command))
     process.start()
     process.join()

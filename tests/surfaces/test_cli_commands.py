@@ -94,6 +94,8 @@ COMMAND_OF: dict[type, dict[str, str]] = {
         "form": "form",
         "summary": "summary",
         "audit": "audit",
+        "upkeep": "upkeep",
+        "consolidate": "consolidate",
         "proposals": "proposals list",
         "approve": "proposals approve",
         "reject": "proposals reject",
@@ -112,13 +114,32 @@ COMMAND_OF: dict[type, dict[str, str]] = {
         "list": "list",
         "purge": "purge",
         "reindex": "reindex",
+        "job_stats": "jobs stats",
         "retry_job": "jobs retry",
+        "cancel_job": "jobs cancel",
         "run_jobs": "jobs run",
         "user": "add",
         "users": "users",
     },
 }
-WITHOUT_A_METHOD = {"bench recall", "bench speed", "doctor", "migrate", "version"}
+WITHOUT_A_METHOD = {
+    "bench recall",
+    "bench speed",
+    "celery beat",
+    "celery status",
+    "celery worker",
+    "doctor",
+    "migrate",
+    "version",
+    "worker",
+}
+WITHOUT_OPTIONS = {
+    "bench recall": {"--db", "--home"},
+    "bench speed": {"--db", "--home"},
+    "celery status": {"--db", "--home"},  # about the broker
+    "celery beat": {"--json"},  # these answer nothing, they go on until stopped
+    "celery worker": {"--json"},
+}
 NOT_FOR_COMMANDS = {"close"}
 RENAMED = {
     "actor_id": "actor",
@@ -137,6 +158,7 @@ RENAMED = {
     "confirm": "yes",
     "pin.pinned": "off",
     "retry_job.id": "job_id",
+    "cancel_job.id": "job_id",
     "approve.id": "proposal_id",
     "reject.id": "proposal_id",
     "id": "memory_id",
@@ -194,8 +216,7 @@ def test_every_command_explains_itself_and_takes_the_shared_options(name: str) -
     ran = ricordo(*name.split(), "--help")
     assert (ran.code, ran.err) == (0, "")
     assert ran.out.startswith(f"Usage: ricordo {name}")
-    shared = ("--json",) if name.startswith("bench ") else ("--db", "--home", "--json")
-    for option in shared:
+    for option in {"--db", "--home", "--json"} - WITHOUT_OPTIONS.get(name, set()):
         assert option in ran.out
     takes_user = "user" in inspect.signature(expanded(_commands()[name])).parameters
     assert takes_user is (name.split(maxsplit=1)[0] not in ABOUT_THE_STORE)
@@ -682,6 +703,35 @@ def test_jobs(cli: Cli, store: Memory, ana: UserMemory) -> None:
     assert cli("jobs", "run", "--limit", "1").out == "Jobs run: 1.\n"
     assert store.jobs(state="dead") == ()
     assert cli("jobs", "retry", "99").code == 3
+    assert "lifecycle" in cli("jobs", "stats").out
+    assert cli("jobs", "stats", "--json").json == [one.to_dict() for one in store.job_stats()]
+    assert cli("jobs", "--kind", "another").out == "No jobs.\n"
+
+
+@pytest.mark.requirement("jobs.cancel")
+def test_jobs_are_cancelled(cli: Cli, store: Memory, ana: UserMemory) -> None:
+    ana.add("Is in Porto", expires_at="2999-01-01")
+    (job,) = store.jobs()
+    assert cli("jobs", "cancel", job.id, "--json").json == {"cancelled": job.id}
+    assert store.jobs()[0].state == "cancelled"
+    assert cli("jobs", "cancel", job.id).code == 4
+    assert cli("jobs", "cancel", "99").code == 3
+
+
+@pytest.mark.requirement("upkeep.consolidate")
+def test_upkeep_at_once(cli: Cli, ana: UserMemory) -> None:
+    cat = ana.add("Has a black cat called Mia")
+    ana.add("Has a cat called Mia")
+    told = cli("consolidate", "--dry-run")
+    assert "says nothing new" in told.out
+    assert told.err == "Nothing was changed.\n"
+    assert len(ana.list()) == 2
+    found = cli("consolidate", "--json").json
+    assert (found["merged"], found["decisions"][0]["kept"]) == (1, cat.id)
+    assert cli("consolidate").out == "Nothing to consolidate.\n"
+    assert cli("upkeep").out.startswith("Forgotten: 0. Rows trimmed: 0.")
+    assert set(cli("upkeep", "--json").json) >= {"forgotten", "queued"}
+    assert cli("consolidate", "--global").code == 2
 
 
 @pytest.mark.requirement("cli.commands")

@@ -12,6 +12,7 @@ from ricordo.cli import (
     adding,
     administration,
     bench,
+    celery,
     changing,
     conversations,
     doctor,
@@ -25,6 +26,8 @@ from ricordo.cli import (
     searching,
     sharing,
     transfer,
+    upkeeping,
+    worker,
 )
 from ricordo.cli.groups import expanded
 from ricordo.version import __version__
@@ -85,6 +88,8 @@ COMMANDS: Final[dict[str, dict[str, Command | Group]]] = {
         "undo": changing.undo,
         "theme": changing.theme,
         "purge": changing.purge,
+        "consolidate": upkeeping.consolidate,
+        "upkeep": upkeeping.upkeep,
     },
     "Share": {"link": sharing.link, "unlink": sharing.unlink, "links": sharing.links},
     "Conversations and what they give": {
@@ -110,9 +115,20 @@ COMMANDS: Final[dict[str, dict[str, Command | Group]]] = {
         "users": administration.users,
         "erase": administration.erase,
         "jobs": Group(
-            "List, run and retry background jobs.",
-            {"list": jobs.list_jobs, "run": jobs.run_jobs, "retry": jobs.retry_job},
+            "List, count, run, retry and cancel background jobs.",
+            {
+                "list": jobs.list_jobs,
+                "stats": jobs.job_stats,
+                "run": jobs.run_jobs,
+                "retry": jobs.retry_job,
+                "cancel": jobs.cancel_job,
+            },
             default="list",
+        ),
+        "worker": worker.worker,
+        "celery": Group(
+            "Run Celery workers over Redis or RabbitMQ, and look at them.",
+            {"worker": celery.worker, "beat": celery.beat, "status": celery.status},
         ),
         "embeddings": Group(
             "See, try and change where vectors are made.",

@@ -281,10 +281,10 @@ def _consistency(database: "Database") -> Finding:
 
 def _dead_jobs(database: "Database") -> Finding:
     from ricordo.model.vocabulary import JobState
-    from ricordo.storage.jobs import list_jobs
+    from ricordo.storage.job_lists import list_jobs
 
     with database.read() as reading:
-        dead = list_jobs(reading.connection, JobState.DEAD, limits.MAX_PAGE_ITEMS)
+        dead = list_jobs(reading.connection, JobState.DEAD, None, limits.MAX_PAGE_ITEMS)
     if not dead:
         return Finding("jobs", Verdict.OK, "none is dead")
     advice = "ricordo jobs --state dead shows why; ricordo jobs retry ID tries again"

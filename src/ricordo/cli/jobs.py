@@ -1,4 +1,4 @@
-"""Background work: ``jobs``, ``jobs run`` and ``jobs retry``."""
+"""Background work: ``jobs`` and what can be done with them."""
 
 from typing import Annotated
 
@@ -19,6 +19,7 @@ State = Annotated[
         autocompletion=completing(JobState),
     ),
 ]
+Kind = Annotated[str | None, typer.Option(metavar="KIND", help="Only those of this kind.")]
 JobId = Annotated[int, typer.Argument(metavar="ID", help="Number of the job.")]
 JobLimit = Annotated[
     int,
@@ -29,11 +30,15 @@ JobLimit = Annotated[
 
 
 def list_jobs(
-    *, state: State = None, limit: Limit = limits.DEFAULT_PAGE_ITEMS, store: Store
+    *,
+    state: State = None,
+    kind: Kind = None,
+    limit: Limit = limits.DEFAULT_PAGE_ITEMS,
+    store: Store,
 ) -> None:
     """List background jobs in the order in which they run or ran."""
     with open_store(store) as memory:
-        jobs = memory.jobs(state=state, limit=limit)
+        jobs = memory.jobs(state=state, kind=kind, limit=limit)
     answer(store.as_json, jobs, tables.job_table)
 
 
@@ -49,3 +54,17 @@ def retry_job(*, job_id: JobId, store: Store) -> None:
     with open_store(store) as memory:
         memory.retry_job(job_id)
     answer(store.as_json, {"retried": job_id}, lambda _: f"Job {job_id} is queued again.")
+
+
+def cancel_job(*, job_id: JobId, store: Store) -> None:
+    """Take a job out of the queue that waits, or is dead."""
+    with open_store(store) as memory:
+        memory.cancel_job(job_id)
+    answer(store.as_json, {"cancelled": job_id}, lambda _: f"Job {job_id} is cancelled.")
+
+
+def job_stats(*, store: Store) -> None:
+    """Count the jobs of each kind that wait, run, are done, dead or cancelled."""
+    with open_store(store) as memory:
+        stats = memory.job_stats()
+    answer(store.as_json, stats, tables.job_stats_table)

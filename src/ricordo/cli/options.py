@@ -33,8 +33,8 @@ def completing(vocabulary: type[StrEnum]) -> Callable[[str], list[str]]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Store:
-    """Where the memories are kept, and how to answer. For commands about the whole store."""
+class Place:
+    """Where the memories are kept."""
 
     db: Annotated[
         str | None,
@@ -48,12 +48,18 @@ class Store:
         Path | None,
         typer.Option(metavar="FOLDER", help="Home folder (default: RICORDO_HOME, or ~/.ricordo)."),
     ] = None
-    as_json: Annotated[bool, typer.Option("--json", help="Answer in JSON.")] = False
 
     def settings(self) -> dict[str, Any]:
         """What was given of the settings that the library opens a store with."""
         given = {"url": self.db, "home": self.home}
         return {name: value for name, value in given.items() if value is not None}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Store(Place):
+    """A store, and how to answer. For commands about the whole store."""
+
+    as_json: Annotated[bool, typer.Option("--json", help="Answer in JSON.")] = False
 
 
 @dataclass(frozen=True, kw_only=True)

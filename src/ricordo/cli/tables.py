@@ -11,7 +11,7 @@ from ricordo.model.vocabulary import Status
 if TYPE_CHECKING:
     from ricordo.model.history import Change, Changes
     from ricordo.model.item import Item
-    from ricordo.model.job import Job
+    from ricordo.model.job import Job, JobStats
     from ricordo.model.page import Page
     from ricordo.model.query import QueryAnswer
     from ricordo.model.search import Hit, MemoryHit, Related, SearchResults, TurnHit
@@ -195,11 +195,31 @@ def job_table(jobs: "Sequence[Job]") -> Shown:
             job.state,
             moment_text(job.run_at),
             f"{job.attempts}/{job.max_attempts}",
+            one_line(job.progress or ""),
             one_line(job.last_error or ""),
         ]
         for job in jobs
     ]
-    return Listing(["ID", "Kind", "User", "State", "Due (UTC)", "Tries", "Last error"], rows)
+    headings = ["ID", "Kind", "User", "State", "Due (UTC)", "Tries", "Progress", "Last error"]
+    return Listing(headings, rows)
+
+
+def job_stats_table(stats: "Sequence[JobStats]") -> Shown:
+    """How many jobs of each kind stand where."""
+    if not stats:
+        return "No jobs."
+    rows = [
+        [
+            one.kind,
+            one.lane,
+            *[str(count) for count in (one.queued, one.due, one.running, one.done)],
+            *[str(count) for count in (one.dead, one.cancelled)],
+            "" if one.oldest_due_at is None else moment_text(one.oldest_due_at),
+        ]
+        for one in stats
+    ]
+    headings = ["Kind", "Lane", "Queued", "Due", "Running", "Done", "Dead", "Cancelled"]
+    return Listing([*headings, "Due since (UTC)"], rows)
 
 
 def name_table(heading: str, empty: str) -> Callable[[Sequence[str]], Shown]:

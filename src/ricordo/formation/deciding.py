@@ -58,14 +58,36 @@ def turned_away(content: str, rejection: Rejection) -> Decision:
     return Decision(action=Action.REJECT, reason=rejection.code.value, content=content)
 
 
+def said_again(
+    user_id: str, resolutions: Sequence[Resolution], decisions: Sequence[Decision]
+) -> list[int]:
+    """The user's own memories that were said once more, so that there was nothing to write.
+
+    There may be more decisions, of what never came to a resolution, after the others.
+    """
+    met = []
+    for resolution, decision in zip(resolutions, decisions, strict=False):
+        if not _is_known(decision):
+            continue
+        if decision.memory_id is not None:  # met only when it was about to be written
+            met.append(decision.memory_id)
+        else:
+            met += [item.id for item in resolution.targets if item.user_id == user_id]
+    return met
+
+
 def note_decisions(writing: Writing, thread_id: str, decisions: Sequence[Decision]) -> int:
     """Count what was decided and note it as events; how many memories were written."""
     counts = Counter(decisions_counter(one.action) for one in decisions)
     written = sum(one.action in WRITING_ACTIONS for one in decisions)
-    known = sum(one.action is Action.IGNORE and one.reason in _KNOWN for one in decisions)
+    known = sum(_is_known(one) for one in decisions)
     tally(writing, {**counts, FORMED_WRITES: written, KNOWN_ALREADY: known})
     put_events(writing, [_event(thread_id, one) for one in decisions])
     return written
+
+
+def _is_known(decision: Decision) -> bool:
+    return decision.action is Action.IGNORE and decision.reason in _KNOWN
 
 
 def _event(thread_id: str, decision: Decision) -> dict[str, object]:

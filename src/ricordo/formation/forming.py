@@ -7,32 +7,22 @@ time; writing is one transaction, which first looks whether anything has changed
 import contextlib
 import functools
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from ricordo import limits
 from ricordo.errors import BudgetExhausted, InvalidValue, LanguageModelError, StorageBusy
 from ricordo.formation import scheduling
 from ricordo.formation.applying import Applier
-from ricordo.formation.candidate import Candidate
-from ricordo.formation.caps import within_turns
-from ricordo.formation.cleaning.hygiene import passages
-from ricordo.formation.cleaning.transcript import render
 from ricordo.formation.comparing.judging import ModelJudge
 from ricordo.formation.comparing.resolving import Answered, Resolution, Resolver
 from ricordo.formation.comparing.standing import KnownMemories
 from ricordo.formation.consent.consenting import must_wait
-from ricordo.formation.corrections import uncorrected
-from ricordo.formation.deciding import DAILY_CAP, NODE, note_decisions, turned_away
+from ricordo.formation.deciding import DAILY_CAP, NODE, note_decisions, said_again
 from ricordo.formation.decision_log import log_decisions
+from ricordo.formation.found import Found
 from ricordo.formation.memory_writes import Prepared, prepare
 from ricordo.formation.policy import FormationPolicy
-from ricordo.formation.reading import read_with_model
-from ricordo.formation.rules.extracting import extract
-from ricordo.formation.speakers import named_speakers
 from ricordo.formation.stretch import Stretch, next_stretch
-from ricordo.formation.writing.rejection import Rejection
-from ricordo.formation.writing.validator import validated
 from ricordo.metering import MeteredModel, next_day
 from ricordo.model.activity import FORMATION_FAILURES, FORMATION_RUNS
 from ricordo.model.formation import Decision, FormationReport
@@ -46,14 +36,6 @@ from ricordo.storage.tallies import tally
 
 RULES: Final = "rules"
 _ATTEMPTS: Final = 20
-
-
-@dataclass(frozen=True, slots=True)
-class _Found:
-    """What a stretch was found to say: candidates, and what had to be turned away."""
-
-    candidates: Sequence[Candidate]
-    refused: Sequence[Decision]
 
 
 class _MovedOn(Exception):
@@ -119,8 +101,10 @@ class Formation:
         Raises:
             BudgetExhausted, LanguageModelError: see ``form``. Nothing was written.
         """
+        from ricordo.formation.finding import find_candidates  # takes long to load
+
         try:
-            found = self._read(user_id, stretch)
+            found = find_candidates(self.model, user_id, stretch)
             decisions = self._decide_and_write(user_id, stretch, found)
         except LanguageModelError as problem:
             self._note_failure(user_id, stretch.thread_id, problem)
@@ -142,36 +126,13 @@ class Formation:
         if self.model is not None:
             self.model.close()
 
-    def _read(self, user_id: str, stretch: Stretch) -> _Found:
-        """What was said that may be worth remembering, with everything else cut out first."""
-        said = passages(stretch.new)
-        if self.model is None:
-            read = [candidate for passage in said for candidate in extract(passage)]
-            found = uncorrected(read, said)
-            refused: list[Decision] = []
-        elif said:
-            transcript = render(
-                [*stretch.earlier, *stretch.new], first_new_position=stretch.new[0].position
-            )
-            found, without_ground = read_with_model(self.model, user_id, transcript)
-            refused = [turned_away(entry.content, reason) for entry, reason in without_ground]
-        else:
-            return _Found((), ())
-        kept = []
-        for candidate in named_speakers(found, stretch.speakers, user_id):
-            checked = validated(candidate)
-            if isinstance(checked, Rejection):
-                refused.append(turned_away(candidate.content, checked))
-            else:
-                kept.append(checked)
-        return _Found(within_turns(kept), refused)
-
     def _decide_and_write(
-        self, user_id: str, stretch: Stretch, found: _Found
+        self, user_id: str, stretch: Stretch, found: Found
     ) -> list[Decision] | None:
         """Decide by what is known now, and write if it still is so then.
 
-        None when somebody else has formed the same stretch.
+        What was known already counts as recalled. None when somebody else has formed the same
+        stretch.
         """
         answered: Answered = {}
         for _ in range(_ATTEMPTS):
@@ -180,7 +141,10 @@ class Formation:
             resolutions = self._resolver.resolve(user_id, found.candidates, answered)
             prepared = prepare(self.recall, user_id, resolutions)
             with contextlib.suppress(_MovedOn):
-                return self._write(user_id, stretch, found, resolutions, prepared, revision)
+                made = self._write(user_id, stretch, found, resolutions, prepared, revision)
+                met = said_again(user_id, resolutions, made or ())
+                self.recall.accesses.note(user_id, met, self.database.clock())
+                return made
         raise StorageBusy(f"the memories of user {user_id!r} change all the time; try again")
 
     @retried
@@ -188,7 +152,7 @@ class Formation:
         self,
         user_id: str,
         stretch: Stretch,
-        found: _Found,
+        found: Found,
         resolutions: Sequence[Resolution],
         prepared: Prepared,
         revision: int,

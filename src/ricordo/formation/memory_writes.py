@@ -52,7 +52,7 @@ def _written(writing: Writing, resolution: Resolution, draft: NewMemory) -> Adde
     targets = [item.id for item in resolution.targets]
     if resolution.action is Action.REPLACE:
         # What a model says of two memories stays with the one that was replaced.
-        why = resolution.reason if resolution.why is None else _storable(resolution.why)
+        why = resolution.reason if resolution.why is None else resolution.why
         return replacing.replace_with(
             writing,
             scope,
@@ -66,8 +66,3 @@ def _written(writing: Writing, resolution: Resolution, draft: NewMemory) -> Adde
         for target in targets:
             sharing.unlink(writing, scope, target, None)
     return adding.add_all(writing, scope, [draft], resolution.reason)[0]
-
-
-def _storable(words: str) -> str:
-    """A model's words without signs that a database refuses."""
-    return "".join(sign if sign.isprintable() else " " for sign in words)

@@ -29,7 +29,9 @@ from ricordo.storage.where import Condition, not_expired
 from ricordo.storage.writing import Writing
 
 TEMPLATE: Final = "template"
-_LEFT_OUT: Final = frozenset({MemoryType.PROCEDURE, MemoryType.INSIGHT, MemoryType.SUMMARY})
+LEFT_OUT: Final = frozenset({MemoryType.PROCEDURE, MemoryType.INSIGHT, MemoryType.SUMMARY})
+"""Types of memories that a narrative does not tell of."""
+
 _ANSWER_TOKENS: Final = 600
 
 _log = logging.getLogger(__name__)
@@ -167,7 +169,7 @@ def _still_hold(writing: Writing, told_of: Sequence[Item]) -> bool:
 
 def _known(view: Reading | Writing, user_id: str) -> list[Item]:
     """A user's own memories that hold now, what matters most first."""
-    told = items.c.type.not_in([kind.value for kind in _LEFT_OUT])
+    told = items.c.type.not_in([kind.value for kind in LEFT_OUT])
     where = _holding(user_id, view.now) & told
     return foremost_items(view.connection, where, limits.MAX_SUMMARISED_ITEMS)
 

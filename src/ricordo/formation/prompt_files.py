@@ -8,7 +8,8 @@ from typing import Final
 EXTRACT: Final = "extract.v1"
 JUDGE: Final = "judge.v1"
 SUMMARISE: Final = "summarise.v1"
-PROMPTS: Final = (EXTRACT, JUDGE, SUMMARISE)
+INSIGHTS: Final = "insights.v1"
+PROMPTS: Final = (EXTRACT, JUDGE, SUMMARISE, INSIGHTS)
 
 
 def render(name: str, **values: object) -> str:

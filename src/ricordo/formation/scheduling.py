@@ -5,6 +5,7 @@ from typing import Final
 
 from ricordo.formation.policy import FormationPolicy
 from ricordo.limits import MAX_THREADS_PER_SWEEP
+from ricordo.memories.expiring import next_end, plan_lifecycle
 from ricordo.model.job import STORE_JOB_USER, Job, NewJob, Postpone
 from ricordo.model.vocabulary import GLOBAL_OWNER
 from ricordo.storage.database import Database, retried
@@ -15,6 +16,7 @@ from ricordo.storage.formation import (
     unformed_threads,
 )
 from ricordo.storage.jobs import put_job
+from ricordo.storage.proposals import next_lapse
 from ricordo.storage.writing import Writing
 
 FORM_JOB: Final = "form"
@@ -78,6 +80,16 @@ def plan_lapsing(writing: Writing, when: datetime) -> None:
     writing.enqueue(
         NewJob(kind=LAPSE_JOB, user_id=writing.user_id, run_at=when, unique_key="", payload={})
     )
+
+
+def plan_what_ends(writing: Writing) -> None:
+    """Queue the jobs for the next memory and the next proposal of the writing user to end."""
+    next_expiry = next_end(writing)
+    if next_expiry is not None:
+        plan_lifecycle(writing, writing.user_id, next_expiry)
+    lapses_at = next_lapse(writing.connection, writing.user_id)
+    if lapses_at is not None:
+        plan_lapsing(writing, lapses_at)
 
 
 def wait_for_silence(database: Database, policy: FormationPolicy, job: Job) -> None:

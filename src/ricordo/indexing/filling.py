@@ -16,6 +16,7 @@ from ricordo.indexing.embedders import Embedders, model_of
 from ricordo.indexing.relating import Relating
 from ricordo.indexing.waiting import (
     Waiting,
+    is_job_waiting,
     mark_failed,
     next_waiting,
     still_waiting,
@@ -79,8 +80,14 @@ class Filling:
 
     @retried
     def give_up(self, user_id: str, problem: EmbeddingError | InvalidInput) -> None:
-        """Mark what still waits as failed, with the reason; ``backfill`` tries again."""
+        """Mark what still waits as failed, with the reason; ``backfill`` tries again.
+
+        Where another job is queued, the user has chosen another provider or added texts since:
+        what waits is left to that job.
+        """
         with self.database.write(user_id) as writing:
+            if is_job_waiting(writing):
+                return
             for kind in INDEXED:
                 mark_failed(writing, kind, problem)
 
@@ -114,7 +121,7 @@ class Filling:
                 if part is batch:
                     _check_that_it_works(embedder, problem)
                 if len(part) == 1:
-                    self._mark_one(kind, user_id, part[0], problem)
+                    self._mark_one(kind, user_id, model_of(embedder), part[0], problem)
                 else:
                     middle = len(part) // 2
                     parts += [part[middle:], part[:middle]]
@@ -162,9 +169,17 @@ class Filling:
             return len(rows)
 
     @retried
-    def _mark_one(self, kind: Indexed, user_id: str, one: Waiting, problem: EmbeddingError) -> None:
+    def _mark_one(
+        self,
+        kind: Indexed,
+        user_id: str,
+        model: VectorModel,
+        one: Waiting,
+        problem: EmbeddingError,
+    ) -> None:
         with self.database.write(user_id) as writing:
-            mark_failed(writing, kind, problem, only=one)
+            if self._embedders.chosen(writing.connection, user_id).model == model:
+                mark_failed(writing, kind, problem, only=one)
 
 
 def _check_that_it_works(embedder: Embedder, problem: EmbeddingError) -> None:

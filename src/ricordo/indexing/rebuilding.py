@@ -24,6 +24,7 @@ from ricordo.model.embedding import (
 )
 from ricordo.model.vocabulary import JobState, VectorState
 from ricordo.storage.embedding_settings import drop_choice, find_choice, store_choice
+from ricordo.storage.index_reading import PAGE_ROWS
 from ricordo.storage.index_rows import EMBED_JOB, ask_for_vectors
 from ricordo.storage.search_index import INDEXED, ITEMS, Indexed
 from ricordo.storage.tables import jobs
@@ -122,6 +123,7 @@ def put_back(writing: Writing, model: VectorModel | None) -> int:
     Items of every status are among them. With None, it is every row.
     """
     cleared = {
+        "stamp": writing.next_stamp(),  # copies in memory take in that these have no vector
         "state": VectorState.PENDING.value,
         "provider": None,
         "model": None,
@@ -140,8 +142,6 @@ def put_back(writing: Writing, model: VectorModel | None) -> int:
         changed += writing.connection.execute(
             sa.update(kind.index).where(where).values(**cleared)
         ).rowcount
-    if changed:
-        writing.note_removal()  # copies in memory hold what was cleared; they start over
     return changed
 
 
@@ -162,7 +162,8 @@ def change_choice(writing: Writing, to: Candidate, sealed_key: str | None) -> in
             ),
         )
     missing = count_missing(writing.connection, writing.user_id, to.model)
-    put_back(writing, to.model)
+    if put_back(writing, to.model):
+        writing.note_rewrite()  # copies in memory start over: new vectors may be of another width
     if to.model is not None and missing:
         ask_for_vectors(writing)
     return missing
@@ -171,7 +172,8 @@ def change_choice(writing: Writing, to: Candidate, sealed_key: str | None) -> in
 def rebuild_all(writing: Writing) -> int:
     """Start all vectors over under the present model; how many there are."""
     everything = count_missing(writing.connection, writing.user_id, None)
-    put_back(writing, None)
+    if put_back(writing, None):
+        writing.note_rewrite()
     if everything:
         ask_for_vectors(writing)
     return everything
@@ -180,6 +182,8 @@ def rebuild_all(writing: Writing) -> int:
 def backfill(writing: Writing, model: VectorModel) -> EmbeddingBackfill:
     """Ask again for what was given up or is of another model."""
     changed = put_back(writing, model)
+    if changed > PAGE_ROWS:
+        writing.note_rewrite()  # so many are read page by page, as by a copy that starts over
     waiting = count_waiting(writing.connection, writing.user_id)
     if waiting:
         ask_for_vectors(writing)

@@ -90,7 +90,9 @@ def rebuild(database: Database) -> None:
         database.backend.search.rebuild(connection)
 
 
-def reindex_as_asked(database: Database, payload: Mapping[str, Any]) -> None:
+def reindex_as_asked(
+    database: Database, payload: Mapping[str, Any], tick: Tick = _silently
+) -> None:
     """Do a queued job: bring the terms to the analyser that it names.
 
     Raises:
@@ -102,7 +104,7 @@ def reindex_as_asked(database: Database, payload: Mapping[str, Any]) -> None:
             f"the terms are to be made by the analyser {wanted};"
             f" this process has {database.analyser.fingerprint}"
         )
-    reindex(database)
+    reindex(database, tick)
 
 
 def outdated(database: Database) -> int:
@@ -197,7 +199,7 @@ def _reindex_batch(database: Database, kind: Indexed, user_id: str) -> int:
                 change_terms(writing, kind, found[row.id])
         if rows:
             writing.keeps_user = True
-            writing.note_removal()  # shelves keep what they have read; they start over
+            writing.note_rewrite()  # shelves keep what they have read; they start over
         return len(rows)
 
 

@@ -39,6 +39,16 @@ class Relating:
         self._link_min = link_min
         self._per_memory = per_memory
 
+    @property
+    def link_min(self) -> float:
+        """The least similarity at which two memories are related."""
+        return self._link_min
+
+    @property
+    def per_memory(self) -> int:
+        """How many relations a memory is given at most; 0: none."""
+        return self._per_memory
+
     def neighbours(self, user_id: str, known: KnownVectors) -> Neighbours:
         """The stored memories near each text whose vector is known."""
         if known.model is None or not known.by_hash or not self._per_memory:

@@ -4,24 +4,18 @@ A search over a shelf is exact, and takes well under a millisecond per thousand 
 thread-safe: whoever uses it holds its lock (``shelves.py``).
 """
 
-from array import array
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
 
 from ricordo.indexing.bm25 import LENGTH_SHARE, SATURATION, rarity
+from ricordo.indexing.postings import Flags, Ints, Postings
 from ricordo.storage.vectors import Row
 
 Floats = np.ndarray[tuple[int], np.dtype[np.float32]]
-Ints = np.ndarray[tuple[int], np.dtype[np.int64]]
 
 _FIRST_ROWS: Final = 64
-_MAX_COUNT: Final = (1 << 8) - 1
-_BYTES_PER_TERM: Final = 200  # a dictionary entry, its key and a small array
-_BYTES_PER_POSTING: Final = 8
-_COUNT_BITS: Final = 8
 _COMPACT_SHARE: Final = 0.25
 _KEPT_IMPACTS: Final = 2_000
 
@@ -73,7 +67,10 @@ class Column:
 
 
 class Shelf:
-    """Rows with an id, terms and perhaps a vector. A row that is replaced stays, marked dead."""
+    """Rows with an id, terms and perhaps a vector.
+
+    A row that is replaced or taken away keeps its place, marked dead.
+    """
 
     def __init__(self, expected_rows: int = _FIRST_ROWS) -> None:
         self._expected_rows = max(expected_rows, _FIRST_ROWS)
@@ -85,9 +82,8 @@ class Shelf:
         self._digests = Column(np.int64)
         self._has_vector = Column(np.bool_)
         self._vectors: Column | None = None
-        # Each posting is a row and how often the term stands there, in one number.
-        self._postings: dict[str, array[int]] = {}
-        self._posting_count = 0
+        self._postings = Postings()
+        self._dead_have_words = False
         self._norms: Floats | None = None
         self._impacts: dict[str, tuple[Ints, Floats]] = {}
 
@@ -97,20 +93,22 @@ class Shelf:
         return len(self.row_of)
 
     @property
-    def _all_alive(self) -> bool:
-        return self.rows == len(self.row_of)
-
-    @property
     def needs_compacting(self) -> bool:
-        """True where too much of the shelf is taken by what was replaced."""
-        return self.rows - self.size > _FIRST_ROWS + self.rows * _COMPACT_SHARE
+        """True where too much of the shelf is taken by what was replaced or taken away."""
+        return self._is_worn(self.rows - self.size)
+
+    def can_let_go(self, count: int) -> bool:
+        """Whether so many rows can be taken away; if not, the shelf is to be made anew."""
+        return not self._is_worn(self.rows - self.size + count)
+
+    def _is_worn(self, dead: int) -> bool:
+        return dead > _FIRST_ROWS + self.rows * _COMPACT_SHARE
 
     @property
     def nbytes(self) -> int:
         """About how much memory the shelf takes."""
         vectors = 0 if self._vectors is None else self._vectors.nbytes
-        terms = len(self._postings) * _BYTES_PER_TERM + self._posting_count * _BYTES_PER_POSTING
-        return vectors + terms + self.rows * 150
+        return vectors + self._postings.nbytes + self.rows * 150
 
     @property
     def ids(self) -> Ints:
@@ -118,21 +116,20 @@ class Shelf:
         return self._ids.head(self.rows)  # type: ignore[no-any-return]
 
     @property
-    def alive(self) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    def alive(self) -> Flags:
         """Which rows count."""
         return self._alive.head(self.rows)  # type: ignore[no-any-return]
 
     @property
-    def with_vector(self) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    def with_vector(self) -> Flags:
         """Which rows can be compared by meaning."""
         return self._has_vector.head(self.rows)  # type: ignore[no-any-return]
 
     @property
-    def vocabulary(self) -> Iterable[str]:
+    def vocabulary(self) -> Collection[str]:
         """Every term that stands in a row."""
-        if self._all_alive:
-            return self._postings.keys()
-        return [term for term in self._postings if self.frequency(term)]
+        self._drop_words_of_dead()
+        return self._postings.terms
 
     def take(self, stored: Sequence[tuple[Any, ...]], vectors: Sequence[Row | None]) -> None:
         """Put rows as ``index_reading`` gives them onto the shelf, new ones together."""
@@ -152,18 +149,29 @@ class Shelf:
         if row is None or self._digests.head(self.rows)[row] != digest:
             if row is not None:
                 self._alive.set(row, False)
+                self._dead_have_words = True
             row = self._append(row_id, terms)
         self._set_vector(row, vector)
         return row
 
+    def let_go(self, row_ids: Collection[int]) -> None:
+        """Take rows away. Nothing of what they said stays in memory: no word and no vector."""
+        places = [self.row_of.pop(row_id) for row_id in row_ids]
+        if not places:
+            return
+        self.alive[places] = False
+        self.with_vector[places] = False
+        self._digests.head(self.rows)[places] = 0
+        if self._vectors is not None:
+            self._vectors.head(self.rows)[places] = 0.0
+        self._dead_have_words = True
+        self._drop_words_of_dead()
+
     def frequency(self, term: str) -> int:
         """In how many rows a term stands."""
-        found = self._postings.get(term)
-        if found is None:
-            return 0
-        if self._all_alive:
-            return len(found)
-        return int(self.alive[np.frombuffer(found, np.int64) >> _COUNT_BITS].sum())
+        if self._dead_have_words and term in self._postings:
+            return int(self.alive[self._postings.rows(term)].sum())
+        return self._postings.frequency(term)
 
     def lexical(self, weights: Mapping[str, float]) -> Floats:
         """The BM25 score of every row, given what each term is worth."""
@@ -172,7 +180,7 @@ class Shelf:
             if term in self._postings:
                 rows, impact = self._impact(term)
                 scores[rows] += np.float32(weight) * impact
-        if not self._all_alive:
+        if self._dead_have_words:
             scores[~self.alive] = 0.0
         return scores
 
@@ -219,7 +227,8 @@ class Shelf:
         self._ids.fill(start, [one[0] for one in stored])
         self._alive.fill(start, [True] * len(stored))
         self._digests.fill(start, [hash(one[1]) for one in stored])
-        self._lengths.fill(start, [self._post(start + n, one[1]) for n, one in enumerate(stored)])
+        post = self._postings.add
+        self._lengths.fill(start, [post(start + n, one[1]) for n, one in enumerate(stored)])
         self._has_vector.fill(start, [False] * len(stored))
         for place, (one, vector) in enumerate(zip(stored, vectors, strict=True), start=start):
             self.row_of[one[0]] = place
@@ -228,19 +237,12 @@ class Shelf:
         self._norms = None
         self._impacts.clear()
 
-    def _post(self, row: int, terms: str) -> int:
-        """Note a row under each of its terms; how many there are."""
-        words = terms.split()
-        counts = Counter(words)
-        postings = self._postings
-        shifted = row << _COUNT_BITS
-        for term, count in counts.items():
-            found = postings.get(term)
-            if found is None:
-                found = postings[term] = array("q")
-            found.append(shifted | min(count, _MAX_COUNT))
-        self._posting_count += len(counts)
-        return len(words)
+    def _drop_words_of_dead(self) -> None:
+        if self._dead_have_words:
+            self._norms = None
+            self._impacts.clear()
+            self._postings.keep_only(self.alive)
+            self._dead_have_words = False
 
     def _set_vector(self, row: int, vector: Row | None) -> None:
         if vector is None:
@@ -256,15 +258,14 @@ class Shelf:
     def _impact(self, term: str) -> tuple[Ints, Floats]:
         """The rows of a term, and what it adds to the score of each before it is weighed.
 
-        Worked out when a term is first asked for, and kept until a row is added.
+        Worked out when a term is first asked for, and kept until a row is added or taken away.
         """
         found = self._impacts.get(term)
         if found is None:
             if len(self._impacts) >= _KEPT_IMPACTS:
                 self._impacts.clear()
-            postings = np.frombuffer(self._postings[term], np.int64)
-            rows = postings >> _COUNT_BITS
-            counts = (postings & _MAX_COUNT).astype(np.float32)
+            rows = self._postings.rows(term)
+            counts = self._postings.counts(term).astype(np.float32)
             impact = (SATURATION + 1) * counts / (counts + self._length_norms()[rows])
             found = self._impacts[term] = (rows, impact.astype(np.float32))
         return found

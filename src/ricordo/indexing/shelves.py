@@ -1,9 +1,9 @@
 """The shelves of the users who search, kept in memory and up to date.
 
 Each search first reads how far the user's index has come, in the same view of the database that it
-answers from. A shelf that is behind takes in what was written since, by whichever process; one from
-before a removal is made anew. The least recently used ones are dropped when they take too much
-memory together.
+answers from. A shelf that is behind takes in what was written since, by whichever process, and lets
+go of what is no longer there; only where the index itself was made over is it made anew. The least
+recently used ones are dropped when they take too much memory together.
 """
 
 import contextlib
@@ -12,6 +12,7 @@ from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
+import numpy as np
 import sqlalchemy as sa
 
 from ricordo import forks
@@ -23,6 +24,7 @@ from ricordo.storage.index_reading import (
     count_indexed,
     index_position,
     index_since,
+    indexed_ids,
     linked_index,
     whole_index,
 )
@@ -133,24 +135,17 @@ class Shelves:
         position: IndexPosition,
         model: VectorModel | None,
     ) -> None:
-        behind = kept.position
-        follows = (
-            kept.shelf is not None
-            and behind is not None
-            and behind.created == position.created
-            and behind.epoch == position.epoch
+        same_index = (
+            kept.position is not None
+            and kept.position.created == position.created
+            and kept.position.epoch == position.epoch
             and kept.model == model
-            and not kept.shelf.needs_compacting
         )
-        if follows:
-            assert kept.shelf is not None
-            assert behind is not None
-            rows = index_since(connection, kind, user_id, model, behind.stamp)
-            _fill(connection, kept.shelf, rows)
-            if not self._fits(kept.shelf.size):
-                kept.shelf = None
-        else:
+        if not (same_index and _follow(connection, kept, kind, user_id, position)):
+            kept.shelf = kept.position = None  # or there would be two in memory for a while
             kept.shelf = self._load(connection, kind, user_id, model)
+        elif kept.shelf is not None and not self._fits(kept.shelf.size):
+            kept.shelf = None
         kept.position, kept.model = position, model
 
     def _fits(self, rows: int) -> bool:
@@ -180,6 +175,49 @@ class Shelves:
             ):
                 _, dropped = self._kept.popitem(last=False)
                 self._taken_bytes -= dropped.nbytes
+
+
+def _follow(
+    connection: sa.Connection, kept: _Kept, kind: Indexed, user_id: str, to: IndexPosition
+) -> bool:
+    """Bring a shelf from where it stands to a later position of the same index.
+
+    False where it has to be made anew after all, because too much of it is gone.
+    """
+    shelf, behind = kept.shelf, kept.position
+    if shelf is None or behind is None or shelf.needs_compacting:
+        return False
+    newer = index_since(connection, kind, user_id, kept.model, behind.stamp)
+    gone: list[int] = []
+    if behind.removals != to.removals:
+        gone = _gone(connection, shelf, kind, user_id, newer)
+        if not shelf.can_let_go(len(gone)):
+            return False
+    kept.position = None  # one that is stopped half way is not gone on with
+    shelf.let_go(gone)
+    _fill(connection, shelf, newer)
+    return True
+
+
+def _gone(
+    connection: sa.Connection,
+    shelf: Shelf,
+    kind: Indexed,
+    user_id: str,
+    newer: Sequence[tuple[Any, ...]],
+) -> list[int]:
+    """The rows of a shelf that the index no longer has; ``newer`` is what it has yet to take in.
+
+    All ids are read only where their number shows that some are gone: what was removed may have
+    been of the other kind.
+    """
+    unseen = sum(row[0] not in shelf.row_of for row in newer)
+    if count_indexed(connection, kind, user_id) == shelf.size + unseen:
+        return []
+    had = np.fromiter(shelf.row_of, np.int64, shelf.size)
+    there = indexed_ids(connection, kind, user_id)
+    gone: list[int] = np.setdiff1d(had, there, assume_unique=True).tolist()
+    return gone
 
 
 def _fill(connection: sa.Connection, shelf: Shelf, rows: Sequence[tuple[Any, ...]]) -> None:

@@ -6,7 +6,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from ricordo.indexing.shelf import Column, Ints, Shelf
+from ricordo.indexing.postings import Ints
+from ricordo.indexing.shelf import Column, Shelf
 from ricordo.storage.threads import SaidTurn
 from ricordo.storage.vectors import Row
 
@@ -76,6 +77,11 @@ class TurnShelf(Shelf):
                 kept = SaidTurn(thread_id, position, message_id, role, actor, content, moment)
                 self._content_bytes += _SAID_BYTES + len(content)
             self.said.append(kept)
+
+    def can_let_go(self, count: int) -> bool:
+        """Of none. Turns go only with their user; were one to go alone, what it is to others would
+        have to go as well: the turn before, the lender of its nearness, a speaker of that name."""
+        return not count
 
     @property
     def nbytes(self) -> int:

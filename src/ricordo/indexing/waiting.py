@@ -9,11 +9,13 @@ import sqlalchemy as sa
 from ricordo.errors import EmbeddingError, InvalidInput
 from ricordo.limits import MAX_JOB_ERROR_CHARS
 from ricordo.model.embedding import VectorModel
-from ricordo.model.vocabulary import Status, VectorState
+from ricordo.model.vocabulary import JobState, Status, VectorState
 from ricordo.storage.columns import Words
 from ricordo.storage.constructs import among, bound_list
+from ricordo.storage.index_rows import EMBED_JOB
 from ricordo.storage.prepared import Prepared
 from ricordo.storage.search_index import INDEXED, ITEMS, Indexed
+from ricordo.storage.tables import jobs
 from ricordo.storage.vectors import Row
 from ricordo.storage.writing import Writing
 
@@ -136,6 +138,16 @@ def store_vectors(
             for row_id, vector in rows
         ],
     )
+
+
+def is_job_waiting(writing: Writing) -> bool:
+    """Whether a job that makes the writing user's vectors is queued."""
+    waiting = sa.exists().where(
+        jobs.c.kind == EMBED_JOB,
+        jobs.c.user_id == writing.user_id,
+        jobs.c.state == JobState.QUEUED.value,
+    )
+    return writing.connection.execute(sa.select(waiting)).scalar_one()
 
 
 def mark_failed(

@@ -23,71 +23,108 @@ from ricordo.formation.scheduling import (
     wait_for_silence,
 )
 from ricordo.indexing.reindexing import REINDEX_JOB, reindex_as_asked
+from ricordo.jobs.running import Handler
+from ricordo.jobs.stint import Stint
 from ricordo.memories.erasing import SCRUB_JOB
 from ricordo.memories.expiring import LIFECYCLE_JOB, expire_due, next_end, plan_lifecycle, purge_due
-from ricordo.model.job import Job, Postpone
+from ricordo.model.job import Postpone, Report
 from ricordo.recall.service import Recall
 from ricordo.storage.database import Database, retried
 from ricordo.storage.index_rows import EMBED_JOB
-
-Handler = Callable[[Job], None]
+from ricordo.upkeep.kinds import (
+    CONSOLIDATE_JOB,
+    INSIGHTS_JOB,
+    PLAN_JOB,
+    RELATE_JOB,
+    ROUND_JOB,
+)
+from ricordo.upkeep.service import Upkeep
 
 
 def standard_handlers(
-    database: Database, recall: Recall, formation: Formation
+    database: Database, recall: Recall, formation: Formation, upkeep: Upkeep
 ) -> Mapping[str, Handler]:
     """The handlers of the jobs that the store itself queues."""
     return {
         **_store_handlers(database, recall),
         **_formation_handlers(database, formation),
+        **_upkeep_handlers(upkeep),
     }
+
+
+def _upkeep_handlers(upkeep: Upkeep) -> Mapping[str, Handler]:
+
+    def plan(stint: Stint) -> None:
+        upkeep.plan_rounds(stint.report)
+
+    def daily_round(stint: Stint) -> None:
+        upkeep.run_round(stint.job.user_id, stint.report)
+
+    def consolidate(stint: Stint) -> None:
+        upkeep.consolidate(stint.job.user_id, stint.report)
+
+    def insights(stint: Stint) -> None:
+        try:
+            upkeep.draw_insights(stint.job.user_id)
+        except BudgetExhausted as problem:
+            raise Postpone(problem.until, str(problem)) from None
+
+    def relate(stint: Stint) -> None:
+        upkeep.relate(stint.job.user_id, stint.report)
+
+    on_demand = {CONSOLIDATE_JOB: consolidate, INSIGHTS_JOB: insights, RELATE_JOB: relate}
+    if not upkeep.policy.is_automatic:  # another process may do it, if that is meant to
+        return on_demand
+    return {PLAN_JOB: plan, ROUND_JOB: daily_round, **on_demand}
 
 
 def _formation_handlers(database: Database, formation: Formation) -> Mapping[str, Handler]:
     policy = formation.policy
 
-    def form(job: Job) -> None:
+    def form(stint: Stint) -> None:
+        job = stint.job
         wait_for_silence(database, policy, job)
         # A conversation can be gone by now; whatever else is missing is worth an error.
         with contextlib.suppress(ThreadNotFound):
             formation.form(job.user_id, job.unique_key)
 
-    def form_stale(_job: Job) -> None:
+    def form_stale(_stint: Stint) -> None:
         sweep(database, policy)
 
-    def summarise(job: Job) -> None:
+    def summarise(stint: Stint) -> None:
         try:
-            renew_summary(database, formation.model, job.user_id)
+            renew_summary(database, formation.model, stint.job.user_id)
         except BudgetExhausted as problem:
             raise Postpone(problem.until, str(problem)) from None
 
-    def lapse(job: Job) -> None:
-        run_lapsing(database, job.user_id)
+    def lapse(stint: Stint) -> None:
+        run_lapsing(database, stint.job.user_id)
 
     return {FORM_JOB: form, SWEEP_JOB: form_stale, SUMMARY_JOB: summarise, LAPSE_JOB: lapse}
 
 
 def _store_handlers(database: Database, recall: Recall) -> Mapping[str, Handler]:
 
-    def lifecycle(job: Job) -> None:
-        run_lifecycle(database, job.user_id)
+    def lifecycle(stint: Stint) -> None:
+        run_lifecycle(database, stint.job.user_id, stint.report)
 
-    def scrub(_job: Job) -> None:
+    def scrub(_stint: Stint) -> None:
         with database.our_errors():
             finished = database.backend.scrub()
         if not finished:
             raise StorageBusy("another process is reading; the freed space is overwritten later")
 
-    def embed(job: Job) -> None:
+    def embed(stint: Stint) -> None:
+        job = stint.job
         try:
-            recall.filling.fill(job.user_id)
+            recall.filling.fill(job.user_id, _told(stint, "vectors made"))
         except (EmbeddingError, InvalidInput) as problem:
             if job.attempts >= job.max_attempts:
                 recall.filling.give_up(job.user_id, problem)
             raise
 
-    def renew_terms(job: Job) -> None:
-        reindex_as_asked(database, job.payload)
+    def renew_terms(stint: Stint) -> None:
+        reindex_as_asked(database, stint.job.payload, _told(stint, "texts indexed"))
 
     return {
         LIFECYCLE_JOB: lifecycle,
@@ -97,20 +134,34 @@ def _store_handlers(database: Database, recall: Recall) -> Mapping[str, Handler]
     }
 
 
-def run_lifecycle(database: Database, user_id: str) -> None:
+def _told(stint: Stint, what: str) -> Callable[[int], None]:
+    """Adds up what was done and reports it."""
+    total = 0
+
+    def tick(count: int) -> None:
+        nonlocal total
+        total += count
+        stint.report(f"{total} {what}")
+
+    return tick
+
+
+def run_lifecycle(database: Database, user_id: str, report: Report) -> None:
     """Expire and purge what is due for one user, in bounded steps, and plan the next time."""
-    while _lifecycle_step(database, user_id):
-        pass
+    ended = 0
+    while worked := _lifecycle_step(database, user_id):
+        ended += worked
+        report(f"{ended} memories ended")
 
 
 @retried
-def _lifecycle_step(database: Database, user_id: str) -> bool:
+def _lifecycle_step(database: Database, user_id: str) -> int:
     with database.write(user_id) as writing:
         worked = expire_due(writing) + purge_due(writing)
         following = next_end(writing)
         if worked == 0 and following is not None:
             plan_lifecycle(writing, user_id, following)
-    return worked > 0
+    return worked
 
 
 @retried

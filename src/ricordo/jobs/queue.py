@@ -1,12 +1,15 @@
-"""The queue: taking jobs, showing signs of life, finishing, retrying, giving up."""
+"""The queue: taking jobs, showing signs of life, finishing, retrying, giving up, cancelling."""
 
 import random
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from ricordo import limits
 from ricordo.errors import Conflict, JobNotFound
-from ricordo.model.job import Job
+from ricordo.jobs.lanes import INDISPENSABLE_JOBS, lane_of
+from ricordo.model.job import Job, JobStats
 from ricordo.model.vocabulary import JobState
+from ricordo.storage import job_lists
 from ricordo.storage import jobs as rows
 from ricordo.storage.database import Database, retried
 
@@ -19,16 +22,17 @@ class JobQueue:
         self.lease = lease
 
     @retried
-    def claim(self, kinds: frozenset[str]) -> Job | None:
-        """Take a job that is due and of one of these kinds, or None."""
+    def claim(self, kinds: frozenset[str], only: int | None = None) -> Job | None:
+        """Take a job that is due and of one of these kinds, or None; ``only`` names the one."""
         with self.database.transaction() as connection:
-            return rows.claim_job(connection, kinds, self.database.clock(), self.lease)
+            return rows.claim_job(connection, kinds, self.database.clock(), self.lease, only)
 
     @retried
-    def heartbeat(self, job: Job) -> bool:
+    def heartbeat(self, job: Job, progress: str | None = None) -> bool:
         """Keep the lease; False when the job was given to another worker."""
         with self.database.transaction() as connection:
-            return rows.extend_lease(connection, job, self.database.clock() + self.lease)
+            until = self.database.clock() + self.lease
+            return rows.extend_lease(connection, job, until, progress)
 
     @retried
     def finish(self, job: Job) -> bool:
@@ -61,30 +65,91 @@ class JobQueue:
             Conflict: the job is not dead.
         """
         with self.database.transaction() as connection:
-            job = rows.find_job(connection, job_id)
+            job = job_lists.find_job(connection, job_id)
             if job is None:
                 raise JobNotFound(job_id)
             if not rows.revive_job(connection, job_id, self.database.clock()):
                 raise Conflict(f"job {job_id} is {job.state}; only dead jobs can be retried")
         self.database.on_job_queued()
 
-    def listed(self, state: JobState | None, limit: int) -> list[Job]:
+    @retried
+    def cancel(self, job_id: int) -> None:
+        """Take a job out of the queue.
+
+        Raises:
+            JobNotFound: there is no such job.
+            Conflict: somebody works on it, it has ended already, or nothing would queue it again.
+        """
+        with self.database.transaction() as connection:
+            job = job_lists.find_job(connection, job_id)
+            if job is None:
+                raise JobNotFound(job_id)
+            if job.kind in INDISPENSABLE_JOBS:
+                raise Conflict(
+                    f"a {job.kind} job cannot be cancelled: nothing would queue it again"
+                )
+            if not rows.cancel_job(connection, job_id, self.database.clock()):
+                raise Conflict(
+                    f"job {job_id} is {job.state}; only queued or dead jobs can be cancelled"
+                )
+
+    def listed(self, state: JobState | None, kind: str | None, limit: int) -> list[Job]:
         """Jobs in the order in which they run or ran."""
         with self.database.read() as reading:
-            return rows.list_jobs(reading.connection, state, limit)
+            return job_lists.list_jobs(reading.connection, state, kind, limit)
+
+    def stats(self) -> list[JobStats]:
+        """How many jobs of each kind stand where."""
+        with self.database.read() as view:
+            counted = job_lists.count_jobs(view.connection)
+            due = job_lists.due_jobs(view.connection, view.now)
+        by_kind: dict[str, dict[JobState, int]] = {}
+        for kind, state, count in counted:
+            by_kind.setdefault(kind, {})[state] = count
+        return [
+            JobStats(
+                kind=kind,
+                lane=lane_of(kind),
+                due=due[kind][0] if kind in due else 0,
+                oldest_due_at=due[kind][1] if kind in due else None,
+                **{state.value: counts.get(state, 0) for state in JobState},
+            )
+            for kind, counts in by_kind.items()
+        ]
 
     def seconds_until_due(self, kinds: frozenset[str]) -> float | None:
         """How long until there is something of these kinds to do; None when there is nothing."""
         with self.database.read() as reading:
-            due = rows.next_due(reading.connection, kinds)
+            due = job_lists.next_due(reading.connection, kinds)
         if due is None:
             return None
         seconds: float = (due - self.database.clock()).total_seconds()
         return max(0.0, seconds)
 
     @retried
+    def take_unsent(
+        self, kinds: frozenset[str], resend_after: timedelta | None
+    ) -> list[tuple[int, str]]:
+        """Jobs (id and kind) that a broker is to be told of; they count as told from now on.
+
+        ``resend_after`` takes also those of which it was told so long ago and which still wait.
+        """
+        with self.database.transaction() as connection:
+            now = self.database.clock()
+            before = None if resend_after is None else now - resend_after
+            return job_lists.take_unsent(
+                connection, kinds, now, before, limits.MAX_WAKE_UPS_PER_SWEEP
+            )
+
+    @retried
+    def note_unsent(self, job_ids: Sequence[int]) -> None:
+        """The broker could not be told of these jobs after all."""
+        with self.database.transaction() as connection:
+            job_lists.note_unsent(connection, job_ids)
+
+    @retried
     def trim(self) -> None:
-        """Forget jobs that were done long ago."""
+        """Forget jobs that were done or cancelled long ago."""
         before = self.database.clock() - timedelta(days=limits.FINISHED_JOB_DAYS)
         with self.database.transaction() as connection:
             rows.trim_finished(connection, before)

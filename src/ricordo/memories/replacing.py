@@ -35,7 +35,10 @@ from ricordo.text.normalise import canonical
 
 _REPLACED = (Event.SUPERSEDE, Event.MERGE)
 MERGED_IDS = "merged_ids"
-"""In the meta of a MERGE: the memories that became one."""
+"""In the meta of a MERGE: the memories that became one. In that of an UPDATE: what brought it."""
+TAKEN_UP = "taken_up"
+"""In the meta of a replacement by a memory that was there before (``absorbing.py``): how many
+recalls went to it, and when it had last been recalled and verified itself."""
 
 
 def replace_with(
@@ -123,15 +126,28 @@ def undo(writing: Writing, scope: Scope, item_id: int, reason: str | None) -> It
     if item.status is not Status.ACTIVE:
         raise IllegalTransition(f"memory {item.id} is {item.status}: restore it instead")
     update = last_update(writing.connection, writing.user_id, item.id)
+    replaced = _last_replacement(writing, item)
+    if replaced is not None and (update is None or _absorbed_after(update, replaced[1])):
+        return _undo_superseded(writing, scope, replaced[0], reason)
     if update is not None:
         return _undo_update(writing, scope, item, update, reason)
+    raise NothingToUndo(f"memory {item.id} has no change that can be undone")
+
+
+def _last_replacement(writing: Writing, item: Item) -> tuple[Item, Change] | None:
+    """The memory whose place this one took last and still has, and the change that did it."""
     for old_id in replaced_by(writing.connection, writing.user_id, item.id):
         old = item_of(writing.connection, writing.user_id, old_id)
         change = last_change(writing.connection, writing.user_id, old_id, _REPLACED)
-        still_replaced = change is not None and change.new_ref == item.id
-        if old is not None and old.status is Status.SUPERSEDED and still_replaced:
-            return _undo_superseded(writing, scope, old, reason)
-    raise NothingToUndo(f"memory {item.id} has no change that can be undone")
+        if old is None or change is None or change.new_ref != item.id:
+            continue
+        if old.status is Status.SUPERSEDED:
+            return old, change
+    return None
+
+
+def _absorbed_after(update: Change, replacement: Change) -> bool:
+    return TAKEN_UP in replacement.meta and replacement.revision > update.revision
 
 
 def _undo_superseded(writing: Writing, scope: Scope, item: Item, reason: str | None) -> Item:
@@ -203,8 +219,32 @@ def _dissolve_former_text(writing: Writing, former_id: int) -> None:
 def _bring_back(
     writing: Writing, scope: Scope, item: Item, change: Change, reason: str | None
 ) -> Item:
+    if TAKEN_UP in change.meta:
+        _give_back(writing, scope, item, change, reason)
     former = former_values(change.before or {})
     return reactivate(writing, item, Event.UNDO, scope.actor, reason, former)
+
+
+def _give_back(
+    writing: Writing, scope: Scope, absorbed: Item, change: Change, reason: str | None
+) -> None:
+    """Take off the survivor what it had taken up; tags and importance if it is as it was left."""
+    survivor = item_of(writing.connection, writing.user_id, change.new_ref or 0)
+    if survivor is None:  # purged
+        return
+    taken_up = former_values(change.meta[TAKEN_UP])
+    count = max(0, survivor.access_count - taken_up.get("access_count", 0))
+    values: dict[str, Any] = {"access_count": count}
+    for name in ("last_accessed_at", "last_verified_at"):
+        if getattr(survivor, name) == getattr(absorbed, name):  # not again since
+            values[name] = taken_up.get(name)
+    update = last_update(writing.connection, writing.user_id, survivor.id)
+    if update is not None and absorbed.id in update.meta.get(MERGED_IDS, ()):
+        values |= {**former_values(update.before or {}), "updated_at": writing.now}
+        drop_replaced_values(writing.connection, writing.user_id, update.revision)
+        undone = {UNDONE_REVISION: update.revision}
+        record_change(writing, survivor, Event.UNDO, actor=scope.actor, reason=reason, meta=undone)
+    update_item(writing, survivor, values)
 
 
 def _bring_back_sibling(

@@ -56,3 +56,7 @@ class Counters(Record):
     memory_dedup_rate: float
     tokens_today: int
     counts: Mapping[str, int]
+
+
+UPKEEP_ROUNDS: Final = "upkeep_rounds"
+UPKEEP_FORGOTTEN: Final = "upkeep_forgotten"

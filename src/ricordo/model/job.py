@@ -1,15 +1,19 @@
 """Background work as a durable row."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from ricordo.model.record import Record
-from ricordo.model.vocabulary import JobState
+from ricordo.model.vocabulary import JobState, Lane
 
 STORE_JOB_USER = ""
 """The ``user_id`` of jobs that belong to the store as a whole."""
+
+
+Report = Callable[[str], None]
+"""Told between two steps of long work how far it has come; may end the work by raising."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +33,11 @@ class NewJob:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job(Record):
-    """A job as it stands in the queue. ``lease_token`` proves who may finish it."""
+    """A job as it stands in the queue.
+
+    ``lease_token`` proves who may finish it. ``woken_at`` is when a broker was last told of it.
+    ``progress`` says how far a long one has come.
+    """
 
     id: int
     kind: str
@@ -45,12 +53,33 @@ class Job(Record):
     last_error: str | None
     created_at: datetime
     updated_at: datetime
+    woken_at: datetime | None
+    progress: str | None
 
     def to_dict(self) -> dict[str, Any]:
         """Every field by name, without the token that only its worker may know."""
         shown = Record.to_dict(self)
         del shown["lease_token"]
         return shown
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobStats(Record):
+    """How many jobs of one kind stand where.
+
+    ``due`` are those of the queued that could run now, ``oldest_due_at`` is since when the first
+    of them could.
+    """
+
+    kind: str
+    lane: Lane
+    queued: int
+    due: int
+    running: int
+    done: int
+    dead: int
+    cancelled: int
+    oldest_due_at: datetime | None
 
 
 class Postpone(Exception):

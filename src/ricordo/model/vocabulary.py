@@ -29,6 +29,10 @@ class Source(StrEnum):
     FILE = "file"
 
 
+ON_PURPOSE: Final = (Source.USER_EXPLICIT, Source.IMPORT, Source.FILE)
+"""Where memories come from that somebody put here, rather than let fall in passing."""
+
+
 class Status(StrEnum):
     """Where a memory stands in its life; the legal steps are in ``lifecycle.py``."""
 
@@ -72,6 +76,14 @@ class JobState(StrEnum):
     RUNNING = "running"
     DONE = "done"
     DEAD = "dead"
+    CANCELLED = "cancelled"
+
+
+class Lane(StrEnum):
+    """Jobs that wait in line together, so that quick ones need not wait for slow ones."""
+
+    FAST = "fast"
+    SLOW = "slow"
 
 
 class VectorState(StrEnum):

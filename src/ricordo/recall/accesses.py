@@ -2,13 +2,14 @@
 
 import logging
 import threading
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Any, Final
 
 import sqlalchemy as sa
 
-from ricordo import forks
-from ricordo.errors import StorageError
+from ricordo import forks, limits
+from ricordo.errors import StorageClosed, StorageError
 from ricordo.storage.columns import Moment, Words
 from ricordo.storage.database import Database, retried
 from ricordo.storage.prepared import Prepared
@@ -16,6 +17,12 @@ from ricordo.storage.tables import items
 
 MAX_WAITING: Final = 10_000
 """How many memories may wait to be counted before a search writes them itself."""
+
+TIMER_NAME: Final = "ricordo-recalls"
+"""The thread that waits to write them."""
+
+_Counts = dict[tuple[str, int], tuple[int, datetime]]
+"""By owner and memory: how often, and when last."""
 
 _log = logging.getLogger(__name__)
 _last = sa.bindparam("last", type_=Moment)
@@ -39,37 +46,44 @@ _count: Final = Prepared(
 class AccessCounter:
     """Remembers what was recalled until it is written. Safe from many threads and after a fork.
 
-    What a process has not written when it is killed is lost, which is harmless: these counts
-    only say what is used often.
+    Upkeep forgets what was not recalled for long, so no count may wait for long either: the first
+    one that waits starts a timer, after which all are written. Whoever writes before that (jobs,
+    upkeep, closing) stops it; while nothing waits, nothing runs. A process that is killed loses
+    what it counted since the last write, a minute of recalls at most.
     """
 
-    def __init__(self, database: Database) -> None:
+    def __init__(
+        self, database: Database, flush_seconds: float = limits.RECALL_FLUSH_SECONDS
+    ) -> None:
         self.database = database
+        self._flush_seconds = flush_seconds
         self._set_up()
         forks.reset_in_child(self)
 
     def _set_up(self) -> None:
         self._lock = threading.Lock()
-        self._waiting: dict[tuple[str, int], tuple[int, datetime]] = {}
+        # One write at a time: closing waits for the timer's instead of closing the store under it.
+        self._flushing = threading.Lock()
+        self._waiting: _Counts = {}
+        self._timer: threading.Timer | None = None
+        self._is_told = False
 
     def reset_after_fork(self) -> Any:
-        """What the parent counted is the parent's to write."""
-        inherited = (self._lock, self._waiting)
+        """What the parent counted is the parent's to write, and its timer runs only there."""
+        inherited = (self._lock, self._flushing, self._waiting, self._timer)
         self._set_up()
         return inherited
 
-    def note(self, user_id: str, ids: list[int], now: datetime) -> None:
-        """Memories were recalled."""
+    def note(self, user_id: str, ids: Iterable[int], now: datetime) -> None:
+        """Memories of this owner were recalled, or said once more. Not inside a transaction."""
         with self._lock:
             for item_id in ids:
                 times, _ = self._waiting.get((user_id, item_id), (0, now))
                 self._waiting[user_id, item_id] = (times + 1, now)
+            self._start_timer()
             full = len(self._waiting) > MAX_WAITING
         if full:
-            try:
-                self.flush()
-            except StorageError as error:  # the search goes on; it is counted later
-                _log.warning("what was recalled is not counted yet: %s", error)
+            self.flush_or_tell()
 
     def flush(self) -> int:
         """Write what was counted; of how many memories.
@@ -77,20 +91,60 @@ class AccessCounter:
         Raises:
             StorageError: it could not be written; it is counted later.
         """
+        with self._flushing:
+            taken = self._take()
+            try:
+                self._write(taken)
+            except BaseException as error:
+                self._put_back(taken)
+                if not isinstance(error, StorageClosed):  # there it never works again
+                    with self._lock:
+                        self._start_timer()
+                raise
+            self._is_told = False
+            return len(taken)
+
+    def flush_or_tell(self) -> None:
+        """Write what was counted; where that fails, the log says so once and it is tried later."""
+        try:
+            self.flush()
+        except StorageClosed:
+            pass  # nobody is left to try again
+        except StorageError as error:
+            if not self._is_told:
+                _log.warning("what was recalled is not counted yet: %s", error)
+            self._is_told = True
+
+    def _start_timer(self) -> None:
+        """Have what waits written in time. The lock is held."""
+        if self._timer is not None or not self._waiting:
+            return
+        timer = threading.Timer(self._flush_seconds, self.flush_or_tell)
+        timer.name = TIMER_NAME
+        timer.daemon = True
+        try:
+            timer.start()
+        except RuntimeError:  # no thread to be had: the search goes on, the next one tries again
+            return
+        self._timer = timer
+
+    def _take(self) -> _Counts:
+        """All that waits; with nothing left to wait for, the timer ends."""
         with self._lock:
             taken, self._waiting = self._waiting, {}
-        try:
-            self._write(taken)
-        except BaseException:
-            with self._lock:
-                for key, (times, last) in taken.items():
-                    more, newer = self._waiting.get(key, (0, last))
-                    self._waiting[key] = (times + more, max(last, newer))
-            raise
-        return len(taken)
+            if self._timer is not None:
+                self._timer.cancel()
+                self._timer = None
+        return taken
+
+    def _put_back(self, taken: _Counts) -> None:
+        with self._lock:
+            for key, (times, last) in taken.items():
+                more, newer = self._waiting.get(key, (0, last))
+                self._waiting[key] = (times + more, max(last, newer))
 
     @retried
-    def _write(self, taken: dict[tuple[str, int], tuple[int, datetime]]) -> None:
+    def _write(self, taken: _Counts) -> None:
         if not taken:
             return
         with self.database.transaction() as connection:

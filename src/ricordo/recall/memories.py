@@ -100,8 +100,7 @@ class MemorySearch:
             found = self._newest(user_id, limit, wanted)
         else:
             found = self.find(user_id, query, limit, wanted, threshold)
-        own = [item.id for item in found.items if item.user_id == user_id]
-        self._accesses.note(user_id, own, self._database.clock())
+        self._count(found.items)
         return found
 
     def find(
@@ -118,6 +117,15 @@ class MemorySearch:
         meant = self._embedders.query_vector(chosen, query)
         question = Question.of(query, self._database.analyser, meant)
         return self._best(user_id, question, limit, wanted, threshold)
+
+    def _count(self, recalled: Sequence[Item]) -> None:
+        """Count memories for their owners: what others use, or everybody, is in use as well."""
+        by_owner: dict[str, list[int]] = {}
+        for item in recalled:
+            by_owner.setdefault(item.user_id, []).append(item.id)
+        now = self._database.clock()
+        for owner, ids in by_owner.items():
+            self._accesses.note(owner, ids, now)
 
     def _newest(self, user_id: str, limit: int, wanted: ItemFilter) -> Answer:
         with self._database.read() as view:

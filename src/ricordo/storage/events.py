@@ -1,6 +1,7 @@
 """Rows that tell what background work did."""
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Any
 
 import sqlalchemy as sa
@@ -50,3 +51,15 @@ def page_of_events(
     )
     more = len(rows) > limit
     return Page(found, encode_cursor(_CURSOR, [found[-1].id]) if more else None)
+
+
+def trim_events(connection: sa.Connection, user_id: str, before: datetime, limit: int) -> int:
+    """Remove a bounded number of a user's oldest events from before then; how many there were."""
+    oldest = (
+        sa.select(events.c.id)
+        .where(events.c.user_id == user_id, events.c.at < before)
+        .order_by(events.c.at)
+        .limit(limit)
+    )
+    gone = sa.delete(events).where(events.c.user_id == user_id, events.c.id.in_(oldest))
+    return connection.execute(gone).rowcount

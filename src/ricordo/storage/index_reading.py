@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+import numpy as np
 import sqlalchemy as sa
 
 from ricordo.model.embedding import VectorModel
@@ -14,6 +15,8 @@ from ricordo.storage.prepared import Prepared
 from ricordo.storage.search_index import INDEXED, ITEMS, TURNS, Indexed
 from ricordo.storage.tables import item_index, items, links, turns, users
 
+Ids = np.ndarray[tuple[int], np.dtype[np.int64]]
+
 PAGE_ROWS: Final = 2_000
 """How many rows are read at a time, which bounds the memory that reading takes."""
 
@@ -22,10 +25,23 @@ KEPT_CONTENT_CHARS: Final = 1_000
 
 _user = sa.bindparam("user_id", type_=Words)
 _position: Final = Prepared(
-    sa.select(users.c.index_stamp, users.c.index_epoch, sa.cast(users.c.created_at, Words)).where(
-        users.c.user_id == _user
-    )
+    sa.select(
+        users.c.index_stamp,
+        users.c.index_epoch,
+        users.c.index_removals,
+        sa.cast(users.c.created_at, Words),
+    ).where(users.c.user_id == _user)
 )
+# As one text, which comes in a third of the time that as many rows take.
+_comma: Final[Any] = sa.literal_column("','")
+_ids: Final = {
+    kind.name: Prepared(
+        sa.select(sa.func.aggregate_strings(sa.cast(kind.index.c.id, sa.Text), _comma)).where(
+            kind.index.c.user_id == _user
+        )
+    )
+    for kind in INDEXED
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,15 +49,16 @@ class IndexPosition:
     """How far a user's index has come.
 
     Copies from before ``epoch``, or of a user who was erased and ``created`` again, must be made
-    anew.
+    anew. From copies from before ``removals``, rows have to be taken that are no longer there.
     """
 
     stamp: int
     epoch: int
+    removals: int
     created: str
 
 
-NOTHING_INDEXED: Final = IndexPosition(0, 0, "")
+NOTHING_INDEXED: Final = IndexPosition(0, 0, 0, "")
 
 
 def index_position(connection: sa.Connection, user_id: str) -> IndexPosition:
@@ -57,6 +74,12 @@ def count_indexed(connection: sa.Connection, kind: Indexed, user_id: str) -> int
     where = kind.index.c.user_id == user_id
     counted = sa.select(sa.func.count()).select_from(kind.index).where(where)
     return connection.execute(counted).scalar_one()
+
+
+def indexed_ids(connection: sa.Connection, kind: Indexed, user_id: str) -> Ids:
+    """The ids of all rows in the index of a user, in no order."""
+    ((listed,),) = _ids[kind.name].run(connection, {"user_id": user_id})
+    return np.fromstring(listed or "", np.int64, sep=",")
 
 
 def _columns(kind: Indexed) -> list[sa.ColumnElement[Any]]:

@@ -12,6 +12,7 @@ from ricordo.model.job import Job, NewJob
 from ricordo.model.vocabulary import JobState
 from ricordo.storage.backend import Backend
 from ricordo.storage.columns import Json, Moment
+from ricordo.storage.constructs import among, bound_list
 from ricordo.storage.prepared import Prepared
 from ricordo.storage.tables import JOB_IDS, jobs
 
@@ -28,6 +29,50 @@ _put: Final = Prepared(
         sa.bindparam("payload", type_=Json),
         sa.bindparam("run_at", type_=Moment),
         sa.bindparam("now", type_=Moment),
+    )
+)
+
+_NAMES: Final = [column.name for column in jobs.c]
+
+
+_LONGEST_LEASE: Final = timedelta(days=2)
+"""A lease that lasts longer was given by a clock that was wrong."""
+
+_now = sa.bindparam("now", type_=Moment)
+_too_far = sa.bindparam("too_far", type_=Moment)
+_abandoned = sa.and_(
+    jobs.c.state == JobState.RUNNING.value,
+    sa.or_(jobs.c.lease_until <= _now, jobs.c.lease_until > _too_far),
+)
+IS_CLAIMABLE: Final = sa.or_(
+    sa.and_(jobs.c.state == JobState.QUEUED.value, jobs.c.run_at <= _now), _abandoned
+)
+"""Jobs that are due, or whose worker has not been heard of for too long; see :func:`at_time`."""
+
+
+def at_time(now: datetime) -> dict[str, datetime]:
+    """The values that ``IS_CLAIMABLE`` needs."""
+    return {"now": now, "too_far": now + _LONGEST_LEASE}
+
+
+_due = (
+    sa.select(*jobs.c)
+    .where(IS_CLAIMABLE, among(jobs.c.kind, bound_list("kinds")))
+    .order_by(jobs.c.run_at, jobs.c.id)
+    .limit(sa.literal_column("1"))
+    .with_for_update(skip_locked=True)
+)
+_claimable: Final = Prepared(_due)
+_claimable_one: Final = Prepared(_due.where(jobs.c.id == sa.bindparam("only", type_=sa.BigInteger)))
+_claim: Final = Prepared(
+    sa.update(jobs)
+    .where(jobs.c.id == sa.bindparam("job_id", type_=sa.BigInteger))
+    .values(
+        {
+            name: sa.bindparam(name, type_=jobs.c[name].type)
+            for name in ("state", "attempts", "lease_token", "lease_until", "updated_at")
+        }
+        | {"woken_at": None}
     )
 )
 
@@ -48,45 +93,51 @@ def put_job(backend: Backend, connection: sa.Connection, job: NewJob, now: datet
 
 
 def claim_job(
-    connection: sa.Connection, kinds: frozenset[str], now: datetime, lease: timedelta
+    connection: sa.Connection,
+    kinds: frozenset[str],
+    now: datetime,
+    lease: timedelta,
+    only: int | None = None,
 ) -> Job | None:
     """Take the job that is due longest, or whose worker let its lease run out.
 
-    Taking counts as an attempt, so that a job which kills its worker is not tried for ever.
+    ``only`` takes this one and no other. Taking counts as an attempt, so that a job which kills
+    its worker is not tried for ever.
     """
-    _bury_exhausted(connection, now)
-    due = sa.or_(
-        sa.and_(jobs.c.state == JobState.QUEUED.value, jobs.c.run_at <= now),
-        sa.and_(jobs.c.state == JobState.RUNNING.value, jobs.c.lease_until <= now),
-    )
-    wanted = (
-        sa.select(jobs)
-        .where(due, jobs.c.kind.in_(sorted(kinds)))
-        .order_by(jobs.c.run_at, jobs.c.id)
-        .limit(1)
-        .with_for_update(skip_locked=True)
-    )
-    row = connection.execute(wanted).mappings().first()
-    if row is None:
-        return None
+    while (row := _first_claimable(connection, kinds, now, only)) is not None:
+        if row["state"] == JobState.RUNNING.value and row["attempts"] >= row["max_attempts"]:
+            _bury(connection, row["id"], now)
+        else:
+            return _take(connection, row, now, lease)
+    return None
+
+
+def _first_claimable(
+    connection: sa.Connection, kinds: frozenset[str], now: datetime, only: int | None
+) -> dict[str, Any] | None:
+    values: dict[str, Any] = {"kinds": sorted(kinds), **at_time(now)}
+    if only is None:
+        rows = _claimable.run_typed(connection, values)
+    else:
+        rows = _claimable_one.run_typed(connection, {**values, "only": only})
+    return dict(zip(_NAMES, rows[0], strict=True)) if rows else None
+
+
+def _take(connection: sa.Connection, row: dict[str, Any], now: datetime, lease: timedelta) -> Job:
     taken = {
         "state": JobState.RUNNING.value,
         "attempts": row["attempts"] + 1,
         "lease_token": secrets.token_hex(16),
         "lease_until": now + lease,
         "updated_at": now,
+        "woken_at": None,
     }
-    connection.execute(sa.update(jobs).where(jobs.c.id == row["id"]).values(**taken))
-    return _job({**row, **taken})
+    _claim.run(connection, {**taken, "job_id": row["id"]})
+    return as_job({**row, **taken})
 
 
-def _bury_exhausted(connection: sa.Connection, now: datetime) -> None:
-    """Give up jobs whose worker vanished during their last attempt."""
-    lost = sa.and_(
-        jobs.c.state == JobState.RUNNING.value,
-        jobs.c.lease_until <= now,
-        jobs.c.attempts >= jobs.c.max_attempts,
-    )
+def _bury(connection: sa.Connection, job_id: int, now: datetime) -> None:
+    """Give up a job whose worker vanished during its last attempt."""
     buried = {
         "state": JobState.DEAD.value,
         "last_error": "the worker vanished during the last attempt",
@@ -94,12 +145,15 @@ def _bury_exhausted(connection: sa.Connection, now: datetime) -> None:
         "lease_until": None,
         "updated_at": now,
     }
-    connection.execute(sa.update(jobs).where(lost).values(**buried))
+    connection.execute(sa.update(jobs).where(jobs.c.id == job_id).values(**buried))
 
 
-def extend_lease(connection: sa.Connection, job: Job, until: datetime) -> bool:
-    """The worker's sign of life; False when the job was taken away from it."""
-    return _change_leased(connection, job, lease_until=until)
+def extend_lease(
+    connection: sa.Connection, job: Job, until: datetime, progress: str | None = None
+) -> bool:
+    """The worker's sign of life, and how far it is; False when the job was taken away from it."""
+    told = {} if progress is None else {"progress": progress[: limits.MAX_JOB_PROGRESS_CHARS]}
+    return _change_leased(connection, job, lease_until=until, **told)
 
 
 def finish_job(connection: sa.Connection, job: Job, now: datetime) -> bool:
@@ -125,7 +179,7 @@ def fail_job(
     else:
         if _same_is_queued(connection, job):  # a newer one will do this one's work
             return finish_job(connection, job, now)
-        values = {"state": JobState.QUEUED.value, "run_at": retry_at}
+        values = {"state": JobState.QUEUED.value, "run_at": retry_at, "woken_at": None}
     return _change_leased(
         connection,
         job,
@@ -151,6 +205,7 @@ def postpone_job(
         attempts=job.attempts - 1,
         lease_token=None,
         lease_until=None,
+        woken_at=None,
         last_error=why[: limits.MAX_JOB_ERROR_CHARS],
         updated_at=now,
     )
@@ -158,41 +213,36 @@ def postpone_job(
 
 def revive_job(connection: sa.Connection, job_id: int, now: datetime) -> bool:
     """Give a dead job a fresh set of attempts; False when there is no such dead job."""
-    found = find_job(connection, job_id)
-    if found is None or found.state is not JobState.DEAD:
+    row = connection.execute(sa.select(jobs).where(jobs.c.id == job_id)).mappings().first()
+    if row is None or row["state"] != JobState.DEAD.value:
         return False
+    found = as_job(row)
     if _same_is_queued(connection, found):
         connection.execute(sa.delete(jobs).where(jobs.c.id == job_id))
         return True
-    values = {"state": JobState.QUEUED.value, "run_at": now, "attempts": 0, "updated_at": now}
+    values: dict[str, Any] = {
+        "state": JobState.QUEUED.value,
+        "run_at": now,
+        "attempts": 0,
+        "woken_at": None,
+        "updated_at": now,
+    }
     connection.execute(sa.update(jobs).where(jobs.c.id == job_id).values(**values))
     return True
 
 
-def find_job(connection: sa.Connection, job_id: int) -> Job | None:
-    """One job, or None."""
-    row = connection.execute(sa.select(jobs).where(jobs.c.id == job_id)).mappings().first()
-    return None if row is None else _job(row)
-
-
-def list_jobs(connection: sa.Connection, state: JobState | None, limit: int) -> list[Job]:
-    """Jobs in the order in which they run or ran."""
-    wanted = sa.select(jobs).order_by(jobs.c.run_at, jobs.c.id).limit(limit)
-    if state is not None:
-        wanted = wanted.where(jobs.c.state == state.value)
-    return [_job(row) for row in connection.execute(wanted).mappings()]
-
-
-def next_due(connection: sa.Connection, kinds: frozenset[str]) -> datetime | None:
-    """When the next queued job of these kinds is to run, or a lease runs out."""
-    running = jobs.c.state == JobState.RUNNING.value
-    moment = sa.case((running, jobs.c.lease_until), else_=jobs.c.run_at)
-    open_states = (JobState.QUEUED.value, JobState.RUNNING.value)
-    earliest = sa.select(sa.func.min(moment, type_=Moment)).where(
-        jobs.c.state.in_(open_states), jobs.c.kind.in_(sorted(kinds))
-    )
-    found: datetime | None = connection.execute(earliest).scalar_one()
-    return found
+def cancel_job(connection: sa.Connection, job_id: int, now: datetime) -> bool:
+    """Take a job out of the queue that nobody works on; False when there is no such job."""
+    idle = sa.or_(jobs.c.state.in_([JobState.QUEUED.value, JobState.DEAD.value]), _abandoned)
+    values = {
+        "state": JobState.CANCELLED.value,
+        "lease_token": None,
+        "lease_until": None,
+        "updated_at": now,
+    }
+    where = sa.and_(jobs.c.id == job_id, idle)
+    cancelled = sa.update(jobs).where(where).values(**values)
+    return connection.execute(cancelled, at_time(now)).rowcount == 1
 
 
 def discard_queued(connection: sa.Connection, job: NewJob, not_after: datetime) -> None:
@@ -202,8 +252,9 @@ def discard_queued(connection: sa.Connection, job: NewJob, not_after: datetime) 
 
 
 def trim_finished(connection: sa.Connection, before: datetime) -> None:
-    """Forget jobs that were done long ago."""
-    old = sa.and_(jobs.c.state == JobState.DONE.value, jobs.c.updated_at < before)
+    """Forget jobs that were done or cancelled long ago."""
+    ended = (JobState.DONE.value, JobState.CANCELLED.value)
+    old = sa.and_(jobs.c.state.in_(ended), jobs.c.updated_at < before)
     connection.execute(sa.delete(jobs).where(old))
 
 
@@ -234,5 +285,6 @@ def _same_is_queued(connection: sa.Connection, job: Job) -> bool:
     return connection.execute(sa.select(sa.exists().where(_queued_like(job)))).scalar_one()
 
 
-def _job(row: Mapping[Any, Any]) -> Job:
+def as_job(row: Mapping[Any, Any]) -> Job:
+    """A row as the model's value."""
     return Job(**{**row, "state": JobState(row["state"])})

@@ -1,14 +1,17 @@
 """Which memories of a user are about the same."""
 
 from collections.abc import Collection, Iterable
-from typing import Final
+from datetime import datetime
+from typing import Any, Final
 
 import sqlalchemy as sa
 
+from ricordo.model.vocabulary import Status
 from ricordo.storage.columns import Moment, Words
 from ricordo.storage.constructs import among, bound_list
 from ricordo.storage.prepared import Prepared
-from ricordo.storage.tables import relations
+from ricordo.storage.tables import items, relations
+from ricordo.storage.where import Condition, not_expired
 from ricordo.storage.writing import Writing
 
 _user = relations.c.user_id == sa.bindparam("user_id", type_=Words)
@@ -35,6 +38,9 @@ _touching: Final = Prepared(
 
 Relation = tuple[int, int, float]
 """Two memories and how similar they are."""
+
+Pair = tuple[int, int]
+"""Two related memories, the lower id first."""
 
 
 def add_relations(writing: Writing, found: Iterable[Relation]) -> None:
@@ -80,3 +86,84 @@ def relations_of(connection: sa.Connection, user_id: str, ids: Collection[int]) 
     """The relations of these memories with any others."""
     rows = _touching.run(connection, {"user_id": user_id, "ids": list(ids)})
     return [(row[0], row[1], row[2]) for row in rows]
+
+
+def outlived_relations(
+    connection: sa.Connection,
+    user_id: str,
+    link_min: float,
+    now: datetime,
+    after: Pair,
+    limit: int,
+) -> tuple[Pair | None, int]:
+    """Look through the next relations of a user in the order of their pairs.
+
+    How far that came (None at the end), and how many of them no longer relate two active memories,
+    or are of less similarity than ``link_min``.
+    """
+    doomed = sa.case((_is_outlived(link_min, now), 1), else_=0)
+    wanted = (
+        sa.select(relations.c.low_id, relations.c.high_id, doomed)
+        .where(relations.c.user_id == user_id, _pair > _bound(after))
+        .order_by(relations.c.low_id, relations.c.high_id)
+        .limit(limit)
+    )
+    rows = connection.execute(wanted).all()
+    reached = (rows[-1][0], rows[-1][1]) if rows else None
+    return reached, sum(row[2] for row in rows)
+
+
+def remove_outlived_relations(writing: Writing, link_min: float, after: Pair, upto: Pair) -> int:
+    """Forget those that :func:`outlived_relations` counts between two pairs; how many."""
+    where = sa.and_(
+        relations.c.user_id == writing.user_id,
+        _pair > _bound(after),
+        _pair <= _bound(upto),
+        _is_outlived(link_min, writing.now),
+    )
+    return writing.connection.execute(sa.delete(relations).where(where)).rowcount
+
+
+def relation_counts(
+    connection: sa.Connection, user_id: str, ids: Collection[int], now: datetime
+) -> dict[int, int]:
+    """With how many other active memories each of these is related, where it is with any."""
+    counts: dict[int, int] = {}
+    listed = list(ids)
+    for mine, other in (
+        (relations.c.low_id, relations.c.high_id),
+        (relations.c.high_id, relations.c.low_id),
+    ):
+        wanted = (
+            sa.select(mine, sa.func.count())
+            .where(relations.c.user_id == user_id, among(mine, _listed), _is_active(other, now))
+            .group_by(mine)
+        )
+        for item_id, count in connection.execute(wanted, {"ids": listed}):
+            counts[item_id] = counts.get(item_id, 0) + count
+    return counts
+
+
+_pair: Final = sa.tuple_(relations.c.low_id, relations.c.high_id)
+
+
+def _bound(pair: Pair) -> Any:
+    return sa.tuple_(*(sa.literal(item_id, sa.BigInteger) for item_id in pair))
+
+
+def _is_outlived(link_min: float, now: datetime) -> Condition:
+    return sa.or_(
+        relations.c.similarity < link_min,
+        ~_is_active(relations.c.low_id, now),
+        ~_is_active(relations.c.high_id, now),
+    )
+
+
+def _is_active(item_id: sa.ColumnElement[int], now: datetime) -> Condition:
+    """Whether one end of a relation is a memory that holds."""
+    return sa.exists().where(
+        items.c.user_id == relations.c.user_id,
+        items.c.id == item_id,
+        items.c.status == Status.ACTIVE.value,
+        not_expired(now),
+    )

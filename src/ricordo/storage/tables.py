@@ -70,12 +70,14 @@ users: Final = sa.Table(
     sa.Column("updated_at", Moment, nullable=False),
     sa.Column("index_stamp", sa.BigInteger, nullable=False, server_default="0"),
     sa.Column("index_epoch", sa.BigInteger, nullable=False, server_default="0"),
+    sa.Column("index_removals", sa.BigInteger, nullable=False, server_default="0"),
     **_CLUSTERED,
 )
 """One row per user with their revision. Writers lock it, which puts one user's writes in order.
 
-``index_stamp`` grows with each write that search must learn of, ``index_epoch`` when something was
-taken out of the index: whoever keeps a copy then starts over.
+``index_stamp`` grows with each write that search must learn of. ``index_removals`` is the stamp of
+the last one that took rows out of the index: whoever keeps a copy then looks which are left.
+``index_epoch`` is that of the last one after which a copy has to start over.
 """
 
 themes: Final = sa.Table(
@@ -398,6 +400,35 @@ tallies: Final = sa.Table(
 )
 """Counters per user and day (UTC): decisions, model calls, tokens."""
 
+upkeep: Final = sa.Table(
+    "upkeep",
+    metadata,
+    sa.Column("user_id", Words, primary_key=True),
+    sa.Column("tended_since", Moment),
+    sa.Column("upkept_at", Moment),
+    sa.Column("consolidated_at", Moment),
+    sa.Column("pairs_wait_since", Moment),
+    sa.Column("insights_at", Moment),
+    sa.Column("related_after", sa.BigInteger, nullable=False),
+    **_CLUSTERED,
+)
+"""When each part of a user's upkeep was last done, and what of it is left."""
+
+checked_pairs: Final = sa.Table(
+    "checked_pairs",
+    metadata,
+    sa.Column("user_id", Words, primary_key=True),
+    sa.Column("low_id", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("high_id", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("fingerprint", Words, nullable=False),
+    sa.Column("verdict", Words, nullable=False),
+    sa.Column("checked_at", Moment, nullable=False),
+    sa.CheckConstraint("low_id < high_id", name="order"),
+    sa.Index("ix_checked_pairs_at", "user_id", "checked_at"),
+    **_CLUSTERED,
+)
+"""Pairs of memories that consolidation has looked at, so that it does not look again so soon."""
+
 jobs: Final = sa.Table(
     "jobs",
     metadata,
@@ -415,6 +446,8 @@ jobs: Final = sa.Table(
     sa.Column("last_error", Words),
     sa.Column("created_at", Moment, nullable=False),
     sa.Column("updated_at", Moment, nullable=False),
+    sa.Column("woken_at", Moment),
+    sa.Column("progress", Words),
     _one_of("state", JobState),
     sa.Index("ix_jobs_due", "state", "run_at", "id"),
     sa.Index("ix_jobs_user", "user_id"),
@@ -435,6 +468,8 @@ OWNED_TABLES: Final = (
     summaries,
     events,
     tallies,
+    upkeep,
+    checked_pairs,
     relations,
     item_index,
     turn_index,

@@ -1,5 +1,6 @@
 """Counters per user and day."""
 
+from collections import Counter
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Final
@@ -9,6 +10,9 @@ import sqlalchemy as sa
 from ricordo.storage.prepared import Prepared
 from ricordo.storage.tables import tallies
 from ricordo.storage.writing import Writing
+
+LONG_AGO: Final = "0001-01-01"
+"""The day under which old counters are kept, all days together."""
 
 _add: Final = Prepared(
     sa.text(
@@ -57,3 +61,34 @@ def totals(connection: sa.Connection, user_id: str | None, since_day: str | None
         wanted = wanted.where(tallies.c.day >= since_day)
     rows = connection.execute(wanted.order_by(tallies.c.name))
     return {row[0]: int(row[1]) for row in rows}
+
+
+def fold_tallies(writing: Writing, before_day: str, limit: int) -> int:
+    """Put a bounded number of the writing user's counters from before a day together.
+
+    Their sums over all time stay as they are. How many rows there were.
+    """
+    mine = tallies.c.user_id == writing.user_id
+    by_day = sa.tuple_(tallies.c.day, tallies.c.name)
+    oldest = (
+        sa.select(tallies.c.day, tallies.c.name, tallies.c.count)
+        .where(mine, tallies.c.day > LONG_AGO, tallies.c.day < before_day)
+        .order_by(tallies.c.day, tallies.c.name)
+        .limit(limit)
+    )
+    rows = writing.connection.execute(oldest).all()
+    if not rows:
+        return 0
+    sums: Counter[str] = Counter()
+    for _, name, count in rows:
+        sums[name] += count
+    _add.run_many(
+        writing.connection,
+        [
+            {"user_id": writing.user_id, "day": LONG_AGO, "name": name, "count": count}
+            for name, count in sums.items()
+        ],
+    )
+    last = sa.tuple_(sa.literal(rows[-1].day), sa.literal(rows[-1].name))
+    folded = sa.and_(mine, tallies.c.day > LONG_AGO, by_day <= last)
+    return writing.connection.execute(sa.delete(tallies).where(folded)).rowcount

@@ -1,7 +1,11 @@
 """Who has anything stored here."""
 
+from collections.abc import Collection
+from datetime import datetime
+
 import sqlalchemy as sa
 
+from ricordo.storage.columns import Moment
 from ricordo.storage.tables import (
     history,
     items,
@@ -9,6 +13,7 @@ from ricordo.storage.tables import (
     summaries,
     themes,
     threads,
+    upkeep,
     users,
 )
 from ricordo.storage.writing import OWNER_ACTED
@@ -36,3 +41,33 @@ def list_users(connection: sa.Connection, after: str, limit: int) -> list[str]:
     """User ids in order, beginning after the given one."""
     wanted = sa.select(users.c.user_id).where(users.c.user_id > after).order_by(users.c.user_id)
     return list(connection.execute(wanted.limit(limit)).scalars())
+
+
+def last_rounds(connection: sa.Connection, after: str, limit: int) -> list[tuple[str, datetime]]:
+    """Users in order, beginning after the given one, and when each was last looked after.
+
+    For those who never were, it is when they came.
+    """
+    since = sa.func.coalesce(upkeep.c.upkept_at, users.c.created_at, type_=Moment)
+    wanted = (
+        sa.select(users.c.user_id, since)
+        .select_from(users.outerjoin(upkeep, users.c.user_id == upkeep.c.user_id))
+        .where(users.c.user_id > after)
+        .order_by(users.c.user_id)
+        .limit(limit)
+    )
+    return [(user_id, moment) for user_id, moment in connection.execute(wanted)]
+
+
+def hold_users(connection: sa.Connection, wanted: Collection[str]) -> list[str]:
+    """Those of the users who are there and stay until the transaction ends, in order.
+
+    Those whom somebody writes for, or erases, at this very moment are left out.
+    """
+    there = (
+        sa.select(users.c.user_id)
+        .where(users.c.user_id.in_(sorted(wanted)))
+        .order_by(users.c.user_id)
+        .with_for_update(read=True, key_share=True, skip_locked=True)
+    )
+    return list(connection.execute(there).scalars())

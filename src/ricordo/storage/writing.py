@@ -20,14 +20,15 @@ from ricordo.storage.tables import history, users
 from ricordo.text.analyser import Analyser
 
 _lock_user: Final = Prepared(
-    sa.select(users.c.revision, users.c.index_stamp, users.c.index_epoch)
+    sa.select(users.c.revision, users.c.index_stamp, users.c.index_epoch, users.c.index_removals)
     .where(users.c.user_id == sa.bindparam("user_id", type_=sa.Text))
     .with_for_update()
 )
 _make_user: Final = Prepared(
     sa.text(
-        "INSERT INTO users (user_id, revision, created_at, updated_at)"
-        " VALUES (:user_id, 0, :now, :now) ON CONFLICT (user_id) DO NOTHING RETURNING user_id"
+        "INSERT INTO users (user_id, revision, created_at, updated_at, index_stamp, index_epoch)"
+        " VALUES (:user_id, 0, :now, :now, :stamp, :stamp)"
+        " ON CONFLICT (user_id) DO NOTHING RETURNING user_id"
     ).bindparams(sa.bindparam("now", type_=Moment))
 )
 _forget_user: Final = Prepared(
@@ -43,6 +44,7 @@ _advance_user: Final = Prepared(
         updated_at=sa.bindparam("updated_at"),
         index_stamp=sa.bindparam("index_stamp"),
         index_epoch=sa.bindparam("index_epoch"),
+        index_removals=sa.bindparam("index_removals"),
     )
 )
 _stamp_user: Final = Prepared(
@@ -51,6 +53,7 @@ _stamp_user: Final = Prepared(
     .values(
         index_stamp=sa.bindparam("index_stamp"),
         index_epoch=sa.bindparam("index_epoch"),
+        index_removals=sa.bindparam("index_removals"),
     )
 )
 _insert_history: Final = Prepared(sa.insert(history))
@@ -69,6 +72,7 @@ class _Ledger:
     revision: int
     index_stamp: int = 0
     index_epoch: int = 0
+    index_removals: int = 0
     index_changed: bool = False
     rows: list[dict[str, Any]] = field(default_factory=list)
 
@@ -164,10 +168,14 @@ class Writing:
         return ledger.index_stamp
 
     def note_removal(self) -> None:
-        """Something was taken out of the index: copies of it must be made anew."""
-        self.next_stamp()
-        ledger = self._ledgers[self.user_id]
-        ledger.index_epoch = ledger.index_stamp
+        """Rows were taken out of the index: copies of it must find out which."""
+        stamp = self.next_stamp()
+        self._ledgers[self.user_id].index_removals = stamp
+
+    def note_rewrite(self) -> None:
+        """Much of the index was made anew, more than stamps tell: copies of it start over."""
+        stamp = self.next_stamp()
+        self._ledgers[self.user_id].index_epoch = stamp
 
     def continue_from(self, revision: int) -> None:
         """Go on after a history that was put back as it was."""
@@ -185,6 +193,7 @@ class Writing:
                 "of_user": user_id,
                 "index_stamp": ledger.index_stamp,
                 "index_epoch": ledger.index_epoch,
+                "index_removals": ledger.index_removals,
             }
             if ledger.rows:
                 self._write_history(ledger.rows)
@@ -208,13 +217,23 @@ class Writing:
             ledger = self._ledgers[user_id] = _Ledger(*self._lock(user_id))
         return ledger
 
-    def _lock(self, user_id: str) -> tuple[int, int, int]:
+    def _lock(self, user_id: str) -> tuple[int, int, int, int]:
         """Lock the user's row, making it when this is their first write; where they stand."""
         for _ in range(_LOCK_ATTEMPTS):  # in between, another transaction may make or erase it
             rows = _lock_user.run(self.connection, {"user_id": user_id})
             if rows:
-                revision, index_stamp, index_epoch = rows[0]
-                return revision, index_stamp, index_epoch
-            if _make_user.run(self.connection, {"user_id": user_id, "now": self.now}):
+                revision, index_stamp, index_epoch, index_removals = rows[0]
+                return revision, index_stamp, index_epoch, index_removals
+            made = {"user_id": user_id, "now": self.now, "stamp": _first_stamp(self.now)}
+            if _make_user.run(self.connection, made):
                 self._new_users.add(user_id)
         raise LostToAnother(f"user {user_id!r} is made and erased again and again; try again")
+
+
+def _first_stamp(now: datetime) -> int:
+    """Beyond all stamps that an erased user of the same name can have had.
+
+    An import gives users back the time at which they were first made. Only by the stamps can a copy
+    of the index in another process then tell that it is of rows that were erased.
+    """
+    return int(now.timestamp() * 1_000_000)

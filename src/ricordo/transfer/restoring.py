@@ -8,10 +8,9 @@ from typing import Any, Final
 import sqlalchemy as sa
 
 from ricordo.formation.consent.proposing import PROPOSAL
-from ricordo.formation.scheduling import plan_lapsing
+from ricordo.formation.scheduling import plan_what_ends
 from ricordo.limits import WRITE_BATCH_ITEMS
 from ricordo.memories.changing import WENT_WITH
-from ricordo.memories.expiring import next_end, plan_lifecycle
 from ricordo.memories.replacing import MERGED_IDS
 from ricordo.model.history import Change
 from ricordo.model.item import Item
@@ -20,9 +19,9 @@ from ricordo.model.vocabulary import Event
 from ricordo.storage.database import Database, retried
 from ricordo.storage.history import take_received
 from ricordo.storage.items import derived_columns, index_items, item_from_row
-from ricordo.storage.proposals import next_lapse
 from ricordo.storage.tables import ITEM_IDS, TURN_IDS, items, proposals, turns, users
 from ricordo.storage.threads import index_turns
+from ricordo.storage.upkeep import note_upkeep
 from ricordo.storage.users import has_anything
 from ricordo.storage.writing import OWNER_ACTED, Writing
 from ricordo.transfer.rows import TABLE_OF_KIND, Row, UserRows
@@ -68,18 +67,9 @@ def restore_user(
         _tell_again(writing, received)
         known = {name for name in restored_too if not moved}
         _tell_viewers(writing, rows["link"], known)
-        _plan_what_follows(writing)
+        plan_what_ends(writing)  # jobs are not in the file
+        note_upkeep(writing, tended_since=writing.now)  # nobody has looked after them here so far
     return sum(map(len, rows.values()))
-
-
-def _plan_what_follows(writing: Writing) -> None:
-    """Jobs are not in the file; what is due in time is planned anew."""
-    next_expiry = next_end(writing)
-    if next_expiry is not None:
-        plan_lifecycle(writing, writing.user_id, next_expiry)
-    lapses_at = next_lapse(writing.connection, writing.user_id)
-    if lapses_at is not None:
-        plan_lapsing(writing, lapses_at)
 
 
 def _owner(kind: str, user_id: str) -> dict[str, str]:

@@ -11,7 +11,7 @@ from ricordo import limits
 from ricordo.errors import InvalidValue
 from ricordo.formation.consent.proposing import PROPOSAL
 from ricordo.memories.changing import WENT_WITH
-from ricordo.memories.replacing import MERGED_IDS
+from ricordo.memories.replacing import MERGED_IDS, TAKEN_UP
 from ricordo.model import checks
 from ricordo.model.draft import FIELD_NAMES, NewMemory
 from ricordo.model.former import former_values
@@ -123,6 +123,8 @@ def _between(low: int, high: int) -> Check:
 def _meta(name: str, value: Any) -> dict[str, Any]:
     """Notes on a change; those that an undo, a restore or an import acts on are checked."""
     meta = checks.json_object(name, value, limits.MAX_META_BYTES)
+    if TAKEN_UP in meta:  # an undo gives this back
+        former_values(checks.json_object(TAKEN_UP, meta[TAKEN_UP], limits.MAX_META_BYTES))
     for item_id in checks.entries(MERGED_IDS, meta.get(MERGED_IDS, []), limits.MAX_MERGED_ITEMS):
         checks.memory_id(item_id)
     if WENT_WITH in meta:

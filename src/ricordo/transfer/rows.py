@@ -53,7 +53,7 @@ TABLE_OF_KIND: Final[dict[str, sa.Table]] = {
 
 # A proposal's hash stays: once it is decided, nothing else says what was turned down.
 _DERIVED: Final[dict[sa.Table, frozenset[str]]] = {
-    users: frozenset({"index_stamp", "index_epoch"}),
+    users: frozenset({"index_stamp", "index_epoch", "index_removals"}),
     items: frozenset({"content_hash", "folded"}),
 }
 

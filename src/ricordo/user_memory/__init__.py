@@ -18,6 +18,7 @@ from ricordo.user_memory.forming import Forming
 from ricordo.user_memory.reading import Reading
 from ricordo.user_memory.searching import Searching
 from ricordo.user_memory.sharing import Sharing
+from ricordo.user_memory.upkeeping import Upkeeping
 
 __all__ = ["UserMemory"]
 
@@ -31,6 +32,7 @@ class UserMemory(
     Conversations,
     Forming,
     Consent,
+    Upkeeping,
     Activity,
     Embeddings,
     Files,
@@ -54,4 +56,4 @@ class UserMemory(
         scope = self.scope.narrow(
             agent_id=agent, thread_id=thread, run_id=run, actor_id=actor, role=role
         )
-        return type(self)(self.database, self.recall, self.formation, scope)
+        return type(self)(self.parts, scope)

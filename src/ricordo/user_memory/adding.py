@@ -51,9 +51,10 @@ class Adding(Bound):
     ) -> Added:
         """Remember something.
 
-        The same text in the same theme is not written twice. With a ``key``, what had that key is
-        updated. With ``supersedes``, the memory of that id is closed and kept as history, and what
-        is not given (theme, type, key, tags, importance, pin) is taken from it.
+        The same text in the same theme is not written twice; the memory that is there counts as
+        recalled. With a ``key``, what had that key is updated. With ``supersedes``, the memory of
+        that id is closed and kept as history, and what is not given (theme, type, key, tags,
+        importance, pin) is taken from it.
 
         Raises:
             InvalidValue: a value is not allowed; the message says what is.
@@ -65,7 +66,9 @@ class Adding(Bound):
         why = checked_reason(reason)
         if supersedes is None:
             return self._add_batch([draft], why)[0]
-        return self._replace([checks.memory_id(supersedes)], draft, Event.SUPERSEDE, why)
+        added = self._replace([checks.memory_id(supersedes)], draft, Event.SUPERSEDE, why)
+        self._count_said_again([added])
+        return added
 
     def add_many(
         self, memories: Iterable[NewMemory | Mapping[str, Any] | str], *, reason: str | None = None
@@ -73,7 +76,8 @@ class Adding(Bound):
         """Remember many things, one transaction per batch; what became of each, in order.
 
         Every value is checked before anything is written. What can only be told beside what is
-        stored (a keyed statement that begins before the one it updates) stops its own batch.
+        stored (a keyed statement that begins before the one it updates) stops its own batch. What
+        is there already counts as recalled.
 
         Raises:
             InvalidValue, UnknownField: one of them is not allowed; nothing of its batch is stored.
@@ -112,8 +116,18 @@ class Adding(Bound):
             )
         return self._replace(sources, NewMemory.parse(content), Event.MERGE, checked_reason(reason))
 
-    @retried
     def _add_batch(self, drafts: Sequence[NewMemory], reason: str | None) -> Sequence[Added]:
+        added = self._write_batch(drafts, reason)
+        self._count_said_again(added)
+        return added
+
+    def _count_said_again(self, added: Iterable[Added]) -> None:
+        """What somebody says once more is in use. After the transaction, never inside it."""
+        met = [one.id for one in added if one.duplicate]
+        self.recall.accesses.note(self.scope.user_id, met, self.database.clock())
+
+    @retried
+    def _write_batch(self, drafts: Sequence[NewMemory], reason: str | None) -> Sequence[Added]:
         known, near = self._look_up(draft.content for draft in drafts)
         with self.database.write(self.scope.user_id, known=known) as writing:
             added = adding.add_all(writing, self.scope, drafts, reason)

@@ -1,5 +1,7 @@
 """What every operation of a user needs: the store, its parts, and whose memory it is."""
 
+from dataclasses import dataclass
+
 from ricordo import limits
 from ricordo.formation.forming import Formation
 from ricordo.model import checks
@@ -8,17 +10,27 @@ from ricordo.recall.service import Recall
 from ricordo.storage.audiences import audience_of
 from ricordo.storage.database import Database, Reading
 from ricordo.storage.where import Audience
+from ricordo.upkeep.service import Upkeep
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What an open store consists of."""
+
+    database: Database
+    recall: Recall
+    formation: Formation
+    upkeep: Upkeep
 
 
 class Bound:
     """Operations of one user. Cheap, holds no connection."""
 
-    def __init__(
-        self, database: Database, recall: Recall, formation: Formation, scope: Scope
-    ) -> None:
-        self.database = database
-        self.recall = recall
-        self.formation = formation
+    def __init__(self, parts: Parts, scope: Scope) -> None:
+        self.parts = parts
+        self.database = parts.database
+        self.recall = parts.recall
+        self.formation = parts.formation
         self.scope = scope
 
     def _audience(self, view: Reading) -> Audience:

@@ -59,9 +59,14 @@ class ModelJudge:
         for number, place in enumerate(asked, start=1):
             entry = answered.get(number)
             if entry is not None:
-                reason = entry.reason.strip()[: limits.MAX_REASON_CHARS] or None
-                verdicts[place] = Verdict(entry.verdict, reason)
+                verdicts[place] = Verdict(entry.verdict, _storable(entry.reason) or None)
         return verdicts
+
+
+def _storable(words: str) -> str:
+    """A model's reason, of bounded length and without signs that a database refuses."""
+    printable = "".join(sign if sign.isprintable() else " " for sign in words)
+    return printable.strip()[: limits.MAX_REASON_CHARS]
 
 
 def _shown(number: int, pair: Pair) -> str:

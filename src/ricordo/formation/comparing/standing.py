@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Final
 
+from ricordo.formation.comparing.likeness import share_of_words
 from ricordo.model.filters import ItemFilter
 from ricordo.model.item import Item
 from ricordo.model.vocabulary import GLOBAL_OWNER, MemoryType, Status
@@ -14,7 +15,7 @@ from ricordo.storage.where import not_expired
 from ricordo.text.analyser import Analyser
 
 _NEIGHBOURS: Final = 8
-_FACTUAL: Final = (
+STATEMENT_TYPES: Final = (
     MemoryType.PREFERENCE,
     MemoryType.FACT,
     MemoryType.INSTRUCTION,
@@ -52,7 +53,7 @@ class KnownMemories:
         """The memories nearest to a statement, the nearest first."""
         wanted = ItemFilter(
             statuses=(Status.ACTIVE,),
-            types=(MemoryType.PROCEDURE,) if kind is MemoryType.PROCEDURE else _FACTUAL,
+            types=(MemoryType.PROCEDURE,) if kind is MemoryType.PROCEDURE else STATEMENT_TYPES,
         )
         found = self._recall.memories.find(user_id, content, _NEIGHBOURS, wanted)
         near = [
@@ -82,5 +83,4 @@ def _similarity(cosine: float | None, content: str, item: Item, analyser: Analys
     """By meaning; where there are no vectors to compare, by the share of words in common."""
     if cosine is not None:
         return cosine
-    one, other = set(analyser.terms(content)), set(analyser.terms(item.content))
-    return len(one & other) / len(one | other) if one and other else 0.0
+    return share_of_words(analyser, content, item.content)

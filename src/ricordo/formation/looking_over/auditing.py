@@ -12,8 +12,8 @@ from typing import Final
 import numpy as np
 import sqlalchemy as sa
 
+from ricordo.formation.comparing.likeness import CONTRADICTION_MIN, share_words
 from ricordo.formation.comparing.opposition import opposed
-from ricordo.formation.comparing.statements import statements_of
 from ricordo.formation.looking_over.junk import junk_reason
 from ricordo.formation.looking_over.near_pairs import (
     MAX_COMPARED_MEMORIES,
@@ -39,10 +39,6 @@ from ricordo.storage.vectors import Matrix
 from ricordo.text.analyser import Analyser
 from ricordo.text.normalise import content_hash
 
-CONTRADICTION_MIN: Final = 0.55
-"""The least cosine of memories that can contradict each other: they are about the same."""
-OVERLAP_MIN: Final = 0.6
-"""The least share of words that memories which say the same have in common."""
 DOUBTFUL_BELOW: Final = 60
 """A memory of less confidence should be verified."""
 UNVERIFIED_DAYS: Final = 90
@@ -177,20 +173,10 @@ class _Audit:
             if reason is not None:
                 if one.theme == other.theme and similarity >= CONTRADICTION_MIN:
                     self.contradictions.add(one.id, other.id, reason=reason, similarity=rounded)
-            elif similarity >= self.redundant_min and self._share_words(one.text, other.text):
+            elif similarity >= self.redundant_min and share_words(
+                self._analyser, one.text, other.text
+            ):
                 self.duplicates.add(one.id, other.id, reason="says the same", similarity=rounded)
-
-    def _share_words(self, one: str, other: str) -> bool:
-        if _figures_and_denials(one) != _figures_and_denials(other):
-            return False
-        first, second = set(self._analyser.terms(one)), set(self._analyser.terms(other))
-        return bool(first) and len(first & second) >= OVERLAP_MIN * len(first | second)
-
-
-def _figures_and_denials(text: str) -> tuple[set[str], set[bool]]:
-    """What must not differ between texts that say the same, however alike they are."""
-    said = statements_of(text)
-    return {number for one in said for number in one.numbers}, {one.is_positive for one in said}
 
 
 def _active(view: Reading, user_id: str) -> Iterator[Item]:

@@ -61,9 +61,12 @@ class SqliteBackend:
         self._closed = False
         self._set_up()
         forks.reset_in_child(self)
+        forks.pause_at_fork(self)
 
     def _set_up(self) -> None:
         self._write_lock = threading.Lock()
+        self._writing_thread: int | None = None
+        self._is_paused = False
         self._readers = self._engine(self._reader_count)
         self._writers = self._engine(1)
         self._writer: sa.Connection | None = None
@@ -84,6 +87,22 @@ class SqliteBackend:
         inherited = (self._readers, self._writers, self._writer)
         self._set_up()
         return inherited
+
+    def pause_for_fork(self) -> None:
+        """Let no transaction be open while the process is forked.
+
+        SQLite keeps its locks by process: a child that inherits an open transaction would believe
+        for ever that somebody is writing. Whoever forks inside a transaction of their own has it.
+        """
+        if self._writing_thread != threading.get_ident():
+            patience = self._plan.busy_timeout_seconds
+            self._is_paused = self._write_lock.acquire(timeout=patience)
+
+    def go_on_after_fork(self) -> None:
+        """The parent's writers may go on."""
+        if self._is_paused:
+            self._is_paused = False
+            self._write_lock.release()
 
     @property
     def path(self) -> Path:
@@ -192,12 +211,14 @@ class SqliteBackend:
         """The one writing connection of this process, kept for its whole life."""
         if not self._write_lock.acquire(timeout=self._plan.busy_timeout_seconds):
             raise StorageBusy(f"{self.location}: another thread has been writing for too long")
+        self._writing_thread = threading.get_ident()
         try:
             self._check_open()
             if self._writer is None:
                 self._writer = self._writers.connect()
             yield self._writer
         finally:
+            self._writing_thread = None
             self._write_lock.release()
 
     def _check_open(self) -> None:

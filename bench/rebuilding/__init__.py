@@ -1,0 +1,1 @@
+"""All vectors of a user are made anew while everybody searches."""

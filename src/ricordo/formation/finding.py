@@ -1,0 +1,49 @@
+"""What a stretch of a conversation says that may be worth remembering.
+
+Everything that reads and checks texts is loaded with this module. That takes longer than most
+commands do, so it is imported when something is formed, and not before.
+"""
+
+from ricordo.formation.caps import within_turns
+from ricordo.formation.cleaning.hygiene import passages
+from ricordo.formation.cleaning.transcript import render
+from ricordo.formation.corrections import uncorrected
+from ricordo.formation.deciding import turned_away
+from ricordo.formation.found import Found
+from ricordo.formation.reading import read_with_model
+from ricordo.formation.rules.extracting import extract
+from ricordo.formation.speakers import named_speakers
+from ricordo.formation.stretch import Stretch
+from ricordo.formation.writing.rejection import Rejection
+from ricordo.formation.writing.validator import validated
+from ricordo.metering import MeteredModel
+from ricordo.model.formation import Decision
+
+
+def find_candidates(model: MeteredModel | None, user_id: str, stretch: Stretch) -> Found:
+    """Read a stretch, with everything cut out first that may not be learned from.
+
+    Raises:
+        LanguageModelError: the model could not answer.
+    """
+    said = passages(stretch.new)
+    if model is None:
+        read = [candidate for passage in said for candidate in extract(passage)]
+        found = uncorrected(read, said)
+        refused: list[Decision] = []
+    elif said:
+        transcript = render(
+            [*stretch.earlier, *stretch.new], first_new_position=stretch.new[0].position
+        )
+        found, without_ground = read_with_model(model, user_id, transcript)
+        refused = [turned_away(entry.content, reason) for entry, reason in without_ground]
+    else:
+        return Found((), ())
+    kept = []
+    for candidate in named_speakers(found, stretch.speakers, user_id):
+        checked = validated(candidate)
+        if isinstance(checked, Rejection):
+            refused.append(turned_away(candidate.content, checked))
+        else:
+            kept.append(checked)
+    return Found(within_turns(kept), refused)

@@ -1,0 +1,1 @@
+"""The work that keeps memory clean, done in the background."""

@@ -1,0 +1,227 @@
+"""The daily round of one user: what is quick is done at once, the rest is left to jobs.
+
+It can stop between any two steps and be run again: what is done stays done, and the last step notes
+in one transaction that the round is over, together with the jobs that it queues.
+"""
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Final
+
+import sqlalchemy as sa
+
+from ricordo import limits
+from ricordo.embedding.checkup import test_embedder
+from ricordo.embedding.contract import Embedder
+from ricordo.formation.narrative import LEFT_OUT
+from ricordo.formation.scheduling import SUMMARY_JOB, plan_what_ends
+from ricordo.indexing import rebuilding
+from ricordo.model.activity import UPKEEP_ROUNDS
+from ricordo.model.embedding import VectorModel
+from ricordo.model.job import NewJob, Report
+from ricordo.model.upkeep import RoundReport
+from ricordo.model.vocabulary import (
+    GLOBAL_OWNER,
+    EventStatus,
+    MemoryType,
+    Status,
+    VectorState,
+)
+from ricordo.recall.service import Recall
+from ricordo.storage.database import Database, retried
+from ricordo.storage.events import put_events
+from ricordo.storage.summaries import find_summary
+from ricordo.storage.tables import history, item_index, items, threads
+from ricordo.storage.tallies import tally
+from ricordo.storage.upkeep import UpkeepState, note_upkeep, upkeep_state
+from ricordo.storage.writing import Writing
+from ricordo.upkeep.aging import forget_unused
+from ricordo.upkeep.kinds import CONSOLIDATE_JOB, INSIGHTS_JOB, RELATE_JOB
+from ricordo.upkeep.policy import UpkeepPolicy
+from ricordo.upkeep.relations import prune_relations
+from ricordo.upkeep.trimming import trim
+
+NODE: Final = "upkeep"
+"""What events of upkeep are noted under."""
+
+
+def run_round(
+    database: Database,
+    recall: Recall,
+    policy: UpkeepPolicy,
+    *,
+    link_min: float,
+    has_model: bool,
+    user_id: str,
+    report: Report,
+) -> RoundReport:
+    """Look after one user's memory; what was done.
+
+    Global memories are the operator's: nothing of them is forgotten, changed or observed.
+
+    Raises:
+        StorageError: the database could not do it; the round can be run again.
+    """
+    is_operators = user_id == GLOBAL_OWNER
+    recall.accesses.flush()  # or what was just recalled would look unused
+    forgotten = 0 if is_operators else forget_unused(database, policy, user_id, report)
+    trimmed = trim(database, policy, user_id, report)
+    unrelated = prune_relations(database, link_min, user_id, report)
+    report(f"{unrelated} relations cut")
+    asked, problem = _ask_for_vectors(database, recall, user_id)
+    report(f"{asked} vectors asked for")
+    done = RoundReport(
+        forgotten=forgotten, trimmed=trimmed, unrelated=unrelated, vectors_asked=asked
+    )
+    return _conclude(database, policy, user_id, done, problem, has_model=has_model)
+
+
+def _ask_for_vectors(database: Database, recall: Recall, user_id: str) -> tuple[int, str | None]:
+    """Ask for vectors that are missing, failed or of another model; how many wait now, and what
+    is wrong where the user's settings cannot be used."""
+    with database.read() as view:
+        chosen = recall.embedders.chosen(view.connection, user_id)
+        if chosen.model is None:
+            return 0, chosen.problem
+        if not rebuilding.count_missing(view.connection, user_id, chosen.model):
+            return 0, None
+    problem = _tried(chosen.embedder)
+    return (0, problem) if problem else (_backfill(database, user_id, chosen.model), None)
+
+
+def _tried(embedder: Embedder | None) -> str | None:
+    """What is wrong with an embedder. Vectors of another model are not thrown away for one that
+    does not answer."""
+    return None if embedder is None or embedder.is_local else test_embedder(embedder).problem
+
+
+@retried
+def _backfill(database: Database, user_id: str, model: VectorModel) -> int:
+    with database.write(user_id) as writing:
+        return rebuilding.backfill(writing, model).pending
+
+
+@retried
+def _conclude(
+    database: Database,
+    policy: UpkeepPolicy,
+    user_id: str,
+    done: RoundReport,
+    problem: str | None,
+    *,
+    has_model: bool,
+) -> RoundReport:
+    """Queue what is left to jobs and note that the round is over, all or nothing."""
+    with database.write(user_id) as writing:
+        if writing.is_first:  # erased meanwhile: there is nobody to look after
+            return done
+        plan_what_ends(writing)  # should that job have been lost or cancelled
+        following = _following(writing, policy, has_model=has_model)
+        for job in following:
+            writing.enqueue(job)
+        concluded = replace(done, queued=tuple(job.kind for job in following))
+        note_upkeep(writing, upkept_at=writing.now)
+        put_events(writing, _events(concluded, problem))
+        tally(writing, {UPKEEP_ROUNDS: 1})
+    return concluded
+
+
+def _events(done: RoundReport, problem: str | None) -> list[dict[str, str]]:
+    detail = (
+        f"{done.forgotten} forgotten, {done.trimmed} trimmed, {done.unrelated} unrelated,"
+        f" {done.vectors_asked} vectors asked for; queued: {', '.join(done.queued) or 'nothing'}"
+    )
+    happened = [_event("round", EventStatus.OK, detail)]
+    if problem is not None:
+        happened.insert(0, _event("vectors", EventStatus.ERROR, problem))
+    return happened
+
+
+def _event(op: str, status: EventStatus, detail: str) -> dict[str, str]:
+    return {"node": NODE, "op": op, "status": status.value, "detail": detail}
+
+
+def _following(writing: Writing, policy: UpkeepPolicy, *, has_model: bool) -> list[NewJob]:
+    """What takes longer and is due for the writing user."""
+    if writing.user_id == GLOBAL_OWNER:
+        return []
+    state = upkeep_state(writing.connection, writing.user_id)
+    due: dict[str, datetime] = {}
+    if _is_narrative_behind(writing):
+        due[SUMMARY_JOB] = writing.now
+    if policy.daily_pairs and _is_consolidation_due(writing, state):
+        due[CONSOLIDATE_JOB] = writing.now
+    if has_model and policy.draws_insights and _is_anything_new(writing, state.insights_at):
+        due[INSIGHTS_JOB] = _next_insights(writing, state)
+    if _are_relations_due(writing, state):
+        due[RELATE_JOB] = writing.now
+    return [
+        NewJob(kind=kind, user_id=writing.user_id, run_at=run_at, unique_key="", payload={})
+        for kind, run_at in due.items()
+    ]
+
+
+def _is_narrative_behind(writing: Writing) -> bool:
+    """Whether anything has happened since to a memory that a narrative may tell of."""
+    stored = find_summary(writing.connection, writing.user_id)
+    if stored is None or stored["revision"] >= writing.revision:
+        return False
+    untold = sa.exists().where(
+        items.c.user_id == history.c.user_id,
+        items.c.id == history.c.item_id,
+        items.c.type.in_([kind.value for kind in LEFT_OUT]),
+    )
+    told = sa.exists().where(
+        history.c.user_id == writing.user_id,
+        history.c.revision > stored["revision"],
+        sa.not_(untold),
+    )
+    return writing.connection.execute(sa.select(told)).scalar_one()
+
+
+def _is_consolidation_due(writing: Writing, state: UpkeepState) -> bool:
+    """Whether there are memories to hold against each other, and any has changed since the last
+    time, or pairs were left then."""
+    active = sa.and_(items.c.user_id == writing.user_id, items.c.status == Status.ACTIVE.value)
+    latest = sa.select(items.c.updated_at).where(active).order_by(items.c.updated_at.desc())
+    moments = list(writing.connection.execute(latest.limit(2)).scalars())
+    if len(moments) < 2:
+        return False
+    last = state.consolidated_at
+    return last is None or moments[0] >= last or state.pairs_wait_since is not None
+
+
+def _is_anything_new(writing: Writing, since: datetime | None) -> bool:
+    """Whether anything was said, or remembered other than by looking at it, since then."""
+    said = threads.c.user_id == writing.user_id
+    remembered = sa.and_(
+        items.c.user_id == writing.user_id,
+        items.c.status == Status.ACTIVE.value,
+        items.c.type != MemoryType.INSIGHT.value,
+    )
+    if since is not None:
+        said &= threads.c.updated_at > since
+        remembered &= items.c.created_at > since
+    new = sa.or_(sa.exists().where(said), sa.exists().where(remembered))
+    return writing.connection.execute(sa.select(new)).scalar_one()
+
+
+def _next_insights(writing: Writing, state: UpkeepState) -> datetime:
+    """Not before a day has passed. That can be a little later than the round, which comes every
+    day at the same time; waiting for the next one would make it every other day."""
+    if state.insights_at is None:
+        return writing.now
+    return max(writing.now, state.insights_at + timedelta(hours=limits.INSIGHT_HOURS))
+
+
+def _are_relations_due(writing: Writing, state: UpkeepState) -> bool:
+    """Whether there are vectors, and the last walk over them was not the last or any memory has
+    changed since the last round."""
+    due: sa.ColumnElement[bool] = sa.exists().where(
+        item_index.c.user_id == writing.user_id, item_index.c.state == VectorState.READY.value
+    )
+    if state.upkept_at is not None and not state.related_after:
+        due &= sa.exists().where(
+            items.c.user_id == writing.user_id, items.c.updated_at >= state.upkept_at
+        )
+    return writing.connection.execute(sa.select(due)).scalar_one()

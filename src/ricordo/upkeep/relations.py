@@ -1,0 +1,178 @@
+"""Relations as time goes on: those that have outlived their memories go, missing ones are made.
+
+Both work in steps of one transaction each, so they do no harm when they run twice or are killed.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import sqlalchemy as sa
+
+from ricordo import limits
+from ricordo.indexing.nearness import Near, Nearest
+from ricordo.indexing.relating import Relating
+from ricordo.model.job import Report
+from ricordo.recall.service import Recall
+from ricordo.storage.comparables import Comparables, active
+from ricordo.storage.database import Database, retried
+from ricordo.storage.index_reading import index_position
+from ricordo.storage.relations import (
+    Pair,
+    Relation,
+    add_relations,
+    outlived_relations,
+    relation_counts,
+    relations_among,
+    remove_outlived_relations,
+)
+from ricordo.storage.upkeep import note_upkeep, upkeep_state
+
+_STEP_MEMORIES: Final = 500
+"""Memories compared with all others in one go, which bounds the memory that it takes."""
+_DIGITS: Final = 6
+"""Of a cosine, so that the same memories are related whatever they are compared together with."""
+
+
+def prune_relations(database: Database, link_min: float, user_id: str, report: Report) -> int:
+    """Forget relations of what is no longer active, or no longer similar enough; how many.
+
+    Raises:
+        StorageError: the database could not do it; what was done before stays.
+    """
+    removed = 0
+    after: Pair = (0, 0)
+    while True:
+        with database.read() as view:
+            upto, outlived = outlived_relations(
+                view.connection, user_id, link_min, view.now, after, limits.TRIM_BATCH_ROWS
+            )
+        if upto is None:
+            return removed
+        if outlived:  # no end without progress: the next turn starts from the beginning
+            removed += _remove(database, user_id, link_min, after, upto)
+            report(f"{removed} relations cut")
+        after = upto
+
+
+def refresh_relations(database: Database, recall: Recall, user_id: str, report: Report) -> int:
+    """Relate memories that have fewer relations than they could have; how many were made.
+
+    Goes through the user's memories from where it stopped the last time, through a bounded number
+    of them, and from the start again once it has come to the end.
+
+    Raises:
+        StorageError: the database could not do it; what was done before stays.
+    """
+    made = 0
+    left = limits.MAX_RELATED_PER_ROUND
+    while left > 0 and recall.relating.per_memory:
+        step = _next_step(database, recall, user_id, min(left, _STEP_MEMORIES))
+        if step is None:
+            break
+        if step.edges or step.reached != step.after:
+            made += _note(database, user_id, step)
+        left -= step.memories
+        if step.reached == 0:
+            break
+        report(f"relations refreshed up to memory {step.reached}")
+    return made
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Step:
+    """A few memories with the relations that they lack.
+
+    ``after`` is where the step begins and ``reached`` where it ends, 0 at the end of all.
+    ``stamp`` is how far the index had come that was looked at.
+    """
+
+    compared: Comparables
+    after: int
+    reached: int
+    memories: int
+    stamp: int
+    edges: Sequence[Relation]
+
+
+def _next_step(database: Database, recall: Recall, user_id: str, size: int) -> _Step | None:
+    """What is to be done next; None where nothing makes vectors that could be compared."""
+    relating = recall.relating
+    with database.read() as view:
+        connection = view.connection
+        model = recall.embedders.chosen(connection, user_id).model
+        if model is None:
+            return None
+        compared = Comparables(user_id, model, active(user_id, view.now))
+        after = upkeep_state(connection, user_id).related_after
+        ids = compared.ids(connection, after, size)
+        counts = relation_counts(connection, user_id, ids, view.now)
+        lacking = [item_id for item_id in ids if counts.get(item_id, 0) < relating.per_memory]
+        found = _nearest(connection, compared, lacking, relating)
+        stamp = index_position(connection, user_id).stamp
+    return _Step(
+        compared=compared,
+        after=after,
+        reached=ids[-1] if len(ids) == size else 0,
+        memories=len(ids),
+        stamp=stamp,
+        edges=[
+            (item_id, other, similarity)
+            for item_id, near in found.items()
+            for other, similarity in near
+        ],
+    )
+
+
+def _nearest(
+    connection: sa.Connection, compared: Comparables, ids: Sequence[int], relating: Relating
+) -> dict[int, Near]:
+    """For each of these memories the nearest of all others, of equally near ones the oldest.
+
+    All vectors are read page by page. That is exact, in bounded memory, and loads no index that
+    searches of others would have to make room for.
+    """
+    found: dict[int, Near] = {}
+    for alike in compared.vectors(connection, ids):
+        nearest = Nearest(
+            alike.ids,
+            alike.matrix,
+            count=relating.per_memory,
+            least=relating.link_min,
+            digits=_DIGITS,
+        )
+        after: int | None = 0
+        while after is not None:
+            page = compared.page(connection, alike.matrix.shape[1], after)
+            nearest.show(page.ids, page.matrix)
+            after = page.last
+        found |= nearest.found()
+    return found
+
+
+@retried
+def _remove(database: Database, user_id: str, link_min: float, after: Pair, upto: Pair) -> int:
+    with database.write(user_id) as writing:
+        return remove_outlived_relations(writing, link_min, after, upto)
+
+
+@retried
+def _note(database: Database, user_id: str, step: _Step) -> int:
+    """Add those of a step's relations that are not there yet, and note how far it came."""
+    with database.write(user_id) as writing:
+        if upkeep_state(writing.connection, user_id).related_after != step.after:
+            return 0  # somebody else has done it meanwhile
+        ends = {end for low, high, _ in step.edges for end in (low, high)}
+        unchanged = step.compared.unchanged(writing.connection, ends, step.stamp)
+        present = {
+            (low, high) for low, high, _ in relations_among(writing.connection, user_id, ends)
+        }
+        new = {
+            (min(one, other), max(one, other)): similarity
+            for one, other, similarity in step.edges
+            if one in unchanged and other in unchanged
+        }
+        missing = [(*pair, similarity) for pair, similarity in new.items() if pair not in present]
+        add_relations(writing, missing)
+        note_upkeep(writing, related_after=step.reached)
+        return len(missing)

@@ -1,0 +1,93 @@
+"""Everything that upkeep consists of, put together once per store."""
+
+from ricordo.formation.comparing.judging import ModelJudge
+from ricordo.formation.forming import Formation
+from ricordo.model.consolidation import ConsolidationReport
+from ricordo.model.job import Report
+from ricordo.model.upkeep import RoundReport
+from ricordo.recall.service import Recall
+from ricordo.storage.database import Database
+from ricordo.upkeep.consolidating.consolidation import Consolidation
+from ricordo.upkeep.daily_round import run_round
+from ricordo.upkeep.policy import UpkeepPolicy
+from ricordo.upkeep.relations import refresh_relations
+from ricordo.upkeep.scheduling import ensure_planned, plan_rounds
+
+
+def _silently(_progress: str) -> None:
+    pass
+
+
+class Upkeep:
+    """Keeps the memories of any user clean. ``report`` is told of progress, and may end it."""
+
+    def __init__(
+        self,
+        database: Database,
+        recall: Recall,
+        formation: Formation,
+        policy: UpkeepPolicy,
+        link_min: float,
+    ) -> None:
+        self.policy = policy
+        self._database = database
+        self._recall = recall
+        self._formation = formation
+        self._link_min = link_min
+        judge = None if formation.model is None else ModelJudge(formation.model)
+        self._consolidation = Consolidation(
+            database, recall, formation.policy, policy, link_min, judge
+        )
+
+    def ensure_planned(self) -> None:
+        """See to it that rounds are planned, where they come by themselves."""
+        if self.policy.is_automatic:
+            ensure_planned(self._database)
+
+    def plan_rounds(self, report: Report) -> None:
+        """Queue the rounds that are due."""
+        plan_rounds(self._database, report)
+
+    def run_round(self, user_id: str, report: Report = _silently) -> RoundReport:
+        """The daily round of one user."""
+        return run_round(
+            self._database,
+            self._recall,
+            self.policy,
+            link_min=self._link_min,
+            has_model=self._formation.model is not None,
+            user_id=user_id,
+            report=report,
+        )
+
+    def consolidate(
+        self, user_id: str, report: Report = _silently, *, dry_run: bool = False
+    ) -> ConsolidationReport:
+        """Hold one user's memories against each other.
+
+        Raises:
+            LanguageModelError: the model could not answer; what was decided without it is done.
+        """
+        return self._consolidation.run(user_id, report, dry_run=dry_run)
+
+    def draw_insights(self, user_id: str) -> None:
+        """Draw observations from what one user was busy with; none without a model, or when they
+        are switched off.
+
+        Raises:
+            BudgetExhausted, ModelUnavailable: another time.
+        """
+        if self._formation.model is not None and self.policy.draws_insights:
+            from ricordo.upkeep.insights import draw_insights  # takes long to load
+
+            draw_insights(
+                self._database,
+                self._recall,
+                self._formation.policy,
+                self._formation.model,
+                user_id,
+            )
+
+    def relate(self, user_id: str, report: Report) -> None:
+        """Refresh which of one user's memories are about the same."""
+        refresh_relations(self._database, self._recall, user_id, report)

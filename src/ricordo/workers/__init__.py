@@ -1,0 +1,1 @@
+"""Processes of their own that run background jobs."""

@@ -1,0 +1,96 @@
+"""The Celery application: ``celery -A ricordo.workers.celery_app worker``.
+
+It is configured by ricordo's own settings in the environment (``RICORDO_BROKER_URL``, …). A task
+carries the number of a job and nothing else; whether the job still waits, its row knows.
+"""
+
+import logging
+import os
+import signal
+from typing import Any, Final
+
+from celery import Celery, signals
+
+from ricordo.errors import StorageError
+from ricordo.jobs.broker import RUN_TASK, SWEEP_TASK, BrokerUnreachable, masked
+from ricordo.workers.store import STORE
+
+_END_SOON: Final = getattr(signal, "SIGUSR2", None)
+"""What the parent of a pool of processes sends to its children when it is told to stop."""
+
+_log = logging.getLogger(__name__)
+
+app = Celery("ricordo")
+app.config_from_object("ricordo.workers.environment:CONFIGURATION")
+
+
+def run_job(job_id: int) -> None:
+    """Run a job, unless it was run already, is not due, or somebody else has it."""
+    try:
+        runner = STORE.memory().runner
+        if not runner.run_one(job_id):
+            # It may be due by the clock of whoever sent this, and not yet by ours: then the next
+            # sweep sends another one. For all other reasons this changes nothing.
+            runner.queue.note_unsent([job_id])
+    except StorageError as error:  # the row stays as it is, and the sweep sends another message
+        _log.warning("job %s cannot be run now: %s", job_id, error)
+
+
+def sweep() -> None:
+    """Wake workers for jobs that have become due, or whose messages were lost."""
+    try:
+        STORE.sweep()
+    except (StorageError, BrokerUnreachable) as error:
+        _log.warning("the queue of jobs cannot be swept now: %s", error)
+
+
+app.task(run_job, name=RUN_TASK)
+app.task(sweep, name=SWEEP_TASK)
+
+
+class _Workplace:
+    """The worker that this process is the main process of."""
+
+    worker: Any = None
+
+
+def _on_init(sender: Any = None, **_: Any) -> None:
+    _Workplace.worker = sender
+    if _END_SOON is not None:  # children inherit this until they have their own answer to it
+        signal.signal(_END_SOON, signal.SIG_IGN)
+
+
+def _on_ready(**_: Any) -> None:
+    conf = app.conf
+    queues = ", ".join(sorted(app.amqp.queues.consume_from))
+    _log.info("ricordo runs jobs from %s at %s", queues, masked(conf.broker_url))
+
+
+def _on_child_init(**_: Any) -> None:
+    if _END_SOON is not None:
+        signal.signal(_END_SOON, lambda *_: STORE.end_soon())
+
+
+def _on_shutting_down(**_: Any) -> None:
+    STORE.end_soon()  # pools of threads, or of none
+    pool = getattr(_Workplace.worker, "pool", None)
+    if pool is None or _END_SOON is None:
+        return
+    for process in pool.info.get("processes", ()):
+        if process != os.getpid():
+            try:
+                os.kill(process, _END_SOON)
+            except ProcessLookupError:
+                continue
+
+
+def _close(**_: Any) -> None:
+    STORE.close()
+
+
+signals.worker_init.connect(_on_init)
+signals.worker_ready.connect(_on_ready)
+signals.worker_process_init.connect(_on_child_init)
+signals.worker_shutting_down.connect(_on_shutting_down)
+signals.worker_process_shutdown.connect(_close)
+signals.worker_shutdown.connect(_close)

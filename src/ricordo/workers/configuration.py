@@ -1,0 +1,68 @@
+"""The settings of Celery, made from those of ricordo."""
+
+from typing import Any, Final
+
+from ricordo.errors import InvalidValue
+from ricordo.jobs.broker import QUEUES, SWEEP_TASK, celery_configuration, checked_url
+from ricordo.model.vocabulary import Lane
+from ricordo.settings import Settings
+
+IN_MEMORY: Final = "celery.beat:Scheduler"
+"""What keeps the schedule: there is nothing in it that would be worth a file."""
+
+_REDELIVERY_SECONDS: Final = 300
+"""Redis: when messages that a killed worker had fetched but not begun are handed out again."""
+
+_KEPT_SWEEPS: Final = 2
+"""How many times the pause between two sweeps one waits to be run before it is dropped."""
+
+
+def broker_of(settings: Settings) -> str:
+    """Where workers are woken.
+
+    Raises:
+        InvalidValue: it is not set, or not an address of a broker that is known.
+    """
+    if settings.broker_url is None:
+        raise InvalidValue(
+            "setting broker_url", "is not set; RICORDO_BROKER_URL=redis://… or amqp://… is needed"
+        )
+    return checked_url(settings.broker_url.get_secret_value())
+
+
+def worker_configuration(settings: Settings) -> dict[str, Any]:
+    """How workers and the clock that drives the sweep are set up.
+
+    Raises:
+        InvalidValue: there is no usable address of a broker.
+    """
+    return {
+        **celery_configuration(broker_of(settings)),
+        "broker_connection_retry_on_startup": True,
+        "broker_connection_max_retries": None,  # a worker outlives any outage
+        "broker_transport_options": {
+            "socket_connect_timeout": 5,
+            "socket_keepalive": True,
+            "visibility_timeout": _REDELIVERY_SECONDS,
+            "confirm_publish": True,
+        },
+        # Without this, one who sends the sweeps would never connect again after an outage.
+        "task_publish_retry": True,
+        "task_publish_retry_policy": {"max_retries": 3, "interval_start": 0, "interval_max": 1},
+        # The lease of a job, not the broker, says when a worker counts as lost.
+        "task_acks_late": False,
+        "worker_prefetch_multiplier": 1,
+        "worker_hijack_root_logger": False,
+        "worker_send_task_events": False,
+        "beat_scheduler": IN_MEMORY,
+        "beat_schedule": {
+            "sweep": {
+                "task": SWEEP_TASK,
+                "schedule": settings.job_poll_seconds,
+                "options": {
+                    "queue": QUEUES[Lane.FAST],
+                    "expires": _KEPT_SWEEPS * settings.job_poll_seconds,
+                },
+            }
+        },
+    }

@@ -1,0 +1,20 @@
+"""The configuration of this process. Celery imports this module when it first asks for it."""
+
+import os
+from typing import Any, Final
+
+import click
+
+from ricordo.errors import InvalidInput
+from ricordo.wiring import read_settings
+from ricordo.workers.configuration import worker_configuration
+
+
+def _configuration() -> dict[str, Any]:
+    try:
+        return worker_configuration(read_settings(os.environ, {}))
+    except InvalidInput as problem:  # Celery's own commands show this kind as one line
+        raise click.UsageError(str(problem)) from problem
+
+
+CONFIGURATION: Final = _configuration()

@@ -1,0 +1,54 @@
+"""A process that works off the queue until it is told to stop."""
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Final
+
+from ricordo.jobs.threads import ThreadRunner
+from ricordo.memory import Memory
+from ricordo.model.vocabulary import Lane
+
+_STOP_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
+
+
+def lanes_of(threads: int, lane: Lane | None) -> tuple[Lane, ...]:
+    """What the threads of a worker serve: one lane or, when none is named, slow jobs in all of
+    them and quick ones in one more."""
+    return (lane,) * threads if lane is not None else (Lane.FAST, *(Lane.SLOW,) * threads)
+
+
+def work_until_stopped(memory: Memory, threads: int, lane: Lane | None) -> None:
+    """Run due jobs in threads until a signal ends it (SIGTERM, SIGINT).
+
+    The store was opened without threads of its own. A job that works in steps ends after the step
+    at hand and goes on another time, others are finished. A second signal ends the process at once.
+    """
+    poll_seconds = memory.settings.job_poll_seconds
+    runner = ThreadRunner(memory.runner, poll_seconds, lanes_of(threads, lane))
+    with _told_to_stop() as stopped:
+        memory.database.on_job_queued = runner.wake
+        runner.start()
+        stopped.wait()
+        runner.stop()
+
+
+@contextmanager
+def _told_to_stop() -> Iterator[threading.Event]:
+    stopped = threading.Event()
+    former = {number: signal.getsignal(number) for number in _STOP_SIGNALS}
+
+    def stop(_number: int, _frame: FrameType | None) -> None:
+        stopped.set()
+        for number in _STOP_SIGNALS:
+            signal.signal(number, signal.SIG_DFL)
+
+    for number in _STOP_SIGNALS:
+        signal.signal(number, stop)
+    try:
+        yield stopped
+    finally:
+        for number, handler in former.items():
+            signal.signal(number, handler)

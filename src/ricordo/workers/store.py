@@ -1,0 +1,73 @@
+"""The store of a worker process: opened with its first job, after any fork, and then kept."""
+
+import threading
+from typing import Final
+
+from ricordo.jobs.broker import Messenger
+from ricordo.jobs.waking import sweep
+from ricordo.memory import Memory
+from ricordo.wiring import open_memory
+from ricordo.workers.configuration import broker_of
+
+
+class WorkerStore:
+    """Opens the store once. Safe from many threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._sweeping = threading.Lock()
+        self._memory: Memory | None = None
+        self._messenger: Messenger | None = None
+        self._is_ending = False
+
+    def memory(self) -> Memory:
+        """The store; jobs that are queued in it wake workers through the broker.
+
+        Raises:
+            InvalidInput, StorageError: it cannot be opened.
+        """
+        with self._lock:
+            if self._memory is None:
+                self._memory = open_memory(run_jobs=True)
+                self._messenger = Messenger(broker_of(self._memory.settings))
+            if self._is_ending:
+                self._memory.runner.stop()
+            return self._memory
+
+    def sweep(self) -> None:
+        """Wake workers for what has become due, or whose message was lost.
+
+        Raises:
+            StorageError, BrokerUnreachable.
+        """
+        memory = self.memory()
+        messenger = self._messenger
+        if messenger is None or not self._sweeping.acquire(blocking=False):
+            return  # another thread is at it
+        try:
+            sweep(memory.runner.queue, memory.runner.kinds, messenger)
+        finally:
+            self._sweeping.release()
+
+    def end_soon(self) -> None:
+        """Jobs that work in steps end after the step at hand and go on in another worker.
+
+        Called by a handler of a signal, so it must not wait for a lock.
+        """
+        self._is_ending = True
+        memory = self._memory
+        if memory is not None:
+            memory.runner.stop()
+
+    def close(self) -> None:
+        """Give everything back, if there was anything."""
+        with self._lock:
+            memory, self._memory = self._memory, None
+            messenger, self._messenger = self._messenger, None
+        if messenger is not None:
+            messenger.close()
+        if memory is not None:
+            memory.close()
+
+
+STORE: Final = WorkerStore()

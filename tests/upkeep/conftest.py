@@ -1,0 +1,102 @@
+"""Fixtures of the tests about upkeep: a store whose upkeep happens only when a test says so."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+
+from ricordo import Job, Memory
+from ricordo.model.job import Report
+from ricordo.model.upkeep import RoundReport
+from ricordo.storage.tables import jobs, metadata
+from ricordo.testing.clock import ManualClock
+from ricordo.upkeep.aging import forget_unused
+from ricordo.upkeep.daily_round import run_round
+from ricordo.upkeep.policy import UpkeepPolicy
+from ricordo.upkeep.trimming import trim
+
+
+def quietly(_progress: str) -> None:
+    """Nobody wants to know how far the work has come."""
+
+
+def upkeep_policy(**changes: Any) -> UpkeepPolicy:
+    """As the settings are when nobody has touched them."""
+    usual = {
+        "is_automatic": True,
+        "forget_after": timedelta(days=60),
+        "forget_below": 3,
+        "forget_explicit_below": 2,
+        "daily_pairs": 50,
+        "draws_insights": True,
+        "event_life": timedelta(days=30),
+    }
+    return UpkeepPolicy(**{**usual, **changes})
+
+
+class Tended:
+    """A store and its upkeep, done by hand."""
+
+    def __init__(self, memory: Memory, clock: ManualClock) -> None:
+        self.memory = memory
+        self.clock = clock
+
+    def forget(self, user: str = "ana", report: Report = quietly, **policy: Any) -> int:
+        """Forget what a user does not use."""
+        return forget_unused(self.memory.database, upkeep_policy(**policy), user, report)
+
+    def trim(self, user: str = "ana", report: Report = quietly, **policy: Any) -> int:
+        """Cut back what tells what happened."""
+        return trim(self.memory.database, upkeep_policy(**policy), user, report)
+
+    def round(
+        self, user: str = "ana", report: Report = quietly, *, has_model: bool = False, **policy: Any
+    ) -> RoundReport:
+        """A whole round."""
+        return run_round(
+            self.memory.database,
+            self.memory.recall,
+            upkeep_policy(**policy),
+            link_min=self.memory.settings.link_min,
+            has_model=has_model,
+            user_id=user,
+            report=report,
+        )
+
+    def keep(self, days: int, user: str = "ana") -> RoundReport:
+        """A round a day for so many days; the last of them."""
+        for _ in range(days):
+            self.clock.advance(days=1)
+            done = self.round(user)
+        return done
+
+    def jobs(self, kind: str | None = None, state: str | None = "queued") -> list[Job]:
+        """The jobs of a kind."""
+        return list(self.memory.jobs(kind=kind, state=state, limit=1000))
+
+    def tables_with(self, user: str) -> list[str]:
+        """The tables that have a row of a user."""
+        with self.memory.database.read() as view:
+            return [
+                table.name
+                for table in metadata.sorted_tables
+                if "user_id" in table.c
+                and view.connection.execute(
+                    sa.select(sa.func.count()).where(table.c.user_id == user)
+                ).scalar_one()
+            ]
+
+
+def untended(memory: Memory, clock: ManualClock) -> Tended:
+    """A store that nobody has looked after, although an earlier opening may have planned to."""
+    with memory.database.transaction() as connection:
+        connection.execute(sa.delete(jobs))
+    return Tended(memory, clock)
+
+
+@pytest.fixture
+def tended(backend_url: str, open_store: Callable[..., Memory], clock: ManualClock) -> Tended:
+    """Without a language model, on both databases."""
+    return untended(open_store(backend_url, upkeep=False), clock)

@@ -1,0 +1,442 @@
+"""What is forgotten because nobody uses it, what is not, and that it can be brought back."""
+
+import contextlib
+import itertools
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from ricordo import Event, Memory, Source, Status, UserMemory, limits
+from ricordo.storage.consistency import find_inconsistencies
+from ricordo.storage.database import Database
+from ricordo.storage.tables import items
+from ricordo.storage.writing import Writing
+from ricordo.testing.clock import ManualClock
+from ricordo.upkeep.aging import forget_unused
+from ricordo.upkeep.policy import UpkeepPolicy
+from tests.upkeep.conftest import Tended, quietly, untended, upkeep_policy
+
+_numbers = itertools.count()
+
+
+def add(tended: Tended, content: str = "Saw a heron", user: str = "ana", **more: object) -> int:
+    """Something that matters little and that nobody asked to be remembered."""
+    given = {"source": "conversation", "importance": 2, **more}
+    return tended.memory.user(user).add(content, **given).id  # type: ignore[arg-type]
+
+
+def standing(tended: Tended, item_id: int, user: str = "ana") -> Status:
+    return tended.memory.user(user).get(item_id, include_deleted=True).status
+
+
+def feed(me: UserMemory) -> list[tuple[Event, int]]:
+    """Everything that the change feed tells, read in small pieces."""
+    told: list[tuple[Event, int]] = []
+    since = 0
+    while True:
+        piece = me.changes(since, limit=3)
+        told += [(change.event, change.item_id) for change in piece.changes]
+        if not piece.more:
+            return told
+        since = piece.changes[-1].revision
+
+
+# -- the rule ------------------------------------------------------------------------------
+
+
+@pytest.mark.requirement("upkeep.forget")
+def test_what_is_not_used_for_long_is_forgotten_and_later_purged(tended: Tended) -> None:
+    me = tended.memory.user("ana")
+    item_id = add(tended)
+    tended.clock.advance(days=60)
+    assert tended.forget() == 0
+    tended.clock.advance(seconds=1)
+    assert tended.forget() == 1
+    assert me.list().items == ()
+    gone = me.get(item_id, include_deleted=True)
+    assert (gone.status, gone.purge_at) == (Status.DELETED, tended.clock() + timedelta(days=30))
+    told = me.history(item_id)[-1]
+    assert (told.event, told.actor, told.reason) == (
+        Event.TTL,
+        "system",
+        "not recalled for 60 days",
+    )
+    tended.clock.advance(days=30)
+    tended.memory.run_jobs()
+    with tended.memory.database.read() as view:
+        assert view.connection.execute(sa.select(items.c.id)).all() == []
+    assert feed(me)[-1] == (Event.PURGE, item_id)
+
+
+@pytest.mark.requirement("upkeep.forget")
+@pytest.mark.parametrize(
+    ("source", "importance", "goes"),
+    [
+        ("conversation", 1, True),
+        ("conversation", 2, True),
+        ("conversation", 3, False),
+        ("user_explicit", 1, True),
+        ("user_explicit", 2, False),
+        ("import", 2, False),
+        ("file", 2, False),
+    ],
+)
+def test_what_matters_stays(tended: Tended, source: str, importance: int, goes: bool) -> None:
+    item_id = add(tended, source=source, importance=importance)
+    tended.clock.advance(days=400)
+    assert tended.forget() == goes
+    assert standing(tended, item_id) is (Status.DELETED if goes else Status.ACTIVE)
+
+
+@pytest.mark.requirement("upkeep.forget")
+def test_how_long_and_how_important_are_settings(tended: Tended) -> None:
+    for importance in range(1, 6):
+        add(tended, f"Saw {importance} herons", importance=importance)
+        add(tended, f"Saw {importance} storks", importance=importance, source="user_explicit")
+    tended.clock.advance(days=2)
+    day = timedelta(days=1)
+    assert tended.forget(forget_after=timedelta(days=3), forget_below=6) == 0
+    assert tended.forget(forget_after=day, forget_below=1, forget_explicit_below=1) == 0
+    assert tended.forget(forget_after=day, forget_below=4, forget_explicit_below=1) == 3
+    assert tended.forget(forget_after=day, forget_below=6, forget_explicit_below=6) == 7
+
+
+@pytest.mark.requirement("upkeep.spares-pinned")
+def test_what_is_pinned_is_never_forgotten(tended: Tended) -> None:
+    me = tended.memory.user("ana")
+    pinned = add(tended, importance=1, pinned=True)
+    later = add(tended, "Saw a stork", importance=1)
+    me.pin(later)
+    tended.clock.advance(days=4000)
+    assert tended.forget() == 0
+    assert {item.id for item in me.list()} == {pinned, later}
+    me.pin(later, False)
+    assert tended.forget() == 0  # it has a full new period
+    tended.clock.advance(days=61)
+    assert tended.forget() == 1
+    assert [item.id for item in me.list()] == [pinned]
+
+
+@pytest.mark.requirement("upkeep.forget")
+def test_use_gives_a_new_period(tended: Tended) -> None:
+    me = tended.memory.user("ana")
+    recalled = add(tended, "Saw a heron in the reeds")
+    verified = add(tended, "Plays the cello")
+    shared = add(tended, "Grows tomatoes")
+    tended.clock.advance(days=59)
+    assert [hit.id for hit in me.search("heron", limit=1)] == [recalled]
+    tended.memory.recall.accesses.flush()
+    me.verify(verified)
+    me.link(shared, "ben")
+    tended.clock.advance(days=60)
+    assert tended.forget() == 0
+    tended.clock.advance(days=1)
+    assert tended.forget() == 2
+    assert standing(tended, shared) is Status.ACTIVE
+    me.unlink(shared, "ben")
+    tended.clock.advance(days=61)
+    assert tended.forget() == 1
+
+
+@pytest.mark.requirement("upkeep.forget")
+def test_what_was_just_brought_in_is_as_new_however_old_it_is(tended: Tended) -> None:
+    item_id = add(tended, created_at=tended.clock() - timedelta(days=1000))
+    assert tended.memory.user("ana").get(item_id).updated_at < tended.clock()
+    tended.clock.advance(days=60)
+    assert tended.forget() == 0
+    tended.clock.advance(seconds=1)
+    assert tended.forget() == 1
+
+
+@pytest.mark.requirement("upkeep.forget")
+def test_former_texts_are_forgotten_archived_ones_are_not(tended: Tended) -> None:
+    me = tended.memory.user("ana")
+    former = add(tended, "Lives in Bekasi", importance=1)
+    new = me.add("Lives in Turin", supersedes=former, importance=5).id
+    archived = add(tended, "Saw a stork", importance=1)
+    me.archive(archived)
+    tended.clock.advance(days=61)
+    assert tended.forget() == 1
+    assert standing(tended, former) is Status.DELETED
+    assert standing(tended, new) is Status.ACTIVE
+    assert standing(tended, archived) is Status.ARCHIVED
+
+
+@pytest.mark.requirement("upkeep.forget")
+def test_only_ones_own_memories_are_forgotten(tended: Tended) -> None:
+    theirs = add(tended, "Saw a stork", user="ben")
+    tended.memory.user("ben").link(theirs, "ana")
+    mine = add(tended)
+    tended.clock.advance(days=61)
+    assert tended.forget("ana") == 1
+    assert standing(tended, mine) is Status.DELETED
+    assert standing(tended, theirs, "ben") is Status.ACTIVE
+
+
+@pytest.mark.requirement("upkeep.forget")
+def test_what_others_see_too_is_not_forgotten(tended: Tended) -> None:
+    item_id = add(tended)
+    tended.memory.user("ana").link(item_id, "ben")
+    tended.clock.advance(days=400)
+    assert tended.forget() == 0
+    assert [item.id for item in tended.memory.user("ben").list()] == [item_id]
+
+
+@pytest.mark.requirement("upkeep.forget")
+def test_a_break_in_upkeep_gives_everything_a_new_period(tended: Tended) -> None:
+    """A store that was closed for months, or whose clock was a year ahead, saw no recalls."""
+    item_id = add(tended)
+    tended.round()
+    tended.clock.advance(days=365)
+    assert tended.round().forgotten == 0
+    assert tended.keep(59).forgotten == 0
+    assert standing(tended, item_id) is Status.ACTIVE
+    assert tended.keep(1).forgotten == 1
+
+
+@pytest.mark.requirement("upkeep.forget")
+def test_a_restored_backup_is_as_new(
+    backend_url: str,
+    sqlite_url: str,
+    open_store: Callable[..., Memory],
+    clock: ManualClock,
+    tmp_path: Path,
+) -> None:
+    source = open_store(sqlite_url if "postgres" in backend_url else str(tmp_path / "source.db"))
+    source.user("ana").add("Saw a heron", importance=1)
+    source.export(tmp_path / "all.jsonl")
+    clock.advance(days=200)
+    target = open_store(backend_url)
+    target.import_file(tmp_path / "all.jsonl")
+    tended = untended(target, clock)
+    assert tended.round().forgotten == 0
+    assert tended.keep(59).forgotten == 0
+    assert tended.keep(1).forgotten == 1
+
+
+@pytest.mark.requirement("upkeep.visible")
+def test_what_was_forgotten_is_counted(tended: Tended) -> None:
+    for number in range(5):
+        add(tended, f"Saw heron number {number}")
+    tended.clock.advance(days=61)
+    assert tended.forget() == 5
+    assert tended.memory.user("ana").counters(days=1).counts == {"upkeep_forgotten": 5}
+
+
+# -- any memories --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A memory as it may stand after a while; ages are in days."""
+
+    importance: int
+    pinned: bool
+    source: Source
+    status: Status
+    updated: int
+    accessed: int | None
+    verified: int | None
+
+    def is_unused(self, policy: UpkeepPolicy) -> bool:
+        """The rule, in plain words."""
+        below = policy.forget_below
+        if self.source in (Source.USER_EXPLICIT, Source.IMPORT, Source.FILE):
+            below = policy.forget_explicit_below
+        ages = [age for age in (self.updated, self.accessed, self.verified) if age is not None]
+        return (
+            self.status in (Status.ACTIVE, Status.SUPERSEDED)
+            and not self.pinned
+            and self.importance < below
+            and min(ages) > policy.forget_after.days
+        )
+
+
+ages = st.integers(1, 120) | st.sampled_from([59, 60, 61])
+kept_memories = st.builds(
+    Kept,
+    importance=st.integers(1, 5) | st.just(1),
+    pinned=st.sampled_from([False, False, False, True]),
+    source=st.sampled_from(Source),
+    status=st.sampled_from([Status.ACTIVE, Status.SUPERSEDED, Status.ARCHIVED, Status.DELETED]),
+    updated=ages,
+    accessed=st.none() | ages,
+    verified=st.none() | ages,
+)
+OVER_MANY_STORES = settings(
+    max_examples=25,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+
+
+def store_all(tended: Tended, user: str, kept: list[Kept]) -> list[int]:
+    """Memories that have become what they are over 200 days; their ids."""
+    now = tended.clock()
+    tended.clock.set(now - timedelta(days=200))
+    texts = [f"Saw heron number {number} at the lake" for number in range(len(kept))]
+    ids = [added.id for added in tended.memory.user(user).add_many(texts)]
+    tended.clock.set(now)
+
+    def ago(days: int | None) -> datetime | None:
+        return None if days is None else now - timedelta(days=days)
+
+    with tended.memory.database.transaction() as connection:
+        for item_id, one in zip(ids, kept, strict=True):
+            values = {
+                "importance": one.importance,
+                "pinned": one.pinned,
+                "source": one.source.value,
+                "status": one.status.value,
+                "updated_at": ago(one.updated),
+                "last_accessed_at": ago(one.accessed),
+                "last_verified_at": ago(one.verified),
+                "purge_at": now + timedelta(days=1) if one.status is Status.DELETED else None,
+            }
+            mine = sa.and_(items.c.user_id == user, items.c.id == item_id)
+            connection.execute(sa.update(items).where(mine).values(**values))
+    return ids
+
+
+@pytest.mark.requirement("upkeep.forget")
+@OVER_MANY_STORES
+@given(
+    kept=st.lists(kept_memories, max_size=12),
+    below=st.integers(1, 6),
+    explicit_below=st.integers(1, 6),
+)
+def test_exactly_what_the_rule_says_is_forgotten(
+    tended: Tended, kept: list[Kept], below: int, explicit_below: int
+) -> None:
+    user = f"rule-{next(_numbers)}"
+    ids = store_all(tended, user, kept)
+    policy = upkeep_policy(forget_below=below, forget_explicit_below=explicit_below)
+    wanted = {item_id for item_id, one in zip(ids, kept, strict=True) if one.is_unused(policy)}
+    database = tended.memory.database
+    assert forget_unused(database, policy, user, quietly) == len(wanted)
+    me = tended.memory.user(user)
+    assert {item_id for event, item_id in feed(me) if event is Event.TTL} == wanted
+    for item_id, one in zip(ids, kept, strict=True):
+        expected = Status.DELETED if item_id in wanted else one.status
+        assert standing(tended, item_id, user) is expected
+    revision = me.revision()
+    assert forget_unused(database, policy, user, quietly) == 0  # twice changes nothing more
+    assert me.revision() == revision
+    tended.clock.advance(days=29)  # of the 30 until they are purged
+    for item_id in sorted(wanted):
+        assert me.restore(item_id).status is Status.ACTIVE
+    forget_unused(database, policy, user, quietly)  # others may have come of age
+    assert all(standing(tended, item_id, user) is Status.ACTIVE for item_id in wanted)
+
+
+# -- steps ---------------------------------------------------------------------------------
+
+
+class Interrupted(Database):
+    """Something happens just before the first write."""
+
+    def __init__(self, database: Database, meanwhile: Callable[[], object]) -> None:
+        super().__init__(database.backend, database.clock, database.policy, database.analyser)
+        self._meanwhile = [meanwhile]
+
+    @contextlib.contextmanager
+    def write(self, user_id: str, **more: object) -> Iterator[Writing]:
+        while self._meanwhile:
+            self._meanwhile.pop()()
+        with super().write(user_id, **more) as writing:  # type: ignore[arg-type]
+            yield writing
+
+
+@pytest.mark.requirement("upkeep.forget")
+def test_what_is_used_at_the_last_moment_stays(tended: Tended) -> None:
+    me = tended.memory.user("ana")
+    contents = ["Saw a heron", "Plays the cello", "Grows tomatoes", "Reads maps"]
+    pinned, recalled, forgotten, doomed = (add(tended, content) for content in contents)
+    tended.clock.advance(days=61)
+
+    def use() -> None:
+        me.pin(pinned)
+        me.search("cello", limit=1)
+        tended.memory.recall.accesses.flush()
+        me.forget(forgotten)
+
+    database = Interrupted(tended.memory.database, use)
+    assert forget_unused(database, upkeep_policy(), "ana", quietly) == 1
+    assert [item.id for item in me.list(sort="id", order="asc")] == [pinned, recalled]
+    assert feed(me)[-1] == (Event.TTL, doomed)
+    assert Counter(event for event, _ in feed(me))[Event.TTL] == 1
+
+
+@pytest.mark.requirement("upkeep.forget")
+def test_nobody_is_brought_back_who_is_erased_meanwhile(tended: Tended) -> None:
+    add(tended)
+    tended.clock.advance(days=61)
+    database = Interrupted(tended.memory.database, lambda: tended.memory.erase_user("ana"))
+    assert forget_unused(database, upkeep_policy(), "ana", quietly) == 0
+    assert tended.tables_with("ana") == []
+
+
+@pytest.mark.requirement("upkeep.bounded")
+def test_each_old_memory_is_looked_at_once_in_bounded_steps(
+    tended: Tended, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "SWEEP_BATCH_ITEMS", 4)
+    for number in range(18):  # many of the same moment, and those that stay among the others
+        add(tended, f"Saw heron number {number}", importance=1 + 4 * (number % 3 == 0))
+    tended.clock.advance(days=61)
+    recent = add(tended, "Plays the cello")
+    told: list[str] = []
+    assert tended.forget(report=told.append) == 12
+    assert told == [f"{count} memories forgotten" for count in (2, 5, 8, 10, 12)]
+    assert standing(tended, recent) is Status.ACTIVE
+    assert len(tended.memory.user("ana").list()) == 7
+    told.clear()
+    assert tended.forget(report=told.append) == 0
+    assert told == []  # a turn does not end before it has done anything
+
+
+# -- the change feed -----------------------------------------------------------------------
+
+
+@pytest.mark.requirement("upkeep.forget-once")
+def test_the_feed_tells_of_each_end_and_return_once(
+    tended: Tended, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "SWEEP_BATCH_ITEMS", 3)
+    me = tended.memory.user("ana")
+    ids = [add(tended, f"Saw heron number {number}") for number in range(8)]
+    tended.clock.advance(days=61)
+    for _ in range(3):
+        tended.forget()
+    back = ids[::2]
+    for item_id in back:
+        me.restore(item_id)
+    for _ in range(35):
+        tended.clock.advance(days=1)
+        tended.forget()
+        tended.memory.run_jobs()
+    gone = ids[1::2]
+    expected = Counter(
+        [(Event.ADD, item_id) for item_id in ids]
+        + [(Event.TTL, item_id) for item_id in ids]
+        + [(Event.RESTORE, item_id) for item_id in back]
+        + [(Event.PURGE, item_id) for item_id in gone]
+    )
+    assert Counter(feed(me)) == expected
+    assert sorted(item.id for item in me.list()) == back
+    for _ in range(60):
+        tended.clock.advance(days=1)
+        tended.forget()
+        tended.memory.run_jobs()
+    expected += Counter([(Event.TTL, item_id) for item_id in back])
+    expected += Counter([(Event.PURGE, item_id) for item_id in back])
+    assert Counter(feed(me)) == expected
+    with tended.memory.database.read() as view:
+        assert find_inconsistencies(view.connection) == []

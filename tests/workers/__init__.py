@@ -1,0 +1,1 @@
+"""Workers on Celery, as real processes over real brokers."""
