@@ -10,6 +10,7 @@ from ricordo.storage.database import Database, retried
 from ricordo.storage.events import trim_events
 from ricordo.storage.tables import checked_pairs
 from ricordo.storage.tallies import day_of, fold_tallies
+from ricordo.storage.upkeep import upkeep_state
 from ricordo.upkeep.policy import UpkeepPolicy
 
 
@@ -32,7 +33,9 @@ def _trim_step(database: Database, policy: UpkeepPolicy, user_id: str) -> int:
     with database.write(user_id) as writing:
         now = writing.now
         oldest_day = day_of(now - timedelta(days=limits.COUNTER_DAYS))
-        checked_before = now - timedelta(days=limits.CHECKED_PAIR_DAYS)
+        waiting = upkeep_state(writing.connection, user_id).pairs_wait_since
+        # Kept while pairs wait, or those looked at first would come again before the last.
+        checked_before = min(now - timedelta(days=limits.CHECKED_PAIR_DAYS), waiting or now)
         return (
             trim_events(writing.connection, user_id, now - policy.event_life, most)
             + fold_tallies(writing, oldest_day, most)

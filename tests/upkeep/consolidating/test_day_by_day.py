@@ -77,6 +77,17 @@ def test_a_long_queue_does_not_begin_anew_before_its_end(tidied: Tidied) -> None
 
 
 @pytest.mark.requirement("upkeep.pairs")
+def test_a_queue_longer_than_notes_are_kept_comes_to_its_end(
+    backend_url: str, open_store: Callable[..., Memory], clock: ManualClock
+) -> None:
+    tidied = Tidied(open_store(backend_url, consolidation_daily_pairs=2), clock)
+    at_once(tidied, doubtful_texts(40))
+    days = [next_day(tidied) for _ in range(24)]
+    assert days == [True] * 20 + [False] * 4
+    assert looked_at(tidied) == 40
+
+
+@pytest.mark.requirement("upkeep.pairs")
 def test_what_the_model_could_not_say_for_days_is_asked_when_it_is_back(
     with_model: Callable[..., Tidied], model_server: ModelServer
 ) -> None:

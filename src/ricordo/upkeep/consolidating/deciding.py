@@ -84,7 +84,12 @@ class Table:
         self._link_min = link_min
 
     def by_rules(self, pair: NearPair) -> Ruling | None:
-        """What words and similarity tell; None where they do not suffice."""
+        """What words and similarity tell; None where they do not suffice.
+
+        Where neither may go, there is nothing to ask a model.
+        """
+        if not _may_go(pair, pair.older, pair.newer) and not _may_go(pair, pair.newer, pair.older):
+            return self.beside_each_other(pair, MAY_NOT_GO)
         newer, older = pair.newer.content, pair.older.content
         against = opposed(newer, older)
         if against is not None:
