@@ -2,7 +2,17 @@
 
 import argparse
 
-from bench import figures, growth, quality, rebuild, upkeep_load, year
+from bench import (
+    conversation,
+    figures,
+    growth,
+    prompts,
+    quality,
+    rebuild,
+    tokens,
+    upkeep_load,
+    year,
+)
 from bench.peers import command as peers
 
 
@@ -12,8 +22,11 @@ def main() -> None:
     figures.register(kinds)
     peers.register(kinds)
     growth.register(kinds)
+    conversation.register(kinds)
+    prompts.register(kinds)
     quality.register(kinds)
     rebuild.register(kinds)
+    tokens.register(kinds)
     upkeep_load.register(kinds)
     year.register(kinds)
     parser.set_defaults(run=figures.run, as_json=False)

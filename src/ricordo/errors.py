@@ -14,7 +14,8 @@ RicordoError
 │   ├── ThreadNotFound
 │   ├── UserNotFound
 │   ├── JobNotFound
-│   └── ProposalNotFound
+│   ├── ProposalNotFound
+│   └── CheckpointNotFound
 ├── Conflict                understood, but the present state does not allow it
 │   ├── IllegalTransition   the life cycle has no such step
 │   ├── NothingToUndo
@@ -32,6 +33,7 @@ RicordoError
 │   ├── StorageUnavailable  cannot be opened or reached
 │   ├── StorageClosed       used after close()
 │   └── DatabaseTooNew      written by a newer ricordo
+├── FilesUnavailable        a file of the home folder cannot be read or written
 ├── EmbeddingError          the text could not be turned into a vector
 │   ├── EmbedderUnavailable down, slow, overloaded or given up on for a while; try again
 │   ├── EmbedderRefused     the endpoint said no: key, model, quota …
@@ -148,6 +150,13 @@ class ProposalNotFound(NotFound):
         super().__init__(f"no proposal {proposal_id}")
 
 
+class CheckpointNotFound(NotFound):
+    """No state is saved for this conversation."""
+
+    def __init__(self, thread_id: str) -> None:
+        super().__init__(f"no checkpoint of thread {thread_id!r}")
+
+
 class Conflict(RicordoError):
     """The request is understood, but the present state does not allow it."""
 
@@ -224,6 +233,10 @@ class StorageClosed(StorageError):
 
 class DatabaseTooNew(StorageError):
     """The database was written by a newer version of ricordo; upgrade the package."""
+
+
+class FilesUnavailable(RicordoError):
+    """A file of the home folder cannot be read or written; the message names it and says why."""
 
 
 class EmbeddingError(RicordoError):

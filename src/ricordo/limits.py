@@ -50,6 +50,7 @@ MAX_THREAD_TITLE_CHARS: Final = 500
 
 # -- files ---------------------------------------------------------------------------------
 MAX_IMPORT_LINE_BYTES: Final = 4 * 1024 * 1024
+MAX_EXPORT_LINE_BYTES: Final = 32 * 1024 * 1024  # a row of our own export, bytes in base64
 MAX_IMPORTED_ID_GAP: Final = 1_000_000  # how far an import may move the series of ids
 MAX_IMPORT_FILE_BYTES: Final = 2 * 1024 * 1024 * 1024  # also of all that is read from one archive
 
@@ -142,3 +143,50 @@ MAX_RELATED_PER_ROUND: Final = 2_000  # memories whose relations one round refre
 COUNTER_DAYS: Final = 400  # how long counters are kept by the day
 USERS_PER_PLAN_STEP: Final = 1_000
 TRIM_BATCH_ROWS: Final = 5_000
+
+# -- prompts -------------------------------------------------------------------------------
+DEFAULT_CONTEXT_TOKENS: Final = 8_000  # of a whole request
+MIN_CONTEXT_TOKENS: Final = 200
+MAX_CONTEXT_TOKENS: Final = 2_000_000
+GUIDE_AIM_BYTES: Final = 1_024  # of the guide to the memory tools with its hints
+MAX_GUIDE_BYTES: Final = 2_048
+MAX_HINTED_THEMES: Final = 10
+MAX_DELTA_BULLETS: Final = 3
+MAX_DELTA_BULLET_CHARS: Final = 160
+MAX_DELTAS_ONE_BY_ONE: Final = 30  # changes that wait; beyond that the older ones are counted
+MAX_RECALLED_MEMORIES: Final = 50  # that one prompt shows
+MAX_RECALLED_CHARS: Final = 800  # of one memory; a tool reads the rest
+MAX_RECALLED_TURNS: Final = 20
+MAX_PROMPT_FILE_BYTES: Final = 65_536
+MAX_TOOL_SCHEMAS_BYTES: Final = 1_048_576
+MAX_MESSAGE_CHARS: Final = 1_000_000  # of the message that a prompt is built for
+MAX_ANSWER_CHARS: Final = 1_000_000  # of an answer that is held against what was recalled
+MAX_PROFILE_FIELDS: Final = 50  # of one user
+MAX_PROFILE_FIELD_CHARS: Final = 60
+MAX_PROFILE_VALUE_CHARS: Final = 500
+
+# -- long conversations --------------------------------------------------------------------
+MAX_COMPACTION_CHARS: Final = 1_200  # the summary of one stretch
+MAX_BRIDGE_CHARS: Final = 2_000  # what came before the window, in all
+MAX_DAY_LOG_CHARS: Final = 4_000  # of a day's log, where a conversation is taken up again
+MAX_COMPACTIONS_PER_JOB: Final = 200
+
+# -- files of the home folder --------------------------------------------------------------
+MAX_MIRRORED_ITEMS: Final = 20_000
+MAX_MIRROR_FILE_BYTES: Final = 32 * 1024 * 1024
+MAX_MIRROR_COPIES: Final = 1_000  # of MEMORY.md whose edits are still understood when saved late
+MIRROR_LOCK_SECONDS: Final = 10.0  # how long to wait for another process at the same files
+MAX_MIRRORS_PER_LOOK: Final = 500  # users, for whose files one look is; the others come next
+MIRROR_SECONDS: Final = 1.0  # between two looks for changes of files or memories
+
+# -- what programs keep --------------------------------------------------------------------
+MAX_CHECKPOINT_BYTES: Final = 8 * 1024 * 1024  # one state, as JSON
+MAX_JSON_DEPTH: Final = 200  # lists and objects inside each other, of a state or an entry
+MAX_GRAPH_VALUE_BYTES: Final = 16 * 1024 * 1024  # one value of a graph, as stored
+MAX_GRAPH_WRITES: Final = 10_000  # of one task
+MAX_GRAPH_NAME_CHARS: Final = 2_000  # namespaces, channels and task paths of a graph
+MAX_ROW_NAME_BYTES: Final = 1_800  # of what names a row beside its user, for PostgreSQL's indexes
+MAX_ENTRY_BYTES: Final = 4 * 1024 * 1024  # the value of one entry of a store, as JSON
+MAX_NAMESPACE_LABELS: Final = 32
+MAX_NAMESPACE_CHARS: Final = 500
+MAX_ENTRY_KEY_CHARS: Final = 500

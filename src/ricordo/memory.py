@@ -2,12 +2,15 @@
 
 import logging
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 from ricordo import limits
-from ricordo.errors import InvalidValue, StorageError
+from ricordo.errors import InvalidValue, StorageError, UserNotFound
+from ricordo.files.erasing import FilesErasure
+from ricordo.files.following import MirrorFollower
 from ricordo.formation.counting import counters_of
 from ricordo.indexing.reindexing import bring_up_to_date, rebuild
 from ricordo.jobs.background import Background
@@ -48,6 +51,7 @@ class Memory:
         settings: Settings,
         runner: JobRunner,
         background: Background,
+        follower: MirrorFollower,
         clean_up: Any = None,
     ) -> None:
         self.parts = parts
@@ -57,6 +61,7 @@ class Memory:
         self.settings = settings
         self.runner = runner
         self._background = background
+        self._follower = follower
         self._clean_up = clean_up
 
     def user(
@@ -113,15 +118,27 @@ class Memory:
 
     @retried
     def erase_user(self, user_id: str) -> ErasureReceipt:
-        """Remove every trace of a user; afterwards nothing in the store holds their text.
+        """Remove every trace of a user; afterwards nothing in the store or its files holds their
+        text.
 
         Raises:
             UserNotFound: nothing is stored for this user.
+            FilesUnavailable: another process is at their files, and nothing was erased; or the
+                user is erased, and a file could not be removed, which the message names.
         """
         erased = _any_owner(user_id)
-        receipt = erasing.erase_user(self.database, erased)
-        self.recall.shelves.forget(erased)
-        return receipt
+        with FilesErasure.begin(self.parts.files, erased) as files:
+            try:
+                receipt = erasing.erase_user(self.database, erased)
+            except UserNotFound:
+                if not files.exist:
+                    raise
+                receipt = ErasureReceipt(
+                    user_id=erased, erased_at=self.database.clock(), removed={}, scrubbed=False
+                )
+            self.recall.shelves.forget(erased)
+            removed = files.remove()
+        return replace(receipt, removed={**receipt.removed, "files": removed})
 
     def purge(self, *, before_time: bool = False) -> int:
         """Remove every user's forgotten memories whose time has come; how many there were."""
@@ -224,8 +241,12 @@ class Memory:
     # -- opening and closing ---------------------------------------------------------------
 
     def close(self) -> None:
-        """Finish the job at hand and give back every connection. Closing twice is harmless."""
+        """Finish the job at hand, write the mirrors and give back every connection.
+
+        Closing twice is harmless.
+        """
         self._background.stop()
+        self._follower.close()
         self._write_counts()
         self.recall.embedders.close()
         self.formation.close()

@@ -5,7 +5,14 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
-from ricordo.limits import MAX_CANDIDATES, MAX_VECTOR_WIDTH
+from ricordo.limits import (
+    DEFAULT_CONTEXT_TOKENS,
+    MAX_CANDIDATES,
+    MAX_CONTEXT_TOKENS,
+    MAX_RECALLED_TURNS,
+    MAX_VECTOR_WIDTH,
+    MIN_CONTEXT_TOKENS,
+)
 
 
 class Settings(BaseModel):
@@ -243,6 +250,48 @@ class Settings(BaseModel):
         default=True,
         description="Let the language model draw a few observations a day from recent activity,"
         " where formation is on.",
+    )
+    timezone: str = Field(
+        default="UTC",
+        description="Time zone of dates in prompts and of the days of the log, such as"
+        " Europe/Rome.",
+    )
+    context_tokens: int = Field(
+        default=DEFAULT_CONTEXT_TOKENS,
+        ge=MIN_CONTEXT_TOKENS,
+        le=MAX_CONTEXT_TOKENS,
+        description="Tokens of a whole request to a model, its answer included.",
+    )
+    context_threshold: float = Field(
+        default=0.2,
+        ge=0,
+        le=1,
+        description="How sure a memory must be to be an answer for a prompt to show it.",
+    )
+    context_quotes: int = Field(
+        default=10,
+        ge=0,
+        le=MAX_RECALLED_TURNS,
+        description="How many things said earlier a prompt shows beside memories; 0: none.",
+    )
+    window_turns: int = Field(
+        default=20,
+        ge=2,
+        le=1_000,
+        description="Turns of a conversation at which the oldest are put into a summary.",
+    )
+    window_kept_turns: int = Field(
+        default=5, ge=1, le=999, description="Latest turns that then stay as they are."
+    )
+    files: Path | None = Field(
+        default=None,
+        description="Folder of prompts/ and memory/. Default: the home folder for the database in"
+        " it; none for any other database.",
+    )
+    files_user: str = Field(
+        default="me",
+        description="Whose profile and memories lie at the top of that folder; those of others are"
+        " under people/.",
     )
     event_days: float = Field(
         default=30.0, gt=0, le=36_500, description="Days until events are trimmed."

@@ -5,7 +5,8 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping
-from datetime import timedelta
+from datetime import UTC, timedelta, tzinfo
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,11 +14,17 @@ from pydantic import ValidationError
 
 from ricordo.access.reloading import PolicyFile
 from ricordo.clock import Clock, system_clock
+from ricordo.conversation.policy import ConversationPolicy
+from ricordo.conversation.service import ConversationService
 from ricordo.embedding.choice import EmbedderRegistry, EmbeddingChoice
 from ricordo.embedding.contract import Embedder
 from ricordo.embedding.detect import detect_llamacpp
 from ricordo.embedding.secrets import SecretBox
 from ricordo.errors import InvalidValue, StorageUnavailable, UnknownField
+from ricordo.files.folder import FilesFolder
+from ricordo.files.following import MirrorFollower
+from ricordo.files.profile_following import ProfileFiles
+from ricordo.files.prompt_files import PromptFiles
 from ricordo.formation.consent.sensitive import SENSITIVE_FIELDS
 from ricordo.formation.forming import Formation
 from ricordo.formation.policy import FormationPolicy
@@ -34,6 +41,7 @@ from ricordo.llm.choice import ModelChoice
 from ricordo.memory import Memory
 from ricordo.metering import MeteredModel
 from ricordo.model.policy import Policy
+from ricordo.prompt.service import Prompting, PromptPolicy
 from ricordo.recall.ranking import Ranking
 from ricordo.recall.service import Recall
 from ricordo.settings import Settings
@@ -43,9 +51,11 @@ from ricordo.storage.migrations.upgrade import upgrade
 from ricordo.storage.sqlite.backend import SqliteBackend
 from ricordo.storage.sqlite.connecting import ConnectionPlan
 from ricordo.text.analyser import Analyser
+from ricordo.text.tokens import TokenCounter, estimate_tokens
 from ricordo.upkeep.policy import UpkeepPolicy
 from ricordo.upkeep.service import Upkeep
 from ricordo.user_memory.bound import Parts
+from ricordo.user_memory.mirroring import mirror_of
 
 ENVIRONMENT_PREFIX: Final = "RICORDO_"
 TEMPORARY: Final = ":memory:"
@@ -60,12 +70,14 @@ def open_memory(
     *,
     clock: Clock = system_clock,
     embedder: Embedder | None = None,
+    token_counter: TokenCounter = estimate_tokens,
     **settings: Any,
 ) -> Memory:
     """Open a store, making or upgrading it when needed.
 
     Settings given here win over the environment (``RICORDO_…``), which wins over the defaults.
-    An ``embedder`` of one's own (see ``ricordo.embedding.contract``) makes everybody's vectors.
+    An ``embedder`` of one's own (see ``ricordo.embedding.contract``) makes everybody's vectors. A
+    ``token_counter`` of one's own says what a text costs in a prompt, instead of an estimate.
 
     Raises:
         UnknownField, InvalidValue: a setting that does not exist, or a value that is not allowed.
@@ -78,7 +90,7 @@ def open_memory(
     try:
         upgrade(database)
         note_analyser(database)
-        return _assemble(database, chosen, embedder, clean_up)
+        return _assemble(database, chosen, embedder, token_counter, clean_up)
     except BaseException:
         database.backend.close()
         clean_up()
@@ -164,8 +176,10 @@ def _assemble(
     database: Database,
     settings: Settings,
     embedder: Embedder | None,
+    token_counter: TokenCounter,
     clean_up: Callable[[], None],
 ) -> Memory:
+    access = PolicyFile(settings.policy_file)
     recall = Recall.of(
         database,
         _embedders(database, settings, embedder),
@@ -175,7 +189,7 @@ def _assemble(
             settings.candidates,
             settings.ranking_off,
         ),
-        PolicyFile(settings.policy_file),
+        access,
         cache_bytes=settings.index_cache_mb * 1024 * 1024,
         link_min=settings.link_min,
         relations_per_memory=settings.relations_per_memory,
@@ -183,19 +197,28 @@ def _assemble(
     formation = Formation(database, recall, _formation_policy(settings), _model(database, settings))
     queue = JobQueue(database, timedelta(seconds=settings.job_lease_seconds))
     upkeep = Upkeep(database, recall, formation, _upkeep_policy(settings), settings.link_min)
-    handlers = standard_handlers(database, recall, formation, upkeep)
+    conversation = ConversationService(database, _conversation_policy(settings), formation)
+    handlers = standard_handlers(database, recall, formation, upkeep, conversation)
+    files = files_folder(settings)
+    prompts = _prompt_policy(settings, token_counter)
+    prompting = Prompting(database, recall, conversation, PromptFiles(files), access, prompts)
+    profile_files = ProfileFiles(files, formation)
+    parts = Parts(
+        database, recall, formation, upkeep, conversation, files, prompting, profile_files
+    )
+    follower = MirrorFollower(files, partial(mirror_of, parts), profile_files.follow)
 
     def between() -> None:
         recall.accesses.flush()
         upkeep.ensure_planned()
+        follower.follow_all()
 
     runner = JobRunner(queue, handlers, settings.job_run_seconds, between)
     background = _background(runner, settings)
     if settings.run_jobs:
         database.on_job_queued = background.wake
         background.start()
-    parts = Parts(database, recall, formation, upkeep)
-    return Memory(parts, settings, runner, background, clean_up)
+    return Memory(parts, settings, runner, background, follower, clean_up)
 
 
 def _background(runner: JobRunner, settings: Settings) -> Background:
@@ -205,6 +228,14 @@ def _background(runner: JobRunner, settings: Settings) -> Background:
     url = settings.broker_url.get_secret_value()
     poll_seconds = settings.job_poll_seconds
     return BrokerWaker(runner.queue, runner.kinds, url, poll_seconds, runner.keep_house)
+
+
+def files_folder(settings: Settings) -> FilesFolder | None:
+    """The folder that is set or else, for the database in the home folder, that folder."""
+    top = settings.files
+    if top is None and settings.url is None:
+        top = settings.home
+    return None if top is None else FilesFolder(top.expanduser().absolute(), settings.files_user)
 
 
 def _formation_policy(settings: Settings) -> FormationPolicy:
@@ -237,6 +268,38 @@ def _upkeep_policy(settings: Settings) -> UpkeepPolicy:
         draws_insights=settings.insights and settings.formation,  # both read what was said
         event_life=timedelta(days=settings.event_days),
     )
+
+
+def _prompt_policy(settings: Settings, token_counter: TokenCounter) -> PromptPolicy:
+    return PromptPolicy(
+        zone=_zone(settings.timezone),
+        count=token_counter,
+        budget_tokens=settings.context_tokens,
+        threshold=settings.context_threshold,
+        quotes=settings.context_quotes,
+    )
+
+
+def _conversation_policy(settings: Settings) -> ConversationPolicy:
+    if settings.window_kept_turns >= settings.window_turns:
+        raise InvalidValue("setting window_kept_turns", "must be less than window_turns")
+    return ConversationPolicy(
+        window_turns=settings.window_turns,
+        kept_turns=settings.window_kept_turns,
+        zone=_zone(settings.timezone),
+    )
+
+
+def _zone(name: str) -> tzinfo:
+    if name == "UTC":
+        return UTC
+    from zoneinfo import ZoneInfo  # seldom needed
+
+    try:
+        return ZoneInfo(name)
+    except (KeyError, OSError, ValueError):  # not known, a folder, or no name at all
+        problem = f"{name!r:.60} is not a time zone that this system knows, such as Europe/Rome"
+        raise InvalidValue("setting timezone", problem) from None
 
 
 def _model(database: Database, settings: Settings) -> MeteredModel | None:

@@ -12,21 +12,35 @@ POINTS = {point["id"]: point for point in MANIFEST["point"]}
 
 
 def marked() -> dict[str, set[str]]:
-    """Requirement ids in the marks of tests, with the tests that carry them."""
+    """Requirement ids in the marks of tests and of whole files, with where they stand."""
     found: dict[str, set[str]] = {}
     for path in TESTS.rglob("test_*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if not isinstance(node, ast.FunctionDef):
-                continue
-            for mark in node.decorator_list:
-                if (
-                    isinstance(mark, ast.Call)
-                    and ast.unparse(mark.func) == "pytest.mark.requirement"
-                ):
-                    (point,) = mark.args
-                    assert isinstance(point, ast.Constant)
-                    found.setdefault(point.value, set()).add(f"{path.name}::{node.name}")
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        for node in ast.walk(tree):
+            if isinstance(node, ast.FunctionDef):
+                for point in filter(None, map(_point, node.decorator_list)):
+                    found.setdefault(point, set()).add(f"{path.name}::{node.name}")
+        for point in _points_of_file(tree):
+            found.setdefault(point, set()).add(path.name)
     return found
+
+
+def _points_of_file(tree: ast.Module) -> list[str]:
+    """The points that ``pytestmark`` names: one, or those of a list."""
+    marks: list[ast.expr] = []
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "pytestmark":
+            marks += node.value.elts if isinstance(node.value, ast.List) else [node.value]
+    return [point for point in map(_point, marks) if point is not None]
+
+
+def _point(mark: ast.expr) -> str | None:
+    if not isinstance(mark, ast.Call) or ast.unparse(mark.func) != "pytest.mark.requirement":
+        return None
+    (point,) = mark.args
+    assert isinstance(point, ast.Constant)
+    assert isinstance(point.value, str)
+    return point.value
 
 
 def test_every_point_is_held_by_a_test() -> None:

@@ -42,6 +42,30 @@ def test_peers_for_programs(tmp_path: Path) -> None:
     assert ours["scores"]["overall"]["questions"] == 3
 
 
+def test_how_much_of_the_evidence_reaches_a_prompt(tmp_path: Path) -> None:
+    done = bench("prompts", "--path", written(tmp_path, small_set()), "--json")
+    assert done.returncode == 0, done.stderr
+    none, *_, most = json.loads(done.stdout)
+    assert (none["quotes"], none["evidence"]) == (0, 0.0)
+    assert most["questions"] == 4 and most["evidence"] > 0
+    assert most["tokens"] > none["tokens"]
+
+
+@pytest.mark.requirement("conversations.flat-tokens")
+def test_a_long_conversation_is_drawn(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    picture = tmp_path / "pictures" / "conversation.png"
+    done = bench("conversation", "--out", picture, "--turns", 120, "--json")
+    assert done.returncode == 0, done.stderr
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    found = json.loads(done.stdout)
+    assert found["turns_lost"] == 0
+    assert found["compactions"] >= 7
+    assert found["points"][-1]["turns"] == 120
+    assert found["points"][-1]["tokens"] < found["points"][-1]["tokens_of_all"] / 2
+    assert all(point["shown_turns"] <= 20 for point in found["points"])
+
+
 def test_growth_is_drawn(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     picture = tmp_path / "pictures" / "growth.png"
@@ -51,3 +75,15 @@ def test_growth_is_drawn(tmp_path: Path) -> None:
     points = json.loads(done.stdout)["points"]
     assert {point["memories"] for point in points} == {100}
     assert points[0]["system"] == "ricordo, SQLite"
+
+
+def test_tokens_are_estimated_beside_real_tokenizers() -> None:
+    done = bench("tokens", "--json")
+    assert done.returncode == 0, done.stderr
+    kinds = {kind["name"]: kind for kind in json.loads(done.stdout)}
+    assert {"English", "Chinese", "JSON", "base64", "Unicode"} <= set(kinds)
+    assert all(kind["short"] == 0 for kind in kinds.values())
+    assert kinds["English"]["ratio"] <= 1.6
+    shown = bench("tokens").stdout.splitlines()
+    assert shown[0].split()[:2] == ["text", "texts"]
+    assert len(shown) == 1 + len(kinds)

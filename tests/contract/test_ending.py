@@ -5,8 +5,11 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import empty_checkpoint
 
-from ricordo import InvalidValue, Memory, MemoryNotFound, NothingToUndo, UserNotFound
+from ricordo import InvalidValue, Memory, MemoryNotFound, NothingToUndo, UserMemory, UserNotFound
+from ricordo.integrations.langgraph import RicordoSaver, RicordoStore
 from ricordo.storage.consistency import find_inconsistencies
 from ricordo.testing.clock import ManualClock
 from tests.support import postgres
@@ -140,9 +143,23 @@ def fill(memory: Memory) -> None:
     ana.observe([say], thread=SECRET, title=SECRET)
     ana.observe([{**say, "content": f"Remember that I was born in {CITY}."}], thread=SECRET)
     ana.form(SECRET)
+    keep_states(ana)
     memory.run_jobs()  # makes the narrative
     assert [one.quote for one in ana.proposals()] == [f"I live in {CITY}"]
     assert ana.summary() is not None
+
+
+def keep_states(ana: UserMemory) -> None:
+    """What programs keep: a state, a graph with a write, an entry of a store."""
+    ana.save_checkpoint(SECRET, {"said": SECRET})
+    checkpoint = empty_checkpoint()
+    checkpoint["channel_values"] = {"said": SECRET}
+    checkpoint["channel_versions"] = {"said": SECRET}
+    saver = RicordoSaver(ana)
+    place: RunnableConfig = {"configurable": {"thread_id": SECRET, "checkpoint_ns": SECRET}}
+    kept = saver.put(place, checkpoint, {}, checkpoint["channel_versions"])
+    saver.put_writes(kept, [("said", SECRET)], SECRET)
+    RicordoStore(ana).put((SECRET,), SECRET, {"said": SECRET}, index=False)
 
 
 def dump(memory: Memory, url: str) -> bytes:
@@ -161,7 +178,9 @@ def test_nothing_is_left_of_an_erased_user(memory: Memory, backend_url: str) -> 
     receipt = memory.erase_user("ana")
     for text in (SECRET, CITY):
         assert text.encode() not in dump(memory, backend_url)
-    for table in ("formation", "proposals", "summaries", "events", "tallies"):
+    formed = ("formation", "proposals", "summaries", "events", "tallies")
+    states = ("checkpoints", "graph_checkpoints", "graph_channels", "graph_writes", "store_entries")
+    for table in (*formed, *states):
         assert receipt.removed[table] > 0, table
     assert receipt.scrubbed is (memory.database.backend.name == "sqlite")
     assert receipt.removed["items"] == 55

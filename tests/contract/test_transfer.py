@@ -77,7 +77,7 @@ def test_a_user_comes_back_exactly(memory: Memory, clock: ManualClock, tmp_path:
         "proposal",
         "summary",
         "end",
-    }
+    }  # the rest has tests of its own
     memory.erase_user("ana")
     report = ana.import_file(path)
     assert (report.format, report.restored_rows) == ("ricordo", lines - 2)

@@ -225,7 +225,7 @@ def test_what_was_formed_before_the_model_failed_stays(
     open_with_model: Open, model_server: ModelServer, clock: ManualClock
 ) -> None:
     """A long conversation is read in stretches; the fault meets the second."""
-    memory = open_with_model()
+    memory = open_with_model(window_turns=100)  # the model is asked for nothing else
     ana = memory.user("ana")
     said = ["I love jazz"] + ["what time is it?"] * 60 + ["I love tea"]
     ana.observe([{"role": "user", "content": text} for text in said], thread="long")

@@ -3,15 +3,18 @@
 import os
 import sqlite3
 import subprocess
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 
 from ricordo import (
     DatabaseTooNew,
     InvalidValue,
     Memory,
+    NewMemory,
     StorageBusy,
     StorageCorrupt,
     StorageError,
@@ -20,8 +23,12 @@ from ricordo import (
     StorageUnavailable,
     UnknownField,
 )
+from ricordo.memories.adding import add_all
+from ricordo.model.scope import Scope
 from ricordo.storage.migrations import HEAD
+from ricordo.testing.clock import ManualClock
 from ricordo.wiring import open_memory
+from tests.support.waiting import wait_until
 
 
 @pytest.mark.requirement("storage.too-new")
@@ -103,16 +110,16 @@ def test_a_database_that_is_not_there(postgres_url: str) -> None:
 
 @pytest.fixture
 def small_store(tmp_path: Path, open_store: Callable[..., Memory]) -> Iterator[Memory]:
-    """A store with room for two megabytes: a small file system, or where none can be mounted,
+    """A store with room for three megabytes: a small file system, or where none can be mounted,
     SQLite's own limit, which fails in the same way."""
     folder = tmp_path / "small"
     folder.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", folder]
+    mount = ["mount", "-t", "tmpfs", "-o", "size=3m", "tmpfs", folder]
     mounted = subprocess.run(mount, capture_output=True).returncode == 0
     memory = open_store(str(folder / "ricordo.db"))
     if not mounted:
         with memory.database.transaction() as connection:
-            connection.exec_driver_sql("PRAGMA max_page_count = 300")
+            connection.exec_driver_sql("PRAGMA max_page_count = 450")
     yield memory
     if mounted:
         subprocess.run(["umount", "--lazy", folder], check=True)
@@ -260,3 +267,35 @@ def test_a_temporary_store_leaves_nothing() -> None:
         assert folder.exists()
     assert not folder.exists()
     assert issubclass(StorageFull, StorageError)
+
+
+@pytest.mark.requirement("storage.threads")
+def test_who_waited_for_another_writes_later_than_that_one(
+    postgres_url: str, open_store: Callable[..., Memory], clock: ManualClock
+) -> None:
+    memory = open_store(postgres_url)
+    ana = memory.user("ana")
+    ana.add("Lives in Rome", key="home")
+    failed: list[Exception] = []
+
+    def somebody_waits() -> bool:
+        waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
+        with memory.database.read() as view:
+            return bool(view.connection.execute(sa.text(waiting)).scalar_one())
+
+    def move(town: str) -> None:
+        try:
+            ana.add(f"Lives in {town}", key="home")
+        except Exception as problem:  # shown by the assertion below
+            failed.append(problem)
+
+    waiting = threading.Thread(target=move, args=("Oslo",))
+    with memory.database.write("ana") as first:
+        waiting.start()
+        wait_until(somebody_waits)
+        clock.advance(seconds=1)
+        first.now = clock()
+        add_all(first, Scope("ana"), [NewMemory(content="Lives in Bern", key="home")])
+    waiting.join()
+    assert failed == []
+    assert [item.content for item in ana.list()] == ["Lives in Oslo"]

@@ -69,7 +69,8 @@ def killed_former(url: str, thread: str, at_command: int) -> bool:
     return process.exitcode != 0
 
 
-def _form_until(url: str, thread: str, at_command: int) -> None:
+def die_at(at_command: int) -> None:
+    """Let this process die as it gives the database its nth command from now on."""
     left = at_command
 
     def watch(frame: FrameType, event: str, called: Any) -> None:
@@ -85,8 +86,12 @@ def _form_until(url: str, thread: str, at_command: int) -> None:
         if left == 0:
             os.kill(os.getpid(), signal.SIGKILL)
 
+    sys.setprofile(watch)
+
+
+def _form_until(url: str, thread: str, at_command: int) -> None:
     with _open(url) as memory:
-        sys.setprofile(watch)
+        die_at(at_command)
         memory.user("ana").form(thread)
         sys.setprofile(None)
 

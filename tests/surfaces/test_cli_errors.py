@@ -25,6 +25,7 @@ CODE_OF_FAMILY = {
     errors.StorageError: 6,
     errors.EmbeddingError: 7,
     errors.LanguageModelError: 8,
+    errors.FilesUnavailable: 9,
 }
 
 

@@ -1,13 +1,11 @@
 """What an agent's question costs with everything in it, and what a relation costs a write."""
 
-import time
-from collections.abc import Callable, Iterable
 from itertools import pairwise
-from typing import Final, TypeVar
+from typing import Final
 
 from ricordo.bench.figures import Figure, judged
 from ricordo.bench.ground import USER, Ground, synthetic
-from ricordo.bench.latency import latency
+from ricordo.bench.latency import latency, times_ms
 from ricordo.embedding.local import LocalEmbedder
 from ricordo.storage.relations import add_relations
 from ricordo.wiring import open_memory
@@ -17,8 +15,6 @@ _RELATION_FLOOR_MS: Final = 2.0
 _WARM_UP: Final = 3
 _RELATIONS: Final = 100
 
-Given = TypeVar("Given")
-
 
 def query_figures(ground: Ground) -> list[Figure]:
     """``query`` for bullets, embedding the query with the shipped model included."""
@@ -27,7 +23,7 @@ def query_figures(ground: Ground) -> list[Figure]:
         user = memory.user(searches.user)
         for text in searches.queries[:_WARM_UP]:
             user.query(None, text)
-        times = latency(_times_ms(lambda text: user.query(None, text), searches.queries))
+        times = latency(times_ms(lambda text: user.query(None, text), searches.queries))
     name = f"query for bullets, {ground.sizes.small:,} memories, with embedding"
     full = ground.sizes.are_full
     return [
@@ -42,7 +38,7 @@ def relation_figures(ground: Ground) -> list[Figure]:
         ids = [item.id for item in memory.user(USER).list(limit=_RELATIONS + 1)]
         with memory.database.write(USER) as writing:
             pairs = list(pairwise(ids))
-            times = latency(_times_ms(lambda pair: add_relations(writing, [(*pair, 0.9)]), pairs))
+            times = latency(times_ms(lambda pair: add_relations(writing, [(*pair, 0.9)]), pairs))
     full = ground.sizes.are_full
     return [
         judged(
@@ -53,12 +49,3 @@ def relation_figures(ground: Ground) -> list[Figure]:
             at_full_size=full,
         )
     ]
-
-
-def _times_ms(work: Callable[[Given], object], inputs: Iterable[Given]) -> list[float]:
-    times = []
-    for given in inputs:
-        started = time.perf_counter()
-        work(given)
-        times.append((time.perf_counter() - started) * 1_000)
-    return times

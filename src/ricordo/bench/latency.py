@@ -1,9 +1,13 @@
 """Times of many calls, told by their middle and their slow end."""
 
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from ricordo.model.record import Record
+
+Given = TypeVar("Given")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -15,13 +19,21 @@ class Latency(Record):
     p95_ms: float
 
 
-def latency(times_ms: Sequence[float]) -> Latency:
+def latency(times: Sequence[float]) -> Latency:
     """The latency of some calls; zeros where there were none."""
-    if not times_ms:
+    if not times:
         return Latency(calls=0, p50_ms=0.0, p95_ms=0.0)
-    return Latency(
-        calls=len(times_ms), p50_ms=percentile(times_ms, 50), p95_ms=percentile(times_ms, 95)
-    )
+    return Latency(calls=len(times), p50_ms=percentile(times, 50), p95_ms=percentile(times, 95))
+
+
+def times_ms(work: Callable[[Given], object], inputs: Iterable[Given]) -> list[float]:
+    """How long some work took with each of its inputs."""
+    times = []
+    for given in inputs:
+        started = time.perf_counter()
+        work(given)
+        times.append((time.perf_counter() - started) * 1_000)
+    return times
 
 
 def percentile(values: Sequence[float], percent: float) -> float:

@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Final
 
 from ricordo.bench.asking import query_figures, relation_figures
+from ricordo.bench.checkpoints import checkpoint_figures
 from ricordo.bench.figures import Figure
 from ricordo.bench.ground import FULL_SIZE, Ground, ProgressOf, Sizes
+from ricordo.bench.prompting import context_figures
 from ricordo.bench.resident import resident_figures
 from ricordo.bench.searching import crowd_figures, postgres_figures, size_figures
 from ricordo.bench.starting import starting_figures
@@ -31,7 +33,9 @@ class Kind(StrEnum):
     SEARCH = "search"
     USERS = "users"
     QUERY = "query"
+    CONTEXT = "context"
     RELATION = "relation"
+    CHECKPOINT = "checkpoint"
     RESIDENT = "resident"
     POSTGRES = "postgres"
 
@@ -94,7 +98,9 @@ def _measurements(plan: SpeedPlan, ground: Ground) -> Mapping[Kind, Callable[[],
         Kind.SEARCH: lambda: size_figures(ground),
         Kind.USERS: lambda: crowd_figures(ground),
         Kind.QUERY: lambda: query_figures(ground),
+        Kind.CONTEXT: lambda: context_figures(ground),
         Kind.RELATION: lambda: relation_figures(ground),
+        Kind.CHECKPOINT: lambda: checkpoint_figures(ground, plan.postgres_url),
         Kind.RESIDENT: lambda: resident_figures(ground),
         Kind.POSTGRES: lambda: postgres_figures(ground, plan.postgres_url or ""),
     }

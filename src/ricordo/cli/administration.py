@@ -55,4 +55,4 @@ def _receipt(receipt: "ErasureReceipt") -> str:
     moment = receipt.erased_at.isoformat(sep=" ", timespec="seconds")
     rows = ", ".join(f"{table} {count}" for table, count in receipt.removed.items())
     later = "" if receipt.scrubbed else "\nFreed space is overwritten later: ricordo jobs run"
-    return f"Erased user {receipt.user_id!r} at {moment}. Rows removed: {rows}.{later}"
+    return f"Erased user {receipt.user_id!r} at {moment}. Removed: {rows}.{later}"

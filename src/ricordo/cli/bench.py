@@ -52,8 +52,8 @@ Only = Annotated[
     list[str] | None,
     typer.Option(
         metavar="KIND",
-        help="Just this: start, add, search, users, query, relation, resident or postgres;"
-        " may be given several times.",
+        help="Just this: start, add, search, users, query, context, relation, checkpoint, resident"
+        " or postgres; may be given several times.",
     ),
 ]
 PostgresAddress = Annotated[

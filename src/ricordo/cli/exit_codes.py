@@ -6,6 +6,7 @@ from ricordo.errors import (
     AccessDenied,
     Conflict,
     EmbeddingError,
+    FilesUnavailable,
     InvalidInput,
     LanguageModelError,
     NotFound,
@@ -22,6 +23,7 @@ ACCESS_DENIED: Final = 5
 STORAGE_ERROR: Final = 6
 EMBEDDING_ERROR: Final = 7
 MODEL_ERROR: Final = 8
+FILES_ERROR: Final = 9
 INTERRUPTED: Final = 130
 
 EXIT_CODES: Final[dict[type[RicordoError], int]] = {
@@ -32,6 +34,7 @@ EXIT_CODES: Final[dict[type[RicordoError], int]] = {
     StorageError: STORAGE_ERROR,
     EmbeddingError: EMBEDDING_ERROR,
     LanguageModelError: MODEL_ERROR,
+    FilesUnavailable: FILES_ERROR,
 }
 
 

@@ -4,7 +4,16 @@ from datetime import timedelta
 
 import sqlalchemy as sa
 
-from ricordo.model.activity import KNOWN_ALREADY, TOKENS, Counters, decisions_counter
+from ricordo.model.activity import (
+    CONTEXTS_RECALLING,
+    CONTEXTS_UNSURE,
+    KNOWN_ALREADY,
+    RECALLED_SHOWN,
+    RECALLED_USED,
+    TOKENS,
+    Counters,
+    decisions_counter,
+)
 from ricordo.model.vocabulary import Action, Status
 from ricordo.storage.database import Database
 from ricordo.storage.tables import items
@@ -33,6 +42,10 @@ def counters_of(database: Database, user_id: str | None, days: int | None) -> Co
         memory_total_count=total,
         memory_replacement_rate=_share(replaced, written),
         memory_dedup_rate=_share(known, known + written),
+        retrieval_hit_rate=_share(counts.get(RECALLED_USED, 0), counts.get(RECALLED_SHOWN, 0)),
+        context_unsure_rate=_share(
+            counts.get(CONTEXTS_UNSURE, 0), counts.get(CONTEXTS_RECALLING, 0)
+        ),
         tokens_today=today.get(TOKENS, 0),
         counts=counts,
     )

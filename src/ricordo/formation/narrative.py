@@ -22,7 +22,7 @@ from ricordo.model.summary import Summary
 from ricordo.model.vocabulary import GENERAL_THEME, MemoryType, Status
 from ricordo.storage.database import Database, Reading, retried
 from ricordo.storage.history import revision_of
-from ricordo.storage.items import foremost_items
+from ricordo.storage.items import foremost_items, has_ended
 from ricordo.storage.summaries import drop_summary, find_summary, put_summary
 from ricordo.storage.tables import items
 from ricordo.storage.where import Condition, not_expired
@@ -33,6 +33,7 @@ LEFT_OUT: Final = frozenset({MemoryType.PROCEDURE, MemoryType.INSIGHT, MemoryTyp
 """Types of memories that a narrative does not tell of."""
 
 _ANSWER_TOKENS: Final = 600
+_ENDS: Final = tuple(".!?…。！？:;")
 
 _log = logging.getLogger(__name__)
 
@@ -49,7 +50,7 @@ def current_summary(database: Database, user_id: str) -> Summary | None:
         if (
             stored is not None
             and (stored["revision"] == revision or stored["made_by"] != TEMPLATE)
-            and not _has_ended(view, user_id, stored["updated_at"])
+            and not has_ended(view.connection, user_id, stored["updated_at"], view.now)
         ):
             return Summary(
                 content=stored["content"],
@@ -93,11 +94,12 @@ def tell(known: Sequence[Item]) -> str:
     room = limits.MAX_SUMMARY_CHARS
     for item in known:
         heading = by_theme.get(item.theme)
-        cost = len(item.content) + 1 + (len(item.theme) + 3 if heading is None else 0)
+        told = _sentence(item.content)
+        cost = len(told) + 1 + (len(item.theme) + 3 if heading is None else 0)
         if cost > room:
             continue
         room -= cost
-        by_theme.setdefault(item.theme, []).append(item.content)
+        by_theme.setdefault(item.theme, []).append(told)
     if known and not by_theme:  # all too long to be told in full
         return f"{known[0].content[: limits.MAX_SUMMARY_CHARS - 1]}…"
     paragraphs = [
@@ -149,17 +151,6 @@ def _notes(known: Sequence[Item]) -> str:
     return "\n".join(lines)
 
 
-def _has_ended(view: Reading, user_id: str, since: datetime) -> bool:
-    """Whether a memory's own end has come since then; a job will take it away soon."""
-    ended = (
-        (items.c.user_id == user_id)
-        & (items.c.status == Status.ACTIVE.value)
-        & (items.c.expires_at > since)
-        & (items.c.expires_at <= view.now)
-    )
-    return view.connection.execute(sa.select(items.c.id).where(ended).limit(1)).first() is not None
-
-
 def _still_hold(writing: Writing, told_of: Sequence[Item]) -> bool:
     """Whether all of these memories are still there and true."""
     ids = items.c.id.in_([item.id for item in told_of])
@@ -176,6 +167,11 @@ def _known(view: Reading | Writing, user_id: str) -> list[Item]:
 
 def _holding(user_id: str, now: datetime) -> Condition:
     return (items.c.user_id == user_id) & (items.c.status == Status.ACTIVE.value) & not_expired(now)
+
+
+def _sentence(content: str) -> str:
+    """A text with an end, so that it does not run into the next one."""
+    return content if content[-1:] in _ENDS else f"{content}."
 
 
 def _titled(theme: str) -> str:

@@ -9,7 +9,8 @@ EXTRACT: Final = "extract.v1"
 JUDGE: Final = "judge.v1"
 SUMMARISE: Final = "summarise.v1"
 INSIGHTS: Final = "insights.v1"
-PROMPTS: Final = (EXTRACT, JUDGE, SUMMARISE, INSIGHTS)
+COMPACT: Final = "compact.v1"
+PROMPTS: Final = (EXTRACT, JUDGE, SUMMARISE, INSIGHTS, COMPACT)
 
 
 def render(name: str, **values: object) -> str:

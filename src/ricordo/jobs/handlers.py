@@ -3,6 +3,8 @@
 import contextlib
 from collections.abc import Callable, Mapping
 
+from ricordo.conversation.scheduling import COMPACT_JOB
+from ricordo.conversation.service import ConversationService
 from ricordo.errors import (
     BudgetExhausted,
     EmbeddingError,
@@ -42,14 +44,31 @@ from ricordo.upkeep.service import Upkeep
 
 
 def standard_handlers(
-    database: Database, recall: Recall, formation: Formation, upkeep: Upkeep
+    database: Database,
+    recall: Recall,
+    formation: Formation,
+    upkeep: Upkeep,
+    conversation: ConversationService,
 ) -> Mapping[str, Handler]:
     """The handlers of the jobs that the store itself queues."""
     return {
         **_store_handlers(database, recall),
         **_formation_handlers(database, formation),
         **_upkeep_handlers(upkeep),
+        **_conversation_handlers(conversation),
     }
+
+
+def _conversation_handlers(conversation: ConversationService) -> Mapping[str, Handler]:
+
+    def compact(stint: Stint) -> None:
+        job = stint.job
+        is_last = job.attempts >= job.max_attempts
+        conversation.compact_full(
+            job.user_id, job.unique_key, stint.report, is_last_attempt=is_last
+        )
+
+    return {COMPACT_JOB: compact}
 
 
 def _upkeep_handlers(upkeep: Upkeep) -> Mapping[str, Handler]:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from typing import Final
 
+from ricordo.conversation.scheduling import COMPACT_JOB
 from ricordo.formation.scheduling import FORM_JOB, SUMMARY_JOB
 from ricordo.indexing.reindexing import REINDEX_JOB
 from ricordo.memories.erasing import SCRUB_JOB
@@ -11,7 +12,16 @@ from ricordo.storage.index_rows import EMBED_JOB
 from ricordo.upkeep.kinds import CONSOLIDATE_JOB, INSIGHTS_JOB, RELATE_JOB
 
 SLOW_JOBS: Final = frozenset(
-    {FORM_JOB, SUMMARY_JOB, EMBED_JOB, REINDEX_JOB, CONSOLIDATE_JOB, INSIGHTS_JOB, RELATE_JOB}
+    {
+        FORM_JOB,
+        SUMMARY_JOB,
+        COMPACT_JOB,
+        EMBED_JOB,
+        REINDEX_JOB,
+        CONSOLIDATE_JOB,
+        INSIGHTS_JOB,
+        RELATE_JOB,
+    }
 )
 """What may ask a model, make vectors, or read all that a user has stored."""
 

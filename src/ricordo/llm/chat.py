@@ -1,6 +1,6 @@
 """Asking a language model: for an answer of a given shape, or for text."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import TypeVar
 
 from pydantic import BaseModel
@@ -16,6 +16,7 @@ from ricordo.llm.presets import Structure
 from ricordo.llm.reading import read_text, read_value
 from ricordo.llm.schema import schema_name, strict_schema
 from ricordo.llm.sending import Call, EndpointRefused, Sender
+from ricordo.llm.streaming import stream_answer
 from ricordo.llm.wire import Answer
 from ricordo.text.tokens import estimate_tokens
 
@@ -107,6 +108,23 @@ class ChatModel:
             read_text,
             wanted=None,
             call=self._call(deadline_seconds, on_usage, before_request, max_tokens),
+        )
+
+    def stream(
+        self,
+        messages: Sequence[Mapping[str, str]],
+        *,
+        max_tokens: int,
+        deadline_seconds: float | None = None,
+    ) -> Generator[str, None, None]:
+        """The pieces of an answer in plain text as they come; what it costs is not counted.
+
+        Raises:
+            LanguageModelError: as for :meth:`ask`, also in the middle of the answer.
+        """
+        seconds = self._deadline_seconds if deadline_seconds is None else deadline_seconds
+        return stream_answer(
+            self._choice, messages, max_tokens=max_tokens, deadline_seconds=seconds
         )
 
     def estimated_tokens(self, messages: Sequence[Message]) -> int:

@@ -32,9 +32,16 @@ from ricordo.text.normalise import canonical, content_hash
 
 
 def add_all(
-    writing: Writing, scope: Scope, drafts: Sequence[NewMemory], reason: str | None = None
+    writing: Writing,
+    scope: Scope,
+    drafts: Sequence[NewMemory],
+    reason: str | None = None,
+    *,
+    adopts: bool = True,
 ) -> list[Added]:
     """Add memories in one transaction; what became of each, in their order.
+
+    ``adopts``: whether a key takes over a memory of the same text that has none yet.
 
     Raises:
         InvalidValue: an end before a beginning, or an expiry that has already passed.
@@ -44,7 +51,7 @@ def add_all(
     for draft in stamped:
         check_times(draft, writing.now)
     hashed = [(draft, content_hash(draft.content)) for draft in stamped]
-    known = _Known(writing, hashed)
+    known = _Known(writing, hashed, adopts=adopts)
     batch = _Batch(writing, scope, reason)
     outcomes = [batch.add(*known.take(draft, digest), draft) for draft, digest in hashed]
     batch.insert_new()
@@ -100,7 +107,10 @@ class _Entry:
 class _Known:
     """Plays the drafts through one after the other, so that a batch ends like single adds would."""
 
-    def __init__(self, writing: Writing, hashed: Sequence[tuple[NewMemory, str]]) -> None:
+    def __init__(
+        self, writing: Writing, hashed: Sequence[tuple[NewMemory, str]], *, adopts: bool
+    ) -> None:
+        self._adopts = adopts
         self._by_key: dict[tuple[str, str], _Entry] = {}
         self._by_text: dict[tuple[str, str], list[_Entry]] = defaultdict(list)
         for match in _active_matches(writing, hashed):
@@ -117,7 +127,7 @@ class _Known:
             met = same_text[0] if same_text else None
         else:
             met = self._by_key.get((theme, draft.key))
-            if met is None:  # a key takes over a memory of the same text that has none yet
+            if met is None and self._adopts:
                 met = next((entry for entry in same_text if entry.key is None), None)
         if met is None:
             made = _Entry(theme, draft.key, digest)

@@ -16,6 +16,7 @@ from ricordo.storage.columns import Moment
 from ricordo.storage.history import silence
 from ricordo.storage.items import delete_items, find_items, update_item
 from ricordo.storage.links import remove_links
+from ricordo.storage.store_entries import next_entry_end, remove_expired_entries
 from ricordo.storage.summaries import drop_summary
 from ricordo.storage.tables import items
 from ricordo.storage.writing import Writing
@@ -69,7 +70,10 @@ def plan_lifecycle(writing: Writing, user_id: str, when: datetime) -> None:
 
 
 def expire_due(writing: Writing) -> int:
-    """Soft-delete a bounded number of memories whose time has come; how many there were."""
+    """Soft-delete a bounded number of memories whose time has come; how many there were.
+
+    Entries of stores whose time has come are removed along with them, and counted too.
+    """
     due = sa.and_(
         items.c.user_id == writing.user_id,
         items.c.expires_at <= writing.now,
@@ -78,7 +82,7 @@ def expire_due(writing: Writing) -> int:
     expired = find_items(writing.connection, due, SWEEP_BATCH_ITEMS)
     for item in expired:
         settle_if_expired(writing, item)
-    return len(expired)
+    return len(expired) + remove_expired_entries(writing, SWEEP_BATCH_ITEMS)
 
 
 def purge_due(writing: Writing, *, before_time: bool = False) -> int:
@@ -104,11 +108,14 @@ def purge_due(writing: Writing, *, before_time: bool = False) -> int:
 
 
 def next_end(writing: Writing) -> datetime | None:
-    """When the next memory of this user expires or is to be purged."""
+    """When the next memory of this user expires or is to be purged, or an entry of a store ends."""
     deleted = items.c.status == Status.DELETED.value
     moment = sa.case((deleted, items.c.purge_at), else_=items.c.expires_at)
     earliest = sa.select(sa.func.min(moment, type_=Moment)).where(
         items.c.user_id == writing.user_id
     )
-    found: datetime | None = writing.connection.execute(earliest).scalar_one()
-    return found
+    ends = (
+        writing.connection.execute(earliest).scalar_one(),
+        next_entry_end(writing.connection, writing.user_id),
+    )
+    return min((end for end in ends if end is not None), default=None)

@@ -68,10 +68,21 @@ def read_history(
     return found
 
 
-def read_themes(reading: Reading, audience: Audience, viewer: str) -> list[Theme]:
-    """The viewer's themes, and those of what is shared with them; most used first."""
+def read_theme_counts(reading: Reading, audience: Audience) -> dict[str, int]:
+    """How many active memories the audience sees under each theme."""
+    return count_by_theme(reading.connection, matching(audience, ItemFilter(), reading.now))
+
+
+def read_themes(
+    reading: Reading, audience: Audience, viewer: str, counts: Mapping[str, int] | None = None
+) -> list[Theme]:
+    """The viewer's themes, and those of what is shared with them; most used first.
+
+    ``counts`` are those of ``read_theme_counts``, where they are known already.
+    """
     own = themes_of(reading.connection, viewer)
-    counts = count_by_theme(reading.connection, matching(audience, ItemFilter(), reading.now))
+    if counts is None:
+        counts = read_theme_counts(reading, audience)
     found = [
         _theme(slug, own.get(slug), counts.get(slug, 0), reading)
         for slug in sorted(own.keys() | counts.keys())

@@ -30,6 +30,7 @@ from ricordo.storage.history import (
 )
 from ricordo.storage.items import delete_items, item_of, update_item
 from ricordo.storage.links import remove_links, viewers_of
+from ricordo.storage.store_entries import hand_over_entry, has_entry
 from ricordo.storage.writing import OWNER_ACTED, Writing
 from ricordo.text.normalise import canonical
 
@@ -78,6 +79,7 @@ def replace_with(
     made = not (added.duplicate or added.updated)
     merged = [old.id for old in olds]
     for old in olds:
+        hand_over_entry(writing, old.id, added.id)
         record_change(
             writing,
             old,
@@ -180,6 +182,8 @@ def _undo_update(
     if update.before is None:
         raise NothingToUndo(f"what memory {item.id} said before was purged")
     values = former_values(update.before)
+    if has_entry(writing, item.id):
+        values.pop("expires_at", None)  # when an entry of a store ends, its program says
     former = replace(item, **values, updated_at=writing.now)
     if is_expired(former, writing.now):  # or it would be gone at once
         former = replace(former, expires_at=None)
@@ -221,6 +225,7 @@ def _bring_back(
 ) -> Item:
     if TAKEN_UP in change.meta:
         _give_back(writing, scope, item, change, reason)
+    hand_over_entry(writing, change.new_ref or 0, item.id)
     former = former_values(change.before or {})
     return reactivate(writing, item, Event.UNDO, scope.actor, reason, former)
 
@@ -273,18 +278,14 @@ def _withdraw(writing: Writing, scope: Scope, replacement_id: int, old_id: int) 
         )
     if replacement.status is Status.ACTIVE:
         why = f"took the place of memory {old_id}, which was brought back"
-        set_values(
-            writing, replacement, {"status": Status.ARCHIVED}, Event.ARCHIVE, scope.actor, why
-        )
+        aside = {"status": Status.ARCHIVED}
+        set_values(writing, replacement, aside, Event.ARCHIVE, scope.actor, why)
 
 
 def _close(writing: Writing, old: Item, start: datetime) -> None:
     ended = start if old.valid_to is None else min(old.valid_to, start)
-    update_item(
-        writing,
-        old,
-        {"status": Status.SUPERSEDED, "valid_to": ended, "updated_at": writing.now},
-    )
+    closed = {"status": Status.SUPERSEDED, "valid_to": ended, "updated_at": writing.now}
+    update_item(writing, old, closed)
 
 
 def _says_the_same(old: Item, draft: NewMemory) -> bool:

@@ -20,6 +20,13 @@ FORMATION_RUNS: Final = "formation_runs"
 FORMATION_FAILURES: Final = "formation_failures"
 PROPOSALS_APPROVED: Final = "proposals_approved"
 PROPOSALS_REJECTED: Final = "proposals_rejected"
+CONTEXTS: Final = "contexts"
+CONTEXTS_RECALLING: Final = "contexts_recalling"
+CONTEXTS_UNSURE: Final = "contexts_unsure"
+"""Prompts that recalled, but nothing that is likely to answer the message."""
+RECALLED_SHOWN: Final = "recalled_shown"
+RECALLED_USED: Final = "recalled_used"
+"""Of the memories that prompts showed and somebody looked after: those that an answer used."""
 
 
 def decisions_counter(action: Action) -> str:
@@ -49,11 +56,16 @@ class Counters(Record):
 
     ``memory_replacement_rate``: of what formation wrote, the share that took something's place.
     ``memory_dedup_rate``: of what it found worth a look, the share that was known already.
+    ``retrieval_hit_rate``: of the memories shown in prompts that ``feedback`` was given on, the
+    share that was used. ``context_unsure_rate``: of the prompts that recalled, the share in which
+    nothing was likely to be an answer.
     """
 
     memory_total_count: int
     memory_replacement_rate: float
     memory_dedup_rate: float
+    retrieval_hit_rate: float
+    context_unsure_rate: float
     tokens_today: int
     counts: Mapping[str, int]
 

@@ -9,7 +9,8 @@ from ricordo.model.record import Record
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ErasureReceipt(Record):
-    """Proof of an erasure: rows removed per table, and whether freed space was overwritten too.
+    """Proof of an erasure: rows removed per table, files (``files``) and whether freed space was
+    overwritten too.
 
     ``scrubbed`` is False on SQLite when another process was reading; a queued job then finishes
     it. On PostgreSQL it is always False: the server overwrites freed space in its own time.

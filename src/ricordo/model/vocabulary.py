@@ -63,10 +63,18 @@ class Event(StrEnum):
 
 
 class ContextPolicy(StrEnum):
-    """A note on a theme for whoever builds prompts: show all of it, or what is relevant."""
+    """What a prompt that recalls shows of a theme: all of it, or what is relevant."""
 
     ALL = "all"
     RAG = "rag"
+
+
+class ContextMode(StrEnum):
+    """What of memory a prompt has: a guide to the tools, what is recalled, or the narrative."""
+
+    TOOLS = "tools"
+    RECALL = "recall"
+    SUMMARY = "summary"
 
 
 class JobState(StrEnum):

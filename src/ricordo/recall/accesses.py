@@ -1,8 +1,10 @@
-"""Counting which memories are recalled, in batches, off the path of a search."""
+"""Counting which memories are recalled, and how often what was needed, off the path of a search."""
 
 import logging
 import threading
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
 
@@ -14,6 +16,7 @@ from ricordo.storage.columns import Moment, Words
 from ricordo.storage.database import Database, retried
 from ricordo.storage.prepared import Prepared
 from ricordo.storage.tables import items
+from ricordo.storage.tallies import add_counts, day_of
 
 MAX_WAITING: Final = 10_000
 """How many memories may wait to be counted before a search writes them itself."""
@@ -21,8 +24,20 @@ MAX_WAITING: Final = 10_000
 TIMER_NAME: Final = "ricordo-recalls"
 """The thread that waits to write them."""
 
-_Counts = dict[tuple[str, int], tuple[int, datetime]]
-"""By owner and memory: how often, and when last."""
+
+@dataclass(slots=True)
+class _Waiting:
+    """What is counted and not written yet."""
+
+    recalled: dict[tuple[str, int], tuple[int, datetime]] = field(default_factory=dict)
+    """By owner and memory: how often, and when last."""
+
+    tallies: Counter[tuple[str, str, str]] = field(default_factory=Counter)
+    """By user, day and name."""
+
+    def __len__(self) -> int:
+        return len(self.recalled) + len(self.tallies)
+
 
 _log = logging.getLogger(__name__)
 _last = sa.bindparam("last", type_=Moment)
@@ -64,7 +79,7 @@ class AccessCounter:
         self._lock = threading.Lock()
         # One write at a time: closing waits for the timer's instead of closing the store under it.
         self._flushing = threading.Lock()
-        self._waiting: _Counts = {}
+        self._waiting = _Waiting()
         self._timer: threading.Timer | None = None
         self._is_told = False
 
@@ -77,9 +92,22 @@ class AccessCounter:
     def note(self, user_id: str, ids: Iterable[int], now: datetime) -> None:
         """Memories of this owner were recalled, or said once more. Not inside a transaction."""
         with self._lock:
+            recalled = self._waiting.recalled
             for item_id in ids:
-                times, _ = self._waiting.get((user_id, item_id), (0, now))
-                self._waiting[user_id, item_id] = (times + 1, now)
+                times, _ = recalled.get((user_id, item_id), (0, now))
+                recalled[user_id, item_id] = (times + 1, now)
+        self._wait()
+
+    def count(self, user_id: str, counts: Mapping[str, int], now: datetime) -> None:
+        """Add to a user's counters of the day. Not inside a transaction."""
+        with self._lock:
+            for name, count in counts.items():
+                self._waiting.tallies[user_id, day_of(now), name] += count
+        self._wait()
+
+    def _wait(self) -> None:
+        """Have what was counted written in time, or at once where it has become much."""
+        with self._lock:
             self._start_timer()
             full = len(self._waiting) > MAX_WAITING
         if full:
@@ -128,31 +156,34 @@ class AccessCounter:
             return
         self._timer = timer
 
-    def _take(self) -> _Counts:
+    def _take(self) -> _Waiting:
         """All that waits; with nothing left to wait for, the timer ends."""
         with self._lock:
-            taken, self._waiting = self._waiting, {}
+            taken, self._waiting = self._waiting, _Waiting()
             if self._timer is not None:
                 self._timer.cancel()
                 self._timer = None
         return taken
 
-    def _put_back(self, taken: _Counts) -> None:
+    def _put_back(self, taken: _Waiting) -> None:
         with self._lock:
-            for key, (times, last) in taken.items():
-                more, newer = self._waiting.get(key, (0, last))
-                self._waiting[key] = (times + more, max(last, newer))
+            self._waiting.tallies.update(taken.tallies)
+            recalled = self._waiting.recalled
+            for key, (times, last) in taken.recalled.items():
+                more, newer = recalled.get(key, (0, last))
+                recalled[key] = (times + more, max(last, newer))
 
     @retried
-    def _write(self, taken: _Counts) -> None:
+    def _write(self, taken: _Waiting) -> None:
         if not taken:
             return
+        # In one order, so that two processes do not wait for each other's rows.
+        rows = [
+            {"of_user": user_id, "of_id": item_id, "times": times, "last": last}
+            for (user_id, item_id), (times, last) in sorted(taken.recalled.items())
+        ]
         with self.database.transaction() as connection:
-            # In one order, so that two processes do not wait for each other's rows.
-            _count.run_many(
-                connection,
-                [
-                    {"of_user": user_id, "of_id": item_id, "times": times, "last": last}
-                    for (user_id, item_id), (times, last) in sorted(taken.items())
-                ],
-            )
+            if rows:
+                _count.run_many(connection, rows)
+            if taken.tallies:
+                add_counts(connection, taken.tallies)

@@ -19,7 +19,7 @@ from ricordo.storage.audiences import audience_of
 from ricordo.storage.database import Database, Reading
 from ricordo.storage.items import items_by_id, page_of_items
 from ricordo.storage.relations import relations_among
-from ricordo.storage.where import Audience, matching
+from ricordo.storage.where import Audience, Condition, matching
 from ricordo.text.snippets import snippet
 
 EVERYTHING: Final = "*"
@@ -100,7 +100,7 @@ class MemorySearch:
             found = self._newest(user_id, limit, wanted)
         else:
             found = self.find(user_id, query, limit, wanted, threshold)
-        self._count(found.items)
+        self.count_recalled(found.items)
         return found
 
     def find(
@@ -110,15 +110,19 @@ class MemorySearch:
         limit: int,
         wanted: ItemFilter,
         threshold: float | None = None,
+        within: Condition | None = None,
     ) -> Answer:
-        """The same, without counting as recalled: for work of our own on the memories."""
+        """The same, without counting as recalled: for work of our own on the memories.
+
+        ``within`` is one more condition that they must meet.
+        """
         with self._database.read() as view:
             chosen = self._embedders.chosen(view.connection, user_id)
         meant = self._embedders.query_vector(chosen, query)
         question = Question.of(query, self._database.analyser, meant)
-        return self._best(user_id, question, limit, wanted, threshold)
+        return self._best(user_id, question, limit, wanted, threshold, within)
 
-    def _count(self, recalled: Sequence[Item]) -> None:
+    def count_recalled(self, recalled: Sequence[Item]) -> None:
         """Count memories for their owners: what others use, or everybody, is in use as well."""
         by_owner: dict[str, list[int]] = {}
         for item in recalled:
@@ -141,10 +145,13 @@ class MemorySearch:
         limit: int,
         wanted: ItemFilter,
         threshold: float | None,
+        within: Condition | None,
     ) -> Answer:
         with self._database.read() as view:
             audience = self._audience(view, user_id)
             where = matching(audience, wanted, view.now)
+            if within is not None:
+                where = where & within
             source = CandidateSource(
                 self._database.backend, view.connection, audience, where, self._ranking
             )

@@ -243,7 +243,8 @@ def _cosines(shelves: Sequence[Shelf], question: Question) -> Scores | None:
         parts.append(
             np.full(shelf.rows, -np.inf) if near is None else np.where(comparable, near, -np.inf)
         )
-    return np.concatenate(parts)
+    every: Scores = np.concatenate(parts)
+    return every
 
 
 def _best(near: Scores | None, words: Scores, count: int) -> Any:

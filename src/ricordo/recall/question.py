@@ -4,7 +4,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ricordo.indexing.embedders import QueryVector
+from ricordo.limits import MAX_QUERY_CHARS
 from ricordo.text.analyser import Analyser
+
+
+def question_in(text: str) -> str:
+    """What to search for: a text, or both ends of one that is too long for a question."""
+    if len(text) <= MAX_QUERY_CHARS:
+        return text.strip()
+    half = MAX_QUERY_CHARS // 2 - 1
+    return f"{text[:half]} {text[-half:]}".strip()
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 import sqlalchemy as sa
 
 from ricordo.model.vocabulary import ProposalState
+from ricordo.storage.conversation_tables import store_entries
 from ricordo.storage.search_index import INDEXED
 from ricordo.storage.tables import (
     formation,
@@ -28,6 +29,7 @@ def find_inconsistencies(connection: sa.Connection) -> list[str]:
         *_formed_too_far(connection),
         *_proposals_say_too_much(connection),
         *_summaries_ahead(connection),
+        *_entries_of_nothing(connection),
     ]
 
 
@@ -112,6 +114,19 @@ def _summaries_ahead(connection: sa.Connection) -> list[str]:
     return [
         f"the summary of user {user_id!r} is of a revision to come"
         for user_id in connection.execute(wanted).scalars()
+    ]
+
+
+def _entries_of_nothing(connection: sa.Connection) -> list[str]:
+    present = sa.exists().where(
+        items.c.user_id == store_entries.c.user_id, items.c.id == store_entries.c.item_id
+    )
+    wanted = sa.select(store_entries.c.user_id, store_entries.c.item_id).where(
+        store_entries.c.item_id.is_not(None), ~present
+    )
+    return [
+        f"an entry of user {row.user_id!r} has memory {row.item_id}, which does not exist"
+        for row in connection.execute(wanted)
     ]
 
 

@@ -90,6 +90,7 @@ class Database:
                     others,
                     known,
                 )
+                writing.now = self.clock()  # after the wait for the locks: later than who had them
                 yield writing
                 writing.flush()
             if writing.queued_jobs:

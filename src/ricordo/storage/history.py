@@ -34,6 +34,15 @@ def revision_of(connection: sa.Connection, user_id: str) -> int:
     return found.scalar_one_or_none() or 0
 
 
+def standing_of(connection: sa.Connection, user_id: str) -> tuple[int, int]:
+    """The same with the epoch of the user's index: no two of a kind ever had the same, also not
+    somebody who was erased and another one of that name; zeros for nobody."""
+    found = connection.execute(
+        sa.select(users.c.revision, users.c.index_epoch).where(users.c.user_id == user_id)
+    ).one_or_none()
+    return (0, 0) if found is None else (found.revision, found.index_epoch)
+
+
 def changes_since(connection: sa.Connection, user_id: str, since: int, limit: int) -> Changes:
     """The changes after a revision, oldest first."""
     wanted = (

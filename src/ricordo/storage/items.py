@@ -20,6 +20,7 @@ from ricordo.storage.index_rows import Searchable, change_entry, put_entries, re
 from ricordo.storage.prepared import Prepared
 from ricordo.storage.relations import remove_relations
 from ricordo.storage.search_index import ITEMS
+from ricordo.storage.store_entries import remove_entries_of_items
 from ricordo.storage.tables import items
 from ricordo.storage.where import Condition
 from ricordo.storage.writing import Writing
@@ -138,6 +139,7 @@ def delete_items(writing: Writing, ids: Iterable[int]) -> None:
     writing.connection.execute(sa.delete(items).where(where))
     remove_entries(writing, ITEMS, doomed)
     remove_relations(writing, doomed)
+    remove_entries_of_items(writing, doomed)
 
 
 def searchable_item(item: Item) -> Searchable:
@@ -173,6 +175,17 @@ def find_items(connection: sa.Connection, where: Condition, limit: int | None = 
     """Memories in the order of their ids."""
     wanted = _select.where(where).order_by(items.c.id).limit(limit)
     return [item_from_row(row) for row in connection.execute(wanted).mappings()]
+
+
+def has_ended(connection: sa.Connection, user_id: str, since: datetime, now: datetime) -> bool:
+    """Whether an active memory's own end has come since then; a job will take it away soon."""
+    ended = (
+        (items.c.user_id == user_id)
+        & (items.c.status == Status.ACTIVE.value)
+        & (items.c.expires_at > since)
+        & (items.c.expires_at <= now)
+    )
+    return connection.execute(sa.select(items.c.id).where(ended).limit(1)).first() is not None
 
 
 def foremost_items(connection: sa.Connection, where: Condition, limit: int) -> list[Item]:

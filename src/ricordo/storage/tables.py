@@ -5,8 +5,7 @@ user's rows lie together and the schema can be sharded by user. Nothing outside 
 table or a column.
 """
 
-from enum import StrEnum
-from typing import Any, Final
+from typing import Final
 
 import sqlalchemy as sa
 
@@ -22,15 +21,21 @@ from ricordo.model.vocabulary import (
     Status,
     VectorState,
 )
+from ricordo.storage import schema
 from ricordo.storage.columns import Json, Moment, Vector, Words
-
-metadata: Final = sa.MetaData(
-    naming_convention={
-        "pk": "pk_%(table_name)s",
-        "fk": "fk_%(table_name)s_%(referred_table_name)s",
-        "ck": "ck_%(table_name)s_%(constraint_name)s",
-    }
+from ricordo.storage.conversation_tables import (
+    checkpoints,
+    compactions,
+    graph_channels,
+    graph_checkpoints,
+    graph_writes,
+    store_entries,
+    thread_views,
 )
+from ricordo.storage.schema import CLUSTERED, one_of
+
+metadata: Final = schema.metadata
+"""All tables, those of ``conversation_tables.py`` included, once this module is loaded."""
 
 ITEM_IDS: Final = "item_ids"
 TURN_IDS: Final = "turn_ids"
@@ -43,21 +48,13 @@ for _series in ID_SERIES:
     sa.Sequence(_series, metadata=metadata)
 
 
-def _one_of(column: str, allowed: type[StrEnum]) -> sa.CheckConstraint:
-    values = ", ".join(f"'{member.value}'" for member in allowed)
-    return sa.CheckConstraint(f"{column} IN ({values})", name=column)
-
-
-_CLUSTERED: Final[dict[str, Any]] = {"sqlite_with_rowid": False}
-"""On SQLite, rows lie in the order of the primary key: one user's together, one index less."""
-
 store: Final = sa.Table(
     "store",
     metadata,
     sa.Column("name", Words, primary_key=True),
     sa.Column("number", sa.BigInteger, nullable=False),
     sa.Column("text", Words),
-    **_CLUSTERED,
+    **CLUSTERED,
 )
 """Facts about the store as a whole."""
 
@@ -71,7 +68,7 @@ users: Final = sa.Table(
     sa.Column("index_stamp", sa.BigInteger, nullable=False, server_default="0"),
     sa.Column("index_epoch", sa.BigInteger, nullable=False, server_default="0"),
     sa.Column("index_removals", sa.BigInteger, nullable=False, server_default="0"),
-    **_CLUSTERED,
+    **CLUSTERED,
 )
 """One row per user with their revision. Writers lock it, which puts one user's writes in order.
 
@@ -91,8 +88,8 @@ themes: Final = sa.Table(
     sa.Column("rag_length", sa.Integer),
     sa.Column("created_at", Moment, nullable=False),
     sa.Column("updated_at", Moment, nullable=False),
-    _one_of("context", ContextPolicy),
-    **_CLUSTERED,
+    one_of("context", ContextPolicy),
+    **CLUSTERED,
 )
 
 items: Final = sa.Table(
@@ -129,12 +126,12 @@ items: Final = sa.Table(
     sa.Column("last_verified_at", Moment),
     sa.Column("access_count", sa.BigInteger, nullable=False),
     sa.ForeignKeyConstraint(["user_id", "theme"], ["themes.user_id", "themes.slug"]),
-    _one_of("type", MemoryType),
-    _one_of("source", Source),
-    _one_of("status", Status),
+    one_of("type", MemoryType),
+    one_of("source", Source),
+    one_of("status", Status),
     sa.CheckConstraint("confidence BETWEEN 0 AND 100", name="confidence"),
     sa.CheckConstraint("importance BETWEEN 1 AND 5", name="importance"),
-    **_CLUSTERED,
+    **CLUSTERED,
 )
 _active = items.c.status == "active"
 
@@ -183,7 +180,7 @@ links: Final = sa.Table(
     sa.Column("owner_id", Words, nullable=False),
     sa.Column("created_at", Moment, nullable=False),
     sa.Index("ix_links_owner", "owner_id", "item_id"),
-    **_CLUSTERED,
+    **CLUSTERED,
 )
 """``user_id`` may see the memory ``item_id`` of ``owner_id``."""
 
@@ -202,9 +199,9 @@ history: Final = sa.Table(
     sa.Column("other_user", Words),
     sa.Column("meta", Json, nullable=False),
     sa.Column("before", Json),
-    _one_of("event", Event),
+    one_of("event", Event),
     sa.Index("ix_history_item", "user_id", "item_id", "revision"),
-    **_CLUSTERED,
+    **CLUSTERED,
 )
 sa.Index(
     "ix_history_other_user",
@@ -223,7 +220,7 @@ threads: Final = sa.Table(
     sa.Column("created_at", Moment, nullable=False),
     sa.Column("updated_at", Moment, nullable=False),
     sa.Index("ix_threads_updated", "user_id", "updated_at", "thread_id"),
-    **_CLUSTERED,
+    **CLUSTERED,
 )
 
 turns: Final = sa.Table(
@@ -271,7 +268,7 @@ def _index_table(of: str) -> sa.Table:
         sa.Column("dimensions", sa.Integer),
         sa.Column("error", Words),
         sa.Column("vector", Vector),
-        _one_of("state", VectorState),
+        one_of("state", VectorState),
     )
     sa.Index(f"ix_{name}_stamp", table.c.user_id, table.c.stamp)
     sa.Index(f"ix_{name}_text", table.c.user_id, table.c.text_hash)
@@ -299,7 +296,7 @@ relations: Final = sa.Table(
     sa.Column("created_at", Moment, nullable=False),
     sa.CheckConstraint("low_id < high_id", name="order"),
     sa.Index("ix_relations_high", "user_id", "high_id", "low_id"),
-    **_CLUSTERED,
+    **CLUSTERED,
 )
 """Two memories of one user that are about the same; each pair once, the lower id first."""
 
@@ -313,7 +310,7 @@ embedding_settings: Final = sa.Table(
     sa.Column("sealed_key", Words),
     sa.Column("dimensions", sa.Integer),
     sa.Column("updated_at", Moment, nullable=False),
-    **_CLUSTERED,
+    **CLUSTERED,
 )
 """Where a user's own vectors are made, for those who do not want the store's way."""
 
@@ -326,7 +323,7 @@ formation: Final = sa.Table(
     sa.Column("observed_at", Moment, nullable=False),
     sa.Column("formed_at", Moment),
     sa.ForeignKeyConstraint(["user_id", "thread_id"], ["threads.user_id", "threads.thread_id"]),
-    **_CLUSTERED,
+    **CLUSTERED,
 )
 """How far each observed conversation has been formed into memories: up to which turn."""
 
@@ -348,11 +345,11 @@ proposals: Final = sa.Table(
     sa.Column("decided_at", Moment),
     sa.Column("decided_by", Words),
     sa.Column("item_id", sa.BigInteger),
-    _one_of("kind", ProposalKind),
-    _one_of("state", ProposalState),
+    one_of("kind", ProposalKind),
+    one_of("state", ProposalState),
     sa.Index("ix_proposals_state", "user_id", "state", "id"),
     sa.Index("ix_proposals_text", "user_id", "content_hash"),
-    **_CLUSTERED,
+    **CLUSTERED,
 )
 """What was said but is not stored yet. Its number is of the same series as those of memories, so
 that history can speak of both. What it said goes when it is decided: ``draft``, ``quote``."""
@@ -365,7 +362,7 @@ summaries: Final = sa.Table(
     sa.Column("revision", sa.BigInteger, nullable=False),
     sa.Column("made_by", Words, nullable=False),
     sa.Column("updated_at", Moment, nullable=False),
-    **_CLUSTERED,
+    **CLUSTERED,
 )
 """What is known of a user as one text, and as of which revision of their memories."""
 
@@ -383,9 +380,9 @@ events: Final = sa.Table(
     sa.Column("theme", Words),
     sa.Column("similarity", sa.Double),
     sa.Column("detail", Words),
-    _one_of("status", EventStatus),
+    one_of("status", EventStatus),
     sa.Index("ix_events_at", "user_id", "at"),
-    **_CLUSTERED,
+    **CLUSTERED,
 )
 """What background work did, step by step; nothing of what memories say."""
 
@@ -396,7 +393,7 @@ tallies: Final = sa.Table(
     sa.Column("day", Words, primary_key=True),
     sa.Column("name", Words, primary_key=True),
     sa.Column("count", sa.BigInteger, nullable=False),
-    **_CLUSTERED,
+    **CLUSTERED,
 )
 """Counters per user and day (UTC): decisions, model calls, tokens."""
 
@@ -410,7 +407,7 @@ upkeep: Final = sa.Table(
     sa.Column("pairs_wait_since", Moment),
     sa.Column("insights_at", Moment),
     sa.Column("related_after", sa.BigInteger, nullable=False),
-    **_CLUSTERED,
+    **CLUSTERED,
 )
 """When each part of a user's upkeep was last done, and what of it is left."""
 
@@ -425,7 +422,7 @@ checked_pairs: Final = sa.Table(
     sa.Column("checked_at", Moment, nullable=False),
     sa.CheckConstraint("low_id < high_id", name="order"),
     sa.Index("ix_checked_pairs_at", "user_id", "checked_at"),
-    **_CLUSTERED,
+    **CLUSTERED,
 )
 """Pairs of memories that consolidation has looked at, so that it does not look again so soon."""
 
@@ -448,7 +445,7 @@ jobs: Final = sa.Table(
     sa.Column("updated_at", Moment, nullable=False),
     sa.Column("woken_at", Moment),
     sa.Column("progress", Words),
-    _one_of("state", JobState),
+    one_of("state", JobState),
     sa.Index("ix_jobs_due", "state", "run_at", "id"),
     sa.Index("ix_jobs_user", "user_id"),
 )
@@ -463,6 +460,13 @@ sa.Index(
 )
 
 OWNED_TABLES: Final = (
+    thread_views,
+    compactions,
+    checkpoints,
+    graph_checkpoints,
+    graph_channels,
+    graph_writes,
+    store_entries,
     formation,
     proposals,
     summaries,

@@ -8,7 +8,7 @@ from typing import Final
 import sqlalchemy as sa
 
 from ricordo.storage.prepared import Prepared
-from ricordo.storage.tables import tallies
+from ricordo.storage.tables import tallies, users
 from ricordo.storage.writing import Writing
 
 LONG_AGO: Final = "0001-01-01"
@@ -42,6 +42,20 @@ def tally(writing: Writing, counts: Mapping[str, int]) -> None:
     ]
     if rows:
         _add.run_many(writing.connection, rows)
+
+
+def add_counts(connection: sa.Connection, counts: Mapping[tuple[str, str, str], int]) -> None:
+    """Add to the counters of any users, by user, day and name; nothing for who is not there."""
+    named = {user_id for user_id, _, _ in counts}
+    present = sa.select(users.c.user_id).where(users.c.user_id.in_(named))
+    there = set(connection.execute(present).scalars())
+    rows = [
+        {"user_id": user_id, "day": day, "name": name, "count": count}
+        for (user_id, day, name), count in sorted(counts.items())
+        if user_id in there
+    ]
+    if rows:
+        _add.run_many(connection, rows)
 
 
 def tally_of(connection: sa.Connection, user_id: str, now: datetime, name: str) -> int:

@@ -6,6 +6,12 @@ from datetime import datetime
 import sqlalchemy as sa
 
 from ricordo.storage.columns import Moment
+from ricordo.storage.conversation_tables import (
+    checkpoints,
+    graph_checkpoints,
+    graph_writes,
+    store_entries,
+)
 from ricordo.storage.tables import (
     history,
     items,
@@ -26,13 +32,15 @@ def has_user(connection: sa.Connection, user_id: str) -> bool:
 
 
 def has_anything(connection: sa.Connection, user_id: str) -> bool:
-    """True where a user has memories, themes, conversations, proposals or a narrative, or ever did
-    anything.
+    """True where a user has memories, themes, conversations, proposals, a narrative or states of
+    programs, or ever did anything.
 
     That others shared something with them is not theirs.
     """
     acted = sa.exists().where(history.c.user_id == user_id, history.c.actor != OWNER_ACTED)
-    tables = (items, themes, threads, proposals, summaries)
+    remembered = (items, themes, threads, proposals, summaries)
+    kept = (checkpoints, graph_checkpoints, graph_writes, store_entries)
+    tables = (*remembered, *kept)
     own = [sa.exists().where(table.c.user_id == user_id) for table in tables]
     return connection.execute(sa.select(sa.or_(acted, *own))).scalar_one()
 

@@ -66,6 +66,8 @@ class ModelServer(LoopbackServer):
         self.gives_usage = gives_usage
         self.before_answer: Callable[[], None] | None = None
         """Called while a request is in the server. What it raises, leaving the server raises."""
+        self.before_piece: Callable[[int], None] = lambda _number: None
+        """Called before each piece of a streamed answer is sent, with its number from 0."""
         self._hook_error: Exception | None = None
         self._script = _Script()
 
@@ -211,7 +213,14 @@ class ModelServer(LoopbackServer):
             chunks.append({**last, "usage": _usage(reply, body)})
         parts = [_event(json.dumps(chunk)) for chunk in chunks] + [_event("[DONE]")]
         headers = {"Content-Type": "text/event-stream"}
-        return Response(200, b"", headers, is_broken=reply.is_broken, parts=parts)
+        return Response(
+            200,
+            b"",
+            headers,
+            is_broken=reply.is_broken,
+            parts=parts,
+            before_part=self.before_piece,
+        )
 
     def _frame(self, kind: str) -> dict[str, Any]:
         return {"id": _ID, "object": kind, "created": _CREATED, "model": self.model}

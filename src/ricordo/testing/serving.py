@@ -5,7 +5,7 @@ import contextlib
 import json
 import sys
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Final, Self
@@ -30,7 +30,8 @@ class RecordedRequest:
 class Response:
     """What is sent back: the content, or its ``parts`` one after the other.
 
-    ``is_broken``: the connection is closed in the middle of it.
+    ``is_broken``: the connection is closed in the middle of it. ``before_part`` is called with the
+    number of each part before it is sent.
     """
 
     status: int
@@ -38,6 +39,7 @@ class Response:
     headers: Mapping[str, str]
     is_broken: bool = False
     parts: Sequence[bytes] | None = None
+    before_part: Callable[[int], None] = lambda _number: None
 
 
 def json_response(status: int, value: object) -> Response:
@@ -200,17 +202,19 @@ class _Handler(BaseHTTPRequestHandler):
             for name, value in {"Content-Type": JSON_TYPE, **response.headers}.items():
                 self.send_header(name, value)
             if response.parts is not None:
-                self._send_parts(response.parts, response.is_broken)
+                self._send_parts(response, response.parts)
                 return
             content = response.content
             self.send_header("Content-Length", str(len(content)))
             self.end_headers()
             self.wfile.write(content[: len(content) // 2] if response.is_broken else content)
 
-    def _send_parts(self, parts: Sequence[bytes], is_broken: bool) -> None:
+    def _send_parts(self, response: Response, parts: Sequence[bytes]) -> None:
         self.send_header("Transfer-Encoding", "chunked")
         self.end_headers()
-        for part in parts[: len(parts) // 2] if is_broken else (*parts, b""):
+        sent = parts[: len(parts) // 2] if response.is_broken else (*parts, b"")
+        for number, part in enumerate(sent):
+            response.before_part(number)
             self.wfile.write(f"{len(part):x}\r\n".encode() + part + b"\r\n")
             self.wfile.flush()
 

@@ -3,6 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable
 from pathlib import Path
+from typing import Final
 
 from ricordo.errors import ImportFailed
 from ricordo.limits import MAX_LINKS_PER_MEMORY
@@ -26,6 +27,8 @@ def check_coherence(path: Path, user: UserRows) -> None:
         *_formation(user),
         *_proposals(user),
         *_summary(user),
+        *_compactions(user),
+        *_states(user),
     ]
     if problems:
         raise ImportFailed(f"{path}, user {user.user_id!r}: {'; '.join(problems)}")
@@ -127,6 +130,42 @@ def _summary(user: UserRows) -> Iterable[str]:
     for row in user.rows["summary"]:
         if row["revision"] > user.revision:
             yield f"the summary is of revision {row['revision']}, after the user's own"
+
+
+def _compactions(user: UserRows) -> Iterable[str]:
+    rows = user.rows["compaction"]
+    yield from _repeated("compaction", [(row["thread_id"], row["last_position"]) for row in rows])
+    counts = {row["thread_id"]: row["turn_count"] for row in user.rows["thread"]}
+    for row in rows:
+        if row["last_position"] > counts.get(row["thread_id"], 0):
+            yield f"thread {row['thread_id']!r} is compacted beyond its turn_count"
+
+
+def _states(user: UserRows) -> Iterable[str]:
+    """Each state of a program stands there once, and an entry's memory is there."""
+    for kind, names in _NAMED_BY.items():
+        what = kind.replace("_", " ")
+        rows = user.rows[kind]
+        yield from _repeated(what, [tuple(row[name] for name in names) for row in rows])
+    for row in user.rows["thread_view"]:
+        if row["revision"] > user.revision:
+            yield f"thread {row['thread_id']!r} was told of revision {row['revision']}, to come"
+    memories = {row["id"] for row in user.rows["item"]}
+    linked = [row["item_id"] for row in user.rows["store_entry"] if row["item_id"] is not None]
+    yield from _repeated("memory of an entry", linked)
+    missing = set(linked) - memories
+    if missing:
+        yield f"entries of memories that are not there: {_some(missing)}"
+
+
+_NAMED_BY: Final = {
+    "thread_view": ("thread_id",),
+    "checkpoint": ("thread_id",),
+    "graph_checkpoint": ("thread_id", "namespace", "checkpoint_id"),
+    "graph_channel": ("thread_id", "namespace", "channel", "version"),
+    "graph_write": ("thread_id", "namespace", "checkpoint_id", "task_id", "place"),
+    "store_entry": ("namespace", "key"),
+}
 
 
 def _some(ids: Iterable[int]) -> str:

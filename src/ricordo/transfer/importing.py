@@ -3,10 +3,12 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
+from dataclasses import replace
 from pathlib import Path
 
 from ricordo import limits
 from ricordo.errors import ImportFailed, InvalidValue
+from ricordo.model.conversation import Compaction
 from ricordo.model.draft import NewMemory
 from ricordo.model.proposal import StoredProposal
 from ricordo.model.receipt import ImportReport
@@ -21,6 +23,7 @@ from ricordo.transfer.merging import Findings, FoundThread, merge_findings
 from ricordo.transfer.progress import Progress, no_progress
 from ricordo.transfer.restoring import restore_user
 from ricordo.transfer.rows import FORMAT_NAME, Row, UserRows, is_export, read_users
+from ricordo.transfer.state_merging import memories_to_leave, merge_states
 
 AUTO = "auto"
 FORMATS = (AUTO, FORMAT_NAME, *IMPORTERS)
@@ -92,13 +95,18 @@ def _import_user(
     if restored is not None:
         progress(restored, restored)
         return ImportReport(format=FORMAT_NAME, restored_rows=restored)
-    found = _as_findings(user)
-    return merge_findings(database, scope, found, FORMAT_NAME, progress)
+    found = _as_findings(user, memories_to_leave(database, scope.user_id, user))
+    merged = merge_findings(database, scope, found, FORMAT_NAME, progress)
+    left_out = Counter(merged.skipped) + merge_states(database, scope.user_id, user)
+    return replace(merged, skipped=dict(sorted(left_out.items())))
 
 
-def _as_findings(user: UserRows) -> Findings:
+def _as_findings(user: UserRows, left: AbstractSet[int]) -> Findings:
+    """What to merge, without the memories with the numbers ``left``."""
     found = Findings(threads=_threads(user))
     for row in user.rows["item"]:
+        if row["id"] in left:
+            continue
         if row["status"] == Status.ACTIVE.value:
             found.memories.append(_draft(row))
         else:
@@ -122,6 +130,9 @@ def _threads(user: UserRows) -> list[FoundThread]:
     for row in sorted(user.rows["turn"], key=lambda row: row["position"]):
         said[row["thread_id"]].append(row)
     formed = {row["thread_id"]: row["formed_position"] for row in user.rows["formation"]}
+    told: defaultdict[str, list[Compaction]] = defaultdict(list)
+    for row in user.rows["compaction"]:
+        told[row["thread_id"]].append(_compaction(row))
     return [
         FoundThread(
             thread_id=thread["thread_id"],
@@ -129,6 +140,7 @@ def _threads(user: UserRows) -> list[FoundThread]:
             turns=[_turn(row) for row in said[thread["thread_id"]]],
             turn_ids=[row["id"] for row in said[thread["thread_id"]]],
             formed=formed.get(thread["thread_id"], 0),
+            compactions=told[thread["thread_id"]],
         )
         for thread in user.rows["thread"]
     ]
@@ -142,6 +154,10 @@ def _draft(row: Row) -> NewMemory:
 def _turn(row: Row) -> NewTurn:
     names = ("role", "content", "actor", "at", "message_id", "tool_calls")
     return NewTurn(**{name: row[name] for name in names})
+
+
+def _compaction(row: Row) -> Compaction:
+    return Compaction(**{name: value for name, value in row.items() if name != "user_id"})
 
 
 def _proposal(row: Row) -> StoredProposal:

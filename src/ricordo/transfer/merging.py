@@ -11,12 +11,14 @@ import sqlalchemy as sa
 from ricordo.errors import ImportFailed, InvalidValue
 from ricordo.limits import WRITE_BATCH_ITEMS
 from ricordo.memories.adding import add_all, check_times
+from ricordo.model.conversation import Compaction
 from ricordo.model.draft import NewMemory
 from ricordo.model.item import Added
 from ricordo.model.proposal import StoredProposal
 from ricordo.model.receipt import ImportReport
 from ricordo.model.scope import Scope
 from ricordo.model.thread import NewTurn
+from ricordo.storage.compactions import put_compaction
 from ricordo.storage.database import Database, retried
 from ricordo.storage.formation import FormationState, advance, state_of
 from ricordo.storage.items import find_items
@@ -34,7 +36,7 @@ class FoundThread:
     """A conversation in a file.
 
     ``turn_ids`` are the numbers that its turns have there, if they have any; the first ``formed``
-    of them have been formed into memories.
+    of them have been formed into memories. ``compactions`` tell stretches of it in short.
     """
 
     thread_id: str
@@ -42,6 +44,7 @@ class FoundThread:
     turns: Sequence[NewTurn]
     turn_ids: Sequence[int] = ()
     formed: int = 0
+    compactions: Sequence[Compaction] = ()
 
 
 @dataclass(slots=True)
@@ -156,6 +159,9 @@ def _merge_thread(
             return appended, {}
         places = _places(writing, thread, is_new=before is None)
         _keep_formed(writing, thread, before, places)
+        if before is None:  # or else its turns have other places here
+            for told in thread.compactions:
+                put_compaction(writing, told)
     met = zip(thread.turn_ids, places, strict=True)
     return appended, {turn_id: place.id for turn_id, place in met if place is not None}
 

@@ -31,6 +31,7 @@ _ID_FIELDS: Final = {
     "link": ("item_id",),
     "history": ("item_id", "old_ref", "new_ref"),
     "proposal": ("id", "item_id"),
+    "store_entry": ("item_id",),
 }
 """Where the numbers of memories and proposals stand, which are of one series."""
 

@@ -29,6 +29,7 @@ from ricordo.model.vocabulary import (
 from ricordo.storage.columns import Moment
 from ricordo.storage.history import UNDONE_REVISION
 from ricordo.text.normalise import content_hash
+from ricordo.transfer.state_checks import SPECIAL, check_state_row, minutes, packed_bytes
 
 _MAX_SMALL: Final = 2**31 - 1
 _HASH: Final = re.compile(r"[0-9a-f]{32}")
@@ -50,6 +51,7 @@ def checked_row(
     checked = {column.name: _value(kind, name, column, row) for name, column in columns.items()}
     if kind == "proposal":
         _check_proposal(checked)
+    check_state_row(kind, checked)
     return checked
 
 
@@ -93,6 +95,10 @@ def _by_type(column: sa.Column[Any], name: str, value: Any) -> Any:
     if isinstance(column.type, sa.Integer):
         large = isinstance(column.type, sa.BigInteger)
         return checks.integer(name, value, 0, limits.MAX_ID if large else _MAX_SMALL)
+    if isinstance(column.type, sa.LargeBinary):
+        return packed_bytes(name, value)
+    if isinstance(column.type, sa.Float):
+        return minutes(name, value)
     return checks.reference(name, value)
 
 
@@ -173,6 +179,7 @@ def _turn_ids(name: str, value: Any) -> list[int]:
 
 
 _SPECIAL: Final[dict[tuple[str, str], Check]] = {
+    **SPECIAL,
     ("item", "content"): _text(limits.MAX_CONTENT_CHARS),
     ("item", "type"): _one_of(MemoryType),
     ("item", "source"): _one_of(Source),

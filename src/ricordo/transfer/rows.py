@@ -2,8 +2,10 @@
 
 Each line has a ``kind``. The first is ``ricordo`` with the format's version; then, per user, one
 ``user`` line and their ``theme``, ``item``, ``link``, ``history``, ``thread``, ``turn``,
-``formation``, ``proposal`` and ``summary`` lines; the last is ``end`` with the number of rows.
-Files from before there were the last three kinds have none of them, and are read alike.
+``formation``, ``proposal``, ``summary``, ``compaction``, ``thread_view``, ``checkpoint``,
+``graph_checkpoint``, ``graph_channel``, ``graph_write`` and ``store_entry`` lines; the last is
+``end`` with the number of rows. Files from before there were some of these kinds have none of them,
+and are read alike. Bytes are in base64.
 What can be derived (hashes, folded text) is left out and made anew. What tells how the work of this
 one store went (``jobs``, ``events``, ``tallies``) is not part of an export.
 """
@@ -19,6 +21,15 @@ import sqlalchemy as sa
 from ricordo import limits
 from ricordo.errors import ImportFailed, InvalidInput
 from ricordo.model.record import plain
+from ricordo.storage.conversation_tables import (
+    checkpoints,
+    compactions,
+    graph_channels,
+    graph_checkpoints,
+    graph_writes,
+    store_entries,
+    thread_views,
+)
 from ricordo.storage.tables import (
     formation,
     history,
@@ -32,6 +43,7 @@ from ricordo.storage.tables import (
     users,
 )
 from ricordo.transfer.row_checks import checked_row
+from ricordo.transfer.state_checks import base64_text
 
 FORMAT_NAME: Final = "ricordo"
 FORMAT_VERSION: Final = 1
@@ -48,6 +60,13 @@ TABLE_OF_KIND: Final[dict[str, sa.Table]] = {
     "formation": formation,
     "proposal": proposals,
     "summary": summaries,
+    "compaction": compactions,
+    "thread_view": thread_views,
+    "checkpoint": checkpoints,
+    "graph_checkpoint": graph_checkpoints,
+    "graph_channel": graph_channels,
+    "graph_write": graph_writes,
+    "store_entry": store_entries,
 }
 """In the order in which they are written, which is one in which they can be inserted."""
 
@@ -84,8 +103,12 @@ def exported_columns(table: sa.Table) -> dict[str, sa.Column[Any]]:
 
 def line_of(kind: str, row: Mapping[Any, Any]) -> str:
     """One row as a line."""
-    shown = {str(name): plain(value) for name, value in row.items()}
+    shown = {str(name): _shown(value) for name, value in row.items()}
     return json.dumps({"kind": kind, **shown}, ensure_ascii=False)
+
+
+def _shown(value: object) -> object:
+    return base64_text(bytes(value)) if isinstance(value, bytes | memoryview) else plain(value)
 
 
 def end_line(rows: int) -> str:
@@ -151,10 +174,10 @@ def is_export(path: Path) -> bool:
 def _numbered_lines(path: Path) -> Iterator[tuple[int, bytes]]:
     with path.open("rb") as file:
         number = 0
-        while line := file.readline(limits.MAX_IMPORT_LINE_BYTES + 1):
+        while line := file.readline(limits.MAX_EXPORT_LINE_BYTES + 1):
             number += 1
-            if len(line) > limits.MAX_IMPORT_LINE_BYTES:
-                maximum = limits.MAX_IMPORT_LINE_BYTES
+            if len(line) > limits.MAX_EXPORT_LINE_BYTES:
+                maximum = limits.MAX_EXPORT_LINE_BYTES
                 raise ImportFailed(f"{path}, line {number}: longer than {maximum} bytes")
             yield number, line
 

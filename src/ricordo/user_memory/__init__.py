@@ -15,9 +15,14 @@ from ricordo.user_memory.conversations import Conversations
 from ricordo.user_memory.embeddings import Embeddings
 from ricordo.user_memory.files import Files
 from ricordo.user_memory.forming import Forming
+from ricordo.user_memory.long_conversations import LongConversations
+from ricordo.user_memory.mirroring import Mirroring
+from ricordo.user_memory.profiling import Profiling
+from ricordo.user_memory.prompting import Prompting
 from ricordo.user_memory.reading import Reading
 from ricordo.user_memory.searching import Searching
 from ricordo.user_memory.sharing import Sharing
+from ricordo.user_memory.states import States
 from ricordo.user_memory.upkeeping import Upkeeping
 
 __all__ = ["UserMemory"]
@@ -30,11 +35,16 @@ class UserMemory(
     Changing,
     Sharing,
     Conversations,
+    LongConversations,
+    Prompting,
     Forming,
     Consent,
+    Profiling,
     Upkeeping,
     Activity,
     Embeddings,
+    States,
+    Mirroring,
     Files,
 ):
     """What one user remembers. Made by ``Memory.user``; cheap, holds no connection."""

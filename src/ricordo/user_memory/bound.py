@@ -3,9 +3,13 @@
 from dataclasses import dataclass
 
 from ricordo import limits
+from ricordo.conversation.service import ConversationService
+from ricordo.files.folder import FilesFolder
+from ricordo.files.profile_following import ProfileFiles
 from ricordo.formation.forming import Formation
 from ricordo.model import checks
 from ricordo.model.scope import Scope
+from ricordo.prompt.service import Prompting
 from ricordo.recall.service import Recall
 from ricordo.storage.audiences import audience_of
 from ricordo.storage.database import Database, Reading
@@ -21,6 +25,11 @@ class Parts:
     recall: Recall
     formation: Formation
     upkeep: Upkeep
+    conversation: ConversationService
+    files: FilesFolder | None
+    """Where prompt files, profiles and mirrors lie; None where there is no folder for them."""
+    prompting: Prompting
+    profile_files: ProfileFiles
 
 
 class Bound:

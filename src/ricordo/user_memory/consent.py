@@ -1,5 +1,7 @@
 """What waits for the user's consent."""
 
+import logging
+
 from ricordo import limits
 from ricordo.formation.consent import approving
 from ricordo.model import checks
@@ -11,6 +13,7 @@ from ricordo.storage.proposals import page_of_proposals
 from ricordo.user_memory.bound import Bound, checked_reason
 
 ANY_STATE = "any"
+_log = logging.getLogger(__name__)
 
 
 class Consent(Bound):
@@ -46,9 +49,12 @@ class Consent(Bound):
             AlreadyDecided: it was approved or rejected before, its time has passed, or something
                 newer is known.
         """
-        return approving.approve(
+        added = approving.approve(
             self.formation, self.scope, checks.memory_id(id), checked_reason(reason)
         )
+        for problem in self.parts.profile_files.follow(self.scope.user_id):
+            _log.warning("the profile is approved, but its file does not follow: %s", problem)
+        return added
 
     def reject(self, id: int, *, reason: str | None = None) -> Proposal:
         """Turn down what was proposed: it is forgotten, and not proposed again for long.

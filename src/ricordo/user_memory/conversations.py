@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ricordo import limits
+from ricordo.conversation import scheduling as compaction
 from ricordo.errors import ThreadNotFound
 from ricordo.formation.scheduling import plan_after_turns
 from ricordo.model import checks
@@ -53,6 +54,8 @@ class Conversations(Bound):
             if recorded:
                 policy = self.formation.policy
                 plan_after_turns(writing, policy, thread_id, is_new_thread=is_new)
+                window = self.parts.conversation.policy
+                compaction.plan_after_turns(writing, window, thread_id, recorded)
         return Observed(thread_id, recorded, len(said) - recorded)
 
     def threads(

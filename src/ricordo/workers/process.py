@@ -28,7 +28,7 @@ def work_until_stopped(memory: Memory, threads: int, lane: Lane | None) -> None:
     """
     poll_seconds = memory.settings.job_poll_seconds
     runner = ThreadRunner(memory.runner, poll_seconds, lanes_of(threads, lane))
-    with _told_to_stop() as stopped:
+    with told_to_stop() as stopped:
         memory.database.on_job_queued = runner.wake
         runner.start()
         stopped.wait()
@@ -36,7 +36,8 @@ def work_until_stopped(memory: Memory, threads: int, lane: Lane | None) -> None:
 
 
 @contextmanager
-def _told_to_stop() -> Iterator[threading.Event]:
+def told_to_stop() -> Iterator[threading.Event]:
+    """An event that SIGTERM and SIGINT set; a second signal ends the process at once."""
     stopped = threading.Event()
     former = {number: signal.getsignal(number) for number in _STOP_SIGNALS}
 

@@ -248,7 +248,7 @@ def test_a_model_that_refuses_is_not_asked_on(
 
 @pytest.mark.requirement("upkeep.budget")
 def test_the_days_tokens_end_the_asking(with_model: WithModel, model_server: ModelServer) -> None:
-    tidied = with_model(model_daily_tokens=2_000)
+    tidied = with_model(model_daily_tokens=2_200)
     tidied.say("User lives in Bekasi.")
     tidied.say("User lives in Jakarta.")
     doubtful(tidied, 20)
@@ -258,7 +258,7 @@ def test_the_days_tokens_end_the_asking(with_model: WithModel, model_server: Mod
     assert 0 < report.merged < 20
     assert report.waiting == 20 - report.merged
     assert "tokens of the day" in (report.waits or "")
-    assert tidied.me.counters().tokens_today <= 2_000
+    assert tidied.me.counters().tokens_today <= 2_200
     assert state(tidied).consolidated_at == tidied.clock()
     tidied.clock.advance(days=1)
     assert tidied.consolidate().merged > 0

@@ -5,6 +5,7 @@ from typing import Final
 from ricordo.errors import AlreadyDecided, StorageBusy
 from ricordo.formation.candidate import Candidate, Passage
 from ricordo.formation.comparing.resolving import NOT_NEWER, Resolution
+from ricordo.formation.consent.profile_consent import is_profile_draft, resolve_field
 from ricordo.formation.consent.proposing import (
     OVERTAKEN,
     drafted,
@@ -22,6 +23,7 @@ from ricordo.model.scope import Scope
 from ricordo.model.vocabulary import DEFAULT_IMPORTANCE, MemoryType, ProposalState, Status
 from ricordo.storage.database import retried
 from ricordo.storage.history import revision_of
+from ricordo.storage.profiles import keyed_profile_items
 from ricordo.storage.proposals import find_proposal
 from ricordo.storage.tallies import tally
 from ricordo.storage.writing import Writing
@@ -53,7 +55,7 @@ def _approve_unless_moved_on(
     with formation.database.read() as view:
         revision = revision_of(view.connection, user_id)
         draft = drafted(open_proposal(view.connection, user_id, proposal_id, view.now))
-    resolution = formation.rules_only.resolve(user_id, [_candidate(draft)])[0]
+    resolution = _resolved(formation, user_id, draft)
     prepared = prepare(formation.recall, user_id, [resolution])
     touching = [item.id for item in resolution.targets]
     with formation.database.write(user_id, touching=touching, known=prepared.known) as writing:
@@ -65,6 +67,17 @@ def _approve_unless_moved_on(
         settle_proposal(writing, proposal, ProposalState.EXPIRED, reason=OVERTAKEN)
     newer = resolution.targets[0].id
     raise AlreadyDecided(f"proposal {proposal_id} is overtaken: memory {newer} is newer")
+
+
+def _resolved(formation: Formation, user_id: str, draft: NewMemory) -> Resolution:
+    """What is to become of it, beside what is known now."""
+    candidate = _candidate(draft)
+    if not is_profile_draft(draft):
+        return formation.rules_only.resolve(user_id, [candidate])[0]
+    with formation.database.read() as view:
+        known = keyed_profile_items(view.connection, user_id, view.now)
+    present = next((item for item in known if item.key == draft.key), None)
+    return resolve_field(candidate, present)
 
 
 def _store(

@@ -15,10 +15,12 @@ from ricordo.formation.candidate import Candidate
 from ricordo.formation.consent.consenting import Waiting, lifetime, settled_by
 from ricordo.formation.policy import FormationPolicy
 from ricordo.formation.scheduling import plan_lapsing
+from ricordo.limits import MAX_PAGE_ITEMS
 from ricordo.model.draft import NewMemory
 from ricordo.model.proposal import StoredProposal
 from ricordo.model.record import plain
 from ricordo.model.vocabulary import Event, ProposalState
+from ricordo.storage.history import history_of
 from ricordo.storage.proposals import (
     find_proposal,
     insert_proposal,
@@ -40,8 +42,9 @@ PROPOSAL: Final = "proposal"
 
 _STEP: Final = "consent"
 _PROPOSED: Final = "proposed"
+_HEARD: Final = "heard"
 _FIELDS: Final = "fields"
-_DRAFTED: Final = (
+DRAFTED: Final = (
     "content",
     "theme",
     "type",
@@ -54,7 +57,9 @@ _DRAFTED: Final = (
     "actor_id",
     "role",
     "valid_from",
+    "tags",
 )
+"""What a proposal keeps of the memory that it would become."""
 
 
 def keep_proposal(
@@ -76,7 +81,7 @@ def keep_proposal(
         state=ProposalState.OPEN,
         fields=waiting.fields,
         content_hash=content_hash(draft.content),
-        draft={name: plain(getattr(draft, name)) for name in _DRAFTED},
+        draft={name: plain(getattr(draft, name)) for name in DRAFTED},
         quote=candidate.quote,
         signals=(candidate.passage.turn_id,),
         thread_id=thread_id,
@@ -101,6 +106,17 @@ def note_signal(writing: Writing, proposal: StoredProposal, turn_id: int) -> Non
     """Count that what waits was said once more."""
     if turn_id not in proposal.signals:
         update_proposal(writing, proposal.id, {"signals": [*proposal.signals, turn_id]})
+
+
+def note_heard(writing: Writing, proposal_id: int, actor: str) -> None:
+    """Count that what waits was said, where nobody knows in which turn."""
+    _record(writing, proposal_id, actor, {_STEP: _HEARD})
+
+
+def times_heard(writing: Writing, proposal_id: int) -> int:
+    """How often what waits was said in no known turn, before this transaction."""
+    changes = history_of(writing.connection, writing.user_id, proposal_id, MAX_PAGE_ITEMS)
+    return sum(change.meta.get(_STEP) == _HEARD for change in changes)
 
 
 def open_proposal(

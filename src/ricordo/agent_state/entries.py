@@ -1,0 +1,269 @@
+"""Entries of a program's key-value store, each of which can also be a memory.
+
+An entry with a text has a memory of that text, so that everything that finds memories finds it,
+and whoever looks after their memories sees it too. Both are written in one transaction.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from itertools import islice
+from typing import Any, Final
+
+from ricordo import limits
+from ricordo.agent_state.entry_memories import (
+    ENTRY_TAG,
+    REASON,
+    forget_memories,
+    memory_of_entry,
+)
+from ricordo.agent_state.json_text import JsonText, read_json
+from ricordo.indexing.relating import Neighbours
+from ricordo.memories import adding
+from ricordo.memories.expiring import plan_lifecycle
+from ricordo.model.draft import NewMemory
+from ricordo.model.embedding import KnownVectors
+from ricordo.model.filters import ItemFilter
+from ricordo.model.item import Added
+from ricordo.model.scope import Scope
+from ricordo.recall.ranking import SCORE_DIGITS
+from ricordo.recall.service import Recall
+from ricordo.storage import store_entries as rows
+from ricordo.storage.database import Database, retried
+from ricordo.storage.index_rows import text_hash
+from ricordo.storage.store_entries import EntryName, StoredEntry
+from ricordo.storage.writing import Writing
+
+_FOUND: Final = ItemFilter(tags=(ENTRY_TAG,))
+
+Matches = Callable[[Any], bool]
+"""Whether an entry with this value is wanted."""
+
+
+@dataclass(frozen=True, slots=True)
+class NewEntry:
+    """An entry to be stored. Without a ``text`` it has no memory; without a ``ttl``, no end."""
+
+    name: EntryName
+    value: JsonText
+    text: str | None = None
+    ttl: timedelta | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An entry that was read. ``score`` is how well it answers what was asked, if anything was."""
+
+    name: EntryName
+    value: Any
+    created_at: datetime
+    updated_at: datetime
+    score: float | None = None
+
+
+class StoreEntries:
+    """The entries of one user's stores."""
+
+    def __init__(self, database: Database, recall: Recall, scope: Scope) -> None:
+        self.database = database
+        self._recall = recall
+        self._scope = scope
+        self._user_id = scope.user_id
+
+    def get(
+        self, names: Iterable[EntryName], prolonged: Iterable[EntryName] = ()
+    ) -> dict[EntryName, Entry]:
+        """Entries by name, those that are there. The time of those to be prolonged begins anew."""
+        with self.database.read() as view:
+            where = rows.readable(self._user_id, view.now)
+            found = rows.entries_named(view.connection, where, set(names))
+        again = set(prolonged)
+        self._prolong([entry for name, entry in found.items() if name in again])
+        return {name: _read(entry) for name, entry in found.items()}
+
+    def listed(
+        self,
+        prefix: str,
+        *,
+        limit: int,
+        offset: int,
+        matches: Matches | None = None,
+        prolongs: bool = False,
+    ) -> list[Entry]:
+        """Entries in a namespace and below it, the latest changed first."""
+        with self.database.read() as view:
+            where = rows.readable(self._user_id, view.now) & rows.under(prefix)
+            if matches is None:
+                scanned = rows.scan_entries(view.connection, where, limit=limit, offset=offset)
+                found = list(scanned)
+            else:
+                with closing(rows.scan_entries(view.connection, where)) as every:
+                    wanted = (one for one in every if matches(read_json("value", one.value)))
+                    found = list(islice(wanted, offset, offset + limit))
+        if prolongs:
+            self._prolong(found)
+        return [_read(entry) for entry in found]
+
+    def search(
+        self,
+        prefix: str,
+        query: str,
+        *,
+        limit: int,
+        offset: int,
+        matches: Matches | None = None,
+        prolongs: bool = False,
+    ) -> list[Entry]:
+        """Entries in a namespace and below it that answer a question, the best first."""
+        if matches is None:
+            within = rows.memories_under(self._user_id, prefix)
+        else:
+            within = rows.memories_numbered(self._matching_memories(prefix, matches))
+        answer = self._recall.memories.find(
+            self._user_id, query, offset + limit, _FOUND, within=within
+        )
+        scores = {
+            one.candidate.id: round(one.score, SCORE_DIGITS) for one in answer.ranked[offset:]
+        }
+        with self.database.read() as view:
+            where = rows.readable(self._user_id, view.now)
+            entries = rows.entries_of_items(view.connection, where, list(scores))
+        found = [(entries[one], score) for one, score in scores.items() if one in entries]
+        self._recall.accesses.note(
+            self._user_id, [one for one in scores if one in entries], self.database.clock()
+        )
+        if prolongs:
+            self._prolong([entry for entry, _ in found])
+        return [_read(entry, score) for entry, score in found]
+
+    def namespaces(self) -> list[str]:
+        """Every namespace that has an entry."""
+        with self.database.read() as view:
+            return rows.namespaces(view.connection, rows.readable(self._user_id, view.now))
+
+    @retried
+    def write(self, changes: Mapping[EntryName, NewEntry | None]) -> None:
+        """Store entries and remove others (None), all of it or nothing.
+
+        Raises:
+            InvalidValue: a text or a time is not allowed.
+        """
+        drafts = {
+            name: memory_of_entry(name, new.text)
+            for name, new in changes.items()
+            if new is not None and new.text is not None
+        }
+        known = self._recall.embedders.known_vectors(
+            self._user_id, [draft.content for draft in drafts.values()]
+        )
+        near = self._recall.relating.neighbours(self._user_id, known)
+        with self.database.read() as view:
+            stored = rows.entries_named(view.connection, rows.of_user(self._user_id), set(changes))
+        touching = [entry.item_id for entry in stored.values() if entry.item_id is not None]
+        with self.database.write(self._user_id, touching=touching, known=known) as writing:
+            self._forget_memories(writing, [name for name in changes if name not in drafts])
+            added = self._remember(writing, _where_filed(writing, drafts), known, near)
+            new_ones = [new for new in changes.values() if new is not None]
+            self._store(writing, new_ones, added)
+            rows.remove_entries(writing, [name for name, new in changes.items() if new is None])
+
+    @retried
+    def sweep(self) -> int:
+        """Remove the entries whose time has come, in bounded steps; how many there were."""
+        removed = 0
+        while True:
+            with self.database.write(self._user_id) as writing:
+                step = rows.remove_expired_entries(writing, limits.SWEEP_BATCH_ITEMS)
+            removed += step
+            if step < limits.SWEEP_BATCH_ITEMS:
+                return removed
+
+    def _matching_memories(self, prefix: str, matches: Matches) -> list[int]:
+        with self.database.read() as view:
+            where = rows.readable(self._user_id, view.now) & rows.under(prefix)
+            return [
+                entry.item_id
+                for entry in rows.scan_entries(view.connection, where)
+                if entry.item_id is not None and matches(read_json("value", entry.value))
+            ]
+
+    def _remember(
+        self,
+        writing: Writing,
+        drafts: Mapping[EntryName, NewMemory],
+        known: KnownVectors,
+        near: Neighbours,
+    ) -> dict[EntryName, Added]:
+        added = adding.add_all(writing, self._scope, list(drafts.values()), REASON, adopts=False)
+        written = [
+            (one, text_hash(draft.content))
+            for one, draft in zip(added, drafts.values(), strict=True)
+        ]
+        relating = self._recall.relating
+        changed = [(one.id, digest) for one, digest in written if one.updated]
+        relating.renew(writing, changed, known, near)
+        new = [(one.id, digest) for one, digest in written if one.is_new]
+        relating.note(writing, new, known, near)
+        return dict(zip(drafts, added, strict=True))
+
+    def _forget_memories(self, writing: Writing, names: Sequence[EntryName]) -> None:
+        """Forget the memories of entries that go, or that have none from now on."""
+        where = rows.of_user(writing.user_id)
+        found = rows.entries_named(writing.connection, where, names).values()
+        ids = [entry.item_id for entry in found if entry.item_id is not None]
+        forget_memories(writing, self._scope, ids)
+
+    def _store(
+        self, writing: Writing, new_ones: Sequence[NewEntry], added: Mapping[EntryName, Added]
+    ) -> None:
+        where = rows.readable(writing.user_id, writing.now)
+        present = rows.entries_named(writing.connection, where, [new.name for new in new_ones])
+        made = []
+        for new in new_ones:
+            before = present.get(new.name)
+            memory = added.get(new.name)
+            until = None if new.ttl is None else writing.now + new.ttl
+            made.append(
+                StoredEntry(
+                    *new.name,
+                    value=new.value.text,
+                    item_id=None if memory is None else memory.id,
+                    created_at=writing.now if before is None else before.created_at,
+                    updated_at=writing.now,
+                    expires_at=until,
+                    ttl_minutes=None if new.ttl is None else new.ttl / timedelta(minutes=1),
+                )
+            )
+            if memory is not None:
+                rows.set_memory_end(writing, memory.id, until)
+            if until is not None:
+                plan_lifecycle(writing, writing.user_id, until)
+        if made:
+            rows.put_entries(writing, made)
+
+    def _prolong(self, read: Sequence[StoredEntry]) -> None:
+        with_an_end = [entry for entry in read if entry.ttl_minutes is not None]
+        if with_an_end:
+            self._begin_anew([entry.name for entry in with_an_end])
+
+    @retried
+    def _begin_anew(self, names: Sequence[EntryName]) -> None:
+        with self.database.write(self._user_id) as writing:
+            # As they are now: since they were read, they may have been put anew for another time.
+            where = rows.readable(writing.user_id, writing.now)
+            found = rows.entries_named(writing.connection, where, names)
+            rows.prolong(writing, list(found.values()))
+
+
+def _where_filed(
+    writing: Writing, drafts: Mapping[EntryName, NewMemory]
+) -> dict[EntryName, NewMemory]:
+    """The memories of entries in the themes where they are by now, or else in their own."""
+    filed = rows.themes_of_memories(writing.connection, writing.user_id, drafts.keys())
+    return {name: replace(one, theme=filed.get(name, one.theme)) for name, one in drafts.items()}
+
+
+def _read(entry: StoredEntry, score: float | None = None) -> Entry:
+    value = read_json("value", entry.value)
+    return Entry(entry.name, value, entry.created_at, entry.updated_at, score)

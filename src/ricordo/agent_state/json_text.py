@@ -1,0 +1,116 @@
+"""JSON values as text, exactly as they were given: what a program saves is what it gets back.
+
+The text keeps the order of keys, whole numbers of any size and every digit of a number, which the
+JSON columns of databases do not.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from ricordo.errors import InvalidValue
+from ricordo.limits import MAX_JSON_DEPTH
+
+_NESTING: Final = (dict, list)
+_ALLOWED: Final = "allowed: objects with text keys, lists, texts, numbers, true, false, null"
+
+
+class JsonText(NamedTuple):
+    """A JSON value as text, and as it will come back."""
+
+    text: str
+    value: Any
+
+
+def json_text(field: str, value: object, maximum_bytes: int) -> JsonText:
+    """A value as JSON text. Tuples become lists; everything else comes back as it was.
+
+    Raises:
+        InvalidValue: not JSON (NaN, infinity, keys that are not text, other types, lone
+            surrogates), nested too deeply, or too large.
+    """
+    try:
+        encoded = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    except RecursionError:
+        raise _too_deep(field) from None
+    except (TypeError, ValueError) as problem:
+        raise InvalidValue(field, f"is not JSON: {problem}; {_ALLOWED}") from None
+    _check_size(field, encoded, maximum_bytes)
+    read = read_json(field, encoded)
+    _check_depth(field, read)
+    if read != value:
+        _check_keys(field, value)
+    return JsonText(encoded, read)
+
+
+def checked_json_text(field: str, text: object, maximum_bytes: int) -> str:
+    """A text from outside that is to be kept as it is, if it is JSON of the kind made here.
+
+    Raises:
+        InvalidValue: not text, not JSON, nested too deeply, or too large.
+    """
+    if not isinstance(text, str):
+        raise InvalidValue(field, f"expected JSON as text, got {type(text).__name__}")
+    _check_size(field, text, maximum_bytes)
+    json_text(field, read_json(field, text), maximum_bytes)
+    if "\x00" in text:
+        raise InvalidValue(field, "must not contain NUL characters that are not escaped")
+    return text
+
+
+def read_json(field: str, text: str) -> Any:
+    """The value that a JSON text stands for.
+
+    Raises:
+        InvalidValue: not JSON, or nested so deeply that it cannot be read.
+    """
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise _too_deep(field) from None
+    except ValueError as problem:
+        raise InvalidValue(field, f"is not JSON: {problem}") from None
+
+
+def _check_size(field: str, encoded: str, maximum_bytes: int) -> None:
+    try:
+        size = len(encoded.encode("utf-8"))
+    except UnicodeEncodeError:
+        raise InvalidValue(field, "is not valid Unicode (lone surrogates)") from None
+    if size > maximum_bytes:
+        raise InvalidValue(field, f"{size} bytes as JSON; allowed: at most {maximum_bytes}")
+
+
+def _check_depth(field: str, value: Any) -> None:
+    """Read later, deep in a program's own calls, it must not run out of stack."""
+    level = [value] if type(value) in _NESTING else []
+    for _ in range(MAX_JSON_DEPTH):
+        if not level:
+            return
+        level = [
+            part
+            for whole in level
+            for part in (whole.values() if type(whole) is dict else whole)
+            if type(part) in _NESTING
+        ]
+    if level:
+        raise _too_deep(field)
+
+
+def _check_keys(field: str, value: object) -> None:
+    """Name a key that is not text: such keys would come back as texts."""
+    waiting = [value]
+    while waiting:
+        present = waiting.pop()
+        if isinstance(present, Mapping):
+            for key, part in present.items():
+                if not isinstance(key, str):
+                    shown = repr(key)[:60]
+                    raise InvalidValue(field, f"is not JSON: key {shown} is not text; {_ALLOWED}")
+                waiting.append(part)
+        elif isinstance(present, Sequence) and not isinstance(present, str):
+            waiting.extend(present)
+
+
+def _too_deep(field: str) -> InvalidValue:
+    return InvalidValue(field, f"is nested more than {MAX_JSON_DEPTH} deep")

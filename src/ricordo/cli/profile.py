@@ -1,0 +1,97 @@
+"""The profile of a user: ``profile``, ``profile set`` and ``profile unset``."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ricordo.cli.options import Acting, Owner, Reason
+from ricordo.cli.render import Listing, Shown, answer
+from ricordo.cli.session import open_user
+
+if TYPE_CHECKING:
+    from ricordo.model.profile import FieldUpdate, Profile, ProfileUpdate
+
+Assignments = Annotated[
+    list[str], typer.Argument(metavar="FIELD=VALUE…", help="Fields with what they are to say.")
+]
+Names = Annotated[list[str], typer.Argument(metavar="FIELD…", help="Fields to remove.")]
+Explicit = Annotated[
+    bool,
+    typer.Option(
+        "--explicit", help="The user said so themselves: store it without asking for consent."
+    ),
+]
+
+
+def show(*, owner: Owner) -> None:
+    """Show what the profile of a user says.
+
+    What was edited in USER.md is taken over first.
+    """
+    with open_user(owner) as memory:
+        found = memory.user_profile()
+    answer(owner.as_json, found, _profile_table)
+
+
+def set_fields(
+    *,
+    fields: Assignments,
+    explicit: Explicit = False,
+    reason: Reason = None,
+    acting: Acting,
+    owner: Owner,
+) -> None:
+    """Set fields of a user's profile.
+
+    Without --explicit, what is sensitive waits for consent: ricordo proposals
+
+    Example: ricordo profile set "preferred name=Ana" city=Bekasi --explicit
+    """
+    with open_user(owner, acting) as memory:
+        done = memory.update_user_profile(_assigned(fields), explicit=explicit, reason=reason)
+    answer(owner.as_json, done, _update_table)
+
+
+def unset_fields(*, fields: Names, reason: Reason = None, acting: Acting, owner: Owner) -> None:
+    """Remove fields from a user's profile; they can be restored like any memory."""
+    with open_user(owner, acting) as memory:
+        done = memory.update_user_profile(dict.fromkeys(fields), reason=reason)
+    answer(owner.as_json, done, _update_table)
+
+
+def _assigned(given: list[str]) -> dict[str, str | None]:
+    from ricordo.errors import InvalidValue
+
+    fields: dict[str, str | None] = {}
+    for entry in given:
+        name, found, value = entry.partition("=")
+        if not found:
+            raise InvalidValue("fields", f"{entry!r} is not FIELD=VALUE")
+        if name in fields:
+            raise InvalidValue("fields", f"{name!r} is given twice")
+        fields[name] = value
+    return fields
+
+
+def _profile_table(profile: "Profile") -> Shown:
+    note = "\n".join(profile.problems) or None
+    if not profile.fields:
+        empty = "No fields yet. Set one: ricordo profile set FIELD=VALUE --explicit"
+        return empty if note is None else f"{empty}\n{note}"
+    rows = [[field.label, field.value, str(field.item_id)] for field in profile.fields]
+    return Listing(["Field", "Value", "Memory"], rows, note)
+
+
+def _update_table(update: "ProfileUpdate") -> Shown:
+    rows = [[field.label, field.outcome.value, _told(field)] for field in update.fields]
+    return Listing(["Field", "Outcome", ""], rows, "\n".join(update.problems) or None)
+
+
+def _told(field: "FieldUpdate") -> str:
+    if field.outcome == "proposed":
+        return f"waits for consent: ricordo proposals approve {field.proposal_id}"
+    if field.outcome == "waiting":
+        return f"stored when said again, or: ricordo proposals approve {field.proposal_id}"
+    if field.outcome == "refused":
+        return "was turned down before"
+    return "" if field.item_id is None else f"memory {field.item_id}"

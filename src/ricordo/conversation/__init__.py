@@ -1,0 +1,1 @@
+"""Long conversations: the window that is shown, and what came before it in short."""

@@ -1,0 +1,163 @@
+"""Compacting a conversation: its oldest open turns become a summary, and the bridge grows by it.
+
+A stretch is read in one view of the database, told outside of any transaction, because a model may
+take its time, and written in one, which first looks whether somebody else has done it meanwhile.
+The turns themselves stay where they are.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ricordo.conversation.policy import ConversationPolicy
+from ricordo.conversation.scheduling import plan_compaction
+from ricordo.conversation.telling import Teller, Told
+from ricordo.formation.policy import FormationPolicy
+from ricordo.formation.scheduling import plan_forming
+from ricordo.limits import MAX_COMPACTIONS_PER_JOB
+from ricordo.model.conversation import Compaction
+from ricordo.model.job import Report
+from ricordo.model.thread import Turn
+from ricordo.model.vocabulary import GLOBAL_OWNER
+from ricordo.storage.compactions import (
+    count_open_turns,
+    id_of_turn,
+    last_compaction,
+    put_compaction,
+)
+from ricordo.storage.database import Database, retried
+from ricordo.storage.formation import turns_between
+from ricordo.storage.writing import Writing
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """Turns to be told in short, and what tells those before them."""
+
+    thread_id: str
+    former: Compaction | None
+    turns: list[Turn]
+
+    @property
+    def bridge(self) -> str | None:
+        """What tells the conversation up to this stretch."""
+        return None if self.former is None else self.former.bridge
+
+
+Telling = Callable[[Stretch], Told]
+
+
+class Compactor:
+    """Compacts the conversations of any user."""
+
+    def __init__(
+        self,
+        database: Database,
+        policy: ConversationPolicy,
+        formation_policy: FormationPolicy,
+        teller: Teller,
+    ) -> None:
+        self.database = database
+        self._policy = policy
+        self._formation_policy = formation_policy
+        self._teller = teller
+
+    def compact_full(
+        self, user_id: str, thread_id: str, report: Report, *, is_last_attempt: bool
+    ) -> None:
+        """Compact until the window is not full any more: what the job does.
+
+        Raises:
+            ModelUnavailable: the model is down, and this is not the last attempt; what was
+                compacted before it stays.
+        """
+
+        def tell(stretch: Stretch) -> Told:
+            patient = not is_last_attempt
+            return self._teller.tell(user_id, stretch.bridge, stretch.turns, is_patient=patient)
+
+        for done in range(MAX_COMPACTIONS_PER_JOB):
+            if self.compact_once(user_id, thread_id, self._policy.window_turns, tell) is None:
+                return
+            report(f"{done + 1} stretches told in short")
+        self._go_on_later(user_id, thread_id)
+
+    def compact_all(self, user_id: str, thread_id: str, *, asks_model: bool) -> list[Compaction]:
+        """Compact all but the turns that stay, however many they are; what was made."""
+
+        def tell(stretch: Stretch) -> Told:
+            if asks_model:
+                told = self._teller.tell(user_id, stretch.bridge, stretch.turns, is_patient=False)
+            else:
+                told = self._teller.extract(stretch.bridge, stretch.turns)
+            return told
+
+        made: list[Compaction] = []
+        least = self._policy.kept_turns + 1
+        while (one := self.compact_once(user_id, thread_id, least, tell)) is not None:
+            made.append(one)
+        return made
+
+    def compact_once(
+        self, user_id: str, thread_id: str, least: int, tell: Telling
+    ) -> Compaction | None:
+        """Compact one stretch of a conversation with at least so many open turns.
+
+        None where it has fewer, by now.
+        """
+        while (stretch := self._next(user_id, thread_id, least)) is not None:
+            told = tell(stretch)
+            made = self._write(user_id, stretch, told)
+            if made is not None:
+                return made
+        return None
+
+    def _next(self, user_id: str, thread_id: str, least: int) -> Stretch | None:
+        with self.database.read() as view:
+            open_turns = count_open_turns(view.connection, user_id, thread_id)
+            size = min(self._policy.stretch_turns, open_turns - self._policy.kept_turns)
+            if open_turns < least or size < 1:
+                return None
+            former = last_compaction(view.connection, user_id, thread_id)
+            reached = 0 if former is None else former.last_position
+            turns = turns_between(view.connection, user_id, thread_id, reached + 1, reached + size)
+        return Stretch(thread_id, former, turns)
+
+    @retried
+    def _write(self, user_id: str, stretch: Stretch, told: Told) -> Compaction | None:
+        """Keep what was told; None where somebody was faster, or the conversation is gone."""
+        first, last = stretch.turns[0], stretch.turns[-1]
+        at = max(turn.at for turn in stretch.turns)
+        made = Compaction(
+            thread_id=stretch.thread_id,
+            first_position=first.position,
+            last_position=last.position,
+            day=self._policy.day_of(at),
+            summary=told.summary,
+            bridge=told.bridge,
+            made_by=told.made_by,
+            at=at,
+        )
+        with self.database.write(user_id) as writing:
+            if not _still_next(writing, stretch):
+                return None
+            put_compaction(writing, made)
+            if self._formation_policy.is_automatic and user_id != GLOBAL_OWNER:
+                plan_forming(writing, stretch.thread_id, writing.now)
+        return made
+
+    @retried
+    def _go_on_later(self, user_id: str, thread_id: str) -> None:
+        with self.database.write(user_id) as writing:
+            open_turns = count_open_turns(writing.connection, user_id, thread_id)
+            if open_turns >= self._policy.window_turns:
+                plan_compaction(writing, thread_id)
+
+
+def _still_next(writing: Writing, stretch: Stretch) -> bool:
+    """Whether these are still the oldest open turns, and not those of another of that name."""
+    user_id, thread_id = writing.user_id, stretch.thread_id
+    present = last_compaction(writing.connection, user_id, thread_id)
+    if present != stretch.former:
+        return False
+    last = stretch.turns[-1]
+    return id_of_turn(writing.connection, user_id, thread_id, last.position) == last.id

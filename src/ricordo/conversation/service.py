@@ -1,0 +1,171 @@
+"""Long conversations: what of one a prompt shows, and how it is taken up again."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from ricordo.conversation.compacting import Compactor
+from ricordo.conversation.day_logs import beside, day_text, entries_of_day
+from ricordo.conversation.policy import ConversationPolicy
+from ricordo.conversation.telling import Teller
+from ricordo.errors import ThreadNotFound
+from ricordo.formation.forming import Formation
+from ricordo.indexing.recent import Recent
+from ricordo.model.conversation import CompactionReport, DayEntry, DayLog, Window
+from ricordo.model.job import Report
+from ricordo.model.thread import Turn
+from ricordo.storage.compactions import count_open_turns, last_compaction
+from ricordo.storage.database import Database
+from ricordo.storage.formation import turns_between
+from ricordo.storage.threads import find_thread
+
+MAX_PROVISIONAL_TURNS: Final = 60
+"""How many turns are put into a provisional bridge; those before them are counted."""
+
+_MAX_PROVISIONAL_TURN_CHARS: Final = 1_000
+"""How much of each is read for it: cleaning takes time, and somebody waits for the window."""
+
+
+_THREADS_REMEMBERED: Final = 1_024
+
+
+@dataclass(frozen=True, slots=True)
+class _TakenUp:
+    """When a conversation was resumed, and how far it was told in short then."""
+
+    day: str
+    compacted_to: int
+
+
+class ConversationService:
+    """Windows and summaries of the conversations of any user."""
+
+    def __init__(
+        self, database: Database, policy: ConversationPolicy, formation: Formation
+    ) -> None:
+        self.database = database
+        self.policy = policy
+        self._teller = Teller(database.analyser, policy, formation.model)
+        self._taken_up: Recent[tuple[str, str], _TakenUp] = Recent(_THREADS_REMEMBERED)
+        self._compactor = Compactor(database, policy, formation.policy, self._teller)
+
+    def window(self, user_id: str, thread_id: str) -> Window:
+        """The latest turns of a conversation, and a bridge that tells what came before them.
+
+        Never more than ``window_turns`` turns: where a summary is still to be made, what it will
+        tell is put into the bridge for now. Empty for a conversation that does not exist yet. One
+        that was resumed in this process goes on showing what else was said today, until the next
+        summary.
+        """
+        found = self._window(user_id, thread_id, self.policy.window_turns)
+        taken_up = self._taken_up.get((user_id, thread_id))
+        if taken_up is None or taken_up.compacted_to != found.compacted_to:
+            return found
+        return self._with_day(user_id, found, taken_up.day)
+
+    def compact(self, user_id: str, thread_id: str) -> CompactionReport:
+        """Tell all but the latest turns of a conversation in short, now.
+
+        Where the model gives nothing usable it is done without.
+
+        Raises:
+            ThreadNotFound: this user has no such conversation.
+        """
+        with self.database.read() as view:
+            if find_thread(view.connection, user_id, thread_id) is None:
+                raise ThreadNotFound(thread_id)
+        made = self._compactor.compact_all(user_id, thread_id, asks_model=True)
+        with self.database.read() as view:
+            open_turns = count_open_turns(view.connection, user_id, thread_id)
+        return CompactionReport(
+            thread_id=thread_id,
+            compactions=len(made),
+            turns=sum(one.last_position - one.first_position + 1 for one in made),
+            open_turns=open_turns,
+            made_by=tuple(dict.fromkeys(one.made_by for one in made)),
+        )
+
+    def compact_full(
+        self, user_id: str, thread_id: str, report: Report, *, is_last_attempt: bool
+    ) -> None:
+        """What the job does when a window is full.
+
+        Raises:
+            ModelUnavailable: the model is down, and this is not the last attempt.
+        """
+        self._compactor.compact_full(user_id, thread_id, report, is_last_attempt=is_last_attempt)
+
+    def resume(self, user_id: str, thread_id: str) -> Window:
+        """What a program shows that takes up a conversation again.
+
+        All but the latest turns are told in short first. More than a window of them is told
+        without the model: whoever resumes should not wait for a dozen answers.
+        """
+        with self.database.read() as view:
+            open_turns = count_open_turns(view.connection, user_id, thread_id)
+            now = view.now
+        asks_model = open_turns <= self.policy.window_turns
+        self._compactor.compact_all(user_id, thread_id, asks_model=asks_model)
+        found = self._window(user_id, thread_id, self.policy.kept_turns)
+        day = self.policy.day_of(now)
+        self._taken_up.put((user_id, thread_id), _TakenUp(day, found.compacted_to))
+        return self._with_day(user_id, found, day)
+
+    def day_log(self, user_id: str, day: str | None = None) -> DayLog:
+        """What a user's conversations of a day were about; of today where none is given."""
+        with self.database.read() as view:
+            wanted = day or self.policy.day_of(view.now)
+            entries = entries_of_day(view.connection, user_id, wanted)
+        return DayLog(
+            day=wanted,
+            entries=tuple(
+                DayEntry(
+                    thread_id=one.thread_id, at=one.at, summary=one.summary, made_by=one.made_by
+                )
+                for one in entries
+            ),
+        )
+
+    def _with_day(self, user_id: str, found: Window, day: str) -> Window:
+        with self.database.read() as view:
+            entries = entries_of_day(view.connection, user_id, day)
+        others = beside(entries, found.thread_id, found.bridge)
+        return replace(found, today=day_text(others, self.policy.zone))
+
+    def _window(self, user_id: str, thread_id: str, most: int) -> Window:
+        with self.database.read() as view:
+            connection = view.connection
+            former = last_compaction(connection, user_id, thread_id)
+            open_turns = count_open_turns(connection, user_id, thread_id)
+            reached = 0 if former is None else former.last_position
+            last = reached + open_turns
+            first = max(reached + 1, last + 1 - most - MAX_PROVISIONAL_TURNS)
+            turns = turns_between(connection, user_id, thread_id, first, last)
+        bridge = None if former is None else former.bridge
+        overflow = turns[:-most]
+        if overflow:
+            bridge = self._provisional(bridge, overflow, first - 1 - reached)
+        return Window(
+            thread_id=thread_id,
+            bridge=bridge or None,
+            today=None,
+            turns=tuple(turns[len(overflow) :]),
+            compacted_to=overflow[-1].position if overflow else reached,
+            is_provisional=bool(overflow),
+        )
+
+    def _provisional(self, bridge: str | None, turns: Sequence[Turn], untold: int) -> str | None:
+        """A bridge that also tells turns whose summary is still to be made."""
+        if untold:
+            gap = f"({untold} turns that are not told here; they can be searched.)"
+            bridge = f"{bridge}\n\n{gap}" if bridge else gap
+        heads = [replace(turn, content=_head(turn.content)) for turn in turns]
+        size = self.policy.stretch_turns
+        for start in range(0, len(heads), size):
+            bridge = self._teller.extract(bridge, heads[start : start + size]).bridge
+        return bridge
+
+
+def _head(content: str) -> str:
+    """The beginning: of a part from the middle nobody could say what was recalled into it."""
+    return content[:_MAX_PROVISIONAL_TURN_CHARS]

@@ -1,0 +1,154 @@
+"""Where a person's files lie: prompts, profiles and the mirror of what is remembered."""
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+from urllib.parse import unquote_to_bytes
+
+from ricordo import limits
+from ricordo.errors import InvalidValue, RicordoError
+from ricordo.files.atomic import folder_names, read_file
+from ricordo.model import checks
+from ricordo.model.vocabulary import GLOBAL_OWNER
+
+_PEOPLE: Final = "people"
+_MAX_NAME_CHARS: Final = 120  # file systems allow 255 bytes; some tools much less
+_CUT_NAME_CHARS: Final = 60
+_CUT_SIGN: Final = "%h"
+"""Before the hash that ends a long name. ``h`` is no hex digit, so it is in no other name."""
+_PLAIN: Final = frozenset(b"abcdefghijklmnopqrstuvwxyz0123456789_-")
+_DEVICES: Final = re.compile(r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])\Z")
+_BROKEN_ESCAPE: Final = re.compile(r"%.?\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class UserFiles:
+    """The files of one user. None of them need exist."""
+
+    user_id: str
+    profile: Path
+    """``USER.md``, what is said of the user in every prompt."""
+    memory: Path
+    """The folder of the mirror; where it exists, the mirror is on."""
+
+    @property
+    def memory_file(self) -> Path:
+        """The active memories by theme."""
+        return self.memory / "MEMORY.md"
+
+    @property
+    def daily(self) -> Path:
+        """The folder of the daily logs."""
+        return self.memory / "daily"
+
+    @property
+    def state(self) -> Path:
+        """What the mirror noted when it last wrote."""
+        return self.memory / ".mirror.json"
+
+    @property
+    def seen(self) -> Path:
+        """How everything stood then, to see at a glance whether there is anything to do."""
+        return self.memory / ".mirror.seen.json"
+
+    @property
+    def lock(self) -> Path:
+        """Held by whoever is at the mirror."""
+        return self.memory / ".mirror.lock"
+
+
+@dataclass(frozen=True, slots=True)
+class FilesFolder:
+    """The folder of all files. One user's lie at its top, those of others under ``people/``."""
+
+    top: Path
+    files_user: str
+
+    def __post_init__(self) -> None:
+        checks.user_id(self.files_user)
+
+    @property
+    def prompts(self) -> Path:
+        """The folder of the prompt files that all users share."""
+        return self.top / "prompts"
+
+    def of(self, user_id: str) -> UserFiles:
+        """The files of a user.
+
+        Raises:
+            InvalidValue: the global memories have no files.
+        """
+        if user_id == GLOBAL_OWNER:
+            raise InvalidValue("user_id", "global memories have no files")
+        if user_id == self.files_user:
+            return UserFiles(user_id, self.prompts / "USER.md", self.top / "memory")
+        own = self.folder_of(user_id)
+        return UserFiles(user_id, own / "USER.md", own / "memory")
+
+    def folder_of(self, user_id: str) -> Path:
+        """The folder that holds all files of a user other than the one at the top."""
+        return self.top / _PEOPLE / folder_name(user_id)
+
+    def mirrored(self) -> Iterator[UserFiles]:
+        """The files of every user whose mirror is on.
+
+        Raises:
+            FilesUnavailable: the folder cannot be read.
+        """
+        first = self.of(self.files_user)
+        if first.memory.is_dir():
+            yield first
+        for name in folder_names(self.top / _PEOPLE):
+            user_id = _user_named(name) or self._user_noted(name)
+            if user_id is not None and user_id != self.files_user:
+                files = self.of(user_id)
+                if files.memory.is_dir():
+                    yield files
+
+    def _user_noted(self, name: str) -> str | None:
+        """Whose folder this is by the notes of its mirror: a long name does not tell."""
+        if _CUT_SIGN not in name:
+            return None
+        notes = UserFiles("", Path(), self.top / _PEOPLE / name / "memory").state
+        user_id = noted_user(notes)
+        return user_id if user_id is not None and folder_name(user_id) == name else None
+
+
+def folder_name(user_id: str) -> str:
+    """A name for a user's folder: safe on every file system, and another one for every user.
+
+    Small letters, digits, ``_`` and ``-`` stay; every other byte becomes ``%`` and its number, so
+    there are no capitals to be mixed up, no dots and no separators. What would be too long is cut,
+    and ends in a hash of the whole.
+    """
+    stored = user_id.encode("utf-8")
+    name = "".join(chr(byte) if byte in _PLAIN else f"%{byte:02x}" for byte in stored)
+    if _DEVICES.match(name):  # Windows takes these for devices
+        return f"%{stored[0]:02x}{name[1:]}"
+    if len(name) <= _MAX_NAME_CHARS:
+        return name
+    digest = hashlib.blake2b(stored, digest_size=16).hexdigest()
+    return f"{_BROKEN_ESCAPE.sub('', name[:_CUT_NAME_CHARS])}{_CUT_SIGN}{digest}"
+
+
+def noted_user(notes: Path) -> str | None:
+    """Whose mirror this is, by its notes."""
+    try:
+        held = read_file(notes, limits.MAX_MIRROR_FILE_BYTES)
+        noted = None if held is None else json.loads(held)
+        return checks.user_id(noted["user"]) if isinstance(noted, dict) else None
+    except (RicordoError, ValueError, KeyError):
+        return None
+
+
+def _user_named(name: str) -> str | None:
+    """Whose folder has this name; None where it tells nobody."""
+    try:
+        user_id = checks.user_id(unquote_to_bytes(name).decode("utf-8"))
+    except (RicordoError, UnicodeDecodeError):
+        return None
+    return user_id if folder_name(user_id) == name else None

@@ -1,0 +1,244 @@
+"""What a person's edits of MEMORY.md come to, beside what happened to the memories meanwhile.
+
+Three states are compared: what the file's copy said when it was written (the base), what the file
+says now, and what is stored now. Nothing is written here; the outcome is a plan.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from ricordo.errors import InvalidValue
+from ricordo.files.mirror_reading import Digests, Leftover, Line, ReadFile, Unreadable
+from ricordo.files.mirror_text import Shown, as_written
+from ricordo.model.draft import NewMemory
+from ricordo.model.mirror import MirrorEntry
+
+_MAY_BE_MEANT: Final = 5
+"""So many lines may be missing whatever their share; beyond that, more than half is a mistake."""
+
+
+@dataclass(frozen=True, slots=True)
+class Replace:
+    """A line says something else now, or stands elsewhere."""
+
+    line: Line
+    old: Shown
+    content: str
+    theme: str
+
+    @property
+    def is_move(self) -> bool:
+        """True where only the theme is another."""
+        return self.content == self.old.content
+
+
+@dataclass(frozen=True, slots=True)
+class Add:
+    """A line is new. ``instead_of`` is the memory whose line it was, where that went on."""
+
+    line: Line
+    content: str
+    theme: str
+    instead_of: int | None = None
+
+
+@dataclass(slots=True)
+class Plan:
+    """What is to be done."""
+
+    forgets: list[Shown] = field(default_factory=list)
+    replaces: list[Replace] = field(default_factory=list)
+    adds: list[Add] = field(default_factory=list)
+    problems: list[MirrorEntry] = field(default_factory=list)
+    leftovers: list[Leftover] = field(default_factory=list)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to be done to memories, and nothing that was not understood."""
+        return not (self.forgets or self.replaces or self.adds or self.leftovers)
+
+    def refuse(self, line: Line, why: str) -> None:
+        """Keep a line that cannot be taken over."""
+        self.leftovers.append(Leftover(line.number, line.raw))
+        self.note(why, line, line.id)
+
+    def note(self, what: str, line: Line | None, item_id: int | None) -> None:
+        """Tell of something that is not as the file has it."""
+        number = None if line is None else line.number
+        self.problems.append(MirrorEntry(note=what, line=number, id=item_id))
+
+
+def merge(
+    read: ReadFile, base: Digests | None, stored: Mapping[int, Shown], *, allow_deletes: bool
+) -> Plan:
+    """Find out what to do. Without a ``base`` nothing is deleted or replaced.
+
+    Raises:
+        Unreadable: so much is missing that it looks like an accident, and deleting is not allowed.
+    """
+    merging = _Merging(read, base, stored)
+    merging.compare()
+    if base is not None:
+        merging.look_for_missing(base, allow_deletes=allow_deletes)
+    plan = merging.plan
+    for left in read.leftovers:
+        plan.leftovers.append(left)
+        plan.problems.append(
+            MirrorEntry(note="not understood: neither a heading nor a memory", line=left.number)
+        )
+    if read.waiting_at is not None:
+        plan.problems.append(MirrorEntry(note='waits under "Not understood"', line=read.waiting_at))
+    return plan
+
+
+class _Merging:
+    def __init__(self, read: ReadFile, base: Digests | None, stored: Mapping[int, Shown]) -> None:
+        self.read = read
+        self.base: Digests = {} if base is None else base
+        self.knows_base = base is not None
+        self.stored = stored
+        self.plan = Plan()
+        self.seen: set[int] = set()
+        """Ids whose line is there, or is named in what was not understood."""
+
+    def compare(self) -> None:
+        holders = self._holders()
+        loose: list[Line] = []
+        for line in self.read.lines:
+            if line.id is not None and holders.get(line.id) is line:
+                self.seen.add(line.id)
+            else:
+                loose.append(line)
+        strays = self._strays()
+        for line in self.read.lines:
+            if line.id is not None and holders.get(line.id) is line:
+                self._compare_known(line, line.id)
+        for line in loose:
+            self._take_loose(line, strays)
+        self.seen |= self.read.mentioned()
+
+    def _holders(self) -> dict[int, Line]:
+        """For each memory of the copy, its line: the unchanged one where several have its id."""
+        found: dict[int, Line] = {}
+        ranks: dict[int, int] = {}
+        for line in self.read.lines:
+            if line.id is None or not self._is_of_copy(line):
+                continue
+            rank = self._likeness(line, line.id)
+            if line.id not in found or rank > ranks[line.id]:
+                found[line.id], ranks[line.id] = line, rank
+        return found
+
+    def _is_of_copy(self, line: Line) -> bool:
+        if line.id in self.base:
+            return True
+        # Of a copy that is not known, only what is still the same can be taken for its line.
+        present = self.stored.get(line.id or 0)
+        return present is not None and line.digest == present.digest
+
+    def _likeness(self, line: Line, item_id: int) -> int:
+        theme, said = self._base_of(item_id)
+        return 2 * (line.digest == said) + (line.theme == theme)
+
+    def _base_of(self, item_id: int) -> tuple[str, str]:
+        if item_id in self.base:
+            return self.base[item_id]
+        present = self.stored[item_id]
+        return present.theme, present.digest
+
+    def _strays(self) -> dict[str, list[int]]:
+        """Memories of the copy without a line, by what they said: lines may have lost an id."""
+        found: dict[str, list[int]] = {}
+        for item_id, (_, said) in self.base.items():
+            if item_id not in self.seen and item_id in self.stored:
+                found.setdefault(said, []).append(item_id)
+        return found
+
+    def _take_loose(self, line: Line, strays: dict[str, list[int]]) -> None:
+        if line.id is not None and line.id not in self.seen:
+            self.plan.note(
+                f"{line.id} is not the number of a memory of this file: taken as a new line",
+                line,
+                line.id,
+            )
+        candidates = strays.get(line.digest, [])
+        if candidates:
+            there = [one for one in candidates if self.base[one][0] == line.theme]
+            met = (there or candidates)[0]
+            candidates.remove(met)
+            self.seen.add(met)
+            self._compare_known(line, met)
+        elif line.theme is None:
+            self.plan.refuse(line, "stands under a heading that names no theme")
+        else:
+            self._add(line, line.theme, None)
+
+    def _compare_known(self, line: Line, item_id: int) -> None:
+        base_theme, said = self._base_of(item_id)
+        theme = line.theme or base_theme
+        is_edited = line.digest != said
+        is_moved = theme != base_theme
+        present = self.stored.get(item_id)
+        if not (is_edited or is_moved):
+            return
+        if item_id not in self.base:
+            self._leave_in_place(line, item_id, theme)
+        elif present is None:
+            self._add(line, theme, item_id)
+        elif (present.theme, present.digest) == (theme, line.digest):
+            return  # the same was done to the memory
+        elif (present.theme, present.digest) == (base_theme, said):
+            self._replace(line, present, theme)
+        elif not is_edited:
+            self.plan.replaces.append(Replace(line, present, present.content, theme))
+        else:
+            self._add(line, theme, item_id)
+
+    def _leave_in_place(self, line: Line, item_id: int, theme: str) -> None:
+        """A line that is not of this copy, with the text of a memory of another theme."""
+        if self.knows_base:
+            self._add(line, theme, None)
+        else:
+            what = f"of which copy this file was made is not known: {item_id} stays where it is"
+            self.plan.note(what, line, item_id)
+
+    def _replace(self, line: Line, present: Shown, theme: str) -> None:
+        same_text = line.digest == present.digest
+        content = present.content if same_text else self._checked(line)
+        if content is not None:
+            self.plan.replaces.append(Replace(line, present, content, theme))
+
+    def _add(self, line: Line, theme: str, instead_of: int | None) -> None:
+        content = self._checked(line)
+        if content is not None:
+            self.plan.adds.append(Add(line, content, theme, instead_of))
+
+    def _checked(self, line: Line) -> str | None:
+        try:
+            return NewMemory(content=as_written(line.text)).content
+        except InvalidValue as problem:
+            self.plan.refuse(line, f"cannot be stored: {problem.problem}")
+            return None
+
+    def look_for_missing(self, base: Digests, *, allow_deletes: bool) -> None:
+        """Plan to forget what has no line any more, unless it changed meanwhile."""
+        alive = [item_id for item_id in base if item_id in self.stored]
+        missing = [item_id for item_id in alive if item_id not in self.seen]
+        if not allow_deletes:
+            _check_missing(missing, alive)
+        for item_id in missing:
+            present = self.stored[item_id]
+            if (present.theme, present.digest) == base[item_id]:
+                self.plan.forgets.append(present)
+            else:
+                self.plan.note("was deleted here, but has changed since: kept", None, item_id)
+
+
+def _check_missing(missing: Iterable[int], alive: Iterable[int]) -> None:
+    gone, all_lines = len(list(missing)), len(list(alive))
+    if gone > _MAY_BE_MEANT and 2 * gone > all_lines:
+        raise Unreadable(
+            f"lacks {gone} of {all_lines} memories: nothing was taken over, in case that is a"
+            " mistake; allow deleting, or remove the file to have it written anew"
+        )

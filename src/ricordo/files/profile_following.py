@@ -1,0 +1,235 @@
+"""Keeping ``USER.md`` and the profile in the store the same, whichever of them was changed.
+
+| since they last agreed                   | then                                                |
+|------------------------------------------|-----------------------------------------------------|
+| only the store has changed               | the line is changed, added or removed               |
+| only the line was edited or deleted      | the memory is updated or forgotten, with history    |
+| both have changed                        | the line wins, the store's value stays as history   |
+| the store has changed, the line is gone  | the line comes back                                 |
+
+The database is written first, then the file, then the notes on what was agreed. Whatever ends in
+between is made up for the next time.
+"""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from ricordo import limits
+from ricordo.errors import FilesUnavailable, InvalidInput
+from ricordo.files.atomic import make_folder, remove_drafts, replace_if_same
+from ricordo.files.folder import FilesFolder, UserFiles
+from ricordo.files.locking import holding
+from ricordo.files.profile_lines import FieldLine, field_lines, with_fields
+from ricordo.files.profile_notes import check_whose, lock_beside, read_notes, write_notes
+from ricordo.files.prompt_files import read_text
+from ricordo.files.starters import USER_STARTER
+from ricordo.formation.consent.profile_consent import check_harmless
+from ricordo.formation.forming import Formation
+from ricordo.formation.profiling import read_fields, set_fields
+from ricordo.model.profile import FieldChange, ProfileField, checked_change
+from ricordo.model.scope import Scope
+from ricordo.model.vocabulary import GLOBAL_OWNER, Source
+from ricordo.text.normalise import content_hash
+
+_ATTEMPTS: Final = 5
+_EDITED: Final = "edited in USER.md"
+
+
+class ProfileFiles:
+    """Follows the profiles of all users in their ``USER.md``."""
+
+    def __init__(self, folder: FilesFolder | None, formation: Formation) -> None:
+        self._folder = folder
+        self._formation = formation
+
+    def follow(self, user_id: str, taking: Collection[str] = ()) -> tuple[str, ...]:
+        """Bring file and store together; what could not be done, one line each.
+
+        Lines of the file that are no fields yet are the person's own text, except those of the
+        fields named in ``taking``: these are about to be set and become part of their history.
+        """
+        files = self._files_of(user_id)
+        if files is None:
+            return ()
+        try:
+            make_folder(files.profile.parent)
+            with holding(lock_beside(files.profile), limits.MIRROR_LOCK_SECONDS):
+                return self._follow(files, taking)
+        except FilesUnavailable as problem:
+            return (str(problem),)
+
+    def _files_of(self, user_id: str) -> UserFiles | None:
+        """The files of a user who has any, or whose mirror is on."""
+        if self._folder is None or user_id == GLOBAL_OWNER:
+            return None
+        files = self._folder.of(user_id)
+        try:
+            return files if files.profile.exists() or files.memory.is_dir() else None
+        except OSError:  # a folder that may not be entered
+            return files
+
+    def _follow(self, files: UserFiles, taking: Collection[str]) -> tuple[str, ...]:
+        check_whose(files.profile, files.user_id)
+        problems: dict[str, None] = {}
+        for _ in range(_ATTEMPTS):
+            text = read_text(files.profile)
+            noted = read_notes(files.profile)
+            plan = _Plan(files.profile, text or "", noted, self._stored(files), problems)
+            self._take_over(files, plan.edits(taking), plan)
+            stored = self._stored(files)
+            new = plan.text_with(stored)
+            if read_text(files.profile) != text:
+                continue  # the person has just saved it
+            is_new = new != (text if plan.goes_on_from_file else USER_STARTER)
+            if is_new and not _write(files.profile, new, text):
+                continue
+            agreed = plan.agreed(new, stored)
+            if agreed != noted:
+                write_notes(files.profile, files.user_id, agreed)
+            return tuple(problems)
+        return (*problems, f"{files.profile}: is edited all the time; try again")
+
+    def _stored(self, files: UserFiles) -> dict[str, ProfileField]:
+        return {one.key: one for one in read_fields(self._formation.database, files.user_id)}
+
+    def _take_over(self, files: UserFiles, edits: list[FieldChange], plan: "_Plan") -> None:
+        """Apply what a person has done to the lines, as ordinary writes with history."""
+        if not edits:
+            return
+        try:
+            set_fields(self._formation, Scope(files.user_id), edits, Source.FILE, _EDITED)
+        except InvalidInput as problem:
+            for edit in edits:
+                plan.leave(edit.key, str(problem))
+
+
+@dataclass(slots=True)
+class _Plan:
+    """What is to be done about each field of one file."""
+
+    path: Path
+    text: str
+    noted: Mapping[str, str]
+    stored: Mapping[str, ProfileField]
+    problems: dict[str, None]
+    """What is to be told, in order."""
+    left: set[str] = field(default_factory=set)
+    """Fields that stay as they are on both sides, because of a problem."""
+    goes_on_from_file: bool = True
+
+    def __post_init__(self) -> None:
+        if not self.text.strip("\ufeff \t\r\n"):
+            # A file that says nothing was removed or cut off, not emptied field by field.
+            self.text, self.noted, self.goes_on_from_file = USER_STARTER, {}, False
+
+    def edits(self, taking: Collection[str]) -> list[FieldChange]:
+        """What people have done to the lines, as changes of the store."""
+        lines = self._lines()
+        found = []
+        for key in dict.fromkeys((*self.stored, *self.noted, *taking)):
+            edit = self._edit(key, lines.get(key), key in taking)
+            if edit is not None:
+                found.append(edit)
+        return found
+
+    def _edit(self, key: str, line: FieldLine | None, is_taken: bool) -> FieldChange | None:
+        """What a person has done to the line of a field, if anything."""
+        known, agreed = self.stored.get(key), self.noted.get(key)
+        in_file = None if line is None else content_hash(line.value)
+        in_store = None if known is None else content_hash(known.value)
+        if in_file in (in_store, agreed):
+            return None
+        if line is None:
+            return self._deletion(key, known, was_changed=in_store != agreed)
+        if in_store is None and agreed is None and not is_taken:
+            return None  # text of their own that looks like a field
+        if in_store != agreed:
+            self._tell(
+                f"{key} was changed both here and in the store; the line stands,"
+                " the other value is in history"
+            )
+        return self._checked(key, line)
+
+    def _deletion(
+        self, key: str, known: ProfileField | None, *, was_changed: bool
+    ) -> FieldChange | None:
+        if was_changed:
+            self._tell(f"{key} was removed here but changed in the store; it is back")
+            return None
+        return None if known is None else FieldChange(known.label, None)
+
+    def _checked(self, key: str, line: FieldLine) -> FieldChange | None:
+        """A line as a field, if it can be one."""
+        known = self.stored.get(key)
+        label = line.label.strip("*_ ") if known is None else known.label
+        try:
+            change = checked_change(label, line.value)
+            check_harmless(change)
+        except InvalidInput as problem:
+            self.leave(key, str(problem))
+            return None
+        return change
+
+    def leave(self, key: str, problem: str) -> None:
+        """Let a field be as it is."""
+        self.left.add(key)
+        self._tell(f"not taken over: {problem}")
+
+    def _tell(self, problem: str) -> None:
+        self.problems[f"{self.path}: {problem}"] = None
+
+    def text_with(self, stored: Mapping[str, ProfileField]) -> str:
+        """The text with what the store has now."""
+        lines = self._lines()
+        wanted: dict[str, tuple[str, str] | None] = {}
+        for key in self.noted:
+            if key not in stored and key not in self.left:
+                wanted[key] = None
+        for key, known in stored.items():
+            line = lines.get(key)
+            if line is not None and (key in self.left or _agree(line.value, known.value)):
+                wanted[key] = (known.label, line.value)
+            elif self._fits_a_line(known):
+                wanted[key] = (known.label, known.value)
+        return with_fields(self.text, wanted)
+
+    def _fits_a_line(self, known: ProfileField) -> bool:
+        """Whether a value can stand in a line; words of a conversation need not."""
+        try:
+            checked_change(known.label, known.value)
+        except InvalidInput as problem:
+            self._tell(f"not written: {problem}")
+            return False
+        return True
+
+    def agreed(self, text: str, stored: Mapping[str, ProfileField]) -> dict[str, str]:
+        """What file and store agree on now; of what was left, what they agreed on before."""
+        lines = field_lines(text)
+        found = {key: self.noted[key] for key in self.left if key in self.noted}
+        for key, known in stored.items():
+            if key in lines and _agree(lines[key].value, known.value):
+                found[key] = content_hash(known.value)
+        return found
+
+    def _lines(self) -> dict[str, FieldLine]:
+        """The lines that say something."""
+        return {key: line for key, line in field_lines(self.text).items() if line.value}
+
+
+def _agree(one: str, other: str) -> bool:
+    return content_hash(one) == content_hash(other)
+
+
+def _write(path: Path, text: str, before: str | None) -> bool:
+    """Write the file; False where it does not say any more what it said before."""
+    held = text.encode("utf-8")
+    if len(held) > limits.MAX_PROMPT_FILE_BYTES:
+        raise FilesUnavailable(
+            f"{path}: would be larger than the {limits.MAX_PROMPT_FILE_BYTES} bytes that a"
+            " prompt file may have"
+        )
+    remove_drafts(path)
+    known = None if before is None else before.encode("utf-8")
+    return replace_if_same(path, held, known) is not None

@@ -1,0 +1,1 @@
+"""Adapters for agent frameworks. Each needs its own extra."""

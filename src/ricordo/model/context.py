@@ -1,0 +1,89 @@
+"""What reaches a model, and what became of it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from ricordo.model.record import Record
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecalledMemory(Record):
+    """A memory that a prompt shows. ``confidence`` is None where its theme is always shown."""
+
+    id: int
+    theme: str
+    since: datetime
+    text: str
+    confidence: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecalledTurn(Record):
+    """Something said earlier that a prompt shows."""
+
+    turn_id: int
+    thread_id: str
+    at: datetime
+    speaker: str
+    text: str
+    confidence: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokenSplit(Record):
+    """Where the tokens of a request go. ``total`` is never more than ``budget``.
+
+    ``system`` is the system text without memories; ``memories`` has recalled ones, changes and the
+    narrative; ``history`` the turns before and the note on what came before those; ``tools`` the
+    schemas of tools; ``reply`` what is set aside for the answer.
+    """
+
+    budget: int
+    system: int
+    memories: int
+    history: int
+    message: int
+    tools: int
+    reply: int
+
+    @property
+    def total(self) -> int:
+        """All of it."""
+        parts = (self.system, self.memories, self.history, self.message, self.tools, self.reply)
+        return sum(parts)
+
+    def to_dict(self) -> dict[str, int]:
+        """The parts and their sum, as JSON can carry them."""
+        names = ("budget", "system", "memories", "history", "message", "tools", "reply", "total")
+        return {name: getattr(self, name) for name in names}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Context(Record):
+    """A request to a model, ready to be sent.
+
+    ``system`` is the text of the first of the ``messages``. ``confidence`` says how likely what was
+    recalled answers the message; where it is low, ``suggests_query``. ``left_out`` names what had
+    no room, ``problems`` what could not be read.
+    """
+
+    system: str
+    messages: tuple[Mapping[str, str], ...]
+    memories: tuple[RecalledMemory, ...]
+    quotes: tuple[RecalledTurn, ...]
+    delta: tuple[str, ...]
+    confidence: float | None
+    suggests_query: bool
+    tokens: TokenSplit
+    left_out: tuple[str, ...]
+    problems: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Feedback(Record):
+    """Which of the recalled memories an answer used, and the share of them."""
+
+    recalled: tuple[int, ...]
+    used: tuple[int, ...]
+    hit_rate: float

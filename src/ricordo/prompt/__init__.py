@@ -1,0 +1,1 @@
+"""What reaches a model: prompts within a budget of tokens."""

@@ -1,0 +1,134 @@
+"""Spending a request's tokens: what each part may cost, and what it did cost."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from ricordo.errors import InvalidValue
+from ricordo.prompt.request import PromptRequest
+from ricordo.text.tokens import TokenCounter, fit_tokens
+
+MESSAGE_TOKENS: Final = 5
+"""What a message costs beside its text: role and separators, as chat templates have them."""
+
+REQUEST_TOKENS: Final = 3
+"""What a request costs beside its messages."""
+
+_SYSTEM_SHARE: Final = 0.5
+_MEMORY_SHARE: Final = 0.35
+"""Of what is left beside the message, the tools and the reply. History gets all the rest."""
+
+
+def message_tokens(message: Mapping[str, str], count: TokenCounter) -> int:
+    """What one message of a request costs."""
+    return count(message["content"]) + MESSAGE_TOKENS
+
+
+def request_tokens(messages: Iterable[Mapping[str, str]], count: TokenCounter) -> int:
+    """What the messages of a request cost together."""
+    return REQUEST_TOKENS + sum(message_tokens(message, count) for message in messages)
+
+
+@dataclass(slots=True)
+class Purse:
+    """Tokens that may be spent. Texts are paid for with the line breaks that go between them."""
+
+    count: TokenCounter
+    left: int
+    spent: int = 0
+    left_out: list[str] = field(default_factory=list)
+
+    def price(self, text: str) -> int:
+        """What a text costs as a part of a larger one."""
+        return self.count(f"{text}\n\n")
+
+    def affords(self, text: str) -> bool:
+        """Whether a text can be paid for."""
+        return self.price(text) <= self.left
+
+    def pay(self, text: str) -> str:
+        """Spend what a text costs; the text."""
+        price = self.price(text)
+        self.left -= price
+        self.spent += price
+        return text
+
+    def pay_for_head(self, name: str, text: str) -> str:
+        """Pay for a text, or for as much of its beginning as can be paid for."""
+        if not text:
+            return ""
+        if self.affords(text):
+            return self.pay(text)
+        self.left_out.append(name)
+        head = fit_tokens(text, self.left - self.count("\n\n"), self.count)
+        return self.pay(head) if head and self.affords(head) else ""
+
+    def pay_whole(self, name: str, text: str) -> str:
+        """Pay for a text that is of no use in part, or leave it out."""
+        if text and self.affords(text):
+            return self.pay(text)
+        if text:
+            self.left_out.append(name)
+        return ""
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """What the parts that come with the request cost, and what is left for the others."""
+
+    count: TokenCounter
+    request: PromptRequest
+    message: int
+    tools: int
+
+    @classmethod
+    def of(cls, request: PromptRequest, count: TokenCounter) -> "Budget":
+        """The budget of a request.
+
+        Raises:
+            InvalidValue: the message, the tools and the reply alone are more than the budget.
+        """
+        count = _counting_once(count)
+        message = count(request.message) + MESSAGE_TOKENS if request.message else 0
+        tools = count(request.tool_schemas) if request.tool_schemas else 0
+        budget = cls(count, request, message, tools)
+        if budget.room < 0:
+            needed = request.budget_tokens - budget.room
+            raise InvalidValue(
+                "budget_tokens",
+                f"{request.budget_tokens} is too little: the message ({message}), the tools"
+                f" ({tools}) and the reply ({request.reply_tokens}) need {needed}",
+            )
+        return budget
+
+    @property
+    def room(self) -> int:
+        """What is left for system text, memories and history."""
+        fixed = REQUEST_TOKENS + MESSAGE_TOKENS  # of the system message itself
+        taken = self.message + self.tools + self.request.reply_tokens + fixed
+        return self.request.budget_tokens - taken
+
+    def for_system(self) -> Purse:
+        """What prompt files, the date and the guide may cost."""
+        return Purse(self.count, int(self.room * _SYSTEM_SHARE))
+
+    def for_memories(self) -> Purse:
+        """What memories, changes and the narrative may cost."""
+        return Purse(self.count, int(self.room * _MEMORY_SHARE))
+
+    def for_history(self, *spent: Purse) -> Purse:
+        """All that the other parts have not spent."""
+        return Purse(self.count, self.room - sum(purse.spent for purse in spent))
+
+
+def _counting_once(count: TokenCounter) -> TokenCounter:
+    """The same counter, asked once for each text of a request."""
+    known: dict[str, int] = {}
+
+    def counted(text: str) -> int:
+        tokens = known.get(text)
+        if tokens is None:
+            tokens = known[text] = count(text)
+        return tokens
+
+    return counted

@@ -1,0 +1,204 @@
+"""The delta header: what changed since a conversation last looked, each change told once.
+
+A conversation that looks for the first time is told nothing: it has no former state to update.
+Changes are taken in the order of their revisions, as many as three bullets can tell; the rest waits
+for the next look. What is told and how far the conversation has come are one transaction, so that
+two looks at once never tell the same.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Final
+
+from ricordo.limits import MAX_DELTA_BULLET_CHARS, MAX_DELTA_BULLETS, MAX_DELTAS_ONE_BY_ONE
+from ricordo.model.history import Change
+from ricordo.model.item import Item
+from ricordo.model.vocabulary import Event, Status
+from ricordo.prompt.fencing import one_line
+from ricordo.storage.audiences import audience_of
+from ricordo.storage.database import Database, retried
+from ricordo.storage.history import changes_since, revision_of
+from ricordo.storage.items import find_items
+from ricordo.storage.tables import items
+from ricordo.storage.thread_views import count_changes, note_seen, seen_revision
+from ricordo.storage.where import not_expired
+from ricordo.storage.writing import Writing
+
+Fits = Callable[[Sequence[str]], bool]
+
+
+class Kind(StrEnum):
+    """What a bullet tells, and the words it begins with."""
+
+    CREATED = "+created"
+    UPDATED = "↑updated"
+    MERGED = "↔merged"
+    REMOVED = "−removed"
+
+
+_KIND_OF: Final[Mapping[Event, Kind]] = {
+    Event.ADD: Kind.CREATED,
+    Event.RESTORE: Kind.CREATED,
+    Event.LINK: Kind.CREATED,
+    Event.UPDATE: Kind.UPDATED,
+    Event.UNDO: Kind.UPDATED,
+    Event.SUPERSEDE: Kind.UPDATED,
+    Event.MERGE: Kind.MERGED,
+    Event.ARCHIVE: Kind.REMOVED,
+    Event.DELETE: Kind.REMOVED,
+    Event.UNLINK: Kind.REMOVED,
+    Event.TTL: Kind.REMOVED,
+}
+"""The rest (a pin, a check, a consent, the purge of what was removed before) is no news."""
+
+_REPLACING: Final = frozenset({Event.SUPERSEDE, Event.MERGE})
+_SHARING: Final = frozenset({Event.LINK, Event.UNLINK})
+
+
+@dataclass(slots=True)
+class _Story:
+    """What happened to one memory, as far as it is told now."""
+
+    item_id: int
+    kinds: list[Kind] = field(default_factory=list)
+
+    @property
+    def kind(self) -> Kind | None:
+        """What is left to tell; nothing of what came and went in between."""
+        if self.kinds[-1] is Kind.REMOVED:
+            return None if self.kinds[0] is Kind.CREATED else Kind.REMOVED
+        for strongest in (Kind.MERGED, Kind.UPDATED):
+            if strongest in self.kinds:
+                return strongest
+        return Kind.CREATED
+
+
+@dataclass(frozen=True, slots=True)
+class Looking:
+    """Who looks: in which conversation, at which themes (None: all), with or without content."""
+
+    user_id: str
+    thread_id: str
+    themes: frozenset[str] | None
+    shows_content: bool
+
+
+def look(database: Database, looking: Looking, fits: Fits) -> tuple[str, ...]:
+    """What is new to a conversation; it will not be told again.
+
+    ``fits`` says whether there is room for some bullets. What has none is told another time.
+
+    Raises:
+        StorageError: the database could not answer; nothing counts as told.
+    """
+    user_id, thread_id = looking.user_id, looking.thread_id
+    with database.read() as view:
+        revision = revision_of(view.connection, user_id)
+        seen = seen_revision(view.connection, user_id, thread_id)
+    if revision in (0, seen):  # nobody, or nothing new: no need to write
+        return ()
+    return _told(database, looking, fits)
+
+
+@retried
+def _told(database: Database, looking: Looking, fits: Fits) -> tuple[str, ...]:
+    with database.write(looking.user_id) as writing:
+        if writing.is_first:  # erased meanwhile
+            return ()
+        seen = seen_revision(writing.connection, looking.user_id, looking.thread_id)
+        if seen is None or seen > writing.revision:  # never looked, or of an erased namesake
+            note_seen(writing, looking.thread_id, writing.revision)
+            return ()
+        if writing.revision - seen > MAX_DELTAS_ONE_BY_ONE:
+            reached, bullets = _counted(writing, seen, looking)
+            reached, bullets = (reached, bullets) if fits(bullets) else (seen, [])
+        else:
+            reached, bullets = _one_by_one(writing, seen, looking, fits)
+        if reached != seen:
+            note_seen(writing, looking.thread_id, reached)
+        return tuple(bullets)
+
+
+def _counted(writing: Writing, seen: int, looking: Looking) -> tuple[int, list[str]]:
+    """Many changes at once, such as an import, in one bullet."""
+    if looking.themes is not None:  # numbers would tell of themes that this agent may not read
+        return writing.revision, []
+    counts: Counter[Kind] = Counter()
+    for event, count in count_changes(writing.connection, writing.user_id, seen).items():
+        if event in _KIND_OF:
+            counts[_KIND_OF[event]] += count
+    told = ", ".join(f"{counts[kind]} {kind}" for kind in Kind if counts[kind])
+    return writing.revision, [f"many changes: {told}"] if told else []
+
+
+def _one_by_one(writing: Writing, seen: int, looking: Looking, fits: Fits) -> tuple[int, list[str]]:
+    """The first changes that three bullets can tell, and up to which revision they go."""
+    waiting = changes_since(writing.connection, writing.user_id, seen, MAX_DELTAS_ONE_BY_ONE)
+    known = _items_of(writing, waiting.changes)
+    reached, bullets = seen, list[str]()
+    stories: dict[int, _Story] = {}
+    for change in waiting.changes:
+        _tell(stories, change, known, writing.user_id)
+        wider = _bullets(stories.values(), known, looking)
+        if len(wider) > MAX_DELTA_BULLETS or not fits(wider):
+            break
+        reached, bullets = change.revision, wider
+    return reached, bullets
+
+
+def _tell(stories: dict[int, _Story], change: Change, known: Mapping[int, Item], me: str) -> None:
+    kind = _KIND_OF.get(change.event)
+    subject = _subject(change)
+    item = known.get(subject)
+    if kind is None or (change.event in _SHARING and item is not None and item.user_id == me):
+        return  # whom one shares one's own memories with is no news about them
+    stories.setdefault(subject, _Story(subject)).kinds.append(kind)
+
+
+def _subject(change: Change) -> int:
+    """The memory that a change is about: of a replacement, the one that holds now."""
+    if change.event in _REPLACING and change.new_ref is not None:
+        return change.new_ref
+    return change.item_id
+
+
+def _items_of(writing: Writing, changes: Iterable[Change]) -> Mapping[int, Item]:
+    """Those of the memories that changes are about which the writing user may see now."""
+    ids = {_subject(change) for change in changes}
+    until = writing.policy.global_until
+    audience = audience_of(writing.connection, writing.user_id, until, writing.now)
+    visible = audience.condition() & not_expired(writing.now) & items.c.id.in_(ids)
+    return {item.id: item for item in find_items(writing.connection, visible)}
+
+
+def _bullets(stories: Iterable[_Story], known: Mapping[int, Item], looking: Looking) -> list[str]:
+    lines = []
+    for story in stories:
+        kind = story.kind
+        item = known.get(story.item_id)
+        if kind is None or not _may_see(item, looking):
+            continue
+        lines.append(_bullet(kind, story.item_id, item, looking.shows_content))
+    return lines
+
+
+def _may_see(item: Item | None, looking: Looking) -> bool:
+    if looking.themes is None:
+        return True
+    return item is not None and item.theme in looking.themes
+
+
+def _bullet(kind: Kind, item_id: int, item: Item | None, shows_content: bool) -> str:
+    """One line. What is removed, or is not active any more, is named without its content."""
+    if item is None:
+        return f"{kind}: #{item_id}"
+    filed = f"{kind}: [{one_line(item.theme)}]"
+    is_shown = shows_content and kind is not Kind.REMOVED and item.status is Status.ACTIVE
+    if not is_shown:
+        return f"{filed} #{item_id}"
+    line = f"{filed} {one_line(item.content)}"
+    if len(line) > MAX_DELTA_BULLET_CHARS:
+        line = f"{line[: MAX_DELTA_BULLET_CHARS - 1].rstrip()}…"
+    return f"{line} #{item_id}"

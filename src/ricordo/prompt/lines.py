@@ -1,0 +1,68 @@
+"""Memories and earlier words as lines of a prompt: dated, with their theme or speaker."""
+
+from datetime import datetime, tzinfo
+
+from ricordo.limits import MAX_RECALLED_CHARS
+from ricordo.model.context import RecalledMemory, RecalledTurn
+from ricordo.model.search import TurnHit
+from ricordo.prompt.choosing import Chosen
+from ricordo.prompt.fencing import one_line
+
+RECALLED = "Memories that may matter here, oldest first:"
+QUOTED = "Said earlier, oldest first:"
+NARRATIVE = "What is known of the user:"
+CHANGED = "Memory changes since you last looked:"
+BRIDGE = "Earlier in this conversation:"
+TODAY = "Other conversations today:"
+ABOUT_USER = "About the user:"
+
+
+def memory_line(chosen: Chosen, zone: tzinfo) -> str:
+    """A memory on one line: since when it holds, its theme, what it says, its id."""
+    item = chosen.item
+    day = _day(item.valid_from, zone)
+    text = one_line(item.content)
+    if len(text) > MAX_RECALLED_CHARS:
+        text = f"{text[: MAX_RECALLED_CHARS - 1].rstrip()}…"
+    return f"- {day} [{one_line(item.theme)}] {text} #{item.id}"
+
+
+def quote_line(hit: TurnHit, zone: tzinfo) -> str:
+    """Something said earlier on one line: when, by whom, what."""
+    return (
+        f"- {_day(hit.at, zone)} {one_line(hit.actor or hit.role)}: {one_line(hit.content_snippet)}"
+    )
+
+
+def recalled_memory(chosen: Chosen) -> RecalledMemory:
+    """What is told of a memory that a prompt shows."""
+    item = chosen.item
+    return RecalledMemory(
+        id=item.id,
+        theme=item.theme,
+        since=item.valid_from,
+        text=item.content,
+        confidence=chosen.confidence,
+    )
+
+
+def recalled_turn(hit: TurnHit) -> RecalledTurn:
+    """What is told of a turn that a prompt shows."""
+    return RecalledTurn(
+        turn_id=hit.id,
+        thread_id=hit.thread_id,
+        at=hit.at,
+        speaker=hit.actor or hit.role,
+        text=hit.content_snippet,
+        confidence=hit.confidence,
+    )
+
+
+def date_and_time(now: datetime, zone: tzinfo) -> str:
+    """The line that tells a model what day it is."""
+    local = now.astimezone(zone)
+    return f"Now: {local:%A}, {local.date().isoformat()}, {local:%H:%M} ({zone})."
+
+
+def _day(moment: datetime, zone: tzinfo) -> str:
+    return moment.astimezone(zone).date().isoformat()

@@ -1,0 +1,317 @@
+"""Processes that die, that meet, and files that cannot be written."""
+
+import json
+import os
+import shutil
+import time
+from collections.abc import Callable, Sequence
+from datetime import UTC
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+from ricordo import FilesUnavailable, Memory, StorageError
+from ricordo.files import locking
+from ricordo.files.locking import Busy, holding
+from ricordo.files.mirror import UserMirror
+from ricordo.files.mirror_applying import MirrorWrites
+from ricordo.files.mirror_text import Shown
+from ricordo.model.draft import NewMemory
+from ricordo.model.item import Added
+from ricordo.storage.conversation_tables import compactions
+from ricordo.storage.tables import threads
+from ricordo.user_memory.mirroring import mirror_of
+from tests.files.killed import killed_at, started
+from tests.files.mirrors import Mirrored, while_writing
+
+Open = Callable[..., Memory]
+
+
+def prepare(memory: Memory) -> Mirrored:
+    """A mirror with an edit of every kind, and an entry for the daily log."""
+    me = Mirrored(memory, "me")
+    for text in ("tea", "coffee", "cocoa", "milk"):
+        me.user.add(f"Likes {text}", theme="drinks")
+    me.user.add("Has a cat", key="pet")
+    me.user.add("Rows")
+    me.sync()
+    me.user.add("Likes mate", supersedes=4)
+    me.edit(
+        ("- [1] Likes tea\n", ""),
+        ("Likes coffee", "Likes espresso\n- Likes water"),
+        ("Likes milk", "Likes cream"),
+        ("Has a cat", "Has two cats"),
+        ("- [6] Rows\n", "\nWhat is this\n\n## sports\n\n- [6] Rows\n"),
+    )
+    with memory.database.write("me") as writing:
+        row = {"user_id": "me", "thread_id": "t1"}
+        thread = {"turn_count": 3, "created_at": writing.now, "updated_at": writing.now}
+        writing.connection.execute(sa.insert(threads).values(**row, **thread))
+        told = {"first_position": 1, "last_position": 3, "day": "2026-01-02", "summary": "Talked."}
+        made = {"bridge": "Talked.", "made_by": "rules", "at": writing.now}
+        writing.connection.execute(sa.insert(compactions).values(**row, **told, **made))
+        writing.keeps_user = True
+    return me
+
+
+WANTED = {
+    ("drinks", "Likes espresso"),
+    ("drinks", "Likes water"),
+    ("drinks", "Likes cocoa"),
+    ("drinks", "Likes mate"),
+    ("drinks", "Likes cream"),
+    ("general", "Has two cats"),
+    ("sports", "Rows"),
+}
+
+
+def assert_as_wanted(me: Mirrored) -> None:
+    me.sync()
+    assert me.active() == WANTED
+    assert len(me.own()) == len(WANTED)
+    assert me.text.count("What is this") == 1
+    log = (me.files.daily / "2026-01-02.md").read_text()
+    assert log.count("Talked.") == 1
+    left = [path.name for path in me.files.memory.iterdir() if "draft" in path.name]
+    assert left == []
+    me.assert_settled()
+
+
+@pytest.mark.requirement("files.mirror-edits")
+def test_a_process_killed_at_any_step_loses_and_doubles_nothing(
+    sqlite_url: str, tmp_path: Path, open_store: Open
+) -> None:
+    memory = open_store(sqlite_url, files=tmp_path / "template")
+    prepare(memory)
+    (tmp_path / "template").rename(tmp_path / "edited")  # or closing would take the edits over
+    memory.close()
+    step = 0
+    was_killed = True
+    while was_killed:
+        step += 1
+        folder = tmp_path / f"step {step}"
+        shutil.copytree(tmp_path / "edited", folder / "files")
+        url = str(folder / "ricordo.db")
+        shutil.copy(sqlite_url, url)
+        was_killed = killed_at(url, folder / "files", step)
+        again = open_store(url, files=folder / "files")
+        assert_as_wanted(Mirrored(again, "me"))
+        again.close()
+    assert step > 15
+
+
+@pytest.mark.requirement("files.mirror-conflicts")
+def test_processes_that_synchronise_at_once_do_it_once(
+    backend_url: str, tmp_path: Path, open_store: Open
+) -> None:
+    memory = open_store(backend_url, files=tmp_path / "files")
+    me = prepare(memory)
+    running = [started(backend_url, tmp_path / "files") for _ in range(3)]
+    for process in running:
+        process.join()
+        assert process.exitcode == 0
+    assert_as_wanted(me)
+    assert [change.event.value for change in me.user.history(1)] == ["ADD", "DELETE"]
+
+
+# -- others write meanwhile ----------------------------------------------------------------
+
+
+class Interfering:
+    """Does the writes of a mirror, after somebody else was quicker once."""
+
+    def __init__(self, real: MirrorWrites, interfere: Callable[[], object]) -> None:
+        self._real = real
+        self._interfere: Callable[[], object] | None = interfere
+
+    def _first(self) -> None:
+        interfere, self._interfere = self._interfere, None
+        if interfere is not None:
+            interfere()
+
+    def add_new(self, drafts: Sequence[NewMemory], reason: str) -> Sequence[Added]:
+        self._first()
+        return self._real.add_new(drafts, reason)
+
+    def replace_unchanged(self, old: Shown, content: str, theme: str, reason: str) -> Added | None:
+        self._first()
+        return self._real.replace_unchanged(old, content, theme, reason)
+
+    def forget_unchanged(self, old: Shown, reason: str) -> bool:
+        self._first()
+        return self._real.forget_unchanged(old, reason)
+
+
+def interfered(me: Mirrored, interfere: Callable[[], object]) -> UserMirror:
+    real = mirror_of(me.memory.parts, me.files)._writes
+    return UserMirror(me.files, me.memory.database, UTC, Interfering(real, interfere))
+
+
+@pytest.fixture
+def me(backend_url: str, open_store: Open, tmp_path: Path) -> Mirrored:
+    found = Mirrored(open_store(backend_url, files=tmp_path / "files"), "me")
+    found.user.add("Likes tea", key="drink")
+    found.user.add("Rows")
+    found.sync()
+    return found
+
+
+@pytest.mark.requirement("files.mirror-conflicts")
+def test_a_memory_that_changes_just_then_is_kept_twice(me: Mirrored) -> None:
+    me.edit(("Likes tea", "Likes mate"))
+    report = interfered(me, lambda: me.user.add("Likes coffee", key="drink")).sync()
+    assert [entry.id for entry in report.conflicts] == [1]
+    assert me.active() == {("general", text) for text in ("Likes coffee", "Likes mate", "Rows")}
+    me.assert_settled()
+
+
+@pytest.mark.requirement("files.mirror-conflicts")
+@pytest.mark.parametrize("edit", [("- [1] Likes tea\n", ""), ("- [1]", "## other\n\n- [1]")])
+def test_a_memory_that_changes_just_then_is_not_deleted_or_moved(
+    me: Mirrored, edit: tuple[str, str]
+) -> None:
+    me.edit(edit)
+    if "other" in edit[1]:
+        me.edit(("- [2] Rows\n", ""), ("## general\n", "## general\n\n- [2] Rows\n"))
+    report = interfered(me, lambda: me.user.add("Likes coffee", key="drink")).sync()
+    assert (report.writes, [entry.id for entry in report.problems]) == (0, [1])
+    assert me.active() == {("general", "Likes coffee"), ("general", "Rows")}
+    me.assert_settled()
+
+
+@pytest.mark.requirement("files.mirror-conflicts")
+def test_a_memory_that_is_forgotten_just_then_stays_so(me: Mirrored) -> None:
+    me.edit(("- [2] Rows\n", ""))
+    report = interfered(me, lambda: (me.user.forget(2), me.user.purge(before_time=True))).sync()
+    assert report.forgotten == ()
+    assert me.active() == {("general", "Likes tea")}
+    me.assert_settled()
+
+
+@pytest.mark.requirement("files.mirror-edits")
+def test_what_is_saved_just_then_is_taken_over_too(me: Mirrored) -> None:
+    me.edit(("Likes tea", "Likes mate"))
+    report = interfered(me, lambda: me.edit(("Rows", "Rows far\n- Sings"))).sync()
+    assert (len(report.changed), len(report.added)) == (2, 1)
+    assert me.active() == {("general", text) for text in ("Likes mate", "Rows far", "Sings")}
+    me.assert_settled()
+
+
+@pytest.mark.requirement("files.mirror-edits")
+def test_what_is_saved_while_the_file_is_written_is_not_lost(
+    me: Mirrored, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    me.user.add("Swims")
+    while_writing(monkeypatch, lambda: me.edit(("Likes tea", "Likes tea\n- Sings")))
+    assert len(me.sync().added) == 1
+    assert me.active() == {("general", text) for text in ("Likes tea", "Rows", "Swims", "Sings")}
+    me.assert_settled()
+
+
+@pytest.mark.requirement("files.mirror-edits")
+def test_a_file_that_is_only_half_there_is_waited_for(
+    me: Mirrored, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = me.text
+    me.write(whole[: whole.index("Rows") - 1])
+    monkeypatch.setattr(time, "sleep", lambda _: me.write(f"{whole}- Sings\n"))
+    report = me.sync()
+    assert (report.forgotten, len(report.added)) == ((), 1)
+    assert me.active() == {("general", text) for text in ("Likes tea", "Rows", "Sings")}
+    me.assert_settled()
+
+
+@pytest.mark.requirement("files.mirror-edits")
+def test_a_write_that_fails_leaves_the_file(me: Mirrored) -> None:
+    def fail() -> None:
+        raise StorageError("the disk is full")
+
+    me.edit(("Likes tea", "Likes mate"))
+    before = me.text
+    with pytest.raises(StorageError):
+        interfered(me, fail).sync()
+    assert me.text == before
+    assert len(me.sync().changed) == 1
+    me.assert_settled()
+
+
+# -- files that cannot be used -------------------------------------------------------------
+
+
+@pytest.mark.requirement("files.mirror")
+def test_who_waits_too_long_is_told(me: Mirrored, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ricordo.limits.MIRROR_LOCK_SECONDS", 0.05)
+    with holding(me.files.lock, 0):
+        with pytest.raises(FilesUnavailable, match="another process is at these files"):
+            me.sync()
+        me.user.add("New")
+        assert mirror_of(me.memory.parts, me.files).follow() is None  # comes back later
+        with pytest.raises(FilesUnavailable, match="another process"):
+            me.memory.erase_user("me")
+        assert len(me.active()) == 3
+    assert me.sync().written
+
+
+@pytest.mark.requirement("files.mirror")
+@pytest.mark.parametrize("can_flock", [True, False])
+def test_a_lock_is_held_by_one_at_a_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, can_flock: bool
+) -> None:
+    monkeypatch.setattr(locking, "CAN_FLOCK", can_flock)
+    path = tmp_path / "lock"
+    with holding(path, 0), pytest.raises(Busy), holding(path, 0):
+        pass
+    with holding(path, 0):
+        pass
+    if not can_flock:  # of a process that died
+        path.touch()
+        os.utime(path, (1, 1))
+        with holding(path, 1):
+            pass
+    with pytest.raises(FilesUnavailable, match="No such file"), holding(tmp_path / "no" / "x", 0):
+        pass
+
+
+@pytest.mark.requirement("files.mirror")
+def test_a_folder_that_cannot_be_made_is_named(
+    sqlite_url: str, open_store: Open, tmp_path: Path
+) -> None:
+    (tmp_path / "files").write_text("a file")
+    memory = open_store(sqlite_url, files=tmp_path / "files")
+    with pytest.raises(FilesUnavailable, match="files"):
+        memory.user("me").sync_mirror()
+
+
+@pytest.mark.requirement("files.mirror")
+def test_notes_that_are_damaged_cost_nothing(me: Mirrored) -> None:
+    for path in (me.files.state, me.files.seen):
+        for spoiled in ("", "{", "[]", '{"version": 1}', '{"version": 9}', "null"):
+            path.write_text(spoiled)
+            assert me.sync().writes == 0
+            assert me.user.mirror_status().on
+            assert len(me.active()) == 2
+    me.assert_settled()
+
+
+@pytest.mark.requirement("files.mirror")
+@pytest.mark.parametrize(
+    ("name", "changed"),
+    [
+        ("state", {"daily_since": "yesterday"}),
+        ("state", {"newest": float("inf")}),
+        ("state", {"lines": [[1]]}),
+        ("state", {"daily_reached": []}),
+        ("seen", {"stamp": [1]}),
+        ("seen", {"position": 5}),
+        ("seen", {"problems": [[1]]}),
+    ],
+)
+def test_notes_that_say_something_odd_cost_nothing(
+    me: Mirrored, name: str, changed: dict[str, object]
+) -> None:
+    path: Path = getattr(me.files, name)
+    path.write_text(json.dumps({**json.loads(path.read_text()), **changed}))
+    assert me.user.mirror_status().on
+    assert me.sync().writes == 0
+    me.assert_settled()

@@ -1,0 +1,144 @@
+"""Answers that come piece by piece, over real HTTP."""
+
+import contextlib
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from ricordo.errors import BadAnswer, LanguageModelError, ModelRefused, ModelUnavailable
+from ricordo.llm.chat import ChatModel
+from ricordo.llm.choice import ModelChoice
+from ricordo.testing.model_server import ModelServer
+
+ASKED = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Well? \ud800"}]
+TEXT = "The tulips come up in April, the roses in June."
+
+
+@pytest.fixture
+def server() -> Iterator[ModelServer]:
+    with ModelServer() as running:
+        yield running
+
+
+def model(server: ModelServer, api_key: str | None = None) -> ChatModel:
+    choice = ModelChoice.parse(
+        "custom_http", model="scripted", base_url=server.base_url, api_key=api_key
+    )
+    return ChatModel(choice, deadline_seconds=30)
+
+
+def read(server: ModelServer, **more: float) -> list[str]:
+    return list(model(server).stream(ASKED, max_tokens=100, **more))
+
+
+@pytest.mark.requirement("conversations.chat")
+def test_pieces_come_as_they_are_written(server: ModelServer) -> None:
+    server.answer(TEXT)
+    pieces = read(server)
+    assert len(pieces) > 3
+    assert "".join(pieces) == TEXT
+    (request,) = server.requests
+    assert request.body["stream"] is True
+    assert request.body["messages"][1]["content"] == "Well? ?"
+
+
+@pytest.mark.requirement("conversations.chat")
+def test_an_endpoint_that_does_not_stream_gives_one_piece(server: ModelServer) -> None:
+    whole = b'{"choices": [{"message": {"content": "All at once."}, "finish_reason": "stop"}]}'
+    server.fail_next(status=200, body=whole)
+    assert read(server) == ["All at once."]
+
+
+@pytest.mark.requirement("conversations.chat")
+def test_an_endpoint_that_knows_another_name_for_the_limit(server: ModelServer) -> None:
+    said = b'{"error": {"message": "Unsupported parameter: use max_completion_tokens"}}'
+    server.fail_next(status=400, body=said)
+    server.answer(TEXT)
+    assert "".join(read(server)) == TEXT
+    fields = [
+        set(request.body) & {"max_tokens", "max_completion_tokens"} for request in server.requests
+    ]
+    assert fields[0] != fields[1]
+
+
+@pytest.mark.requirement("conversations.chat")
+@pytest.mark.parametrize(
+    ("status", "kind"),
+    [(400, ModelRefused), (401, ModelRefused), (429, ModelUnavailable), (503, ModelUnavailable)],
+)
+def test_a_refusal_is_told_in_one_line_without_the_key(
+    server: ModelServer, status: int, kind: type[LanguageModelError]
+) -> None:
+    body = b'{"error": {"message": "no\\nway, sk-hidden"}}'
+    server.fail_next(status=status, body=body)
+    with pytest.raises(kind, match=r"no way, \[key\]"):
+        list(model(server, "sk-hidden").stream(ASKED, max_tokens=10))
+    assert len(server.requests) == 1
+
+
+@pytest.mark.requirement("conversations.chat")
+def test_an_answer_that_breaks_off_gives_what_came(server: ModelServer) -> None:
+    server.answer_broken()
+    came: list[str] = []
+    with pytest.raises(ModelUnavailable, match="broke off"):
+        came.extend(model(server).stream(ASKED, max_tokens=10))
+    assert "".join(came).startswith("This is")
+
+
+@pytest.mark.requirement("conversations.chat")
+def test_an_error_in_the_middle_of_the_stream(server: ModelServer) -> None:
+    events = (
+        b'data: {"choices": [{"delta": {"content": "So"}}]}\n\n'
+        b'data: {"error": {"message": "out of memory"}}\n\n'
+    )
+    server.fail_next(status=200, headers={"Content-Type": "text/event-stream"}, body=events)
+    came: list[str] = []
+    with pytest.raises(ModelUnavailable, match="out of memory"):
+        came.extend(model(server).stream(ASKED, max_tokens=10))
+    assert came == ["So"]
+
+
+@pytest.mark.requirement("conversations.chat")
+@pytest.mark.parametrize("fault", ["html", "without_choices", "empty", "refusal"])
+def test_what_is_no_answer(server: ModelServer, fault: str) -> None:
+    getattr(server, f"answer_{fault}")()
+    with pytest.raises(ModelRefused if fault == "refusal" else BadAnswer):
+        read(server)
+
+
+@pytest.mark.requirement("conversations.chat")
+def test_strange_events_are_passed_over(server: ModelServer) -> None:
+    events = (
+        b": a comment\n\n"
+        b'data: {"choices": []}\n\ndata: [1]\n\ndata: {"choices": [5]}\n\n'
+        b'data: {"choices": [{"delta": {"content": null}}]}\n\n'
+        b'data: {"choices": [{"delta": {"content": "Yes."}}]}\n\ndata: [DONE]\n\n'
+    )
+    server.fail_next(status=200, headers={"Content-Type": "text/event-stream"}, body=events)
+    assert read(server) == ["Yes."]
+    server.fail_next(
+        status=200, headers={"Content-Type": "text/event-stream"}, body=b"data: {not json\n\n"
+    )
+    with pytest.raises(BadAnswer):
+        read(server)
+
+
+@pytest.mark.requirement("conversations.chat")
+def test_nobody_there_and_nothing_in_time(server: ModelServer) -> None:
+    held = threading.Event()
+    server.hang_until(held)
+    with pytest.raises(ModelUnavailable, match="in time"):
+        read(server, deadline_seconds=0.2)
+    held.set()
+    choice = ModelChoice.parse("custom_http", model="x", base_url="http://127.0.0.1:9/v1")
+    gone = ChatModel(choice, deadline_seconds=30)
+    with pytest.raises(ModelUnavailable):
+        list(gone.stream(ASKED, max_tokens=10))
+
+
+@pytest.mark.requirement("conversations.chat")
+def test_whoever_has_read_enough_lets_go(server: ModelServer) -> None:
+    server.answer(TEXT)
+    with contextlib.closing(model(server).stream(ASKED, max_tokens=10)) as pieces:
+        assert TEXT.startswith(next(pieces))
