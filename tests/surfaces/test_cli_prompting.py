@@ -51,8 +51,8 @@ def test_context_for_people_shows_messages_and_tokens(cli: Cli, ana: UserMemory)
     ana.observe([{"role": "user", "content": "Hello"}], thread="t")
 
     ran = cli("context", "What now?", "--thread", "t")
-    assert "── system ──" in ran.out and "── user ──\nHello" in ran.out
-    assert "of 8000 tokens" in ran.out
+    assert "[system]\n" in ran.out and "[user]\nHello" in ran.out
+    assert "(tokens: budget 8000, " in ran.out
 
 
 def test_tools_are_read_from_a_file(cli: Cli, tmp_path: Path) -> None:

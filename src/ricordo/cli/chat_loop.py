@@ -7,13 +7,14 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from ricordo.cli.chat_exchange import Conversing
+from ricordo.cli.prompting import request_text
 from ricordo.cli.render import answer, harmless, say, write_lines
 from ricordo.cli.windows import window_text
 from ricordo.errors import RicordoError
 from ricordo.model.record import Record
 
 if TYPE_CHECKING:
-    from ricordo.model.context import Context, RecalledMemory
+    from ricordo.model.context import RecalledMemory
     from ricordo.model.conversation import Window
 
 _PROMPT: Final = "> "
@@ -95,7 +96,7 @@ class Screen:
         if exchange.answer:
             _write("\n")
         elif exchange.context is not None and self._talk.model is None:
-            _write(f"{_request_text(exchange.context)}\n")
+            _write(f"{request_text(exchange.context)}\n")
         if exchange.is_stopped:
             say("(stopped; what came is kept)")
         if exchange.error is not None:
@@ -110,7 +111,7 @@ class Screen:
         if last is None:
             self._complain("nothing was sent yet")
         else:
-            answer(self._as_json, last, _request_text)
+            answer(self._as_json, last, request_text)
 
     def _window(self, _rest: str) -> None:
         answer(self._as_json, self._talk.memory.window(self._talk.thread), window_text)
@@ -162,13 +163,6 @@ def _greeting(talk: Conversing, window: "Window") -> str:
     who = "without a model" if model is None else f"with {model.provider}:{model.model}"
     before = f" {len(window.turns) + window.compacted_to} turns before." if window.turns else ""
     return f"Conversation {talk.thread}, {who}.{before} /help lists commands."
-
-
-def _request_text(context: "Context") -> str:
-    """A request as people read it: each message, and where the tokens go."""
-    parts = [f"[{message['role']}]\n{message['content']}" for message in context.messages]
-    split = ", ".join(f"{name} {count}" for name, count in context.tokens.to_dict().items())
-    return "\n\n".join([*parts, f"(tokens: {split})"])
 
 
 def _memories_text(memories: "Sequence[RecalledMemory]") -> str:

@@ -103,15 +103,14 @@ def feedback(
 
 def request_text(built: "Context") -> str:
     """A request for people to read: each message under its role, then where the tokens go."""
-    parts = [f"── {one['role']} ──\n{one['content']}" for one in built.messages]
-    split = built.tokens.to_dict()
-    spent = ", ".join(f"{name} {split[name]}" for name in split if name not in ("budget", "total"))
-    told = f"── {split['total']} of {split['budget']} tokens ──\n{spent}"
+    parts = [f"[{message['role']}]\n{message['content']}" for message in built.messages]
+    split = ", ".join(f"{name} {count}" for name, count in built.tokens.to_dict().items())
+    notes = [f"tokens: {split}"]
     if built.confidence is not None:
-        told += f"\nconfidence {built.confidence:.2f}"
+        notes.append(f"confidence {built.confidence:.2f}")
     if built.left_out:
-        told += f"\nno room for: {', '.join(built.left_out)}"
-    return "\n\n".join([*parts, told])
+        notes.append(f"no room for: {', '.join(built.left_out)}")
+    return "\n\n".join([*parts, f"({'; '.join(notes)})"])
 
 
 def _feedback_text(told: "Feedback") -> Shown:
