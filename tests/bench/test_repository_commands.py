@@ -53,7 +53,6 @@ def test_how_much_of_the_evidence_reaches_a_prompt(tmp_path: Path) -> None:
 
 @pytest.mark.requirement("conversations.flat-tokens")
 def test_a_long_conversation_is_drawn(tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
     picture = tmp_path / "pictures" / "conversation.png"
     done = bench("conversation", "--out", picture, "--turns", 120, "--json")
     assert done.returncode == 0, done.stderr
@@ -67,7 +66,6 @@ def test_a_long_conversation_is_drawn(tmp_path: Path) -> None:
 
 
 def test_growth_is_drawn(tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
     picture = tmp_path / "pictures" / "growth.png"
     done = bench("growth", "--out", picture, "--max", 100, "--json")
     assert done.returncode == 0, done.stderr

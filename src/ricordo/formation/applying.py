@@ -7,7 +7,12 @@ from dataclasses import replace
 from ricordo import limits
 from ricordo.formation.comparing.resolving import Resolution
 from ricordo.formation.consent import consenting
-from ricordo.formation.consent.proposing import keep_proposal, note_signal, settle_by_storing
+from ricordo.formation.consent.proposing import (
+    Heard,
+    keep_proposal,
+    note_signal,
+    settle_by_storing,
+)
 from ricordo.formation.deciding import decision_of, put_off, too_many
 from ricordo.formation.drafting import draft_of
 from ricordo.formation.memory_writes import WRITING_ACTIONS, Prepared, write
@@ -103,9 +108,9 @@ class Applier:
             note_signal(writing, waiting.open, resolution.candidate.passage.turn_id)
             again = replace(ignored, reason=consenting.PROPOSED_BEFORE)
             return replace(decision_of(again), proposal_id=waiting.open.id)
-        proposal_id = keep_proposal(
-            writing, self._policy, waiting, draft, resolution.candidate, thread_id
-        )
+        candidate = resolution.candidate
+        heard = Heard(candidate.quote, (candidate.passage.turn_id,), thread_id)
+        proposal_id = keep_proposal(writing, self._policy, waiting, draft, heard)
         needed = consenting.reason_of(waiting.kind)
         proposed = replace(resolution, action=Action.PROPOSE, reason=needed, targets=())
         return replace(decision_of(proposed), proposal_id=proposal_id)

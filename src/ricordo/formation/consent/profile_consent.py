@@ -1,6 +1,6 @@
 """Whether a field of a profile may be stored at once, by the rules for what was said."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from ricordo.errors import InvalidValue
@@ -15,14 +15,12 @@ from ricordo.formation.comparing.resolving import (
     SAME_KEY,
     Resolution,
 )
-from ricordo.formation.consent.consenting import Waiting, lifetime, waiting_for
+from ricordo.formation.consent.consenting import Waiting, waiting_for
 from ricordo.formation.consent.proposing import (
-    DRAFTED,
-    OVERTAKEN,
-    add_proposal,
+    Heard,
+    keep_proposal,
     note_heard,
     note_signal,
-    settle_proposal,
     times_heard,
 )
 from ricordo.formation.policy import FormationPolicy
@@ -35,18 +33,14 @@ from ricordo.model.profile import (
     FieldOutcome,
     says_the_same,
 )
-from ricordo.model.proposal import StoredProposal
-from ricordo.model.record import plain
 from ricordo.model.scope import Scope
 from ricordo.model.vocabulary import (
     DEFAULT_IMPORTANCE,
     Action,
     MemoryType,
     ProposalKind,
-    ProposalState,
 )
 from ricordo.storage.profiles import last_turn_id
-from ricordo.storage.tables import ITEM_IDS
 from ricordo.storage.writing import Writing
 from ricordo.text.normalise import content_hash
 
@@ -131,23 +125,11 @@ class FieldGate:
     def _propose(self, draft: NewMemory, value: str, waiting: Waiting) -> int:
         """Keep the field as a proposal, in place of those that say otherwise; its number."""
         writing, scope = self._writing, self._scope
-        for overtaken in (*waiting.overtakes, *([waiting.open] if waiting.open else [])):
-            settle_proposal(writing, overtaken, ProposalState.EXPIRED, reason=OVERTAKEN)
-        (proposal_id,) = writing.take_ids(ITEM_IDS, 1)
-        proposal = StoredProposal(
-            id=proposal_id,
-            kind=waiting.kind,
-            state=ProposalState.OPEN,
-            fields=waiting.fields,
-            content_hash=content_hash(draft.content),
-            draft={name: plain(getattr(draft, name)) for name in DRAFTED},
-            quote=value,
-            signals=() if self._turn_id is None else (self._turn_id,),
-            thread_id=scope.thread_id,
-            created_at=writing.now,
-            expires_at=writing.now + lifetime(self._policy, waiting.kind),
-        )
-        add_proposal(writing, proposal, scope.actor)
+        if waiting.open is not None:
+            waiting = replace(waiting, overtakes=(*waiting.overtakes, waiting.open), open=None)
+        turn_ids = () if self._turn_id is None else (self._turn_id,)
+        heard = Heard(value, turn_ids, scope.thread_id, scope.actor)
+        proposal_id = keep_proposal(writing, self._policy, waiting, draft, heard)
         if self._turn_id is None and waiting.kind is ProposalKind.CORROBORATION:
             note_heard(writing, proposal_id, scope.actor)
         return proposal_id

@@ -5,6 +5,7 @@ memory, under that of the memory. What a proposal said goes when it is decided.
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
@@ -44,7 +45,7 @@ _STEP: Final = "consent"
 _PROPOSED: Final = "proposed"
 _HEARD: Final = "heard"
 _FIELDS: Final = "fields"
-DRAFTED: Final = (
+_DRAFTED: Final = (
     "content",
     "theme",
     "type",
@@ -62,33 +63,37 @@ DRAFTED: Final = (
 """What a proposal keeps of the memory that it would become."""
 
 
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """What a proposal rests on: the words, the turns they were said in, and who passes it on."""
+
+    quote: str
+    turn_ids: tuple[int, ...]
+    thread_id: str | None
+    actor: str = FORMATION
+
+
 def keep_proposal(
-    writing: Writing,
-    policy: FormationPolicy,
-    waiting: Waiting,
-    draft: NewMemory,
-    candidate: Candidate,
-    thread_id: str,
+    writing: Writing, policy: FormationPolicy, waiting: Waiting, draft: NewMemory, heard: Heard
 ) -> int:
     """Keep what may not be stored yet, in place of what it overtakes; the proposal's number."""
     for overtaken in waiting.overtakes:
         settle_proposal(writing, overtaken, ProposalState.EXPIRED, reason=OVERTAKEN)
     (proposal_id,) = writing.take_ids(ITEM_IDS, 1)
-    expires_at = writing.now + lifetime(policy, waiting.kind)
     proposal = StoredProposal(
         id=proposal_id,
         kind=waiting.kind,
         state=ProposalState.OPEN,
         fields=waiting.fields,
         content_hash=content_hash(draft.content),
-        draft={name: plain(getattr(draft, name)) for name in DRAFTED},
-        quote=candidate.quote,
-        signals=(candidate.passage.turn_id,),
-        thread_id=thread_id,
+        draft={name: plain(getattr(draft, name)) for name in _DRAFTED},
+        quote=heard.quote,
+        signals=heard.turn_ids,
+        thread_id=heard.thread_id,
         created_at=writing.now,
-        expires_at=expires_at,
+        expires_at=writing.now + lifetime(policy, waiting.kind),
     )
-    add_proposal(writing, proposal, FORMATION)
+    add_proposal(writing, proposal, heard.actor)
     return proposal_id
 
 
