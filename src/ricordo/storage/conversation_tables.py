@@ -65,6 +65,14 @@ graph_checkpoints: Final = sa.Table(
     sa.Column("metadata", sa.LargeBinary, nullable=False),
     sa.Column("at", Moment, nullable=False),
 )
+# The order in which they are listed, whatever thread and namespace.
+sa.Index(
+    "ix_graph_checkpoints_order",
+    graph_checkpoints.c.user_id,
+    graph_checkpoints.c.checkpoint_id,
+    graph_checkpoints.c.thread_id,
+    graph_checkpoints.c.namespace,
+)
 sa.Index("ix_graph_checkpoints_run", graph_checkpoints.c.user_id, graph_checkpoints.c.run_id)
 
 graph_channels: Final = sa.Table(

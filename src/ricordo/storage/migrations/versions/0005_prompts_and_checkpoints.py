@@ -87,6 +87,11 @@ def _create_graph_checkpoints() -> None:
         sa.Column("metadata", sa.LargeBinary, nullable=False),
         sa.Column("at", Moment, nullable=False),
     )
+    op.create_index(
+        "ix_graph_checkpoints_order",
+        "graph_checkpoints",
+        ["user_id", "checkpoint_id", "thread_id", "namespace"],
+    )
     op.create_index("ix_graph_checkpoints_run", "graph_checkpoints", ["user_id", "run_id"])
 
 
