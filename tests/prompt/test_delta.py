@@ -293,3 +293,27 @@ def test_with_writers_at_once_every_change_is_told_once(memory: Memory, clock: M
     named = [bullet.rsplit("#", 1)[1] for bullet in bullets if "#" in bullet]
     assert len(named) == len(set(named))
     assert len(named) + counted == 30
+
+
+def test_a_removal_is_told_without_content_though_it_was_taken_back_since(ana: UserMemory) -> None:
+    item_id = ana.add("Afraid of geese", theme="fears").id
+    told(ana)
+    ana.forget(item_id)
+    for number in range(3):
+        ana.add(f"Something else, number {number}")
+    ana.restore(item_id)
+
+    assert told(ana)[0] == f"−removed: [fears] #{item_id}"
+    assert f"+created: [fears] Afraid of geese #{item_id}" in told(ana)
+
+
+def test_how_far_a_thread_has_come_is_each_users_own(ana: UserMemory, ben: UserMemory) -> None:
+    for user in (ana, ben):  # with the same thread, at another revision each
+        user.add("Something")
+    ben.add("Something more")
+    told(ana)
+    told(ben)
+    tea, rice = ana.add("Likes tea").id, ben.add("Likes rice").id
+
+    assert told(ana) == [f"+created: [general] Likes tea #{tea}"]
+    assert told(ben) == [f"+created: [general] Likes rice #{rice}"]
