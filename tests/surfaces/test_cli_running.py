@@ -7,7 +7,6 @@ import contextlib
 import json
 import os
 import pty
-import resource
 import signal
 import subprocess
 import sys
@@ -85,17 +84,6 @@ def _last_of_batch(tmp_path: Path) -> tuple["subprocess.Popen[str]", int]:
 
 
 # -- start-up ------------------------------------------------------------------------------
-
-
-@pytest.mark.requirement("cli.commands")
-def test_help_is_quick() -> None:
-    def seconds() -> float:
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        assert process("--help").returncode == 0
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-
-    assert min(seconds() for _ in range(3)) < 0.3
 
 
 @pytest.mark.requirement("cli.commands")
