@@ -1,4 +1,4 @@
-# Two commands matter: `make try` and `make test`. Everything else is in service of them.
+# Two commands matter: `make serve` and `make test`. Everything else is in service of them.
 # Needs Python 3.11 or newer, make, and a package registry that pip can reach.
 
 PYTHON ?= python3
@@ -6,10 +6,13 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help try test check format bench lock clean
+.PHONY: help serve try test check format bench lock clean
 
 help: ## show this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
+
+serve: $(VENV)/.ready ## set up, and serve the memory of ~/.ricordo at http://127.0.0.1:8377
+	@$(BIN)/ricordo serve
 
 try: $(VENV)/.ready ## set up, and see it remember something in a throw-away store
 	@PATH="$(CURDIR)/$(BIN):$$PATH" sh scripts/try.sh

@@ -6,7 +6,9 @@ from bench import (
     conversation,
     figures,
     growth,
+    load,
     prompts,
+    proxy,
     quality,
     rebuild,
     tokens,
@@ -23,7 +25,9 @@ def main() -> None:
     peers.register(kinds)
     growth.register(kinds)
     conversation.register(kinds)
+    load.register(kinds)
     prompts.register(kinds)
+    proxy.register(kinds)
     quality.register(kinds)
     rebuild.register(kinds)
     tokens.register(kinds)

@@ -160,7 +160,7 @@ def _told_and_lost(memory: Memory, turns: int) -> tuple[int, int]:
     from ricordo.storage.conversation_tables import compactions
 
     wanted = sa.select(compactions.c.first_position, compactions.c.last_position)
-    with memory.database.read() as view:
+    with memory.database.read_all() as view:
         stretches = view.connection.execute(wanted).all()
     told = [position for first, last in stretches for position in range(first, last + 1)]
     shown = [turn.position for turn in memory.user("ana").window(_THREAD).turns]

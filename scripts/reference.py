@@ -5,6 +5,7 @@ limits and the command line. To change a page, change the code and run this agai
 """
 
 import enum
+import functools
 import inspect
 import json
 import re
@@ -430,6 +431,82 @@ def _table(headings: list[str], rows: Iterable[list[str]]) -> str:
     )
 
 
+# -- HTTP ----------------------------------------------------------------------------------
+
+
+def http_page() -> str:
+    """Every route, under what it is for, from the OpenAPI document of the service."""
+    by_tag: dict[str, list[list[str]]] = {}
+    for path, operations in _document()["paths"].items():
+        for method, operation in operations.items():
+            row = [
+                f"`{method.upper()}`",
+                f"`{path}`",
+                operation["summary"],
+                _parameter_names(operation),
+                ", ".join(sorted(code for code in operation["responses"] if code < "400")),
+            ]
+            by_tag.setdefault(operation["tags"][0], []).append(row)
+    headings = ["Method", "Path", "What it does", "Takes", "Answers"]
+    tables = (
+        part for tag, rows in by_tag.items() for part in (f"## {tag}", _table(headings, rows))
+    )
+    return _page(
+        "HTTP",
+        "What `ricordo serve` answers. [How to use it](../howto/http.md); the service has the same"
+        " with every field, example and answer at `/docs` and in `/openapi.json`.",
+        "*Query* parameters stand after `?`; *body* is a JSON object with these fields; in **bold**"
+        " what must be given. Routes about one user also take the headers `X-Ricordo-User` and"
+        " `X-Ricordo-Agent`, and those that write an `Idempotency-Key`. Refusals and failures are"
+        " problem details with [a status of 400 or more](../howto/errors.md#what-to-do).",
+        *tables,
+    )
+
+
+@functools.cache
+def _document() -> dict[str, Any]:
+    from ricordo.http.app import create_app
+
+    with ricordo.open(":memory:", run_jobs=False) as memory:
+        found: dict[str, Any] = create_app(memory).openapi()
+    return found
+
+
+def _parameter_names(operation: dict[str, Any]) -> str:
+    """What a route takes beside its path and the headers that all have."""
+    parts = []
+    given = [one for one in operation.get("parameters", ()) if one["in"] == "query"]
+    if given:
+        parts.append(f"query: {_names({one['name']: one.get('required', False) for one in given})}")
+    special = [
+        one["name"].title()
+        for one in operation.get("parameters", ())
+        if one["in"] == "header" and one["name"].lower() in ("if-match", "if-none-match")
+    ]
+    if special:
+        parts.append(f"header: {_names(dict.fromkeys(special, False))}")
+    contents = operation.get("requestBody", {}).get("content", {})
+    for kind, content in contents.items():
+        fields = _body_fields(content.get("schema", {}))
+        what = "body" if kind == "application/json" else f"body ({kind})"
+        parts.append(f"{what}: {_names(fields)}" if fields else what)
+    return "; ".join(parts)
+
+
+def _body_fields(schema: dict[str, Any]) -> dict[str, bool]:
+    """The fields of a body, and whether each must be given."""
+    for part in (schema, *schema.get("anyOf", ())):
+        name = part.get("$ref", "").rpartition("/")[2]
+        found = _document()["components"]["schemas"][name] if name else part
+        if "properties" in found:
+            return {name: name in found.get("required", ()) for name in found["properties"]}
+    return {}
+
+
+def _names(fields: dict[str, bool]) -> str:
+    return ", ".join(f"**`{name}`**" if needed else f"`{name}`" for name, needed in fields.items())
+
+
 PAGES: Final[dict[str, Callable[[], str]]] = {
     "python.md": python_page,
     "cli.md": cli_page,
@@ -437,6 +514,7 @@ PAGES: Final[dict[str, Callable[[], str]]] = {
     "filters.md": filters_page,
     "limits.md": limits_page,
     "errors.md": errors_page,
+    "http.md": http_page,
 }
 
 if __name__ == "__main__":

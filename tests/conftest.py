@@ -58,9 +58,11 @@ def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def postgres_database(worker_id: str) -> Iterator[str]:
+    """A database that its owner has made; its address is that of an application's role, so that
+    every test proves that all works under row-level security."""
     with postgres.database(f"ricordo_{worker_id}") as url:
         open_memory(url, run_jobs=False, upkeep=False).close()
-        yield url
+        yield postgres.let_app_in(url)
 
 
 @pytest.fixture
@@ -82,6 +84,13 @@ def backend_url(request: pytest.FixtureRequest) -> str:
     name = "sqlite_url" if request.param == "sqlite" else "postgres_url"
     url: str = request.getfixturevalue(name)
     return url
+
+
+@pytest.fixture
+def owner_url(backend_url: str) -> str:
+    """The address of the same store for whoever may change its tables."""
+    is_file = not backend_url.startswith("postgresql")
+    return backend_url if is_file else postgres.as_owner(backend_url)
 
 
 @pytest.fixture

@@ -26,7 +26,7 @@ class StoreSize(Record):
 def size_of(memory: Memory, day: int) -> StoreSize:
     """What is in the store now."""
     grouped = sa.select(items.c.status, sa.func.count()).group_by(items.c.status)
-    with memory.database.read() as view:
+    with memory.database.read_all() as view:
         counted: dict[str, int] = {row[0]: row[1] for row in view.connection.execute(grouped)}
         stored_bytes = _bytes(view.connection)
     return StoreSize(
@@ -55,7 +55,7 @@ def most_jobs_of_a_user(memory: Memory, done_before: int) -> tuple[int, int]:
     where = sa.and_(jobs.c.id > done_before, jobs.c.user_id != STORE_JOB_USER)
     by_user = sa.select(sa.func.count().label("jobs")).where(where).group_by(jobs.c.user_id)
     most = sa.select(sa.func.max(by_user.subquery().c.jobs))
-    with memory.database.read() as view:
+    with memory.database.read_all() as view:
         found = view.connection.execute(most).scalar_one() or 0
         last = view.connection.execute(sa.select(sa.func.max(jobs.c.id))).scalar_one() or 0
     return found, max(last, done_before)
@@ -64,5 +64,5 @@ def most_jobs_of_a_user(memory: Memory, done_before: int) -> tuple[int, int]:
 def most_tokens_of_a_user_day(memory: Memory) -> int:
     """The most tokens of a language model that one user had on one day."""
     most = sa.select(sa.func.max(tallies.c.count)).where(tallies.c.name == TOKENS)
-    with memory.database.read() as view:
+    with memory.database.read_all() as view:
         return view.connection.execute(most).scalar_one() or 0

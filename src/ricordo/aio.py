@@ -5,8 +5,9 @@ parameters and the same errors. A test compares the two.
 """
 
 import asyncio
+import contextvars
 import functools
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
@@ -46,7 +47,9 @@ class _Pool:
         """
         if self._closed:
             raise StorageClosed("this AsyncMemory was closed")
-        return await asyncio.get_running_loop().run_in_executor(self._executor, work)
+        # The thread knows what the caller knows, such as the request that it is for.
+        known = contextvars.copy_context()
+        return await asyncio.get_running_loop().run_in_executor(self._executor, known.run, work)
 
     def close(self) -> None:
         """Take no more work."""
@@ -149,9 +152,12 @@ class AsyncUserMemory(_Face):
         run: str | None = None,
         actor: str | None = None,
         role: str | None = None,
+        categories: Iterable[str] | str | None = None,
     ) -> "AsyncUserMemory":
         """The same user's memory with more of the scope fixed; see ``UserMemory.narrow``."""
-        narrowed = self._inner.narrow(agent=agent, thread=thread, run=run, actor=actor, role=role)
+        narrowed = self._inner.narrow(
+            agent=agent, thread=thread, run=run, actor=actor, role=role, categories=categories
+        )
         return AsyncUserMemory(narrowed, self._pool)
 
 
@@ -177,6 +183,11 @@ class AsyncMemory(_Face):
     retry_job = _offloaded(Memory.retry_job)
     cancel_job = _offloaded(Memory.cancel_job)
     run_jobs = _offloaded(Memory.run_jobs)
+    create_key = _offloaded(Memory.create_key)
+    keys = _offloaded(Memory.keys)
+    revoke_key = _offloaded(Memory.revoke_key)
+    authenticate = _offloaded(Memory.authenticate)
+    has_keys = _offloaded(Memory.has_keys)
 
     def user(
         self,
@@ -187,10 +198,17 @@ class AsyncMemory(_Face):
         run: str | None = None,
         actor: str | None = None,
         role: str | None = None,
+        categories: Iterable[str] | str | None = None,
     ) -> AsyncUserMemory:
         """One user's memory; see ``Memory.user``."""
         inner = self._inner.user(
-            user_id, agent=agent, thread=thread, run=run, actor=actor, role=role
+            user_id,
+            agent=agent,
+            thread=thread,
+            run=run,
+            actor=actor,
+            role=role,
+            categories=categories,
         )
         return AsyncUserMemory(inner, self._pool)
 

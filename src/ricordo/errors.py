@@ -15,16 +15,20 @@ RicordoError
 │   ├── UserNotFound
 │   ├── JobNotFound
 │   ├── ProposalNotFound
-│   └── CheckpointNotFound
+│   ├── CheckpointNotFound
+│   └── KeyNotFound
 ├── Conflict                understood, but the present state does not allow it
 │   ├── IllegalTransition   the life cycle has no such step
 │   ├── NothingToUndo
 │   ├── Occupied            the place (key or text) is taken by another active memory
+│   ├── Changed             it is no longer as the caller last saw it
 │   └── AlreadyDecided      the proposal was approved, rejected, or has expired
 ├── AccessDenied
 │   ├── NotOwner            visible through a link, but not this user's to change
 │   ├── ScopeWidened        a narrower scope tried to become another one
-│   └── CategoryNotAllowed  the agent may not read this category
+│   ├── CategoryNotAllowed  the agent may not read this category
+│   ├── PermissionMissing   the key does not allow it
+│   └── NotAuthenticated    no key, or one that is unknown, revoked or expired
 ├── StorageError            the database could not do it; the message says what to do
 │   ├── StorageBusy         locked for longer than the busy timeout; try again
 │   ├── StorageFull         no space left
@@ -32,7 +36,9 @@ RicordoError
 │   ├── StorageCorrupt      the file is damaged or not a ricordo database
 │   ├── StorageUnavailable  cannot be opened or reached
 │   ├── StorageClosed       used after close()
-│   └── DatabaseTooNew      written by a newer ricordo
+│   ├── DatabaseTooNew      written by a newer ricordo
+│   ├── DatabaseTooOld      an upgrade is due, and this role may not do it
+│   └── RoleNotConfined     the role of the database could read past its row-level security
 ├── FilesUnavailable        a file of the home folder cannot be read or written
 ├── EmbeddingError          the text could not be turned into a vector
 │   ├── EmbedderUnavailable down, slow, overloaded or given up on for a while; try again
@@ -49,6 +55,7 @@ Each surface maps this tree to its own codes in one table (see ``cli/exit_codes.
 
 from collections.abc import Iterable
 from datetime import datetime
+from typing import Final
 
 
 class RicordoError(Exception):
@@ -157,6 +164,13 @@ class CheckpointNotFound(NotFound):
         super().__init__(f"no checkpoint of thread {thread_id!r}")
 
 
+class KeyNotFound(NotFound):
+    """No API key with this id."""
+
+    def __init__(self, key_id: str) -> None:
+        super().__init__(f"no key {key_id!r}")
+
+
 class Conflict(RicordoError):
     """The request is understood, but the present state does not allow it."""
 
@@ -171,6 +185,13 @@ class NothingToUndo(Conflict):
 
 class Occupied(Conflict):
     """Another active memory already has this key or this text."""
+
+
+class Changed(Conflict):
+    """The memory was changed since the caller last read it; nothing was written."""
+
+    def __init__(self, item_id: int) -> None:
+        super().__init__(f"memory {item_id} was changed since; read it again, then decide")
 
 
 class AlreadyDecided(Conflict):
@@ -203,6 +224,14 @@ class CategoryNotAllowed(AccessDenied):
         )
 
 
+class PermissionMissing(AccessDenied):
+    """The key is good, but not for this; the message says what it lacks."""
+
+
+class NotAuthenticated(AccessDenied):
+    """No key was given, or one that does not exist, was revoked or has expired."""
+
+
 class StorageError(RicordoError):
     """The database could not do it. Nothing of the failed write is stored."""
 
@@ -233,6 +262,14 @@ class StorageClosed(StorageError):
 
 class DatabaseTooNew(StorageError):
     """The database was written by a newer version of ricordo; upgrade the package."""
+
+
+class DatabaseTooOld(StorageError):
+    """The schema must be upgraded first, by the role that owns its tables."""
+
+
+class RoleNotConfined(StorageError):
+    """The role could read every user's rows, whatever row-level security says."""
 
 
 class FilesUnavailable(RicordoError):
@@ -281,3 +318,20 @@ class BudgetExhausted(LanguageModelError):
             f"{spent} of {allowed} tokens of the day are used, {wanted} more are needed:"
             f" work goes on at {until.isoformat()}"
         )
+
+
+_FIT_FOR_A_LOG: Final = (StorageError, FilesUnavailable, BudgetExhausted)
+"""Errors whose messages are our own words. Others may quote a value, or what an endpoint said,
+which may repeat what it was sent."""
+
+
+def in_log(error: BaseException) -> str:
+    """An error as a log may tell it: never with anything that somebody said or stored."""
+    name = type(error).__name__
+    if isinstance(error, _FIT_FOR_A_LOG):
+        return f"{name}: {error}"
+    if isinstance(error, OSError) and type(error).__module__ == OSError.__module__:
+        return f"{name}: {error.strerror or 'no reason given'}"
+    if isinstance(error, RicordoError) and error.__doc__:
+        return f"{name}: {' '.join(error.__doc__.split())}"
+    return name

@@ -190,3 +190,28 @@ MAX_ENTRY_BYTES: Final = 4 * 1024 * 1024  # the value of one entry of a store, a
 MAX_NAMESPACE_LABELS: Final = 32
 MAX_NAMESPACE_CHARS: Final = 500
 MAX_ENTRY_KEY_CHARS: Final = 500
+
+# -- keys ----------------------------------------------------------------------------------
+MAX_KEY_NAME_CHARS: Final = 100
+MAX_API_KEYS: Final = 100_000  # of one store
+MAX_KEY_DAYS: Final = 3_650  # until a key expires
+KEY_USE_MINUTES: Final = 5  # how exactly it is noted when a key was last used
+
+# -- the service ---------------------------------------------------------------------------
+MAX_REQUEST_BYTES: Final = 10 * 1024 * 1024
+MAX_PROXY_REQUEST_BYTES: Final = 64 * 1024 * 1024  # chats may have pictures
+MAX_REQUEST_ID_CHARS: Final = 64
+MAX_IDEMPOTENCY_KEY_CHARS: Final = 200
+IDEMPOTENCY_HOURS: Final = 24  # how long an answer is kept for who asks again
+IDEMPOTENCY_LEASE_SECONDS: Final = 60  # how long a request that never ended keeps its key
+MAX_KEPT_ANSWER_BYTES: Final = 1024 * 1024  # of one request
+MAX_RATE_BUCKETS: Final = 10_000  # callers that are counted at once
+MAX_LENGTHY_REQUESTS: Final = 32  # that ask a model or read a whole file, at once
+EXPORT_STALL_SECONDS: Final = 60  # how long a client may take nothing of an export
+
+# -- the chat proxy ------------------------------------------------------------------------
+MAX_PROXY_RECALL_SECONDS: Final = 10  # that a chat waits for memory; then it goes on without
+MAX_PROXIED_ANSWER_BYTES: Final = 32 * 1024 * 1024  # that is not streamed
+MAX_OBSERVED_ANSWER_CHARS: Final = 100_000  # of a streamed answer, for memory
+MAX_OBSERVED_MESSAGES: Final = 20  # the latest of one request, for memory
+MAX_WAITING_EXCHANGES: Final = 1_000  # chats that wait to be observed; more are not

@@ -1,14 +1,15 @@
 """The store as a whole: opening a user's memory, and administration across users."""
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 from ricordo import limits
-from ricordo.errors import InvalidValue, StorageError, UserNotFound
+from ricordo.access.key_ring import KeyRing
+from ricordo.errors import InvalidValue, StorageError, UserNotFound, in_log
 from ricordo.files.erasing import FilesErasure
 from ricordo.files.following import MirrorFollower
 from ricordo.formation.counting import counters_of
@@ -22,13 +23,16 @@ from ricordo.model.activity import Counters
 from ricordo.model.filters import ItemFilter, Sort
 from ricordo.model.item import Item
 from ricordo.model.job import Job, JobStats
+from ricordo.model.key import ApiKey, CreatedKey
 from ricordo.model.page import Page
 from ricordo.model.receipt import ErasureReceipt, ImportReport
 from ricordo.model.scope import Scope
-from ricordo.model.vocabulary import GLOBAL_OWNER, JobState
+from ricordo.model.theme_name import category_slugs
+from ricordo.model.vocabulary import GLOBAL_OWNER, JobState, Permission
 from ricordo.settings import Settings
 from ricordo.storage.audiences import EVERYONE
 from ricordo.storage.database import retried
+from ricordo.storage.keys import StoredKeys
 from ricordo.storage.users import list_users
 from ricordo.transfer import exporting, importing
 from ricordo.transfer.progress import Progress, no_progress
@@ -60,6 +64,7 @@ class Memory:
         self.formation = parts.formation
         self.settings = settings
         self.runner = runner
+        self._keys = KeyRing(StoredKeys(parts.database), parts.database.clock)
         self._background = background
         self._follower = follower
         self._clean_up = clean_up
@@ -73,13 +78,16 @@ class Memory:
         run: str | None = None,
         actor: str | None = None,
         role: str | None = None,
+        categories: Iterable[str] | str | None = None,
     ) -> UserMemory:
-        """One user's memory. The user need not exist yet.
+        """One user's memory, or of it what is filed under some ``categories``. The user need not
+        exist yet.
 
         Raises:
             InvalidValue: a name is empty, too long or has control characters, or is ``*``.
         """
-        scope = Scope(checks.user_id(user_id), agent, thread, run, actor, role)
+        kept_to = None if categories is None else category_slugs(categories)
+        scope = Scope(checks.user_id(user_id), agent, thread, run, actor, role, kept_to)
         return UserMemory(self.parts, scope)
 
     def global_memories(self, *, actor: str | None = None) -> UserMemory:
@@ -92,7 +100,7 @@ class Memory:
         """Who has anything stored, in order; ``after`` is the last one of the page before."""
         size = checks.integer("limit", limit, 1, limits.MAX_PAGE_ITEMS)
         last = after if after == "" else checks.reference("after", after)
-        with self.database.read() as view:
+        with self.database.read_all() as view:
             return tuple(list_users(view.connection, last, size))
 
     def list(
@@ -113,7 +121,7 @@ class Memory:
         wanted = ItemFilter.parse(filters)
         ordered = Sort.parse(sort, order)
         size = checks.integer("limit", limit, 1, limits.MAX_PAGE_ITEMS)
-        with self.database.read() as view:
+        with self.database.read_all() as view:
             return reading.read_page(view, EVERYONE, wanted, ordered, size, cursor)
 
     @retried
@@ -238,6 +246,75 @@ class Memory:
         self.runner.keep_house()
         return self.runner.run_due(most)
 
+    # -- keys ------------------------------------------------------------------------------
+
+    def create_key(
+        self,
+        name: str,
+        *,
+        user: str | None = None,
+        agent: str | None = None,
+        categories: Iterable[str] | str | None = None,
+        permissions: Iterable[Permission | str] | Permission | str = (),
+        expires_days: int | None = None,
+    ) -> CreatedKey:
+        """A new key of the service, with the secret that callers send: it is told this once.
+
+        With a ``user`` it acts for that one. With an ``agent`` as well it is that agent's, and can
+        be kept to ``categories``, within what the policy file allows the agent. With neither it is
+        the key of a service, which acts for whom each request names, and can have ``permissions``:
+        ``read_all`` to read across users, ``manage`` for keys, jobs and erasing users.
+
+        Raises:
+            InvalidValue: a value is not allowed, or does not go with the others.
+            Conflict: there are too many keys.
+        """
+        return self._keys.create(
+            name,
+            user=user,
+            agent=agent,
+            categories=categories,
+            permissions=permissions,
+            expires_days=expires_days,
+        )
+
+    def keys(
+        self,
+        *,
+        user: str | None = None,
+        include_revoked: bool = False,
+        limit: int = limits.DEFAULT_PAGE_ITEMS,
+        cursor: str | None = None,
+    ) -> Page[ApiKey]:
+        """The keys of the service, the newest first, without their secrets; those of one ``user``,
+        or all.
+
+        Raises:
+            InvalidValue, InvalidCursor.
+        """
+        return self._keys.page(user, include_revoked, limit, cursor)
+
+    def revoke_key(self, id: str) -> ApiKey:
+        """End a key: it is refused from now on. One that was revoked before stays as it is.
+
+        Raises:
+            KeyNotFound: there is no such key.
+        """
+        return self._keys.revoke(id)
+
+    def authenticate(self, secret: str | None) -> ApiKey:
+        """The key that somebody shows. That it was used is noted, to some minutes.
+
+        Raises:
+            NotAuthenticated: it is missing, malformed, unknown, revoked or expired; which of these,
+                the error does not tell.
+        """
+        return self._keys.authenticate(secret)
+
+    def has_keys(self) -> bool:
+        """Whether there is a key that is neither revoked nor expired."""
+        return self._keys.has_live()
+
     # -- opening and closing ---------------------------------------------------------------
 
     def close(self) -> None:
@@ -258,7 +335,7 @@ class Memory:
         try:
             self.recall.accesses.flush()
         except StorageError as error:  # closing goes on; counts are not worth an error
-            _log.warning("what was recalled last is not counted: %s", error)
+            _log.warning("what was recalled last is not counted: %s", in_log(error))
 
     def __enter__(self) -> Self:
         return self

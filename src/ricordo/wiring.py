@@ -204,7 +204,15 @@ def _assemble(
     prompting = Prompting(database, recall, conversation, PromptFiles(files), access, prompts)
     profile_files = ProfileFiles(files, formation)
     parts = Parts(
-        database, recall, formation, upkeep, conversation, files, prompting, profile_files
+        database,
+        recall,
+        formation,
+        upkeep,
+        conversation,
+        files,
+        prompting,
+        profile_files,
+        access,
     )
     follower = MirrorFollower(files, partial(mirror_of, parts), profile_files.follow)
 

@@ -223,6 +223,21 @@ def test_deleting(ana: UserMemory, memory: Memory) -> None:
 
 
 @pytest.mark.requirement("checkpoints.states")
+def test_nobodys_save_is_deleted_unseen(ana: UserMemory) -> None:
+    assert ana.delete_checkpoint("t", expected_version=0) is False
+    with pytest.raises(Conflict, match="'t' has none; version 1 was expected"):
+        ana.delete_checkpoint("t", expected_version=1)
+    ana.save_checkpoint("t", "one")
+    ana.save_checkpoint("t", "two")
+    with pytest.raises(Conflict, match="'t' is at version 2; version 1 was expected"):
+        ana.delete_checkpoint("t", expected_version=1)
+    with pytest.raises(InvalidValue, match="expected_version: -1"):
+        ana.delete_checkpoint("t", expected_version=-1)
+    assert ana.load_checkpoint("t").state == "two"
+    assert ana.delete_checkpoint("t", expected_version=2) is True
+
+
+@pytest.mark.requirement("checkpoints.states")
 def test_users_are_kept_apart(memory: Memory) -> None:
     ana, ben = memory.user("ana"), memory.user("ben")
     ana.save_checkpoint("t", "ana's")

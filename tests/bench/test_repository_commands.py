@@ -85,3 +85,14 @@ def test_tokens_are_estimated_beside_real_tokenizers() -> None:
     shown = bench("tokens").stdout.splitlines()
     assert shown[0].split()[:2] == ["text", "texts"]
     assert len(shown) == 1 + len(kinds)
+
+
+@pytest.mark.requirement("proxy.openai")
+def test_what_the_proxy_costs() -> None:
+    done = bench("proxy", "--memories", 200, "--requests", 12, "--json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert len(found["rows"]) == 5 and found["recalling"]["calls"] == 12
+    assert all(row["alone"]["calls"] == row["proxied"]["calls"] == 12 for row in found["rows"])
+    done = bench("proxy", "--memories", 200, "--requests", 2)
+    assert done.returncode == 0 and "first streamed byte" in done.stdout

@@ -390,7 +390,7 @@ def test_both_databases_agree(
 
 def impossible_states(memory: Memory, suffix: str) -> list[str]:
     """What no sequence of calls may lead to."""
-    with memory.database.read() as view:
+    with memory.database.read_all() as view:
         found = find_inconsistencies(view.connection)
     active = [
         item for item in memory.list(limit=1000, sort="id") if item.user_id.endswith(f"-{suffix}")

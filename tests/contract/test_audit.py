@@ -243,10 +243,10 @@ def test_an_audit_changes_nothing(memory: Memory) -> None:
     ana = memory.user("ana")
     ana.add("User likes coffee.")
     ana.add("User hates coffee.")
-    with memory.database.read() as view:
+    with memory.database.read_all() as view:
         before = view.connection.execute(sa.select(items)).all()
     report = audited(memory)
-    with memory.database.read() as view:
+    with memory.database.read_all() as view:
         assert view.connection.execute(sa.select(items)).all() == before
     assert audited(memory) == report
     assert report.to_dict()["contradictions"]["listed"][0]["reason"] == "opposite taste"

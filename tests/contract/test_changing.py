@@ -374,7 +374,7 @@ def test_undo_tells_the_viewers_of_the_old_text(memory: Memory) -> None:
     ana.link(former.id, "ben")
     ana.undo(item_id)
     assert [change.event for change in ben.changes()] == ["LINK", "UNLINK"]
-    with memory.database.read() as view:
+    with memory.database.read_all() as view:
         assert find_inconsistencies(view.connection) == []
 
 

@@ -87,7 +87,7 @@ def stored(memory: Memory, user_id: str = "ana") -> list[tuple[Any, ...]]:
     wanted = sa.select(
         index.id, index.state, index.provider, index.model, index.dimensions, index.error
     )
-    with memory.database.read() as view:
+    with memory.database.read_all() as view:
         rows = view.connection.execute(wanted.where(index.user_id == user_id).order_by(index.id))
         return [tuple(row) for row in rows]
 
@@ -160,7 +160,7 @@ def test_vectors_made_later_relate_memories_too(
     assert ana.related(ids[0]) == ()
     memory.run_jobs()
     assert [one.id for one in ana.related(ids[0])] == [ids[1]]
-    with memory.database.read() as view:
+    with memory.database.read_all() as view:
         assert relations_of(view.connection, "ana", [gone]) == []
 
 

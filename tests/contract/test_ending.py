@@ -192,7 +192,7 @@ def test_nothing_is_left_of_an_erased_user(memory: Memory, backend_url: str) -> 
     assert "ana" not in str([change.to_dict() for change in ben.changes()])
     assert [change.event for change in ben.changes()][-1] == "UNLINK"
     assert [(job.kind, job.user_id) for job in memory.jobs()] == [("form-stale", "")]  # nobody's
-    with memory.database.read() as view:
+    with memory.database.read_all() as view:
         assert find_inconsistencies(view.connection) == []
 
 
@@ -219,7 +219,7 @@ def test_an_erasure_that_cannot_scrub_yet_says_so(
 ) -> None:
     memory = open_store(sqlite_url)
     fill(memory)
-    with memory.database.read() as view:
+    with memory.database.read_all() as view:
         view.connection.exec_driver_sql("SELECT count(*) FROM items").scalar()
         receipt = memory.erase_user("ana")
     assert not receipt.scrubbed

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from ricordo import AccessDenied, Memory, NotFound, RicordoError, UserMemory
 from ricordo.wiring import open_memory
+from tests.support import postgres
 
 NAMES = ("ana", "ben", "cleo")
 names = st.sampled_from(NAMES)
@@ -28,11 +29,11 @@ steps = st.lists(
 def store(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[tuple[Memory, Iterator[int]]]:
-    url = (
-        str(tmp_path_factory.mktemp("isolation") / "ricordo.db")
-        if request.param == "sqlite"
-        else request.getfixturevalue("postgres_database")
-    )
+    if request.param == "sqlite":
+        url = str(tmp_path_factory.mktemp("isolation") / "ricordo.db")
+    else:
+        url = request.getfixturevalue("postgres_database")
+        postgres.empty(url)  # global memories of another test would be seen
     with open_memory(url, run_jobs=False) as memory:
         yield memory, itertools.count()
 

@@ -52,7 +52,7 @@ def queued(memory: Memory) -> list[str]:
 
 def terms(memory: Memory) -> dict[tuple[str, int], tuple[str, str]]:
     found = {}
-    with memory.database.read() as view:
+    with memory.database.read_all() as view:
         for kind in INDEXED:
             rows = sa.select(kind.index.c.id, kind.index.c.analyser, kind.index.c.terms)
             for row in view.connection.execute(rows):
@@ -172,8 +172,8 @@ def test_a_store_that_cannot_be_written_is_opened_all_the_same(
 
 
 @pytest.mark.requirement("recall.reindex")
-def test_the_indexes_themselves_can_be_made_again(backend_url: str, open_store: OpenStore) -> None:
-    memory = open_store(backend_url, index_cache_mb=0)  # searched in the database itself
+def test_the_indexes_themselves_can_be_made_again(owner_url: str, open_store: OpenStore) -> None:
+    memory = open_store(owner_url, index_cache_mb=0)  # searched in the database itself
     for name in ("ana", "ben"):
         memory.user(name).add(f"{name} prefers tea")
     if memory.database.backend.name == "sqlite":

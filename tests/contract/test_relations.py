@@ -17,7 +17,7 @@ def near(user: UserMemory, item_id: int) -> list[int]:
 
 
 def rows(memory: Memory) -> list[tuple[int, int]]:
-    with memory.database.read() as view:
+    with memory.database.read_all() as view:
         found = view.connection.execute(sa.select(relations.c.low_id, relations.c.high_id))
         return sorted((row[0], row[1]) for row in found)
 

@@ -166,7 +166,7 @@ def test_the_least_recently_used_are_dropped(
         memory.user(name).add_many([f"Tea of {name} number {number}" for number in range(60)])
     shelves = Shelves(max_bytes=250_000)  # enough for two of them
     model = memory.recall.embedders.chosen
-    with memory.database.read() as view:
+    with memory.database.read_all() as view:
         made_by = model(view.connection, "ana").model
         kept = {}
         for name in ("ana", "ben", "ana", "cleo", "ana", "ben"):

@@ -4,6 +4,7 @@ import itertools
 from typing import Any
 
 import numpy as np
+import psycopg
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from ricordo import Memory
 from ricordo.indexing import bm25
 from ricordo.testing.embedder import WordEmbedder
+from tests.support import postgres
 from tests.support.searching import WIDTH, Searching
 
 CANDIDATES = 10
@@ -126,7 +128,7 @@ def test_the_vector_index_of_postgresql_walks_on_past_others(
     far = [one.id for one in ana.add_many([f"boat {n}" for n in range(3)])]
     for item_id in far:
         ana.pin(item_id)
-    with memory.database.transaction() as connection:
-        connection.exec_driver_sql("ANALYZE")
+    with psycopg.connect(postgres.as_owner(postgres_url), autocommit=True) as connection:
+        connection.execute("ANALYZE")
     assert {hit.id for hit in ana.search("tea tea tea", pinned=True)} == set(far)
     assert len(ana.search("tea tea tea", limit=50)) == 50

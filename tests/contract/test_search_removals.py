@@ -119,7 +119,7 @@ def test_a_warm_store_answers_like_one_just_opened(
 
 def shelf_of(memory: Memory, kind: Indexed) -> Shelf:
     """The shelf of ana as the next search gets it."""
-    with memory.database.read() as view:
+    with memory.database.read_all() as view:
         model = memory.recall.embedders.chosen(view.connection, "ana").model
         with memory.recall.shelves.borrow(view.connection, kind, "ana", model) as shelf:
             assert shelf is not None
@@ -201,7 +201,7 @@ def test_a_shelf_that_is_ahead_serves_an_older_view(stores: list[Memory]) -> Non
     ids = [one.id for one in ana.add_many([f"Tea number {n}" for n in range(10)])]
     shelf = shelf_of(here, ITEMS)
     other.forget(ids[0])
-    with here.database.read() as older:
+    with here.database.read_all() as older:
         model = here.recall.embedders.chosen(older.connection, "ana").model
         position = index_position(older.connection, "ana")
         other.purge(before_time=True)

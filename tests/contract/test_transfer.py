@@ -82,7 +82,7 @@ def test_a_user_comes_back_exactly(memory: Memory, clock: ManualClock, tmp_path:
     report = ana.import_file(path)
     assert (report.format, report.restored_rows) == ("ricordo", lines - 2)
     assert "".join(line + "\n" for line in ana.export_lines()) == before
-    with memory.database.read() as view:
+    with memory.database.read_all() as view:
         assert find_inconsistencies(view.connection) == []
     new = ana.add("Goes on after the import").id
     assert new > max(
@@ -110,7 +110,7 @@ def test_another_store_with_other_users(
     assert [item.content for item in other.user("zoe").list(order="asc")] == [
         f"Took number {number}" for number in range(1, 5)
     ]
-    with other.database.read() as view:
+    with other.database.read_all() as view:
         assert find_inconsistencies(view.connection) == []
 
 
@@ -303,7 +303,7 @@ def test_users_who_share_are_restored_one_after_the_other(
     assert len(other.user("ben").list(status="archived")) == 1
     events = [change.event for change in other.user("ben").changes()]
     assert events == ["ADD", "ARCHIVE", "LINK", "LINK"]
-    with other.database.read() as view:
+    with other.database.read_all() as view:
         assert find_inconsistencies(view.connection) == []
 
 
@@ -325,7 +325,7 @@ def test_an_import_never_moves_the_numbers_back(memory: Memory, tmp_path: Path) 
     (first, *_) = dora.list(status="superseded", sort="id", order="asc")
     dora.undo(first.id)
     assert sorted(item.content for item in dora.list()) == ["One", "Two"]
-    with memory.database.read() as view:
+    with memory.database.read_all() as view:
         assert find_inconsistencies(view.connection) == []
 
 

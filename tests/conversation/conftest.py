@@ -47,7 +47,7 @@ class Talk:
 
     @property
     def open_turns(self) -> int:
-        with self.memory.database.read() as view:
+        with self.memory.database.read_all() as view:
             return count_open_turns(view.connection, self.me.scope.user_id, THREAD)
 
     def queued(self, kind: str) -> int:

@@ -31,7 +31,7 @@ def stretches(memory: Memory) -> list[tuple[int, int]]:
         .where(compactions.c.user_id == "ana", compactions.c.thread_id == THREAD)
         .order_by(compactions.c.last_position)
     )
-    with memory.database.read() as view:
+    with memory.database.read_all() as view:
         return [(first, last) for first, last in view.connection.execute(wanted)]
 
 

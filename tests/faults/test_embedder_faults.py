@@ -258,7 +258,7 @@ def test_one_text_that_cannot_be_embedded_does_not_hold_up_the_others(
     memory.run_jobs()
     assert counts(ana) == (111, 0, 2)
     index = ITEMS.index.c
-    with memory.database.read() as view:
+    with memory.database.read_all() as view:
         failed = view.connection.execute(
             sa.select(index.id, index.error).where(index.state == "error").order_by(index.id)
         ).all()
@@ -334,7 +334,7 @@ def test_an_erased_user_does_not_come_back(
     memory.erase_user("ana")
     assert filling() == []
     assert memory.users() == ()
-    with memory.database.read() as view:
+    with memory.database.read_all() as view:
         for kind in INDEXED:
             rows = sa.select(sa.func.count()).select_from(kind.index)
             assert view.connection.execute(rows).scalar_one() == 0

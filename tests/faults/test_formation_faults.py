@@ -65,7 +65,7 @@ def formed(memory: Memory) -> dict[tuple[str, str], tuple[int, int]]:
     )
     columns = (threads.c.user_id, threads.c.thread_id, threads.c.turn_count)
     wanted = sa.select(*columns, formation.c.formed_position).select_from(joined)
-    with memory.database.read() as view:
+    with memory.database.read_all() as view:
         return {(row[0], row[1]): (row[2], row[3]) for row in view.connection.execute(wanted)}
 
 
@@ -74,7 +74,7 @@ def is_formed(memory: Memory) -> bool:
 
 
 def sound(memory: Memory) -> bool:
-    with memory.database.read() as view:
+    with memory.database.read_all() as view:
         problems = find_inconsistencies(view.connection)
     return problems + memory.database.backend.check() == []
 
@@ -309,7 +309,7 @@ def test_the_job_of_a_killed_process_is_done_by_another_when_its_lease_is_over(
     (job,) = [job for job in memory.jobs(limit=1000) if job.kind == FORM_JOB]
     assert (job.id, job.state, job.attempts) == (held.id, "done", 2)
     assert known(memory, "ana") == ["User loves jazz."]
-    with memory.database.read() as view:
+    with memory.database.read_all() as view:
         spent = sa.select(sa.func.sum(tallies.c.count)).where(tallies.c.name == TOKENS)
         set_aside_by_the_dead = view.connection.execute(spent).scalar_one()
     counts = memory.user("ana").counters().counts

@@ -23,7 +23,7 @@ def finish(*running: "processes.subprocess.Popen[str]") -> None:
 
 
 def sound(memory: Memory) -> bool:
-    with memory.database.read() as view:
+    with memory.database.read_all() as view:
         problems = find_inconsistencies(view.connection)
     return problems + memory.database.backend.check() == []
 

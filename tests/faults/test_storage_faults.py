@@ -28,11 +28,15 @@ from ricordo.model.scope import Scope
 from ricordo.storage.migrations import HEAD
 from ricordo.testing.clock import ManualClock
 from ricordo.wiring import open_memory
+from tests.support import postgres
 from tests.support.waiting import wait_until
 
 
 @pytest.mark.requirement("storage.too-new")
-def test_a_newer_database_is_refused(memory: Memory, backend_url: str) -> None:
+def test_a_newer_database_is_refused(
+    backend_url: str, owner_url: str, open_store: Callable[..., Memory]
+) -> None:
+    memory = open_store(owner_url)
     memory.user("ana").add("Has a cat")
     with memory.database.transaction() as connection:
         connection.exec_driver_sql("UPDATE alembic_version SET version_num = '9999'")
@@ -142,14 +146,15 @@ def test_a_full_disk(small_store: Memory) -> None:
 def test_a_database_that_may_not_be_written(
     postgres_url: str, open_store: Callable[..., Memory]
 ) -> None:
-    owner = open_store(postgres_url)
+    owner = open_store(postgres.as_owner(postgres_url))
     owner.user("ana").add("Has a cat")
     role = f"onlooker_{os.getpid()}"
     with owner.database.transaction() as connection:
         connection.exec_driver_sql(f"CREATE ROLE {role} LOGIN")
         connection.exec_driver_sql(f"GRANT SELECT ON ALL TABLES IN SCHEMA public TO {role}")
     try:
-        onlooker = open_store(postgres_url.replace("//postgres@", f"//{role}@"))
+        url = sa.make_url(postgres_url).set(username=role, password=None)
+        onlooker = open_store(url.render_as_string(hide_password=False))
         assert [item.content for item in onlooker.user("ana").list()] == ["Has a cat"]
         with pytest.raises(StorageReadOnly, match="lacks a permission"):
             onlooker.user("ana").add("Has a dog")
@@ -169,7 +174,8 @@ def test_a_lost_connection_is_replaced(
     ana.add("Before")
     kill = (
         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
-        " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        " WHERE datname = current_database() AND usename = current_user"
+        " AND pid <> pg_backend_pid()"
     )
     with pytest.raises(StorageUnavailable), memory.database.write("ana") as writing:
         ana_in_the_middle(writing)
@@ -280,7 +286,7 @@ def test_who_waited_for_another_writes_later_than_that_one(
 
     def somebody_waits() -> bool:
         waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
-        with memory.database.read() as view:
+        with memory.database.read_all() as view:
             return bool(view.connection.execute(sa.text(waiting)).scalar_one())
 
     def move(town: str) -> None:

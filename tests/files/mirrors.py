@@ -70,7 +70,7 @@ class Mirrored:
         assert {int(line[3 : line.index("]")]) for line in self.shown()} == {
             item.id for item in self.own()
         }
-        with self.memory.database.read() as view:
+        with self.memory.database.read_all() as view:
             assert find_inconsistencies(view.connection) == []
 
 

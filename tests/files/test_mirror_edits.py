@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from ricordo import Item, Memory
 from ricordo.files.mirror_text import in_one_line
-from ricordo.model.draft import theme_slug
+from ricordo.model.theme_name import theme_slug
 from tests.files.mirrors import Mirrored, places
 from tests.files.test_mirror_text import HOSTILE
 

@@ -103,7 +103,7 @@ def test_no_log_says_what_memories_say(
         "hidden_hobby",
     ):
         assert word not in logged
-    with talking.memory.database.read() as view:
+    with talking.memory.database.read_all() as view:
         events = str(view.connection.exec_driver_sql("SELECT * FROM events").all()).lower()
     for word in (
         "paint",

@@ -286,7 +286,7 @@ def test_erased_while_the_model_answers_a_user_stays_erased(
     with pytest.raises(ThreadNotFound):
         talking.me.form("monday")
     assert talking.memory.users() == ()
-    with talking.memory.database.read() as view:
+    with talking.memory.database.read_all() as view:
         for table in ("tallies", "events", "summaries", "items", "turns"):
             rows = view.connection.exec_driver_sql(f"SELECT * FROM {table}").all()
             assert rows == []

@@ -89,7 +89,7 @@ def test_a_rejected_proposal_is_forgotten_and_not_made_again(talking: Talking) -
     report = talking.form("I live in Bekasi")
     assert talking.proposed == []
     assert [one.reason for one in report.decisions] == ["turned down before"]
-    with talking.memory.database.read() as view:
+    with talking.memory.database.read_all() as view:
         kept = view.connection.exec_driver_sql("SELECT * FROM proposals").all()
     assert "Bekasi" not in str(kept)
     assert consents(talking)[-1] | {"consent": "rejected", "by": "ana"} == consents(talking)[-1]
@@ -105,7 +105,7 @@ def test_a_proposal_lapses_after_seven_days(talking: Talking) -> None:
     with pytest.raises(AlreadyDecided, match="expired"):
         talking.me.approve(proposal.id)
     talking.run_jobs()
-    with talking.memory.database.read() as view:
+    with talking.memory.database.read_all() as view:
         kept = view.connection.exec_driver_sql("SELECT * FROM proposals").all()
     assert "Bekasi" not in str(kept)
     assert consents(talking)[-1]["consent"] == "expired"

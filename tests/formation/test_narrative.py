@@ -21,7 +21,7 @@ def told(talking: Talking) -> str:
 
 
 def stored(talking: Talking) -> str:
-    with talking.memory.database.read() as view:
+    with talking.memory.database.read_all() as view:
         return str(view.connection.exec_driver_sql("SELECT * FROM summaries").all())
 
 

@@ -200,7 +200,7 @@ def check_consent(me: UserMemory, approved: set[int]) -> None:
 def check_positions(memory: Memory, me: UserMemory) -> None:
     """Every conversation is formed to its end, and no turn has given more than it may."""
     user_id = me.scope.user_id
-    with memory.database.read() as view:
+    with memory.database.read_all() as view:
         lengths = view.connection.execute(
             sa.select(threads.c.thread_id, threads.c.turn_count).where(threads.c.user_id == user_id)
         ).all()
@@ -229,7 +229,7 @@ def check_history(memory: Memory, me: UserMemory) -> None:
             assert item.id in made
         else:
             assert item.id in kept | ended
-    with memory.database.read() as view:
+    with memory.database.read_all() as view:
         assert find_inconsistencies(view.connection) == []
 
 

@@ -48,7 +48,7 @@ def at_once(*calls: Callable[[], Result]) -> list[Result | Exception]:
 
 
 def sound(memory: Memory) -> bool:
-    with memory.database.read() as view:
+    with memory.database.read_all() as view:
         problems = find_inconsistencies(view.connection)
     return problems + memory.database.backend.check() == []
 

@@ -25,7 +25,7 @@ def jobs(talking: Talking, kind: str, state: str | None = "queued") -> list[Job]
 
 def tables_with(memory: Memory, user_id: str) -> list[str]:
     """The tables that still have a row of a user."""
-    with memory.database.read() as view:
+    with memory.database.read_all() as view:
         return [
             table.name
             for table in metadata.sorted_tables
@@ -43,7 +43,7 @@ def lose_jobs(talking: Talking, kind: str = FORM_JOB) -> None:
 
 def behind(talking: Talking, *threads: str) -> dict[str, int]:
     """How many turns of conversations have not been formed."""
-    with talking.memory.database.read() as view:
+    with talking.memory.database.read_all() as view:
         rows = view.connection.exec_driver_sql(
             "SELECT t.thread_id, t.turn_count - COALESCE(f.formed_position, 0) FROM threads t"
             " LEFT JOIN formation f ON f.user_id = t.user_id AND f.thread_id = t.thread_id"
@@ -217,7 +217,7 @@ def test_jobs_of_an_erased_user_end_quietly(talking: Talking) -> None:
     talking.say("I love jazz", "I live in Bekasi")
     talking.me.form("monday")
     talking.say("I love tea")
-    with talking.memory.database.read() as view:
+    with talking.memory.database.read_all() as view:
         kept = [dict(row) for row in view.connection.execute(sa.select(job_rows)).mappings()]
     assert {row["kind"] for row in kept if row["user_id"] == "ana"} >= {FORM_JOB, SUMMARY_JOB}
     talking.memory.erase_user("ana")

@@ -62,7 +62,7 @@ def watched(
 def test_the_embedder_finds_a_transaction_that_is_open(
     watched: Talking, embedder: WatchfulEmbedder
 ) -> None:
-    with watched.memory.database.read(), pytest.raises(TransactionOpen):
+    with watched.memory.database.read_all(), pytest.raises(TransactionOpen):
         embedder.embed(["anything"])
     with watched.memory.database.write("ana"), pytest.raises(TransactionOpen):
         embedder.embed(["anything"])
@@ -86,7 +86,7 @@ def test_the_model_finds_a_transaction_that_is_open(
             server.before_answer = lambda: check(memory)
             talking.say("i enjoy plums")
             # What the server found it raises itself when it is left.
-            with memory.database.read(), contextlib.suppress(ModelUnavailable):
+            with memory.database.read_all(), contextlib.suppress(ModelUnavailable):
                 talking.me.form("monday")
 
     with pytest.raises(TransactionOpen):

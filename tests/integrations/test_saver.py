@@ -39,7 +39,7 @@ def finished(process: "subprocess.Popen[str]") -> str:
 
 
 def stored_values(memory: Memory, thread: str) -> int:
-    with memory.database.read() as view:
+    with memory.database.read_all() as view:
         return len(graph_states.value_names(view.connection, "ana", thread, ""))
 
 
@@ -329,7 +329,7 @@ def test_processes_write_at_once(backend_url: str, open_store: Callable[..., Mem
         assert steps == list(range(19, -1, -1))
     shared = "1ef4f797-8335-6428-8001-8a1503f9b875"
     put_state(saver, "elsewhere", 1)
-    with memory.database.read() as view:
+    with memory.database.read_all() as view:
         found = graph_states.writes_of(view.connection, "ana", "shared", "", [shared])
     assert len(found[shared]) == 60
 

@@ -27,7 +27,7 @@ def store(memory: Memory) -> RicordoStore:
 
 
 def stored_rows(memory: Memory) -> int:
-    with memory.database.read() as view:
+    with memory.database.read_all() as view:
         counted = sa.select(sa.func.count()).select_from(store_entries)
         return view.connection.execute(counted).scalar_one()
 
@@ -44,7 +44,7 @@ def test_an_entry_is_a_memory(store: RicordoStore, memory: Memory) -> None:
     assert (item.content, item.theme, item.source) == ("Drinks green tea", "notes-tea", "tool_call")
     assert (item.pinned, item.tags) == (True, ("langgraph",))
     assert memory.user("ana").search("green tea")[0].id == item.id
-    with memory.database.read() as view:
+    with memory.database.read_all() as view:
         assert find_inconsistencies(view.connection) == []
 
 
@@ -213,7 +213,7 @@ def test_an_entry_follows_when_a_change_of_its_memory_is_undone(
     ana.forget(changed.id)
     ana.purge(before_time=True)
     assert value_of(store) == {"text": "Drinks green tea"}
-    with memory.database.read() as view:
+    with memory.database.read_all() as view:
         assert find_inconsistencies(view.connection) == []
 
 

@@ -443,3 +443,27 @@ def test_within_a_run_the_hints_stay_the_same(ana: UserMemory) -> None:
     assert run.context("hi").system == before
     assert "- food (1)" in ana.narrow(run="run-2").context("hi").system
     assert "- food (1)" in ana.context("hi").system
+
+
+# -- a caller who sends the conversation itself ---------------------------------------------
+
+
+@pytest.mark.requirement("proxy.openai")
+def test_without_history_there_are_changes_but_no_turns(ana: UserMemory) -> None:
+    said = [{"role": "user", "content": f"The user drinks tea number {n}"} for n in range(40)]
+    ana.observe(said, thread="t")
+    ana.add("Owns a bicycle", theme="things")
+    ana.context(MESSAGE, thread="t", modes="recall", history=False)
+    ana.add("The user drinks green tea", theme="drinks")
+
+    context = ana.context(MESSAGE, thread="t", modes="recall", history=False)
+    assert messages(context) == [("system", context.system), ("user", MESSAGE)]
+    assert context.delta and "Earlier in this conversation" not in context.system
+    in_window = {turn.id for turn in ana.window("t").turns}
+    assert in_window.isdisjoint(one.turn_id for one in context.quotes)
+    assert context.tokens.history == 0
+
+    shown = ana.context(MESSAGE, thread="t", modes="recall")
+    assert len(shown.messages) > 2 and "Earlier in this conversation" in shown.system
+    with pytest.raises(InvalidValue, match="history"):
+        ana.context(MESSAGE, history=1)  # type: ignore[arg-type]

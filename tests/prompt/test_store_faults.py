@@ -29,18 +29,21 @@ def test_a_closed_store_gives_the_unavailable_block(
     assert context.messages[-1] == {"role": "user", "content": "What tea?"}
 
 
-def test_changes_that_cannot_be_read_are_told_later(memory: Memory) -> None:
+def test_changes_that_cannot_be_read_are_told_later(
+    memory: Memory, owner_url: str, open_store: Callable[..., Memory]
+) -> None:
+    owner = open_store(owner_url).database
     ana = memory.user("ana")
     ana.add("Something")
     ana.context("", thread="t")
     ana.add("Prefers tea", theme="drinks")
-    with memory.database.transaction() as connection:
+    with owner.transaction() as connection:
         connection.exec_driver_sql("ALTER TABLE thread_views RENAME TO away")
     try:
         context = ana.context("hi", thread="t")
         assert context.delta == () and context.problems
         assert "- drinks (1)" in context.system
     finally:
-        with memory.database.transaction() as connection:
+        with owner.transaction() as connection:
             connection.exec_driver_sql(f"ALTER TABLE away RENAME TO {thread_views.name}")
     assert len(ana.context("hi", thread="t").delta) == 1

@@ -17,7 +17,9 @@ ABOUT_THE_STORE = (
     "users",
     "erase",
     "jobs",
+    "keys",
     "migrate",
+    "database",
     "doctor",
     "version",
     "bench",
@@ -25,6 +27,7 @@ ABOUT_THE_STORE = (
     "model",
     "worker",
     "celery",
+    "serve",
 )
 """Commands that belong to no user, and take none."""
 

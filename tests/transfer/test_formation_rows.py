@@ -65,7 +65,7 @@ def rows_of(lines: Lines, kind: str) -> Lines:
 
 
 def inconsistencies(memory: Memory) -> list[str]:
-    with memory.database.read() as view:
+    with memory.database.read_all() as view:
         return find_inconsistencies(view.connection)
 
 
@@ -266,7 +266,7 @@ def test_what_was_formed_is_not_formed_again_after_a_merge(
     for name in ("new", "formed", "behind"):
         for _ in range(2):  # the second time changes nothing
             memory.user(name).import_file(path)
-            with memory.database.read() as view:
+            with memory.database.read_all() as view:
                 state = state_of(view.connection, name, "monday")
             assert state is not None
             formed[name] = (state.formed_position, state.turn_count)

@@ -78,7 +78,7 @@ class Tended:
 
     def tables_with(self, user: str) -> list[str]:
         """The tables that have a row of a user."""
-        with self.memory.database.read() as view:
+        with self.memory.database.read_all() as view:
             return [
                 table.name
                 for table in metadata.sorted_tables

@@ -70,7 +70,7 @@ def test_what_is_not_used_for_long_is_forgotten_and_later_purged(tended: Tended)
     )
     tended.clock.advance(days=30)
     tended.memory.run_jobs()
-    with tended.memory.database.read() as view:
+    with tended.memory.database.read_all() as view:
         assert view.connection.execute(sa.select(items.c.id)).all() == []
     assert feed(me)[-1] == (Event.PURGE, item_id)
 
@@ -438,5 +438,5 @@ def test_the_feed_tells_of_each_end_and_return_once(
     expected += Counter([(Event.TTL, item_id) for item_id in back])
     expected += Counter([(Event.PURGE, item_id) for item_id in back])
     assert Counter(feed(me)) == expected
-    with tended.memory.database.read() as view:
+    with tended.memory.database.read_all() as view:
         assert find_inconsistencies(view.connection) == []

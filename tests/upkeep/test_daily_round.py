@@ -28,7 +28,7 @@ LITTLE: dict[str, Any] = {"source": "conversation", "importance": 1}
 
 
 def state_of(tended: Tended, user: str = "ana") -> UpkeepState:
-    with tended.memory.database.read() as view:
+    with tended.memory.database.read_all() as view:
         return upkeep_state(view.connection, user)
 
 
@@ -210,7 +210,7 @@ def server() -> Iterator[EmbeddingServer]:
 
 
 def stored_revision(tended: Tended) -> int | None:
-    with tended.memory.database.read() as view:
+    with tended.memory.database.read_all() as view:
         stored = find_summary(view.connection, "ana")
     return None if stored is None else stored["revision"]
 
@@ -376,7 +376,7 @@ def prepare(tended: Tended, user: str) -> None:
 def looks(tended: Tended, user: str) -> dict[str, object]:
     """How a user stands, without what differs between two users."""
     database = tended.memory.database
-    with database.read() as view:
+    with database.read_all() as view:
 
         def rows(*columns: Any) -> Counter[Any]:
             mine = columns[0].table.c.user_id == user

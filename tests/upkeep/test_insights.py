@@ -85,11 +85,11 @@ class Lived:
 
     @property
     def looked_at(self) -> object:
-        with self.memory.database.read() as view:
+        with self.memory.database.read_all() as view:
             return upkeep_state(view.connection, "ana").insights_at
 
     def tables_with(self, user: str) -> list[str]:
-        with self.memory.database.read() as view:
+        with self.memory.database.read_all() as view:
             return [
                 table.name
                 for table in metadata.sorted_tables
@@ -159,7 +159,7 @@ def test_observations_are_stored_as_insights_with_vector_history_and_counters(
     counts = lived.me.counters().counts
     assert (counts["insights_written"], counts.get("insights_dropped", 0)) == (2, 0)
     assert lived.looked_at == lived.clock()
-    with lived.memory.database.read() as view:
+    with lived.memory.database.read_all() as view:
         assert find_inconsistencies(view.connection) == []
 
 

@@ -47,7 +47,7 @@ def stopping(after: int) -> Callable[[str], None]:
 
 
 def edges(memory: Memory, user_id: str = "ana") -> set[Edge]:
-    with memory.database.read() as view:
+    with memory.database.read_all() as view:
         wanted = sa.select(relations.c.low_id, relations.c.high_id)
         found = view.connection.execute(wanted.where(relations.c.user_id == user_id))
         return {(row[0], row[1]) for row in found}
@@ -68,7 +68,7 @@ def refresh(memory: Memory, user_id: str = "ana", report: Callable[[str], None] 
 
 
 def related_after(memory: Memory, user_id: str = "ana") -> int:
-    with memory.database.read() as view:
+    with memory.database.read_all() as view:
         return upkeep_state(view.connection, user_id).related_after
 
 
@@ -119,7 +119,7 @@ def test_what_has_expired_or_is_not_similar_enough_any_more_loses_its_relations(
     assert prune_relations(memory.database, 0.999, "ana", silently) == 1
     assert edges(memory) == set()
     assert prune_relations(memory.database, 0.999, "nobody", silently) == 0
-    with memory.database.read() as view:
+    with memory.database.read_all() as view:
         assert find_inconsistencies(view.connection) == []
 
 

@@ -43,13 +43,13 @@ def note_pair(tended: Tended, low_id: int, user: str = "ana") -> None:
 
 def pairs(tended: Tended, user: str = "ana") -> list[int]:
     wanted = sa.select(checked_pairs.c.low_id).where(checked_pairs.c.user_id == user)
-    with tended.memory.database.read() as view:
+    with tended.memory.database.read_all() as view:
         return sorted(view.connection.execute(wanted).scalars())
 
 
 def counted(tended: Tended, user: str = "ana") -> dict[tuple[str, str], int]:
     wanted = sa.select(tallies.c.day, tallies.c.name, tallies.c.count)
-    with tended.memory.database.read() as view:
+    with tended.memory.database.read_all() as view:
         rows = view.connection.execute(wanted.where(tallies.c.user_id == user))
         return {(day, name): count for day, name, count in rows}
 

@@ -40,14 +40,14 @@ def counted(memory: Memory) -> Counter[tuple[str, str]]:
     wanted = sa.select(jobs.c.kind, jobs.c.state, sa.func.count()).group_by(
         jobs.c.kind, jobs.c.state
     )
-    with memory.database.read() as view:
+    with memory.database.read_all() as view:
         found = view.connection.execute(wanted).all()
     return Counter({(kind, state): count for kind, state, count in found})
 
 
 def effects(memory: Memory) -> Counter[tuple[str, str]]:
     """How often each thing happened to each user."""
-    with memory.database.read() as view:
+    with memory.database.read_all() as view:
         found = view.connection.execute(sa.select(history.c.user_id, history.c.event)).all()
     return Counter({(user, event): count for (user, event), count in Counter(found).items()})
 

@@ -8,7 +8,8 @@ from typing import Final, Self
 from ricordo import limits
 from ricordo.errors import CategoryNotAllowed
 from ricordo.model import checks
-from ricordo.model.draft import theme_slug
+from ricordo.model.key import ApiKey
+from ricordo.model.theme_name import theme_slug
 from ricordo.model.vocabulary import ContextPolicy
 
 ALL_CATEGORIES: Final = "*"
@@ -50,14 +51,23 @@ class AccessPolicy:
         """The policy of a store without one: every agent may read everything."""
         return cls(allowlists={DEFAULT_AGENTS[0]: frozenset({ALL_CATEGORIES})})
 
-    def allowed(self, agent: str | None) -> frozenset[str] | None:
+    def allowed(
+        self, agent: str | None, within: frozenset[str] | None = None
+    ) -> frozenset[str] | None:
         """The categories that an agent may read; None for all there are.
 
-        No agent is the owner, who may read everything.
+        No agent is the owner, who may read everything. ``within`` are those that the asking scope
+        or key is kept to, None for all: the answer has nothing beyond them.
 
         Raises:
             InvalidValue: the name cannot be that of an agent.
         """
+        listed = self._listed(agent)
+        if listed is None or within is None:
+            return within if listed is None else listed
+        return listed & within
+
+    def _listed(self, agent: str | None) -> frozenset[str] | None:
         if agent is None:
             return None
         name = checks.reference("agent", agent)
@@ -65,24 +75,39 @@ class AccessPolicy:
         listed = next(lists, frozenset[str]())
         return None if ALL_CATEGORIES in listed else listed
 
-    def check(self, agent: str | None, categories: Collection[str]) -> tuple[str, ...] | None:
+    def check(
+        self,
+        agent: str | None,
+        categories: Collection[str],
+        *,
+        within: frozenset[str] | None = None,
+        user: str = "",
+    ) -> tuple[str, ...] | None:
         """The categories that a request may read: those asked for, or all that are allowed.
 
         None means no restriction. The answer is never empty, because an empty filter could be
-        taken for none at all.
+        taken for none at all. ``within`` is that of :meth:`allowed`; the ``user`` is named in the
+        error where no agent asks.
 
         Raises:
             CategoryNotAllowed: one that was asked for is not allowed, or nothing is.
             InvalidValue: the agent or a category cannot be a name, or there are too many.
         """
         asked = _slugs(categories)
-        allowed = self.allowed(agent)
-        if agent is None or allowed is None:
+        allowed = self.allowed(agent, within)
+        if allowed is None:
             return asked or None
         refused = [slug for slug in asked if slug not in allowed]
         if refused or not allowed:
-            raise CategoryNotAllowed(agent, refused, allowed)
+            raise CategoryNotAllowed(agent or user, refused, allowed)
         return asked or tuple(sorted(allowed))
+
+
+def effective_categories(key: ApiKey, policy: AccessPolicy) -> frozenset[str] | None:
+    """What a key can read and write: what the policy allows its agent, and of that what the key
+    itself has; None for everything."""
+    carried = None if key.categories is None else frozenset(key.categories)
+    return policy.allowed(key.agent_id, carried)
 
 
 def _slugs(categories: Collection[str]) -> tuple[str, ...]:

@@ -3,7 +3,13 @@
 from ricordo.agent_state.json_text import JsonText, read_json
 from ricordo.errors import CheckpointNotFound, Conflict
 from ricordo.model.checkpoint import Checkpoint
-from ricordo.storage.checkpoints import Standing, find_state, put_state, standing_of
+from ricordo.storage.checkpoints import (
+    Standing,
+    delete_state,
+    find_state,
+    put_state,
+    standing_of,
+)
 from ricordo.storage.database import Reading
 from ricordo.storage.writing import Writing
 
@@ -42,6 +48,18 @@ def load(view: Reading, user_id: str, thread_id: str) -> Checkpoint:
         created_at=found.created_at,
         updated_at=found.updated_at,
     )
+
+
+def delete(writing: Writing, thread_id: str, expected: int | None) -> bool:
+    """Remove what was saved for a conversation; False where nothing was.
+
+    Raises:
+        Conflict: another version is there than the expected one.
+    """
+    if expected is not None:
+        present = standing_of(writing.connection, writing.user_id, thread_id)
+        _check_expected(thread_id, present, expected)
+    return delete_state(writing, thread_id)
 
 
 def _check_expected(thread_id: str, present: Standing | None, expected: int | None) -> None:

@@ -75,7 +75,7 @@ class StoreEntries:
         self, names: Iterable[EntryName], prolonged: Iterable[EntryName] = ()
     ) -> dict[EntryName, Entry]:
         """Entries by name, those that are there. The time of those to be prolonged begins anew."""
-        with self.database.read() as view:
+        with self.database.read(self._user_id) as view:
             where = rows.readable(self._user_id, view.now)
             found = rows.entries_named(view.connection, where, set(names))
         again = set(prolonged)
@@ -92,7 +92,7 @@ class StoreEntries:
         prolongs: bool = False,
     ) -> list[Entry]:
         """Entries in a namespace and below it, the latest changed first."""
-        with self.database.read() as view:
+        with self.database.read(self._user_id) as view:
             where = rows.readable(self._user_id, view.now) & rows.under(prefix)
             if matches is None:
                 scanned = rows.scan_entries(view.connection, where, limit=limit, offset=offset)
@@ -126,7 +126,7 @@ class StoreEntries:
         scores = {
             one.candidate.id: round(one.score, SCORE_DIGITS) for one in answer.ranked[offset:]
         }
-        with self.database.read() as view:
+        with self.database.read(self._user_id) as view:
             where = rows.readable(self._user_id, view.now)
             entries = rows.entries_of_items(view.connection, where, list(scores))
         found = [(entries[one], score) for one, score in scores.items() if one in entries]
@@ -139,7 +139,7 @@ class StoreEntries:
 
     def namespaces(self) -> list[str]:
         """Every namespace that has an entry."""
-        with self.database.read() as view:
+        with self.database.read(self._user_id) as view:
             return rows.namespaces(view.connection, rows.readable(self._user_id, view.now))
 
     @retried
@@ -158,7 +158,7 @@ class StoreEntries:
             self._user_id, [draft.content for draft in drafts.values()]
         )
         near = self._recall.relating.neighbours(self._user_id, known)
-        with self.database.read() as view:
+        with self.database.read(self._user_id) as view:
             stored = rows.entries_named(view.connection, rows.of_user(self._user_id), set(changes))
         touching = [entry.item_id for entry in stored.values() if entry.item_id is not None]
         with self.database.write(self._user_id, touching=touching, known=known) as writing:
@@ -180,7 +180,7 @@ class StoreEntries:
                 return removed
 
     def _matching_memories(self, prefix: str, matches: Matches) -> list[int]:
-        with self.database.read() as view:
+        with self.database.read(self._user_id) as view:
             where = rows.readable(self._user_id, view.now) & rows.under(prefix)
             return [
                 entry.item_id

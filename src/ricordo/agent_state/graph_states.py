@@ -102,7 +102,7 @@ class GraphStates:
         self._scope.narrow(thread_id=thread_id)
         name_part("namespace", namespace, limits.MAX_GRAPH_NAME_CHARS)
         checks.optional_reference("checkpoint_id", checkpoint_id)
-        with self.database.read() as view:
+        with self.database.read(self._scope.user_id) as view:
             found = rows.list_checkpoints(
                 view.connection,
                 self._scope.user_id,
@@ -136,7 +136,7 @@ class GraphStates:
         checks.optional_reference("before", before)
         after: Position | None = None
         while True:
-            with self.database.read() as view:
+            with self.database.read(self._scope.user_id) as view:
                 found = rows.list_checkpoints(
                     view.connection,
                     self._scope.user_id,

@@ -33,6 +33,12 @@ KeyTheme = Annotated[
     str | None,
     typer.Option("--theme", "--category", metavar="NAME", help="Only the key in this theme."),
 ]
+Expect = Annotated[
+    str | None,
+    typer.Option(
+        metavar="MOMENT", help="Only if it was last changed exactly then (its updated_at)."
+    ),
+]
 Off = Annotated[bool, typer.Option("--off", help="Stop protecting it.")]
 Slug = Annotated[str, typer.Argument(metavar="THEME", help="The theme, in any spelling.")]
 DisplayName = Annotated[
@@ -58,20 +64,30 @@ Now = Annotated[bool, typer.Option("--now", help="Also those whose time has not 
 
 
 def archive(
-    *, memory_id: MemoryId, reason: Reason = None, actor: Actor = None, owner: Owner
+    *,
+    memory_id: MemoryId,
+    reason: Reason = None,
+    expect: Expect = None,
+    actor: Actor = None,
+    owner: Owner,
 ) -> None:
     """Put a memory aside: kept, but out of lists unless asked for with --status."""
     with open_user(owner, Acting(actor=actor)) as memory:
-        item = memory.archive(memory_id, reason=reason)
+        item = memory.archive(memory_id, reason=reason, expected_updated_at=expect)
     answer(owner.as_json, item, tables.done("Archived"))
 
 
 def restore(
-    *, memory_id: MemoryId, reason: Reason = None, actor: Actor = None, owner: Owner
+    *,
+    memory_id: MemoryId,
+    reason: Reason = None,
+    expect: Expect = None,
+    actor: Actor = None,
+    owner: Owner,
 ) -> None:
     """Bring back a memory that was archived or forgotten."""
     with open_user(owner, Acting(actor=actor)) as memory:
-        item = memory.restore(memory_id, reason=reason)
+        item = memory.restore(memory_id, reason=reason, expected_updated_at=expect)
     answer(owner.as_json, item, tables.done("Restored"))
 
 
@@ -81,6 +97,7 @@ def forget(
     key: Key = None,
     theme: KeyTheme = None,
     reason: Reason = None,
+    expect: Expect = None,
     actor: Actor = None,
     owner: Owner,
 ) -> None:
@@ -91,28 +108,46 @@ def forget(
     Example: ricordo forget --key home --theme places
     """
     with open_user(owner, Acting(actor=actor)) as memory:
-        items = memory.forget(memory_id, key=key, theme=theme, reason=reason)
+        items = memory.forget(
+            memory_id, key=key, theme=theme, reason=reason, expected_updated_at=expect
+        )
     answer(owner.as_json, items, _forgotten)
 
 
-def pin(*, memory_id: MemoryId, off: Off = False, actor: Actor = None, owner: Owner) -> None:
+def pin(
+    *,
+    memory_id: MemoryId,
+    off: Off = False,
+    expect: Expect = None,
+    actor: Actor = None,
+    owner: Owner,
+) -> None:
     """Mark a memory as one to keep, or take the mark away."""
     with open_user(owner, Acting(actor=actor)) as memory:
-        item = memory.pin(memory_id, not off)
+        item = memory.pin(memory_id, not off, expected_updated_at=expect)
     answer(owner.as_json, item, tables.done("No longer pinned:" if off else "Pinned"))
 
 
-def verify(*, memory_id: MemoryId, actor: Actor = None, owner: Owner) -> None:
+def verify(
+    *, memory_id: MemoryId, expect: Expect = None, actor: Actor = None, owner: Owner
+) -> None:
     """Note that a memory was found to be still true."""
     with open_user(owner, Acting(actor=actor)) as memory:
-        item = memory.verify(memory_id)
+        item = memory.verify(memory_id, expected_updated_at=expect)
     answer(owner.as_json, item, tables.done("Verified"))
 
 
-def undo(*, memory_id: MemoryId, reason: Reason = None, actor: Actor = None, owner: Owner) -> None:
+def undo(
+    *,
+    memory_id: MemoryId,
+    reason: Reason = None,
+    expect: Expect = None,
+    actor: Actor = None,
+    owner: Owner,
+) -> None:
     """Bring back a memory that was superseded or merged, or take back its last update."""
     with open_user(owner, Acting(actor=actor)) as memory:
-        item = memory.undo(memory_id, reason=reason)
+        item = memory.undo(memory_id, reason=reason, expected_updated_at=expect)
     answer(owner.as_json, item, tables.done("Back again:"))
 
 

@@ -28,6 +28,9 @@ ExpectedVersion = Annotated[
         "--expect", metavar="N", help="Save only over this version; 0: only where there is none."
     ),
 ]
+DeletedVersion = Annotated[
+    int | None, typer.Option("--expect", metavar="N", help="Delete only this version.")
+]
 
 
 def list_checkpoints(
@@ -63,10 +66,10 @@ def load(*, thread: ThreadId, owner: Owner) -> None:
     answer(owner.as_json, found, lambda one: json.dumps(one.state, ensure_ascii=False, indent=2))
 
 
-def delete(*, thread: ThreadId, owner: Owner) -> None:
+def delete(*, thread: ThreadId, expected_version: DeletedVersion = None, owner: Owner) -> None:
     """Remove the state that is saved for a conversation."""
     with open_user(owner) as memory:
-        deleted = memory.delete_checkpoint(thread)
+        deleted = memory.delete_checkpoint(thread, expected_version=expected_version)
     said = f"Deleted: {thread}" if deleted else f"Nothing is saved for {thread}."
     answer(owner.as_json, {"thread_id": thread, "deleted": deleted}, lambda _: said)
 

@@ -93,7 +93,7 @@ def _embedder(store: Store) -> Finding:
 
     settings = {**store.settings(), "url": TEMPORARY, "run_jobs": False}
     with open_memory(**settings) as memory:
-        with memory.database.read() as view:
+        with memory.database.read(GLOBAL_OWNER) as view:
             chosen = memory.recall.embedders.chosen(view.connection, GLOBAL_OWNER)
         if chosen.embedder is None and chosen.problem is None:
             return Finding("embedder", Verdict.OK, "none: search goes by words alone")
@@ -182,6 +182,8 @@ def _database(database: "Database") -> Iterator[Finding]:
         yield Finding("schema", Verdict.WARN, f"{schema}, not {HEAD}", "ricordo migrate")
         return
     yield Finding("schema", Verdict.OK, schema)
+    if database.backend.name == "postgresql":
+        yield from _guarded("isolation", lambda: _isolation(database))
     yield from _guarded("integrity", lambda: _integrity(database))
     yield from _guarded("consistency", lambda: _consistency(database))
     yield from _guarded("terms", lambda: _terms(database))
@@ -216,7 +218,7 @@ def _fts5() -> Finding:
 
 def _pgvector(database: "Database", schema: str | None) -> Finding:
     wanted = "SELECT installed_version FROM pg_available_extensions WHERE name = 'vector'"
-    with database.read() as reading:
+    with database.read_all() as reading:
         row = reading.connection.exec_driver_sql(wanted).one_or_none()
     if row is None:
         advice = "install pgvector on the database server"
@@ -246,7 +248,7 @@ def _vectors(database: "Database") -> Finding:
     from ricordo.storage.search_index import INDEXED
 
     counts = dict.fromkeys(VectorState, 0)
-    with database.read() as reading:
+    with database.read_all() as reading:
         for kind in INDEXED:
             state = kind.index.c.state
             found = sa.select(state, sa.func.count()).group_by(state)
@@ -260,6 +262,17 @@ def _vectors(database: "Database") -> Finding:
     return Finding("vectors", Verdict.OK, message, waiting)
 
 
+def _isolation(database: "Database") -> Finding:
+    """Whether the database keeps users apart. Not a fault: the owner's role may do all."""
+    with database.our_errors():
+        problem = database.backend.confinement_problem()
+    if problem is None:
+        message = "row-level security keeps the users apart for this role"
+        return Finding("isolation", Verdict.OK, message)
+    message = f"the database does not keep the users apart for this role: {problem}"
+    return Finding("isolation", Verdict.OK, message, "to serve, see: ricordo database grant")
+
+
 def _integrity(database: "Database") -> Finding:
     with database.our_errors():
         problems = database.backend.check()
@@ -271,7 +284,7 @@ def _integrity(database: "Database") -> Finding:
 def _consistency(database: "Database") -> Finding:
     from ricordo.storage.consistency import find_inconsistencies
 
-    with database.read() as reading:
+    with database.read_all() as reading:
         problems = find_inconsistencies(reading.connection)
     if not problems:
         return Finding("consistency", Verdict.OK, "memories and history agree")
@@ -283,7 +296,7 @@ def _dead_jobs(database: "Database") -> Finding:
     from ricordo.model.vocabulary import JobState
     from ricordo.storage.job_lists import list_jobs
 
-    with database.read() as reading:
+    with database.read_all() as reading:
         dead = list_jobs(reading.connection, JobState.DEAD, None, limits.MAX_PAGE_ITEMS)
     if not dead:
         return Finding("jobs", Verdict.OK, "none is dead")

@@ -20,6 +20,7 @@ _HINTS: Final[dict[type[errors.RicordoError], str]] = {
     errors.IllegalTransition: "ricordo history ID shows what happened to it",
     errors.NothingToUndo: "ricordo history ID shows what happened to it",
     errors.Occupied: "ricordo archive or forget the other one first",
+    errors.Changed: "ricordo get ID shows it as it is now",
     errors.NotOwner: "ricordo unlink ID takes it out of your sight",
     errors.StorageBusy: "close the other program, or wait and try again",
     errors.StorageReadOnly: "ricordo doctor shows whose file it is; --db names another",

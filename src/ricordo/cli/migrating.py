@@ -22,12 +22,12 @@ def migrate(*, check: Check = False, store: Store) -> None:
     up to date, and 4 otherwise.
     """
     from ricordo.storage.migrations import HEAD
-    from ricordo.storage.migrations.upgrade import upgrade
+    from ricordo.storage.migrations.upgrade import secure_again, upgrade
 
     with untouched_database(store) as database:
         before = schema_of(database)
-        if not check:
-            upgrade(database)
+        if not check and not upgrade(database):
+            secure_again(database)
     needed = check and before != HEAD
     found = {"from": before, "to": HEAD, "up_to_date": not needed}
     answer(store.as_json, found, lambda _: _sentence(before, HEAD, check))

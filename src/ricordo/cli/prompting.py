@@ -49,6 +49,10 @@ ContextThreshold = Annotated[
     float | None,
     typer.Option("--threshold", metavar="SHARE", help="Leave out memories less sure than this."),
 ]
+NoHistory = Annotated[
+    bool,
+    typer.Option("--no-history", help="Leave out earlier turns: the caller sends them itself."),
+]
 Recalled = Annotated[list[int], typer.Argument(metavar="ID...", help="Memories that were shown.")]
 Used = Annotated[
     list[int] | None, typer.Option("--used", metavar="ID", help="One that was used; repeatable.")
@@ -66,6 +70,7 @@ def context(
     reply_tokens: Reply = None,
     tools: ToolFile = None,
     threshold: ContextThreshold = None,
+    no_history: NoHistory = False,
     acting: Acting,
     owner: Owner,
 ) -> None:
@@ -82,6 +87,7 @@ def context(
             reply_tokens=reply_tokens,
             tools=schemas,
             threshold=threshold,
+            history=not no_history,
         )
     if not owner.as_json:
         for problem in built.problems:

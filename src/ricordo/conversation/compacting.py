@@ -112,7 +112,7 @@ class Compactor:
         return None
 
     def _next(self, user_id: str, thread_id: str, least: int) -> Stretch | None:
-        with self.database.read() as view:
+        with self.database.read(user_id) as view:
             open_turns = count_open_turns(view.connection, user_id, thread_id)
             size = min(self._policy.stretch_turns, open_turns - self._policy.kept_turns)
             if open_turns < least or size < 1:

@@ -71,11 +71,11 @@ class ConversationService:
         Raises:
             ThreadNotFound: this user has no such conversation.
         """
-        with self.database.read() as view:
+        with self.database.read(user_id) as view:
             if find_thread(view.connection, user_id, thread_id) is None:
                 raise ThreadNotFound(thread_id)
         made = self._compactor.compact_all(user_id, thread_id, asks_model=True)
-        with self.database.read() as view:
+        with self.database.read(user_id) as view:
             open_turns = count_open_turns(view.connection, user_id, thread_id)
         return CompactionReport(
             thread_id=thread_id,
@@ -101,7 +101,7 @@ class ConversationService:
         All but the latest turns are told in short first. More than a window of them is told
         without the model: whoever resumes should not wait for a dozen answers.
         """
-        with self.database.read() as view:
+        with self.database.read(user_id) as view:
             open_turns = count_open_turns(view.connection, user_id, thread_id)
             now = view.now
         asks_model = open_turns <= self.policy.window_turns
@@ -113,7 +113,7 @@ class ConversationService:
 
     def day_log(self, user_id: str, day: str | None = None) -> DayLog:
         """What a user's conversations of a day were about; of today where none is given."""
-        with self.database.read() as view:
+        with self.database.read(user_id) as view:
             wanted = day or self.policy.day_of(view.now)
             entries = entries_of_day(view.connection, user_id, wanted)
         return DayLog(
@@ -127,13 +127,13 @@ class ConversationService:
         )
 
     def _with_day(self, user_id: str, found: Window, day: str) -> Window:
-        with self.database.read() as view:
+        with self.database.read(user_id) as view:
             entries = entries_of_day(view.connection, user_id, day)
         others = beside(entries, found.thread_id, found.bridge)
         return replace(found, today=day_text(others, self.policy.zone))
 
     def _window(self, user_id: str, thread_id: str, most: int) -> Window:
-        with self.database.read() as view:
+        with self.database.read(user_id) as view:
             connection = view.connection
             former = last_compaction(connection, user_id, thread_id)
             open_turns = count_open_turns(connection, user_id, thread_id)

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from ricordo import limits
 from ricordo.conversation.extracting import condensed, extended_bridge, extract_summary
 from ricordo.conversation.policy import ConversationPolicy
-from ricordo.errors import BadAnswer, BudgetExhausted, ModelRefused, ModelUnavailable
+from ricordo.errors import BadAnswer, BudgetExhausted, ModelRefused, ModelUnavailable, in_log
 from ricordo.formation import prompt_files
 from ricordo.llm.messages import Message
 from ricordo.metering import MeteredModel
@@ -65,11 +65,11 @@ class Teller:
             try:
                 told = self._asked(self._model, user_id, former, turns)
             except (BadAnswer, BudgetExhausted, ModelRefused) as problem:
-                _log.warning("a conversation is told without the model: %s", problem)
+                _log.warning("a conversation is told without the model: %s", in_log(problem))
             except ModelUnavailable as problem:
                 if is_patient:
                     raise
-                _log.warning("a conversation is told without the model: %s", problem)
+                _log.warning("a conversation is told without the model: %s", in_log(problem))
             else:
                 if told is not None:
                     return told

@@ -7,13 +7,14 @@ from typing import Final
 from ricordo.embedding.contract import Embedder
 from ricordo.endpoints.timing import Monotonic
 from ricordo.errors import EmbeddingError, InvalidInput
+from ricordo.model.record import Record
 
 _DEADLINE_SECONDS: Final = 15.0
 _SAMPLES: Final = ("Prefers tea over coffee.", "The train to the coast leaves at nine.")
 
 
 @dataclass(frozen=True, slots=True)
-class EmbeddingTest:
+class EmbeddingTest(Record):
     """What came of it. ``problem`` is None when all is well."""
 
     ok: bool

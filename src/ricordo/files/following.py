@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from ricordo import forks, limits
-from ricordo.errors import RicordoError
+from ricordo.errors import RicordoError, in_log
 from ricordo.files.folder import FilesFolder, UserFiles
 from ricordo.files.mirror import UserMirror
 
@@ -65,7 +65,7 @@ class MirrorFollower:
         try:
             found = list(folder.mirrored())
         except (RicordoError, OSError) as problem:
-            self._tell("", f"the folder of the files cannot be looked through: {problem}")
+            self._tell("", f"the folder of the files cannot be looked through: {in_log(problem)}")
             return
         most = len(found) if everyone else limits.MAX_MIRRORS_PER_LOOK
         start = self._place % max(len(found), 1)
@@ -80,7 +80,7 @@ class MirrorFollower:
             unfollowed = () if report is None else self._follow_profile(files.user_id)
         except (RicordoError, OSError) as problem:
             if files.memory.is_dir():  # not removed, with its user, just now
-                self._tell(files.user_id, f"{files.memory} does not follow: {problem}")
+                self._tell(files.user_id, f"{files.memory} does not follow: {in_log(problem)}")
             return
         if report is not None:
             # Numbers of lines only: what they say is nothing for a log.
@@ -88,7 +88,11 @@ class MirrorFollower:
                 entry.note if entry.line is None else f"line {entry.line}: {entry.note}"
                 for entry in (*report.conflicts, *report.problems)
             ]
-            told = "; ".join([*notes, *unfollowed])
+            if unfollowed:
+                notes.append(
+                    f"{len(unfollowed)} times the profile's file is not as the store has it"
+                )
+            told = "; ".join(notes)
             self._tell(files.user_id, f"{report.path}: {told}" if told else "")
 
     def _tell(self, user_id: str, problem: str) -> None:

@@ -16,7 +16,7 @@ from ricordo.files.mirror_text import (
     is_of_header,
 )
 from ricordo.limits import MAX_ID
-from ricordo.model.draft import theme_slug
+from ricordo.model.theme_name import theme_slug
 from ricordo.model.vocabulary import GENERAL_THEME
 
 _COPY: Final = re.compile(rf"{re.escape(COPY_OPENING)}\s+([0-9a-f]+-[0-9]+)\s*\Z")

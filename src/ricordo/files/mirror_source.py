@@ -51,7 +51,7 @@ def stored_memories(database: Database, user_id: str) -> Stored:
     Raises:
         StorageError: the database could not answer.
     """
-    with database.read() as view:
+    with database.read(user_id) as view:
         own = _own_active(view, user_id)
         newest = (
             sa.select(items.c.id, items.c.theme, items.c.content)
@@ -89,7 +89,7 @@ def position_of(database: Database, user_id: str) -> tuple[int, int, str]:
     counted = sa.select(sa.func.count(), sa.func.max(compactions.c.at)).where(
         compactions.c.user_id == user_id
     )
-    with database.read() as view:
+    with database.read(user_id) as view:
         count, newest = view.connection.execute(counted).one()
         revision = revision_of(view.connection, user_id)
     return revision, count, "" if newest is None else format_moment(newest)
@@ -117,7 +117,7 @@ def log_entries(
         .group_by(compactions.c.thread_id)
     )
     missing: list[Condition] = []
-    with database.read() as view:
+    with database.read(user_id) as view:
         for thread_id, last_position, at in view.connection.execute(tops):
             of_thread = compactions.c.thread_id == thread_id
             known = reached.get(thread_key(thread_id))
@@ -128,7 +128,7 @@ def log_entries(
                 missing.append(sa.and_(of_thread, compactions.c.last_position > known))
     for start in range(0, len(missing), _THREADS_AT_ONCE):
         some = sa.or_(*missing[start : start + _THREADS_AT_ONCE])
-        yield from _log_entries(database, sa.and_(compactions.c.user_id == user_id, some))
+        yield from _log_entries(database, user_id, some)
 
 
 def thread_key(thread_id: str) -> str:
@@ -136,7 +136,7 @@ def thread_key(thread_id: str) -> str:
     return hashlib.blake2b(thread_id.encode("utf-8"), digest_size=8).hexdigest()
 
 
-def _log_entries(database: Database, where: Condition) -> Iterator[LogEntry]:
+def _log_entries(database: Database, user_id: str, where: Condition) -> Iterator[LogEntry]:
     place = (compactions.c.thread_id, compactions.c.last_position)
     wanted = (
         sa.select(
@@ -146,13 +146,13 @@ def _log_entries(database: Database, where: Condition) -> Iterator[LogEntry]:
             compactions.c.last_position,
             compactions.c.summary,
         )
-        .where(where, compactions.c.summary != "")
+        .where(compactions.c.user_id == user_id, where, compactions.c.summary != "")
         .order_by(*place)
         .limit(_ROWS_AT_ONCE)
     )
     page = wanted
     while True:
-        with database.read() as view:
+        with database.read(user_id) as view:
             found = [_entry(*row) for row in view.connection.execute(page)]
         yield from found
         if len(found) < _ROWS_AT_ONCE:

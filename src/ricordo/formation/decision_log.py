@@ -7,6 +7,8 @@ from typing import Final
 from ricordo.model.formation import Decision
 
 LOGGER: Final = "ricordo.decisions"
+FIELDS: Final = "fields"
+"""The attribute of a log record under which its values are, for handlers that write them."""
 _EVENT: Final = "memory_decision"
 _log = logging.getLogger(LOGGER)
 
@@ -33,7 +35,7 @@ def log_decisions(
         "extracted_count": len(decisions),
         "decisions": [_shown(decision) for decision in decisions],
     }
-    _log.info(json.dumps(line, ensure_ascii=False))
+    _log.info(json.dumps(line, ensure_ascii=False), extra={FIELDS: line})
 
 
 def _shown(decision: Decision) -> dict[str, object]:

@@ -136,7 +136,7 @@ class Formation:
         """
         answered: Answered = {}
         for _ in range(_ATTEMPTS):
-            with self.database.read() as view:
+            with self.database.read(user_id) as view:
                 revision = revision_of(view.connection, user_id)
             resolutions = self._resolver.resolve(user_id, found.candidates, answered)
             prepared = prepare(self.recall, user_id, resolutions)
@@ -173,7 +173,7 @@ class Formation:
         return decisions
 
     def _unformed(self, user_id: str) -> list[str]:
-        with self.database.read() as view:
+        with self.database.read(user_id) as view:
             behind = unformed_threads(view.connection, user_id, limits.MAX_THREADS_PER_FORMING)
         return [state.thread_id for state in behind]
 

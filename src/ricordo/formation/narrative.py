@@ -13,7 +13,7 @@ from typing import Final
 import sqlalchemy as sa
 
 from ricordo import limits
-from ricordo.errors import BadAnswer, ModelRefused
+from ricordo.errors import BadAnswer, ModelRefused, in_log
 from ricordo.formation import prompt_files
 from ricordo.llm.messages import Message
 from ricordo.metering import MeteredModel
@@ -44,7 +44,7 @@ def current_summary(database: Database, user_id: str) -> Summary | None:
     One that was made by the template is made anew where the memories have changed, and any where
     a memory has ended of which it may tell.
     """
-    with database.read() as view:
+    with database.read(user_id) as view:
         revision = revision_of(view.connection, user_id)
         stored = find_summary(view.connection, user_id)
         if (
@@ -74,7 +74,7 @@ def renew_summary(database: Database, model: MeteredModel | None, user_id: str) 
         BudgetExhausted: the day's tokens are used up.
         ModelUnavailable: the model is down; try again.
     """
-    with database.read() as view:
+    with database.read(user_id) as view:
         revision = revision_of(view.connection, user_id)
         known = _known(view, user_id)
     made_by = TEMPLATE
@@ -84,7 +84,7 @@ def renew_summary(database: Database, model: MeteredModel | None, user_id: str) 
             content = _portrait(model, user_id, known)
             made_by = model.name
         except (BadAnswer, ModelRefused) as problem:  # trying again would not help
-            _log.warning("the summary is made by the template: %s", problem)
+            _log.warning("the summary is made by the template: %s", in_log(problem))
     _store(database, user_id, known, content, revision, made_by)
 
 

@@ -43,7 +43,7 @@ _ON_PURPOSE = frozenset({Source.USER_EXPLICIT, Source.FILE})
 
 def read_fields(database: Database, user_id: str) -> tuple[ProfileField, ...]:
     """What a user's profile says in the store; it looks at no file."""
-    with database.read() as view:
+    with database.read(user_id) as view:
         return profile_of(keyed_profile_items(view.connection, user_id, view.now))
 
 

@@ -98,7 +98,7 @@ def wait_for_silence(database: Database, policy: FormationPolicy, job: Job) -> N
     Raises:
         Postpone: something was said a moment ago.
     """
-    with database.read() as view:
+    with database.read(job.user_id) as view:
         state = state_of(view.connection, job.user_id, job.unique_key)
         now = view.now
     if state is None or state.observed_at is None:

@@ -47,7 +47,7 @@ def next_stretch(database: Database, user_id: str, thread_id: str) -> Stretch | 
     Raises:
         ThreadNotFound: this user has no such conversation.
     """
-    with database.read() as view:
+    with database.read(user_id) as view:
         state = state_of(view.connection, user_id, thread_id)
         if state is None:
             raise ThreadNotFound(thread_id)

@@ -15,7 +15,7 @@ import sqlalchemy as sa
 from ricordo.embedding.choice import EmbedderRegistry, EmbeddingChoice, effective
 from ricordo.embedding.contract import Embedder
 from ricordo.embedding.secrets import SecretBox
-from ricordo.errors import EmbeddingError, InvalidInput
+from ricordo.errors import EmbeddingError, InvalidInput, in_log
 from ricordo.indexing.recent import Recent
 from ricordo.model.embedding import KnownVectors, StoredChoice, VectorModel
 from ricordo.storage.database import Database
@@ -23,6 +23,7 @@ from ricordo.storage.embedding_settings import find_choice
 from ricordo.storage.index_rows import text_hash, vectors_of_texts
 from ricordo.storage.search_index import INDEXED
 from ricordo.storage.vectors import Row
+from ricordo.storage.watching import Step
 
 _KNOWN_TEXTS: Final = 2_048  # vectors of recent texts, about 3 MB of a small model
 
@@ -123,7 +124,7 @@ class Embedders:
             )[0]
         except (EmbeddingError, InvalidInput) as error:
             problem = _one_line(error)
-            _log.warning("no vector for a question: %s", problem)
+            _log.warning("no vector for a question: %s", in_log(error))
         spent = (time.perf_counter() - started) * 1000
         return QueryVector(chosen.model, vector, problem, spent)
 
@@ -133,7 +134,7 @@ class Embedders:
         A remote model is not waited for: a job asks it after the write.
         """
         by_hash = {text_hash(text): text for text in texts}
-        with self._database.read() as view:
+        with self._database.read(user_id) as view:
             chosen = self.chosen(view.connection, user_id)
             embedder, model = chosen.embedder, chosen.model
             if embedder is None or model is None:
@@ -148,7 +149,7 @@ class Embedders:
                 made = self._vectors(embedder, [by_hash[digest] for digest in missing])
                 found |= dict(zip(missing, made, strict=True))
             except (EmbeddingError, InvalidInput) as error:
-                _log.warning("vectors are left to a job: %s", _one_line(error))
+                _log.warning("vectors are left to a job: %s", in_log(error))
         return KnownVectors(model, found)
 
     def close(self) -> None:
@@ -168,7 +169,8 @@ class Embedders:
             else:
                 known[text] = recent
         if missing:
-            made = embedder.embed(missing, deadline_seconds=deadline_seconds)
+            with self._database.watch(Step.EMBEDDING):
+                made = embedder.embed(missing, deadline_seconds=deadline_seconds)
             for text, vector in zip(missing, made, strict=True):
                 known[text] = vector
                 self._recent.put((model, text_hash(text)), vector)

@@ -28,6 +28,7 @@ from ricordo.storage.database import Database, retried
 from ricordo.storage.index_rows import vectors_of_texts
 from ricordo.storage.search_index import INDEXED, ITEMS, Indexed
 from ricordo.storage.vectors import Row
+from ricordo.storage.watching import Step
 
 FILL_BATCH: Final = 64
 """How many vectors are made between two transactions."""
@@ -94,7 +95,7 @@ class Filling:
     def _fill_batch(self, kind: Indexed, user_id: str) -> int | None:
         """Make the vectors of the next texts; how many, or None where none waits."""
         with self._locks[hash(user_id) % _LOCKS]:
-            with self.database.read() as view:
+            with self.database.read(user_id) as view:
                 batch = next_waiting(view.connection, kind, user_id, FILL_BATCH)
                 if not batch:
                     return None
@@ -133,16 +134,17 @@ class Filling:
         """The vectors by the hash of the text; what is stored already is not made again."""
         texts = {one.text_hash: one.content for one in part}
         found: dict[str, Row] = {}
-        with self.database.read() as view:
+        with self.database.read(user_id) as view:
             for kind in INDEXED:
                 found |= vectors_of_texts(
                     view.connection, kind, user_id, model_of(embedder), set(texts)
                 )
         missing = [digest for digest in texts if digest not in found]
         if missing:
-            made = embedder.embed(
-                [texts[digest] for digest in missing], deadline_seconds=EMBEDDING_FILL_SECONDS
-            )
+            with self.database.watch(Step.EMBEDDING):
+                made = embedder.embed(
+                    [texts[digest] for digest in missing], deadline_seconds=EMBEDDING_FILL_SECONDS
+                )
             found |= dict(zip(missing, made, strict=True))
         return found
 

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
-from ricordo.errors import Conflict, StorageError
+from ricordo.errors import Conflict, StorageError, in_log
 from ricordo.model.job import STORE_JOB_USER, NewJob
 from ricordo.model.searchable import text_of_turn
 from ricordo.model.thread import Turn
@@ -57,13 +57,13 @@ def note_analyser(database: Database) -> bool:
     For when a store is opened. A store that cannot be written now is searched with the terms that
     it has, and the next one to open it notices.
     """
-    with database.read() as view:
+    with database.read_all() as view:
         if _noted(view.connection) == database.analyser.fingerprint:
             return False
     try:
         return _note(database)
     except StorageError as problem:  # reading goes on, and needs none of this
-        _log.warning("terms of another analyser stay as they are for now: %s", problem)
+        _log.warning("terms of another analyser stay as they are for now: %s", in_log(problem))
         return False
 
 
@@ -109,7 +109,7 @@ def reindex_as_asked(
 
 def outdated(database: Database) -> int:
     """How many memories and turns have no terms, or terms of another analyser."""
-    with database.read() as view:
+    with database.read_all() as view:
         return sum(
             view.connection.execute(
                 sa.select(sa.func.count())
@@ -172,7 +172,7 @@ def _has_outdated(connection: sa.Connection, kind: Indexed, fingerprint: str) ->
 
 
 def _users_after(database: Database, last: str) -> list[str]:
-    with database.read() as view:
+    with database.read_all() as view:
         return list_users(view.connection, last, _USERS)
 
 

@@ -56,7 +56,7 @@ class Relating:
         hashes = list(known.by_hash)
         vectors = np.stack([known.by_hash[digest] for digest in hashes])
         with (
-            self._database.read() as view,
+            self._database.read(user_id) as view,
             self._shelves.borrow(view.connection, ITEMS, user_id, known.model) as shelf,
         ):
             if shelf is None:

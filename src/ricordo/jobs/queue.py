@@ -30,14 +30,14 @@ class JobQueue:
     @retried
     def heartbeat(self, job: Job, progress: str | None = None) -> bool:
         """Keep the lease; False when the job was given to another worker."""
-        with self.database.transaction() as connection:
+        with self.database.transaction_for([job.user_id]) as connection:
             until = self.database.clock() + self.lease
             return rows.extend_lease(connection, job, until, progress)
 
     @retried
     def finish(self, job: Job) -> bool:
         """Mark the job done; False when it was given to another worker."""
-        with self.database.transaction() as connection:
+        with self.database.transaction_for([job.user_id]) as connection:
             return rows.finish_job(connection, job, self.database.clock())
 
     @retried
@@ -47,13 +47,13 @@ class JobQueue:
         retry_at = None
         if job.attempts < job.max_attempts:
             retry_at = now + timedelta(seconds=backoff_seconds(job.attempts))
-        with self.database.transaction() as connection:
+        with self.database.transaction_for([job.user_id]) as connection:
             return rows.fail_job(connection, job, error, retry_at, now)
 
     @retried
     def postpone(self, job: Job, until: datetime, why: str) -> bool:
         """Put the job back for later; this was no attempt."""
-        with self.database.transaction() as connection:
+        with self.database.transaction_for([job.user_id]) as connection:
             return rows.postpone_job(connection, job, until, why, self.database.clock())
 
     @retried
@@ -95,12 +95,12 @@ class JobQueue:
 
     def listed(self, state: JobState | None, kind: str | None, limit: int) -> list[Job]:
         """Jobs in the order in which they run or ran."""
-        with self.database.read() as reading:
+        with self.database.read_all() as reading:
             return job_lists.list_jobs(reading.connection, state, kind, limit)
 
     def stats(self) -> list[JobStats]:
         """How many jobs of each kind stand where."""
-        with self.database.read() as view:
+        with self.database.read_all() as view:
             counted = job_lists.count_jobs(view.connection)
             due = job_lists.due_jobs(view.connection, view.now)
         by_kind: dict[str, dict[JobState, int]] = {}
@@ -119,7 +119,7 @@ class JobQueue:
 
     def seconds_until_due(self, kinds: frozenset[str]) -> float | None:
         """How long until there is something of these kinds to do; None when there is nothing."""
-        with self.database.read() as reading:
+        with self.database.read_all() as reading:
             due = job_lists.next_due(reading.connection, kinds)
         if due is None:
             return None

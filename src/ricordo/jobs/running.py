@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from ricordo import forks
-from ricordo.errors import StorageError
+from ricordo.errors import StorageError, in_log
 from ricordo.jobs.lanes import kinds_in
 from ricordo.jobs.queue import JobQueue
 from ricordo.jobs.stint import JobLost, Stint
@@ -90,7 +90,8 @@ class JobRunner:
         except JobLost as lost:
             _log.warning("%s", lost)
         except Exception as error:  # noqa: BLE001 - whatever a handler raises is put on its job
-            _log.warning("job %s (%s) failed: %s", job.id, job.kind, error, exc_info=True)
+            told = in_log(error)  # the row keeps all of it
+            _log.warning("job %s (%s) failed: %s", job.id, job.kind, told, exc_info=True)
             self.queue.fail(job, f"{type(error).__name__}: {error}")
         else:
             self.queue.finish(job)
@@ -116,7 +117,7 @@ class JobRunner:
                         stint.note_lost()
                         return
                 except StorageError as error:
-                    _log.warning("no heartbeat for job %s: %s", job.id, error)
+                    _log.warning("no heartbeat for job %s: %s", job.id, in_log(error))
 
         beating = threading.Thread(target=beat, name=f"ricordo-heartbeat-{job.id}", daemon=True)
         beating.start()

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from ricordo import forks
+from ricordo.errors import in_log
 from ricordo.jobs.lanes import kinds_in
 from ricordo.jobs.running import JobRunner
 from ricordo.model.vocabulary import Lane
@@ -99,7 +100,7 @@ class ThreadRunner:
                     self._runner.keep_house()
                 pause = self._pause(line.lane)
             except Exception as error:  # noqa: BLE001 - the thread must outlive any bad moment
-                _log.warning("the job queue cannot be worked off now: %s", error)
+                _log.warning("the job queue cannot be worked off now: %s", in_log(error))
                 pause = self._poll_seconds
             line.wake.wait(max(pause, _SHORTEST_PAUSE_SECONDS))
 

@@ -12,6 +12,7 @@ from datetime import timedelta
 from typing import Any, Final
 
 from ricordo import forks
+from ricordo.errors import in_log
 from ricordo.jobs.broker import BrokerUnreachable, Messenger, checked_url, masked
 from ricordo.jobs.lanes import kinds_in, lane_of
 from ricordo.jobs.queue import JobQueue
@@ -178,7 +179,7 @@ class BrokerWaker:
                 "%s at %s fails, jobs wait until it works again: %s",
                 what,
                 masked(self._url),
-                error,
+                error if isinstance(error, BrokerUnreachable) else in_log(error),
             )
         pause = min(_FIRST_RETRY_SECONDS * 2.0 ** min(self._failures, 30), _LONGEST_RETRY_SECONDS)
         self._failures += 1
@@ -191,7 +192,7 @@ class BrokerWaker:
         try:
             self._between()
         except Exception as error:  # noqa: BLE001 - the thread must outlive any bad moment
-            _log.warning("the queue cannot be kept in order now: %s", error)
+            _log.warning("the queue cannot be kept in order now: %s", in_log(error))
 
     def _pause(self) -> float:
         if not self._is_asked:

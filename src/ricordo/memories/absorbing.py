@@ -26,7 +26,7 @@ from ricordo.model.lifecycle import check_step
 from ricordo.model.record import plain
 from ricordo.model.scope import Scope
 from ricordo.model.vocabulary import Event, Status
-from ricordo.storage.items import update_item
+from ricordo.storage.items import changed_at, update_item
 from ricordo.storage.links import viewers_of
 from ricordo.storage.relations import remove_relations
 from ricordo.storage.writing import Writing
@@ -55,14 +55,15 @@ def absorb(
         raise InvalidValue(
             "absorbed_ids", f"must name 1 to {MAX_MERGED_ITEMS} memories besides the survivor"
         )
-    survivor = own_item(writing, survivor_id)
+    survivor = own_item(writing, scope, survivor_id)
     if survivor.status is not Status.ACTIVE:
         raise IllegalTransition(f"memory {survivor.id} is {survivor.status}, not active")
-    absorbed = [own_item(writing, one) for one in listed]
+    absorbed = [own_item(writing, scope, one) for one in listed]
     for one in absorbed:
         check_step(one.id, one.status, Status.SUPERSEDED)
         ended = _end(one, survivor, writing.now)
-        closed = {"status": Status.SUPERSEDED, "valid_to": ended, "updated_at": writing.now}
+        at = changed_at(writing, one)
+        closed = {"status": Status.SUPERSEDED, "valid_to": ended, "updated_at": at}
         update_item(writing, one, closed)
     # Recorded first, so that for an undo the replacement is the later of the two.
     grown = _grown(writing, scope, survivor, absorbed, reason)
@@ -94,7 +95,7 @@ def _grown(
     values: dict[str, Any] = {
         "importance": importance,
         "tags": tags,
-        "updated_at": writing.now,
+        "updated_at": changed_at(writing, survivor),
     }
     update_item(writing, survivor, values)
     record_change(
@@ -127,7 +128,8 @@ def _with_recalls(
         "access_count": survivor.access_count + absorbed.access_count,
         "last_accessed_at": _later(survivor.last_accessed_at, absorbed.last_accessed_at),
         "last_verified_at": _later(survivor.last_verified_at, absorbed.last_verified_at),
-        "updated_at": writing.now,  # it was said again, and is not to be forgotten for that
+        # It was said again, and is not to be forgotten for that.
+        "updated_at": changed_at(writing, survivor),
     }
     update_item(writing, survivor, values)
     taken_up = {

@@ -21,6 +21,7 @@ from ricordo.storage.items import (
     ActiveMatch,
     active_with_key,
     active_with_text,
+    changed_at,
     insert_items,
     item_of,
     update_item,
@@ -265,7 +266,7 @@ def update_keyed(
     updated = replace(present, **changes)
     _check_ends(updated.valid_from, updated.valid_to)
     before = {name: plain(getattr(present, name)) for name in changes}
-    update_item(writing, present, {**changes, "updated_at": writing.now})
+    update_item(writing, present, {**changes, "updated_at": changed_at(writing, present)})
     record_change(
         writing,
         updated,

@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from ricordo.errors import IllegalTransition, MemoryNotFound, Occupied
-from ricordo.memories.expiring import is_expired, soft_delete
+from ricordo.memories.expiring import is_expired, settle_if_expired, soft_delete
 from ricordo.memories.owning import own_item
 from ricordo.memories.recording import record_change
 from ricordo.model.item import Item
@@ -15,6 +15,7 @@ from ricordo.storage.history import last_change, old_versions
 from ricordo.storage.items import (
     active_with_key,
     active_with_text,
+    changed_at,
     find_items,
     item_of,
     update_item,
@@ -35,7 +36,7 @@ def archive(writing: Writing, scope: Scope, item_id: int, reason: str | None) ->
     Raises:
         IllegalTransition, MemoryNotFound, NotOwner.
     """
-    item = own_item(writing, item_id)
+    item = own_item(writing, scope, item_id)
     check_step(item.id, item.status, Status.ARCHIVED)
     return set_values(
         writing, item, {"status": Status.ARCHIVED}, Event.ARCHIVE, scope.actor, reason
@@ -48,7 +49,7 @@ def forget(writing: Writing, scope: Scope, item_id: int, reason: str | None) -> 
     Raises:
         IllegalTransition, MemoryNotFound, NotOwner.
     """
-    item = own_item(writing, item_id)
+    item = own_item(writing, scope, item_id)
     check_step(item.id, item.status, Status.DELETED)
     for version in _with_ids(writing, old_versions(writing.connection, writing.user_id, item.id)):
         if version.status is Status.SUPERSEDED:
@@ -68,6 +69,7 @@ def forget_key(
 
     Raises:
         MemoryNotFound: nothing has this key.
+        CategoryNotAllowed: the scope does not reach the theme.
     """
     where = (
         (items.c.user_id == writing.user_id)
@@ -75,7 +77,10 @@ def forget_key(
         & items.c.status.in_([Status.ACTIVE.value, Status.ARCHIVED.value])
     )
     if theme is not None:
+        scope.check_reaches([theme])
         where &= items.c.theme == theme
+    elif scope.categories is not None:
+        where &= items.c.theme.in_(sorted(scope.categories))
     found = [
         item for item in find_items(writing.connection, where) if not is_expired(item, writing.now)
     ]
@@ -85,7 +90,7 @@ def forget_key(
     return [
         forget(writing, scope, item.id, reason)
         for item in found
-        if own_item(writing, item.id).status is not Status.DELETED
+        if own_item(writing, scope, item.id).status is not Status.DELETED
     ]
 
 
@@ -98,7 +103,7 @@ def restore(writing: Writing, scope: Scope, item_id: int, reason: str | None) ->
         MemoryNotFound, NotOwner.
     """
     unsettled = item_of(writing.connection, writing.user_id, item_id)
-    item = own_item(writing, item_id)
+    item = own_item(writing, scope, item_id)
     if item.status is Status.SUPERSEDED:
         raise IllegalTransition(f"memory {item.id} was superseded: undo brings it back")
     check_step(item.id, item.status, Status.ACTIVE)
@@ -154,7 +159,7 @@ def pin(writing: Writing, scope: Scope, item_id: int, pinned: bool) -> Item:
         IllegalTransition: it was deleted.
         MemoryNotFound, NotOwner.
     """
-    item = _present_item(writing, item_id)
+    item = _present_item(writing, scope, item_id)
     if item.pinned == pinned:
         return item
     return set_values(
@@ -169,7 +174,7 @@ def verify(writing: Writing, scope: Scope, item_id: int) -> Item:
         IllegalTransition: it was deleted.
         MemoryNotFound, NotOwner.
     """
-    item = _present_item(writing, item_id)
+    item = _present_item(writing, scope, item_id)
     return set_values(writing, item, {"last_verified_at": writing.now}, Event.VERIFY, scope.actor)
 
 
@@ -183,14 +188,14 @@ def set_values(
     meta: dict[str, Any] | None = None,
 ) -> Item:
     """Change a memory and record it; the memory as it stands now."""
-    changes = {**values, "updated_at": writing.now}
+    changes = {**values, "updated_at": changed_at(writing, item)}
     update_item(writing, item, changes)
     record_change(writing, item, event, actor=actor, reason=reason, meta=meta)
     return replace(item, **changes)
 
 
-def _present_item(writing: Writing, item_id: int) -> Item:
-    item = own_item(writing, item_id)
+def _present_item(writing: Writing, scope: Scope, item_id: int) -> Item:
+    item = own_item(writing, scope, item_id)
     if item.status is Status.DELETED:
         raise IllegalTransition(f"memory {item.id} was deleted: restore it first")
     return item
@@ -219,7 +224,8 @@ def check_place_is_free(writing: Writing, item: Item) -> None:
     others = []
     for match in met:
         if match.expired:
-            own_item(writing, match.id)  # which settles it
+            for expired in _with_ids(writing, [match.id]):
+                settle_if_expired(writing, expired)
         elif match.id != item.id:
             others.append(match.id)
     if others:

@@ -26,13 +26,14 @@ def erase_user(database: Database, user_id: str) -> ErasureReceipt:
     Raises:
         UserNotFound: nothing is stored for this user.
     """
-    with database.read() as reading:
+    with database.read(user_id) as reading:
         if not has_user(reading.connection, user_id):
             raise UserNotFound(user_id)
     with database.write(user_id) as writing:
         for viewer, item_id in links_granted(writing.connection, user_id):
             writing.record(Event.UNLINK, item_id, actor=OWNER_ACTED, user_id=viewer)
-        removed = delete_user_rows(writing.backend, writing.connection, user_id)
+        with writing.acting_for_all():  # others mention the user, who knows who
+            removed = delete_user_rows(writing.backend, writing.connection, user_id)
         if database.backend.overwrites_freed_space:
             # Should this process die before it has scrubbed, the job remembers to.
             writing.enqueue(_scrub_job(writing.now + _SCRUB_DELAY))
@@ -47,7 +48,7 @@ def _scrub_now(database: Database, erased_at: datetime) -> bool:
         with database.our_errors():
             scrubbed = database.backend.scrub()
         if scrubbed:
-            with database.transaction() as connection:
+            with database.transaction_for([STORE_JOB_USER]) as connection:
                 discard_queued(connection, _scrub_job(erased_at), not_after=erased_at)
     except StorageError:
         return False

@@ -14,7 +14,8 @@ from ricordo.model.job import NewJob
 from ricordo.model.vocabulary import Event, Status
 from ricordo.storage.columns import Moment
 from ricordo.storage.history import silence
-from ricordo.storage.items import delete_items, find_items, update_item
+from ricordo.storage.items import changed_at, delete_items, find_items, update_item
+from ricordo.storage.kept_answers import drop_answers
 from ricordo.storage.links import remove_links
 from ricordo.storage.store_entries import next_entry_end, remove_expired_entries
 from ricordo.storage.summaries import drop_summary
@@ -52,7 +53,7 @@ def soft_delete(
     values: dict[str, Any] = {
         "status": Status.DELETED,
         "purge_at": purge_at,
-        "updated_at": writing.now,
+        "updated_at": changed_at(writing, item),
     }
     update_item(writing, item, values)
     drop_summary(writing.connection, item.user_id)  # it may tell of this memory
@@ -103,6 +104,7 @@ def purge_due(writing: Writing, *, before_time: bool = False) -> int:
     silence(writing.connection, writing.user_id, ids)
     remove_links(writing.connection, writing.user_id, ids)
     delete_items(writing, ids)
+    drop_answers(writing.connection, writing.user_id)
     writing.backend.search.compact(writing.connection)
     return len(doomed)
 

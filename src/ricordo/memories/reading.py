@@ -60,8 +60,11 @@ def read_history(
     """What the viewer's history says of a memory; also of one that is gone.
 
     Raises:
-        MemoryNotFound: the viewer never had to do with such a memory.
+        MemoryNotFound: the viewer never had to do with such a memory. For an audience of some
+            themes only, also where it is gone: nobody can tell any more what its theme was.
     """
+    if audience.themes is not None:
+        read_item(reading, audience, item_id, include_deleted=True)
     found = history_of(reading.connection, viewer, item_id, limit)
     if not found:
         read_item(reading, audience, item_id)  # global memories have no history of the viewer's
@@ -86,6 +89,7 @@ def read_themes(
     found = [
         _theme(slug, own.get(slug), counts.get(slug, 0), reading)
         for slug in sorted(own.keys() | counts.keys())
+        if audience.themes is None or slug in audience.themes
     ]
     return sorted(found, key=lambda theme: -theme.active_count)
 

@@ -10,7 +10,7 @@ from ricordo.limits import MAX_TAGS
 from ricordo.memories.adding import add_all, update_keyed
 from ricordo.memories.changing import check_place_is_free, reactivate, set_values
 from ricordo.memories.expiring import is_expired
-from ricordo.memories.owning import own_item
+from ricordo.memories.owning import check_in_reach, own_item
 from ricordo.memories.recording import record_change
 from ricordo.model.draft import NewMemory
 from ricordo.model.former import former_values
@@ -28,7 +28,7 @@ from ricordo.storage.history import (
     replaced_by,
     update_that_kept,
 )
-from ricordo.storage.items import delete_items, item_of, update_item
+from ricordo.storage.items import changed_at, delete_items, item_of, update_item
 from ricordo.storage.links import remove_links, viewers_of
 from ricordo.storage.store_entries import hand_over_entry, has_entry
 from ricordo.storage.writing import OWNER_ACTED, Writing
@@ -62,7 +62,7 @@ def replace_with(
         InvalidValue: the new one would begin before an old one did.
         IllegalTransition, MemoryNotFound, NotOwner.
     """
-    olds = [own_item(writing, old_id) for old_id in dict.fromkeys(old_ids)]
+    olds = [own_item(writing, scope, old_id) for old_id in dict.fromkeys(old_ids)]
     draft = _inheriting(draft, olds)
     if len(olds) == 1 and _says_the_same(olds[0], draft):
         changed = update_keyed(writing, scope, olds[0], draft, reason)
@@ -115,14 +115,15 @@ def undo(writing: Writing, scope: Scope, item_id: int, reason: str | None) -> It
     """Take back the last replacement or update of a memory; what stands in its place now.
 
     A superseded memory comes back and the one made in its place is archived, whichever of the two
-    is named; a merge is taken back as a whole. An updated one gets its former values.
+    is named; a merge is taken back as a whole. An updated one gets its former values. A scope that
+    does not reach all that would change by it can undo nothing.
 
     Raises:
         NothingToUndo: it was neither superseded, merged nor updated.
         Occupied: its key or text has been taken by another active memory.
         IllegalTransition, MemoryNotFound, NotOwner.
     """
-    item = own_item(writing, item_id)
+    item = own_item(writing, scope, item_id)
     if item.status is Status.SUPERSEDED:
         return _undo_superseded(writing, scope, item, reason)
     if item.status is not Status.ACTIVE:
@@ -156,6 +157,7 @@ def _undo_superseded(writing: Writing, scope: Scope, item: Item, reason: str | N
     change = last_change(writing.connection, writing.user_id, item.id, _REPLACED)
     if change is None or change.new_ref is None:
         return _undo_by_old_version(writing, scope, item, reason)
+    check_in_reach(scope, item)
     if change.meta.get("made"):
         _withdraw(writing, scope, change.new_ref, item.id)
     for sibling_id in change.meta.get(MERGED_IDS, ()):
@@ -169,7 +171,7 @@ def _undo_by_old_version(writing: Writing, scope: Scope, version: Item, reason: 
     update = update_that_kept(writing.connection, writing.user_id, version.id)
     if update is None:
         raise NothingToUndo(f"memory {version.id} was not superseded by another one")
-    present = own_item(writing, update.item_id)
+    present = own_item(writing, scope, update.item_id)
     newest = last_update(writing.connection, writing.user_id, present.id)
     if present.status is not Status.ACTIVE or newest is None or newest.revision != update.revision:
         raise NothingToUndo(f"memory {present.id} has changed since; undo its later changes first")
@@ -184,12 +186,12 @@ def _undo_update(
     values = former_values(update.before)
     if has_entry(writing, item.id):
         values.pop("expires_at", None)  # when an entry of a store ends, its program says
-    former = replace(item, **values, updated_at=writing.now)
+    former = replace(item, **values, updated_at=changed_at(writing, item))
     if is_expired(former, writing.now):  # or it would be gone at once
         former = replace(former, expires_at=None)
         values["expires_at"] = None
     check_place_is_free(writing, former)
-    update_item(writing, item, {**values, "updated_at": writing.now})
+    update_item(writing, item, {**values, "updated_at": former.updated_at})
     if update.old_ref is not None:  # only now: until then it kept the vector of its text
         _dissolve_former_text(writing, update.old_ref)
     drop_replaced_values(writing.connection, writing.user_id, update.revision)
@@ -237,15 +239,19 @@ def _give_back(
     survivor = item_of(writing.connection, writing.user_id, change.new_ref or 0)
     if survivor is None:  # purged
         return
+    check_in_reach(scope, survivor)
     taken_up = former_values(change.meta[TAKEN_UP])
     count = max(0, survivor.access_count - taken_up.get("access_count", 0))
-    values: dict[str, Any] = {"access_count": count}
+    values: dict[str, Any] = {
+        "access_count": count,
+        "updated_at": changed_at(writing, survivor),
+    }
     for name in ("last_accessed_at", "last_verified_at"):
         if getattr(survivor, name) == getattr(absorbed, name):  # not again since
             values[name] = taken_up.get(name)
     update = last_update(writing.connection, writing.user_id, survivor.id)
     if update is not None and absorbed.id in update.meta.get(MERGED_IDS, ()):
-        values |= {**former_values(update.before or {}), "updated_at": writing.now}
+        values |= former_values(update.before or {})
         drop_replaced_values(writing.connection, writing.user_id, update.revision)
         undone = {UNDONE_REVISION: update.revision}
         record_change(writing, survivor, Event.UNDO, actor=scope.actor, reason=reason, meta=undone)
@@ -264,6 +270,7 @@ def _bring_back_sibling(
     if sibling is None or sibling.status is not Status.SUPERSEDED or change is None:
         return
     if change.new_ref == replacement_id:
+        check_in_reach(scope, sibling)
         _bring_back(writing, scope, sibling, change, reason)
 
 
@@ -271,6 +278,7 @@ def _withdraw(writing: Writing, scope: Scope, replacement_id: int, old_id: int) 
     replacement = item_of(writing.connection, writing.user_id, replacement_id)
     if replacement is None:  # purged
         return
+    check_in_reach(scope, replacement)
     if replacement.status is Status.SUPERSEDED:
         raise NothingToUndo(
             f"memory {replacement_id}, which took the place of {old_id}, was itself superseded:"
@@ -284,7 +292,11 @@ def _withdraw(writing: Writing, scope: Scope, replacement_id: int, old_id: int) 
 
 def _close(writing: Writing, old: Item, start: datetime) -> None:
     ended = start if old.valid_to is None else min(old.valid_to, start)
-    closed = {"status": Status.SUPERSEDED, "valid_to": ended, "updated_at": writing.now}
+    closed = {
+        "status": Status.SUPERSEDED,
+        "valid_to": ended,
+        "updated_at": changed_at(writing, old),
+    }
     update_item(writing, old, closed)
 
 

@@ -2,7 +2,7 @@
 
 from ricordo import limits
 from ricordo.errors import IllegalTransition, InvalidValue, MemoryNotFound, NotOwner
-from ricordo.memories.owning import own_item
+from ricordo.memories.owning import own_item, shared_item
 from ricordo.model.item import Item
 from ricordo.model.scope import Scope
 from ricordo.model.vocabulary import Event, Status
@@ -18,7 +18,7 @@ def link(writing: Writing, scope: Scope, item_id: int, viewer: str) -> Item:
         IllegalTransition: the memory was deleted.
         MemoryNotFound, NotOwner.
     """
-    item = own_item(writing, item_id)
+    item = own_item(writing, scope, item_id)
     if viewer == item.user_id:
         raise InvalidValue("with_user", "a memory is already visible to its owner")
     if item.status is Status.DELETED:
@@ -47,11 +47,13 @@ def unlink(writing: Writing, scope: Scope, item_id: int, viewer: str | None) -> 
     """
     owner = owner_of_linked(writing.connection, writing.user_id, item_id)
     if owner is not None:
+        if scope.is_confined and shared_item(writing, scope, item_id) is None:
+            raise MemoryNotFound(item_id)
         if viewer not in (None, writing.user_id):
             raise NotOwner(f"memory {item_id} is not yours: you can unlink it for yourself only")
         _remove(writing, item_id, owner, writing.user_id, scope.actor)
         return
-    item = own_item(writing, item_id)
+    item = own_item(writing, scope, item_id)
     if viewer is None:
         raise InvalidValue("with_user", "say which user to unlink the memory from")
     _remove(writing, item.id, item.user_id, viewer, scope.actor)

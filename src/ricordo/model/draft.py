@@ -9,8 +9,8 @@ from ricordo import limits
 from ricordo.errors import InvalidValue, ScopeWidened
 from ricordo.model import checks
 from ricordo.model.scope import Scope
+from ricordo.model.theme_name import theme_slug
 from ricordo.model.vocabulary import GENERAL_THEME, MemoryType, Source, default_confidence
-from ricordo.text.normalise import slug
 
 _STAMPED = ("agent_id", "thread_id", "run_id", "actor_id", "role")
 
@@ -98,7 +98,9 @@ class NewMemory:
 
         Raises:
             ScopeWidened: it names another agent, thread, run, actor or role than the scope.
+            CategoryNotAllowed: it would be filed where the scope does not reach.
         """
+        scope.check_reaches([self.effective_theme])
         missing = {}
         for name in _STAMPED:
             fixed = getattr(scope, name)
@@ -138,18 +140,3 @@ def _is_blank(value: object) -> bool:
 
 
 FIELD_NAMES = frozenset(field.name for field in fields(NewMemory))
-
-
-def theme_slug(value: object) -> str:
-    """The slug of a theme as a caller names it; nothing named means ``general``.
-
-    Raises:
-        InvalidValue: too long, or without any letter or digit.
-    """
-    name = checks.optional_text("theme", value, limits.MAX_THEME_CHARS)
-    if name is None:
-        return GENERAL_THEME
-    made = slug(name)
-    if not made or len(made) > limits.MAX_THEME_CHARS:
-        raise InvalidValue("theme", f"{name!r} has no letters or digits to make a name of")
-    return made

@@ -9,7 +9,7 @@ from typing import Any, Self
 from ricordo import limits
 from ricordo.errors import InvalidValue
 from ricordo.model import checks
-from ricordo.model.draft import theme_slug
+from ricordo.model.theme_name import theme_slug
 from ricordo.model.vocabulary import MemoryType, Source, Status
 from ricordo.text.normalise import folded
 

@@ -8,9 +8,9 @@ from typing import Any, Final, Self
 from ricordo import limits
 from ricordo.errors import InvalidValue
 from ricordo.model import checks
-from ricordo.model.draft import theme_slug
 from ricordo.model.item import Item
 from ricordo.model.record import Record
+from ricordo.model.theme_name import theme_slug
 
 QUERY_FILTERS: Final = frozenset(
     {
@@ -65,7 +65,8 @@ class QueryAnswer(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryRequest:
-    """A query, checked. ``categories`` are those asked for by name, None where none were."""
+    """A query, checked. ``categories`` are those asked for by name, None where none were;
+    ``within`` those that the asking scope is kept to, None for all."""
 
     text: str
     agent: str | None
@@ -76,6 +77,7 @@ class QueryRequest:
     budget_tokens: int
     threshold: float | None
     related: int
+    within: frozenset[str] | None = None
 
     @classmethod
     def parse(
@@ -90,6 +92,7 @@ class QueryRequest:
         budget_tokens: object,
         threshold: object,
         related: object,
+        within: frozenset[str] | None = None,
     ) -> Self:
         """A query from plain values.
 
@@ -112,6 +115,7 @@ class QueryRequest:
             budget_tokens=checks.integer("budget_tokens", budget_tokens, 1, limits.MAX_BUDGET),
             threshold=checks.optional_share("threshold", threshold),
             related=checks.integer("related", related, 0, limits.MAX_RELATED_BULLETS),
+            within=within,
         )
 
 

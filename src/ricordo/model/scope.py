@@ -1,19 +1,25 @@
 """Who is asking. Everything except administration goes through a scope."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
-from typing import Self
+from typing import Any, Final, Self
 
-from ricordo.errors import ScopeWidened
+from ricordo.errors import CategoryNotAllowed, ScopeWidened
 from ricordo.model import checks
+from ricordo.model.theme_name import category_slugs
 from ricordo.model.vocabulary import GLOBAL_OWNER
+
+_NAMES: Final = ("agent_id", "thread_id", "run_id", "actor_id", "role")
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
     """One user, and optionally the agent, thread, run, actor and role that act for them.
 
-    The user bounds what is read and written. The rest is stamped on what is written, and names
-    the actor in history. A scope can be narrowed, never widened or turned into another.
+    The user bounds what is read and written. So do the ``categories``, where there are any: then
+    what is filed under another theme is not there for this scope, and nothing can be filed there.
+    The rest is stamped on what is written, and names the actor in history. A scope can be narrowed,
+    never widened or turned into another.
     """
 
     user_id: str
@@ -22,29 +28,63 @@ class Scope:
     run_id: str | None = None
     actor_id: str | None = None
     role: str | None = None
+    categories: frozenset[str] | None = None
 
     def __post_init__(self) -> None:
         if self.user_id != GLOBAL_OWNER:
             checks.user_id(self.user_id)
-        for field in fields(self)[1:]:
-            checks.optional_reference(field.name, getattr(self, field.name))
+        for name in _NAMES:
+            checks.optional_reference(name, getattr(self, name))
+        if self.categories is not None:
+            object.__setattr__(self, "categories", category_slugs(self.categories))
 
     @property
     def actor(self) -> str:
         """The name under which this scope's writes stand in history."""
         return self.actor_id or self.agent_id or self.user_id
 
-    def narrow(self, **given: str | None) -> Self:
+    @property
+    def is_confined(self) -> bool:
+        """Whether it has less than the whole memory of its user."""
+        return self.categories is not None
+
+    def reaches(self, theme: str) -> bool:
+        """Whether what is filed under a theme is there for this scope."""
+        return self.categories is None or theme in self.categories
+
+    def check_reaches(self, themes: Iterable[str]) -> None:
+        """Refuse themes that are named and out of reach.
+
+        Raises:
+            CategoryNotAllowed: one of them is; the message lists those that are not.
+        """
+        refused = [theme for theme in themes if not self.reaches(theme)]
+        if refused:
+            raise CategoryNotAllowed(self.agent_id or self.user_id, refused, self.categories or ())
+
+    def narrow(self, **given: Any) -> Self:
         """The same scope with more of it fixed.
 
         Raises:
-            ScopeWidened: a part that is already fixed would become another.
+            ScopeWidened: a part that is already fixed would become another, or there would be more
+                categories.
             UnknownField: a scope has no such part.
         """
         checks.known_fields("part of a scope", given, (field.name for field in fields(self)))
         added = {name: value for name, value in given.items() if value is not None}
+        if "categories" in added:
+            added["categories"] = self._fewer(category_slugs(added["categories"]))
         for name, value in added.items():
             present = getattr(self, name)
-            if present is not None and present != value:
+            if name != "categories" and present is not None and present != value:
                 raise ScopeWidened(f"this scope has {name} {present!r}; it cannot become {value!r}")
         return replace(self, **added)
+
+    def _fewer(self, wanted: frozenset[str]) -> frozenset[str]:
+        more = sorted(theme for theme in wanted if not self.reaches(theme))
+        if more:
+            present = ", ".join(sorted(self.categories or ())) or "none"
+            raise ScopeWidened(
+                f"this scope has the categories {present}; it cannot get {', '.join(more)}"
+            )
+        return wanted

@@ -77,6 +77,21 @@ class ContextMode(StrEnum):
     SUMMARY = "summary"
 
 
+class KeyKind(StrEnum):
+    """Whom a key lets in: one user, an agent of one user, or a service that acts for any user."""
+
+    USER = "user"
+    AGENT = "agent"
+    SERVICE = "service"
+
+
+class Permission(StrEnum):
+    """What a key may do beyond one user's memory."""
+
+    READ_ALL = "read_all"
+    MANAGE = "manage"
+
+
 class JobState(StrEnum):
     """Where a job stands; ``dead`` jobs used up their attempts and wait for a person."""
 

@@ -123,7 +123,7 @@ class Choosing:
         if not themes:
             return []
         wanted = ItemFilter(theme=tuple(sorted(themes)))
-        with self._database.read() as view:
+        with self._database.read(user_id) as view:
             until = self._database.policy.global_until
             audience = audience_of(view.connection, user_id, until, view.now)
             where = matching(audience, wanted, view.now)

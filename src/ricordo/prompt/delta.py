@@ -94,7 +94,7 @@ def look(database: Database, looking: Looking, fits: Fits) -> tuple[str, ...]:
         StorageError: the database could not answer; nothing counts as told.
     """
     user_id, thread_id = looking.user_id, looking.thread_id
-    with database.read() as view:
+    with database.read(user_id) as view:
         revision = revision_of(view.connection, user_id)
         seen = seen_revision(view.connection, user_id, thread_id)
     if revision in (0, seen):  # nobody, or nothing new: no need to write

@@ -55,7 +55,7 @@ class Known:
         """The themes, for hints: within one run of an agent they stay as they were."""
         if run_id is None:
             return self.themes(user_id)
-        with self._database.read() as view:
+        with self._database.read(user_id) as view:
             _, epoch = standing_of(view.connection, user_id)
         themes = self._of_run.get((user_id, run_id, epoch))
         if themes is None:
@@ -65,7 +65,7 @@ class Known:
 
     def themes(self, user_id: str) -> tuple[Theme, ...]:
         """A user's themes, the most used first."""
-        with self._database.read() as view:
+        with self._database.read(user_id) as view:
             until = self._database.policy.global_until
             audience = audience_of(view.connection, user_id, until, view.now)
             counts = self._counts(view, audience, user_id)
@@ -74,7 +74,7 @@ class Known:
     def narrative(self, user_id: str) -> str:
         """What is known of a user; nothing where nothing is."""
         told = self._told.get(user_id)
-        with self._database.read() as view:
+        with self._database.read(user_id) as view:
             standing = standing_of(view.connection, user_id)
             if told is not None and self._still_holds(view, user_id, told.standing, told.at):
                 stored = find_summary(view.connection, user_id)

@@ -1,5 +1,6 @@
 """Memories and earlier words as lines of a prompt: dated, with their theme or speaker."""
 
+import re
 from datetime import datetime, tzinfo
 
 from ricordo.limits import MAX_RECALLED_CHARS
@@ -15,6 +16,8 @@ CHANGED = "Memory changes since you last looked:"
 BRIDGE = "Earlier in this conversation:"
 TODAY = "Other conversations today:"
 ABOUT_USER = "About the user:"
+
+_TIME_LINE = re.compile(r"Now: \w+, \d{4}-\d\d-\d\d, \d\d:\d\d \([^\n]*\)\.")
 
 
 def memory_line(chosen: Chosen, zone: tzinfo) -> str:
@@ -62,6 +65,11 @@ def date_and_time(now: datetime, zone: tzinfo) -> str:
     """The line that tells a model what day it is."""
     local = now.astimezone(zone)
     return f"Now: {local:%A}, {local.date().isoformat()}, {local:%H:%M} ({zone})."
+
+
+def says_only_the_time(system: str) -> bool:
+    """Whether a system text has nothing to tell but what day it is."""
+    return not system or _TIME_LINE.fullmatch(system) is not None
 
 
 def _day(moment: datetime, zone: tzinfo) -> str:

@@ -31,6 +31,10 @@ class PromptRequest:
     budget_tokens: int
     reply_tokens: int
     tool_schemas: str
+    has_history: bool = True
+    """Whether the turns before, and what tells of them, are part of it."""
+    categories: frozenset[str] | None = None
+    """Those that the asking scope is kept to, None for all."""
 
     @classmethod
     def parse(
@@ -46,6 +50,8 @@ class PromptRequest:
         budget_tokens: object,
         reply_tokens: object,
         tools: object,
+        history: object = True,
+        categories: frozenset[str] | None = None,
     ) -> Self:
         """A request from plain values.
 
@@ -69,6 +75,9 @@ class PromptRequest:
             budget_tokens=budget,
             reply_tokens=reply,
             tool_schemas=_schemas(tools),
+            # What was said is filed under no category, and any conversation could be named.
+            has_history=checks.flag("history", history) and categories is None,
+            categories=categories,
         )
 
     def has(self, *modes: ContextMode) -> bool:

@@ -68,7 +68,7 @@ class Prompting:
         """
         budget = Budget.of(request, self.policy.count)
         rules = self._access.current()
-        allowed = rules.allowed(request.agent)
+        allowed = rules.allowed(request.agent, request.categories)
         material = self._material(request, rules, allowed)
         tells = request.thread_id is not None and material.unavailable is None
         builder = Builder(request, budget, self.policy.zone)
@@ -133,7 +133,7 @@ class Prompting:
             user=user,
             guide=self._guide(request, allowed),
             narrative=self._narrative(request, allowed),
-            window=window,
+            window=window if request.has_history else None,
             choice=choice,
             problems=problems,
         )

@@ -11,7 +11,7 @@ from typing import Any, Final
 import sqlalchemy as sa
 
 from ricordo import forks, limits
-from ricordo.errors import StorageClosed, StorageError
+from ricordo.errors import StorageClosed, StorageError, in_log
 from ricordo.storage.columns import Moment, Words
 from ricordo.storage.database import Database, retried
 from ricordo.storage.prepared import Prepared
@@ -140,7 +140,7 @@ class AccessCounter:
             pass  # nobody is left to try again
         except StorageError as error:
             if not self._is_told:
-                _log.warning("what was recalled is not counted yet: %s", error)
+                _log.warning("what was recalled is not counted yet: %s", in_log(error))
             self._is_told = True
 
     def _start_timer(self) -> None:
@@ -182,7 +182,8 @@ class AccessCounter:
             {"of_user": user_id, "of_id": item_id, "times": times, "last": last}
             for (user_id, item_id), (times, last) in sorted(taken.recalled.items())
         ]
-        with self.database.transaction() as connection:
+        whose = {key[0] for key in taken.recalled} | {key[0] for key in taken.tallies}
+        with self.database.transaction_for(whose) as connection:
             if rows:
                 _count.run_many(connection, rows)
             if taken.tallies:

@@ -116,7 +116,7 @@ class MemorySearch:
 
         ``within`` is one more condition that they must meet.
         """
-        with self._database.read() as view:
+        with self._database.read(user_id) as view:
             chosen = self._embedders.chosen(view.connection, user_id)
         meant = self._embedders.query_vector(chosen, query)
         question = Question.of(query, self._database.analyser, meant)
@@ -132,7 +132,7 @@ class MemorySearch:
             self._accesses.note(owner, ids, now)
 
     def _newest(self, user_id: str, limit: int, wanted: ItemFilter) -> Answer:
-        with self._database.read() as view:
+        with self._database.read(user_id) as view:
             audience = self._audience(view, user_id)
             where = matching(audience, wanted, view.now)
             page = page_of_items(view.connection, where, Sort(), limit, None)
@@ -147,7 +147,7 @@ class MemorySearch:
         threshold: float | None,
         within: Condition | None,
     ) -> Answer:
-        with self._database.read() as view:
+        with self._database.read(user_id) as view:
             audience = self._audience(view, user_id)
             where = matching(audience, wanted, view.now)
             if within is not None:

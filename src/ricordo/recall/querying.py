@@ -37,7 +37,9 @@ class Querying:
             ScopeWidened: the filter names another user.
         """
         policy = self._policy.current()
-        allowed = policy.check(request.agent, request.categories or ())
+        allowed = policy.check(
+            request.agent, request.categories or (), within=request.within, user=user_id
+        )
         wanted = _filter(user_id, request, allowed)
         caps = _caps(policy, request.top_k)
         # What a capped category may not show leaves room for others.
@@ -65,7 +67,7 @@ class Querying:
     ) -> tuple[Bullet, ...]:
         if not count or not found:
             return ()
-        with self._database.read() as view:
+        with self._database.read(user_id) as view:
             ids = [item.id for item in found]
             near = read_related(view, user_id, ids, count, wanted)
         return purse.bullets([(one.id, one.theme, one.content) for one in near])

@@ -72,7 +72,7 @@ class TurnSearch:
             people = named_people(query, guess.speakers)
             meant = self._embedders.query_vector(guess.chosen, self._about(query, people))
             question = Question.of(query, self._database.analyser, meant)
-            with self._database.read() as view:
+            with self._database.read(user_id) as view:
                 seen, ranked = self._ranked(view, user_id, question, wanted, limit, people)
                 if seen == guess:
                     hits = self._hits(view, user_id, ranked, question, limit, threshold, explain)
@@ -93,7 +93,7 @@ class TurnSearch:
         return without_people(query, people) if people and self._ranking.uses("names") else query
 
     def _looked_up(self, user_id: str) -> Seen:
-        with self._database.read() as view:
+        with self._database.read(user_id) as view:
             chosen = self._embedders.chosen(view.connection, user_id)
             with self._shelves.borrow(view.connection, TURNS, user_id, chosen.model) as shelf:
                 return Seen(chosen, _speakers(view, user_id, shelf))

@@ -34,14 +34,18 @@ _look_up: Final = Prepared(
 
 
 def audience_of(
-    connection: sa.Connection, viewer: str, global_until: int, now: datetime
+    connection: sa.Connection,
+    viewer: str,
+    global_until: int,
+    now: datetime,
+    themes: frozenset[str] | None = None,
 ) -> Audience:
     """What a user may see: their own, what is linked to them, and the global memories while they
-    have fewer than ``global_until`` active ones."""
+    have fewer than ``global_until`` active ones; of all that the ``themes``, None for every one."""
     given = {"viewer": viewer, "global_until": global_until, "now": now}
     own_active, has_links = _look_up.run(connection, given)[0]
     cold = own_active < global_until and viewer != GLOBAL_OWNER
-    return Audience(viewer, has_links=bool(has_links), sees_global=cold)
+    return Audience(viewer, has_links=bool(has_links), sees_global=cold, themes=themes)
 
 
 EVERYONE: Final = Audience(None)

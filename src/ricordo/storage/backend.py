@@ -1,6 +1,6 @@
 """What a database must be able to do for us; ``sqlite/`` and ``postgres/`` do it."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from contextlib import AbstractContextManager
 from typing import Protocol
 
@@ -46,8 +46,31 @@ class Backend(Protocol):
         """A transaction: committed when the block ends, rolled back when it raises."""
         ...
 
+    def act_for(self, connection: sa.Connection, users: Collection[str]) -> None:
+        """Let the transaction see and change the rows of these users, and no others'.
+
+        Until then it acts for nobody. Where the database has no row-level security, nothing.
+        """
+        ...
+
+    def act_for_all(self, connection: sa.Connection, acting: bool = True) -> None:
+        """Let the transaction see and change everybody's rows, or no longer."""
+        ...
+
     def migrating(self) -> AbstractContextManager[sa.Connection]:
         """A transaction that no other migration can run beside."""
+        ...
+
+    def secure(self, connection: sa.Connection) -> None:
+        """After a migration: have the database itself keep every user's rows apart."""
+        ...
+
+    def owner_elsewhere(self, connection: sa.Connection) -> str | None:
+        """The role that owns the tables, where that is another one: only it may change them."""
+        ...
+
+    def confinement_problem(self) -> str | None:
+        """Why the database would not keep users apart for whoever is connected; None if it does."""
         ...
 
     def prepare_planner(self, connection: sa.Connection) -> None:
@@ -81,6 +104,10 @@ class Backend(Protocol):
 
     def check(self) -> list[str]:
         """Problems found by the database's own integrity check; empty when sound."""
+        ...
+
+    def size_bytes(self, connection: sa.Connection) -> int:
+        """How much space the database takes on its disk."""
         ...
 
     def explain(self, error: Exception) -> StorageError | None:

@@ -56,6 +56,30 @@ def _among_postgresql(element: among, compiler: SQLCompiler, **kw: Any) -> str:
     return f"{value} = ANY({listed})"
 
 
+class surely_among(FunctionElement[Any]):  # noqa: N801 - reads as the SQL function it is
+    """A value is one of what a sub-select finds: something that follows from the other conditions,
+    said for PostgreSQL to find an index by.
+
+    SQLite finds one by the others, and would only check it for nothing.
+    """
+
+    type = _TRUTH
+    inherit_cache = True
+
+
+@compiles(surely_among, "sqlite")
+def _surely_among_sqlite(element: surely_among, compiler: SQLCompiler, **kw: Any) -> str:  # noqa: ARG001
+    return "1"
+
+
+@compiles(surely_among, "postgresql")
+def _surely_among_postgresql(element: surely_among, compiler: SQLCompiler, **kw: Any) -> str:
+    value, found = (compiler.process(clause, **kw) for clause in element.clauses)
+    return (
+        f"{value} = ANY (ARRAY{found})"  # an array is worked out first, and an index asked with it
+    )
+
+
 class vector_bytes(FunctionElement[Any]):  # noqa: N801 - reads as the SQL function it is
     """A stored vector as raw bytes, which is much faster to read than pgvector's text."""
 

@@ -4,7 +4,7 @@ import contextlib
 import functools
 import random
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from datetime import datetime
 from typing import Concatenate, Final, ParamSpec, Protocol, Self, TypeVar, cast
 
@@ -16,6 +16,7 @@ from ricordo.model.embedding import KnownVectors
 from ricordo.model.policy import Policy
 from ricordo.storage.backend import Backend, LostToAnother
 from ricordo.storage.links import others_concerned
+from ricordo.storage.watching import Watch, unwatched
 from ricordo.storage.writing import Writing
 from ricordo.text.analyser import Analyser
 
@@ -26,7 +27,7 @@ T = TypeVar("T")
 
 
 class Reading:
-    """A consistent view of the database at one moment."""
+    """A consistent view of the database at one moment: of what one user may see, or of all."""
 
     def __init__(self, connection: sa.Connection, now: datetime) -> None:
         self.connection = connection
@@ -42,6 +43,7 @@ class Database:
         self.policy = policy
         self.analyser = analyser
         self.on_job_queued: Callable[[], None] = lambda: None
+        self.watch: Watch = unwatched
 
     @property
     def database(self) -> Self:
@@ -49,13 +51,26 @@ class Database:
         return self
 
     @contextlib.contextmanager
-    def read(self) -> Iterator[Reading]:
-        """A consistent view for several reads.
+    def read(self, user_id: str) -> Iterator[Reading]:
+        """A consistent view, for several reads, of what one user may see.
 
         Raises:
             StorageError: the database could not answer.
         """
         with self.our_errors(), self.backend.reading() as connection:
+            self.backend.act_for(connection, [user_id])
+            yield Reading(connection, self.clock())
+
+    @contextlib.contextmanager
+    def read_all(self) -> Iterator[Reading]:
+        """A consistent view of everybody's rows, for what belongs to no user: the job queue,
+        administration.
+
+        Raises:
+            StorageError: the database could not answer.
+        """
+        with self.our_errors(), self.backend.reading() as connection:
+            self.backend.act_for_all(connection)
             yield Reading(connection, self.clock())
 
     @contextlib.contextmanager
@@ -71,14 +86,16 @@ class Database:
         The user's row is locked first, so one user's writes happen one after the other and their
         revisions have no gaps. ``touching`` names the memories that will be changed: whoever they
         are shared with is locked too, everyone in the same order, so that two such writes wait
-        for each other instead of deadlocking. ``known`` are the vectors computed beforehand;
-        without them, new texts wait for the job that makes vectors.
+        for each other instead of deadlocking. Rows of others than those who are locked cannot be
+        touched. ``known`` are the vectors computed beforehand; without them, new texts wait for
+        the job that makes vectors.
 
         Raises:
             StorageError: the database could not do it; nothing was written.
         """
         with self.our_errors():
             with self.backend.writing() as connection:
+                self.backend.act_for(connection, [user_id])
                 others = others_concerned(connection, user_id, touching) if touching else set()
                 writing = Writing(
                     self.backend,
@@ -98,12 +115,27 @@ class Database:
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[sa.Connection]:
-        """A transaction that belongs to no user: the job queue, administration.
+        """A transaction that belongs to no user and may touch everybody's rows: the job queue,
+        administration.
 
         Raises:
             StorageError: the database could not do it; nothing was written.
         """
         with self.our_errors(), self.backend.writing() as connection:
+            self.backend.act_for_all(connection)
+            yield connection
+
+    @contextlib.contextmanager
+    def transaction_for(self, users: Collection[str]) -> Iterator[sa.Connection]:
+        """A transaction that touches rows of these users alone, and has nobody wait for it.
+
+        For what is no change of their memories: no history, no revision, no lock.
+
+        Raises:
+            StorageError: the database could not do it; nothing was written.
+        """
+        with self.our_errors(), self.backend.writing() as connection:
+            self.backend.act_for(connection, users)
             yield connection
 
     @contextlib.contextmanager

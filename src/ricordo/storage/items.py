@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Final
 
 import sqlalchemy as sa
@@ -40,6 +40,8 @@ _NULLABLE_SORTS: Final = frozenset(
 )
 
 _MAX_SMALL: Final = 2**31 - 1
+_SMALLEST_STEP: Final = timedelta(microseconds=1)
+_MAX_CLOCK_SKEW: Final = timedelta(minutes=1)
 _SEARCHED: Final = frozenset({"content", "key", "tags", "theme", "type", "valid_from"})
 """The columns that the index of a memory is made from."""
 _insert: Final = Prepared(sa.insert(items))
@@ -119,6 +121,19 @@ def insert_items(writing: Writing, new: Sequence[Item]) -> None:
 def index_items(writing: Writing, new: Iterable[Item]) -> None:
     """Make memories of the writing user findable."""
     put_entries(writing, ITEMS, [searchable_item(item) for item in new])
+
+
+def changed_at(writing: Writing, item: Item) -> datetime:
+    """The ``updated_at`` of what a change makes of a memory: now, and another one than before.
+
+    Who names the state that they saw goes by it, so no two states may have the same, however
+    quickly they follow each other and whatever the clocks of several servers say. Only what was
+    dated far into the future comes back to the present.
+    """
+    before = item.updated_at
+    if writing.now <= before <= writing.now + _MAX_CLOCK_SKEW:
+        return before + _SMALLEST_STEP
+    return writing.now
 
 
 def update_item(writing: Writing, item: Item, values: Mapping[str, Any]) -> None:

@@ -33,9 +33,11 @@ from ricordo.storage.conversation_tables import (
     thread_views,
 )
 from ricordo.storage.schema import CLUSTERED, one_of
+from ricordo.storage.service_tables import api_keys, kept_answers
 
 metadata: Final = schema.metadata
-"""All tables, those of ``conversation_tables.py`` included, once this module is loaded."""
+"""All tables, once this module is loaded: also those of ``conversation_tables.py`` and
+``service_tables.py``."""
 
 ITEM_IDS: Final = "item_ids"
 TURN_IDS: Final = "turn_ids"
@@ -460,6 +462,8 @@ sa.Index(
 )
 
 OWNED_TABLES: Final = (
+    api_keys,
+    kept_answers,
     thread_views,
     compactions,
     checkpoints,

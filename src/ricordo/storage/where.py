@@ -11,7 +11,8 @@ import sqlalchemy as sa
 
 from ricordo.model.filters import ItemFilter
 from ricordo.model.vocabulary import GLOBAL_OWNER, Status
-from ricordo.storage.constructs import has_tag
+from ricordo.storage.columns import Words
+from ricordo.storage.constructs import has_tag, surely_among
 from ricordo.storage.tables import items, links
 
 Condition = sa.ColumnElement[bool]
@@ -23,12 +24,14 @@ class Audience:
 
     ``viewer`` None is an administrator who reads across users. The flags are looked up once per
     read (``audiences.py``): most users have no links and many memories, and for them the condition
-    is a plain ``user_id = ?`` that an index answers.
+    is a plain ``user_id = ?`` that an index answers. ``themes`` are those that a confined scope
+    may see, None for all.
     """
 
     viewer: str | None
     has_links: bool = False
     sees_global: bool = False
+    themes: frozenset[str] | None = None
 
     def owned(self) -> Condition:
         """What is the viewer's own."""
@@ -36,6 +39,11 @@ class Audience:
 
     def condition(self) -> Condition:
         """Everything the viewer may see, whatever its status."""
+        if self.themes is None:
+            return self._of_anybody_visible()
+        return sa.and_(self._of_anybody_visible(), items.c.theme.in_(sorted(self.themes)))
+
+    def _of_anybody_visible(self) -> Condition:
         if self.viewer is None:
             return sa.true()
         visible = [self.owned()]
@@ -49,7 +57,14 @@ class Audience:
             visible.append(
                 sa.and_(items.c.user_id == GLOBAL_OWNER, items.c.status != Status.DELETED.value)
             )
-        return sa.or_(*visible)
+        if not self.has_links:
+            return sa.or_(*visible)
+        # Whose they can be at all: without that, PostgreSQL looks through everybody's.
+        sharers = sa.select(links.c.owner_id).where(links.c.user_id == self.viewer)
+        known = [self.viewer, *([GLOBAL_OWNER] if self.sees_global else [])]
+        named = [sa.select(sa.literal(name, Words)) for name in known]
+        whose = sa.union_all(*named, sharers).scalar_subquery()
+        return sa.and_(surely_among(items.c.user_id, whose), sa.or_(*visible))
 
 
 def matching(audience: Audience, wanted: ItemFilter, now: datetime) -> Condition:

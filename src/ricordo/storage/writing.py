@@ -1,6 +1,7 @@
 """One user's write: memories, history, revision and queue in one transaction."""
 
-from collections.abc import Mapping
+import contextlib
+from collections.abc import Collection, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -105,6 +106,8 @@ class Writing:
         self.keeps_user = False  # set by writes that leave something without a row of history
         self._new_users: set[str] = set()
         self._ledgers: dict[str, _Ledger] = {}
+        self._acts_for = {user_id}  # as the transaction was begun
+        self._act_for_also(others)
         for locked in sorted({user_id, *others}):
             self._ledger(locked)
 
@@ -183,8 +186,19 @@ class Writing:
 
     def enqueue(self, job: NewJob) -> None:
         """Queue work in this transaction: it exists exactly if the write does."""
+        self._act_for_also([job.user_id])  # jobs of the store as a whole are nobody's
         put_job(self.backend, self.connection, job, self.now)
         self.queued_jobs += 1
+
+    @contextlib.contextmanager
+    def acting_for_all(self) -> Iterator[None]:
+        """Let what is done inside see and change everybody's rows.
+
+        For the few steps of one user's write that concern people whom nobody can name before.
+        """
+        self.backend.act_for_all(self.connection)
+        yield
+        self.backend.act_for_all(self.connection, acting=False)
 
     def flush(self) -> None:
         """Write the collected history and advance the revisions and stamps."""
@@ -214,8 +228,15 @@ class Writing:
     def _ledger(self, user_id: str) -> _Ledger:
         ledger = self._ledgers.get(user_id)
         if ledger is None:
+            self._act_for_also([user_id])
             ledger = self._ledgers[user_id] = _Ledger(*self._lock(user_id))
         return ledger
+
+    def _act_for_also(self, users: Collection[str]) -> None:
+        """Let the transaction touch the rows of these users as well, to tell them of a change."""
+        if not self._acts_for.issuperset(users):
+            self._acts_for.update(users)
+            self.backend.act_for(self.connection, self._acts_for)
 
     def _lock(self, user_id: str) -> tuple[int, int, int, int]:
         """Lock the user's row, making it when this is their first write; where they stand."""

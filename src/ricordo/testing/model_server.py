@@ -1,7 +1,7 @@
 """A language model for tests: real HTTP, answers and faults as scripted, and no model."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -36,6 +36,7 @@ class _Reply:
     refusal: str | None = None
     page: bytes | None = None
     is_broken: bool = False
+    calls: tuple[dict[str, Any], ...] = ()
 
 
 @dataclass
@@ -85,6 +86,20 @@ class ModelServer(LoopbackServer):
     def answer(self, value: Scripted, *, times: int = 1) -> None:
         """Give this answer to the next request or requests; a mapping is given as JSON."""
         self._enqueue(_Reply(_as_text(value)), times)
+
+    def answer_calling(
+        self,
+        name: str,
+        arguments: Mapping[str, Any],
+        *,
+        call_id: str = "call_1",
+        content: str | None = None,
+        times: int = 1,
+    ) -> None:
+        """Call a tool in the next answer or answers."""
+        function = {"name": name, "arguments": json.dumps(arguments)}
+        call = {"id": call_id, "type": "function", "function": function}
+        self._enqueue(_Reply(content, finish_reason="tool_calls", calls=(call,)), times)
 
     def answer_with(self, compute: Compute) -> None:
         """Compute answers from the bodies of requests, where no other is left."""
@@ -161,6 +176,9 @@ class ModelServer(LoopbackServer):
     def _posted(self, path: str, body: Any) -> Response:
         if path != "/v1/chat/completions":
             return not_found()
+        if not isinstance(body, dict):
+            error = {"message": "could not parse the body", "type": "invalid_request_error"}
+            return json_response(400, {"error": error})
         format_type = (body.get("response_format") or {}).get("type")
         if format_type in self._script.refused:
             error = {"message": _REFUSALS[format_type], "type": "invalid_request_error"}
@@ -183,7 +201,13 @@ class ModelServer(LoopbackServer):
         return _Reply(_as_text(script.compute(body))) if script.compute is not None else None
 
     def _whole(self, reply: _Reply, body: dict[str, Any]) -> Response:
-        message = {"role": "assistant", "content": reply.content, "refusal": reply.refusal}
+        message: dict[str, Any] = {
+            "role": "assistant",
+            "content": reply.content,
+            "refusal": reply.refusal,
+        }
+        if reply.calls:
+            message["tool_calls"] = list(reply.calls)
         choice = {"index": 0, "message": message, "finish_reason": reply.finish_reason}
         answer = {**self._frame("chat.completion"), "choices": [choice]}
         if self.gives_usage:
@@ -201,6 +225,7 @@ class ModelServer(LoopbackServer):
         ]
         if reply.refusal is not None:
             deltas.append({"refusal": reply.refusal})
+        deltas += [{"tool_calls": [part]} for part in _call_pieces(reply)]
         choices: list[list[dict[str, Any]]] = [
             [{"index": 0, "delta": delta, "finish_reason": None}] for delta in deltas
         ]
@@ -228,6 +253,16 @@ class ModelServer(LoopbackServer):
 
 def _event(data: str) -> bytes:
     return f"data: {data}\n\n".encode()
+
+
+def _call_pieces(reply: _Reply) -> Iterator[dict[str, Any]]:
+    """Tool calls as a stream has them: first which, then the arguments in pieces."""
+    for index, call in enumerate(reply.calls):
+        arguments = call["function"]["arguments"]
+        yield {"index": index, **call, "function": {**call["function"], "arguments": ""}}
+        for at in range(0, len(arguments), _PIECE_CHARS):
+            piece = arguments[at : at + _PIECE_CHARS]
+            yield {"index": index, "function": {"arguments": piece}}
 
 
 def _as_text(value: Scripted) -> str:

@@ -1,8 +1,9 @@
 """Writing users out as JSON Lines."""
 
+import contextlib
 import os
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Final
 
@@ -23,35 +24,40 @@ from ricordo.transfer.rows import (
 _ROWS_AT_ONCE: Final = 1_000
 
 
-def export_lines(database: Database, user_ids: Sequence[str] | None) -> Iterator[str]:
-    """The lines of an export of some users, or of all, from one consistent state.
+def export_lines(database: Database, only: str | None) -> Iterator[str]:
+    """The lines of an export of one user, or of all, from one consistent state.
 
     Raises:
-        UserNotFound: nothing is stored for one of them.
+        UserNotFound: nothing is stored for that one.
     """
-    with database.read() as reading:
+    with database.read_all() if only is None else database.read(only) as reading:
         connection = reading.connection
-        if user_ids is None:
-            found = connection.execute(sa.select(users.c.user_id).order_by(users.c.user_id))
-            user_ids = list(found.scalars())
-        for user_id in user_ids:
-            if not has_user(connection, user_id):
-                raise UserNotFound(user_id)
+        user_ids = _exported(connection, only)
         yield header_line()
         rows = 0
         for user_id in user_ids:
             for kind, table in TABLE_OF_KIND.items():
-                for line in _table_lines(connection, kind, table, user_id):
-                    yield line
-                    rows += 1
+                with contextlib.closing(_table_lines(connection, kind, table, user_id)) as lines:
+                    for line in lines:
+                        yield line
+                        rows += 1
         yield end_line(rows)
 
 
-def export_file(database: Database, user_ids: Sequence[str] | None, path: Path) -> int:
+def _exported(connection: sa.Connection, only: str | None) -> list[str]:
+    if only is None:
+        found = connection.execute(sa.select(users.c.user_id).order_by(users.c.user_id))
+        return list(found.scalars())
+    if not has_user(connection, only):
+        raise UserNotFound(only)
+    return [only]
+
+
+def export_file(database: Database, only: str | None, path: Path) -> int:
     """Write an export to a file; the number of lines. The file appears whole or not at all.
 
     Raises:
-        UserNotFound: nothing is stored for one of the users.
+        UserNotFound: nothing is stored for the one user asked for.
         InvalidValue: the file cannot be written.
     """
     count = 0
@@ -62,7 +68,7 @@ def export_file(database: Database, user_ids: Sequence[str] | None, path: Path) 
     unfinished = Path(name)
     try:
         with os.fdopen(descriptor, "w", encoding="utf-8", newline="\n") as file:
-            for line in export_lines(database, user_ids):
+            for line in export_lines(database, only):
                 file.write(line + "\n")
                 count += 1
             file.flush()
@@ -81,7 +87,7 @@ def _unwritable(path: Path, error: OSError) -> InvalidValue:
 
 def _table_lines(
     connection: sa.Connection, kind: str, table: sa.Table, user_id: str
-) -> Iterator[str]:
+) -> Generator[str, None, None]:
     owner = links.c.owner_id if table is links else table.c.user_id
     shown = [column.label(name) for name, column in exported_columns(table).items()]
     wanted = (
@@ -90,5 +96,7 @@ def _table_lines(
         .order_by(*table.primary_key.columns)
         .execution_options(yield_per=_ROWS_AT_ONCE)
     )
-    for row in connection.execute(wanted).mappings():
-        yield line_of(kind, row)
+    # Closed also where nobody reads to the end: on PostgreSQL it is a cursor of the server's.
+    with connection.execute(wanted) as found:
+        for row in found.mappings():
+            yield line_of(kind, row)

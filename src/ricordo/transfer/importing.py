@@ -67,7 +67,7 @@ def import_store(database: Database, path: Path, progress: Progress) -> ImportRe
     """
     _check_readable(path)
     names = [user.user_id for user in _checked_users(path)]  # all of it, before any write
-    with database.read() as reading:
+    with database.read_all() as reading:
         fresh = {name for name in names if not has_anything(reading.connection, name)}
     reports = []
     for done, user in enumerate(read_users(path), start=1):

@@ -181,7 +181,8 @@ def _new_ids(
     (reached,) = writing.take_ids(series, 1)
     beyond = {one for one in wanted if one > reached}
     within = wanted - beyond
-    taken = {one for table in tables for one in _taken(writing.connection, table, within)}
+    with writing.acting_for_all():  # no two users have the same numbers
+        taken = {one for table in tables for one in _taken(writing.connection, table, within)}
     unusable = sorted(beyond | taken)
     fresh = writing.take_ids(series, len(unusable)) if unusable else []
     return dict(zip(unusable, fresh, strict=True))

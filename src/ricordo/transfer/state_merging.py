@@ -46,7 +46,7 @@ def memories_to_leave(database: Database, user_id: str, given: UserRows) -> set[
 
     Merging them would change when the entries here end and by what they are found.
     """
-    with database.read() as view:
+    with database.read(user_id) as view:
         where = readable(user_id, view.now)
         rows = given.rows["store_entry"]
         present = entries_named(view.connection, where, [_name(row) for row in rows])

@@ -80,7 +80,7 @@ def _page_after(
         .order_by(items.c.updated_at, items.c.id)
         .limit(limits.SWEEP_BATCH_ITEMS)
     )
-    with database.read() as view:
+    with database.read(user_id) as view:
         return view.connection.execute(wanted).all()
 
 

@@ -79,7 +79,7 @@ def run_round(
 def _ask_for_vectors(database: Database, recall: Recall, user_id: str) -> tuple[int, str | None]:
     """Ask for vectors that are missing, failed or of another model; how many wait now, and what
     is wrong where the user's settings cannot be used."""
-    with database.read() as view:
+    with database.read(user_id) as view:
         chosen = recall.embedders.chosen(view.connection, user_id)
         if chosen.model is None:
             return 0, chosen.problem

@@ -125,7 +125,7 @@ class InsightSieve:
             items.c.type == MemoryType.INSIGHT.value,
             items.c.content_hash == content_hash(content),
         )
-        with self._database.read() as view:
+        with self._database.read(user_id) as view:
             return bool(view.connection.execute(sa.select(same)).scalar_one())
 
     @property

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Final
 from pydantic import BaseModel, Field
 
 from ricordo import limits
-from ricordo.errors import BadAnswer, ModelRefused
+from ricordo.errors import BadAnswer, ModelRefused, in_log
 from ricordo.formation import prompt_files
 from ricordo.formation.policy import FormationPolicy
 from ricordo.indexing.relating import Neighbours
@@ -98,7 +98,7 @@ def draw_insights(
     try:
         observed = _ask(model, user_id, look.material)
     except (BadAnswer, ModelRefused) as problem:  # trying again today would not help
-        _log.warning("no insights for today: %s", problem)
+        _log.warning("no insights for today: %s", in_log(problem))
         return _note_failure(database, user_id, look, problem)
     sifted = InsightSieve(database, recall, formation_policy).sift(user_id, observed, look.material)
     known = recall.embedders.known_vectors(user_id, sifted.kept)
@@ -110,7 +110,7 @@ def _look(database: Database, user_id: str) -> _Look | str:
     """What there is to look at, or why nothing is."""
     if user_id == GLOBAL_OWNER:
         return OF_EVERYBODY
-    with database.read() as view:
+    with database.read(user_id) as view:
         last = upkeep_state(view.connection, user_id).insights_at
         if last is not None:
             if timedelta(0) <= view.now - last < timedelta(hours=limits.INSIGHT_HOURS):

@@ -43,7 +43,7 @@ def prune_relations(database: Database, link_min: float, user_id: str, report: R
     removed = 0
     after: Pair = (0, 0)
     while True:
-        with database.read() as view:
+        with database.read(user_id) as view:
             upto, outlived = outlived_relations(
                 view.connection, user_id, link_min, view.now, after, limits.TRIM_BATCH_ROWS
             )
@@ -98,7 +98,7 @@ class _Step:
 def _next_step(database: Database, recall: Recall, user_id: str, size: int) -> _Step | None:
     """What is to be done next; None where nothing makes vectors that could be compared."""
     relating = recall.relating
-    with database.read() as view:
+    with database.read(user_id) as view:
         connection = view.connection
         model = recall.embedders.chosen(connection, user_id).model
         if model is None:

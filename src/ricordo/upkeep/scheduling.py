@@ -13,7 +13,7 @@ from typing import Final
 import sqlalchemy as sa
 
 from ricordo import limits
-from ricordo.errors import StorageError
+from ricordo.errors import StorageError, in_log
 from ricordo.model.job import STORE_JOB_USER, NewJob, Report
 from ricordo.model.vocabulary import JobState
 from ricordo.storage.database import Database, retried
@@ -51,12 +51,12 @@ def ensure_planned(database: Database) -> None:
     upkeep until somebody opens it who can.
     """
     try:
-        with database.read() as view:
+        with database.read(STORE_JOB_USER) as view:
             if _is_planned(view.connection, view.now):
                 return
         _plan_at(database, database.clock())
     except StorageError as problem:  # opening goes on, and needs none of this
-        _log.warning("upkeep is not planned for now: %s", problem)
+        _log.warning("upkeep is not planned for now: %s", in_log(problem))
 
 
 def plan_rounds(database: Database, report: Report) -> int:
@@ -76,7 +76,7 @@ def plan_rounds(database: Database, report: Report) -> int:
 
 
 def _page_after(database: Database, last: str) -> list[tuple[str, datetime]]:
-    with database.read() as view:
+    with database.read_all() as view:
         return last_rounds(view.connection, last, limits.USERS_PER_PLAN_STEP)
 
 
@@ -141,6 +141,6 @@ def _is_planned(connection: sa.Connection, now: datetime) -> bool:
 @retried
 def _plan_at(database: Database, when: datetime) -> None:
     job = NewJob(kind=PLAN_JOB, user_id=STORE_JOB_USER, run_at=when, unique_key="", payload={})
-    with database.transaction() as connection:
+    with database.transaction_for([STORE_JOB_USER]) as connection:
         put_job(database.backend, connection, job, database.clock())
     database.on_job_queued()

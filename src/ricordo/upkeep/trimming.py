@@ -1,4 +1,4 @@
-"""Cutting back what only tells what happened: events, counters, notes of checked pairs."""
+"""Cutting back what only tells what happened: events, counters, notes of pairs, kept answers."""
 
 from datetime import datetime, timedelta
 
@@ -8,6 +8,7 @@ from ricordo import limits
 from ricordo.model.job import Report
 from ricordo.storage.database import Database, retried
 from ricordo.storage.events import trim_events
+from ricordo.storage.kept_answers import trim_answers
 from ricordo.storage.tables import checked_pairs
 from ricordo.storage.tallies import day_of, fold_tallies
 from ricordo.storage.upkeep import upkeep_state
@@ -15,7 +16,8 @@ from ricordo.upkeep.policy import UpkeepPolicy
 
 
 def trim(database: Database, policy: UpkeepPolicy, user_id: str, report: Report) -> int:
-    """Remove a user's old events and notes of pairs, and put old counters together; how many rows.
+    """Remove a user's old events, notes of pairs and kept answers, and put old counters together;
+    how many rows.
 
     Sums of counters over all time stay as they are.
     """
@@ -40,6 +42,7 @@ def _trim_step(database: Database, policy: UpkeepPolicy, user_id: str) -> int:
             trim_events(writing.connection, user_id, now - policy.event_life, most)
             + fold_tallies(writing, oldest_day, most)
             + _trim_pairs(writing.connection, user_id, checked_before, most)
+            + trim_answers(writing.connection, user_id, now)
         )
 
 

@@ -5,6 +5,7 @@ rule. Nothing here depends on which database is underneath. There is a file for 
 operation; ``UserMemory`` is all of them.
 """
 
+from collections.abc import Iterable
 from typing import Self
 
 from ricordo.user_memory.activity import Activity
@@ -57,13 +58,23 @@ class UserMemory(
         run: str | None = None,
         actor: str | None = None,
         role: str | None = None,
+        categories: Iterable[str] | str | None = None,
     ) -> Self:
         """The same user's memory with more of the scope fixed.
 
+        With ``categories`` only what is filed under those themes can be read and written, and what
+        is filed under none (conversations, the profile, the change feed) not at all.
+
         Raises:
-            ScopeWidened: a part that is already fixed would become another.
+            ScopeWidened: a part that is already fixed would become another, or a category would
+                be added.
         """
         scope = self.scope.narrow(
-            agent_id=agent, thread_id=thread, run_id=run, actor_id=actor, role=role
+            agent_id=agent,
+            thread_id=thread,
+            run_id=run,
+            actor_id=actor,
+            role=role,
+            categories=categories,
         )
         return type(self)(self.parts, scope)

@@ -21,7 +21,7 @@ class Activity(Bound):
             InvalidCursor: the cursor was not given out by this call.
         """
         size = checks.integer("limit", limit, 1, limits.MAX_PAGE_ITEMS)
-        with self.database.read() as view:
+        with self.database.read(self.scope.user_id) as view:
             return page_of_events(view.connection, self.scope.user_id, size, cursor)
 
     def counters(self, *, days: int | None = None) -> Counters:

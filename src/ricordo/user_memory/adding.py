@@ -59,6 +59,7 @@ class Adding(Bound):
         Raises:
             InvalidValue: a value is not allowed; the message says what is.
             MemoryNotFound, NotOwner, IllegalTransition: about the memory to supersede.
+            CategoryNotAllowed: its theme is out of this scope's reach.
             ScopeWidened: it names another agent, thread, run, actor or role than the scope.
         """
         given = {name: value for name, value in locals().items() if name not in _NOT_OF_THE_DRAFT}
@@ -81,6 +82,7 @@ class Adding(Bound):
 
         Raises:
             InvalidValue, UnknownField: one of them is not allowed; nothing of its batch is stored.
+            CategoryNotAllowed: the theme of one is out of this scope's reach; nothing is stored.
             ScopeWidened: one names another agent, thread, run, actor or role than the scope.
         """
         listed = checks.entries("memories", memories, limits.MAX_BULK_ITEMS)
@@ -107,6 +109,7 @@ class Adding(Bound):
         Raises:
             InvalidValue: fewer than two memories, or too many.
             MemoryNotFound, NotOwner, IllegalTransition: about the memories to merge.
+            CategoryNotAllowed: the theme of the new one is out of this scope's reach.
         """
         listed = checks.entries("ids", ids, limits.MAX_MERGED_ITEMS)
         sources = list(dict.fromkeys(checks.memory_id(item_id) for item_id in listed))

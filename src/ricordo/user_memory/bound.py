@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from ricordo import limits
+from ricordo.access.reloading import PolicyFile
 from ricordo.conversation.service import ConversationService
 from ricordo.files.folder import FilesFolder
 from ricordo.files.profile_following import ProfileFiles
@@ -15,6 +16,7 @@ from ricordo.storage.audiences import audience_of
 from ricordo.storage.database import Database, Reading
 from ricordo.storage.where import Audience
 from ricordo.upkeep.service import Upkeep
+from ricordo.user_memory.confining import close_to_confined
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,10 +32,15 @@ class Parts:
     """Where prompt files, profiles and mirrors lie; None where there is no folder for them."""
     prompting: Prompting
     profile_files: ProfileFiles
+    access: PolicyFile
 
 
 class Bound:
     """Operations of one user. Cheap, holds no connection."""
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        close_to_confined(cls)
 
     def __init__(self, parts: Parts, scope: Scope) -> None:
         self.parts = parts
@@ -44,7 +51,9 @@ class Bound:
 
     def _audience(self, view: Reading) -> Audience:
         global_until = self.database.policy.global_until
-        return audience_of(view.connection, self.scope.user_id, global_until, view.now)
+        return audience_of(
+            view.connection, self.scope.user_id, global_until, view.now, self.scope.categories
+        )
 
 
 def checked_reason(given: str | None) -> str | None:

@@ -1,17 +1,26 @@
-"""Changing where a memory stands, and what a theme says of itself."""
+"""Changing where a memory stands, and what a theme says of itself.
 
+What changes one memory takes ``expected_updated_at``: the ``updated_at`` that the caller last saw.
+Where it has another one by now, nothing is written. It is checked in the transaction that writes.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from ricordo import limits
 from ricordo.errors import InvalidValue, ThemeNotFound
 from ricordo.memories import changing, expiring, reading, replacing
+from ricordo.memories.owning import check_unchanged
 from ricordo.model import checks
-from ricordo.model.draft import theme_slug
 from ricordo.model.item import Item
 from ricordo.model.theme import Theme
+from ricordo.model.theme_name import theme_slug
 from ricordo.model.vocabulary import ContextPolicy
 from ricordo.storage.database import retried
 from ricordo.storage.themes import change_theme
+from ricordo.storage.writing import Writing
+from ricordo.user_memory.adding import When
 from ricordo.user_memory.bound import Bound, checked_reason
 
 
@@ -19,26 +28,36 @@ class Changing(Bound):
     """Operations that change."""
 
     @retried
-    def archive(self, id: int, *, reason: str | None = None) -> Item:
+    def archive(
+        self, id: int, *, reason: str | None = None, expected_updated_at: When | None = None
+    ) -> Item:
         """Put a memory aside: kept, and out of reads unless asked for.
 
+        With ``expected_updated_at`` only in the state that has this ``updated_at``.
+
         Raises:
+            Changed: it is in another state by now.
             MemoryNotFound, NotOwner, IllegalTransition.
         """
         item_id, why = checks.memory_id(id), checked_reason(reason)
-        with self.database.write(self.scope.user_id, touching=[item_id]) as writing:
+        with self._changing(item_id, expected_updated_at) as writing:
             return changing.archive(writing, self.scope, item_id, why)
 
     @retried
-    def restore(self, id: int, *, reason: str | None = None) -> Item:
+    def restore(
+        self, id: int, *, reason: str | None = None, expected_updated_at: When | None = None
+    ) -> Item:
         """Bring back an archived or forgotten memory.
 
+        With ``expected_updated_at`` only in the state that has this ``updated_at``.
+
         Raises:
+            Changed: it is in another state by now.
             Occupied: its key or text was taken by another active memory.
             MemoryNotFound, NotOwner, IllegalTransition.
         """
         item_id, why = checks.memory_id(id), checked_reason(reason)
-        with self.database.write(self.scope.user_id, touching=[item_id]) as writing:
+        with self._changing(item_id, expected_updated_at) as writing:
             return changing.restore(writing, self.scope, item_id, why)
 
     @retried
@@ -49,63 +68,79 @@ class Changing(Bound):
         key: str | None = None,
         theme: str | None = None,
         reason: str | None = None,
+        expected_updated_at: When | None = None,
     ) -> tuple[Item, ...]:
         """Soft-delete a memory by id, or what has a key (in one theme, or in all).
 
-        It is gone from every read, can be restored for a while, and is then removed for good.
+        It is gone from every read, can be restored for a while, and is then removed for good. By id
+        with ``expected_updated_at`` only in the state that has this ``updated_at``.
 
         Raises:
-            InvalidValue: neither or both of id and key, or a theme without a key.
+            InvalidValue: neither or both of id and key, or what belongs to the other one.
+            Changed: it is in another state by now.
+            CategoryNotAllowed: a theme that this scope does not reach.
             MemoryNotFound, NotOwner, IllegalTransition.
         """
         if (id is None) == (key is None) or (theme is not None and key is None):
             raise InvalidValue("forget", "give either an id, or a key with an optional theme")
+        if expected_updated_at is not None and id is None:
+            raise InvalidValue("expected_updated_at", "is of one memory: give its id")
         why = checked_reason(reason)
         wanted_key = None if key is None else checks.text("key", key, limits.MAX_KEY_CHARS)
         slug = None if theme is None else theme_slug(theme)
         item_id = None if id is None else checks.memory_id(id)
-        touching = [] if item_id is None else [item_id]
-        with self.database.write(self.scope.user_id, touching=touching) as writing:
-            if item_id is not None:
+        if item_id is not None:
+            with self._changing(item_id, expected_updated_at) as writing:
                 return (changing.forget(writing, self.scope, item_id, why),)
-            assert wanted_key is not None
+        assert wanted_key is not None
+        with self.database.write(self.scope.user_id) as writing:
             return tuple(changing.forget_key(writing, self.scope, wanted_key, slug, why))
 
     @retried
-    def pin(self, id: int, pinned: bool = True) -> Item:
+    def pin(self, id: int, pinned: bool = True, *, expected_updated_at: When | None = None) -> Item:
         """Mark a memory as one to keep, or take the mark away.
 
+        With ``expected_updated_at`` only in the state that has this ``updated_at``.
+
         Raises:
+            Changed: it is in another state by now.
             MemoryNotFound, NotOwner, IllegalTransition.
         """
         item_id, wanted = checks.memory_id(id), checks.flag("pinned", pinned)
-        with self.database.write(self.scope.user_id, touching=[item_id]) as writing:
+        with self._changing(item_id, expected_updated_at) as writing:
             return changing.pin(writing, self.scope, item_id, wanted)
 
     @retried
-    def verify(self, id: int) -> Item:
+    def verify(self, id: int, *, expected_updated_at: When | None = None) -> Item:
         """Note that a memory was found to be still true.
 
+        With ``expected_updated_at`` only in the state that has this ``updated_at``.
+
         Raises:
+            Changed: it is in another state by now.
             MemoryNotFound, NotOwner, IllegalTransition.
         """
         item_id = checks.memory_id(id)
-        with self.database.write(self.scope.user_id, touching=[item_id]) as writing:
+        with self._changing(item_id, expected_updated_at) as writing:
             return changing.verify(writing, self.scope, item_id)
 
     @retried
-    def undo(self, id: int, *, reason: str | None = None) -> Item:
+    def undo(
+        self, id: int, *, reason: str | None = None, expected_updated_at: When | None = None
+    ) -> Item:
         """Bring a superseded or merged memory back, or take back the last update of a keyed one.
 
         A replacement is undone by naming either side of it; the memory that came back is returned.
+        With ``expected_updated_at`` only if the one that is named has this ``updated_at``.
 
         Raises:
+            Changed: it is in another state by now.
             NothingToUndo: nothing of the kind happened to it.
             Occupied: its key or text was taken by another active memory.
             MemoryNotFound, NotOwner, IllegalTransition.
         """
         item_id, why = checks.memory_id(id), checked_reason(reason)
-        with self.database.write(self.scope.user_id, touching=[item_id]) as writing:
+        with self._changing(item_id, expected_updated_at) as writing:
             return replacing.undo(writing, self.scope, item_id, why)
 
     def purge(self, *, before_time: bool = False) -> int:
@@ -133,16 +168,26 @@ class Changing(Bound):
 
         Raises:
             ThemeNotFound: this user has no such theme.
+            CategoryNotAllowed: this scope does not reach it.
         """
         slug = theme_slug(theme)
+        self.scope.check_reaches([slug])
         values = _theme_values(display_name, description, context, rag_length)
         with self.database.write(self.scope.user_id) as writing:
             changed = {**values, "updated_at": writing.now}
             if not change_theme(writing.connection, self.scope.user_id, slug, changed):
                 raise ThemeNotFound(slug)
-        with self.database.read() as view:
+        with self.database.read(self.scope.user_id) as view:
             themes = reading.read_themes(view, self._audience(view), self.scope.user_id)
         return next(found for found in themes if found.slug == slug)
+
+    @contextmanager
+    def _changing(self, item_id: int, expected_updated_at: When | None) -> Iterator[Writing]:
+        """A write to one memory, in the state that is expected."""
+        expected = checks.optional_moment("expected_updated_at", expected_updated_at)
+        with self.database.write(self.scope.user_id, touching=[item_id]) as writing:
+            check_unchanged(writing, self.scope, item_id, expected)
+            yield writing
 
     @retried
     def _purge_batch(self, before_time: bool) -> int:

@@ -35,7 +35,7 @@ class Consent(Bound):
         """
         wanted = None if state == ANY_STATE else checks.choice("state", state, ProposalState)
         size = checks.integer("limit", limit, 1, limits.MAX_PAGE_ITEMS)
-        with self.database.read() as view:
+        with self.database.read(self.scope.user_id) as view:
             page = page_of_proposals(
                 view.connection, self.scope.user_id, wanted, view.now, size, cursor
             )
@@ -52,8 +52,9 @@ class Consent(Bound):
         added = approving.approve(
             self.formation, self.scope, checks.memory_id(id), checked_reason(reason)
         )
-        for problem in self.parts.profile_files.follow(self.scope.user_id):
-            _log.warning("the profile is approved, but its file does not follow: %s", problem)
+        if self.parts.profile_files.follow(self.scope.user_id):
+            # What does not is nothing for a log: it names fields and what they say.
+            _log.warning("what was proposed is approved, but the profile's file does not follow")
         return added
 
     def reject(self, id: int, *, reason: str | None = None) -> Proposal:

@@ -67,7 +67,7 @@ class Conversations(Bound):
             InvalidCursor: the cursor was not given out by this call.
         """
         size = checks.integer("limit", limit, 1, limits.MAX_PAGE_ITEMS)
-        with self.database.read() as view:
+        with self.database.read(self.scope.user_id) as view:
             return thread_rows.page_of_threads(view.connection, self.scope.user_id, size, cursor)
 
     def turns(
@@ -86,7 +86,7 @@ class Conversations(Bound):
         wanted = checks.reference("thread_id", thread_id)
         size = checks.integer("limit", limit, 1, limits.MAX_PAGE_ITEMS)
         user_id = self.scope.user_id
-        with self.database.read() as view:
+        with self.database.read(user_id) as view:
             if thread_rows.find_thread(view.connection, user_id, wanted) is None:
                 raise ThreadNotFound(wanted)
             return thread_rows.page_of_turns(view.connection, user_id, wanted, size, cursor)

@@ -26,7 +26,7 @@ class Embeddings(Bound):
 
     def embedding_status(self) -> EmbeddingStatus:
         """Where the vectors are made, who decided that, and how far it has come."""
-        with self.database.read() as view:
+        with self.database.read(self.scope.user_id) as view:
             return rebuilding.read_status(
                 self.recall.embedders, view.connection, self.scope.user_id
             )
@@ -94,7 +94,7 @@ class Embeddings(Bound):
         if confirmed:
             count = self._change(wanted)
         else:
-            with self.database.read() as view:
+            with self.database.read(self.scope.user_id) as view:
                 count = rebuilding.count_missing(view.connection, self.scope.user_id, wanted.model)
         return EmbeddingChange(
             provider=wanted.provider,
@@ -126,7 +126,7 @@ class Embeddings(Bound):
         if confirmed:
             count = self._rebuild()
         else:
-            with self.database.read() as view:
+            with self.database.read(self.scope.user_id) as view:
                 count = rebuilding.count_missing(view.connection, self.scope.user_id, None)
         return EmbeddingChange(
             provider=present.provider,
@@ -157,7 +157,7 @@ class Embeddings(Bound):
         Raises:
             EmbeddingError, InvalidInput: the embedder does not do it; what was made is kept.
         """
-        with self.database.read() as view:
+        with self.database.read(self.scope.user_id) as view:
             total = count_waiting(view.connection, self.scope.user_id)
         made = 0
 
@@ -173,14 +173,14 @@ class Embeddings(Bound):
         return made
 
     def _present(self) -> Embedder:
-        with self.database.read() as view:
+        with self.database.read(self.scope.user_id) as view:
             embedder = self.recall.embedders.embedder_of(view.connection, self.scope.user_id)
         if embedder is None:
             raise Conflict("nothing makes vectors here: the embedding provider is 'none'")
         return embedder
 
     def _test_present(self) -> EmbeddingTest:
-        with self.database.read() as view:
+        with self.database.read(self.scope.user_id) as view:
             chosen = self.recall.embedders.chosen(view.connection, self.scope.user_id)
             if chosen.problem is not None:
                 status = rebuilding.read_status(
@@ -190,7 +190,7 @@ class Embeddings(Bound):
         return _tested(chosen.embedder)
 
     def _refuse_if_decided(self) -> None:
-        with self.database.read() as view:
+        with self.database.read(self.scope.user_id) as view:
             origin = rebuilding.origin_of(
                 self.recall.embedders, view.connection, self.scope.user_id
             )

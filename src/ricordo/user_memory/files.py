@@ -20,7 +20,7 @@ class Files(Bound):
         Raises:
             UserNotFound: nothing is stored for this user.
         """
-        return exporting.export_lines(self.database, [self.scope.user_id])
+        return exporting.export_lines(self.database, self.scope.user_id)
 
     def export(self, path: str | Path) -> int:
         """Write everything of this user's to a JSON Lines file; the number of lines.
@@ -30,7 +30,7 @@ class Files(Bound):
         Raises:
             UserNotFound: nothing is stored for this user.
         """
-        return exporting.export_file(self.database, [self.scope.user_id], checks.path("path", path))
+        return exporting.export_file(self.database, self.scope.user_id, checks.path("path", path))
 
     def import_file(
         self, path: str | Path, *, format: str = "auto", progress: Progress = no_progress

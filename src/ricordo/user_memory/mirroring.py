@@ -48,7 +48,7 @@ class Mirroring(Bound):
         """Whether there is a mirror, how far it is, and what its last problems were."""
         folder = self.parts.files
         if folder is None or self.scope.user_id == GLOBAL_OWNER:
-            with self.database.read() as view:
+            with self.database.read(self.scope.user_id) as view:
                 revision = revision_of(view.connection, self.scope.user_id)
             return MirrorStatus(path=None, on=False, revision=revision)
         return mirror_of(self.parts, folder.of(self.scope.user_id)).status()
@@ -95,7 +95,7 @@ class _FileWrites(Adding):
         known, near = self._look_up([content])
         user_id = self.scope.user_id
         with self.database.write(user_id, touching=[old.id], known=known) as writing:
-            present = _unchanged(writing, old)
+            present = _unchanged(writing, self.scope, old)
             if present is None:
                 return None
             _check_key_is_free(writing, present, theme)
@@ -110,15 +110,15 @@ class _FileWrites(Adding):
     def forget_unchanged(self, old: Shown, reason: str) -> bool:
         """Soft-delete a memory, if it still is as it was shown; whether it was."""
         with self.database.write(self.scope.user_id, touching=[old.id]) as writing:
-            if _unchanged(writing, old) is None:
+            if _unchanged(writing, self.scope, old) is None:
                 return False
             changing.forget(writing, self.scope, old.id, reason)
             return True
 
 
-def _unchanged(writing: Writing, old: Shown) -> Item | None:
+def _unchanged(writing: Writing, scope: Scope, old: Shown) -> Item | None:
     try:
-        present = own_item(writing, old.id)
+        present = own_item(writing, scope, old.id)
     except RicordoError:  # purged, or erased with its user
         return None
     same = (present.theme, present.content) == (old.theme, old.content)

@@ -12,6 +12,7 @@ from ricordo.model.item import Item
 from ricordo.model.vocabulary import ContextMode
 from ricordo.prompt.feedback import give_feedback, used_in
 from ricordo.prompt.request import PromptRequest
+from ricordo.storage.watching import Step
 from ricordo.user_memory.bound import Bound
 
 
@@ -29,6 +30,7 @@ class Prompting(Bound):
         tools: Sequence[Mapping[str, Any]] | None = None,
         threshold: float | None = None,
         agent: str | None = None,
+        history: bool = True,
     ) -> Context:
         """A request to a model that knows this user: system text, earlier turns, the message.
 
@@ -36,10 +38,12 @@ class Prompting(Bound):
         are, nothing of what memories say), ``recall`` (the memories that matter for the message)
         and ``summary`` (what is known of the user as one text). With a ``thread`` the request has
         its latest turns, what came before them in short, and what changed in memory since the
-        thread last looked. ``tools`` are the schemas that the caller sends along; they and
+        thread last looked; without ``history`` only that, for callers who send the turns of the
+        conversation themselves. ``tools`` are the schemas that the caller sends along; they and
         ``reply_tokens`` are part of the budget, which is never exceeded. Memories that are less
         sure than ``threshold`` are not shown. ``agent`` is who asks, None for the agent of this
-        scope or the user: nothing outside its allowlist is shown.
+        scope or the user: nothing outside its allowlist is shown, and nothing outside the
+        categories of this scope, where it has any: then also no turns.
 
         A store that fails is no error: the prompt says that memory is unavailable.
 
@@ -63,8 +67,11 @@ class Prompting(Bound):
             budget_tokens=policy.budget_tokens if budget_tokens is None else budget_tokens,
             reply_tokens=reply_tokens,
             tools=tools,
+            categories=self.scope.categories,
+            history=history,
         )
-        return self.parts.prompting.build(request)
+        with self.database.watch(Step.CONTEXT):
+            return self.parts.prompting.build(request)
 
     def feedback(
         self,
@@ -106,7 +113,7 @@ class Prompting(Bound):
             MemoryNotFound: this user never had to do with such a memory.
         """
         found: dict[int, Item | None] = {}
-        with self.database.read() as view:
+        with self.database.read(self.scope.user_id) as view:
             audience = self._audience(view)
             for item_id in ids:
                 try:

@@ -12,6 +12,7 @@ from ricordo.model.page import Page
 from ricordo.model.theme import Theme
 from ricordo.storage.history import changes_since, revision_of
 from ricordo.user_memory.bound import Bound
+from ricordo.user_memory.confining import confined
 
 
 class Reading(Bound):
@@ -25,7 +26,7 @@ class Reading(Bound):
         """
         item_id = checks.memory_id(id)
         also_deleted = checks.flag("include_deleted", include_deleted)
-        with self.database.read() as view:
+        with self.database.read(self.scope.user_id) as view:
             return reading.read_item(
                 view, self._audience(view), item_id, include_deleted=also_deleted
             )
@@ -48,11 +49,12 @@ class Reading(Bound):
         Raises:
             UnknownField, InvalidValue: a filter does not exist or has a value that is not allowed.
             InvalidCursor: the cursor is from a list in another order.
+            CategoryNotAllowed: a theme that this scope does not reach.
         """
-        wanted = ItemFilter.parse(filters)
+        wanted = confined(ItemFilter.parse(filters), self.scope)
         ordered = Sort.parse(sort, order)
         size = checks.integer("limit", limit, 1, limits.MAX_PAGE_ITEMS)
-        with self.database.read() as view:
+        with self.database.read(self.scope.user_id) as view:
             return reading.read_page(view, self._audience(view), wanted, ordered, size, cursor)
 
     def history(self, id: int, *, limit: int = limits.DEFAULT_CHANGES) -> tuple[Change, ...]:
@@ -63,23 +65,23 @@ class Reading(Bound):
         """
         item_id = checks.memory_id(id)
         size = checks.integer("limit", limit, 1, limits.MAX_CHANGES)
-        with self.database.read() as view:
+        with self.database.read(self.scope.user_id) as view:
             user_id = self.scope.user_id
             return tuple(reading.read_history(view, self._audience(view), user_id, item_id, size))
 
     def themes(self) -> tuple[Theme, ...]:
         """The headings with the number of active memories under each, most used first."""
-        with self.database.read() as view:
+        with self.database.read(self.scope.user_id) as view:
             return tuple(reading.read_themes(view, self._audience(view), self.scope.user_id))
 
     def changes(self, since: int = 0, *, limit: int = limits.DEFAULT_CHANGES) -> Changes:
         """What happened after a revision, oldest first."""
         after = checks.integer("since", since, 0, limits.MAX_ID)
         size = checks.integer("limit", limit, 1, limits.MAX_CHANGES)
-        with self.database.read() as view:
+        with self.database.read(self.scope.user_id) as view:
             return changes_since(view.connection, self.scope.user_id, after, size)
 
     def revision(self) -> int:
         """Where this user's change feed stands: it grows by one with each change of a memory."""
-        with self.database.read() as view:
+        with self.database.read(self.scope.user_id) as view:
             return revision_of(view.connection, self.scope.user_id)

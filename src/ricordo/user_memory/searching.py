@@ -14,8 +14,10 @@ from ricordo.model.search import MemoryHit, Related, SearchResults, TurnHit
 from ricordo.model.turn_filter import TurnFilter
 from ricordo.model.vocabulary import Status
 from ricordo.recall.related import read_related
+from ricordo.storage.watching import Step
 from ricordo.user_memory.adding import When
 from ricordo.user_memory.bound import Bound
+from ricordo.user_memory.confining import confined
 
 
 class Searching(Bound):
@@ -42,13 +44,17 @@ class Searching(Bound):
 
         Raises:
             UnknownField, InvalidValue: a filter does not exist, or a value is not allowed.
+            CategoryNotAllowed: a theme that this scope does not reach.
         """
         asked = checks.question("query", query)
         wanted = self._search_filter(filters, recency_days)
         size = checks.integer("limit", limit, 1, limits.MAX_RESULTS)
         least = checks.optional_share("threshold", threshold)
         shown = checks.flag("explain", explain)
-        return self.recall.memories.search(self.scope.user_id, asked, size, wanted, least, shown)
+        with self.database.watch(Step.SEARCH):
+            return self.recall.memories.search(
+                self.scope.user_id, asked, size, wanted, least, shown
+            )
 
     def search_turns(
         self,
@@ -76,7 +82,8 @@ class Searching(Bound):
         size = checks.integer("limit", limit, 1, limits.MAX_RESULTS)
         least = checks.optional_share("threshold", threshold)
         shown = checks.flag("explain", explain)
-        return self.recall.turns.search(self.scope.user_id, asked, size, wanted, least, shown)
+        with self.database.watch(Step.SEARCH_TURNS):
+            return self.recall.turns.search(self.scope.user_id, asked, size, wanted, least, shown)
 
     def query(
         self,
@@ -98,7 +105,7 @@ class Searching(Bound):
         type or category. ``related`` adds up to two bullets about the same.
 
         Raises:
-            CategoryNotAllowed: a category outside the agent's allowlist.
+            CategoryNotAllowed: a category outside the agent's allowlist or this scope.
             UnknownField, InvalidValue: a filter does not exist, or a value is not allowed.
             ScopeWidened: another agent or user than the one of this scope.
         """
@@ -113,8 +120,10 @@ class Searching(Bound):
             budget_tokens=budget_tokens,
             threshold=threshold,
             related=related,
+            within=self.scope.categories,
         )
-        return self.recall.querying.answer(self.scope.user_id, request)
+        with self.database.watch(Step.QUERY):
+            return self.recall.querying.answer(self.scope.user_id, request)
 
     def related(self, id: int, *, limit: int = limits.DEFAULT_RESULTS) -> tuple[Related, ...]:
         """The memories that are about the same as one, the most similar first.
@@ -124,12 +133,13 @@ class Searching(Bound):
         """
         item_id = checks.memory_id(id)
         size = checks.integer("limit", limit, 1, limits.MAX_RESULTS)
-        with self.database.read() as view:
+        with self.database.read(self.scope.user_id) as view:
             item = reading.read_item(view, self._audience(view), item_id)
-            return tuple(read_related(view, self.scope.user_id, [item.id], size))
+            wanted = confined(ItemFilter(), self.scope)
+            return tuple(read_related(view, self.scope.user_id, [item.id], size, wanted))
 
     def _search_filter(self, filters: dict[str, Any], recency_days: float | None) -> ItemFilter:
-        wanted = ItemFilter.parse(filters)
+        wanted = confined(ItemFilter.parse(filters), self.scope)
         if Status.DELETED in (wanted.statuses or ()):
             raise InvalidValue(
                 "status",

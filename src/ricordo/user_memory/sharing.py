@@ -44,7 +44,7 @@ class Sharing(Bound):
             MemoryNotFound, NotOwner.
         """
         item_id = checks.memory_id(id)
-        with self.database.read() as view:
+        with self.database.read(self.scope.user_id) as view:
             item = reading.read_item(view, self._audience(view), item_id)
             if item.user_id != self.scope.user_id:
                 raise NotOwner(

@@ -46,7 +46,7 @@ class States(Bound):
             ScopeWidened: this memory is bound to another thread.
         """
         thread_id = self._own_thread(thread)
-        with self.database.read() as view:
+        with self.database.read(self.scope.user_id) as view:
             return saving.load(view, self.scope.user_id, thread_id)
 
     def checkpoints(
@@ -59,21 +59,25 @@ class States(Bound):
         """
         size = checks.integer("limit", limit, 1, limits.MAX_PAGE_ITEMS)
         scope = self.scope
-        with self.database.read() as view:
+        with self.database.read(self.scope.user_id) as view:
             return state_rows.page_of_states(
                 view.connection, scope.user_id, scope.thread_id, size, cursor
             )
 
     @retried
-    def delete_checkpoint(self, thread: str) -> bool:
+    def delete_checkpoint(self, thread: str, *, expected_version: int | None = None) -> bool:
         """Remove what was saved for a conversation; False where nothing was.
 
+        With ``expected_version``, a state that somebody else has saved in the meantime stays.
+
         Raises:
+            Conflict: another version is there than the expected one; nothing was removed.
             ScopeWidened: this memory is bound to another thread.
         """
         thread_id = self._own_thread(thread)
+        expected = checks.optional_integer("expected_version", expected_version, 0, limits.MAX_ID)
         with self.database.write(self.scope.user_id) as writing:
-            return state_rows.delete_state(writing, thread_id)
+            return saving.delete(writing, thread_id, expected)
 
     def _own_thread(self, thread: str) -> str:
         thread_id = checks.reference("thread", thread)

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from celery import Celery, signals
 
-from ricordo.errors import StorageError
+from ricordo.errors import StorageError, in_log
 from ricordo.jobs.broker import RUN_TASK, SWEEP_TASK, BrokerUnreachable, masked
 from ricordo.workers.store import STORE
 
@@ -33,7 +33,7 @@ def run_job(job_id: int) -> None:
             # sweep sends another one. For all other reasons this changes nothing.
             runner.queue.note_unsent([job_id])
     except StorageError as error:  # the row stays as it is, and the sweep sends another message
-        _log.warning("job %s cannot be run now: %s", job_id, error)
+        _log.warning("job %s cannot be run now: %s", job_id, in_log(error))
 
 
 def sweep() -> None:
@@ -41,7 +41,7 @@ def sweep() -> None:
     try:
         STORE.sweep()
     except (StorageError, BrokerUnreachable) as error:
-        _log.warning("the queue of jobs cannot be swept now: %s", error)
+        _log.warning("the queue of jobs cannot be swept now: %s", in_log(error))
 
 
 app.task(run_job, name=RUN_TASK)

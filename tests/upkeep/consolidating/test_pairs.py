@@ -35,7 +35,7 @@ def doubtful(tidied: Tidied, count: int) -> None:
 
 
 def state(tidied: Tidied) -> UpkeepState:
-    with tidied.memory.database.read() as view:
+    with tidied.memory.database.read_all() as view:
         return upkeep_state(view.connection, tidied.user)
 
 

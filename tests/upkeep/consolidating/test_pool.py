@@ -17,7 +17,7 @@ from tests.upkeep.consolidating.conftest import Tidied
 
 
 def pooled(tidied: Tidied, changed_since: datetime | None = None) -> list[int]:
-    with tidied.memory.database.read() as view:
+    with tidied.memory.database.read_all() as view:
         usual = view.now - timedelta(hours=limits.POOL_CHANGED_HOURS)
         return [item.id for item in read_pool(view, tidied.user, changed_since or usual)]
 

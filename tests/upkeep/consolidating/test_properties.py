@@ -108,7 +108,7 @@ def test_nothing_twice_nothing_lost_and_then_rest(memory: Memory, said: list[Sai
     for item in tidied.items:
         then = before[item.id]
         assert (item.content, item.tags, item.valid_to) == (then.content, then.tags, then.valid_to)
-    with memory.database.read() as view:
+    with memory.database.read_all() as view:
         assert find_inconsistencies(view.connection) == []
 
 

@@ -55,7 +55,7 @@ def ends_the_same(tidied: Tidied) -> tuple[object, ...]:
         for change in tidied.me.changes()
         if change.event is not Event.ADD
     ]
-    with tidied.memory.database.read() as view:
+    with tidied.memory.database.read_all() as view:
         rows = view.connection.execute(
             checked_pairs.select().where(checked_pairs.c.user_id == tidied.user)
         )

@@ -61,7 +61,7 @@ def test_undo_gives_back_exactly_what_was(tidied: Tidied, kind: str, named: str)
         tidied.clock.advance(days=days)
         assert tidied.consolidate().decisions == ()
     assert len(tidied.items) == 2
-    with tidied.memory.database.read() as view:
+    with tidied.memory.database.read_all() as view:
         assert find_inconsistencies(view.connection) == []
 
 

@@ -64,7 +64,7 @@ class KnownMemories:
 
     def with_key(self, user_id: str, key: str, theme: str | None) -> Item | None:
         """The user's memory that answers what the key asks; first the one in this theme."""
-        with self._database.read() as view:
+        with self._database.read(user_id) as view:
             where = (
                 (items.c.user_id == user_id)
                 & (items.c.key == key)

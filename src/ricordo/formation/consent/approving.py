@@ -52,7 +52,7 @@ def _approve_unless_moved_on(
 ) -> Added | None:
     """What became of it; None when the memories have changed since they were looked at."""
     user_id = scope.user_id
-    with formation.database.read() as view:
+    with formation.database.read(user_id) as view:
         revision = revision_of(view.connection, user_id)
         draft = drafted(open_proposal(view.connection, user_id, proposal_id, view.now))
     resolution = _resolved(formation, user_id, draft)
@@ -74,7 +74,7 @@ def _resolved(formation: Formation, user_id: str, draft: NewMemory) -> Resolutio
     candidate = _candidate(draft)
     if not is_profile_draft(draft):
         return formation.rules_only.resolve(user_id, [candidate])[0]
-    with formation.database.read() as view:
+    with formation.database.read(user_id) as view:
         known = keyed_profile_items(view.connection, user_id, view.now)
     present = next((item for item in known if item.key == draft.key), None)
     return resolve_field(candidate, present)

@@ -100,7 +100,7 @@ def audit(
     """
     most = checks.integer("limit", limit, 1, MAX_PAGE_ITEMS)
     near = checks.number("redundant_min", redundant_min, 0, 1)
-    with database.read() as view:
+    with database.read(user_id) as view:
         looked = _Audit(view.now, database.analyser, near)
         for item in _active(view, user_id):
             looked.look_at(item)

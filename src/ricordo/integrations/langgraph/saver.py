@@ -23,6 +23,7 @@ from ricordo.errors import InvalidValue
 from ricordo.integrations.langgraph.packing import Packing, thread_of
 from ricordo.storage.graph_states import GraphCheckpoint
 from ricordo.user_memory import UserMemory
+from ricordo.user_memory.confining import check_whole
 
 _STRATEGIES = ("keep_latest", "delete")
 
@@ -229,4 +230,5 @@ class RicordoSaver(BaseCheckpointSaver[str]):
 
     def _states(self, packing: Packing | None = None) -> GraphStates:
         user = self._user
+        check_whole(user.scope, "a checkpointer")
         return GraphStates(user.database, user.scope, (packing or self._packing).names_of)

@@ -31,6 +31,7 @@ from ricordo.model import checks
 from ricordo.recall.question import question_in
 from ricordo.storage.store_entries import SEPARATOR, EntryName
 from ricordo.user_memory import UserMemory
+from ricordo.user_memory.confining import check_whole
 
 _OPERATIONS: Final = (GetOp, PutOp, SearchOp, ListNamespacesOp)
 _TTL_OPTIONS: Final = frozenset({"refresh_on_read", "default_ttl", "omit_expired"})
@@ -58,6 +59,7 @@ class RicordoStore(BaseStore):
         index: Sequence[str] | Literal[False] | None = None,
     ) -> None:
         _check_ttl_config(ttl)
+        check_whole(user.scope, "a store")
         self.ttl_config = ttl
         self._fields = _fields(index, (WHOLE_VALUE,))
         self._entries = StoreEntries(user.database, user.recall, user.scope)

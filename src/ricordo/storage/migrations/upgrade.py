@@ -6,11 +6,9 @@ from pathlib import Path
 import sqlalchemy as sa
 
 from ricordo import forks
-from ricordo.errors import DatabaseTooNew, StorageCorrupt
+from ricordo.errors import DatabaseTooNew, DatabaseTooOld, StorageCorrupt
 from ricordo.storage.database import Database
-from ricordo.storage.migrations import CHAIN, HEAD
-
-_VERSION_TABLE = "alembic_version"
+from ricordo.storage.migrations import CHAIN, HEAD, VERSION_TABLE
 
 
 def upgrade(database: Database) -> bool:
@@ -21,18 +19,41 @@ def upgrade(database: Database) -> bool:
 
     Raises:
         DatabaseTooNew: the database has steps that this version of ricordo does not know.
+        DatabaseTooOld: it lacks steps, and its tables belong to another role.
         StorageCorrupt: the database has tables, but not ours.
     """
     if version_of(database) == HEAD:
         return False
     with database.our_errors(), database.backend.migrating() as connection:
-        if _version(connection, database.backend.location) == HEAD:
+        found = _version(connection, database.backend.location)
+        if found == HEAD:
             return False
+        _check_owner(database, connection, found)
         with _one_at_a_time.lock:
             _run_steps(connection)
         database.backend.search.create(connection)
+        database.backend.secure(connection)
         database.backend.prepare_planner(connection)
     return True
+
+
+def secure_again(database: Database) -> None:
+    """Mend the row-level security of an up-to-date database, where it is not as it should be.
+
+    Only the owner of the tables can; for anybody else, nothing.
+    """
+    with database.our_errors(), database.backend.migrating() as connection:
+        if database.backend.owner_elsewhere(connection) is None:
+            database.backend.secure(connection)
+
+
+def _check_owner(database: Database, connection: sa.Connection, found: str | None) -> None:
+    owner = database.backend.owner_elsewhere(connection)
+    if owner is not None:
+        raise DatabaseTooOld(
+            f"{database.backend.location} is at schema {found}, this ricordo needs {HEAD}: run"
+            f" ricordo migrate as the role that owns the tables, {owner!r}"
+        )
 
 
 def version_of(database: Database) -> str | None:
@@ -42,13 +63,13 @@ def version_of(database: Database) -> str | None:
         DatabaseTooNew: the database has steps that this version of ricordo does not know.
         StorageCorrupt: the database has tables, but not ours.
     """
-    with database.read() as reading:
+    with database.read_all() as reading:
         return _version(reading.connection, database.backend.location)
 
 
 def _version(connection: sa.Connection, location: str) -> str | None:
     inspector = sa.inspect(connection)
-    ours = inspector.has_table(_VERSION_TABLE) and inspector.has_table("history")
+    ours = inspector.has_table(VERSION_TABLE) and inspector.has_table("history")
     if ours:
         found = connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar()
         if found is not None and found not in CHAIN:
@@ -57,7 +78,7 @@ def _version(connection: sa.Connection, location: str) -> str | None:
                 f" {HEAD}: upgrade the package"
             )
         return None if found is None else str(found)
-    if any(map(inspector.has_table, (_VERSION_TABLE, "items", "users"))):
+    if any(map(inspector.has_table, (VERSION_TABLE, "items", "users"))):
         raise StorageCorrupt(f"{location} has tables of something else; choose another one")
     return None
 

@@ -1,7 +1,7 @@
 """A PostgreSQL database behind a connection pool."""
 
 import contextlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any, Final
 
 import psycopg
@@ -19,6 +19,12 @@ from ricordo.errors import (
     StorageUnavailable,
 )
 from ricordo.storage.backend import ids_within_reach
+from ricordo.storage.postgres import isolation
+from ricordo.storage.postgres.confinement import (
+    confinement_problem,
+    owner_elsewhere,
+    security_problem,
+)
 from ricordo.storage.postgres.searching import PostgresSearch
 from ricordo.storage.search_index import SearchIndex
 from ricordo.storage.tables import metadata
@@ -82,6 +88,7 @@ class PostgresBackend:
             max_overflow=0,
             pool_timeout=self._busy_timeout_seconds,
             pool_pre_ping=True,
+            hide_parameters=True,  # of an error or a log line: they are what people said
             connect_args={
                 "connect_timeout": max(2, int(self._busy_timeout_seconds)),
                 "application_name": "ricordo",
@@ -110,6 +117,12 @@ class PostgresBackend:
         self._check_open()
         return self._engine.begin()
 
+    def act_for(self, connection: sa.Connection, users: Collection[str]) -> None:
+        _say(connection, isolation.ACT_FOR, isolation.array_of(users))
+
+    def act_for_all(self, connection: sa.Connection, acting: bool = True) -> None:
+        _say(connection, isolation.ACT_FOR_ALL, "on" if acting else "off")
+
     @contextlib.contextmanager
     def migrating(self) -> Iterator[sa.Connection]:
         with self.writing() as connection:
@@ -117,6 +130,17 @@ class PostgresBackend:
             connection.exec_driver_sql("SET LOCAL lock_timeout = 0")
             connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_MIGRATION_LOCK)))
             yield connection
+
+    def secure(self, connection: sa.Connection) -> None:
+        if security_problem(connection) is not None:
+            isolation.secure(connection)
+
+    def owner_elsewhere(self, connection: sa.Connection) -> str | None:
+        return owner_elsewhere(connection)
+
+    def confinement_problem(self) -> str | None:
+        with self.reading() as connection:
+            return confinement_problem(connection)
 
     def prepare_planner(self, connection: sa.Connection) -> None:
         pass  # autovacuum keeps its statistics
@@ -157,6 +181,10 @@ class PostgresBackend:
             connection.exec_driver_sql("SELECT 1")
         return []
 
+    def size_bytes(self, connection: sa.Connection) -> int:
+        found = connection.exec_driver_sql("SELECT pg_database_size(current_database())")
+        return int(found.scalar_one())
+
     def explain(self, error: Exception) -> StorageError | None:
         if isinstance(error, sa.exc.TimeoutError):
             return StorageBusy(f"{self.location}: every connection is in use; try again")
@@ -176,8 +204,9 @@ class PostgresBackend:
         for prefix in (state, state[:2]):
             if prefix in _ERROR_CLASSES:
                 kind, advice = _ERROR_CLASSES[prefix]
-                return kind(f"{self.location}: {advice} ({original})")
-        return StorageError(f"{self.location}: the database refused ({original})")
+                told = original.diag.message_primary or type(original).__name__
+                return kind(f"{self.location}: {advice} ({told})")
+        return StorageError(f"{self.location}: the database refused ({_refusal(original)})")
 
     def is_retryable(self, error: Exception) -> bool:
         original = getattr(error, "orig", None) or error
@@ -198,3 +227,16 @@ class PostgresBackend:
     def _check_open(self) -> None:
         if self._closed:
             raise StorageClosed(f"{self.location}: this Memory was closed")
+
+
+def _say(connection: sa.Connection, statement: str, value: str) -> None:
+    """Make a setting; on the driver itself, since every transaction does it (``prepared.py``)."""
+    driver: Any = connection.connection.dbapi_connection
+    driver.execute(statement, (value,))
+
+
+def _refusal(error: psycopg.Error) -> str:
+    """What was refused, without the server's words: they may quote values, even a whole row."""
+    constraint = error.diag.constraint_name
+    kind = f"{type(error).__name__}, {error.sqlstate}"
+    return kind if constraint is None else f"{kind}, {constraint}"

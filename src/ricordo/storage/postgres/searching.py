@@ -3,6 +3,10 @@
 Every row of the text index carries a lexeme for its owner, so that a search walks through one
 user's postings, however many others there are. A user with few vectors is searched exactly; beyond
 ``exact_rows`` the HNSW index is walked until enough rows have passed the filter.
+
+Under row-level security PostgreSQL would not use the GIN index: it must not run ``@@`` on rows that
+the policies have not let through. So two functions look into it with the rights of the owner of
+the tables, and let through what the policies do (``text_functions.py``).
 """
 
 from collections.abc import Collection, Sequence
@@ -13,13 +17,27 @@ from sqlalchemy.dialects import postgresql
 
 from ricordo.model.embedding import VectorModel
 from ricordo.model.vocabulary import VectorState
+from ricordo.storage.postgres.confinement import require_owner
+from ricordo.storage.postgres.text_functions import (
+    make_functions,
+    matching_counts,
+    matching_ids,
+)
 from ricordo.storage.search_index import INDEXED, Condition, Indexed, Matches
 from ricordo.storage.vectors import Row
 
 _OWNER: Final = "@"  # no term of the analyser begins with it
 _INDEXED_WIDTHS: Final = (384,)
 _EF_SEARCH: Final = 200
+_FEW_MATCHES: Final = 5_000
+"""Up to so many rows are looked up one by one faster than a user's rows are all looked through."""
+
 _TSQUERY: Final = postgresql.TSQUERY()
+_PIECES: Final = (
+    "SELECT coalesce(inhrelid, pg_class.oid)::regclass::text"
+    " FROM pg_class LEFT JOIN pg_inherits ON inhparent = pg_class.oid"
+    " WHERE pg_class.oid = to_regclass(%s)"
+)
 
 
 class PostgresSearch:
@@ -39,6 +57,7 @@ class PostgresSearch:
             connection.exec_driver_sql(
                 f"CREATE INDEX IF NOT EXISTS ix_{table}_lexemes ON {table} USING gin (lexemes)"
             )
+            make_functions(connection, kind)
             for width in _INDEXED_WIDTHS:
                 connection.exec_driver_sql(
                     f"CREATE INDEX IF NOT EXISTS ix_{table}_hnsw_{width} ON {table} USING hnsw"
@@ -46,8 +65,11 @@ class PostgresSearch:
                 )
 
     def rebuild(self, connection: sa.Connection) -> None:
+        require_owner(connection, "make their indexes again")
         for kind in INDEXED:
-            connection.exec_driver_sql(f"REINDEX TABLE {kind.index.name}")
+            # A partitioned table cannot be reindexed in a transaction; its pieces can.
+            for table in connection.exec_driver_sql(_PIECES, (kind.index.name,)).scalars().all():
+                connection.exec_driver_sql(f"REINDEX TABLE {table}")
 
     def put(
         self,
@@ -87,7 +109,12 @@ class PostgresSearch:
         present = [term for term in terms if frequency[term]]
         if not present:
             return Matches({}, frequency)
-        wanted = _lexemes(kind).op("@@")(sa.cast(sa.literal(_any_of(owners, present)), _TSQUERY))
+        query = sa.cast(sa.literal(_any_of(owners, present)), _TSQUERY)
+        if sum(frequency.values()) <= _FEW_MATCHES:
+            found = getattr(sa.func, matching_ids(kind))(query).column_valued("found")
+            wanted = kind.index.c.id.in_(sa.select(found))
+        else:
+            wanted = sa.literal_column(f"{kind.index.name}.lexemes").op("@@")(query)
         statement = (
             sa.select(kind.index.c.id, kind.index.c.terms)
             .select_from(kind.joined())
@@ -179,19 +206,11 @@ def _nearest(
     return [(row.id, 1.0 - row.distance) for row in connection.execute(statement)]
 
 
-def _lexemes(kind: Indexed) -> sa.ColumnElement[str]:
-    return sa.literal_column(f"{kind.index.name}.lexemes")
-
-
 def _frequency(
     connection: sa.Connection, kind: Indexed, owners: Collection[str], terms: Sequence[str]
 ) -> dict[str, int]:
     """In how many of the owners' rows each term stands."""
-    statement = sa.text(
-        f"SELECT (SELECT count(*) FROM {kind.index.name} WHERE lexemes @@ asked.query)"
-        " FROM unnest(CAST(:asked AS tsquery[])) WITH ORDINALITY AS asked(query, place)"
-        " ORDER BY asked.place"
-    )
+    statement = sa.text(f"SELECT {matching_counts(kind)}(CAST(:asked AS tsquery[]))")
     asked = [_any_of(owners, [term]) for term in terms]
     counts = connection.execute(statement, {"asked": asked}).scalars()
     return dict(zip(terms, counts, strict=True))

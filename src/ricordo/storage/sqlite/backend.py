@@ -8,7 +8,7 @@ when another process wrote in between.
 import contextlib
 import sqlite3
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
@@ -80,6 +80,7 @@ class SqliteBackend:
             max_overflow=0,
             pool_timeout=self._plan.busy_timeout_seconds,
             isolation_level="AUTOCOMMIT",
+            hide_parameters=True,  # of an error or a log line: they are what people said
         )
 
     def reset_after_fork(self) -> Any:
@@ -124,8 +125,23 @@ class SqliteBackend:
         with self._exclusive() as connection, _transaction(connection, "BEGIN IMMEDIATE"):
             yield connection
 
+    def act_for(self, connection: sa.Connection, users: Collection[str]) -> None:
+        pass  # whoever can read the file can read all of it
+
+    def act_for_all(self, connection: sa.Connection, acting: bool = True) -> None:
+        pass  # see act_for
+
     def migrating(self) -> contextlib.AbstractContextManager[sa.Connection]:
         return self.writing()
+
+    def secure(self, connection: sa.Connection) -> None:
+        pass  # see act_for
+
+    def owner_elsewhere(self, connection: sa.Connection) -> None:  # noqa: ARG002
+        return None
+
+    def confinement_problem(self) -> None:
+        return None
 
     def prepare_planner(self, connection: sa.Connection) -> None:
         seed_statistics(_driver(connection))
@@ -179,6 +195,14 @@ class SqliteBackend:
         with self.reading() as connection:
             rows = _driver(connection).execute("PRAGMA integrity_check(20)").fetchall()
         return [row[0] for row in rows if row[0] != "ok"]
+
+    def size_bytes(self, connection: sa.Connection) -> int:
+        (size,) = (
+            _driver(connection)
+            .execute("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size")
+            .fetchone()
+        )
+        return int(size)
 
     def explain(self, error: Exception) -> StorageError | None:
         if isinstance(error, sa.exc.TimeoutError):

@@ -12,7 +12,7 @@ from typing import Final
 from ricordo import limits
 from ricordo.errors import InvalidValue
 from ricordo.model import checks
-from ricordo.model.draft import theme_slug
+from ricordo.model.theme_name import theme_slug
 from ricordo.model.times import parse_moment
 
 _LONE_SURROGATE: Final = re.compile("[\ud800-\udfff]")

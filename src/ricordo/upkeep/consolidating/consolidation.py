@@ -83,7 +83,7 @@ class Consolidation:
         return _counted(work.done, waiting, waits, dry_run=False)
 
     def _plan(self, user_id: str, report: Report) -> Plan:
-        with self._database.read() as view:
+        with self._database.read(user_id) as view:
             looked_at = tally_of(view.connection, user_id, view.now, CONSOLIDATION_PAIRS)
             since = _changed_since(view, user_id)
             pool = read_pool(view, user_id, since)

@@ -53,7 +53,7 @@ class Neighbours:
         self, user_id: str, pool: Sequence[Item], found: dict[tuple[int, int], float]
     ) -> set[int]:
         """Add the near pairs of all that have a vector; which of the pool do."""
-        with self._database.read() as view:
+        with self._database.read(user_id) as view:
             model = self._recall.embedders.chosen(view.connection, user_id).model
             if model is None or not pool:
                 return set()
@@ -68,7 +68,7 @@ class Neighbours:
         nearest = Nearest(own.ids, own.matrix, count=NEIGHBOURS, least=self._least)
         after: int | None = 0
         while after is not None:
-            with self._database.read() as view:
+            with self._database.read(user_id) as view:
                 page = others.page(view.connection, own.matrix.shape[1], after)
             kinds = np.asarray([kind == MemoryType.PROCEDURE for kind in page.types], np.bool_)
             nearest.show(page.ids, page.matrix, kinds[:, None] == is_procedure)
@@ -84,7 +84,7 @@ class Neighbours:
         terms = analyser.query_terms(item.content)
         if not terms:
             return
-        with self._database.read() as view:
+        with self._database.read(user_id) as view:
             where = comparable(user_id, types_beside(item.type), view.now)
             matches = self._database.backend.search.matches(
                 view.connection, ITEMS, [user_id], terms[:_ASKED_TERMS], where, _WORD_MATCHES

@@ -50,7 +50,7 @@ def unchecked_pairs(
     somebody has brought back after it was replaced: once is enough.
     """
     for start in range(0, len(near), _BLOCK_PAIRS):
-        with database.read() as view:
+        with database.read(user_id) as view:
             since = min(view.now - timedelta(days=limits.CHECKED_PAIR_DAYS), changed_since)
             block = near[start : start + _BLOCK_PAIRS]
             yield _read(view, database.analyser, user_id, block, since)

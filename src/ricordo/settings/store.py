@@ -1,9 +1,9 @@
-"""Everything that can be set, with its default. ``wiring.py`` fills it from the environment."""
+"""What can be set of a store: where it is, who makes its vectors, what reads it, how it is kept."""
 
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr
+from pydantic import BaseModel, Field, SecretStr
 
 from ricordo.limits import (
     DEFAULT_CONTEXT_TOKENS,
@@ -15,10 +15,8 @@ from ricordo.limits import (
 )
 
 
-class Settings(BaseModel):
-    """How a store is opened. Each field is also an environment variable: ``RICORDO_`` + NAME."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
+class StoreSettings(BaseModel):
+    """How a store is opened."""
 
     home: Path = Field(
         default=Path("~/.ricordo"), description="Folder of the database and all other files."
@@ -39,7 +37,10 @@ class Settings(BaseModel):
         default=8, ge=1, le=200, description="Reading (SQLite) or all (PostgreSQL) connections."
     )
     async_threads: int = Field(
-        default=8, ge=1, le=200, description="Threads that serve an AsyncMemory."
+        default=8,
+        ge=1,
+        le=200,
+        description="Threads that serve an AsyncMemory.",
     )
     global_until: int = Field(
         default=5,

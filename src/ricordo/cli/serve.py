@@ -1,0 +1,87 @@
+"""The service: ``serve``."""
+
+import sys
+from typing import TYPE_CHECKING, Annotated, Final, Literal
+
+import typer
+
+from ricordo.cli.options import Store
+from ricordo.cli.render import answer
+
+if TYPE_CHECKING:
+    from ricordo.memory import Memory
+
+Host = Annotated[
+    str | None,
+    typer.Option(metavar="ADDRESS", help="Where to listen (default: RICORDO_HOST, or 127.0.0.1)."),
+]
+Port = Annotated[
+    int | None, typer.Option(metavar="N", help="Port (default: RICORDO_PORT, or 8377); 0: any.")
+]
+UpstreamUrl = Annotated[
+    str | None,
+    typer.Option(
+        metavar="URL",
+        help="OpenAI-compatible endpoint behind the chat proxy, such as https://…/v1.",
+    ),
+]
+FIRST_KEY: Final = "first"
+
+
+def serve(
+    *,
+    host: Host = None,
+    port: Port = None,
+    upstream_url: UpstreamUrl = None,
+    store: Store,
+) -> None:
+    """Serve memories over HTTP, with a chat proxy, until it is stopped.
+
+    On a loopback address no keys are needed; at any other there must be one (ricordo keys create).
+
+    Example: ricordo serve --port 8377
+    """
+    from ricordo.http.serving import check_may_serve, serving
+    from ricordo.observing.logs import configure_logging
+    from ricordo.wiring import open_memory
+
+    given = {"host": host, "port": port, "upstream_url": upstream_url}
+    chosen = {name: value for name, value in given.items() if value is not None}
+    with open_memory(**{**store.settings(), **chosen}) as memory:
+        configure_logging(memory.settings.log_format or _fitting_format())
+        check_may_serve(memory)
+        _show_first_key(memory, store.as_json)
+
+        def show_address(address: str) -> None:
+            started = {"listening": address, "database": memory.database.backend.location}
+            answer(
+                store.as_json,
+                started,
+                lambda _: f"Serving {started['database']} at {address} (Ctrl-C stops it).",
+            )
+            sys.stdout.flush()
+
+        serving(memory, show_address).run()
+    answer(store.as_json, {"stopped": True}, lambda _: "Stopped.")
+
+
+def _fitting_format() -> Literal["json", "text"]:
+    return "text" if sys.stderr.isatty() else "json"
+
+
+def _show_first_key(memory: "Memory", as_json: bool) -> None:
+    """Where keys are required and there is none yet, make one and show it, this once."""
+    from ricordo.http.app import keys_are_required
+    from ricordo.model.vocabulary import Permission
+
+    if not keys_are_required(memory.settings) or memory.has_keys():
+        return
+    made = memory.create_key(FIRST_KEY, permissions=tuple(Permission))
+    answer(
+        as_json,
+        made,
+        lambda _: (
+            f"The first key, for all users and with all permissions: {made.secret}\n"
+            "It is not shown again; `ricordo keys` lists and revokes keys."
+        ),
+    )

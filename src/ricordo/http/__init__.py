@@ -1,0 +1,1 @@
+"""The HTTP service: ``app.py`` puts it together, ``routes/`` has what it offers."""

@@ -1,0 +1,61 @@
+"""Records as responses, and the tags by which a caller tells whether a thing has changed."""
+
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Final
+
+from fastapi.responses import JSONResponse, Response
+
+from ricordo.http.problems import PreconditionFailed
+from ricordo.model.record import Record, plain
+
+ANY: Final = "*"
+
+
+def answer(
+    value: Record | Mapping[str, object] | tuple[object, ...],
+    status: HTTPStatus = HTTPStatus.OK,
+    *,
+    etag: str | None = None,
+    headers: Mapping[str, str] | None = None,
+) -> Response:
+    """A record, or something made of records, as JSON: the same as on every other surface."""
+    sent = dict(headers or {})
+    if etag is not None:
+        sent["ETag"] = etag
+    return JSONResponse(plain(value), int(status), sent)
+
+
+def nothing() -> Response:
+    """It is done, and there is nothing to say about it."""
+    return Response(status_code=int(HTTPStatus.NO_CONTENT))
+
+
+def tag(*parts: object) -> str:
+    """A strong entity tag of what identifies one state of a thing."""
+    return '"' + "-".join(str(part) for part in parts) + '"'
+
+
+def is_among(etag: str, given: str | None) -> bool:
+    """Whether an ``If-Match`` or ``If-None-Match`` header names this tag."""
+    if given is None:
+        return False
+    named = [entry.strip().removeprefix("W/") for entry in given.split(",")]
+    return ANY in named or etag in named
+
+
+def unchanged(etag: str, if_none_match: str | None) -> Response | None:
+    """The short answer for a caller who has this state already."""
+    if not is_among(etag, if_none_match):
+        return None
+    return Response(status_code=int(HTTPStatus.NOT_MODIFIED), headers={"ETag": etag})
+
+
+def check_match(etag: str, if_match: str | None) -> None:
+    """Nothing, where the caller's ``If-Match`` allows this state, or there is none.
+
+    Raises:
+        PreconditionFailed.
+    """
+    if if_match is not None and not is_among(etag, if_match):
+        raise PreconditionFailed("it was changed since; read it again, then decide")

@@ -1,0 +1,130 @@
+"""Asking twice, done once: writes that carry an ``Idempotency-Key``.
+
+The first request with a key reserves it, and its answer is kept. Whoever sends the same request
+again gets that answer; another request under the same key is refused. A request that failed frees
+its key. One that was cut off (a killed server) keeps it for a minute and may then be sent again: so
+a write is done once unless the server dies in the very middle of it.
+"""
+
+import hashlib
+from collections.abc import Callable
+from http import HTTPStatus
+from typing import Any, Final
+from urllib.parse import quote
+
+from fastapi import Request
+from fastapi.responses import Response
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import ClientDisconnect
+
+from ricordo.errors import Conflict, InvalidInput, InvalidValue
+from ricordo.http.callers import Caller, Gate
+from ricordo.http.gating import GatedRoute, Handler
+from ricordo.limits import IDEMPOTENCY_HOURS, MAX_IDEMPOTENCY_KEY_CHARS, MAX_KEPT_ANSWER_BYTES
+from ricordo.model import checks
+from ricordo.model.vocabulary import GLOBAL_OWNER
+from ricordo.storage import kept_answers
+from ricordo.storage.database import Database
+from ricordo.storage.kept_answers import KeptAnswer
+
+HEADER: Final = "Idempotency-Key"
+REPLAYED: Final = "Idempotent-Replayed"
+_KEPT_HEADERS: Final = ("content-type", "etag", "location")
+_WRITES: Final = frozenset({"POST", "PUT", "PATCH", "DELETE"})
+_PARAMETER: Final = {
+    "name": HEADER,
+    "in": "header",
+    "required": False,
+    "description": "Any text of your choice: who sends the same request with it again within"
+    f" {IDEMPOTENCY_HOURS} hours gets the first answer, and it is done once.",
+    "schema": {"type": "string", "minLength": 1, "maxLength": MAX_IDEMPOTENCY_KEY_CHARS},
+}
+
+
+class IdempotentRoute(GatedRoute):
+    """A route whose writes can be repeated safely."""
+
+    def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
+        if not _WRITES.isdisjoint(options.get("methods") or ()):
+            extra = dict(options.get("openapi_extra") or {})
+            options["openapi_extra"] = {**extra, "parameters": [_PARAMETER]}
+        super().__init__(path, endpoint, **options)
+
+    def get_route_handler(self) -> Handler:
+        """What serves a request of this route."""
+        handle = super().get_route_handler()
+
+        async def once(request: Request) -> Response:
+            given = request.headers.get(HEADER)
+            if given is None or request.method not in _WRITES:
+                return await handle(request)
+            gate: Gate = request.app.state.gate
+            caller = await gate.caller_of(request)
+            return await _once(gate.memory.database, caller, given, request, handle)
+
+        return once
+
+
+async def _once(
+    database: Database, caller: Caller, given: str, request: Request, handle: Handler
+) -> Response:
+    name = _name(caller, checks.text(HEADER, given, MAX_IDEMPOTENCY_KEY_CHARS))
+    owner = caller.user or GLOBAL_OWNER
+    asked = await _fingerprint(request)
+    before = await run_in_threadpool(kept_answers.reserve, database, owner, name, asked)
+    if before is not None:
+        return _again(before, asked)
+    try:
+        response = await handle(request)
+    except BaseException:
+        await run_in_threadpool(kept_answers.release, database, owner, name, asked)
+        raise
+    kept = _keepable(response, asked)
+    if kept is None:
+        await run_in_threadpool(kept_answers.release, database, owner, name, asked)
+    else:
+        await run_in_threadpool(kept_answers.keep, database, owner, name, kept)
+    return response
+
+
+def _name(caller: Caller, given: str) -> str:
+    """Under what an answer is kept: two callers may choose the same key without knowing of each
+    other, and what one agent was answered is not for another, who may be allowed less."""
+    who = caller.key.id if caller.key else "local"
+    return f"{who}/{quote(caller.agent or '', safe='')}/{given}"
+
+
+async def _fingerprint(request: Request) -> str:
+    digest = hashlib.sha256()
+    for part in (request.method, request.url.path, request.url.query):
+        digest.update(part.encode() + b"\0")
+    try:
+        digest.update(await request.body())
+    except ClientDisconnect:
+        raise InvalidInput("the request ended before its body did") from None
+    return digest.hexdigest()
+
+
+def _again(before: KeptAnswer, asked: str) -> Response:
+    """The answer of the first request, for who sends it again.
+
+    Raises:
+        InvalidValue: the key was used for another request.
+        Conflict: the first request is still under way.
+    """
+    if before.request_hash != asked:
+        raise InvalidValue(HEADER, "was used for another request; choose a new one for this")
+    if before.status is None:
+        raise Conflict("the first request with this Idempotency-Key is still under way")
+    headers = {**before.headers, REPLAYED: "true"}
+    return Response(before.body, before.status, headers)
+
+
+def _keepable(response: Response, asked: str) -> KeptAnswer | None:
+    body = getattr(response, "body", None)  # None where the answer is streamed
+    if not isinstance(body, bytes) or len(body) > MAX_KEPT_ANSWER_BYTES:
+        return None
+    if response.status_code >= HTTPStatus.BAD_REQUEST:
+        return None
+    headers = {name: response.headers[name] for name in _KEPT_HEADERS if name in response.headers}
+    return KeptAnswer(asked, response.status_code, headers, body)

@@ -1,0 +1,222 @@
+"""What each error is over HTTP, in one table, told as problem details (RFC 9457)."""
+
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any, Final
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel, Field
+from starlette.exceptions import HTTPException
+
+from ricordo.errors import (
+    AccessDenied,
+    BudgetExhausted,
+    Changed,
+    Conflict,
+    EmbedderUnavailable,
+    EmbeddingError,
+    FilesUnavailable,
+    InvalidInput,
+    InvalidPolicy,
+    LanguageModelError,
+    ModelUnavailable,
+    NotAuthenticated,
+    NotFound,
+    RicordoError,
+    StorageBusy,
+    StorageError,
+    StorageFull,
+)
+from ricordo.observing.current import note_error, request_id
+from ricordo.observing.metrics import ServiceMetrics
+
+PROBLEM_TYPE: Final = "application/problem+json"
+_RETRY_SECONDS: Final = "1"
+_MAX_LISTED: Final = 10
+_NOT_JSON: Final = "NotJson"
+
+
+class PreconditionFailed(Conflict):
+    """The thing is no longer as ``If-Match`` says."""
+
+
+class RequestTooLarge(InvalidInput):
+    """The body is larger than what is allowed here."""
+
+
+class TooManyRequests(RicordoError):
+    """The caller has used up what it may ask; ``retry_after`` says for how many seconds."""
+
+    def __init__(self, retry_after: int) -> None:
+        self.retry_after = retry_after
+        super().__init__(f"too many requests; try again in {retry_after} s")
+
+
+STATUS_OF: Final[dict[type[RicordoError], HTTPStatus]] = {
+    InvalidInput: HTTPStatus.UNPROCESSABLE_ENTITY,
+    InvalidPolicy: HTTPStatus.SERVICE_UNAVAILABLE,  # the operator's mistake, not the caller's
+    RequestTooLarge: HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+    NotAuthenticated: HTTPStatus.UNAUTHORIZED,
+    AccessDenied: HTTPStatus.FORBIDDEN,
+    NotFound: HTTPStatus.NOT_FOUND,
+    Conflict: HTTPStatus.CONFLICT,
+    PreconditionFailed: HTTPStatus.PRECONDITION_FAILED,
+    Changed: HTTPStatus.PRECONDITION_FAILED,  # only who sent If-Match can meet it
+    TooManyRequests: HTTPStatus.TOO_MANY_REQUESTS,
+    StorageError: HTTPStatus.SERVICE_UNAVAILABLE,
+    StorageFull: HTTPStatus.INSUFFICIENT_STORAGE,
+    FilesUnavailable: HTTPStatus.SERVICE_UNAVAILABLE,
+    EmbeddingError: HTTPStatus.BAD_GATEWAY,
+    EmbedderUnavailable: HTTPStatus.SERVICE_UNAVAILABLE,
+    LanguageModelError: HTTPStatus.BAD_GATEWAY,
+    ModelUnavailable: HTTPStatus.SERVICE_UNAVAILABLE,
+    BudgetExhausted: HTTPStatus.TOO_MANY_REQUESTS,
+    RicordoError: HTTPStatus.INTERNAL_SERVER_ERROR,
+}
+
+
+class Problem(BaseModel):
+    """Why a request was refused or failed."""
+
+    type: str = Field(description="The kind of problem.", examples=["MemoryNotFound"])
+    title: str = Field(description="The status in words.", examples=["Not Found"])
+    status: int = Field(description="The HTTP status.", examples=[404])
+    detail: str = Field(
+        description="What was wrong, and what is allowed.", examples=["no memory 7"]
+    )
+    request_id: str | None = Field(
+        default=None, description="The request in the service's log.", examples=["5f0c9e1d2b7a4c63"]
+    )
+
+
+def status_of(error: RicordoError) -> HTTPStatus:
+    """The status of an error: that of its nearest parent in the table."""
+    for kind in type(error).__mro__:
+        if kind in STATUS_OF:
+            return STATUS_OF[kind]
+    return HTTPStatus.INTERNAL_SERVER_ERROR
+
+
+def problem(
+    status: HTTPStatus,
+    kind: str,
+    detail: str,
+    headers: Mapping[str, str] | None = None,
+) -> JSONResponse:
+    """A problem as a response."""
+    content = {
+        "type": kind,
+        "title": status.phrase,
+        "status": int(status),
+        "detail": detail,
+        "request_id": request_id(),
+    }
+    return JSONResponse(content, int(status), dict(headers or {}), PROBLEM_TYPE)
+
+
+def problem_of(error: RicordoError, detail: str | None = None) -> JSONResponse:
+    """One of our errors as a response; ``detail`` in the place of what it says itself."""
+    status = status_of(error)
+    headers: dict[str, str] = {}
+    if isinstance(error, TooManyRequests):
+        headers["Retry-After"] = str(error.retry_after)
+    elif isinstance(error, StorageBusy | EmbedderUnavailable | ModelUnavailable):
+        headers["Retry-After"] = _RETRY_SECONDS
+    elif isinstance(error, NotAuthenticated):
+        headers["WWW-Authenticate"] = "Bearer"
+    return problem(status, type(error).__name__, detail or str(error), headers)
+
+
+def documented(*statuses: HTTPStatus) -> dict[int | str, dict[str, Any]]:
+    """What OpenAPI says of these problems."""
+    schema = {"$ref": "#/components/schemas/Problem"}
+    return {
+        int(status): {"description": status.phrase, "content": {PROBLEM_TYPE: {"schema": schema}}}
+        for status in statuses
+    }
+
+
+EVERYWHERE: Final = documented(
+    HTTPStatus.BAD_REQUEST,
+    HTTPStatus.UNAUTHORIZED,
+    HTTPStatus.FORBIDDEN,
+    HTTPStatus.NOT_FOUND,
+    HTTPStatus.CONFLICT,
+    HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+    HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
+    HTTPStatus.UNPROCESSABLE_ENTITY,
+    HTTPStatus.TOO_MANY_REQUESTS,
+    HTTPStatus.BAD_GATEWAY,
+    HTTPStatus.SERVICE_UNAVAILABLE,
+    HTTPStatus.INSUFFICIENT_STORAGE,
+)
+"""Problems that any route about memories can have."""
+
+
+def tell_problems(app: FastAPI) -> None:
+    """Let the application answer every failure with problem details."""
+    app.add_exception_handler(RicordoError, _ours)
+    app.add_exception_handler(RequestValidationError, _not_understood)
+    app.add_exception_handler(HTTPException, _of_the_framework)
+
+
+async def _ours(request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, RicordoError)
+    metrics: ServiceMetrics = request.app.state.metrics
+    if isinstance(error, NotAuthenticated):
+        metrics.authentication_failed()
+    elif isinstance(error, TooManyRequests):
+        metrics.rate_limited()
+    note_error(error)
+    location: str = request.app.state.memory.database.backend.location
+    return problem_of(error, _without_places(error, location))
+
+
+def _without_places(error: RicordoError, location: str) -> str | None:
+    """What to say of an error in the place of its own words, which name the operator's database or
+    files, and may quote a driver: callers need not know them."""
+    if isinstance(error, InvalidPolicy):
+        return "the policy file of the service is not valid"
+    if isinstance(error, StorageError) and str(error).startswith(location):
+        return " ".join((type(error).__doc__ or "").split())
+    return None
+
+
+async def _not_understood(request: Request, error: Exception) -> JSONResponse:
+    """A request of the wrong shape: which places are wrong, and how."""
+    assert isinstance(error, RequestValidationError)
+    found = error.errors()
+    if any(tuple(entry["loc"]) == ("body",) for entry in found) and not _says_json(request):
+        told = "send the body as JSON, with the header Content-Type: application/json"
+        return problem(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, _NOT_JSON, told)
+    broken = any(entry["type"] == "json_invalid" for entry in found)
+    told = "; ".join(map(_place, found[:_MAX_LISTED]))
+    status = HTTPStatus.BAD_REQUEST if broken else HTTPStatus.UNPROCESSABLE_ENTITY
+    kind = _NOT_JSON if broken else "InvalidValue"
+    return problem(status, kind, told)
+
+
+def _says_json(request: Request) -> bool:
+    return "json" in request.headers.get("content-type", "").lower()
+
+
+def _place(entry: Mapping[str, Any]) -> str:
+    where = ".".join(str(part) for part in entry["loc"][1:]) or str(entry["loc"][0])
+    if entry["type"] == "json_invalid":
+        return f"the body is not JSON: {entry['ctx']['error']}"
+    if entry["type"] == "extra_forbidden":
+        return f"{where}: there is no such field"
+    return f"{where}: {entry['msg']}"
+
+
+async def _of_the_framework(request: Request, error: Exception) -> JSONResponse:
+    """No such route, no such method, and the like."""
+    assert isinstance(error, HTTPException)
+    status = HTTPStatus(error.status_code)
+    if status is HTTPStatus.BAD_REQUEST:  # only what reads bodies says so, and it does not say why
+        return problem(status, _NOT_JSON, "the body cannot be read as JSON")
+    kind = status.phrase.replace(" ", "")
+    detail = f"{request.method} {request.url.path}: {status.phrase}"
+    return problem(status, kind, detail, error.headers)

@@ -1,0 +1,50 @@
+"""What the service offers, a module for each kind of thing."""
+
+from typing import Final
+
+from fastapi import APIRouter
+
+from ricordo.http.routes import (
+    activity,
+    admin,
+    admin_jobs,
+    admin_keys,
+    admin_memories,
+    changing,
+    chat,
+    checkpoints,
+    consent,
+    conversations,
+    embeddings,
+    health,
+    manual,
+    memories,
+    prompting,
+    searching,
+    sharing,
+    themes,
+    transfer,
+)
+
+ROUTERS: Final[tuple[APIRouter, ...]] = (
+    searching.router,  # before the single memories, whose ids could be any word
+    memories.router,
+    changing.router,
+    sharing.router,
+    themes.router,
+    prompting.router,
+    conversations.router,
+    consent.router,
+    activity.router,
+    checkpoints.router,
+    embeddings.router,
+    transfer.router,
+    chat.router,
+    admin.router,
+    admin_jobs.router,
+    admin_keys.router,
+    admin_memories.router,
+    manual.router,
+    health.router,
+)
+"""In the order in which the OpenAPI document lists them."""

@@ -1,0 +1,89 @@
+"""What is known in short, what may be wrong with it, what was done, and upkeep now."""
+
+from typing import Annotated
+
+from fastapi import Query
+from fastapi.responses import JSONResponse, Response
+from pydantic import Field
+
+from ricordo import limits
+from ricordo.http.answers import answer
+from ricordo.http.asked import Asked, PageAsked, QueryAsked, given_by
+from ricordo.http.callers import Acting
+from ricordo.http.lengthy import lengthy
+from ricordo.http.routing import router_for
+from ricordo.model.activity import ActivityEvent, Counters
+from ricordo.model.audit import AuditReport
+from ricordo.model.consolidation import ConsolidationReport
+from ricordo.model.page import Page
+from ricordo.model.record import plain
+from ricordo.model.summary import Summary
+from ricordo.model.upkeep import RoundReport
+
+router = router_for("Overview and upkeep", "/v1")
+
+
+class AuditAsked(QueryAsked):
+    """How much of an audit."""
+
+    limit: int = Field(
+        default=limits.DEFAULT_PAGE_ITEMS,
+        ge=1,
+        le=limits.MAX_PAGE_ITEMS,
+        description="How many findings of each kind are listed; the counts are complete.",
+    )
+
+
+class CountersAsked(QueryAsked):
+    """Since when to count."""
+
+    days: int | None = Field(
+        default=None,
+        ge=1,
+        le=limits.MAX_RECENCY_DAYS,
+        description="Only the last ones, today included.",
+    )
+
+
+class ConsolidationAsked(Asked):
+    """How to consolidate."""
+
+    dry_run: bool = Field(default=False, description="Say what would be done, and do nothing.")
+
+
+@router.get("/summary", response_model=Summary | None)
+def read_summary(user: Acting) -> Response:
+    """Read what is known of the user as one text; null when nothing is."""
+    return JSONResponse(plain(user.summary()))
+
+
+@router.get("/audit", response_model=AuditReport)
+def audit(asked: Annotated[AuditAsked, Query()], user: Acting) -> Response:
+    """Look over what is stored: duplicates, contradictions, junk, unverified and expired."""
+    return answer(user.audit(**asked.given()))
+
+
+@router.get("/events", response_model=Page[ActivityEvent])
+def list_events(asked: Annotated[PageAsked, Query()], user: Acting) -> Response:
+    """List the steps of background work for the user, the latest first."""
+    return answer(user.events(**asked.given()))
+
+
+@router.get("/counters", response_model=Counters)
+def read_counters(asked: Annotated[CountersAsked, Query()], user: Acting) -> Response:
+    """Count the user's memories, and how often things happened."""
+    return answer(user.counters(**asked.given()))
+
+
+@router.post("/upkeep", response_model=RoundReport)
+@lengthy
+def upkeep(user: Acting) -> Response:
+    """Do the user's round of upkeep now, which otherwise comes by itself every day."""
+    return answer(user.upkeep())
+
+
+@router.post("/consolidate", response_model=ConsolidationReport)
+@lengthy
+def consolidate(user: Acting, asked: ConsolidationAsked | None = None) -> Response:
+    """Merge what says the same, replace what is outdated, link what belongs together."""
+    return answer(user.consolidate(**given_by(asked)))

@@ -1,0 +1,173 @@
+"""The chat proxy: memory in front of a language model, in the wire format of its clients."""
+
+from collections.abc import Coroutine
+from http import HTTPStatus
+from typing import Any, Final
+
+from fastapi import APIRouter, Request
+from fastapi.responses import Response
+from starlette.requests import ClientDisconnect
+from starlette.types import Receive, Scope, Send
+
+from ricordo.errors import InvalidInput
+from ricordo.http.callers import Caller, Calling, Gate
+from ricordo.http.problems import EVERYWHERE, problem
+from ricordo.model.vocabulary import KeyKind
+from ricordo.proxy.anthropic import ANTHROPIC
+from ricordo.proxy.asgi import send_answer, unless_gone
+from ricordo.proxy.identity import user_of
+from ricordo.proxy.openai import OPENAI
+from ricordo.proxy.request import ChatRequest
+from ricordo.proxy.service import ChatProxy, ProxyAnswer, ProxyCaller
+from ricordo.proxy.wire import Wire
+
+_GONE: Final = 499  # nobody hears it, but logs and metrics tell it from a success
+_OBJECT: Final = {"type": "object", "additionalProperties": True}
+_THEIRS: Final[dict[str, Any]] = {"application/json": {"schema": {}}}
+_PASSED_ON: Final[dict[int | str, dict[str, Any]]] = {
+    # A refusal may be ours, or the endpoint's in its own shape.
+    **{
+        status: {**refusal, "content": {**refusal["content"], **_THEIRS}}
+        for status, refusal in EVERYWHERE.items()
+    },
+    "default": {
+        "description": "Whatever else the model's endpoint answers, with its status.",
+        "content": _THEIRS,
+    },
+}
+_ANSWERED: Final[dict[int | str, dict[str, Any]]] = {
+    **_PASSED_ON,
+    200: {
+        "description": "The model's answer, with `memories`: those that it was shown."
+        " Streamed where the request says so.",
+        "content": {
+            "application/json": {"schema": _OBJECT},
+            "text/event-stream": {"schema": {}},
+        },
+    },
+}
+_LISTED: Final[dict[int | str, dict[str, Any]]] = {
+    **_PASSED_ON,
+    200: {
+        "description": "The models of the endpoint.",
+        "content": {"application/json": {"schema": _OBJECT}},
+    },
+}
+
+router = APIRouter(prefix="/v1", tags=["Chat proxy"])
+
+
+def _chat_body(example: dict[str, object]) -> dict[str, object]:
+    return {
+        "requestBody": {
+            "required": True,
+            "description": "As the model's endpoint takes it; fields that we do not know pass.",
+            "content": {"application/json": {"schema": _OBJECT, "example": example}},
+        }
+    }
+
+
+_MESSAGES: Final = [{"role": "user", "content": "What should I drink now?"}]
+
+
+@router.post(
+    "/chat/completions",
+    response_class=Response,
+    responses=_ANSWERED,
+    openapi_extra=_chat_body({"model": "any", "messages": _MESSAGES, "stream": True}),
+)
+async def create_chat_completion(request: Request, caller: Calling) -> Response:
+    """Chat with the model behind the service, which is told what matters of the user's memory.
+
+    The wire format is OpenAI's. The user comes from the key, from `X-Ricordo-User` or
+    `X-OpenWebUI-User-Id`, or else from the field `user`; without one there is no memory. The
+    conversation is named by `X-Ricordo-Thread` or `X-OpenWebUI-Chat-Id`. What is said is recorded
+    after the answer.
+    """
+    return await _chat(OPENAI, request, caller)
+
+
+@router.post(
+    "/messages",
+    response_class=Response,
+    responses=_ANSWERED,
+    openapi_extra=_chat_body({"model": "any", "max_tokens": 200, "messages": _MESSAGES}),
+)
+async def create_message(request: Request, caller: Calling) -> Response:
+    """Chat in Anthropic's wire format; otherwise as `/v1/chat/completions`."""
+    return await _chat(ANTHROPIC, request, caller)
+
+
+@router.get("/models", response_class=Response, responses=_LISTED)
+async def list_models(request: Request, caller: Calling) -> Response:
+    """List the models behind the service."""
+    proxy: ChatProxy = request.app.state.proxy
+    if not (proxy.serves(OPENAI) or proxy.serves(ANTHROPIC)):
+        return _not_set_up("upstream_url")
+    asking = proxy.models(
+        query=request.url.query,
+        headers=request.headers,
+        pass_credentials=_passes_credentials(request, caller),
+    )
+    return await _passed_on(request, asking)
+
+
+async def _chat(wire: Wire, request: Request, caller: Caller) -> Response:
+    proxy: ChatProxy = request.app.state.proxy
+    if not proxy.serves(wire):
+        return _not_set_up("anthropic_url" if wire is ANTHROPIC else "upstream_url")
+    try:
+        body = await request.body()
+    except ClientDisconnect:
+        raise InvalidInput("the request ended before its body did") from None
+    chat = await proxy.read(wire, body)
+    asking = proxy.answer(
+        chat,
+        query=request.url.query,
+        headers=request.headers,
+        caller=ProxyCaller(
+            _user(chat, caller),
+            caller.agent,
+            caller.categories,
+            _passes_credentials(request, caller),
+        ),
+    )
+    return await _passed_on(request, asking)
+
+
+def _user(chat: ChatRequest, caller: Caller) -> str | None:
+    """For whom a chat is: what its body says counts for who may name any user, and did not."""
+    acts_for_any = caller.key is None or caller.key.kind is KeyKind.SERVICE
+    if caller.user is None and acts_for_any:
+        return user_of({}, chat.user)
+    return caller.user
+
+
+def _passes_credentials(request: Request, caller: Caller) -> bool:
+    """Whether the caller's credentials are the model's: not where they may be one of our keys."""
+    gate: Gate = request.app.state.gate
+    return not gate.requires_keys and caller.key is None
+
+
+def _not_set_up(setting: str) -> Response:
+    detail = f"there is no model behind this service; its setting {setting} names one"
+    status = HTTPStatus.SERVICE_UNAVAILABLE
+    return problem(status, "NoUpstream", detail)
+
+
+class _Passing(Response):
+    """An answer of the model's, whole or streamed."""
+
+    def __init__(self, answered: ProxyAnswer) -> None:
+        super().__init__(status_code=answered.status)
+        self._answered = answered
+
+    async def __call__(self, _scope: Scope, receive: Receive, send: Send) -> None:
+        """Send it on."""
+        await send_answer(self._answered, receive, send)
+
+
+async def _passed_on(request: Request, asking: Coroutine[Any, Any, ProxyAnswer]) -> Response:
+    """The answer; nothing for who has gone in the meantime, and will not hear it."""
+    answered = await unless_gone(request.receive, asking)
+    return Response(status_code=_GONE) if answered is None else _Passing(answered)

@@ -1,0 +1,158 @@
+"""States that programs save per conversation."""
+
+import json
+from http import HTTPStatus
+from typing import Annotated, Any, Final
+
+from fastapi import Depends, Header, Query, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import Response
+
+from ricordo.errors import CheckpointNotFound, Conflict
+from ricordo.http.answers import answer, check_match, is_among, nothing, tag, unchanged
+from ricordo.http.asked import IfMatch, IfNoneMatch, PageAsked, ThreadName
+from ricordo.http.callers import Acting
+from ricordo.http.problems import PreconditionFailed, documented
+from ricordo.http.routing import router_for
+from ricordo.http.showing import NOT_CHANGED, showing
+from ricordo.model.checkpoint import Checkpoint, CheckpointInfo
+from ricordo.model.page import Page
+from ricordo.user_memory import UserMemory
+
+router = router_for("Checkpoints", "/v1/checkpoints")
+
+_EXAMPLE: Final = {
+    "thread_id": "monday",
+    "version": 1,
+    "state": {"step": 3},
+    "created_at": "2026-05-01T09:30:00.000000+00:00",
+    "updated_at": "2026-05-01T09:30:00.000000+00:00",
+}
+_SAVED: Final = showing(_EXAMPLE, tagged=True)
+_CONDITIONAL: Final = documented(HTTPStatus.PRECONDITION_FAILED)
+_ANY_JSON: Final = {
+    "requestBody": {
+        "required": True,
+        "description": "The state: any JSON value.",
+        "content": {"application/json": {"schema": {}, "example": {"step": 3}}},
+    }
+}
+UnlessThere = Annotated[
+    str | None,
+    Header(
+        alias="If-None-Match",
+        description="Save only while the state does not have this ETag; *: while there is none.",
+    ),
+]
+
+
+async def _state(request: Request) -> object:
+    """The body. Null is a state as well, which a parameter of FastAPI takes for no body."""
+    try:
+        return json.loads(await request.body())
+    except json.JSONDecodeError as problem:
+        raise _not_json(problem.msg) from None
+    except (ValueError, RecursionError) as problem:
+        raise _not_json(str(problem)) from None
+
+
+def _not_json(why: str) -> RequestValidationError:
+    return RequestValidationError(
+        [{"type": "json_invalid", "loc": ("body", 0), "msg": why, "ctx": {"error": why}}]
+    )
+
+
+State = Annotated[Any, Depends(_state)]
+
+
+@router.get("", response_model=Page[CheckpointInfo])
+def list_checkpoints(asked: Annotated[PageAsked, Query()], user: Acting) -> Response:
+    """List what the user's programs have saved, the latest first, without the states."""
+    return answer(user.checkpoints(**asked.given()))
+
+
+@router.get(
+    "/{thread:path}",
+    response_model=Checkpoint,
+    responses={**_SAVED, **NOT_CHANGED},
+)
+def load_checkpoint(
+    thread: ThreadName, user: Acting, if_none_match: IfNoneMatch = None
+) -> Response:
+    """Read the state of a conversation that was saved last."""
+    found = user.load_checkpoint(thread)
+    etag = tag_of(found)
+    return unchanged(etag, if_none_match) or answer(found, etag=etag)
+
+
+@router.put(
+    "/{thread:path}",
+    response_model=Checkpoint,
+    responses={
+        **_SAVED,
+        **showing(_EXAMPLE, 201, "The first state.", model=Checkpoint, tagged=True),
+        **_CONDITIONAL,
+    },
+    openapi_extra=_ANY_JSON,
+)
+def save_checkpoint(
+    thread: ThreadName,
+    user: Acting,
+    state: State,
+    if_match: IfMatch = None,
+    if_none_match: UnlessThere = None,
+) -> Response:
+    """Keep a program's state of a conversation, in the place of what was saved before.
+
+    Any JSON value comes back exactly as it was given. With `If-Match` (or `If-None-Match: *` for
+    the first one), a state that somebody else has saved in the meantime is not overwritten.
+    """
+    expected = _expected_version(user, thread, if_match, if_none_match)
+    try:
+        saved = user.save_checkpoint(thread, state, expected_version=expected)
+    except Conflict as conflict:
+        raise PreconditionFailed(str(conflict)) from None
+    status = HTTPStatus.CREATED if saved.version == 1 else HTTPStatus.OK
+    return answer(saved, status, etag=tag_of(saved))
+
+
+@router.delete(
+    "/{thread:path}", status_code=HTTPStatus.NO_CONTENT, response_model=None, responses=_CONDITIONAL
+)
+def delete_checkpoint(thread: ThreadName, user: Acting, if_match: IfMatch = None) -> Response:
+    """Remove what was saved for a conversation."""
+    expected = _expected_version(user, thread, if_match, None)
+    try:
+        deleted = user.delete_checkpoint(thread, expected_version=expected)
+    except Conflict as conflict:
+        raise PreconditionFailed(str(conflict)) from None
+    if not deleted:
+        raise CheckpointNotFound(thread)
+    return nothing()
+
+
+def tag_of(state: Checkpoint | CheckpointInfo) -> str:
+    """The entity tag of a state. Versions begin anew after a deletion, so they do not suffice."""
+    return tag(state.version, int(state.created_at.timestamp() * 1_000_000))
+
+
+def _expected_version(
+    user: UserMemory, thread: str, if_match: str | None, if_none_match: str | None
+) -> int | None:
+    """The version that the conditions allow to be replaced; None where there are none.
+
+    Raises:
+        PreconditionFailed: the present state is not one that they allow.
+    """
+    if if_match is None and if_none_match is None:
+        return None
+    present = next(iter(user.narrow(thread=thread).checkpoints(limit=1)), None)
+    if present is None:
+        if if_match is not None:
+            raise PreconditionFailed("nothing is saved here")
+        return 0
+    etag = tag_of(present)
+    check_match(etag, if_match)
+    if is_among(etag, if_none_match):
+        raise PreconditionFailed("a state is saved here already")
+    return present.version

@@ -1,0 +1,125 @@
+"""Where the user's vectors are made. No answer ever has the key of a provider."""
+
+from typing import Annotated, Final
+
+from fastapi import Query
+from fastapi.responses import Response
+from pydantic import BaseModel, Field
+
+from ricordo import limits
+from ricordo.embedding.checkup import EmbeddingTest
+from ricordo.http.answers import answer
+from ricordo.http.asked import Asked, QueryAsked, given_by
+from ricordo.http.callers import Acting
+from ricordo.http.lengthy import lengthy
+from ricordo.http.routing import router_for
+from ricordo.model.embedding import EmbeddingBackfill, EmbeddingChange, EmbeddingStatus
+
+router = router_for("Settings", "/v1/settings/embeddings")
+
+_PROVIDERS: Final = (
+    "local, llamacpp, ollama, openai, mistral, gemini, custom_http, none or default."
+)
+
+
+class EndpointAsked(Asked):
+    """What a provider needs to know."""
+
+    model: str | None = Field(default=None, description="Default: the provider's usual one.")
+    base_url: str | None = Field(
+        default=None, description="Address, up to before /embeddings.", examples=[None]
+    )
+    api_key: str | None = Field(
+        default=None, description="Stored encrypted, and never shown again.", examples=[None]
+    )
+    dimensions: int | None = Field(default=None, ge=1, le=limits.MAX_VECTOR_WIDTH)
+
+
+class TestAsked(EndpointAsked):
+    """What to try out; nothing for the present provider."""
+
+    __test__ = False  # no test of pytest's
+
+    provider: str | None = Field(default=None, description=_PROVIDERS, examples=["local"])
+
+
+class ChoiceAsked(EndpointAsked):
+    """Who is to make the vectors."""
+
+    provider: str = Field(description=_PROVIDERS, examples=["local"])
+    confirm: bool = Field(
+        default=False, description="Do it. Otherwise the answer says what it would mean."
+    )
+
+
+class ConfirmedAsked(Asked):
+    """Whether to do it."""
+
+    confirm: bool = Field(
+        default=False, description="Do it. Otherwise the answer says what it would mean."
+    )
+
+
+class ConfirmedInQuery(QueryAsked):
+    """Whether to do it."""
+
+    confirm: bool = Field(
+        default=False, description="Do it. Otherwise the answer says what it would mean."
+    )
+
+
+class VectorsMade(BaseModel):
+    """How many vectors were made."""
+
+    made: int
+
+
+@router.get("", response_model=EmbeddingStatus)
+def read_embeddings(user: Acting) -> Response:
+    """Read where vectors are made, who decided that, and how far it has come."""
+    return answer(user.embedding_status())
+
+
+@router.put("", response_model=EmbeddingChange)
+@lengthy
+def set_embeddings(asked: ChoiceAsked, user: Acting) -> Response:
+    """Choose where the user's vectors are made, in place of the service's way.
+
+    Vectors of another model are dropped, and a job makes them anew.
+    """
+    return answer(user.set_embeddings(**asked.given()))
+
+
+@router.delete("", response_model=EmbeddingChange)
+def reset_embeddings(asked: Annotated[ConfirmedInQuery, Query()], user: Acting) -> Response:
+    """Go back to the service's way of making vectors."""
+    return answer(user.reset_embeddings(**asked.given()))
+
+
+@router.post("/test", response_model=EmbeddingTest)
+@lengthy
+def test_embeddings(user: Acting, asked: TestAsked | None = None) -> Response:
+    """Call a provider and say how wide and how fast it answers, or what is wrong.
+
+    Nothing is stored.
+    """
+    return answer(user.test_embeddings(**given_by(asked)))
+
+
+@router.post("/rebuild", response_model=EmbeddingChange)
+def rebuild_embeddings(user: Acting, asked: ConfirmedAsked | None = None) -> Response:
+    """Make all vectors anew with the present model."""
+    return answer(user.rebuild_embeddings(**given_by(asked)))
+
+
+@router.post("/backfill", response_model=EmbeddingBackfill)
+def backfill_embeddings(user: Acting) -> Response:
+    """Ask again for vectors that were given up or are of another model; a job makes them."""
+    return answer(user.backfill_embeddings())
+
+
+@router.post("/fill", response_model=VectorsMade)
+@lengthy
+def fill_embeddings(user: Acting) -> Response:
+    """Make the vectors that wait now, and answer when they are made, which may take long."""
+    return answer({"made": user.fill_embeddings()})

@@ -1,0 +1,14 @@
+"""What the service offers, for people to read."""
+
+from fastapi import APIRouter, Request
+from fastapi.responses import HTMLResponse, Response
+
+from ricordo.http import manual
+
+router = APIRouter(tags=["Service"])
+
+
+@router.get("/docs", response_class=HTMLResponse)
+async def read_docs(request: Request) -> Response:
+    """Read this document as a page. Needs no key; `/openapi.json` is the same for programs."""
+    return HTMLResponse(manual.page(request.app.openapi()), headers=manual.HEADERS)

@@ -1,0 +1,143 @@
+"""Memories: adding, reading and listing them."""
+
+from http import HTTPStatus
+from typing import Annotated
+
+from fastapi import Query
+from fastapi.responses import Response
+from pydantic import Field
+
+from ricordo import limits
+from ricordo.http.answers import answer, unchanged
+from ricordo.http.asked import IfNoneMatch, MemoryId, PageAsked, QueryAsked, ReasonAsked
+from ricordo.http.callers import Acting
+from ricordo.http.routes import examples
+from ricordo.http.routes.drafts import DraftAsked
+from ricordo.http.routes.filters import FiltersAsked
+from ricordo.http.routing import NOT_CHANGED, router_for, showing
+from ricordo.http.states import tag_of
+from ricordo.model.filters import SortColumn
+from ricordo.model.history import Change
+from ricordo.model.item import Added, Item
+from ricordo.model.page import Page
+
+PREFIX = "/v1/memories"
+router = router_for("Memories", PREFIX)
+
+_ALREADY_THERE = "It was there already, or was updated."
+
+
+class NewMemoryAsked(DraftAsked, ReasonAsked):
+    """A memory to be kept; only its content is needed."""
+
+    supersedes: int | None = Field(
+        default=None, ge=1, le=limits.MAX_ID, description="The memory whose place it takes."
+    )
+
+
+class ManyMemoriesAsked(ReasonAsked):
+    """Many memories at once."""
+
+    memories: list[DraftAsked] = Field(max_length=limits.MAX_BULK_ITEMS)
+
+
+class ListAsked(PageAsked, FiltersAsked):
+    """Which memories to list, and in which order."""
+
+    sort: str = Field(
+        default=SortColumn.CREATED_AT.value,
+        description=f"What to sort by: {', '.join(SortColumn)}.",
+    )
+    order: str = Field(default="desc", description="asc or desc.")
+
+
+class GetAsked(QueryAsked):
+    """How to read one memory."""
+
+    include_deleted: bool = Field(default=False, description="Also what was forgotten.")
+
+
+class HistoryAsked(QueryAsked):
+    """How much of the history."""
+
+    limit: int = Field(
+        default=limits.DEFAULT_CHANGES,
+        ge=1,
+        le=limits.MAX_CHANGES,
+        description="How many entries at most.",
+    )
+
+
+@router.post(
+    "",
+    status_code=HTTPStatus.CREATED,
+    response_model=Added,
+    responses={
+        **showing(examples.ADDED, 201, placed=True),
+        **showing(examples.KNOWN, 200, _ALREADY_THERE, model=Added),
+    },
+)
+def add_memory(asked: NewMemoryAsked, user: Acting) -> Response:
+    """Keep a memory.
+
+    The same text in the same theme is one memory. What has the same `key` is updated. With
+    `supersedes`, the memory of that id is closed and kept as history.
+    """
+    return told(user.add(**asked.given()))
+
+
+@router.post("/batch", response_model=list[Added], responses=showing([examples.ADDED]))
+def add_memories(asked: ManyMemoriesAsked, user: Acting) -> Response:
+    """Keep many memories.
+
+    The answer says what became of each, in order. All are checked before anything is written.
+    """
+    drafts = [draft.given() for draft in asked.memories]
+    return answer(user.add_many(drafts, reason=asked.reason))
+
+
+@router.get("", response_model=Page[Item], responses=showing(examples.PAGE))
+def list_memories(asked: Annotated[ListAsked, Query()], user: Acting) -> Response:
+    """List memories, newest first unless sorted otherwise.
+
+    Parameters that take several values are repeated: `theme=work&theme=travel`.
+    """
+    return answer(
+        user.list(
+            sort=asked.sort,
+            order=asked.order,
+            limit=asked.limit,
+            cursor=asked.cursor,
+            **asked.filters(),
+        )
+    )
+
+
+@router.get(
+    "/{id}",
+    response_model=Item,
+    responses={**showing(examples.ITEM, tagged=True), **NOT_CHANGED},
+)
+def get_memory(
+    id: MemoryId,
+    asked: Annotated[GetAsked, Query()],
+    user: Acting,
+    if_none_match: IfNoneMatch = None,
+) -> Response:
+    """Read one memory."""
+    item = user.get(id, include_deleted=asked.include_deleted)
+    etag = tag_of(item)
+    return unchanged(etag, if_none_match) or answer(item, etag=etag)
+
+
+@router.get("/{id}/history", response_model=list[Change], responses=showing([examples.CHANGE]))
+def memory_history(id: MemoryId, asked: Annotated[HistoryAsked, Query()], user: Acting) -> Response:
+    """Tell what happened to a memory, oldest first; also to one that was purged."""
+    return answer(user.history(id, limit=asked.limit))
+
+
+def told(added: Added) -> Response:
+    """What became of a memory: 201 and where it is, or 200 where none was made."""
+    if not added.is_new:
+        return answer(added)
+    return answer(added, HTTPStatus.CREATED, headers={"Location": f"{PREFIX}/{added.id}"})

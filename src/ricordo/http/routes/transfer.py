@@ -1,0 +1,64 @@
+"""Bringing a user in and out as a file."""
+
+from typing import Annotated, Any, Final
+
+from fastapi import Query, Request
+from fastapi.responses import Response, StreamingResponse
+from pydantic import Field
+
+from ricordo.http.answers import answer
+from ricordo.http.asked import QueryAsked
+from ricordo.http.callers import Acting
+from ricordo.http.files import JSON_LINES, LinesResponse, received_file
+from ricordo.http.gating import GatedRoute
+from ricordo.http.lengthy import at_length
+from ricordo.http.routing import router_for
+from ricordo.model.receipt import ImportReport
+from ricordo.transfer.importing import AUTO, FORMATS
+
+router = router_for("Export and import", "/v1", route_class=GatedRoute)
+
+LINES: Final[dict[int | str, dict[str, Any]]] = {
+    200: {
+        "description": "JSON Lines, from one consistent state. The last line says how many came"
+        " before it, so that a file that was cut off shows.",
+        "content": {JSON_LINES: {"schema": {"type": "string"}}},
+    }
+}
+FILE: Final = {
+    "requestBody": {
+        "required": True,
+        "description": "The file as it is.",
+        "content": {
+            "application/octet-stream": {"schema": {"type": "string", "format": "binary"}},
+        },
+    }
+}
+
+
+class ImportAsked(QueryAsked):
+    """How to read the file."""
+
+    format: str = Field(
+        default=AUTO, description=f"One of: {', '.join(FORMATS)}.", examples=["auto"]
+    )
+
+
+@router.get("/export", response_class=StreamingResponse, responses=LINES)
+def export_user(request: Request, user: Acting) -> Response:
+    """Read everything of the user's as JSON Lines, which `POST /v1/import` takes back."""
+    return LinesResponse(user.export_lines(), "ricordo-export.jsonl", request.app.state.exports)
+
+
+@router.post("/import", response_model=ImportReport, openapi_extra=FILE)
+async def import_user(
+    request: Request, asked: Annotated[ImportAsked, Query()], user: Acting
+) -> Response:
+    """Bring in an export of ricordo, or what another system exported.
+
+    The whole file is checked before anything is written. Bringing in the same file again changes
+    nothing, so it needs no `Idempotency-Key`.
+    """
+    async with received_file(request) as path:
+        report = await at_length(user.import_file, path, **asked.given())
+    return answer(report)

@@ -1,0 +1,151 @@
+"""The wire format of Anthropic's ``/v1/messages``."""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from ricordo.limits import MAX_OBSERVED_ANSWER_CHARS, MAX_TOOL_CALLS_BYTES
+from ricordo.proxy.json_text import JsonObject, dumped, read_object
+from ricordo.proxy.pieces import Pieces
+from ricordo.proxy.said import ASSISTANT, TOOL, USER, Said, joined, objects, text_of
+
+_TEXT: Final = "text"
+_CALL: Final = "tool_use"
+_RESULT: Final = "tool_result"
+_MOST_BLOCKS: Final = 1_000
+_KINDS: Final = {
+    400: "invalid_request_error",
+    401: "authentication_error",
+    403: "permission_error",
+    404: "not_found_error",
+    413: "request_too_large",
+    429: "rate_limit_error",
+    504: "timeout_error",
+}
+
+
+class AnthropicWire:
+    """Chats as Anthropic writes them."""
+
+    name = "anthropic"
+    path = "/v1/messages"
+    models_path = "/v1/models"
+
+    def key_header(self, key: str) -> tuple[str, str]:
+        """A header of its own."""
+        return "x-api-key", key
+
+    def user_in(self, request: JsonObject) -> str | None:
+        """The field ``metadata.user_id``."""
+        metadata = request.value("metadata")
+        user = metadata.get("user_id") if isinstance(metadata, dict) else None
+        return user if isinstance(user, str) else None
+
+    def said_in(self, request: JsonObject) -> list[Said]:
+        """What users and assistants said, and what tools gave back: part of a user's message."""
+        found = [one for message in objects(request.value("messages")) for one in _said_in(message)]
+        return [one for one in found if one.says_anything]
+
+    def with_system(self, request: JsonObject, text: str) -> str:
+        """One more block after the caller's own, which keeps its cache marks; the whole system
+        prompt where there is none."""
+        system = request.members.get("system")
+        block = dumped({"type": _TEXT, "text": text})
+        if system is None:
+            return request.with_first("system", dumped(text))
+        if system.value in (None, ""):
+            return request.with_replaced(system, dumped(text))
+        if isinstance(system.value, str):
+            theirs = f'{{"type":"text","text":{request.raw(system)}}}'
+            return request.with_replaced(system, f"[{theirs},{block}]")
+        if isinstance(system.value, list):
+            comma = "," if system.value else ""
+            return request.with_inserted(system.end - 1, f"{comma}{block}")
+        return request.text
+
+    def may_carry(self, event: dict[str, Any]) -> bool | None:
+        """The event with which a message begins; pings may come before it."""
+        kind = event.get("type")
+        return None if kind == "ping" else kind == "message_start"
+
+    def said_by(self, answer: dict[str, Any]) -> Said:
+        """The text and the calls of a message."""
+        blocks = objects(answer.get("content"))
+        calls = [block for block in blocks if block.get("type") == _CALL]
+        return Said(ASSISTANT, text_of(blocks, _TEXT), tuple(calls[:_MOST_BLOCKS]))
+
+    def ear(self) -> "AnthropicEar":
+        """Gathers the blocks of a message."""
+        return AnthropicEar()
+
+    def error(self, status: int, message: str, code: str) -> bytes:  # noqa: ARG002 - has none
+        """As Anthropic tells errors."""
+        kind = _KINDS.get(status, "api_error")
+        return dumped({"type": "error", "error": {"type": kind, "message": message}}).encode()
+
+
+class AnthropicEar:
+    """Puts the blocks of a streamed message together."""
+
+    def __init__(self) -> None:
+        self._blocks: dict[int, _Block] = {}
+
+    def hear(self, event: dict[str, Any]) -> None:
+        """Take in one event."""
+        index = event.get("index")
+        if not isinstance(index, int):
+            return
+        start, delta = event.get("content_block"), event.get("delta")
+        if isinstance(start, dict) and len(self._blocks) < _MOST_BLOCKS:
+            self._blocks[index] = _Block(start)
+        elif isinstance(delta, dict) and index in self._blocks:
+            self._blocks[index].add(delta)
+
+    def heard(self) -> Said:
+        """The message so far."""
+        blocks = [self._blocks[index].whole() for index in sorted(self._blocks)]
+        texts = [block["text"] for block in blocks if block["type"] == _TEXT]
+        calls = [block for block in blocks if block["type"] == _CALL]
+        return Said(ASSISTANT, joined(texts)[:MAX_OBSERVED_ANSWER_CHARS], tuple(calls))
+
+
+class _Block:
+    """A block whose parts come one after the other; only texts and calls are kept."""
+
+    def __init__(self, start: dict[str, Any]) -> None:
+        self._start = start
+        self._kind = start.get("type")
+        self._text = Pieces(MAX_OBSERVED_ANSWER_CHARS)
+        self._input = Pieces(MAX_TOOL_CALLS_BYTES)
+        self._text.add(text_of(start.get("text")))
+
+    def add(self, delta: dict[str, Any]) -> None:
+        """Take in a delta."""
+        self._text.add(text_of(delta.get("text")))
+        self._input.add(text_of(delta.get("partial_json")))
+
+    def whole(self) -> dict[str, Any]:
+        """As an answer that is not streamed has it."""
+        if self._kind == _TEXT:
+            return {"type": _TEXT, "text": self._text.joined()}
+        if self._kind != _CALL:
+            return {"type": ""}
+        text = self._input.joined()
+        given = read_object(text.encode("utf-8", "replace")) if text else self._start.get("input")
+        # What broke off in the middle is kept as the text that it is.
+        return {**self._start, "type": _CALL, "input": text if given is None else given}
+
+
+def _said_in(message: dict[str, Any]) -> Iterator[Said]:
+    role, content = message.get("role"), message.get("content")
+    blocks = objects(content)
+    if role == ASSISTANT:
+        calls = [block for block in blocks if block.get("type") == _CALL]
+        yield Said(ASSISTANT, text_of(content, _TEXT), tuple(calls[:_MOST_BLOCKS]))
+    elif role == USER:
+        for block in blocks:
+            if block.get("type") == _RESULT:
+                yield Said(TOOL, text_of(block.get("content"), _TEXT))
+        yield Said(USER, text_of(content, _TEXT))
+
+
+ANTHROPIC: Final = AnthropicWire()

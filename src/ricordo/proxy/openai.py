@@ -1,0 +1,135 @@
+"""The wire format of ``/v1/chat/completions``."""
+
+from typing import Any, Final
+
+from ricordo.limits import MAX_OBSERVED_ANSWER_CHARS, MAX_TOOL_CALLS_BYTES
+from ricordo.proxy.json_text import JsonObject, dumped
+from ricordo.proxy.pieces import Pieces
+from ricordo.proxy.said import ASSISTANT, TOOL, USER, Said, objects, text_of
+
+_SYSTEM_ROLES: Final = ("system", "developer")
+_ROLES: Final = {USER: USER, ASSISTANT: ASSISTANT, TOOL: TOOL, "function": TOOL}
+_MOST_CALLS: Final = 1_000
+
+
+class OpenAiWire:
+    """Chats as OpenAI and whoever is compatible with it writes them."""
+
+    name = "openai"
+    path = "/chat/completions"
+    models_path = "/models"
+
+    def key_header(self, key: str) -> tuple[str, str]:
+        """A bearer token."""
+        return "authorization", f"Bearer {key}"
+
+    def user_in(self, request: JsonObject) -> str | None:
+        """The field ``user``."""
+        user = request.value("user")
+        return user if isinstance(user, str) else None
+
+    def said_in(self, request: JsonObject) -> list[Said]:
+        """What users, assistants and tools said."""
+        found = (_said(message) for message in objects(request.value("messages")))
+        return [one for one in found if one is not None and one.says_anything]
+
+    def with_system(self, request: JsonObject, text: str) -> str:
+        """One more message after the caller's own system messages, in the role that they have:
+        some endpoints refuse ``system`` beside ``developer``."""
+        messages = request.members.get("messages")
+        if messages is None or not isinstance(messages.value, list) or not messages.value:
+            return request.text
+        role, place, is_first = _SYSTEM_ROLES[0], messages.start, True
+        for message in request.elements(messages):
+            its_role = message.value.get("role") if isinstance(message.value, dict) else None
+            if its_role not in _SYSTEM_ROLES:
+                place = message.start if is_first else place
+                break
+            role, place, is_first = str(its_role), message.end, False
+        ours = dumped({"role": role, "content": text})
+        return request.with_inserted(place, f"{ours}," if is_first else f",{ours}")
+
+    def may_carry(self, event: dict[str, Any]) -> bool | None:
+        """The first event, unless it tells of an error. Some endpoints always have the field."""
+        return event.get("error") is None
+
+    def said_by(self, answer: dict[str, Any]) -> Said:
+        """The message of the first choice."""
+        for choice in objects(answer.get("choices"))[:1]:
+            message = choice.get("message")
+            if isinstance(message, dict):
+                return _said({**message, "role": ASSISTANT}) or Said(ASSISTANT, "")
+        return Said(ASSISTANT, "")
+
+    def ear(self) -> "OpenAiEar":
+        """Gathers the deltas of the first choice."""
+        return OpenAiEar()
+
+    def error(self, status: int, message: str, code: str) -> bytes:
+        """As OpenAI tells errors."""
+        kind = "invalid_request_error" if status < 500 else "api_error"
+        error = {"message": message, "type": kind, "param": None, "code": code}
+        return dumped({"error": error}).encode("utf-8")
+
+
+class OpenAiEar:
+    """Puts the deltas of a stream together."""
+
+    def __init__(self) -> None:
+        self._text = Pieces(MAX_OBSERVED_ANSWER_CHARS)
+        self._calls: dict[int, _Call] = {}
+
+    def hear(self, event: dict[str, Any]) -> None:
+        """Take in one chunk."""
+        for choice in objects(event.get("choices")):
+            delta = choice.get("delta")
+            if choice.get("index", 0) == 0 and isinstance(delta, dict):
+                self._text.add(text_of(delta.get("content"), "text"))
+                self._text.add(text_of(delta.get("refusal")))
+                for call in objects(delta.get("tool_calls")):
+                    self._hear_call(call)
+
+    def heard(self) -> Said:
+        """The message so far."""
+        calls = [self._calls[index].whole() for index in sorted(self._calls)]
+        return Said(ASSISTANT, self._text.joined(), tuple(calls))
+
+    def _hear_call(self, delta: dict[str, Any]) -> None:
+        index = delta.get("index", 0)
+        if not isinstance(index, int) or len(self._calls) >= _MOST_CALLS:
+            return
+        call = self._calls.setdefault(index, _Call())
+        function = delta.get("function")
+        if isinstance(delta.get("id"), str):
+            call.id = call.id or delta["id"]
+        if isinstance(function, dict):
+            call.name.add(text_of(function.get("name")))
+            call.arguments.add(text_of(function.get("arguments")))
+
+
+class _Call:
+    """A tool call whose parts come one after the other."""
+
+    def __init__(self) -> None:
+        self.id = ""
+        self.name = Pieces(MAX_TOOL_CALLS_BYTES)
+        self.arguments = Pieces(MAX_TOOL_CALLS_BYTES)
+
+    def whole(self) -> dict[str, Any]:
+        """As an answer that is not streamed has it."""
+        function = {"name": self.name.joined(), "arguments": self.arguments.joined()}
+        return {"id": self.id, "type": "function", "function": function}
+
+
+def _said(message: dict[str, Any]) -> Said | None:
+    given = message.get("role")
+    role = _ROLES.get(given) if isinstance(given, str) else None
+    if role is None:
+        return None
+    text = text_of(message.get("content"), "text", "refusal")
+    text = text or text_of(message.get("refusal"))
+    calls = objects(message.get("tool_calls")) if role == ASSISTANT else []
+    return Said(role, text, tuple(calls[:_MOST_CALLS]))
+
+
+OPENAI: Final = OpenAiWire()

@@ -1,0 +1,84 @@
+"""What can be set of the service: where it listens, whom it lets in, what models are behind it."""
+
+from typing import Literal
+
+from pydantic import BaseModel, Field, SecretStr
+
+
+class ServiceSettings(BaseModel):
+    """How ``ricordo serve`` runs."""
+
+    host: str = Field(
+        default="127.0.0.1",
+        description="Address that the service listens on. Any but a loopback one needs keys.",
+    )
+    port: int = Field(
+        default=8377, ge=0, le=65_535, description="Port of the service; 0: any that is free."
+    )
+    require_keys: bool | None = Field(
+        default=None,
+        description="Let in only who has a key. Default: unless the service listens on a loopback"
+        " address. Set it where a proxy stands before a service on a loopback address.",
+    )
+    rate_limit_per_minute: int = Field(
+        default=6_000,
+        ge=0,
+        le=1_000_000,
+        description="Requests that one key may make per minute and server; 0: any number. So many"
+        " without a good key are refused from one address.",
+    )
+    service_threads: int = Field(
+        default=16,
+        ge=1,
+        le=200,
+        description="Threads that serve requests; more than twice pool_size mostly wait.",
+    )
+    cors_origins: str = Field(
+        default="",
+        description="Web pages that may call the service from a browser, with commas, such as"
+        " https://chat.example.org. Default: none.",
+    )
+    shutdown_seconds: float = Field(
+        default=30.0,
+        ge=0,
+        le=3_600,
+        description="How long requests and jobs under way may take to finish when it stops.",
+    )
+    upstream_url: str | None = Field(
+        default=None,
+        description="OpenAI-compatible endpoint behind /v1/chat/completions, up to before"
+        " /chat/completions. Default: no chat proxy.",
+    )
+    upstream_api_key: SecretStr | None = Field(
+        default=None,
+        description="Key of that endpoint. Default: the caller's own, where no keys are required.",
+    )
+    anthropic_url: str | None = Field(
+        default=None,
+        description="Anthropic-compatible endpoint behind /v1/messages, up to before /v1/messages.",
+    )
+    anthropic_api_key: SecretStr | None = Field(
+        default=None,
+        description="Key of that endpoint. Default: the caller's own, where no keys are required.",
+    )
+    upstream_timeout_seconds: float = Field(
+        default=600.0,
+        gt=0,
+        le=86_400,
+        description="How long those endpoints may stay silent before the proxy gives up.",
+    )
+    proxy_modes: str = Field(
+        default="recall,summary",
+        description="What of memory the proxy adds to a request, with commas: tools, recall,"
+        " summary.",
+    )
+    log_format: Literal["json", "text"] | None = Field(
+        default=None,
+        description="How the service writes its log: json, or text for people. Default: text on a"
+        " terminal, else json.",
+    )
+    traces_url: str | None = Field(
+        default=None,
+        description="Where OpenTelemetry traces go, such as http://127.0.0.1:4318/v1/traces."
+        " Default: nowhere.",
+    )

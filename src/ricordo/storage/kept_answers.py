@@ -1,0 +1,131 @@
+"""The answers that are kept for requests that may come again."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+import sqlalchemy as sa
+
+from ricordo.limits import IDEMPOTENCY_HOURS, IDEMPOTENCY_LEASE_SECONDS
+from ricordo.storage.backend import LostToAnother
+from ricordo.storage.columns import Moment
+from ricordo.storage.database import Database, retried
+from ricordo.storage.prepared import Prepared
+from ricordo.storage.service_tables import kept_answers
+
+_reserve: Final = Prepared(
+    sa.text(
+        "INSERT INTO kept_answers (user_id, idempotency_key, request_hash, at)"
+        " VALUES (:user_id, :name, :request_hash, :now)"
+        " ON CONFLICT (user_id, idempotency_key) DO NOTHING RETURNING user_id"
+    ).bindparams(sa.bindparam("now", type_=Moment))
+)
+
+
+@dataclass(frozen=True, slots=True)
+class KeptAnswer:
+    """What a request was answered; without a status it is still under way."""
+
+    request_hash: str
+    status: int | None
+    headers: dict[str, str]
+    body: bytes
+
+
+@retried
+def reserve(database: Database, user_id: str, name: str, request_hash: str) -> KeptAnswer | None:
+    """Take a key for a request; None where it was free, else what stands under it.
+
+    What was kept for long enough is removed on the way.
+    """
+    with database.transaction_for([user_id]) as connection:
+        now = database.clock()
+        trim_answers(connection, user_id, now)
+        _free_if_abandoned(connection, user_id, name, now)
+        row = {"user_id": user_id, "name": name, "request_hash": request_hash, "now": now}
+        if _reserve.run(connection, row):
+            return None
+        found = _found(connection, user_id, name)
+    if found is None:
+        raise LostToAnother("the key was freed at this very moment; try again")
+    return found
+
+
+@retried
+def keep(database: Database, user_id: str, name: str, answer: KeptAnswer) -> None:
+    """Note what the request that holds the key was answered.
+
+    Whoever an answer is kept for counts as a user: it tells of them, and can be erased. Nothing is
+    kept where the key is no longer held: it took too long, or the user was erased meanwhile.
+    """
+    with database.write(user_id) as writing:
+        kept = writing.connection.execute(
+            sa.update(kept_answers)
+            .where(*_held(user_id, name, answer.request_hash))
+            .values(status=answer.status, headers=answer.headers, body=answer.body)
+        )
+        writing.keeps_user = kept.rowcount == 1
+
+
+@retried
+def release(database: Database, user_id: str, name: str, request_hash: str) -> None:
+    """Let the key be used again, where the request still holds it."""
+    with database.transaction_for([user_id]) as connection:
+        held = _held(user_id, name, request_hash)
+        connection.execute(sa.delete(kept_answers).where(*held))
+
+
+def drop_answers(connection: sa.Connection, user_id: str) -> None:
+    """Remove all answers that are kept for a user: they may quote what is being removed for good.
+
+    Requests under way keep their keys.
+    """
+    connection.execute(
+        sa.delete(kept_answers).where(
+            kept_answers.c.user_id == user_id, kept_answers.c.status.is_not(None)
+        )
+    )
+
+
+def trim_answers(connection: sa.Connection, user_id: str, now: datetime) -> int:
+    """Remove what was kept for long enough, or by a clock that was far ahead; how many rows."""
+    life = timedelta(hours=IDEMPOTENCY_HOURS)
+    at = kept_answers.c.at
+    gone = sa.delete(kept_answers).where(
+        kept_answers.c.user_id == user_id, sa.or_(at < now - life, at > now + life)
+    )
+    return connection.execute(gone).rowcount
+
+
+def _place(user_id: str, name: str) -> tuple[sa.ColumnElement[bool], ...]:
+    return kept_answers.c.user_id == user_id, kept_answers.c.idempotency_key == name
+
+
+def _held(user_id: str, name: str, request_hash: str) -> tuple[sa.ColumnElement[bool], ...]:
+    """The key, while a request with it is under way; another's may be, after too long a time."""
+    under_way = kept_answers.c.status.is_(None)
+    return *_place(user_id, name), under_way, kept_answers.c.request_hash == request_hash
+
+
+def _free_if_abandoned(connection: sa.Connection, user_id: str, name: str, now: datetime) -> None:
+    """A request that began so long ago and never ended was cut off with its server.
+
+    One that began later than now began by a clock that has been set back since.
+    """
+    lease = timedelta(seconds=IDEMPOTENCY_LEASE_SECONDS)
+    at = kept_answers.c.at
+    connection.execute(
+        sa.delete(kept_answers).where(
+            *_place(user_id, name),
+            kept_answers.c.status.is_(None),
+            sa.or_(at < now - lease, at > now + lease),
+        )
+    )
+
+
+def _found(connection: sa.Connection, user_id: str, name: str) -> KeptAnswer | None:
+    wanted = sa.select(kept_answers).where(*_place(user_id, name))
+    row = connection.execute(wanted).one_or_none()
+    if row is None:
+        return None
+    return KeptAnswer(row.request_hash, row.status, row.headers or {}, row.body or b"")

@@ -1,0 +1,130 @@
+"""Rows of API keys. They are looked up before anybody knows whose they are, so every transaction
+here acts for all users."""
+
+from datetime import datetime
+from typing import Any, Final
+
+import sqlalchemy as sa
+
+from ricordo.errors import Conflict, KeyNotFound
+from ricordo.limits import MAX_API_KEYS
+from ricordo.model.key import ApiKey
+from ricordo.model.page import Page, cursor_moment, decode_cursor, encode_cursor
+from ricordo.model.times import format_moment
+from ricordo.model.vocabulary import KeyKind, Permission
+from ricordo.storage.database import Database, retried
+from ricordo.storage.service_tables import api_keys
+
+_CURSOR: Final = "keys"
+_SHOWN: Final = [column for column in api_keys.c if column is not api_keys.c.secret_hash]
+
+
+class StoredKeys:
+    """The keys in a database."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+
+    @retried
+    def insert(self, key: ApiKey, secret_hash: str) -> None:
+        """Keep a new key, and of its secret the hash.
+
+        Whoever gets a key is a user from then on, and can be erased.
+
+        Raises:
+            Conflict: there are too many keys.
+        """
+        if key.user_id is None:
+            with self.database.transaction() as connection:
+                _insert(connection, key, secret_hash)
+            return
+        with self.database.write(key.user_id) as writing:
+            writing.keeps_user = True
+            with writing.acting_for_all():
+                _insert(writing.connection, key, secret_hash)
+
+    def find(self, key_id: str) -> tuple[ApiKey, str] | None:
+        """A key and the hash of its secret."""
+        wanted = sa.select(api_keys).where(api_keys.c.id == key_id)
+        with self.database.read_all() as view:
+            row = view.connection.execute(wanted).mappings().one_or_none()
+        return None if row is None else (_key(row), row["secret_hash"])
+
+    def page(
+        self, user_id: str | None, include_revoked: bool, limit: int, cursor: str | None
+    ) -> Page[ApiKey]:
+        """Keys, the newest first; those of one user, or all.
+
+        Raises:
+            InvalidCursor: the cursor was not given out by this call.
+        """
+        wanted = sa.select(*_SHOWN)
+        if user_id is not None:
+            wanted = wanted.where(api_keys.c.user_id == user_id)
+        if not include_revoked:
+            wanted = wanted.where(api_keys.c.revoked_at.is_(None))
+        if cursor is not None:
+            at, last_id = decode_cursor(_CURSOR, cursor, (str, str))
+            moment = cursor_moment(at)
+            same = sa.and_(api_keys.c.created_at == moment, api_keys.c.id < last_id)
+            wanted = wanted.where(sa.or_(api_keys.c.created_at < moment, same))
+        ordered = wanted.order_by(api_keys.c.created_at.desc(), api_keys.c.id.desc())
+        with self.database.read_all() as view:
+            rows = view.connection.execute(ordered.limit(limit + 1)).mappings().all()
+        found = tuple(_key(row) for row in rows[:limit])
+        if len(rows) <= limit:
+            return Page(found)
+        last = found[-1]
+        return Page(found, encode_cursor(_CURSOR, [format_moment(last.created_at), last.id]))
+
+    @retried
+    def revoke(self, key_id: str, now: datetime) -> ApiKey:
+        """End a key, if it was not revoked before; the key as it stands.
+
+        Raises:
+            KeyNotFound: there is no such key.
+        """
+        ended = sa.update(api_keys).where(api_keys.c.id == key_id, api_keys.c.revoked_at.is_(None))
+        with self.database.transaction() as connection:
+            connection.execute(ended.values(revoked_at=now))
+            row = connection.execute(sa.select(*_SHOWN).where(api_keys.c.id == key_id)).mappings()
+            found = row.one_or_none()
+        if found is None:
+            raise KeyNotFound(key_id)
+        return _key(found)
+
+    def note_use(self, key_id: str, now: datetime) -> None:
+        """Keep when a key was last used.
+
+        Raises:
+            StorageError: the database could not do it.
+        """
+        used = sa.update(api_keys).where(api_keys.c.id == key_id).values(last_used_at=now)
+        with self.database.transaction() as connection:
+            connection.execute(used)
+
+    def has_live(self, now: datetime) -> bool:
+        """Whether any key is neither revoked nor expired."""
+        lasting = sa.or_(api_keys.c.expires_at.is_(None), api_keys.c.expires_at > now)
+        wanted = sa.select(sa.exists().where(api_keys.c.revoked_at.is_(None), lasting))
+        with self.database.read_all() as view:
+            return view.connection.execute(wanted).scalar_one()
+
+
+def _insert(connection: sa.Connection, key: ApiKey, secret_hash: str) -> None:
+    count = connection.execute(sa.select(sa.func.count()).select_from(api_keys)).scalar_one()
+    if count >= MAX_API_KEYS:
+        raise Conflict(f"there are {count} keys, the most allowed")
+    row = {column.name: getattr(key, column.name) for column in _SHOWN}
+    row["categories"] = None if key.categories is None else list(key.categories)
+    row["permissions"] = list(key.permissions)
+    connection.execute(sa.insert(api_keys).values(**row, secret_hash=secret_hash))
+
+
+def _key(row: sa.RowMapping) -> ApiKey:
+    values: dict[str, Any] = {column.name: row[column.name] for column in _SHOWN}
+    values["kind"] = KeyKind(values["kind"])
+    values["permissions"] = tuple(map(Permission, values["permissions"]))
+    if values["categories"] is not None:
+        values["categories"] = tuple(values["categories"])
+    return ApiKey(**values)

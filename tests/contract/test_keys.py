@@ -1,0 +1,288 @@
+"""API keys: made, listed, used, ended, and gone with their user."""
+
+import json
+import logging
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+
+from ricordo import (
+    ApiKey,
+    Conflict,
+    InvalidCursor,
+    InvalidValue,
+    KeyKind,
+    KeyNotFound,
+    Memory,
+    NotAuthenticated,
+    Permission,
+    StorageBusy,
+)
+from ricordo.access import keys as key_format
+from ricordo.limits import KEY_USE_MINUTES, MAX_KEY_DAYS, MAX_KEY_NAME_CHARS
+from ricordo.storage.keys import StoredKeys
+from ricordo.storage.service_tables import api_keys
+from ricordo.testing.clock import ManualClock
+
+pytestmark = pytest.mark.requirement("access.keys")
+
+
+def refusal(memory: Memory, secret: str | None) -> str:
+    with pytest.raises(NotAuthenticated) as refused:
+        memory.authenticate(secret)
+    return str(refused.value)
+
+
+def rows(memory: Memory) -> list[dict[str, Any]]:
+    with memory.database.read_all() as view:
+        return [dict(row) for row in view.connection.execute(sa.select(api_keys)).mappings()]
+
+
+def test_three_kinds_by_whom_they_are_for(memory: Memory, clock: ManualClock) -> None:
+    service = memory.create_key("  open webui ", permissions=["read_all", "manage", "read_all"])
+    user = memory.create_key("laptop", user="ana")
+    agent = memory.create_key(
+        "planner", user="ana", agent="planner", categories=["Work", "Home life"], expires_days=30
+    )
+    assert service.key == ApiKey(
+        id=service.key.id,
+        name="open webui",
+        kind=KeyKind.SERVICE,
+        user_id=None,
+        agent_id=None,
+        categories=None,
+        permissions=(Permission.MANAGE, Permission.READ_ALL),
+        created_at=clock(),
+        expires_at=None,
+        revoked_at=None,
+        last_used_at=None,
+    )
+    assert (user.key.kind, user.key.user_id, user.key.categories) == (KeyKind.USER, "ana", None)
+    assert (agent.key.kind, agent.key.agent_id) == (KeyKind.AGENT, "planner")
+    assert agent.key.categories == ("home-life", "work")
+    assert agent.key.expires_at == clock() + timedelta(days=30)
+    for made in (service, user, agent):
+        assert made.secret.startswith(f"rk_{made.key.id}_")
+        assert memory.authenticate(made.secret) == made.key
+
+
+@pytest.mark.parametrize(
+    ("given", "field"),
+    [
+        ({"name": ""}, "name"),
+        ({"name": "x" * (MAX_KEY_NAME_CHARS + 1)}, "name"),
+        ({"name": "two\nlines"}, "name"),
+        ({"agent": "planner"}, "agent"),
+        ({"user": "*"}, "user_id"),
+        ({"user": "ana", "agent": ""}, "agent"),
+        ({"categories": ["work"]}, "categories"),
+        ({"user": "ana", "categories": ["work"]}, "categories"),
+        ({"user": "ana", "agent": "planner", "categories": []}, "categories"),
+        ({"user": "ana", "agent": "planner", "categories": ["!"]}, "theme"),
+        ({"user": "ana", "permissions": ["read_all"]}, "permissions"),
+        ({"user": "ana", "agent": "planner", "permissions": "manage"}, "permissions"),
+        ({"permissions": ["everything"]}, "permissions"),
+        ({"expires_days": 0}, "expires_days"),
+        ({"expires_days": MAX_KEY_DAYS + 1}, "expires_days"),
+        ({"expires_days": True}, "expires_days"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(
+    memory: Memory, given: dict[str, Any], field: str
+) -> None:
+    with pytest.raises(InvalidValue) as refused:
+        memory.create_key(**{"name": "one", **given})
+    assert refused.value.field == field
+    assert rows(memory) == []
+    assert memory.users() == ()
+
+
+@pytest.mark.requirement("access.key-secrets")
+def test_nothing_of_a_secret_is_kept(memory: Memory, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.DEBUG):
+        made = memory.create_key("one", user="ana")
+        memory.authenticate(made.secret)
+        refusal(memory, made.secret[:-1] + ("a" if made.secret[-1] != "a" else "b"))
+    random_part = made.secret.rsplit("_", 1)[1]
+    (row,) = rows(memory)
+    assert row["secret_hash"] == key_format.hash_of(made.secret)
+    assert random_part[:12] not in repr(row) + caplog.text
+    listed = memory.keys().to_dict()
+    assert random_part not in json.dumps(listed)
+    assert row["secret_hash"] not in json.dumps(listed)
+    assert random_part not in repr(made)
+
+
+@pytest.mark.requirement("access.key-secrets")
+def test_every_key_that_is_no_good_gets_one_answer(memory: Memory, clock: ManualClock) -> None:
+    good = memory.create_key("good")
+    revoked = memory.create_key("revoked")
+    expired = memory.create_key("expired", expires_days=1)
+    memory.revoke_key(revoked.key.id)
+    clock.advance(days=1)
+    shown = [
+        None,
+        "",
+        "nonsense",
+        good.key.id,
+        f"{good.secret} ",
+        key_format.new_secret(key_format.new_id()),  # unknown
+        key_format.new_secret(good.key.id),  # the id of a good one
+        revoked.secret,
+        expired.secret,
+    ]
+    assert len({refusal(memory, secret) for secret in shown}) == 1
+    assert memory.authenticate(good.secret).name == "good"
+
+
+def test_an_expiry_is_to_the_moment(memory: Memory, clock: ManualClock) -> None:
+    made = memory.create_key("one", expires_days=1)
+    assert memory.has_keys()
+    clock.advance(days=1, microseconds=-1)
+    memory.authenticate(made.secret)
+    assert memory.has_keys()
+    clock.advance(microseconds=1)
+    refusal(memory, made.secret)
+    assert not memory.has_keys()
+    assert [key.id for key in memory.keys().items] == [
+        made.key.id
+    ]  # to be seen, until it is revoked
+
+
+def test_a_revoked_key_is_refused_at_once_everywhere(
+    memory: Memory, backend_url: str, open_store: Callable[..., Memory], clock: ManualClock
+) -> None:
+    other = open_store(backend_url)
+    made = memory.create_key("one", user="ana")
+    assert other.authenticate(made.secret).user_id == "ana"
+    clock.advance(minutes=1)
+    ended = memory.revoke_key(made.key.id)
+    assert ended.revoked_at == clock()
+    refusal(memory, made.secret)
+    refusal(other, made.secret)
+    clock.advance(minutes=1)
+    assert memory.revoke_key(made.key.id).revoked_at == ended.revoked_at
+    assert not memory.has_keys()
+    for unknown in ("aaaaaaaaaaaa", "no such key", made.secret):
+        with pytest.raises(KeyNotFound):
+            memory.revoke_key(unknown)
+
+
+def test_keys_are_listed_newest_first_in_pages(memory: Memory, clock: ManualClock) -> None:
+    made = []
+    for number in range(7):
+        whose = None if number % 2 else "ana"
+        made.append(memory.create_key(f"key {number}", user=whose).key)
+        if number != 3:  # two of them at one moment
+            clock.advance(seconds=1)
+    memory.revoke_key(made[0].id)
+    newest = sorted(made, key=lambda key: (key.created_at, key.id), reverse=True)
+    found: list[str] = []
+    cursor = None
+    while True:
+        page = memory.keys(limit=2, cursor=cursor, include_revoked=True)
+        found += [key.id for key in page]
+        cursor = page.next_cursor
+        if cursor is None:
+            break
+    assert found == [key.id for key in newest]
+    assert [key.id for key in memory.keys().items] == [key.id for key in newest if key != made[0]]
+    assert [key.id for key in memory.keys(user="ana")] == [made[6].id, made[4].id, made[2].id]
+    assert memory.keys(user="ben").items == ()
+    with pytest.raises(InvalidCursor):
+        memory.keys(cursor="nonsense")
+    with pytest.raises(InvalidValue):
+        memory.keys(limit=0)
+
+
+def test_a_use_is_noted_every_few_minutes(memory: Memory, clock: ManualClock) -> None:
+    made = memory.create_key("one")
+    began = clock()
+    memory.authenticate(made.secret)
+    for _ in range(KEY_USE_MINUTES - 1):
+        clock.advance(minutes=1)
+        assert memory.authenticate(made.secret).last_used_at == began
+    assert memory.keys().items[0].last_used_at == began
+    clock.advance(minutes=1)
+    memory.authenticate(made.secret)
+    assert memory.keys().items[0].last_used_at == clock()
+
+
+def test_a_store_that_cannot_note_it_refuses_no_key(
+    memory: Memory,
+    clock: ManualClock,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    made = memory.create_key("one")
+    tried = []
+
+    def busy(_rows: StoredKeys, key_id: str, _now: object) -> None:
+        tried.append(key_id)
+        raise StorageBusy("the database is locked")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(StoredKeys, "note_use", busy)
+        for _ in range(3):
+            assert memory.authenticate(made.secret).id == made.key.id
+    assert tried == [made.key.id]  # and not for every request: each would wait
+    assert "StorageBusy" in caplog.text
+    clock.advance(minutes=KEY_USE_MINUTES)
+    memory.authenticate(made.secret)
+    assert memory.keys().items[0].last_used_at == clock()
+
+
+def test_there_is_a_maximum(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ricordo.storage.keys.MAX_API_KEYS", 2)
+    memory.create_key("one")
+    memory.create_key("two", user="ana")
+    for whose in (None, "ana", "ben"):
+        with pytest.raises(Conflict, match="2 keys, the most allowed"):
+            memory.create_key("three", user=whose)
+    assert memory.users() == ("ana",)
+
+
+def test_keys_made_at_once_are_all_there(memory: Memory) -> None:
+    with ThreadPoolExecutor(4) as pool:
+        made = list(pool.map(lambda n: memory.create_key(f"{n}", user="ana"), range(12)))
+        list(pool.map(lambda one: memory.authenticate(one.secret), made))
+    assert {one.key.id for one in made} == {key.id for key in memory.keys().items}
+
+
+@pytest.mark.requirement("erasure.no-trace")
+def test_erasing_a_user_ends_their_keys(memory: Memory) -> None:
+    memory.user("ana").add("Prefers tea")
+    hers = [memory.create_key("a", user="ana"), memory.create_key("b", user="ana", agent="x")]
+    others = [memory.create_key("c", user="ben"), memory.create_key("d")]
+    memory.revoke_key(hers[0].key.id)
+    assert memory.erase_user("ana").removed["api_keys"] == 2
+    for made in hers:
+        refusal(memory, made.secret)
+    for made in others:
+        memory.authenticate(made.secret)
+    assert memory.users() == ("ben",)  # who has nothing but a key, and can be erased as well
+    assert memory.erase_user("ben").removed["api_keys"] == 1
+    assert [row["id"] for row in rows(memory)] == [others[1].key.id]
+
+
+def test_keys_never_leave_the_store(
+    memory: Memory, tmp_path: Path, open_store: Callable[..., Memory]
+) -> None:
+    ana = memory.user("ana")
+    ana.add("Prefers tea")
+    made = memory.create_key("secret name", user="ana", agent="planner")
+    memory.export(tmp_path / "all.jsonl")
+    written = (tmp_path / "all.jsonl").read_text(encoding="utf-8")
+    for part in (made.key.id, "secret name", key_format.hash_of(made.secret)):
+        assert part not in written
+    other = open_store(str(tmp_path / "other.db"))
+    other.import_file(tmp_path / "all.jsonl")
+    assert not other.has_keys()
+    memory.erase_user("ana")
+    ana.import_file(tmp_path / "all.jsonl")
+    refusal(memory, made.secret)

@@ -1,0 +1,33 @@
+"""The service on each database; ``keyed`` requires keys."""
+
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from ricordo.memory import Memory
+from ricordo.testing.anthropic_server import AnthropicServer
+from ricordo.testing.model_server import ModelServer
+from tests.support.service import Service, running
+
+
+@pytest.fixture
+def service(backend_url: str, open_store: Callable[..., Memory]) -> Iterator[Service]:
+    """A service that asks for no keys, as on a loopback address."""
+    with running(open_store(backend_url, port=0)) as started:
+        yield started
+
+
+@pytest.fixture
+def keyed(backend_url: str, open_store: Callable[..., Memory]) -> Iterator[Service]:
+    """A service that requires keys."""
+    with running(open_store(backend_url, port=0, require_keys=True)) as started:
+        yield started
+
+
+@pytest.fixture
+def upstreams() -> Iterator[dict[str, str]]:
+    """Settings that name models which always answer; they speak both wire formats."""
+    with ModelServer() as openai, AnthropicServer() as anthropic:
+        openai.answer_with(lambda _request: "Hello.")
+        anthropic.answer_with(lambda _request: "Hello.")
+        yield {"upstream_url": openai.base_url, "anthropic_url": anthropic.root}

@@ -1,0 +1,209 @@
+"""The running command under load: killed and started again, and stopped as it should be."""
+
+import contextlib
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from itertools import count
+from urllib.parse import urlsplit
+
+import httpx2
+import pytest
+
+from ricordo import JobState, Memory
+from ricordo.formation.scheduling import FORM_JOB
+from ricordo.storage.consistency import find_inconsistencies
+from ricordo.testing.model_server import ModelServer
+from tests.support.scripted_model import PORTRAIT, read_tastes
+from tests.support.served import served
+from tests.support.waiting import PATIENCE_SECONDS, wait_until
+
+ADDERS = 8
+ENOUGH = 20
+CHATS = 5
+
+
+class Adders:
+    """Threads that add memories one after the other, and note what was acknowledged."""
+
+    def __init__(self, url: str, said: str = "once") -> None:
+        """``said`` makes their texts differ from those of others."""
+        self.acknowledged: list[tuple[str, int, str]] = []
+        self.refused: list[str] = []
+        self._url = url
+        self._said = said
+        self._threads = [
+            threading.Thread(target=self._add, args=(number,)) for number in range(ADDERS)
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    def _add(self, adder: int) -> None:
+        """Go on until nobody answers."""
+        user = f"user-{adder % 3}"
+        with (
+            httpx2.Client(
+                base_url=self._url, headers={"X-Ricordo-User": user}, timeout=PATIENCE_SECONDS
+            ) as client,
+            contextlib.suppress(httpx2.TransportError),
+        ):
+            for number in count():
+                content = f"Adder {adder} says {number} {self._said}"
+                answer = client.post("/v1/memories", json={"content": content})
+                if answer.status_code != 201:
+                    self.refused.append(answer.text)
+                    return
+                self.acknowledged.append((user, answer.json()["id"], content))
+
+    def have_added(self) -> bool:
+        """True when they are at full work, or were refused."""
+        return len(self.acknowledged) >= ENOUGH or bool(self.refused)
+
+    def join(self) -> None:
+        for thread in self._threads:
+            thread.join()
+
+
+class Held:
+    """A model that answers nobody until it is told to."""
+
+    def __init__(self, server: ModelServer) -> None:
+        self.server = server
+        self._may_answer = threading.Event()
+        server.answer_with(read_tastes)
+        server.before_answer = self._hold
+
+    def _hold(self) -> None:
+        assert self._may_answer.wait(PATIENCE_SECONDS)
+
+    def release(self) -> None:
+        self._may_answer.set()
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """Environment of a service that reads conversations with it."""
+        return {
+            "RICORDO_MODEL_PROVIDER": "custom_http",
+            "RICORDO_MODEL_NAME": "scripted",
+            "RICORDO_MODEL_BASE_URL": self.server.base_url,
+            "RICORDO_FORMATION_DELAY_SECONDS": "0",
+            "RICORDO_JOB_LEASE_SECONDS": "2",
+            "RICORDO_JOB_POLL_SECONDS": "0.2",
+        }
+
+
+@pytest.fixture
+def held() -> Iterator[Held]:
+    with ModelServer() as server:
+        model = Held(server)
+        yield model
+        model.release()
+
+
+@pytest.fixture(autouse=True)
+def by_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The services here make no vectors, which they would need time for."""
+    monkeypatch.setenv("RICORDO_EMBEDDING_PROVIDER", "none")
+
+
+Open = Callable[..., Memory]
+
+
+def assert_all_there(memory: Memory, acknowledged: list[tuple[str, int, str]]) -> None:
+    for user, memory_id, content in acknowledged:
+        assert memory.user(user).get(memory_id).content == content
+    with memory.database.read_all() as view:
+        assert find_inconsistencies(view.connection) == []
+    assert memory.database.backend.check() == []
+
+
+def converse(memory: Memory) -> None:
+    """Something for a job to read."""
+    memory.user("ana").observe([{"role": "user", "content": "I love jazz"}], thread="one")
+
+
+def forming(memory: Memory) -> list[JobState]:
+    return [job.state for job in memory.jobs(kind=FORM_JOB)]
+
+
+@pytest.mark.requirement("service.crash")
+def test_what_was_acknowledged_survives_kills(backend_url: str, open_store: Open) -> None:
+    acknowledged: list[tuple[str, int, str]] = []
+    with served(backend_url) as service:
+        for said in ("once", "twice", "thrice"):
+            adders = Adders(service.url, said)
+            wait_until(adders.have_added)
+            service.kill()
+            adders.join()
+            assert adders.refused == []
+            acknowledged += adders.acknowledged
+            service.start()
+        assert httpx2.get(f"{service.url}/readyz", timeout=PATIENCE_SECONDS).is_success
+    assert len(acknowledged) >= 3 * ENOUGH
+    assert_all_there(open_store(backend_url), acknowledged)
+
+
+@pytest.mark.requirement("service.crash")
+def test_a_job_of_a_killed_service_is_taken_up_again(
+    backend_url: str, open_store: Open, held: Held
+) -> None:
+    memory = open_store(backend_url, formation_delay_seconds=0)
+    converse(memory)
+    with served(backend_url, **held.settings) as service:
+        wait_until(lambda: held.server.asked)
+        assert JobState.RUNNING in forming(memory)
+        service.kill()
+        assert JobState.RUNNING in forming(memory)  # nobody was there to hand it back
+        held.release()
+        service.start()
+        wait_until(lambda: memory.user("ana").list())
+        wait_until(lambda: JobState.RUNNING not in forming(memory))
+    assert [item.content for item in memory.user("ana").list()] == ["User loves jazz."]
+
+
+@pytest.mark.requirement("service.graceful")
+def test_stopping_answers_what_was_accepted(backend_url: str, open_store: Open, held: Held) -> None:
+    """Requests and a job are under way when it is told to stop; all of them come to their end."""
+    memory = open_store(backend_url, formation_delay_seconds=0)
+    converse(memory)
+    settings = {**held.settings, "RICORDO_UPSTREAM_URL": held.server.base_url}
+    answers: list[httpx2.Response] = []
+    with served(backend_url, **settings) as service:
+        chats = [
+            threading.Thread(target=lambda: answers.append(chat(service.url))) for _ in range(CHATS)
+        ]
+        for one in chats:
+            one.start()
+        adders = Adders(service.url)
+        wait_until(lambda: len(held.server.asked) == CHATS + 1)  # the job asks as well
+        wait_until(adders.have_added)
+        service.ask_to_stop()
+        wait_until(lambda: not listens(service.url))
+        assert answers == []
+        held.release()
+        for one in chats:
+            one.join()
+        adders.join()
+        assert service.stop() == 0, service.log
+    assert [answer.status_code for answer in answers] == [200] * CHATS
+    assert {answer.json()["choices"][0]["message"]["content"] for answer in answers} == {PORTRAIT}
+    assert adders.refused == []
+    assert_all_there(memory, adders.acknowledged)
+    assert memory.jobs(state=JobState.RUNNING) == ()
+    assert set(forming(memory)) <= {JobState.DONE, JobState.QUEUED}
+
+
+def chat(url: str) -> httpx2.Response:
+    return httpx2.post(
+        f"{url}/v1/chat/completions",
+        json={"model": "any", "messages": [{"role": "user", "content": "Who am I?"}]},
+        headers={"X-Ricordo-User": "ben"},
+        timeout=PATIENCE_SECONDS,
+    )
+
+
+def listens(url: str) -> bool:
+    parts = urlsplit(url)
+    with contextlib.suppress(OSError), socket.create_connection((parts.hostname, parts.port)):
+        return True
+    return False

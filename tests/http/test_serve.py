@@ -1,0 +1,210 @@
+"""``ricordo serve`` as a process of its own."""
+
+import contextlib
+import json
+import os
+import signal
+import socket
+import subprocess
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import httpx2
+import pytest
+
+from ricordo.testing.model_server import ModelServer
+from ricordo.wiring import open_memory
+from tests.support.commandline import COMMAND
+from tests.support.waiting import PATIENCE_SECONDS
+
+pytestmark = pytest.mark.requirement("http.serve")
+
+QUICKLY = {"RICORDO_EMBEDDING_PROVIDER": "none", "RICORDO_JOB_POLL_SECONDS": "0.05"}
+ANA = {"X-Ricordo-User": "ana"}
+
+
+@contextlib.contextmanager
+def started(url: str, *options: str, **settings: str) -> Iterator["subprocess.Popen[str]"]:
+    with subprocess.Popen(
+        [COMMAND, "serve", "--db", url, "--json", *options],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, **QUICKLY, **settings},
+    ) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def said(process: "subprocess.Popen[str]") -> Any:
+    """The next thing that it says, as one line of JSON."""
+    assert process.stdout is not None
+    line = process.stdout.readline()
+    assert line, process.communicate(timeout=PATIENCE_SECONDS)[1]
+    return json.loads(line)
+
+
+def refused(url: str, *options: str, **settings: str) -> tuple[int, dict[str, str]]:
+    """How it ended that should not have begun."""
+    with started(url, *options, **settings) as process:
+        out, err = process.communicate(timeout=PATIENCE_SECONDS)
+    assert out == ""
+    return process.returncode, json.loads(err)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_it_serves_until_it_is_told_to_stop(backend_url: str, number: signal.Signals) -> None:
+    with started(backend_url, "--port", "0") as process:
+        told = said(process)
+        address = told["listening"]
+        assert address.startswith("http://127.0.0.1:")
+        assert httpx2.get(f"{address}/healthz").json()["status"] == "ok"
+        assert httpx2.get(f"{address}/readyz").json()["status"] == "ready"
+        path = f"{address}/v1/memories"
+        assert httpx2.post(path, json={"content": "Tea"}, headers=ANA).status_code == 201
+        process.send_signal(number)
+        out, err = process.communicate(timeout=PATIENCE_SECONDS)
+        assert process.returncode == 0, err
+        assert json.loads(out) == {"stopped": True}
+    with open_memory(backend_url, run_jobs=False) as memory:
+        assert [item.content for item in memory.user("ana").list()] == ["Tea"]
+        assert memory.jobs(state="running") == ()
+
+
+def test_a_request_under_way_is_finished(sqlite_url: str) -> None:
+    """The body comes in two pieces, and between them the service is told to stop."""
+    body = json.dumps({"content": "Prefers tea"}).encode()
+    with started(sqlite_url, "--port", "0") as process:
+        port = int(said(process)["listening"].rpartition(":")[2])
+        with socket.create_connection(("127.0.0.1", port)) as connection:
+            head = (
+                "POST /v1/memories HTTP/1.1\r\nHost: localhost\r\nX-Ricordo-User: ana\r\n"
+                f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+            )
+            connection.sendall(head.encode() + body[:5])
+            # Whoever is answered after that one was accepted after it, too.
+            httpx2.get(f"http://127.0.0.1:{port}/healthz")
+            process.send_signal(signal.SIGTERM)
+            with pytest.raises(httpx2.TransportError):
+                while True:  # until it takes no more
+                    httpx2.get(f"http://127.0.0.1:{port}/healthz")
+            connection.sendall(body[5:])
+            answer = connection.recv(65536).decode()
+        assert answer.startswith("HTTP/1.1 201 ")
+        process.communicate(timeout=PATIENCE_SECONDS)
+        assert process.returncode == 0
+    with open_memory(sqlite_url, run_jobs=False) as memory:
+        assert [item.content for item in memory.user("ana").list()] == ["Prefers tea"]
+
+
+def test_a_stream_that_takes_too_long_is_remembered_as_far_as_it_came(sqlite_url: str) -> None:
+    go_on = threading.Event()
+    event = b'data: {"choices": [{"index": 0, "delta": {"content": "tea"}}]}\n\n'
+    body = {"messages": [{"role": "user", "content": "Tea?"}], "stream": True}
+    with (
+        ModelServer() as model,
+        started(
+            sqlite_url,
+            "--port",
+            "0",
+            RICORDO_UPSTREAM_URL=model.base_url,
+            RICORDO_SHUTDOWN_SECONDS="0",
+        ) as process,
+    ):
+        model.answer_bytes(
+            [event, event],
+            content_type="text/event-stream",
+            before_part=lambda number: None if number == 0 else (go_on.wait(60), None)[1],
+        )
+        url = f"{said(process)['listening']}/v1/chat/completions"
+        headers = {**ANA, "X-Ricordo-Thread": "t"}
+        with httpx2.stream("POST", url, json=body, headers=headers) as stream:
+            pieces = stream.iter_raw()  # which closes the connection when it is let go of
+            next(pieces)
+            process.send_signal(signal.SIGTERM)
+            process.communicate(timeout=PATIENCE_SECONDS)
+        assert process.returncode == 0
+        go_on.set()
+    with open_memory(sqlite_url, run_jobs=False) as memory:
+        assert [turn.content for turn in memory.user("ana").turns("t")] == ["Tea?", "tea"]
+
+
+def test_the_address_may_be_taken(sqlite_url: str) -> None:
+    with started(sqlite_url, "--port", "0") as first:
+        port = said(first)["listening"].rpartition(":")[2]
+        code, told = refused(sqlite_url, "--port", port)
+    assert (code, told["error"]) == (2, "InvalidValue")
+    assert f"cannot listen on 127.0.0.1, port {port}: " in told["message"]
+
+
+@pytest.mark.parametrize("host", ["192.0.2.1", "no.such.host.invalid", "a" * 80, "256.1.1.1"])
+def test_an_address_of_another_machine(sqlite_url: str, host: str) -> None:
+    with open_memory(sqlite_url, run_jobs=False) as memory:
+        memory.create_key("first")
+    code, told = refused(sqlite_url, "--host", host, "--port", "0")
+    assert (code, told["error"]) == (2, "InvalidValue")
+    assert "cannot listen on" in told["message"]
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::"])
+def test_others_cannot_come_in_without_keys(sqlite_url: str, host: str) -> None:
+    code, told = refused(sqlite_url, "--host", host, "--port", "0")
+    assert (code, told["error"]) == (2, "InvalidValue")
+    assert "there is no key yet" in told["message"]
+    assert "ricordo keys create" in told["message"]
+
+
+def test_keys_cannot_be_waived_where_others_can_come_in(sqlite_url: str) -> None:
+    with open_memory(sqlite_url, run_jobs=False) as memory:
+        memory.create_key("first")
+    code, told = refused(
+        sqlite_url, "--host", "0.0.0.0", "--port", "0", RICORDO_REQUIRE_KEYS="false"
+    )
+    assert (code, told["error"]) == (2, "InvalidValue")
+    assert "require_keys" in told["message"]
+
+
+def test_a_public_address_with_a_key(sqlite_url: str) -> None:
+    with open_memory(sqlite_url, run_jobs=False) as memory:
+        secret = memory.create_key("first", user="ana").secret
+    with started(sqlite_url, "--host", "0.0.0.0", "--port", "0") as process:
+        port = said(process)["listening"].rpartition(":")[2]
+        path = f"http://127.0.0.1:{port}/v1/revision"
+        assert httpx2.get(path, headers=ANA).status_code == 401
+        bearer = {"Authorization": f"Bearer {secret}"}
+        assert httpx2.get(path, headers=bearer).json() == {"revision": 0}
+
+
+def test_the_first_key_is_shown_once(sqlite_url: str) -> None:
+    with started(sqlite_url, "--port", "0", RICORDO_REQUIRE_KEYS="1") as process:
+        made = said(process)
+        path = f"{said(process)['listening']}/v1/revision"
+        assert httpx2.get(path, headers=ANA).status_code == 401
+        bearer = {"Authorization": f"Bearer {made['secret']}"}
+        assert httpx2.get(path, headers={**ANA, **bearer}).json() == {"revision": 0}
+        assert set(made["key"]["permissions"]) == {"read_all", "manage"}
+        process.send_signal(signal.SIGTERM)
+        out, err = process.communicate(timeout=PATIENCE_SECONDS)
+        assert made["secret"] not in out + err
+    with started(sqlite_url, "--port", "0", RICORDO_REQUIRE_KEYS="1") as process:
+        assert set(said(process)) == {"listening", "database"}
+
+
+def test_it_says_in_words_where_it_is(sqlite_url: str) -> None:
+    with subprocess.Popen(
+        [COMMAND, "serve", "--db", sqlite_url, "--port", "0"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        env={**os.environ, **QUICKLY},
+    ) as process:
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        process.send_signal(signal.SIGTERM)
+        rest = process.stdout.read()
+        process.wait(timeout=PATIENCE_SECONDS)
+    assert line.startswith(f"Serving {sqlite_url} at http://127.0.0.1:")
+    assert rest == "Stopped.\n"

@@ -1,0 +1,208 @@
+"""Conversations over HTTP."""
+
+from typing import Any
+from urllib.parse import quote
+
+import httpx2
+import pytest
+
+from ricordo.model.record import plain
+from tests.support.service import Service
+
+pytestmark = pytest.mark.requirement("http.threads")
+
+SAID: list[dict[str, Any]] = [
+    {"role": "user", "content": "I live in Bekasi", "id": "m1", "actor": "ana"},
+    {"role": "assistant", "content": "Nice!", "at": "2026-01-02T03:04:05Z"},
+    {"role": "user", "content": "I love jazz music"},
+    {"role": "assistant", "tool_calls": [{"name": "look", "arguments": {"deep": [1.5]}}]},
+]
+MANY = [{"role": "user", "content": f"On day {day} I planted a tree"} for day in range(60)]
+
+
+@pytest.fixture
+def ana(service: Service) -> httpx2.Client:
+    return service.client("ana")
+
+
+def tell(client: httpx2.Client, thread: str = "monday", **more: Any) -> httpx2.Response:
+    return client.post(f"/v1/threads/{thread}/turns", json={"messages": SAID, **more})
+
+
+def test_what_is_said_is_recorded_once_and_read_in_order(
+    service: Service, ana: httpx2.Client
+) -> None:
+    first = tell(ana, title="A move")
+    assert (first.status_code, first.json()) == (
+        201,
+        {"thread_id": "monday", "recorded": 4, "known": 0},
+    )
+    again = ana.post("/v1/threads/monday/turns", json={"messages": SAID[:1]})
+    assert again.json() == {"thread_id": "monday", "recorded": 0, "known": 1}
+    page = ana.get("/v1/threads/monday/turns", params={"limit": 3}).json()
+    rest = ana.get(
+        "/v1/threads/monday/turns", params={"limit": 3, "cursor": page["next_cursor"]}
+    ).json()
+    turns = [*page["items"], *rest["items"]]
+    assert turns == plain(service.memory.user("ana").turns("monday").items)
+    assert [turn["message_id"] for turn in turns] == ["m1", None, None, None]
+    assert turns[1]["at"] == "2026-01-02T03:04:05.000000+00:00"
+    assert turns[3]["tool_calls"] == SAID[3]["tool_calls"]
+    assert rest["next_cursor"] is None
+
+
+def test_conversations_are_listed(service: Service, ana: httpx2.Client) -> None:
+    tell(ana, "monday", title="A move")
+    tell(ana, "tuesday")
+    page = ana.get("/v1/threads", params={"limit": 1}).json()
+    rest = ana.get("/v1/threads", params={"cursor": page["next_cursor"]}).json()
+    listed = [*page["items"], *rest["items"]]
+    assert listed == plain(service.memory.user("ana").threads().items)
+    assert {one["thread_id"]: one["title"] for one in listed} == {
+        "monday": "A move",
+        "tuesday": None,
+    }
+    assert service.client("ben").get("/v1/threads").json() == {"items": [], "next_cursor": None}
+
+
+@pytest.mark.parametrize("thread", ["a/b", "a/turns", "ümlaut & ?#", "x" * 200, "turns"])
+def test_any_name_of_a_conversation_can_be_in_an_address(ana: httpx2.Client, thread: str) -> None:
+    assert tell(ana, quote(thread, safe="")).json()["thread_id"] == thread
+    found = ana.get(f"/v1/threads/{quote(thread, safe='')}/turns").json()
+    assert {turn["thread_id"] for turn in found["items"]} == {thread}
+
+
+def test_turns_are_searched(service: Service, ana: httpx2.Client) -> None:
+    tell(ana, "monday")
+    tell(ana, "tuesday")
+    asked = {
+        "query": "where do I live",
+        "limit": 3,
+        "thread": "monday",
+        "role": "user",
+        "actor": "ana",
+        "since": "2020-01-01",
+        "until": "2030-01-01T00:00:00Z",
+        "threshold": 0,
+        "explain": True,
+    }
+    found = ana.post("/v1/turns/search", json=asked).json()
+    expected = dict(asked)
+    hits = service.memory.user("ana").search_turns(str(expected.pop("query")), **expected)  # type: ignore[arg-type]
+    assert found["results"] == plain(hits.results)
+    assert found["results"][0]["content_snippet"] == "I live in Bekasi"
+    assert found["results"][0]["explanation"]
+    assert service.client("ben").post("/v1/turns/search", json=asked).json()["results"] == []
+
+
+def test_a_long_conversation_is_shown_in_short(service: Service, ana: httpx2.Client) -> None:
+    ana.post("/v1/threads/long/turns", json={"messages": MANY})
+    report = ana.post("/v1/threads/long/compact").json()
+    assert report["compactions"] >= 1
+    assert report["turns"] + report["open_turns"] == 60
+    window = ana.get("/v1/threads/long/window").json()
+    assert window == plain(service.memory.user("ana").window("long"))
+    assert len(window["turns"]) == report["open_turns"]
+    assert window["bridge"]
+    resumed = ana.post("/v1/threads/long/resume").json()
+    assert resumed["turns"]
+    assert ana.get("/v1/threads/none/window").json()["turns"] == []
+
+
+def test_a_day_can_be_read(service: Service, ana: httpx2.Client) -> None:
+    ana.post("/v1/threads/long/turns", json={"messages": MANY})
+    ana.post("/v1/threads/long/compact")
+    today = ana.get("/v1/log").json()
+    assert today["entries"]
+    assert ana.get(f"/v1/log/{today['day']}").json() == today
+    assert today == plain(service.memory.user("ana").day_log())
+    assert ana.get("/v1/log/2001-02-03").json() == {"day": "2001-02-03", "entries": []}
+
+
+@pytest.mark.parametrize("route", ["/v1/threads/monday/form", "/v1/form"])
+def test_memories_are_formed_now(service: Service, ana: httpx2.Client, route: str) -> None:
+    tell(ana)
+    report = ana.post(route).json()
+    assert sorted(one["action"] for one in report["decisions"]) == ["add", "propose"]
+    assert report["threads"] == 1
+    assert len(service.memory.user("ana").list()) == 1
+    assert ana.post(route).json()["turns"] == 0
+
+
+@pytest.mark.parametrize(
+    ("method", "route", "body", "status", "kind"),
+    [
+        ("GET", "/v1/threads/none/turns", None, 404, "ThreadNotFound"),
+        ("POST", "/v1/threads/none/compact", None, 404, "ThreadNotFound"),
+        ("POST", "/v1/threads/none/form", None, 404, "ThreadNotFound"),
+        ("GET", "/v1/threads?limit=0", None, 422, "InvalidValue"),
+        ("GET", "/v1/threads?cursor=x", None, 422, "InvalidCursor"),
+        ("GET", "/v1/threads?other=1", None, 422, "UnknownField"),
+        ("POST", "/v1/threads/t/turns", {}, 422, "InvalidValue"),
+        ("POST", "/v1/threads/t/turns", {"messages": [{"role": "user"}]}, 422, "InvalidValue"),
+        (
+            "POST",
+            "/v1/threads/t/turns",
+            {"messages": [{"role": "user", "content": "x", "name": "y"}]},
+            422,
+            "InvalidValue",
+        ),
+        ("POST", "/v1/threads/%20/turns", {"messages": []}, 422, "InvalidValue"),
+        ("POST", "/v1/turns/search", {"query": "*"}, 422, "InvalidValue"),
+        ("POST", "/v1/turns/search", {"query": "x", "since": "soon"}, 422, "InvalidValue"),
+        ("GET", "/v1/log/yesterday", None, 422, "InvalidValue"),
+    ],
+)
+def test_mistakes_are_told(
+    ana: httpx2.Client, method: str, route: str, body: object, status: int, kind: str
+) -> None:
+    answered = ana.request(method, route, json=body)
+    assert (answered.status_code, answered.json()["type"]) == (status, kind), answered.text
+    assert answered.headers["content-type"] == "application/problem+json"
+
+
+def test_deep_tool_calls_are_kept_or_refused_and_break_nothing(ana: httpx2.Client) -> None:
+    for depth in (100, 400, 900, 100_000):
+        calls = "[" * depth + "]" * depth
+        body = f'{{"messages": [{{"role": "user", "content": "x", "tool_calls": {calls}}}]}}'
+        answered = ana.post(
+            "/v1/threads/deep/turns", content=body, headers={"Content-Type": "application/json"}
+        )
+        assert answered.status_code in (201, 400, 422), answered.text
+
+
+def test_an_agent_kept_to_categories_tells_what_was_said_and_reads_none_of_it(
+    keyed: Service,
+) -> None:
+    made = keyed.memory.create_key("a", user="ana", agent="helper", categories=["work"])
+    agent = keyed.client(key=made.secret)
+    assert tell(agent).status_code == 201
+    for route in (
+        "/v1/threads",
+        "/v1/threads/monday/turns",
+        "/v1/log",
+        "/v1/export",
+        "/v1/summary",
+    ):
+        refused = agent.get(route)
+        assert (refused.status_code, refused.json()["type"]) == (403, "PermissionMissing")
+
+
+def test_other_users_conversations_are_like_none(service: Service, ana: httpx2.Client) -> None:
+    tell(ana)
+    ben = service.client("ben")
+    for method, route in (
+        ("GET", "/v1/threads/{}/turns"),
+        ("POST", "/v1/threads/{}/compact"),
+        ("POST", "/v1/threads/{}/form"),
+        ("GET", "/v1/threads/{}/window"),
+        ("POST", "/v1/threads/{}/resume"),
+    ):
+        theirs, unknown = (ben.request(method, route.format(name)) for name in ("monday", "no-one"))
+        assert theirs.status_code == unknown.status_code
+        assert _without_ids(theirs) == _without_ids(unknown)
+
+
+def _without_ids(answered: httpx2.Response) -> str:
+    told = {name: value for name, value in answered.json().items() if name != "request_id"}
+    return repr(told).replace("monday", "").replace("no-one", "")

@@ -1,0 +1,248 @@
+"""Export and import over HTTP."""
+
+import asyncio
+import contextlib
+import json
+import socket
+import tempfile
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import httpx2
+import pytest
+from starlette.requests import ClientDisconnect
+
+from ricordo.errors import StorageBusy
+from ricordo.http import bodies
+from ricordo.http.files import LinesResponse
+from ricordo.limits import MAX_IMPORT_FILE_BYTES
+from ricordo.memory import Memory
+from tests.support.service import Service, running
+from tests.support.waiting import wait_until
+
+pytestmark = pytest.mark.requirement("http.transfer")
+
+JSON_LINES = "application/x-ndjson"
+
+
+@pytest.fixture
+def scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where the service puts what it receives."""
+    folder = tmp_path / "scratch"
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    return folder
+
+
+@pytest.fixture
+def other_service(tmp_path: Path, open_store: Callable[..., Memory]) -> Iterator[Service]:
+    """Another service with a store of its own."""
+    with running(open_store(str(tmp_path / "other.db"), port=0)) as started:
+        yield started
+
+
+def fill(memory: Memory) -> None:
+    ana = memory.user("ana")
+    ana.add("Prefers tea — naïve 🐈", theme="drinks", tags=["a"])
+    ana.forget(ana.add("Never mind").id)
+    ana.observe([{"role": "user", "content": "I am allergic to peanuts"}], thread="t")
+    ana.form()
+    ana.save_checkpoint("t", {"step": 1})
+    memory.user("ben").add("Plays the flute")
+
+
+def test_a_user_moves_to_another_service(
+    service: Service, other_service: Service, scratch: Path
+) -> None:
+    fill(service.memory)
+    exported = service.client("ana").get("/v1/export")
+    assert exported.status_code == 200
+    assert exported.headers["content-type"].startswith(JSON_LINES)
+    assert "flute" not in exported.text
+    assert exported.text.splitlines() == list(service.memory.user("ana").export_lines())
+    ana = other_service.client("ana")
+    report = ana.post("/v1/import", content=exported.content)
+    assert (report.status_code, report.json()["format"]) == (200, "ricordo")
+    assert ana.get("/v1/export").text == exported.text
+    again = ana.post("/v1/import", content=exported.content).json()
+    assert (again["added"], again["restored_rows"]) == (0, 0)
+    assert list(scratch.iterdir()) == []
+
+
+def test_a_user_comes_to_another_user(service: Service) -> None:
+    fill(service.memory)
+    exported = service.client("ana").get("/v1/export").content
+    carla = service.client("carla")
+    assert carla.post("/v1/import", content=exported).status_code == 200
+    found = [one["content"] for one in carla.get("/v1/memories").json()["items"]]
+    assert found == ["Prefers tea — naïve 🐈"]
+    assert carla.get("/v1/checkpoints/t").json()["state"] == {"step": 1}
+
+
+def test_what_other_systems_export(service: Service, scratch: Path) -> None:
+    ana = service.client("ana")
+    text = "- Likes tea\n- Has a cat\n"
+    read = ana.post("/v1/import", content=text.encode(), params={"format": "markdown"}).json()
+    assert (read["format"], read["added"]) == ("markdown", 2)
+    guessed = ana.post("/v1/import", content=b"- Likes jazz\n").json()
+    assert (guessed["format"], guessed["added"]) == ("markdown", 1)
+    assert list(scratch.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("content", "format"),
+    [
+        (b"", "auto"),
+        (b"nothing of the kind", "auto"),
+        (b"\xff\xfe\x00", "auto"),
+        (b'{"kind": "ricordo"}', "ricordo"),
+        (b"- Likes tea", "unheard-of"),
+        (b"- Likes tea", "mem0"),
+    ],
+)
+def test_a_broken_file_changes_nothing(
+    service: Service, scratch: Path, content: bytes, format: str
+) -> None:
+    refused = service.client("ana").post("/v1/import", content=content, params={"format": format})
+    assert refused.status_code == 422, refused.text
+    assert str(scratch) not in refused.text
+    assert service.memory.users() == ()
+    assert list(scratch.iterdir()) == []
+
+
+def test_a_file_that_was_cut_off_changes_nothing(service: Service, scratch: Path) -> None:
+    fill(service.memory)
+    exported = service.client("ana").get("/v1/export").content
+    cut = b"".join(exported.splitlines(keepends=True)[:-1])
+    refused = service.client("carla").post("/v1/import", content=cut)
+    assert (refused.status_code, refused.json()["type"]) == (422, "ImportFailed")
+    assert refused.json()["detail"].startswith("the body")
+    assert "carla" not in service.memory.users()
+
+
+def test_nobody_else_can_read_what_is_received(service: Service, scratch: Path) -> None:
+    fill(service.memory)
+    exported = service.client("ana").get("/v1/export").content
+    parts = exported.splitlines(keepends=True)
+    modes: list[int] = []
+
+    def slowly() -> Iterator[bytes]:
+        for part in parts:
+            yield part
+            modes.extend(path.stat().st_mode & 0o777 for path in scratch.iterdir())
+
+    sent = service.client("carla").post("/v1/import", content=slowly())
+    assert sent.status_code == 200
+    assert set(modes) <= {0o600}
+    assert list(scratch.iterdir()) == []
+
+
+def test_who_breaks_off_a_body_leaves_nothing(service: Service, scratch: Path) -> None:
+    host, port = service.url.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port))) as client:
+        client.sendall(
+            b"POST /v1/import HTTP/1.1\r\nHost: localhost\r\nX-Ricordo-User: ana\r\n"
+            b"Content-Length: 1000\r\n\r\n- Likes tea\n"
+        )
+        wait_until(lambda: bool(list(scratch.iterdir())))
+    wait_until(lambda: not list(scratch.iterdir()))
+    assert service.memory.users() == ()
+
+
+def test_a_body_that_is_too_large_leaves_nothing(
+    service: Service, scratch: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for route in ("/v1/import", "/v1/admin/import"):
+        assert bodies._MAXIMUM_OF[route] == MAX_IMPORT_FILE_BYTES
+        monkeypatch.setitem(bodies._MAXIMUM_OF, route, 1_000)
+        refused = service.client("ana").post(route, content=iter([b"- Likes tea\n"] * 1_000))
+        assert (refused.status_code, refused.json()["type"]) == (413, "RequestTooLarge")
+    assert service.memory.users() == ()
+    assert list(scratch.iterdir()) == []
+
+
+def test_who_has_nothing_cannot_export(service: Service) -> None:
+    refused = service.client("ana").get("/v1/export")
+    assert (refused.status_code, refused.json()["type"]) == (404, "UserNotFound")
+
+
+def test_a_client_that_goes_away_ends_the_reading(service: Service) -> None:
+    ana = service.memory.user("ana")
+    for number in range(5):  # more than fits into what a connection holds back
+        ana.save_checkpoint(f"t{number}", "x" * 7_000_000)
+    backend = service.memory.database.backend
+    with service.client("ana").stream("GET", "/v1/export") as answered:
+        first = next(answered.iter_lines())
+        assert json.loads(first)["kind"] == "ricordo"
+        assert backend.connections_in_use() == 1
+    wait_until(lambda: backend.connections_in_use() == 0)
+    assert service.client("ana").get("/v1/counters").status_code == 200
+
+
+def test_the_whole_store_moves(service: Service, other_service: Service, scratch: Path) -> None:
+    fill(service.memory)
+    exported = service.client().get("/v1/admin/export")
+    assert exported.text.splitlines() == list(service.memory.export_lines())
+    report = other_service.client().post("/v1/admin/import", content=exported.content)
+    assert report.status_code == 200
+    assert other_service.memory.users() == ("ana", "ben")
+    assert other_service.client().get("/v1/admin/export").text == exported.text
+    broken = other_service.client().post("/v1/admin/import", content=b"{}")
+    assert (broken.status_code, broken.json()["type"]) == (422, "ImportFailed")
+    assert list(scratch.iterdir()) == []
+
+
+def test_parameters_that_do_not_exist_are_refused(service: Service) -> None:
+    client: httpx2.Client = service.client("ana")
+    assert client.get("/v1/export", params={"of": "ben"}).status_code == 422
+    assert client.post("/v1/import", params={"user": "ben"}, content=b"- x").status_code == 422
+
+
+def test_clients_that_take_nothing_leave_room_for_others(
+    backend_url: str, open_store: Callable[..., Memory]
+) -> None:
+    memory = open_store(backend_url, port=0, pool_size=4)
+    for number in range(5):  # more than fits into what a connection holds back
+        memory.user("ana").save_checkpoint(f"t{number}", "x" * 7_000_000)
+    backend = memory.database.backend
+    with running(memory) as service, contextlib.ExitStack() as idle:
+        for _ in range(2):
+            idle.enter_context(service.client("ana").stream("GET", "/v1/export"))
+        refused = service.client("ana").get("/v1/export")
+        assert (refused.status_code, refused.json()["type"]) == (503, "StorageBusy")
+        assert refused.headers["Retry-After"]
+        assert service.client("ana").get("/v1/revision").status_code == 200
+        idle.close()
+        wait_until(lambda: backend.connections_in_use() == 0)
+        assert service.client("ana").get("/v1/export").status_code == 200
+
+
+def test_a_client_that_takes_nothing_is_cut_off() -> None:
+    slots, closed = threading.BoundedSemaphore(1), list[bool]()
+
+    def lines() -> Iterator[str]:
+        try:
+            while True:
+                yield "x"
+        finally:
+            closed.append(True)
+
+    async def never(_message: object) -> None:
+        await asyncio.Event().wait()
+
+    async def nothing() -> dict[str, str]:
+        await asyncio.Event().wait()
+        return {}
+
+    async def export() -> None:
+        response = LinesResponse(lines(), "x.jsonl", slots, stall_seconds=0.01)
+        with pytest.raises(StorageBusy):
+            LinesResponse(lines(), "x.jsonl", slots)
+        scope = {"type": "http", "asgi": {"spec_version": "2.4"}}
+        with pytest.raises(ClientDisconnect):
+            await response(scope, nothing, never)
+
+    asyncio.run(export())
+    assert closed == [True]
+    assert slots.acquire(blocking=False)

@@ -1,0 +1,74 @@
+"""A store with memories, scripted models, and the proxy between them and real clients."""
+
+from collections.abc import Callable, Iterator
+
+import anthropic
+import httpx2
+import openai
+import pytest
+
+from ricordo import Memory, UserMemory
+from ricordo.testing.anthropic_server import AnthropicServer
+from ricordo.testing.model_server import ModelServer
+from tests.proxy.serving import served
+
+USER = {"X-Ricordo-User": "ana"}
+
+
+@pytest.fixture
+def model() -> Iterator[ModelServer]:
+    with ModelServer() as server:
+        yield server
+
+
+@pytest.fixture
+def claude() -> Iterator[AnthropicServer]:
+    with AnthropicServer() as server:
+        yield server
+
+
+@pytest.fixture
+def store(
+    sqlite_url: str,
+    open_store: Callable[..., Memory],
+    model: ModelServer,
+    claude: AnthropicServer,
+) -> Memory:
+    settings = {"upstream_url": model.base_url, "anthropic_url": claude.root, "port": 0}
+    return open_store(sqlite_url, **settings)
+
+
+@pytest.fixture
+def ana(store: Memory) -> UserMemory:
+    memory = store.user("ana")
+    memory.add("The user drinks green tea in the morning", theme="drinks")
+    return memory
+
+
+@pytest.fixture
+def proxy_url(store: Memory) -> Iterator[str]:
+    """Where the proxy is, up to before /v1."""
+    with served(store) as url:
+        yield url
+
+
+@pytest.fixture
+def http(proxy_url: str) -> Iterator[httpx2.Client]:
+    with httpx2.Client(base_url=proxy_url, trust_env=False, timeout=60) as client:
+        yield client
+
+
+@pytest.fixture
+def client(proxy_url: str) -> Iterator[openai.OpenAI]:
+    with openai.OpenAI(
+        api_key="sk-caller", base_url=f"{proxy_url}/v1", max_retries=0, default_headers=USER
+    ) as opened:
+        yield opened
+
+
+@pytest.fixture
+def anthropic_client(proxy_url: str) -> Iterator[anthropic.Anthropic]:
+    with anthropic.Anthropic(
+        api_key="sk-caller", base_url=proxy_url, max_retries=0, default_headers=USER
+    ) as opened:
+        yield opened

@@ -1,0 +1,116 @@
+"""What a chat leaves in memory, whichever part of the conversation a client sends again."""
+
+import json
+from collections.abc import Sequence
+
+import pytest
+
+from ricordo import Memory, UserMemory
+from ricordo.limits import MAX_OBSERVED_MESSAGES, MAX_TOOL_CALLS_BYTES, MAX_TURN_CHARS
+from ricordo.proxy.remembering import Exchange, remember, turns_of
+from ricordo.proxy.said import ASSISTANT, NOTHING_HEARD, TOOL, USER, Said
+
+
+@pytest.fixture
+def ana(memory: Memory) -> UserMemory:
+    return memory.user("ana")
+
+
+def user(text: str) -> Said:
+    return Said(USER, text)
+
+
+def assistant(text: str) -> Said:
+    return Said(ASSISTANT, text)
+
+
+def conversation(exchanges: int) -> list[Said]:
+    pairs = [(user(f"Question {n}?"), assistant(f"Answer {n}.")) for n in range(exchanges)]
+    return [one for pair in pairs for one in pair]
+
+
+def told(ana: UserMemory, said: Sequence[Said], answer: Said) -> None:
+    remember(ana, Exchange("t", said, answer, ()))
+
+
+def recorded(ana: UserMemory) -> list[str]:
+    return [turn.content for turn in ana.turns("t", limit=1_000)]
+
+
+@pytest.mark.requirement("proxy.observes")
+@pytest.mark.parametrize("sent", [1_000, 21, 20, 19, 9, 3, 1])
+def test_nothing_is_recorded_twice(ana: UserMemory, sent: int) -> None:
+    """A client sends the last so many messages with each request."""
+    whole = conversation(30)
+    for end in range(1, len(whole), 2):
+        told(ana, whole[:end][-sent:], whole[end])
+    assert recorded(ana) == [one.text for one in whole]
+
+
+@pytest.mark.requirement("proxy.observes")
+def test_of_a_long_request_the_latest_messages_are_recorded(ana: UserMemory) -> None:
+    whole = conversation(40)
+    told(ana, whole[:-1], whole[-1])
+    assert recorded(ana) == [one.text for one in whole[-MAX_OBSERVED_MESSAGES - 1 :]]
+
+
+@pytest.mark.requirement("proxy.observes")
+def test_an_answer_given_anew_and_a_question_put_anew(ana: UserMemory) -> None:
+    told(ana, [user("Hello?")], assistant("Yes."))
+    told(ana, [user("Hello?")], assistant("Yes!"))
+    told(ana, [user("Hello!")], assistant("Yes."))
+    assert recorded(ana) == ["Hello?", "Yes.", "Yes!", "Hello!", "Yes."]
+
+
+@pytest.mark.requirement("proxy.observes")
+def test_the_same_word_said_at_two_places_is_two_turns(ana: UserMemory) -> None:
+    said = [user("Tea?"), assistant("Yes"), user("Coffee?"), assistant("Yes"), user("Milk?")]
+    told(ana, said, assistant("Yes"))
+    assert recorded(ana) == ["Tea?", "Yes", "Coffee?", "Yes", "Milk?", "Yes"]
+
+
+@pytest.mark.requirement("proxy.observes")
+def test_calls_and_results_of_tools(ana: UserMemory) -> None:
+    call = {"id": "c1", "type": "function", "function": {"name": "now", "arguments": '{"a": 1}'}}
+    asked = [user("What time is it?")]
+    told(ana, asked, Said(ASSISTANT, "", (call,)))
+    again = {**call, "function": {"name": "now", "arguments": '{"a":1}'}}  # as clients rewrite it
+    told(ana, [*asked, Said(ASSISTANT, "", (again,)), Said(TOOL, "Noon")], assistant("Noon."))
+    turns = list(ana.turns("t"))
+    assert [(turn.role, turn.content) for turn in turns] == [
+        ("user", "What time is it?"),
+        ("assistant", "[calls now]"),
+        ("tool", "Noon"),
+        ("assistant", "Noon."),
+    ]
+    assert turns[1].tool_calls == [call]
+
+
+@pytest.mark.requirement("proxy.observes")
+def test_what_is_too_long_or_cannot_be_stored_is_cut() -> None:
+    large = {"id": "c", "name": "put", "input": {"text": "x" * MAX_TOOL_CALLS_BYTES}}
+    said = [user("a\x00b\ud800" + "c" * MAX_TURN_CHARS), Said(ASSISTANT, "", (large,))]
+    long, calling, answer = turns_of(said, assistant("  Done \n"))
+    assert len(long.content) == MAX_TURN_CHARS and long.content.startswith("ab?c")
+    assert (calling.content, calling.tool_calls) == ("[calls put]", [{"name": "put"}])
+    assert answer.content == "Done"
+    odd = Said(ASSISTANT, "", ({"function": 3, "input": json.loads("[" * 90 + "]" * 90)},))
+    assert turns_of([odd], NOTHING_HEARD)[0].content == "[calls tool]"
+
+
+@pytest.mark.requirement("proxy.observes")
+def test_without_a_thread_nothing_is_recorded(ana: UserMemory) -> None:
+    remember(ana, Exchange(None, [user("Hello")], assistant("Hi"), ()))
+    remember(ana, Exchange("t", [], NOTHING_HEARD, ()))
+    assert list(ana.threads()) == []
+
+
+@pytest.mark.requirement("proxy.observes")
+def test_what_the_answer_used_is_counted(ana: UserMemory) -> None:
+    used = ana.add("Drinks green tea in the morning").id
+    unused = ana.add("Owns a red bicycle").id
+    answer = assistant("You drink green tea in the morning.")
+    remember(ana, Exchange("t", [user("What do I drink?")], answer, (used, unused)))
+    remember(ana, Exchange("t", [user("What do I drink?")], NOTHING_HEARD, (used,)))
+    ana.recall.accesses.flush()
+    assert ana.counters().retrieval_hit_rate == 0.5

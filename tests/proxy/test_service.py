@@ -1,0 +1,256 @@
+"""The proxy without a server before it: what it lets go of, and when it has remembered."""
+
+import asyncio
+import json
+import threading
+from collections.abc import Callable
+
+import pytest
+
+from ricordo import InvalidValue, Memory
+from ricordo.limits import MAX_WAITING_EXCHANGES
+from ricordo.proxy import service
+from ricordo.proxy.afterwards import Afterwards
+from ricordo.proxy.openai import OPENAI
+from ricordo.proxy.service import ChatProxy, ProxyAnswer, ProxyCaller
+from ricordo.proxy.stream import AnswerStream
+from ricordo.testing.model_server import ModelServer
+
+ANA = ProxyCaller("ana")
+
+
+@pytest.fixture
+def memory(backend_url: str, open_store: Callable[..., Memory], model: ModelServer) -> Memory:
+    return open_store(backend_url, upstream_url=model.base_url)
+
+
+async def answered(proxy: ChatProxy, text: str, **more: object) -> ProxyAnswer:
+    body = {"messages": [{"role": "user", "content": text}], **more}
+    request = await proxy.read(OPENAI, json.dumps(body).encode())
+    headers = {"X-Ricordo-Thread": "t"}
+    return await proxy.answer(request, query="", headers=headers, caller=ANA)
+
+
+def recorded(memory: Memory) -> list[str]:
+    return [turn.content for turn in memory.user("ana").turns("t")]
+
+
+@pytest.mark.requirement("proxy.observes")
+def test_closing_waits_for_what_is_to_be_remembered(memory: Memory, model: ModelServer) -> None:
+    async def chat() -> None:
+        proxy = ChatProxy(memory, memory.settings)
+        for number in range(20):
+            await answered(proxy, f"Question {number}?")
+        await proxy.aclose()
+
+    model.answer("Yes.", times=20)
+    asyncio.run(chat())
+    assert sorted(recorded(memory)) == sorted(
+        ["Yes."] * 20 + [f"Question {number}?" for number in range(20)]
+    )
+
+
+@pytest.mark.requirement("proxy.stream")
+@pytest.mark.requirement("proxy.observes")
+@pytest.mark.parametrize("read", [0, 1, 2, 100])
+def test_a_stream_that_is_closed_anywhere_is_remembered_once(
+    memory: Memory, model: ModelServer, read: int
+) -> None:
+    async def chat() -> None:
+        proxy = ChatProxy(memory, memory.settings)
+        body = (await answered(proxy, "Tea?", stream=True)).body
+        assert isinstance(body, AnswerStream)
+        for _ in range(read):
+            await anext(body, b"")
+        await body.aclose()
+        await body.aclose()
+        assert await anext(body, None) is None
+        await proxy.aclose()
+
+    model.answer("Green tea.")
+    asyncio.run(chat())
+    asked, *heard = recorded(memory)
+    assert asked == "Tea?" and len(heard) <= 1
+    assert "Green tea.".startswith("".join(heard)) and (read < 100 or heard == ["Green tea."])
+
+
+@pytest.mark.requirement("proxy.stream")
+def test_a_request_that_is_cancelled_lets_go_of_the_upstream(
+    memory: Memory, model: ModelServer
+) -> None:
+    go_on = threading.Event()
+
+    def wait(number: int) -> None:
+        if number:
+            go_on.wait(60)
+
+    async def chat() -> None:
+        proxy = ChatProxy(memory, memory.settings)
+        asking = asyncio.create_task(answered(proxy, "Tea?"))
+        await asyncio.to_thread(model.wait_for_requests, 1)
+        asking.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asking
+        await proxy.aclose()
+
+    large = [b'{"a": "', *[b"x" * 100_000] * 200, b'"}']
+    model.answer_bytes(large, before_part=wait)
+    asyncio.run(chat())
+    go_on.set()
+    assert model.wait_for_given_up()
+    assert list(memory.user("ana").threads()) == []
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"upstream_url": "ftp://example.org"},
+        {"upstream_url": "http://name:secret@example.org/v1"},
+        {"anthropic_url": "nowhere"},
+        {"proxy_modes": "recall,everything"},
+        {"proxy_modes": ""},
+    ],
+    ids=str,
+)
+def test_settings_that_cannot_be(
+    sqlite_url: str, open_store: Callable[..., Memory], wrong: dict[str, str]
+) -> None:
+    memory = open_store(sqlite_url, **wrong)
+    (name,) = wrong
+    with pytest.raises(InvalidValue, match=f"setting {name}") as caught:
+        ChatProxy(memory, memory.settings)
+    assert "secret" not in str(caught.value)
+
+
+def test_no_more_waits_than_there_may(caplog: pytest.LogCaptureFixture) -> None:
+    go_on, done = threading.Event(), list[int]()
+
+    def work() -> None:
+        go_on.wait(60)
+        done.append(1)
+
+    async def pile_up() -> None:
+        afterwards = Afterwards()
+        for _ in range(MAX_WAITING_EXCHANGES + 3):
+            afterwards.do(work)
+        go_on.set()
+        await afterwards.close()
+
+    asyncio.run(pile_up())
+    assert len(done) == MAX_WAITING_EXCHANGES
+    assert caplog.text.count("a chat is not remembered") == 3
+
+
+@pytest.mark.requirement("proxy.memories")
+def test_an_agent_sees_its_categories_and_the_chat_is_remembered(
+    memory: Memory, model: ModelServer
+) -> None:
+    ana = memory.user("ana")
+    ana.add("The user drinks green tea", theme="drinks")
+    ana.add("The user drinks beer in secret", theme="secrets")
+    model.answer("Tea.")
+    body = {"messages": [{"role": "user", "content": "What does the user drink?"}]}
+    caller = ProxyCaller("ana", agent="cook", categories=frozenset({"drinks"}))
+
+    async def chat() -> ProxyAnswer:
+        proxy = ChatProxy(memory, memory.settings)
+        request = await proxy.read(OPENAI, json.dumps(body).encode())
+        headers = {"X-Ricordo-Thread": "t"}
+        answer = await proxy.answer(request, query="", headers=headers, caller=caller)
+        await proxy.aclose()
+        return answer
+
+    answer = asyncio.run(chat()).body
+    assert isinstance(answer, bytes)
+    assert [one["theme"] for one in json.loads(answer)["memories"]] == ["drinks"]
+    assert "beer" not in json.dumps(model.asked)
+    assert recorded(memory) == ["What does the user drink?", "Tea."]
+
+
+@pytest.mark.requirement("proxy.observes")
+def test_an_agent_with_categories_may_tell_of_a_longer_chat(
+    memory: Memory, model: ModelServer
+) -> None:
+    said = ["Hello", "Good morning.", "What shall I drink?"]
+    roles = ("user", "assistant", "user")
+    messages = [{"role": r, "content": text} for r, text in zip(roles, said, strict=True)]
+    caller = ProxyCaller("ana", agent="cook", categories=frozenset({"drinks"}))
+
+    async def chat() -> None:
+        proxy = ChatProxy(memory, memory.settings)
+        request = await proxy.read(OPENAI, json.dumps({"messages": messages}).encode())
+        headers = {"X-Ricordo-Thread": "t"}
+        await proxy.answer(request, query="", headers=headers, caller=caller)
+        await proxy.aclose()
+
+    model.answer("Tea.")
+    asyncio.run(chat())
+    assert recorded(memory) == [*said, "Tea."]
+
+
+@pytest.mark.requirement("proxy.observes")
+def test_closing_breaks_streams_off_and_remembers_what_came(
+    memory: Memory, model: ModelServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    go_on = threading.Event()
+    event = b'data: {"choices": [{"index": 0, "delta": {"content": "tea"}}]}\n\n'
+
+    def wait(number: int) -> None:
+        if number:
+            go_on.wait(60)
+
+    async def chat() -> None:
+        proxy = ChatProxy(memory, memory.settings)
+        body = (await answered(proxy, "Tea?", stream=True)).body
+        assert isinstance(body, AnswerStream)
+        await anext(body)
+        await proxy.aclose()
+        await body.aclose()  # whoever sends it on does so as well, in the end
+
+    model.answer_bytes([event, event], content_type="text/event-stream", before_part=wait)
+    asyncio.run(chat())
+    go_on.set()
+    assert recorded(memory) == ["Tea?", "tea"]
+    assert caplog.text == ""
+
+
+def test_after_the_end_nothing_is_done_and_nobody_is_hurt(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    done: list[int] = []
+
+    async def too_late() -> None:
+        afterwards = Afterwards()
+        await afterwards.close()
+        afterwards.do(lambda: done.append(1))
+
+    asyncio.run(too_late())
+    assert done == []
+    assert "a chat is not remembered: the service has stopped" in caplog.text
+
+
+@pytest.mark.requirement("proxy.errors")
+def test_a_chat_goes_on_when_memory_takes_too_long(
+    backend_url: str,
+    open_store: Callable[..., Memory],
+    model: ModelServer,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    memory = open_store(backend_url, upstream_url=model.base_url, pool_size=1)
+    memory.user("ana").add("The user drinks green tea")
+    monkeypatch.setattr(service, "MAX_PROXY_RECALL_SECONDS", 0.05)
+    model.answer("Yes.")
+
+    async def chat() -> ProxyAnswer:
+        proxy = ChatProxy(memory, memory.settings)
+        with memory.database.read("ana"):  # the only connection
+            answer = await answered(proxy, "What does the user drink?")
+        await proxy.aclose()
+        return answer
+
+    body = asyncio.run(chat()).body
+    assert isinstance(body, bytes) and json.loads(body)["memories"] == []
+    assert "green tea" not in json.dumps(model.asked)
+    assert "chats go on with less memory: it takes too long" in caplog.text
+    assert recorded(memory) == ["What does the user drink?", "Yes."]

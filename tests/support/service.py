@@ -1,0 +1,55 @@
+"""The service over a store of the test's own: real HTTP on a free loopback port."""
+
+import contextlib
+import threading
+from collections.abc import Iterator
+
+import httpx2
+
+from ricordo.http.serving import serving
+from ricordo.memory import Memory
+
+TIMEOUT_SECONDS = 60.0
+
+
+class Service:
+    """A running service, and clients for whoever calls it."""
+
+    def __init__(self, url: str, memory: Memory, clients: contextlib.ExitStack) -> None:
+        self.url = url
+        self.memory = memory
+        self._clients = clients
+
+    def client(
+        self, user: str | None = None, *, key: str | None = None, **headers: str
+    ) -> httpx2.Client:
+        """A client that names a user, brings a key, or neither."""
+        sent = {name.replace("_", "-"): value for name, value in headers.items()}
+        if user is not None:
+            sent["X-Ricordo-User"] = user
+        if key is not None:
+            sent["Authorization"] = f"Bearer {key}"
+        client = httpx2.Client(base_url=self.url, headers=sent, timeout=TIMEOUT_SECONDS)
+        return self._clients.enter_context(client)
+
+
+@contextlib.contextmanager
+def running(memory: Memory) -> Iterator[Service]:
+    """The service in a thread of this process, for as long as the block runs."""
+    listening = threading.Event()
+    addresses: list[str] = []
+
+    def on_listening(address: str) -> None:
+        addresses.append(address)
+        listening.set()
+
+    server = serving(memory, on_listening)
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    try:
+        assert listening.wait(TIMEOUT_SECONDS)
+        with contextlib.ExitStack() as clients:
+            yield Service(addresses[0], memory, clients)
+    finally:
+        server.stop()
+        thread.join()
