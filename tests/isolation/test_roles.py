@@ -13,7 +13,7 @@ from psycopg import sql
 
 import ricordo.storage.migrations as migrations
 from ricordo import InvalidValue, Memory
-from ricordo.errors import DatabaseTooOld, RoleNotConfined, StorageReadOnly
+from ricordo.errors import AccessDenied, DatabaseTooOld, RoleNotConfined
 from ricordo.storage.confining import require_confined
 from ricordo.storage.postgres.roles import checked_role, set_up_role, statements
 from ricordo.testing.embedder import WordEmbedder
@@ -156,7 +156,7 @@ def test_a_role_with_liberties_is_not_given_anything(made: str, role: str, liber
 
 def test_only_the_owner_can_let_others_in(made: str, role: str) -> None:
     refused = ricordo("database", "grant", role, "--db", postgres.let_app_in(made), "--json")
-    assert refused.error["error"] == "StorageReadOnly"
+    assert refused.error["error"] == "AccessDenied"
     assert "postgres" in refused.error["message"]
 
 
@@ -226,7 +226,7 @@ def test_an_owner_who_is_no_superuser(worker_id: str, role: str) -> None:
 def test_what_only_the_owner_can_do_says_so(made: str) -> None:
     with (
         open_store(postgres.let_app_in(made)) as memory,
-        pytest.raises(StorageReadOnly, match="owns the tables, 'postgres', can make their indexes"),
+        pytest.raises(AccessDenied, match="owns the tables, 'postgres', can make their indexes"),
     ):
         memory.reindex(everything=True)
     with open_store(made) as memory:

@@ -89,7 +89,7 @@ def purge_all(store: Managing, asked: PurgeAsked | None = None) -> Response:
 def reindex(store: Managing, asked: ReindexAsked | None = None) -> Response:
     """Make the search terms anew that are missing or outdated, which may take long.
 
-    On PostgreSQL, `everything` needs a service whose role owns the tables.
+    On PostgreSQL `everything` is for the owner of the tables (`ricordo reindex --all`).
     """
     return answer({"reindexed": store.reindex(**given_by(asked))})
 

@@ -5,7 +5,7 @@ from typing import Final
 
 import sqlalchemy as sa
 
-from ricordo.errors import StorageReadOnly
+from ricordo.errors import AccessDenied
 from ricordo.storage.postgres.isolation import policies
 from ricordo.storage.tables import OWNED_TABLES
 
@@ -147,8 +147,8 @@ def require_owner(connection: sa.Connection, action: str) -> None:
     """Refuse what only the owner of the tables can do.
 
     Raises:
-        StorageReadOnly: they belong to another role.
+        AccessDenied: they belong to another role.
     """
     owner = owner_elsewhere(connection)
     if owner is not None:
-        raise StorageReadOnly(f"only the role that owns the tables, {owner!r}, can {action}")
+        raise AccessDenied(f"only the role that owns the tables, {owner!r}, can {action}")

@@ -60,7 +60,7 @@ def set_up_role(connection: sa.Connection, name: str, password: str | None) -> b
     Raises:
         InvalidValue: no role can have this name.
         RoleNotConfined: the role could read past row-level security; nothing was changed.
-        StorageReadOnly: the tables belong to another role than the one that is connected.
+        AccessDenied: the tables belong to another role than the one that is connected.
     """
     is_new = not role_exists(connection, checked_role(name))
     require_owner(connection, "let another role use them")
