@@ -16,9 +16,10 @@ from ricordo.model import checks
 from ricordo.model.key import ApiKey
 from ricordo.model.vocabulary import KeyKind, Permission
 from ricordo.observing.current import note_key
-from ricordo.proxy.identity import USER_HEADERS
 from ricordo.user_memory import UserMemory
 
+USER_HEADERS: Final = ("x-ricordo-user", "x-openwebui-user-id")
+"""Who acts for many users says for whom in one of these; the first that says anything counts."""
 AGENT_HEADER: Final = "x-ricordo-agent"
 _BEARER: Final = "bearer "
 

@@ -7,26 +7,18 @@ from typing import Final
 from ricordo.errors import InvalidValue
 from ricordo.model import checks
 
-USER_HEADERS: Final = ("x-ricordo-user", "x-openwebui-user-id")
 THREAD_HEADERS: Final = ("x-ricordo-thread", "x-openwebui-chat-id")
 _DIGITS: Final = 16
 
 
-def user_of(headers: Mapping[str, str], body_user: str | None) -> str | None:
-    """The user that a request names; None for nobody, which means without memory.
+def user_in_body(named: str | None) -> str | None:
+    """The user that the body of a request names; None for nobody, which means without memory.
 
-    A header goes before the body. Whether headers and body may be believed is for the caller to
-    decide. What the body says for the upstream's own purposes may be anything, so a name there
-    that nobody can have is no error.
-
-    Raises:
-        InvalidValue: a header has a name that nobody can have.
+    What it says may be meant for the upstream's own purposes, so a name there that nobody can have
+    is no error.
     """
-    named = _first(headers, USER_HEADERS)
-    if named is not None:
-        return checks.user_id(named)
     try:
-        return checks.user_id(body_user) if body_user else None
+        return checks.user_id(named) if named else None
     except InvalidValue:
         return None
 

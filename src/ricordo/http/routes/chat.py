@@ -15,7 +15,7 @@ from ricordo.http.problems import EVERYWHERE, problem
 from ricordo.model.vocabulary import KeyKind
 from ricordo.proxy.anthropic import ANTHROPIC
 from ricordo.proxy.asgi import send_answer, unless_gone
-from ricordo.proxy.identity import user_of
+from ricordo.proxy.identity import user_in_body
 from ricordo.proxy.openai import OPENAI
 from ricordo.proxy.request import ChatRequest
 from ricordo.proxy.service import ChatProxy, ProxyAnswer, ProxyCaller
@@ -139,7 +139,7 @@ def _user(chat: ChatRequest, caller: Caller) -> str | None:
     """For whom a chat is: what its body says counts for who may name any user, and did not."""
     acts_for_any = caller.key is None or caller.key.kind is KeyKind.SERVICE
     if caller.user is None and acts_for_any:
-        return user_of({}, chat.user)
+        return user_in_body(chat.user)
     return caller.user
 
 
