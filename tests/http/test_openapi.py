@@ -57,6 +57,7 @@ def test_a_route_keeps_to_the_document(service: Service, operation_id: str) -> N
     @settings(
         max_examples=EXAMPLES,
         deadline=None,
+        derandomize=True,  # what passes once passes again
         phases=[Phase.explicit, Phase.generate],
         suppress_health_check=list(HealthCheck),
     )
