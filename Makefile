@@ -19,7 +19,7 @@ try: $(VENV)/.ready ## set up, and see it remember something in a throw-away sto
 
 test: check ## set up, and run every check and test
 	@sh scripts/services.sh
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist worksteal
 
 check: $(VENV)/.ready-dev ## formatting, lint, types, layers
 	$(BIN)/ruff format --check .

@@ -3,6 +3,7 @@
 import argparse
 
 from bench import (
+    cold,
     conversation,
     figures,
     growth,
@@ -23,6 +24,7 @@ def main() -> None:
     kinds = parser.add_subparsers(dest="kind")
     figures.register(kinds)
     peers.register(kinds)
+    cold.register(kinds)
     growth.register(kinds)
     conversation.register(kinds)
     load.register(kinds)

@@ -16,18 +16,20 @@ from pathlib import Path
 from typing import Any, Final
 
 import typer
+from reference_json import SCHEMA_FILE, cli_json_page, cli_schema, tools_page
+from reference_parts import page, table, text_of
 
 import ricordo
 from ricordo import errors, limits
-from ricordo.cli.app import COMMANDS, Group, assemble
+from ricordo.cli.app import COMMANDS, assemble
+from ricordo.cli.assembling import Group
 from ricordo.cli.exit_codes import EXIT_CODES, INTERRUPTED, OK, UNEXPECTED, exit_code_of
 from ricordo.model import filters
 
 FOLDER: Final = Path(__file__).parents[1] / "docs" / "reference"
-NOTE: Final = "<!-- Written by scripts/reference.py. Change the code it reads, not this page. -->"
 LINE_CHARS: Final = 88
-FACES: Final = ("Memory", "UserMemory")
-ASYNC_FACES: Final = ("AsyncMemory", "AsyncUserMemory")
+FACES: Final = ("Memory", "UserMemory", "Tools")
+ASYNC_FACES: Final = ("AsyncMemory", "AsyncUserMemory", "AsyncTools")
 SHARED_OPTIONS: Final = ("db", "home", "as_json")
 USER_OPTIONS: Final = ("user", "of_everyone")
 
@@ -61,7 +63,7 @@ def python_page() -> str:
     values = {name: found for name, found in classes.items() if is_dataclass(found)}
     words = {name: found for name, found in classes.items() if issubclass(found, enum.Enum)}
     failures = [name for name, found in classes.items() if issubclass(found, Exception)]
-    return _page(
+    return page(
         "Python",
         "Everything below is imported from `ricordo`; nothing else is public."
         " Times may be given as an aware `datetime`, a `date`, or ISO 8601 text"
@@ -73,7 +75,7 @@ def python_page() -> str:
         *(part for name in FACES for part in _face(name, classes[name])),
         *(part for name in ASYNC_FACES for part in _async_face(name, classes[name])),
         "## `Settings`",
-        _text(classes["Settings"].__doc__),
+        text_of(classes["Settings"].__doc__),
         "The fields are on [their own page](settings.md).",
         "## Values",
         "What the methods take and return. They are frozen dataclasses.",
@@ -88,14 +90,14 @@ def python_page() -> str:
 
 def _face(name: str, found: type) -> Iterator[str]:
     yield f"## `{name}`"
-    yield _text(found.__doc__)
+    yield text_of(found.__doc__)
     for method, function in _members(found):
         yield from _callable(f"{name}.{method}", function)
 
 
 def _async_face(name: str, found: type) -> Iterator[str]:
     yield f"## `{name}`"
-    yield _text(found.__doc__)
+    yield text_of(found.__doc__)
     methods = dict(_members(found))
     awaited = [method for method, call in methods.items() if inspect.iscoroutinefunction(call)]
     direct = [method for method in methods if method not in awaited]
@@ -105,11 +107,11 @@ def _async_face(name: str, found: type) -> Iterator[str]:
 
 def _value(name: str, found: type) -> Iterator[str]:
     yield f"### `{name}`"
-    yield _text(found.__doc__)
+    yield text_of(found.__doc__)
     rows = [[f"`{one.name}`", f"`{_type(one.type)}`", _default(one)] for one in fields(found)]
-    yield _table(["Field", "Type", "Default"], rows)
+    yield table(["Field", "Type", "Default"], rows)
     methods = [
-        f"- `{method}{_signature(function)}`: {_text(function.__doc__).splitlines()[0]}"
+        f"- `{method}{_signature(function)}`: {text_of(function.__doc__).splitlines()[0]}"
         for method, function in _members(found)
     ]
     if methods:
@@ -118,7 +120,7 @@ def _value(name: str, found: type) -> Iterator[str]:
 
 def _vocabulary(name: str, found: type[enum.Enum]) -> Iterator[str]:
     yield f"### `{name}`"
-    yield _text(found.__doc__)
+    yield text_of(found.__doc__)
     yield ", ".join(f"`{member.value}`" for member in found)
 
 
@@ -137,7 +139,7 @@ def _callable(name: str, function: Callable[..., Any]) -> Iterator[str]:
     yield f"### `{shown}`"
     prefix = "async " if inspect.iscoroutinefunction(function) else ""
     yield f"```text\n{prefix}{name.rsplit('.', maxsplit=1)[-1]}{_signature(function)}\n```"
-    yield _text(function.__doc__)
+    yield text_of(function.__doc__)
 
 
 def _signature(function: Callable[..., Any]) -> str:
@@ -204,12 +206,12 @@ def cli_page() -> str:
         for name, declared in commands.items():
             default = declared.default if isinstance(declared, Group) else None
             parts += _command(f"ricordo {name}", app.commands[name], default)
-    return _page("Command line", *parts)
+    return page("Command line", *parts)
 
 
 def _command(path: str, command: Any, default: str | None = None) -> Iterator[str]:
     yield f"### `{path}`"
-    yield _text(command.help)
+    yield text_of(command.help)
     if hasattr(command, "commands"):
         if default is not None:
             yield f"`{path}` by itself is `{path} {default}`."
@@ -250,7 +252,7 @@ def _option_table(options: Iterable[Any]) -> str:
         notes = f" (environment: `{one.envvar}`)" if one.envvar else ""
         notes += " Required." if one.required else ""
         rows.append([", ".join(names), f"{one.help}{notes}", default])
-    return _table(["Option", "Meaning", "Default"], rows)
+    return table(["Option", "Meaning", "Default"], rows)
 
 
 # -- Tables --------------------------------------------------------------------------------
@@ -268,12 +270,12 @@ def settings_page() -> str:
         ]
         for name, schema in ricordo.Settings.model_json_schema()["properties"].items()
     ]
-    return _page(
+    return page(
         "Settings",
         "Given to `ricordo.open` or `ricordo.open_async` by name, or as an environment variable."
         " What is given in the call wins over the environment, which wins over the default."
         " An unknown name in a call is refused; an empty environment variable counts as not set.",
-        _table(["Setting", "Environment", "Takes", "Default", "Meaning"], rows),
+        table(["Setting", "Environment", "Takes", "Default", "Meaning"], rows),
         "Two more variables are for the command line only: `RICORDO_USER` is the user where"
         " `--user` is not given, and `RICORDO_DEBUG=1` shows tracebacks and log messages.",
     )
@@ -319,20 +321,20 @@ def filters_page() -> str:
             ]
         )
     columns = ", ".join(f"`{column}`" for column in filters.SortColumn)
-    return _page(
+    return page(
         "Filters and sorting",
         "What `UserMemory.list`, `Memory.list` and `ricordo list` take. An unknown filter or a"
         " value that is not allowed is an error, never ignored.",
         "## Filters",
-        _text(filters.ItemFilter.__doc__),
-        _text(filters.ItemFilter.parse.__doc__).split("\n\n")[1],
+        text_of(filters.ItemFilter.__doc__),
+        text_of(filters.ItemFilter.parse.__doc__).split("\n\n")[1],
         "Without `status`, active memories are listed; with `as_of`, active and superseded ones."
         " The filters on where a memory came from (`thread_id`, `message_id`, `agent_id`, `run_id`,"
         " `actor_id`, `role`) find a user's own memories only, never shared or global ones.",
-        _table(["Filter", "On the command line", "Type", "Meaning"], rows),
+        table(["Filter", "On the command line", "Type", "Meaning"], rows),
         "Where a name has several spellings, each means the same; only one of them may be given.",
         "## Sorting",
-        _text(filters.Sort.__doc__),
+        text_of(filters.Sort.__doc__),
         f"`sort` is one of {columns}; `order` is `asc` or `desc`.",
         "## Paging",
         "`limit` is the size of a page. `next_cursor` of a page is the `cursor` of the next one and"
@@ -356,10 +358,10 @@ def limits_page() -> str:
             rows.append([f"`{found[1]}`", f"{getattr(limits, found[1]):,}", found[2] or ""])
     parts: list[str] = []
     for name, rows in sections.items():
-        parts += [f"## {name}", _table(["Name", "Value", "Note"], rows)]
-    return _page(
+        parts += [f"## {name}", table(["Name", "Value", "Note"], rows)]
+    return page(
         "Limits",
-        f"{_text(limits.__doc__)} They are constants of `ricordo.limits`, not settings. What goes"
+        f"{text_of(limits.__doc__)} They are constants of `ricordo.limits`, not settings. What goes"
         " beyond one is refused with `InvalidValue` or `ImportFailed`, which name it.",
         *parts,
     )
@@ -374,7 +376,7 @@ def errors_page() -> str:
         if issubclass(found, errors.RicordoError)
     ]
     rows = [
-        [f"`{one.__name__}`", f"`{one.__bases__[0].__name__}`", _text(one.__doc__), _code(one)]
+        [f"`{one.__name__}`", f"`{one.__bases__[0].__name__}`", text_of(one.__doc__), _code(one)]
         for one in sorted(classes, key=lambda one: inspect.getsourcelines(one)[1])
     ]
     codes = [
@@ -383,52 +385,22 @@ def errors_page() -> str:
         *([str(code), f"`{kind.__name__}` and below"] for kind, code in EXIT_CODES.items()),
         [str(INTERRUPTED), "Interrupted (Ctrl-C)"],
     ]
-    return _page(
+    return page(
         "Errors",
         "What ricordo raises on purpose. [What to do about each](../howto/errors.md).",
         f"```text\n{tree}\n```",
         "## Every error",
-        _table(["Error", "Is a", "Meaning", "Exit code"], rows),
+        table(["Error", "Is a", "Meaning", "Exit code"], rows),
         "## Exit codes",
-        _table(["Code", "When"], codes),
+        table(["Code", "When"], codes),
         "A mistake in the command line itself, such as an unknown option, is code 2 as well."
-        " With `--json` an error is one JSON object on standard error, with `error` and `message`.",
+        " With `--json` an error is one JSON object on standard error, with `error`, `message` and,"
+        " where there is something to do about it, `fix`.",
     )
 
 
 def _code(error: type[Exception]) -> str:
     return str(exit_code_of(error.__new__(error)))
-
-
-# -- Markdown ------------------------------------------------------------------------------
-
-
-def _page(title: str, *parts: str) -> str:
-    return "\n\n".join([f"# {title}", NOTE, *filter(None, parts)]) + "\n"
-
-
-def _text(docstring: str | None) -> str:
-    """A docstring as Markdown: paragraphs joined, ``Raises`` as a list."""
-    text = re.sub(r":\w+:`(\w+)`", r"`\1`", inspect.cleandoc(docstring or "")).replace("``", "`")
-    said, _, raised = text.partition("Raises:")
-    joined = [" ".join(part.split()) for part in said.split("\n\n")]
-    paragraphs = [re.sub(r"^Example: (.+)$", r"Example: `\1`", part) for part in joined]
-    entries = re.sub(r"\n {5,}", " ", raised).strip().splitlines()
-    if entries:
-        paragraphs.append("Raises:\n\n" + "\n".join(f"- {_raised(line)}" for line in entries))
-    return "\n\n".join(filter(None, paragraphs))
-
-
-def _raised(line: str) -> str:
-    names, colon, why = line.strip().rstrip(".").partition(":")
-    return re.sub(r"\w+", r"`\g<0>`", names) + colon + why
-
-
-def _table(headings: list[str], rows: Iterable[list[str]]) -> str:
-    lines = [headings, ["---"] * len(headings), *rows]
-    return "\n".join(
-        "| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines
-    )
 
 
 # -- HTTP ----------------------------------------------------------------------------------
@@ -448,10 +420,8 @@ def http_page() -> str:
             ]
             by_tag.setdefault(operation["tags"][0], []).append(row)
     headings = ["Method", "Path", "What it does", "Takes", "Answers"]
-    tables = (
-        part for tag, rows in by_tag.items() for part in (f"## {tag}", _table(headings, rows))
-    )
-    return _page(
+    tables = (part for tag, rows in by_tag.items() for part in (f"## {tag}", table(headings, rows)))
+    return page(
         "HTTP",
         "What `ricordo serve` answers. [How to use it](../howto/http.md); the service has the same"
         " with every field, example and answer at `/docs` and in `/openapi.json`.",
@@ -510,6 +480,9 @@ def _names(fields: dict[str, bool]) -> str:
 PAGES: Final[dict[str, Callable[[], str]]] = {
     "python.md": python_page,
     "cli.md": cli_page,
+    "cli-json.md": cli_json_page,
+    SCHEMA_FILE: cli_schema,
+    "tools.md": tools_page,
     "settings.md": settings_page,
     "filters.md": filters_page,
     "limits.md": limits_page,

@@ -1,25 +1,41 @@
 """Fixtures: a store on each database, emptied for every test, with a clock that tests can set."""
 
 import contextlib
+import os
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 from ricordo.memory import Memory
 from ricordo.testing.clock import ManualClock
 from ricordo.testing.embedder import WordEmbedder
 from ricordo.wiring import open_memory
-from tests.support import postgres
+from tests.support import certificates, postgres, scratch
 
 BACKENDS = ("sqlite", "postgresql")
 _running = contextlib.ExitStack()
+# How long an example takes says something of the machine and of who else uses it.
+hypothesis.settings.register_profile("ricordo", deadline=None)
+hypothesis.settings.load_profile("ricordo")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     if not hasattr(config, "workerinput"):  # once, not in every worker
+        scratch.keep_in_memory()
         _running.enter_context(postgres.server())
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int | None:
+    """For ``-n auto``: half as many again as there are cores, because many tests wait for others:
+    for PostgreSQL, for a process that they have started, for a server that stops."""
+    if "PYTEST_XDIST_AUTO_NUM_WORKERS" in os.environ:
+        return None  # somebody knows better
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return (cores or 1) * 3 // 2
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -42,6 +58,12 @@ def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def no_pauses_between_requests(monkeypatch: pytest.MonkeyPatch) -> None:
     """A model that fails is asked again at once; the pauses themselves have tests of their own."""
     monkeypatch.setattr("ricordo.llm.sending.MODEL_BACKOFF_BASE_SECONDS", 0.001)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def certificates_are_read_once() -> Iterator[None]:
+    with certificates.read_once():
+        yield
 
 
 @pytest.fixture

@@ -128,6 +128,7 @@ if TYPE_CHECKING:
     from ricordo.model.summary import Summary
     from ricordo.model.upkeep import RoundReport
     from ricordo.settings import Settings
+    from ricordo.tools import AsyncTools, ToolResult, Tools
     from ricordo.user_memory import UserMemory
 
 __all__ = [
@@ -138,6 +139,7 @@ __all__ = [
     "AlreadyDecided",
     "ApiKey",
     "AsyncMemory",
+    "AsyncTools",
     "AsyncUserMemory",
     "AuditReport",
     "BadAnswer",
@@ -252,6 +254,8 @@ __all__ = [
     "Thread",
     "ThreadNotFound",
     "TokenSplit",
+    "ToolResult",
+    "Tools",
     "Turn",
     "TurnHit",
     "UnknownField",
@@ -267,6 +271,7 @@ _LAZY: Final = {
     "ActivityEvent": "ricordo.model.activity",
     "ApiKey": "ricordo.model.key",
     "AsyncMemory": "ricordo.aio",
+    "AsyncTools": "ricordo.tools",
     "AsyncUserMemory": "ricordo.aio",
     "AuditReport": "ricordo.model.audit",
     "Bullet": "ricordo.model.query",
@@ -313,6 +318,8 @@ _LAZY: Final = {
     "Signals": "ricordo.model.search",
     "Summary": "ricordo.model.summary",
     "TokenSplit": "ricordo.model.context",
+    "ToolResult": "ricordo.tools",
+    "Tools": "ricordo.tools",
     "TurnHit": "ricordo.model.search",
     "UserMemory": "ricordo.user_memory",
     "Window": "ricordo.model.conversation",

@@ -78,6 +78,15 @@ def _offloaded(
     return call
 
 
+async def in_pool(face: _Face, work: Callable[[Any], T]) -> T:
+    """Do some work with the synchronous object behind a face, in the pool of that face.
+
+    Raises:
+        StorageClosed: the pool was closed.
+    """
+    return await face._pool.run(functools.partial(work, face._inner))
+
+
 class AsyncUserMemory(_Face):
     """One user's memory for asynchronous programs; see ``UserMemory``."""
 

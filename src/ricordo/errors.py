@@ -57,6 +57,14 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Final
 
+_MAX_SHOWN_NAMES: Final = 20
+_MAX_SHOWN_NAME_CHARS: Final = 100
+
+
+def _shortened(name: str) -> str:
+    """A name that a caller made up, as far as it need be repeated."""
+    return name if len(name) <= _MAX_SHOWN_NAME_CHARS else f"{name[: _MAX_SHOWN_NAME_CHARS - 1]}…"
+
 
 class RicordoError(Exception):
     """Base of all errors raised by ricordo."""
@@ -81,7 +89,9 @@ class UnknownField(InvalidInput):
     def __init__(self, what: str, unknown: Iterable[str], allowed: Iterable[str]) -> None:
         self.unknown = sorted(unknown)
         self.allowed = sorted(allowed)
-        names = ", ".join(repr(name) for name in self.unknown)
+        # They come from outside: however many and long they are, the message stays one to be read.
+        shown = self.unknown[:_MAX_SHOWN_NAMES]
+        names = ", ".join(repr(_shortened(name)) for name in shown)
         super().__init__(f"unknown {what} {names}; allowed: {', '.join(self.allowed)}")
 
 
@@ -335,3 +345,16 @@ def in_log(error: BaseException) -> str:
     if isinstance(error, RicordoError) and error.__doc__:
         return f"{name}: {' '.join(error.__doc__.split())}"
     return name
+
+
+def told_outside(error: RicordoError, location: str) -> str:
+    """What an error says to who uses a store but does not run it.
+
+    Words that name the operator's database or files, and may quote a driver, are left out:
+    ``location`` is where the store is.
+    """
+    if isinstance(error, InvalidPolicy):
+        return "the policy file of the service is not valid"
+    if isinstance(error, StorageError) and str(error).startswith(location):
+        return " ".join((type(error).__doc__ or "").split())
+    return str(error)

@@ -190,6 +190,10 @@ MAX_ENTRY_BYTES: Final = 4 * 1024 * 1024  # the value of one entry of a store, a
 MAX_NAMESPACE_LABELS: Final = 32
 MAX_NAMESPACE_CHARS: Final = 500
 MAX_ENTRY_KEY_CHARS: Final = 500
+MAX_MEMORY_FILES: Final = 1_000  # that the memory tool of one user keeps
+MAX_LISTED_FILES: Final = 200  # that one view of a directory shows
+MAX_FILE_RETRIES: Final = 100  # of one edit of a file that others change at the same time
+SESSION_PART_BYTES: Final = 256 * 1024  # of an agent's session, until a new part of it begins
 
 # -- keys ----------------------------------------------------------------------------------
 MAX_KEY_NAME_CHARS: Final = 100
@@ -208,6 +212,7 @@ MAX_KEPT_ANSWER_BYTES: Final = 1024 * 1024  # of one request
 MAX_RATE_BUCKETS: Final = 10_000  # callers that are counted at once
 MAX_LENGTHY_REQUESTS: Final = 32  # that ask a model or read a whole file, at once
 EXPORT_STALL_SECONDS: Final = 60  # how long a client may take nothing of an export
+MAX_MCP_TEXT_BYTES: Final = 256 * 1024  # of MEMORY.md or the change feed over MCP, in one answer
 
 # -- the chat proxy ------------------------------------------------------------------------
 MAX_PROXY_RECALL_SECONDS: Final = 10  # that a chat waits for memory; then it goes on without

@@ -95,7 +95,7 @@ def run_python(page: Path, block: Block, namespace: dict[str, object]) -> str:
     return output.getvalue()
 
 
-def run_console(where: str, block: Block, commands: Path) -> None:
+def run_console(where: str, block: Block, programs: Path) -> None:
     commands, expected = read_console(block)
     assert commands, f"{where}: a console block without a command"
     script = ["exec 2>&1", f"done_() {{ local code=$?; echo '{DONE}'; return $code; }}"]
@@ -104,7 +104,7 @@ def run_console(where: str, block: Block, commands: Path) -> None:
     environment = {
         **os.environ,
         "PATH": os.pathsep.join(
-            [str(commands), str(Path(sys.executable).parent), os.environ["PATH"]]
+            [str(programs), str(Path(sys.executable).parent), os.environ["PATH"]]
         ),
         "PYTHONUNBUFFERED": "1",  # standard output and error in the order they were written
         "PYTHONIOENCODING": "utf-8",

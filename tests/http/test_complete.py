@@ -118,9 +118,11 @@ NOT_OFFERED: dict[type, dict[str, str]] = {
     },
 }
 WITHOUT_A_METHOD = {
+    "call_tool": "Tools.run",
     "create_chat_completion": "the chat proxy",
     "create_message": "the chat proxy",
     "list_models": "the chat proxy",
+    "list_tools": "Tools.openai and the like, Tools.guide",
 }
 CALLED = {
     "actor": None,  # who acts comes from the key and the headers

@@ -49,6 +49,7 @@ BODIES: dict[str, Any] = {
     "give_feedback": {"recalled": ["ID"], "answer": f"The {THEIRS}"},
     "observe": {"messages": [{"role": "user", "content": "Hello"}]},
     "search_turns": {"query": f"the {THEIRS}", "thread": "THREAD"},
+    "call_tool": {"arguments": {"id": "ID"}},
     "update_profile": {"fields": {"city": "Porto"}},
     "describe_theme": {"description": "Birds"},
     "save_checkpoint": {"step": 1},
@@ -85,7 +86,7 @@ class Birds:
         route, names = ROUTES[name], self.names(name, whose)
         if number is not None:
             names["ID"] = number
-        path = route.path_format
+        path = route.path_format.replace("/tools/{name}", "/tools/memory_get")
         for parameter, value in names.items():
             path = path.replace("{" + parameter.lower() + "}", str(value))
         method = next(iter(route.methods))

@@ -198,8 +198,8 @@ def test_doctor_tells(postgres_url: str, sqlite_url: str) -> None:
     def told(url: str) -> list[tuple[str, str, str | None]]:
         found = ricordo("doctor", "--db", url, "--json").json
         return [
-            (one["verdict"], one["message"], one["advice"])
-            for one in found["findings"]
+            (one["state"], one["found"], one["advice"])
+            for one in found
             if one["check"] == "isolation"
         ]
 

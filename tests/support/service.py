@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import httpx2
 
+from ricordo.endpoints.certificates import trusted_at
 from ricordo.http.serving import serving
 from ricordo.memory import Memory
 
@@ -29,7 +30,9 @@ class Service:
             sent["X-Ricordo-User"] = user
         if key is not None:
             sent["Authorization"] = f"Bearer {key}"
-        client = httpx2.Client(base_url=self.url, headers=sent, timeout=TIMEOUT_SECONDS)
+        client = httpx2.Client(
+            base_url=self.url, headers=sent, timeout=TIMEOUT_SECONDS, verify=trusted_at(self.url)
+        )
         return self._clients.enter_context(client)
 
 

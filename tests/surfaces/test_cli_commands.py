@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from ricordo import ItemFilter, Memory, UserMemory
-from ricordo.cli.app import COMMANDS, Group
+from ricordo.cli.app import COMMANDS
+from ricordo.cli.assembling import Group
 from ricordo.cli.filtering import Filters
 from ricordo.cli.groups import expanded
 from ricordo.jobs.queue import JobQueue
@@ -148,22 +149,30 @@ WITHOUT_A_METHOD = {
     "celery status",
     "celery worker",
     "chat",
+    "completion",
     "doctor",
     "init",
+    "mcp",
     "database grant",
     "migrate",
     "mirror watch",
     "profile unset",
     "serve",
+    "tools call",
+    "tools guide",
+    "tools list",
     "version",
     "worker",
 }
 WITHOUT_OPTIONS = {
+    "tools list": {"--db", "--home"},  # the same everywhere
     "bench recall": {"--db", "--home"},
     "bench speed": {"--db", "--home"},
+    "completion": {"--db", "--home"},  # about the shell
     "celery status": {"--db", "--home"},  # about the broker
     "celery beat": {"--json"},  # these answer nothing, they go on until stopped
     "celery worker": {"--json"},
+    "mcp": {"--json"},  # it speaks a protocol
 }
 NOT_FOR_COMMANDS = {"close"}
 RENAMED = {
@@ -255,10 +264,11 @@ def test_every_command_explains_itself_and_takes_the_shared_options(name: str) -
     ran = ricordo(*name.split(), "--help")
     assert (ran.code, ran.err) == (0, "")
     assert ran.out.startswith(f"Usage: ricordo {name}")
-    for option in {"--db", "--home", "--json"} - WITHOUT_OPTIONS.get(name, set()):
-        assert option in ran.out
+    words = set(ran.out.split())
+    assert {"--db", "--home", "--json"} - words == WITHOUT_OPTIONS.get(name, set())
     takes_user = "user" in inspect.signature(expanded(_commands()[name])).parameters
-    assert takes_user is (name.split(maxsplit=1)[0] not in ABOUT_THE_STORE)
+    about_the_store = name.split(maxsplit=1)[0] in ABOUT_THE_STORE or name == "tools list"
+    assert takes_user is not about_the_store
 
 
 @pytest.mark.requirement("cli.commands")

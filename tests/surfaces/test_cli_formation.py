@@ -138,14 +138,14 @@ def test_the_model_can_be_tried(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> No
         server.answer_with(_anything)
         report = cli("model", "test", "--json").json
         assert (report["ok"], report["model"]) == (True, "scripted")
-        findings = json.loads(cli("doctor", "--json").out)["findings"]
-        assert [one["verdict"] for one in findings if one["check"] == "model"] == ["ok"]
+        findings = json.loads(cli("doctor", "--json").out)
+        assert [one["state"] for one in findings if one["check"] == "model"] == ["ok"]
         server.fail_next(100, status=401)
         failed = cli("model", "test")
         assert failed.code == MODEL_ERROR
         assert "401" in failed.out
-        findings = json.loads(cli("doctor", "--json").out)["findings"]
-        assert [one["verdict"] for one in findings if one["check"] == "model"] == ["warn"]
+        findings = json.loads(cli("doctor", "--json").out)
+        assert [one["state"] for one in findings if one["check"] == "model"] == ["warning"]
 
 
 @pytest.mark.requirement("formation.model-faults")

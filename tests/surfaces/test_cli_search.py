@@ -12,7 +12,8 @@ import pytest
 import sqlalchemy as sa
 
 from ricordo import Memory, UserMemory, errors, limits
-from ricordo.cli.app import COMMANDS, Group
+from ricordo.cli.app import COMMANDS
+from ricordo.cli.assembling import Group
 from ricordo.cli.exit_codes import exit_code_of
 from ricordo.cli.options import Store
 from ricordo.cli.session import open_store as open_for_command
@@ -532,11 +533,10 @@ def test_a_whole_conversation_with_the_program_itself(tmp_path: Path) -> None:
 
 
 def examined(*options: object) -> tuple[int, dict[str, tuple[str, str, str | None]]]:
-    """The exit code of doctor; verdict, message and advice by the name of the check."""
+    """The exit code of doctor; state, what was found and advice by the name of the check."""
     ran = ricordo("doctor", "--json", *options)
     return ran.code, {
-        one["check"]: (one["verdict"], one["message"], one["advice"])
-        for one in json.loads(ran.out)["findings"]
+        one["check"]: (one["state"], one["found"], one["advice"]) for one in json.loads(ran.out)
     }
 
 
@@ -561,7 +561,7 @@ def test_doctor_sees_words_and_vectors_that_are_missing(
         connection.execute(sa.update(item_index).where(item_index.c.id < 3).values(state="pending"))
     code, found = examined("--db", backend_url)
     assert code == 0
-    assert (found["terms"][0], found["terms"][2]) == ("warn", "ricordo reindex")
+    assert (found["terms"][0], found["terms"][2]) == ("warning", "ricordo reindex")
     assert " 4 memories" in found["terms"][1]
     assert found["vectors"] == (
         "ok",
@@ -571,30 +571,30 @@ def test_doctor_sees_words_and_vectors_that_are_missing(
     with store.database.transaction() as connection:
         connection.execute(sa.update(item_index).where(item_index.c.id == 3).values(state="error"))
     _, found = examined("--db", backend_url)
-    assert found["vectors"][:2] == ("warn", "pending 2, ready 1, error 1")
+    assert found["vectors"][:2] == ("warning", "pending 2, ready 1, error 1")
     assert "ricordo embeddings backfill" in str(found["vectors"][2])
 
 
 @pytest.mark.requirement("cli.doctor")
 @pytest.mark.parametrize(
-    ("settings", "verdict", "said"),
+    ("settings", "state", "said"),
     [
         ({"PROVIDER": "none"}, "ok", "none: search goes by words alone"),
-        ({"PROVIDER": "local:/nowhere/at/all"}, "warn", "/nowhere/at/all"),
-        ({"PROVIDER": "ollama", "BASE_URL": "http://127.0.0.1:9/v1"}, "warn", "ollama"),
-        ({"PROVIDER": "crystal-ball"}, "fail", "crystal-ball"),
-        ({"MODEL": "alone"}, "fail", "needs embedding_provider"),
+        ({"PROVIDER": "local:/nowhere/at/all"}, "warning", "/nowhere/at/all"),
+        ({"PROVIDER": "ollama", "BASE_URL": "http://127.0.0.1:9/v1"}, "warning", "ollama"),
+        ({"PROVIDER": "crystal-ball"}, "problem", "crystal-ball"),
+        ({"MODEL": "alone"}, "problem", "needs embedding_provider"),
     ],
 )
 def test_doctor_tries_the_embedder(
-    settings: dict[str, str], verdict: str, said: str, monkeypatch: pytest.MonkeyPatch
+    settings: dict[str, str], state: str, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, value in settings.items():
         monkeypatch.setenv(f"RICORDO_EMBEDDING_{name}", value)
     code, found = examined()
-    assert (found["embedder"][0], said in found["embedder"][1]) == (verdict, True)
-    assert code == (6 if verdict == "fail" else 0)
-    assert (found["embedder"][2] is None) == (verdict == "ok")
+    assert (found["embedder"][0], said in found["embedder"][1]) == (state, True)
+    assert code == (6 if state == "problem" else 0)
+    assert (found["embedder"][2] is None) == (state == "ok")
 
 
 @pytest.mark.requirement("cli.doctor")
@@ -612,7 +612,7 @@ def test_doctor_misses_fts5(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(sqlite3, "connect", without_virtual_tables)
     code, found = examined()
-    assert (code, found["search"][0]) == (6, "fail")
+    assert (code, found["search"][0]) == (6, "problem")
     assert "FTS5" in str(found["search"][2])
 
 
@@ -629,7 +629,7 @@ def test_doctor_misses_pgvector(worker_id: str) -> None:
         with psycopg.connect(url, autocommit=True) as connection:
             connection.execute("DROP EXTENSION vector CASCADE")
         code, found = examined("--db", url)
-        assert (code, found["search"][0]) == (6, "fail")
+        assert (code, found["search"][0]) == (6, "problem")
         assert "CREATE EXTENSION vector" in str(found["search"][2])
 
 
@@ -642,5 +642,5 @@ def test_one_broken_check_leaves_the_others(
 
     monkeypatch.setattr("ricordo.indexing.reindexing.outdated", fail)
     code, found = examined("--db", sqlite_url)
-    assert (code, found["terms"][:2]) == (6, ("fail", "ZeroDivisionError: no"))
+    assert (code, found["terms"][:2]) == (6, ("problem", "ZeroDivisionError: no"))
     assert (found["vectors"][0], found["jobs"][0]) == ("ok", "ok")

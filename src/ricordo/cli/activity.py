@@ -8,6 +8,7 @@ from ricordo import limits
 from ricordo.cli.exit_codes import MODEL_ERROR
 from ricordo.cli.formation_tables import counter_table, event_table, model_lines
 from ricordo.cli.options import AllUsers, Cursor, Limit, Owner, Store
+from ricordo.cli.progress import working
 from ricordo.cli.render import answer
 from ricordo.cli.session import open_store, open_user
 
@@ -39,7 +40,7 @@ def test_model(*, store: Store) -> None:
 
     The exit code is 0 when it answers well.
     """
-    with open_store(store) as memory:
+    with open_store(store) as memory, working("Asking the model", wanted=not store.as_json):
         report = memory.test_model()
     answer(store.as_json, report, model_lines)
     if not report.ok:

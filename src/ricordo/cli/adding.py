@@ -10,6 +10,7 @@ import typer
 from ricordo.cli.drafting import Draft
 from ricordo.cli.files import read_batch, read_text
 from ricordo.cli.options import Acting, Owner, Reason
+from ricordo.cli.progress import working
 from ricordo.cli.render import answer
 from ricordo.cli.session import open_user
 from ricordo.errors import InvalidValue
@@ -96,7 +97,7 @@ def _add_batch(
     if singular != (None, None):
         raise InvalidValue("batch", "takes its memories from the file: no TEXT, no --supersedes")
     drafts = read_batch(path, draft.given())
-    with open_user(owner, acting) as memory:
+    with open_user(owner, acting) as memory, working("Adding", wanted=not owner.as_json):
         added = memory.add_many(drafts, reason=reason)
     answer(owner.as_json, added, _summary)
 

@@ -9,16 +9,26 @@ import typer
 from ricordo import limits
 from ricordo.cli import tables
 from ricordo.cli.confirming import confirm
+from ricordo.cli.names import Named, completing_names
 from ricordo.cli.options import Limit, Store, Yes
+from ricordo.cli.progress import working
 from ricordo.cli.render import Listing, answer
 from ricordo.cli.session import open_store, untouched_database
+from ricordo.cli.shapes import Versions
 from ricordo.version import __version__
 
 if TYPE_CHECKING:
     from ricordo.model.receipt import ErasureReceipt
 
 After = Annotated[str, typer.Option(metavar="NAME", help="Last user of the page before.")]
-Erased = Annotated[str, typer.Argument(metavar="USER", help="Whose every trace is removed.")]
+Erased = Annotated[
+    str,
+    typer.Argument(
+        metavar="USER",
+        help="Whose every trace is removed.",
+        autocompletion=completing_names(Named.USER),
+    ),
+]
 
 
 def users(*, limit: Limit = limits.DEFAULT_PAGE_ITEMS, after: After = "", store: Store) -> None:
@@ -33,7 +43,7 @@ def erase(*, user_id: Erased, yes: Yes = False, store: Store) -> None:
     """Remove every trace of a user, for good, and show the receipt."""
     if not yes:
         confirm(f"removes everything of user {user_id!r} for good", user_id)
-    with open_store(store) as memory:
+    with open_store(store) as memory, working("Erasing", wanted=not store.as_json):
         receipt = memory.erase_user(user_id)
     answer(store.as_json, receipt, _receipt)
 
@@ -42,13 +52,14 @@ def version(store: Store) -> None:
     """Show the versions in use, and where the database is."""
     with untouched_database(store) as database:
         location = database.backend.location
-    found = {
-        "version": __version__,
-        "python": platform.python_version(),
-        "sqlite": sqlite3.sqlite_version,
-        "database": location,
-    }
-    answer(store.as_json, found, lambda _: Listing([], list(found.items())))
+    found = Versions(
+        version=__version__,
+        python=platform.python_version(),
+        sqlite=sqlite3.sqlite_version,
+        database=location,
+    )
+    rows = [[name, str(value)] for name, value in found.items()]
+    answer(store.as_json, found, lambda _: Listing([], rows))
 
 
 def _receipt(receipt: "ErasureReceipt") -> str:

@@ -1,11 +1,8 @@
 """All commands put together, under what they are for."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 import typer
-from typer.core import TyperGroup
 
 from ricordo.cli import (
     activity,
@@ -16,6 +13,7 @@ from ricordo.cli import (
     changing,
     chat,
     checkpoints,
+    completion,
     conversations,
     database,
     doctor,
@@ -24,6 +22,7 @@ from ricordo.cli import (
     init,
     jobs,
     keys,
+    mcp,
     migrating,
     mirror,
     profile,
@@ -34,47 +33,16 @@ from ricordo.cli import (
     searching,
     serve,
     sharing,
+    tools,
     transfer,
     upkeeping,
     windows,
     worker,
 )
-from ricordo.cli.groups import expanded
+from ricordo.cli.assembling import Command, Group, assembled
 from ricordo.version import __version__
 
 NAME: Final = "ricordo"
-_MAX_SUMMARY_CHARS: Final = 100
-_HELP_OPTIONS: Final = ["-h", "--help"]
-
-
-class ByTopic(TyperGroup):
-    """Commands that ``--help`` lists under their topics."""
-
-    def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """Write the list of commands."""
-        for topic, commands in COMMANDS.items():
-            with formatter.section(topic):
-                formatter.write_dl([(name, self._summary(ctx, name)) for name in commands])
-
-    def _summary(self, ctx: Any, name: str) -> str:
-        command = self.get_command(ctx, name)
-        return "" if command is None else command.get_short_help_str(_MAX_SUMMARY_CHARS)
-
-
-Command = Callable[..., None]
-
-
-@dataclass(frozen=True, slots=True)
-class Group:
-    """Commands that go by two words, such as ``jobs run``.
-
-    The ``default`` is run when only the first word is given; without one, that is a mistake.
-    """
-
-    summary: str
-    commands: dict[str, Command]
-    default: str | None = None
-
 
 COMMANDS: Final[dict[str, dict[str, Command | Group]]] = {
     "Remember and recall": {
@@ -160,7 +128,14 @@ COMMANDS: Final[dict[str, dict[str, Command | Group]]] = {
         "export": transfer.export,
         "import": transfer.import_file,
     },
-    "Serve": {"serve": serve.serve},
+    "Tools of agents": {
+        "tools": Group(
+            "Show and call the tools that a model reaches memory with.",
+            {"list": tools.list_tools, "call": tools.call, "guide": tools.guide},
+            default="list",
+        ),
+    },
+    "Serve": {"serve": serve.serve, "mcp": mcp.mcp},
     "Administration": {
         "users": administration.users,
         "erase": administration.erase,
@@ -217,6 +192,7 @@ COMMANDS: Final[dict[str, dict[str, Command | Group]]] = {
             "Measure how well and how fast things are found.",
             {"recall": bench.recall, "speed": bench.speed},
         ),
+        "completion": completion.completion,
         "version": administration.version,
     },
 }
@@ -224,41 +200,7 @@ COMMANDS: Final[dict[str, dict[str, Command | Group]]] = {
 
 def assemble() -> typer.Typer:
     """The whole command line."""
-    # typer's rich help takes longer to load than all the rest of --help.
-    app = typer.Typer(
-        cls=ByTopic,
-        callback=_root,
-        context_settings={"help_option_names": _HELP_OPTIONS},
-        pretty_exceptions_enable=False,
-        rich_markup_mode=None,
-    )
-    for commands in COMMANDS.values():
-        for name, command in commands.items():
-            if isinstance(command, Group):
-                app.add_typer(_grouped(command), name=name)
-            else:
-                app.command(name)(expanded(command))
-    return app
-
-
-def _grouped(group: Group) -> typer.Typer:
-    kind = TyperGroup if group.default is None else _running_by_default(group.default)
-    app = typer.Typer(cls=kind, help=group.summary, rich_markup_mode=None)
-    for name, command in group.commands.items():
-        app.command(name)(expanded(command))
-    return app
-
-
-def _running_by_default(default: str) -> type[TyperGroup]:
-    class RunsByDefault(TyperGroup):
-        """Commands of which one is run when none is named."""
-
-        def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-            """Read the command line, with what is understood put in its place."""
-            is_named = bool(args) and (args[0] in _HELP_OPTIONS or not args[0].startswith("-"))
-            return super().parse_args(ctx, args if is_named else [default, *args])
-
-    return RunsByDefault
+    return assembled(COMMANDS, _root)
 
 
 def _show_version(wanted: bool) -> None:

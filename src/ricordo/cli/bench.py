@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from ricordo.cli.render import Listing, answer, progress_bar
+from ricordo.cli.options import AsJson
+from ricordo.cli.progress import progress_bar
+from ricordo.cli.render import Listing, answer
 
 if TYPE_CHECKING:
     from ricordo.bench.figures import Figure, FigureReport
@@ -43,7 +45,6 @@ Address = Annotated[
     ),
 ]
 Ladder = Annotated[bool, typer.Option("--ladder", help="Show what each step of the ranking adds.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Answer in JSON.")]
 Size = Annotated[
     int, typer.Option(metavar="N", help="Memories in the largest store; the rest in proportion.")
 ]

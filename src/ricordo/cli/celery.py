@@ -9,7 +9,8 @@ import typer
 
 from ricordo import limits
 from ricordo.cli.exit_codes import STORAGE_ERROR
-from ricordo.cli.options import Place, completing, words
+from ricordo.cli.options import AsJson, Place, completing, words
+from ricordo.cli.progress import working
 from ricordo.cli.render import Listing, answer
 from ricordo.model import checks
 from ricordo.model.vocabulary import Lane
@@ -57,7 +58,6 @@ Beat = Annotated[
     bool,
     typer.Option("--beat", help="Send the sweeps, too; then no `celery beat` is needed."),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Answer in JSON.")]
 
 
 def worker(
@@ -116,7 +116,8 @@ def status(*, as_json: AsJson = False) -> None:
     url = _broker(Place())
     from ricordo.workers.looking import look_at
 
-    found = look_at(url)
+    with working("Asking the broker", wanted=not as_json):
+        found = look_at(url)
     answer(as_json, found, _table)
     if not found.reachable:
         raise typer.Exit(STORAGE_ERROR)

@@ -7,6 +7,7 @@ import typer
 
 from ricordo.cli import tables
 from ricordo.cli.confirming import confirm
+from ricordo.cli.names import Named, completing_names
 from ricordo.cli.options import (
     Acting,
     Actor,
@@ -18,8 +19,10 @@ from ricordo.cli.options import (
     completing,
     words,
 )
+from ricordo.cli.progress import working
 from ricordo.cli.render import answer
 from ricordo.cli.session import open_store, open_user
+from ricordo.cli.shapes import Purged
 from ricordo.model.vocabulary import ContextPolicy
 
 if TYPE_CHECKING:
@@ -31,7 +34,13 @@ Key = Annotated[
 ]
 KeyTheme = Annotated[
     str | None,
-    typer.Option("--theme", "--category", metavar="NAME", help="Only the key in this theme."),
+    typer.Option(
+        "--theme",
+        "--category",
+        metavar="NAME",
+        help="Only the key in this theme.",
+        autocompletion=completing_names(Named.THEME),
+    ),
 ]
 Expect = Annotated[
     str | None,
@@ -40,7 +49,14 @@ Expect = Annotated[
     ),
 ]
 Off = Annotated[bool, typer.Option("--off", help="Stop protecting it.")]
-Slug = Annotated[str, typer.Argument(metavar="THEME", help="The theme, in any spelling.")]
+Slug = Annotated[
+    str,
+    typer.Argument(
+        metavar="THEME",
+        help="The theme, in any spelling.",
+        autocompletion=completing_names(Named.THEME),
+    ),
+]
 DisplayName = Annotated[
     str | None, typer.Option("--name", metavar="TEXT", help="What it is called.")
 ]
@@ -180,13 +196,14 @@ def purge(*, now: Now = False, all_users: AllUsers = False, yes: Yes = False, ow
     if now and not yes:
         whose = "all users" if all_users else owner.name
         confirm(f"removes every forgotten memory of {whose} for good", "purge")
-    if all_users:
-        with open_store(owner) as store:
-            count = store.purge(before_time=now)
-    else:
-        with open_user(owner) as memory:
-            count = memory.purge(before_time=now)
-    answer(owner.as_json, {"purged": count}, lambda _: f"Removed for good: {count}.")
+    with working("Removing for good", wanted=not owner.as_json):
+        if all_users:
+            with open_store(owner) as store:
+                count = store.purge(before_time=now)
+        else:
+            with open_user(owner) as memory:
+                count = memory.purge(before_time=now)
+    answer(owner.as_json, Purged(purged=count), lambda _: f"Removed for good: {count}.")
 
 
 def _forgotten(items: "Sequence[Item]") -> str:

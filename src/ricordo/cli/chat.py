@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ricordo import limits
+from ricordo.cli.names import Named, completing_names
 from ricordo.cli.options import Owner, completing, words
 from ricordo.cli.session import is_debugging
 from ricordo.model import checks
@@ -20,7 +21,12 @@ _MAX_SECONDS = 86_400
 
 InThread = Annotated[
     str | None,
-    typer.Option("--thread", metavar="ID", help="Conversation (default: one a day, by its date)."),
+    typer.Option(
+        "--thread",
+        metavar="ID",
+        help="Conversation (default: one a day, by its date).",
+        autocompletion=completing_names(Named.THREAD),
+    ),
 ]
 Budget = Annotated[
     int | None,

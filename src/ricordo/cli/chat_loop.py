@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from ricordo.cli.chat_exchange import Conversing
 from ricordo.cli.prompting import request_text
 from ricordo.cli.render import answer, harmless, say, write_lines
+from ricordo.cli.shapes import ChatComplaint, ChatHelp
 from ricordo.cli.windows import window_text
 from ricordo.errors import RicordoError
 from ricordo.model.record import Record
@@ -124,12 +125,12 @@ class Screen:
         answer(self._as_json, forgotten, lambda items: f"Forgotten: {_ids(items)}.")
 
     def _help(self, _rest: str) -> None:
-        answer(self._as_json, {"help": _HELP.splitlines()}, lambda _: _HELP)
+        answer(self._as_json, ChatHelp(help=_HELP.splitlines()), lambda _: _HELP)
 
     def _complain(self, problem: str) -> None:
         line = " ".join(problem.split())
         if self._as_json:
-            write_lines([json.dumps({"error": line}, ensure_ascii=False)])
+            write_lines([json.dumps(ChatComplaint(error=line), ensure_ascii=False)])
         else:
             say(f"error: {line}")
 

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ricordo import limits
+from ricordo.cli.names import Named, completing_names
 from ricordo.cli.options import STANDARD_STREAM, Cursor, Limit, Owner
 from ricordo.cli.render import Listing, Shown, answer
 from ricordo.cli.session import open_user
+from ricordo.cli.shapes import DeletedCheckpoint
 from ricordo.cli.tables import moment_text, more_text
 from ricordo.errors import InvalidValue
 
@@ -18,7 +20,14 @@ if TYPE_CHECKING:
     from ricordo.model.checkpoint import Checkpoint, CheckpointInfo
     from ricordo.model.page import Page
 
-ThreadId = Annotated[str, typer.Argument(metavar="THREAD", help="Name of the conversation.")]
+ThreadId = Annotated[
+    str,
+    typer.Argument(
+        metavar="THREAD",
+        help="Name of the conversation.",
+        autocompletion=completing_names(Named.THREAD),
+    ),
+]
 StateFile = Annotated[
     Path, typer.Argument(metavar="FILE", help="The state as JSON; - is standard input.")
 ]
@@ -71,7 +80,8 @@ def delete(*, thread: ThreadId, expected_version: DeletedVersion = None, owner: 
     with open_user(owner) as memory:
         deleted = memory.delete_checkpoint(thread, expected_version=expected_version)
     said = f"Deleted: {thread}" if deleted else f"Nothing is saved for {thread}."
-    answer(owner.as_json, {"thread_id": thread, "deleted": deleted}, lambda _: said)
+    done = DeletedCheckpoint(thread_id=thread, deleted=deleted)
+    answer(owner.as_json, done, lambda _: said)
 
 
 def _read_state(path: Path) -> object:

@@ -8,19 +8,34 @@ import typer
 from ricordo import limits
 from ricordo.cli import tables
 from ricordo.cli.formation_tables import formation_table
+from ricordo.cli.names import Named, completing_names
 from ricordo.cli.options import STANDARD_STREAM, Cursor, Limit, Owner
-from ricordo.cli.render import answer, progress_bar
+from ricordo.cli.progress import progress_bar, working
+from ricordo.cli.render import answer
 from ricordo.cli.searching import Explain, ResultLimit, Threshold, warn
 from ricordo.cli.session import open_user
 from ricordo.cli.transcripts import Unnamed, read_transcript
 from ricordo.model.thread import Observed
 
-ThreadId = Annotated[str, typer.Argument(metavar="THREAD", help="Name of the conversation.")]
+ThreadId = Annotated[
+    str,
+    typer.Argument(
+        metavar="THREAD",
+        help="Name of the conversation.",
+        autocompletion=completing_names(Named.THREAD),
+    ),
+]
 Transcript = Annotated[
     Path, typer.Argument(metavar="FILE", help="What was said; - is standard input.")
 ]
 IntoThread = Annotated[
-    str, typer.Option("--thread", metavar="ID", help="Conversation it belongs to.")
+    str,
+    typer.Option(
+        "--thread",
+        metavar="ID",
+        help="Conversation it belongs to.",
+        autocompletion=completing_names(Named.THREAD),
+    ),
 ]
 Title = Annotated[str | None, typer.Option(metavar="TEXT", help="What the conversation is called.")]
 DefaultRole = Annotated[
@@ -32,7 +47,15 @@ DefaultActor = Annotated[
 ]
 FormNow = Annotated[bool, typer.Option("--form", help="Form memories from it at once.")]
 Asked = Annotated[str, typer.Argument(metavar="QUERY", help="What to look for.")]
-OfThread = Annotated[str | None, typer.Option("--thread", metavar="ID", help="Conversation.")]
+OfThread = Annotated[
+    str | None,
+    typer.Option(
+        "--thread",
+        metavar="ID",
+        help="Conversation.",
+        autocompletion=completing_names(Named.THREAD),
+    ),
+]
 OfRole = Annotated[str | None, typer.Option("--role", metavar="NAME", help="Role, e.g. user.")]
 OfActor = Annotated[str | None, typer.Option("--actor", metavar="NAME", help="Who spoke.")]
 Since = Annotated[str | None, typer.Option(metavar="TIME", help="Said at or after.")]
@@ -64,14 +87,17 @@ def observe(
     """
     said = read_transcript(path, Unnamed(role, actor))
     recorded = known = 0
-    with open_user(owner) as memory, progress_bar("Observing", wanted=not owner.as_json) as move:
-        for start in range(0, len(said), limits.MAX_OBSERVED_TURNS):
-            batch = said[start : start + limits.MAX_OBSERVED_TURNS]
-            done = memory.observe(batch, thread=thread, title=title)
-            recorded += done.recorded
-            known += done.known
-            move(start + len(batch), len(said))
-        report = memory.form(thread) if form else None
+    wanted = not owner.as_json
+    with open_user(owner) as memory:
+        with progress_bar("Observing", wanted=wanted) as move:
+            for start in range(0, len(said), limits.MAX_OBSERVED_TURNS):
+                batch = said[start : start + limits.MAX_OBSERVED_TURNS]
+                done = memory.observe(batch, thread=thread, title=title)
+                recorded += done.recorded
+                known += done.known
+                move(start + len(batch), len(said))
+        with working("Forming memories", wanted=wanted and form):
+            report = memory.form(thread) if form else None
     observed = Observed(thread, recorded, known)
     if report is None:
         answer(owner.as_json, observed, _sentence)

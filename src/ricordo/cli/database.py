@@ -10,6 +10,7 @@ from ricordo.cli.migrating import schema_of
 from ricordo.cli.options import Store
 from ricordo.cli.render import answer
 from ricordo.cli.session import untouched_database
+from ricordo.cli.shapes import GrantedRole, PrintedGrant
 from ricordo.errors import DatabaseTooOld, InvalidValue
 
 if TYPE_CHECKING:
@@ -40,11 +41,11 @@ def grant(role: Role = _APP_ROLE, *, only_print: Print = False, store: Store) ->
                 from ricordo.storage.postgres.roles import statements
 
                 wanted = statements(connection, role)
-                found = {"role": role, "statements": wanted}
+                found = PrintedGrant(role=role, statements=list(wanted))
                 answer(store.as_json, found, lambda _: "\n".join(f"{one};" for one in wanted))
                 return
             is_new = _set_up(connection, role)
-    done = {"role": role, "created": is_new}
+    done = GrantedRole(role=role, created=is_new)
     answer(store.as_json, done, lambda _: _sentence(role, is_new))
 
 

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Final
 
 import typer
 
+from ricordo.cli.names import Named, completing_names
 from ricordo.cli.options import completing, words
 from ricordo.clock import system_clock
 from ricordo.errors import InvalidValue
@@ -26,6 +27,7 @@ class Draft:
             "--category",
             metavar="NAME",
             help="Heading to file it under (default: general).",
+            autocompletion=completing_names(Named.THEME),
         ),
     ] = None
     type: Annotated[

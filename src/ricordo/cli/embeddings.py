@@ -10,7 +10,8 @@ import typer
 from ricordo.cli.confirming import confirm
 from ricordo.cli.exit_codes import exit_code_of
 from ricordo.cli.options import STANDARD_STREAM, Owner, Yes
-from ricordo.cli.render import Listing, answer, progress_bar
+from ricordo.cli.progress import progress_bar, working
+from ricordo.cli.render import Listing, answer
 from ricordo.cli.session import open_user
 from ricordo.errors import EmbeddingError, InvalidInput
 from ricordo.limits import MAX_API_KEY_CHARS, MAX_VECTOR_WIDTH
@@ -92,7 +93,7 @@ def test(*, provider: Tested = None, endpoint: Endpoint, owner: Owner) -> None:
 
     Example: ricordo embeddings test --provider ollama --model nomic-embed-text
     """
-    with open_user(owner) as memory:
+    with open_user(owner) as memory, working("Trying the provider", wanted=not owner.as_json):
         result = memory.test_embeddings(provider, **endpoint.settings(provider))
     shown = {field.name: getattr(result, field.name) for field in fields(result)}
     answer(owner.as_json, shown, lambda _: _test_sentence(result))

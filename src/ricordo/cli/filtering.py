@@ -5,6 +5,7 @@ from typing import Annotated, Any, Final
 
 import typer
 
+from ricordo.cli.names import Named, completing_names
 from ricordo.cli.options import completing, words
 from ricordo.model.vocabulary import MemoryType, Source, Status
 
@@ -25,7 +26,13 @@ class Filters:
     ] = None
     theme: Annotated[
         list[str] | None,
-        typer.Option("--theme", "--category", metavar="NAME", help=f"Heading; {_SEVERAL}."),
+        typer.Option(
+            "--theme",
+            "--category",
+            metavar="NAME",
+            help=f"Heading; {_SEVERAL}.",
+            autocompletion=completing_names(Named.THEME),
+        ),
     ] = None
     type: Annotated[
         list[str] | None,
@@ -56,7 +63,13 @@ class Filters:
         typer.Option(metavar="TEXT", help="Has this text in it, in any case, accents or not."),
     ] = None
     thread_id: Annotated[
-        str | None, typer.Option("--thread", metavar="ID", help="Conversation.")
+        str | None,
+        typer.Option(
+            "--thread",
+            metavar="ID",
+            help="Conversation.",
+            autocompletion=completing_names(Named.THREAD),
+        ),
     ] = None
     message_id: Annotated[str | None, typer.Option(metavar="ID", help="Message.")] = None
     agent_id: Annotated[str | None, typer.Option("--agent", metavar="ID", help="Agent.")] = None

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ricordo.cli.names import Named, completing_names
 from ricordo.cli.options import DEFAULT_USER, Store
 from ricordo.cli.render import answer
 from ricordo.cli.session import file_of, is_made, open_store, untouched_database
@@ -21,6 +22,7 @@ User = Annotated[
         metavar="NAME",
         envvar="RICORDO_USER",
         help="For whom to make a USER.md and a mirror.",
+        autocompletion=completing_names(Named.USER),
     ),
 ]
 

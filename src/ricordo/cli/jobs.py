@@ -7,8 +7,10 @@ import typer
 from ricordo import limits
 from ricordo.cli import tables
 from ricordo.cli.options import Limit, Store, completing, words
+from ricordo.cli.progress import working
 from ricordo.cli.render import answer
 from ricordo.cli.session import open_store
+from ricordo.cli.shapes import JobCancelled, JobRetried, JobsRun
 from ricordo.model.vocabulary import JobState
 
 State = Annotated[
@@ -44,23 +46,25 @@ def list_jobs(
 
 def run_jobs(*, limit: JobLimit = limits.MAX_JOBS_PER_RUN, store: Store) -> None:
     """Run the jobs that are due now."""
-    with open_store(store) as memory:
+    with open_store(store) as memory, working("Running jobs", wanted=not store.as_json):
         count = memory.run_jobs(limit=limit)
-    answer(store.as_json, {"ran": count}, lambda _: f"Jobs run: {count}.")
+    answer(store.as_json, JobsRun(ran=count), lambda _: f"Jobs run: {count}.")
 
 
 def retry_job(*, job_id: JobId, store: Store) -> None:
     """Give a dead job a fresh set of attempts."""
     with open_store(store) as memory:
         memory.retry_job(job_id)
-    answer(store.as_json, {"retried": job_id}, lambda _: f"Job {job_id} is queued again.")
+    done = JobRetried(retried=job_id)
+    answer(store.as_json, done, lambda _: f"Job {job_id} is queued again.")
 
 
 def cancel_job(*, job_id: JobId, store: Store) -> None:
     """Take a job out of the queue that waits, or is dead."""
     with open_store(store) as memory:
         memory.cancel_job(job_id)
-    answer(store.as_json, {"cancelled": job_id}, lambda _: f"Job {job_id} is cancelled.")
+    done = JobCancelled(cancelled=job_id)
+    answer(store.as_json, done, lambda _: f"Job {job_id} is cancelled.")
 
 
 def job_stats(*, store: Store) -> None:

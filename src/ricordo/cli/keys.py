@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from ricordo import limits
+from ricordo.cli.names import Named, completing_names
 from ricordo.cli.options import Cursor, Limit, Store, completing, words
 from ricordo.cli.render import Listing, Shown, answer
 from ricordo.cli.session import open_store
@@ -23,7 +24,14 @@ KEY_VARIABLE: Final = "RICORDO_API_KEY"
 KeyName = Annotated[str, typer.Argument(metavar="NAME", help="What the key is for.")]
 KeyId = Annotated[str, typer.Argument(metavar="ID", help="Id of the key, as the list shows it.")]
 OfUser = Annotated[
-    str | None, typer.Option("--user", "-u", metavar="NAME", help="The one user that it is for.")
+    str | None,
+    typer.Option(
+        "--user",
+        "-u",
+        metavar="NAME",
+        help="The one user that it is for.",
+        autocompletion=completing_names(Named.USER),
+    ),
 ]
 OfAgent = Annotated[
     str | None,
@@ -32,7 +40,10 @@ OfAgent = Annotated[
 Categories = Annotated[
     list[str] | None,
     typer.Option(
-        "--category", metavar="THEME", help="All that the agent can read and write; repeatable."
+        "--category",
+        metavar="THEME",
+        help="All that the agent can read and write; repeatable.",
+        autocompletion=completing_names(Named.THEME),
     ),
 ]
 Permissions = Annotated[

@@ -1,28 +1,55 @@
 """The command ``ricordo``: runs what was asked for, and turns errors into exit codes."""
 
+import atexit
 import contextlib
+import gc
 import io
 import itertools
 import os
 import sys
+import threading
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Final, cast
 
 import typer
 
-from ricordo.cli.app import NAME, assemble
+from ricordo.cli.app import COMMANDS, NAME, assemble
+from ricordo.cli.assembling import Group
+from ricordo.cli.completing import VARIABLE, complete
 from ricordo.cli.exit_codes import INTERRUPTED, INVALID_INPUT, OK, UNEXPECTED, exit_code_of
 from ricordo.cli.failures import report, report_as
+from ricordo.cli.render import write_lines
 from ricordo.cli.session import DEBUG_VARIABLE, is_debugging
 from ricordo.errors import RicordoError
 
+_OBJECTS_BETWEEN_COLLECTIONS: Final = 50_000
 # typer gives a public name to this one usage error only; its parent stands for all of them.
 _UsageError = cast(type[Exception], typer.BadParameter.__base__)
 
 
+def run() -> None:
+    """Run the command that the shell has called, and end the process."""
+    code = main()
+    others = (one for one in threading.enumerate() if one is not threading.current_thread())
+    if not all(one.daemon for one in others):
+        sys.exit(code)  # which waits for them
+    atexit._run_exitfuncs()
+    with contextlib.suppress(OSError, ValueError):
+        sys.stderr.flush()
+    # All is closed and written. Python would take as long to take apart what it has loaded as a
+    # search takes; the system takes it back at once.
+    os._exit(code)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; the exit code. Every error ends here, as a line on standard error."""
+    asked = os.environ.get(VARIABLE)
+    if asked:
+        write_lines(filter(None, [complete(COMMANDS, asked)]))
+        return OK
+    # A tenth of a short command would be spent on looking for garbage among what is just loaded.
+    gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
     given = list(sys.argv[1:] if arguments is None else arguments) or ["--help"]
     as_json = "--json" in itertools.takewhile(lambda argument: argument != "--", given)
     _never_fail_to_encode(sys.stdout)
@@ -30,19 +57,52 @@ def main(arguments: Sequence[str] | None = None) -> int:
         code = assemble()(given, prog_name=NAME, standalone_mode=False)
         sys.stdout.flush()
     except RicordoError as error:
-        report(error, as_json=as_json)
+        if _is_of_an_interruption(error):
+            return INTERRUPTED
+        report(error, given, _command_of(given), as_json=as_json)
         return exit_code_of(error)
     except _UsageError as error:
         _report_usage(error, as_json=as_json)
         return INVALID_INPUT
     except (KeyboardInterrupt, typer.Abort):
         return INTERRUPTED
+    except SystemExit as ended:  # also of typer, where nobody reads the answer any more
+        _stop_writing()
+        return _code_of(ended)
     except BrokenPipeError:  # whoever read the answer has seen enough
         _stop_writing()
         return UNEXPECTED
     except Exception as error:  # noqa: BLE001 - the last resort: people get a line, not a traceback
+        if _is_of_an_interruption(error):
+            return INTERRUPTED
         return _report_unexpected(error, as_json=as_json)
     return code if isinstance(code, int) else OK
+
+
+def _is_of_an_interruption(error: BaseException | None) -> bool:
+    """True for what went wrong only because Ctrl-C came in the middle of something."""
+    while error is not None:
+        if isinstance(error, KeyboardInterrupt):
+            return True
+        error = error.__context__
+    return False
+
+
+def _code_of(ended: SystemExit) -> int:
+    if ended.code is None:
+        return OK
+    return ended.code if isinstance(ended.code, int) else UNEXPECTED
+
+
+def _command_of(given: Sequence[str]) -> str:
+    """The words that name the command which was run."""
+    named = {name: one for commands in COMMANDS.values() for name, one in commands.items()}
+    if not given or given[0] not in named:
+        return NAME
+    command = named[given[0]]
+    if isinstance(command, Group) and len(given) > 1 and given[1] in command.commands:
+        return f"{NAME} {given[0]} {given[1]}"
+    return f"{NAME} {given[0]}"
 
 
 def _report_usage(error: Any, *, as_json: bool) -> None:
@@ -68,5 +128,7 @@ def _never_fail_to_encode(stream: object) -> None:
 
 def _stop_writing() -> None:
     """Leave nothing for Python to write at its end, which would fail again."""
+    with contextlib.suppress(OSError, ValueError):
+        sys.stdout.flush()
     with contextlib.suppress(OSError, ValueError), Path(os.devnull).open("w") as nowhere:
         os.dup2(nowhere.fileno(), sys.stdout.fileno())

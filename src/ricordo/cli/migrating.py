@@ -6,8 +6,10 @@ import typer
 
 from ricordo.cli.exit_codes import CONFLICT
 from ricordo.cli.options import Store
+from ricordo.cli.progress import working
 from ricordo.cli.render import answer
 from ricordo.cli.session import is_made, untouched_database
+from ricordo.cli.shapes import Migrated
 
 if TYPE_CHECKING:
     from ricordo.storage.database import Database
@@ -24,12 +26,15 @@ def migrate(*, check: Check = False, store: Store) -> None:
     from ricordo.storage.migrations import HEAD
     from ricordo.storage.migrations.upgrade import secure_again, upgrade
 
-    with untouched_database(store) as database:
+    with (
+        untouched_database(store) as database,
+        working("Bringing the database up to date", wanted=not (check or store.as_json)),
+    ):
         before = schema_of(database)
         if not check and not upgrade(database):
             secure_again(database)
     needed = check and before != HEAD
-    found = {"from": before, "to": HEAD, "up_to_date": not needed}
+    found: Migrated = {"from": before, "to": HEAD, "up_to_date": not needed}
     answer(store.as_json, found, lambda _: _sentence(before, HEAD, check))
     if needed:
         raise typer.Exit(CONFLICT)

@@ -8,6 +8,7 @@ import typer
 
 from ricordo import limits
 from ricordo.cli.options import Owner
+from ricordo.cli.progress import working
 from ricordo.cli.render import Shown, answer, say
 from ricordo.cli.session import open_store, open_user
 from ricordo.errors import RicordoError
@@ -33,7 +34,7 @@ def sync(*, allow_deletes: AllowDeletes = False, owner: Owner) -> None:
 
     The first time switches the mirror on.
     """
-    with open_user(owner) as memory:
+    with open_user(owner) as memory, working("Syncing files", wanted=not owner.as_json):
         report = memory.sync_mirror(allow_deletes=allow_deletes)
     answer(owner.as_json, report, _report_text)
 

@@ -13,6 +13,7 @@ from typing import Annotated, Any, Final
 import typer
 
 from ricordo import limits
+from ricordo.cli.names import Named, completing_names
 
 DEFAULT_USER: Final = "me"
 STANDARD_STREAM: Final = "-"
@@ -30,6 +31,9 @@ def completing(vocabulary: type[StrEnum]) -> Callable[[str], list[str]]:
         return [word.value for word in vocabulary if word.startswith(incomplete)]
 
     return matching
+
+
+AsJson = Annotated[bool, typer.Option("--json", help="Answer in JSON.")]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,12 +63,12 @@ class Place:
 class Store(Place):
     """A store, and how to answer. For commands about the whole store."""
 
-    as_json: Annotated[bool, typer.Option("--json", help="Answer in JSON.")] = False
+    as_json: AsJson = False
 
 
 @dataclass(frozen=True, kw_only=True)
-class Owner(Store):
-    """A store, and whose memories in it. For commands about one user."""
+class Whose:
+    """Whose memories a command is about."""
 
     user: Annotated[
         str,
@@ -74,6 +78,7 @@ class Owner(Store):
             metavar="NAME",
             envvar="RICORDO_USER",
             help="Whose memories.",
+            autocompletion=completing_names(Named.USER),
         ),
     ] = DEFAULT_USER
     of_everyone: Annotated[
@@ -91,11 +96,21 @@ class Owner(Store):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Owner(Whose, Store):
+    """A store, and whose memories in it. For commands about one user."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Acting:
     """On whose behalf something is written: stamped on it, and named in its history."""
 
     agent: Annotated[str | None, typer.Option(metavar="ID", help="Agent that acts.")] = None
-    thread: Annotated[str | None, typer.Option(metavar="ID", help="Conversation.")] = None
+    thread: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ID", help="Conversation.", autocompletion=completing_names(Named.THREAD)
+        ),
+    ] = None
     run: Annotated[str | None, typer.Option(metavar="ID", help="Run of the agent.")] = None
     actor: Annotated[
         str | None, typer.Option(metavar="NAME", help="Who acts, as history names them.")

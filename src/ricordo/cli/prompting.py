@@ -17,7 +17,9 @@ from ricordo.model.vocabulary import ContextMode
 if TYPE_CHECKING:
     from ricordo.model.context import Context, Feedback
 
-Message = Annotated[str, typer.Argument(help="What the user says; may be left out.")]
+Message = Annotated[
+    str, typer.Argument(metavar="MESSAGE", help="What the user says; may be left out.")
+]
 Modes = Annotated[
     list[str] | None,
     typer.Option(

@@ -5,8 +5,10 @@ from typing import Annotated
 import typer
 
 from ricordo.cli.options import Store
-from ricordo.cli.render import answer, progress_bar
+from ricordo.cli.progress import progress_bar
+from ricordo.cli.render import answer
 from ricordo.cli.session import open_store
+from ricordo.cli.shapes import Reindexed
 
 Everything = Annotated[
     bool, typer.Option("--all", help="Also make the indexes themselves again, as after damage.")
@@ -23,4 +25,5 @@ def reindex(*, everything: Everything = False, store: Store) -> None:
         progress_bar("Making search terms", wanted=not store.as_json) as progress,
     ):
         count = memory.reindex(everything=everything, progress=progress)
-    answer(store.as_json, {"reindexed": count}, lambda _: f"Search terms made anew: {count}.")
+    done = Reindexed(reindexed=count)
+    answer(store.as_json, done, lambda _: f"Search terms made anew: {count}.")

@@ -3,10 +3,10 @@
 Text of memories comes from anywhere, so nothing in it may reach the terminal as a command.
 """
 
-import contextlib
 import json
+import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, TypeVar
 
@@ -14,9 +14,13 @@ from ricordo.model.record import plain
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
 
 Value = TypeVar("Value")
 _UNBOUNDED_COLUMNS: Final = 1_000_000
+_FEWEST_COLUMNS: Final = 10
+"""Of the terminal for each column of a table, below which nobody could read it."""
 _TEXT_DIRECTIONS: Final = (*range(0x202A, 0x202F), *range(0x2066, 0x206A))
 _COMMANDS: Final = {
     code: "�"
@@ -57,8 +61,15 @@ def write_lines(lines: Iterable[str]) -> None:
     """Write lines for programs: in UTF-8, whatever the terminal is set to."""
     sys.stdout.flush()
     for line in lines:
-        sys.stdout.buffer.write(line.encode("utf-8") + b"\n")
+        _write_all(line.encode("utf-8") + b"\n")
     sys.stdout.buffer.flush()
+
+
+def _write_all(data: bytes) -> None:
+    """Write everything: where Python is told not to buffer, a write may end in the middle."""
+    left = memoryview(data)
+    while left:
+        left = left[sys.stdout.buffer.write(left) :]
 
 
 def say(text: str) -> None:
@@ -72,55 +83,71 @@ def harmless(text: str) -> str:
     return text.translate(_COMMANDS)
 
 
-@contextlib.contextmanager
-def progress_bar(description: str, *, wanted: bool) -> Iterator[Callable[[int, int], None]]:
-    """A bar on standard error that moves when told; nothing where nobody would see it."""
-    from rich.console import Console
-    from rich.progress import Progress
-
-    console = Console(stderr=True)
-    hidden = not (wanted and console.is_terminal)
-    with Progress(console=console, transient=True, disable=hidden) as bar:
-        task = bar.add_task(description, total=None)
-
-        def move(done: int, total: int) -> None:
-            bar.update(task, completed=done, total=total)
-
-        yield move
-
-
 def _indent() -> int | None:
     return 2 if sys.stdout.isatty() else None
+
+
+def wants_colours() -> bool:
+    """True where standard output is a terminal that is to show colours."""
+    is_plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") in (None, "", "dumb")
+    return sys.stdout.isatty() and not is_plain
 
 
 def _console() -> "Console":
     from rich.console import Console
 
-    console = Console(markup=False, emoji=False, highlight=False)
+    # Said outright, because rich would let other variables decide even for a pipe.
+    console = Console(
+        markup=False,
+        emoji=False,
+        highlight=False,
+        force_terminal=sys.stdout.isatty(),
+        color_system="auto" if wants_colours() else None,
+    )
     if not console.is_terminal:  # a pipe or a file gets each row on one line
         console.width = _UNBOUNDED_COLUMNS
     return console
 
 
 def _print_listing(listing: Listing) -> None:
+    console = _console()
+    is_narrow = console.width < _FEWEST_COLUMNS * len(listing.headings)
+    with console.capture() as captured:
+        console.print(_cards(listing) if is_narrow else _table(listing, console))
+    for line in captured.get().removesuffix("\n").split("\n"):
+        sys.stdout.write(f"{line.rstrip()}\n")
+    if listing.note is not None:
+        say(listing.note)
+
+
+def _table(listing: Listing, console: "Console") -> "Table":
     from rich.box import SIMPLE
     from rich.table import Table
     from rich.text import Text
 
-    console = _console()
-    piped = not console.is_terminal
     table = Table(
         *listing.headings,
-        box=None if piped else SIMPLE,
+        box=SIMPLE if console.is_terminal else None,
         pad_edge=False,
         show_header=bool(listing.headings),
         padding=(0, 2, 0, 0),
     )
     for row in listing.rows:
         table.add_row(*(Text(harmless(cell), listing.colours.get(cell, "")) for cell in row))
-    with console.capture() as captured:
-        console.print(table)
-    for line in captured.get().removesuffix("\n").split("\n"):
-        sys.stdout.write(f"{line.rstrip()}\n")
-    if listing.note is not None:
-        say(listing.note)
+    return table
+
+
+def _cards(listing: Listing) -> "Text":
+    """The same for a terminal that is too narrow for columns: below each other, named."""
+    from rich.text import Text
+
+    cards = Text()
+    for row in listing.rows:
+        if cards:
+            cards.append("\n")
+        for heading, cell in zip(listing.headings, row, strict=True):
+            if cell:
+                cards.append(f"{heading}: " if heading else "", "bold")
+                cards.append(f"{harmless(cell)}\n", listing.colours.get(cell, ""))
+    cards.rstrip()
+    return cards

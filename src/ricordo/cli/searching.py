@@ -9,6 +9,7 @@ import typer
 from ricordo import limits
 from ricordo.cli import tables
 from ricordo.cli.filtering import Filters
+from ricordo.cli.names import Named, completing_names
 from ricordo.cli.options import MemoryId, Owner, completing, words
 from ricordo.cli.render import answer, say
 from ricordo.cli.session import open_user
@@ -44,7 +45,11 @@ Agent = Annotated[
 Categories = Annotated[
     list[str] | None,
     typer.Option(
-        "--category", "--theme", metavar="NAME", help="Heading; may be given several times."
+        "--category",
+        "--theme",
+        metavar="NAME",
+        help="Heading; may be given several times.",
+        autocompletion=completing_names(Named.THEME),
     ),
 ]
 QueryFilters = Annotated[

@@ -7,6 +7,7 @@ import typer
 
 from ricordo.cli.options import Store
 from ricordo.cli.render import answer
+from ricordo.cli.shapes import Serving, ServingEnded
 
 if TYPE_CHECKING:
     from ricordo.memory import Memory
@@ -48,12 +49,12 @@ def serve(
     given = {"host": host, "port": port, "upstream_url": upstream_url}
     chosen = {name: value for name, value in given.items() if value is not None}
     with open_memory(**{**store.settings(), **chosen}) as memory:
-        configure_logging(memory.settings.log_format or _fitting_format())
+        configure_logging(memory.settings.log_format or fitting_format())
         check_may_serve(memory)
         _show_first_key(memory, store.as_json)
 
         def show_address(address: str) -> None:
-            started = {"listening": address, "database": memory.database.backend.location}
+            started = Serving(listening=address, database=memory.database.backend.location)
             answer(
                 store.as_json,
                 started,
@@ -62,10 +63,11 @@ def serve(
             sys.stdout.flush()
 
         serving(memory, show_address).run()
-    answer(store.as_json, {"stopped": True}, lambda _: "Stopped.")
+    answer(store.as_json, ServingEnded(stopped=True), lambda _: "Stopped.")
 
 
-def _fitting_format() -> Literal["json", "text"]:
+def fitting_format() -> Literal["json", "text"]:
+    """How to write a log: for people at a terminal, else for programs."""
     return "text" if sys.stderr.isatty() else "json"
 
 

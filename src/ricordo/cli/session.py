@@ -40,7 +40,8 @@ def open_store(store: Store) -> Iterator["Memory"]:
     from ricordo.wiring import open_memory
 
     if not is_debugging():  # standard error is for errors, in a form that programs may rely on
-        logging.getLogger("ricordo").addHandler(_SILENCE)
+        for name in ("ricordo", "sqlalchemy"):
+            logging.getLogger(name).addHandler(_SILENCE)
     in_database = {} if os.environ.get(CACHE_VARIABLE) else {"index_cache_mb": 0}
     with open_memory(**{**in_database, **store.settings(), "run_jobs": False}) as memory:
         yield memory
@@ -90,13 +91,13 @@ def file_of(database: "Database") -> Path | None:
 
 
 def is_made(database: "Database") -> bool:
-    """False where a database would be a file that is not there yet.
+    """False where a database would be a file that is not there yet, or has nothing in it.
 
     Raises:
         StorageUnavailable: there is no looking at that place.
     """
     file = file_of(database)
     try:
-        return file is None or file.exists()
+        return file is None or (file.exists() and file.stat().st_size > 0)
     except OSError as error:
         raise StorageUnavailable(f"{file}: {error.strerror}") from None

@@ -5,14 +5,25 @@ from typing import Annotated
 import typer
 
 from ricordo.cli import tables
+from ricordo.cli.names import Named, completing_names
 from ricordo.cli.options import Acting, Actor, MemoryId, Owner
 from ricordo.cli.render import answer
 from ricordo.cli.session import open_user
+from ricordo.cli.shapes import Unlinked
 
-Viewer = Annotated[str, typer.Argument(metavar="USER", help="Who shall see it.")]
+Viewer = Annotated[
+    str,
+    typer.Argument(
+        metavar="USER", help="Who shall see it.", autocompletion=completing_names(Named.USER)
+    ),
+]
 FormerViewer = Annotated[
     str | None,
-    typer.Argument(metavar="USER", help="Who shall no longer see it (default: you yourself)."),
+    typer.Argument(
+        metavar="USER",
+        help="Who shall no longer see it (default: you yourself).",
+        autocompletion=completing_names(Named.USER),
+    ),
 ]
 
 
@@ -32,7 +43,7 @@ def unlink(
     viewer = with_user or owner.user
     answer(
         owner.as_json,
-        {"id": memory_id, "unlinked": viewer},
+        Unlinked(id=memory_id, unlinked=viewer),
         lambda _: f"{viewer} no longer sees {memory_id}.",
     )
 

@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from ricordo.cli.options import STANDARD_STREAM, AllUsers, Owner
-from ricordo.cli.render import answer, progress_bar, write_lines
+from ricordo.cli.progress import progress_bar, working
+from ricordo.cli.render import answer, write_lines
 from ricordo.cli.session import open_store, open_user
+from ricordo.cli.shapes import Exported
 from ricordo.errors import InvalidValue
 
 if TYPE_CHECKING:
@@ -50,8 +52,10 @@ def export(
         if path == STANDARD_STREAM:
             write_lines(source.export_lines())
             return
-        count = source.export(path)
-    answer(owner.as_json, {"path": path, "lines": count}, lambda _: f"Wrote {count} lines: {path}")
+        with working("Exporting", wanted=not owner.as_json):
+            count = source.export(path)
+    done = Exported(path=path, lines=count)
+    answer(owner.as_json, done, lambda _: f"Wrote {count} lines: {path}")
 
 
 def import_file(

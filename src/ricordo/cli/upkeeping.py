@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ricordo.cli.options import Owner
+from ricordo.cli.progress import working
 from ricordo.cli.render import Listing, Shown, answer
 from ricordo.cli.session import open_user
 
@@ -22,7 +23,7 @@ def upkeep(*, owner: Owner) -> None:
 
     What takes longer is queued: ricordo jobs run
     """
-    with open_user(owner) as memory:
+    with open_user(owner) as memory, working("Tending memories", wanted=not owner.as_json):
         report = memory.upkeep()
     answer(owner.as_json, report, _round_text)
 
@@ -32,7 +33,7 @@ def consolidate(*, dry_run: DryRun = False, owner: Owner) -> None:
 
     Anything that was done can be taken back: ricordo undo ID
     """
-    with open_user(owner) as memory:
+    with open_user(owner) as memory, working("Comparing memories", wanted=not owner.as_json):
         report = memory.consolidate(dry_run=dry_run)
     answer(owner.as_json, report, _consolidation_table)
 

@@ -4,7 +4,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ricordo.cli.names import Named, completing_names
 from ricordo.cli.options import Owner
+from ricordo.cli.progress import working
 from ricordo.cli.render import Listing, Shown, answer
 from ricordo.cli.session import open_user
 from ricordo.cli.tables import moment_text
@@ -12,7 +14,14 @@ from ricordo.cli.tables import moment_text
 if TYPE_CHECKING:
     from ricordo.model.conversation import CompactionReport, DayLog, Window
 
-ThreadName = Annotated[str, typer.Argument(metavar="THREAD", help="Name of the conversation.")]
+ThreadName = Annotated[
+    str,
+    typer.Argument(
+        metavar="THREAD",
+        help="Name of the conversation.",
+        autocompletion=completing_names(Named.THREAD),
+    ),
+]
 OfDay = Annotated[
     str | None, typer.Option(metavar="DATE", help="Day, such as 2026-01-31 (default: today).")
 ]
@@ -30,7 +39,7 @@ def compact(*, thread: ThreadName, owner: Owner) -> None:
 
     A job does that by itself when a conversation has grown long enough. The turns stay recorded.
     """
-    with open_user(owner) as memory:
+    with open_user(owner) as memory, working("Compacting", wanted=not owner.as_json):
         report = memory.compact(thread)
     answer(owner.as_json, report, _report_text)
 

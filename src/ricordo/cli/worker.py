@@ -9,6 +9,7 @@ import typer
 from ricordo import limits
 from ricordo.cli.options import Store, completing, words
 from ricordo.cli.render import answer
+from ricordo.cli.shapes import WorkEnded, Working
 from ricordo.model import checks
 from ricordo.model.vocabulary import Lane
 
@@ -43,8 +44,8 @@ def worker(*, threads: Threads = 1, lane: OfLane = None, store: Store) -> None:
     logging.basicConfig(stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     with open_memory(**{**store.settings(), "run_jobs": False}) as memory:
         where = memory.database.backend.location
-        started = {"working": where, "threads": count, "lane": served}
+        started = Working(working=where, threads=count, lane=served)
         answer(store.as_json, started, lambda _: f"Working on the jobs of {where}.")
         sys.stdout.flush()
         work_until_stopped(memory, count, served)
-    answer(store.as_json, {"stopped": where}, lambda _: "Stopped.")
+    answer(store.as_json, WorkEnded(stopped=where), lambda _: "Stopped.")

@@ -24,7 +24,7 @@ _NOTHING_BEFORE: Final = "(nothing)"
 _log = logging.getLogger(__name__)
 
 
-class StretchInShort(BaseModel):
+class StretchInShort(BaseModel, defer_build=True):
     """What a model makes of a stretch. Its limits are told, not checked: what is longer is cut."""
 
     summary: str

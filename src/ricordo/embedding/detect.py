@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ricordo.embedding.choice import EmbeddingChoice
 from ricordo.embedding.wire import read_vectors, request_body
+from ricordo.endpoints.certificates import trusted_at
 from ricordo.errors import RicordoError
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ def detect_llamacpp(url: str, timeout_seconds: float = 0.3) -> EmbeddingChoice |
     root = url.rstrip("/").removesuffix("/v1")
     try:
         with httpx2.Client(
-            timeout=timeout_seconds, trust_env=False, follow_redirects=False
+            verify=trusted_at(url), timeout=timeout_seconds, trust_env=False, follow_redirects=False
         ) as client:
             return _ask(client, root)
     except (httpx2.HTTPError, httpx2.InvalidURL, RicordoError, ValueError):

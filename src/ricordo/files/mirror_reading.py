@@ -18,18 +18,19 @@ from ricordo.files.mirror_text import (
 from ricordo.limits import MAX_ID
 from ricordo.model.theme_name import theme_slug
 from ricordo.model.vocabulary import GENERAL_THEME
+from ricordo.text.patterns import lazy_pattern
 
-_COPY: Final = re.compile(rf"{re.escape(COPY_OPENING)}\s+([0-9a-f]+-[0-9]+)\s*\Z")
-_BULLET: Final = re.compile(r"([ \t]*)[-*+](?:[ \t]+(.*))?\Z")
-_TICKED: Final = re.compile(r"\A\[[ xX]\](?:[ \t]+|\Z)")
-_NUMBERED: Final = re.compile(r"\[([0-9]{1,18})\](?:[ \t]+|\Z)")
-_ESCAPED_NUMBER: Final = re.compile(r"\\\[([0-9]{1,18})\\?\][ \t]+")
-_ESCAPED: Final = re.compile(r"\\+\[")
-_MENTIONED: Final = re.compile(r"\[([0-9]{1,18})\]")
-_HEADING: Final = re.compile(r"## *(?!#)(.*?)[ \t#]*\Z")
-_FENCE: Final = re.compile(r" {0,3}(`{3,}|~{3,})")
-_BEGINS_SOMETHING: Final = re.compile(r"[ \t]*(?:[-*+•–—>|#<=`~]|[0-9]{1,9}[.)])")
-_CONFLICT_MARK: Final = re.compile(r"(?:<{7}|>{7})(?: |\Z)")
+_COPY: Final = lazy_pattern(rf"{re.escape(COPY_OPENING)}\s+([0-9a-f]+-[0-9]+)\s*\Z")
+_BULLET: Final = lazy_pattern(r"([ \t]*)[-*+](?:[ \t]+(.*))?\Z")
+_TICKED: Final = lazy_pattern(r"\A\[[ xX]\](?:[ \t]+|\Z)")
+_NUMBERED: Final = lazy_pattern(r"\[([0-9]{1,18})\](?:[ \t]+|\Z)")
+_ESCAPED_NUMBER: Final = lazy_pattern(r"\\\[([0-9]{1,18})\\?\][ \t]+")
+_ESCAPED: Final = lazy_pattern(r"\\+\[")
+_MENTIONED: Final = lazy_pattern(r"\[([0-9]{1,18})\]")
+_HEADING: Final = lazy_pattern(r"## *(?!#)(.*?)[ \t#]*\Z")
+_FENCE: Final = lazy_pattern(r" {0,3}(`{3,}|~{3,})")
+_BEGINS_SOMETHING: Final = lazy_pattern(r"[ \t]*(?:[-*+•–—>|#<=`~]|[0-9]{1,9}[.)])")
+_CONFLICT_MARK: Final = lazy_pattern(r"(?:<{7}|>{7})(?: |\Z)")
 _NESTED_CHARS: Final = 2  # spaces before a bullet from which on it belongs to the one above
 _LONGEST_BREAKING: Final = 400  # lines that one line may have been broken into
 

@@ -24,7 +24,7 @@ SUBJECT: Final = "User"
 _ANSWER_TOKENS: Final = 1_000
 
 
-class ExtractedEntry(BaseModel):
+class ExtractedEntry(BaseModel, defer_build=True):
     """One entry as the model writes it."""
 
     content: str
@@ -35,7 +35,7 @@ class ExtractedEntry(BaseModel):
     importance: Annotated[int, Field(ge=1, le=5)]
 
 
-class Extracted(BaseModel):
+class Extracted(BaseModel, defer_build=True):
     """What the model found worth remembering."""
 
     # Only told, not checked: what exceeds it is turned away and counted. Where the schema binds

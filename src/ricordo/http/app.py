@@ -7,7 +7,6 @@ from typing import Any, Final
 
 import anyio.to_thread
 from fastapi import FastAPI
-from fastapi.routing import APIRoute
 from starlette.concurrency import run_in_threadpool
 from starlette.middleware.cors import CORSMiddleware
 
@@ -17,6 +16,7 @@ from ricordo.http.callers import Gate
 from ricordo.http.catching import Catching
 from ricordo.http.guarding import LoopbackGuard
 from ricordo.http.limiting import RateLimiter
+from ricordo.http.mcp_route import McpEndpoint, McpRoute
 from ricordo.http.problems import Problem, tell_problems
 from ricordo.http.routes import ROUTERS
 from ricordo.memory import Memory
@@ -59,7 +59,8 @@ def create_app(memory: Memory) -> FastAPI:
         version=__version__,
         description=_DESCRIPTION,
         lifespan=_lifespan,
-        generate_unique_id_function=_operation_id,
+        # Built already; a router that is included builds each of its routes once more.
+        routes=[route for router in ROUTERS for route in router.routes],
         docs_url=None,  # its page would load scripts from elsewhere
         redoc_url=None,
         redirect_slashes=False,
@@ -75,8 +76,8 @@ def create_app(memory: Memory) -> FastAPI:
     app.state.tracing = Tracing.from_settings(settings)
     watch_steps(memory, app.state.metrics, app.state.tracing)
     app.state.proxy = ChatProxy(memory, settings, _call_watch(app.state.metrics, app.state.tracing))
-    for router in ROUTERS:
-        app.include_router(router)
+    app.state.mcp = McpEndpoint(memory, app.state.gate)
+    app.router.routes.append(McpRoute(app.state.mcp))
     tell_problems(app)
     _add_middleware(app, settings)
     _document_problems(app)
@@ -108,7 +109,8 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     threads: int = app.state.memory.settings.service_threads
     anyio.to_thread.current_default_thread_limiter().total_tokens = threads
     try:
-        yield
+        async with app.state.mcp.run():
+            yield
     finally:
         await app.state.proxy.aclose()
         await run_in_threadpool(app.state.tracing.shutdown)
@@ -130,10 +132,6 @@ def _add_middleware(app: FastAPI, settings: Settings) -> None:
     if not app.state.gate.requires_keys:
         app.add_middleware(LoopbackGuard, hosts=[settings.host], origins=origins)
     app.add_middleware(ObservingMiddleware, metrics=app.state.metrics, tracing=app.state.tracing)
-
-
-def _operation_id(route: APIRoute) -> str:
-    return route.name
 
 
 def _summarise(document: dict[str, Any]) -> None:

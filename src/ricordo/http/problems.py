@@ -28,6 +28,7 @@ from ricordo.errors import (
     StorageBusy,
     StorageError,
     StorageFull,
+    told_outside,
 )
 from ricordo.observing.current import note_error, request_id
 from ricordo.observing.metrics import ServiceMetrics
@@ -171,17 +172,7 @@ async def _ours(request: Request, error: Exception) -> JSONResponse:
         metrics.rate_limited()
     note_error(error)
     location: str = request.app.state.memory.database.backend.location
-    return problem_of(error, _without_places(error, location))
-
-
-def _without_places(error: RicordoError, location: str) -> str | None:
-    """What to say of an error in the place of its own words, which name the operator's database or
-    files, and may quote a driver: callers need not know them."""
-    if isinstance(error, InvalidPolicy):
-        return "the policy file of the service is not valid"
-    if isinstance(error, StorageError) and str(error).startswith(location):
-        return " ".join((type(error).__doc__ or "").split())
-    return None
+    return problem_of(error, told_outside(error, location))
 
 
 async def _not_understood(request: Request, error: Exception) -> JSONResponse:

@@ -1,6 +1,7 @@
 """What all routes about memories have in common."""
 
 from fastapi import APIRouter, Depends
+from fastapi.routing import APIRoute
 
 from ricordo.http.gating import GatedRoute
 from ricordo.http.idempotency import IdempotentRoute
@@ -8,7 +9,12 @@ from ricordo.http.parameters import check_parameters
 from ricordo.http.problems import EVERYWHERE
 from ricordo.http.showing import NOT_CHANGED, showing
 
-__all__ = ["NOT_CHANGED", "router_for", "showing"]
+__all__ = ["NOT_CHANGED", "operation_id", "router_for", "showing"]
+
+
+def operation_id(route: APIRoute) -> str:
+    """What the OpenAPI document calls the operation of a route."""
+    return route.name
 
 
 def router_for(
@@ -24,4 +30,5 @@ def router_for(
         route_class=route_class,
         responses=EVERYWHERE,
         dependencies=[Depends(check_parameters)],
+        generate_unique_id_function=operation_id,
     )

@@ -19,7 +19,7 @@ _QUESTION: Final = (
 )
 
 
-class _Departure(BaseModel):
+class _Departure(BaseModel, defer_build=True):
     hour: int = Field(description="the hour as a number")
     destination: str = Field(description="where it goes, in a word or two")
 

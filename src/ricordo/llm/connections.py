@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from ricordo.endpoints.addresses import is_nearby
 from ricordo.endpoints.answers import bounded, check_not_compressed
+from ricordo.endpoints.certificates import trusted_at
 from ricordo.endpoints.timing import Deadline
 from ricordo.limits import MAX_MODEL_RESPONSE_BYTES
 from ricordo.version import __version__
@@ -24,6 +25,7 @@ def open_client(base_url: str, api_key: str | None) -> "openai.OpenAI":
     import openai
 
     http = httpx2.Client(
+        verify=trusted_at(base_url),
         trust_env=not is_nearby(base_url),
         follow_redirects=False,
         event_hooks={"request": [partial(_set_headers, api_key)], "response": [_bound]},

@@ -228,5 +228,8 @@ def _as_json(field: str, value: object, maximum_bytes: int) -> str:
 
 
 def _shown(value: object) -> str:
-    rendered = repr(value)
+    try:
+        rendered = repr(value)
+    except (ValueError, RecursionError):  # an endless number; lists in lists in lists
+        rendered = f"this {type(value).__name__}"
     return rendered if len(rendered) <= 60 else f"{rendered[:57]}..."

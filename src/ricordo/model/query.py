@@ -100,7 +100,9 @@ class QueryRequest:
             UnknownField: a filter does not exist; it is never ignored.
             InvalidValue: a value is not allowed.
         """
-        given = {name: value for name, value in dict(filters or {}).items() if value is not None}
+        if filters is not None and not isinstance(filters, Mapping):
+            raise InvalidValue("filters", f"expected an object, got {type(filters).__name__}")
+        given = {name: value for name, value in (filters or {}).items() if value is not None}
         checks.known_fields("filter of a query", given, QUERY_FILTERS)
         by_filter = given.pop("category", None)
         if by_filter is not None and categories is not None:

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any, Generic, TypeVar
 
 from ricordo.model.record import Record
-from ricordo.model.vocabulary import MemoryType
+from ricordo.model.vocabulary import MemoryType, Status
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +38,7 @@ class MemoryHit(Hit):
 
     theme: str
     type: MemoryType
+    status: Status
     created_at: datetime
 
 

@@ -20,7 +20,7 @@ UNSURE: Final = (
     "What was recalled may not answer this message. If the answer depends on earlier"
     " conversations, ask once with memory_query (at most 3 bullets) before you answer."
 )
-_GUIDE: Final = """\
+STANDARD_GUIDE: Final = """\
 ## Memory
 You have a long-term memory of this user, kept by tools.
 - memory_search before answering anything that earlier conversations may settle; "*" or an empty \
@@ -31,27 +31,32 @@ query gives the newest; status "any" also looks at archived ones.
 - Say when you are not sure. Do not invent memories."""
 _THEMES: Final = "Themes with their number of memories:"
 _NO_THEMES: Final = "Nothing is remembered yet."
-_MORE_THEMES: Final = "- and {count} more: memory_list_themes"
+_LISTING_TOOL: Final = "memory_list_themes"
 
 
-def guide(themes: Sequence[Theme]) -> str:
+def guide(
+    themes: Sequence[Theme], head: str = STANDARD_GUIDE, listing_tool: str | None = _LISTING_TOOL
+) -> str:
     """The guide with the most used themes: ten at most, and fewer where the whole would grow
-    beyond a kilobyte. One always has room, however long its name."""
+    beyond a kilobyte. One always has room, however long its name.
+
+    ``head`` is how to use the tools, ``listing_tool`` the one that would list all themes.
+    """
     counted = [theme for theme in themes if theme.active_count]
     if not counted:
-        return f"{_GUIDE}\n{_NO_THEMES}"
-    shown = _with_themes(counted, 1)
+        return f"{head}\n{_NO_THEMES}"
+    shown = _with_themes(head, listing_tool, counted, 1)
     for number in range(2, min(len(counted), MAX_HINTED_THEMES) + 1):
-        wider = _with_themes(counted, number)
+        wider = _with_themes(head, listing_tool, counted, number)
         if len(wider.encode()) > GUIDE_AIM_BYTES:
             break
         shown = wider
     return shown
 
 
-def _with_themes(counted: Sequence[Theme], number: int) -> str:
+def _with_themes(head: str, listing_tool: str | None, counted: Sequence[Theme], number: int) -> str:
     lines = [f"- {one_line(theme.slug)} ({theme.active_count})" for theme in counted[:number]]
     left = len(counted) - number
     if left:
-        lines.append(_MORE_THEMES.format(count=left))
-    return "\n".join([_GUIDE, _THEMES, *lines])
+        lines.append(f"- and {left} more" + (f": {listing_tool}" if listing_tool else ""))
+    return "\n".join([head, _THEMES, *lines])

@@ -5,6 +5,7 @@ from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import TYPE_CHECKING, Final
 
 from ricordo.endpoints.addresses import is_nearby, split_url
+from ricordo.endpoints.certificates import trusted_at
 from ricordo.errors import InvalidValue
 from ricordo.limits import MODEL_CONNECT_SECONDS
 from ricordo.proxy.anthropic import ANTHROPIC
@@ -64,6 +65,7 @@ class Upstream:
         self._key = None if api_key is None else wire.key_header(api_key)
         connecting = min(MODEL_CONNECT_SECONDS, silence_seconds)
         self._client = httpx2.AsyncClient(
+            verify=trusted_at(url),
             trust_env=not is_nearby(url),
             follow_redirects=False,
             timeout=httpx2.Timeout(silence_seconds, connect=connecting),

@@ -199,5 +199,6 @@ class MemorySearch:
             explanation=one.explanation(found.weights) if one is not None and explain else None,
             theme=item.theme,
             type=item.type,
+            status=item.status,
             created_at=item.created_at,
         )

@@ -2,11 +2,13 @@
 
 from typing import Literal
 
-from pydantic import BaseModel, Field, SecretStr
+from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
 
 class ServiceSettings(BaseModel):
     """How ``ricordo serve`` runs."""
+
+    model_config = ConfigDict(defer_build=True)  # only all settings together are ever made
 
     host: str = Field(
         default="127.0.0.1",
@@ -71,6 +73,11 @@ class ServiceSettings(BaseModel):
         default="recall,summary",
         description="What of memory the proxy adds to a request, with commas: tools, recall,"
         " summary.",
+    )
+    mcp_tools: str = Field(
+        default="standard",
+        description="Sets of tools that MCP offers where neither the address of /mcp nor an option"
+        " of ricordo mcp names any, with commas: standard, single, query, profile.",
     )
     log_format: Literal["json", "text"] | None = Field(
         default=None,

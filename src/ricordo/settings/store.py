@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, Field, SecretStr
+from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
 from ricordo.limits import (
     DEFAULT_CONTEXT_TOKENS,
@@ -17,6 +17,8 @@ from ricordo.limits import (
 
 class StoreSettings(BaseModel):
     """How a store is opened."""
+
+    model_config = ConfigDict(defer_build=True)  # only all settings together are ever made
 
     home: Path = Field(
         default=Path("~/.ricordo"), description="Folder of the database and all other files."

@@ -54,7 +54,7 @@ _CONFIDENCE: Final = 50
 _log = logging.getLogger(__name__)
 
 
-class Observed(BaseModel):
+class Observed(BaseModel, defer_build=True):
     """What the model noticed."""
 
     # Only told, not checked: what exceeds it is turned away and counted.

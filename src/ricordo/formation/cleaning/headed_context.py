@@ -3,11 +3,11 @@
 Everything here looks at a plain view (see ``plain_view.py``) and gives the spans to cut.
 """
 
-import re
 from collections.abc import Iterator
 from typing import Final
 
 from ricordo.formation.cleaning.text_spans import Span, lines
+from ricordo.text.patterns import lazy_pattern
 
 _KINDS = (
     r"relevant|related|recalled|retrieved|saved|stored|long-?term|past|previous|user(?:'s)?"
@@ -48,21 +48,21 @@ _MARKED: Final = (
 )
 _MARKS = r"(?P<marks>[ \t#*_=~\-\[(\x1f]*+)"
 _AFTER = r"[ \t*_=~#\])\-]*+(?P<colon>:?)[ \t*_=~#\])\-]*+(?P<rest>[^\n]*+)"
-_CLEAR_HEADING = re.compile(rf"{_MARKS}(?:{'|'.join(_CLEAR)}){_AFTER}")
-_MARKED_HEADING = re.compile(rf"{_MARKS}(?:{'|'.join(_MARKED)}){_AFTER}")
-_FIRST_PERSON = re.compile(
+_CLEAR_HEADING = lazy_pattern(rf"{_MARKS}(?:{'|'.join(_CLEAR)}){_AFTER}")
+_MARKED_HEADING = lazy_pattern(rf"{_MARKS}(?:{'|'.join(_MARKED)}){_AFTER}")
+_FIRST_PERSON = lazy_pattern(
     r"\b(?:i|i'm|i've|my|me|we|our|saya|aku|kami|ich|mein|meine|wir|mir)\b|私|僕|俺"
 )
 _MAX_HEADING_CHARS: Final = 300
 
-_BULLET = re.compile(r"[ \t]*+(?:[-*•+]|[0-9]{1,3}[.)]|\[[0-9]{1,3}\])[ \t]")
-_RULE_LINE = re.compile(r"[ \t]*+(?:-{3,}+|={3,}+|\*{3,}+|_{3,}+|~{3,}+)[ \t]*+")
-_QUERY_LABEL = re.compile(
+_BULLET = lazy_pattern(r"[ \t]*+(?:[-*•+]|[0-9]{1,3}[.)]|\[[0-9]{1,3}\])[ \t]")
+_RULE_LINE = lazy_pattern(r"[ \t]*+(?:-{3,}+|={3,}+|\*{3,}+|_{3,}+|~{3,}+)[ \t]*+")
+_QUERY_LABEL = lazy_pattern(
     r"(?:^|\n)[ \t#*]{0,8}(?:(?:user(?:'s)?|current|customer|human)\s+)?(?:query|question|input"
     r"|request|pertanyaan(?:\s+pengguna)?|(?:nutzer)?frage|anfrage|(?:ユーザーの)?質問)"
     r"[ \t*]{0,4}:[ \t*]{0,4}"
 )
-_ANSWER_LABEL = re.compile(
+_ANSWER_LABEL = lazy_pattern(
     r"\n[ \t#*]{0,8}(?:(?:helpful|final|your|the)\s+)?"
     r"(?:answer|response|jawaban|antwort|回答|答え)[ \t*]{0,4}:[ \t*]{0,4}\s{0,8}\Z"
 )

@@ -3,17 +3,17 @@
 Everything here looks at a plain view (see ``plain_view.py``) and gives the spans to cut.
 """
 
-import re
 from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
 from ricordo.formation.cleaning.text_spans import Paragraphs, Span, lines
+from ricordo.text.patterns import lazy_pattern
 
-_FENCE = re.compile(r"[ \t]*+(?P<mark>`{3,}+|~{3,}+)")
-_INDENTED = re.compile(r"(?: {4}|[ ]{0,3}\t)")
-_LIST_ENTRY = re.compile(r"[ \t]*+(?:[-*•+]|[0-9]{1,3}[.)])[ \t]")
-_CODE_LINE = re.compile(
+_FENCE = lazy_pattern(r"[ \t]*+(?P<mark>`{3,}+|~{3,}+)")
+_INDENTED = lazy_pattern(r"(?: {4}|[ ]{0,3}\t)")
+_LIST_ENTRY = lazy_pattern(r"[ \t]*+(?:[-*•+]|[0-9]{1,3}[.)])[ \t]")
+_CODE_LINE = lazy_pattern(
     r"[ \t]*+(?:(?:async )?def \w+\(|class \w+[(:{]|import [\w.]+[ \t]*+$"
     r"|from [\w.]+ import\b|#include\b"
     r"|(?:const|let|var) \w+ ?=|function \w*\(|return\b[^\n]{0,200};|>>> |\$ \w|traceback \("
@@ -21,12 +21,12 @@ _CODE_LINE = re.compile(
     r"|(?:export )?[a-z_]{2,40}=\S|(?:select|insert|update|delete) [^\n]{1,200}"
     r"\b(?:from|into|set) [^\n]{0,300};)"
 )
-_QUOTATION = re.compile(r"[ \t]{0,8}>")
+_QUOTATION = lazy_pattern(r"[ \t]{0,8}>")
 
 # So long, it is not a word of one's own between marks but somebody's statement.
-_LONG_QUOTATION = re.compile(r"(?<![\w\"])\"[^\"\n]{60,4000}+\"(?!\w)|「[^「」\n]{30,2000}+」")
+_LONG_QUOTATION = lazy_pattern(r"(?<![\w\"])\"[^\"\n]{60,4000}+\"(?!\w)|「[^「」\n]{30,2000}+」")
 
-_DATA = re.compile(
+_DATA = lazy_pattern(
     r"\bdata:[a-z0-9/+.-]{1,80}+[;,][^\s\"')>]*+|(?<![a-z0-9+/=_-])[a-z0-9+/=_-]{80,}+"
 )
 
@@ -34,9 +34,9 @@ _MAIL_FIELDS: Final = (
     r"from|to|cc|bcc|subject|date|sent|reply-to|message-id|received|von|an|betreff|datum|gesendet"
     r"|dari|kepada|perihal|tanggal|差出人|宛先|件名|日時|送信日時"
 )
-_MAIL_FIELD = re.compile(rf"[ \t*>]*+(?P<field>{_MAIL_FIELDS})[ \t*]{{0,4}}:[ \t*]")
+_MAIL_FIELD = lazy_pattern(rf"[ \t*>]*+(?P<field>{_MAIL_FIELDS})[ \t*]{{0,4}}:[ \t*]")
 _MAIL_SENDERS: Final = frozenset({"from", "von", "dari", "差出人", "received"})
-_MAIL_START = re.compile(
+_MAIL_START = lazy_pattern(
     r"[ \t]*+(?:-{2,}+[ \t]*+)?(?:begin\s+)?(?:forwarded\s+message|original\s+message"
     r"|weitergeleitete\s+nachricht|ursprüngliche\s+nachricht|pesan\s+(?:yang\s+)?(?:diteruskan|asli)"
     r"|転送(?:された)?メッセージ)\b[ \t:-]*+"
@@ -49,7 +49,7 @@ _MODELS = "assistant ai bot chatgpt gpt claude gemini copilot model asisten assi
 _PERSONS = "user human you me customer system q pengguna nutzer benutzer ユーザー"
 _MODEL_SPEAKERS: Final = frozenset(_MODELS.split())
 _PERSON_SPEAKERS: Final = frozenset(_PERSONS.split())
-_SPEAKER_LINE = re.compile(
+_SPEAKER_LINE = lazy_pattern(
     r"[ \t*#>_]{0,8}(?:[\[(]?[0-9][0-9:.,/ apm\-]{3,24}[\])]?[ \t,-]{0,4})?"
     r"(?P<name>[^\W\d][\w.'-]{0,20}(?:[ ][^\W\d][\w.'-]{0,20}){0,2})[ \t*_]{0,4}:(?=[ \t*\n]|$)"
 )

@@ -4,11 +4,11 @@ Patterns are searched in a plain view (see ``plain_view.py``). What follows an a
 very thing that it wants remembered, so the rest of the paragraph goes with it.
 """
 
-import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
 from ricordo.formation.cleaning.text_spans import Paragraphs, Sentences, Span
+from ricordo.text.patterns import lazy_pattern
 
 _DROP_VERBS: Final = (
     r"ignor(?:e|ing)|disregard(?:ing)?|forget|overlook|override|bypass|skip|neglect|drop"
@@ -82,7 +82,7 @@ _BOOT: Final = (
     r"(?:asisten|ai|chatbot|model\s+bahasa)\b",
     r"あなたは[^\n。]{0,25}(?:アシスタント|ai|チャットボット|言語モデル|エージェント)(?:です|である)",
 )
-_ATTACK = re.compile("|".join((*_ENGLISH, *_FORGED, *_INDONESIAN, *_GERMAN, *_JAPANESE, *_BOOT)))
+_ATTACK = lazy_pattern("|".join((*_ENGLISH, *_FORGED, *_INDONESIAN, *_GERMAN, *_JAPANESE, *_BOOT)))
 
 _ORDER_VERBS: Final = (
     r"add|always|answer|append|call|click|confirm|contact|copy|delete|disable|do\s+not"
@@ -99,8 +99,8 @@ _ORDER_VERBS: Final = (
 )
 # A word must follow: {"open": true} and "Open 9 to 5" order nothing.
 _ORDERS: Final = rf"(?:{_ORDER_VERBS})\b(?:\s*+[,:])?\s++[\"'(]?[^\W\d]"
-_ORDER_AT_START = re.compile(_ORDERS)
-_ORDER_INSIDE = re.compile(
+_ORDER_AT_START = lazy_pattern(_ORDERS)
+_ORDER_INSIDE = lazy_pattern(
     rf"(?<=[:\"'>*(\]])[ ]?{_ORDERS}"
     r"|\bremember(?:\s+that|\s+this|\s*+:)|\b(?:save|store|add|write|commit)\b[^\n.]{0,60}\bmemor"
     r"|\b(?:assistant|ai|model|agent|chatbot|llm)\s+"

@@ -1,10 +1,10 @@
 """What must never be remembered, nor shown to a model: passwords, keys, tokens, card numbers."""
 
-import re
 from collections.abc import Iterator
 from typing import Final
 
 from ricordo.formation.cleaning.text_spans import Paragraphs, Sentences, Span
+from ricordo.text.patterns import lazy_pattern
 
 _WORDS: Final = (
     r"passwords?|pass ?codes?|pass ?phrases?|passwd|pwd|pin(?: code| number)?|api[ _-]?keys?"
@@ -16,7 +16,7 @@ _WORDS: Final = (
 )
 _JAPANESE_WORDS: Final = "パスワード|暗証番号|秘密鍵|合言葉|apiキー|アクセストークン|トークン"
 _WORD_STARTS = r"(?<![^\W_])"  # also after the _ of DB_PASSWORD
-_NAMED = re.compile(
+_NAMED = lazy_pattern(
     rf"{_WORD_STARTS}(?:{_WORDS})\b[^\n.:=]{{0,40}}?(?:\b(?:is|are|was|adalah|ialah|yaitu|ist|lautet)\b|[:=])"
     rf"|(?:{_JAPANESE_WORDS})[^\n。]{{0,20}}?(?:は|が|:|=)"
     # Without a word between, as people type: digits, or letters and digits mixed.
@@ -24,7 +24,7 @@ _NAMED = re.compile(
     r"|\b(?:pass(?:word|code|wort)|(?:kata )?sandi|kennwort|token|api key)\b[^\n.]{0,40}?"
     r"(?<!\S)(?=\S{0,30}[0-9])(?=\S{0,30}[^\W\d])\S{6,40}"
 )
-_TOKEN = re.compile(
+_TOKEN = lazy_pattern(
     r"\b(?:sk|pk|rk)[-_](?:[a-z]{2,8}[-_])?[a-z0-9_-]{16,}+"
     r"|\b(?:gh[pousr]_|github_pat_|glpat-|hf_|npm_|pypi-|dop_v1_|shpat_)[a-z0-9_-]{16,}+"
     r"|\bxox[abeprs]-[a-z0-9-]{10,}+|\b(?:akia|asia)[0-9a-z]{16}\b|\baiza[0-9a-z_-]{30,}+"
@@ -32,9 +32,9 @@ _TOKEN = re.compile(
     r"|\bssh-(?:rsa|ed25519|dss)\s{1,3}[a-z0-9+/=]{20,}+"
     r"|\b[a-z][a-z0-9+.-]{1,15}://[^\s/@:]{1,100}:[^\s/@]{1,100}@"
 )
-_KEY_BLOCK = re.compile(r"-----begin [a-z0-9 ]{0,40}(?:key|certificate)[a-z0-9 ]{0,20}-----")
-_RANDOM_RUN = re.compile(r"(?<![a-z0-9_-])[a-z0-9_-]{32,}+")
-_CARD_RUN = re.compile(r"(?<![0-9])[0-9](?:[ -]?[0-9]){12,18}(?![0-9])")
+_KEY_BLOCK = lazy_pattern(r"-----begin [a-z0-9 ]{0,40}(?:key|certificate)[a-z0-9 ]{0,20}-----")
+_RANDOM_RUN = lazy_pattern(r"(?<![a-z0-9_-])[a-z0-9_-]{32,}+")
+_CARD_RUN = lazy_pattern(r"(?<![0-9])[0-9](?:[ -]?[0-9]){12,18}(?![0-9])")
 _MIN_DIGITS_IN_RANDOM: Final = 4
 _MIN_LETTERS_IN_RANDOM: Final = 8
 

@@ -15,7 +15,7 @@ _TOKENS_PER_PAIR: Final = 60
 _UNASKED: Final = Verdict(Relationship.DIFFERENT)
 
 
-class PairVerdict(BaseModel):
+class PairVerdict(BaseModel, defer_build=True):
     """What the model says of one pair."""
 
     pair: int
@@ -23,7 +23,7 @@ class PairVerdict(BaseModel):
     reason: str
 
 
-class Verdicts(BaseModel):
+class Verdicts(BaseModel, defer_build=True):
     """What the model says of all pairs."""
 
     # Told to the model, not checked: what it says of pairs that there are not is left out.

@@ -10,40 +10,41 @@ from typing import Final
 from ricordo.formation.comparing.places import AREAS, CITIES
 from ricordo.formation.comparing.statements import Statement, statements_of
 from ricordo.text.normalise import canonical
+from ricordo.text.patterns import lazy_pattern
 
 _VALUE: Final = r"(?P<value>[^,]{1,80})"
 _SUBJECT: Final = r"^(?:the )?(?P<subject>[^,]{1,60}?)"
 _ATTRIBUTES: Final = (
     (
         "another home",
-        re.compile(
+        lazy_pattern(
             rf"{_SUBJECT} (?:(?:lives?|resides?|is based|tinggal|menetap|berdomisili) (?:in|di)"
             rf"|moved to|pindah ke|'?s? ?(?:home city|hometown) is) {_VALUE}"
         ),
     ),
     (
         "another employer",
-        re.compile(
+        lazy_pattern(
             rf"{_SUBJECT} (?:works?|is employed|(?:be)?kerja) (?:at|for|by|di|untuk|pada) {_VALUE}"
         ),
     ),
-    ("another job", re.compile(rf"{_SUBJECT} (?:works?|(?:be)?kerja) (?:as|sebagai) {_VALUE}")),
+    ("another job", lazy_pattern(rf"{_SUBJECT} (?:works?|(?:be)?kerja) (?:as|sebagai) {_VALUE}")),
     (
         "another age",
-        re.compile(
+        lazy_pattern(
             rf"{_SUBJECT} (?:is|are|turned|berusia|berumur) (?P<value>\d{{1,3}})"
             r"(?= (?:years? old|tahun)|$)"
         ),
     ),
     (
         "another birthday",
-        re.compile(
+        lazy_pattern(
             rf"{_SUBJECT}(?:'s birthday is| (?:was born on|lahir pada|lahir tanggal)) {_VALUE}"
         ),
     ),
     (
         "another name",
-        re.compile(
+        lazy_pattern(
             r"^(?:the )?(?P<subject>user|pengguna|[a-z]{1,30})(?:'s)? (?:full |first |last )?"
             rf"name is {_VALUE}"
             rf"|^nama (?P<subject2>pengguna|saya) (?:adalah )?(?P<value2>[^,]{{1,80}})"
@@ -51,7 +52,7 @@ _ATTRIBUTES: Final = (
     ),
     (
         "another favourite",
-        re.compile(
+        lazy_pattern(
             r"^(?:the )?(?P<subject>[^,]{1,40}'s favourite [^,]{1,40}?) is "
             rf"{_VALUE}|^(?P<subject2>[^,]{{1,40}} (?:favorit|kesukaan) [^,]{{1,30}}?) adalah "
             r"(?P<value2>[^,]{1,80})"
@@ -59,7 +60,7 @@ _ATTRIBUTES: Final = (
     ),
     (
         "another value",
-        re.compile(
+        lazy_pattern(
             r"^(?:the )?(?P<subject>[^,]{1,40}'s (?:phone number|mobile number|e-?mail(?: address)?"
             r"|address|home address|employer|boss|manager|height|weight|salary|native language"
             r"|mother tongue|time ?zone|shoe size|blood type|nationality|religion|job|job title"
@@ -67,16 +68,16 @@ _ATTRIBUTES: Final = (
         ),
     ),
 )
-_NOT_NAMES: Final = re.compile(
+_NOT_NAMES: Final = lazy_pattern(
     r"^(?:a|an|the|his|her|their|my|night|nights|home|weekends|rumah|sebuah|malam|several|two"
     r"|different|various|himself|herself|themselves)\b"
 )
-_VALUE_END: Final = re.compile(
+_VALUE_END: Final = lazy_pattern(
     r"[.!?]+$| (?:with|since|because|but|near|as|for|from|until|while|who|which|in|at|bersama"
     r"|sejak|karena|tapi|sebagai|dekat|dengan)\b.*$"
 )
-_AND: Final = re.compile(r" (?:and|or|dan|atau|&) ")
-_RATHER: Final = re.compile(
+_AND: Final = lazy_pattern(r" (?:and|or|dan|atau|&) ")
+_RATHER: Final = lazy_pattern(
     r"^(?P<more>[^,]{1,60}?) (?:over|rather than|instead of|more than|than|to|daripada|ketimbang) "
     r"(?P<less>[^,]{1,60}?)$"
 )
@@ -86,20 +87,20 @@ _STATES: Final = (
     frozenset({"employed", "unemployed", "retired"}),
     frozenset({"left-handed", "right-handed", "ambidextrous"}),
 )
-_STATE: Final = re.compile(
+_STATE: Final = lazy_pattern(
     r"^(?:the )?(?P<subject>[^,]{1,60}?) (?:is|sudah|masih)? ?(?P<value>[\w-]{1,20})$"
 )
-_LASTING: Final = re.compile(
+_LASTING: Final = lazy_pattern(
     r"\b(?:has|have|is|are|weighs|owns|needs|drinks|sleeps|works|punya|memiliki|mempunyai|berat"
     r"|tinggi|minum|tidur|butuh)\b"
 )
-_ON_A_DAY: Final = re.compile(
+_ON_A_DAY: Final = lazy_pattern(
     r"\b(?:at|on|pukul|jam|tanggal|until|by) \d|\b(?:meeting|appointment|flight|exam|deadline"
     r"|rapat|janji|ujian|monday|tuesday|wednesday|thursday|friday|saturday|sunday|senin|selasa"
     r"|rabu|kamis|jumat|sabtu|minggu|january|february|march|april|june|july|august|september"
     r"|october|november|december|januari|februari|maret|mei|juni|juli|agustus|oktober|desember)\b"
 )
-_DATED_MOVE: Final = re.compile(r"\b(?:moved|pindah)\b.{1,80} \d{4}\b")
+_DATED_MOVE: Final = lazy_pattern(r"\b(?:moved|pindah)\b.{1,80} \d{4}\b")
 _HOME: Final = "another home"
 _EMPLOYER: Final = "another employer"
 _NAMED: Final = frozenset({_HOME, _EMPLOYER})

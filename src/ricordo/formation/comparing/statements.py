@@ -4,7 +4,6 @@ Made for the short third-person sentences that memories are, in English and Indo
 languages it knows how they negate. What it does not recognise is left as plain words.
 """
 
-import re
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
@@ -12,6 +11,7 @@ from typing import Final
 from ricordo.formation.consent.phrases import plain_text, words_of
 from ricordo.limits import MAX_CONTENT_CHARS
 from ricordo.text.analyser import Analyser
+from ricordo.text.patterns import lazy_pattern
 from ricordo.text.stop_words import stop_words
 
 
@@ -25,33 +25,33 @@ LIKING: Final = "likes"
 _MAX_SENTENCES: Final = 8
 _KNOWN_TEXTS: Final = 1_024
 _MAX_SUBJECT_WORDS: Final = 4
-_SENTENCE_END: Final = re.compile(r"(?<=[.!?。！？])\s+|(?<=[。！？])|[;\n]+")
-_WORD: Final = re.compile(r"[^\s,.;:!?()\"“”]+(?:[.,:]\d+)*")
-_SHORT_NOT: Final = re.compile(r"\b(?:can't|cannot)\b|n't\b")
-_DISLIKE: Final = re.compile(
+_SENTENCE_END: Final = lazy_pattern(r"(?<=[.!?。！？])\s+|(?<=[。！？])|[;\n]+")
+_WORD: Final = lazy_pattern(r"[^\s,.;:!?()\"“”]+(?:[.,:]\d+)*")
+_SHORT_NOT: Final = lazy_pattern(r"\b(?:can't|cannot)\b|n't\b")
+_DISLIKE: Final = lazy_pattern(
     r"\b(?:dislikes?|disliked|hates?|hate|detests?|loathes?|can not stand|does not stand|benci"
     r"|membenci|anti)\b"
 )
-_LIKE: Final = re.compile(
+_LIKE: Final = lazy_pattern(
     r"\b(?:likes?|like|loves?|love|enjoys?|enjoy|adores?|prefers?|prefer|is fond of|is keen on"
     r"|is (?:not )?(?:a )?(?:big |huge )?fan of|is into|lebih suka|suka|menyukai|senang|gemar"
     r"|mencintai|lebih memilih)\b"
 )
-_FAN: Final = re.compile(r"\bis not (?=a (?:big |huge )?fan of|fond of|keen on|into\b)")
-_NO_LONGER: Final = re.compile(
+_FAN: Final = lazy_pattern(r"\bis not (?=a (?:big |huge )?fan of|fond of|keen on|into\b)")
+_NO_LONGER: Final = lazy_pattern(
     r"\bno longer\b|\bnot any ?more\b|\b(?:sudah|udah) (?:tidak|nggak)\b"
 )
 _NEGATORS: Final = _words(
     "not no never none without cannot tidak tak bukan belum nggak gak ga enggak jangan tanpa nicht"
     " kein keine keinen keiner nie niemals"
 )
-_DELICATE: Final = re.compile(
+_DELICATE: Final = lazy_pattern(
     r"\b(?:than|over|but|except|instead|rather|although|unless|only|tapi|tetapi|kecuali|daripada"
     r"|ketimbang|namun|aber|ausser|als)\b"
 )
-_CLAUSES: Final = re.compile(r",| (?:and|or|dan|atau|und|oder) ")
-_WISH: Final = re.compile(r"\bwould (?:like|love|prefer)\b")
-_JAPANESE_NOT: Final = re.compile(r"ない|ません|なかった|嫌い|なくな")
+_CLAUSES: Final = lazy_pattern(r",| (?:and|or|dan|atau|und|oder) ")
+_WISH: Final = lazy_pattern(r"\bwould (?:like|love|prefer)\b")
+_JAPANESE_NOT: Final = lazy_pattern(r"ない|ません|なかった|嫌い|なくな")
 _ADVERBS: Final = _words(
     "currently now still really also always usually often just very quite truly mostly generally"
     " absolutely definitely actually recently so much lot sekarang kini masih sangat juga selalu"

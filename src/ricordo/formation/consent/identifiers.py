@@ -6,24 +6,25 @@ from collections.abc import Iterator
 from typing import Final
 
 from ricordo.text.folding import fold_marks
+from ricordo.text.patterns import lazy_pattern
 
-_MAIL: Final = re.compile(r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,6}")
-_DIGITS: Final = re.compile(r"(?<![\w.,])\d(?:[ -]?\d){11,18}(?![\w]|[.,]\d)")
-_SIXTEEN: Final = re.compile(r"(?<!\d)\d{16}(?!\d)")
+_MAIL: Final = lazy_pattern(r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,6}")
+_DIGITS: Final = lazy_pattern(r"(?<![\w.,])\d(?:[ -]?\d){11,18}(?![\w]|[.,]\d)")
+_SIXTEEN: Final = lazy_pattern(r"(?<!\d)\d{16}(?!\d)")
 # A look ahead, because what follows in the text may look like more of it.
-_IBAN: Final = re.compile(r"(?<!\w)(?=([A-Z]{2}\d{2}(?: ?[A-Z0-9]){11,38}))")
-_SSN: Final = re.compile(r"(?<![\w-])\d{3}-\d{2}-\d{4}(?![\w-])")
-_PHONE: Final = re.compile(r"(?<![\w.,/-])(?:\+ ?|\()?\d[\d ().-]{4,20}\d(?!\w|[.,:]\d)")
-_PHONE_WORD: Final = re.compile(
+_IBAN: Final = lazy_pattern(r"(?<!\w)(?=([A-Z]{2}\d{2}(?: ?[A-Z0-9]){11,38}))")
+_SSN: Final = lazy_pattern(r"(?<![\w-])\d{3}-\d{2}-\d{4}(?![\w-])")
+_PHONE: Final = lazy_pattern(r"(?<![\w.,/-])(?:\+ ?|\()?\d[\d ().-]{4,20}\d(?!\w|[.,:]\d)")
+_PHONE_WORD: Final = lazy_pattern(
     r"\b(?:phone|telephone|tel|mobile|cell|whatsapp|wa|hp|telp|telepon|ponsel|telefon|handy"
     r"|handynummer|telefonnummer|signal|sms|text me at|call me (?:at|on))\b|電話|携帯",
     re.IGNORECASE,
 )
-_AMERICAN_PHONE: Final = re.compile(r"\(?\d{3}\)?[ .-]\d{3}[ .-]\d{4}")
-_DATE: Final = re.compile(r"\d{4}-\d{1,2}-\d{1,2}\b|\d{1,2}[.-]\d{1,2}[.-]\d{2,4}$")
-_IP4: Final = re.compile(r"(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?![\w]|\.\d)")
-_IP6: Final = re.compile(r"(?<![\w:.])[0-9a-fA-F:]{6,39}(?![\w:])")
-_STREET: Final = re.compile(
+_AMERICAN_PHONE: Final = lazy_pattern(r"\(?\d{3}\)?[ .-]\d{3}[ .-]\d{4}")
+_DATE: Final = lazy_pattern(r"\d{4}-\d{1,2}-\d{1,2}\b|\d{1,2}[.-]\d{1,2}[.-]\d{2,4}$")
+_IP4: Final = lazy_pattern(r"(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?![\w]|\.\d)")
+_IP6: Final = lazy_pattern(r"(?<![\w:.])[0-9a-fA-F:]{6,39}(?![\w:])")
+_STREET: Final = lazy_pattern(
     r"\b\d{1,5}[a-zA-Z]?,? (?:[A-Z][\w'.-]{0,30} ){1,3}"
     r"(?:Street|St|Avenue|Ave|Road|Rd|Lane|Ln|Drive|Dr|Boulevard|Blvd|Way|Court|Ct|Square|Terrace"
     r"|Close|Place|Crescent)\b"

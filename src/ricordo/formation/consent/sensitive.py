@@ -15,6 +15,7 @@ from ricordo.formation.consent.sensitive_japanese import JAPANESE
 from ricordo.formation.consent.sensitive_patterns import PATTERNS
 from ricordo.limits import MAX_TURN_CHARS
 from ricordo.text.folding import fold_marks
+from ricordo.text.patterns import lazy_pattern
 
 SENSITIVE_FIELDS: Final[tuple[str, ...]] = (
     "preferred_name",
@@ -60,7 +61,7 @@ _TRADE: Final = Phrases(harmless_words.TRADE)
 _OF_TRADES: Final = frozenset({"health", "faith", "politics", "money"})
 _WORK_REACH_WORDS: Final = 8
 _TRADE_REACH_WORDS: Final = 2
-_JAPANESE: Final = {field: re.compile(pattern, re.VERBOSE) for field, pattern in JAPANESE.items()}
+_JAPANESE: Final = {field: lazy_pattern(pattern, re.VERBOSE) for field, pattern in JAPANESE.items()}
 _PROGRAMMING: Final = frozenset({"programming", "scripting", "pemrograman", "programmiersprache"})
 
 

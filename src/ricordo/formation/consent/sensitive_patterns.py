@@ -4,6 +4,8 @@ import re
 from collections.abc import Callable
 from typing import Final
 
+from ricordo.text.patterns import lazy_pattern
+
 _LANGUAGES: Final = (
     "english|indonesian|bahasa|javanese|sundanese|malay|german|french|italian|spanish|portuguese"
     "|dutch|danish|swedish|norwegian|finnish|polish|czech|slovak|russian|ukrainian|greek|turkish"
@@ -31,7 +33,7 @@ _MONTHS: Final = (
     "|januari|februari|maret|mei|juni|juli|agustus|oktober|desember|januar|februar|marz|dezember"
 )
 
-_NAME: Final = re.compile(
+_NAME: Final = lazy_pattern(
     r"\b(?:my|user'?s) (?:(?:full|first|last|real|preferred|given|family|middle|legal) )?name\b"
     r"(?! ?(?:server|space))"
     r"|\bcalls? me (?!back|later|tomorrow|today|tonight|now|again|when|whenever|if|at|on|in|after"
@@ -45,7 +47,7 @@ _NAME: Final = re.compile(
     r"|\b(?:biasa|sering|ingin|mau|suka|minta) dipanggil\b"
     r"|\bich heisse\b|\bmein name\b|\b(?:be)?nutzer(?:in)? heisst\b|\bnenn(?:t|en sie)? mich\b"
 )
-_HOME: Final = re.compile(
+_HOME: Final = lazy_pattern(
     rf"(?<!\bthat )\b(?:live|lives|living|lived|resides?|residing) (?:\w{{1,20}} ){{0,2}}?"
     rf"(?:in|at|near|outside|close to)\b(?! {_NOT_LIVED_IN})"
     r"|\b(?:based|settled) (?:in|near|out of)\b"
@@ -64,22 +66,22 @@ _HOME: Final = re.compile(
     r"|\bnach \w{1,30} (?:um)?gezogen\b|\b(?:kommt|komme|stammt|stamme) (?:\w{1,20} )?aus\b"
     r"|\bgeboren in (?!\d)"
 )
-_LIVING_SOFTWARE: Final = re.compile(
+_LIVING_SOFTWARE: Final = lazy_pattern(
     rf"\b(?:{_SOFTWARE}) (?:that )?(?:lives?|living|lived|resides?) (?:\w{{1,20}} )?(?:in|at)\b"
 )
-_MOVED: Final = re.compile(
+_MOVED: Final = lazy_pattern(
     r"\b(?:move|moved|moving|moves|relocat(?:e|es|ed|ing)|emigrated|immigrated) "
     r"(?:back |over |away |out |here )?(?:to|from) "
 )
-_NO_PLACE: Final = re.compile(_NOT_A_PLACE)
-_MOVED_ANYHOW: Final = re.compile(_MOVED.pattern, re.IGNORECASE)
-_VAGUE: Final = re.compile(r"(?:a|an|the|my|our|his|her|their|another|new)\b")
-_MOVED_HOME: Final = re.compile(
+_NO_PLACE: Final = lazy_pattern(_NOT_A_PLACE)
+_MOVED_ANYHOW: Final = lazy_pattern(_MOVED.pattern, re.IGNORECASE)
+_VAGUE: Final = lazy_pattern(r"(?:a|an|the|my|our|his|her|their|another|new)\b")
+_MOVED_HOME: Final = lazy_pattern(
     r"(?:a|an|the|my|our|his|her|their|another)(?: new| bigger| smaller| different)? "
     r"(?:flat|house|apartment|home|place|city|town|village|country|countryside|suburbs?|coast)\b"
 )
-_MOVED_TO_NAME: Final = re.compile(r"(?:The |the )?[A-Z][a-z]")
-_LANGUAGE: Final = re.compile(
+_MOVED_TO_NAME: Final = lazy_pattern(r"(?:The |the )?[A-Z][a-z]")
+_LANGUAGE: Final = lazy_pattern(
     rf"\b(?:speak|speaks|spoke|speaking|fluent|understands?) (?:\w{{1,20}},? ){{0,4}}?"
     rf"(?:{_LANGUAGES})\b"
     r"|\b(?:answers?|answered|repl(?:y|ies)|responses?|respond|talk|chat|chats|communicate|addressed)"
@@ -90,11 +92,11 @@ _LANGUAGE: Final = re.compile(
     rf"|\bantwort\w{{0,4}} (?:\w{{1,20}} ){{0,3}}?auf (?:{_LANGUAGES})\b"
     rf"|\b(?:{_LANGUAGES}) is (?:my|his|her|their|user'?s) (?:first|native|mother|main)\b"
 )
-_PRONOUNS: Final = re.compile(
+_PRONOUNS: Final = lazy_pattern(
     r"\b(?:she|he|they|ze|xe) ?/ ?(?:her|hers|him|his|them|theirs|they|she|he|zir|xem)\b"
 )
 # Currency signs stand between spaces in a plain text.
-_INCOME: Final = re.compile(
+_INCOME: Final = lazy_pattern(
     r"\b(?:makes?|making|earn(?:s|ed)?|paid|gets?|owes?|owed?|saved|verdient|verdiene)\b"
     r" (?:\w{1,15} ){0,2}?(?:[$€£¥]|rp\.? ?|usd |eur |idr )? ?\d[\d.,]{0,15} ?(?:k|m|jt|juta)?"
     r" ?(?:dollars?|euros?|euro|pounds?|usd|eur|rupiah|yen)?"
@@ -102,7 +104,7 @@ _INCOME: Final = re.compile(
     r"|monthly|annually|brutto|netto)\b"
     r"|\b(?:owes?|owed|saved)\b (?:\w{1,15} ){0,3}?(?:[$€£¥]|rp\.? ?) ?\d"
 )
-_SEEN_BY: Final = re.compile(
+_SEEN_BY: Final = lazy_pattern(
     r"\b(?:sees?|seeing|saw|visits?|visited|visiting|consults?|consulted|appointments? (?:with|at)"
     r"|referred to|treated by|my|user's) (?:a |an |the |his |her |their |my )?"
     r"(?:psycholog|psychiatr|psychotherap|therapist|counsell?or|oncolog|cardiolog|neurolog|urolog"

@@ -7,15 +7,16 @@ from ricordo.formation.consent.phrases import words_of
 from ricordo.limits import MAX_CONTENT_CHARS
 from ricordo.model.vocabulary import MemoryType
 from ricordo.text.folding import fold_letters
+from ricordo.text.patterns import lazy_pattern
 from ricordo.text.splitting import is_dense
 
 _FEWEST_WORDS: Final = 2
 _FEWEST_DENSE_SIGNS: Final = 3  # of a script without spaces
-_QUOTED: Final = re.compile(r"\"[^\"]{1,300}\"|“[^”]{1,300}”|«[^»]{1,300}»|「[^」]{1,300}」")
+_QUOTED: Final = lazy_pattern(r"\"[^\"]{1,300}\"|“[^”]{1,300}”|«[^»]{1,300}»|「[^」]{1,300}」")
 _SUSPECTS: Final = (
     (
         "code or markup",
-        re.compile(
+        lazy_pattern(
             r"```|</?[a-z][a-z0-9]{0,15}(?: [^<>]{0,200})?>|^\s*[{\[].{0,500}[}\]]\s*$|\);\s*$"
             r"|^(?:import|from|def|class|function|const|let|var|select|insert into) [\w{*(].{0,200}"
             r"(?:[;(){}=]|import )|^#{1,6} |\|\s*-{3,}\s*\|",
@@ -24,7 +25,7 @@ _SUSPECTS: Final = (
     ),
     (
         "placeholder",
-        re.compile(
+        lazy_pattern(
             r"\{\{|\}\}|\$\{|%[sd]\b|\[(?:[a-z_ ]{0,20}(?:name|city|date|place|value|insert|your"
             r"|user|email|nama)[a-z_ ]{0,20})\]|<(?:[a-z_ ]{0,20}(?:name|city|date|place|value"
             r"|insert|your|nama)[a-z_ ]{0,20})>|\blorem ipsum\b|\b(?:todo|tbd|xxx+|placeholder)\b"
@@ -33,7 +34,7 @@ _SUSPECTS: Final = (
     ),
     (
         "boot text",
-        re.compile(
+        lazy_pattern(
             r"\byou are (?:a|an) (?:\w{1,20} ){0,3}(?:assistant|agent|model|chatbot)\b"
             r"|\bsystem prompt\b|\bsession (?:started|ended|resumed)\b|\binitiali[sz](?:ing|ed)\b"
             r"|\bloading (?:model|memory|config)|\bmemory tools unavailable\b|^\[?(?:info|debug"
@@ -42,7 +43,7 @@ _SUSPECTS: Final = (
     ),
     (
         "greeting or talk about the conversation",
-        re.compile(
+        lazy_pattern(
             r"^(?:hello|hi|hey|thanks|thank you|ok|okay|sure|great|good (?:morning|evening|night)"
             r"|you're welcome|no problem|halo|hai|terima kasih|makasih|selamat (?:pagi|siang|sore"
             r"|malam)|oke|baik|hallo|danke|guten (?:morgen|tag|abend)|こんにちは|ありがとう)\b"
@@ -52,7 +53,7 @@ _SUSPECTS: Final = (
             r"|mengucapkan terima kasih)\b"
         ),
     ),
-    ("question", re.compile(r"[?？]\s*$")),
+    ("question", lazy_pattern(r"[?？]\s*$")),
 )
 _FIRST_OR_SECOND_PERSON: Final = frozenset(
     {"i", "me", "my", "mine", "myself", "we", "our", "ours", "you", "your", "yours"}

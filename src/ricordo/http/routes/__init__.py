@@ -23,6 +23,7 @@ from ricordo.http.routes import (
     searching,
     sharing,
     themes,
+    tools,
     transfer,
 )
 
@@ -33,6 +34,7 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
     sharing.router,
     themes.router,
     prompting.router,
+    tools.router,
     conversations.router,
     consent.router,
     activity.router,

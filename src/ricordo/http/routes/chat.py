@@ -12,6 +12,7 @@ from starlette.types import Receive, Scope, Send
 from ricordo.errors import InvalidInput
 from ricordo.http.callers import Caller, Calling, Gate
 from ricordo.http.problems import EVERYWHERE, problem
+from ricordo.http.routing import operation_id
 from ricordo.model.vocabulary import KeyKind
 from ricordo.proxy.anthropic import ANTHROPIC
 from ricordo.proxy.asgi import send_answer, unless_gone
@@ -54,7 +55,7 @@ _LISTED: Final[dict[int | str, dict[str, Any]]] = {
     },
 }
 
-router = APIRouter(prefix="/v1", tags=["Chat proxy"])
+router = APIRouter(prefix="/v1", tags=["Chat proxy"], generate_unique_id_function=operation_id)
 
 
 def _chat_body(example: dict[str, object]) -> dict[str, object]:

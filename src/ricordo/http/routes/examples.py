@@ -67,6 +67,7 @@ FOUND: Final[dict[str, Any]] = {
             "explanation": None,
             "theme": "drinks",
             "type": "preference",
+            "status": "active",
             "created_at": _NOTED,
         }
     ],

@@ -8,6 +8,9 @@ from ricordo import limits
 from ricordo.model.filters import FILTER_NAMES
 from ricordo.model.vocabulary import MemoryType, Source, Status
 
+Several = list[str] | str | None
+"""One value, or a list of them."""
+
 
 def _several(description: str) -> Any:
     return Field(
@@ -25,12 +28,12 @@ def _reference(description: str) -> Any:
 class FiltersAsked(BaseModel):
     """Every filter of the library, under its own name; all that are given must hold."""
 
-    status: list[str] | None = _several(f"Any of: {', '.join(Status)}; or any. Default: active.")
-    theme: list[str] | None = _several("Any of these headings.")
-    category: list[str] | None = _several("Another name for theme.")
-    type: list[str] | None = _several(f"Any of: {', '.join(MemoryType)}.")
-    source: list[str] | None = _several(f"Any of: {', '.join(Source)}.")
-    tags: list[str] | None = _several("Has all of these tags.")
+    status: Several = _several(f"Any of: {', '.join(Status)}; or any. Default: active.")
+    theme: Several = _several("Any of these headings.")
+    category: Several = _several("Another name for theme.")
+    type: Several = _several(f"Any of: {', '.join(MemoryType)}.")
+    source: Several = _several(f"Any of: {', '.join(Source)}.")
+    tags: Several = _several("Has all of these tags.")
     key: str | None = Field(
         default=None, max_length=limits.MAX_KEY_CHARS, description="Has this key."
     )

@@ -9,10 +9,11 @@ from pydantic import BaseModel
 from ricordo.http.answers import answer
 from ricordo.http.callers import ReadingAll
 from ricordo.http.problems import documented
+from ricordo.http.routing import operation_id
 from ricordo.memory import Memory
 from ricordo.version import __version__
 
-router = APIRouter(tags=["Service"])
+router = APIRouter(tags=["Service"], generate_unique_id_function=operation_id)
 
 
 class Health(BaseModel):

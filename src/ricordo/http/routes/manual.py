@@ -4,8 +4,9 @@ from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, Response
 
 from ricordo.http import manual
+from ricordo.http.routing import operation_id
 
-router = APIRouter(tags=["Service"])
+router = APIRouter(tags=["Service"], generate_unique_id_function=operation_id)
 
 
 @router.get("/docs", response_class=HTMLResponse)

@@ -10,7 +10,7 @@ from ricordo.http.answers import answer
 from ricordo.http.asked import Asked
 from ricordo.http.callers import Acting
 from ricordo.http.routes import examples
-from ricordo.http.routes.filters import one_or_all
+from ricordo.http.routes.filters import Several, one_or_all
 from ricordo.http.routing import router_for, showing
 from ricordo.model.context import Context, Feedback
 from ricordo.model.query import QueryAnswer, Returns
@@ -44,14 +44,14 @@ class QueryFiltersAsked(Asked):
     run_id: str | None = None
     actor_id: str | None = None
     role: str | None = None
-    category: list[str] | None = Field(default=None, min_length=1)
+    category: Several = Field(default=None, min_length=1)
     pinned: bool | None = None
     importance_min: int | None = Field(default=None, ge=1, le=5)
     importance_max: int | None = Field(default=None, ge=1, le=5)
     updated_after: str | None = None
     updated_before: str | None = None
-    tags: list[str] | None = Field(default=None, min_length=1)
-    type: list[str] | None = Field(
+    tags: Several = Field(default=None, min_length=1)
+    type: Several = Field(
         default=None, min_length=1, description=f"Any of: {', '.join(MemoryType)}."
     )
 
@@ -61,9 +61,7 @@ class QueryAsked(Asked):
 
     query: str = Field(max_length=limits.MAX_QUERY_CHARS, examples=["what is planned for May"])
     agent: str | None = _agent()
-    categories: list[str] | None = Field(
-        default=None, min_length=1, max_length=limits.MAX_FILTER_VALUES
-    )
+    categories: Several = Field(default=None, min_length=1, max_length=limits.MAX_FILTER_VALUES)
     filters: QueryFiltersAsked | None = None
     top_k: int = Field(
         default=limits.DEFAULT_QUERY_RESULTS,

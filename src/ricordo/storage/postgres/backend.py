@@ -88,6 +88,7 @@ class PostgresBackend:
             max_overflow=0,
             pool_timeout=self._busy_timeout_seconds,
             pool_pre_ping=True,
+            use_native_hstore=False,  # there is none: no need to ask for it
             hide_parameters=True,  # of an error or a log line: they are what people said
             connect_args={
                 "connect_timeout": max(2, int(self._busy_timeout_seconds)),

@@ -1,0 +1,127 @@
+"""python -m bench cold: how long a command takes from nothing, as somebody at a shell waits for it.
+
+Every figure is of fresh processes: Python starts, loads what it needs, opens the file, answers.
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.options import Commands, add_json
+from ricordo.bench.ground import synthetic
+from ricordo.bench.invented import InventedTexts
+from ricordo.bench.latency import Latency, latency
+from ricordo.bench.machine import Machine, this_machine
+from ricordo.cli.bench import progress_bars
+from ricordo.cli.render import Listing, answer
+from ricordo.model.record import Record
+from ricordo.transfer.progress import Progress
+
+_COMMAND = str(Path(sys.executable).with_name("ricordo"))
+_USER = "me"
+_SIZE = 10_000
+_RUNS = 20
+_AT_ONCE = 5_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cold(Record):
+    """One command, run in processes of its own."""
+
+    command: str
+    least_ms: float
+    times: Latency
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColdReport(Record):
+    """All commands, and what they were measured on."""
+
+    machine: Machine
+    memories: int
+    commands: tuple[Cold, ...]
+
+
+def register(commands: Commands) -> None:
+    parser = commands.add_parser(
+        "cold", help="whole processes: search, add and --help from nothing"
+    )
+    parser.add_argument("--size", type=int, default=_SIZE, help=f"memories (default {_SIZE:,})")
+    parser.add_argument("--runs", type=int, default=_RUNS, help=f"processes (default {_RUNS})")
+    add_json(parser)
+    parser.set_defaults(run=run)
+
+
+def run(given: argparse.Namespace) -> None:
+    machine = this_machine()
+    with (
+        tempfile.TemporaryDirectory(dir=os.environ.get("BENCH_DIR")) as name,
+        progress_bars(wanted=not given.as_json) as bar,
+    ):
+        home = Path(name)
+        questions = _fill(home, given.size, given.runs, bar("adding"))
+        measured = _measure(home, questions, given.runs, bar("running"))
+    report = ColdReport(machine=machine, memories=given.size, commands=tuple(measured))
+    answer(given.as_json, report, _table)
+
+
+def _fill(home: Path, size: int, count: int, progress: Progress) -> Sequence[str]:
+    """A store with so many memories, and questions that nobody asked yet.
+
+    Its vectors are invented under the name of the shipped model, which embeds the questions.
+    """
+    source = InventedTexts()
+    texts = source.texts(size)
+    # Without relations: each new memory would be compared with all others.
+    with synthetic(
+        str(home / "ricordo.db"), home=home, upkeep=False, relations_per_memory=0
+    ) as memory:
+        user = memory.user(_USER)
+        for start in range(0, size, _AT_ONCE):
+            user.add_many(texts[start : start + _AT_ONCE])
+            progress(min(start + _AT_ONCE, size), size)
+    return source.queries(count, texts)
+
+
+def _measure(home: Path, questions: Sequence[str], runs: int, progress: Progress) -> list[Cold]:
+    """Each command by turns, so that a busy moment is not one command's alone."""
+    kinds = ("search", "add", "--help")
+    spent: dict[str, list[float]] = {kind: [] for kind in kinds}
+    for number in range(runs):
+        spent["search"].append(_run_ms(home, "search", questions[number]))
+        spent["add"].append(_run_ms(home, "add", f"Noted as number {number}: {questions[number]}"))
+        spent["--help"].append(_run_ms(home, "--help"))
+        progress(number + 1, runs)
+    return [
+        Cold(command=f"ricordo {kind}", least_ms=min(times), times=latency(times))
+        for kind, times in spent.items()
+    ]
+
+
+def _run_ms(home: Path, *arguments: str) -> float:
+    environment = {name: one for name, one in os.environ.items() if not name.startswith("RICORDO_")}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # nobody else compiles everything each time
+    started = time.perf_counter()
+    subprocess.run(
+        [_COMMAND, *arguments],
+        env={**environment, "RICORDO_HOME": str(home)},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        check=True,
+    )
+    return (time.perf_counter() - started) * 1_000
+
+
+def _table(report: ColdReport) -> Listing:
+    rows = [
+        [one.command, *(f"{ms:.0f}" for ms in (one.least_ms, one.times.p50_ms, one.times.p95_ms))]
+        for one in report.commands
+    ]
+    note = f"{report.memories:,} memories. {report.machine.in_words}"
+    return Listing(["Command", "least ms", "p50 ms", "p95 ms"], rows, note)

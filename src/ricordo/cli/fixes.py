@@ -1,0 +1,109 @@
+"""What to do about an error, in one line: for people as a hint, for programs as ``fix``."""
+
+import difflib
+import os
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from ricordo import errors
+
+_PIP: Final = re.compile(r"pip install (?:'[^']+'|\S+)")
+_OF_A_SETTING: Final = re.compile(r"setting (\w+)")
+_MAX_NEAR: Final = 3
+
+_FIXES: Final[dict[type[errors.RicordoError], str]] = {
+    errors.RicordoError: "ricordo doctor looks for what is wrong",
+    errors.InvalidCursor: "leave out --cursor to start from the beginning",
+    errors.ImportFailed: "mend what is named and run it again; nothing was written",
+    errors.InvalidPolicy: "mend that place of the file that RICORDO_POLICY_FILE names",
+    errors.TargetRefused: "RICORDO_ALLOW_PRIVATE_EMBEDDING_TARGETS=true allows it to all users",
+    errors.NotFound: "ricordo list shows what there is; -u says whose",
+    errors.MemoryNotFound: "ricordo list --status any shows what there is; -u says whose",
+    errors.ThemeNotFound: "ricordo themes shows what there is; -u says whose",
+    errors.ThreadNotFound: "ricordo threads shows what there is; -u says whose",
+    errors.UserNotFound: "ricordo users shows who is there",
+    errors.JobNotFound: "ricordo jobs shows what there is",
+    errors.ProposalNotFound: "ricordo proposals shows what is open; -u says whose",
+    errors.CheckpointNotFound: "ricordo checkpoint shows what is saved; -u says whose",
+    errors.KeyNotFound: "ricordo keys --all shows what there is",
+    errors.Conflict: "ricordo get ID or ricordo jobs shows how it stands now",
+    errors.AlreadyDecided: "ricordo proposals --state any shows what became of it",
+    errors.IllegalTransition: "ricordo history ID shows what happened to it",
+    errors.NothingToUndo: "ricordo history ID shows what happened to it",
+    errors.Occupied: "ricordo archive or forget the other one first",
+    errors.Changed: "ricordo get ID shows it as it is now",
+    errors.AccessDenied: "ask whoever it belongs to",
+    errors.NotOwner: "ricordo unlink ID takes it out of your sight",
+    errors.ScopeWidened: "leave out what names another agent, thread or run",
+    errors.CategoryNotAllowed: "RICORDO_POLICY_FILE says which agent may read what",
+    errors.PermissionMissing: "ricordo keys create NAME --permission … makes one that may",
+    errors.NotAuthenticated: "ricordo keys shows which are good; keys create NAME makes one",
+    errors.StorageError: "ricordo doctor examines it",
+    errors.StorageBusy: "close the other program, or wait and try again",
+    errors.StorageFull: "free some space; ricordo doctor shows how much there is",
+    errors.StorageReadOnly: "ricordo doctor shows whose file it is; --db names another",
+    errors.StorageCorrupt: "ricordo doctor examines it",
+    errors.StorageUnavailable: "ricordo doctor examines it; --db names another database",
+    errors.StorageClosed: "run it again",
+    errors.DatabaseTooNew: "pip install --upgrade ricordo",
+    errors.DatabaseTooOld: "ricordo migrate, as the role that owns the tables",
+    errors.RoleNotConfined: "ricordo database grant makes a role that is; connect as that one",
+    errors.FilesUnavailable: "ricordo doctor shows whose files they are; RICORDO_FILES says where",
+    errors.EmbeddingError: "ricordo embeddings test says what is wrong; ricordo doctor, too",
+    errors.LanguageModelError: "ricordo model test says what is wrong; ricordo doctor, too",
+    errors.BudgetExhausted: "wait, or allow more with RICORDO_MODEL_DAILY_TOKENS",
+}
+
+
+def fix_of(error: errors.RicordoError, command: str | None = None) -> str | None:
+    """What to do about an error of the library that the ``command`` has met.
+
+    None where it is a value that a command would name, and there is no command.
+    """
+    install = _PIP.search(str(error))
+    if install is not None:
+        return install[0]
+    if isinstance(error, errors.InvalidInput):
+        named = _fix_of_value(error)
+        if named is not None:
+            return named
+        if type(error) not in _FIXES:
+            return None if command is None else f"{command} --help shows what it takes"
+    return next(_FIXES[kind] for kind in type(error).__mro__ if kind in _FIXES)
+
+
+def _fix_of_value(error: errors.InvalidInput) -> str | None:
+    """What to do about a value or a name that the error itself tells of."""
+    if isinstance(error, errors.UnknownField):
+        return nearest(error.unknown, error.allowed)
+    if isinstance(error, errors.InvalidValue):
+        setting = _OF_A_SETTING.fullmatch(error.field)
+        return None if setting is None else fix_of_setting(setting[1])
+    return None
+
+
+def nearest(words: Sequence[str], known: Sequence[str]) -> str | None:
+    """What may have been meant by one of the words; None where nothing is like them."""
+    found: dict[str, None] = {}
+    for word in words:
+        if word not in known:
+            found |= dict.fromkeys(difflib.get_close_matches(word, known, _MAX_NEAR))
+    return f"did you mean {' or '.join(map(repr, found))}?" if found else None
+
+
+def fix_of_setting(name: str) -> str:
+    """Which variable to correct, and what it takes."""
+    from ricordo.settings import Settings
+
+    variable = f"RICORDO_{name.upper()}"
+    described = Settings.model_json_schema()["properties"].get(name, {})
+    takes = "one of " + ", ".join(described["enum"]) if "enum" in described else ""
+    if not takes and "maximum" in described:
+        least = described.get("minimum", described.get("exclusiveMinimum"))
+        takes = f"{least} to {described['maximum']}"
+    allowed = f" (it takes {takes})" if takes else ""
+    if variable not in os.environ:
+        # Without limits it is one that must be there; with them it came from an option.
+        return f"give it {takes}, here or in {variable}" if takes else f"set {variable}"
+    return f"correct {variable}{allowed}, or unset it"

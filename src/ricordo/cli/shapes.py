@@ -1,0 +1,151 @@
+"""Small answers that are no record of the library: what each says with ``--json``.
+
+Nothing heavy is imported here: the commands themselves are written with these.
+"""
+
+from typing import Any, TypedDict
+
+
+class Purged(TypedDict):
+    """How many memories were removed for good."""
+
+    purged: int
+
+
+class DeletedCheckpoint(TypedDict):
+    """Whose state was removed, and whether there was one."""
+
+    thread_id: str
+    deleted: bool
+
+
+class GrantedRole(TypedDict):
+    """A role that can use the database, and whether it was made for that."""
+
+    role: str
+    created: bool
+
+
+class PrintedGrant(TypedDict):
+    """The SQL that would let a role in."""
+
+    role: str
+    statements: list[str]
+
+
+class JobsRun(TypedDict):
+    """How many jobs were run."""
+
+    ran: int
+
+
+class JobRetried(TypedDict):
+    """The number of a job that is queued again."""
+
+    retried: int
+
+
+class JobCancelled(TypedDict):
+    """The number of a job that will not run."""
+
+    cancelled: int
+
+
+class Reindexed(TypedDict):
+    """How many memories and turns got new terms."""
+
+    reindexed: int
+
+
+class Unlinked(TypedDict):
+    """A memory, and who no longer sees it."""
+
+    id: int
+    unlinked: str
+
+
+class Exported(TypedDict):
+    """Where an export was written, and how long it is."""
+
+    path: str
+    lines: int
+
+
+class Versions(TypedDict):
+    """What is in use, and where the database is."""
+
+    version: str
+    python: str
+    sqlite: str
+    database: str
+
+
+Migrated = TypedDict("Migrated", {"from": str | None, "to": str, "up_to_date": bool})
+Migrated.__doc__ = "The version of the schema before and after, and whether it is the latest."
+
+
+class Serving(TypedDict):
+    """Where the service listens. The first line, after the first key where that is made."""
+
+    listening: str
+    database: str
+
+
+class ServingEnded(TypedDict):
+    """The last line of a service that was told to stop."""
+
+    stopped: bool
+
+
+class Working(TypedDict):
+    """What a worker works on. The first line."""
+
+    working: str
+    threads: int
+    lane: str | None
+
+
+class WorkEnded(TypedDict):
+    """What a worker worked on. The last line."""
+
+    stopped: str
+
+
+class CompletionScript(TypedDict):
+    """What makes a shell complete commands."""
+
+    shell: str
+    script: str
+
+
+class CompletionInstalled(TypedDict):
+    """The file that makes a shell complete commands from its next start on."""
+
+    shell: str
+    installed: str
+
+
+class ShownTool(TypedDict):
+    """A tool as a model is told of it; ``input_schema`` is JSON Schema."""
+
+    name: str
+    description: str
+    input_schema: dict[str, Any]
+
+
+class ToolGuide(TypedDict):
+    """How a model should use the tools."""
+
+    guide: str
+
+
+class ChatComplaint(TypedDict):
+    """A line of a chat that was not understood, or could not be done."""
+
+    error: str
+
+
+class ChatHelp(TypedDict):
+    """What a line of a chat can be."""
+
+    help: list[str]

@@ -1,0 +1,158 @@
+"""The memory tool of the Anthropic SDK on a ricordo store: a model's files are memories.
+
+``pip install 'ricordo[anthropic]'``. Both tools go into ``tools=[...]`` of the SDK's tool runner.
+"""
+
+import asyncio
+from collections.abc import Callable
+from typing import TypeVar
+
+from ricordo.aio import AsyncUserMemory, in_pool
+from ricordo.tools.memory_files import FileResult, MemoryFiles
+from ricordo.user_memory import UserMemory
+
+try:
+    from anthropic.lib.tools import BetaAbstractMemoryTool, BetaAsyncAbstractMemoryTool, ToolError
+    from anthropic.types.beta import (
+        BetaCacheControlEphemeralParam,
+        BetaMemoryTool20250818CreateCommand,
+        BetaMemoryTool20250818DeleteCommand,
+        BetaMemoryTool20250818InsertCommand,
+        BetaMemoryTool20250818RenameCommand,
+        BetaMemoryTool20250818StrReplaceCommand,
+        BetaMemoryTool20250818ViewCommand,
+    )
+except ImportError as missing:
+    raise ImportError(
+        "ricordo.integrations.anthropic needs anthropic: pip install 'ricordo[anthropic]'"
+    ) from missing
+
+T = TypeVar("T")
+
+Command = (
+    BetaMemoryTool20250818ViewCommand
+    | BetaMemoryTool20250818CreateCommand
+    | BetaMemoryTool20250818StrReplaceCommand
+    | BetaMemoryTool20250818InsertCommand
+    | BetaMemoryTool20250818DeleteCommand
+    | BetaMemoryTool20250818RenameCommand
+)
+
+
+class MemoryTool(BetaAbstractMemoryTool):
+    """The files that a model keeps about one user; it can never reach another user's."""
+
+    def __init__(
+        self, user: UserMemory, *, cache_control: BetaCacheControlEphemeralParam | None = None
+    ) -> None:
+        super().__init__(cache_control=cache_control)
+        self._files = MemoryFiles(user)
+
+    def call(self, input: object) -> str:
+        """Run what the model asks for.
+
+        Raises:
+            ToolError: it failed; the SDK tells the model why.
+        """
+        return _told(self._files.run(input))
+
+    def view(self, command: BetaMemoryTool20250818ViewCommand) -> str:
+        """What is in a directory, or the lines of a file."""
+        return self._run(command)
+
+    def create(self, command: BetaMemoryTool20250818CreateCommand) -> str:
+        """Make a new file."""
+        return self._run(command)
+
+    def str_replace(self, command: BetaMemoryTool20250818StrReplaceCommand) -> str:
+        """Put one text in the place of another."""
+        return self._run(command)
+
+    def insert(self, command: BetaMemoryTool20250818InsertCommand) -> str:
+        """Put lines into a file."""
+        return self._run(command)
+
+    def delete(self, command: BetaMemoryTool20250818DeleteCommand) -> str:
+        """Forget a file or a directory."""
+        return self._run(command)
+
+    def rename(self, command: BetaMemoryTool20250818RenameCommand) -> str:
+        """Give a file or a directory another name."""
+        return self._run(command)
+
+    def clear_all_memory(self) -> str:
+        """Forget all files; they can be restored for a while."""
+        return _cleared(self._files.clear())
+
+    def _run(self, command: Command) -> str:
+        return self.call(command.model_dump(exclude_none=True))
+
+
+class AsyncMemoryTool(BetaAsyncAbstractMemoryTool):
+    """The same for ``AsyncAnthropic``; the work is done in threads."""
+
+    def __init__(
+        self,
+        user: UserMemory | AsyncUserMemory,
+        *,
+        cache_control: BetaCacheControlEphemeralParam | None = None,
+    ) -> None:
+        super().__init__(cache_control=cache_control)
+        self._user = user
+
+    async def call(self, input: object) -> str:
+        """Run what the model asks for.
+
+        Raises:
+            ToolError: it failed; the SDK tells the model why.
+        """
+        return _told(await self._in_thread(lambda files: files.run(input)))
+
+    async def view(self, command: BetaMemoryTool20250818ViewCommand) -> str:
+        """What is in a directory, or the lines of a file."""
+        return await self._run(command)
+
+    async def create(self, command: BetaMemoryTool20250818CreateCommand) -> str:
+        """Make a new file."""
+        return await self._run(command)
+
+    async def str_replace(self, command: BetaMemoryTool20250818StrReplaceCommand) -> str:
+        """Put one text in the place of another."""
+        return await self._run(command)
+
+    async def insert(self, command: BetaMemoryTool20250818InsertCommand) -> str:
+        """Put lines into a file."""
+        return await self._run(command)
+
+    async def delete(self, command: BetaMemoryTool20250818DeleteCommand) -> str:
+        """Forget a file or a directory."""
+        return await self._run(command)
+
+    async def rename(self, command: BetaMemoryTool20250818RenameCommand) -> str:
+        """Give a file or a directory another name."""
+        return await self._run(command)
+
+    async def clear_all_memory(self) -> str:
+        """Forget all files; they can be restored for a while."""
+        return _cleared(await self._in_thread(lambda files: files.clear()))
+
+    async def _run(self, command: Command) -> str:
+        return await self.call(command.model_dump(exclude_none=True))
+
+    async def _in_thread(self, work: Callable[[MemoryFiles], T]) -> T:
+        def run(user: UserMemory) -> T:
+            return work(MemoryFiles(user))
+
+        if isinstance(self._user, AsyncUserMemory):
+            return await in_pool(self._user, run)
+        return await asyncio.to_thread(run, self._user)
+
+
+def _told(result: FileResult) -> str:
+    if result.is_error:
+        raise ToolError(result.text)
+    return result.text
+
+
+def _cleared(count: int) -> str:
+    return f"Deleted {count} files."

@@ -1,0 +1,118 @@
+"""Memory as a toolset of Pydantic AI, for one user or for the user of each run.
+
+Needs the extra ``pydantic-ai``. What the tools do and say is decided in ``ricordo.tools``.
+"""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any, Final
+
+from ricordo.errors import AccessDenied
+from ricordo.tools import Tool, ToolResult, Tools, chosen
+from ricordo.tools.failures import is_mistake
+from ricordo.user_memory import UserMemory
+
+try:
+    from pydantic_ai import ModelRetry, RunContext
+    from pydantic_ai.tools import AgentDepsT, ToolDefinition
+    from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
+    from pydantic_core import SchemaValidator, core_schema
+except ImportError as missing:
+    raise ImportError(
+        "ricordo.integrations.pydantic_ai needs pydantic-ai-slim:"
+        " pip install 'ricordo[pydantic-ai]'"
+    ) from missing
+
+__all__ = ["MemoryToolset"]
+
+# Arguments are checked where the tool is, so that every surface says the same about them.
+_UNCHECKED: Final = SchemaValidator(core_schema.dict_schema())
+
+
+class MemoryToolset(AbstractToolset[AgentDepsT]):
+    """The tools of these sets, or of ``standard``.
+
+    ``who`` is a user, or takes the run's context and returns one: ``lambda ctx:
+    memory.user(ctx.deps)``. The model has no part in that. With ``instructions`` the agent is also
+    told how to use the tools, and which themes the user has.
+
+    What a model can mend, it is asked to try again (``ModelRetry``) for as long as the agent
+    allows retries; after that, and where the store itself fails, the error is the answer, and the
+    run goes on. Calls run in threads: the event loop goes on meanwhile.
+
+    Raises:
+        InvalidValue: There is no such set.
+    """
+
+    def __init__(
+        self,
+        who: UserMemory | Callable[[RunContext[AgentDepsT]], UserMemory],
+        *sets: str,
+        id: str | None = "ricordo",
+        instructions: bool = True,
+    ) -> None:
+        self._who = who
+        self._sets = sets
+        self._tools = chosen(*sets)
+        self._id = id
+        self._instructs = instructions
+
+    @property
+    def id(self) -> str | None:
+        """What names it among the toolsets of an agent."""
+        return self._id
+
+    async def get_instructions(self, ctx: RunContext[AgentDepsT]) -> str | None:
+        """How to use the tools, for this user; nothing of what is remembered."""
+        if not self._instructs:
+            return None
+        return await asyncio.to_thread(lambda: self._tools_of(ctx).guide())
+
+    async def get_tools(self, ctx: RunContext[AgentDepsT]) -> dict[str, ToolsetTool[AgentDepsT]]:
+        """The tools with their schemas."""
+        return {
+            tool.name: ToolsetTool(
+                toolset=self,
+                tool_def=_definition(tool),
+                max_retries=ctx.max_retries,
+                args_validator=_UNCHECKED,
+            )
+            for tool in self._tools
+        }
+
+    async def call_tool(
+        self,
+        name: str,
+        tool_args: dict[str, Any],
+        ctx: RunContext[AgentDepsT],
+        tool: ToolsetTool[AgentDepsT],  # noqa: ARG002 - the name says which
+    ) -> dict[str, Any]:
+        """Do what a call asks for.
+
+        Raises:
+            ModelRetry: The model can mend it; the message says how.
+        """
+        result = await asyncio.to_thread(lambda: self._tools_of(ctx).run(name, tool_args))
+        if _is_mendable(result) and not ctx.last_attempt:
+            told = result.value["error"]
+            raise ModelRetry(f"{told['message']}\n{told['hint']}")
+        return result.value
+
+    def _tools_of(self, ctx: RunContext[AgentDepsT]) -> Tools:
+        return Tools(self._who(ctx) if callable(self._who) else self._who, *self._sets)
+
+
+def _definition(tool: Tool) -> ToolDefinition:
+    hints = {"read_only": tool.reads_only, "destructive": tool.destructive}
+    return ToolDefinition(
+        name=tool.name,
+        description=tool.description,
+        parameters_json_schema=tool.input_schema(),
+        strict=False,  # strict mode has no optional arguments
+        metadata={**hints, "idempotent": tool.idempotent},
+    )
+
+
+def _is_mendable(result: ToolResult) -> bool:
+    """Whether another call can do better; not where the model may not, or memory does not work."""
+    return is_mistake(result.error) and not isinstance(result.error, AccessDenied)

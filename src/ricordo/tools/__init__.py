@@ -1,0 +1,11 @@
+"""The tools that agents reach memory with: named sets, their schemas, and what calls them.
+
+The sets are in ``sets.py``, each tool in the file of its set; ``calling.py`` runs them. MCP, HTTP,
+the command line and the adapters for frameworks all offer these very tools.
+"""
+
+from ricordo.tools.calling import AsyncTools, Tools
+from ricordo.tools.sets import TOOL_SETS, chosen
+from ricordo.tools.tool import Parameter, Tool, ToolResult
+
+__all__ = ["TOOL_SETS", "AsyncTools", "Parameter", "Tool", "ToolResult", "Tools", "chosen"]

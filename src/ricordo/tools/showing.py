@@ -1,0 +1,122 @@
+"""What tools answer with: few tokens, and nothing that a model has no use for."""
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any, Final
+
+from ricordo.model.item import Added, Item
+from ricordo.model.search import MemoryHit, SearchResults
+from ricordo.model.theme import Theme
+from ricordo.model.vocabulary import Status
+
+NOTHING_FITS: Final = "Nothing that is remembered fits. Try other words or fewer conditions."
+BY_WORDS_ALONE: Final = "Looked for the words alone. What is put in other words may be missing."
+"""Why that is so names the operator's machines, and is nothing that a model can mend."""
+NOTHING_THERE: Final = "Nothing is remembered, or nothing that fits the conditions."
+_MEMORY_FIELDS: Final = (
+    "id",
+    "content",
+    "theme",
+    "type",
+    "key",
+    "tags",
+    "status",
+    "source",
+    "confidence",
+    "importance",
+    "pinned",
+)
+_TIMES: Final = ("valid_from", "valid_to", "expires_at", "created_at", "updated_at")
+
+
+def found(results: SearchResults[MemoryHit], *, ranked: bool) -> dict[str, Any]:
+    """What a search found. How sure each one is is told only where they were ranked."""
+    answer: dict[str, Any] = {"results": [_hit(hit, ranked=ranked) for hit in results]}
+    if not results.results:
+        answer["note"] = NOTHING_FITS if ranked else NOTHING_THERE
+    if results.degraded is not None:
+        answer["degraded"] = BY_WORDS_ALONE
+    return answer
+
+
+def _hit(hit: MemoryHit, *, ranked: bool) -> dict[str, Any]:
+    shown: dict[str, Any] = {
+        "id": hit.id,
+        "date": _day(hit.created_at),
+        "theme": hit.theme,
+        "type": hit.type.value,
+        "content": hit.content_snippet,
+    }
+    if hit.status is not Status.ACTIVE:  # else what was archived would be taken for what holds
+        shown["status"] = hit.status.value
+    return {**shown, "confidence": round(hit.confidence, 2)} if ranked else shown
+
+
+def listed(items: Iterable[Item]) -> list[dict[str, Any]]:
+    """Memories in a list, each in full but without what is seldom asked for."""
+    return [
+        _given(
+            id=item.id,
+            date=_day(item.created_at),
+            theme=item.theme,
+            type=item.type.value,
+            key=item.key,
+            content=item.content,
+        )
+        for item in items
+    ]
+
+
+def memory(item: Item) -> dict[str, Any]:
+    """One memory in full: whatever is set of it."""
+    whole = item.to_dict()
+    shown = {name: whole[name] for name in _MEMORY_FIELDS}
+    said_before = item.created_at  # most times are that of the note itself: say it once
+    times = {
+        name: None if moment == said_before and name != "created_at" else _second(moment)
+        for name, moment in ((name, getattr(item, name)) for name in _TIMES)
+    }
+    return _given(**shown, **times)
+
+
+def stored(added: Added) -> dict[str, Any]:
+    """What became of something that was to be kept."""
+    return _given(
+        id=added.id,
+        status=added.status.value,
+        duplicate=added.duplicate,
+        updated=added.updated,
+    )
+
+
+def forgotten(items: Iterable[Item], now: datetime) -> dict[str, Any]:
+    """What was forgotten and, where that is so, until when a person can bring all of it back."""
+    gone = tuple(items)
+    until = [item.purge_at for item in gone if item.purge_at is not None and item.purge_at > now]
+    return _given(
+        forgotten=[{"id": item.id, "content": item.content} for item in gone],
+        restorable_until=_second(min(until, default=None)),
+    )
+
+
+def themes(known: Iterable[Theme]) -> dict[str, Any]:
+    """The themes there are, with how many memories each has."""
+    return {
+        "themes": [
+            _given(theme=theme.slug, memories=theme.active_count, about=theme.description)
+            for theme in known
+        ]
+    }
+
+
+def _day(moment: datetime) -> str:
+    return moment.date().isoformat()
+
+
+def _second(moment: datetime | None) -> str | None:
+    return None if moment is None else moment.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _given(**values: Any) -> dict[str, Any]:
+    """Only what says something: not what is empty, absent or false."""
+    return {name: value for name, value in values.items() if value or type(value) is int}

@@ -1,0 +1,140 @@
+"""What a tool is: a name, a description for models, parameters, and what it does."""
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Final
+
+from ricordo.errors import InvalidValue, RicordoError
+from ricordo.model import checks
+from ricordo.user_memory import UserMemory
+
+Arguments = dict[str, Any]
+Answer = dict[str, Any]
+Run = Callable[[UserMemory, Arguments], Answer]
+
+_EMPTY: Final[tuple[object, ...]] = ("", [])
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One argument of a tool, with the JSON schema of its values."""
+
+    name: str
+    schema: Mapping[str, Any]
+    required: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tool:
+    """A tool that a model can call.
+
+    ``reads_only``: it changes nothing. ``destructive``: it takes something away from what is
+    recalled. ``idempotent``: calling it twice with the same arguments is as good as once.
+    """
+
+    name: str
+    title: str
+    description: str
+    parameters: tuple[Parameter, ...] = ()
+    reads_only: bool = False
+    destructive: bool = False
+    idempotent: bool = False
+    run: Run
+
+    def input_schema(self) -> dict[str, Any]:
+        """What the arguments look like, as JSON schema."""
+        schema: dict[str, Any] = {
+            "type": "object",
+            "properties": {one.name: dict(one.schema) for one in self.parameters},
+            "additionalProperties": False,
+        }
+        required = [one.name for one in self.parameters if one.required]
+        return {**schema, "required": required} if required else schema
+
+    def accepted(self, given: Mapping[str, Any]) -> Arguments:
+        """The arguments that were given. The library checks their values.
+
+        Null is as good as nothing and, where nothing need be given, so are an empty text and an
+        empty list: many models fill in every argument that there is.
+
+        Raises:
+            UnknownField: there is no such argument; it is never ignored.
+            InvalidValue: one is missing that must be there.
+        """
+        names = {one.name for one in self.parameters}
+        checks.known_fields(f"argument of {self.name}", given, names)
+        arguments: Arguments = {}
+        for one in self.parameters:
+            value = given.get(one.name)
+            if value is not None and (one.required or value not in _EMPTY):
+                arguments[one.name] = value
+            elif one.required:
+                raise InvalidValue(one.name, f"is missing; {self.name} needs it")
+        return arguments
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """What a call came to. ``error`` is why it failed; then ``value`` tells a model so."""
+
+    value: Answer
+    error: RicordoError | None = None
+
+    @property
+    def is_error(self) -> bool:
+        """Whether the call failed."""
+        return self.error is not None
+
+    @property
+    def text(self) -> str:
+        """The answer as compact JSON, which is what a model is given."""
+        return json.dumps(self.value, ensure_ascii=False, separators=(",", ":"))
+
+
+def text(name: str, about: str, *, required: bool = False) -> Parameter:
+    """An argument that is a text."""
+    return Parameter(name, {"type": "string", "description": about}, required)
+
+
+def word(
+    name: str, about: str, allowed: type[StrEnum] | Iterable[str], *, required: bool = False
+) -> Parameter:
+    """An argument that is one of some words."""
+    schema = {"type": "string", "enum": [str(one) for one in allowed], "description": about}
+    return Parameter(name, schema, required)
+
+
+def texts(name: str, about: str, allowed: type[StrEnum] | None = None) -> Parameter:
+    """An argument that is a list of texts, or of some words."""
+    entry: dict[str, Any] = {"type": "string"}
+    if allowed is not None:
+        entry["enum"] = [one.value for one in allowed]
+    return Parameter(name, {"type": "array", "items": entry, "description": about})
+
+
+def integer(
+    name: str, about: str, least: int, most: int | None = None, *, required: bool = False
+) -> Parameter:
+    """An argument that is a whole number."""
+    schema: dict[str, Any] = {"type": "integer", "minimum": least, "description": about}
+    if most is not None:
+        schema["maximum"] = most
+    return Parameter(name, schema, required)
+
+
+def record(
+    name: str,
+    about: str,
+    properties: Mapping[str, Mapping[str, Any]] | None = None,
+    values: Mapping[str, Any] | None = None,
+    *,
+    required: bool = False,
+) -> Parameter:
+    """An argument that is an object: with these properties, or with any name and such values."""
+    schema: dict[str, Any] = {"type": "object", "description": about}
+    if properties is not None:
+        schema["properties"] = {key: dict(value) for key, value in properties.items()}
+    schema["additionalProperties"] = False if values is None else dict(values)
+    return Parameter(name, schema, required)

@@ -1,0 +1,238 @@
+"""Agents of the OpenAI Agents SDK with sessions and tools on a store, and a scripted model."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+from agents import (
+    Agent,
+    OpenAIChatCompletionsModel,
+    OpenAIResponsesModel,
+    RunConfig,
+    RunContextWrapper,
+    Runner,
+)
+from agents.models.interface import Model
+from openai import AsyncOpenAI
+
+from ricordo import AsyncMemory, InvalidValue, Memory, UserMemory
+from ricordo.integrations.openai_agents import MemorySession, memory_tools
+from ricordo.integrations.openai_agents.function_tools import Who
+from ricordo.testing.model_server import ModelServer
+from ricordo.testing.responses_server import ResponsesServer
+from ricordo.tools import TOOL_SETS
+from tests.integrations.slow_embedder import HeldEmbedder
+
+UNTRACED = RunConfig(tracing_disabled=True)
+
+
+@pytest.fixture
+def model() -> Iterator[ResponsesServer]:
+    with ResponsesServer() as server:
+        yield server
+
+
+@pytest.fixture
+def ana(memory: Memory) -> UserMemory:
+    return memory.user("ana")
+
+
+@asynccontextmanager
+async def agent_with(
+    server: ResponsesServer | ModelServer, who: Who, *sets: str
+) -> AsyncIterator[Agent[Any]]:
+    async with AsyncOpenAI(base_url=server.base_url, api_key="k", max_retries=0) as client:
+        chosen: Model
+        if isinstance(server, ModelServer):
+            chosen = OpenAIChatCompletionsModel(model="test-model", openai_client=client)
+        else:
+            chosen = OpenAIResponsesModel(model="test-model", openai_client=client)
+        yield Agent(name="helper", model=chosen, tools=[*memory_tools(who, *sets)])
+
+
+def turns(user: UserMemory, thread: str) -> list[tuple[str, str]]:
+    return [(turn.role, turn.content) for turn in user.turns(thread)]
+
+
+@pytest.mark.requirement("integrations.openai-agents")
+@pytest.mark.parametrize("streams", [False, True])
+def test_two_runs_remember_through_the_session(
+    model: ResponsesServer, ana: UserMemory, streams: bool
+) -> None:
+    model.answer_calling("memory_add", {"content": "Ana drinks green tea.", "theme": "drinks"})
+    model.answer("Noted.")
+    model.answer("Green tea.")
+
+    async def ask(agent: Agent[Any], question: str) -> str:
+        session = MemorySession(ana, "breakfast")
+        if not streams:
+            done = await Runner.run(agent, question, session=session, run_config=UNTRACED)
+            return str(done.final_output)
+        streamed = Runner.run_streamed(agent, question, session=session, run_config=UNTRACED)
+        async for _ in streamed.stream_events():
+            pass
+        return str(streamed.final_output)
+
+    async def run() -> list[str]:
+        async with agent_with(model, ana) as agent:
+            return [await ask(agent, "I drink green tea."), await ask(agent, "What do I drink?")]
+
+    assert asyncio.run(run()) == ["Noted.", "Green tea."]
+    sent = model.asked[-1]["input"]
+    assert [item.get("role", item.get("type")) for item in sent] == [
+        "user",
+        "function_call",
+        "function_call_output",
+        "assistant",
+        "user",
+    ]
+    assert json.loads(sent[2]["output"])["status"] == "active"
+    assert [(item.content, item.theme) for item in ana.list()] == [
+        ("Ana drinks green tea.", "drinks")
+    ]
+    assert turns(ana, "breakfast") == [
+        ("user", "I drink green tea."),
+        ("assistant", "Noted."),
+        ("user", "What do I drink?"),
+        ("assistant", "Green tea."),
+    ]
+
+
+@pytest.mark.requirement("integrations.openai-agents")
+def test_chat_completions_give_every_message_the_same_id(ana: UserMemory) -> None:
+    """The SDK does, and none of them may be taken for one that is known already."""
+    with ModelServer() as server:
+        server.answer("One.")
+        server.answer("Two.")
+
+        async def run() -> None:
+            async with agent_with(server, ana) as agent:
+                for question in ("First?", "Second?"):
+                    session = MemorySession(ana, "s")
+                    await Runner.run(agent, question, session=session, run_config=UNTRACED)
+
+        asyncio.run(run())
+    assert turns(ana, "s") == [
+        ("user", "First?"),
+        ("assistant", "One."),
+        ("user", "Second?"),
+        ("assistant", "Two."),
+    ]
+
+
+@pytest.mark.requirement("integrations.openai-agents")
+@pytest.mark.parametrize("is_async", [False, True])
+def test_one_agent_serves_many_users(
+    model: ResponsesServer, memory: Memory, is_async: bool
+) -> None:
+    """Who is meant stands in the context of the run; whatever a model says, it cannot choose."""
+    for name in ("ana", "ben"):
+        memory.user(name).add(f"{name} drinks tea", theme="drinks")
+
+    def who(context: RunContextWrapper[Any]) -> UserMemory:
+        return memory.user(context.context["user"])
+
+    later = AsyncMemory(memory)
+
+    async def who_later(context: RunContextWrapper[Any]) -> Any:
+        return later.user(context.context["user"])
+
+    def repeat(body: dict[str, Any]) -> str:
+        return str(body["input"][-1]["output"])
+
+    model.answer_with(repeat)
+
+    async def ask(agent: Agent[Any], name: str, **more: str) -> str:
+        model.answer_calling("memory_search", {"query": "tea", **more})
+        context = {"user": name}
+        done = await Runner.run(agent, "What?", context=context, run_config=UNTRACED)
+        return str(done.final_output)
+
+    async def run() -> list[str]:
+        async with agent_with(model, who_later if is_async else who) as agent:
+            return [
+                await ask(agent, "ana"),
+                await ask(agent, "ben", user="ana", user_id="ana"),
+                await ask(agent, "ben"),
+            ]
+
+    first, refused, second = asyncio.run(run())
+    assert "ana drinks tea" in first and "ben" not in first
+    assert json.loads(refused)["error"]["type"] == "UnknownField"
+    assert "ben drinks tea" in second and "ana" not in second
+
+
+@pytest.mark.requirement("integrations.openai-agents")
+def test_tools_as_the_model_is_told_of_them(model: ResponsesServer, ana: UserMemory) -> None:
+    model.answer("Hello.")
+
+    async def run() -> None:
+        async with agent_with(model, ana, "profile", "query") as agent:
+            await Runner.run(agent, "Hello", run_config=UNTRACED)
+
+    asyncio.run(run())
+    sent = {tool["name"]: tool for tool in model.asked[0]["tools"]}
+    expected = [*TOOL_SETS["profile"], *TOOL_SETS["query"]]
+    assert list(sent) == [tool.name for tool in expected]
+    for tool in expected:
+        assert sent[tool.name]["parameters"] == tool.input_schema()
+        assert sent[tool.name]["description"] == tool.description
+        assert sent[tool.name]["strict"] is False
+
+
+@pytest.mark.requirement("integrations.openai-agents")
+def test_wrong_arguments_are_told_to_the_model(model: ResponsesServer, ana: UserMemory) -> None:
+    model.answer_calling("memory_get", {"id": 7})
+    model.answer_calling("memory_get", {"id": "seven"}, call_id="call_2")
+    model.answer("I do not know.")
+
+    async def run() -> None:
+        async with agent_with(model, ana) as agent:
+            await Runner.run(agent, "What is it?", run_config=UNTRACED)
+
+    asyncio.run(run())
+    told = [item for item in model.asked[-1]["input"] if item.get("type") == "function_call_output"]
+    errors = [json.loads(item["output"])["error"]["type"] for item in told]
+    assert errors == ["MemoryNotFound", "InvalidValue"]
+
+
+@pytest.mark.requirement("integrations.openai-agents")
+def test_what_memory_tools_are_given(model: ResponsesServer, ana: UserMemory) -> None:
+    with pytest.raises(InvalidValue, match="there is no set 'all'"):
+        memory_tools(ana, "all")
+    model.answer_calling("memory_list_themes", {})
+
+    async def run() -> None:
+        async with agent_with(model, lambda _context: "ana") as agent:  # type: ignore[arg-type,return-value]
+            await Runner.run(agent, "What?", run_config=UNTRACED)
+
+    with pytest.raises(Exception, match="expected the memory of a user, got str"):
+        asyncio.run(run())
+
+
+@pytest.mark.requirement("integrations.openai-agents")
+@pytest.mark.parametrize("is_async_memory", [False, True])
+def test_a_slow_call_does_not_hold_up_the_loop(
+    model: ResponsesServer,
+    sqlite_url: str,
+    open_store: Callable[..., Memory],
+    is_async_memory: bool,
+) -> None:
+    embedder = HeldEmbedder()
+    memory = open_store(sqlite_url, embedder=embedder)
+    user = AsyncMemory(memory).user("ana") if is_async_memory else memory.user("ana")
+    model.answer_calling("memory_search", {"query": "tea"})
+    model.answer("Nothing.")
+
+    async def run() -> str:
+        async with agent_with(model, user) as agent:
+            talking = asyncio.create_task(Runner.run(agent, "What?", run_config=UNTRACED))
+            await asyncio.to_thread(embedder.begun.wait)
+            embedder.may_end.set()  # only a loop that goes on gets here
+            return str((await talking).final_output)
+
+    assert asyncio.run(run()) == "Nothing."
+    assert embedder.was_let_go

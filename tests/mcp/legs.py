@@ -1,0 +1,102 @@
+"""The official client on every leg: in this process, over a process's streams, and over HTTP.
+
+Each speaks both ways of the protocol: ``auto`` finds the newest, without a handshake; ``legacy`` is
+the handshake of the versions before.
+"""
+
+import contextlib
+import json
+import os
+import sys
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+from typing import Any
+
+import httpx2
+from mcp.client import Client
+from mcp.client.stdio import StdioServerParameters, stdio_client
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared.exceptions import MCPError
+from mcp_types import CallToolResult, TextContent, TextResourceContents
+
+from ricordo import UserMemory
+from ricordo.mcp.binding import Binding
+from ricordo.mcp.server import server_for
+
+COMMAND = str(Path(sys.executable).with_name("ricordo"))
+MODES = ("auto", "legacy")
+TIMEOUT_SECONDS = 120.0
+
+
+def in_process(
+    user: UserMemory, *sets: str, mode: str = "auto", **settings: Any
+) -> AbstractAsyncContextManager[Client]:
+    """A client of a server in this process."""
+    server = server_for(lambda _asked: Binding(user, sets), **settings)
+    return Client(server, mode=mode, read_timeout_seconds=TIMEOUT_SECONDS)
+
+
+@contextlib.asynccontextmanager
+async def over_streams(
+    *arguments: str, log: Path, mode: str = "auto", **environment: str
+) -> AsyncIterator[Client]:
+    """A client of the real command, whose standard error goes to a file."""
+    handed_on = {name: value for name, value in os.environ.items() if name.startswith("RICORDO_")}
+    parameters = StdioServerParameters(
+        command=COMMAND, args=["mcp", *arguments], env={**handed_on, **environment}
+    )
+    with log.open("a") as errors:
+        transport = stdio_client(parameters, errlog=errors)
+        async with Client(transport, mode=mode, read_timeout_seconds=TIMEOUT_SECONDS) as client:
+            yield client
+
+
+@contextlib.asynccontextmanager
+async def over_http(
+    url: str, *, user: str | None = None, key: str | None = None, mode: str = "auto", **named: str
+) -> AsyncIterator[Client]:
+    """A client of a service; ``agent`` and ``tools`` can be named, too."""
+    headers = {"X-Ricordo-User": user, "X-Ricordo-Agent": named.pop("agent", None)}
+    if key is not None:
+        headers["Authorization"] = f"Bearer {key}"
+    given = {name: value for name, value in headers.items() if value is not None}
+    query = f"?tools={named.pop('tools')}" if "tools" in named else ""
+    assert not named
+    async with httpx2.AsyncClient(headers=given, timeout=TIMEOUT_SECONDS) as sender:
+        transport = streamable_http_client(f"{url}/mcp{query}", http_client=sender)
+        async with Client(transport, mode=mode, read_timeout_seconds=TIMEOUT_SECONDS) as client:
+            yield client
+
+
+def value_of(result: CallToolResult) -> dict[str, Any]:
+    """What a call came to, which is told twice: as text, and as it is."""
+    (content,) = result.content
+    assert isinstance(content, TextContent)
+    found: dict[str, Any] = json.loads(content.text)
+    assert result.structured_content == found
+    return found
+
+
+async def done(client: Client, name: str, **arguments: Any) -> dict[str, Any]:
+    """What a call comes to that must succeed."""
+    result = await client.call_tool(name, arguments)
+    assert not result.is_error, result
+    return value_of(result)
+
+
+async def text_at(client: Client, uri: str) -> str:
+    """The text of a resource."""
+    (contents,) = (await client.read_resource(uri)).contents
+    assert isinstance(contents, TextResourceContents)
+    assert contents.uri == uri
+    return contents.text
+
+
+async def refused(client: Client, uri: str) -> MCPError:
+    """The error that reading a resource must end with."""
+    try:
+        await client.read_resource(uri)
+    except MCPError as error:
+        return error
+    raise AssertionError(f"{uri} was read")
