@@ -272,6 +272,16 @@ def test_a_line_says_what_is_being_done() -> None:
             _Timer.started[0].go_off()
             tell("Looking elsewhere")
         assert "Looking elsewhere" in seen.said
+        assert "\x1b[2K" in seen.said.rpartition("Looking elsewhere")[2]  # the line is wiped off
+
+
+@pytest.mark.requirement("cli.progress")
+def test_whoever_asks_for_json_on_a_terminal_sees_nothing_of_it() -> None:
+    with screen() as seen:
+        with progress.working("Looking", wanted=False) as tell:
+            tell("Looking elsewhere")
+            assert _Timer.started == []
+        assert seen.said == ""
 
 
 @pytest.mark.requirement("cli.progress")
