@@ -8,6 +8,7 @@ import json
 import os
 import pty
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -301,3 +302,19 @@ def test_a_command_that_ends_the_process_at_once_leaves_nothing_behind(tmp_path:
         assert ran.returncode == code, ran.stderr
         assert json.loads(ran.stdout or ran.stderr)
         assert list(tmp_path.iterdir()) == []
+
+
+def test_what_a_command_said_before_it_failed_is_not_lost(tmp_path: Path) -> None:
+    """The first key is shown once; whatever fails after that, it must have been seen."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        ran = subprocess.run(
+            [COMMAND, "serve", "--db", str(tmp_path / "m.db"), "--port", port],
+            env={**os.environ, "RICORDO_REQUIRE_KEYS": "true"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    assert ran.returncode == 2, ran.stderr
+    assert "cannot listen" in ran.stderr
+    assert "rk_" in ran.stdout

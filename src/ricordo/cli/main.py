@@ -35,8 +35,9 @@ def run() -> None:
     if not all(one.daemon for one in others):
         sys.exit(code)  # which waits for them
     atexit._run_exitfuncs()
-    with contextlib.suppress(OSError, ValueError):
-        sys.stderr.flush()
+    for stream in (sys.stdout, sys.stderr):  # a command that failed may have said something before
+        with contextlib.suppress(OSError, ValueError):
+            stream.flush()
     # All is closed and written. Python would take as long to take apart what it has loaded as a
     # search takes; the system takes it back at once.
     os._exit(code)
