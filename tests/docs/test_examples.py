@@ -50,6 +50,8 @@ def test_the_examples_of_a_page_run(
     folder.mkdir()
     monkeypatch.chdir(folder)
     monkeypatch.delenv("RICORDO_UPKEEP")  # examples show what a reader will see
+    programs = (str(commands), str(Path(sys.executable).parent), os.environ["PATH"])
+    monkeypatch.setenv("PATH", os.pathsep.join(programs))  # for Python that calls it, too
     found = [one for one in blocks(page) if one.language in RUN]
     if any(POSTGRES.search(one.text) for one in found):
         url = request.getfixturevalue("postgres_url")
@@ -71,7 +73,7 @@ def test_the_examples_of_a_page_run(
                 assert_shown(where, block.text, printed)
                 printed = None
             else:
-                run_console(where, block, commands)
+                run_console(where, block)
     finally:
         for value in namespace.values():
             if isinstance(value, Memory):
@@ -95,7 +97,7 @@ def run_python(page: Path, block: Block, namespace: dict[str, object]) -> str:
     return output.getvalue()
 
 
-def run_console(where: str, block: Block, programs: Path) -> None:
+def run_console(where: str, block: Block) -> None:
     commands, expected = read_console(block)
     assert commands, f"{where}: a console block without a command"
     script = ["exec 2>&1", f"done_() {{ local code=$?; echo '{DONE}'; return $code; }}"]
@@ -103,9 +105,6 @@ def run_console(where: str, block: Block, programs: Path) -> None:
         script += [command, "done_"]
     environment = {
         **os.environ,
-        "PATH": os.pathsep.join(
-            [str(programs), str(Path(sys.executable).parent), os.environ["PATH"]]
-        ),
         "PYTHONUNBUFFERED": "1",  # standard output and error in the order they were written
         "PYTHONIOENCODING": "utf-8",
     }
