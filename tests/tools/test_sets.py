@@ -9,8 +9,10 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from ricordo import InvalidValue, Memory
+from ricordo.model.vocabulary import SchemaForm, ToolSet
 from ricordo.text.tokens import estimate_tokens
 from ricordo.tools import TOOL_SETS, Tool, Tools, chosen
+from ricordo.tools.formats import FORMS
 
 EVERY_TOOL = chosen(*TOOL_SETS)
 NAMES = {
@@ -42,6 +44,12 @@ named = pytest.mark.parametrize("tool", EVERY_TOOL, ids=lambda tool: tool.name)
 @pytest.mark.requirement("tools.sets")
 def test_the_sets_are_those_of_the_specification() -> None:
     assert {name: tuple(tool.name for tool in tools) for name, tools in TOOL_SETS.items()} == NAMES
+
+
+@pytest.mark.requirement("tools.sets")
+def test_the_words_for_sets_and_forms_are_those_that_there_are() -> None:
+    assert set(ToolSet) == set(TOOL_SETS)
+    assert set(SchemaForm) == set(FORMS)
 
 
 @pytest.mark.requirement("tools.sets")

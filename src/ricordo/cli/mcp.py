@@ -8,7 +8,7 @@ import typer
 from ricordo.cli.options import Place, Whose, completing, words
 from ricordo.cli.serve import fitting_format
 from ricordo.cli.session import is_debugging
-from ricordo.cli.tools import ToolSet
+from ricordo.model.vocabulary import ToolSet
 
 if TYPE_CHECKING:
     from ricordo.mcp.binding import Who

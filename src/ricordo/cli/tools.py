@@ -2,7 +2,6 @@
 
 import json
 import sys
-from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -10,26 +9,10 @@ import typer
 from ricordo.cli.options import STANDARD_STREAM, Acting, AsJson, Owner, completing, words
 from ricordo.cli.render import Listing, answer
 from ricordo.cli.session import open_user
+from ricordo.model.vocabulary import SchemaForm, ToolSet
 
 if TYPE_CHECKING:
     from ricordo.tools import Tool
-
-
-class ToolSet(StrEnum):
-    """The sets, named here because completion must not load the library."""
-
-    STANDARD = "standard"
-    SINGLE = "single"
-    QUERY = "query"
-    PROFILE = "profile"
-
-
-class Form(StrEnum):
-    """For whose interface the schemas are."""
-
-    OPENAI = "openai"
-    OPENAI_RESPONSES = "openai_responses"
-    ANTHROPIC = "anthropic"
 
 
 Sets = Annotated[
@@ -41,13 +24,13 @@ Sets = Annotated[
         help=f"Set of tools, may be given again: {words(ToolSet)}.",
     ),
 ]
-SchemaForm = Annotated[
-    Form | None,
+WantedForm = Annotated[
+    SchemaForm | None,
     typer.Option(
         "--form",
         metavar="NAME",
-        autocompletion=completing(Form),
-        help=f"Print JSON schemas for this interface: {words(Form)}.",
+        autocompletion=completing(SchemaForm),
+        help=f"Print JSON schemas for this interface: {words(SchemaForm)}.",
     ),
 ]
 ToolName = Annotated[str, typer.Argument(metavar="NAME", help="The tool, such as memory_search.")]
@@ -57,7 +40,7 @@ CallArguments = Annotated[
 ]
 
 
-def list_tools(*, sets: Sets = None, form: SchemaForm = None, as_json: AsJson = False) -> None:
+def list_tools(*, sets: Sets = None, form: WantedForm = None, as_json: AsJson = False) -> None:
     """List the tools that a model can be given, or print their JSON schemas.
 
     Example: ricordo tools list --set profile --form anthropic

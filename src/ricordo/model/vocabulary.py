@@ -33,6 +33,23 @@ ON_PURPOSE: Final = (Source.USER_EXPLICIT, Source.IMPORT, Source.FILE)
 """Where memories come from that somebody put here, rather than let fall in passing."""
 
 
+class ToolSet(StrEnum):
+    """The named sets of tools; what is in each is in ``tools/sets.py``."""
+
+    STANDARD = "standard"
+    SINGLE = "single"
+    QUERY = "query"
+    PROFILE = "profile"
+
+
+class SchemaForm(StrEnum):
+    """For whose interface schemas of tools are."""
+
+    OPENAI = "openai"
+    OPENAI_RESPONSES = "openai_responses"
+    ANTHROPIC = "anthropic"
+
+
 class Status(StrEnum):
     """Where a memory stands in its life; the legal steps are in ``lifecycle.py``."""
 

@@ -1,6 +1,5 @@
 """Memory as tools: their schemas for a model, and what calls them."""
 
-from enum import StrEnum
 from typing import Annotated, Any
 
 from fastapi import Path, Query
@@ -12,20 +11,13 @@ from ricordo.http.answers import answer
 from ricordo.http.asked import Asked, QueryAsked
 from ricordo.http.callers import Acting
 from ricordo.http.routing import router_for, showing
+from ricordo.model.vocabulary import SchemaForm
 from ricordo.tools import TOOL_SETS, Tools
 from ricordo.tools.failures import is_mistake
 from ricordo.tools.formats import FORMS
 from ricordo.tools.sets import DEFAULT_SET, named_sets
 
 router = router_for("Tools", "/v1/tools")
-
-
-class Form(StrEnum):
-    """For whose interface the schemas are."""
-
-    OPENAI = "openai"
-    OPENAI_RESPONSES = "openai_responses"
-    ANTHROPIC = "anthropic"
 
 
 class ToolsAsked(QueryAsked):
@@ -36,7 +28,7 @@ class ToolsAsked(QueryAsked):
         description=f"The sets of tools, with commas: {', '.join(TOOL_SETS)}.",
         examples=["standard,profile"],
     )
-    form: Form = Field(default=Form.OPENAI, description="For whose interface.")
+    form: SchemaForm = Field(default=SchemaForm.OPENAI, description="For whose interface.")
 
 
 class CallAsked(Asked):
