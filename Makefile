@@ -6,10 +6,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help serve try test check format bench lock clean
+.PHONY: help serve try test check format bench screenshots lock clean
 
 help: ## show this list
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 13
 
 serve: $(VENV)/.ready ## set up, and serve the memory of ~/.ricordo at http://127.0.0.1:8377
 	@$(BIN)/ricordo serve
@@ -33,6 +33,10 @@ format: $(VENV)/.ready-dev ## put the code into the house format
 
 bench: $(VENV)/.ready-dev ## measure; prints figures, asserts nothing
 	$(BIN)/python -m bench
+
+screenshots: $(VENV)/.ready-dev ## make the pictures of docs/screenshots anew
+	@sh scripts/services.sh browser
+	$(BIN)/python -m scripts.screenshots
 
 lock: $(VENV)/.ready-dev ## choose new versions for requirements/*.txt
 	$(BIN)/python -m pip install --quiet uv

@@ -8,6 +8,7 @@ from bench import (
     figures,
     growth,
     load,
+    pages,
     prompts,
     proxy,
     quality,
@@ -28,6 +29,7 @@ def main() -> None:
     growth.register(kinds)
     conversation.register(kinds)
     load.register(kinds)
+    pages.register(kinds)
     prompts.register(kinds)
     proxy.register(kinds)
     quality.register(kinds)

@@ -1,19 +1,43 @@
 #!/bin/sh
-# The message brokers that the tests start for themselves: Redis and RabbitMQ, from the system's
-# packages. Does nothing where they are installed.
+# The programs that the tests start for themselves, from the system's packages: the message brokers
+# Redis and RabbitMQ, and Chromium, in which the web page is tested and its screenshots are made.
+# Does nothing where they are installed. A Chromium (or Google Chrome) that is not on the PATH is
+# named by RICORDO_TEST_BROWSER.
+#
+# sh scripts/services.sh            all of them
+# sh scripts/services.sh browser    only Chromium, which is all that `make screenshots` needs
 set -eu
 PATH="$PATH:/usr/sbin:/sbin"
 
+has_browser() {
+    if [ -n "${RICORDO_TEST_BROWSER:-}" ]; then
+        [ -x "$RICORDO_TEST_BROWSER" ] && return
+        echo "RICORDO_TEST_BROWSER is not a program: $RICORDO_TEST_BROWSER" >&2
+        exit 1
+    fi
+    # Also in tests/web/browsing.py.
+    for name in chromium chromium-browser google-chrome; do
+        command -v "$name" >/dev/null && return
+    done
+    return 1
+}
+
 missing=""
-command -v redis-server >/dev/null || missing="$missing redis-server"
-command -v rabbitmq-server >/dev/null || missing="$missing rabbitmq-server"
+if [ "${1:-}" != browser ]; then
+    command -v redis-server >/dev/null || missing="$missing redis-server"
+    command -v rabbitmq-server >/dev/null || missing="$missing rabbitmq-server"
+fi
+# Plain letters, and emoji in colour: memories have both, and a bare system has no font at all.
+has_browser || missing="$missing chromium fonts-liberation fonts-noto-color-emoji"
 [ -n "$missing" ] || exit 0
 
 if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then
-    echo "The tests need these programs:$missing" >&2
+    echo "The tests need these packages:$missing" >&2
     echo "On Debian or Ubuntu: sudo apt-get install$missing" >&2
-    echo "Elsewhere: install Redis (7 or newer) and RabbitMQ (3.10 or newer) so that" >&2
-    echo "redis-server, rabbitmq-server and epmd can be run." >&2
+    echo "Elsewhere: install Redis (7 or newer), RabbitMQ (3.10 or newer) and Chromium or Google" >&2
+    echo "Chrome (120 or newer), so that redis-server, rabbitmq-server, epmd and one of chromium," >&2
+    echo "chromium-browser and google-chrome can be run; or name the browser by its path in" >&2
+    echo "RICORDO_TEST_BROWSER." >&2
     exit 1
 fi
 

@@ -72,7 +72,7 @@ from ricordo.model.job import Job
 from ricordo.model.page import Page
 from ricordo.model.scope import Scope
 from ricordo.model.theme import Theme
-from ricordo.model.thread import NewTurn, Observed, Thread, Turn
+from ricordo.model.thread import FormedTurn, NewTurn, Observed, Thread, Turn
 from ricordo.model.vocabulary import (
     Action,
     ContextMode,
@@ -88,6 +88,7 @@ from ricordo.model.vocabulary import (
     ProposalState,
     Source,
     Status,
+    Undoable,
 )
 from ricordo.version import __version__
 
@@ -96,7 +97,7 @@ if TYPE_CHECKING:
 
     from ricordo.aio import AsyncMemory, AsyncUserMemory
     from ricordo.memory import Memory
-    from ricordo.model.activity import ActivityEvent, Counters
+    from ricordo.model.activity import ActivityEvent, Counters, DayActivity
     from ricordo.model.audit import AuditReport
     from ricordo.model.checkpoint import Checkpoint, CheckpointInfo
     from ricordo.model.consolidation import ConsolidationReport, PairAction, PairDecision
@@ -108,11 +109,13 @@ if TYPE_CHECKING:
         TokenSplit,
     )
     from ricordo.model.conversation import CompactionReport, DayEntry, DayLog, Window
-    from ricordo.model.embedding import EmbeddingChange, EmbeddingStatus
+    from ricordo.model.embedding import EmbeddingChange, EmbeddingState, EmbeddingStatus
     from ricordo.model.formation import Decision, FormationReport
+    from ricordo.model.graph import RelationEdge, RelationGraph
     from ricordo.model.history import Change, Changes
     from ricordo.model.job import JobStats
     from ricordo.model.key import ApiKey, CreatedKey
+    from ricordo.model.lineage import Lineage
     from ricordo.model.mirror import MirrorEntry, MirrorReport, MirrorStatus
     from ricordo.model.profile import (
         FieldOutcome,
@@ -163,6 +166,7 @@ __all__ = [
     "CreatedKey",
     "DatabaseTooNew",
     "DatabaseTooOld",
+    "DayActivity",
     "DayEntry",
     "DayLog",
     "Decision",
@@ -170,6 +174,7 @@ __all__ = [
     "EmbedderUnavailable",
     "EmbeddingChange",
     "EmbeddingError",
+    "EmbeddingState",
     "EmbeddingStatus",
     "ErasureReceipt",
     "Event",
@@ -179,6 +184,7 @@ __all__ = [
     "FieldUpdate",
     "FilesUnavailable",
     "FormationReport",
+    "FormedTurn",
     "IllegalTransition",
     "ImportFailed",
     "ImportReport",
@@ -196,6 +202,7 @@ __all__ = [
     "KeyNotFound",
     "Lane",
     "LanguageModelError",
+    "Lineage",
     "Memory",
     "MemoryHit",
     "MemoryNotFound",
@@ -229,6 +236,8 @@ __all__ = [
     "RecalledMemory",
     "RecalledTurn",
     "Related",
+    "RelationEdge",
+    "RelationGraph",
     "Returns",
     "RicordoError",
     "RoleNotConfined",
@@ -258,6 +267,7 @@ __all__ = [
     "Tools",
     "Turn",
     "TurnHit",
+    "Undoable",
     "UnknownField",
     "UserMemory",
     "UserNotFound",
@@ -284,10 +294,12 @@ _LAZY: Final = {
     "Context": "ricordo.model.context",
     "Counters": "ricordo.model.activity",
     "CreatedKey": "ricordo.model.key",
+    "DayActivity": "ricordo.model.activity",
     "DayEntry": "ricordo.model.conversation",
     "DayLog": "ricordo.model.conversation",
     "Decision": "ricordo.model.formation",
     "EmbeddingChange": "ricordo.model.embedding",
+    "EmbeddingState": "ricordo.model.embedding",
     "EmbeddingStatus": "ricordo.model.embedding",
     "ErasureReceipt": "ricordo.model.receipt",
     "Feedback": "ricordo.model.context",
@@ -296,6 +308,7 @@ _LAZY: Final = {
     "FormationReport": "ricordo.model.formation",
     "ImportReport": "ricordo.model.receipt",
     "JobStats": "ricordo.model.job",
+    "Lineage": "ricordo.model.lineage",
     "Memory": "ricordo.memory",
     "MemoryHit": "ricordo.model.search",
     "MirrorEntry": "ricordo.model.mirror",
@@ -311,6 +324,8 @@ _LAZY: Final = {
     "RecalledMemory": "ricordo.model.context",
     "RecalledTurn": "ricordo.model.context",
     "Related": "ricordo.model.search",
+    "RelationEdge": "ricordo.model.graph",
+    "RelationGraph": "ricordo.model.graph",
     "Returns": "ricordo.model.query",
     "RoundReport": "ricordo.model.upkeep",
     "SearchResults": "ricordo.model.search",

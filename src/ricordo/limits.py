@@ -37,6 +37,10 @@ MAX_RECENCY_DAYS: Final = 36_500
 MAX_OBSERVED_TURNS: Final = 1_000  # messages per call of observe
 MAX_CURSOR_CHARS: Final = 65_536
 MAX_MERGED_ITEMS: Final = 20
+MAX_PREDECESSORS: Final = 50  # the latest whose place a memory took, that its lineage names
+DEFAULT_GRAPH_MEMORIES: Final = 40
+MAX_GRAPH_MEMORIES: Final = 200  # that one graph of relations shows
+MAX_GRAPHED_MEMORIES: Final = 1_000  # the latest ones, whose relations a graph is made from
 MAX_LINKS_PER_MEMORY: Final = 1_000
 
 # -- search index ----------------------------------------------------------------------------
@@ -47,6 +51,8 @@ MAX_TERM_CHARS: Final = 64  # longer words are cut
 MAX_TURN_CHARS: Final = 100_000
 MAX_TOOL_CALLS_BYTES: Final = 262_144
 MAX_THREAD_TITLE_CHARS: Final = 500
+MAX_FORMED_MEMORIES: Final = 10_000  # that one page of turns is shown with
+MAX_SIMULTANEOUS_TURNS: Final = 10_000  # said at the times that a page of turns is looked up by
 
 # -- files ---------------------------------------------------------------------------------
 MAX_IMPORT_LINE_BYTES: Final = 4 * 1024 * 1024
@@ -141,6 +147,8 @@ MAX_INSIGHT_THREADS: Final = 5  # that what was said is taken from
 MAX_INSIGHT_TURNS_PER_THREAD: Final = 10
 MAX_RELATED_PER_ROUND: Final = 2_000  # memories whose relations one round refreshes
 COUNTER_DAYS: Final = 400  # how long counters are kept by the day
+DEFAULT_DAILY_DAYS: Final = 30
+MAX_DAILY_DAYS: Final = 366  # that activity is told of by the day; counters are kept for longer
 USERS_PER_PLAN_STEP: Final = 1_000
 TRIM_BATCH_ROWS: Final = 5_000
 
@@ -220,3 +228,8 @@ MAX_PROXIED_ANSWER_BYTES: Final = 32 * 1024 * 1024  # that is not streamed
 MAX_OBSERVED_ANSWER_CHARS: Final = 100_000  # of a streamed answer, for memory
 MAX_OBSERVED_MESSAGES: Final = 20  # the latest of one request, for memory
 MAX_WAITING_EXCHANGES: Final = 1_000  # chats that wait to be observed; more are not
+
+# -- the web page --------------------------------------------------------------------------
+PAGE_ROWS: Final = 50  # of a list, before one asks for more
+PAGE_RESULTS: Final = 30  # of a search
+MAX_SHOWN_CHOICES: Final = 10  # proposals that the navigation counts

@@ -13,13 +13,14 @@ from ricordo.errors import InvalidValue, StorageError, UserNotFound, in_log
 from ricordo.files.erasing import FilesErasure
 from ricordo.files.following import MirrorFollower
 from ricordo.formation.counting import counters_of
+from ricordo.formation.daily import daily_of
 from ricordo.indexing.reindexing import bring_up_to_date, rebuild
 from ricordo.jobs.background import Background
 from ricordo.jobs.running import JobRunner
 from ricordo.llm.checkup import ModelReport, test_model
 from ricordo.memories import erasing, reading
 from ricordo.model import checks
-from ricordo.model.activity import Counters
+from ricordo.model.activity import Counters, DayActivity
 from ricordo.model.filters import ItemFilter, Sort
 from ricordo.model.item import Item
 from ricordo.model.job import Job, JobStats
@@ -191,6 +192,16 @@ class Memory:
             self.database, None, checks.optional_integer("days", days, 1, limits.MAX_RECENCY_DAYS)
         )
 
+    def daily(self, *, days: int = limits.DEFAULT_DAILY_DAYS) -> tuple[DayActivity, ...]:
+        """What happened on each of the last days (UTC), for all users together: every one of
+        them, today last.
+
+        Raises:
+            InvalidValue: so many days are not allowed.
+        """
+        wanted = checks.integer("days", days, 1, limits.MAX_DAILY_DAYS)
+        return daily_of(self.database, None, wanted)
+
     def test_model(self) -> ModelReport:
         """Ask the language model something small; what it can do, or what is wrong in one line.
 
@@ -293,6 +304,14 @@ class Memory:
             InvalidValue, InvalidCursor.
         """
         return self._keys.page(user, include_revoked, limit, cursor)
+
+    def key(self, id: str) -> ApiKey:
+        """One key of the service, without its secret; also one that was revoked or has expired.
+
+        Raises:
+            KeyNotFound: there is no such key.
+        """
+        return self._keys.get(id)
 
     def revoke_key(self, id: str) -> ApiKey:
         """End a key: it is refused from now on. One that was revoked before stays as it is.

@@ -9,6 +9,7 @@ import pytest
 
 from tests.bench.sets import small_set, written
 from tests.docs.markdown import ROOT
+from tests.web.addresses import MISSING, known_pages
 
 
 def bench(*arguments: object) -> "subprocess.CompletedProcess[str]":
@@ -96,3 +97,15 @@ def test_what_the_proxy_costs() -> None:
     assert all(row["alone"]["calls"] == row["proxied"]["calls"] == 12 for row in found["rows"])
     done = bench("proxy", "--memories", 200, "--requests", 2)
     assert done.returncode == 0 and "first streamed byte" in done.stdout
+
+
+@pytest.mark.requirement("page.fast")
+def test_how_long_pages_take() -> None:
+    done = bench("pages", "--memories", 300, "--rounds", 2, "--json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["memories"] == 300
+    pages = {one["page"]: one for one in found["pages"]}
+    assert set(known_pages()) - {MISSING} <= set(pages)
+    assert {"search, a whole page", "search, while typing"} <= set(pages)
+    assert all(one["times"]["calls"] == 2 and one["kilobytes"] > 1 for one in found["pages"])

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from ricordo import Memory, Proposal, RicordoError, Status, UserMemory
-from ricordo.memories.replacing import MERGED_IDS
+from ricordo.memories.undo_plan import MERGED_IDS
 from ricordo.model.filters import SortColumn
 from ricordo.model.record import Record
 from ricordo.storage.consistency import find_inconsistencies
@@ -140,6 +140,7 @@ calls = st.one_of(
             "verify",
             "undo",
             "history",
+            "lineage",
             "unlink",
             "links",
         )

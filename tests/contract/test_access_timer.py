@@ -55,7 +55,6 @@ def test_there_is_one_timer_and_only_while_something_waits(
 ) -> None:
     ana = memory.user("ana")
     ana.add("Likes tea")
-    ana.search("boat", threshold=0.99)
     ana.list()
     assert timers() == others
     ana.search("tea")

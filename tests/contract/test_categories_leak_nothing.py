@@ -78,7 +78,8 @@ class World:
             self.ids.append(whose.add(self.text(theme, words), supersedes=item).id)
         elif became == "moved":
             to = THEMES[(THEMES.index(theme) + 1) % len(THEMES)]
-            moved = whose.add(self.text(to, words), theme=to, tags=[], supersedes=item)
+            why = self.text(to, "moved")
+            moved = whose.add(self.text(to, words), theme=to, tags=[], supersedes=item, reason=why)
             self.ids.append(moved.id)
         elif became == "updated":
             whose.add(self.text(theme, words), theme=theme, key=key)
@@ -127,8 +128,18 @@ def readings(scope: UserMemory, world: World) -> dict[str, list[Callable[[], obj
             for item in by_id
             for gone in (False, True)
         ],
+        "get_many": [
+            lambda: scope.get_many(by_id),
+            lambda: scope.get_many(by_id, include_deleted=True),
+        ],
         "history": [lambda item=item: scope.history(item) for item in by_id],
+        "lineage": [lambda item=item: scope.lineage(item) for item in by_id],
         "related": [lambda item=item: scope.related(item) for item in by_id],
+        "embedding_states": [lambda: scope.embedding_states(by_id)],
+        "relation_graph": [
+            scope.relation_graph,
+            *(lambda theme=theme: scope.relation_graph(theme) for theme in THEMES),
+        ],
         "links": [lambda item=item: scope.links(item) for item in by_id],
         "feedback": [lambda item=item: scope.feedback([item], answer="green") for item in by_id],
     }

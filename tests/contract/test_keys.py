@@ -173,6 +173,30 @@ def test_a_revoked_key_is_refused_at_once_everywhere(
             memory.revoke_key(unknown)
 
 
+@pytest.mark.requirement("keys.show")
+def test_one_key_is_read_and_says_whether_it_opens(memory: Memory, clock: ManualClock) -> None:
+    lasting = memory.create_key("one", user="ana", agent="planner", categories=["work"])
+    ending = memory.create_key("two", permissions=["manage"], expires_days=2)
+    for made in (lasting, ending):
+        assert memory.key(made.key.id) == made.key
+        assert made.secret not in repr(memory.key(made.key.id))
+        assert memory.key(made.key.id).is_live(clock())
+    clock.advance(days=2)
+    assert not memory.key(ending.key.id).is_live(clock())  # at its end it is over
+    memory.revoke_key(lasting.key.id)
+    ended = memory.key(lasting.key.id)
+    assert ended.revoked_at == clock()
+    assert not ended.is_live(clock())
+    for unknown in ("aaaaaaaaaaaa", "no such key", "", lasting.secret, "x" * 500, "a\x00b", 7):
+        with pytest.raises((KeyNotFound, InvalidValue)) as read:
+            memory.key(unknown)  # type: ignore[arg-type]
+        with pytest.raises((KeyNotFound, InvalidValue)) as revoked:
+            memory.revoke_key(unknown)  # type: ignore[arg-type]
+        assert (read.type, str(read.value)) == (revoked.type, str(revoked.value))
+    with pytest.raises(KeyNotFound):
+        memory.key("no such key")
+
+
 def test_keys_are_listed_newest_first_in_pages(memory: Memory, clock: ManualClock) -> None:
     made = []
     for number in range(7):

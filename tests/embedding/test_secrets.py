@@ -74,13 +74,18 @@ def _seal(path: Path) -> str:
 def test_a_file_that_holds_no_key(tmp_path: Path) -> None:
     path = tmp_path / "secret.key"
     path.write_text("hello")
-    with pytest.raises(EmbedderRefused, match=r"secret\.key does not hold a key"):
+    with pytest.raises(EmbedderRefused, match=r": secret\.key does not hold a key") as refused:
         SecretBox(path).seal("sk-1")
+    assert str(tmp_path) not in str(refused.value)
 
 
-def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
-    with pytest.raises(EmbedderRefused, match="directory"):
-        SecretBox(tmp_path).seal("sk-1")
+def test_a_file_that_cannot_be_read(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path = tmp_path / "secret.key"
+    path.mkdir()
+    with pytest.raises(EmbedderRefused, match="directory") as refused:
+        SecretBox(path).seal("sk-1")
+    assert str(tmp_path) not in str(refused.value), "users are told, and need not know where it is"
+    assert str(path) in caplog.text
 
 
 def test_settings_that_are_no_key(tmp_path: Path) -> None:

@@ -27,6 +27,7 @@ NEEDS = {
     "list_users": READS,
     "erase_user": CHANGES,
     "read_all_counters": READS,
+    "read_all_daily": READS,
     "test_model": READS,
     "purge_all": CHANGES,
     "reindex": CHANGES,
@@ -39,6 +40,7 @@ NEEDS = {
     "cancel_job": CHANGES,
     "create_key": CHANGES,
     "list_keys": READS,
+    "read_key": READS,
     "revoke_key": CHANGES,
     "list_all_memories": READS,
     "list_global_memories": READS,
@@ -134,6 +136,10 @@ def test_users_memories_and_counters(service: Service, operator: httpx2.Client) 
     assert operator.get("/v1/admin/counters", params={"days": 2}).json() == plain(
         memory.counters(days=2)
     )
+    daily = operator.get("/v1/admin/activity/daily", params={"days": 2}).json()
+    assert daily == plain(memory.daily(days=2))
+    assert [one["memories_added"] for one in daily] == [0, 3]
+    assert operator.get("/v1/admin/activity/daily?days=367").status_code == 422
     for wrong in ("users?limit=0", "memories?sort=x", "memories?colour=x", "counters?days=-1"):
         assert operator.get(f"/v1/admin/{wrong}").status_code == 422
 
@@ -260,6 +266,9 @@ def test_keys_are_made_listed_and_revoked(keyed: Service) -> None:
     listed = admin.get("/v1/admin/keys", params={"user": "ana"})
     assert [one["id"] for one in listed.json()["items"]] == [key["id"]]
     assert secret not in listed.text
+    shown = admin.get(f"/v1/admin/keys/{key['id']}")
+    assert (shown.status_code, shown.json()["name"]) == (200, "helper of ana")
+    assert secret not in shown.text
     page = admin.get("/v1/admin/keys", params={"limit": 1}).json()
     rest = admin.get("/v1/admin/keys", params={"cursor": page["next_cursor"]}).json()
     assert len(page["items"]) == len(rest["items"]) == 1
@@ -269,8 +278,11 @@ def test_keys_are_made_listed_and_revoked(keyed: Service) -> None:
     assert admin.get("/v1/admin/keys", params={"user": "ana"}).json()["items"] == []
     with_revoked = admin.get("/v1/admin/keys", params={"user": "ana", "include_revoked": True})
     assert len(with_revoked.json()["items"]) == 1
-    unknown = admin.delete("/v1/admin/keys/aaaaaaaaaaaa")
-    assert (unknown.status_code, unknown.json()["type"]) == (404, "KeyNotFound")
+    ended = admin.get(f"/v1/admin/keys/{key['id']}").json()
+    assert ended["revoked_at"] == revoked["revoked_at"]
+    for ask_for in (admin.get, admin.delete):
+        unknown = ask_for("/v1/admin/keys/aaaaaaaaaaaa")
+        assert (unknown.status_code, unknown.json()["type"]) == (404, "KeyNotFound")
 
 
 def test_a_secret_is_kept_nowhere(service: Service) -> None:

@@ -102,6 +102,22 @@ def test_audit_events_and_counters(service: Service, ana: httpx2.Client) -> None
         assert ana.get(wrong).status_code == 422
 
 
+@pytest.mark.requirement("activity.daily")
+def test_what_happened_by_the_day(service: Service, ana: httpx2.Client) -> None:
+    user = service.memory.user("ana")
+    user.add("Has a cat")
+    assert ana.post("/v1/memories/search", json={"query": "cat"}).status_code == 200
+    service.memory.recall.accesses.flush()
+    found = ana.get("/v1/activity/daily", params={"days": 2}).json()
+    assert found == plain(user.daily(days=2))
+    assert [(one["memories_added"], one["recalls"]) for one in found] == [(0, 0), (1, 1)]
+    assert len(ana.get("/v1/activity/daily").json()) == 30
+    of_ben = service.client("ben").get("/v1/activity/daily", params={"days": 1}).json()
+    assert (of_ben[0]["memories_added"], of_ben[0]["recalls"]) == (0, 0)
+    for wrong in ("days=0", "days=367", "days=x", "colour=x"):
+        assert ana.get(f"/v1/activity/daily?{wrong}").status_code == 422
+
+
 def test_upkeep_and_consolidation_now(service: Service, ana: httpx2.Client) -> None:
     user = service.memory.user("ana")
     user.add("Likes green tea in the morning")

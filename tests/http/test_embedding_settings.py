@@ -45,6 +45,19 @@ def at(server: EmbeddingServer, **more: object) -> dict[str, object]:
     }
 
 
+@pytest.mark.requirement("embeddings.states")
+def test_states_of_single_memories(service: Service, ana: httpx2.Client) -> None:
+    user = service.memory.user("ana")
+    first, second = (one.id for one in user.add_many(["Drinks green tea", "Has a cat"]))
+    theirs = service.memory.user("ben").add("Has a dog").id
+    found = ana.post(f"{SETTINGS}/states", json={"ids": [second, theirs, 987_654, first]})
+    assert found.json() == plain(user.embedding_states([second, first]))
+    assert [one["id"] for one in found.json()] == [second, first]
+    for ids in ([0], ["1"], [1.5], None, list(range(1, 1_002))):
+        refused = ana.post(f"{SETTINGS}/states", json={"ids": ids})
+        assert (refused.status_code, refused.json()["type"]) == (422, "InvalidValue")
+
+
 def test_choosing_trying_filling_and_going_back(
     service: Service, ana: httpx2.Client, server: EmbeddingServer
 ) -> None:

@@ -207,6 +207,54 @@ def test_related_memories_are_listed(service: Service) -> None:
     assert [one["id"] for one in related] == [2]
 
 
+@pytest.mark.requirement("memories.get_many")
+def test_several_are_read_at_once(service: Service) -> None:
+    client, user = service.client("ana"), service.memory.user("ana")
+    first, second, gone = (one.id for one in user.add_many(["Has a cat", "Has a dog", "Has fish"]))
+    user.forget(gone)
+    theirs = service.memory.user("ben").add("Has a bird").id
+    asked = [second, theirs, gone, 987_654, first, second]
+    found = client.post("/v1/memories/get", json={"ids": asked})
+    assert (found.status_code, found.json()) == (200, plain(user.get_many(asked)))
+    also = client.post("/v1/memories/get", json={"ids": asked, "include_deleted": True}).json()
+    assert [item["id"] for item in also] == [second, gone, first]
+    assert client.post("/v1/memories/get", json={"ids": []}).json() == []
+    for bad in ([0], ["x"], list(range(1, 1_002)), None):
+        refused = client.post("/v1/memories/get", json={"ids": bad})
+        assert problem(refused)[0] == 422, bad
+
+
+@pytest.mark.requirement("memories.lineage")
+def test_which_memory_took_the_place_of_which(service: Service) -> None:
+    client, user = service.client("ana"), service.memory.user("ana")
+    old = user.add("Plays the viola").id
+    new = user.add("Plays the cello", supersedes=old).id
+    for item_id in (old, new):
+        lineage = client.get(f"/v1/memories/{item_id}/lineage").json()
+        assert lineage == plain(user.lineage(item_id))
+        assert lineage["undoable"] == "replacement"
+    client.post(f"/v1/memories/{new}/undo")
+    nothing = {"successor": None, "predecessors": [], "undoable": None}
+    assert client.get(f"/v1/memories/{new}/lineage").json() == nothing
+    assert service.client("ben").get(f"/v1/memories/{new}/lineage").status_code == 404
+
+
+@pytest.mark.requirement("graph.relations")
+def test_a_graph_is_read(service: Service) -> None:
+    client = service.client("ana")
+    for what in ("honey", "milk", "lemon"):
+        memory = {"content": f"Prefers green tea with {what}", "theme": "drinks"}
+        client.post("/v1/memories", json=memory)
+    user = service.memory.user("ana")
+    assert client.get("/v1/graph").json() == plain(user.relation_graph())
+    found = client.get("/v1/graph", params={"theme": "drinks", "limit": 2}).json()
+    assert found == plain(user.relation_graph("drinks", limit=2))
+    assert (len(found["memories"]), len(found["relations"]), found["more"]) == (2, 1, True)
+    nothing = {"memories": [], "relations": [], "more": False}
+    assert client.get("/v1/graph", params={"theme": "none"}).json() == nothing
+    assert service.client("ben").get("/v1/graph").json() == nothing
+
+
 def test_themes_changes_and_revision(service: Service) -> None:
     client = service.client("ana")
     client.post("/v1/memories", json={"content": "Prefers tea", "theme": "Hot Drinks"})

@@ -72,6 +72,47 @@ def test_any_name_of_a_conversation_can_be_in_an_address(ana: httpx2.Client, thr
     assert {turn["thread_id"] for turn in found["items"]} == {thread}
 
 
+@pytest.mark.requirement("conversations.thread")
+@pytest.mark.parametrize("thread", ["monday", "a/standing", "a/turns", "ümlaut & ?#", "standing"])
+def test_how_far_a_conversation_has_come(service: Service, ana: httpx2.Client, thread: str) -> None:
+    address = f"/v1/threads/{quote(thread, safe='')}"
+    tell(ana, quote(thread, safe=""), title="A move")
+    waiting = ana.get(f"{address}/standing").json()
+    assert waiting == plain(service.memory.user("ana").thread(thread))
+    assert (waiting["thread_id"], waiting["turn_count"]) == (thread, 4)
+    ana.post(f"{address}/form")
+    formed = ana.get(f"{address}/standing").json()
+    assert (waiting["formed_position"], formed["formed_position"]) == (0, 4)
+    assert ana.get("/v1/threads").json()["items"] == [formed]
+    assert service.client("ben").get(f"{address}/standing").status_code == 404
+
+
+@pytest.mark.requirement("turns.formed")
+@pytest.mark.requirement("memories.source_turn")
+def test_what_memories_come_from(service: Service, ana: httpx2.Client) -> None:
+    tell(ana)
+    ana.post("/v1/threads/monday/form")
+    user = service.memory.user("ana")
+    (jazz,) = user.list()
+    source = ana.get(f"/v1/memories/{jazz.id}/source-turn").json()
+    assert source == plain(user.source_turn(jazz.id))
+    assert source["content"] == "I love jazz music"
+    by_hand = user.add("Has a cat").id
+    assert ana.get(f"/v1/memories/{by_hand}/source-turn").json() is None
+    formed = ana.get("/v1/threads/monday/formed").json()
+    assert formed == plain(user.formed_turns("monday"))
+    assert [[one["id"] for one in turn["memories"]] for turn in formed["items"]] == [
+        [],
+        [],
+        [jazz.id],
+        [],
+    ]
+    page = ana.get("/v1/threads/monday/formed", params={"from_position": 2, "limit": 1}).json()
+    rest = ana.get("/v1/threads/monday/formed", params={"cursor": page["next_cursor"]}).json()
+    assert [*page["items"], *rest["items"]] == formed["items"][1:]
+    assert service.client("ben").get("/v1/threads/monday/formed").status_code == 404
+
+
 def test_turns_are_searched(service: Service, ana: httpx2.Client) -> None:
     tell(ana, "monday")
     tell(ana, "tuesday")
@@ -133,6 +174,8 @@ def test_memories_are_formed_now(service: Service, ana: httpx2.Client, route: st
     ("method", "route", "body", "status", "kind"),
     [
         ("GET", "/v1/threads/none/turns", None, 404, "ThreadNotFound"),
+        ("GET", "/v1/threads/none/formed", None, 404, "ThreadNotFound"),
+        ("GET", "/v1/threads/none/formed?from_position=0", None, 422, "InvalidValue"),
         ("POST", "/v1/threads/none/compact", None, 404, "ThreadNotFound"),
         ("POST", "/v1/threads/none/form", None, 404, "ThreadNotFound"),
         ("GET", "/v1/threads?limit=0", None, 422, "InvalidValue"),

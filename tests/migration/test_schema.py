@@ -141,8 +141,48 @@ def test_statistics_name_real_indexes(sqlite_url: str, open_store: Callable[...,
             "uq_items_text",
         ),
         (
+            "SELECT theme, count(*) FROM items WHERE user_id = ? AND status = 'active'"
+            " AND (expires_at IS NULL OR expires_at > 'a') GROUP BY theme",
+            "COVERING INDEX ix_items_active",
+        ),
+        (
+            "SELECT * FROM items WHERE user_id = ? AND status = 'active' AND theme IN ('a')"
+            " AND (expires_at IS NULL OR expires_at > 'a')"
+            " ORDER BY created_at DESC, id DESC LIMIT 9",
+            "ix_items_active",
+        ),
+        (
+            "SELECT count(*) FROM items WHERE user_id = ? AND status = 'active'"
+            " AND (expires_at IS NULL OR expires_at > 'a')",
+            "COVERING INDEX ix_items_active",
+        ),
+        (
+            "SELECT state, provider, model, count(*), max(dimensions) FROM item_index"
+            " WHERE user_id = ? GROUP BY state, provider, model",
+            "COVERING INDEX ix_item_index_made",
+        ),
+        (
+            "SELECT id FROM item_index WHERE user_id = ? AND state = 'pending' ORDER BY id LIMIT 9",
+            "ix_item_index_pending",
+        ),
+        (
             "SELECT * FROM history WHERE user_id = ? AND item_id = 1 ORDER BY revision",
             "ix_history_item",
+        ),
+        (
+            "SELECT * FROM items WHERE user_id = ? AND thread_id IS NOT NULL AND thread_id = 'a'"
+            " AND message_id IN ('b', 'c') AND status <> 'deleted'",
+            "ix_items_thread",
+        ),
+        (
+            "SELECT * FROM items WHERE user_id = ? AND thread_id IS NOT NULL AND thread_id = 'a'"
+            " AND message_id IS NULL AND valid_from IN ('b', 'c') AND status <> 'deleted'",
+            "ix_items_thread",
+        ),
+        (
+            "SELECT * FROM turns WHERE user_id = ? AND thread_id = 'a' AND message_id IS NULL"
+            " AND at IN ('b', 'c')",
+            "ix_turns_unnamed",
         ),
     ],
 )

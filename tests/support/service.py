@@ -9,6 +9,7 @@ import httpx2
 from ricordo.endpoints.certificates import trusted_at
 from ricordo.http.serving import serving
 from ricordo.memory import Memory
+from ricordo.web.site import create_site
 
 TIMEOUT_SECONDS = 60.0
 
@@ -46,7 +47,7 @@ def running(memory: Memory) -> Iterator[Service]:
         addresses.append(address)
         listening.set()
 
-    server = serving(memory, on_listening)
+    server = serving(memory, on_listening, create_site)
     thread = threading.Thread(target=server.run)
     thread.start()
     try:

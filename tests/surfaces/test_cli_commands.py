@@ -60,6 +60,7 @@ COMMAND_OF: dict[type, dict[str, str]] = {
         "changes": "changes",
         "describe_theme": "theme",
         "embedding_status": "embeddings status",
+        "embedding_states": "embeddings states",
         "test_embeddings": "embeddings test",
         "set_embeddings": "embeddings set",
         "reset_embeddings": "embeddings set",
@@ -70,7 +71,9 @@ COMMAND_OF: dict[type, dict[str, str]] = {
         "export_lines": "export",
         "forget": "forget",
         "get": "get",
+        "get_many": "get",
         "history": "history",
+        "lineage": "lineage",
         "import_file": "import",
         "link": "link",
         "links": "links",
@@ -84,13 +87,17 @@ COMMAND_OF: dict[type, dict[str, str]] = {
         "context": "context",
         "feedback": "feedback",
         "related": "related",
+        "relation_graph": "graph",
         "restore": "restore",
         "revision": "changes",
         "search": "search",
         "search_turns": "search-turns",
         "themes": "themes",
         "threads": "threads",
+        "thread": "thread",
         "turns": "turns",
+        "source_turn": "source",
+        "formed_turns": "formed",
         "window": "window",
         "compact": "compact",
         "resume": "resume",
@@ -116,8 +123,10 @@ COMMAND_OF: dict[type, dict[str, str]] = {
         "mirror_status": "mirror status",
         "events": "events",
         "counters": "counters",
+        "daily": "daily",
     },
     Memory: {
+        "daily": "daily",
         "counters": "counters",
         "test_model": "model test",
         "erase_user": "erase",
@@ -135,6 +144,7 @@ COMMAND_OF: dict[type, dict[str, str]] = {
         "run_jobs": "jobs run",
         "create_key": "keys create",
         "keys": "keys list",
+        "key": "keys show",
         "revoke_key": "keys revoke",
         "authenticate": "keys check",
         "has_keys": "keys list",
@@ -197,11 +207,13 @@ RENAMED = {
     "pin.pinned": "off",
     "create_key.user": "of_user",
     "keys.user": "of_user",
+    "key.id": "key_id",
     "revoke_key.id": "key_id",
     "retry_job.id": "job_id",
     "cancel_job.id": "job_id",
     "approve.id": "proposal_id",
     "reject.id": "proposal_id",
+    "get.id": "ids",
     "id": "memory_id",
     "user.user_id": "user",
 }
@@ -683,6 +695,75 @@ def test_conversations(cli: Cli, ana: UserMemory) -> None:
     page = cli("threads", "--limit", "1", "--json").json
     assert cli("threads", "--cursor", page["next_cursor"], "--json").code == 0
     assert "Greetings" in cli("threads").out
+
+
+@pytest.mark.requirement("conversations.thread")
+def test_how_far_a_conversation_has_come(cli: Cli, ana: UserMemory) -> None:
+    ana.observe([{"role": "user", "content": "I love jazz music."}], thread="t1", title="Music")
+    ana.form("t1")
+    assert cli("thread", "t1", "--json").json == plain(ana.thread("t1"))
+    rows = [line.split() for line in cli("thread", "t1").out.splitlines()]
+    assert ["title", "Music"] in rows
+    assert ["formed_position", "1"] in rows
+    assert cli("thread", "t9").code == 3
+
+
+@pytest.mark.requirement("memories.get_many")
+def test_several_memories(cli: Cli, ana: UserMemory) -> None:
+    first, second, gone = (one.id for one in ana.add_many(["Has a cat", "Has a dog", "Has fish"]))
+    ana.forget(gone)
+    asked = [second, 99, gone, first]
+    assert cli("get", *asked, "--json").json == plain(ana.get_many(asked))
+    also = cli("get", *asked, "--include-deleted", "--json").json
+    assert [item["id"] for item in also] == [second, gone, first]
+    rows = cli("get", *asked).out.splitlines()
+    assert [row.split()[0] for row in rows[1:]] == [str(second), str(first)]
+    assert cli("get", "98", "99", "--json").json == []
+    assert cli("get", "98", "99").out.startswith("No memories match.")
+    assert cli("get", "0", first).code == 2
+
+
+@pytest.mark.requirement("memories.lineage")
+def test_which_memory_took_the_place_of_which(cli: Cli, ana: UserMemory) -> None:
+    old = ana.add("Plays the viola").id
+    plain_one = "It took no other memory's place, and none took its. Nothing to undo.\n"
+    assert cli("lineage", old).out == plain_one
+    new = ana.add("Plays the cello", supersedes=old).id
+    for item_id in (old, new):
+        assert cli("lineage", item_id, "--json").json == plain(ana.lineage(item_id))
+    row = cli("lineage", old).out.splitlines()[1]
+    assert row.split(maxsplit=3) == ["Replaced", "by", str(new), "Plays the cello"]
+    shown = cli("lineage", new)
+    assert "Took the place of" in shown.out
+    assert "Plays the viola [superseded]" in shown.out
+    assert shown.err == "ricordo undo takes back the last replacement.\n"
+    assert cli("lineage", "99").code == 3
+
+
+@pytest.mark.requirement("turns.formed")
+@pytest.mark.requirement("memories.source_turn")
+def test_what_memories_come_from(cli: Cli, ana: UserMemory) -> None:
+    ana.observe([{"role": "user", "content": "I love jazz music."}], thread="t1")
+    ana.observe([{"role": "assistant", "content": "Nice!"}], thread="t1")
+    ana.form("t1")
+    (jazz,) = ana.list()
+    by_hand = ana.add("Has a cat").id
+    assert cli("source", jazz.id, "--json").json == plain(ana.source_turn(jazz.id))
+    assert cli("source", jazz.id).out.splitlines()[1].endswith("user  I love jazz music.")
+    assert cli("source", by_hand, "--json").json is None
+    assert cli("source", by_hand).out == "No recorded turn can be told to be its source.\n"
+    assert cli("source", "99").code == 3
+    assert cli("formed", "t1", "--json").json == plain(ana.formed_turns("t1"))
+    rows = cli("formed", "t1").out.splitlines()
+    assert rows[2].strip() == f"→ {jazz.id} {jazz.content}"
+    assert rows[3].endswith("assistant  Nice!")
+    assert cli("formed", "t1", "--from-position", "2").out.splitlines()[1:] == rows[3:]
+    page = cli("formed", "t1", "--limit", "1", "--json").json
+    rest = cli("formed", "t1", "--cursor", page["next_cursor"], "--json").json
+    assert [one["turn"]["position"] for one in rest["items"]] == [2]
+    assert cli("formed", "t1", "--from-position", "9").out.startswith("Nothing was said")
+    assert cli("formed", "t9").code == 3
+    assert cli("formed", "t1", "--from-position", "0").code == 2
 
 
 # -- files ---------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from ricordo import Memory, UserMemory
+from ricordo.model.record import plain
 from ricordo.testing.embedding_server import EmbeddingServer
 from ricordo.wiring import open_memory
 from tests.support.commandline import COMMAND, Ran, ricordo
@@ -67,6 +68,20 @@ def test_status(cli: Cli, ana: UserMemory) -> None:
     assert cli("--json").json == cli("status", "--json").json == expected
     lines = dict(line.split(None, 1) for line in cli().out.splitlines())
     assert (lines["provider"], lines["memories"], lines["ready"]) == ("local", "3", "3")
+
+
+@pytest.mark.requirement("embeddings.states")
+def test_states_of_single_memories(cli: Cli, ana: UserMemory) -> None:
+    expected = plain(ana.embedding_states([3, 1]))
+    assert cli("states", "3", "99", "1", "--json").json == expected
+    rows = [line.split() for line in cli("states", "3", "1").out.splitlines()]
+    assert [(row[0], row[1], row[-1]) for row in rows[1:]] == [
+        ("3", "ready", "384"),
+        ("1", "ready", "384"),
+    ]
+    assert cli("states", "99").out == "There are no such memories.\n"
+    assert cli("states", "0").code == 2
+    assert cli("states").code == 2
 
 
 @pytest.mark.requirement("embeddings.test")

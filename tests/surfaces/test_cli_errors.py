@@ -151,7 +151,7 @@ def test_another_users_memory_looks_like_none(backend_url: str, command: list[st
         (["list", "--colour", "red"], "No such option: --colour"),
         (["get"], "Missing argument"),
         (["get", "one"], "Invalid value for 'ID'"),
-        (["get", "1", "2"], "unexpected extra argument"),
+        (["history", "1", "2"], "unexpected extra argument"),
         (["merge", "1", "2"], "Missing option"),
         (["jobs", "bogus"], "No such command 'bogus'"),
         (["jobs", "--json", "run"], "unexpected extra argument"),

@@ -126,6 +126,25 @@ def test_summary_audit_events_and_counters(cli: Cli, ana: UserMemory, talked: Pa
     assert "memory_dedup_rate" in cli("counters").out
 
 
+@pytest.mark.requirement("activity.daily")
+def test_what_happened_is_shown_by_the_day(cli: Cli, ana: UserMemory, talked: Path) -> None:
+    cli("form")
+    cli("search", "jazz")
+    found = cli("daily", "--days", "2", "--json").json
+    assert found == plain(ana.daily(days=2))
+    today = found[-1]
+    assert (today["memories_added"], today["decisions"]["add"], today["recalls"]) == (1, 1, 1)
+    assert cli("daily", "--all-users", "--days", "2", "--json").json == found
+    heading, *rows = cli("daily").out.splitlines()
+    assert len(rows) == 30
+    assert heading.startswith("Day (UTC)")
+    assert rows[-1].startswith(today["day"])
+    assert "add 1" in rows[-1]
+    for wrong in ("0", "367"):
+        refused = cli("daily", "--days", wrong, "--json")
+        assert (refused.code, refused.error["error"]) == (INVALID_INPUT, "InvalidValue")
+
+
 @pytest.mark.requirement("cli.commands")
 def test_the_model_can_be_tried(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     refused = cli("model", "test", "--json")

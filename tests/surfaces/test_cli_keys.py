@@ -66,6 +66,21 @@ def test_a_key_is_checked_by_standard_input_or_the_environment(
     assert "revoked" in ricordo("keys", "--all", *place).out
 
 
+@pytest.mark.requirement("keys.show")
+def test_one_key_is_shown_without_its_secret(place: tuple[str, str]) -> None:
+    made = ricordo("keys", "create", "one", "-u", "ana", "--json", *place).json
+    ricordo("keys", "create", "another", *place)
+    said = ricordo("keys", "show", made["key"]["id"], *place).out
+    assert "for user 'ana'" in said
+    assert said.rstrip().endswith("good")
+    assert "another" not in said
+    found = ricordo("keys", "show", made["key"]["id"], "--json", *place)
+    assert found.json == made["key"]
+    assert made["secret"] not in found.out
+    ricordo("keys", "revoke", made["key"]["id"], *place)
+    assert "revoked" in ricordo("keys", "show", made["key"]["id"], *place).out
+
+
 def test_mistakes_are_explained(place: tuple[str, str]) -> None:
     for given, code, kind in (
         (("create", "x", "--agent", "planner"), 2, "InvalidValue"),
@@ -73,6 +88,7 @@ def test_mistakes_are_explained(place: tuple[str, str]) -> None:
         (("create", "x", "-u", "ana", "--permission", "manage"), 2, "InvalidValue"),
         (("create", "x", "--permission", "everything"), 2, "InvalidValue"),
         (("revoke", "aaaaaaaaaaaa"), 3, "KeyNotFound"),
+        (("show", "aaaaaaaaaaaa"), 3, "KeyNotFound"),
         (("list", "--cursor", "nonsense"), 2, "InvalidCursor"),
     ):
         ran = ricordo("keys", *given, "--json", *place)

@@ -230,6 +230,27 @@ def test_related(cli: Cli, ana: UserMemory) -> None:
     assert cli("related", "99", "--json").error["error"] == "MemoryNotFound"
 
 
+@pytest.mark.requirement("graph.relations")
+def test_a_graph(cli: Cli, ana: UserMemory) -> None:
+    ana.add("Drinks green tea every evening", theme="drinks")
+    everything = ana.relation_graph()
+    assert cli("graph", "--json").json == plain(everything)
+    assert len(everything.memories) >= 3
+    assert cli("graph", "drinks", "--limit", "2", "--json").json == plain(
+        ana.relation_graph("drinks", limit=2)
+    )
+    shown = cli("graph", "drinks", "--limit", "2")
+    assert shown.err == "More are related; --limit shows more at once.\n"
+    first, second = ana.relation_graph("drinks", limit=2).memories
+    rows = shown.out.splitlines()[1:]
+    assert [row.split()[:3] for row in rows] == [
+        [str(first.id), "drinks", str(second.id)],
+        [str(second.id), "drinks", str(first.id)],
+    ]
+    assert cli("graph", "nowhere").out == "No memories here are about the same.\n"
+    assert cli("graph", "drinks", "--limit", "1").code == 2
+
+
 @pytest.mark.requirement("cli.json")
 @pytest.mark.parametrize(
     ("options", "same"),

@@ -8,7 +8,7 @@ from typing import Final, Protocol
 from ricordo import limits
 from ricordo.access import keys
 from ricordo.clock import Clock
-from ricordo.errors import InvalidValue, StorageError, in_log
+from ricordo.errors import InvalidValue, KeyNotFound, StorageError, in_log
 from ricordo.model import checks
 from ricordo.model.key import ApiKey, CreatedKey
 from ricordo.model.page import Page
@@ -110,6 +110,17 @@ class KeyRing:
         size = checks.integer("limit", limit, 1, limits.MAX_PAGE_ITEMS)
         return self._rows.page(whose, revoked, size, cursor)
 
+    def get(self, key_id: str) -> ApiKey:
+        """One key, also where it is over.
+
+        Raises:
+            KeyNotFound: there is no such key.
+        """
+        found = self._rows.find(checks.reference("id", key_id))
+        if found is None:
+            raise KeyNotFound(key_id)
+        return found[0]
+
     def revoke(self, key_id: str) -> ApiKey:
         """End a key; one that was revoked before stays as it is.
 
@@ -132,7 +143,7 @@ class KeyRing:
         found = self._rows.find(keys.id_in(secret))
         key, kept_hash = (None, None) if found is None else found
         now = self._clock()
-        if not keys.is_the_one(str(secret), kept_hash) or key is None or not _is_live(key, now):
+        if not keys.is_the_one(str(secret), kept_hash) or key is None or not key.is_live(now):
             raise keys.refused()
         if key.last_used_at is None or key.last_used_at <= now - _USE:
             self._note_use(key.id, now)
@@ -153,10 +164,6 @@ class KeyRing:
             self._rows.note_use(key_id, now)
         except StorageError as problem:  # a good key stays good; it is noted another time
             _log.warning("when a key was last used is not noted: %s", in_log(problem))
-
-
-def _is_live(key: ApiKey, now: datetime) -> bool:
-    return key.revoked_at is None and (key.expires_at is None or key.expires_at > now)
 
 
 def _name(given: object) -> str:

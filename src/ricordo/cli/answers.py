@@ -15,19 +15,21 @@ from ricordo.cli import shapes
 from ricordo.cli.finding import CheckFinding
 from ricordo.embedding.checkup import EmbeddingTest
 from ricordo.llm.checkup import ModelReport
-from ricordo.model.activity import ActivityEvent, Counters
+from ricordo.model.activity import ActivityEvent, Counters, DayActivity
 from ricordo.model.audit import AuditReport
 from ricordo.model.checkpoint import Checkpoint, CheckpointInfo
 from ricordo.model.consolidation import ConsolidationReport
 from ricordo.model.context import Context, Feedback, RecalledMemory, TokenSplit
 from ricordo.model.conversation import CompactionReport, DayLog, Window
-from ricordo.model.embedding import EmbeddingStatus
+from ricordo.model.embedding import EmbeddingState, EmbeddingStatus
 from ricordo.model.formation import FormationReport
+from ricordo.model.graph import RelationGraph
 from ricordo.model.history import Change, Changes
 from ricordo.model.home import HomeReport
 from ricordo.model.item import Added, Item
 from ricordo.model.job import Job, JobStats
 from ricordo.model.key import ApiKey, CreatedKey
+from ricordo.model.lineage import Lineage
 from ricordo.model.mirror import MirrorReport, MirrorStatus
 from ricordo.model.page import Page
 from ricordo.model.profile import Profile, ProfileUpdate
@@ -37,7 +39,7 @@ from ricordo.model.receipt import ErasureReceipt, ImportReport
 from ricordo.model.search import MemoryHit, Related, SearchResults, TurnHit
 from ricordo.model.summary import Summary
 from ricordo.model.theme import Theme
-from ricordo.model.thread import Observed, Thread, Turn
+from ricordo.model.thread import FormedTurn, Observed, Thread, Turn
 from ricordo.model.upkeep import RoundReport
 from ricordo.workers.looking import BrokerStatus
 
@@ -119,13 +121,16 @@ ANSWERS: Final[Mapping[str, Answer]] = {
     "add": Answer({"": Added, "with `--batch`": tuple[Added, ...]}),
     "search": _one(SearchResults[MemoryHit]),
     "related": _one(tuple[Related, ...]),
+    "graph": _one(RelationGraph),
     "query": _one(QueryAnswer),
     "context": _one(Context),
     "feedback": _one(Feedback),
-    "get": _AN_ITEM,
+    "get": Answer({"": Item, "for several": tuple[Item, ...]}),
     "list": _one(Page[Item]),
     "themes": _one(tuple[Theme, ...]),
     "history": _one(tuple[Change, ...]),
+    "lineage": _one(Lineage),
+    "source": _one(Turn | None),
     "changes": _one(Changes),
     "archive": _AN_ITEM,
     "restore": _AN_ITEM,
@@ -144,7 +149,9 @@ ANSWERS: Final[Mapping[str, Answer]] = {
     "observe": Answer({"": Observed, "with `--form`": ObservedAndFormed}),
     "search-turns": _one(SearchResults[TurnHit]),
     "threads": _one(Page[Thread]),
+    "thread": _one(Thread),
     "turns": _one(Page[Turn]),
+    "formed": _one(Page[FormedTurn]),
     "chat": Answer(
         {
             "for a message": Exchange,
@@ -203,6 +210,7 @@ ANSWERS: Final[Mapping[str, Answer]] = {
     "jobs retry": _one(shapes.JobRetried),
     "jobs cancel": _one(shapes.JobCancelled),
     "keys list": _one(Page[ApiKey]),
+    "keys show": _one(ApiKey),
     "keys create": _one(CreatedKey),
     "keys revoke": _one(ApiKey),
     "keys check": _one(ApiKey),
@@ -211,12 +219,14 @@ ANSWERS: Final[Mapping[str, Answer]] = {
     "celery beat": Answer({}, instead="It writes its log until stopped, and has no `--json`."),
     "celery status": _one(BrokerStatus),
     "embeddings status": _one(EmbeddingStatus),
+    "embeddings states": _one(tuple[EmbeddingState, ...]),
     "embeddings test": _one(EmbeddingTest),
     "embeddings set": _one(VectorsMade),
     "embeddings rebuild": _one(VectorsMade),
     "embeddings backfill": _one(VectorsAsked),
     "events": _one(Page[ActivityEvent]),
     "counters": _one(Counters),
+    "daily": _one(tuple[DayActivity, ...]),
     "model test": _one(ModelReport),
     "reindex": _one(shapes.Reindexed),
     "migrate": _one(shapes.Migrated),

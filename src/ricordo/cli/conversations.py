@@ -1,4 +1,4 @@
-"""What was said: ``observe``, ``search-turns``, ``threads`` and ``turns``."""
+"""What was said: ``observe``, ``search-turns``, ``threads``, ``thread`` and ``turns``."""
 
 from pathlib import Path
 from typing import Annotated
@@ -11,11 +11,11 @@ from ricordo.cli.formation_tables import formation_table
 from ricordo.cli.names import Named, completing_names
 from ricordo.cli.options import STANDARD_STREAM, Cursor, Limit, Owner
 from ricordo.cli.progress import progress_bar, working
-from ricordo.cli.render import answer
+from ricordo.cli.render import Listing, answer
 from ricordo.cli.searching import Explain, ResultLimit, Threshold, warn
 from ricordo.cli.session import open_user
 from ricordo.cli.transcripts import Unnamed, read_transcript
-from ricordo.model.thread import Observed
+from ricordo.model.thread import Observed, Thread
 
 ThreadId = Annotated[
     str,
@@ -151,6 +151,13 @@ def threads(
     answer(owner.as_json, page, tables.thread_table)
 
 
+def thread(*, thread_id: ThreadId, owner: Owner) -> None:
+    """Show how long a conversation is, and how far memories have been formed from it."""
+    with open_user(owner) as memory:
+        found = memory.thread(thread_id)
+    answer(owner.as_json, found, _thread_card)
+
+
 def turns(
     *,
     thread_id: ThreadId,
@@ -162,6 +169,11 @@ def turns(
     with open_user(owner) as memory:
         page = memory.turns(thread_id, limit=limit, cursor=cursor)
     answer(owner.as_json, page, tables.turn_table)
+
+
+def _thread_card(thread: Thread) -> Listing:
+    known = {name: value for name, value in thread.to_dict().items() if value is not None}
+    return Listing([], [[name, str(value)] for name, value in known.items()])
 
 
 def _sentence(observed: Observed) -> str:

@@ -1,4 +1,5 @@
-"""Where vectors are made: ``embeddings status``, ``test``, ``set``, ``rebuild``, ``backfill``."""
+"""Where vectors are made: ``embeddings status``, ``states``, ``test``, ``set``, ``rebuild`` and
+``backfill``."""
 
 import os
 import sys
@@ -9,16 +10,18 @@ import typer
 
 from ricordo.cli.confirming import confirm
 from ricordo.cli.exit_codes import exit_code_of
-from ricordo.cli.options import STANDARD_STREAM, Owner, Yes
+from ricordo.cli.options import STANDARD_STREAM, MemoryIds, Owner, Yes
 from ricordo.cli.progress import progress_bar, working
-from ricordo.cli.render import Listing, answer
+from ricordo.cli.render import Listing, Shown, answer
 from ricordo.cli.session import open_user
 from ricordo.errors import EmbeddingError, InvalidInput
 from ricordo.limits import MAX_API_KEY_CHARS, MAX_VECTOR_WIDTH
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ricordo.embedding.checkup import EmbeddingTest
-    from ricordo.model.embedding import EmbeddingChange, EmbeddingStatus
+    from ricordo.model.embedding import EmbeddingChange, EmbeddingState, EmbeddingStatus
     from ricordo.user_memory import UserMemory
 
 KEY_VARIABLE: Final = "RICORDO_EMBEDDINGS_KEY"
@@ -84,6 +87,16 @@ def status(*, owner: Owner) -> None:
     with open_user(owner) as memory:
         found = memory.embedding_status()
     answer(owner.as_json, found, _status_card)
+
+
+def states(*, ids: MemoryIds, owner: Owner) -> None:
+    """Show how far the vectors of single memories have come.
+
+    Memories that do not exist are left out.
+    """
+    with open_user(owner) as memory:
+        found = memory.embedding_states(ids)
+    answer(owner.as_json, found, _state_table)
 
 
 def test(*, provider: Tested = None, endpoint: Endpoint, owner: Owner) -> None:
@@ -190,6 +203,23 @@ def _made_sentence(now: "EmbeddingStatus", problem: str | None) -> str:
 
 def _maker(now: "EmbeddingStatus") -> str:
     return now.provider if now.model is None else f"{now.provider} {now.model}"
+
+
+def _state_table(found: "Sequence[EmbeddingState]") -> Shown:
+    if not found:
+        return "There are no such memories."
+    rows = [
+        [
+            str(one.id),
+            one.state,
+            one.provider or "",
+            one.model or "",
+            "" if one.dimensions is None else str(one.dimensions),
+            one.error or "",
+        ]
+        for one in found
+    ]
+    return Listing(["ID", "State", "Provider", "Model", "Dimensions", "Error"], rows)
 
 
 def _status_card(now: "EmbeddingStatus") -> Listing:

@@ -8,7 +8,7 @@ from ricordo.model.vocabulary import Action
 
 if TYPE_CHECKING:
     from ricordo.llm.checkup import ModelReport
-    from ricordo.model.activity import ActivityEvent, Counters
+    from ricordo.model.activity import ActivityEvent, Counters, DayActivity
     from ricordo.model.audit import AuditReport, Findings
     from ricordo.model.formation import Decision, FormationReport
     from ricordo.model.page import Page
@@ -114,10 +114,33 @@ def counter_table(counters: "Counters") -> Listing:
     return Listing([], rows)
 
 
+def daily_table(days: "tuple[DayActivity, ...]") -> Listing:
+    """What happened, one day a row."""
+    rows = [
+        [
+            one.day,
+            str(one.memories_added),
+            ", ".join(f"{action} {count}" for action, count in one.decisions.items() if count),
+            str(one.model_calls),
+            str(one.prompt_tokens + one.completion_tokens),
+            str(one.recalls),
+            _milliseconds(one.recall_p50_ms),
+            _milliseconds(one.recall_p95_ms),
+        ]
+        for one in days
+    ]
+    headings = ["Day (UTC)", "Added", "Decisions", "Model calls", "Tokens", "Recalls"]
+    return Listing([*headings, "Half in ms", "95 % in ms"], rows)
+
+
 def model_lines(report: "ModelReport") -> Listing:
     """What a language model can do, or what is wrong."""
     told = {name: value for name, value in report.to_dict().items() if value is not None}
     return Listing([], [[name, str(value)] for name, value in told.items()])
+
+
+def _milliseconds(taken: float | None) -> str:
+    return "" if taken is None else f"{taken:.1f}"
 
 
 def _number(decision: "Decision") -> str:

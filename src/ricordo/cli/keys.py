@@ -1,4 +1,4 @@
-"""Keys of the service: ``keys list``, ``create``, ``revoke`` and ``check``."""
+"""Keys of the service: ``keys list``, ``show``, ``create``, ``revoke`` and ``check``."""
 
 import os
 import sys
@@ -16,6 +16,8 @@ from ricordo.cli.tables import moment_text, more_text
 from ricordo.model.vocabulary import Permission
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from ricordo.model.key import ApiKey, CreatedKey
     from ricordo.model.page import Page
 
@@ -112,6 +114,13 @@ def list_keys(
     answer(store.as_json, page, lambda found: _key_table(found, is_any))
 
 
+def show(*, key_id: KeyId, store: Store) -> None:
+    """Show one key, also one that was revoked; the key itself is not kept."""
+    with open_store(store) as memory:
+        key = memory.key(key_id)
+    answer(store.as_json, key, lambda found: _rows_of([found]))
+
+
 def revoke(*, key_id: KeyId, store: Store) -> None:
     """End a key: from now on it is refused."""
     with open_store(store) as memory:
@@ -154,6 +163,10 @@ def _acts_for(key: "ApiKey") -> str:
 def _key_table(page: "Page[ApiKey]", is_any: bool) -> Shown:
     if not page.items:
         return "No keys here." if is_any else "No keys yet. Make one: ricordo keys create NAME"
+    return _rows_of(page.items, more_text(page.next_cursor))
+
+
+def _rows_of(keys: "Iterable[ApiKey]", more: str | None = None) -> Listing:
     now = datetime.now(UTC)
     rows = [
         [
@@ -164,10 +177,10 @@ def _key_table(page: "Page[ApiKey]", is_any: bool) -> Shown:
             "" if key.last_used_at is None else moment_text(key.last_used_at),
             _standing(key, now),
         ]
-        for key in page
+        for key in keys
     ]
     headings = ["Id", "Name", "Acts", "Made (UTC)", "Used (UTC)", "Standing"]
-    return Listing(headings, rows, more_text(page.next_cursor), {"revoked": "red"})
+    return Listing(headings, rows, more, {"revoked": "red"})
 
 
 def _standing(key: "ApiKey", now: datetime) -> str:

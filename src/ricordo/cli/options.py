@@ -121,6 +121,7 @@ class Acting:
 
 
 MemoryId = Annotated[int, typer.Argument(metavar="ID", help="Number of the memory.")]
+MemoryIds = Annotated[list[int], typer.Argument(metavar="ID", help="Numbers of memories.")]
 Reason = Annotated[str | None, typer.Option(metavar="TEXT", help="Why; kept in the history.")]
 Actor = Annotated[
     str | None, typer.Option(metavar="NAME", help="Who does this, as history names them.")

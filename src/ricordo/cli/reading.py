@@ -1,6 +1,6 @@
-"""Recalling: ``get``, ``list``, ``themes``, ``history`` and ``changes``."""
+"""Recalling: ``get``, ``list``, ``themes``, ``history``, ``lineage`` and ``changes``."""
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -12,13 +12,18 @@ from ricordo.cli.options import (
     Cursor,
     Limit,
     MemoryId,
+    MemoryIds,
     Owner,
     completing,
     words,
 )
-from ricordo.cli.render import answer
+from ricordo.cli.render import Listing, Shown, answer
 from ricordo.cli.session import open_store, open_user
 from ricordo.model.filters import SortColumn
+
+if TYPE_CHECKING:
+    from ricordo.model.item import Item
+    from ricordo.model.lineage import Lineage
 
 IncludeDeleted = Annotated[
     bool, typer.Option("--include-deleted", help="Also when it was forgotten but not purged yet.")
@@ -38,11 +43,25 @@ ChangeLimit = Annotated[
 ]
 
 
-def get(*, memory_id: MemoryId, include_deleted: IncludeDeleted = False, owner: Owner) -> None:
-    """Show one memory with everything that is known of it."""
+def get(*, ids: MemoryIds, include_deleted: IncludeDeleted = False, owner: Owner) -> None:
+    """Show one memory with everything that is known of it, or several in a list.
+
+    Of several, those that do not exist are left out.
+    """
     with open_user(owner) as memory:
-        item = memory.get(memory_id, include_deleted=include_deleted)
-    answer(owner.as_json, item, tables.memory_card)
+        if len(ids) == 1:
+            item = memory.get(ids[0], include_deleted=include_deleted)
+            answer(owner.as_json, item, tables.memory_card)
+            return
+        found = memory.get_many(ids, include_deleted=include_deleted)
+    answer(owner.as_json, found, _several)
+
+
+def lineage(*, memory_id: MemoryId, owner: Owner) -> None:
+    """Show what took the place of a memory, whose place it took, and what undo would take back."""
+    with open_user(owner) as memory:
+        found = memory.lineage(memory_id)
+    answer(owner.as_json, found, _lineage_table)
 
 
 def list_memories(
@@ -98,3 +117,26 @@ def changes(*, since: Since = 0, limit: ChangeLimit = limits.DEFAULT_CHANGES, ow
     with open_user(owner) as memory:
         found = memory.changes(since, limit=limit)
     answer(owner.as_json, found, tables.changes_table)
+
+
+def _several(found: "tuple[Item, ...]") -> Shown:
+    from ricordo.model.page import Page
+
+    return tables.memory_table(Page(found), with_owner=False, filtered=True)
+
+
+def _lineage_table(found: "Lineage") -> Shown:
+    rows = [] if found.successor is None else [_lineage_row("Replaced by", found.successor)]
+    rows += [_lineage_row("Took the place of", former) for former in found.predecessors]
+    undo = (
+        "Nothing to undo."
+        if found.undoable is None
+        else f"ricordo undo takes back the last {found.undoable}."
+    )
+    if not rows:
+        return f"It took no other memory's place, and none took its. {undo}"
+    return Listing(["", "ID", "Memory"], rows, undo)
+
+
+def _lineage_row(how: str, item: "Item") -> list[str]:
+    return [how, str(item.id), tables.memory_text(item)]

@@ -36,7 +36,7 @@ def serve(
     upstream_url: UpstreamUrl = None,
     store: Store,
 ) -> None:
-    """Serve memories over HTTP, with a chat proxy, until it is stopped.
+    """Serve memories over HTTP, with a chat proxy and a web page, until it is stopped.
 
     On a loopback address no keys are needed; at any other there must be one (ricordo keys create).
 
@@ -44,6 +44,7 @@ def serve(
     """
     from ricordo.http.serving import check_may_serve, serving
     from ricordo.observing.logs import configure_logging
+    from ricordo.web.site import create_site
     from ricordo.wiring import open_memory
 
     given = {"host": host, "port": port, "upstream_url": upstream_url}
@@ -58,11 +59,14 @@ def serve(
             answer(
                 store.as_json,
                 started,
-                lambda _: f"Serving {started['database']} at {address} (Ctrl-C stops it).",
+                lambda _: (
+                    f"Serving {started['database']} at {address}"
+                    " (open it in a browser; Ctrl-C stops it)."
+                ),
             )
             sys.stdout.flush()
 
-        serving(memory, show_address).run()
+        serving(memory, show_address, create_site).run()
     answer(store.as_json, ServingEnded(stopped=True), lambda _: "Stopped.")
 
 

@@ -42,7 +42,7 @@ def memory_table(page: "Page[Item]", *, with_owner: bool, filtered: bool) -> Sho
             item.type,
             item.key or "",
             moment_text(item.updated_at),
-            _marked(item),
+            memory_text(item),
         ]
         for item in page
     ]
@@ -295,7 +295,8 @@ def _no_memories(filtered: bool) -> str:
     return "No memories yet. Add one: ricordo add 'Prefers tea to coffee'"
 
 
-def _marked(item: "Item") -> str:
+def memory_text(item: "Item") -> str:
+    """What a memory says, on one line, and how it stands where that is not as usual."""
     marks = ["pinned"] if item.pinned else []
     if item.status != Status.ACTIVE:
         marks.append(item.status)

@@ -1,12 +1,18 @@
 """API keys at rest: encrypted with a key that is not in the database."""
 
+import base64
+import logging
 import os
 import secrets
 from pathlib import Path
 
 from cryptography.fernet import Fernet, InvalidToken
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from ricordo.errors import EmbedderRefused, InvalidValue
+
+_log = logging.getLogger(__name__)
 
 
 class SecretBox:
@@ -21,10 +27,10 @@ class SecretBox:
         if key is None and key_path is None:
             raise InvalidValue("secret_key", "give a key, or a file to keep one in")
         self._key_path = key_path
-        self._fernet: Fernet | None = None
+        self._key: bytes | None = None
         if key is not None:
             try:
-                self._fernet = Fernet(key)
+                self._key = _checked(key.encode("utf-8"))
             except ValueError:
                 raise InvalidValue(
                     "secret_key", "expected 32 random bytes in URL-safe base64 (44 characters)"
@@ -60,15 +66,37 @@ class SecretBox:
                 " or damaged; enter it again"
             ) from None
 
+    def key_for(self, purpose: str) -> bytes:
+        """A key for something else, which says nothing about this one or that of another purpose.
+
+        Raises:
+            EmbedderRefused: the key file can be neither read nor made.
+        """
+        derivation = HKDF(hashes.SHA256(), 32, salt=None, info=purpose.encode("utf-8"))
+        return base64.urlsafe_b64encode(derivation.derive(self._read()))
+
     def _opened(self) -> Fernet:
-        if self._fernet is None:
+        return Fernet(self._read())
+
+    def _read(self) -> bytes:
+        if self._key is None:
             if self._key_path is None:
                 raise InvalidValue("secret_key", "give a key, or a file to keep one in")
-            self._fernet = _from_file(self._key_path)
-        return self._fernet
+            self._key = _from_file(self._key_path)
+        return self._key
 
 
-def _from_file(path: Path) -> Fernet:
+def _checked(key: bytes) -> bytes:
+    """The key, if it is one.
+
+    Raises:
+        ValueError: it is not.
+    """
+    Fernet(key)
+    return key
+
+
+def _from_file(path: Path) -> bytes:
     try:
         try:
             content = path.read_bytes()
@@ -76,15 +104,17 @@ def _from_file(path: Path) -> Fernet:
             _make(path)
             content = path.read_bytes()
     except OSError as error:
-        raise EmbedderRefused(
-            f"the stored key cannot be decrypted: {path}: {error.strerror}"
-        ) from None
+        raise _unusable(path, f"{path.name}: {error.strerror}") from None
     try:
-        return Fernet(content.strip())
+        return _checked(content.strip())
     except ValueError:
-        raise EmbedderRefused(
-            f"the stored key cannot be decrypted: {path} does not hold a key"
-        ) from None
+        raise _unusable(path, f"{path.name} does not hold a key") from None
+
+
+def _unusable(path: Path, problem: str) -> EmbedderRefused:
+    """The error is told to users, too; where the operator's files are is for the log alone."""
+    _log.warning("the secret key cannot be used: %s (at %s)", problem, path)
+    return EmbedderRefused(f"the stored key cannot be decrypted: {problem}")
 
 
 def _make(path: Path) -> None:

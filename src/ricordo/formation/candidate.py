@@ -8,6 +8,14 @@ from ricordo.model.vocabulary import DEFAULT_IMPORTANCE, MemoryType
 
 USER_ROLE: Final = "user"
 TOOL_ROLE: Final = "tool"
+_TOOL_ROLES: Final = frozenset({TOOL_ROLE, "function"})
+
+
+def source_role(role: str) -> str | None:
+    """What a passage of a turn in this role counts as; None for who is no source of memories."""
+    if role == USER_ROLE:
+        return USER_ROLE
+    return TOOL_ROLE if role in _TOOL_ROLES else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

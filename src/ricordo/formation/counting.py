@@ -15,11 +15,12 @@ from ricordo.model.activity import (
     Counters,
     decisions_counter,
 )
-from ricordo.model.vocabulary import Action, Status
+from ricordo.model.recall_latency import without_buckets
+from ricordo.model.vocabulary import Action
 from ricordo.storage.database import Database
 from ricordo.storage.tables import items
 from ricordo.storage.tallies import day_of, totals
-from ricordo.storage.where import not_expired
+from ricordo.storage.where import active
 
 _REPLACED = (Action.UPDATE, Action.REPLACE, Action.UNLINK)
 _WRITTEN = (Action.ADD, *_REPLACED)
@@ -31,10 +32,10 @@ def counters_of(database: Database, user_id: str | None, days: int | None) -> Co
         since = None if days is None else day_of(view.now - timedelta(days=days - 1))
         counts = totals(view.connection, user_id, since)
         today = totals(view.connection, user_id, day_of(view.now))
-        active = (items.c.status == Status.ACTIVE.value) & not_expired(view.now)
+        holding = active(view.now)
         if user_id is not None:
-            active &= items.c.user_id == user_id
-        counted = sa.select(sa.func.count()).select_from(items).where(active)
+            holding &= items.c.user_id == user_id
+        counted = sa.select(sa.func.count()).select_from(items).where(holding)
         total = view.connection.execute(counted).scalar_one()
     return counters_from(total, counts, today.get(TOKENS, 0))
 
@@ -53,7 +54,7 @@ def counters_from(memories: int, counts: Mapping[str, int], tokens_today: int) -
             counts.get(CONTEXTS_UNSURE, 0), counts.get(CONTEXTS_RECALLING, 0)
         ),
         tokens_today=tokens_today,
-        counts=counts,
+        counts=without_buckets(counts),
     )
 
 

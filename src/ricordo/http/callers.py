@@ -1,6 +1,6 @@
 """Who calls: the key, the user whom the request is about, and the agent that asks."""
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import dataclass
 from typing import Annotated, Any, Final
 
@@ -96,13 +96,21 @@ class Gate:
         return next(iter([*ours, *others]), None)
 
     def _trusted(self, headers: Headers) -> Caller:
-        agent = _named(headers, AGENT_HEADER)
-        categories = self._allowed(agent, None)
-        return Caller(None, user_named(headers), agent, categories, frozenset(Permission))
+        return self.trusted(user_named(headers), _named(headers, AGENT_HEADER))
+
+    def trusted(self, user: str | None, agent: str | None = None) -> Caller:
+        """Who calls without a key where none is required."""
+        return Caller(None, user, agent, self._allowed(agent, None), frozenset(Permission))
 
     def _bound(self, key: ApiKey, headers: Headers) -> Caller:
-        """What the key allows, narrowed by what the request names."""
-        user, agent = user_named(headers), _named(headers, AGENT_HEADER)
+        return self.bound(key, user_named(headers), _named(headers, AGENT_HEADER))
+
+    def bound(self, key: ApiKey, user: str | None, agent: str | None = None) -> Caller:
+        """What a good key allows, narrowed by whom the request names.
+
+        Raises:
+            PermissionMissing: it names a user or an agent that its key does not act for.
+        """
         if key.kind is not KeyKind.SERVICE:
             if user not in (None, key.user_id):
                 raise PermissionMissing("this key acts for one user, and not for the one named")
@@ -170,6 +178,17 @@ def user_memory_of(memory: Memory, caller: Caller) -> UserMemory:
             "the request names no user: send X-Ricordo-User, or use a key that is bound to one"
         )
     return memory.user(caller.user, agent=caller.agent, categories=caller.categories)
+
+
+def check_may_give(caller: Caller, permissions: Iterable[str]) -> None:
+    """Nobody can give a key a permission that they do not have.
+
+    Raises:
+        PermissionMissing: names those that the caller lacks.
+    """
+    lacking = sorted(set(permissions) & (set(Permission) - caller.permissions))
+    if lacking:
+        raise PermissionMissing(f"your own key does not have: {', '.join(lacking)}")
 
 
 _UserHeader = Annotated[

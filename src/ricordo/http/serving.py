@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 import uvicorn
+from starlette.types import ASGIApp
 
 from ricordo.errors import InvalidValue
 from ricordo.http.addresses import is_loopback, url_of
@@ -60,11 +61,15 @@ class Serving:
         self._server.should_exit = True
 
 
-def serving(memory: Memory, on_listening: Callable[[str], None]) -> Serving:
+def serving(
+    memory: Memory,
+    on_listening: Callable[[str], None],
+    make_app: Callable[[Memory], ASGIApp] = create_app,
+) -> Serving:
     """The service over an open store, at the address that is set.
 
-    ``on_listening`` is told the address as soon as requests can come. The store stays the caller's
-    to close, which ends the jobs under way.
+    ``on_listening`` is told the address as soon as requests can come. ``make_app`` makes what is
+    served. The store stays the caller's to close, which ends the jobs under way.
 
     Raises:
         InvalidValue: the address is taken, or not one of this machine.
@@ -72,7 +77,7 @@ def serving(memory: Memory, on_listening: Callable[[str], None]) -> Serving:
     settings = memory.settings
     listener = _listener(settings)
     config = uvicorn.Config(
-        create_app(memory),
+        make_app(memory),
         log_config=None,
         access_log=False,
         server_header=False,

@@ -20,7 +20,7 @@ from ricordo.errors import IllegalTransition, InvalidValue
 from ricordo.limits import MAX_MERGED_ITEMS, MAX_TAGS
 from ricordo.memories.owning import own_item
 from ricordo.memories.recording import record_change
-from ricordo.memories.replacing import MERGED_IDS, TAKEN_UP
+from ricordo.memories.undo_plan import MADE, MERGED_IDS, TAKEN_UP
 from ricordo.model.item import Item
 from ricordo.model.lifecycle import check_step
 from ricordo.model.record import plain
@@ -146,7 +146,7 @@ def _with_recalls(
         reason=reason,
         old_ref=absorbed.id,
         new_ref=survivor.id,
-        meta={"made": False, TAKEN_UP: taken_up, **merged},
+        meta={MADE: False, TAKEN_UP: taken_up, **merged},
         before={"valid_to": plain(absorbed.valid_to)},
     )
     return replace(survivor, **values)

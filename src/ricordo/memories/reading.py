@@ -1,7 +1,10 @@
 """Reading memories: one, a page of them, their themes, their history."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
+
+import sqlalchemy as sa
 
 from ricordo.errors import MemoryNotFound
 from ricordo.model.filters import ItemFilter, Sort
@@ -12,10 +15,10 @@ from ricordo.model.theme import Theme
 from ricordo.model.vocabulary import ContextPolicy, Status
 from ricordo.storage.database import Reading
 from ricordo.storage.history import history_of
-from ricordo.storage.items import find_item, page_of_items
+from ricordo.storage.items import find_item, find_items, page_of_items
 from ricordo.storage.tables import items
 from ricordo.storage.themes import count_by_theme, default_name, themes_of
-from ricordo.storage.where import Audience, matching, not_expired
+from ricordo.storage.where import Audience, Condition, active, matching, not_expired
 
 
 def read_item(
@@ -27,13 +30,33 @@ def read_item(
         MemoryNotFound: there is none, or it is another user's; or it has expired or was deleted,
             and ``include_deleted`` is not set.
     """
-    visible = audience.condition() & (items.c.id == item_id)
-    if not include_deleted:
-        visible &= not_expired(reading.now) & (items.c.status != Status.DELETED.value)
-    found = find_item(reading.connection, visible)
+    readable = _readable(reading, audience, include_deleted=include_deleted)
+    found = find_item(reading.connection, readable & (items.c.id == item_id))
     if found is None:
         raise MemoryNotFound(item_id)
     return _shown(audience, found)
+
+
+def read_items(
+    reading: Reading, audience: Audience, ids: Iterable[int], *, include_deleted: bool = False
+) -> list[Item]:
+    """Those of some memories that ``read_item`` would find, in the order of the ids, each once."""
+    listed = list(dict.fromkeys(ids))
+    if not listed:
+        return []
+    readable = _readable(reading, audience, include_deleted=include_deleted)
+    found = find_items(reading.connection, readable & items.c.id.in_(listed))
+    by_id = {item.id: _shown(audience, item) for item in found}
+    return [by_id[item_id] for item_id in listed if item_id in by_id]
+
+
+def _readable(reading: Reading, audience: Audience, *, include_deleted: bool) -> Condition:
+    """What an audience reads by id: with ``include_deleted`` also what expired or was deleted."""
+    if include_deleted:
+        return audience.condition()
+    return sa.and_(
+        audience.condition(), not_expired(reading.now), items.c.status != Status.DELETED.value
+    )
 
 
 def read_page(
@@ -68,12 +91,33 @@ def read_history(
     found = history_of(reading.connection, viewer, item_id, limit)
     if not found:
         read_item(reading, audience, item_id)  # global memories have no history of the viewer's
-    return found
+    return found if audience.themes is None else _without_others(reading, audience, found)
+
+
+def _without_others(reading: Reading, audience: Audience, found: list[Change]) -> list[Change]:
+    """Changes as an audience of some themes may read them.
+
+    Why a memory was replaced by one of another theme may tell what that says, and an update that
+    led from another theme has what was said there.
+    """
+    refs = {one.revision: {one.old_ref, one.new_ref} - {None} for one in found}
+    named = {ref for several in refs.values() for ref in several if ref is not None}
+    seen = {item.id for item in read_items(reading, audience, named, include_deleted=True)}
+    themes = audience.themes or frozenset()
+
+    def is_readable(change: Change) -> bool:
+        theme = (change.before or {}).get("theme")
+        return refs[change.revision] <= seen and (theme is None or theme in themes)
+
+    return [
+        one if is_readable(one) else replace(one, reason=None, before=None, meta={})
+        for one in found
+    ]
 
 
 def read_theme_counts(reading: Reading, audience: Audience) -> dict[str, int]:
     """How many active memories the audience sees under each theme."""
-    return count_by_theme(reading.connection, matching(audience, ItemFilter(), reading.now))
+    return count_by_theme(reading.connection, audience.condition() & active(reading.now))
 
 
 def read_themes(

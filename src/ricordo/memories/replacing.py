@@ -5,13 +5,14 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from ricordo.errors import IllegalTransition, InvalidValue, NothingToUndo
+from ricordo.errors import InvalidValue
 from ricordo.limits import MAX_TAGS
 from ricordo.memories.adding import add_all, update_keyed
 from ricordo.memories.changing import check_place_is_free, reactivate, set_values
 from ricordo.memories.expiring import is_expired
-from ricordo.memories.owning import check_in_reach, own_item
+from ricordo.memories.owning import own_item
 from ricordo.memories.recording import record_change
+from ricordo.memories.undo_plan import MADE, MERGED_IDS, TAKEN_UP, UndoPlan, plan_undo
 from ricordo.model.draft import NewMemory
 from ricordo.model.former import former_values
 from ricordo.model.history import Change
@@ -19,27 +20,17 @@ from ricordo.model.item import Added, Item
 from ricordo.model.lifecycle import check_step
 from ricordo.model.record import plain
 from ricordo.model.scope import Scope
-from ricordo.model.vocabulary import Event, Status
+from ricordo.model.vocabulary import Event, Status, Undoable
 from ricordo.storage.history import (
     UNDONE_REVISION,
     drop_replaced_values,
-    last_change,
     last_update,
-    replaced_by,
-    update_that_kept,
 )
 from ricordo.storage.items import changed_at, delete_items, item_of, update_item
 from ricordo.storage.links import remove_links, viewers_of
 from ricordo.storage.store_entries import hand_over_entry, has_entry
 from ricordo.storage.writing import OWNER_ACTED, Writing
 from ricordo.text.normalise import canonical
-
-_REPLACED = (Event.SUPERSEDE, Event.MERGE)
-MERGED_IDS = "merged_ids"
-"""In the meta of a MERGE: the memories that became one. In that of an UPDATE: what brought it."""
-TAKEN_UP = "taken_up"
-"""In the meta of a replacement by a memory that was there before (``absorbing.py``): how many
-recalls went to it, and when it had last been recalled and verified itself."""
 
 
 def replace_with(
@@ -88,7 +79,7 @@ def replace_with(
             reason=reason,
             old_ref=old.id,
             new_ref=added.id,
-            meta={"made": made} | ({MERGED_IDS: merged} if event is Event.MERGE else {}),
+            meta={MADE: made} | ({MERGED_IDS: merged} if event is Event.MERGE else {}),
             before={"valid_to": plain(old.valid_to)},
         )
     return added
@@ -124,66 +115,24 @@ def undo(writing: Writing, scope: Scope, item_id: int, reason: str | None) -> It
         IllegalTransition, MemoryNotFound, NotOwner.
     """
     item = own_item(writing, scope, item_id)
-    if item.status is Status.SUPERSEDED:
-        return _undo_superseded(writing, scope, item, reason)
-    if item.status is not Status.ACTIVE:
-        raise IllegalTransition(f"memory {item.id} is {item.status}: restore it instead")
-    update = last_update(writing.connection, writing.user_id, item.id)
-    replaced = _last_replacement(writing, item)
-    if replaced is not None and (update is None or _absorbed_after(update, replaced[1])):
-        return _undo_superseded(writing, scope, replaced[0], reason)
-    if update is not None:
-        return _undo_update(writing, scope, item, update, reason)
-    raise NothingToUndo(f"memory {item.id} has no change that can be undone")
+    plan = plan_undo(writing.connection, scope, item, writing.now)
+    if plan.undoable is Undoable.UPDATE:
+        return _undo_update(writing, scope, plan.item, plan.change, reason)
+    return _undo_replacement(writing, scope, plan, reason)
 
 
-def _last_replacement(writing: Writing, item: Item) -> tuple[Item, Change] | None:
-    """The memory whose place this one took last and still has, and the change that did it."""
-    for old_id in replaced_by(writing.connection, writing.user_id, item.id):
-        old = item_of(writing.connection, writing.user_id, old_id)
-        change = last_change(writing.connection, writing.user_id, old_id, _REPLACED)
-        if old is None or change is None or change.new_ref != item.id:
-            continue
-        if old.status is Status.SUPERSEDED:
-            return old, change
-    return None
-
-
-def _absorbed_after(update: Change, replacement: Change) -> bool:
-    return TAKEN_UP in replacement.meta and replacement.revision > update.revision
-
-
-def _undo_superseded(writing: Writing, scope: Scope, item: Item, reason: str | None) -> Item:
-    change = last_change(writing.connection, writing.user_id, item.id, _REPLACED)
-    if change is None or change.new_ref is None:
-        return _undo_by_old_version(writing, scope, item, reason)
-    check_in_reach(scope, item)
-    if change.meta.get("made"):
-        _withdraw(writing, scope, change.new_ref, item.id)
-    for sibling_id in change.meta.get(MERGED_IDS, ()):
-        if sibling_id != item.id:
-            _bring_back_sibling(writing, scope, sibling_id, change.new_ref, reason)
-    return _bring_back(writing, scope, item, change, reason)
-
-
-def _undo_by_old_version(writing: Writing, scope: Scope, version: Item, reason: str | None) -> Item:
-    """Undo by naming the old text that an update kept, if nothing happened since."""
-    update = update_that_kept(writing.connection, writing.user_id, version.id)
-    if update is None:
-        raise NothingToUndo(f"memory {version.id} was not superseded by another one")
-    present = own_item(writing, scope, update.item_id)
-    newest = last_update(writing.connection, writing.user_id, present.id)
-    if present.status is not Status.ACTIVE or newest is None or newest.revision != update.revision:
-        raise NothingToUndo(f"memory {present.id} has changed since; undo its later changes first")
-    return _undo_update(writing, scope, present, update, reason)
+def _undo_replacement(writing: Writing, scope: Scope, plan: UndoPlan, reason: str | None) -> Item:
+    if plan.withdrawn is not None:
+        _withdraw(writing, scope, plan.withdrawn, plan.item.id)
+    for sibling in plan.siblings:
+        _bring_back(writing, scope, sibling.item, sibling.change, reason)
+    return _bring_back(writing, scope, plan.item, plan.change, reason)
 
 
 def _undo_update(
     writing: Writing, scope: Scope, item: Item, update: Change, reason: str | None
 ) -> Item:
-    if update.before is None:
-        raise NothingToUndo(f"what memory {item.id} said before was purged")
-    values = former_values(update.before)
+    values = former_values(update.before or {})
     if has_entry(writing, item.id):
         values.pop("expires_at", None)  # when an entry of a store ends, its program says
     former = replace(item, **values, updated_at=changed_at(writing, item))
@@ -239,7 +188,6 @@ def _give_back(
     survivor = item_of(writing.connection, writing.user_id, change.new_ref or 0)
     if survivor is None:  # purged
         return
-    check_in_reach(scope, survivor)
     taken_up = former_values(change.meta[TAKEN_UP])
     count = max(0, survivor.access_count - taken_up.get("access_count", 0))
     values: dict[str, Any] = {
@@ -258,32 +206,8 @@ def _give_back(
     update_item(writing, survivor, values)
 
 
-def _bring_back_sibling(
-    writing: Writing,
-    scope: Scope,
-    sibling_id: int,
-    replacement_id: int,
-    reason: str | None,
-) -> None:
-    sibling = item_of(writing.connection, writing.user_id, sibling_id)
-    change = last_change(writing.connection, writing.user_id, sibling_id, _REPLACED)
-    if sibling is None or sibling.status is not Status.SUPERSEDED or change is None:
-        return
-    if change.new_ref == replacement_id:
-        check_in_reach(scope, sibling)
-        _bring_back(writing, scope, sibling, change, reason)
-
-
-def _withdraw(writing: Writing, scope: Scope, replacement_id: int, old_id: int) -> None:
-    replacement = item_of(writing.connection, writing.user_id, replacement_id)
-    if replacement is None:  # purged
-        return
-    check_in_reach(scope, replacement)
-    if replacement.status is Status.SUPERSEDED:
-        raise NothingToUndo(
-            f"memory {replacement_id}, which took the place of {old_id}, was itself superseded:"
-            " undo that first"
-        )
+def _withdraw(writing: Writing, scope: Scope, replacement: Item, old_id: int) -> None:
+    """Put aside what was made in the place of a memory, where it is not out of the way already."""
     if replacement.status is Status.ACTIVE:
         why = f"took the place of memory {old_id}, which was brought back"
         aside = {"status": Status.ARCHIVED}

@@ -70,5 +70,26 @@ class Counters(Record):
     counts: Mapping[str, int]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DayActivity(Record):
+    """What happened on one ``day`` (ISO, UTC).
+
+    ``memories_added`` were made on it, whatever became of them, unless they were purged since.
+    ``decisions`` are formation's, by what it decided; ``model_calls`` those that failed included.
+    ``recalls`` are searches, queries and prompts that recalled; within how many milliseconds half
+    of them and 95 % were answered is estimated from counts, and None on a day without any.
+    """
+
+    day: str
+    memories_added: int
+    decisions: Mapping[str, int]
+    model_calls: int
+    prompt_tokens: int
+    completion_tokens: int
+    recalls: int
+    recall_p50_ms: float | None
+    recall_p95_ms: float | None
+
+
 UPKEEP_ROUNDS: Final = "upkeep_rounds"
 UPKEEP_FORGOTTEN: Final = "upkeep_forgotten"

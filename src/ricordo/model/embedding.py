@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Any
 
 from ricordo.model.record import Record
+from ricordo.model.vocabulary import VectorState
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +59,23 @@ class EmbeddingStatus(Record):
     error: int
     last_error: str | None
     problem: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EmbeddingState(Record):
+    """How far the vector of one memory has come, as it is stored.
+
+    A vector of another model than the present one is still ``ready`` here, under the model that
+    made it; :class:`EmbeddingStatus` counts it among the ``stale``. Of a memory that another user
+    shares, only the ``state`` is told: where its owner has vectors made is the owner's.
+    """
+
+    id: int
+    state: VectorState
+    provider: str | None
+    model: str | None
+    dimensions: int | None
+    error: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

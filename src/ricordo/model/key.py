@@ -28,6 +28,10 @@ class ApiKey(Record):
     revoked_at: datetime | None
     last_used_at: datetime | None
 
+    def is_live(self, now: datetime) -> bool:
+        """Whether the key opens at this moment: it is neither revoked nor expired."""
+        return self.revoked_at is None and (self.expires_at is None or self.expires_at > now)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CreatedKey(Record):

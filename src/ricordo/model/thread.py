@@ -8,18 +8,26 @@ from typing import Any, Self
 from ricordo import limits
 from ricordo.errors import InvalidValue
 from ricordo.model import checks
+from ricordo.model.item import Item
 from ricordo.model.record import Record
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Thread(Record):
-    """A conversation of one user."""
+    """A conversation of one user.
+
+    Memories have been formed up to turn ``formed_position``, 0 for none. ``observed_at`` is when
+    something was last recorded; None while it was only imported: then memories are formed from it
+    when that is asked for, not by themselves.
+    """
 
     thread_id: str
     title: str | None
     created_at: datetime
     updated_at: datetime
     turn_count: int
+    formed_position: int
+    observed_at: datetime | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +43,14 @@ class Turn(Record):
     content: str
     tool_calls: list[Any] | None
     at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class FormedTurn(Record):
+    """One thing that was said, with the memories that came from it, the oldest first."""
+
+    turn: Turn
+    memories: tuple[Item, ...]
 
 
 @dataclass(frozen=True, slots=True)

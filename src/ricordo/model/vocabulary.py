@@ -59,6 +59,13 @@ class Status(StrEnum):
     DELETED = "deleted"
 
 
+class Undoable(StrEnum):
+    """What an undo of a memory would take back."""
+
+    REPLACEMENT = "replacement"
+    UPDATE = "update"
+
+
 class Event(StrEnum):
     """What a row of history says happened."""
 

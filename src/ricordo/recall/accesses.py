@@ -130,7 +130,7 @@ class AccessCounter:
                         self._start_timer()
                 raise
             self._is_told = False
-            return len(taken)
+            return len(taken.recalled)
 
     def flush_or_tell(self) -> None:
         """Write what was counted; where that fails, the log says so once and it is tried later."""

@@ -79,6 +79,16 @@ class ServiceSettings(BaseModel):
         description="Sets of tools that MCP offers where neither the address of /mcp nor an option"
         " of ricordo mcp names any, with commas: standard, single, query, profile.",
     )
+    page: bool = Field(
+        default=True,
+        description="Show the web page: / and all under /ui.",
+    )
+    page_session_hours: int = Field(
+        default=24,
+        ge=1,
+        le=720,
+        description="How long somebody who signed in to the web page stays so.",
+    )
     log_format: Literal["json", "text"] | None = Field(
         default=None,
         description="How the service writes its log: json, or text for people. Default: text on a"

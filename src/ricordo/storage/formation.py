@@ -21,12 +21,12 @@ _note_observed: Final = Prepared(
         " ON CONFLICT (user_id, thread_id) DO UPDATE SET observed_at = excluded.observed_at"
     ).bindparams(sa.bindparam("now", type_=Moment))
 )
-_joined = threads.outerjoin(
+THREADS_WITH_FORMATION: Final = threads.outerjoin(
     formation,
     sa.and_(formation.c.user_id == threads.c.user_id, formation.c.thread_id == threads.c.thread_id),
 )
-_formed = sa.func.coalesce(formation.c.formed_position, 0)
-_is_behind = _formed < threads.c.turn_count
+FORMED_POSITION: Final = sa.func.coalesce(formation.c.formed_position, 0)
+_is_behind = threads.c.turn_count > FORMED_POSITION
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +134,6 @@ def _select() -> sa.Select[Any]:
         threads.c.user_id,
         threads.c.thread_id,
         threads.c.turn_count,
-        _formed,
+        FORMED_POSITION,
         formation.c.observed_at,
-    ).select_from(_joined)
+    ).select_from(THREADS_WITH_FORMATION)

@@ -1,6 +1,6 @@
 """Reading what happened, and forgetting what it said when a memory is purged."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, Final
 
 import sqlalchemy as sa
@@ -89,6 +89,23 @@ def last_change(
     return None if row is None else _change(row)
 
 
+def last_changes(
+    connection: sa.Connection, user_id: str, item_ids: Collection[int], events: tuple[Event, ...]
+) -> dict[int, Change]:
+    """The same for several memories, by id, where there is one."""
+    wanted = (
+        sa.select(*_COLUMNS)
+        .where(
+            history.c.user_id == user_id,
+            history.c.item_id.in_(item_ids),
+            history.c.event.in_([event.value for event in events]),
+        )
+        .order_by(history.c.revision)
+    )
+    rows = connection.execute(wanted).mappings() if item_ids else ()
+    return {change.item_id: change for change in map(_change, rows)}
+
+
 def last_update(connection: sa.Connection, user_id: str, item_id: int) -> Change | None:
     """The newest update of a memory that has not been undone."""
     wanted = (
@@ -131,6 +148,27 @@ def old_versions(connection: sa.Connection, user_id: str, item_id: int) -> list[
         history.c.event == Event.UPDATE.value,
         history.c.old_ref.is_not(None),
     )
+    return list(connection.execute(wanted).scalars())
+
+
+def formers_of(connection: sa.Connection, user_id: str, item_id: int, limit: int) -> list[int]:
+    """The memories whose place one has ever taken: those that it superseded and those that keep
+    its former texts, the latest first."""
+    theirs = history.c.user_id == user_id
+    replaced = sa.select(history.c.item_id.label("former"), history.c.revision).where(
+        theirs,
+        history.c.new_ref == item_id,
+        history.c.event.in_([Event.SUPERSEDE.value, Event.MERGE.value]),
+    )
+    updated = sa.select(history.c.old_ref, history.c.revision).where(
+        theirs,
+        history.c.item_id == item_id,
+        history.c.event == Event.UPDATE.value,
+        history.c.old_ref.is_not(None),
+    )
+    ever = sa.union_all(replaced, updated).subquery()
+    latest = sa.func.max(ever.c.revision).desc()
+    wanted = sa.select(ever.c.former).group_by(ever.c.former).order_by(latest).limit(limit)
     return list(connection.execute(wanted).scalars())
 
 

@@ -35,6 +35,8 @@ _by_id: Final = Prepared(
         among(items.c.id, bound_list("ids", sa.BigInteger())),
     )
 )
+_select_place: Final = sa.select(items.c.user_id, items.c.id)
+_INDEXED_SORTS: Final = (SortColumn.ID, SortColumn.CREATED_AT, SortColumn.UPDATED_AT)
 _NULLABLE_SORTS: Final = frozenset(
     column for column in SortColumn if items.c[column.value].nullable
 )
@@ -223,17 +225,28 @@ def page_of_items(
     Raises:
         InvalidCursor: the cursor is from a list in another order.
     """
-    column = items.c[sort.column.value]
-    wanted = _select.where(where).limit(limit + 1)
     if cursor is not None:
-        wanted = wanted.where(_after(sort, cursor))
+        where = sa.and_(where, _after(sort, cursor))
+    if sort.column in _INDEXED_SORTS:
+        whole = connection.execute(_ordered(_select, where, sort, limit + 1)).mappings()
+        found = [item_from_row(row) for row in whole]
+    else:
+        # Only what orders them is carried through the sorting, not all that they say.
+        rows = connection.execute(_ordered(_select_place, where, sort, limit + 1))
+        places = [(row.user_id, row.id) for row in rows]
+        by_id = items_by_id(connection, places)
+        found = [by_id[item_id] for _, item_id in places]
+    shown = tuple(found[:limit])
+    return Page(shown, _cursor(sort, shown[-1]) if len(found) > limit else None)
+
+
+def _ordered(columns: sa.Select[Any], where: Condition, sort: Sort, limit: int) -> sa.Select[Any]:
+    column = items.c[sort.column.value]
     directed = [column, items.c.id] if sort.column is not SortColumn.ID else [items.c.id]
     order = [entry.desc() if sort.descending else entry.asc() for entry in directed]
     if sort.column in _NULLABLE_SORTS:
         order.insert(0, column.is_(None).asc())
-    rows = connection.execute(wanted.order_by(*order)).mappings().all()
-    found = tuple(item_from_row(row) for row in rows[:limit])
-    return Page(found, _cursor(sort, found[-1]) if len(rows) > limit else None)
+    return columns.where(where).order_by(*order).limit(limit)
 
 
 def item_from_row(row: Mapping[Any, Any]) -> Item:

@@ -139,7 +139,19 @@ _active = items.c.status == "active"
 
 sa.Index("ix_items_created", items.c.user_id, items.c.created_at, items.c.id)
 sa.Index("ix_items_updated", items.c.user_id, items.c.updated_at, items.c.id)
-# Also counts active memories per theme without touching the table.
+# Lists a theme's active memories by time, and counts them without touching the table: only for that
+# are the expiry and the status in it.
+sa.Index(
+    "ix_items_active",
+    items.c.user_id,
+    items.c.theme,
+    items.c.created_at,
+    items.c.id,
+    items.c.expires_at,
+    items.c.status,
+    sqlite_where=_active,
+    postgresql_where=_active,
+)
 sa.Index(
     "uq_items_text",
     items.c.user_id,
@@ -172,6 +184,17 @@ sa.Index(
     items.c.purge_at,
     sqlite_where=items.c.purge_at.is_not(None),
     postgresql_where=items.c.purge_at.is_not(None),
+)
+
+# From what was said to the memories that name it: by its message, or by when it was.
+sa.Index(
+    "ix_items_thread",
+    items.c.user_id,
+    items.c.thread_id,
+    items.c.message_id,
+    items.c.valid_from,
+    sqlite_where=items.c.thread_id.is_not(None),
+    postgresql_where=items.c.thread_id.is_not(None),
 )
 
 links: Final = sa.Table(
@@ -250,6 +273,15 @@ sa.Index(
     sqlite_where=turns.c.message_id.is_not(None),
     postgresql_where=turns.c.message_id.is_not(None),
 )
+# What was said at a time, where no message id tells it from the rest.
+sa.Index(
+    "ix_turns_unnamed",
+    turns.c.user_id,
+    turns.c.thread_id,
+    turns.c.at,
+    sqlite_where=turns.c.message_id.is_(None),
+    postgresql_where=turns.c.message_id.is_(None),
+)
 
 
 def _index_table(of: str) -> sa.Table:
@@ -274,6 +306,9 @@ def _index_table(of: str) -> sa.Table:
     )
     sa.Index(f"ix_{name}_stamp", table.c.user_id, table.c.stamp)
     sa.Index(f"ix_{name}_text", table.c.user_id, table.c.text_hash)
+    # Counts how far vectors have come without touching the rows, which are as wide as those.
+    made = (table.c.state, table.c.provider, table.c.model, table.c.dimensions)
+    sa.Index(f"ix_{name}_made", table.c.user_id, *made)
     waiting = table.c.state == "pending"
     sa.Index(
         f"ix_{name}_pending",

@@ -1,7 +1,7 @@
 """Counters per user and day."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import UTC, datetime
 from typing import Final
 
@@ -75,6 +75,27 @@ def totals(connection: sa.Connection, user_id: str | None, since_day: str | None
         wanted = wanted.where(tallies.c.day >= since_day)
     rows = connection.execute(wanted.order_by(tallies.c.name))
     return {row[0]: int(row[1]) for row in rows}
+
+
+def daily_totals(
+    connection: sa.Connection,
+    user_id: str | None,
+    first_day: str,
+    last_day: str,
+    names: Collection[str],
+) -> dict[str, dict[str, int]]:
+    """Some of a user's counters, or the sums of everybody's, by day and name."""
+    wanted = (
+        sa.select(tallies.c.day, tallies.c.name, sa.func.sum(tallies.c.count))
+        .where(tallies.c.day >= first_day, tallies.c.day <= last_day, tallies.c.name.in_(names))
+        .group_by(tallies.c.day, tallies.c.name)
+    )
+    if user_id is not None:
+        wanted = wanted.where(tallies.c.user_id == user_id)
+    found: dict[str, dict[str, int]] = {}
+    for day, name, count in connection.execute(wanted):
+        found.setdefault(day, {})[name] = int(count)
+    return found
 
 
 def fold_tallies(writing: Writing, before_day: str, limit: int) -> int:

@@ -1,24 +1,30 @@
 """Rows of conversations."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 
 import sqlalchemy as sa
 
+from ricordo.limits import MAX_ID
 from ricordo.model.page import Page, cursor_moment, decode_cursor, encode_cursor
 from ricordo.model.searchable import text_of_turn
 from ricordo.model.thread import NewTurn, Thread, Turn
 from ricordo.model.times import format_moment
 from ricordo.storage.columns import Words
 from ricordo.storage.constructs import among, bound_list
+from ricordo.storage.formation import FORMED_POSITION, THREADS_WITH_FORMATION
 from ricordo.storage.index_rows import Searchable, put_entries
 from ricordo.storage.prepared import Prepared
 from ricordo.storage.search_index import TURNS
-from ricordo.storage.tables import TURN_IDS, threads, turns
+from ricordo.storage.tables import TURN_IDS, formation, threads, turns
 from ricordo.storage.writing import Writing
 
-_THREAD_COLUMNS = [column for column in threads.c if column.name != "user_id"]
+_select_threads: Final = sa.select(
+    *(column for column in threads.c if column.name != "user_id"),
+    FORMED_POSITION.label("formed_position"),
+    formation.c.observed_at,
+).select_from(THREADS_WITH_FORMATION)
 _TURN_COLUMNS = [column for column in turns.c if column.name != "user_id"]
 _messages_present: Final = Prepared(
     sa.select(turns.c.message_id).where(
@@ -94,7 +100,7 @@ def index_turns(writing: Writing, said: Iterable[Turn]) -> None:
 
 def find_thread(connection: sa.Connection, user_id: str, thread_id: str) -> Thread | None:
     """One of a user's threads, or None."""
-    wanted = sa.select(*_THREAD_COLUMNS).where(_is_thread(user_id, thread_id))
+    wanted = _select_threads.where(_is_thread(user_id, thread_id))
     row = connection.execute(wanted).mappings().first()
     return None if row is None else Thread(**row)
 
@@ -108,7 +114,7 @@ def page_of_threads(
         InvalidCursor: the cursor was not given out by this call.
     """
     order = (threads.c.updated_at.desc(), threads.c.thread_id.desc())
-    wanted = sa.select(*_THREAD_COLUMNS).where(threads.c.user_id == user_id)
+    wanted = _select_threads.where(threads.c.user_id == user_id)
     if cursor is not None:
         at, thread_id = decode_cursor(_THREADS_CURSOR, cursor, (str, str))
         moment = cursor_moment(at)
@@ -125,23 +131,67 @@ def page_of_threads(
 
 
 def page_of_turns(
-    connection: sa.Connection, user_id: str, thread_id: str, limit: int, cursor: str | None
+    connection: sa.Connection,
+    user_id: str,
+    thread_id: str,
+    limit: int,
+    cursor: str | None,
+    *,
+    from_position: int = 1,
+    kind: str = _TURNS_CURSOR,
 ) -> Page[Turn]:
-    """What was said in a thread, in order.
+    """What was said in a thread, in order; ``kind`` is that of the cursors.
 
     Raises:
         InvalidCursor: the cursor was not given out by this call.
     """
-    wanted = sa.select(*_TURN_COLUMNS).where(
-        turns.c.user_id == user_id, turns.c.thread_id == thread_id
-    )
+    first = from_position
     if cursor is not None:
-        (position,) = decode_cursor(_TURNS_CURSOR, cursor, (int,))
-        wanted = wanted.where(turns.c.position > position)
+        (last,) = decode_cursor(kind, cursor, (int,))
+        first = min(max(first, last + 1), MAX_ID)
+    wanted = sa.select(*_TURN_COLUMNS).where(
+        turns.c.user_id == user_id,
+        turns.c.thread_id == thread_id,
+        turns.c.position >= sa.literal(first, sa.BigInteger),
+    )
     rows = connection.execute(wanted.order_by(turns.c.position).limit(limit + 1)).mappings().all()
     found = tuple(Turn(**row) for row in rows[:limit])
     more = len(rows) > limit
-    return Page(found, encode_cursor(_TURNS_CURSOR, [found[-1].position]) if more else None)
+    return Page(found, encode_cursor(kind, [found[-1].position]) if more else None)
+
+
+def turn_of_message(
+    connection: sa.Connection, user_id: str, thread_id: str, message_id: str
+) -> Turn | None:
+    """The turn of a thread with this message id, or None."""
+    wanted = sa.select(*_TURN_COLUMNS).where(
+        turns.c.user_id == user_id,
+        turns.c.thread_id == thread_id,
+        turns.c.message_id == message_id,
+    )
+    row = connection.execute(wanted).mappings().first()
+    return None if row is None else Turn(**row)
+
+
+def unnamed_turns_at(
+    connection: sa.Connection,
+    user_id: str,
+    thread_id: str,
+    moments: Collection[datetime],
+    limit: int,
+) -> list[Turn]:
+    """The turns of a thread without a message id that were said at one of these times."""
+    wanted = (
+        sa.select(*_TURN_COLUMNS)
+        .where(
+            turns.c.user_id == user_id,
+            turns.c.thread_id == thread_id,
+            turns.c.message_id.is_(None),
+            turns.c.at.in_(moments),
+        )
+        .limit(limit)
+    )
+    return [Turn(**row) for row in connection.execute(wanted).mappings()]
 
 
 class SaidTurn(NamedTuple):

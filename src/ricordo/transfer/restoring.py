@@ -11,7 +11,7 @@ from ricordo.formation.consent.proposing import PROPOSAL
 from ricordo.formation.scheduling import plan_what_ends
 from ricordo.limits import WRITE_BATCH_ITEMS
 from ricordo.memories.changing import WENT_WITH
-from ricordo.memories.replacing import MERGED_IDS
+from ricordo.memories.undo_plan import MERGED_IDS
 from ricordo.model.history import Change
 from ricordo.model.item import Item
 from ricordo.model.thread import Turn

@@ -11,7 +11,7 @@ from ricordo import limits
 from ricordo.errors import InvalidValue
 from ricordo.formation.consent.proposing import PROPOSAL
 from ricordo.memories.changing import WENT_WITH
-from ricordo.memories.replacing import MERGED_IDS, TAKEN_UP
+from ricordo.memories.undo_plan import MERGED_IDS, TAKEN_UP
 from ricordo.model import checks
 from ricordo.model.draft import FIELD_NAMES, NewMemory
 from ricordo.model.former import former_values

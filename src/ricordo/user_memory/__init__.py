@@ -16,8 +16,10 @@ from ricordo.user_memory.conversations import Conversations
 from ricordo.user_memory.embeddings import Embeddings
 from ricordo.user_memory.files import Files
 from ricordo.user_memory.forming import Forming
+from ricordo.user_memory.graphing import Graphing
 from ricordo.user_memory.long_conversations import LongConversations
 from ricordo.user_memory.mirroring import Mirroring
+from ricordo.user_memory.origins import Origins
 from ricordo.user_memory.profiling import Profiling
 from ricordo.user_memory.prompting import Prompting
 from ricordo.user_memory.reading import Reading
@@ -32,10 +34,12 @@ __all__ = ["UserMemory"]
 class UserMemory(
     Adding,
     Searching,
+    Graphing,
     Reading,
     Changing,
     Sharing,
     Conversations,
+    Origins,
     LongConversations,
     Prompting,
     Forming,

@@ -2,8 +2,9 @@
 
 from ricordo import limits
 from ricordo.formation.counting import counters_of
+from ricordo.formation.daily import daily_of
 from ricordo.model import checks
-from ricordo.model.activity import ActivityEvent, Counters
+from ricordo.model.activity import ActivityEvent, Counters, DayActivity
 from ricordo.model.page import Page
 from ricordo.storage.events import page_of_events
 from ricordo.user_memory.bound import Bound
@@ -31,3 +32,15 @@ class Activity(Bound):
         """
         wanted = checks.optional_integer("days", days, 1, limits.MAX_RECENCY_DAYS)
         return counters_of(self.database, self.scope.user_id, wanted)
+
+    def daily(self, *, days: int = limits.DEFAULT_DAILY_DAYS) -> tuple[DayActivity, ...]:
+        """What happened on each of the last days (UTC): every one of them, today last.
+
+        It counts this user's own memories. Recalls are written with some delay: those of the last
+        minute may still be missing.
+
+        Raises:
+            InvalidValue: so many days are not allowed.
+        """
+        wanted = checks.integer("days", days, 1, limits.MAX_DAILY_DAYS)
+        return daily_of(self.database, self.scope.user_id, wanted)

@@ -1,5 +1,6 @@
 """What every operation of a user needs: the store, its parts, and whose memory it is."""
 
+import time
 from dataclasses import dataclass
 
 from ricordo import limits
@@ -9,6 +10,7 @@ from ricordo.files.folder import FilesFolder
 from ricordo.files.profile_following import ProfileFiles
 from ricordo.formation.forming import Formation
 from ricordo.model import checks
+from ricordo.model.recall_latency import bucket_of
 from ricordo.model.scope import Scope
 from ricordo.prompt.service import Prompting
 from ricordo.recall.service import Recall
@@ -54,6 +56,12 @@ class Bound:
         return audience_of(
             view.connection, self.scope.user_id, global_until, view.now, self.scope.categories
         )
+
+    def _count_recall(self, started: float) -> None:
+        """Count a recall that was answered by how long it took since ``started``, on the clock of
+        ``time.perf_counter``. It is written later, with what else waits to be counted."""
+        name = bucket_of((time.perf_counter() - started) * 1_000)
+        self.recall.accesses.count(self.scope.user_id, {name: 1}, self.database.clock())
 
 
 def checked_reason(given: str | None) -> str | None:

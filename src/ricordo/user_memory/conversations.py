@@ -70,6 +70,19 @@ class Conversations(Bound):
         with self.database.read(self.scope.user_id) as view:
             return thread_rows.page_of_threads(view.connection, self.scope.user_id, size, cursor)
 
+    def thread(self, thread_id: str) -> Thread:
+        """One conversation: how long it is, and how far memories have been formed from it.
+
+        Raises:
+            ThreadNotFound: this user has no such conversation.
+        """
+        wanted = checks.reference("thread_id", thread_id)
+        with self.database.read(self.scope.user_id) as view:
+            found = thread_rows.find_thread(view.connection, self.scope.user_id, wanted)
+        if found is None:
+            raise ThreadNotFound(wanted)
+        return found
+
     def turns(
         self,
         thread_id: str,

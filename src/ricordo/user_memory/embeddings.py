@@ -1,5 +1,8 @@
 """Where this user's vectors are made: looking, trying, changing, making them."""
 
+from collections.abc import Iterable
+
+from ricordo import limits
 from ricordo.embedding.checkup import EmbeddingTest, test_embedder
 from ricordo.embedding.choice import effective
 from ricordo.embedding.choice_checks import NONE
@@ -9,11 +12,13 @@ from ricordo.indexing import rebuilding
 from ricordo.indexing.embedders import model_of
 from ricordo.indexing.rebuilding import Candidate
 from ricordo.indexing.waiting import count_waiting
+from ricordo.memories.vector_states import read_states
 from ricordo.model import checks
 from ricordo.model.embedding import (
     ChoiceOrigin,
     EmbeddingBackfill,
     EmbeddingChange,
+    EmbeddingState,
     EmbeddingStatus,
 )
 from ricordo.storage.database import retried
@@ -30,6 +35,23 @@ class Embeddings(Bound):
             return rebuilding.read_status(
                 self.recall.embedders, view.connection, self.scope.user_id
             )
+
+    def embedding_states(self, ids: Iterable[int]) -> tuple[EmbeddingState, ...]:
+        """How far the vector of each of these memories has come, in the order of the ids.
+
+        What does not exist or is another user's is left out, and what has no vector where none are
+        made. Of memories that others share, only
+        the state is told, not where their owner has vectors made.
+
+        Raises:
+            InvalidValue: something that is no id, or too many.
+        """
+        listed = checks.entries("ids", ids, limits.MAX_PAGE_ITEMS)
+        wanted = [checks.memory_id(item_id) for item_id in listed]
+        with self.database.read(self.scope.user_id) as view:
+            chosen = self.recall.embedders.chosen(view.connection, self.scope.user_id)
+            are_made = chosen.embedder is not None or chosen.problem is not None
+            return tuple(read_states(view, self._audience(view), wanted, are_made=are_made))
 
     def test_embeddings(
         self,

@@ -1,5 +1,6 @@
 """What reaches a model: prompts, and which of the memories in them were of use."""
 
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -70,8 +71,12 @@ class Prompting(Bound):
             categories=self.scope.categories,
             history=history,
         )
+        started = time.perf_counter()
         with self.database.watch(Step.CONTEXT):
-            return self.parts.prompting.build(request)
+            built = self.parts.prompting.build(request)
+        if built.confidence is not None:  # None where nothing was looked for, or could be
+            self._count_recall(started)
+        return built
 
     def feedback(
         self,

@@ -1,13 +1,16 @@
-"""Reading: one memory, pages of them, themes, history, the change feed."""
+"""Reading: single memories, pages of them, themes, history, the change feed."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from ricordo import limits
 from ricordo.memories import reading
+from ricordo.memories.lineage import read_lineage
 from ricordo.model import checks
 from ricordo.model.filters import ItemFilter, Sort
 from ricordo.model.history import Change, Changes
 from ricordo.model.item import Item
+from ricordo.model.lineage import Lineage
 from ricordo.model.page import Page
 from ricordo.model.theme import Theme
 from ricordo.storage.history import changes_since, revision_of
@@ -30,6 +33,40 @@ class Reading(Bound):
             return reading.read_item(
                 view, self._audience(view), item_id, include_deleted=also_deleted
             )
+
+    def get_many(self, ids: Iterable[int], *, include_deleted: bool = False) -> tuple[Item, ...]:
+        """Those of some memories that ``get`` would find, in the order of the ids, each once.
+
+        What does not exist, has expired or is another user's is left out.
+
+        Raises:
+            InvalidValue: something that is no id, or too many.
+        """
+        listed = checks.entries("ids", ids, limits.MAX_PAGE_ITEMS)
+        wanted = [checks.memory_id(item_id) for item_id in listed]
+        also_deleted = checks.flag("include_deleted", include_deleted)
+        with self.database.read(self.scope.user_id) as view:
+            found = reading.read_items(
+                view, self._audience(view), wanted, include_deleted=also_deleted
+            )
+        return tuple(found)
+
+    def lineage(self, id: int) -> Lineage:
+        """What took the place of a memory, whose place it took, and what ``undo`` would take back.
+
+        Also of one that was forgotten or has expired. What this scope does not reach is not named.
+        Of what another user shares nothing is told.
+
+        Raises:
+            MemoryNotFound: there is none, or it is another user's.
+        """
+        item_id = checks.memory_id(id)
+        with self.database.read(self.scope.user_id) as view:
+            audience = self._audience(view)
+            item = reading.read_item(view, audience, item_id, include_deleted=True)
+            if item.user_id != self.scope.user_id:
+                return Lineage()
+            return read_lineage(view, audience, self.scope, item)
 
     def list(
         self,

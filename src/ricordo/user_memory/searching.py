@@ -1,5 +1,6 @@
 """Finding: memories and what was said, by meaning and by words."""
 
+import time
 from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from typing import Any
@@ -51,10 +52,13 @@ class Searching(Bound):
         size = checks.integer("limit", limit, 1, limits.MAX_RESULTS)
         least = checks.optional_share("threshold", threshold)
         shown = checks.flag("explain", explain)
+        started = time.perf_counter()
         with self.database.watch(Step.SEARCH):
-            return self.recall.memories.search(
+            found = self.recall.memories.search(
                 self.scope.user_id, asked, size, wanted, least, shown
             )
+        self._count_recall(started)
+        return found
 
     def search_turns(
         self,
@@ -122,8 +126,11 @@ class Searching(Bound):
             related=related,
             within=self.scope.categories,
         )
+        started = time.perf_counter()
         with self.database.watch(Step.QUERY):
-            return self.recall.querying.answer(self.scope.user_id, request)
+            answered = self.recall.querying.answer(self.scope.user_id, request)
+        self._count_recall(started)
+        return answered
 
     def related(self, id: int, *, limit: int = limits.DEFAULT_RESULTS) -> tuple[Related, ...]:
         """The memories that are about the same as one, the most similar first.

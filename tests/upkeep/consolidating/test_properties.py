@@ -100,7 +100,8 @@ def test_nothing_twice_nothing_lost_and_then_rest(memory: Memory, said: list[Sai
     assert tidied.consolidate().decisions == ()
     assert (tidied.items, tidied.me.changes().revision) == (left, revision)
     for item_id in sorted(before.keys() - present):
-        replacement = tidied.me.get(tidied.me.history(item_id)[-1].new_ref or 0)
+        replacement = tidied.me.lineage(item_id).successor
+        assert replacement is not None
         assert may_go(before[item_id], replacement)
         assert tidied.me.get(item_id).status is Status.SUPERSEDED
         assert tidied.me.undo(item_id).status is Status.ACTIVE

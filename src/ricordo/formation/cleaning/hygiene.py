@@ -8,7 +8,7 @@ break between them.
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
-from ricordo.formation.candidate import TOOL_ROLE, USER_ROLE, Passage
+from ricordo.formation.candidate import TOOL_ROLE, Passage, source_role
 from ricordo.formation.cleaning.headed_context import headed_cuts, template_cuts
 from ricordo.formation.cleaning.injected import FENCE_END, FENCE_START, block_cuts, fence_cuts
 from ricordo.formation.cleaning.pasted import (
@@ -28,8 +28,6 @@ from ricordo.model.thread import Turn
 __all__ = ["FENCE_END", "FENCE_START", "kept_pieces", "passages", "without_fenced"]
 
 Cutter = Callable[[str], Iterable[Span]]
-
-_TOOL_ROLES: Final = frozenset({TOOL_ROLE, "function"})
 
 
 def _injected_cuts(view: str) -> Iterator[Span]:
@@ -58,12 +56,10 @@ def passages(turns: Sequence[Turn]) -> list[Passage]:
     """The parts of these turns that memory may rest on, in order; turns without any give none."""
     found = []
     for turn in turns:
-        if turn.role == USER_ROLE:
-            role, text = USER_ROLE, "\n".join(kept_pieces(turn.content))
-        elif turn.role in _TOOL_ROLES:
-            role, text = TOOL_ROLE, "\n".join(kept_pieces(turn.content, is_from_tool=True))
-        else:
+        role = source_role(turn.role)
+        if role is None:
             continue
+        text = "\n".join(kept_pieces(turn.content, is_from_tool=role == TOOL_ROLE))
         if text:
             found.append(_passage(turn, role, text))
     return found

@@ -12,7 +12,7 @@ from ricordo.http.asked import Asked, PageAsked, QueryAsked, given_by
 from ricordo.http.callers import Acting
 from ricordo.http.lengthy import lengthy
 from ricordo.http.routing import router_for
-from ricordo.model.activity import ActivityEvent, Counters
+from ricordo.model.activity import ActivityEvent, Counters, DayActivity
 from ricordo.model.audit import AuditReport
 from ricordo.model.consolidation import ConsolidationReport
 from ricordo.model.page import Page
@@ -45,6 +45,17 @@ class CountersAsked(QueryAsked):
     )
 
 
+class DailyAsked(QueryAsked):
+    """How far back to go."""
+
+    days: int = Field(
+        default=limits.DEFAULT_DAILY_DAYS,
+        ge=1,
+        le=limits.MAX_DAILY_DAYS,
+        description="How many days, today included.",
+    )
+
+
 class ConsolidationAsked(Asked):
     """How to consolidate."""
 
@@ -73,6 +84,12 @@ def list_events(asked: Annotated[PageAsked, Query()], user: Acting) -> Response:
 def read_counters(asked: Annotated[CountersAsked, Query()], user: Acting) -> Response:
     """Count the user's memories, and how often things happened."""
     return answer(user.counters(**asked.given()))
+
+
+@router.get("/activity/daily", response_model=list[DayActivity])
+def read_daily(asked: Annotated[DailyAsked, Query()], user: Acting) -> Response:
+    """Read what happened on each of the last days (UTC) for the user, today last."""
+    return answer(user.daily(**asked.given()))
 
 
 @router.post("/upkeep", response_model=RoundReport)

@@ -13,12 +13,12 @@ from ricordo.http.callers import Managing, ReadingAll
 from ricordo.http.files import LinesResponse, received_file
 from ricordo.http.gating import GatedRoute
 from ricordo.http.lengthy import at_length, lengthy
-from ricordo.http.routes.activity import CountersAsked
+from ricordo.http.routes.activity import CountersAsked, DailyAsked
 from ricordo.http.routes.changing import PurgeAsked, Purged
 from ricordo.http.routes.transfer import FILE, LINES
 from ricordo.http.routing import router_for
 from ricordo.llm.checkup import ModelReport
-from ricordo.model.activity import Counters
+from ricordo.model.activity import Counters, DayActivity
 from ricordo.model.receipt import ErasureReceipt, ImportReport
 
 # Without idempotency keys: all of this can be done twice as it is, and of a user who is erased
@@ -68,6 +68,12 @@ def erase_user(
 def read_all_counters(asked: Annotated[CountersAsked, Query()], store: ReadingAll) -> Response:
     """Count all users' memories, and how often things happened."""
     return answer(store.counters(**asked.given()))
+
+
+@router.get("/activity/daily", response_model=list[DayActivity])
+def read_all_daily(asked: Annotated[DailyAsked, Query()], store: ReadingAll) -> Response:
+    """Read what happened on each of the last days (UTC) for all users, today last."""
+    return answer(store.daily(**asked.given()))
 
 
 @router.get("/model/test", response_model=ModelReport)

@@ -8,10 +8,9 @@ from fastapi.responses import Response
 from pydantic import Field
 
 from ricordo import limits
-from ricordo.errors import PermissionMissing
 from ricordo.http.answers import answer
 from ricordo.http.asked import Asked, PageAsked
-from ricordo.http.callers import Calling, Managing, ReadingAll
+from ricordo.http.callers import Calling, Managing, ReadingAll, check_may_give
 from ricordo.http.gating import GatedRoute
 from ricordo.http.routing import router_for
 from ricordo.model.key import ApiKey, CreatedKey
@@ -54,9 +53,7 @@ def create_key(asked: NewKeyAsked, store: Managing, caller: Calling) -> Response
 
     Nobody can give a permission that they do not have.
     """
-    lacking = sorted(set(asked.permissions) & (set(Permission) - caller.permissions))
-    if lacking:
-        raise PermissionMissing(f"your own key does not have: {', '.join(lacking)}")
+    check_may_give(caller, asked.permissions)
     created = store.create_key(**asked.given())
     return answer(created, HTTPStatus.CREATED, headers={"Cache-Control": "no-store"})
 
@@ -65,6 +62,12 @@ def create_key(asked: NewKeyAsked, store: Managing, caller: Calling) -> Response
 def list_keys(asked: Annotated[KeysAsked, Query()], store: ReadingAll) -> Response:
     """List the keys, the newest first, without their secrets."""
     return answer(store.keys(**asked.given()))
+
+
+@router.get("/{id}", response_model=ApiKey)
+def read_key(id: Annotated[str, Path(description="The key.")], store: ReadingAll) -> Response:
+    """Read one key, without its secret; also one that was revoked."""
+    return answer(store.key(id))
 
 
 @router.delete("/{id}", response_model=ApiKey)

@@ -77,6 +77,12 @@ def list_threads(asked: Annotated[PageAsked, Query()], user: Acting) -> Response
     return answer(user.threads(**asked.given()))
 
 
+@router.get("/threads/{thread:path}/standing", response_model=Thread)
+def read_thread(thread: ThreadName, user: Acting) -> Response:
+    """Read how long a conversation is, and how far memories have been formed from it."""
+    return answer(user.thread(thread))
+
+
 @router.post(
     "/threads/{thread:path}/turns", status_code=HTTPStatus.CREATED, response_model=Observed
 )

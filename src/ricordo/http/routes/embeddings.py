@@ -13,7 +13,12 @@ from ricordo.http.asked import Asked, QueryAsked, given_by
 from ricordo.http.callers import Acting
 from ricordo.http.lengthy import lengthy
 from ricordo.http.routing import router_for
-from ricordo.model.embedding import EmbeddingBackfill, EmbeddingChange, EmbeddingStatus
+from ricordo.model.embedding import (
+    EmbeddingBackfill,
+    EmbeddingChange,
+    EmbeddingState,
+    EmbeddingStatus,
+)
 
 router = router_for("Settings", "/v1/settings/embeddings")
 
@@ -68,6 +73,14 @@ class ConfirmedInQuery(QueryAsked):
     )
 
 
+class StatesAsked(Asked):
+    """Of which memories."""
+
+    ids: list[Annotated[int, Field(ge=1, le=limits.MAX_ID)]] = Field(
+        max_length=limits.MAX_PAGE_ITEMS, description="The memories.", examples=[[7, 9]]
+    )
+
+
 class VectorsMade(BaseModel):
     """How many vectors were made."""
 
@@ -78,6 +91,15 @@ class VectorsMade(BaseModel):
 def read_embeddings(user: Acting) -> Response:
     """Read where vectors are made, who decided that, and how far it has come."""
     return answer(user.embedding_status())
+
+
+@router.post("/states", response_model=list[EmbeddingState])
+def read_embedding_states(asked: StatesAsked, user: Acting) -> Response:
+    """Read how far the vectors of single memories have come, in the order asked for.
+
+    What does not exist or is another user's is left out.
+    """
+    return answer(user.embedding_states(asked.ids))
 
 
 @router.put("", response_model=EmbeddingChange)

@@ -55,6 +55,11 @@ CHANGE: Final[dict[str, Any]] = {
     "meta": {},
     "before": None,
 }
+LINEAGE: Final[dict[str, Any]] = {
+    "successor": None,
+    "predecessors": [{**ITEM, "id": 5, "content": "Prefers coffee", "status": "superseded"}],
+    "undoable": "replacement",
+}
 CHANGES: Final[dict[str, Any]] = {"changes": [CHANGE], "revision": 12, "more": False}
 FOUND: Final[dict[str, Any]] = {
     "results": [
@@ -81,6 +86,11 @@ RELATED: Final[dict[str, Any]] = {
     "type": "preference",
     "content": "Likes green tea best",
     "similarity": 0.78,
+}
+GRAPH: Final[dict[str, Any]] = {
+    "memories": [ITEM, {**ITEM, "id": 9, "content": "Likes green tea best"}],
+    "relations": [{"one": 7, "other": 9, "similarity": 0.78}],
+    "more": False,
 }
 THEME: Final[dict[str, Any]] = {
     "slug": "drinks",

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from ricordo import limits
 from ricordo.http.answers import answer, unchanged
-from ricordo.http.asked import IfNoneMatch, MemoryId, PageAsked, QueryAsked, ReasonAsked
+from ricordo.http.asked import Asked, IfNoneMatch, MemoryId, PageAsked, QueryAsked, ReasonAsked
 from ricordo.http.callers import Acting
 from ricordo.http.routes import examples
 from ricordo.http.routes.drafts import DraftAsked
@@ -19,6 +19,7 @@ from ricordo.http.states import tag_of
 from ricordo.model.filters import SortColumn
 from ricordo.model.history import Change
 from ricordo.model.item import Added, Item
+from ricordo.model.lineage import Lineage
 from ricordo.model.page import Page
 
 PREFIX = "/v1/memories"
@@ -54,6 +55,15 @@ class ListAsked(PageAsked, FiltersAsked):
 class GetAsked(QueryAsked):
     """How to read one memory."""
 
+    include_deleted: bool = Field(default=False, description="Also what was forgotten.")
+
+
+class ManyAsked(Asked):
+    """Which memories to read."""
+
+    ids: list[Annotated[int, Field(ge=1, le=limits.MAX_ID)]] = Field(
+        max_length=limits.MAX_PAGE_ITEMS, description="The memories.", examples=[[7, 9]]
+    )
     include_deleted: bool = Field(default=False, description="Also what was forgotten.")
 
 
@@ -113,6 +123,15 @@ def list_memories(asked: Annotated[ListAsked, Query()], user: Acting) -> Respons
     )
 
 
+@router.post("/get", response_model=list[Item], responses=showing([examples.ITEM]))
+def get_memories(asked: ManyAsked, user: Acting) -> Response:
+    """Read several memories, in the order asked for.
+
+    What does not exist, has expired or is another user's is left out.
+    """
+    return answer(user.get_many(asked.ids, include_deleted=asked.include_deleted))
+
+
 @router.get(
     "/{id}",
     response_model=Item,
@@ -134,6 +153,15 @@ def get_memory(
 def memory_history(id: MemoryId, asked: Annotated[HistoryAsked, Query()], user: Acting) -> Response:
     """Tell what happened to a memory, oldest first; also to one that was purged."""
     return answer(user.history(id, limit=asked.limit))
+
+
+@router.get("/{id}/lineage", response_model=Lineage, responses=showing(examples.LINEAGE))
+def memory_lineage(id: MemoryId, user: Acting) -> Response:
+    """Tell what took the place of a memory, whose place it took, and what `undo` would take back.
+
+    Also of one that was forgotten or has expired. Of what another user shares nothing is told.
+    """
+    return answer(user.lineage(id))
 
 
 def told(added: Added) -> Response:

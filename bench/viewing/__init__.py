@@ -1,0 +1,1 @@
+"""The pages of a large store: filling it, and asking for each page."""

@@ -1,0 +1,108 @@
+"""From memories back to what was said, and from what was said to the memories that it gave."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Final
+
+import sqlalchemy as sa
+
+from ricordo.formation.origins import may_be_source, source_among
+from ricordo.limits import MAX_SIMULTANEOUS_TURNS
+from ricordo.model.item import Item
+from ricordo.model.page import Page
+from ricordo.model.thread import FormedTurn, Turn
+from ricordo.storage.database import Reading
+from ricordo.storage.planning import plan_by_values
+from ricordo.storage.thread_items import items_from_moments, items_of_messages
+from ricordo.storage.threads import page_of_turns, turn_of_message, unnamed_turns_at
+
+_CURSOR: Final = "formed turns"
+
+
+def read_source(view: Reading, item: Item) -> Turn | None:
+    """The turn that a memory of its viewer was formed from; None where that cannot be told."""
+    if item.thread_id is None:
+        return None
+    plan_by_values(view.connection)
+    if item.message_id is None:
+        said = _said_at(view.connection, item.user_id, item.thread_id, {item.valid_from})
+        return source_among(item, said)
+    turn = turn_of_message(view.connection, item.user_id, item.thread_id, item.message_id)
+    return None if turn is None else source_among(item, [turn])
+
+
+def read_formed(
+    view: Reading, user_id: str, thread_id: str, from_position: int, limit: int, cursor: str | None
+) -> Page[FormedTurn]:
+    """A page of what was said, each turn with the memories that came from it.
+
+    Raises:
+        InvalidCursor: the cursor was not given out by this call.
+    """
+    plan_by_values(view.connection)
+    page = page_of_turns(
+        view.connection,
+        user_id,
+        thread_id,
+        limit,
+        cursor,
+        from_position=from_position,
+        kind=_CURSOR,
+    )
+    formed: dict[int, list[Item]] = {turn.id: [] for turn in page}
+    for item, turn in (
+        *_by_message(view, user_id, thread_id, page.items),
+        *_by_moment(view, user_id, thread_id, page.items),
+    ):
+        formed[turn.id].append(item)
+    shown = tuple(FormedTurn(turn, tuple(formed[turn.id])) for turn in page)
+    return Page(shown, page.next_cursor)
+
+
+def _by_message(
+    view: Reading, user_id: str, thread_id: str, said: Sequence[Turn]
+) -> list[tuple[Item, Turn]]:
+    """The memories of turns with a message id, which decides alone."""
+    named = {turn.message_id: turn for turn in said if turn.message_id is not None}
+    if not named:
+        return []
+    found = items_of_messages(view.connection, user_id, thread_id, list(named), view.now)
+    sources = ((item, source_among(item, [named[item.message_id or ""]])) for item in found)
+    return [(item, turn) for item, turn in sources if turn is not None]
+
+
+def _by_moment(
+    view: Reading, user_id: str, thread_id: str, said: Sequence[Turn]
+) -> list[tuple[Item, Turn]]:
+    """The memories of turns without one, beside all that was said at the same times."""
+    unnamed: dict[datetime, list[Turn]] = {}
+    for turn in said:
+        if turn.message_id is None:
+            unnamed.setdefault(turn.at, []).append(turn)
+    if not unnamed:
+        return []
+    found = items_from_moments(view.connection, user_id, thread_id, list(unnamed), view.now)
+    likely = [
+        item
+        for item in found
+        if any(may_be_source(item, turn) for turn in unnamed.get(item.valid_from, ()))
+    ]
+    if not likely:
+        return []
+    rivals = _said_at(view.connection, user_id, thread_id, {item.valid_from for item in likely})
+    by_moment: dict[datetime, list[Turn]] = {}
+    for turn in rivals:
+        by_moment.setdefault(turn.at, []).append(turn)
+    shown = {turn.id for turn in said}
+    sources = ((item, source_among(item, by_moment.get(item.valid_from, ()))) for item in likely)
+    return [(item, turn) for item, turn in sources if turn is not None and turn.id in shown]
+
+
+def _said_at(
+    connection: sa.Connection, user_id: str, thread_id: str, moments: set[datetime]
+) -> list[Turn]:
+    """All that was said at these times without a message id; nothing where it is too much to tell
+    apart."""
+    most = MAX_SIMULTANEOUS_TURNS
+    found = unnamed_turns_at(connection, user_id, thread_id, sorted(moments), most + 1)
+    return found if len(found) <= most else []

@@ -1,0 +1,1 @@
+"""The web page: what is remembered, for people to look at."""

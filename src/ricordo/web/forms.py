@@ -1,0 +1,92 @@
+"""What a form sends, once it is sure that one of our pages sent it."""
+
+import hmac
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Annotated, Final
+from urllib.parse import parse_qsl
+
+from fastapi import Depends, Request
+from starlette.requests import ClientDisconnect
+
+from ricordo.errors import InvalidInput, PermissionMissing
+from ricordo.http.problems import RequestTooLarge
+from ricordo.web.visitors import Visiting, Visitor
+
+TOKEN_FIELD: Final = "token"  # noqa: S105 - the name of the field, not what is in it
+_TYPE: Final = "application/x-www-form-urlencoded"
+_MAX_FIELDS: Final = 100
+_MAX_BYTES: Final = 256 * 1024  # far more than any form of ours; strangers can send one, too
+
+
+class FormExpired(PermissionMissing):
+    """A form did not come from a page of this session."""
+
+
+class Fields(Mapping[str, str]):
+    """The fields of a form that say anything, without blanks around them."""
+
+    def __init__(self, pairs: Iterable[tuple[str, str]]) -> None:
+        self._values: dict[str, list[str]] = {}
+        for name, value in pairs:
+            if value.strip():
+                self._values.setdefault(name, []).append(value.strip())
+
+    def __getitem__(self, name: str) -> str:
+        return self._values[name][-1]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def several(self, name: str) -> list[str]:
+        """All values of a field."""
+        return self._values.get(name, [])
+
+
+async def checked_fields(request: Request, visitor: Visitor) -> Fields:
+    """The fields of a form that a page of the visitor's session sent.
+
+    Raises:
+        FormExpired: it comes from elsewhere, or from a session that is over.
+        InvalidInput: it is no form such as ours, or larger than any.
+    """
+    fields = Fields(await _sent(request))
+    shown = fields.get(TOKEN_FIELD, "")
+    if not hmac.compare_digest(shown.encode("utf-8"), visitor.session.token.encode("utf-8")):
+        raise FormExpired(
+            "this page is too old, from before you signed in or chose another user: open it again"
+        )
+    return fields
+
+
+async def _sent(request: Request) -> list[tuple[str, str]]:
+    """Names and values as they were sent.
+
+    Only as browsers send forms without files: the other way could name an encoding and fill the
+    disk, and none of our pages uses it. The framework's parser would look at each byte of all that
+    a request may bring, and meanwhile nobody else is answered.
+    """
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != _TYPE:
+        raise InvalidInput(f"send the form as {_TYPE}")
+    body = bytearray()
+    try:
+        async for part in request.stream():
+            body += part
+            if len(body) > _MAX_BYTES:
+                raise RequestTooLarge(f"the form is too large; allowed: {_MAX_BYTES} bytes")
+    except ClientDisconnect:
+        raise InvalidInput("the request ended before its body did") from None
+    try:
+        return parse_qsl(body.decode("utf-8", "replace"), max_num_fields=_MAX_FIELDS)
+    except ValueError:
+        raise InvalidInput(f"the form has too many fields; allowed: {_MAX_FIELDS}") from None
+
+
+async def _posted(request: Request, visit: Visiting) -> Fields:
+    return await checked_fields(request, visit)
+
+
+Posted = Annotated[Fields, Depends(_posted)]
+"""The fields of the form that a request sends."""

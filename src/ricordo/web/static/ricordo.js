@@ -1,0 +1,327 @@
+/* The little that pages do by themselves. All of them can be read without it. */
+"use strict";
+
+(function () {
+  document.documentElement.classList.add("scripted");
+
+  /* -- times in the reader's zone ---------------------------------------------------------- */
+
+  const shown = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
+  const exact = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "long" });
+
+  function showLocalTimes(root) {
+    for (const time of root.querySelectorAll("time[datetime]:not([data-local])")) {
+      const moment = new Date(time.dateTime);
+      if (Number.isNaN(moment.getTime())) continue;
+      time.dataset.local = "";
+      time.title = exact.format(moment) + " · " + time.title;
+      time.textContent = shown.format(moment);
+    }
+  }
+
+  /* -- days in forms begin where the reader is --------------------------------------------- */
+
+  function nameZone(root) {
+    const zone = Intl.DateTimeFormat().resolvedOptions().timeZone || "";
+    for (const field of root.querySelectorAll("input[data-zone]")) field.value = zone;
+  }
+
+  function prepare(root) {
+    showLocalTimes(root);
+    nameZone(root);
+  }
+
+  prepare(document);
+  document.addEventListener("htmx:load", (event) => prepare(event.detail.elt.parentNode || document));
+})();
+
+/* -- a server that does not answer is told, until it does --------------------------------------- */
+
+(function () {
+  const TOLD = "The server does not answer. What you see may be old; try again in a moment.";
+  const trouble = document.getElementById("trouble");
+
+  // The feed of changes has a line of its own for it.
+  document.addEventListener("htmx:sendError", (event) => {
+    if (event.detail.elt.hasAttribute("data-live") || !trouble.hidden) return;
+    trouble.textContent = TOLD;
+    trouble.hidden = false;
+  });
+  document.addEventListener("htmx:beforeOnLoad", () => { trouble.hidden = true; });
+})();
+
+/* -- who asks for more goes on with the first that came ------------------------------------------ */
+
+document.addEventListener("htmx:afterSwap", (event) => {
+  const isLost = document.activeElement === document.body;
+  if (!isLost || !event.detail.requestConfig.elt.matches(".more a")) return;
+  const first = event.target.querySelector("a, button, summary");
+  if (first) first.focus({ preventScroll: true });
+});
+
+/* -- Memories: a question is kept by the browser's history, as the address must not tell it ------ */
+
+(function () {
+  const form = document.querySelector("form[data-search]");
+  if (!form) return;
+  const { q, token } = form.elements;
+
+  // What somebody asked before another has signed in is not shown to that one.
+  const kept = history.state && history.state.token === token.value ? history.state.question : "";
+  if (kept && !q.value) {
+    q.value = kept;
+    document.addEventListener("htmx:load", () => htmx.trigger(form, "submit"), { once: true });
+  }
+  document.addEventListener("htmx:afterSettle", (event) => {
+    if (event.detail.requestConfig.elt !== form) return;
+    history.replaceState({ ...history.state, question: q.value, token: token.value }, "");
+  });
+})();
+
+/* -- Graph: pan and zoom by changing the viewBox ------------------------------------------------ */
+
+(function () {
+  const MOST = 8;      // times larger than the whole
+  const STEP = 1.4;    // of a button or a key
+  const NUDGE = 0.12;  // of what is seen, for an arrow key
+  const NEAR = 0.55;   // of the whole, below which all names are shown
+  const STIR = 4;      // pixels that a finger may move and still mean a click
+
+  class Window {
+    constructor(svg) {
+      this.svg = svg;
+      const { x, y, width, height } = svg.viewBox.baseVal;
+      this.whole = { x, y, width, height };
+      this.seen = { ...this.whole };
+    }
+
+    show(x, y, width) {
+      const whole = this.whole;
+      width = Math.min(Math.max(width, whole.width / MOST), whole.width);
+      const height = whole.height * width / whole.width;
+      x = Math.min(Math.max(x, whole.x), whole.x + whole.width - width);
+      y = Math.min(Math.max(y, whole.y), whole.y + whole.height - height);
+      this.seen = { x, y, width, height };
+      this.svg.setAttribute("viewBox", [x, y, width, height].map((n) => n.toFixed(2)).join(" "));
+      // While all of it is seen, a finger scrolls the page up and down; then it moves the picture.
+      this.svg.classList.toggle("zoomed", !this.isWhole);
+      // Names keep their size while everything else grows, so that there is room for more of them.
+      const share = width / whole.width;
+      this.svg.style.setProperty("--seen", share.toFixed(3));
+      this.svg.classList.toggle("near", share < NEAR);
+    }
+
+    reset() { this.show(this.whole.x, this.whole.y, this.whole.width); }
+
+    /* Where a place on the screen is in the drawing; without one, the middle. */
+    point(clientX, clientY) {
+      const matrix = this.svg.getScreenCTM();
+      if (clientX === undefined || !matrix) {
+        return { x: this.seen.x + this.seen.width / 2, y: this.seen.y + this.seen.height / 2 };
+      }
+      return new DOMPoint(clientX, clientY).matrixTransform(matrix.inverse());
+    }
+
+    zoom(factor, clientX, clientY) {
+      const at = this.point(clientX, clientY);
+      const wanted = this.seen.width / factor;
+      const width = Math.min(Math.max(wanted, this.whole.width / MOST), this.whole.width);
+      const ratio = width / this.seen.width;
+      this.show(at.x - (at.x - this.seen.x) * ratio, at.y - (at.y - this.seen.y) * ratio, width);
+    }
+
+    move(across, along) { this.show(this.seen.x + across, this.seen.y + along, this.seen.width); }
+
+    get isWhole() { return this.seen.width >= this.whole.width; }
+  }
+
+  function byKeys(view, svg) {
+    svg.addEventListener("keydown", (event) => {
+      if (event.ctrlKey || event.metaKey || event.altKey) return;
+      const across = view.seen.width * NUDGE;
+      const along = view.seen.height * NUDGE;
+      const moves = {
+        ArrowLeft: () => view.move(-across, 0),
+        ArrowRight: () => view.move(across, 0),
+        ArrowUp: () => view.move(0, -along),
+        ArrowDown: () => view.move(0, along),
+        "+": () => view.zoom(STEP),
+        "=": () => view.zoom(STEP),
+        "-": () => view.zoom(1 / STEP),
+        0: () => view.reset(),
+      };
+      if (!(event.key in moves)) return;
+      moves[event.key]();
+      event.preventDefault();
+    });
+    // A node that is reached by keyboard has to be in sight.
+    svg.addEventListener("focusin", (event) => {
+      const circle = event.target.querySelector && event.target !== svg && event.target.querySelector("circle");
+      if (!circle || view.isWhole) return;
+      const x = circle.cx.baseVal.value, y = circle.cy.baseVal.value, seen = view.seen;
+      const isSeen = x > seen.x && x < seen.x + seen.width && y > seen.y && y < seen.y + seen.height;
+      if (!isSeen) view.show(x - seen.width / 2, y - seen.height / 2, seen.width);
+    });
+  }
+
+  function byPointers(view, svg) {
+    const fingers = new Map();
+    let moved = 0;
+    const spread = () => {
+      const [one, other] = [...fingers.values()];
+      return {
+        apart: Math.hypot(one.x - other.x, one.y - other.y) || 1,
+        x: (one.x + other.x) / 2,
+        y: (one.y + other.y) / 2,
+      };
+    };
+    svg.addEventListener("pointerdown", (event) => {
+      if (event.button !== 0) return;
+      if (fingers.size === 0) moved = 0;
+      fingers.set(event.pointerId, { x: event.clientX, y: event.clientY });
+    });
+    svg.addEventListener("pointermove", (event) => {
+      const before = fingers.get(event.pointerId);
+      if (!before) return;
+      const two = fingers.size === 2 ? spread() : null;
+      moved += Math.hypot(event.clientX - before.x, event.clientY - before.y);
+      if (moved < STIR && !two) return;
+      svg.setPointerCapture(event.pointerId);
+      svg.classList.add("moving");
+      const from = view.point(before.x, before.y);
+      const to = view.point(event.clientX, event.clientY);
+      fingers.set(event.pointerId, { x: event.clientX, y: event.clientY });
+      if (two) {
+        const now = spread();
+        view.zoom(now.apart / two.apart, now.x, now.y);
+      } else if (fingers.size === 1) {
+        view.move(from.x - to.x, from.y - to.y);
+      }
+    });
+    const lift = (event) => {
+      fingers.delete(event.pointerId);
+      if (fingers.size === 0) svg.classList.remove("moving");
+    };
+    svg.addEventListener("pointerup", lift);
+    svg.addEventListener("pointercancel", lift);
+    svg.addEventListener("pointerleave", (event) => {
+      if (!svg.hasPointerCapture(event.pointerId)) lift(event);
+    });
+    // Who has moved the picture did not mean to open what was under the pointer.
+    svg.addEventListener("click", (event) => {
+      if (moved >= STIR && event.detail > 0) event.preventDefault();
+    }, true);
+    svg.addEventListener("dragstart", (event) => event.preventDefault());
+  }
+
+  function prepare(panel) {
+    const svg = panel.querySelector("svg.web");
+    const view = new Window(svg);
+    const steps = {
+      in: () => view.zoom(STEP),
+      out: () => view.zoom(1 / STEP),
+      reset: () => view.reset(),
+    };
+    for (const button of panel.querySelectorAll("[data-zoom]")) {
+      button.addEventListener("click", steps[button.dataset.zoom]);
+    }
+    svg.addEventListener("wheel", (event) => {
+      if (!event.ctrlKey) return;  // the wheel alone scrolls the page
+      event.preventDefault();
+      view.zoom(Math.exp(-event.deltaY / 300), event.clientX, event.clientY);
+    }, { passive: false });
+    byKeys(view, svg);
+    byPointers(view, svg);
+  }
+
+  for (const panel of document.querySelectorAll("[data-panzoom]")) prepare(panel);
+})();
+
+/* -- Settings: only the fields that the chosen provider takes ----------------------------------- */
+
+(function () {
+  const form = document.querySelector("form[data-embedding]");
+  if (!form) return;
+  const provider = form.elements.provider;
+  const remote = form.querySelector("[data-remote-only]");
+  const answer = form.querySelector("[role=status]");
+
+  function show() {
+    const chosen = provider.selectedOptions[0].dataset;
+    const isRemote = "remote" in chosen;
+    remote.hidden = !isRemote;
+    for (const field of remote.querySelectorAll("input")) field.disabled = !isRemote;
+    form.elements.model.placeholder = chosen.model || "";
+    form.elements.base_url.placeholder = chosen.address || "";
+    form.elements.api_key.placeholder = "needsKey" in chosen ? "needed" : "if it asks for one";
+  }
+
+  /* The field that an answer is about says so, and leads to the words. */
+  function mark() {
+    const problem = answer.querySelector("[data-field]");
+    for (const field of form.querySelectorAll("[aria-describedby]")) {
+      const isWrong = problem !== null && field.name === problem.dataset.field;
+      const hint = field.id + "-hint";
+      field.setAttribute("aria-describedby", isWrong ? hint + " " + problem.id : hint);
+      if (isWrong) field.setAttribute("aria-invalid", "true");
+      else field.removeAttribute("aria-invalid");
+    }
+  }
+
+  provider.addEventListener("change", show);
+  answer.addEventListener("htmx:afterSettle", mark);
+  /* What an answer says is about what was typed then. */
+  form.addEventListener("input", () => { answer.replaceChildren(); mark(); });
+  show();
+})();
+
+/* -- Keys: copying a new one -------------------------------------------------------------------- */
+
+document.addEventListener("click", (event) => {
+  const button = event.target.closest("button[data-copy]");
+  if (!button) return;
+  const text = document.getElementById(button.dataset.copy);
+  getSelection().selectAllChildren(text);
+  /* Browsers allow it only where the page comes over a safe way; it stays selected elsewhere. */
+  const copied = navigator.clipboard ? navigator.clipboard.writeText(text.textContent) : Promise.reject();
+  copied.then(() => { button.textContent = "Copied"; }, () => { button.textContent = "Selected: copy it now"; });
+});
+
+/* -- the live feed of changes ---------------------------------------------------------------- */
+
+(function () {
+  const told = document.getElementById("told");
+  if (!told) return;
+  const button = document.querySelector("[data-pause]");
+  let paused = false;
+
+  const isLive = (event) => event.detail.elt.hasAttribute("data-live");
+
+  button.addEventListener("click", () => {
+    paused = !paused;
+    button.setAttribute("aria-pressed", String(paused));
+    button.textContent = paused ? "Go on" : "Pause";
+    told.textContent = paused ? "Paused" : "";
+  });
+
+  // Nobody looks at a page in the background, so it asks for nothing.
+  document.addEventListener("htmx:beforeRequest", (event) => {
+    if (isLive(event) && (paused || document.hidden)) event.preventDefault();
+  });
+
+  // What goes wrong is told in a line; the feed stays, and asks again.
+  const FAILED = "The server does not answer; trying again";
+  const tellFailure = () => { if (told.textContent !== FAILED) told.textContent = FAILED; };
+  document.addEventListener("htmx:beforeSwap", (event) => {
+    if (!isLive(event)) return;
+    if (event.detail.xhr.status < 400) {
+      if (told.textContent === FAILED) told.textContent = "";
+      return;
+    }
+    event.detail.shouldSwap = false;
+    tellFailure();
+  });
+  document.addEventListener("htmx:sendError", (event) => {
+    if (isLive(event)) tellFailure();
+  });
+})();

@@ -1,0 +1,150 @@
+"""What happened to memories, in plain words."""
+
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
+
+from ricordo.model.history import Change
+from ricordo.model.times import parse_moment
+from ricordo.model.vocabulary import Event, Source
+
+SOURCES: Final[Mapping[Source, str]] = {
+    Source.USER_EXPLICIT: "Told on purpose, to be remembered",
+    Source.CONVERSATION: "Formed from a conversation",
+    Source.TOOL_CALL: "From what a tool answered",
+    Source.AUTO_DISCOVERY: "Found out along the way",
+    Source.SYSTEM: "Made by ricordo itself",
+    Source.IMPORT: "Imported",
+    Source.FILE: "From a file",
+}
+"""How a memory came to be known."""
+
+JOBS: Final = {
+    "form": "Forming memories from a conversation",
+    "form-stale": "Looking for conversations that fell silent",
+    "compact": "Telling long conversations in short",
+    "summarise": "Telling anew what is known of somebody",
+    "lapse-proposals": "Closing choices that nobody made in time",
+    "lifecycle": "Letting go of what has expired",
+    "embed": "Making vectors",
+    "reindex": "Indexing all words anew",
+    "scrub": "Overwriting what was erased",
+    "plan-upkeep": "Planning the daily upkeep",
+    "upkeep": "Daily upkeep",
+    "consolidate": "Merging what says the same",
+    "insights": "Drawing observations",
+    "relate": "Relating what is about the same",
+}
+"""What is done in the background, by the kind of job."""
+
+_ACTORS: Final = {
+    "owner": "its owner",
+    "viewer": "who it was shared with",
+    "system": "ricordo",
+    "formation": "ricordo, from what was said",
+}
+_CONSENT: Final = {
+    "proposed": "Waits for a choice",
+    "heard": "Was said again while it waits",
+    "said again": "Agreed to by saying it again",
+    "approved": "Agreed to",
+    "rejected": "Turned down",
+    "expired": "Was not decided in time",
+}
+
+
+class Told(NamedTuple):
+    """What happened: the words for it, and the name of the sign that stands beside them."""
+
+    words: str
+    sign: str
+
+
+_WORDS: Final[Mapping[Event, Told]] = {
+    Event.ADD: Told("Noted", "add"),
+    Event.UPDATE: Told("Changed", "update"),
+    Event.ARCHIVE: Told("Archived", "archive"),
+    Event.DELETE: Told("Forgotten", "forget"),
+    Event.RESTORE: Told("Restored", "back"),
+    Event.SUPERSEDE: Told("Superseded", "replace"),
+    Event.MERGE: Told("Merged", "merge"),
+    Event.LINK: Told("Shared", "link"),
+    Event.UNLINK: Told("No longer shared", "unlink"),
+    Event.TTL: Told("Expired", "time"),
+    Event.PURGE: Told("Removed for good", "gone"),
+    Event.CONSENT: Told("Consent", "ask"),
+    Event.PIN: Told("Pinned", "pin"),
+    Event.VERIFY: Told("Found to be still true", "check"),
+    Event.UNDO: Told("Undone", "back"),
+}
+NAMED_FIELDS: Final = {
+    "content": "Text",
+    "key": "Key",
+    "type": "Type",
+    "tags": "Tags",
+    "importance": "Importance",
+    "confidence": "Confidence",
+    "pinned": "Pinned",
+    "valid_from": "True from",
+    "valid_to": "True until",
+    "expires_at": "Expires",
+}
+"""The values of a memory that a change is told by, and what the page calls each."""
+_MOMENTS: Final = ("valid_from", "valid_to", "expires_at")
+
+
+def told(change: Change) -> Told:
+    """What happened in one write."""
+    words, sign = _WORDS[change.event]
+    if change.event is Event.CONSENT:
+        words = _CONSENT.get(str(change.meta.get("consent")), words)
+    elif change.event is Event.PIN and change.meta.get("pinned") is False:
+        words = "No longer pinned"
+    elif change.event in (Event.LINK, Event.UNLINK) and change.other_user is not None:
+        words = _shared(change.event, change.other_user, by_owner=change.actor == "owner")
+    return Told(words, sign)
+
+
+def acting(change: Change) -> str:
+    """Who did it."""
+    return _ACTORS.get(change.actor, change.actor)
+
+
+def _shared(event: Event, other: str, *, by_owner: bool) -> str:
+    if event is Event.LINK:
+        return f"Shared by {other}" if by_owner else f"Shared with {other}"
+    return f"No longer shared by {other}" if by_owner else f"No longer shared with {other}"
+
+
+class Difference(NamedTuple):
+    """A value that an update replaced, under the name that the page gives it."""
+
+    field: str
+    label: str
+    old: Any
+    new: Any
+
+
+def differences(changes: tuple[Change, ...], present: Mapping[str, Any]) -> list[list[Difference]]:
+    """What each change replaced, in the order of the changes (oldest first).
+
+    History keeps what was before each update. What came after it is what the next one replaced, or
+    what the memory says now: ``present``, as JSON has it.
+    """
+    after = dict(present)
+    listed: list[list[Difference]] = []
+    for change in reversed(changes):
+        before = change.before or {}
+        listed.append(
+            [
+                Difference(name, label, _read(name, before[name]), _read(name, after.get(name)))
+                for name, label in NAMED_FIELDS.items()
+                if change.event is Event.UPDATE and name in before
+            ]
+        )
+        after.update(before)
+    return listed[::-1]
+
+
+def _read(name: str, value: Any) -> Any:
+    """A value as JSON has it, with times as such."""
+    return parse_moment(name, value) if name in _MOMENTS and value is not None else value
