@@ -232,4 +232,6 @@ MAX_WAITING_EXCHANGES: Final = 1_000  # chats that wait to be observed; more are
 # -- the web page --------------------------------------------------------------------------
 PAGE_ROWS: Final = 50  # of a list, before one asks for more
 PAGE_RESULTS: Final = 30  # of a search
+MAX_FORM_BYTES: Final = 256 * 1024  # far more than any form of ours; strangers can send one, too
+MAX_FORM_FIELDS: Final = 100
 MAX_SHOWN_CHOICES: Final = 10  # proposals that the navigation counts

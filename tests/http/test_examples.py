@@ -16,6 +16,7 @@ from ricordo.model.page import Page
 from ricordo.model.query import QueryAnswer
 from ricordo.model.search import MemoryHit, Related, SearchResults
 from ricordo.model.theme import Theme
+from ricordo.model.thread import Turn
 
 pytestmark = pytest.mark.requirement("http.memories")
 
@@ -28,6 +29,7 @@ SHAPES: list[tuple[Any, Any]] = [
     (examples.CHANGES, Changes),
     (examples.FOUND, SearchResults[MemoryHit]),
     (examples.RELATED, Related),
+    (examples.TURN, Turn),
     (examples.THEME, Theme),
     (examples.QUERY_ANSWER, QueryAnswer),
     (examples.FEEDBACK, Feedback),

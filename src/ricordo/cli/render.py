@@ -117,6 +117,7 @@ def _print_listing(listing: Listing) -> None:
     for line in captured.get().removesuffix("\n").split("\n"):
         sys.stdout.write(f"{line.rstrip()}\n")
     if listing.note is not None:
+        sys.stdout.flush()  # where nobody takes the table, nothing is said beside it
         say(listing.note)
 
 

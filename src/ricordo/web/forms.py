@@ -10,12 +10,11 @@ from starlette.requests import ClientDisconnect
 
 from ricordo.errors import InvalidInput, PermissionMissing
 from ricordo.http.problems import RequestTooLarge
+from ricordo.limits import MAX_FORM_BYTES, MAX_FORM_FIELDS
 from ricordo.web.visitors import Visiting, Visitor
 
 TOKEN_FIELD: Final = "token"  # noqa: S105 - the name of the field, not what is in it
 _TYPE: Final = "application/x-www-form-urlencoded"
-_MAX_FIELDS: Final = 100
-_MAX_BYTES: Final = 256 * 1024  # far more than any form of ours; strangers can send one, too
 
 
 class FormExpired(PermissionMissing):
@@ -74,14 +73,14 @@ async def _sent(request: Request) -> list[tuple[str, str]]:
     try:
         async for part in request.stream():
             body += part
-            if len(body) > _MAX_BYTES:
-                raise RequestTooLarge(f"the form is too large; allowed: {_MAX_BYTES} bytes")
+            if len(body) > MAX_FORM_BYTES:
+                raise RequestTooLarge(f"the form is too large; allowed: {MAX_FORM_BYTES} bytes")
     except ClientDisconnect:
         raise InvalidInput("the request ended before its body did") from None
     try:
-        return parse_qsl(body.decode("utf-8", "replace"), max_num_fields=_MAX_FIELDS)
+        return parse_qsl(body.decode("utf-8", "replace"), max_num_fields=MAX_FORM_FIELDS)
     except ValueError:
-        raise InvalidInput(f"the form has too many fields; allowed: {_MAX_FIELDS}") from None
+        raise InvalidInput(f"the form has too many fields; allowed: {MAX_FORM_FIELDS}") from None
 
 
 async def _posted(request: Request, visit: Visiting) -> Fields:

@@ -60,6 +60,17 @@ LINEAGE: Final[dict[str, Any]] = {
     "predecessors": [{**ITEM, "id": 5, "content": "Prefers coffee", "status": "superseded"}],
     "undoable": "replacement",
 }
+TURN: Final[dict[str, Any]] = {
+    "id": 3,
+    "thread_id": "breakfast",
+    "position": 1,
+    "message_id": "m-1",
+    "role": "user",
+    "actor": "ana",
+    "content": "Tea, please. I do not like coffee in the morning.",
+    "tool_calls": None,
+    "at": _NOTED,
+}
 CHANGES: Final[dict[str, Any]] = {"changes": [CHANGE], "revision": 12, "more": False}
 FOUND: Final[dict[str, Any]] = {
     "results": [

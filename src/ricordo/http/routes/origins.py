@@ -10,7 +10,8 @@ from ricordo import limits
 from ricordo.http.answers import answer
 from ricordo.http.asked import MemoryId, PageAsked, ThreadName
 from ricordo.http.callers import Acting
-from ricordo.http.routing import router_for
+from ricordo.http.routes import examples
+from ricordo.http.routing import router_for, showing
 from ricordo.model.page import Page
 from ricordo.model.record import plain
 from ricordo.model.thread import FormedTurn, Turn
@@ -26,7 +27,9 @@ class FormedAsked(PageAsked):
     )
 
 
-@router.get("/memories/{id}/source-turn", response_model=Turn | None)
+@router.get(
+    "/memories/{id}/source-turn", response_model=Turn | None, responses=showing(examples.TURN)
+)
 def read_source_turn(id: MemoryId, user: Acting) -> Response:
     """Read what was said that a memory was formed from.
 
