@@ -12,7 +12,8 @@ from ricordo.formation.looking_over.auditing import audit
 from ricordo.formation.looking_over.junk import junk_reason
 from ricordo.model.audit import AuditReport, Findings
 from ricordo.model.vocabulary import MemoryType
-from ricordo.storage.tables import item_index, items
+from ricordo.storage.index_tables import item_index
+from ricordo.storage.tables import items
 from ricordo.testing.clock import ManualClock
 
 HONEY = "User likes green tea with honey in the morning and reads the news"

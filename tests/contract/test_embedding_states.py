@@ -8,7 +8,7 @@ import pytest
 import sqlalchemy as sa
 
 from ricordo import EmbeddingState, InvalidValue, Memory, UserMemory
-from ricordo.storage.tables import item_index
+from ricordo.storage.index_tables import item_index
 from ricordo.testing.clock import ManualClock
 from ricordo.testing.embedding_server import EmbeddingServer
 

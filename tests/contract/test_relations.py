@@ -6,7 +6,7 @@ import pytest
 import sqlalchemy as sa
 
 from ricordo import InvalidValue, Memory, MemoryNotFound, UserMemory
-from ricordo.storage.tables import relations
+from ricordo.storage.index_tables import relations
 from tests.support.searching import Searching
 
 CHAIRS = "red garden chairs for"

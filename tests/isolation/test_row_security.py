@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from ricordo import Memory
 from ricordo.model.vocabulary import GLOBAL_OWNER
 from ricordo.storage.database import Database
+from ricordo.storage.index_tables import item_index
 from ricordo.storage.postgres.isolation import (
     ACT_FOR,
     ACT_FOR_ALL,
@@ -20,7 +21,7 @@ from ricordo.storage.postgres.isolation import (
     secure,
 )
 from ricordo.storage.service_tables import api_keys
-from ricordo.storage.tables import OWNED_TABLES, item_index, items, links, metadata, users
+from ricordo.storage.tables import OWNED_TABLES, items, links, metadata, users
 from ricordo.storage.where import Audience
 from tests.isolation.conftest import PEOPLE
 from tests.isolation.rows import row_of, rows_of

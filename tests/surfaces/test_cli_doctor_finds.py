@@ -19,7 +19,8 @@ from ricordo.cli.examining import contents, machine
 from ricordo.jobs.queue import JobQueue
 from ricordo.model.job import NewJob
 from ricordo.model.vocabulary import VectorState
-from ricordo.storage.tables import history, item_index, jobs
+from ricordo.storage.index_tables import item_index
+from ricordo.storage.tables import history, jobs
 from ricordo.testing.embedding_server import EmbeddingServer
 from ricordo.testing.model_server import ModelServer
 from ricordo.wiring import open_memory

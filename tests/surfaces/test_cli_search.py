@@ -18,7 +18,7 @@ from ricordo.cli.exit_codes import exit_code_of
 from ricordo.cli.options import Store
 from ricordo.cli.session import open_store as open_for_command
 from ricordo.model.record import plain
-from ricordo.storage.tables import item_index
+from ricordo.storage.index_tables import item_index
 from ricordo.wiring import open_memory
 from tests.support import postgres
 from tests.support.commandline import COMMAND, Ran, ricordo

@@ -14,8 +14,9 @@ from ricordo.formation.scheduling import SUMMARY_JOB
 from ricordo.model.upkeep import RoundReport
 from ricordo.storage.events import put_events
 from ricordo.storage.index_rows import EMBED_JOB
+from ricordo.storage.index_tables import item_index, relations
 from ricordo.storage.summaries import find_summary
-from ricordo.storage.tables import checked_pairs, history, item_index, items, relations
+from ricordo.storage.tables import checked_pairs, history, items
 from ricordo.storage.upkeep import UpkeepState, note_upkeep, upkeep_state
 from ricordo.testing.clock import ManualClock
 from ricordo.testing.embedder import WordEmbedder

@@ -15,8 +15,8 @@ from ricordo import Memory, UserMemory
 from ricordo.embedding.contract import Vectors
 from ricordo.limits import MAX_RELATED_PER_ROUND
 from ricordo.storage.consistency import find_inconsistencies
+from ricordo.storage.index_tables import relations
 from ricordo.storage.relations import add_relations
-from ricordo.storage.tables import relations
 from ricordo.storage.upkeep import upkeep_state
 from ricordo.testing.clock import ManualClock
 from ricordo.testing.embedder import WordEmbedder

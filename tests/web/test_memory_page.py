@@ -14,7 +14,7 @@ from ricordo.errors import IllegalTransition, NothingToUndo
 from ricordo.memory import Memory
 from ricordo.model.history import Change
 from ricordo.model.vocabulary import Event
-from ricordo.storage.tables import item_index
+from ricordo.storage.index_tables import item_index
 from ricordo.testing.clock import ManualClock
 from ricordo.user_memory import UserMemory
 from ricordo.web.lifetime import lifetime

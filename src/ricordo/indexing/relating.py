@@ -12,9 +12,10 @@ from ricordo.model.embedding import KnownVectors, VectorModel
 from ricordo.model.vocabulary import Status
 from ricordo.storage.constructs import among, bound_list
 from ricordo.storage.database import Database, Reading
+from ricordo.storage.index_tables import item_index
 from ricordo.storage.relations import Relation, add_relations, remove_relations
 from ricordo.storage.search_index import ITEMS
-from ricordo.storage.tables import item_index, items
+from ricordo.storage.tables import items
 from ricordo.storage.vectors import Matrix, Row
 from ricordo.storage.writing import Writing
 

@@ -12,8 +12,9 @@ from ricordo import limits
 from ricordo.model.embedding import VectorModel
 from ricordo.model.vocabulary import Event, MemoryType, Status, VectorState
 from ricordo.storage.constructs import among, bound_list, vector_bytes
+from ricordo.storage.index_tables import item_index
 from ricordo.storage.search_index import ITEMS
-from ricordo.storage.tables import history, item_index, items, links
+from ricordo.storage.tables import history, items, links
 from ricordo.storage.vectors import Matrix, matrix_of
 from ricordo.storage.where import Condition, not_expired
 

@@ -11,9 +11,10 @@ from ricordo.model.embedding import VectorModel
 from ricordo.model.vocabulary import Status, VectorState
 from ricordo.storage.columns import Words
 from ricordo.storage.constructs import vector_bytes
+from ricordo.storage.index_tables import item_index
 from ricordo.storage.prepared import Prepared
 from ricordo.storage.search_index import INDEXED, ITEMS, TURNS, Indexed
-from ricordo.storage.tables import item_index, items, links, turns, users
+from ricordo.storage.tables import items, links, turns, users
 
 Ids = np.ndarray[tuple[int], np.dtype[np.int64]]
 

@@ -7,9 +7,10 @@ import sqlalchemy as sa
 
 from ricordo.storage.columns import Words
 from ricordo.storage.constructs import among, bound_list
+from ricordo.storage.index_tables import relations
 from ricordo.storage.prepared import Prepared
 from ricordo.storage.relations import Pair, Relation
-from ricordo.storage.tables import items, relations
+from ricordo.storage.tables import items
 from ricordo.storage.where import Condition
 
 # Without the similarity, which is not in the index.

@@ -9,8 +9,9 @@ import sqlalchemy as sa
 from ricordo.model.vocabulary import Status
 from ricordo.storage.columns import Moment, Words
 from ricordo.storage.constructs import among, bound_list
+from ricordo.storage.index_tables import relations
 from ricordo.storage.prepared import Prepared
-from ricordo.storage.tables import items, relations
+from ricordo.storage.tables import items
 from ricordo.storage.where import Condition, not_expired
 from ricordo.storage.writing import Writing
 

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Final, Protocol
 import sqlalchemy as sa
 
 from ricordo.model.embedding import VectorModel
-from ricordo.storage.tables import item_index, items, turn_index, turns
+from ricordo.storage.index_tables import item_index, turn_index
+from ricordo.storage.tables import items, turns
 
 if TYPE_CHECKING:
     from ricordo.storage.vectors import Row

@@ -30,8 +30,9 @@ from ricordo.model.vocabulary import (
 from ricordo.recall.service import Recall
 from ricordo.storage.database import Database, retried
 from ricordo.storage.events import put_events
+from ricordo.storage.index_tables import item_index
 from ricordo.storage.summaries import find_summary
-from ricordo.storage.tables import history, item_index, items, threads
+from ricordo.storage.tables import history, items, threads
 from ricordo.storage.tallies import tally
 from ricordo.storage.upkeep import UpkeepState, note_upkeep, upkeep_state
 from ricordo.storage.writing import Writing

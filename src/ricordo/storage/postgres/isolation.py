@@ -15,8 +15,9 @@ from typing import Final
 import sqlalchemy as sa
 
 from ricordo.model.vocabulary import GLOBAL_OWNER
+from ricordo.storage.index_tables import item_index
 from ricordo.storage.service_tables import api_keys
-from ricordo.storage.tables import OWNED_TABLES, item_index, items, links, users
+from ricordo.storage.tables import OWNED_TABLES, items, links, users
 
 ACT_FOR: Final = "SELECT set_config('ricordo.users', %s, true)"
 """Act for these users (see :func:`array_of`) from now to the end of the transaction."""
