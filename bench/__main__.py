@@ -3,8 +3,10 @@
 import argparse
 
 from bench import (
+    backup,
     cold,
     conversation,
+    encryption,
     figures,
     growth,
     load,
@@ -15,9 +17,11 @@ from bench import (
     rebuild,
     tokens,
     upkeep_load,
+    with_postgres,
     year,
 )
 from bench.peers import command as peers
+from bench.report import command as report
 
 
 def main() -> None:
@@ -25,9 +29,12 @@ def main() -> None:
     kinds = parser.add_subparsers(dest="kind")
     figures.register(kinds)
     peers.register(kinds)
+    report.register(kinds)
+    backup.register(kinds)
     cold.register(kinds)
     growth.register(kinds)
     conversation.register(kinds)
+    encryption.register(kinds)
     load.register(kinds)
     pages.register(kinds)
     prompts.register(kinds)
@@ -36,6 +43,7 @@ def main() -> None:
     rebuild.register(kinds)
     tokens.register(kinds)
     upkeep_load.register(kinds)
+    with_postgres.register(kinds)
     year.register(kinds)
     parser.set_defaults(run=figures.run, as_json=False)
     given = parser.parse_args()

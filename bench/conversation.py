@@ -1,4 +1,4 @@
-"""python -m bench conversation: what the requests of one long conversation cost, as a picture."""
+"""python -m bench conversation: what the requests of one long conversation cost."""
 
 import argparse
 import tempfile
@@ -53,10 +53,8 @@ class Conversation(Record):
 
 
 def register(commands: Commands) -> None:
-    parser = commands.add_parser(
-        "conversation", help="tokens of a request as a conversation grows, as a picture"
-    )
-    parser.add_argument("--out", type=Path, required=True, help="the picture to write, as PNG")
+    parser = commands.add_parser("conversation", help="tokens of a request as a conversation grows")
+    parser.add_argument("--out", type=Path, help="a picture to write, as PNG")
     parser.add_argument(
         "--turns", type=int, default=_TURNS, help=f"how long it gets (default {_TURNS:,})"
     )
@@ -74,7 +72,8 @@ def run(given: argparse.Namespace) -> None:
         points = list(_talk(url, given.turns, bar("turns")))
         with _open(url) as memory:
             compactions, lost = _told_and_lost(memory, given.turns)
-    draw(points, given.out)
+    if given.out is not None:
+        draw(points, given.out)
     measured = Conversation(
         machine=machine,
         points=tuple(points),

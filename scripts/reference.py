@@ -53,6 +53,9 @@ def _content(name: str) -> str | None:
     return path.read_text(encoding="utf-8") if path.exists() else None
 
 
+ABOUT_BACKUPS = ("check_backup", "restore_backup")
+
+
 # -- Python --------------------------------------------------------------------------------
 
 
@@ -77,6 +80,9 @@ def python_page() -> str:
         "## `Settings`",
         text_of(classes["Settings"].__doc__),
         "The fields are on [their own page](settings.md).",
+        "## Backups",
+        "`Memory.backup` makes one; these need no open store.",
+        *(part for name in ABOUT_BACKUPS for part in _callable(name, public[name])),
         "## Values",
         "What the methods take and return. They are frozen dataclasses.",
         *(part for name, found in values.items() for part in _value(name, found)),

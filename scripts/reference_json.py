@@ -42,7 +42,7 @@ def cli_json_page() -> str:
                 _shown_answer(kind, when, answer.on_lines) for when, kind in answer.types.items()
             ]
             rows.append([f"`ricordo {path}`", "; ".join([*shown, *filter(None, [answer.instead])])])
-        parts += [f"## {topic}", table(["Command", "Answers"], rows)]
+        parts += [f"## Commands: {topic}", table(["Command", "Answers"], rows)]
     parts.append("## Types")
     for name, schema in document["$defs"].items():
         parts += [f"### `{name}`", schema["description"], _schema_table(schema)]
@@ -102,9 +102,8 @@ def _schema_type(schema: dict[str, Any]) -> str:
 
 
 def _anchor(name: str) -> str:
-    """Where a type is explained; the second heading of a name where a topic has it, too."""
-    topics = {topic.lower() for topic in COMMANDS}
-    return f"{name.lower()}-1" if name.lower() in topics else name.lower()
+    """Where a type is explained. No other heading of the page has a name of one word like it."""
+    return name.lower()
 
 
 def cli_schema() -> str:

@@ -1,7 +1,11 @@
-"""What a system must do to be measured, and what it is given."""
+"""What a system must do to be measured, and what it is given.
+
+Nothing here needs ricordo: a peer runs in an environment of its own.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Protocol
 
@@ -13,10 +17,12 @@ Vectors = NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A turn as peers get it. ``id`` is what a search must return."""
+    """A turn as peers get it. ``id`` is what a search must return; ``at`` is for those that want
+    to know when it was said, which for all of them is in the text."""
 
     id: str
     text: str
+    at: datetime | None = None
 
 
 class Peer(Protocol):
@@ -36,9 +42,22 @@ class Peer(Protocol):
 class Entry:
     """How a peer is called, which package it is, and how it is started in an empty folder.
 
-    ``start`` raises ModuleNotFoundError where the package is not installed.
+    ``start`` raises ModuleNotFoundError where the package is not installed. ``environment`` is
+    that in which it is installed where each has its own; ``switched_off`` says what of it does not
+    take part, and why.
     """
 
     name: str
     package: str
     start: Callable[[Path, int], Peer]
+    environment: str = "stores"
+    on_disk: bool = True
+    switched_off: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Absent:
+    """A system that is not measured, and why."""
+
+    name: str
+    reason: str

@@ -53,4 +53,4 @@ class Lance:
         self._tables.clear()
 
 
-ENTRY = Entry("lancedb hybrid RRF", "lancedb", start)
+ENTRY = Entry("lancedb, hybrid RRF", "lancedb", start)

@@ -34,4 +34,4 @@ class LanggraphStore:
         pass
 
 
-ENTRY = Entry("langgraph InMemoryStore", "langgraph", start)
+ENTRY = Entry("langgraph InMemoryStore", "langgraph", start, on_disk=False)

@@ -74,4 +74,10 @@ class Mem0:
         self._memory.vector_store.client.close()
 
 
-ENTRY = Entry("mem0 infer=False", "mem0ai", start)
+ENTRY = Entry(
+    "mem0, infer=False",
+    "mem0ai",
+    start,
+    switched_off="extraction of facts, which needs a language model; keyword and entity scores,"
+    " which need models that it downloads",
+)

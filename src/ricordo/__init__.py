@@ -24,6 +24,7 @@ from ricordo.errors import (
     Changed,
     CheckpointNotFound,
     Conflict,
+    DatabaseKeyMismatch,
     DatabaseTooNew,
     DatabaseTooOld,
     EmbedderRefused,
@@ -32,6 +33,7 @@ from ricordo.errors import (
     FilesUnavailable,
     IllegalTransition,
     ImportFailed,
+    InvalidBackup,
     InvalidCursor,
     InvalidInput,
     InvalidPolicy,
@@ -59,6 +61,7 @@ from ricordo.errors import (
     StorageFull,
     StorageReadOnly,
     StorageUnavailable,
+    StoreNotEmpty,
     TargetRefused,
     ThemeNotFound,
     ThreadNotFound,
@@ -99,6 +102,7 @@ if TYPE_CHECKING:
     from ricordo.memory import Memory
     from ricordo.model.activity import ActivityEvent, Counters, DayActivity
     from ricordo.model.audit import AuditReport
+    from ricordo.model.backup import BackupReport, RestoreReport
     from ricordo.model.checkpoint import Checkpoint, CheckpointInfo
     from ricordo.model.consolidation import ConsolidationReport, PairAction, PairDecision
     from ricordo.model.context import (
@@ -145,6 +149,7 @@ __all__ = [
     "AsyncTools",
     "AsyncUserMemory",
     "AuditReport",
+    "BackupReport",
     "BadAnswer",
     "BadEmbedding",
     "BudgetExhausted",
@@ -164,6 +169,7 @@ __all__ = [
     "ContextPolicy",
     "Counters",
     "CreatedKey",
+    "DatabaseKeyMismatch",
     "DatabaseTooNew",
     "DatabaseTooOld",
     "DayActivity",
@@ -188,6 +194,7 @@ __all__ = [
     "IllegalTransition",
     "ImportFailed",
     "ImportReport",
+    "InvalidBackup",
     "InvalidCursor",
     "InvalidInput",
     "InvalidPolicy",
@@ -238,6 +245,7 @@ __all__ = [
     "Related",
     "RelationEdge",
     "RelationGraph",
+    "RestoreReport",
     "Returns",
     "RicordoError",
     "RoleNotConfined",
@@ -256,6 +264,7 @@ __all__ = [
     "StorageFull",
     "StorageReadOnly",
     "StorageUnavailable",
+    "StoreNotEmpty",
     "Summary",
     "TargetRefused",
     "Theme",
@@ -273,8 +282,10 @@ __all__ = [
     "UserNotFound",
     "Window",
     "__version__",
+    "check_backup",
     "open",
     "open_async",
+    "restore_backup",
 ]
 
 _LAZY: Final = {
@@ -284,6 +295,7 @@ _LAZY: Final = {
     "AsyncTools": "ricordo.tools",
     "AsyncUserMemory": "ricordo.aio",
     "AuditReport": "ricordo.model.audit",
+    "BackupReport": "ricordo.model.backup",
     "Bullet": "ricordo.model.query",
     "Change": "ricordo.model.history",
     "Changes": "ricordo.model.history",
@@ -326,6 +338,7 @@ _LAZY: Final = {
     "Related": "ricordo.model.search",
     "RelationEdge": "ricordo.model.graph",
     "RelationGraph": "ricordo.model.graph",
+    "RestoreReport": "ricordo.model.backup",
     "Returns": "ricordo.model.query",
     "RoundReport": "ricordo.model.upkeep",
     "SearchResults": "ricordo.model.search",
@@ -364,6 +377,40 @@ async def open_async(url: "str | Path | None" = None, **settings: Any) -> "Async
     from ricordo.aio import AsyncMemory
 
     return AsyncMemory(await asyncio.to_thread(open, url, **settings))
+
+
+def restore_backup(
+    path: "str | Path", url: "str | Path | None" = None, *, replace: bool = False, **settings: Any
+) -> "RestoreReport":
+    """Have a store hold what a backup of ``Memory.backup`` does, on whichever database it was made.
+
+    ``url`` is as for :func:`open`. The store is a new or empty one or, with ``replace``, any: then
+    all that it held is gone. No program may have it open. The backup is looked through first, and
+    whatever goes wrong, the store is as it was.
+
+    Raises:
+        InvalidValue: there is no such file, or a setting has a value that is not allowed.
+        InvalidBackup: it is no backup, or is damaged or was changed.
+        StoreNotEmpty: the store holds something, and is not to be replaced.
+        AccessDenied: on PostgreSQL, for a role that does not own the tables.
+        StorageError: the store is in use, the backup is newer than this ricordo, …
+    """
+    from ricordo import wiring
+
+    return wiring.restore_backup(path, url, replace=replace, **settings)
+
+
+def check_backup(path: "str | Path", **settings: Any) -> "BackupReport":
+    """What is in a backup, once all of it was read and found to be as it was made.
+
+    Raises:
+        InvalidValue: there is no such file, or a setting has a value that is not allowed.
+        InvalidBackup: it is no backup, or is damaged or was changed.
+        StorageError: it is encrypted with another key, or was made by a newer ricordo.
+    """
+    from ricordo import wiring
+
+    return wiring.check_backup(path, **settings)
 
 
 def __getattr__(name: str) -> Any:

@@ -192,6 +192,7 @@ class AsyncMemory(_Face):
     purge = _offloaded(Memory.purge)
     export = _offloaded(Memory.export)
     import_file = _offloaded(Memory.import_file)
+    backup = _offloaded(Memory.backup)
     reindex = _offloaded(Memory.reindex)
     counters = _offloaded(Memory.counters)
     daily = _offloaded(Memory.daily)

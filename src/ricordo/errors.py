@@ -6,6 +6,7 @@ RicordoError
 │   ├── UnknownField        a field, filter or setting that does not exist
 │   ├── InvalidCursor       a paging cursor that this call did not give out
 │   ├── ImportFailed        a file that cannot be read as what it should be
+│   ├── InvalidBackup       a file that is no backup, or is damaged or changed
 │   ├── InvalidPolicy       the policy file is not valid; the message names the line
 │   └── TargetRefused       an address that user settings may not point to
 ├── NotFound                no such thing for this user (other users' things included)
@@ -22,6 +23,7 @@ RicordoError
 │   ├── NothingToUndo
 │   ├── Occupied            the place (key or text) is taken by another active memory
 │   ├── Changed             it is no longer as the caller last saw it
+│   ├── StoreNotEmpty       a backup would replace what the store holds
 │   └── AlreadyDecided      the proposal was approved, rejected, or has expired
 ├── AccessDenied
 │   ├── NotOwner            visible through a link, but not this user's to change
@@ -35,6 +37,7 @@ RicordoError
 │   ├── StorageReadOnly     the file or the role may not write
 │   ├── StorageCorrupt      the file is damaged or not a ricordo database
 │   ├── StorageUnavailable  cannot be opened or reached
+│   │   └── DatabaseKeyMismatch  the key of the settings is not that of the file
 │   ├── StorageClosed       used after close()
 │   ├── DatabaseTooNew      written by a newer ricordo
 │   ├── DatabaseTooOld      an upgrade is due, and this role may not do it
@@ -53,10 +56,13 @@ RicordoError
 Each surface maps this tree to its own codes in one table (see ``cli/exit_codes.py``).
 """
 
+import re
 from collections.abc import Iterable
 from datetime import datetime
 from typing import Final
 
+_ADDRESS: Final = re.compile(r" \(https?://[^\s)]*\)")
+_PASSWORD: Final = re.compile(r"(://[^\s/:@]*:)\S+@")
 _MAX_SHOWN_NAMES: Final = 20
 _MAX_SHOWN_NAME_CHARS: Final = 100
 
@@ -101,6 +107,10 @@ class InvalidCursor(InvalidInput):
 
 class ImportFailed(InvalidInput):
     """A file that cannot be imported; the message names the place. Nothing was written."""
+
+
+class InvalidBackup(InvalidInput):
+    """A file that is no backup, or one that is damaged or was changed. Nothing was restored."""
 
 
 class InvalidPolicy(InvalidInput):
@@ -204,6 +214,10 @@ class Changed(Conflict):
         super().__init__(f"memory {item_id} was changed since; read it again, then decide")
 
 
+class StoreNotEmpty(Conflict):
+    """A backup is restored into an empty store, unless one asks for all to be replaced."""
+
+
 class AlreadyDecided(Conflict):
     """The proposal was approved or rejected before, or its time has passed."""
 
@@ -264,6 +278,10 @@ class StorageCorrupt(StorageError):
 
 class StorageUnavailable(StorageError):
     """The database cannot be opened or reached."""
+
+
+class DatabaseKeyMismatch(StorageUnavailable):
+    """The file is encrypted with another key, or is and should not be, or is not and should be."""
 
 
 class StorageClosed(StorageError):
@@ -347,14 +365,21 @@ def in_log(error: BaseException) -> str:
     return name
 
 
+def without_password(text: str) -> str:
+    """A text without the passwords of the addresses in it."""
+    return _PASSWORD.sub(r"\1***@", text)
+
+
 def told_outside(error: RicordoError, location: str) -> str:
     """What an error says to who uses a store but does not run it.
 
-    Words that name the operator's database or files, and may quote a driver, are left out:
-    ``location`` is where the store is.
+    Words that name the operator's database, files or language model, and may quote a driver, are
+    left out: ``location`` is where the store is.
     """
     if isinstance(error, InvalidPolicy):
         return "the policy file of the service is not valid"
     if isinstance(error, StorageError) and str(error).startswith(location):
         return " ".join((type(error).__doc__ or "").split())
+    if isinstance(error, LanguageModelError):  # always one of the operator's
+        return _ADDRESS.sub("", str(error))
     return str(error)

@@ -60,6 +60,9 @@ MAX_EXPORT_LINE_BYTES: Final = 32 * 1024 * 1024  # a row of our own export, byte
 MAX_IMPORTED_ID_GAP: Final = 1_000_000  # how far an import may move the series of ids
 MAX_IMPORT_FILE_BYTES: Final = 2 * 1024 * 1024 * 1024  # also of all that is read from one archive
 
+BACKUP_ROWS_AT_ONCE: Final = 500  # that are copied to or from a backup
+BACKUP_WIDE_ROWS_AT_ONCE: Final = 4  # of tables whose rows can have many megabytes
+
 MAX_POLICY_FILE_BYTES: Final = 131_072  # a policy file; the slowest of that size takes 2.3 s
 MAX_POLICY_DEPTH: Final = 8  # levels of nesting in a policy file
 

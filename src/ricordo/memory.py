@@ -21,6 +21,7 @@ from ricordo.llm.checkup import ModelReport, test_model
 from ricordo.memories import erasing, reading
 from ricordo.model import checks
 from ricordo.model.activity import Counters, DayActivity
+from ricordo.model.backup import BackupReport
 from ricordo.model.filters import ItemFilter, Sort
 from ricordo.model.item import Item
 from ricordo.model.job import Job, JobStats
@@ -36,6 +37,8 @@ from ricordo.storage.database import retried
 from ricordo.storage.keys import StoredKeys
 from ricordo.storage.users import list_users
 from ricordo.transfer import exporting, importing
+from ricordo.transfer.backup import making
+from ricordo.transfer.backup.checking import FileOpener
 from ricordo.transfer.progress import Progress, no_progress
 from ricordo.user_memory import UserMemory
 from ricordo.user_memory.bound import Parts
@@ -57,6 +60,7 @@ class Memory:
         runner: JobRunner,
         background: Background,
         follower: MirrorFollower,
+        open_file: FileOpener,
         clean_up: Any = None,
     ) -> None:
         self.parts = parts
@@ -68,6 +72,7 @@ class Memory:
         self._keys = KeyRing(StoredKeys(parts.database), parts.database.clock)
         self._background = background
         self._follower = follower
+        self._open_file = open_file
         self._clean_up = clean_up
 
     def user(
@@ -171,6 +176,22 @@ class Memory:
             ImportFailed: the file cannot be read; the message says where. Nothing was written.
         """
         return importing.import_store(self.database, checks.path("path", path), progress)
+
+    def backup(self, path: str | Path, *, force: bool = False) -> BackupReport:
+        """Write all that the store holds at this moment to one file, while others go on using it.
+
+        ``ricordo.restore_backup`` brings it back, on either database. The file appears whole or
+        not at all; one that is there is replaced only with ``force``.
+
+        Raises:
+            InvalidValue: there is a file of that name.
+            FilesUnavailable: it cannot be written.
+            AccessDenied: on PostgreSQL, for a role that row-level security binds.
+            StorageError: the database could not answer.
+        """
+        wanted = checks.path("path", path)
+        replaces = checks.flag("force", force)
+        return making.make_backup(self.database, wanted, self._open_file, force=replaces)
 
     def reindex(self, *, everything: bool = False, progress: Progress = no_progress) -> int:
         """Make the search terms anew that are missing or of another analyser; how many.

@@ -22,9 +22,9 @@ def test_peers_that_are_not_installed_are_named(tmp_path: Path) -> None:
     shown = bench("peers", "--path", path)
     assert shown.returncode == 0, shown.stderr
     lines = shown.stdout.splitlines()
-    assert " ".join(lines[0].split()) == "System Version R@10 R@1 MRR p50 ms p95 ms"
+    assert " ".join(lines[0].split()) == ("System Version R@10 R@1 MRR p50 ms p95 ms stored/s MB")
     assert lines[1].startswith("ricordo")
-    for name in ("chromadb", "lancedb", "langgraph", "mem0"):
+    for name in ("chromadb", "lancedb", "langgraph", "mem0", "Graphiti", "Hindsight"):
         measured = any(line.startswith(name) for line in lines)
         missing = any(
             line.startswith(name) and line.endswith("not installed")
@@ -66,6 +66,30 @@ def test_a_long_conversation_is_drawn(tmp_path: Path) -> None:
     assert all(point["shown_turns"] <= 20 for point in found["points"])
 
 
+def test_encryption_is_counted_beside_a_plain_file() -> None:
+    done = bench("encryption", "--memories", 30, "--json")
+    assert done.returncode == 0, done.stderr
+    costs = json.loads(done.stdout)["costs"]
+    assert len(costs) == 5
+    assert all(cost["plain_ms"] > 0 and cost["encrypted_ms"] > 0 for cost in costs)
+
+
+def test_backups_are_timed() -> None:
+    done = bench("backup", "--memories", 50, "--json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert (found["memories"], found["restored"]) == (50, 50)
+    assert min(found["make_seconds"], found["check_seconds"], found["restore_seconds"]) > 0
+    assert found["backup_megabytes"] > 0
+
+
+def test_a_command_beside_a_postgresql() -> None:
+    done = bench("with-postgres", "python", "-c", "import sys; print(sys.argv[1:])", "URL", "x")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("['postgresql://") and done.stdout.endswith(", 'x']\n")
+    assert bench("with-postgres", "python", "-c", "raise SystemExit(4)").returncode == 4
+
+
 def test_growth_is_drawn(tmp_path: Path) -> None:
     picture = tmp_path / "pictures" / "growth.png"
     done = bench("growth", "--out", picture, "--max", 100, "--json")
@@ -74,6 +98,7 @@ def test_growth_is_drawn(tmp_path: Path) -> None:
     points = json.loads(done.stdout)["points"]
     assert {point["memories"] for point in points} == {100}
     assert points[0]["system"] == "ricordo, SQLite"
+    assert points[0]["megabytes"] > 0 and points[0]["resident_mb"] > 50
 
 
 def test_tokens_are_estimated_beside_real_tokenizers() -> None:

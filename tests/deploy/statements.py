@@ -4,6 +4,8 @@ from pathlib import Path
 
 from tests.docs.markdown import DOCS, blocks
 
+DEPLOY = DOCS / "howto" / "deploy.md"
+POSTGRES = DOCS / "howto" / "postgres.md"
 BACKUP = DOCS / "howto" / "deploy-backup.md"
 SHARDS = DOCS / "howto" / "deploy-shards.md"
 
@@ -15,7 +17,7 @@ def statements(page: Path, under: str) -> list[str]:
 
 def commands(page: Path, under: str) -> list[str]:
     """The blocks of shell commands below a heading of a page, up to the next heading like it."""
-    return _below(page, under, "text")
+    return _below(page, under, "sh")
 
 
 def _below(page: Path, heading: str, language: str) -> list[str]:

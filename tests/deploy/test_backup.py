@@ -51,20 +51,23 @@ class Operator:
         port = f"&port={parts['port']}" if parts.get("port") else ""
         return f"postgresql://{role}@/{database or self.database}?host={parts['host']}{port}"
 
+    @property
+    def administrator(self) -> str:
+        return str(psycopg.conninfo.conninfo_to_dict(os.environ[postgres.URL_VARIABLE])["user"])
+
     def translated(self, script: str) -> str:
-        administrator = psycopg.conninfo.conninfo_to_dict(os.environ[postgres.URL_VARIABLE])["user"]
         roles = {
-            "postgres": administrator,
+            "postgres": self.administrator,
             "ricordo_owner": self.owner,
             "ricordo_app": self.app,
         }
         databases = {"postgres": "postgres", "ricordo": self.database}
-        named = NAMED_URL.sub(
-            lambda found: self.url(str(roles[found[1]]), databases[found[2]]), script
-        )
+        named = NAMED_URL.sub(lambda found: self.url(roles[found[1]], databases[found[2]]), script)
         named = named.replace("ROLE ricordo_owner", f"ROLE {self.owner}")
         named = named.replace("ROLE ricordo_app", f"ROLE {self.app}")
         named = named.replace("grant ricordo_app", f"grant {self.app}")
+        named = named.replace("AUTHORIZATION ricordo_owner", f"AUTHORIZATION {self.owner}")
+        named = named.replace("\\connect ricordo\n", f"\\connect {self.database}\n")
         return named.replace(
             "DATABASE ricordo OWNER ricordo_owner", f"DATABASE {self.database} OWNER {self.owner}"
         )

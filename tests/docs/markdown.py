@@ -8,6 +8,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
+RUN = ("python", "console", "output")
+"""Blocks that the test of their page runs."""
 
 _FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _INLINE_CODE = re.compile(r"`[^`\n]*`")
@@ -22,6 +24,10 @@ class Block:
     language: str
     text: str
     line: int
+
+    @property
+    def first_line(self) -> str:
+        return self.text.split("\n", 1)[0]
 
 
 def pages() -> list[Path]:

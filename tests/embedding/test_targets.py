@@ -19,9 +19,10 @@ from hypothesis import strategies as st
 
 from ricordo.embedding.guarded_transport import GuardedTransport
 from ricordo.embedding.remote import RemoteEmbedder, RemoteTarget
-from ricordo.embedding.targets import check_target, refusal
+from ricordo.embedding.targets import refusal
 from ricordo.errors import EmbedderUnavailable, InvalidValue, TargetRefused
 from ricordo.testing.embedding_server import EmbeddingServer
+from tests.support.targets import check_target
 
 PUBLIC = "93.184.215.14"
 CLOSED = [

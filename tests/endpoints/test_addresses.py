@@ -4,22 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo.endpoints.addresses import is_nearby, port_of, split_url
+from ricordo.endpoints.addresses import is_nearby, split_url
 from ricordo.errors import InvalidValue
 from ricordo.limits import MAX_URL_CHARS
-
-
-@pytest.mark.parametrize(
-    ("url", "port"),
-    [
-        ("http://e.example/v1", 80),
-        ("https://e.example/v1", 443),
-        ("https://e.example:8443", 8443),
-        ("http://[::1]:9", 9),
-    ],
-)
-def test_the_port_that_is_written_or_the_usual_one(url: str, port: int) -> None:
-    assert port_of(split_url(url)) == port
 
 
 @pytest.mark.parametrize(
@@ -51,7 +38,7 @@ def test_any_text_is_an_address_or_an_invalid_value(url: str) -> None:
     except InvalidValue:
         return
     assert parts.hostname
-    assert 0 < port_of(parts) < 65_536
+    assert parts.port is None or 0 < parts.port < 65_536
     assert is_nearby(url) in (True, False)
 
 

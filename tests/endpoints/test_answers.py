@@ -138,3 +138,9 @@ def test_the_key_is_never_shown(before: str, after: str) -> None:
     assert "sk-secret" not in one_line(f"{before}sk-secret{after}", "sk-secret")
     body = json.dumps({"error": f"{before}sk-secret{after}"}).encode()
     assert "sk-secret" not in said(body, "sk-secret")
+
+
+@pytest.mark.requirement("faults.fuzzed")
+def test_what_is_told_does_not_end_with_space_where_it_is_cut() -> None:
+    told = one_line("x" * 299 + " and more", None)
+    assert told == "x" * 299 == one_line(told, None)

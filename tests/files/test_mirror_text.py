@@ -1,5 +1,6 @@
 """How memories become lines and lines become memories, for every text there can be."""
 
+import json
 import re
 from pathlib import Path
 
@@ -165,3 +166,55 @@ def test_folders_tell_whose_they_are(tmp_path: Path) -> None:
         folder.of("*")
     with pytest.raises(InvalidValue, match="reserved"):
         FilesFolder(tmp_path, GLOBAL_OWNER)
+
+
+_LONG = 1_000_000
+"""Far more than a memory can have: what takes the square of it never comes to an end."""
+
+
+@pytest.mark.requirement("faults.fuzzed")
+def test_a_line_made_to_be_slow_comes_to_an_end() -> None:
+    slashes = "\\" * _LONG
+    assert as_written(slashes) == slashes
+    assert as_written(in_one_line(f"{slashes}x\n")) == f"{slashes}x\n"
+    (left,) = read_mirror(f"## a{'#' * _LONG}x\n- tea\n", {}).leftovers
+    assert len(left.raw) == 2
+    assert read_mirror(f"## Tea {'# ' * _LONG}\n- green\n", {}).lines[0].theme == "tea"
+    opening = header("0a-1", 0).split("\n-->")[0]
+    (left,) = read_mirror(f"{opening}\n{'1' * _LONG}z\n-->\n", {}).leftovers
+    assert len(left.raw[0]) == _LONG + 1
+
+
+@pytest.mark.requirement("faults.fuzzed")
+def test_a_copy_with_a_number_that_nobody_can_read_is_not_known() -> None:
+    text = header(f"0a-{'9' * 5_000}", 0)
+    assert read_mirror(text, {}).copy is None
+
+
+@pytest.mark.requirement("faults.fuzzed")
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("series", "\ud800"),
+        ("series", "../x"),
+        ("newest", -1),
+        ("newest", 10**30),
+        ("lines", [[1, "\ud800", "d", 1, None]]),
+        ("lines", [[1, "general", "\udc00", 1, None]]),
+        ("lines", [[1, "general", "d", 1, 9]]),
+        ("lines", [[1, "general", "d", 9, None]]),
+        ("daily_reached", {"\ud800": 1}),
+    ],
+)
+def test_notes_that_could_not_be_written_again_are_begun_anew(
+    tmp_path: Path, name: str, value: object
+) -> None:
+    path = tmp_path / "notes.json"
+    Notes("ana", series="0a", newest=3).save(path)
+    noted = json.loads(path.read_text(encoding="utf-8"))
+    path.write_text(json.dumps({**noted, name: value}), encoding="utf-8")
+    notes = Notes.load(path, "ana")
+    assert (notes.newest, notes.lines) == (0, [])
+    notes.begin_copy(digests([Shown(2, "tea", "green")]))
+    notes.save(path)
+    assert Notes.load(path, "ana").base(notes.copy) == digests([Shown(2, "tea", "green")])

@@ -121,6 +121,7 @@ NOT_OFFERED: dict[type, dict[str, str]] = {
     },
     Memory: {
         "authenticate": "every request is",
+        "backup": "it writes a file of the machine, with everybody's rows: an operator's act",
         "close": "the service ends with its process",
         "export": "it writes a file of the machine; the lines themselves are streamed",
         "has_keys": "the list of keys tells it",

@@ -1,11 +1,14 @@
 """How much, how often and from where: the limits of the service, one by one."""
 
+import asyncio
 from collections.abc import Callable
 
 import httpx2
 import pytest
+from starlette.types import Message, Receive, Scope, Send
 
 from ricordo.http.addresses import is_loopback, url_of
+from ricordo.http.bodies import BodyLimit
 from ricordo.http.limiting import RateLimiter
 from ricordo.http.problems import TooManyRequests
 from ricordo.limits import MAX_RATE_BUCKETS, MAX_REQUEST_BYTES
@@ -256,3 +259,24 @@ def test_who_names_two_users_is_refused(keyed: Service) -> None:
         assert name.lower() in twice.json()["detail"]
         same = client.get("/v1/revision", headers=[*user, (name, "ana"), (name, "ana")])
         assert same.status_code == 200
+
+
+@pytest.mark.requirement("faults.fuzzed")
+def test_a_length_that_nobody_can_read_is_too_large() -> None:
+    """Some servers hand on what a client says of its length, however long that is."""
+
+    async def nobody(scope: Scope, receive: Receive, send: Send) -> None:
+        raise AssertionError("the request was let in")
+
+    async def receive() -> Message:
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    sent: list[Message] = []
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    headers = [(b"content-length", b"9" * 5_000)]
+    scope = {"type": "http", "path": "/v1/memories", "method": "POST", "headers": headers}
+    asyncio.run(BodyLimit(nobody)(scope, receive, send))
+    assert sent[0]["status"] == 413

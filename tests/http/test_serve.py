@@ -137,7 +137,8 @@ def test_the_address_may_be_taken(sqlite_url: str) -> None:
         port = said(first)["listening"].rpartition(":")[2]
         code, told = refused(sqlite_url, "--port", port)
     assert (code, told["error"]) == (2, "InvalidValue")
-    assert f"cannot listen on 127.0.0.1, port {port}: " in told["message"]
+    assert f"setting port: cannot listen on 127.0.0.1, port {port}: " in told["message"]
+    assert "RICORDO_PORT" in told["fix"]  # and not the host, which has nothing to do with it
 
 
 @pytest.mark.parametrize("host", ["192.0.2.1", "no.such.host.invalid", "a" * 80, "256.1.1.1"])

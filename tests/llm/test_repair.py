@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from ricordo.limits import MAX_ANSWER_DEPTH, MAX_MODEL_ANSWER_CHARS
 from ricordo.llm import loose_json
-from ricordo.llm.repair import parse_object, read_object, without_thinking
+from ricordo.llm.repair import read_object, without_thinking
 
 SCALARS = (
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)
@@ -24,6 +24,11 @@ VALUES = st.recursive(
 )
 OBJECTS = st.dictionaries(TEXTS, VALUES, max_size=5)
 PROSE = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="{<"))
+
+
+def parse_object(text: str) -> dict[str, object]:
+    """The first object in the text, whatever it is."""
+    return read_object(text, lambda found: found)
 
 
 @pytest.mark.requirement("formation.structured-output")
@@ -216,3 +221,14 @@ def test_the_longest_hostile_texts_come_to_an_end(piece: str) -> None:
     text = (piece * MAX_MODEL_ANSWER_CHARS)[:MAX_MODEL_ANSWER_CHARS]
     with contextlib.suppress(ValueError):
         parse_object(text)
+
+
+@pytest.mark.requirement("faults.fuzzed")
+def test_an_answer_that_is_nested_too_deeply_is_none_also_where_it_is_valid_json() -> None:
+    def nested(depth: int) -> str:
+        return '{"a":' * depth + "1" + "}" * depth
+
+    assert parse_object(nested(MAX_ANSWER_DEPTH))
+    for depth in (MAX_ANSWER_DEPTH + 1, 900, 960, 990):
+        with pytest.raises(ValueError, match="nested deeper"):
+            parse_object(nested(depth))

@@ -171,3 +171,19 @@ def test_no_event_or_answer_is_too_odd_to_be_heard(events: list[dict[str, Any]])
             ear.hear(event)
             wire.said_by(event)
         ear.heard()
+
+
+@pytest.mark.requirement("faults.fuzzed")
+@pytest.mark.parametrize("at", [0, 3, 8, 1_500_000])
+def test_an_event_that_is_too_large_is_not_heard_however_it_is_cut(at: int) -> None:
+    large = b"data: " + b"x" * 2_000_000 + b'\ndata: {"n": 1}\n\n'
+    stream = large + b": " + b"y" * 2_000_000 + b'\ndata: {"n": 2}\n\n'
+    reader = EventReader()
+    found = [event for part in cut(stream, [at]) for event in reader.feed(part)]
+    assert found == [{"n": 2}]
+
+
+@pytest.mark.requirement("faults.fuzzed")
+def test_many_lines_before_a_long_one_are_not_copied_with_each_of_them() -> None:
+    stream = b"\n" * 100_000 + b"x" * 50_000_000
+    assert EventSplicer("memories", "[]", OPENAI.may_carry).feed(stream) == stream

@@ -24,6 +24,7 @@ ABOUT_THE_STORE = (
     "erase",
     "jobs",
     "keys",
+    "backup",
     "migrate",
     "database",
     "doctor",

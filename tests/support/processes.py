@@ -43,7 +43,8 @@ def killed_writer(url: str, first: int, lines: int) -> list[list[str]]:
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(_PRELOADED)
     reader, writer = os.pipe()
-    process = context.Process(target=_write_into, args=(context.reducer.DupFd(writer), url, first))
+    given = (context.reducer.DupFd(writer), url, first, dict(os.environ))
+    process = context.Process(target=_write_into, args=given)
     process.start()
     os.close(writer)
     with os.fdopen(reader) as pipe:
@@ -62,7 +63,8 @@ def killed_former(url: str, thread: str, at_command: int) -> bool:
     """
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(_PRELOADED)
-    process = context.Process(target=_form_until, args=(url, thread, at_command))
+    given = (url, thread, at_command, dict(os.environ))
+    process = context.Process(target=_form_until, args=given)
     process.start()
     process.join()
     assert process.exitcode in (0, -signal.SIGKILL)
@@ -89,14 +91,22 @@ def die_at(at_command: int) -> None:
     sys.setprofile(watch)
 
 
-def _form_until(url: str, thread: str, at_command: int) -> None:
+def _take_over(environment: dict[str, str]) -> None:
+    """What is forked from a server has the environment of whoever started that server."""
+    os.environ.clear()
+    os.environ.update(environment)
+
+
+def _form_until(url: str, thread: str, at_command: int, environment: dict[str, str]) -> None:
+    _take_over(environment)
     with _open(url) as memory:
         die_at(at_command)
         memory.user("ana").form(thread)
         sys.setprofile(None)
 
 
-def _write_into(pipe: Any, url: str, first: int) -> None:
+def _write_into(pipe: Any, url: str, first: int, environment: dict[str, str]) -> None:
+    _take_over(environment)
     os.dup2(pipe.detach(), 1)
     sys.stdout = os.fdopen(1, "w", buffering=1)
     write_until_killed(url, str(first))

@@ -147,12 +147,15 @@ COMMAND_OF: dict[type, dict[str, str]] = {
         "key": "keys show",
         "revoke_key": "keys revoke",
         "authenticate": "keys check",
+        "backup": "backup make",
         "has_keys": "keys list",
         "user": "add",
         "users": "users",
     },
 }
 WITHOUT_A_METHOD = {
+    "backup check",  # ricordo.check_backup
+    "backup restore",  # ricordo.restore_backup: no store is open
     "bench recall",
     "bench speed",
     "celery beat",
@@ -163,7 +166,10 @@ WITHOUT_A_METHOD = {
     "doctor",
     "init",
     "mcp",
+    "database decrypt",
+    "database encrypt",
     "database grant",
+    "database rekey",
     "migrate",
     "mirror watch",
     "profile unset",

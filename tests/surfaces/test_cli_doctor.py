@@ -32,6 +32,7 @@ ALL = [
     "database",
     "schema",
     "isolation",
+    "encryption",
     "integrity",
     "consistency",
     "times",
@@ -42,7 +43,7 @@ ALL = [
     "service",
     "mirror",
 ]
-ONLY_OF = {"sqlite": ("file", "log"), "postgresql": ("isolation",)}
+ONLY_OF = {"sqlite": ("file", "log", "encryption"), "postgresql": ("isolation",)}
 
 
 class DiskUsage(NamedTuple):

@@ -17,6 +17,8 @@ from ricordo.cli.assembling import Group
 from ricordo.cli.exit_codes import exit_code_of
 from ricordo.cli.options import Store
 from ricordo.cli.session import open_store as open_for_command
+from ricordo.cli.transcripts import Unnamed, read_transcript
+from ricordo.errors import ImportFailed
 from ricordo.model.record import plain
 from ricordo.storage.index_tables import item_index
 from ricordo.wiring import open_memory
@@ -679,3 +681,12 @@ def test_one_broken_check_leaves_the_others(
     code, found = examined("--db", sqlite_url)
     assert (code, found["terms"][:2]) == (6, ("problem", "ZeroDivisionError: no"))
     assert (found["vectors"][0], found["jobs"][0]) == ("ok", "ok")
+
+
+@pytest.mark.requirement("faults.fuzzed")
+def test_a_long_text_of_many_lines_is_read_once(tmp_path: Path) -> None:
+    """Were all of it copied with each line, this would take hours."""
+    path = tmp_path / "said.txt"
+    path.write_text(f"Ana: {'x' * 20_000_000}\n" + "so it goes\n" * 200_000, encoding="utf-8")
+    with pytest.raises(ImportFailed, match="line 1: content: 222000.. characters"):
+        read_transcript(path, Unnamed(None, None))

@@ -17,6 +17,7 @@ from ricordo import (
     ScopeWidened,
 )
 from ricordo.model import checks
+from ricordo.model.filters import Sort
 from ricordo.model.lifecycle import LEGAL_STEPS
 from ricordo.model.page import decode_cursor, encode_cursor
 from ricordo.model.thread import NewTurn
@@ -173,3 +174,12 @@ def test_json_is_bounded() -> None:
     with pytest.raises(InvalidValue, match="NUL"):
         checks.json_object("meta", {"a": "\\\x00"}, 16_384)
     assert checks.json_object("meta", {"a": "\\u0000"}, 16_384) == {"a": "\\u0000"}
+
+
+@pytest.mark.requirement("faults.fuzzed")
+@pytest.mark.parametrize(
+    "order", ["up", None, 10**5_000, [[]]], ids=["word", "none", "huge", "list"]
+)
+def test_an_order_that_does_not_exist_is_refused_whatever_it_is(order: object) -> None:
+    with pytest.raises(InvalidValue, match="is not one of: asc, desc"):
+        Sort.parse("id", order)

@@ -27,15 +27,6 @@ _CATEGORY_KEYS: Final = ("display_name", "description", "context", "rag_length")
 Value = TypeVar("Value")
 
 
-def load_policy(path: Path) -> AccessPolicy:
-    """The policy in a YAML file.
-
-    Raises:
-        InvalidPolicy: the file is missing or not valid; names the file, line and column.
-    """
-    return parse_policy(path, read_policy(path))
-
-
 def read_policy(path: Path) -> bytes:
     """What stands in a policy file, not looked at yet.
 

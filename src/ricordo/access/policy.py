@@ -8,7 +8,6 @@ from typing import Final, Self
 from ricordo import limits
 from ricordo.errors import CategoryNotAllowed
 from ricordo.model import checks
-from ricordo.model.key import ApiKey
 from ricordo.model.theme_name import theme_slug
 from ricordo.model.vocabulary import ContextPolicy
 
@@ -101,13 +100,6 @@ class AccessPolicy:
         if refused or not allowed:
             raise CategoryNotAllowed(agent or user, refused, allowed)
         return asked or tuple(sorted(allowed))
-
-
-def effective_categories(key: ApiKey, policy: AccessPolicy) -> frozenset[str] | None:
-    """What a key can read and write: what the policy allows its agent, and of that what the key
-    itself has; None for everything."""
-    carried = None if key.categories is None else frozenset(key.categories)
-    return policy.allowed(key.agent_id, carried)
 
 
 def _slugs(categories: Collection[str]) -> tuple[str, ...]:

@@ -19,6 +19,7 @@ from ricordo.bench.latency import Latency, latency
 from ricordo.bench.metrics import DEPTH, Outcome
 from ricordo.bench.questions import Conversation, QuestionSet, SaidTurn
 from ricordo.bench.scoring import Scores, scored
+from ricordo.embedding.contract import Embedder
 from ricordo.errors import EmbedderRefused, EmbedderUnavailable
 from ricordo.memory import Memory
 from ricordo.model.record import Record
@@ -61,7 +62,13 @@ def store_for_measuring(url: str | None) -> Iterator[str]:
         yield str(Path(folder) / "ricordo.db")
 
 
-def observe_all(url: str, questions: QuestionSet, progress: Progress = no_progress) -> None:
+def observe_all(
+    url: str,
+    questions: QuestionSet,
+    progress: Progress = no_progress,
+    *,
+    embedder: Embedder | None = None,
+) -> None:
     """Put every turn of a set into a store, and wait until all vectors are ready.
 
     What is in the store already, from a measurement before, is recognised and stays.
@@ -71,7 +78,7 @@ def observe_all(url: str, questions: QuestionSet, progress: Progress = no_progre
         StorageError: the store cannot be opened or written.
     """
     done = 0
-    with open_memory(url, run_jobs=False) as memory:
+    with open_memory(url, run_jobs=False, embedder=embedder) as memory:
         for conversation in questions.conversations:
             user = memory.user(user_of(conversation))
             for thread, messages in _messages(conversation):

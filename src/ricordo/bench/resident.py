@@ -7,6 +7,7 @@ else: opens the store with the shipped embedder, searches, and says how large it
 import json
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -22,19 +23,7 @@ _BYTES_PER_MB: Final = 1_000_000
 def resident_figures(ground: Ground) -> list[Figure]:
     """The figure; none where the system does not say how large a process is."""
     (searches,) = ground.large.searches
-    task = {
-        "url": ground.large.url,
-        "user": searches.user,
-        "queries": searches.queries[:_SEARCHES],
-    }
-    done = subprocess.run(
-        [sys.executable, "-m", "ricordo.bench.resident"],
-        input=json.dumps(task),
-        capture_output=True,
-        check=True,
-        text=True,
-    )
-    megabytes = json.loads(done.stdout)
+    megabytes = resident_mb(ground.large.url, searches.user, searches.queries)
     if megabytes is None:
         return []
     return [
@@ -46,6 +35,20 @@ def resident_figures(ground: Ground) -> list[Figure]:
             at_full_size=ground.sizes.are_full,
         )
     ]
+
+
+def resident_mb(url: str, user: str, queries: Sequence[str]) -> float | None:
+    """How large a process is that has a store open and searched it; None: not known."""
+    task = {"url": url, "user": user, "queries": queries[:_SEARCHES]}
+    done = subprocess.run(
+        [sys.executable, "-m", "ricordo.bench.resident"],
+        input=json.dumps(task),
+        capture_output=True,
+        check=True,
+        text=True,
+    )
+    found: float | None = json.loads(done.stdout)
+    return found
 
 
 def main() -> None:

@@ -17,6 +17,7 @@ from ricordo.embedding.checkup import EmbeddingTest
 from ricordo.llm.checkup import ModelReport
 from ricordo.model.activity import ActivityEvent, Counters, DayActivity
 from ricordo.model.audit import AuditReport
+from ricordo.model.backup import BackupReport, RestoreReport
 from ricordo.model.checkpoint import Checkpoint, CheckpointInfo
 from ricordo.model.consolidation import ConsolidationReport
 from ricordo.model.context import Context, Feedback, RecalledMemory, TokenSplit
@@ -228,8 +229,14 @@ ANSWERS: Final[Mapping[str, Answer]] = {
     "counters": _one(Counters),
     "daily": _one(tuple[DayActivity, ...]),
     "model test": _one(ModelReport),
+    "backup make": _one(BackupReport),
+    "backup check": _one(BackupReport),
+    "backup restore": _one(RestoreReport),
     "reindex": _one(shapes.Reindexed),
     "migrate": _one(shapes.Migrated),
+    "database encrypt": _one(shapes.ConvertedDatabase),
+    "database decrypt": _one(shapes.ConvertedDatabase),
+    "database rekey": _one(shapes.ConvertedDatabase),
     "database grant": Answer({"": shapes.GrantedRole, "with `--print`": shapes.PrintedGrant}),
     "doctor": _one(tuple[CheckFinding, ...]),
     "bench recall": Answer({"": RecallReport, "with `--ladder`": tuple[Rung, ...]}),

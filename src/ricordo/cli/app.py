@@ -8,6 +8,7 @@ from ricordo.cli import (
     activity,
     adding,
     administration,
+    backups,
     bench,
     celery,
     changing,
@@ -18,6 +19,7 @@ from ricordo.cli import (
     database,
     doctor,
     embeddings,
+    encrypting,
     forming,
     graphing,
     init,
@@ -191,11 +193,20 @@ COMMANDS: Final[dict[str, dict[str, Command | Group]]] = {
         "model": Group(
             "Try the language model that reads conversations.", {"test": activity.test_model}
         ),
+        "backup": Group(
+            "Back up a whole store to one file, check such a file, and restore it.",
+            {"make": backups.make, "check": backups.check, "restore": backups.restore},
+        ),
         "reindex": reindexing.reindex,
         "migrate": migrating.migrate,
         "database": Group(
-            "Let roles use a PostgreSQL database, bound by row-level security.",
-            {"grant": database.grant},
+            "Encrypt a SQLite file; let roles use a PostgreSQL database.",
+            {
+                "encrypt": encrypting.encrypt,
+                "decrypt": encrypting.decrypt,
+                "rekey": encrypting.rekey,
+                "grant": database.grant,
+            },
         ),
         "doctor": doctor.doctor,
         "bench": Group(

@@ -127,6 +127,8 @@ def _looks(
     """What there is to look at in a database of this version: its name, and what to say of it."""
     if database.backend.name == "postgresql":
         yield "isolation", "Checking isolation", lambda: contents.isolation(database)
+    else:
+        yield "encryption", "Looking at encryption", lambda: contents.encryption(database)
     yield "integrity", "Checking the file for damage", lambda: contents.integrity(database)
     yield "consistency", "Checking the history", lambda: contents.consistency(database)
     yield "times", "Checking times", lambda: contents.times(database)

@@ -1,17 +1,14 @@
 """Telling people and programs what went wrong, and what to do about it."""
 
 import json
-import re
 import sys
 from collections.abc import Sequence
-from typing import Final
 
 from ricordo import errors
 from ricordo.cli.fixes import fix_of, nearest
 from ricordo.cli.names import Named, names_in_store
 from ricordo.cli.render import say
 
-_PASSWORD: Final = re.compile(r"(://[^\s/:@]*:)\S+@")
 _NAMED: dict[type[errors.RicordoError], Named] = {
     errors.ThemeNotFound: Named.THEME,
     errors.ThreadNotFound: Named.THREAD,
@@ -34,7 +31,7 @@ def report(
 def told(error: Exception) -> str:
     """What an error says, on one line, without the password of an address in it."""
     # What a driver says may go over several lines.
-    return _PASSWORD.sub(r"\1***@", " ".join(str(error).split()))
+    return errors.without_password(" ".join(str(error).split()))
 
 
 def report_as(name: str, message: str, fix: str | None, *, as_json: bool) -> None:

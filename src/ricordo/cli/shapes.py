@@ -26,6 +26,13 @@ class GrantedRole(TypedDict):
     created: bool
 
 
+class ConvertedDatabase(TypedDict):
+    """A file that was written anew, and whether it is encrypted now."""
+
+    database: str
+    encrypted: bool
+
+
 class PrintedGrant(TypedDict):
     """The SQL that would let a role in."""
 

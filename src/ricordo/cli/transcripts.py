@@ -111,10 +111,11 @@ def _spoken(name: str, text: str, unnamed: Unnamed) -> Iterator[tuple[str, dict[
     """The turns of plain text: a line with a speaker begins one, all others go on with it."""
     place = ""
     turn: dict[str, str] = {}
+    lines: list[str] = []  # of the turn, put together once: it may be the whole text
     for number, line in enumerate(text.split("\n"), 1):
         begun = _beginning(line, unnamed)
         if begun is None and turn:
-            turn["content"] += f"\n{line}"
+            lines.append(line)
             continue
         if begun is None and not line.strip():
             continue
@@ -124,11 +125,12 @@ def _spoken(name: str, text: str, unnamed: Unnamed) -> Iterator[tuple[str, dict[
                 " who speaks where there is no name)"
             )
         if turn:
-            yield place, turn
+            yield place, {**turn, "content": "\n".join(lines)}
         place = f"line {number}"
         turn = begun or {"role": unnamed.role or _USUAL_ROLE, "content": line}
+        lines = [turn["content"]]
     if turn:
-        yield place, turn
+        yield place, {**turn, "content": "\n".join(lines)}
 
 
 def _beginning(line: str, unnamed: Unnamed) -> dict[str, str] | None:

@@ -166,6 +166,7 @@ class EmbedderRegistry:
             max_batch_texts=preset.max_batch_texts,
             max_text_chars=preset.max_text_chars,
             guarded=choice.from_user and not self._allow_private,
+            names_address=choice.from_user,
         )
         # By key too: one user's used-up rate must not shut others out.
         place = (choice.base_url, choice.model, choice.api_key)

@@ -115,6 +115,9 @@ def _load_session(files: ModelFiles, threads: int) -> Session:
     options = onnxruntime.SessionOptions()
     options.log_severity_level = _ONLY_ERRORS
     options.intra_op_num_threads = min(threads, _cores())
+    # Its threads would go round in circles between two steps of a text, waiting for the next, and
+    # so take twice the time of a core for each text, from whatever else there is to be done.
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     try:
         return onnxruntime.InferenceSession(source, options, providers=["CPUExecutionProvider"])
     except Exception as error:  # noqa: BLE001 - onnxruntime has no public error class

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 import numpy
 
@@ -47,6 +48,8 @@ class RemoteTarget:
     max_text_chars: int = MAX_EMBEDDED_CHARS
     guarded: bool = True
     """Whether the address comes from a user, and so may not lead into our own network."""
+    names_address: bool = True
+    """Whether errors say where it is. Users read them, and the operator's network is not theirs."""
 
 
 @dataclass(frozen=True)
@@ -181,7 +184,7 @@ class RemoteEmbedder:
                 f"{self._place}: the request cannot be sent; check api_key and base_url"
             ) from None
         except httpx2.TransportError as error:
-            problem = one_line(str(error), target.api_key)
+            problem = one_line(self._without_host(str(error)), target.api_key)
             raise _TryAgain(f"cannot be reached: {problem}") from None
 
     def _check_status(self, answer: _Answer) -> None:
@@ -216,7 +219,13 @@ class RemoteEmbedder:
 
     @property
     def _place(self) -> str:
+        if not self._target.names_address:
+            return self._target.provider
         return f"{self._target.provider} ({self._target.base_url})"
+
+    def _without_host(self, text: str) -> str:
+        host = urlsplit(self._target.base_url).hostname
+        return text if self._target.names_address or not host else text.replace(host, "[host]")
 
     def _unavailable(self, problem: EmbedderUnavailable) -> EmbedderUnavailable:
         return EmbedderUnavailable(f"{self._place} is not available: {problem}")

@@ -9,7 +9,6 @@ import socket
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from ricordo.endpoints.addresses import port_of, split_url
 from ricordo.errors import EmbedderUnavailable, TargetRefused
 
 Resolve = Callable[[str, int], Sequence[str]]
@@ -36,19 +35,6 @@ _REFUSED_NETWORKS: Final = tuple(
         ("fec0::/10", "private (site-local)"),
     )
 )
-
-
-def check_target(url: str, *, allow_private: bool, resolve: Resolve | None = None) -> None:
-    """Check an address before it is stored or used.
-
-    Raises:
-        InvalidValue: not an http or https address, or one with a name and password in it.
-        TargetRefused: it leads to an address that user settings may not point to.
-        EmbedderUnavailable: its host has no address now.
-    """
-    parts = split_url(url)
-    if not allow_private:
-        allowed_addresses(parts.hostname or "", port_of(parts), resolve or system_resolve)
 
 
 def system_resolve(host: str, port: int) -> list[str]:

@@ -1,13 +1,10 @@
 """The address of an endpoint."""
 
 import ipaddress
-from typing import Final
 from urllib.parse import SplitResult, urlsplit
 
 from ricordo.errors import InvalidValue
 from ricordo.limits import MAX_URL_CHARS
-
-_DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 
 
 def split_url(url: str) -> SplitResult:
@@ -22,7 +19,7 @@ def split_url(url: str) -> SplitResult:
         raise InvalidValue("base_url", "only plain ASCII characters without spaces are allowed")
     try:
         parts = urlsplit(url)
-        usable = parts.scheme in _DEFAULT_PORTS and bool(parts.hostname) and parts.port != 0
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:
         usable = False
     if not usable:
@@ -32,11 +29,6 @@ def split_url(url: str) -> SplitResult:
     if parts.query or parts.fragment:
         raise InvalidValue("base_url", "must not contain ? or #")
     return parts
-
-
-def port_of(parts: SplitResult) -> int:
-    """The port that is written, or the usual one."""
-    return parts.port or _DEFAULT_PORTS[parts.scheme]
 
 
 def is_nearby(url: str) -> bool:

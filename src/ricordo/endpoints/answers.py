@@ -71,7 +71,7 @@ def one_line(text: str, secret: str | None) -> str:
     """A message fit to be shown: short, printable, without the key."""
     shown = text.replace(secret, "[key]") if secret else text
     line = " ".join("".join(c if c.isprintable() else " " for c in shown).split())
-    return line[:_MAX_SAID_CHARS] or "no explanation"
+    return line[:_MAX_SAID_CHARS].rstrip() or "no explanation"
 
 
 def _says_quota_is_used_up(content: bytes) -> bool:

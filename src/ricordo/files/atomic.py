@@ -109,7 +109,7 @@ def replace_file(path: Path, held: bytes) -> Stamp:
     """
     with file_errors(path), _drafted(path, held) as (draft, stamp):
         draft.replace(path)
-        _settle(path.parent)
+        settle(path.parent)
     return stamp
 
 
@@ -126,7 +126,7 @@ def replace_if_same(path: Path, held: bytes, before: bytes | None) -> Stamp | No
         if not says(path, before):
             return None
         draft.replace(path)
-        _settle(path.parent)
+        settle(path.parent)
     return stamp
 
 
@@ -179,7 +179,7 @@ def _check_replaceable(path: Path) -> None:
         raise FilesUnavailable(f"{path}: is not an ordinary file, and is not replaced by one")
 
 
-def _settle(folder: Path) -> None:
+def settle(folder: Path) -> None:
     """Write down that a name changed; where a folder cannot be opened for that, it settles late."""
     with contextlib.suppress(PermissionError):
         handle = os.open(folder, os.O_RDONLY)

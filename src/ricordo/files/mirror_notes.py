@@ -5,6 +5,7 @@ what that copy said, not with the newest: a memory that came later is not one th
 """
 
 import json
+import re
 import secrets
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -19,6 +20,8 @@ from ricordo.files.mirror_reading import Digests
 from ricordo.model.times import format_moment
 
 _VERSION: Final = 1
+_SERIES: Final = re.compile("[0-9a-f]+")
+_MAX_COPY: Final = 10**17  # nobody makes so many; MEMORY.md names them with up to 18 digits
 
 UNUSABLE: Final = (
     ValueError,
@@ -135,13 +138,16 @@ class Notes:
         if noted["version"] != _VERSION:
             raise ValueError(noted["version"])
         since = str(noted["daily_since"])
+        newest, series = int(noted["newest"]), str(noted["series"])
+        if not _SERIES.fullmatch(series) or not 0 <= newest < _MAX_COPY:
+            raise ValueError("a copy that MEMORY.md could not name")
         return cls(
-            str(noted["user"]),
-            series=str(noted["series"]),
-            newest=int(noted["newest"]),
+            _text(noted["user"]),
+            series=series,
+            newest=newest,
             oldest=int(noted["oldest"]),
-            lines=[_noted(entry) for entry in noted["lines"]],
-            daily_reached={str(key): int(at) for key, at in noted["daily_reached"].items()},
+            lines=[_noted(entry, newest) for entry in noted["lines"]],
+            daily_reached={_text(key): int(at) for key, at in noted["daily_reached"].items()},
             daily_since=datetime.fromisoformat(since).astimezone(UTC) if since else None,
         )
 
@@ -164,8 +170,20 @@ class Notes:
         replace_file(path, json.dumps(noted, ensure_ascii=False).encode("utf-8"))
 
 
-def _noted(entry: Iterable[Any]) -> _Noted:
+def _noted(entry: Iterable[Any], newest: int) -> _Noted:
     item_id, theme, said, first, last = entry
-    return _Noted(
-        int(item_id), str(theme), str(said), int(first), None if last is None else int(last)
-    )
+    ended = None if last is None else int(last)
+    if max(int(first), ended or 0) > newest:  # else what is still to be written would be its base
+        raise ValueError("a line of a copy that does not exist yet")
+    return _Noted(int(item_id), _text(theme), _text(said), int(first), ended)
+
+
+def _text(noted: object) -> str:
+    """A text that can be written again: one from outside may have halves of characters.
+
+    Raises:
+        ValueError: it cannot.
+    """
+    text = str(noted)
+    text.encode("utf-8")
+    return text

@@ -20,14 +20,15 @@ from ricordo.model.theme_name import theme_slug
 from ricordo.model.vocabulary import GENERAL_THEME
 from ricordo.text.patterns import lazy_pattern
 
-_COPY: Final = lazy_pattern(rf"{re.escape(COPY_OPENING)}\s+([0-9a-f]+-[0-9]+)\s*\Z")
+_COPY: Final = lazy_pattern(rf"{re.escape(COPY_OPENING)}\s+([0-9a-f]+-[0-9]{{1,18}})\s*\Z")
 _BULLET: Final = lazy_pattern(r"([ \t]*)[-*+](?:[ \t]+(.*))?\Z")
 _TICKED: Final = lazy_pattern(r"\A\[[ xX]\](?:[ \t]+|\Z)")
 _NUMBERED: Final = lazy_pattern(r"\[([0-9]{1,18})\](?:[ \t]+|\Z)")
 _ESCAPED_NUMBER: Final = lazy_pattern(r"\\\[([0-9]{1,18})\\?\][ \t]+")
 _ESCAPED: Final = lazy_pattern(r"\\+\[")
 _MENTIONED: Final = lazy_pattern(r"\[([0-9]{1,18})\]")
-_HEADING: Final = lazy_pattern(r"## *(?!#)(.*?)[ \t#]*\Z")
+_HEADING: Final = lazy_pattern(r"## *(?!#)(.*)\Z")
+_BEHIND_HEADING: Final = " \t#"  # signs that may close it
 _FENCE: Final = lazy_pattern(r" {0,3}(`{3,}|~{3,})")
 _BEGINS_SOMETHING: Final = lazy_pattern(r"[ \t]*(?:[-*+•–—>|#<=`~]|[0-9]{1,9}[.)])")
 _CONFLICT_MARK: Final = lazy_pattern(r"(?:<{7}|>{7})(?: |\Z)")
@@ -140,7 +141,7 @@ class _Reader:
                 self._keep_waiting()
                 in_preamble = False
             elif heading:
-                self._begin_theme(heading[1])
+                self._begin_theme(heading[1].rstrip(_BEHIND_HEADING))
                 in_preamble = False
             else:
                 self._take(row)

@@ -23,10 +23,14 @@ _EXPLANATION: Final = (
 )
 
 _SPECIAL: Final = re.compile(rf"[\n\r{LINE_BREAK}{_CARRIAGE_RETURN}]")
-_SIGN: Final = re.compile(rf"(\\*)([{LINE_BREAK}{_CARRIAGE_RETURN}])")
-_BEFORE_RETURN: Final = re.compile(r"(\\*)\r")
-_SHOWN_SIGN_OR_BREAK: Final = re.compile(rf"(\\(?:\\\\)*){LINE_BREAK}| ?((?:\\\\)*){LINE_BREAK} ?")
-_SHOWN_RETURN: Final = re.compile(rf"(\\*){_CARRIAGE_RETURN}")
+# Each begins with the first of a row of backslashes: from each of them anew, a long row would take
+# the square of its length.
+_SIGN: Final = re.compile(rf"(?<!\\)(\\*)([{LINE_BREAK}{_CARRIAGE_RETURN}])")
+_BEFORE_RETURN: Final = re.compile(r"(?<!\\)(\\*)\r")
+_SHOWN_SIGN_OR_BREAK: Final = re.compile(
+    rf"(?<!\\)(\\(?:\\\\)*){LINE_BREAK}|(?: |(?<!\\))((?:\\\\)*){LINE_BREAK} ?"
+)
+_SHOWN_RETURN: Final = re.compile(rf"(?<!\\)(\\*){_CARRIAGE_RETURN}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +106,7 @@ def header(copy: str, hidden: int) -> str:
 
 
 _HEADER_WORDS: Final = frozenset(" ".join([header("", 1), header("", 2)]).split())
-_NUMBER: Final = re.compile(r"[0-9a-f]*-?[0-9]+")
+_NUMBER: Final = re.compile(r"[0-9a-f]*-[0-9]+|[0-9a-f]*[0-9]")
 
 
 def is_of_header(line: str) -> bool:

@@ -1,5 +1,6 @@
 """How large a request may be, counted while it comes in."""
 
+import sys
 from typing import Final
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -13,6 +14,7 @@ _MAXIMUM_OF: Final = {
     "/v1/chat/completions": MAX_PROXY_REQUEST_BYTES,
     "/v1/messages": MAX_PROXY_REQUEST_BYTES,
 }
+_MOST_DIGITS: Final = 19  # of a number of bytes; Python refuses to read one of thousands
 
 
 class BodyLimit:
@@ -77,5 +79,5 @@ class _Counted:
 def _announced(scope: Scope) -> int:
     for name, value in scope["headers"]:
         if name == b"content-length" and value.isdigit():
-            return int(value)
+            return int(value) if len(value) < _MOST_DIGITS else sys.maxsize
     return 0

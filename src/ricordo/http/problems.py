@@ -179,7 +179,7 @@ async def _not_understood(request: Request, error: Exception) -> JSONResponse:
     """A request of the wrong shape: which places are wrong, and how."""
     assert isinstance(error, RequestValidationError)
     found = error.errors()
-    if any(tuple(entry["loc"]) == ("body",) for entry in found) and not _says_json(request):
+    if any(tuple(entry["loc"]) == ("body",) for entry in found) and not says_json(request):
         told = "send the body as JSON, with the header Content-Type: application/json"
         return problem(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, _NOT_JSON, told)
     broken = any(entry["type"] == "json_invalid" for entry in found)
@@ -189,7 +189,8 @@ async def _not_understood(request: Request, error: Exception) -> JSONResponse:
     return problem(status, kind, told)
 
 
-def _says_json(request: Request) -> bool:
+def says_json(request: Request) -> bool:
+    """Whether the body is said to be JSON. A form on somebody's page cannot say that."""
     return "json" in request.headers.get("content-type", "").lower()
 
 

@@ -1,6 +1,7 @@
 """Running the service in this process until it is told to stop."""
 
 import contextlib
+import errno
 import signal
 import socket
 import threading
@@ -19,6 +20,7 @@ from ricordo.storage.confining import require_confined
 
 _STOP_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 _WAITING_CONNECTIONS: Final = 2048
+_FAULTS_OF_THE_PORT: Final = (errno.EADDRINUSE, errno.EACCES)
 
 
 def check_may_serve(memory: Memory) -> None:
@@ -99,7 +101,8 @@ def _listener(settings: Settings) -> socket.socket:
         listener.close()
         where = f"{settings.host}, port {settings.port}"
         why = getattr(error, "strerror", None) or "no such host"
-        raise InvalidValue("setting host", f"cannot listen on {where}: {why}") from None
+        blamed = "port" if getattr(error, "errno", None) in _FAULTS_OF_THE_PORT else "host"
+        raise InvalidValue(f"setting {blamed}", f"cannot listen on {where}: {why}") from None
     return listener
 
 

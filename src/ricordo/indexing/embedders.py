@@ -13,6 +13,7 @@ from typing import Final
 import sqlalchemy as sa
 
 from ricordo.embedding.choice import EmbedderRegistry, EmbeddingChoice, effective
+from ricordo.embedding.choice_checks import NONE
 from ricordo.embedding.contract import Embedder
 from ricordo.embedding.secrets import SecretBox
 from ricordo.errors import EmbeddingError, InvalidInput, in_log
@@ -71,6 +72,8 @@ class Embedders:
         self.operator = operator
         self._for_most = effective(operator, None, None)
         self._given = given
+        # Then no user's choice has to be looked up.
+        self._makes_none = given is None and operator is not None and operator.provider == NONE
         self._deadline_seconds = query_deadline_seconds
         self._recent: Recent[tuple[VectorModel, str], Row] = Recent(_KNOWN_TEXTS)
 
@@ -133,6 +136,8 @@ class Embedders:
 
         A remote model is not waited for: a job asks it after the write.
         """
+        if self._makes_none:
+            return KnownVectors(None)
         by_hash = {text_hash(text): text for text in texts}
         with self._database.read(user_id) as view:
             chosen = self.chosen(view.connection, user_id)

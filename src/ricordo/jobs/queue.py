@@ -149,10 +149,12 @@ class JobQueue:
 
     @retried
     def trim(self) -> None:
-        """Forget jobs that were done or cancelled long ago."""
-        before = self.database.clock() - timedelta(days=limits.FINISHED_JOB_DAYS)
+        """Forget jobs that were done or cancelled long ago, and take up those that a clock which
+        was wrong has put off for long."""
+        now = self.database.clock()
         with self.database.transaction() as connection:
-            rows.trim_finished(connection, before)
+            rows.trim_finished(connection, now - timedelta(days=limits.FINISHED_JOB_DAYS))
+            rows.mend_times(connection, now)
 
 
 def backoff_seconds(attempts: int) -> float:

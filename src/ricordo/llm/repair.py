@@ -1,24 +1,15 @@
 """The JSON object in what a model wrote, whatever it wrote around it."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final, NoReturn, TypeVar
 
-from ricordo.limits import MAX_MODEL_ANSWER_CHARS
+from ricordo.limits import MAX_ANSWER_DEPTH, MAX_MODEL_ANSWER_CHARS
 from ricordo.llm.loose_json import NotReadable, readings
 
 Result = TypeVar("Result")
 
 _THINKING_ENDS: Final = "</think>"
-
-
-def parse_object(text: str) -> dict[str, object]:
-    """The first JSON object in the text.
-
-    Raises:
-        ValueError: there is none, or the text is too long.
-    """
-    return read_object(text, lambda found: found)
 
 
 def read_object(
@@ -81,7 +72,22 @@ def _strictly(text: str) -> dict[str, object] | None:
         value = json.loads(text, parse_constant=_refuse)
     except (ValueError, RecursionError):
         return None
-    return value if isinstance(value, dict) else None
+    return value if isinstance(value, dict) and not _is_too_deep(value) else None
+
+
+def _is_too_deep(value: object) -> bool:
+    level = [value]
+    for _ in range(MAX_ANSWER_DEPTH + 1):
+        level = [part for whole in level for part in _parts(whole)]
+        if not level:
+            return False
+    return True
+
+
+def _parts(whole: object) -> Iterable[object]:
+    if isinstance(whole, dict):
+        return whole.values()
+    return whole if isinstance(whole, list) else ()
 
 
 def _refuse(constant: str) -> NoReturn:

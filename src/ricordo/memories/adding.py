@@ -258,7 +258,7 @@ def update_keyed(
     old_version = None
     if "content" in changes:
         changes |= _differing(present, _origin(writing, draft))
-        if changes.get("valid_from", present.valid_from) < present.valid_from:
+        if draft.begins_before(present.valid_from):
             raise InvalidValue(
                 "valid_from", f"must not be before that of memory {present.id}, which it updates"
             )
@@ -296,7 +296,8 @@ def _keep_old_version(writing: Writing, present: Item, draft: NewMemory) -> int:
         id=old_id,
         status=Status.SUPERSEDED,
         pinned=False,
-        valid_to=start if ended is None else min(ended, start),
+        # Never before its own start, which lies ahead where the clock was set back since.
+        valid_to=max(present.valid_from, start if ended is None else min(ended, start)),
         updated_at=writing.now,
     )
     insert_items(writing, [old])

@@ -61,7 +61,7 @@ def replace_with(
     start = draft.start(writing.now)
     for old in olds:
         check_step(old.id, old.status, Status.SUPERSEDED)
-        if start < old.valid_from:
+        if draft.begins_before(old.valid_from):
             raise InvalidValue(
                 "valid_from", f"must not be before that of memory {old.id}, which it replaces"
             )
@@ -218,7 +218,7 @@ def _close(writing: Writing, old: Item, start: datetime) -> None:
     ended = start if old.valid_to is None else min(old.valid_to, start)
     closed = {
         "status": Status.SUPERSEDED,
-        "valid_to": ended,
+        "valid_to": max(old.valid_from, ended),  # its start lies ahead after a clock was set back
         "updated_at": changed_at(writing, old),
     }
     update_item(writing, old, closed)

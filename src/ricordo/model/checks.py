@@ -179,7 +179,7 @@ def known_fields(what: str, given: Iterable[str], allowed: Iterable[str]) -> Non
     Raises:
         UnknownField: lists the unknown names and the allowed ones.
     """
-    allowed_names = set(allowed)
+    allowed_names = allowed if isinstance(allowed, frozenset) else frozenset(allowed)
     unknown = [str(name) for name in given if name not in allowed_names]
     if unknown:
         raise UnknownField(what, unknown, allowed_names)

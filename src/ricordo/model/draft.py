@@ -117,6 +117,12 @@ class NewMemory:
         """Since when the statement holds."""
         return self.valid_from or self.created_at or now
 
+    def begins_before(self, moment: datetime) -> bool:
+        """Whether it says that it holds since a time before that. Where it says nothing, it does
+        not: it then holds from now on, and a clock may have been set back."""
+        said = self.valid_from or self.created_at
+        return said is not None and said < moment
+
     @property
     def effective_theme(self) -> str:
         """The theme, or the one for what has none."""

@@ -108,6 +108,13 @@ class SortColumn(StrEnum):
     ACCESS_COUNT = "access_count"
 
 
+class Order(StrEnum):
+    """The directions of a list."""
+
+    ASCENDING = "asc"
+    DESCENDING = "desc"
+
+
 @dataclass(frozen=True, slots=True)
 class Sort:
     """One column and a direction; ties are broken by id in the same direction.
@@ -125,9 +132,9 @@ class Sort:
         Raises:
             InvalidValue: no such column or order.
         """
-        if order not in ("asc", "desc"):
-            raise InvalidValue("order", f"{order!r} is not one of: asc, desc")
-        return cls(checks.choice("sort", column, SortColumn), order == "desc")
+        direction = checks.choice("order", order, Order)
+        chosen = checks.choice("sort", column, SortColumn)
+        return cls(chosen, direction is Order.DESCENDING)
 
 
 def _statuses(field: str, value: Any) -> tuple[Status, ...]:

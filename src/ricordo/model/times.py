@@ -45,8 +45,3 @@ def format_moment(moment: datetime) -> str:
     if moment.tzinfo is not UTC:
         moment = moment.astimezone(UTC)
     return moment.isoformat(timespec="microseconds")
-
-
-def format_optional(moment: datetime | None) -> str | None:
-    """Like :func:`format_moment`, passing None through."""
-    return None if moment is None else format_moment(moment)

@@ -31,15 +31,17 @@ class EventSplicer:
         """What may go out now."""
         if not self._is_looking:
             return chunk
-        self._held += chunk
-        out = b""
-        while self._is_looking and (end := _LINE_END.search(self._held)) is not None:
-            out += self._passed(self._held[: end.start()]) + end.group()
-            self._held = self._held[end.end() :]
+        looked_at, held = len(self._held), self._held + chunk
+        out: list[bytes] = []
+        start = 0
+        while self._is_looking and (end := _LINE_END.search(held, max(start, looked_at))):
+            out += self._passed(held[start : end.start()]), end.group()
+            start = end.end()
+        self._held = held[start:]
         if not self._is_looking or len(self._held) > _MAX_EVENT_BYTES:
             self._is_looking = False
-            out += self.flush()
-        return out
+            out.append(self.flush())
+        return b"".join(out)
 
     def flush(self) -> bytes:
         """What was held back, now that no more comes."""
@@ -61,7 +63,8 @@ class EventReader:
     """Reads the events of a stream as JSON objects; whatever else there is, it skips."""
 
     def __init__(self) -> None:
-        self._line = b""
+        self._line = bytearray()
+        self._line_length = 0
         self._data: list[bytes] = []
         self._size = 0
         self._is_after_return = False
@@ -86,18 +89,21 @@ class EventReader:
         yield from self._end_event()
 
     def _add_to_line(self, part: bytes) -> None:
+        # Of what is too large just the beginning is kept, so that it is known what line it is.
+        room = max(_MAX_EVENT_BYTES - self._size, len(_DATA) - self._line_length, 0)
+        self._line += part[:room]
+        self._line_length += len(part)
         self._size += len(part)
-        if self._size <= _MAX_EVENT_BYTES:
-            self._line += part
 
     def _end_line(self) -> Iterator[dict[str, Any]]:
-        line, self._line = self._line, b""
-        if not line:
+        line, length = bytes(self._line), self._line_length
+        self._line, self._line_length = bytearray(), 0
+        if not length:
             yield from self._end_event()
         elif line.startswith(_DATA):
             self._data.append(line[len(_DATA) :])
         else:
-            self._size -= len(line)
+            self._size -= length
 
     def _end_event(self) -> Iterator[dict[str, Any]]:
         data, size = self._data, self._size

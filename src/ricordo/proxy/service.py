@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -38,6 +38,7 @@ _JSON: Final = "application/json"
 _PLAIN: Final = "identity"
 _EVENTS: Final = "text/event-stream"
 _MEMORIES: Final = "memories"
+_FIRST_ERROR: Final = 400
 _READ_AT_ONCE_BYTES: Final = 256 * 1024  # what is read without leaving it to a thread
 
 Found = TypeVar("Found")
@@ -210,7 +211,7 @@ class ChatProxy:
         """What the upstream answers; its faults in the form of the wire format."""
         call = Call(upstream.watch)
         try:
-            return await self._answered(await asking, chat, call)
+            return _without_key(await self._answered(await asking, chat, call), upstream)
         except UpstreamFault as error:
             call.failed(error.code)
             return error_answer(upstream.wire, error.status, str(error), error.code)
@@ -292,6 +293,13 @@ class ChatProxy:
 def error_answer(wire: Wire, status: int, message: str, code: str) -> ProxyAnswer:
     """An error of ours, as clients of the wire format read it."""
     return ProxyAnswer(status, {"content-type": _JSON}, wire.error(status, message, code))
+
+
+def _without_key(answer: ProxyAnswer, upstream: Upstream) -> ProxyAnswer:
+    """The answer, where it is an error without the operator's key: some endpoints repeat it."""
+    if answer.status < _FIRST_ERROR or not isinstance(answer.body, bytes):
+        return answer
+    return replace(answer, body=upstream.without_key(answer.body))
 
 
 def _no_upstream(wire: Wire) -> ProxyAnswer:

@@ -1,4 +1,4 @@
-"""Everything that can be set, with its default. ``wiring.py`` fills it from the environment."""
+"""Everything that can be set, with its default. ``wiring`` fills it from the environment."""
 
 from pydantic import ConfigDict
 

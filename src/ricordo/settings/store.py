@@ -28,6 +28,15 @@ class StoreSettings(BaseModel):
         description="Database: a file path, sqlite:///PATH, postgresql://…, or :memory: for a"
         " temporary one. Default: ricordo.db in the home folder.",
     )
+    database_key: SecretStr | None = Field(
+        default=None,
+        description="Passphrase that the SQLite file is encrypted with (ricordo[encrypted])."
+        " Default: it is not encrypted.",
+    )
+    database_key_file: Path | None = Field(
+        default=None,
+        description="File whose first line is that passphrase, instead of database_key.",
+    )
     synchronous: Literal["FULL", "NORMAL"] = Field(
         default="FULL",
         description="SQLite durability: FULL survives a power cut, NORMAL is faster.",

@@ -1,6 +1,6 @@
 """What a database must be able to do for us; ``sqlite/`` and ``postgres/`` do it."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import AbstractContextManager
 from typing import Protocol
 
@@ -86,6 +86,26 @@ class Backend(Protocol):
 
         Waits for numbers under way. Ids far beyond the present ones are not kept, because one
         file must not use up everybody's numbers.
+        """
+        ...
+
+    def ids_given(self, connection: sa.Connection) -> dict[str, int]:
+        """The last number of each series that was given out; no later one is stored yet."""
+        ...
+
+    def go_on_after(self, connection: sa.Connection, given: Mapping[str, int]) -> None:
+        """Give out only what comes after these numbers, and after those given out here before."""
+        ...
+
+    def hides_rows(self, connection: sa.Connection) -> bool:
+        """True where whoever is connected may not see every row, whatever they ask for."""
+        ...
+
+    def claim_tables(self, connection: sa.Connection) -> None:
+        """Let nobody else read or change the tables until the transaction ends.
+
+        Raises:
+            StorageBusy: others have the database open, even if they do nothing at the moment.
         """
         ...
 

@@ -1,15 +1,58 @@
 """Column types that mean the same on SQLite and PostgreSQL."""
 
+import json
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Final
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql
 
+from ricordo.errors import StorageCorrupt
 from ricordo.model.times import format_moment
 
 if TYPE_CHECKING:
     import numpy as np
+
+_DAMAGED: Final = "a stored value cannot be read: the database is damaged; restore a backup"
+
+E = TypeVar("E", bound=StrEnum)
+
+
+def stored_moment(text: str) -> datetime:
+    """A time as SQLite keeps it.
+
+    Raises:
+        StorageCorrupt: it is none.
+    """
+    try:
+        return datetime.fromisoformat(text)
+    except (TypeError, ValueError):
+        raise StorageCorrupt(_DAMAGED) from None
+
+
+def stored_json(text: str) -> Any:
+    """A JSON value as SQLite keeps it.
+
+    Raises:
+        StorageCorrupt: it is none.
+    """
+    try:
+        return json.loads(text)
+    except (TypeError, ValueError):
+        raise StorageCorrupt(_DAMAGED) from None
+
+
+def stored_choice(kind: type[E], name: str) -> E:
+    """One of the values of an enumeration as it is kept.
+
+    Raises:
+        StorageCorrupt: there is no such value.
+    """
+    try:
+        return kind(name)
+    except ValueError:
+        raise StorageCorrupt(_DAMAGED) from None
 
 
 class Moment(sa.types.TypeDecorator[datetime]):
@@ -31,12 +74,12 @@ class Moment(sa.types.TypeDecorator[datetime]):
             return value
         return format_moment(value)
 
-    def process_result_value(self, value: Any, dialect: sa.Dialect) -> datetime | None:  # noqa: ARG002
+    def process_result_value(self, value: Any, dialect: sa.Dialect) -> datetime | None:
         """A stored time as UTC."""
         if value is None:
             return None
-        if isinstance(value, str):
-            return datetime.fromisoformat(value)
+        if dialect.name == "sqlite":
+            return stored_moment(value)
         return value.astimezone(UTC)  # type: ignore[no-any-return]
 
 

@@ -4,6 +4,7 @@ import sqlalchemy as sa
 
 from ricordo.model.vocabulary import ProposalState
 from ricordo.storage.conversation_tables import store_entries
+from ricordo.storage.index_rows import text_hash
 from ricordo.storage.search_index import INDEXED
 from ricordo.storage.tables import (
     formation,
@@ -26,6 +27,7 @@ def find_inconsistencies(connection: sa.Connection) -> list[str]:
         *_links_to_nothing(connection),
         *_ids_given_twice(connection),
         *_index_disagrees(connection),
+        *_texts_that_changed(connection),
         *_formed_too_far(connection),
         *_proposals_say_too_much(connection),
         *_summaries_ahead(connection),
@@ -143,6 +145,21 @@ def _index_disagrees(connection: sa.Connection) -> list[str]:
         found += [
             f"the index has {kind.name} {one}, which does not exist"
             for one in connection.execute(beyond).scalars()
+        ]
+    return found
+
+
+def _texts_that_changed(connection: sa.Connection) -> list[str]:
+    """Texts that are not those which were written: nothing but damage changes them alone."""
+    found = []
+    for kind in INDEXED:
+        both = kind.source.join(kind.index, kind.same_row())
+        wanted = sa.select(kind.source.c.id, kind.source.c.content, kind.index.c.text_hash)
+        rows = connection.execute(wanted.select_from(both).order_by(kind.source.c.id))
+        found += [
+            f"the text of {kind.name} {row.id} is not the one that was written"
+            for row in rows
+            if text_hash(row.content) != row.text_hash
         ]
     return found
 

@@ -9,6 +9,7 @@ import sqlalchemy as sa
 from ricordo.model.activity import ActivityEvent
 from ricordo.model.page import Page, decode_cursor, encode_cursor
 from ricordo.model.vocabulary import EventStatus
+from ricordo.storage.columns import stored_choice
 from ricordo.storage.tables import EVENT_IDS, events
 from ricordo.storage.writing import Writing
 
@@ -47,7 +48,8 @@ def page_of_events(
     ordered = wanted.order_by(events.c.id.desc()).limit(limit + 1)
     rows = connection.execute(ordered).mappings().all()
     found = tuple(
-        ActivityEvent(**{**row, "status": EventStatus(row["status"])}) for row in rows[:limit]
+        ActivityEvent(**{**row, "status": stored_choice(EventStatus, row["status"])})
+        for row in rows[:limit]
     )
     more = len(rows) > limit
     return Page(found, encode_cursor(_CURSOR, [found[-1].id]) if more else None)

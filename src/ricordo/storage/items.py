@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from datetime import datetime, timedelta
+from operator import attrgetter
 from typing import Any, Final
 
 import sqlalchemy as sa
@@ -14,7 +15,7 @@ from ricordo.model.page import Page, cursor_moment, decode_cursor, encode_cursor
 from ricordo.model.searchable import text_of_item
 from ricordo.model.times import format_moment
 from ricordo.model.vocabulary import MemoryType, Source, Status
-from ricordo.storage.columns import Moment, Words
+from ricordo.storage.columns import Moment, Words, stored_choice
 from ricordo.storage.constructs import among, bound_list
 from ricordo.storage.index_rows import Searchable, change_entry, put_entries, remove_entries
 from ricordo.storage.prepared import Prepared
@@ -28,6 +29,7 @@ from ricordo.text.normalise import content_hash, folded
 
 _COLUMNS: Final = [items.c[field.name] for field in fields(Item)]
 _NAMES: Final = [column.name for column in _COLUMNS]
+_values: Final = attrgetter(*_NAMES)
 _select: Final = sa.select(*_COLUMNS)
 _by_id: Final = Prepared(
     _select.where(
@@ -113,10 +115,7 @@ def active_with_key(
 
 def insert_items(writing: Writing, new: Sequence[Item]) -> None:
     """Store new memories and index them."""
-    if len(new) == 1:
-        _insert.run(writing.connection, _row(new[0]))
-    else:
-        _insert.run_many(writing.connection, (_row(item) for item in new))
+    _insert.run_many(writing.connection, (_row(item) for item in new))
     index_items(writing, new)
 
 
@@ -252,15 +251,15 @@ def _ordered(columns: sa.Select[Any], where: Condition, sort: Sort, limit: int) 
 def item_from_row(row: Mapping[Any, Any]) -> Item:
     """A stored row as a memory."""
     values = dict(row)
-    values["type"] = MemoryType(values["type"])
-    values["source"] = Source(values["source"])
-    values["status"] = Status(values["status"])
+    values["type"] = stored_choice(MemoryType, values["type"])
+    values["source"] = stored_choice(Source, values["source"])
+    values["status"] = stored_choice(Status, values["status"])
     values["tags"] = tuple(values["tags"])
     return Item(**values)
 
 
 def _row(item: Item) -> dict[str, Any]:
-    values = {column.name: getattr(item, column.name) for column in _COLUMNS}
+    values = dict(zip(_NAMES, _values(item), strict=True))
     return _plain(values | derived_columns(item.content))
 
 

@@ -11,7 +11,7 @@ from ricordo import limits
 from ricordo.model.job import Job, NewJob
 from ricordo.model.vocabulary import JobState
 from ricordo.storage.backend import Backend
-from ricordo.storage.columns import Json, Moment
+from ricordo.storage.columns import Json, Moment, stored_choice
 from ricordo.storage.constructs import among, bound_list
 from ricordo.storage.prepared import Prepared
 from ricordo.storage.tables import JOB_IDS, jobs
@@ -258,6 +258,15 @@ def trim_finished(connection: sa.Connection, before: datetime) -> None:
     connection.execute(sa.delete(jobs).where(old))
 
 
+def mend_times(connection: sa.Connection, now: datetime) -> None:
+    """Let jobs be due that were queued by a clock far ahead of the present one.
+
+    Otherwise they would wait until it is that time. Each looks for itself what there is to do.
+    """
+    ahead = sa.and_(jobs.c.state == JobState.QUEUED.value, jobs.c.updated_at > now + _LONGEST_LEASE)
+    connection.execute(sa.update(jobs).where(ahead).values(run_at=now, updated_at=now))
+
+
 def _change_leased(connection: sa.Connection, job: Job, **values: Any) -> bool:
     held = sa.and_(
         jobs.c.id == job.id,
@@ -287,4 +296,4 @@ def _same_is_queued(connection: sa.Connection, job: Job) -> bool:
 
 def as_job(row: Mapping[Any, Any]) -> Job:
     """A row as the model's value."""
-    return Job(**{**row, "state": JobState(row["state"])})
+    return Job(**{**row, "state": stored_choice(JobState, row["state"])})

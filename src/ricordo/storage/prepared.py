@@ -3,15 +3,23 @@
 Running a Core statement costs 40 to 80 µs of bookkeeping, as much as a whole SQLite transaction
 should. The handful of statements on the path of every write have a fixed shape, so their SQL text
 and value conversions are worked out once per dialect. They are still built from ``tables.py``.
+
+A column that a partial index asks for (``state``, ``status``) is compared with a literal in them:
+bound to a value, SQLite plans the statement anew each time that it is run, which takes longer than
+running it.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
+from functools import lru_cache
+from operator import itemgetter
 from typing import Any
 
 import sqlalchemy as sa
 
-from ricordo.storage.columns import Moment
+from ricordo.model.times import format_moment
+from ricordo.storage.columns import Moment, stored_moment
 
 Converter = Callable[[Any], Any]
 
@@ -49,9 +57,13 @@ class Prepared:
     def run_many(self, connection: sa.Connection, rows: Iterable[Mapping[str, Any]]) -> None:
         """Execute once per row of values, as one batch."""
         compiled = self._for(connection.dialect)
+        bound = [compiled.bind(values) for values in rows]
         cursor = _driver(connection).cursor()
         try:
-            cursor.executemany(compiled.sql, [compiled.bind(values) for values in rows])
+            if len(bound) == 1:
+                cursor.execute(compiled.sql, bound[0])
+            else:
+                cursor.executemany(compiled.sql, bound)
         finally:
             cursor.close()
 
@@ -72,27 +84,52 @@ class _Compiled:
         self.results = [_result_converter(column.type, dialect) for column in selected]
         constants = {name: value for name, value in compiled.params.items() if value is not None}
         self._constants: dict[str, Any] = constants
-        self._converters: dict[str, Converter | None] = {
-            name: bind.type.dialect_impl(dialect).bind_processor(dialect)
-            for bind, name in compiled.bind_names.items()
-        }
-        self._positions: list[tuple[str, Converter | None]] | None = None
-        if compiled.positiontup is not None:
-            names = compiled.positiontup
-            self._positions = [(name, self._converters[name]) for name in names]
+        kinds = {name: bind.type for bind, name in compiled.bind_names.items()}
+        self._by_position = compiled.positiontup is not None
+        self._names: list[str] = compiled.positiontup if self._by_position else list(kinds)
+        self._pick = _picker(self._names)
+        converters = [_bind_converter(kinds[name], dialect) for name in self._names]
+        self._conversions = [
+            (place, convert) for place, convert in enumerate(converters) if convert is not None
+        ]
 
     def bind(self, values: Mapping[str, Any]) -> Any:
         if self._constants:
             values = {**self._constants, **values}
-        if self._positions is not None:
-            return [
-                values[name] if convert is None else convert(values[name])
-                for name, convert in self._positions
-            ]
-        return {
-            name: values[name] if convert is None else convert(values[name])
-            for name, convert in self._converters.items()
-        }
+        bound = list(self._pick(values))
+        for place, convert in self._conversions:
+            value = bound[place]
+            if value is not None:  # which is NULL for every type
+                bound[place] = convert(value)
+        return bound if self._by_position else dict(zip(self._names, bound, strict=True))
+
+
+def _picker(names: Sequence[str]) -> Callable[[Mapping[str, Any]], Iterable[Any]]:
+    """Takes the named values out of a mapping, in this order."""
+    if len(names) > 1:
+        return itemgetter(*names)
+    return lambda values: [values[name] for name in names]
+
+
+def _bind_converter(kind: sa.types.TypeEngine[Any], dialect: sa.Dialect) -> Converter | None:
+    """How a value reaches a driver; None where it goes as it is."""
+    if dialect.name == "sqlite":  # the quickest way for what every write has
+        if isinstance(kind, Moment):
+            return _moment_text
+        if isinstance(kind, sa.JSON):
+            return _json_text
+    return kind.dialect_impl(dialect).bind_processor(dialect)
+
+
+@lru_cache(maxsize=64)  # a write has its own time in many places
+def _moment_text(moment: datetime) -> str:
+    return format_moment(moment)
+
+
+def _json_text(value: Any) -> str:
+    if not value and isinstance(value, dict | list):
+        return "{}" if isinstance(value, dict) else "[]"
+    return json.dumps(value)
 
 
 def _result_converter(kind: sa.types.TypeEngine[Any], dialect: sa.Dialect) -> Converter | None:
@@ -105,7 +142,7 @@ def _result_converter(kind: sa.types.TypeEngine[Any], dialect: sa.Dialect) -> Co
 
 
 def _moment(stored: str | None) -> datetime | None:
-    return None if stored is None else datetime.fromisoformat(stored)
+    return None if stored is None else stored_moment(stored)
 
 
 def _driver(connection: sa.Connection) -> Any:

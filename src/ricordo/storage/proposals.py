@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from ricordo.model.page import Page, decode_cursor, encode_cursor
 from ricordo.model.proposal import StoredProposal
 from ricordo.model.vocabulary import ProposalKind, ProposalState
-from ricordo.storage.columns import Moment
+from ricordo.storage.columns import Moment, stored_choice
 from ricordo.storage.tables import proposals
 from ricordo.storage.writing import Writing
 
@@ -141,8 +141,8 @@ def _proposal(row: Mapping[Any, Any]) -> StoredProposal:
     return StoredProposal(
         **{
             **row,
-            "kind": ProposalKind(row["kind"]),
-            "state": ProposalState(row["state"]),
+            "kind": stored_choice(ProposalKind, row["kind"]),
+            "state": stored_choice(ProposalState, row["state"]),
             "fields": tuple(row["fields"]),
             "signals": tuple(row["signals"]),
         }

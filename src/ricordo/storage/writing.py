@@ -210,7 +210,7 @@ class Writing:
                 "index_removals": ledger.index_removals,
             }
             if ledger.rows:
-                self._write_history(ledger.rows)
+                _insert_history.run_many(self.connection, ledger.rows)
                 moved = {"revision": ledger.revision, "updated_at": self.now}
                 _advance_user.run(self.connection, {**stamps, **moved})
                 ledger.rows.clear()
@@ -218,12 +218,6 @@ class Writing:
                 _stamp_user.run(self.connection, stamps)
             elif user_id in self._new_users and not self.keeps_user:
                 _forget_user.run(self.connection, {"user_id": user_id})
-
-    def _write_history(self, rows: list[dict[str, Any]]) -> None:
-        if len(rows) == 1:
-            _insert_history.run(self.connection, rows[0])
-        else:
-            _insert_history.run_many(self.connection, rows)
 
     def _ledger(self, user_id: str) -> _Ledger:
         ledger = self._ledgers.get(user_id)

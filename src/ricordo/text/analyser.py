@@ -111,6 +111,8 @@ class _ChunkAnalysis:
         self._stem = stemmer(language)
 
     def terms(self, chunk: str) -> tuple[str, ...]:
+        if chunk.isascii() and chunk.isalpha():  # nearly all: nothing to split it by
+            return tuple(self._word(chunk))
         if is_dense(chunk[0]):
             return tuple(bigrams(chunk))
         return tuple(self._parts(_SHORT_ENDING.sub("", chunk)))

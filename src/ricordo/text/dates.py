@@ -52,6 +52,7 @@ _DIGIT = re.compile(r"[0-9]")
 _WORD_HEAD = re.compile(r"(?<![a-z])[a-z]{3}")
 _MONTH_HEADS: Final = frozenset(name[:3] for name in _MONTHS)
 _WORD_BEFORE = re.compile(r"(?<![^\W_])([^\W\d_]{1,12})['\s]{1,3}$")
+_LONGEST_BEFORE: Final = 15  # characters that it can match
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +150,8 @@ def _is_a_month(match: re.Match[str], *, is_capitalised: bool) -> bool:
         return bool(match["day"] and match["link"])
     if has_day or word in NUMBERED_ABBREVIATIONS:
         return has_day
-    before = _WORD_BEFORE.search(match.string, 0, match.start("month"))
+    start = match.start("month")
+    before = _WORD_BEFORE.search(match.string, max(0, start - _LONGEST_BEFORE), start)
     preposition = before[1] if before else ""
     if word in MONTHS_OR_NAMES:
         return preposition in TIME_PREPOSITIONS

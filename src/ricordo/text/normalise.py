@@ -6,10 +6,7 @@ and PostgreSQL agree to the last character.
 """
 
 import hashlib
-import re
 import unicodedata
-
-_SPACE = re.compile(r"\s+")
 
 
 def canonical(text: str) -> str:
@@ -19,7 +16,8 @@ def canonical(text: str) -> str:
     a text says.
     """
     composed = text if text.isascii() else unicodedata.normalize("NFC", text)
-    flat = _SPACE.sub(" ", unicodedata.normalize("NFC", composed.lower())).strip()
+    lowered = composed.lower()
+    flat = _single_spaced(lowered if lowered.isascii() else unicodedata.normalize("NFC", lowered))
     return flat.rstrip(".。 ") or flat
 
 
@@ -34,7 +32,11 @@ def folded(text: str) -> str:
         decomposed = unicodedata.normalize("NFKD", text.casefold())
         bare = "".join(letter for letter in decomposed if not unicodedata.combining(letter))
         text = unicodedata.normalize("NFKC", bare)
-    return _SPACE.sub(" ", text.casefold()).strip()
+    return _single_spaced(text.casefold())
+
+
+def _single_spaced(text: str) -> str:
+    return " ".join(text.split())
 
 
 def slug(name: str) -> str:

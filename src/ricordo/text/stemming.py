@@ -16,6 +16,8 @@ from functools import cache, lru_cache
 from types import ModuleType
 from typing import Final
 
+from ricordo.text.affixes import QuickAffixes
+
 NO_LANGUAGE: Final = "none"
 
 _PACKAGE: Final = "snowballstemmer"
@@ -67,5 +69,6 @@ def _load(language: str) -> Callable[[str], str]:
         sys.modules[_UNOPENED_PACKAGE] = unopened
     module = importlib.import_module(f"{_UNOPENED_PACKAGE}.{language}{_SUFFIX}")
     name = "".join(part.capitalize() for part in language.split("_"))
-    stem: Callable[[str], str] = getattr(module, f"{name}Stemmer")().stemWord
+    given = getattr(module, f"{name}Stemmer")
+    stem: Callable[[str], str] = type(given.__name__, (QuickAffixes, given), {})().stemWord
     return stem

@@ -15,6 +15,7 @@ from ricordo.model.item import Added
 from ricordo.model.vocabulary import Event, MemoryType, Source
 from ricordo.storage.database import retried
 from ricordo.storage.index_rows import text_hash
+from ricordo.storage.writing import Writing
 from ricordo.user_memory.bound import Bound, checked_reason
 
 When = datetime | date | str
@@ -127,22 +128,31 @@ class Adding(Bound):
     def _count_said_again(self, added: Iterable[Added]) -> None:
         """What somebody says once more is in use. After the transaction, never inside it."""
         met = [one.id for one in added if one.duplicate]
-        self.recall.accesses.note(self.scope.user_id, met, self.database.clock())
+        if met:
+            self.recall.accesses.note(self.scope.user_id, met, self.database.clock())
 
     @retried
     def _write_batch(self, drafts: Sequence[NewMemory], reason: str | None) -> Sequence[Added]:
         known, near = self._look_up(draft.content for draft in drafts)
         with self.database.write(self.scope.user_id, known=known) as writing:
             added = adding.add_all(writing, self.scope, drafts, reason)
-            written = [
-                (one, text_hash(draft.content)) for one, draft in zip(added, drafts, strict=True)
-            ]
-            relating = self.recall.relating
-            new = [(one.id, digest) for one, digest in written if one.is_new]
-            changed = [(one.id, digest) for one, digest in written if one.updated]
-            relating.renew(writing, changed, known, near)
-            relating.note(writing, new, known, near)
+            if known.by_hash or any(one.updated for one in added):
+                self._relate(writing, list(zip(added, drafts, strict=True)), known, near)
             return added
+
+    def _relate(
+        self,
+        writing: Writing,
+        written: Sequence[tuple[Added, NewMemory]],
+        known: KnownVectors,
+        near: Neighbours,
+    ) -> None:
+        relating = self.recall.relating
+        hashed = [(one, text_hash(draft.content)) for one, draft in written]
+        new = [(one.id, digest) for one, digest in hashed if one.is_new]
+        changed = [(one.id, digest) for one, digest in hashed if one.updated]
+        relating.renew(writing, changed, known, near)
+        relating.note(writing, new, known, near)
 
     @retried
     def _replace(

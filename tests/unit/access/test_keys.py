@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ricordo.access import keys
-from ricordo.access.policy import AccessPolicy, effective_categories
+from ricordo.access.policy import AccessPolicy
 from ricordo.errors import CategoryNotAllowed, NotAuthenticated
 from ricordo.model.key import ApiKey, CreatedKey
 from ricordo.model.vocabulary import KeyKind
@@ -93,13 +93,13 @@ def test_a_secret_is_not_in_what_is_printed_of_a_new_key() -> None:
 
 @pytest.mark.requirement("access.categories")
 def test_a_key_reaches_what_both_the_policy_and_it_allow() -> None:
-    assert effective_categories(key_of(None, None), POLICY) is None
-    assert effective_categories(key_of("supervisor", None), POLICY) is None
-    assert effective_categories(key_of("supervisor", ("tone",)), POLICY) == {"tone"}
-    assert effective_categories(key_of("planner", None), POLICY) == {"tasks", "goals"}
-    assert effective_categories(key_of("planner", ("tasks", "tone")), POLICY) == {"tasks"}
-    assert effective_categories(key_of("planner", ("tone",)), POLICY) == set()
-    assert effective_categories(key_of("stranger", ("tone",)), POLICY) == set()
+    assert POLICY.allowed(None, None) is None
+    assert POLICY.allowed("supervisor", None) is None
+    assert POLICY.allowed("supervisor", frozenset(("tone",))) == {"tone"}
+    assert POLICY.allowed("planner", None) == {"tasks", "goals"}
+    assert POLICY.allowed("planner", frozenset(("tasks", "tone"))) == {"tasks"}
+    assert POLICY.allowed("planner", frozenset(("tone",))) == set()
+    assert POLICY.allowed("stranger", frozenset(("tone",))) == set()
 
 
 @pytest.mark.requirement("access.categories")

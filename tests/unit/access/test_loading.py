@@ -10,7 +10,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo.access.loading import load_policy, parse_policy
+from ricordo.access.loading import parse_policy, read_policy
 from ricordo.access.policy import AccessPolicy, CategoryRule
 from ricordo.errors import CategoryNotAllowed, InvalidInput, InvalidPolicy
 from ricordo.limits import MAX_FILTER_VALUES, MAX_POLICY_FILE_BYTES, MAX_RAG_LENGTH
@@ -31,6 +31,10 @@ allowlists:
   planner: [tasks, event]
   default: [profile]
 """
+
+
+def load_policy(path: Path) -> AccessPolicy:
+    return parse_policy(path, read_policy(path))
 
 
 def parsed(text: str) -> AccessPolicy:

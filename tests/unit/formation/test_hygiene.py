@@ -13,6 +13,7 @@ from ricordo.formation.cleaning.hygiene import (
     passages,
     without_fenced,
 )
+from ricordo.formation.cleaning.text_spans import sentences
 from ricordo.limits import MAX_TOOL_PASSAGE_CHARS, MAX_TURN_CHARS
 from ricordo.model.thread import Turn
 
@@ -438,3 +439,13 @@ def test_hostile_repetition_is_worked_off(unit: str) -> None:
     for is_from_tool in (False, True):
         pieces = kept_pieces(text, is_from_tool=is_from_tool)
         assert sum(map(len, pieces)) <= MAX_TURN_CHARS
+
+
+@pytest.mark.requirement("faults.fuzzed")
+@pytest.mark.parametrize("signs", ["!", ".", "?!", '."'])
+def test_a_row_of_signs_before_a_letter_is_worked_off(signs: str) -> None:
+    """So long that what takes the square of it never comes to an end."""
+    text = f"{signs * 1_000_000}green tea. cake"
+    first, second = sentences(text)
+    assert first.endswith("green tea.")
+    assert second == "cake"

@@ -132,3 +132,12 @@ def test_a_time_is_covered_by_its_own_words(moment: datetime) -> None:
 def test_no_text_breaks_it(text: str) -> None:
     found = named_times(text)
     assert found is None or found.months or found.years
+
+
+@pytest.mark.requirement("faults.fuzzed")
+def test_a_question_of_nothing_but_months_is_read_once() -> None:
+    """So long that what looks back to the beginning from each of them never comes to an end."""
+    assert named_times("may " * 60_000) is None
+    named = named_times("may " * 60_000 + "in may")
+    assert named is not None
+    assert named.months == {5}

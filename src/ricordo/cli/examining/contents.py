@@ -22,6 +22,25 @@ def isolation(database: "Database") -> CheckFinding:
     return ok("isolation", found, "to serve, see: ricordo database grant")
 
 
+def encryption(database: "Database") -> CheckFinding:
+    """Whether the file is encrypted, and nothing of another conversion lies beside it."""
+    from ricordo.storage.sqlite.backend import SqliteBackend
+    from ricordo.storage.sqlite.converting import left_behind
+
+    backend = database.backend
+    assert isinstance(backend, SqliteBackend)
+    left = [path.name for path in left_behind(backend.path.resolve()) if path.exists()]
+    if left:
+        found = f"a conversion was interrupted, and left {' and '.join(left)}"
+        advice = "convert again (ricordo database --help); that removes it"
+        return warning("encryption", found, advice)
+    if not backend.is_encrypted:
+        return ok("encryption", "the file is not encrypted", "ricordo database encrypt does it")
+    with database.read_all() as reading:
+        version = reading.connection.exec_driver_sql("PRAGMA cipher_version").scalar_one()
+    return ok("encryption", f"the file is encrypted (SQLCipher {version})")
+
+
 def integrity(database: "Database") -> CheckFinding:
     """What the database says of itself."""
     with database.our_errors():

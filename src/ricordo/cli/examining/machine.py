@@ -14,7 +14,14 @@ _OLDEST_SQLITE: Final = (3, 35, 0)  # the first with RETURNING
 _YEARS: Final = range(2024, 2100)
 _SET_CLOCK: Final = "set the clock of this computer, e.g. timedatectl set-ntp true"
 _PREFIX: Final = "RICORDO_"
-_OF_THE_COMMAND_LINE: Final = ("USER", "DEBUG", "API_KEY", "EMBEDDINGS_KEY", "ROLE_PASSWORD")
+_OF_THE_COMMAND_LINE: Final = (
+    "USER",
+    "DEBUG",
+    "API_KEY",
+    "EMBEDDINGS_KEY",
+    "ROLE_PASSWORD",
+    "NEW_DATABASE_KEY",
+)
 _LIKENESS: Final = 0.75
 
 

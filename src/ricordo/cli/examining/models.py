@@ -47,7 +47,10 @@ def embedder(memory: "Memory") -> tuple[CheckFinding, MadeVectors | None]:
         return _no_vectors(str(chosen.problem)), None
     tried = test_embedder(chosen.embedder)
     if not tried.ok or tried.dimensions is None:
-        return _no_vectors(f"{tried.provider}: {tried.problem}"), None
+        # Errors themselves do not say it, because users read them, too.
+        address = memory.settings.embedding_base_url or memory.settings.llamacpp_url
+        named = tried.provider if address is None else f"{tried.provider} at {address}"
+        return _no_vectors(f"{named}: {tried.problem}"), None
     made = MadeVectors(model_of(chosen.embedder), tried.dimensions)
     found = f"{tried.provider} {tried.model}: {tried.dimensions} wide, {tried.latency_ms:.0f} ms"
     return ok("embedder", found), made

@@ -15,7 +15,9 @@ CUT_FILLER: Final = "\x1f"
 
 _PARAGRAPH_BREAK = re.compile(r"\n[ \t]*+\n")
 # A full stop inside a number or an address ends nothing. Case is not looked at: views have none.
-_SENTENCE_END = re.compile(r"[.!?]++[\"')\]}”’»]*+(?=\s|$)|[。！？]++[」』）]*+|\n")
+# Begins with the first of several signs: from each of them anew, a row of them in front of a letter
+# would take the square of its length.
+_SENTENCE_END = re.compile(r"(?<![.!?])[.!?]++[\"')\]}”’»]*+(?=\s|$)|[。！？]++[」』）]*+|\n")
 _ABBREVIATED = re.compile(
     r"(?:\b(?:mr|mrs|ms|dr|prof|st|no|vs|etc|e\.g|i\.e|approx|jl|z\.b|bzw|ca|nr|str|[a-z]))\.$",
     re.IGNORECASE,

@@ -52,19 +52,23 @@ _ASKED_IN_PLACE = (
     r"apa|apakah|apaan|berapa|gimana|gmn|bagaimana|mana|dimana|kenapa|kapan|siapa|gak|ga|nggak|"
     r"tidak|kah|bisa|boleh|mending|tolong|cara"
 )
+# All the space before a sign, from its first character on. From each of them anew, with a choice of
+# how much of it to take, a row of spaces would take the cube of its length.
+_GAP: Final = r"(?:(?<!\s)\s++)?"
+_PAUSE: Final = rf"(?:{_GAP},\s++|(?<!\s)\s++)"
 _BORDER = re.compile(
-    rf"(?P<shared>\s*,?\s+(?:and|but|dan|tapi)\s+(?=(?:now\s|also\s|"
+    rf"(?P<shared>{_PAUSE}(?:and|but|dan|tapi)\s+(?=(?:now\s|also\s|"
     rf"\w{{3,12}}ly\s)?(?:{_VERB})\s+\S)|"
-    rf"\s*,\s+(?:(?:and|dan|trus|terus)\s+)?(?={_GOES_ON}\s+\S)|"
-    rf"(?<!,)\s+(?=(?:skrg|sekarang) (?:tinggal|kerja|bekerja|kuliah)\b))|"
-    rf"\s*,\s*(?=[^,.;!?]{{0,80}}\b(?:{_ASKED_IN_PLACE})\b)|"
-    rf"\s*,?\s+(?:and\s+)?since\s+(?=(?:i|i['’]?m|i['’]ve|my|we)\b)|"
-    rf"\s+[-–—]{{1,3}}\s+|\s*—\s*|\s*[()]\s*|:\s+|\s*[:;=][)(DP]|\s*[!?…]+\s*|"
-    rf"\s*,?\s+(?:but|so|because|cause|cuz|although|though|even though|whereas|tapi|tetapi|karena|"
+    rf"{_GAP},\s++(?:(?:and|dan|trus|terus)\s+)?(?={_GOES_ON}\s+\S)|"
+    rf"(?:(?<![,\s])|(?<=,\s))\s++(?=(?:skrg|sekarang) (?:tinggal|kerja|bekerja|kuliah)\b))|"
+    rf"{_GAP},\s*+(?=[^,.;!?]{{0,80}}\b(?:{_ASKED_IN_PLACE})\b)|"
+    rf"{_PAUSE}(?:and\s+)?since\s+(?=(?:i|i['’]?m|i['’]ve|my|we)\b)|"
+    rf"(?<!\s)\s++[-–—]{{1,3}}\s+|{_GAP}—\s*|{_GAP}[()]\s*|:\s+|{_GAP}[:;=][)(DP]|{_GAP}[!?…]+\s*|"
+    rf"{_PAUSE}(?:but|so|because|cause|cuz|although|though|even though|whereas|tapi|tetapi|karena|"
     rf"soalnya|"
     rf"padahal|meskipun|walaupun|sehingga|makanya|while|so that)\s+|"
-    rf"\s*,\s*(?={_STARTER})|"
-    rf"\s*,?\s+(?:and|so|plus|dan|terus|trus|jadi|lalu|serta)\s+(?={_STARTER})",
+    rf"{_GAP},\s*+(?={_STARTER})|"
+    rf"{_PAUSE}(?:and|so|plus|dan|terus|trus|jadi|lalu|serta)\s+(?={_STARTER})",
     re.IGNORECASE,
 )
 # "My favourite band is Queen, anything similar?": what is asked stands behind the last comma.

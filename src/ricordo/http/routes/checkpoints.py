@@ -12,7 +12,7 @@ from ricordo.errors import CheckpointNotFound, Conflict
 from ricordo.http.answers import answer, check_match, is_among, nothing, tag, unchanged
 from ricordo.http.asked import IfMatch, IfNoneMatch, PageAsked, ThreadName
 from ricordo.http.callers import Acting
-from ricordo.http.problems import PreconditionFailed, documented
+from ricordo.http.problems import PreconditionFailed, documented, says_json
 from ricordo.http.routing import router_for
 from ricordo.http.showing import NOT_CHANGED, showing
 from ricordo.model.checkpoint import Checkpoint, CheckpointInfo
@@ -48,6 +48,8 @@ UnlessThere = Annotated[
 
 async def _state(request: Request) -> object:
     """The body. Null is a state as well, which a parameter of FastAPI takes for no body."""
+    if not says_json(request):
+        raise RequestValidationError([{"type": "missing", "loc": ("body",), "msg": "not JSON"}])
     try:
         return json.loads(await request.body())
     except json.JSONDecodeError as problem:

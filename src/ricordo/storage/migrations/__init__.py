@@ -9,3 +9,6 @@ HEAD: Final = CHAIN[-1]
 
 VERSION_TABLE: Final = "alembic_version"
 """Where a database says which of them it has had."""
+
+BACKUP_MANIFEST: Final = "backup_manifest"
+"""The table that makes a file a backup, and no store that can be used."""

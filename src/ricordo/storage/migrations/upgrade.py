@@ -6,9 +6,9 @@ from pathlib import Path
 import sqlalchemy as sa
 
 from ricordo import forks
-from ricordo.errors import DatabaseTooNew, DatabaseTooOld, StorageCorrupt
+from ricordo.errors import DatabaseTooNew, DatabaseTooOld, StorageCorrupt, StorageReadOnly
 from ricordo.storage.database import Database
-from ricordo.storage.migrations import CHAIN, HEAD, VERSION_TABLE
+from ricordo.storage.migrations import BACKUP_MANIFEST, CHAIN, HEAD, VERSION_TABLE
 
 
 def upgrade(database: Database) -> bool:
@@ -62,6 +62,7 @@ def version_of(database: Database) -> str | None:
     Raises:
         DatabaseTooNew: the database has steps that this version of ricordo does not know.
         StorageCorrupt: the database has tables, but not ours.
+        StorageReadOnly: it is a backup.
     """
     with database.read_all() as reading:
         return _version(reading.connection, database.backend.location)
@@ -69,6 +70,11 @@ def version_of(database: Database) -> str | None:
 
 def _version(connection: sa.Connection, location: str) -> str | None:
     inspector = sa.inspect(connection)
+    if connection.dialect.name == "sqlite" and inspector.has_table(BACKUP_MANIFEST):
+        raise StorageReadOnly(
+            f"{location} is a backup, which a store that is used would change: restore it with"
+            " ricordo backup restore"
+        )
     ours = inspector.has_table(VERSION_TABLE) and inspector.has_table("history")
     if ours:
         found = connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar()

@@ -1,7 +1,7 @@
 """A PostgreSQL database behind a connection pool."""
 
 import contextlib
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 import psycopg
@@ -26,6 +26,13 @@ from ricordo.storage.postgres.confinement import (
     security_problem,
 )
 from ricordo.storage.postgres.searching import PostgresSearch
+from ricordo.storage.postgres.whole_database import (
+    APPLICATION,
+    hides_rows,
+    ids_given,
+    set_ids,
+    users_of,
+)
 from ricordo.storage.search_index import SearchIndex
 from ricordo.storage.tables import metadata
 
@@ -34,9 +41,12 @@ _MIGRATION_LOCK: Final = 7_263_551_001
 _ID_LOCK: Final = 7_263_551_002
 _IMPORT_LOCK: Final = 7_263_551_003
 
+_READ_ONLY: Final = "25006"
 _ERROR_CLASSES: Final[dict[str, tuple[type[StorageError], str]]] = {
     "08": (StorageUnavailable, "the connection was lost"),
-    "25006": (StorageReadOnly, "the database may not be written"),
+    _READ_ONLY: (StorageReadOnly, "the database may not be written"),
+    "25P03": (StorageUnavailable, "the connection was lost: a transaction was idle for too long"),
+    "25P04": (StorageUnavailable, "the connection was lost: a transaction took too long"),
     "28": (StorageUnavailable, "the database refused the login"),
     "3D": (StorageUnavailable, "there is no such database"),
     "3F": (StorageUnavailable, "the role may not use the schema"),
@@ -52,6 +62,9 @@ _ERROR_CLASSES: Final[dict[str, tuple[type[StorageError], str]]] = {
 }
 # Not installed on the server, or not in a schema where its types are looked for.
 _MISSING_EXTENSION: Final = {"0A000", "42704", "58P01"}
+# How a standby refuses to begin a transaction that may write.
+_NOT_SUPPORTED: Final = "0A000"
+_ON_STANDBY: Final = "during recovery"
 _LOST_AGAINST_ANOTHER: Final = {"40P01", "40001"}
 _UNIQUE_VIOLATION: Final = "23505"
 # Nobody locks the queue, so two transactions may add the same job at once.
@@ -92,7 +105,7 @@ class PostgresBackend:
             hide_parameters=True,  # of an error or a log line: they are what people said
             connect_args={
                 "connect_timeout": max(2, int(self._busy_timeout_seconds)),
-                "application_name": "ricordo",
+                "application_name": APPLICATION,
                 "options": f"-c timezone=UTC -c lock_timeout={milliseconds} {given_options}",
             },
         )
@@ -164,6 +177,26 @@ class PostgresBackend:
             reached = max([present, *ids_within_reach(ids, present)])
             connection.exec_driver_sql("SELECT setval(%s::regclass, %s)", (series, reached))
 
+    def ids_given(self, connection: sa.Connection) -> dict[str, int]:
+        return ids_given(connection)
+
+    def go_on_after(self, connection: sa.Connection, given: Mapping[str, int]) -> None:
+        present = ids_given(connection)
+        set_ids(connection, {name: max(last, given.get(name, 0)) for name, last in present.items()})
+
+    def hides_rows(self, connection: sa.Connection) -> bool:
+        return hides_rows(connection)
+
+    def claim_tables(self, connection: sa.Connection) -> None:
+        others = users_of(connection)
+        if others:
+            raise StorageBusy(
+                f"{self.location}: {others} other connections of ricordo are open; stop the"
+                " service, its workers and whatever else uses it, then try again"
+            )
+        names = ", ".join(table.name for table in metadata.sorted_tables)
+        connection.exec_driver_sql(f"LOCK TABLE {names} IN ACCESS EXCLUSIVE MODE")
+
     def one_import_at_a_time(self, connection: sa.Connection) -> None:
         connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_IMPORT_LOCK})")
 
@@ -202,6 +235,8 @@ class PostgresBackend:
                 f"{self.location}: needs the extension pgvector, in a schema of the search path"
                 f" ({original})"
             )
+        if state == _NOT_SUPPORTED and _ON_STANDBY in str(original):
+            state = _READ_ONLY
         for prefix in (state, state[:2]):
             if prefix in _ERROR_CLASSES:
                 kind, advice = _ERROR_CLASSES[prefix]

@@ -1,1 +1,1 @@
-"""SQLite: the standard library's driver, one writer, pooled readers."""
+"""SQLite: one writer, pooled readers; the standard library's driver, or SQLCipher's with a key."""

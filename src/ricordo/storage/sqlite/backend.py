@@ -6,9 +6,10 @@ when another process wrote in between.
 """
 
 import contextlib
+import os
 import sqlite3
 import threading
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -25,26 +26,40 @@ from ricordo.errors import (
     StorageUnavailable,
 )
 from ricordo.storage.backend import ids_within_reach
+from ricordo.storage.columns import stored_json
 from ricordo.storage.search_index import SearchIndex
 from ricordo.storage.sqlite.connecting import ConnectionPlan, connect
+from ricordo.storage.sqlite.in_use import note_open, refuse_two_drivers
 from ricordo.storage.sqlite.searching import SqliteSearch
 from ricordo.storage.sqlite.statistics import seed_statistics
+from ricordo.storage.sqlite.text_index import text_index_damage
+from ricordo.storage.sqlite.whole_file import shut_others_out, take_over, write_copy
+from ricordo.storage.tables import ID_SERIES
+
+_DAMAGED: Final = "the database file is damaged; restore a backup"
 
 _ERRORS: Final[dict[int, tuple[type[StorageError], str]]] = {
     sqlite3.SQLITE_BUSY: (StorageBusy, "the database is locked by another process; try again"),
     sqlite3.SQLITE_LOCKED: (StorageBusy, "the database is locked by another connection; try again"),
     sqlite3.SQLITE_FULL: (StorageFull, "the disk is full; free some space and try again"),
-    sqlite3.SQLITE_IOERR: (StorageUnavailable, "the disk failed to read or write"),
+    sqlite3.SQLITE_IOERR: (
+        StorageUnavailable,
+        "the disk failed to read or write; look for a quota, a limit or a failing device",
+    ),
+    # What the log's index needs on opening; by the looks of it nothing but space can be missing.
+    sqlite3.SQLITE_IOERR_SHMSIZE: (StorageFull, "the disk is full; free some space and try again"),
     sqlite3.SQLITE_READONLY: (
         StorageReadOnly,
         "the database may not be written; check permissions",
     ),
     sqlite3.SQLITE_CANTOPEN: (StorageUnavailable, "the database file cannot be opened"),
-    sqlite3.SQLITE_CORRUPT: (StorageCorrupt, "the database file is damaged; restore a backup"),
+    sqlite3.SQLITE_CORRUPT: (StorageCorrupt, _DAMAGED),
     sqlite3.SQLITE_NOTADB: (StorageCorrupt, "the file is not a SQLite database"),
 }
 _PRIMARY_CODE: Final = 0xFF
 _UNFORESEEN: Final[tuple[type[StorageError], str]] = (StorageError, "the database refused")
+# The driver's own error, without a code, about a text that it then quotes.
+_NO_TEXT: Final = "Could not decode to UTF-8"
 _SCRUB_PATIENCE_MS: Final = 500
 
 
@@ -56,10 +71,13 @@ class SqliteBackend:
 
     def __init__(self, plan: ConnectionPlan, reader_count: int) -> None:
         self._plan = plan
+        self._driver_module = plan.driver()
         self._reader_count = reader_count
         self.search: SearchIndex = SqliteSearch()
         self._closed = False
+        refuse_two_drivers(plan)
         self._set_up()
+        note_open(self)
         forks.reset_in_child(self)
         forks.pause_at_fork(self)
 
@@ -75,12 +93,14 @@ class SqliteBackend:
         return sa.create_engine(
             "sqlite://",
             creator=lambda: connect(self._plan),
+            module=self._driver_module,
             poolclass=sa.pool.QueuePool,
             pool_size=size,
             max_overflow=0,
             pool_timeout=self._plan.busy_timeout_seconds,
             isolation_level="AUTOCOMMIT",
             hide_parameters=True,  # of an error or a log line: they are what people said
+            json_deserializer=stored_json,
         )
 
     def reset_after_fork(self) -> Any:
@@ -109,6 +129,16 @@ class SqliteBackend:
     def path(self) -> Path:
         """The database file."""
         return self._plan.path
+
+    @property
+    def is_encrypted(self) -> bool:
+        """True where the file is opened with a key."""
+        return self._plan.key is not None
+
+    @property
+    def is_closed(self) -> bool:
+        """True once it was closed."""
+        return self._closed
 
     @property
     def location(self) -> str:
@@ -164,8 +194,67 @@ class SqliteBackend:
                 "UPDATE store SET number = max(number, ?) WHERE name = ?", (kept, series)
             )
 
+    def ids_given(self, connection: sa.Connection) -> dict[str, int]:
+        rows = _driver(connection).execute("SELECT name, number FROM store")
+        return {name: number for name, number in rows if name in ID_SERIES}
+
+    def go_on_after(self, connection: sa.Connection, given: Mapping[str, int]) -> None:
+        _driver(connection).executemany(
+            "UPDATE store SET number = max(number, ?) WHERE name = ?",
+            [(number, series) for series, number in given.items()],
+        )
+
+    def hides_rows(self, connection: sa.Connection) -> bool:  # noqa: ARG002
+        return False  # see act_for
+
+    def claim_tables(self, connection: sa.Connection) -> None:
+        pass  # whoever writes has the file, and take_over looks who else has
+
     def one_import_at_a_time(self, connection: sa.Connection) -> None:
         pass  # there is one writer at a time
+
+    def write_copy(self, path: Path) -> None:
+        """Write all that the file holds at one moment to another one, which is there and empty."""
+        self._check_open()
+        with self._readers.connect() as connection:
+            write_copy(_driver(connection), path)
+
+    def take_over(self, other: "SqliteBackend") -> None:
+        """Replace all that the file holds by what another one does, in one transaction.
+
+        Raises:
+            StorageBusy: another program, or another part of this one, has the file open.
+        """
+        with self._alone() as driver, other._exclusive() as source:
+            take_over(driver, _driver(source))
+
+    def require_alone(self) -> None:
+        """See to it that nobody else has the file open.
+
+        Raises:
+            StorageBusy: somebody has, even if they do nothing at the moment.
+        """
+        with self._alone():
+            pass
+
+    @contextlib.contextmanager
+    def _alone(self) -> Iterator[Any]:
+        """A connection besides which there is no other, of this process or any."""
+        with self._exclusive() as writer:
+            writer.close()
+            self._writer = None
+            self._readers.dispose()
+            self._writers.dispose()
+            with contextlib.closing(connect(self._plan)) as driver:
+                if not shut_others_out(driver, self._is_busy):
+                    raise StorageBusy(
+                        f"{self.location}: other programs have the database open; stop the service,"
+                        " its workers and whatever else uses it, then try again"
+                    )
+                yield driver
+
+    def _is_busy(self, error: Exception) -> bool:
+        return isinstance(self.explain(error), StorageBusy)
 
     def scrub(self) -> bool:
         # VACUUM rewrites the file without its free pages; the old pages are then only in the
@@ -176,14 +265,14 @@ class SqliteBackend:
                 driver.execute("VACUUM")
                 with self._impatient(driver):
                     blocked, _, _ = driver.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-        except sqlite3.OperationalError as error:
-            if isinstance(self.explain(error), StorageBusy):
+        except self._driver_module.OperationalError as error:
+            if self._is_busy(error):
                 return False
             raise
         return not blocked
 
     @contextlib.contextmanager
-    def _impatient(self, driver: sqlite3.Connection) -> Iterator[None]:
+    def _impatient(self, driver: Any) -> Iterator[None]:
         """Do not make every other writer wait for a long reader."""
         driver.execute(f"PRAGMA busy_timeout = {_SCRUB_PATIENCE_MS}")
         try:
@@ -192,9 +281,16 @@ class SqliteBackend:
             driver.execute(f"PRAGMA busy_timeout = {int(self._plan.busy_timeout_seconds * 1000)}")
 
     def check(self) -> list[str]:
-        with self.reading() as connection:
-            rows = _driver(connection).execute("PRAGMA integrity_check(20)").fetchall()
-        return [row[0] for row in rows if row[0] != "ok"]
+        try:
+            with self.reading() as connection:
+                rows = _driver(connection).execute("PRAGMA integrity_check(20)").fetchall()
+                found = [row[0] for row in rows if row[0] != "ok"]
+                return found or text_index_damage(connection)
+        except self._driver_module.DatabaseError as error:
+            # Some damage, above all of an encrypted page, does not even let the check begin.
+            if isinstance(self.explain(error), StorageCorrupt):
+                return [str(error)]
+            raise
 
     def size_bytes(self, connection: sa.Connection) -> int:
         (size,) = (
@@ -209,9 +305,19 @@ class SqliteBackend:
             return StorageBusy("every reader is in use; try again")
         original = getattr(error, "orig", None) or error
         code = getattr(original, "sqlite_errorcode", None)
-        if not isinstance(original, sqlite3.Error):
+        if isinstance(original, UnicodeDecodeError):  # SQLite quotes the damage, the driver fails
+            return StorageCorrupt(f"{self.location}: {_DAMAGED}")
+        if not isinstance(original, self._driver_module.Error):
             return None
-        kind, advice = _ERRORS.get((code or 0) & _PRIMARY_CODE, _UNFORESEEN)
+        if code is None and str(original).startswith(_NO_TEXT):
+            return StorageCorrupt(f"{self.location}: {_DAMAGED} (a text is not UTF-8)")
+        if _is_folder_sealed(code, self._plan.path):
+            return StorageReadOnly(
+                f"{self.location}: the folder may not be written, and SQLite keeps its log in it;"
+                f" make it writable, or copy the file elsewhere ({original})"
+            )
+        code = code or 0
+        kind, advice = _ERRORS.get(code) or _ERRORS.get(code & _PRIMARY_CODE, _UNFORESEEN)
         return kind(f"{self.location}: {advice} ({original})")
 
     def is_retryable(self, error: Exception) -> bool:  # noqa: ARG002
@@ -250,6 +356,12 @@ class SqliteBackend:
             raise StorageClosed(f"{self.location}: this Memory was closed")
 
 
+def _is_folder_sealed(code: int | None, file: Path) -> bool:
+    """Whether a file that is there cannot be opened because its log cannot be made."""
+    cannot_open = (code or 0) & _PRIMARY_CODE == sqlite3.SQLITE_CANTOPEN
+    return cannot_open and file.is_file() and not os.access(file.parent, os.W_OK)
+
+
 @contextlib.contextmanager
 def _transaction(connection: sa.Connection, begin: str) -> Iterator[None]:
     driver = _driver(connection)
@@ -264,7 +376,5 @@ def _transaction(connection: sa.Connection, begin: str) -> Iterator[None]:
         raise
 
 
-def _driver(connection: sa.Connection) -> sqlite3.Connection:
-    driver: Any = connection.connection.dbapi_connection
-    assert isinstance(driver, sqlite3.Connection)
-    return driver
+def _driver(connection: sa.Connection) -> Any:
+    return connection.connection.dbapi_connection

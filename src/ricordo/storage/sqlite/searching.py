@@ -7,6 +7,7 @@ has to keep them as they are.
 
 import hashlib
 from collections.abc import Collection, Sequence
+from functools import lru_cache
 from typing import Any, Final
 
 import numpy as np
@@ -178,6 +179,7 @@ class SqliteSearch:
         return int(count)
 
 
+@lru_cache(maxsize=1024)
 def _mark(user_id: str) -> str:
     """A few letters that stand for an owner. Two may share theirs: reads check whose a row is."""
     digest = hashlib.blake2b(user_id.encode("utf-8", "surrogatepass"), digest_size=_MARK_CHARS)

@@ -5,8 +5,7 @@ than use a more selective index. Real figures differ from user to user and chang
 typical ones are written down once: the plans stay the same on an empty store and on a full one.
 """
 
-import sqlite3
-from typing import Final
+from typing import Any, Final
 
 _ROWS: Final = 1_000_000
 _PER_USER: Final = 10_000
@@ -48,7 +47,7 @@ TYPICAL: Final[dict[tuple[str, str], tuple[int, ...]]] = {
 }
 
 
-def seed_statistics(connection: sqlite3.Connection) -> None:
+def seed_statistics(connection: Any) -> None:
     """Write the typical figures where ``ANALYZE`` would write measured ones."""
     connection.execute("ANALYZE sqlite_schema")  # makes the table of statistics
     connection.execute("DELETE FROM sqlite_stat1")

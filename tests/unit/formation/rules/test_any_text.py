@@ -85,3 +85,11 @@ def test_a_text_made_to_be_slow_comes_to_an_end(piece: str, chars: int) -> None:
     text = (piece * chars)[:chars]
     assert len(said(text)) <= MAX_CANDIDATES
     explicit_spans(f"remember these steps: {text}"[:chars])
+
+
+@pytest.mark.requirement("faults.fuzzed")
+def test_sentences_of_nothing_but_space_come_to_an_end() -> None:
+    """Spaces between two letters once took the cube of their number, in each sentence anew."""
+    text = f"a{' ' * 390}b.\n" * (MAX_TURN_CHARS // 394)
+    assert said(text) == []
+    assert explicit_spans(text) == []

@@ -1,0 +1,205 @@
+"""Encrypting a file, decrypting it, or changing its key: into a new file that takes its place.
+
+The new file is written beside the old one, compared with it row by row, and put in its place in one
+step. Whatever happens before that step leaves the old file as it was; after it the old one is
+overwritten. What a process that was killed has left behind is removed by the next conversion.
+"""
+
+import contextlib
+import os
+import shutil
+import sqlite3
+from collections.abc import Iterator
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any, BinaryIO, Final
+
+from ricordo.errors import (
+    DatabaseKeyMismatch,
+    StorageBusy,
+    StorageCorrupt,
+    StorageError,
+    StorageFull,
+    StorageUnavailable,
+)
+from ricordo.storage.sqlite.connecting import is_no_database, make_private_file
+from ricordo.storage.sqlite.encryption import (
+    PLAIN_START,
+    DatabaseKey,
+    encrypting_driver,
+    salt_of,
+    unlock,
+)
+from ricordo.storage.sqlite.in_use import is_open_here
+
+_PATIENCE_SECONDS: Final = 1.0
+_CHUNK_BYTES: Final = 1024 * 1024
+_SALT_BYTES: Final = 16
+_FULL: Final = "disk is full"
+_IN_USE: Final = "the database is in use; stop every program that has it open, and try again"
+
+
+def convert(path: Path, old: DatabaseKey | None, new: DatabaseKey | None) -> None:
+    """Have a file encrypted with another key than now; None stands for no encryption.
+
+    Raises:
+        DatabaseKeyMismatch: the file is not encrypted with ``old``.
+        StorageBusy: somebody has it open.
+        StorageFull: there is no room for a second copy.
+        StorageError: it cannot be read or written. Whatever is raised: the file is as it was.
+    """
+    path = path.resolve()
+    _check(path, old)
+    draft, former = left_behind(path)
+    with (
+        _driver_errors(path),
+        path.open("r+b") as old_bytes,  # before the lock: closing it would end that
+        contextlib.closing(_locked(path, old)) as source,
+    ):
+        _remove_leftovers(path)
+        _write_draft(source, path, draft, new)
+        with contextlib.suppress(OSError):  # of a file system that has no links
+            former.hardlink_to(path)
+        draft.replace(path)
+        _flush(path.parent)
+        # Overwritten while it is still locked: whoever waits for the lock finds no database,
+        # instead of writing into a file that has no name any more.
+        _overwrite(old_bytes)
+        former.unlink(missing_ok=True)
+
+
+def left_behind(path: Path) -> tuple[Path, Path]:
+    """Where the new file is written, and where the old one is until it is overwritten."""
+    return path.with_name(f"{path.name}.converting"), path.with_name(f"{path.name}.former")
+
+
+def _check(path: Path, old: DatabaseKey | None) -> None:
+    if not path.is_file() or not path.stat().st_size:
+        raise StorageUnavailable(f"{path}: there is no database; the first ricordo add makes one")
+    if is_open_here(path):
+        raise StorageBusy(f"{path}: {_IN_USE}")
+    encrypting_driver()
+    if old is None and salt_of(path) != PLAIN_START:
+        raise DatabaseKeyMismatch(f"{path}: is encrypted already, or is not a database")
+
+
+def _locked(path: Path, key: DatabaseKey | None) -> Any:
+    """A connection that keeps everybody else out, with all of the log in the file."""
+    connection = encrypting_driver().connect(path, timeout=_PATIENCE_SECONDS, isolation_level=None)
+    try:
+        if key is not None:
+            unlock(connection, key.specification_for(path))
+        connection.execute("PRAGMA locking_mode = EXCLUSIVE")
+        # Only the last one who has a file with a log open can do without it.
+        (mode,) = connection.execute("PRAGMA journal_mode = DELETE").fetchone()
+        if mode != "delete":
+            raise StorageBusy(f"{path}: {_IN_USE}")
+        connection.execute("BEGIN EXCLUSIVE")
+        connection.execute("COMMIT")  # the lock is kept
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _write_draft(source: Any, path: Path, draft: Path, new: DatabaseKey | None) -> None:
+    try:
+        _export(source, draft, new)
+        _compare(source, path)
+        source.execute("DETACH DATABASE target")
+        shutil.copymode(path, draft)
+        _flush(draft)
+    except BaseException:
+        _wipe_away(draft)
+        raise
+
+
+def _export(source: Any, draft: Path, new: DatabaseKey | None) -> None:
+    make_private_file(draft)
+    specification = "" if new is None else new.specification(os.urandom(_SALT_BYTES))
+    source.execute("ATTACH DATABASE ? AS target KEY ?", (str(draft), specification))
+    source.execute("SELECT sqlcipher_export('target')")
+    for kept in ("user_version", "application_id"):
+        (value,) = source.execute(f"PRAGMA main.{kept}").fetchone()
+        source.execute(f"PRAGMA target.{kept} = {int(value)}")
+
+
+def _compare(source: Any, path: Path) -> None:
+    """Hold every row of the new file against the old one.
+
+    Raises:
+        StorageCorrupt: one is not the same, or the new file is not sound.
+    """
+    named = "SELECT type, name, tbl_name, sql FROM {}.sqlite_schema ORDER BY type, name"
+    before, after = (source.execute(named.format(one)).fetchall() for one in ("main", "target"))
+    problems = source.execute("PRAGMA target.integrity_check(1)").fetchone() != ("ok",)
+    tables = [name for kind, name, _, sql in before if kind == "table" and not _virtual(sql)]
+    if problems or before != after or not all(_same_rows(source, name) for name in tables):
+        raise StorageCorrupt(
+            f"{path}: the copy is not the same as the database, which may be damaged; nothing was"
+            " changed"
+        )
+
+
+def _virtual(sql: str | None) -> bool:
+    return sql is not None and sql.upper().startswith("CREATE VIRTUAL")
+
+
+def _same_rows(source: Any, table: str) -> bool:
+    quoted = '"' + table.replace('"', '""') + '"'
+    rows = (source.execute(f"SELECT * FROM {one}.{quoted}") for one in ("main", "target"))  # noqa: S608
+    return all(one == other for one, other in zip_longest(*rows))
+
+
+def _remove_leftovers(path: Path) -> None:
+    draft, former = left_behind(path)
+    _wipe_away(draft)
+    if former.exists() and former.samefile(path):  # stopped before anything was replaced
+        former.unlink()
+    _wipe_away(former)
+
+
+def _wipe_away(path: Path) -> None:
+    with contextlib.suppress(FileNotFoundError):
+        with path.open("r+b") as file:
+            _overwrite(file)
+        path.unlink()
+    path.with_name(f"{path.name}-journal").unlink(missing_ok=True)
+
+
+def _overwrite(file: BinaryIO) -> None:
+    left = file.seek(0, os.SEEK_END)
+    file.seek(0)
+    while left > 0:
+        left -= file.write(bytes(min(left, _CHUNK_BYTES)))
+    file.flush()
+    os.fsync(file.fileno())
+
+
+def _flush(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+@contextlib.contextmanager
+def _driver_errors(path: Path) -> Iterator[None]:
+    """Turn what the driver or the disk raises into our errors."""
+    try:
+        yield
+    except OSError as error:
+        raise StorageUnavailable(f"{path}: {error.strerror or error}") from None
+    except encrypting_driver().Error as error:
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+        if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+            raise StorageBusy(f"{path}: {_IN_USE}") from None
+        # Of what goes wrong inside the export only the words are passed on, not the code.
+        if code == sqlite3.SQLITE_FULL or _FULL in str(error):
+            raise StorageFull(f"{path}: there is no room for a second copy beside it") from None
+        if is_no_database(error):
+            raise DatabaseKeyMismatch(f"{path}: is encrypted with another key") from None
+        if code == sqlite3.SQLITE_CORRUPT:
+            raise StorageCorrupt(f"{path}: the database is damaged; restore a backup") from None
+        raise StorageError(f"{path}: the database refused ({error})") from None

@@ -1,0 +1,87 @@
+"""What the README claims: each claim has points of the specification that hold it, with tests.
+
+A claim is a bullet of the introduction, by its words in bold, or a row of the table of what it
+does, by its first cell.
+"""
+
+import re
+import tomllib
+
+import pytest
+
+from tests.docs.markdown import ROOT
+
+CLAIMS = {
+    "It works with nothing.": ["embeddings.local", "recall.search", "formation.rules"],
+    "Nothing is lost.": ["storage.kill", "jobs.in-transaction", "items.history", "service.crash"],
+    "Nothing leaks.": [
+        "access.isolation",
+        "recall.isolation",
+        "items.get",
+        "access.row-level-security",
+    ],
+    "It explains itself.": ["items.history", "recall.explain", "memories.source_turn"],
+    "It stays clean.": [
+        *("formation.hygiene", "formation.consent", "items.supersede", "upkeep.consolidate"),
+        "erasure.no-trace",
+    ],
+    "Memories": ["items.key", "items.duplicate", "items.validity", "items.undo", "sharing.link"],
+    "Search": [
+        "recall.search",
+        "recall.text",
+        "recall.typo",
+        "recall.explain",
+        "embeddings.faults",
+    ],
+    "Conversations": ["recall.turns", "items.threads", "conversations.flat-tokens"],
+    "Formation": ["formation.observe-form", "formation.evidence", "formation.rules"],
+    "Consent": ["formation.consent"],
+    "Prompts": ["prompt.budget"],
+    "Files": ["files.mirror-edits", "files.daily-log", "prompt.profile"],
+    "State": ["checkpoints.states", "checkpoints.langgraph", "checkpoints.store"],
+    "Upkeep": ["upkeep.consolidate", "upkeep.forget", "jobs.celery"],
+    "Agents": ["recall.query", "access.categories"],
+    "Service": [
+        *("http.complete", "access.keys", "observability.metrics", "observability.no-content"),
+        *("observability.traces", "deploy.servers"),
+    ],
+    "Tools": [
+        *("tools.sets", "tools.schemas", "mcp.stdio", "integrations.langchain"),
+        *("integrations.langgraph-tools", "integrations.openai-agents", "integrations.pydantic-ai"),
+    ],
+    "Web page": ["page.memories", "page.narrow", "page.no_script", "page.csp"],
+    "Vectors": ["embeddings.local", "embeddings.remote"],
+    "Backups": ["backup.online", "backup.verified", "backup.restore", "security.encryption"],
+    "Import": ["transfer.mem0", "transfer.chatgpt", "transfer.claude", "transfer.keyvalue"],
+}
+
+
+def readme() -> str:
+    return (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def section(heading: str) -> str:
+    return readme().split(f"\n{heading}\n", 1)[1].split("\n## ", 1)[0]
+
+
+def claimed() -> list[str]:
+    introduction = readme().split("\n## ", 1)[0]
+    rows = re.findall(r"^\| \[([^]]+)\]\(", section("## What it does"), re.MULTILINE)
+    return re.findall(r"^- \*\*(.+?)\*\*", introduction, re.MULTILINE) + rows
+
+
+@pytest.mark.requirement("docs.claims")
+def test_every_claim_is_held() -> None:
+    assert claimed() == list(CLAIMS)
+    manifest = tomllib.loads((ROOT / "tests" / "requirements.toml").read_text(encoding="utf-8"))
+    held = {point["id"] for point in manifest["point"] if "planned" not in point}
+    assert {claim: set(points) - held for claim, points in CLAIMS.items()} == {
+        claim: set() for claim in CLAIMS
+    }
+
+
+@pytest.mark.requirement("docs.claims")
+def test_the_figures_name_a_command_that_there_is() -> None:
+    assert "`make bench-all`" in section("## Measured")
+    targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)
+    assert set(re.findall(r"`?make ([a-z-]+)", readme())) <= set(targets)
