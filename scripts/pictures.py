@@ -390,6 +390,55 @@ def deployment() -> Picture:
     )  # fmt: skip
 
 
+def trust() -> Picture:
+    """Who is trusted with what."""
+    keyed = Box(20, 20, 135, 47, "User or agent", ("with a key",))
+    stranger = Box(172, 20, 135, 47, "Anybody else")
+    texts = Box(325, 20, 135, 64, "Texts", ("said, read, imported,", "answered by models"))
+    service = Box(90, 158, 230, 47, "ricordo serve, worker", ("acts for one user at a time",))
+    database = Box(
+        40, 253, 165, 64, "Database", ("row-level security,", "or an encrypted file"), "store"
+    )
+    files = Box(
+        225, 253, 165, 64, "Home folder", ("secret.key, files,", "for the operator alone"), "store"
+    )
+    models = Box(
+        40, 382, 165, 64, "Models", ("embeddings and chat,", "by the operator's key"), "choice"
+    )
+    theirs = Box(
+        225,
+        382,
+        185,
+        64,
+        "A user's endpoint",
+        ("embeddings, by their key,", "public addresses only"),
+        "choice",
+    )
+    return Picture(
+        "trust",
+        "Who is trusted with what",
+        "A user or agent with a key reaches ricordo; anybody else is refused. Texts reach it as"
+        " data and never as orders. On the operator's machines ricordo acts for one user at a time"
+        " on a database with row-level security or an encrypted file, and uses the home folder."
+        " Outside are the operator's models, and users' own endpoints at public addresses only.",
+        WIDTH,
+        466,
+        [
+            Group(20, 128, 400, 209, "the operator's machines"),
+            keyed, stranger, texts, service, database, files, models, theirs,
+            Arrow(((87.5, 67), (87.5, 110), (200, 110), (200, 155))),
+            Arrow(((239.5, 67), (239.5, 122)), "refused", dotted=True),
+            Arrow(
+                ((392.5, 84), (392.5, 114), (300, 114), (300, 155)),
+                "data, never orders", (372, 105),
+            ),
+            Arrow(((122.5, 205), (122.5, 250))), Arrow(((290, 205), (290, 250))),
+            Arrow(((90, 181), (30, 181), (30, 414), (37, 414))),
+            Arrow(((320, 181), (440, 181), (440, 414), (413, 414))),
+        ],
+    )  # fmt: skip
+
+
 PICTURES: Final = (
     overview(),
     message_to_memory(),
@@ -400,6 +449,7 @@ PICTURES: Final = (
     who_sees_what(),
     what_reaches_the_prompt(),
     deployment(),
+    trust(),
 )
 
 if __name__ == "__main__":

@@ -219,6 +219,10 @@ class Player:
             return self.shown(getattr(self, name)(*arguments))
         except RicordoError as error:
             return type(error).__name__, self.renamed(str(error))
+        finally:
+            # What was recalled is counted a minute later by a timer, which two stores would not
+            # hear at the same call.
+            self.memory.recall.accesses.flush()
 
     def shown(self, value: Any) -> Any:
         if isinstance(value, Record):

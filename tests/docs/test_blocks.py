@@ -1,10 +1,10 @@
 """No block of the documentation is only shown: it is run with its page, or held by a named test.
 
-Blocks of ``python``, ``console`` and ``output`` are run by test_examples.py; ``mermaid`` is a
-picture. Pages of the reference are generated, and compared by test_reference.py; so is the report,
-whose blocks are the commands that have measured it. Every other block stands in one of the two
-tables below, by its page and its first line, and each entry of them by one block: what is added to
-a page and run by nobody makes this fail.
+Blocks of ``python``, ``console`` and ``output`` are run by test_examples.py. Pages of the reference
+are generated, and compared by test_reference.py; so is the report, whose blocks are the commands
+that have measured it. Every other block stands in one of the two tables below, by its page and its
+first line, and each entry of them by one block: what is added to a page and run by nobody makes
+this fail.
 """
 
 import ast
@@ -96,8 +96,7 @@ SHOWN = {
 """What is neither a command nor code."""
 
 GENERATED = (DOCS / "reference", DOCS / "report")
-LANGUAGES = {*RUN, "sh", "sql", "json", "yaml", "ini", "nginx", "caddyfile", "mermaid", "text"}
-PICTURES = re.compile(r"flowchart (TB|LR)|stateDiagram-v2|sequenceDiagram|erDiagram")
+LANGUAGES = {*RUN, "sh", "sql", "json", "yaml", "ini", "nginx", "caddyfile", "text"}
 BLOCKS = [
     (name_of(page), block)
     for page in pages()
@@ -119,7 +118,7 @@ def test_every_block_is_run_or_held_by_a_test() -> None:
     unheld = [
         f"{page}, line {block.line}: {block.first_line}"
         for page, block in BLOCKS
-        if block.language not in (*RUN, "mermaid") and not entries_of(page, block)
+        if block.language not in RUN and not entries_of(page, block)
     ]
     assert unheld == []
 
@@ -147,10 +146,6 @@ def test_every_test_that_is_named_is_there() -> None:
 @pytest.mark.requirement("docs.blocks-run")
 def test_every_block_is_of_a_known_kind() -> None:
     assert {block.language for _, block in BLOCKS} <= LANGUAGES
-    for page, block in BLOCKS:
-        if block.language == "mermaid":
-            where = f"{page}, line {block.line}"
-            assert PICTURES.match(block.text), f"{where}: no kind of picture"
 
 
 @pytest.mark.requirement("docs.blocks-run")
