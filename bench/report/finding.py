@@ -14,6 +14,7 @@ _MEASURES: Final = {
     "MRR": "mrr",
     "nDCG@10": "ndcg_at_10",
 }
+_FEWEST_UNANSWERABLE: Final = 20  # of fewer, a measure of telling them apart is chance
 
 
 def which_set(figures: Figures) -> str:
@@ -61,8 +62,8 @@ def recall(figures: Figures) -> str:
         f"Embedding a question takes {both(report['embedding'])} (p50 / p95), everything else"
         f" {both(report['searching'])}. Differences below 0.01 are noise.",
     ]
-    if scores["abstaining"]["auroc"] is not None:
-        one = scores["abstaining"]
+    one = scores["abstaining"]
+    if one["auroc"] is not None and one["unanswerable"] >= _FEWEST_UNANSWERABLE:
         told.append(
             f"`confidence` tells {one['answerable']:,} questions with an answer from"
             f" {one['unanswerable']:,} without: AUROC {share(one['auroc'])}."
