@@ -30,7 +30,7 @@ def test_each_file_is_its_own_section(folder: FilesFolder) -> None:
     put(folder.prompts / "RULES.md", "\n- Be brief.\n- Be right.\n\n")
     put(folder.of("ana").profile, "- City: Bekasi")
     assert PromptFiles(folder).read("ana") == PromptTexts(
-        "You are calm.", "- Be brief.\n- Be right.", "- City: Bekasi", True
+        "You are calm.", "- Be brief.\n- Be right.", "- City: Bekasi"
     )
 
 
@@ -55,7 +55,7 @@ def test_without_files_there_is_nothing(folder: FilesFolder) -> None:
     assert PromptFiles(folder).read("ana") == PromptTexts()
     assert PromptFiles(FilesFolder(folder.top / "nowhere", "ana")).read("ana") == PromptTexts()
     put(folder.of("ana").profile, "<!-- nothing yet -->\n")
-    assert PromptFiles(folder).read("ana") == PromptTexts(has_user_file=True)
+    assert PromptFiles(folder).read("ana") == PromptTexts()
 
 
 @pytest.mark.requirement("prompt.files")

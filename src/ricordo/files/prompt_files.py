@@ -20,14 +20,12 @@ RULES_FILE: Final = "RULES.md"
 class PromptTexts:
     """What the prompt files say, without their comments; empty where there is no such file.
 
-    ``has_user_file``: there is a ``USER.md`` that could be read, though it may say nothing yet.
     ``problems`` says, one line each, which files were left out and why.
     """
 
     soul: str = ""
     rules: str = ""
     user: str = ""
-    has_user_file: bool = False
     problems: tuple[str, ...] = ()
 
 
@@ -47,7 +45,7 @@ class PromptFiles:
         user = None
         if user_id != GLOBAL_OWNER:
             user = _own_text(self._folder.of(user_id).profile, user_id, problems)
-        return PromptTexts(soul or "", rules or "", user or "", user is not None, tuple(problems))
+        return PromptTexts(soul or "", rules or "", user or "", tuple(problems))
 
 
 def _own_text(path: Path, user_id: str, problems: list[str]) -> str | None:
