@@ -11,7 +11,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.middleware.cors import CORSMiddleware
 
 from ricordo.http.addresses import is_loopback
-from ricordo.http.bodies import BodyLimit
+from ricordo.http.bodies import BodyLimit, HeadRequests
 from ricordo.http.callers import Gate
 from ricordo.http.catching import Catching
 from ricordo.http.guarding import LoopbackGuard
@@ -119,6 +119,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
 def _add_middleware(app: FastAPI, settings: Settings) -> None:
     """What each request passes; the one added last comes first."""
     origins = [origin.strip() for origin in settings.cors_origins.split(",") if origin.strip()]
+    app.add_middleware(HeadRequests)
     app.add_middleware(Catching)
     app.add_middleware(BodyLimit)
     if origins:

@@ -1,4 +1,4 @@
-"""How large a request may be, counted while it comes in."""
+"""Bodies: how large one may be that comes in, and answers to ``HEAD``, which have none."""
 
 import sys
 from typing import Final
@@ -39,6 +39,30 @@ class BodyLimit:
                 raise
         if counted.is_too_large and not counted.has_answered:
             await counted.refusal()(scope, receive, send)
+
+
+class HeadRequests:
+    """Answers ``HEAD`` as it would ``GET``, without the body."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one connection."""
+        if scope["type"] != "http" or scope["method"] != "HEAD":
+            await self._app(scope, receive, send)
+            return
+
+        async def send_start(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                await send(message)
+                await send({"type": "http.response.body"})  # so that no stream is made for nobody
+
+        inner = {**scope, "method": "GET"}
+        try:
+            await self._app(inner, receive, send_start)
+        finally:
+            scope.update(inner, method="HEAD")  # which route it was, for whoever counts requests
 
 
 class _Counted:
