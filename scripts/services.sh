@@ -4,8 +4,9 @@
 # Does nothing where they are installed. A Chromium (or Google Chrome) that is not on the PATH is
 # named by RICORDO_TEST_BROWSER.
 #
-# sh scripts/services.sh            all of them
 # sh scripts/services.sh browser    only Chromium, which is all that `make screenshots` needs
+# sh scripts/services.sh fast       Chromium and Redis, for `make test`
+# sh scripts/services.sh all        RabbitMQ, too, for `make test-all`
 set -eu
 PATH="$PATH:/usr/sbin:/sbin"
 
@@ -23,10 +24,9 @@ has_browser() {
 }
 
 missing=""
-if [ "${1:-}" != browser ]; then
-    command -v redis-server >/dev/null || missing="$missing redis-server"
-    command -v rabbitmq-server >/dev/null || missing="$missing rabbitmq-server"
-fi
+kind=${1:-all}
+case $kind in fast | all) command -v redis-server >/dev/null || missing="$missing redis-server" ;; esac
+case $kind in all) command -v rabbitmq-server >/dev/null || missing="$missing rabbitmq-server" ;; esac
 # Plain letters, and emoji in colour: memories have both, and a bare system has no font at all.
 has_browser || missing="$missing chromium fonts-liberation fonts-noto-color-emoji"
 [ -n "$missing" ] || exit 0
@@ -41,6 +41,13 @@ if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then
     exit 1
 fi
 
+echo "setup: installing$missing" >&2
+# Two runs on one machine: the second waits, and finds everything there.
+if command -v flock >/dev/null; then
+    exec 9>/var/lock/ricordo-services
+    flock 9
+fi
+
 # No package may start a server: the tests have their own, and a port that is taken disturbs.
 policy=/usr/sbin/policy-rc.d
 made_policy=""
@@ -52,9 +59,16 @@ fi
 trap '[ -z "$made_policy" ] || rm -f "$policy"' EXIT
 
 export DEBIAN_FRONTEND=noninteractive
-apt-get update -qq
+apt="apt-get -qq -o DPkg::Lock::Timeout=600"
+# The lists have a lock of their own, for which apt does not wait.
+tries=0
+until $apt update; do
+    tries=$((tries + 1))
+    [ "$tries" -lt 20 ] || exit 1
+    sleep 5
+done
 # shellcheck disable=SC2086 # one word for each package
-apt-get install -qq -y --no-install-recommends $missing >/dev/null
+$apt install -y --no-install-recommends $missing >/dev/null
 
 # Where a policy of the system itself let them start after all.
 if command -v systemctl >/dev/null && [ -d /run/systemd/system ]; then

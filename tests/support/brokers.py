@@ -11,13 +11,17 @@ import signal
 import socket
 import subprocess
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from tests.support.waiting import wait_until
 
 _RABBITMQ_SCRIPT = Path("/usr/lib/rabbitmq/bin/rabbitmq-server")  # the one that any user may run
 _AMQP_GREETING = b"AMQP\x00\x00\x09\x01"
+
+
+class _Ended(Exception):
+    """A broker did not come up: maybe somebody has taken its port meanwhile."""
 
 
 class Broker:
@@ -80,7 +84,8 @@ class Broker:
 
     def _answers(self) -> bool:
         assert self._process is not None
-        assert self._process.poll() is None, "the broker ended by itself"
+        if self._process.poll() is not None:
+            raise _Ended("the broker ended by itself")
         try:
             with socket.create_connection(("127.0.0.1", self.port), 1) as connection:
                 connection.settimeout(5)
@@ -94,16 +99,19 @@ class Broker:
 def redis_server(password: str | None = None) -> Iterator[Broker]:
     """A Redis server that keeps what it has over a restart."""
     program = _found("redis-server")
+    credentials = "" if password is None else f":{password}@"
     with _folder() as folder:
-        port = free_port()
-        command = [program, "--bind", "127.0.0.1", "--port", str(port), "--dir", str(folder)]
-        command += ["--appendonly", "yes", "--save", ""]
-        credentials = ""
-        if password is not None:
-            command += ["--requirepass", password]
-            credentials = f":{password}@"
-        url = f"redis://{credentials}127.0.0.1:{port}/0"
-        yield from _running(Broker(url, port, command, {}, b"PING\r\n"))
+
+        def made() -> Broker:
+            port = free_port()
+            command = [program, "--bind", "127.0.0.1", "--port", str(port), "--dir", str(folder)]
+            command += ["--appendonly", "yes", "--save", ""]
+            if password is not None:
+                command += ["--requirepass", password]
+            url = f"redis://{credentials}127.0.0.1:{port}/0"
+            return Broker(url, port, command, {}, b"PING\r\n")
+
+        yield from _running(made)
 
 
 @contextlib.contextmanager
@@ -111,30 +119,42 @@ def rabbitmq_server() -> Iterator[Broker]:
     """A RabbitMQ server with a node name, a cookie and a port mapper of its own."""
     script = str(_RABBITMQ_SCRIPT) if _RABBITMQ_SCRIPT.exists() else _found("rabbitmq-server")
     with _folder() as folder, _port_mapper() as mapper_port:
-        port = free_port()
-        environment = {
-            "HOME": str(folder),  # where the cookie is kept
-            "ERL_EPMD_PORT": str(mapper_port),
-            "ERL_EPMD_ADDRESS": "127.0.0.1",
-            "RABBITMQ_NODENAME": f"ricordo-{secrets.token_hex(4)}@localhost",
-            "RABBITMQ_NODE_IP_ADDRESS": "127.0.0.1",
-            "RABBITMQ_NODE_PORT": str(port),
-            "RABBITMQ_DIST_PORT": str(free_port()),
-            "RABBITMQ_MNESIA_BASE": str(folder / "data"),
-            "RABBITMQ_LOG_BASE": str(folder / "log"),
-            "RABBITMQ_PID_FILE": str(folder / "pid"),
-            "RABBITMQ_GENERATED_CONFIG_DIR": str(folder / "generated"),
-            "RABBITMQ_CONFIG_FILE": str(folder / "none"),
-            "RABBITMQ_CONF_ENV_FILE": str(folder / "none-env"),
-            "RABBITMQ_ENABLED_PLUGINS_FILE": str(folder / "plugins"),
-        }
-        url = f"amqp://guest:guest@127.0.0.1:{port}//"
-        yield from _running(Broker(url, port, [script], environment, _AMQP_GREETING))
+
+        def made() -> Broker:
+            port = free_port()
+            environment = {
+                "HOME": str(folder),  # where the cookie is kept
+                "ERL_EPMD_PORT": str(mapper_port),
+                "ERL_EPMD_ADDRESS": "127.0.0.1",
+                "RABBITMQ_NODENAME": f"ricordo-{secrets.token_hex(4)}@localhost",
+                "RABBITMQ_NODE_IP_ADDRESS": "127.0.0.1",
+                "RABBITMQ_NODE_PORT": str(port),
+                "RABBITMQ_DIST_PORT": str(free_port()),
+                "RABBITMQ_MNESIA_BASE": str(folder / "data"),
+                "RABBITMQ_LOG_BASE": str(folder / "log"),
+                "RABBITMQ_PID_FILE": str(folder / "pid"),
+                "RABBITMQ_GENERATED_CONFIG_DIR": str(folder / "generated"),
+                "RABBITMQ_CONFIG_FILE": str(folder / "none"),
+                "RABBITMQ_CONF_ENV_FILE": str(folder / "none-env"),
+                "RABBITMQ_ENABLED_PLUGINS_FILE": str(folder / "plugins"),
+            }
+            url = f"amqp://guest:guest@127.0.0.1:{port}//"
+            return Broker(url, port, [script], environment, _AMQP_GREETING)
+
+        yield from _running(made)
 
 
-def _running(broker: Broker) -> Iterator[Broker]:
+def _running(made: Callable[[], Broker]) -> Iterator[Broker]:
+    for tries_left in reversed(range(5)):
+        broker = made()
+        try:
+            broker.start()
+            break
+        except _Ended:
+            broker.stop()
+            if not tries_left:
+                raise
     try:
-        broker.start()
         yield broker
     finally:
         broker.stop()
