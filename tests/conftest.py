@@ -3,29 +3,40 @@
 import contextlib
 import os
 import shutil
+import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import hypothesis
 import pytest
 
 from ricordo.memory import Memory
 from ricordo.testing.clock import ManualClock
 from ricordo.testing.embedder import WordEmbedder
 from ricordo.wiring import open_memory
-from tests.support import certificates, postgres, scratch
+from tests.support import certificates, postgres, scratch, tiers
 
 BACKENDS = ("sqlite", "postgresql")
 _running = contextlib.ExitStack()
-# How long an example takes says something of the machine and of who else uses it.
-hypothesis.settings.register_profile("ricordo", deadline=None)
-hypothesis.settings.load_profile("ricordo")
+# Hundreds of processes are started: none should have to compile everything anew.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    tiers.add_options(parser)
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    tiers.configure(config)
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in the background of a shell
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     if not hasattr(config, "workerinput"):  # once, not in every worker
         scratch.keep_in_memory()
         _running.enter_context(postgres.server())
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    tiers.mark_other_databases(items)
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -51,6 +62,8 @@ def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.delenv("RICORDO_URL", raising=False)
     monkeypatch.delenv("RICORDO_USER", raising=False)
     monkeypatch.setenv("RICORDO_UPKEEP", "0")
+    # On a busy machine the model may take its time: a search must not go by words alone.
+    monkeypatch.setenv("RICORDO_EMBEDDING_DEADLINE_SECONDS", "60")
     return home
 
 

@@ -43,7 +43,7 @@ def restored(
     return restore
 
 
-@pytest.fixture(params=("sqlite", "postgresql"))
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.matrix)])
 def other_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """Where to restore to: a file that is not there yet, or an empty database of the owner's."""
     if request.param == "sqlite":

@@ -1,6 +1,7 @@
-"""Processes that make or restore a backup and are killed in the middle of it."""
+"""Processes that make or restore a backup, or encrypt a store, and are killed in the middle."""
 
 import itertools
+import json
 import multiprocessing
 import os
 import resource
@@ -11,12 +12,18 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+from ricordo.storage.sqlite import converting
+from ricordo.storage.sqlite.encryption import DatabaseKey
 from ricordo.wiring import open_memory, restore_backup
 
 _PRELOADED = ["tests.backup.killing", "ricordo.wiring", "ricordo.storage.postgres.backend"]
 _COMMANDS = frozenset({"execute", "executemany", "backup", "commit"})
 _CHANGES = frozenset({"fsync", "link", "replace", "unlink"})
-_LAST = {"make": {"put_in_place"}, "restore": {"take_over", "_into_server"}}
+_LAST = {
+    "make": {"put_in_place"},
+    "restore": {"take_over", "_into_server"},
+    "convert": {"convert"},
+}
 """By which function all is done, but for tidying up."""
 AT_THE_END = 0
 
@@ -28,6 +35,12 @@ def make(url: str, path: str) -> None:
 
 def restore(url: str, path: str) -> None:
     restore_backup(path, url, replace=True)
+
+
+def convert(keys: str, path: str) -> None:
+    """From the first to the second of two keys in JSON; null is for no encryption."""
+    old, new = (key if key is None else DatabaseKey(key) for key in json.loads(keys))
+    converting.convert(Path(path), old, new)
 
 
 def steps_of(what: str, url: str, path: Path, some: int) -> list[int]:

@@ -1,10 +1,11 @@
 """Files that are no sound backup are refused by name, and nothing is restored."""
 
+import itertools
 import os
 import random
 import shutil
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -13,7 +14,7 @@ import pytest
 import ricordo
 from ricordo import DatabaseTooNew, InvalidBackup, InvalidValue, Memory
 from ricordo.testing.clock import ManualClock
-from ricordo.wiring import open_memory, restore_backup
+from ricordo.wiring import restore_backup
 from tests.backup.comparing import rows_of
 
 pytestmark = [
@@ -24,152 +25,93 @@ pytestmark = [
 PAGE = 4_096
 
 
-def executed(path: Path, *statements: str) -> None:
+NOISE = b"SQLite format 3\0" + random.Random(1).randbytes(40_000)
+CHANGES: dict[str, str] = {
+    "UPDATE items SET content = 'Prefers coffee' WHERE id = 1": "was changed since, in items",
+    "UPDATE item_index SET vector = zeroblob(length(vector))": "was changed since, in item_index",
+    "DELETE FROM item_fts_docsize": "was changed since, in item_fts_docsize",
+    "DELETE FROM history WHERE revision = 1": "was changed since, in history",
+    "INSERT INTO store VALUES ('more', 1, NULL)": "was changed since, in store",
+    "DROP TABLE relations": "was changed since, in relations",
+    "CREATE TABLE more (text TEXT)": "was changed since, in more",
+    "CREATE TRIGGER spy AFTER INSERT ON items BEGIN DELETE FROM history; END": "not ricordo's",
+    "UPDATE alembic_version SET version_num = '0001'": "was changed since, in alembic_version",
+    "DELETE FROM backup_manifest": "says of itself is damaged",
+    "UPDATE backup_manifest SET document = replace(document, 'sqlite', 'oracle')": (
+        "says of itself is damaged"
+    ),
+    "UPDATE items SET content = CAST(x'fffefd' AS TEXT) WHERE id = 1": "damaged",
+}
+CUTS: tuple[tuple[Callable[[int], int], str], ...] = (
+    (lambda size: size - PAGE, "damaged"),
+    (lambda size: size - PAGE // 2, "damaged"),
+    (lambda size: size // 2, "damaged"),
+    (lambda _size: 0, "not a backup"),
+)
+OTHERS: tuple[tuple[bytes, str], ...] = (
+    (b"Not a backup at all, but long enough to be looked at.\n" * 100, "not a backup"),
+    (NOISE, "not a backup"),
+)
+
+
+def executed(path: Path, statement: str) -> None:
     with closing(sqlite3.connect(path)) as file:
-        for statement in statements:
-            file.execute(statement)
+        file.execute(statement)
         file.commit()
 
 
-def _cut(path: Path) -> None:
-    os.truncate(path, path.stat().st_size - PAGE)
+def spoilt(whole: Path, store: str, folder: Path) -> Iterator[tuple[Path, str]]:
+    """Files that are no sound backup, and what is said of each."""
+    count = itertools.count()
+
+    def copied(source: str | Path) -> Path:
+        return Path(shutil.copy(source, folder / f"{next(count)}.backup"))
+
+    for statement, complaint in CHANGES.items():
+        executed(path := copied(whole), statement)
+        yield path, complaint
+    for length, complaint in CUTS:
+        path = copied(whole)
+        os.truncate(path, length(path.stat().st_size))
+        yield path, complaint
+    for content, complaint in OTHERS:
+        (path := copied(whole)).write_bytes(content)
+        yield path, complaint
+    executed(path := folder / "other.db", "CREATE TABLE notes (text TEXT)")
+    yield path, "not a backup that ricordo made"
+    yield copied(store), "not a backup that ricordo made"
 
 
-def _cut_within_a_page(path: Path) -> None:
-    os.truncate(path, path.stat().st_size - PAGE // 2)
-
-
-def _half(path: Path) -> None:
-    os.truncate(path, path.stat().st_size // 2)
-
-
-def _empty(path: Path) -> None:
-    os.truncate(path, 0)
-
-
-def _text(path: Path) -> None:
-    path.write_text("Not a backup at all, but long enough to be looked at.\n" * 100)
-
-
-def _noise(path: Path) -> None:
-    path.write_bytes(b"SQLite format 3\0" + random.Random(1).randbytes(40_000))
-
-
-def _another_database(path: Path) -> None:
-    path.unlink()
-    executed(path, "CREATE TABLE notes (text TEXT)")
-
-
-def _a_store(path: Path) -> None:
-    path.unlink()
-    open_memory(path, run_jobs=False, embedding_provider="none").close()
-
-
-def _changed_text(path: Path) -> None:
-    executed(path, "UPDATE items SET content = 'Prefers coffee' WHERE id = 1")
-
-
-def _changed_vector(path: Path) -> None:
-    executed(path, "UPDATE item_index SET vector = zeroblob(length(vector)) WHERE id = 1")
-
-
-def _changed_text_index(path: Path) -> None:
-    executed(path, "DELETE FROM item_fts_docsize")
-
-
-def _removed_row(path: Path) -> None:
-    executed(path, "DELETE FROM history WHERE revision = 1")
-
-
-def _added_row(path: Path) -> None:
-    executed(path, "INSERT INTO store VALUES ('more', 1, NULL)")
-
-
-def _removed_table(path: Path) -> None:
-    executed(path, "DROP TABLE relations")
-
-
-def _added_table(path: Path) -> None:
-    executed(path, "CREATE TABLE more (text TEXT)")
-
-
-def _added_trigger(path: Path) -> None:
-    executed(
-        path,
-        "CREATE TRIGGER spy AFTER INSERT ON items BEGIN DELETE FROM history; END",
-    )
-
-
-def _other_schema(path: Path) -> None:
-    executed(path, "UPDATE alembic_version SET version_num = '0001'")
-
-
-def _no_manifest(path: Path) -> None:
-    executed(path, "DELETE FROM backup_manifest")
-
-
-def _edited_manifest(path: Path) -> None:
-    executed(path, "UPDATE backup_manifest SET document = replace(document, 'sqlite', 'oracle')")
-
-
-def _no_text(path: Path) -> None:
-    executed(path, "UPDATE items SET content = CAST(x'fffefd' AS TEXT) WHERE id = 1")
-
-
-@pytest.mark.parametrize(
-    ("spoil", "complaint"),
-    [
-        (_cut, "damaged"),
-        (_cut_within_a_page, "damaged"),
-        (_half, "damaged"),
-        (_empty, "not a backup"),
-        (_text, "not a backup"),
-        (_noise, "not a backup"),
-        (_another_database, "not a backup that ricordo made"),
-        (_a_store, "not a backup that ricordo made"),
-        (_changed_text, "was changed since, in items"),
-        (_changed_vector, "was changed since, in item_index"),
-        (_changed_text_index, "was changed since, in item_fts_docsize"),
-        (_removed_row, "was changed since, in history"),
-        (_added_row, "was changed since, in store"),
-        (_removed_table, "was changed since, in relations"),
-        (_added_table, "was changed since, in more"),
-        (_added_trigger, "not ricordo's"),
-        (_other_schema, "was changed since, in alembic_version"),
-        (_no_manifest, "says of itself is damaged"),
-        (_edited_manifest, "says of itself is damaged"),
-        (_no_text, "damaged"),
-    ],
-)
+@pytest.mark.smoke
 def test_what_is_no_sound_backup_is_refused(
     sqlite_url: str,
+    sqlite_template: Path,
     open_store: Callable[..., Memory],
     other_url: str,
     backup_path: Path,
     clock: ManualClock,
-    spoil: Callable[[Path], None],
-    complaint: str,
 ) -> None:
     memory = open_store(sqlite_url)
-    memory.user("ana").add_many(["Prefers tea", *(f"Statement {number}" for number in range(50))])
+    memory.user("ana").add_many(["Prefers tea", *(f"Statement {number}" for number in range(20))])
     memory.backup(backup_path)
     target = open_store(other_url)
     target.user("ben").add("What the store held before")
     before = rows_of(target)
     target.close()
-    spoil(backup_path)
-    with pytest.raises(InvalidBackup, match=complaint) as refused:
-        ricordo.check_backup(backup_path)
-    assert str(refused.value).startswith(str(backup_path))
-    with pytest.raises(InvalidBackup, match=complaint) as refused:
-        restore_backup(backup_path, other_url, clock=clock, replace=True)
-    assert str(refused.value).startswith(str(backup_path))
+    for path, complaint in spoilt(backup_path, str(sqlite_template), backup_path.parent):
+        with pytest.raises(InvalidBackup, match=complaint) as refused:
+            ricordo.check_backup(path)
+        assert str(refused.value).startswith(str(path))
+        with pytest.raises(InvalidBackup, match=complaint) as refused:
+            restore_backup(path, other_url, clock=clock, replace=True)
+        assert str(refused.value).startswith(str(path))
     assert rows_of(open_store(other_url)) == before
-    assert not list(Path(backup_path.parent).glob(".*"))
+    assert not list(backup_path.parent.glob(".*"))
     if not other_url.startswith("postgresql"):
         assert not list(Path(other_url).parent.glob(".*"))
 
 
+@pytest.mark.fuzz
 def test_any_single_changed_byte_is_found_or_harmless(
     sqlite_url: str, open_store: Callable[..., Memory], backup_path: Path, tmp_path: Path
 ) -> None:
@@ -223,10 +165,10 @@ def test_a_backup_of_a_newer_ricordo_is_refused(
         assert not Path(other_url).exists()
 
 
-@pytest.mark.parametrize("name", ["nothing.backup", "."])
-def test_what_is_no_file_is_named(tmp_path: Path, name: str) -> None:
-    with pytest.raises(InvalidValue, match="there is no file"):
-        ricordo.check_backup(tmp_path / name)
-    with pytest.raises(InvalidValue, match="there is no file"):
-        ricordo.restore_backup(tmp_path / name, tmp_path / "ricordo.db")
+def test_what_is_no_file_is_named(tmp_path: Path) -> None:
+    for name in ("nothing.backup", "."):
+        with pytest.raises(InvalidValue, match="there is no file"):
+            ricordo.check_backup(tmp_path / name)
+        with pytest.raises(InvalidValue, match="there is no file"):
+            ricordo.restore_backup(tmp_path / name, tmp_path / "ricordo.db")
     assert not (tmp_path / "ricordo.db").exists()

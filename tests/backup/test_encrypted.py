@@ -7,7 +7,7 @@ import pytest
 import ricordo
 from ricordo import DatabaseKeyMismatch
 
-pytestmark = pytest.mark.requirement("backup.online")
+pytestmark = [pytest.mark.requirement("backup.online"), pytest.mark.smoke]
 
 KEY = "correct horse battery staple"
 

@@ -12,6 +12,7 @@ from ricordo.wiring import restore_backup
 from tests.backup.comparing import rows_of
 from tests.backup.killing import killed_at, killed_at_size, steps_of
 
+pytestmark = pytest.mark.chaos
 SOME = 3
 HOT = bytes.fromhex("d9d505f920a163d7")  # how a journal begins as long as it is needed
 DRAFTS = "*.ricordo-draft*"

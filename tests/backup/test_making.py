@@ -1,5 +1,6 @@
 """Making backups: one sound and private file, or none."""
 
+import asyncio
 import os
 import sqlite3
 import stat
@@ -10,40 +11,51 @@ from pathlib import Path
 import pytest
 
 import ricordo
-from ricordo import AccessDenied, InvalidValue, Memory, StorageReadOnly
+from ricordo import InvalidValue, Memory, StorageReadOnly
 from ricordo.errors import FilesUnavailable
-from ricordo.storage.consistency import find_inconsistencies
 from ricordo.storage.migrations import HEAD
+from ricordo.transfer.backup import making
 from ricordo.version import __version__
-from tests.backup.comparing import rows_of
 
 
 def names_in(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
+@pytest.mark.requirement("backup.online")
 @pytest.mark.requirement("backup.verified")
-def test_a_backup_says_what_is_in_it(owned: Memory, backup_path: Path) -> None:
+def test_a_backup_is_one_private_file_that_says_what_is_in_it(
+    owned: Memory, backup_path: Path
+) -> None:
     owned.user("ana").add("Prefers tea to coffee")
     owned.user("ben").observe([{"role": "user", "content": "Hello"}], thread="t")
-    made = owned.backup(backup_path)
+    before = os.umask(0)
+    try:
+        made = owned.backup(backup_path)
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE(backup_path.stat().st_mode) == 0o600
     assert (made.path, made.version, made.schema) == (str(backup_path), __version__, HEAD)
     assert made.database == owned.database.backend.name
     assert made.made_at == owned.database.clock()
     assert made.size_bytes == backup_path.stat().st_size
     assert (made.rows["items"], made.rows["turns"], made.rows["users"]) == (1, 1, 2)
     assert "secret.key" in made.left_out[0]
-    assert ricordo.check_backup(backup_path) == made
-
-
-@pytest.mark.requirement("backup.verified")
-def test_a_backup_is_private_and_leaves_nothing_beside_it(owned: Memory, backup_path: Path) -> None:
-    before = os.umask(0)
+    with closing(sqlite3.connect(backup_path)) as file:  # SQLite alone can read it
+        assert file.execute("SELECT content FROM items").fetchall() == [("Prefers tea to coffee",)]
+        assert file.execute("PRAGMA journal_mode").fetchone() == ("delete",)
+        assert file.execute("SELECT count(*) FROM item_fts").fetchone() == (1,)
+    held = backup_path.read_bytes(), backup_path.stat().st_mtime_ns
+    backup_path.chmod(0o400)
+    backup_path.parent.chmod(0o500)
     try:
-        owned.backup(backup_path)
+        assert ricordo.check_backup(backup_path) == made
     finally:
-        os.umask(before)
-    assert stat.S_IMODE(backup_path.stat().st_mode) == 0o600
+        backup_path.parent.chmod(0o700)
+    assert (backup_path.read_bytes(), backup_path.stat().st_mtime_ns) == held
+    with pytest.raises(StorageReadOnly, match="is a backup"):
+        ricordo.open(backup_path, run_jobs=False)
+    assert ricordo.check_backup(backup_path) == made
     assert names_in(backup_path.parent) == [backup_path.name]
 
 
@@ -62,8 +74,6 @@ def test_a_file_is_replaced_only_when_asked_to(owned: Memory, backup_path: Path)
 def test_a_name_that_is_taken_meanwhile_is_not_replaced(
     owned: Memory, backup_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from ricordo.transfer.backup import making
-
     sealed = making._sealed
 
     def taken_first(*given: object) -> object:
@@ -77,13 +87,13 @@ def test_a_name_that_is_taken_meanwhile_is_not_replaced(
 
 
 @pytest.mark.requirement("backup.verified")
-@pytest.mark.parametrize("force", [False, True])
-def test_what_is_no_file_is_never_replaced(owned: Memory, backup_path: Path, force: bool) -> None:
+def test_what_is_no_file_is_never_replaced(owned: Memory, backup_path: Path) -> None:
     backup_path.mkdir()
-    with pytest.raises(InvalidValue, match="not an ordinary file"):
-        owned.backup(backup_path, force=force)
-    with pytest.raises(FilesUnavailable, match="No such file or directory"):
-        owned.backup(backup_path / "not" / "there", force=force)
+    for force in (False, True):
+        with pytest.raises(InvalidValue, match="not an ordinary file"):
+            owned.backup(backup_path, force=force)
+        with pytest.raises(FilesUnavailable, match="No such file or directory"):
+            owned.backup(backup_path / "not" / "there", force=force)
     assert names_in(backup_path.parent) == [backup_path.name]
 
 
@@ -104,8 +114,6 @@ def test_what_a_killed_process_left_is_removed_the_next_time(
 def test_two_backups_of_one_name_do_not_take_each_others_drafts(
     owned: Memory, backup_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from ricordo.transfer.backup import making
-
     sealed = making._sealed
 
     def beside_another(*given: object) -> object:
@@ -117,40 +125,6 @@ def test_two_backups_of_one_name_do_not_take_each_others_drafts(
     owned.user("ana").add("Prefers tea")
     owned.backup(backup_path, force=True)
     assert ricordo.check_backup(backup_path).rows["items"] == 1
-
-
-@pytest.mark.requirement("backup.verified")
-def test_a_backup_is_not_used_as_a_store(owned: Memory, backup_path: Path) -> None:
-    owned.user("ana").add("Prefers tea")
-    made = owned.backup(backup_path)
-    with pytest.raises(StorageReadOnly, match="is a backup"):
-        ricordo.open(backup_path, run_jobs=False)
-    assert ricordo.check_backup(backup_path) == made
-
-
-@pytest.mark.requirement("backup.verified")
-def test_checking_changes_nothing(owned: Memory, backup_path: Path) -> None:
-    owned.user("ana").add("Prefers tea")
-    owned.backup(backup_path)
-    before = backup_path.read_bytes(), backup_path.stat().st_mtime_ns
-    backup_path.chmod(0o400)
-    backup_path.parent.chmod(0o500)
-    try:
-        ricordo.check_backup(backup_path)
-    finally:
-        backup_path.parent.chmod(0o700)
-    assert (backup_path.read_bytes(), backup_path.stat().st_mtime_ns) == before
-    assert names_in(backup_path.parent) == [backup_path.name]
-
-
-@pytest.mark.requirement("backup.online")
-def test_the_file_can_be_read_with_sqlite_alone(owned: Memory, backup_path: Path) -> None:
-    owned.user("ana").add("Prefers tea to coffee")
-    owned.backup(backup_path)
-    with closing(sqlite3.connect(backup_path)) as file:
-        assert file.execute("SELECT content FROM items").fetchall() == [("Prefers tea to coffee",)]
-        assert file.execute("PRAGMA journal_mode").fetchone() == ("delete",)
-        assert file.execute("SELECT count(*) FROM item_fts").fetchone() == (1,)
 
 
 @pytest.mark.requirement("backup.online")
@@ -170,29 +144,6 @@ def test_a_damaged_store_gives_no_backup(
     assert names_in(backup_path.parent) == []
 
 
-@pytest.mark.requirement("backup.online")
-def test_the_applications_role_is_refused(
-    postgres_url: str, open_store: Callable[..., Memory], backup_path: Path
-) -> None:
-    memory = open_store(postgres_url)
-    memory.user("ana").add("Prefers tea")
-    with pytest.raises(AccessDenied, match="row-level security"):
-        memory.backup(backup_path)
-    assert names_in(backup_path.parent) == []
-
-
-@pytest.mark.requirement("backup.online")
-def test_a_backup_holds_every_row(
-    owned: Memory, backup_path: Path, restored: Callable[..., Memory]
-) -> None:
-    owned.user("ana").add("Prefers tea")
-    owned.backup(backup_path)
-    copy = restored(backup_path)
-    assert rows_of(copy) == rows_of(owned)
-    with copy.database.read_all() as view:
-        assert find_inconsistencies(view.connection) == []
-
-
 async def _backed_up(url: str, path: Path) -> ricordo.BackupReport:
     async with await ricordo.open_async(url, run_jobs=False) as memory:
         return await memory.backup(path)
@@ -200,7 +151,5 @@ async def _backed_up(url: str, path: Path) -> ricordo.BackupReport:
 
 @pytest.mark.requirement("backup.online")
 def test_from_an_asynchronous_program(owner_url: str, backup_path: Path) -> None:
-    import asyncio
-
     made = asyncio.run(_backed_up(owner_url, backup_path))
     assert ricordo.check_backup(backup_path) == made

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ricordo.bench.latency import Latency, latency, percentile
 from ricordo.bench.metrics import (
     DEPTH,
     Outcome,
@@ -23,26 +24,27 @@ from ricordo.bench.scoring import scored
 TEN = tuple("abcdefghij")
 
 
-@pytest.mark.parametrize(
-    ("evidence", "k", "share"),
-    [("a", 1, 1.0), ("b", 1, 0.0), ("az", 5, 0.5), ("acz", 5, 2 / 3), ("f", 5, 0.0), ("j", 10, 1)],
-)
-def test_recall_is_the_share_of_the_evidence(evidence: str, k: int, share: float) -> None:
-    assert recall_at(TEN, tuple(evidence), k) == pytest.approx(share)
-
-
-def test_all_at_is_all_or_nothing() -> None:
-    assert all_at(TEN, ("a", "j"), 10) == 1.0
-    assert all_at(TEN, ("a", "j"), 9) == 0.0
+def test_measures_by_hand() -> None:
+    shares = [("a", 1, 1.0), ("b", 1, 0.0), ("az", 5, 0.5), ("acz", 5, 2 / 3), ("j", 10, 1.0)]
+    for evidence, k, share in shares:
+        assert recall_at(TEN, tuple(evidence), k) == pytest.approx(share)
+    assert [all_at(TEN, ("a", "j"), k) for k in (10, 9)] == [1.0, 0.0]
     assert all_at(TEN, ("a", "z"), 10) == 0.0
-
-
-def test_reciprocal_rank_is_that_of_the_first_evidence() -> None:
     assert reciprocal_rank(TEN, ("d", "b")) == 0.5
     assert reciprocal_rank(TEN, ("z",)) == 0.0
     deep = tuple(str(number) for number in range(30))
     assert reciprocal_rank(deep, ("19",)) == pytest.approx(1 / 20)
     assert reciprocal_rank(deep, ("20",)) == 0.0
+    fresh_above_stale = {"ab": True, "ba": False, "az": True, "za": False, "zy": False}
+    for (fresh, stale), expected in fresh_above_stale.items():
+        assert is_fresh_above_stale(TEN, fresh, stale) is expected
+    assert auroc([], [0.5]) is None
+    assert auroc([0.5], []) is None
+    found = measured([Outcome("one", ("a",), ("a", "b")), Outcome("one", ("x", "y"), ("a", "x"))])
+    assert (found.questions, found.recall_at_1, found.recall_at_10) == (2, 0.5, 0.75)
+    assert (found.all_at_10, found.mrr) == (0.5, 0.75)
+    nothing = measured([])
+    assert (nothing.questions, nothing.recall_at_10, nothing.mrr) == (0, 0.0, 0.0)
 
 
 def test_ndcg_compares_with_the_perfect_order() -> None:
@@ -54,43 +56,6 @@ def test_ndcg_compares_with_the_perfect_order() -> None:
     assert ndcg_at(TEN, ("z",), 10) == 0.0
     # More evidence than places: filling every place is perfect.
     assert ndcg_at(TEN, TEN, 3) == pytest.approx(1.0)
-
-
-@pytest.mark.parametrize(
-    ("fresh", "stale", "expected"),
-    [("a", "b", True), ("b", "a", False), ("a", "z", True), ("z", "a", False), ("z", "y", False)],
-)
-def test_the_new_statement_above_the_old_one(fresh: str, stale: str, expected: bool) -> None:
-    assert is_fresh_above_stale(TEN, fresh, stale) is expected
-
-
-def test_auroc_by_hand() -> None:
-    assert auroc([0.9, 0.8], [0.1, 0.2]) == 1.0
-    assert auroc([0.1], [0.9]) == 0.0
-    assert auroc([0.5], [0.5]) == 0.5
-    assert auroc([0.9, 0.3], [0.5, 0.3]) == pytest.approx((1 + 1 + 0 + 0.5) / 4)
-    assert auroc([], [0.5]) is None
-    assert auroc([0.5], []) is None
-
-
-def test_measures_are_means_over_questions() -> None:
-    outcomes = [
-        Outcome("one", ("a",), ("a", "b")),
-        Outcome("one", ("x", "y"), ("a", "x")),
-    ]
-    found = measured(outcomes)
-    assert found.questions == 2
-    assert found.recall_at_1 == 0.5
-    assert found.recall_at_10 == 0.75
-    assert found.all_at_10 == 0.5
-    assert found.mrr == 0.75
-    second = (1 / math.log2(3)) / (1 + 1 / math.log2(3))
-    assert found.ndcg_at_10 == pytest.approx((1 + second) / 2)
-
-
-def test_no_questions_give_zeros() -> None:
-    found = measured([])
-    assert (found.questions, found.recall_at_10, found.mrr) == (0, 0.0, 0.0)
 
 
 def test_what_counts_for_what() -> None:
@@ -127,10 +92,12 @@ def test_what_counts_for_what() -> None:
     assert abstaining.auroc == pytest.approx(11 / 12)
 
 
-def test_a_set_without_such_questions_says_so() -> None:
-    found = scored([Outcome("temporal", ("a",), ("a",), confidence=0.9)])
-    assert (found.freshness.questions, found.freshness.share) == (0, None)
-    assert found.abstaining.auroc is None
+def test_percentiles_by_hand() -> None:
+    assert percentile([3.0, 1.0, 2.0], 50) == 2.0
+    assert percentile([1.0, 2.0], 95) == pytest.approx(1.95)
+    assert percentile([7.0], 95) == 7.0
+    assert percentile([float(number) for number in range(101)], 95) == 95.0
+    assert latency([]) == Latency(calls=0, p50_ms=0.0, p95_ms=0.0)
 
 
 ids = st.integers(0, 40).map(str)
@@ -149,27 +116,7 @@ def test_measures_stay_between_0_and_1_and_grow_with_depth(
     assert 0 <= found.ndcg_at_10 <= 1 + 1e-9
     assert (found.mrr > 0) == (found.recall_at_20 > 0)
     assert (found.mrr == 1) == (found.recall_at_1 > 0)
-
-
-@given(rankings, evidences)
-def test_results_beyond_the_depth_change_nothing(
-    ranked: tuple[str, ...], evidence: tuple[str, ...]
-) -> None:
-    assert measured([Outcome("any", evidence, ranked)]) == measured(
-        [Outcome("any", evidence, ranked[:DEPTH])]
-    )
-
-
-@given(rankings, evidences)
-def test_moving_evidence_to_the_front_never_hurts(
-    ranked: tuple[str, ...], evidence: tuple[str, ...]
-) -> None:
-    better = tuple(sorted(ranked, key=lambda found: found not in evidence))
-    before = measured([Outcome("any", evidence, ranked)])
-    after = measured([Outcome("any", evidence, better)])
-    assert after.recall_at_10 >= before.recall_at_10
-    assert after.mrr >= before.mrr
-    assert after.ndcg_at_10 >= before.ndcg_at_10 - 1e-9
+    assert found == measured([Outcome("any", evidence, ranked[:DEPTH])])
 
 
 scores = st.lists(st.sampled_from([0.0, 0.25, 0.5, 0.75, 1.0]), min_size=1, max_size=8)
@@ -179,3 +126,10 @@ scores = st.lists(st.sampled_from([0.0, 0.25, 0.5, 0.75, 1.0]), min_size=1, max_
 def test_auroc_is_the_share_of_pairs_in_order(higher: list[float], lower: list[float]) -> None:
     pairs = [1.0 if h > w else 0.5 if h == w else 0.0 for h, w in product(higher, lower)]
     assert auroc(higher, lower) == pytest.approx(sum(pairs) / len(pairs))
+
+
+@given(st.lists(st.integers(0, 1_000).map(float), min_size=1, max_size=50))
+def test_the_middle_is_never_above_the_slow_end(times: list[float]) -> None:
+    found = latency(times)
+    assert min(times) <= found.p50_ms <= found.p95_ms <= max(times)
+    assert found.calls == len(times)

@@ -9,11 +9,15 @@ import pytest
 
 from ricordo.bench.questions import read_questions
 from ricordo.errors import ImportFailed
-from tests.bench.sets import question, small_set, turn, written
+from tests.bench.sets import small_set, written
 
 
 def test_a_set_is_read_whole(tmp_path: Path) -> None:
-    found = read_questions(written(tmp_path, small_set()))
+    content = small_set()
+    for name in ("answer", "at", "stale", "fresh"):  # what may be null may be left out
+        del content["conversations"][0]["questions"][0][name]
+    found = read_questions(written(tmp_path, content))
+    assert found.conversations[0].questions[0].stale is None
     assert (found.name, found.turn_count, found.question_count) == ("small", 8, 6)
     people, chat = found.conversations
     assert (people.id, chat.id) == ("people", "chat")
@@ -26,16 +30,6 @@ def test_a_set_is_read_whole(tmp_path: Path) -> None:
     assert people.questions[2].category == "adversarial"
     assert (chat.questions[0].stale, chat.questions[0].fresh) == (("t1",), ("t3",))
     assert (chat.questions[1].stale, chat.questions[1].fresh) == (None, None)
-
-
-def test_fields_that_may_be_null_may_be_left_out(tmp_path: Path) -> None:
-    content = small_set()
-    for name in ("answer", "at", "stale", "fresh"):
-        del content["conversations"][0]["questions"][0][name]
-    del content["conversations"][0]["turns"][0]["actor"]
-    found = read_questions(written(tmp_path, content))
-    assert found.conversations[0].turns[0].actor is None
-    assert found.conversations[0].questions[0].stale is None
 
 
 def changed(path: str, value: object) -> Callable[[dict[str, Any]], None]:
@@ -54,37 +48,24 @@ def changed(path: str, value: object) -> Callable[[dict[str, Any]], None]:
     ("change", "message"),
     [
         (changed("name", 3), "name: expected text, got a number"),
-        (changed("conversations", {}), "conversations: expected a list, got an object"),
         (changed("conversations", []), "conversations: there are none"),
-        (changed("conversations.1", 7), "conversation 2: expected an object, got a number"),
         (changed("conversations.1.id", ""), "conversation 2, id: must not be empty"),
         (changed("conversations.1.id", "people"), "conversations: 'people' is there twice"),
-        (changed("conversations.1.turns", None), "conversation 2 (chat), turns: expected a list"),
-        (changed("conversations.0.turns.1.id", None), "(people), turn 2, id: expected text"),
         (changed("conversations.0.turns.1.id", "t1"), "(people), turns: 't1' is there twice"),
         (changed("conversations.0.turns.1.role", "tool"), "turn 2 (t2), role: 'tool' is not"),
-        (changed("conversations.0.turns.1.actor", 5), "turn 2 (t2), actor: expected text"),
-        (changed("conversations.0.turns.1.thread", None), "turn 2 (t2), thread: expected text"),
         (changed("conversations.0.turns.1.at", "noon"), "turn 2 (t2), at: expected an ISO 8601"),
-        (changed("conversations.0.turns.1.at", 12), "turn 2 (t2), at: expected an ISO 8601"),
         (
             changed("conversations.0.turns.1.at", "2025-02-01T00:00:00+00:00"),
             "turn 2 (t2), at: is before the turn that comes before it",
         ),
         (changed("conversations.0.turns.4.thread", "s1"), "(t5), thread: 's1' had ended before"),
-        (changed("conversations.0.turns.1.text", None), "turn 2 (t2), text: expected text"),
         (changed("conversations.0.turns.1.text", "a\0b"), "turn 2 (t2), text: must not contain"),
-        (changed("conversations.0.questions", 1), "(people), questions: expected a list"),
-        (changed("conversations.0.questions.0.id", 1), "question 1, id: expected text"),
         (changed("conversations.0.questions.0.id", "q2"), "questions: 'q2' is there twice"),
         (changed("conversations.0.questions.0.text", " "), "question 1 (q1), text: must not be"),
         (changed("conversations.0.questions.0.text", "a" * 1_001), "text: 1001 characters"),
-        (changed("conversations.0.questions.0.category", None), "(q1), category: expected text"),
-        (changed("conversations.0.questions.0.evidence", None), "(q1), evidence: expected a list"),
         (changed("conversations.0.questions.0.evidence", ["t9"]), "evidence: no turn 't9' in"),
         (changed("conversations.0.questions.0.evidence", ["t1", "t1"]), "'t1' is there twice"),
         (changed("conversations.0.questions.0.stale", ["t9"]), "(q1), stale: no turn 't9'"),
-        (changed("conversations.0.questions.0.fresh", "t1"), "(q1), fresh: expected a list"),
     ],
 )
 def test_what_breaks_the_format_is_refused(
@@ -97,28 +78,15 @@ def test_what_breaks_the_format_is_refused(
     assert message in str(refused.value)
 
 
-@pytest.mark.parametrize(
-    ("raw", "message"),
-    [(b"{", "not valid JSON"), (b"\xff\xfe", "not text in UTF-8"), (b"[]", "expected an object")],
-)
-def test_a_file_that_is_no_set_is_refused(tmp_path: Path, raw: bytes, message: str) -> None:
+def test_a_file_that_is_no_set_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "set.json"
-    path.write_bytes(raw)
-    with pytest.raises(ImportFailed, match=message):
-        read_questions(path)
-
-
-def test_a_missing_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ImportFailed, match="cannot be read"):
-        read_questions(tmp_path / "nothing.json")
-
-
-def test_the_same_turn_id_may_be_in_two_conversations(tmp_path: Path) -> None:
-    content = {
-        "name": "two",
-        "conversations": [
-            {"id": "a", "turns": [turn(1, "One.")], "questions": [question(1, "What?", ["t1"])]},
-            {"id": "b", "turns": [turn(1, "Two.")], "questions": [question(1, "What?", ["t1"])]},
-        ],
-    }
-    assert read_questions(written(tmp_path, content)).turn_count == 2
+        read_questions(path)
+    for raw, message in (
+        (b"{", "not valid JSON"),
+        (b"\xff\xfe", "not text in UTF-8"),
+        (b"[]", "expected an object"),
+    ):
+        path.write_bytes(raw)
+        with pytest.raises(ImportFailed, match=message):
+            read_questions(path)

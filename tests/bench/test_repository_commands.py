@@ -1,15 +1,28 @@
 """``python -m bench``: the commands that need the repository, run whole at a small size."""
 
 import json
+import re
 import subprocess
 import sys
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
+from bench.peers import environments
+from bench.peers.registry import NOT_RUN, PEERS
+from bench.year import simulate
+from bench.yearly.ledger import Ledger
 
+from ricordo.model.history import Change
+from ricordo.model.vocabulary import Event
 from tests.bench.sets import small_set, written
 from tests.docs.markdown import ROOT
 from tests.web.addresses import MISSING, known_pages
+
+pytestmark = pytest.mark.timeout(900)  # whole programs, on a machine with other work
+
+SMALL = ("--clients", 5, "--memories", 40, "--users", 2, "--words", "--database", "sqlite")
 
 
 def bench(*arguments: object) -> "subprocess.CompletedProcess[str]":
@@ -17,72 +30,83 @@ def bench(*arguments: object) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
 
 
+def measured(*arguments: object) -> Any:
+    """What a command tells a program."""
+    done = bench(*arguments, "--json")
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.mark.slow
+@pytest.mark.requirement("bench.peers")
 def test_peers_that_are_not_installed_are_named(tmp_path: Path) -> None:
-    path = written(tmp_path, small_set())
-    shown = bench("peers", "--path", path)
+    shown = bench("peers", "--path", written(tmp_path, small_set()))
     assert shown.returncode == 0, shown.stderr
     lines = shown.stdout.splitlines()
-    assert " ".join(lines[0].split()) == ("System Version R@10 R@1 MRR p50 ms p95 ms stored/s MB")
+    assert " ".join(lines[0].split()) == "System Version R@10 R@1 MRR p50 ms p95 ms stored/s MB"
     assert lines[1].startswith("ricordo")
+    absent = [line for line in shown.stderr.splitlines() if line.endswith("not installed")]
     for name in ("chromadb", "lancedb", "langgraph", "mem0", "Graphiti", "Hindsight"):
-        measured = any(line.startswith(name) for line in lines)
-        missing = any(
-            line.startswith(name) and line.endswith("not installed")
-            for line in shown.stderr.splitlines()
-        )
-        assert measured != missing, name
+        told = [line for line in (*lines, *absent) if line.startswith(name)]
+        assert len(told) == 1, name
+    late = bench("peers", "--path", written(tmp_path, small_set()), "--only", "ricordo", "--json")
+    (ours,) = json.loads(late.stdout)["standings"]
+    assert (ours["system"], ours["scores"]["overall"]["recall_at_20"]) == ("ricordo", 1.0)
 
 
-def test_peers_for_programs(tmp_path: Path) -> None:
-    path = written(tmp_path, small_set())
-    done = bench("peers", "--path", path, "--only", "ricordo", "--json")
-    found = json.loads(done.stdout)
-    assert found["set_name"] == "small"
-    (ours,) = found["standings"]
-    assert ours["system"] == "ricordo"
-    assert ours["scores"]["overall"]["questions"] == 3
-
-
-def test_how_much_of_the_evidence_reaches_a_prompt(tmp_path: Path) -> None:
-    done = bench("prompts", "--path", written(tmp_path, small_set()), "--json")
-    assert done.returncode == 0, done.stderr
-    none, *_, most = json.loads(done.stdout)
-    assert (none["quotes"], none["evidence"]) == (0, 0.0)
-    assert most["questions"] == 4 and most["evidence"] > 0
-    assert most["tokens"] > none["tokens"]
-
-
+@pytest.mark.slow
 @pytest.mark.requirement("conversations.flat-tokens")
 def test_a_long_conversation_is_drawn(tmp_path: Path) -> None:
     picture = tmp_path / "pictures" / "conversation.png"
-    done = bench("conversation", "--out", picture, "--turns", 120, "--json")
-    assert done.returncode == 0, done.stderr
+    found = measured("conversation", "--out", picture, "--turns", 120)
     assert picture.read_bytes().startswith(b"\x89PNG")
-    found = json.loads(done.stdout)
     assert found["turns_lost"] == 0
     assert found["compactions"] >= 7
-    assert found["points"][-1]["turns"] == 120
-    assert found["points"][-1]["tokens"] < found["points"][-1]["tokens_of_all"] / 2
+    last = found["points"][-1]
+    assert last["turns"] == 120
+    assert last["tokens"] < last["tokens_of_all"] / 2
     assert all(point["shown_turns"] <= 20 for point in found["points"])
 
 
-def test_encryption_is_counted_beside_a_plain_file() -> None:
-    done = bench("encryption", "--memories", 30, "--json")
-    assert done.returncode == 0, done.stderr
-    costs = json.loads(done.stdout)["costs"]
+@pytest.mark.slow
+def test_storing_is_measured(tmp_path: Path) -> None:
+    costs = measured("encryption", "--memories", 30)["costs"]
     assert len(costs) == 5
     assert all(cost["plain_ms"] > 0 and cost["encrypted_ms"] > 0 for cost in costs)
+    backup = measured("backup", "--memories", 50)
+    assert (backup["memories"], backup["restored"]) == (50, 50)
+    picture = tmp_path / "growth.png"
+    points = measured("growth", "--out", picture, "--max", 100)["points"]
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert {point["memories"] for point in points} == {100}
+    assert points[0]["megabytes"] > 0 and points[0]["resident_mb"] > 50
+    rebuilt = measured("rebuild", "--memories", 200)
+    assert (rebuilt["failed"], rebuilt["stale"], rebuilt["problems"]) == (0, 0, [])
+    assert rebuilt["searches"] > 0
 
 
-def test_backups_are_timed() -> None:
-    done = bench("backup", "--memories", 50, "--json")
-    assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
-    assert (found["memories"], found["restored"]) == (50, 50)
-    assert min(found["make_seconds"], found["check_seconds"], found["restore_seconds"]) > 0
-    assert found["backup_megabytes"] > 0
+@pytest.mark.slow
+def test_upkeep_is_measured() -> None:
+    found = measured("upkeep-load", "--memories", 300, "--seconds", 0)
+    assert found["memories"] == 300
+    assert found["during"]["calls"] > 0
+    assert len(found["sweeps"]) == 5
+    assert measured("year", "--users", 1, "--days", 3)["days"] == 3
 
 
+@pytest.mark.slow
+def test_tokens_are_measured(tmp_path: Path) -> None:
+    none, *_, most = measured("prompts", "--path", written(tmp_path, small_set()))
+    assert (none["quotes"], none["evidence"]) == (0, 0.0)
+    assert most["questions"] == 4 and most["evidence"] > 0
+    assert most["tokens"] > none["tokens"]
+    kinds = {kind["name"]: kind for kind in measured("tokens")}
+    assert {"English", "Chinese", "JSON", "base64", "Unicode"} <= set(kinds)
+    assert all(kind["short"] == 0 for kind in kinds.values())
+    assert kinds["English"]["ratio"] <= 1.6
+
+
+@pytest.mark.slow
 def test_a_command_beside_a_postgresql() -> None:
     done = bench("with-postgres", "python", "-c", "import sys; print(sys.argv[1:])", "URL", "x")
     assert done.returncode == 0, done.stderr
@@ -90,47 +114,87 @@ def test_a_command_beside_a_postgresql() -> None:
     assert bench("with-postgres", "python", "-c", "raise SystemExit(4)").returncode == 4
 
 
-def test_growth_is_drawn(tmp_path: Path) -> None:
-    picture = tmp_path / "pictures" / "growth.png"
-    done = bench("growth", "--out", picture, "--max", 100, "--json")
-    assert done.returncode == 0, done.stderr
-    assert picture.read_bytes().startswith(b"\x89PNG")
-    points = json.loads(done.stdout)["points"]
-    assert {point["memories"] for point in points} == {100}
-    assert points[0]["system"] == "ricordo, SQLite"
-    assert points[0]["megabytes"] > 0 and points[0]["resident_mb"] > 50
-
-
-def test_tokens_are_estimated_beside_real_tokenizers() -> None:
-    done = bench("tokens", "--json")
-    assert done.returncode == 0, done.stderr
-    kinds = {kind["name"]: kind for kind in json.loads(done.stdout)}
-    assert {"English", "Chinese", "JSON", "base64", "Unicode"} <= set(kinds)
-    assert all(kind["short"] == 0 for kind in kinds.values())
-    assert kinds["English"]["ratio"] <= 1.6
-    shown = bench("tokens").stdout.splitlines()
-    assert shown[0].split()[:2] == ["text", "texts"]
-    assert len(shown) == 1 + len(kinds)
-
-
+@pytest.mark.slow
 @pytest.mark.requirement("proxy.openai")
-def test_what_the_proxy_costs() -> None:
-    done = bench("proxy", "--memories", 200, "--requests", 12, "--json")
-    assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
-    assert len(found["rows"]) == 5 and found["recalling"]["calls"] == 12
-    assert all(row["alone"]["calls"] == row["proxied"]["calls"] == 12 for row in found["rows"])
-    done = bench("proxy", "--memories", 200, "--requests", 2)
-    assert done.returncode == 0 and "first streamed byte" in done.stdout
-
-
 @pytest.mark.requirement("page.fast")
-def test_how_long_pages_take() -> None:
-    done = bench("pages", "--memories", 300, "--rounds", 2, "--json")
-    assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
-    assert found["memories"] == 300
+def test_the_service_is_measured() -> None:
+    proxy = measured("proxy", "--memories", 200, "--requests", 12)
+    assert len(proxy["rows"]) == 5 and proxy["recalling"]["calls"] == 12
+    assert all(row["alone"]["calls"] == row["proxied"]["calls"] == 12 for row in proxy["rows"])
+    found = measured("pages", "--memories", 300, "--rounds", 2)
     pages = {one["page"]: one for one in found["pages"]}
     assert set(known_pages()) - {MISSING} <= set(pages)
     assert {"search, a whole page", "search, while typing"} <= set(pages)
     assert all(one["times"]["calls"] == 2 and one["kilobytes"] > 1 for one in found["pages"])
+
+
+@pytest.mark.slow
+@pytest.mark.requirement("service.load")
+def test_the_load_as_a_command() -> None:
+    (found,) = measured("load", "--seconds", 2, "--add-percent", 50, *SMALL)["databases"]
+    assert found["problems"] == []
+    assert (found["errors"], found["lost"]) == (0, 0)
+    assert found["stored"] == found["acknowledged"] == found["add"]["requests"] > 0
+    assert found["search"]["requests"] > 0
+
+
+@pytest.mark.chaos
+@pytest.mark.requirement("service.load")
+def test_killing_under_load_as_a_command() -> None:
+    done = bench("load", "--seconds", 3, "--kill", "--kills", 1, "--add-percent", 50, *SMALL)
+    assert done.returncode == 0, done.stderr
+    shown = {line.rsplit("  ", 1)[0].strip(): line.split()[-1] for line in done.stdout.splitlines()}
+    assert shown["kills"] == "1"
+    assert shown["additions lost"] == shown["errors"] == "0"
+    assert int(shown["additions acknowledged"]) > 0
+
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def followed(*steps: tuple[Event, int], item_id: int = 1, **touched: bool) -> Ledger:
+    """A ledger that was told what happened to a memory, stated on day 0, on which days."""
+    ledger = Ledger(forget_after=timedelta(days=60), purge_after=timedelta(days=30))
+    ledger.touch(item_id, START, **touched)
+    for event, day in steps:
+        at = START + timedelta(days=day)
+        ledger.follow(Change(revision=1, event=event, item_id=item_id, at=at, actor="system"))
+    return ledger
+
+
+def test_a_ledger_notices_what_must_not_be() -> None:
+    right = followed((Event.TTL, 60), (Event.PURGE, 90))
+    assert (right.problems, right.forgotten, right.purged) == ([], 1, 1)
+    pinned = followed((Event.TTL, 100), is_pinned=True)
+    assert pinned.problems == ["memory 1, forgotten at 2026-04-11 00:00, was pinned"]
+    twice = followed((Event.TTL, 60), (Event.TTL, 61))
+    assert twice.problems[-1].endswith("had been forgotten already")
+    early = followed((Event.TTL, 60), (Event.PURGE, 89))
+    assert early.problems[-1].endswith("was forgotten at 2026-03-02 00:00")
+    assert followed((Event.PURGE, 90)).problems[-1].endswith("had not been forgotten")
+    recalled = followed((Event.TTL, 59))
+    assert recalled.problems[-1].endswith("was stated or recalled at 2026-01-01 00:00")
+
+
+@pytest.mark.slow
+@pytest.mark.requirement("upkeep.year")
+def test_a_small_year(sqlite_url: str) -> None:
+    report = simulate(users=2, days=130, url=sqlite_url)
+    assert report.problems == ()
+    assert report.duplicates_without > 3 * report.duplicates
+    assert report.growth_last < report.growth_first  # what is purged first is so on day 90
+    assert report.forgotten > 0
+    assert report.purged > 0
+    assert report.restored > 0
+    assert report.months[-1].active < report.without.active
+    assert report.most_tokens == 0
+    assert report.most_jobs <= 6
+
+
+@pytest.mark.slow
+def test_every_peer_is_pinned_and_who_is_not_measured_has_a_reason() -> None:
+    for entry in PEERS:
+        text = environments.requirements(entry.environment).read_text(encoding="utf-8")
+        assert re.search(rf"^{re.escape(entry.package)}(\[[\w-]+\])?==\d", text, re.MULTILINE)
+    assert all(one.name and len(one.reason) > 20 for one in NOT_RUN)
+    assert not {one.name for one in NOT_RUN} & {entry.name for entry in PEERS}

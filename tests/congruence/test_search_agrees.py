@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from ricordo import Memory
@@ -18,28 +18,16 @@ from ricordo.wiring import open_memory
 from tests.support import postgres
 from tests.support.searching import ENGINES, WIDTH
 
+pytestmark = pytest.mark.requirement("recall.congruence")
+
 START = datetime(2026, 1, 1, 12, 0, tzinfo=UTC)
 numbers = itertools.count()
 
 pieces = st.sampled_from(
     [
-        "tea",
-        "green tea",
-        "user_prefs_v2",
-        "getUserById",
-        "ERR-4512",
-        "nasi goreng",
-        "Straße",
-        "naïve café",
-        "東京駅",
-        "🎸",
-        "C++",
-        "boats",
-        "boating",
-        "in May 2025",
-        "o'clock",
-        "100%",
-        "the",
+        *("tea", "green tea", "user_prefs_v2", "getUserById", "ERR-4512", "nasi goreng", "Straße"),
+        *("naïve café", "東京駅", "🎸", "C++", "boats", "boating", "in May 2025", "o'clock"),
+        *("100%", "the"),
     ]
 )
 texts = st.lists(pieces, min_size=1, max_size=5).map(" ".join)
@@ -108,15 +96,7 @@ def answers(memory: Memory, user_id: str, query: str, **filters: Any) -> list[tu
     return [(ids.index(hit.id), hit.score) for hit in found]
 
 
-@pytest.mark.requirement("recall.congruence")
-@settings(
-    max_examples=20,
-    deadline=None,
-    phases=[Phase.explicit, Phase.reuse, Phase.generate],  # shrinking takes minutes
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)
-@given(first=drafts, second=drafts, asked=queries, filters=wanted)
-def test_memories_are_found_alike(
+def assert_alike(
     stores: Stores,
     first: list[dict[str, Any]],
     second: list[dict[str, Any]],
@@ -152,42 +132,23 @@ def test_memories_are_found_alike(
         )
 
 
-turns = st.lists(
-    st.fixed_dictionaries(
-        {"role": st.sampled_from(["user", "assistant"]), "content": texts, "at": days},
-        optional={"actor": st.sampled_from(["Ana", "Ben"])},
-    ),
-    min_size=1,
-    max_size=12,
-)
+def test_a_few_memories_are_found_alike(stores: Stores) -> None:
+    kept = [{"content": "green tea in May 2025", "key": "k"}, {"content": "boats and naïve café"}]
+    new = [{"content": "getUserById", "tags": ["tea"]}, {"content": "green boats", "key": "k"}]
+    assert_alike(stores, kept, new, ["grene tea", "boating", "cafe"], {"status": "any"})
 
 
-@pytest.mark.requirement("recall.congruence")
+@pytest.mark.slow
 @settings(
     max_examples=20,
-    deadline=None,
-    phases=[Phase.explicit, Phase.reuse, Phase.generate],
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+    phases=[Phase.explicit, Phase.reuse, Phase.generate],  # shrinking takes minutes
 )
-@given(
-    said=st.lists(turns, min_size=1, max_size=3),
-    query=texts,
-    role=st.sampled_from([None, "user"]),
-)
-def test_turns_are_found_alike(
-    stores: Stores, said: list[list[dict[str, Any]]], query: str, role: str | None
+@given(first=drafts, second=drafts, asked=queries, filters=wanted)
+def test_memories_are_found_alike(
+    stores: Stores,
+    first: list[dict[str, Any]],
+    second: list[dict[str, Any]],
+    asked: list[str],
+    filters: dict[str, Any],
 ) -> None:
-    user_id = f"user-{next(numbers)}"
-    for memory in stores.written:
-        for place, messages in enumerate(said):
-            memory.user(user_id).observe(messages, thread=f"t{place}")
-            memory.user(user_id).search_turns(query)
-    for engine, memories in stores.searched.items():
-        sqlite, postgresql = (
-            [
-                (hit.thread_id, hit.at, hit.content_snippet, round(hit.score, 3))
-                for hit in memory.user(user_id).search_turns(f"{query} Ana", role=role, limit=50)
-            ]
-            for memory in memories
-        )
-        assert sqlite == postgresql, engine
+    assert_alike(stores, first, second, asked, filters)

@@ -1,11 +1,19 @@
-"""Fixtures of the tests about searching."""
+"""Fixtures: a user, stores to search in, and what to do where no database has a part."""
 
 from collections.abc import Callable
 
 import pytest
 
-from ricordo import Memory
+from ricordo import Memory, UserMemory
 from tests.support.searching import ENGINES, Searching
+
+on_sqlite = pytest.mark.parametrize("backend_url", ["sqlite"], indirect=True)
+"""For what is decided before any database is asked: one of them is enough."""
+
+
+@pytest.fixture
+def ana(memory: Memory) -> UserMemory:
+    return memory.user("ana")
 
 
 @pytest.fixture(params=ENGINES)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from ricordo import Memory, RicordoError, UserMemory
@@ -15,7 +15,10 @@ from ricordo.testing.embedder import WordEmbedder
 from ricordo.user_memory.confining import OPEN_TO_CONFINED
 from ricordo.wiring import open_memory
 
+pytestmark = pytest.mark.requirement("access.categories")
+
 THEMES = ("alpha", "bravo", "cedar", "profile", "general")
+BECAME = ("kept", "archived", "forgotten", "superseded", "moved", "updated", "shared")
 WORDS = ("harbour", "bridge", "painted", "green", "doctor")
 
 said = st.lists(st.sampled_from(WORDS), min_size=1, max_size=3).map(" ".join)
@@ -23,9 +26,7 @@ memories = st.lists(
     st.tuples(
         st.sampled_from(THEMES),
         said,
-        st.sampled_from(
-            ["kept", "archived", "forgotten", "superseded", "moved", "updated", "shared"]
-        ),
+        st.sampled_from(BECAME),
         st.sampled_from(["ana", "ben", "everybody"]),
     ),
     min_size=1,
@@ -146,20 +147,8 @@ def readings(scope: UserMemory, world: World) -> dict[str, list[Callable[[], obj
 
 
 WRITING = {
-    "add",
-    "add_many",
-    "archive",
-    "describe_theme",
-    "forget",
-    "link",
-    "merge",
-    "narrow",
-    "observe",
-    "pin",
-    "restore",
-    "undo",
-    "unlink",
-    "verify",
+    *("add", "add_many", "archive", "describe_theme", "forget", "link", "merge", "narrow"),
+    *("observe", "pin", "restore", "undo", "unlink", "verify"),
 }
 
 
@@ -169,12 +158,7 @@ def changes(scope: UserMemory, world: World) -> list[Callable[[], object]]:
         lambda item=item, change=change: change(item)  # type: ignore[misc]
         for item in world.ids
         for change in (
-            scope.pin,
-            scope.verify,
-            scope.undo,
-            scope.archive,
-            scope.forget,
-            scope.restore,
+            *(scope.pin, scope.verify, scope.undo, scope.archive, scope.forget, scope.restore),
             lambda item: scope.add("green instead", supersedes=item),
             lambda item: scope.merge([item, world.ids[0]], "green both"),
             scope.unlink,
@@ -183,11 +167,7 @@ def changes(scope: UserMemory, world: World) -> list[Callable[[], object]]:
 
 
 def outside(world: World, allowed: frozenset[str]) -> list[dict[str, Any]]:
-    """All that ana and everybody have in other categories.
-
-    Each asked for by itself: the global memories come into ana's sight when few of her own are
-    left, and the changes leave fewer.
-    """
+    """All that ana and everybody have in other categories, each asked for by itself."""
     seen_by_ana = [
         item
         for item in world.ana.list(limit=200, status="any")
@@ -207,12 +187,10 @@ def check(call: Callable[[], object], hidden: set[str]) -> None:
     assert [mark for mark in hidden if mark in told] == [], told
 
 
-@pytest.mark.requirement("access.categories")
+@pytest.mark.slow
 @settings(
     max_examples=10,
-    deadline=None,
     phases=[Phase.explicit, Phase.reuse, Phase.generate],  # shrinking takes minutes
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(memories, categories)
 def test_nothing_of_another_category_is_ever_shown(

@@ -1,21 +1,25 @@
 """What happened on each day, and how long recalls took, on both databases."""
 
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
-from ricordo import Action, DayActivity, InvalidValue, Memory, PermissionMissing, limits
+from ricordo import Action, DayActivity, InvalidValue, Memory, UserMemory, limits
 from ricordo.model.activity import decisions_counter
-from ricordo.model.recall_latency import BUCKETS, RECALLS, bucket_of
+from ricordo.model.recall_latency import BUCKETS, RECALLS
 from ricordo.storage.tables import tallies
 from ricordo.storage.tallies import tally
 from ricordo.testing.clock import ManualClock
+from tests.contract.conftest import on_sqlite
 from tests.support import processes
+
+pytestmark = [
+    pytest.mark.requirement("activity.daily"),
+    pytest.mark.requirement("activity.latency"),
+]
 
 NOTHING = dict.fromkeys((action.value for action in Action), 0)
 
@@ -36,26 +40,12 @@ def counted(memory: Memory) -> dict[str, int]:
         return {name: count for name, count in rows if name in BUCKETS}
 
 
-# -- by the day ----------------------------------------------------------------------------
-
-
-@pytest.mark.requirement("activity.daily")
 def test_every_day_is_there_oldest_first_today_last(memory: Memory, clock: ManualClock) -> None:
     clock.set(datetime(2028, 3, 1, 0, 0, tzinfo=UTC))
     ana = memory.user("ana")
-    assert ana.daily(days=1) == (
-        DayActivity(
-            day="2028-03-01",
-            memories_added=0,
-            decisions=NOTHING,
-            model_calls=0,
-            prompt_tokens=0,
-            completion_tokens=0,
-            recalls=0,
-            recall_p50_ms=None,
-            recall_p95_ms=None,
-        ),
-    )
+    (today,) = ana.daily(days=1)
+    assert (today.day, today.memories_added, today.decisions) == ("2028-03-01", 0, NOTHING)
+    assert (today.recalls, today.recall_p50_ms, today.recall_p95_ms) == (0, None, None)
     assert days_of(ana.daily(days=3)) == ["2028-02-28", "2028-02-29", "2028-03-01"]
     assert len(ana.daily()) == limits.DEFAULT_DAILY_DAYS == 30
     for whole in (ana.daily(days=limits.MAX_DAILY_DAYS), memory.daily(days=366)):
@@ -64,7 +54,6 @@ def test_every_day_is_there_oldest_first_today_last(memory: Memory, clock: Manua
     assert limits.MAX_DAILY_DAYS < limits.COUNTER_DAYS  # or early days would be told as empty
 
 
-@pytest.mark.requirement("activity.daily")
 def test_memories_count_for_the_utc_day_they_were_made_on(
     memory: Memory, clock: ManualClock
 ) -> None:
@@ -88,11 +77,9 @@ def test_memories_count_for_the_utc_day_they_were_made_on(
     assert added(ana.daily(days=1)) == {"2026-01-10": 1}
 
 
-@pytest.mark.requirement("activity.daily")
 def test_what_became_of_a_memory_does_not_matter_until_it_is_purged(
-    memory: Memory, clock: ManualClock
+    memory: Memory, ana: UserMemory, clock: ManualClock
 ) -> None:
-    ana = memory.user("ana")
     ids = [ana.add(text).id for text in ("Tea", "Coffee", "Milk", "Water")]
     ana.archive(ids[0])
     ana.add("Green tea", supersedes=ids[1])
@@ -106,19 +93,10 @@ def test_what_became_of_a_memory_does_not_matter_until_it_is_purged(
     assert added(memory.daily()) == {}
 
 
-@pytest.mark.requirement("activity.daily")
 def test_counters_are_told_by_the_day(memory: Memory, clock: ManualClock) -> None:
-    first = {
-        decisions_counter(Action.ADD): 3,
-        decisions_counter(Action.REJECT): 1,
-        "model_calls": 4,
-        "model_calls_failed": 1,
-        "model_prompt_tokens": 500,
-        "model_completion_tokens": 70,
-        "model_tokens": 570,
-        "recall_ms_10": 8,
-        "recall_ms_20": 2,
-    }
+    first = {decisions_counter(Action.ADD): 3, decisions_counter(Action.REJECT): 1}
+    first |= {"model_calls": 4, "model_prompt_tokens": 500, "model_completion_tokens": 70}
+    first |= {"recall_ms_10": 8, "recall_ms_20": 2}
     for user in ("ana", "ben"):
         memory.user(user).add("Likes tea")
         with memory.database.write(user) as writing:
@@ -130,7 +108,6 @@ def test_counters_are_told_by_the_day(memory: Memory, clock: ManualClock) -> Non
     assert days_of(ana) == days_of(everybody) == ["2026-01-01", "2026-01-02", "2026-01-03"]
     for times, found in ((1, ana), (2, everybody)):
         then = found[0]
-        assert then.memories_added == times
         assert then.decisions == NOTHING | {"add": 3 * times, "reject": times}
         assert (then.model_calls, then.recalls) == (4 * times, 10 * times)
         assert (then.prompt_tokens, then.completion_tokens) == (500 * times, 70 * times)
@@ -138,77 +115,23 @@ def test_counters_are_told_by_the_day(memory: Memory, clock: ManualClock) -> Non
         assert (found[1].recalls, found[1].model_calls, found[1].decisions) == (0, 0, NOTHING)
         assert (found[2].model_calls, found[2].recall_p95_ms) == (1, 5_000)
     assert memory.user("ben").daily(days=1)[0].recalls == 0
-    assert memory.user("nobody").daily(days=3)[0].recalls == 0
 
 
-@pytest.mark.requirement("activity.daily")
-@pytest.mark.parametrize("days", [0, -1, 367, 10**30, 1.5, "7", None, True])
-def test_other_numbers_of_days_are_refused(memory: Memory, days: Any) -> None:
-    for asked in (memory.user("ana").daily, memory.daily):
-        with pytest.raises(InvalidValue, match="days"):
-            asked(days=days)
+@on_sqlite
+def test_other_numbers_of_days_are_refused(memory: Memory) -> None:
+    numbers: list[Any] = [0, -1, 367, 10**30, 1.5, "7", None, True]
+    for days in numbers:
+        for asked in (memory.user("ana").daily, memory.daily):
+            with pytest.raises(InvalidValue, match="days"):
+                asked(days=days)
 
 
-@pytest.mark.requirement("activity.daily")
-def test_it_is_about_a_users_whole_memory(memory: Memory) -> None:
-    kept = memory.user("ana", agent="planner", categories=["work"])
-    with pytest.raises(PermissionMissing):
-        kept.daily()
-
-
-@pytest.mark.requirement("activity.daily")
-@settings(
-    max_examples=12,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
-@given(
-    st.lists(
-        st.tuples(
-            st.sampled_from(["ana", "ben"]),
-            st.integers(0, 5 * 24 * 3_600_000_000 - 1).map(
-                lambda past: timedelta(microseconds=past)
-            ),
-        ),
-        max_size=12,
-    ),
-    st.integers(1, 7),
-)
-def test_each_memory_is_counted_once_on_both_databases(
-    sqlite_url: str,
-    postgres_url: str,
-    open_store: Callable[..., Memory],
-    clock: ManualClock,
-    made: list[tuple[str, timedelta]],
-    days: int,
-) -> None:
-    now = clock()
-    first = (now - timedelta(days=days - 1)).date().isoformat()
-    for url in (sqlite_url, postgres_url):
-        with open_store(url) as memory:
-            for user in memory.users():
-                memory.erase_user(user)
-            for number, (user, past) in enumerate(made):
-                memory.user(user).add(f"Thing {number}", created_at=now - past)
-            for users, found in (
-                (("ana",), memory.user("ana").daily(days=days)),
-                (("ana", "ben"), memory.daily(days=days)),
-            ):
-                told = [(now - past).date().isoformat() for user, past in made if user in users]
-                expected = {day: told.count(day) for day in told if day >= first}
-                assert added(found) == expected
-
-
-# -- how long recalls take -----------------------------------------------------------------
-
-
-@pytest.mark.requirement("activity.latency")
 def test_each_recall_that_a_user_asks_for_counts_once(memory: Memory, clock: ManualClock) -> None:
     ana = memory.user("ana")
-    ana.add("Drinks green tea")
+    ana.add("Drinks green tea", theme="drinks")
     ana.search("tea")
     ana.search("nothing of the kind")
-    ana.search("*")
+    memory.user("ana", agent="planner", categories=["drinks"]).search("*")
     ana.query(None, "What does she drink?", related=1)
     ana.context("What does she drink?", modes=["recall", "summary"])
     assert memory.daily(days=1)[0].recalls == 0  # nothing is written for a recall itself
@@ -217,7 +140,15 @@ def test_each_recall_that_a_user_asks_for_counts_once(memory: Memory, clock: Man
     ana.context("", modes="recall")
     ana.list()
     ana.search_turns("tea")
+    memory.user("nobody").search("tea")  # which makes nobody a user
+    with pytest.raises(InvalidValue):
+        ana.search("tea", limit=0)
+    with pytest.raises(InvalidValue):
+        ana.query(None, "tea", top_k=0)
     assert sum(counted(memory).values()) == 5
+    for counters in (ana.counters(), memory.counters(days=1)):
+        assert counters.counts[RECALLS] == 5
+        assert set(counters.counts).isdisjoint(BUCKETS)
     clock.advance(days=1)
     ana.search("tea")
     memory.recall.accesses.flush()
@@ -227,63 +158,18 @@ def test_each_recall_that_a_user_asks_for_counts_once(memory: Memory, clock: Man
     assert before.recall_p95_ms is not None
     assert 0 <= before.recall_p50_ms <= before.recall_p95_ms
     assert memory.user("ben").daily(days=1)[0].recalls == 0
+    assert memory.users() == ("ana",)
 
 
-@pytest.mark.requirement("activity.latency")
-def test_scopes_count_for_their_user(memory: Memory) -> None:
-    memory.user("ana").add("Drinks tea", theme="drinks")
-    memory.user("ana", agent="planner", categories=["drinks"]).search("tea")
-    memory.user("nobody").search("tea")
-    memory.recall.accesses.flush()
-    assert memory.user("ana").daily(days=1)[0].recalls == 1
-    assert memory.daily(days=1)[0].recalls == 1
-    assert memory.users() == ("ana",)  # counting makes nobody a user
-
-
-@pytest.mark.requirement("activity.latency")
-def test_a_recall_that_fails_is_not_counted(memory: Memory) -> None:
-    ana = memory.user("ana")
-    ana.add("Drinks tea")
-    with pytest.raises(InvalidValue):
-        ana.search("tea", limit=0)
-    with pytest.raises(InvalidValue):
-        ana.query(None, "tea", top_k=0)
-    assert counted(memory) == {}
-
-
-@pytest.mark.requirement("activity.latency")
-def test_counters_tell_how_many_recalls_and_no_buckets(memory: Memory) -> None:
-    ana = memory.user("ana")
-    ana.add("Drinks tea")
-    for _ in range(3):
-        ana.search("tea")
-    memory.recall.accesses.flush()
-    for counters in (ana.counters(), memory.counters(days=1)):
-        assert dict(counters.counts) == {RECALLS: 3}
-
-
-@pytest.mark.requirement("activity.latency")
-def test_counts_outlive_a_store_and_go_with_their_user(
-    backend_url: str, open_store: Callable[..., Memory]
-) -> None:
-    with open_store(backend_url) as memory:
-        memory.user("ana").add("Drinks tea")
-        memory.user("ana").search("tea")
-    with open_store(backend_url) as memory:
-        assert memory.user("ana").daily(days=1)[0].recalls == 1
-        memory.user("ana").search("tea")
-        memory.erase_user("ana")
-        assert counted(memory) == {}
-
-
-@pytest.mark.requirement("activity.latency")
+@pytest.mark.slow
+@pytest.mark.requirement("recall.access-counts")
 def test_counts_that_cannot_be_written_fail_no_recall(
     sqlite_url: str, open_store: Callable[..., Memory], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("ricordo.recall.accesses.MAX_WAITING", 0)  # every recall tries to write
     memory = open_store(sqlite_url, busy_timeout_seconds=0.1)
     ana = memory.user("ana")
-    ana.add("Drinks tea")
+    tea = ana.add("Drinks tea").id
     holder = processes.start("hold_lock", sqlite_url)
     assert holder.stdout is not None
     assert holder.stdout.readline() == "locked\n"
@@ -295,13 +181,4 @@ def test_counts_that_cannot_be_written_fail_no_recall(
         holder.kill()
         holder.communicate()
     assert sum(counted(memory).values()) == 3  # written when it can be
-
-
-@pytest.mark.requirement("activity.latency")
-def test_what_is_counted_lies_in_the_bucket_of_its_time(memory: Memory, clock: ManualClock) -> None:
-    memory.user("ana").add("Drinks tea")
-    for milliseconds in (0.4, 4.0, 4.0, 40.0):
-        memory.recall.accesses.count("ana", {bucket_of(milliseconds): 1}, clock())
-    assert counted(memory) == {"recall_ms_1": 1, "recall_ms_5": 2, "recall_ms_50": 1}
-    (today,) = memory.user("ana").daily(days=1)
-    assert (today.recalls, today.recall_p50_ms, today.recall_p95_ms) == (4, 3.5, 44.0)
+    assert ana.get(tea).access_count == 3

@@ -1,20 +1,23 @@
-"""Where vectors are made: settings, status, tests, rebuilding, and never the same text twice."""
+"""Where vectors are made, and how far they have come: never the same text twice."""
 
 from collections.abc import Callable, Iterator
+from datetime import timedelta
 from typing import Any
 
 import numpy
 import pytest
 import sqlalchemy as sa
 
-from ricordo import Conflict, InvalidValue, Memory, UserMemory
+from ricordo import Conflict, EmbeddingState, InvalidValue, Memory, UserMemory
 from ricordo.embedding.vectors import unit_rows
 from ricordo.errors import TargetRefused
 from ricordo.model.embedding import EmbeddingStatus
+from ricordo.storage.index_tables import item_index
 from ricordo.storage.relations import relations_of
 from ricordo.storage.search_index import ITEMS
 from ricordo.testing.clock import ManualClock
 from ricordo.testing.embedding_server import EmbeddingServer
+from tests.contract.conftest import on_sqlite
 
 OpenStore = Callable[..., Memory]
 TEXTS = ("Prefers green tea", "Has a cat called Momo", "Works night shifts", "Plays the cello")
@@ -46,6 +49,12 @@ def other() -> Iterator[EmbeddingServer]:
 def store(backend_url: str, open_store: OpenStore) -> Memory:
     """A store whose users may choose endpoints on loopback."""
     return open_store(backend_url, allow_private_embedding_targets=True)
+
+
+@pytest.fixture
+def remote(backend_url: str, open_store: OpenStore, server: EmbeddingServer) -> Memory:
+    """A store whose operator has vectors made elsewhere."""
+    return open_store(backend_url, **operated_by(server))
 
 
 @pytest.fixture
@@ -96,9 +105,6 @@ def semantic(found: Any) -> list[int]:
     return [hit.id for hit in found if hit.signals.semantic]
 
 
-# -- status --------------------------------------------------------------------------------
-
-
 @pytest.mark.requirement("embeddings.lifecycle")
 def test_a_store_with_nothing_set_makes_vectors_at_once(ana: UserMemory) -> None:
     ana.add_many(TEXTS)
@@ -110,57 +116,40 @@ def test_a_store_with_nothing_set_makes_vectors_at_once(ana: UserMemory) -> None
 
 
 @pytest.mark.requirement("embeddings.lifecycle")
-def test_remote_vectors_wait_for_a_job(
-    backend_url: str, open_store: OpenStore, server: EmbeddingServer
-) -> None:
-    memory = open_store(backend_url, **operated_by(server))
-    ana = memory.user("ana")
-    ana.add_many(TEXTS)
+def test_remote_vectors_wait_for_a_job(remote: Memory, server: EmbeddingServer) -> None:
+    ana = remote.user("ana")
+    home = ana.add("Lives in Bekasi", key="home").id
     ana.observe([{"role": "user", "content": "Hello there"}], thread="t1")
     assert server.requests == []
     before = ana.embedding_status()
     assert (before.provider, before.model, before.origin) == ("custom_http", "first", "operator")
-    assert (before.dimensions, counts(before)) == (None, (0, 5, 0, 0))
-    assert memory.run_jobs() == 1
+    assert (before.dimensions, counts(before)) == (None, (0, 2, 0, 0))
+    assert remote.run_jobs() == 1
     after = ana.embedding_status()
-    assert (after.dimensions, counts(after)) == (64, (5, 0, 0, 0))
-    assert sorted(texts_sent(server)) == sorted([*TEXTS, "Hello there"])
-    assert 1 in semantic(ana.search("green tea"))
-
-
-@pytest.mark.requirement("embeddings.lifecycle")
-def test_a_changed_text_gets_a_new_vector(
-    backend_url: str, open_store: OpenStore, server: EmbeddingServer
-) -> None:
-    memory = open_store(backend_url, **operated_by(server))
-    ana = memory.user("ana")
-    item = ana.add("Lives in Bekasi", key="home").id
-    memory.run_jobs()
-    assert stored(memory)[0][1] == "ready"
+    assert (after.dimensions, counts(after)) == (64, (2, 0, 0, 0))
+    assert semantic(ana.search("Bekasi")) == [home]
     ana.add("Lives in Jakarta", key="home")
-    assert stored(memory)[0] == (item, "pending", None, None, None, None)
+    assert stored(remote)[0] == (home, "pending", None, None, None, None)
     assert semantic(ana.search("Bekasi", status="active")) == []
-    memory.run_jobs()
-    assert stored(memory)[0][:4] == (item, "ready", "custom_http", "first")
-    assert [text for text in texts_sent(server) if text.startswith("Lives")] == [
+    remote.run_jobs()
+    assert stored(remote)[0][:4] == (home, "ready", "custom_http", "first")
+    assert sorted(text for text in texts_sent(server) if text != "Bekasi") == [
+        "Hello there",
         "Lives in Bekasi",
         "Lives in Jakarta",
     ]
 
 
 @pytest.mark.requirement("embeddings.lifecycle")
-def test_vectors_made_later_relate_memories_too(
-    backend_url: str, open_store: OpenStore, server: EmbeddingServer
-) -> None:
-    memory = open_store(backend_url, **operated_by(server))
-    ana = memory.user("ana")
+def test_vectors_made_later_relate_memories_too(remote: Memory) -> None:
+    ana = remote.user("ana")
     ids = [ana.add(f"Prefers green tea in the {when}").id for when in ("morning", "evening")]
     gone = ana.add("Prefers green tea in the night").id
     ana.archive(gone)
     assert ana.related(ids[0]) == ()
-    memory.run_jobs()
+    remote.run_jobs()
     assert [one.id for one in ana.related(ids[0])] == [ids[1]]
-    with memory.database.read_all() as view:
+    with remote.database.read_all() as view:
         assert relations_of(view.connection, "ana", [gone]) == []
 
 
@@ -187,28 +176,6 @@ def test_without_a_provider_search_goes_by_words(store: Memory, ana: UserMemory)
     assert ana.embedding_status().origin == "default"
 
 
-# -- changing the provider -----------------------------------------------------------------
-
-
-@pytest.mark.requirement("embeddings.rebuild")
-def test_a_change_needs_a_confirmation(
-    store: Memory, ana: UserMemory, server: EmbeddingServer
-) -> None:
-    ana.add_many(TEXTS)
-    before = stored(store)
-    change = ana.set_embeddings(**at(server))
-    assert change.to_dict() == {
-        "provider": "custom_http",
-        "model": "first",
-        "to_rebuild": 4,
-        "applied": False,
-        "problem": None,
-    }
-    assert (stored(store), store.jobs()) == (before, ())
-    assert ana.embedding_status().provider == "local"
-    assert texts_sent(server) == []
-
-
 @pytest.mark.requirement("embeddings.rebuild")
 def test_a_confirmed_change_starts_everything_over(
     store: Memory, ana: UserMemory, server: EmbeddingServer
@@ -218,7 +185,14 @@ def test_a_confirmed_change_starts_everything_over(
     ana.forget(ids[1])
     ana.add("Plays the viola", supersedes=ids[3])
     ana.observe([{"role": "user", "content": "Hello there"}], thread="t1")
-    revision = ana.revision()
+    store.run_jobs()
+    before, revision = stored(store), ana.revision()
+    planned = ana.set_embeddings(**at(server))
+    assert (planned.provider, planned.model, planned.to_rebuild) == ("custom_http", "first", 6)
+    assert (planned.applied, planned.problem) == (False, None)
+    assert (stored(store), ana.embedding_status().provider) == (before, "local")
+    assert texts_sent(server) == []
+    assert "embed" not in {job.kind for job in store.jobs(state="queued")}
     change = ana.set_embeddings(**at(server), confirm=True)
     assert (change.to_rebuild, change.applied) == (6, True)
     assert {row[1:] for row in stored(store)} == {("pending", None, None, None, None)}
@@ -258,34 +232,7 @@ def test_vectors_of_another_model_are_ignored_at_once(
 
 
 @pytest.mark.requirement("embeddings.rebuild")
-@pytest.mark.parametrize("cache_mb", [512, 0])
 def test_another_operators_model_leaves_stale_vectors_until_a_rebuild(
-    backend_url: str,
-    open_store: OpenStore,
-    server: EmbeddingServer,
-    other: EmbeddingServer,
-    cache_mb: int,
-) -> None:
-    first = open_store(backend_url, **operated_by(server))
-    first.user("ana").add_many(TEXTS)
-    first.run_jobs()
-    second = open_store(backend_url, **operated_by(other), index_cache_mb=cache_mb)
-    ana = second.user("ana")
-    assert counts(ana.embedding_status()) == (0, 4, 4, 0)
-    found = ana.search("cello")
-    assert (len(found), semantic(found)) == (1, [])
-    planned = ana.rebuild_embeddings()
-    assert (planned.model, planned.to_rebuild, planned.applied) == ("second", 4, False)
-    assert counts(ana.embedding_status()) == (0, 4, 4, 0)
-    assert ana.rebuild_embeddings(confirm=True).applied
-    assert counts(ana.embedding_status()) == (0, 4, 0, 0)
-    second.run_jobs()
-    assert counts(ana.embedding_status()) == (4, 0, 0, 0)
-    assert semantic(ana.search("cello"))
-
-
-@pytest.mark.requirement("embeddings.rebuild")
-def test_backfill_asks_again_for_what_is_stale(
     backend_url: str, open_store: OpenStore, server: EmbeddingServer, other: EmbeddingServer
 ) -> None:
     first = open_store(backend_url, **operated_by(server))
@@ -293,6 +240,11 @@ def test_backfill_asks_again_for_what_is_stale(
     first.run_jobs()
     second = open_store(backend_url, **operated_by(other))
     ana = second.user("ana")
+    assert counts(ana.embedding_status()) == (0, 4, 4, 0)
+    found = ana.search("cello")
+    assert (len(found), semantic(found)) == (1, [])
+    planned = ana.rebuild_embeddings()
+    assert (planned.model, planned.to_rebuild, planned.applied) == ("second", 4, False)
     ana.add("Something new")
     assert ana.backfill_embeddings().to_dict() == {"put_back": 4, "pending": 5}
     assert ana.backfill_embeddings().to_dict() == {"put_back": 0, "pending": 5}
@@ -301,6 +253,7 @@ def test_backfill_asks_again_for_what_is_stale(
     assert (seen[0], seen[-1]) == ((0, 5), (5, 5))
     assert counts(ana.embedding_status()) == (5, 0, 0, 0)
     assert ana.fill_embeddings() == 0
+    assert semantic(ana.search("cello"))
 
 
 @pytest.mark.requirement("embeddings.rebuild")
@@ -311,70 +264,55 @@ def test_a_rebuild_makes_even_known_vectors_anew(
     ana.add_many(TEXTS)
     store.run_jobs()
     assert semantic(ana.search("cello"))
-    assert ana.rebuild_embeddings(confirm=True).to_rebuild == 4
-    assert semantic(ana.search("cello")) == []
-    store.run_jobs()
-    assert semantic(ana.search("cello"))
-    assert sorted(texts_sent(server)) == sorted([*TEXTS * 2, "cello"])
-
-
-@pytest.mark.requirement("embeddings.rebuild")
-def test_the_same_model_elsewhere_is_no_rebuild(
-    store: Memory, ana: UserMemory, server: EmbeddingServer
-) -> None:
-    ana.set_embeddings(**at(server), confirm=True)
-    ana.add_many(TEXTS)
-    store.run_jobs()
     before = stored(store)
-    with EmbeddingServer(model="first") as moved:
-        assert ana.set_embeddings(**at(moved, api_key="k1")).to_rebuild == 0
+    with EmbeddingServer(model="first") as moved:  # the same model elsewhere needs none
+        assert ana.set_embeddings(**at(moved, dimensions=32)).to_rebuild == 4
         assert ana.set_embeddings(**at(moved, api_key="k1"), confirm=True).to_rebuild == 0
         assert stored(store) == before
-        assert ana.set_embeddings(**at(moved, dimensions=32)).to_rebuild == 4
+        assert ana.rebuild_embeddings(confirm=True).to_rebuild == 4
+        assert semantic(ana.search("cello")) == []
+        store.run_jobs()
+        assert semantic(ana.search("cello"))
+        assert sorted(text for text in texts_sent(moved) if text != "cello") == sorted(TEXTS)
 
 
 @pytest.mark.requirement("embeddings.settings")
-def test_one_users_settings_are_not_anothers(
-    store: Memory, ana: UserMemory, server: EmbeddingServer
+def test_one_users_settings_are_not_anothers_and_hold_in_every_process(
+    backend_url: str, open_store: OpenStore, store: Memory, ana: UserMemory, server: EmbeddingServer
 ) -> None:
+    elsewhere = open_store(backend_url, allow_private_embedding_targets=True).user("ana")
     ben = store.user("ben")
-    ana.add("Prefers tea")
+    elsewhere.add("Prefers tea")
     ben.add("Prefers coffee")
     before = stored(store, "ben")
     ana.set_embeddings(**at(server), confirm=True)
     assert (stored(store, "ben"), ben.embedding_status().origin) == (before, "default")
-    store.run_jobs()
-    assert texts_sent(server) == ["Prefers tea"]
-    ana.reset_embeddings(confirm=True)
-    assert stored(store, "ben") == before
-
-
-@pytest.mark.requirement("embeddings.settings")
-def test_settings_are_effective_in_other_processes_at_once(
-    backend_url: str, open_store: OpenStore, store: Memory, ana: UserMemory, server: EmbeddingServer
-) -> None:
-    elsewhere = open_store(backend_url, allow_private_embedding_targets=True).user("ana")
-    elsewhere.add("Prefers tea")
-    ana.set_embeddings(**at(server), confirm=True)
     assert elsewhere.embedding_status().model == "first"
     elsewhere.add("Has a cat")
     store.run_jobs()
     assert sorted(texts_sent(server)) == ["Has a cat", "Prefers tea"]
+    ana.reset_embeddings(confirm=True)
+    assert stored(store, "ben") == before
 
 
 @pytest.mark.requirement("embeddings.settings")
 def test_the_operators_choice_is_everybodys(
     backend_url: str, open_store: OpenStore, server: EmbeddingServer, other: EmbeddingServer
 ) -> None:
-    memory = open_store(backend_url, **operated_by(server), allow_private_embedding_targets=True)
-    ana = memory.user("ana")
-    for confirm in (False, True):
-        with pytest.raises(Conflict, match="the operator has chosen"):
-            ana.set_embeddings(**at(other), confirm=confirm)
-        with pytest.raises(Conflict, match="the operator has chosen"):
-            ana.reset_embeddings(confirm=confirm)
-    assert memory.users() == ()
+    for settings in (operated_by(server), {"embedder": _Given()}):
+        memory = open_store(backend_url, **settings, allow_private_embedding_targets=True)
+        ana = memory.user("ana")
+        for confirm in (False, True):
+            with pytest.raises(Conflict, match="the operator has chosen"):
+                ana.set_embeddings(**at(other), confirm=confirm)
+            with pytest.raises(Conflict, match="the operator has chosen"):
+                ana.reset_embeddings(confirm=confirm)
+        assert memory.users() == ()
     assert other.requests == []
+    ana.add("Prefers tea")
+    status = ana.embedding_status()
+    assert (status.provider, status.model, status.origin) == ("mine", "given", "operator")
+    assert (status.dimensions, counts(status)) == (3, (1, 0, 0, 0))
 
 
 class _Given:
@@ -393,56 +331,19 @@ class _Given:
 
 
 @pytest.mark.requirement("embeddings.settings")
-def test_an_embedder_of_the_program_is_everybodys(backend_url: str, open_store: OpenStore) -> None:
-    ana = open_store(backend_url, embedder=_Given()).user("ana")
-    ana.add("Prefers tea")
-    status = ana.embedding_status()
-    assert (status.provider, status.model, status.origin) == ("mine", "given", "operator")
-    assert (status.dimensions, counts(status)) == (3, (1, 0, 0, 0))
-    with pytest.raises(Conflict, match="the operator has chosen"):
-        ana.set_embeddings("none", confirm=True)
-
-
-@pytest.mark.requirement("embeddings.settings")
-@pytest.mark.parametrize(
-    ("given", "complaint"),
-    [
+@on_sqlite
+def test_bad_settings_are_refused(memory: Memory) -> None:
+    refused: list[tuple[dict[str, Any], str]] = [
         ({"provider": "magic"}, "provider: 'magic' is not one of: local"),
         ({"provider": 5}, "provider: expected text, not int"),
-        ({"provider": None}, "provider: expected text, not NoneType"),
-        ({"provider": "local", "model": "x"}, "model: is not used by 'local'"),
-        ({"provider": "default", "api_key": "x"}, "api_key: is not used by 'default'"),
         ({"provider": "local:/models/x"}, "provider: only the operator may name a model folder"),
-        ({"provider": "openai"}, "api_key: openai needs one"),
-        ({"provider": "openai", "api_key": 7}, "api_key: expected text, not int"),
-        ({"provider": "custom_http", "model": "x"}, "base_url: custom_http needs the address"),
-        (
-            {"provider": "openai", "api_key": "k", "dimensions": 2_000},
-            "dimensions: 2000; the database takes at most 1024",
-        ),
-        (
-            {"provider": "openai", "api_key": "k", "dimensions": "many"},
-            "dimensions: expected a whole number",
-        ),
+        ({"provider": "openai", "api_key": "k", "dimensions": 2_000}, "dimensions: 2000; the"),
         ({"provider": "local", "confirm": "yes"}, "confirm: 'yes' is not true or false"),
-    ],
-)
-def test_bad_settings_are_refused(memory: Memory, given: Any, complaint: str) -> None:
-    with pytest.raises(InvalidValue, match=f"^{complaint}"):
-        memory.user("ana").set_embeddings(**given)
+    ]
+    for settings, complaint in refused:
+        with pytest.raises(InvalidValue, match=f"^{complaint}"):
+            memory.user("ana").set_embeddings(**settings)
     assert memory.users() == ()
-
-
-@pytest.mark.requirement("embeddings.settings")
-def test_settings_are_erased_with_their_user(
-    store: Memory, ana: UserMemory, server: EmbeddingServer
-) -> None:
-    ana.set_embeddings(**at(server, api_key="k1"), confirm=True)
-    assert store.users() == ("ana",)
-    assert store.erase_user("ana").removed["embedding_settings"] == 1
-    assert store.users() == ()
-    assert ana.embedding_status().origin == "default"
-    assert store.users() == ()
 
 
 @pytest.mark.requirement("embeddings.settings")
@@ -458,8 +359,7 @@ def test_a_key_that_cannot_be_read_any_more(
     ana = second.user("ana")
     status = ana.embedding_status()
     assert (status.provider, status.origin) == ("custom_http", "user")
-    assert status.problem is not None
-    assert "cannot be decrypted" in status.problem
+    assert "cannot be decrypted" in (status.problem or "")
     assert ana.test_embeddings().problem == status.problem
     found = ana.search("tea")
     assert ([hit.id for hit in found], found.degraded) == ([1], status.problem)
@@ -468,6 +368,8 @@ def test_a_key_that_cannot_be_read_any_more(
     second.run_jobs()
     assert counts(ana.embedding_status()) == (2, 0, 0, 0)
     assert texts_sent(server).count("Prefers tea") == 1
+    assert second.erase_user("ana").removed["embedding_settings"] == 1
+    assert (ana.embedding_status().origin, second.users()) == ("default", ())
 
 
 @pytest.mark.requirement("embeddings.settings")
@@ -488,44 +390,29 @@ def test_settings_may_not_lead_into_the_operators_network(
     assert ana.embedding_status().origin == "default"
 
 
-# -- trying --------------------------------------------------------------------------------
-
-
 @pytest.mark.requirement("embeddings.test")
-def test_trying_the_present_provider(
+def test_trying_a_provider_stores_nothing(
     store: Memory, ana: UserMemory, server: EmbeddingServer
 ) -> None:
-    tested = ana.test_embeddings()
-    assert (tested.ok, tested.provider, tested.dimensions) == (True, "local", 384)
-    ana.set_embeddings(**at(server), confirm=True)
-    tested = ana.test_embeddings()
-    assert (tested.ok, tested.model, tested.dimensions) == (True, "first", 64)
-    assert tested.latency_ms is not None
-    ana.set_embeddings("none", confirm=True)
-    tested = ana.test_embeddings()
-    assert (tested.ok, tested.provider, tested.dimensions) == (True, "none", None)
-
-
-@pytest.mark.requirement("embeddings.test")
-def test_trying_another_provider_stores_nothing(
-    store: Memory, ana: UserMemory, server: EmbeddingServer
-) -> None:
+    assert ana.test_embeddings().dimensions == ana.test_embeddings("default").dimensions == 384
     tested = ana.test_embeddings(**at(server, dimensions=32))
     assert (tested.ok, tested.dimensions) == (True, 32)
-    assert ana.test_embeddings("default").provider == "local"
     server.required_key = "k1"
     refused = ana.test_embeddings(**at(server, api_key="wrong-key"))
     assert (refused.ok, refused.dimensions) == (False, None)
     assert refused.problem is not None
     assert "401: Incorrect API key provided." in refused.problem
     assert "wrong-key" not in repr(refused)
-    assert ana.test_embeddings(**at(server, api_key="k1")).ok
     assert (store.users(), ana.embedding_status().origin) == ((), "default")
     with pytest.raises(InvalidValue, match="^model: needs a provider, too"):
         ana.test_embeddings(model="first")
-
-
-# -- never twice ---------------------------------------------------------------------------
+    ana.set_embeddings(**at(server, api_key="k1"), confirm=True)
+    tested = ana.test_embeddings()
+    assert (tested.ok, tested.model, tested.dimensions) == (True, "first", 64)
+    assert tested.latency_ms is not None
+    ana.set_embeddings("none", confirm=True)
+    tested = ana.test_embeddings()
+    assert (tested.ok, tested.provider, tested.dimensions) == (True, "none", None)
 
 
 @pytest.mark.requirement("embeddings.never-twice")
@@ -535,7 +422,7 @@ def test_the_same_text_is_never_embedded_twice(
     memory = open_store(backend_url, **operated_by(server))
     ana = memory.user("ana")
     tea = ana.add("Prefers tea", theme="drinks").id
-    ana.add("Prefers tea", theme="habits")
+    ana.add_many([{"content": "Prefers tea", "theme": f"habits-{n}"} for n in range(8)])
     ana.observe([{"role": "user", "content": "Prefers tea"}], thread="t1")
     memory.run_jobs()
     ana.archive(tea)
@@ -547,58 +434,18 @@ def test_the_same_text_is_never_embedded_twice(
     clock.advance(minutes=1)
     ana.undo(again)
     memory.run_jobs()
+    memory = open_store(backend_url, **operated_by(server))  # another process knows it, too
+    ana = memory.user("ana")
+    for text in ("Lives in Bekasi", "Lives in Jakarta"):
+        ana.add(text, key="home")
+        memory.run_jobs()
+    for text in ("Lives in Bekasi", "Prefers tea"):
+        ana.add(text, theme="past")
+    memory.run_jobs()
     status = ana.embedding_status()
     assert counts(status) == (status.memories + status.turns, 0, 0, 0)
-    ana.add("Lives in Bekasi", key="home")
-    memory.run_jobs()
-    ana.add("Lives in Jakarta", key="home")
-    ana.add("Lives in Bekasi", theme="past")
-    memory.run_jobs()
-    assert sorted(texts_sent(server)) == [
-        "Lives in Bekasi",
-        "Lives in Jakarta",
-        "Prefers mate",
-        "Prefers tea",
-    ]
-
-
-@pytest.mark.requirement("embeddings.never-twice")
-def test_another_process_knows_what_was_embedded(
-    backend_url: str, open_store: OpenStore, server: EmbeddingServer
-) -> None:
-    for theme in ("drinks", "habits", "mornings"):
-        memory = open_store(backend_url, **operated_by(server))
-        memory.user("ana").add("Prefers tea", theme=theme)
-        memory.run_jobs()
-    assert texts_sent(server) == ["Prefers tea"]
-
-
-@pytest.mark.requirement("embeddings.never-twice")
-def test_a_batch_that_repeats_itself_is_sent_once(
-    backend_url: str, open_store: OpenStore, server: EmbeddingServer
-) -> None:
-    memory = open_store(backend_url, **operated_by(server))
-    ana = memory.user("ana")
-    ana.add_many([{"content": "Prefers tea", "theme": f"theme-{n}"} for n in range(200)])
-    memory.run_jobs()
-    assert texts_sent(server) == ["Prefers tea"]
-    assert counts(ana.embedding_status()) == (200, 0, 0, 0)
-
-
-# -- width ---------------------------------------------------------------------------------
-
-
-@pytest.mark.requirement("embeddings.width")
-def test_vectors_of_any_width_up_to_the_limit_are_stored_as_they_are(
-    backend_url: str, open_store: OpenStore
-) -> None:
-    with EmbeddingServer(width=1_024, model="wide") as wide:
-        memory = open_store(backend_url, **operated_by(wide))
-        ana = memory.user("ana")
-        ana.add_many(TEXTS)
-        memory.run_jobs()
-        assert {row[4] for row in stored(memory)} == {1_024}
-        assert semantic(ana.search("cello"))
+    texts = ["Lives in Bekasi", "Lives in Jakarta", "Prefers mate", "Prefers tea"]
+    assert sorted(texts_sent(server)) == texts
 
 
 @pytest.mark.requirement("embeddings.width")
@@ -625,3 +472,77 @@ def test_a_model_that_changes_its_width_is_searched_by_words(
     memory.run_jobs()
     assert {row[4] for row in stored(memory)} == {48}
     assert semantic(ana.search("cello"))
+
+
+def waiting(item_id: int) -> EmbeddingState:
+    nothing = dict.fromkeys(("provider", "model", "dimensions", "error"))
+    return EmbeddingState(id=item_id, state="pending", **nothing)  # type: ignore[arg-type]
+
+
+def give_up(memory: Memory, item_id: int, error: str) -> None:
+    with memory.database.write("ana") as writing:
+        lost = sa.update(item_index).where(
+            item_index.c.user_id == "ana", item_index.c.id == item_id
+        )
+        writing.connection.execute(lost.values(state="error", error=error))
+
+
+@pytest.mark.requirement("embeddings.states")
+def test_from_waiting_to_ready_or_given_up(
+    backend_url: str, open_store: OpenStore, remote: Memory
+) -> None:
+    ana = remote.user("ana")
+    first, second = (one.id for one in ana.add_many(["Prefers tea", "Has a cat"]))
+    assert ana.embedding_states([first, second]) == (waiting(first), waiting(second))
+    ana.fill_embeddings()
+    (ready,) = ana.embedding_states([second])
+    assert (ready.id, ready.state, ready.error) == (second, "ready", None)
+    assert (ready.provider, ready.model) == ("custom_http", ana.embedding_status().model)
+    assert ready.dimensions == ana.embedding_status().dimensions
+    give_up(remote, first, "the endpoint says no")
+    (state,) = ana.embedding_states([first])
+    assert (state.state, state.error) == ("error", "the endpoint says no")
+    # A vector of another model is ready under that model, and where none are made none waits.
+    other = open_store(backend_url, embedding_provider="none", embedder=None).user("ana")
+    assert other.embedding_states([second]) == (ready,)
+    assert other.embedding_states([other.add("Drinks mate").id]) == ()
+
+
+@pytest.mark.requirement("embeddings.states")
+def test_every_status_has_one_but_what_has_expired(remote: Memory, clock: ManualClock) -> None:
+    ana = remote.user("ana")
+    kept, aside, gone = (one.id for one in ana.add_many(["a", "b", "c"]))
+    theirs = remote.user("ben").add("Has a dog").id
+    ended = ana.add("d", expires_at=clock() + timedelta(hours=1)).id
+    ana.archive(aside)
+    ana.forget(gone)
+    clock.advance(hours=2)
+    states = ana.embedding_states(iter([gone, 987_654, kept, theirs, aside, ended, gone]))
+    assert [one.id for one in states] == [gone, kept, aside]  # each once, in the order of the ids
+    assert ana.embedding_states([]) == remote.user("ben").embedding_states([kept]) == ()
+    work = ana.add("Works at night", theme="work").id
+    worker = ana.narrow(categories="work")
+    assert [one.id for one in worker.embedding_states([kept, work])] == [work]
+
+
+@pytest.mark.requirement("embeddings.states")
+def test_of_what_is_shared_only_the_state_is_told(remote: Memory) -> None:
+    ana = remote.user("ana")
+    tea, cat = (one.id for one in ana.add_many(["Prefers tea", "Has a cat"]))
+    ana.fill_embeddings()
+    give_up(remote, cat, "https://secret.example says no to key 123")
+    for item_id in (tea, cat):
+        ana.link(item_id, "ben")
+    everybodys = remote.global_memories().add("The office closes at six").id
+    ben = remote.user("ben")
+    seen = ben.embedding_states([tea, cat, everybodys])
+    assert [(one.id, one.state) for one in seen] == [
+        (tea, "ready"),
+        (cat, "error"),
+        (everybodys, "pending"),
+    ]
+    for one in seen:
+        assert (one.provider, one.model, one.dimensions, one.error) == (None, None, None, None)
+    ana.unlink(tea, "ben")
+    ana.forget(cat)
+    assert ben.embedding_states([tea, cat]) == ()

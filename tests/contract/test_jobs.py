@@ -1,45 +1,44 @@
-"""The queue: leases, retries, dead letters, and the thread that works it off."""
+"""The queue and who works it off: leases, retries, dead letters, lanes, stints, cancelling."""
 
 import threading
-from collections.abc import Callable
 from datetime import timedelta
 from itertools import pairwise
 
 import pytest
 
-from ricordo import Conflict, JobNotFound, Memory, StorageClosed
+from ricordo import Conflict, InvalidValue, JobNotFound, Memory, StorageClosed
+from ricordo.jobs.lanes import SLOW_JOBS, lane_of
 from ricordo.jobs.queue import JobQueue
 from ricordo.jobs.running import Handler, JobRunner
-from ricordo.jobs.stint import Stint
+from ricordo.jobs.stint import JobLost, Stint
 from ricordo.jobs.threads import ThreadRunner
 from ricordo.limits import MAX_JOB_ATTEMPTS
 from ricordo.model.job import NewJob
+from ricordo.model.vocabulary import JobState, Lane
 from ricordo.testing.clock import ManualClock
+from tests.contract.conftest import on_sqlite
 
-KINDS = frozenset({"chore"})
+QUICK, SLOW = "chore", "consolidate"
+KINDS = frozenset({QUICK})
+LEASE = timedelta(seconds=60)
 
 
-def put(memory: Memory, key: str = "", delay: timedelta = timedelta(0)) -> None:
+def put(memory: Memory, key: str = "", *, kind: str = QUICK, delay: timedelta = LEASE * 0) -> int:
     with memory.database.write("ana") as writing:
-        writing.enqueue(
-            NewJob(
-                kind="chore",
-                user_id="ana",
-                run_at=writing.now + delay,
-                unique_key=key,
-                payload={"key": key},
-            )
-        )
+        at = writing.now + delay
+        job = NewJob(kind=kind, user_id="ana", run_at=at, unique_key=key, payload={"key": key})
+        writing.enqueue(job)
+    # Somebody may be at work on it already.
+    return max(one.id for one in memory.jobs(kind=kind) if one.unique_key == key)
 
 
-def runner_of(memory: Memory, handler: Handler, run_seconds: float = 60) -> JobRunner:
-    queue = JobQueue(memory.database, timedelta(seconds=60))
-    return JobRunner(queue, {"chore": handler}, run_seconds)
+def runner_of(memory: Memory, run_seconds: float = 60, **handlers: Handler) -> JobRunner:
+    return JobRunner(JobQueue(memory.database, LEASE), handlers, run_seconds)
 
 
 @pytest.fixture
 def queue(memory: Memory) -> JobQueue:
-    return JobQueue(memory.database, timedelta(seconds=60))
+    return JobQueue(memory.database, LEASE)
 
 
 @pytest.mark.requirement("jobs.in-transaction")
@@ -49,21 +48,27 @@ def test_a_job_exists_exactly_if_its_write_does(memory: Memory, queue: JobQueue)
 
     with pytest.raises(Broken), memory.database.write("ana") as writing:
         writing.enqueue(
-            NewJob(kind="chore", user_id="ana", run_at=writing.now, unique_key="", payload={})
+            NewJob(kind=QUICK, user_id="ana", run_at=writing.now, unique_key="", payload={})
         )
         raise Broken
     assert queue.claim(KINDS) is None
     put(memory)
+    # Jobs of unknown kinds do not keep a thread busy.
+    assert queue.seconds_until_due(frozenset({"another"})) is None
+    assert queue.seconds_until_due(KINDS) == 0
     assert queue.claim(KINDS) is not None
+    memory.close()
+    with pytest.raises(StorageClosed):
+        memory.run_jobs()
 
 
 @pytest.mark.requirement("jobs.unique")
 def test_the_same_job_is_queued_once_at_the_earlier_time(
     memory: Memory, clock: ManualClock
 ) -> None:
-    put(memory, "a", timedelta(hours=2))
-    put(memory, "a", timedelta(hours=1))
-    put(memory, "a", timedelta(hours=3))
+    put(memory, "a", delay=timedelta(hours=2))
+    put(memory, "a", delay=timedelta(hours=1))
+    put(memory, "a", delay=timedelta(hours=3))
     put(memory, "b")
     assert [(job.unique_key, job.run_at - clock()) for job in memory.jobs()] == [
         ("b", timedelta(0)),
@@ -145,72 +150,25 @@ def test_a_retry_gives_way_to_a_newer_job_for_the_same_thing(
 
 
 @pytest.mark.requirement("jobs.runner")
-def test_the_thread_runs_what_is_queued(
-    backend_url: str, open_store: Callable[..., Memory]
-) -> None:
-    memory = open_store(backend_url)
-    ran = threading.Event()
-    failed = threading.Event()
-    tried: list[int] = []
+def test_the_thread_runs_what_is_queued(memory: Memory) -> None:
+    events = {"good": threading.Event(), "bad": threading.Event()}
 
     def chore(stint: Stint) -> None:
-        job = stint.job
-        tried.append(job.attempts)
-        if job.payload["key"] == "bad":
-            failed.set()
+        events[stint.job.payload["key"]].set()
+        if stint.job.payload["key"] == "bad":
             raise ValueError("no")
-        ran.set()
 
-    runner = ThreadRunner(runner_of(memory, chore), poll_seconds=60)
+    runner = ThreadRunner(runner_of(memory, chore=chore), poll_seconds=60)
     memory.database.on_job_queued = runner.wake
     runner.start()
     try:
-        put(memory, "good")
-        assert ran.wait(20)
-        put(memory, "bad")
-        assert failed.wait(20)
+        for key, ran in events.items():
+            put(memory, key)
+            assert ran.wait(60)
     finally:
         runner.stop()
     states = {job.unique_key: job.state for job in memory.jobs()}
     assert states == {"good": "done", "bad": "queued"}
-
-
-@pytest.mark.requirement("jobs.runner")
-def test_stopping_finishes_the_job_at_hand(
-    backend_url: str, open_store: Callable[..., Memory]
-) -> None:
-    memory = open_store(backend_url)
-    started, may_end = threading.Event(), threading.Event()
-
-    def chore(_stint: Stint) -> None:
-        started.set()
-        assert may_end.wait(20)
-
-    runner = ThreadRunner(runner_of(memory, chore), poll_seconds=60)
-    put(memory, "one")
-    put(memory, "two")
-    runner.start()
-    assert started.wait(20)
-    stopping = threading.Thread(target=runner.stop)
-    stopping.start()
-    may_end.set()
-    stopping.join(20)
-    assert not stopping.is_alive()
-    assert sorted(job.state for job in memory.jobs()) == ["done", "queued"]
-
-
-@pytest.mark.requirement("jobs.runner")
-def test_jobs_of_unknown_kinds_do_not_keep_the_thread_busy(memory: Memory, queue: JobQueue) -> None:
-    put(memory)
-    assert queue.seconds_until_due(frozenset({"another"})) is None
-    assert queue.seconds_until_due(KINDS) == 0
-
-
-@pytest.mark.requirement("jobs.runner")
-def test_a_closed_store_runs_no_jobs(memory: Memory) -> None:
-    memory.close()
-    with pytest.raises(StorageClosed):
-        memory.run_jobs()
 
 
 @pytest.mark.requirement("jobs.trim")
@@ -221,9 +179,172 @@ def test_finished_jobs_are_forgotten_after_a_week(
     job = queue.claim(KINDS)
     assert job is not None
     queue.finish(job)
-    clock.advance(days=6)
+    for days, left in ((6, 1), (2, 0)):
+        clock.advance(days=days)
+        queue.trim()
+        assert len(memory.jobs()) == left
+
+
+@pytest.mark.requirement("jobs.lanes")
+@pytest.mark.requirement("jobs.runner")
+def test_a_quick_job_does_not_wait_for_a_slow_one_and_stopping_does(memory: Memory) -> None:
+    started, may_end, quick_ran = threading.Event(), threading.Event(), threading.Event()
+
+    def slow(_stint: Stint) -> None:
+        started.set()
+        assert may_end.wait(60)
+
+    runner = runner_of(memory, **{SLOW: slow, QUICK: lambda _: quick_ran.set()})
+    threads = ThreadRunner(runner, poll_seconds=60)
+    memory.database.on_job_queued = threads.wake
+    threads.start()
+    stopping = threading.Thread(target=threads.stop)
+    try:
+        put(memory, "one", kind=SLOW)
+        assert started.wait(60)
+        put(memory, "two", kind=SLOW)
+        put(memory)
+        assert quick_ran.wait(60)
+    finally:
+        stopping.start()
+        may_end.set()
+        stopping.join(60)
+    assert not stopping.is_alive()
+    states = {job.unique_key: job.state for job in memory.jobs()}
+    assert states == {"one": "done", "two": "queued", "": "done"}
+
+
+@pytest.mark.requirement("jobs.lanes")
+@on_sqlite
+def test_what_the_store_queues_itself_has_a_handler_and_a_lane(memory: Memory) -> None:
+    assert memory.runner.kinds >= SLOW_JOBS
+    assert {lane_of(kind) for kind in memory.runner.kinds} == set(Lane)
+    assert lane_of("lifecycle") is Lane.FAST
+
+
+@pytest.mark.requirement("jobs.stint")
+def test_a_job_that_takes_too_long_lets_others_go_first(memory: Memory, clock: ManualClock) -> None:
+    done: list[str] = []
+
+    def long(stint: Stint) -> None:
+        for step in range(len(done), 3):
+            done.append(f"step {step}")
+            stint.report(f"{step + 1} of 3")
+
+    def quick(_stint: Stint) -> None:
+        done.append("quick")
+
+    runner = runner_of(memory, run_seconds=0, **{SLOW: long, QUICK: quick})
+    put(memory, kind=SLOW)
+    clock.advance(seconds=1)
+    put(memory)
+    clock.advance(seconds=1)
+    assert runner.run_next()
+    (job,) = memory.jobs(kind=SLOW)
+    assert (job.state, job.progress, job.attempts) == ("queued", "1 of 3", 0)
+    assert runner.run_next()
+    assert done == ["step 0", "quick"]
+
+
+@pytest.mark.requirement("jobs.stint")
+def test_a_stopped_worker_puts_back_what_works_in_steps(memory: Memory) -> None:
+    runner = runner_of(memory)
+    steps: list[int] = []
+
+    def long(stint: Stint) -> None:
+        for step in range(1000):
+            steps.append(step)
+            if step == 2:
+                runner.stop()
+            stint.report(f"{step} steps")
+
+    runner = runner_of(memory, **{SLOW: long})
+    put(memory, kind=SLOW)
+    assert runner.run_next()
+    assert steps == [0, 1, 2]
+    (job,) = memory.jobs()
+    assert (job.state, job.progress) == ("queued", "2 steps")
+
+
+@pytest.mark.requirement("jobs.stint")
+def test_whoever_lost_a_job_stops_working_on_it(memory: Memory, clock: ManualClock) -> None:
+    told: list[type[BaseException]] = []
+
+    def slow(stint: Stint) -> None:
+        clock.advance(seconds=61)
+        assert JobQueue(memory.database, LEASE).claim(frozenset({SLOW}))
+        try:
+            stint.report("half")
+        except JobLost as lost:
+            told.append(type(lost))
+            raise
+
+    put(memory, kind=SLOW)
+    assert runner_of(memory, run_seconds=0, **{SLOW: slow}).run_next()
+    assert told == [JobLost]
+    (job,) = memory.jobs()
+    assert (job.state, job.attempts, job.last_error) == ("running", 2, None)
+
+
+@pytest.mark.requirement("jobs.celery")
+def test_one_job_can_be_run_by_its_number(memory: Memory) -> None:
+    ran: list[str] = []
+    runner = runner_of(memory, **{QUICK: lambda stint: ran.append(stint.job.unique_key)})
+    put(memory, "first")
+    second = put(memory, "second")
+    assert runner.run_one(second)
+    assert not runner.run_one(second)
+    assert not runner.run_one(999)
+    assert ran == ["second"]
+
+
+@pytest.mark.requirement("jobs.cancel")
+def test_what_waits_or_is_dead_can_be_cancelled(
+    memory: Memory, queue: JobQueue, clock: ManualClock
+) -> None:
+    waiting = put(memory, "waiting")
+    memory.cancel_job(waiting)
+    assert queue.claim(KINDS) is None
+    with pytest.raises(Conflict, match="is cancelled; only queued or dead jobs"):
+        memory.cancel_job(waiting)
+    running = put(memory, "running")
+    job = queue.claim(KINDS)
+    assert job is not None
+    with pytest.raises(Conflict, match="is running"):
+        memory.cancel_job(running)
+    clock.advance(seconds=60)  # nobody works on it any more
+    memory.cancel_job(running)
+    assert not queue.finish(job)
+    assert [one.state for one in memory.jobs()] == ["cancelled", "cancelled"]
+    with pytest.raises(JobNotFound):
+        memory.cancel_job(999)
+    with pytest.raises(InvalidValue):
+        memory.cancel_job(0)
+    assert put(memory, "waiting") != waiting  # it may be asked for again
+    clock.advance(days=8)
     queue.trim()
-    assert len(memory.jobs()) == 1
-    clock.advance(days=2)
-    queue.trim()
-    assert memory.jobs() == ()
+    assert [one.state for one in memory.jobs()] == ["queued"]
+
+
+@pytest.mark.requirement("jobs.stats")
+def test_jobs_are_counted_by_kind_and_state(
+    memory: Memory, queue: JobQueue, clock: ManualClock
+) -> None:
+    assert memory.job_stats() == ()
+    since = clock()
+    for key in "abcd":
+        put(memory, key)
+    memory.cancel_job(put(memory, kind=SLOW))
+    finished, running = (queue.claim(KINDS) for _ in range(2))
+    assert finished is not None
+    assert running is not None
+    queue.finish(finished)
+    clock.advance(hours=1)
+    put(memory, "later", delay=timedelta(hours=1))
+    quick, slow = memory.job_stats()
+    assert (quick.kind, quick.lane, slow.kind, slow.lane) == (QUICK, "fast", SLOW, "slow")
+    assert (quick.queued, quick.due, quick.running, quick.done) == (3, 2, 1, 1)
+    assert (slow.cancelled, slow.queued, slow.due, slow.oldest_due_at) == (1, 0, 0, None)
+    assert quick.oldest_due_at == since
+    counted = sum(getattr(one, state) for one in (quick, slow) for state in JobState)
+    assert counted == len(memory.jobs())

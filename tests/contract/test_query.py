@@ -6,8 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from ricordo import (
     CategoryNotAllowed,
@@ -16,10 +14,14 @@ from ricordo import (
     Memory,
     ScopeWidened,
     UnknownField,
+    UserMemory,
 )
 from ricordo.testing.clock import ManualClock
 from ricordo.text.tokens import estimate_tokens
+from tests.contract.conftest import on_sqlite
 from tests.support.searching import Searching
+
+pytestmark = pytest.mark.requirement("recall.query")
 
 POLICY = """\
 categories:
@@ -36,63 +38,40 @@ def bullets(memory: Memory, agent: str | None, query: str, **wanted: Any) -> lis
     return [one.text for one in memory.user("ana").query(agent, query, **wanted).bullets]
 
 
-@pytest.mark.requirement("recall.query")
-def test_bullets_name_their_category(searching_store: Memory) -> None:
-    ana = searching_store.user("ana")
+def test_bullets_name_their_category_and_full_gives_whole_memories(searching_store: Memory) -> None:
+    ana, ben = searching_store.user("ana"), searching_store.user("ben")
     milk = ana.add("Buy milk\n\n on  Monday", theme="tasks").id
     ana.add("Owns a boat")
     answer = ana.query(None, "milk on Monday", top_k=1)
     (bullet,) = answer.bullets
-    assert bullet.to_dict() == {
-        "id": milk,
-        "category": "tasks",
-        "text": "[tasks] Buy milk on Monday",
-    }
+    assert (bullet.id, bullet.category) == (milk, "tasks")
+    assert bullet.text == "[tasks] Buy milk on Monday"
     assert answer.tokens == estimate_tokens(bullet.text)
     assert answer.items == answer.related == ()
     assert answer.degraded is None
-    assert answer.confidence is not None
-    assert answer.confidence > 0.5
-    assert len(ana.query(None, "milk").bullets) == 2
-    assert len(ana.query(None, "").bullets) == 2
-
-
-@pytest.mark.requirement("recall.query")
-def test_full_gives_whole_memories(searching_store: Memory) -> None:
-    ana = searching_store.user("ana")
-    long = ana.add(f"milk {'and cheese ' * 200}").id
-    short = ana.add("milk and bread").id
-    answer = ana.query(None, "milk", returns="full", budget_tokens=50)
-    assert [item.id for item in answer.items] == [short]
-    assert answer.bullets == ()
+    assert (answer.confidence or 0) > 0.5
+    assert len(ana.query(None, "milk").bullets) == len(ana.query(None, "").bullets) == 2
+    long = ben.add(f"milk {'and cheese ' * 200}").id
+    short = ben.add("milk and bread").id
+    answer = ben.query(None, "milk", returns="full", budget_tokens=50)
+    assert ([item.id for item in answer.items], answer.bullets) == ([short], ())
     assert answer.tokens == estimate_tokens("milk and bread")
-    everything = ana.query(None, "milk", returns="full", budget_tokens=10_000)
+    everything = ben.query(None, "milk", returns="full", budget_tokens=10_000)
     assert {item.id for item in everything.items} == {long, short}
 
 
-@pytest.mark.requirement("recall.query")
-def test_every_filter_works(searching_store: Memory, clock: ManualClock) -> None:
+def test_filters_reach_the_search(searching_store: Memory, clock: ManualClock) -> None:
     ana = searching_store.user("ana")
-    ana.add_many([f"milk milk {number}" for number in range(80)])
+    ana.add_many([f"milk milk {number}" for number in range(60)])
     clock.advance(days=1)
-    fields: dict[str, Any] = {
-        "agent_id": "helper",
-        "run_id": "r",
-        "actor_id": "a",
-        "role": "user",
-        "pinned": True,
-        "tags": ["x"],
-        "type": "preference",
-    }
+    fields: dict[str, Any] = {"agent_id": "helper", "pinned": True, "tags": ["x"], "role": "user"}
     one = ana.add("some other milk", theme="tasks", importance=5, **fields).id
     started = clock()
     clock.advance(days=1)
     ana.add("milk, the latest", importance=1)
     filters: list[dict[str, Any]] = [
         *({name: value} for name, value in fields.items()),
-        {"category": "Tasks"},
-        {"user_id": "ana", "category": ["tasks"]},
-        {"importance_min": 3},
+        {"user_id": "ana", "category": ["Tasks"]},
         {"importance_min": 3, "importance_max": None},
         {"updated_after": started, "updated_before": clock()},
     ]
@@ -100,14 +79,10 @@ def test_every_filter_works(searching_store: Memory, clock: ManualClock) -> None
         answer = ana.query(None, "milk milk", filters=wanted, top_k=50)
         assert [bullet.id for bullet in answer.bullets] == [one], wanted
     assert [one.id for one in ana.query(None, "milk", categories="tasks").bullets] == [one]
-    latest = ana.query(None, "milk", filters={"importance_max": 1}).bullets
-    assert [bullet.text for bullet in latest] == ["[general] milk, the latest"]
 
 
-@pytest.mark.requirement("recall.query")
-def test_bad_requests_are_refused(memory: Memory) -> None:
-    ana = memory.user("ana")
-    ana.add("milk")
+@on_sqlite
+def test_bad_requests_are_refused(ana: UserMemory) -> None:
     for name in ("colour", "theme", "status", "content", "id"):
         with pytest.raises(UnknownField, match=name):
             ana.query(None, "milk", filters={name: "x"})
@@ -118,15 +93,12 @@ def test_bad_requests_are_refused(memory: Memory) -> None:
     with pytest.raises(InvalidValue, match="given twice"):
         ana.query(None, "milk", categories="a", filters={"category": "b"})
     bad: list[dict[str, Any]] = [
-        {"top_k": 0},
-        {"top_k": 51},
-        {"budget_tokens": 0},
-        {"budget_tokens": 100_001},
+        *({"top_k": number} for number in (0, 51)),
+        *({"budget_tokens": number} for number in (0, 100_001)),
         {"returns": "poem"},
         {"threshold": -0.1},
         {"related": 3},
-        {"categories": []},
-        {"categories": [""]},
+        *({"categories": names} for names in ([], [""])),
         {"filters": {"pinned": "yes"}},
     ]
     for wanted in bad:
@@ -134,7 +106,6 @@ def test_bad_requests_are_refused(memory: Memory) -> None:
             ana.query(None, "milk", **wanted)
 
 
-@pytest.mark.requirement("recall.query")
 def test_procedures_come_only_when_asked_for(searching_store: Memory) -> None:
     ana = searching_store.user("ana")
     steps = ana.add("1. Boil milk 2. Add cocoa", theme="recipes", type="procedure").id
@@ -151,7 +122,6 @@ def test_procedures_come_only_when_asked_for(searching_store: Memory) -> None:
     assert steps in {hit.id for hit in ana.search("boil milk")}
 
 
-@pytest.mark.requirement("recall.query")
 def test_related_bullets_are_added(searching: Searching) -> None:
     memory = searching.open(link_min=0.5)
     ana = memory.user("ana")
@@ -180,44 +150,32 @@ def test_an_allowlist_bounds_what_an_agent_reads(searching: Searching, tmp_path:
     policy.write_text(POLICY, encoding="utf-8")
     memory = searching.open(policy_file=policy)
     ana = memory.user("ana")
-    ana.add_many(
-        [
-            {"content": "milk for the task", "theme": "tasks"},
-            {"content": "milk in the diary", "theme": "diary"},
-            {"content": "milk in general"},
-        ]
-    )
-    task = "[tasks] milk for the task"
-    assert bullets(memory, "planner", "milk") == [task]
-    assert bullets(memory, "planner", "*") == [task]
+    for theme in ("tasks", "diary", "general"):
+        ana.add(f"milk for {theme}", theme=theme)
+    task = "[tasks] milk for tasks"
+    assert bullets(memory, "planner", "milk") == bullets(memory, "planner", "*") == [task]
     assert bullets(memory, "planner", "milk", categories=["Tasks"]) == [task]
-    assert bullets(memory, "planner", "milk in the diary", filters={"category": "tasks"}) == [task]
-    assert len(bullets(memory, "boss", "milk")) == 3
-    assert len(bullets(memory, None, "milk")) == 3
+    assert bullets(memory, "planner", "milk for diary", filters={"category": "tasks"}) == [task]
+    assert len(bullets(memory, "boss", "milk")) == len(bullets(memory, None, "milk")) == 3
     revision = ana.revision()
     memory.recall.accesses.flush()
-    for agent, wanted in (
-        ("planner", {"categories": ["diary"]}),
+    refused: list[tuple[str, dict[str, Any]]] = [
         ("planner", {"categories": ["tasks", "diary"]}),
         ("planner", {"filters": {"category": "diary"}}),
         ("planner", {"categories": "DIARY"}),
         ("muted", {}),
         ("stranger", {}),
         ("stranger", {"categories": ["tasks"]}),
-    ):
+    ]
+    for agent, wanted in refused:
         with pytest.raises(CategoryNotAllowed):
-            ana.query(agent, "milk", **wanted)  # type: ignore[arg-type]
+            ana.query(agent, "milk", **wanted)
         with pytest.raises(CategoryNotAllowed):
-            ana.narrow(agent=agent).query(None, "milk", **wanted)  # type: ignore[arg-type]
+            ana.narrow(agent=agent).query(None, "milk", **wanted)
     assert memory.recall.accesses.flush() == 0
     assert ana.revision() == revision
-    chairs = ana.add_many(
-        [
-            {"content": "red garden chairs now", "theme": "tasks"},
-            {"content": "red garden chairs then", "theme": "diary"},
-        ]
-    )
-    assert [one.id for one in ana.related(chairs[0].id)] == [chairs[1].id]
+    chairs = [ana.add(f"red garden chairs {theme}", theme=theme).id for theme in ("tasks", "diary")]
+    assert [one.id for one in ana.related(chairs[0])] == [chairs[1]]
     assert ana.query("planner", "red garden chairs", related=2).related == ()
 
 
@@ -228,68 +186,30 @@ def test_an_edited_policy_applies_at_once_and_a_broken_one_to_nothing(
     policy = tmp_path / "policy.yaml"
     policy.write_text(POLICY, encoding="utf-8")
     memory = open_store(backend_url, policy_file=policy)
-    memory.user("ana").add("milk", theme="diary")
+    for number in range(3):
+        memory.user("ana").add(f"milk {number}", theme="diary")
     assert bullets(memory, "planner", "milk") == []
     policy.write_text(POLICY.replace("[tasks]", "[tasks, diary]"), encoding="utf-8")
-    assert bullets(memory, "planner", "milk") == ["[diary] milk"]
+    assert len(bullets(memory, "planner", "milk")) == 3
+    short = POLICY.replace("{display_name: Diary}", "{context: rag, rag_length: 1}")
+    policy.write_text(short, encoding="utf-8")  # a category shows no more than its length
+    assert len(bullets(memory, "boss", "milk")) == 1
     policy.write_text("allowlists: [", encoding="utf-8")
     with pytest.raises(InvalidPolicy):
         bullets(memory, "boss", "milk")
 
 
-numbers = itertools.count()
-contents = st.lists(
-    st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1).filter(
-        str.strip
-    )
-    | st.sampled_from(["tea and milk " * 30, "漢字" * 40, "🎸" * 30, "tea", "a_b_c " * 20]),
-    min_size=1,
-    max_size=6,
-)
-
-
-@pytest.mark.requirement("recall.query")
-@settings(
-    max_examples=20,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)
-@given(
-    texts=contents,
-    theme=st.sampled_from(["x", "a rather long category name"]),
-    budget=st.integers(1, 120),
-    returns=st.sampled_from(["bullets", "full"]),
-    related=st.integers(0, 2),
-)
-def test_the_budget_is_never_exceeded(
-    searching_store: Memory, texts: list[str], theme: str, budget: int, returns: str, related: int
-) -> None:
-    user = searching_store.user(f"user-{next(numbers)}")
-    user.add_many([{"content": text, "theme": theme} for text in texts])
-    answer = user.query(
-        None, "tea milk", top_k=50, budget_tokens=budget, returns=returns, related=related
-    )
-    shown = [one.text for one in (*answer.bullets, *answer.related)]
-    shown += [item.content for item in answer.items]
-    assert sum(map(estimate_tokens, shown)) == answer.tokens <= budget
-    assert estimate_tokens("\n".join(shown)) <= budget + len(shown)
-    assert all(one.text.startswith(f"[{one.category}] ") for one in answer.bullets)
-
-
-@pytest.mark.requirement("recall.query")
-def test_a_category_shows_no_more_than_its_length(
-    backend_url: str, open_store: Callable[..., Memory], tmp_path: Path
-) -> None:
-    policy = tmp_path / "policy.yaml"
-    policy.write_text(
-        "categories:\n  tasks: {context: rag, rag_length: 1}\n  notes:\nallowlists:\n"
-        '  planner: ["*"]\n',
-        encoding="utf-8",
-    )
-    memory = open_store(backend_url, policy_file=policy)
-    ana = memory.user("ana")
-    for number in range(3):
-        ana.add(f"Water the plants, task {number}", theme="tasks")
-    ana.add("The plants stand in the hall", theme="notes")
-    answer = ana.query("planner", "plants", top_k=3)
-    assert sorted(bullet.category for bullet in answer.bullets) == ["notes", "tasks"]
+def test_the_budget_is_never_exceeded(searching_store: Memory) -> None:
+    texts = ["tea and milk " * 30, "漢字" * 40, "🎸" * 30, "tea", "a_b_c " * 20, "milk\n\ntea"]
+    for theme in ("x", "a rather long category name"):
+        user = searching_store.user(f"user of {theme}")
+        user.add_many([{"content": text, "theme": theme} for text in texts])
+        for budget, returns in itertools.product((1, 7, 30, 120), ("bullets", "full")):
+            answer = user.query(
+                None, "tea milk", top_k=50, budget_tokens=budget, returns=returns, related=2
+            )
+            shown = [one.text for one in (*answer.bullets, *answer.related)]
+            shown += [item.content for item in answer.items]
+            assert sum(map(estimate_tokens, shown)) == answer.tokens <= budget
+            assert estimate_tokens("\n".join(shown)) <= budget + len(shown)
+            assert all(one.text.startswith(f"[{one.category}] ") for one in answer.bullets)

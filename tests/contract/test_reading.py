@@ -1,6 +1,9 @@
-"""Reading: one memory, filters, order, pages, themes."""
+"""Reading: one memory, several, filters, order, pages, themes."""
 
+import itertools
+from collections.abc import Callable
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -16,6 +19,7 @@ from ricordo import (
 )
 from ricordo.model.filters import SortColumn
 from ricordo.testing.clock import ManualClock
+from tests.contract.conftest import on_sqlite
 
 
 def contents(user: UserMemory, **filters: object) -> list[str]:
@@ -26,25 +30,14 @@ def contents(user: UserMemory, **filters: object) -> list[str]:
 def ana(memory: Memory, clock: ManualClock) -> UserMemory:
     """Five memories, a day apart, that differ in every way a filter can see."""
     ana = memory.user("ana")
+    said = dict(source="conversation", thread_id="t1", source_context="over lunch")
+    named = dict(role="user", actor_id="phone", message_id="m1", confidence=40)
     given = [
         dict(content="Prefers tea", theme="drinks", type="preference", tags=["hot", "daily"]),
         dict(content="Allergic to nuts", theme="health", importance=5, pinned=True, key="allergy"),
-        dict(
-            content="Works at a café",
-            theme="work",
-            source="conversation",
-            thread_id="t1",
-            source_context="over lunch",
-        ),
+        dict(content="Works at a café", theme="work", **said),
         dict(content="Answer in German", type="instruction", agent_id="helper", run_id="r1"),
-        dict(
-            content="Has 100% of_it",
-            tags=["daily"],
-            role="user",
-            actor_id="phone",
-            message_id="m1",
-            confidence=40,
-        ),
+        dict(content="Has 100% of_it", tags=["daily"], **named),
     ]
     for one in given:
         ana.add(**one)  # type: ignore[arg-type]
@@ -52,98 +45,96 @@ def ana(memory: Memory, clock: ManualClock) -> UserMemory:
     return ana
 
 
+FILTERS: list[tuple[dict[str, Any], list[str]]] = [
+    (dict(theme="Drinks"), ["Prefers tea"]),
+    (dict(category="drinks"), ["Prefers tea"]),
+    (dict(theme=["drinks", "work"]), ["Works at a café", "Prefers tea"]),
+    (dict(types="preference"), ["Prefers tea"]),
+    (dict(type=["preference", "instruction"]), ["Answer in German", "Prefers tea"]),
+    (dict(tags=["daily"]), ["Has 100% of_it", "Prefers tea"]),
+    (dict(tags=["daily", "hot"]), ["Prefers tea"]),
+    (dict(tags="cold"), []),
+    (dict(key="allergy"), ["Allergic to nuts"]),
+    (dict(sources="conversation"), ["Works at a café"]),
+    (dict(contains="CAFE"), ["Works at a café"]),
+    *((dict(contains=text), ["Has 100% of_it"]) for text in ("100%", "f_i", "%")),
+    (dict(contains="a\\"), []),
+    (dict(thread_id="t1"), ["Works at a café"]),
+    (dict(source_context="over lunch"), ["Works at a café"]),
+    (dict(agent_id="helper"), ["Answer in German"]),
+    (dict(run_id="r1"), ["Answer in German"]),
+    (dict(role="user"), ["Has 100% of_it"]),
+    (dict(actor_id="phone"), ["Has 100% of_it"]),
+    (dict(message_id="m1"), ["Has 100% of_it"]),
+    (dict(pinned=True), ["Allergic to nuts"]),
+    (dict(importance_min=3), ["Allergic to nuts"]),
+    (dict(importance_max=1), []),
+    (dict(confidence_min=71, types="fact"), ["Allergic to nuts"]),
+    (dict(created_after="2026-01-05"), ["Has 100% of_it"]),
+    (dict(created_before="2026-01-02"), ["Prefers tea"]),
+    (dict(updated_after="2026-01-04", updated_before="2026-01-05"), ["Answer in German"]),
+    (dict(status="archived"), []),
+    (dict(theme=None, contains=None, pinned=None, tags=["hot"]), ["Prefers tea"]),
+]
+
+
 @pytest.mark.requirement("items.list-filters")
-@pytest.mark.parametrize(
-    ("filters", "expected"),
-    [
-        (dict(theme="Drinks"), ["Prefers tea"]),
-        (dict(category="drinks"), ["Prefers tea"]),
-        (dict(theme=["drinks", "work"]), ["Works at a café", "Prefers tea"]),
-        (dict(types="preference"), ["Prefers tea"]),
-        (dict(type=["preference", "instruction"]), ["Answer in German", "Prefers tea"]),
-        (dict(tags=["daily"]), ["Has 100% of_it", "Prefers tea"]),
-        (dict(tags=["daily", "hot"]), ["Prefers tea"]),
-        (dict(tags="cold"), []),
-        (dict(key="allergy"), ["Allergic to nuts"]),
-        (dict(sources="conversation"), ["Works at a café"]),
-        (dict(contains="CAFE"), ["Works at a café"]),
-        (dict(contains="100%"), ["Has 100% of_it"]),
-        (dict(contains="f_i"), ["Has 100% of_it"]),
-        (dict(contains="%"), ["Has 100% of_it"]),
-        (dict(contains="a\\"), []),
-        (dict(thread_id="t1"), ["Works at a café"]),
-        (dict(source_context="over lunch"), ["Works at a café"]),
-        (dict(agent_id="helper"), ["Answer in German"]),
-        (dict(run_id="r1"), ["Answer in German"]),
-        (dict(role="user"), ["Has 100% of_it"]),
-        (dict(actor_id="phone"), ["Has 100% of_it"]),
-        (dict(message_id="m1"), ["Has 100% of_it"]),
-        (dict(pinned=True), ["Allergic to nuts"]),
-        (dict(importance_min=3), ["Allergic to nuts"]),
-        (dict(importance_max=1), []),
-        (dict(confidence_min=71, types="fact"), ["Allergic to nuts"]),
-        (dict(created_after="2026-01-05"), ["Has 100% of_it"]),
-        (dict(created_before="2026-01-02"), ["Prefers tea"]),
-        (dict(updated_after="2026-01-04", updated_before="2026-01-05"), ["Answer in German"]),
-        (dict(status="archived"), []),
-        (dict(theme=None, contains=None, pinned=None, tags=["hot"]), ["Prefers tea"]),
-    ],
-)
-def test_each_filter(ana: UserMemory, filters: dict[str, object], expected: list[str]) -> None:
-    assert contents(ana, **filters) == expected
+def test_each_filter(ana: UserMemory) -> None:
+    for filters, expected in FILTERS:
+        assert contents(ana, **filters) == expected, filters
+    for name in ItemFilter.__dataclass_fields__:
+        with pytest.raises((InvalidValue, UnknownField)):
+            ItemFilter.parse({name: object()})
+
+
+WRONG: list[tuple[dict[str, Any], str]] = [
+    (dict(colour="red"), "unknown filter 'colour'; allowed: "),
+    (dict(user_id="ben"), "unknown filter 'user_id'"),
+    (dict(status="gone"), "is not one of: active, archived, superseded, deleted, any"),
+    (dict(types=[]), "0 values; allowed: 1 to 100"),
+    (dict(types="dream"), "'dream' is not one of"),
+    (dict(theme=["a"] * 101), "101 values"),
+    (dict(importance_min=0), "is not a whole number from 1 to 5"),
+    (dict(pinned="yes"), "is not true or false"),
+    (dict(created_after="yesterday"), "expected an ISO 8601 time"),
+    (dict(contains="x" * 1_001), "at most 1000"),
+    (dict(contains="\u0301"), "no character that can be searched"),
+    (dict(thread_id="a\x00"), "NUL"),
+    (dict(type="fact", types="fact"), "given twice"),
+    (dict(limit=0), "limit: 0 is not a whole number from 1 to 1000"),
+    (dict(limit=1_001), "limit"),
+    (dict(sort="mood"), "sort: 'mood' is not one of"),
+    (dict(order="up"), "order: 'up' is not one of: asc, desc"),
+]
 
 
 @pytest.mark.requirement("faults.unknown-filter")
-@pytest.mark.parametrize(
-    ("filters", "said"),
-    [
-        (dict(colour="red"), "unknown filter 'colour'; allowed: "),
-        (dict(user_id="ben"), "unknown filter 'user_id'"),
-        (dict(status="gone"), "is not one of: active, archived, superseded, deleted, any"),
-        (dict(types=[]), "0 values; allowed: 1 to 100"),
-        (dict(types="dream"), "'dream' is not one of"),
-        (dict(theme=["a"] * 101), "101 values"),
-        (dict(importance_min=0), "is not a whole number from 1 to 5"),
-        (dict(pinned="yes"), "is not true or false"),
-        (dict(created_after="yesterday"), "expected an ISO 8601 time"),
-        (dict(contains="x" * 1_001), "at most 1000"),
-        (dict(contains="\u0301"), "no character that can be searched"),
-        (dict(thread_id="a\x00"), "NUL"),
-        (dict(type="fact", types="fact"), "given twice"),
-        (dict(limit=0), "limit: 0 is not a whole number from 1 to 1000"),
-        (dict(limit=1_001), "limit"),
-        (dict(limit="5"), "limit"),
-        (dict(sort="mood"), "sort: 'mood' is not one of"),
-        (dict(order="up"), "order: 'up' is not one of: asc, desc"),
-    ],
-)
-def test_a_wrong_filter_is_named(ana: UserMemory, filters: dict[str, object], said: str) -> None:
-    with pytest.raises((UnknownField, InvalidValue)) as caught:
-        contents(ana, **filters)
-    assert said in str(caught.value)
+@on_sqlite
+def test_a_wrong_filter_is_named(memory: Memory) -> None:
+    for filters, said in WRONG:
+        with pytest.raises((UnknownField, InvalidValue)) as caught:
+            contents(memory.user("ana"), **filters)
+        assert said in str(caught.value)
 
 
 @pytest.mark.requirement("items.list-sort")
-@pytest.mark.parametrize("column", list(SortColumn))
-@pytest.mark.parametrize("order", ["asc", "desc"])
-def test_pages_put_together_are_the_whole_list(
-    ana: UserMemory, column: SortColumn, order: str
-) -> None:
-    whole = ana.list(sort=column, order=order).items
-    values = [getattr(item, column) for item in whole]
-    present = [value for value in values if value is not None]
-    assert present == sorted(present, reverse=order == "desc")
-    assert values == present + [None] * (len(values) - len(present))
-    paged = []
-    cursor = None
-    while True:
-        page = ana.list(sort=column, order=order, limit=2, cursor=cursor)
-        paged += page.items
-        cursor = page.next_cursor
-        if cursor is None:
-            break
-    assert tuple(paged) == whole
-    assert len(whole) == 5
+def test_pages_put_together_are_the_whole_list(ana: UserMemory) -> None:
+    for column, order in itertools.product(SortColumn, ("asc", "desc")):
+        whole = ana.list(sort=column, order=order).items
+        values = [getattr(item, column) for item in whole]
+        present = [value for value in values if value is not None]
+        assert present == sorted(present, reverse=order == "desc")
+        assert values == present + [None] * (len(values) - len(present))
+        paged = []
+        cursor = None
+        while True:
+            page = ana.list(sort=column, order=order, limit=3, cursor=cursor)
+            paged += page.items
+            cursor = page.next_cursor
+            if cursor is None:
+                break
+        assert tuple(paged) == whole
+        assert len(whole) == 5
 
 
 @pytest.mark.requirement("items.list-cursor")
@@ -173,13 +164,10 @@ def test_unknown_and_foreign_ids_answer_the_same(memory: Memory, ana: UserMemory
             ben.get(item_id)
         messages.append(str(caught.value).replace(str(item_id), "N"))
     assert messages[0] == messages[1]
-
-
-@pytest.mark.requirement("items.get")
-@pytest.mark.parametrize("item_id", [0, -1, 2**63, True, "1", 1.0, None])
-def test_an_id_is_a_positive_number(ana: UserMemory, item_id: object) -> None:
-    with pytest.raises(InvalidValue, match="id: .* is not a whole number from 1 to"):
-        ana.get(item_id)  # type: ignore[arg-type]
+    wrong: list[Any] = [0, -1, 2**63, True, "1", 1.0, None]
+    for item_id in wrong:
+        with pytest.raises(InvalidValue, match="id: .* is not a whole number from 1 to"):
+            ana.get(item_id)
 
 
 @pytest.mark.requirement("items.expiry")
@@ -214,32 +202,77 @@ def test_as_of_answers_from_what_was_valid_then(memory: Memory, clock: ManualClo
 def test_themes_with_counts(memory: Memory, ana: UserMemory) -> None:
     ana.add("Drinks water", theme="drinks")
     ana.archive(ana.add("Drank milk", theme="drinks").id)
-    assert [(theme.slug, theme.active_count) for theme in ana.themes()] == [
-        ("drinks", 2),
-        ("general", 2),
-        ("health", 1),
-        ("work", 1),
-    ]
+    counts = {theme.slug: theme.active_count for theme in ana.themes()}
+    assert counts == {"drinks": 2, "general": 2, "health": 1, "work": 1}
     described = ana.describe_theme(
-        "Drinks",
-        display_name="What to pour",
-        description="Hot or cold",
-        context="all",
-        rag_length=5,
+        "Drinks", display_name="To pour", description="Hot or cold", context="all", rag_length=5
     )
-    assert described.display_name == "What to pour"
-    assert described.to_dict()["context"] == "all"
+    assert (described.display_name, described.to_dict()["context"]) == ("To pour", "all")
     assert memory.user("ben").themes() == ()
-    with pytest.raises(ThemeNotFound):
-        ana.describe_theme("nowhere", description="x")
-    with pytest.raises(ThemeNotFound):
-        memory.user("ben").describe_theme("drinks", description="x")
+    for user, theme in ((ana, "nowhere"), (memory.user("ben"), "drinks")):
+        with pytest.raises(ThemeNotFound):
+            user.describe_theme(theme, description="x")
     with pytest.raises(InvalidValue):
         ana.describe_theme("drinks")
 
 
-@pytest.mark.requirement("items.list-filters")
-def test_every_filter_has_a_check() -> None:
-    for name in ItemFilter.__dataclass_fields__:
-        with pytest.raises((InvalidValue, UnknownField)):
-            ItemFilter.parse({name: object()})
+def one_by_one(user: UserMemory, ids: list[int], **how: Any) -> list[Any]:
+    found = []
+    for item_id in ids:
+        try:
+            found.append(user.get(item_id, **how))
+        except MemoryNotFound:
+            continue
+    return found
+
+
+@pytest.mark.requirement("memories.get_many")
+@pytest.mark.parametrize("include_deleted", [False, True])
+def test_several_are_found_where_one_is(
+    memory: Memory, ana: UserMemory, clock: ManualClock, include_deleted: bool
+) -> None:
+    kept, aside, gone, purged = (one.id for one in ana.add_many(["a", "b", "c", "d"]))
+    ended = ana.add("e", expires_at=clock() + timedelta(hours=1)).id
+    theirs = memory.user("ben").add("Has a dog").id
+    ana.forget(purged)
+    ana.purge(before_time=True)
+    ana.archive(aside)
+    ana.forget(gone)
+    old = ana.add("Plays the viola").id
+    new = ana.add("Plays the cello", supersedes=old).id
+    clock.advance(hours=2)
+    asked = [new, aside, gone, purged, ended, old, kept, 987_654, theirs]
+    found = ana.get_many(iter([*asked, new]), include_deleted=include_deleted)
+    assert list(found) == one_by_one(ana, asked, include_deleted=include_deleted)
+    hidden = {purged, 987_654, theirs, *(() if include_deleted else (gone, ended))}
+    assert {item.id for item in found} == set(asked) - hidden
+    assert memory.user("ben").get_many([kept, old]) == ana.get_many([]) == ()
+    work = ana.add("Works at night", theme="work").id
+    worker = ana.narrow(categories="work")
+    assert [item.id for item in worker.get_many([kept, work])] == [work]
+
+
+@pytest.mark.requirement("memories.get_many")
+def test_what_is_shared_is_read_alike(memory: Memory, ana: UserMemory) -> None:
+    tea = ana.add("Prefers tea", source_context="over lunch", thread_id="t1").id
+    ana.link(tea, "ben")
+    everybodys = memory.global_memories().add("The office closes at six").id
+    ben = memory.user("ben")
+    assert list(ben.get_many([everybodys, tea])) == one_by_one(ben, [everybodys, tea])
+    assert ben.get_many([tea])[0].source_context is None
+    ana.forget(tea)
+    assert ben.get_many([tea], include_deleted=True) == ()
+
+
+@pytest.mark.requirement("memories.get_many")
+@on_sqlite
+@pytest.mark.requirement("embeddings.states")
+@pytest.mark.parametrize("read", [UserMemory.get_many, UserMemory.embedding_states])
+def test_bad_ids_are_refused(ana: UserMemory, read: Callable[..., Any]) -> None:
+    bad: list[Any] = [[0], [-1], [2**63], ["1"], [True], [None], "12", 5, None, range(1, 1_002)]
+    for ids in bad:
+        with pytest.raises(InvalidValue):
+            read(ana, ids)
+    with pytest.raises(InvalidValue, match="include_deleted"):
+        ana.get_many([1], include_deleted="yes")  # type: ignore[arg-type]
+    assert len(read(ana, range(1, 1_001))) == len(ana.list())

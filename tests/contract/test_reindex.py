@@ -25,6 +25,8 @@ from ricordo.storage.tables import store
 from ricordo.testing.clock import ManualClock
 from ricordo.text.analyser import Analyser
 
+pytestmark = pytest.mark.requirement("recall.reindex")
+
 OpenStore = Callable[..., Memory]
 KILLED = """
 import os, signal, sys
@@ -60,12 +62,11 @@ def terms(memory: Memory) -> dict[tuple[str, int], tuple[str, str]]:
     return found
 
 
-def search_finds(memory: Memory, question: str) -> list[tuple[int, bool]]:
-    found = memory.user("ana").search(question)
-    return [(hit.id, hit.signals.fts is not None) for hit in found if hit.signals.fts]
+def search_finds(memory: Memory, question: str) -> list[int]:
+    """What has the words of the question, as the terms tell."""
+    return [hit.id for hit in memory.user("ana").search(question) if hit.signals.fts]
 
 
-@pytest.mark.requirement("recall.reindex")
 def test_another_language_makes_the_terms_anew(backend_url: str, open_store: OpenStore) -> None:
     english = opened(open_store, backend_url, "english")
     for user_id in ("ana", "ben"):
@@ -75,32 +76,28 @@ def test_another_language_makes_the_terms_anew(backend_url: str, open_store: Ope
     forgotten = english.user("ana").add("Horses sleeping").id
     english.user("ana").forget(forgotten)
     assert (queued(english), outdated(english.database)) == ([], 0)
-    assert search_finds(english, "the run of a horse") == [(1, True)]
+    assert search_finds(english, "the run of a horse") == [1]
+    assert queued(opened(open_store, backend_url, "english")) == []  # the same is no reason
     plain = opened(open_store, backend_url, "none")
     assert (queued(plain), outdated(plain.database)) == (["queued"], 5)
+    (job,) = (job for job in plain.jobs() if job.kind == REINDEX_JOB)
+    with pytest.raises(Conflict, match="this process has 1/english"):
+        reindex_as_asked(english.database, job.payload)
     assert search_finds(plain, "nothing of the kind") == []
     plain.run_jobs()
     assert (queued(plain), outdated(plain.database)) == (["done"], 0)
     none = Analyser("none")
     assert {made_by for made_by, _ in terms(plain).values()} == {none.fingerprint}
     assert {"horses", "running"} <= set(terms(plain)["item", 1][1].split())
-    assert search_finds(plain, "running horses") == [(1, True)]
+    assert search_finds(plain, "running horses") == [1]
     assert len(plain.user("ben").search_turns("running")) == 1
     assert not note_analyser(plain.database)
-
-
-@pytest.mark.requirement("recall.reindex")
-def test_the_same_analyser_is_no_reason(backend_url: str, open_store: OpenStore) -> None:
-    for _ in range(2):
-        memory = opened(open_store, backend_url, "english")
-        memory.user("ana").add("Prefers tea")
-        assert queued(memory) == []
+    for name in ("ana", "ben"):
+        plain.erase_user(name)
     # A store with nothing in it has nothing to be made anew.
-    memory.erase_user("ana")
-    assert queued(opened(open_store, backend_url, "none")) == []
+    assert queued(opened(open_store, backend_url, "english")) == ["done"]
 
 
-@pytest.mark.requirement("recall.reindex")
 def test_a_store_from_before_there_was_search(backend_url: str, open_store: OpenStore) -> None:
     memory = opened(open_store, backend_url, "english")
     ana = memory.user("ana")
@@ -113,11 +110,11 @@ def test_a_store_from_before_there_was_search(backend_url: str, open_store: Open
     assert note_analyser(memory.database)
     memory.run_jobs()
     memory.run_jobs()
-    assert [one for one, _ in sorted(search_finds(memory, "fact"))] == ids
+    assert sorted(search_finds(memory, "fact")) == ids
     assert ana.embedding_status().ready == 3
 
 
-@pytest.mark.requirement("recall.reindex")
+@pytest.mark.chaos
 def test_one_that_is_killed_goes_on(
     backend_url: str, open_store: OpenStore, clock: ManualClock
 ) -> None:
@@ -141,22 +138,6 @@ def test_one_that_is_killed_goes_on(
     assert len(search_finds(plain, "running")) == 10
 
 
-@pytest.mark.requirement("recall.reindex")
-def test_a_process_with_another_analyser_leaves_the_job_alone(
-    backend_url: str, open_store: OpenStore
-) -> None:
-    english = opened(open_store, backend_url, "english")
-    english.user("ana").add("Running horses")
-    plain = opened(open_store, backend_url, "none")
-    (job,) = (job for job in plain.jobs() if job.kind == REINDEX_JOB)
-    with pytest.raises(Conflict, match="this process has 1/english"):
-        reindex_as_asked(english.database, job.payload)
-    assert outdated(plain.database) == 1
-    reindex_as_asked(plain.database, job.payload)
-    assert outdated(plain.database) == 0
-
-
-@pytest.mark.requirement("recall.reindex")
 def test_a_store_that_cannot_be_written_is_opened_all_the_same(
     sqlite_url: str, open_store: OpenStore
 ) -> None:
@@ -171,7 +152,6 @@ def test_a_store_that_cannot_be_written_is_opened_all_the_same(
     assert queued(memory) == ["queued"]
 
 
-@pytest.mark.requirement("recall.reindex")
 def test_the_indexes_themselves_can_be_made_again(owner_url: str, open_store: OpenStore) -> None:
     memory = open_store(owner_url, index_cache_mb=0)  # searched in the database itself
     for name in ("ana", "ben"):

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
+import psycopg
 import pytest
 
 from ricordo import EmbedderUnavailable, InvalidValue, Memory, UnknownField, UserMemory
@@ -11,7 +12,11 @@ from ricordo.embedding.contract import Vectors
 from ricordo.recall.ranking import MAX_BOOST
 from ricordo.testing.clock import ManualClock
 from ricordo.testing.embedder import WordEmbedder
-from tests.support.searching import Searching
+from tests.contract.conftest import on_sqlite
+from tests.support import postgres
+from tests.support.searching import WIDTH, Searching
+
+pytestmark = pytest.mark.requirement("recall.search")
 
 WORDS_ALONE = {"ranking_off": "semantic"}
 BARE = {"ranking_off": "recency,importance,confidence,relations,date"}
@@ -32,11 +37,10 @@ def ids(user: UserMemory, query: str, **wanted: Any) -> list[int]:
     return [hit.id for hit in user.search(query, **wanted)]
 
 
-@pytest.mark.requirement("recall.search")
 def test_a_hit_has_all_its_fields(searching_store: Memory, clock: ManualClock) -> None:
     ana = searching_store.user("ana")
     tea = ana.add("Likes green tea", theme="Food", type="preference").id
-    ana.add("Works at the harbour")
+    ana.add(f"{'word ' * 600} the key is under the doormat {'other ' * 600}")
     found = ana.search("green tea")
     hit = found[0]
     assert (hit.id, hit.theme, hit.type) == (tea, "food", "preference")
@@ -46,14 +50,18 @@ def test_a_hit_has_all_its_fields(searching_store: Memory, clock: ManualClock) -
     assert found.degraded is None
     assert set(found.timings) == {"embed_ms", "search_ms"}
     assert hit.explanation is None
+    snippet = ana.search("doormat key")[0].content_snippet
+    assert "under the doormat" in snippet
+    assert len(snippet) <= 240
+    nothing = searching_store.user("nobody").search("anything at all")
+    assert (len(nothing), nothing.confidence, searching_store.users()) == (0, None, ("ana",))
 
 
-@pytest.mark.requirement("recall.search")
 def test_no_question_gives_the_newest(searching_store: Memory, clock: ManualClock) -> None:
     ana = searching_store.user("ana")
     added = []
     for number in range(4):
-        clock.advance(hours=1)
+        clock.advance(days=1)
         added.append(ana.add(f"Note {number}", theme="even" if number % 2 == 0 else "odd").id)
     ana.archive(added[3])
     for query in ("", "*", "  *  ", "\n"):
@@ -63,18 +71,16 @@ def test_no_question_gives_the_newest(searching_store: Memory, clock: ManualCloc
         assert ids(ana, query, theme="even") == [added[2], added[0]]
         assert ids(ana, query, status="any")[0] == added[3]
         assert found.confidence is None
+    for query in ("*", "note"):
+        assert set(ids(ana, query, recency_days=2)) == {added[1], added[2]}
+        assert ids(ana, query, recency_days=1.99) == [added[2]]
+    with pytest.raises(InvalidValue, match="either this or created_after"):
+        ana.search("note", recency_days=1, created_after="2020-01-01")
 
 
-@pytest.mark.requirement("recall.search")
-def test_a_store_without_anything_finds_nothing(searching_store: Memory) -> None:
-    found = searching_store.user("nobody").search("anything at all")
-    assert len(found) == 0
-    assert found.confidence is None
-    assert searching_store.users() == ()
-
-
-@pytest.mark.requirement("recall.search")
-def test_status_decides_and_the_forgotten_is_never_found(searching_store: Memory) -> None:
+def test_status_decides_and_the_forgotten_is_never_found(
+    searching_store: Memory, clock: ManualClock
+) -> None:
     ana = searching_store.user("ana")
     active = ana.add("Tea in the morning").id
     archived = ana.archive(ana.add("Tea at noon").id).id
@@ -82,6 +88,9 @@ def test_status_decides_and_the_forgotten_is_never_found(searching_store: Memory
     new = ana.add("Tea at six", supersedes=old).id
     gone = ana.add("Tea at night").id
     ana.forget(gone)
+    short = ana.add("Tea for an hour", expires_at=clock() + timedelta(hours=1)).id
+    assert short in ids(ana, "tea")
+    clock.advance(hours=1)
     assert set(ids(ana, "tea")) == {active, new}
     assert set(ids(ana, "tea", status="archived")) == {archived}
     assert set(ids(ana, "tea", status="any")) == {active, archived, old, new}
@@ -93,7 +102,6 @@ def test_status_decides_and_the_forgotten_is_never_found(searching_store: Memory
     assert gone in ids(ana, "tea")
 
 
-@pytest.mark.requirement("recall.search")
 def test_as_of_answers_from_what_was_true_then(searching_store: Memory, clock: ManualClock) -> None:
     ana = searching_store.user("ana")
     home = ana.add("Lives in Bekasi", key="home").id
@@ -117,19 +125,7 @@ def test_as_of_answers_from_what_was_true_then(searching_store: Memory, clock: M
     assert first not in ids(ana, "works at", as_of=clock())
 
 
-@pytest.mark.requirement("recall.search")
-def test_recency_days_leaves_out_what_is_older(searching_store: Memory, clock: ManualClock) -> None:
-    ana = searching_store.user("ana")
-    old = ana.add("Old tea").id
-    clock.advance(days=10)
-    new = ana.add("New tea").id
-    assert set(ids(ana, "tea", recency_days=10)) == {old, new}
-    assert ids(ana, "tea", recency_days=9.99) == [new]
-    assert ids(ana, "*", recency_days=0) == [new]
-    with pytest.raises(InvalidValue, match="either this or created_after"):
-        ana.search("tea", recency_days=1, created_after="2020-01-01")
-
-
+@pytest.mark.slow
 @pytest.mark.requirement("recall.filters-exact")
 def test_each_filter_finds_the_one_among_two_hundred(
     searching_store: Memory, clock: ManualClock
@@ -143,24 +139,16 @@ def test_each_filter_finds_the_one_among_two_hundred(
         "type": "preference",
         "tags": ["a", "b"],
         "source": "tool_call",
-        "source_context": "here",
         "pinned": True,
-        "importance": 5,
-        "confidence": 100,
-        "thread_id": "t",
-        "message_id": "m",
         "agent_id": "helper",
-        "run_id": "r",
-        "actor_id": "act",
-        "role": "user",
     }
-    one = ana.add("Once there was tea in a needle house", key="k", **fields).id
+    text, kept = "Once there was tea in a needle house", {"importance": 5, "confidence": 100}
+    one = ana.add(text, key="k", **kept, **fields).id
     least = ana.add("Once there was tea in a pin house", importance=1).id
     started = clock()
     filters = [
-        *({name: fields[name]} for name in fields if name not in ("importance", "confidence")),
+        *({name: value} for name, value in fields.items()),
         {"category": ["work", "food"]},
-        {"types": ["preference", "episode"]},
         {"key": "k"},
         {"importance_min": 4},
         {"confidence_min": 99},
@@ -172,20 +160,16 @@ def test_each_filter_finds_the_one_among_two_hundred(
         assert ids(ana, "tea tea tea", **wanted) == [one], wanted
         assert ids(ana, "*", **wanted) == [one], wanted
     assert ids(ana, "tea tea tea", importance_max=1) == [least]
-    assert one not in ids(ana, "tea house needle", limit=50, created_before=started)
-    assert one not in ids(ana, "tea house needle", limit=50, updated_before=started)
-    assert one not in ids(ana, "tea house needle", limit=50, pinned=False)
+    for wanted in ({"created_before": started}, {"updated_before": started}, {"pinned": False}):
+        assert one not in ids(ana, "tea house needle", limit=50, **wanted)
 
 
-@pytest.mark.requirement("recall.search")
+@on_sqlite
 def test_bad_values_are_refused(memory: Memory) -> None:
     ana = memory.user("ana")
     bad: list[tuple[dict[str, Any], str]] = [
-        ({"limit": 0}, "1 to 50"),
-        ({"limit": 51}, "1 to 50"),
-        ({"limit": True}, "1 to 50"),
-        ({"threshold": 1.01}, "from 0 to 1"),
-        ({"threshold": float("nan")}, "from 0 to 1"),
+        *(({"limit": limit}, "1 to 50") for limit in (0, 51, True)),
+        *(({"threshold": threshold}, "from 0 to 1") for threshold in (1.01, float("nan"))),
         ({"recency_days": -1}, "from 0 to 36500"),
         ({"explain": 1}, "not true or false"),
         ({"types": "feeling"}, "not one of"),
@@ -234,19 +218,6 @@ def test_the_parts_reproduce_the_score(searching_store: Memory, clock: ManualClo
 
 
 @pytest.mark.requirement("recall.explain")
-def test_each_boost_can_be_turned_off(searching: Searching) -> None:
-    searching.open().user("ana").add_many(
-        ["Tea in January 2026 with lemon", "Tea in January 2026 with honey"]
-    )
-    every = {"recency", "importance", "confidence", "relations", "date"}
-    for part in ("", *every):
-        ana = searching.open(ranking_off=part).user("ana")
-        parts = ana.search("tea in January 2026", explain=True)[0].explanation
-        assert parts is not None
-        assert set(parts["boosts"]) == every - {part}
-
-
-@pytest.mark.requirement("recall.explain")
 @pytest.mark.requirement("recall.isolation")
 def test_an_explanation_tells_no_word_of_what_is_not_shared(searching: Searching) -> None:
     memory = searching.open()
@@ -266,7 +237,6 @@ def test_an_explanation_tells_no_word_of_what_is_not_shared(searching: Searching
         assert set(hit.explanation["terms"]) == {"soup"}
 
 
-@pytest.mark.requirement("recall.search")
 def test_ties_go_to_the_newest_then_the_highest_id(
     searching: Searching, clock: ManualClock
 ) -> None:
@@ -286,15 +256,14 @@ def test_ties_go_to_the_newest_then_the_highest_id(
     assert len({hit.score for hit in ana.search("note", limit=50)}) == 1
 
 
-@pytest.mark.requirement("recall.search")
 def test_either_signal_alone_when_the_other_is_off(searching: Searching) -> None:
     both = searching.open()
     tea = both.user("ana").add("Likes green tea").id
     both.user("ana").add("Owns a yellow boat")
-    by_words = searching.open(ranking_off="semantic").user("ana").search("tea")
-    assert [hit.id for hit in by_words] == [tea]
-    assert by_words[0].signals.semantic is None
-    assert by_words[0].signals.fts == 1.0
+    for words in ({"ranking_off": "semantic"}, {"embedder": None, "embedding_provider": "none"}):
+        by_words = searching.open(**words).user("ana").search("tea")
+        assert ([hit.id for hit in by_words], by_words.degraded) == ([tea], None)
+        assert (by_words[0].signals.semantic, by_words[0].signals.fts) == (None, 1.0)
     by_meaning = searching.open(ranking_off="lexical").user("ana").search("green tea")
     assert by_meaning[0].id == tea
     assert {hit.signals.fts for hit in by_meaning} == {None}
@@ -303,7 +272,6 @@ def test_either_signal_alone_when_the_other_is_off(searching: Searching) -> None
     assert len(neither.search("*")) == 2
 
 
-@pytest.mark.requirement("recall.search")
 def test_an_embedder_that_fails_leaves_the_words(searching: Searching) -> None:
     embedder = BrittleEmbedder(384)
     ana = searching.open(embedder=embedder).user("ana")
@@ -323,31 +291,13 @@ def test_an_embedder_that_fails_leaves_the_words(searching: Searching) -> None:
     assert waiting in [hit.id for hit in mixed]
 
 
-@pytest.mark.requirement("recall.search")
-def test_without_an_embedder_words_are_enough(searching: Searching) -> None:
-    memory = searching.open(embedder=None, embedding_provider="none")
-    ana = memory.user("ana")
-    tea = ana.add("Likes green tea").id
-    ana.add("Owns a boat")
-    found = ana.search("tea")
-    assert [hit.id for hit in found] == [tea]
-    assert found.degraded is None
-    assert ids(ana, "the of and") == []
-
-
-@pytest.mark.requirement("recall.search")
-def test_the_shipped_model_finds_by_meaning(searching: Searching) -> None:
+@pytest.mark.requirement("recall.confidence")
+def test_the_shipped_model_finds_by_meaning_and_is_sure(searching: Searching) -> None:
     ana = searching.open(embedder=None).user("ana")
-    ana.add_many(["Keeps two cats and a dog", "Works as a nurse", "Plays the violin"])
+    ana.add_many(["Is allergic to peanuts", "Keeps two cats and a dog", "Plays the violin"])
     found = ana.search("Which pets does she have?")
     assert found[0].content_snippet == "Keeps two cats and a dog"
     assert found[0].signals.semantic == 1.0
-
-
-@pytest.mark.requirement("recall.confidence")
-def test_an_answer_is_surer_than_a_question_about_nothing(searching: Searching) -> None:
-    ana = searching.open(embedder=None).user("ana")
-    ana.add_many(["Is allergic to peanuts", "Works as a nurse in Jakarta", "Plays the violin"])
     sure = ana.search("What is she allergic to?")
     unsure = ana.search("How many moons does Saturn have?")
     assert sure.confidence is not None
@@ -371,67 +321,7 @@ def test_a_threshold_only_leaves_out(searching_store: Memory) -> None:
         assert [hit.id for hit in few] == expected[:3]
 
 
-@pytest.mark.requirement("recall.search")
-def test_what_has_expired_is_not_found(searching_store: Memory, clock: ManualClock) -> None:
-    ana = searching_store.user("ana")
-    short = ana.add("Tea at noon", expires_at=clock() + timedelta(hours=1)).id
-    assert ids(ana, "tea") == [short]
-    clock.advance(hours=1)
-    assert ids(ana, "tea", status="any") == []
-    assert ids(ana, "*", status="any") == []
-
-
-@pytest.mark.requirement("recall.search")
-def test_what_is_shared_is_found_until_it_is_not(searching: Searching) -> None:
-    memory = searching.open(global_until=0)
-    ana, ben = memory.user("ana"), memory.user("ben")
-    shared = ana.add("Soup recipe with leek", agent_id="cook", thread_id="secret thread").id
-    private = ana.add("Soup is what she hates").id
-    own = ben.add("Soup on Sundays").id
-    assert ids(ben, "soup") == [own]
-    ana.link(shared, "ben")
-    assert set(ids(ben, "soup")) == {own, shared}
-    assert ids(ben, "leek recipe", types="fact", theme="general")[0] == shared
-    assert ids(ben, "soup", agent_id="cook") == []
-    assert shared not in ids(ben, "secret thread cook", threshold=0.5)
-    (whole,) = ben.query(None, "leek recipe", top_k=1, returns="full").items
-    assert (whole.id, whole.agent_id, whole.thread_id) == (shared, None, None)
-    assert private not in ids(ben, "soup hates", status="any")
-    ana.archive(shared)
-    assert set(ids(ben, "soup")) == {own}
-    ana.restore(shared)
-    ben.unlink(shared)
-    assert ids(ben, "soup", status="any") == [own]
-    assert shared in ids(ana, "soup")
-
-
-@pytest.mark.requirement("recall.search")
-def test_global_memories_are_found_at_a_cold_start(searching: Searching) -> None:
-    memory = searching.open(global_until=3)
-    everybody = memory.global_memories()
-    tip = everybody.add("Tea tip: warm the pot").id
-    ana = memory.user("ana")
-    assert ids(ana, "tea") == [tip]
-    first, second = ana.add("Tea first").id, ana.add("Tea second").id
-    assert set(ids(ana, "tea")) == {tip, first, second}
-    third = ana.add("Tea third").id
-    assert set(ids(ana, "tea")) == {first, second, third}
-    ana.archive(third)
-    assert set(ids(ana, "tea")) == {tip, first, second}
-    everybody.forget(tip)
-    assert set(ids(ana, "tea", status="any")) == {first, second, third}
-
-
-@pytest.mark.requirement("recall.search")
-def test_an_insight_weighs_less(searching_store: Memory) -> None:
-    ana = searching_store.user("ana")
-    insight = ana.add("Likes tea very much", theme="one", type="insight").id
-    fact = ana.add("Likes tea very much", theme="two", type="fact").id
-    assert ids(ana, "likes tea") == [fact, insight]
-
-
-@pytest.mark.requirement("recall.search")
-def test_an_old_truth_beats_a_fresh_irrelevance(
+def test_an_old_truth_beats_a_fresh_irrelevance_and_a_fact_an_insight(
     searching_store: Memory, clock: ManualClock
 ) -> None:
     ana = searching_store.user("ana")
@@ -439,12 +329,32 @@ def test_an_old_truth_beats_a_fresh_irrelevance(
     clock.advance(days=3_000)
     ana.add("Peanuts were cheap at some shop somewhere today", importance=5, confidence=100)
     assert ids(ana, "allergic to peanuts")[0] == truth
+    insight = ana.add("Likes tea very much", theme="one", type="insight").id
+    fact = ana.add("Likes tea very much", theme="two", type="fact").id
+    assert ids(ana, "likes tea", limit=2) == [fact, insight]
 
 
-@pytest.mark.requirement("recall.search")
-def test_long_texts_show_the_stretch_that_matches(searching_store: Memory) -> None:
-    ana = searching_store.user("ana")
-    ana.add(f"{'word ' * 600} the key is under the doormat {'other ' * 600}")
-    snippet = ana.search("doormat key")[0].content_snippet
-    assert "under the doormat" in snippet
-    assert len(snippet) <= 240
+@pytest.mark.slow
+@pytest.mark.requirement("recall.filters-exact")
+def test_the_vector_index_of_postgresql_walks_on_past_others(
+    postgres_url: str, open_store: Any
+) -> None:
+    """Three of hundreds of near rows pass; an index walk that gives up early finds fewer."""
+    memory = open_store(
+        postgres_url,
+        embedder=WordEmbedder(WIDTH),
+        index_cache_mb=0,
+        exact_scan_rows=0,
+        relations_per_memory=0,
+    )
+    for name in ("noise", "more noise"):
+        memory.user(name).add_many([f"tea tea tea {number}" for number in range(500)])
+    ana = memory.user("ana")
+    ana.add_many([f"tea tea tea {number}" for number in range(100)])
+    far = [one.id for one in ana.add_many([f"boat {n}" for n in range(3)])]
+    for item_id in far:
+        ana.pin(item_id)
+    with psycopg.connect(postgres.as_owner(postgres_url), autocommit=True) as connection:
+        connection.execute("ANALYZE")
+    assert {hit.id for hit in ana.search("tea tea tea", pinned=True)} == set(far)
+    assert len(ana.search("tea tea tea", limit=50)) == 50

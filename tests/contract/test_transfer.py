@@ -16,6 +16,8 @@ from ricordo.storage.consistency import find_inconsistencies
 from ricordo.storage.threads import append_turns
 from ricordo.testing.clock import ManualClock
 
+pytestmark = pytest.mark.requirement("transfer.round-trip")
+
 
 def fill(memory: Memory, name: str, clock: ManualClock) -> UserMemory:
     """A user with rows of every kind and memories in every status."""
@@ -54,74 +56,42 @@ def exported(user: UserMemory) -> list[dict[str, Any]]:
     return [json.loads(line) for line in user.export_lines()]
 
 
-@pytest.mark.requirement("transfer.round-trip")
 def test_a_user_comes_back_exactly(memory: Memory, clock: ManualClock, tmp_path: Path) -> None:
     ana = fill(memory, "ana", clock)
     form(memory, "ana")
+    for text in ("語" * 8_000, "Escaped \\u0000, not NUL", "Short"):
+        ana.add(text, key="long")
     path = tmp_path / "ana.jsonl"
     lines = ana.export(path)
     before = path.read_text(encoding="utf-8")
     assert lines == len(before.splitlines())
     assert path.stat().st_mode & 0o077 == 0
-    kinds = {json.loads(line)["kind"] for line in before.splitlines()}
-    assert kinds == {
-        "ricordo",
-        "user",
-        "theme",
-        "item",
-        "link",
-        "history",
-        "thread",
-        "turn",
-        "formation",
-        "proposal",
-        "summary",
-        "end",
+    rows = [json.loads(line) for line in before.splitlines()]
+    assert {row["kind"] for row in rows} == {
+        *("ricordo", "user", "theme", "item", "link", "history", "thread", "turn"),
+        *("formation", "proposal", "summary", "end"),
     }  # the rest has tests of its own
+    assert [name for row in rows for name in row if name.startswith("index_")] == []
     memory.erase_user("ana")
     report = ana.import_file(path)
     assert (report.format, report.restored_rows) == ("ricordo", lines - 2)
     assert "".join(line + "\n" for line in ana.export_lines()) == before
     with memory.database.read_all() as view:
         assert find_inconsistencies(view.connection) == []
-    new = ana.add("Goes on after the import").id
-    assert new > max(
-        row["id"] for row in exported(ana)[1:-1] if row["kind"] == "item" and row["id"] != new
-    )
+    assert ana.add("Goes on").id > max(row["id"] for row in rows if row["kind"] == "item")
     clock.advance(days=3)
     assert memory.run_jobs() >= 1
     assert [change.event for change in ana.changes(since=ana.revision() - 1)] == ["TTL"]
 
 
-@pytest.mark.requirement("transfer.round-trip")
-def test_another_store_with_other_users(
-    memory: Memory, clock: ManualClock, tmp_path: Path, open_store: Callable[..., Memory]
-) -> None:
-    ana = fill(memory, "ana", clock)
-    ana.export(tmp_path / "ana.jsonl")
-    other = open_store(str(tmp_path / "other.db"))
-    taken = other.user("zoe").add_many([f"Took number {number}" for number in range(1, 5)])
-    copy = other.user("ana-elsewhere")
-    copy.import_file(tmp_path / "ana.jsonl")
-    assert {item.id for item in copy.list(status="any")}.isdisjoint({one.id for one in taken})
-    assert [item.content for item in copy.list()] == [item.content for item in ana.list()]
-    superseded = copy.list(status="superseded", contains="cook").items[0]
-    assert copy.undo(superseded.id).content == "Works as a cook"
-    assert [item.content for item in other.user("zoe").list(order="asc")] == [
-        f"Took number {number}" for number in range(1, 5)
-    ]
-    with other.database.read_all() as view:
-        assert find_inconsistencies(view.connection) == []
-
-
 @pytest.mark.requirement("transfer.merge")
-def test_importing_into_a_user_who_has_memories(
+def test_importing_into_a_user_who_has_something(
     memory: Memory, clock: ManualClock, tmp_path: Path
 ) -> None:
     ana = fill(memory, "ana", clock)
     ana.export(tmp_path / "ana.jsonl")
     clock.advance(hours=1)
-    ben = memory.user("ben")
+    ben, viewer, cleo = memory.user("ben"), memory.user("viewer"), memory.user("cleo")
     ben.add("Prefers tea", theme="drinks")
     ben.add("Surabaya", key="city")
     report = ben.import_file(tmp_path / "ana.jsonl")
@@ -135,28 +105,24 @@ def test_importing_into_a_user_who_has_memories(
     assert (again.added, again.updated, again.turns) == (0, 0, 0)
     assert ben.revision() == revision
     assert [turn.content for turn in ben.turns("t1")] == ["Hello", "Hi!"]
+    viewer.import_file(tmp_path / "ana.jsonl")  # what was shared with them becomes theirs
+    (own,) = (item for item in viewer.list(contains="tea") if item.user_id == "viewer")
+    assert viewer.links(own.id) == ()
+    cleo.observe([{"role": "user", "content": "Cleo's own"}], thread="t1")
+    assert cleo.import_file(tmp_path / "ana.jsonl").added == 4
+    assert [turn.content for turn in cleo.turns("t1")] == ["Cleo's own", "Hello"]
 
 
-@pytest.mark.requirement("transfer.merge")
-def test_importing_into_a_user_who_only_has_conversations(
-    memory: Memory, clock: ManualClock, tmp_path: Path
-) -> None:
-    fill(memory, "ana", clock).export(tmp_path / "ana.jsonl")
-    ben = memory.user("ben")
-    with memory.database.write("ben") as writing:
-        append_turns(writing, "t1", None, [NewTurn(role="user", content="Ben's own")])
-    assert ben.import_file(tmp_path / "ana.jsonl").added == 4
-    assert [turn.content for turn in ben.turns("t1")] == ["Ben's own", "Hello"]
-
-
+@pytest.mark.slow
 @pytest.mark.requirement("transfer.all-users")
 def test_the_whole_store(
     memory: Memory, clock: ManualClock, tmp_path: Path, open_store: Callable[..., Memory]
 ) -> None:
-    for name in ("ana", "ben"):
+    for name in ("ana", "zed"):  # before and after whom they share something with
         fill(memory, name, clock)
         form(memory, name)
     memory.global_memories().add("For everyone")
+    memory.user("viewer").add("Later")
     memory.export(tmp_path / "all.jsonl")
     other = open_store(str(tmp_path / "other.db"))
     seen: list[tuple[int, int]] = []
@@ -164,9 +130,9 @@ def test_the_whole_store(
         tmp_path / "all.jsonl", progress=lambda done, total: seen.append((done, total))
     )
     assert seen[-1] == (4, 4)
-    assert other.users() == memory.users() == ("*", "ana", "ben", "viewer")
-    for name in ("ana", "ben"):
-        assert exported(other.user(name)) == exported(memory.user(name))
+    assert other.users() == memory.users() == ("*", "ana", "viewer", "zed")
+    assert list(other.export_lines()) == list(memory.export_lines())
+    assert len(other.user("viewer").list(contains="tea")) == 2
     with pytest.raises(ImportFailed, match="holds 4 users"):
         other.user("cleo").import_file(tmp_path / "all.jsonl")
 
@@ -198,8 +164,7 @@ def broken(lines: list[str]) -> list[tuple[str, list[str]]]:
         ("before the end of the export", []),
         ("rows, but", [*lines[:4], *lines[5:]]),
         ("follows the line that ends", [*lines, lines[1]]),
-        ("not JSON", [*lines[:3], "{broken", *lines[3:]]),
-        ("not JSON", [*lines[:3], "", *lines[3:]]),
+        *(("not JSON", [*lines[:3], line, *lines[3:]]) for line in ("{broken", "")),
         ("not a JSON object", [*lines[:3], "[1]", *lines[3:]]),
         ("kind 'dream'; allowed", written([*inside, {"kind": "dream"}])),
         ("belongs to no user line", written(inside[1:])),
@@ -224,45 +189,39 @@ def broken(lines: list[str]) -> list[tuple[str, list[str]]]:
         ("are not 1 to its turn_count", with_first("thread", turn_count=1)),
         ("are not 1 to its turn_count", without("thread")),
         ("unknown replaced value 'user_id'", with_first("history", before={"user_id": "ben"})),
-        ("replaced value", with_first("history", before={"nonsense": 1})),
         ("importance: 9", with_first("history", before={"importance": 9})),
         ("memories without history: 99", with_first("item", id=99)),
         ("merged_ids: expected a list", with_first("history", meta={"merged_ids": 7})),
         ("is not a whole number", with_first("history", meta={"merged_ids": [[1]]})),
-        ("is not a whole number", with_first("history", meta={"went_with": []})),
         ("undone_revision", with_first("history", meta={"undone_revision": []})),
     ]
 
 
 @pytest.mark.requirement("transfer.bad-files")
-@pytest.mark.parametrize("number", range(39))
-def test_a_broken_export_writes_nothing(
-    memory: Memory, clock: ManualClock, tmp_path: Path, number: int
-) -> None:
+def test_a_broken_export_writes_nothing(memory: Memory, clock: ManualClock, tmp_path: Path) -> None:
     lines = list(fill(memory, "ana", clock).export_lines())
-    said, changed = broken(lines)[number]
     path = tmp_path / "broken.jsonl"
-    path.write_text("\n".join(changed), encoding="utf-8")
     zoe = memory.user("zoe")
-    with pytest.raises(ImportFailed) as caught:
-        zoe.import_file(path, format="ricordo")
-    assert said in str(caught.value)
-    assert zoe.revision() == 0
-    assert "zoe" not in memory.users()
+    for said, changed in broken(lines):
+        path.write_text("\n".join(changed), encoding="utf-8")
+        with pytest.raises(ImportFailed) as caught:
+            zoe.import_file(path, format="ricordo")
+        assert said in str(caught.value)
+        assert zoe.revision() == 0
+        assert "zoe" not in memory.users()
 
 
 @pytest.mark.requirement("transfer.bad-files")
 def test_contradictory_times_stop_a_merge_before_it_begins(
-    memory: Memory, clock: ManualClock, tmp_path: Path
+    memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("ricordo.limits.WRITE_BATCH_ITEMS", 10)
     ana = memory.user("ana")
-    ana.add_many([f"Fact {number}" for number in range(1_100)])
+    ana.add_many([f"Fact {number}" for number in range(25)])
     lines = list(ana.export_lines())
     place = max(number for number, line in enumerate(lines) if '"kind": "item"' in line)
-    wrong = {**json.loads(lines[place]), "valid_to": "1999-01-01"}
-    (tmp_path / "wrong.jsonl").write_text(
-        "\n".join([*lines[:place], json.dumps(wrong), *lines[place + 1 :]]), encoding="utf-8"
-    )
+    lines[place] = json.dumps({**json.loads(lines[place]), "valid_to": "1999-01-01"})
+    (tmp_path / "wrong.jsonl").write_text("\n".join(lines), encoding="utf-8")
     ben = memory.user("ben")
     ben.add("Has something already")
     with pytest.raises(ImportFailed, match="valid_to: must be later"):
@@ -270,24 +229,6 @@ def test_contradictory_times_stop_a_merge_before_it_begins(
     assert ben.revision() == 1
 
 
-@pytest.mark.requirement("transfer.all-users")
-@pytest.mark.parametrize("owner", ["ana", "zed"])
-def test_shared_memories_survive_a_whole_store_import(
-    memory: Memory, tmp_path: Path, open_store: Callable[..., Memory], owner: str
-) -> None:
-    viewer = memory.user("mia")
-    viewer.archive(viewer.add("Put aside").id)
-    shared = memory.user(owner).add("Seen by both").id
-    memory.user(owner).link(shared, "mia")
-    viewer.add("Later")
-    memory.export(tmp_path / "all.jsonl")
-    other = open_store(str(tmp_path / "other.db"))
-    other.import_file(tmp_path / "all.jsonl")
-    assert list(other.export_lines()) == list(memory.export_lines())
-    assert other.user("mia").get(shared).content == "Seen by both"
-
-
-@pytest.mark.requirement("transfer.round-trip")
 def test_users_who_share_are_restored_one_after_the_other(
     memory: Memory, tmp_path: Path, open_store: Callable[..., Memory]
 ) -> None:
@@ -307,7 +248,6 @@ def test_users_who_share_are_restored_one_after_the_other(
         assert find_inconsistencies(view.connection) == []
 
 
-@pytest.mark.requirement("transfer.round-trip")
 def test_an_import_never_moves_the_numbers_back(memory: Memory, tmp_path: Path) -> None:
     ana, ben = memory.user("ana"), memory.user("ben")
     ana.merge([ana.add("One").id, ana.add("Two").id], "Both")
@@ -329,19 +269,6 @@ def test_an_import_never_moves_the_numbers_back(memory: Memory, tmp_path: Path) 
         assert find_inconsistencies(view.connection) == []
 
 
-@pytest.mark.requirement("transfer.round-trip")
-def test_a_viewer_can_take_over_what_was_shared_with_them(
-    memory: Memory, tmp_path: Path, open_store: Callable[..., Memory]
-) -> None:
-    ana = memory.user("ana")
-    ana.link(ana.add("Ours").id, "ben")
-    ana.export(tmp_path / "ana.jsonl")
-    ben = open_store(str(tmp_path / "other.db")).user("ben")
-    ben.import_file(tmp_path / "ana.jsonl")
-    assert ben.links(ben.list().items[0].id) == ()
-
-
-@pytest.mark.requirement("transfer.round-trip")
 def test_one_file_cannot_use_up_everybodys_numbers(memory: Memory, tmp_path: Path) -> None:
     eve = memory.user("eve")
     eve.add("A number from far away")
@@ -354,19 +281,6 @@ def test_one_file_cannot_use_up_everybodys_numbers(memory: Memory, tmp_path: Pat
     (item,) = eve.list()
     assert item.id < 100
     assert [change.event for change in eve.history(item.id)] == ["ADD"]
-
-
-@pytest.mark.requirement("transfer.round-trip")
-def test_long_and_odd_texts_round_trip(memory: Memory, tmp_path: Path) -> None:
-    ana = memory.user("ana")
-    ana.add("語" * 8_000, key="long")
-    ana.add("Escaped \\u0000, not NUL", key="long")
-    ana.add("Short", key="long")
-    before = list(ana.export_lines())
-    (tmp_path / "ana.jsonl").write_text("\n".join(before), encoding="utf-8")
-    memory.erase_user("ana")
-    ana.import_file(tmp_path / "ana.jsonl")
-    assert list(ana.export_lines()) == before
 
 
 @pytest.mark.requirement("transfer.bad-files")
@@ -386,17 +300,9 @@ def test_files_that_are_not_there(memory: Memory, tmp_path: Path) -> None:
         ana.export(tmp_path / "no" / "such" / "folder.jsonl")
 
 
-@pytest.mark.requirement("transfer.round-trip")
-def test_what_is_derived_is_not_exported(memory: Memory) -> None:
-    memory.user("ana").add("Prefers tea")
-    rows = [json.loads(line) for line in memory.export_lines()]
-    assert [name for row in rows for name in row if name.startswith("index_")] == []
-
-
-@pytest.mark.requirement("transfer.round-trip")
 def test_two_exports_to_one_path_do_not_mix(memory: Memory, tmp_path: Path) -> None:
     for name in ("ana", "ben"):
-        memory.user(name).add_many([f"{name} says {number}" for number in range(300)])
+        memory.user(name).add_many([f"{name} says {number}" for number in range(100)])
     path = tmp_path / "same.jsonl"
     threads = [
         threading.Thread(target=memory.user(name).export, args=(path,)) for name in ("ana", "ben")
@@ -408,28 +314,3 @@ def test_two_exports_to_one_path_do_not_mix(memory: Memory, tmp_path: Path) -> N
     users = {json.loads(line).get("user_id") for line in path.read_text().splitlines()} - {None}
     assert users in ({"ana"}, {"ben"})
     assert list(tmp_path.glob(".*")) == []
-
-
-@pytest.mark.requirement("items.threads")
-def test_conversations_are_paged_and_private(memory: Memory, clock: ManualClock) -> None:
-    from ricordo import InvalidCursor, ThreadNotFound
-
-    ana = memory.user("ana")
-    for number in range(5):
-        with memory.database.write("ana") as writing:
-            said = [NewTurn(role="user", content=f"Turn {turn}") for turn in range(3)]
-            assert append_turns(writing, f"t{number}", None, said) == 3
-        clock.advance(hours=1)
-    first = ana.threads(limit=3)
-    assert [thread.thread_id for thread in first] == ["t4", "t3", "t2"]
-    rest = ana.threads(limit=3, cursor=first.next_cursor)
-    assert [thread.thread_id for thread in rest] == ["t1", "t0"]
-    assert rest.next_cursor is None
-    page = ana.turns("t1", limit=2)
-    assert [turn.content for turn in page] == ["Turn 0", "Turn 1"]
-    assert [turn.content for turn in ana.turns("t1", cursor=page.next_cursor)] == ["Turn 2"]
-    with pytest.raises(ThreadNotFound):
-        memory.user("ben").turns("t1")
-    with pytest.raises(InvalidCursor):
-        ana.turns("t1", cursor=first.next_cursor)
-    assert memory.user("ben").threads().items == ()

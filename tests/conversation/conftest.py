@@ -24,18 +24,18 @@ class Talk:
 
     def say(self, *texts: str, thread: str = THREAD) -> None:
         """Say something: by turns the user and the assistant."""
+        messages = []
         for text in texts:
             self.clock.advance(minutes=1)
             role = "assistant" if self._turns % 2 else "user"
             self._turns += 1
-            message = {"role": role, "content": text, "at": self.clock()}
-            self.me.observe([message], thread=thread)
+            messages.append({"role": role, "content": text, "at": self.clock()})
+        self.me.observe(messages, thread=thread)
 
     def go_on(self, count: int, thread: str = THREAD) -> None:
         """Say so many things, each of them another."""
-        for _ in range(count):
-            number = self._turns + 1
-            self.say(f"Bed number {number} gets {number} tulips.", thread=thread)
+        numbers = range(self._turns + 1, self._turns + count + 1)
+        self.say(*(f"Bed number {n} gets {n} tulips." for n in numbers), thread=thread)
 
     def window(self, thread: str = THREAD) -> Window:
         return self.me.window(thread)

@@ -16,6 +16,8 @@ from ricordo.limits import MAX_TURN_CHARS
 from ricordo.testing.model_server import ModelServer
 from tests.support.commandline import COMMAND, Ran, ricordo
 
+pytestmark = pytest.mark.requirement("conversations.chat")
+
 THREAD = "garden"
 Chat = Callable[..., Ran]
 
@@ -69,32 +71,7 @@ def said(store: Memory) -> list[tuple[str, str]]:
     return [(turn.role, turn.content) for turn in store.user("ana").turns(THREAD, limit=100)]
 
 
-@pytest.mark.requirement("conversations.chat")
-def test_a_process_talks_line_by_line_with_what_it_remembers(
-    server: ModelServer, store: Memory, sqlite_url: str
-) -> None:
-    store.user("ana").add("User grows blue tulips by the western wall.", theme="garden")
-    server.answer("You grow blue tulips by the western wall.")
-    server.answer("You are welcome.")
-    with started(sqlite_url) as running:
-        out, err = running.communicate("Which tulips do I grow?\n\nThanks.\n", timeout=60)
-    assert (running.returncode, err) == (0, "")
-    assert out == "You grow blue tulips by the western wall.\nYou are welcome.\n"
-    assert said(store) == [
-        ("user", "Which tulips do I grow?"),
-        ("assistant", "You grow blue tulips by the western wall."),
-        ("user", "Thanks."),
-        ("assistant", "You are welcome."),
-    ]
-    first, second = server.asked
-    assert "blue tulips by the western wall" in first[0]["content"]
-    assert [message["role"] for message in second] == ["system", "user", "assistant", "user"]
-    assert all(request.body["stream"] for request in server.requests)
-    counters = store.user("ana").counters()
-    assert counters.to_dict()["retrieval_hit_rate"] == 1.0
-
-
-@pytest.mark.requirement("conversations.chat")
+@pytest.mark.slow
 def test_without_a_model_it_shows_what_would_be_sent_and_remembers(
     chat: Chat, store: Memory
 ) -> None:
@@ -110,24 +87,45 @@ def test_without_a_model_it_shows_what_would_be_sent_and_remembers(
     assert again.out.endswith("1  User loves jazz music.\n")
 
 
-@pytest.mark.requirement("conversations.chat")
+def test_it_talks_line_by_line_with_what_it_remembers(
+    chat: Chat, server: ModelServer, store: Memory
+) -> None:
+    store.user("ana").add("User grows blue tulips by the western wall.", theme="garden")
+    before: list[list[tuple[str, str]]] = []
+    server.before_answer = lambda: before.append(said(store))
+    server.answer("Blue ones.")
+    server.answer("You are welcome.")
+    ran = chat("Which tulips do I grow?", "", "Thanks.")
+    assert (ran.code, ran.err, ran.out) == (0, "", "Blue ones.\nYou are welcome.\n")
+    turns = [
+        ("user", "Which tulips do I grow?"),
+        ("assistant", "Blue ones."),
+        ("user", "Thanks."),
+        ("assistant", "You are welcome."),
+    ]
+    assert said(store) == turns
+    assert before == [turns[:1], turns[:3]]  # recorded before the model is asked
+    first, second = server.asked
+    assert "blue tulips by the western wall" in first[0]["content"]
+    assert [message["role"] for message in second] == ["system", "user", "assistant", "user"]
+    assert all(request.body["stream"] for request in server.requests)
+
+
 def test_one_json_object_for_each_exchange(chat: Chat, server: ModelServer, store: Memory) -> None:
     store.user("ana").add("User grows blue tulips.")
-    server.answer("Blue ones.")
+    server.answer("Blue tulips.")
     ran = chat("Which tulips?", "/memories", "/nothing", options=("--json",))
-    lines = [json.loads(line) for line in ran.out.splitlines()]
+    exchange, memories, refused = [json.loads(line) for line in ran.out.splitlines()]
     assert ran.err == ""
-    assert len(lines) == 3
-    assert (lines[0]["message"], lines[0]["answer"]) == ("Which tulips?", "Blue ones.")
-    assert (lines[0]["error"], lines[0]["stopped"]) == (None, False)
-    assert lines[0]["messages"][-1] == {"role": "user", "content": "Which tulips?"}
-    assert lines[0]["tokens"]["total"] <= lines[0]["tokens"]["budget"]
-    assert [one["id"] for one in lines[0]["memories"]] == [1]
-    assert [one["id"] for one in lines[1]] == [1]
-    assert "/nothing" in lines[2]["error"]
+    assert (exchange["message"], exchange["answer"]) == ("Which tulips?", "Blue tulips.")
+    assert (exchange["error"], exchange["stopped"]) == (None, False)
+    assert exchange["messages"][-1] == {"role": "user", "content": "Which tulips?"}
+    assert exchange["tokens"]["total"] <= exchange["tokens"]["budget"]
+    assert [one["id"] for one in exchange["memories"]] == [one["id"] for one in memories] == [1]
+    assert "/nothing" in refused["error"]
+    assert store.user("ana").counters().to_dict()["retrieval_hit_rate"] == 1.0
 
 
-@pytest.mark.requirement("conversations.chat")
 def test_what_goes_wrong_upstream_is_one_line_and_the_chat_goes_on(
     chat: Chat, server: ModelServer, store: Memory
 ) -> None:
@@ -149,7 +147,6 @@ def test_what_goes_wrong_upstream_is_one_line_and_the_chat_goes_on(
     assert said(store)[3:] == [("user", "Three."), ("assistant", "At last.")]
 
 
-@pytest.mark.requirement("conversations.chat")
 def test_a_model_cannot_command_the_terminal(
     chat: Chat, server: ModelServer, store: Memory
 ) -> None:
@@ -160,38 +157,23 @@ def test_a_model_cannot_command_the_terminal(
     assert "\x00" not in said(store)[1][1]
 
 
-@pytest.mark.requirement("conversations.chat")
 def test_commands(chat: Chat, server: ModelServer, store: Memory) -> None:
     me = store.user("ana")
     me.add("User grows blue tulips.")
     server.answer("Blue ones.")
     server.answer("A path.")
-    ran = chat(
-        "/prompt",
-        "/memories",
-        "/help",
-        "Which tulips?",
-        "/prompt",
-        "/window",
-        "/forget 1",
-        "/forget one",
-        "/forget 99",
-        "/bogus",
-        "//etc/hosts is what?",
-        "/quit",
-        "Never sent.",
-    )
+    before = ("/prompt", "/memories", "/help", "Which tulips?", "/prompt", "/window")
+    refused = ("/forget one", "/forget 99", "/bogus")
+    ran = chat(*before, "/forget 1", *refused, "//etc/hosts is what?", "/quit", "Never sent.")
     assert ran.code == 0
-    assert "/forget ID" in ran.out
-    assert "[system]\n" in ran.out
-    assert "1. user (" in ran.out
-    assert "Forgotten: 1." in ran.out
+    for shown in ("/forget ID", "[system]\n", "1. user (", "Forgotten: 1."):
+        assert shown in ran.out
     assert list(me.list()) == []
     assert [line.split(":")[0] for line in ran.err.splitlines()] == ["error"] * 4
     assert said(store)[2:] == [("user", "/etc/hosts is what?"), ("assistant", "A path.")]
 
 
-@pytest.mark.requirement("conversations.chat")
+@pytest.mark.slow
 def test_what_cannot_be_sent_is_said_and_the_chat_goes_on(chat: Chat, store: Memory) -> None:
     ran = chat("x" * (MAX_TURN_CHARS + 1), "Fine.", options=("--budget", "2000000"))
     assert ran.code == 0
@@ -200,21 +182,12 @@ def test_what_cannot_be_sent_is_said_and_the_chat_goes_on(chat: Chat, store: Mem
     small = chat("word " * 500, "Short.", options=("--budget", "300"))
     assert small.err.startswith("error: ")
     assert said(store)[1:] == [("user", "Short.")]
+    # What every message would be refused for is refused at once.
+    for options in (("--mode", "no"), ("--seconds", "0")):
+        refused = chat("Hello.", options=options)
+        assert (refused.code, refused.out) == (2, "")
 
 
-@pytest.mark.requirement("conversations.chat")
-@pytest.mark.parametrize(
-    "options", [("--mode", "nope"), ("--budget", "1"), ("--thread", ""), ("--seconds", "0")]
-)
-def test_what_every_message_would_be_refused_for_is_refused_at_once(
-    chat: Chat, options: tuple[str, ...]
-) -> None:
-    ran = chat("Hello.", options=options)
-    assert ran.code == 2
-    assert ran.out == ""
-
-
-@pytest.mark.requirement("conversations.chat")
 def test_the_conversation_of_the_day_is_the_default(sqlite_url: str, store: Memory) -> None:
     ran = ricordo("chat", "--db", sqlite_url, "-u", "ana", stdin="Hello.\n")
     assert ran.code == 0
@@ -222,99 +195,78 @@ def test_the_conversation_of_the_day_is_the_default(sqlite_url: str, store: Memo
     assert thread.thread_id == f"chat-{thread.updated_at.date().isoformat()}"
 
 
-@pytest.mark.requirement("conversations.chat")
-@pytest.mark.requirement("conversations.resume")
-def test_a_kill_in_the_middle_of_an_answer_loses_nothing_that_was_said(
-    server: ModelServer, store: Memory, sqlite_url: str
-) -> None:
-    began = threading.Event()
-    killed = threading.Event()
+@pytest.fixture
+def held(server: ModelServer) -> Iterator[tuple[threading.Event, threading.Event]]:
+    """The first answer waits before its third piece: set when it does, and to be set to go on."""
+    began, may_go_on = threading.Event(), threading.Event()
 
     def hold(number: int) -> None:
-        if number == 3 and not killed.is_set():
+        if number == 3 and not may_go_on.is_set():
             began.set()
-            killed.wait(60)
+            may_go_on.wait(60)
 
     server.before_piece = hold
+    yield began, may_go_on
+    may_go_on.set()
+
+
+def say(running: "subprocess.Popen[str]", text: str) -> None:
+    assert running.stdin is not None
+    running.stdin.write(f"{text}\n")
+    running.stdin.flush()
+
+
+@pytest.mark.chaos
+@pytest.mark.requirement("conversations.resume")
+def test_a_kill_in_the_middle_of_an_answer_loses_nothing_that_was_said(
+    server: ModelServer,
+    held: tuple[threading.Event, threading.Event],
+    store: Memory,
+    sqlite_url: str,
+) -> None:
+    began, may_go_on = held
     server.answer("The quince tree has fruit in October.")
     server.answer("By the wall.")
     with started(sqlite_url) as running:
-        assert running.stdin is not None
-        running.stdin.write("The quince stands by the wall.\n")
-        running.stdin.flush()
+        say(running, "The quince stands by the wall.")
         assert began.wait(60)
         running.kill()
-    killed.set()
+    may_go_on.set()
     with started(sqlite_url) as again:
         out, _ = again.communicate("Where is it?\n", timeout=60)
     assert out == "By the wall.\n"
-    assert said(store) == [
-        ("user", "The quince stands by the wall."),
-        ("user", "Where is it?"),
-        ("assistant", "By the wall."),
-    ]
-    assert [message["content"] for message in server.asked[-1][1:]] == [
-        "The quince stands by the wall.",
-        "Where is it?",
-    ]
+    spoken = ["The quince stands by the wall.", "Where is it?"]
+    assert [text for _, text in said(store)] == [*spoken, "By the wall."]
+    assert [message["content"] for message in server.asked[-1][1:]] == spoken
 
 
-@pytest.mark.requirement("conversations.chat")
-def test_the_message_is_recorded_before_the_model_is_asked(
-    server: ModelServer, store: Memory, sqlite_url: str
-) -> None:
-    server.hang_until(threading.Event())
-    with started(sqlite_url) as running:
-        assert running.stdin is not None
-        running.stdin.write("The quince stands by the wall.\n")
-        running.stdin.flush()
-        assert server.wait_for_requests(1)
-        assert said(store) == [("user", "The quince stands by the wall.")]
-        running.kill()
-    assert said(store) == [("user", "The quince stands by the wall.")]
-
-
-@pytest.mark.requirement("conversations.chat")
+@pytest.mark.chaos
 def test_an_interrupt_stops_the_answer_and_keeps_what_came(
-    server: ModelServer, store: Memory, sqlite_url: str
+    server: ModelServer,
+    held: tuple[threading.Event, threading.Event],
+    store: Memory,
+    sqlite_url: str,
 ) -> None:
-    began = threading.Event()
-    stopped = threading.Event()
-
-    def hold(number: int) -> None:
-        if number == 3 and not stopped.is_set():
-            began.set()
-            stopped.wait(60)
-
-    server.before_piece = hold
+    began, may_go_on = held
     server.answer("The tulips come up in April, the roses in June.")
     server.answer("Yes.")
     with started(sqlite_url) as running:
-        assert running.stdin is not None
         assert running.stdout is not None
-        running.stdin.write("When?\n")
-        running.stdin.flush()
+        say(running, "When?")
         assert began.wait(60)
         shown = running.stdout.read(14)  # two pieces
         running.send_signal(signal.SIGINT)
-        running.stdin.write("Really?\n")
-        running.stdin.flush()
+        say(running, "Really?")
         assert server.wait_for_requests(2)
-        stopped.set()
+        may_go_on.set()
         out, err = running.communicate(timeout=60)
-    assert running.returncode == 0
-    assert shown == "The tulips com"
+    assert (running.returncode, shown) == (0, "The tulips com")
     assert "stopped" in err
     assert out.endswith("Yes.\n")
-    assert said(store) == [
-        ("user", "When?"),
-        ("assistant", "The tulips com"),
-        ("user", "Really?"),
-        ("assistant", "Yes."),
-    ]
+    assert [text for _, text in said(store)] == ["When?", shown, "Really?", "Yes."]
 
 
-@pytest.mark.requirement("conversations.chat")
+@pytest.mark.slow
 def test_at_a_terminal_there_is_a_prompt_and_pieces_are_shown_at_once(
     server: ModelServer, store: Memory, sqlite_url: str, tmp_path: Path
 ) -> None:

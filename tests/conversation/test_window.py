@@ -1,21 +1,24 @@
 """What of a conversation is shown, and what only told in short."""
 
+import json
 from collections.abc import Callable
 
 import pytest
 
 from ricordo import InvalidValue, Memory, ScopeWidened, ThreadNotFound, UserMemory
 from ricordo.conversation.service import MAX_PROVISIONAL_TURNS
-from ricordo.formation.cleaning.injected import FENCE_END, FENCE_START
 from ricordo.limits import MAX_BRIDGE_CHARS, MAX_COMPACTION_CHARS, MAX_DAY_LOG_CHARS
 from ricordo.model.conversation import EXTRACT
+from ricordo.model.record import plain
 from ricordo.testing.clock import ManualClock
 from tests.conversation.conftest import THREAD, Talk
+from tests.support.commandline import Ran, ricordo
+
+pytestmark = pytest.mark.requirement("conversations.window")
 
 OpenStore = Callable[..., Memory]
 
 
-@pytest.mark.requirement("conversations.window")
 def test_a_conversation_that_does_not_exist_yet_has_an_empty_window(talk: Talk) -> None:
     for found in (talk.window("new"), talk.me.resume("new")):
         assert (found.thread_id, found.bridge, found.today, found.turns) == ("new", None, None, ())
@@ -23,42 +26,28 @@ def test_a_conversation_that_does_not_exist_yet_has_an_empty_window(talk: Talk) 
     assert talk.memory.users() == ()
 
 
-@pytest.mark.requirement("conversations.window")
-def test_a_short_conversation_is_shown_as_it_is(talk: Talk) -> None:
-    talk.go_on(19)
-    assert talk.memory.run_jobs() >= 0
-    found = talk.window()
-    assert found.bridge is None
-    assert not found.is_provisional
-    assert found.turns == talk.me.turns(THREAD).items
-    assert talk.queued("compact") == 0
-
-
 @pytest.mark.requirement("conversations.compaction")
 def test_the_turn_that_fills_the_window_has_the_oldest_fifteen_told_in_short(talk: Talk) -> None:
-    talk.go_on(19)
+    talk.say("I love jazz music.")
+    talk.go_on(18)
     assert talk.queued("compact") == 0
+    found = talk.window()
+    assert (found.bridge, found.is_provisional) == (None, False)
+    assert found.turns == talk.me.turns(THREAD).items
     talk.go_on(1)
     assert talk.queued("compact") == 1
+    talk.clock.advance(minutes=10)
     talk.memory.run_jobs()
     found = talk.window()
     assert talk.positions == [16, 17, 18, 19, 20]
     assert (found.compacted_to, found.is_provisional) == (15, False)
     assert found.bridge is not None
-    assert "Bed number 1 gets 1 tulips." in found.bridge
+    assert "Bed number 2 gets 2 tulips." in found.bridge
     assert "Bed number 15 gets 15 tulips." in found.bridge
     assert "Bed number 16" not in found.bridge
     (entry,) = talk.me.day_log().entries
     assert (entry.thread_id, entry.made_by) == (THREAD, EXTRACT)
     assert "Bed number 15" in entry.summary
-
-
-@pytest.mark.requirement("conversations.compaction")
-def test_facts_are_formed_from_what_was_compacted(talk: Talk) -> None:
-    talk.say("I love jazz music.")
-    talk.go_on(19)
-    talk.clock.advance(minutes=10)
-    talk.memory.run_jobs()
     assert any("jazz" in item.content for item in talk.me.list())
 
 
@@ -77,7 +66,6 @@ def test_compaction_asks_for_forming_at_once_unless_forming_is_off(
     assert job.run_at <= clock()
 
 
-@pytest.mark.requirement("conversations.window")
 def test_where_compaction_lags_behind_the_rest_is_told_for_now(talk: Talk) -> None:
     talk.go_on(50)  # no job was run
     found = talk.window()
@@ -91,7 +79,6 @@ def test_where_compaction_lags_behind_the_rest_is_told_for_now(talk: Talk) -> No
     assert talk.open_turns == 50  # looking changes nothing
 
 
-@pytest.mark.requirement("conversations.window")
 def test_a_long_lag_is_told_within_bounds(talk: Talk) -> None:
     count = MAX_PROVISIONAL_TURNS + 100
     talk.me.observe(
@@ -142,19 +129,6 @@ def test_resuming_gives_the_last_turns_the_bridge_and_what_else_was_said_today(t
 
 
 @pytest.mark.requirement("conversations.resume")
-def test_the_day_before_is_not_today(talk: Talk) -> None:
-    talk.say("The train leaves at nine.", thread="trip")
-    talk.say(*["Fine."] * 6, thread="trip")
-    talk.me.compact("trip")
-    talk.clock.advance(days=1)
-    talk.go_on(3)
-    assert talk.me.resume(THREAD).today is None
-    assert talk.me.day_log().entries == ()
-    (entry,) = talk.me.day_log("2026-01-01").entries
-    assert "nine" in entry.summary
-
-
-@pytest.mark.requirement("conversations.resume")
 def test_today_has_the_newest_that_fits(talk: Talk) -> None:
     for number in range(10):
         thread = f"talk-{number}"
@@ -183,16 +157,15 @@ def test_days_end_at_the_midnight_of_the_time_zone(
     assert "2026-01-02" in (talk.window().bridge or "")
 
 
-@pytest.mark.requirement("conversations.window")
 def test_other_sizes_of_the_window(
     backend_url: str, open_store: OpenStore, clock: ManualClock
 ) -> None:
     talk = Talk(open_store(backend_url, window_turns=4, window_kept_turns=3), clock)
-    for _ in range(20):
+    for _ in range(12):
         talk.go_on(1)
         talk.memory.run_jobs()
         assert len(talk.positions) <= 4
-    assert talk.positions == [18, 19, 20]
+    assert talk.positions == [10, 11, 12]
     with pytest.raises(InvalidValue, match="window_kept_turns"):
         open_store(backend_url, window_turns=5, window_kept_turns=5)
     for zone in ("Atlantis", "", "../etc/passwd", "Europe"):
@@ -201,7 +174,6 @@ def test_other_sizes_of_the_window(
                 open_store(backend_url, timezone=zone)
 
 
-@pytest.mark.requirement("conversations.window")
 def test_who_is_bound_to_another_conversation_sees_nothing_of_it(talk: Talk) -> None:
     talk.go_on(30)
     bound = talk.me.narrow(thread="other")
@@ -211,8 +183,9 @@ def test_who_is_bound_to_another_conversation_sees_nothing_of_it(talk: Talk) -> 
     assert talk.me.narrow(thread=THREAD).window(THREAD) == talk.window()
 
 
-@pytest.mark.requirement("conversations.window")
-def test_users_do_not_see_each_other(talk: Talk, memory: Memory) -> None:
+def test_users_do_not_see_each_other_and_nothing_is_left_of_an_erased_one(
+    talk: Talk, memory: Memory
+) -> None:
     talk.go_on(30)
     talk.me.compact(THREAD)
     ben: UserMemory = memory.user("ben")
@@ -220,41 +193,23 @@ def test_users_do_not_see_each_other(talk: Talk, memory: Memory) -> None:
     assert ben.day_log().entries == ()
     ben.observe([{"role": "user", "content": "Mine."}], thread=THREAD)
     assert ben.resume(THREAD).today is None
-
-
-@pytest.mark.requirement("conversations.nothing-lost")
-def test_what_was_compacted_can_still_be_read_and_searched(talk: Talk) -> None:
-    talk.say("The quince tree stands by the western wall.")
-    talk.go_on(40)
-    talk.memory.run_jobs()
-    assert 1 not in talk.positions
-    hits = talk.me.search_turns("quince tree")
-    assert hits[0].content_snippet.startswith("The quince tree")
-    assert [turn.position for turn in talk.me.turns(THREAD, limit=100)] == list(range(1, 42))
-
-
-@pytest.mark.requirement("conversations.nothing-lost")
-def test_nothing_is_left_of_an_erased_user(talk: Talk) -> None:
-    talk.go_on(30)
-    talk.me.compact(THREAD)
-    talk.memory.erase_user("ana")
-    talk.memory.run_jobs()
+    memory.erase_user("ana")
+    memory.run_jobs()
     assert talk.window().turns == ()
     assert talk.me.day_log().entries == ()
-    assert talk.memory.users() == ()
+    assert memory.users() == ("ben",)
 
 
-@pytest.mark.parametrize("day", ["2026-1-1", "tomorrow", "2026-02-30", "20260101", 5])
-def test_a_day_is_a_date(talk: Talk, day: object) -> None:
-    with pytest.raises(InvalidValue, match="day"):
-        talk.me.day_log(day)  # type: ignore[arg-type]
-    with pytest.raises(InvalidValue, match="day"):
-        talk.me.day_log(talk.clock())
+def test_a_day_is_a_date(talk: Talk) -> None:
+    wrong: list[object] = ["2026-1-1", "tomorrow", "2026-02-30", "20260101", 5, talk.clock()]
+    for day in wrong:
+        with pytest.raises(InvalidValue, match="day"):
+            talk.me.day_log(day)  # type: ignore[arg-type]
     assert talk.me.day_log(talk.clock().date()).day == "2026-01-01"
 
 
 @pytest.mark.requirement("conversations.resume")
-def test_what_else_was_said_today_is_shown_until_the_next_summary(talk: Talk) -> None:
+def test_what_else_was_said_today_is_shown_until_the_next_summary_or_day(talk: Talk) -> None:
     talk.say("The train leaves at nine.", thread="trip")
     talk.say(*["Fine."] * 6, thread="trip")
     talk.me.compact("trip")
@@ -268,15 +223,49 @@ def test_what_else_was_said_today_is_shown_until_the_next_summary(talk: Talk) ->
     talk.go_on(1)
     talk.memory.run_jobs()
     assert talk.window().today is None
+    talk.clock.advance(days=1)
+    talk.go_on(3, thread="new")
+    assert talk.me.resume("new").today is None
+    assert talk.me.day_log().entries == ()
+    assert "nine" in talk.me.day_log("2026-01-01").entries[0].summary
+
+
+Cli = Callable[..., Ran]
+
+
+@pytest.fixture
+def cli(backend_url: str, memory: Memory) -> Cli:
+    def run(*arguments: object) -> Ran:
+        return ricordo(*arguments, "--db", backend_url, "-u", "ana")
+
+    return run
 
 
 @pytest.mark.requirement("conversations.window")
-def test_what_was_recalled_into_a_long_turn_is_not_told_for_now_either(talk: Talk) -> None:
-    plums = "- User loves plums.\n" * 200
-    recalled = f"{FENCE_START}\n{plums}{FENCE_END}"
-    talk.say(f"The first thing. {recalled} The last thing.")
-    talk.go_on(25)
-    bridge = talk.window().bridge
-    assert bridge is not None
-    assert "The first thing." in bridge
-    assert "plums" not in bridge
+@pytest.mark.requirement("cli.json")
+def test_commands_answer_what_the_library_answers(cli: Cli, talk: Talk) -> None:
+    talk.go_on(12)
+    assert cli("window", THREAD, "--json").json == plain(talk.window())
+    report = cli("compact", THREAD, "--json").json
+    assert (report["compactions"], report["turns"], report["open_turns"]) == (1, 7, 5)
+    assert cli("compact", THREAD).out == "Nothing to compact: 5 turns stay as they are.\n"
+    assert cli("log", "--day", "2026-01-01", "--json").json == plain(talk.me.day_log())
+    shown = cli("log", "--day", "2026-01-01").out
+    assert "Bed number 1 gets 1 tulips." in shown
+    resumed = cli("resume", THREAD, "--json").json
+    assert resumed["bridge"] == talk.window().bridge
+    assert len(resumed["turns"]) == 5
+    assert "Up to turn 7, in short:\nuser, 2026-01-01: Bed number 1" in cli("window", THREAD).out
+    assert "12. assistant (2026-01-01 12:12): Bed number 12" in cli("resume", THREAD).out
+
+
+@pytest.mark.requirement("cli.errors")
+def test_commands_refuse_what_the_library_refuses(cli: Cli, talk: Talk) -> None:
+    missing = cli("compact", "nowhere", "--json")
+    assert missing.code == 3
+    assert json.loads(missing.err)["error"] == "ThreadNotFound"
+    assert cli("log", "--day", "tomorrow").code == 2
+    assert cli("window", "").code == 2
+    assert cli("window", "nowhere").out == "Nothing was said in this conversation.\n"
+    empty = cli("log", "--day", "2001-01-01")
+    assert empty.out == "Nothing was put into a summary on 2001-01-01.\n"

@@ -1,4 +1,4 @@
-"""The commands of the page about backups, as they stand there, against a server of the tests."""
+"""The commands and statements of the pages about databases, as they stand there."""
 
 import os
 import re
@@ -13,10 +13,9 @@ from psycopg import sql
 
 from ricordo import Memory
 from ricordo.storage.consistency import find_inconsistencies
-from tests.deploy.statements import BACKUP, commands
+from ricordo.wiring import open_memory
+from tests.deploy.statements import BACKUP, DEPLOY, POSTGRES, commands, statements
 from tests.support import postgres
-
-pytestmark = pytest.mark.requirement("deploy.backup")
 
 NAMED_URL = re.compile(r"postgresql://(\w+)@db\.example\.com/(\w+)")
 
@@ -63,9 +62,8 @@ class Operator:
         }
         databases = {"postgres": "postgres", "ricordo": self.database}
         named = NAMED_URL.sub(lambda found: self.url(roles[found[1]], databases[found[2]]), script)
-        named = named.replace("ROLE ricordo_owner", f"ROLE {self.owner}")
-        named = named.replace("ROLE ricordo_app", f"ROLE {self.app}")
-        named = named.replace("grant ricordo_app", f"grant {self.app}")
+        for word, role in (("ROLE", "owner"), ("ROLE", "app"), ("grant", "app")):
+            named = named.replace(f"{word} ricordo_{role}", f"{word} {roles[f'ricordo_{role}']}")
         named = named.replace("AUTHORIZATION ricordo_owner", f"AUTHORIZATION {self.owner}")
         named = named.replace("\\connect ricordo\n", f"\\connect {self.database}\n")
         return named.replace(
@@ -90,23 +88,14 @@ def operator(tmp_path: Path, worker_id: str) -> Iterator[Operator]:
     made.remove_everything()
 
 
-def set_up(operator: Operator) -> None:
-    """A database as the page about deployment has it made: two roles, neither a superuser."""
+@pytest.mark.requirement("deploy.backup")
+@pytest.mark.slow
+def test_what_was_dumped_comes_back(operator: Operator, open_store: Callable[..., Memory]) -> None:
     making_roles, _ = commands(BACKUP, "## Restore PostgreSQL")
     operator.do(making_roles)
-    operator.do("ricordo migrate --db 'postgresql://ricordo_owner@db.example.com/ricordo'")
-    operator.do(
-        "ricordo database grant ricordo_app"
-        " --db 'postgresql://ricordo_owner@db.example.com/ricordo'"
-    )
-
-
-def contents(memory: Memory, user: str) -> list[str]:
-    return sorted(item.content for item in memory.user(user).list())
-
-
-def test_what_was_dumped_comes_back(operator: Operator, open_store: Callable[..., Memory]) -> None:
-    set_up(operator)
+    owners = "--db 'postgresql://ricordo_owner@db.example.com/ricordo'"
+    operator.do(f"ricordo migrate {owners}")
+    operator.do(f"ricordo database grant ricordo_app {owners}")
     app_url = operator.url(operator.app)
     before = open_store(app_url)
     shared = before.user("ana").add("Prefers tea to coffee", theme="drinks")
@@ -115,6 +104,9 @@ def test_what_was_dumped_comes_back(operator: Operator, open_store: Callable[...
     key = before.create_key("laptop", user="ana")
     revision = before.user("ana").revision()
     (dumping,) = commands(BACKUP, "## Back up PostgreSQL")
+    empty = operator.run(dumping.replace("ricordo_owner", "ricordo_app"))
+    assert empty.returncode != 0, "the application's role must not make an empty dump"
+    assert "row-level security" in empty.stderr or "permission denied" in empty.stderr
     operator.do(dumping)
     before.user("ana").add("Said after the backup")
     before.close()
@@ -124,7 +116,7 @@ def test_what_was_dumped_comes_back(operator: Operator, open_store: Callable[...
         operator.do(block)
     after = open_store(app_url)
     assert after.database.backend.confinement_problem() is None
-    assert contents(after, "ana") == ["Prefers tea to coffee"]
+    assert [item.content for item in after.user("ana").list()] == ["Prefers tea to coffee"]
     assert after.user("ben").get(shared.id).content == "Prefers tea to coffee"
     assert after.user("ana").revision() == revision
     assert after.authenticate(key.secret).user_id == "ana"
@@ -132,16 +124,7 @@ def test_what_was_dumped_comes_back(operator: Operator, open_store: Callable[...
     assert after.user("ana").add("Something new").id > shared.id
     with after.database.read_all() as view:
         assert find_inconsistencies(view.connection) == []
-
-
-def test_functions_with_the_owners_rights_stay_closed_to_others(operator: Operator) -> None:
-    set_up(operator)
-    (dumping,) = commands(BACKUP, "## Back up PostgreSQL")
-    operator.do(dumping)
-    operator.remove_everything()
-    for block in commands(BACKUP, "## Restore PostgreSQL"):
-        operator.do(block)
-    with psycopg.connect(operator.url(operator.owner)) as connection:
+    with psycopg.connect(operator.url(operator.owner)) as connection:  # none with its rights
         open_to_all = connection.execute(
             "SELECT proname FROM pg_proc WHERE prosecdef AND has_function_privilege('public', oid,"
             " 'EXECUTE')"
@@ -149,9 +132,52 @@ def test_functions_with_the_owners_rights_stay_closed_to_others(operator: Operat
     assert open_to_all == []
 
 
-def test_the_applications_role_cannot_make_an_empty_dump(operator: Operator) -> None:
-    set_up(operator)
-    (dumping,) = commands(BACKUP, "## Back up PostgreSQL")
-    done = operator.run(dumping.replace("ricordo_owner", "ricordo_app"))
-    assert done.returncode != 0
-    assert "row-level security" in done.stderr or "permission denied" in done.stderr
+def run_as_administrator(operator: Operator, script: str, database: str = "postgres") -> None:
+    """Run what an administrator types into psql."""
+    done = subprocess.run(
+        [
+            *(str(postgres.tools() / "psql"), "--set=ON_ERROR_STOP=1", "--no-psqlrc"),
+            f"--dbname={operator.url(operator.administrator, database)}",
+        ],
+        input=operator.translated(script),
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.requirement("docs.blocks-run")
+@pytest.mark.requirement("deploy.servers")
+@pytest.mark.slow
+def test_the_database_of_a_deployment(operator: Operator) -> None:
+    (making,) = statements(DEPLOY, "## The database")
+    run_as_administrator(operator, making)
+    (migrating,) = commands(DEPLOY, "## The database")
+    operator.do(migrating)
+    (granting,) = commands(POSTGRES, "### The role of the application")
+    operator.do(granting)  # again, as the other page has it: nothing changes
+    with open_memory(operator.url(operator.app), run_jobs=False, upkeep=False) as memory:
+        assert memory.database.backend.confinement_problem() is None
+        memory.user("ana").add("Prefers tea to coffee")
+
+
+@pytest.mark.requirement("docs.blocks-run")
+@pytest.mark.requirement("deploy.servers")
+@pytest.mark.slow
+def test_a_schema_of_its_own(operator: Operator) -> None:
+    (making,) = statements(POSTGRES, "### The role of the application")
+    run_as_administrator(operator, f"CREATE DATABASE {operator.database}")
+    run_as_administrator(operator, making, operator.database)
+    within = "&options=-csearch_path%3Dmemories"
+    owners = operator.url(operator.owner) + within
+    operator.do(f"ricordo migrate --db '{owners}'")
+    operator.do(f"ricordo database grant ricordo_app --db '{owners}'")
+    apps = operator.url(operator.app) + within
+    with open_memory(apps, run_jobs=False, upkeep=False) as memory:
+        assert memory.database.backend.confinement_problem() is None
+        memory.user("ana").add("Prefers tea to coffee")
+    with psycopg.connect(owners) as connection:
+        schemas = connection.execute(
+            "SELECT DISTINCT schemaname FROM pg_tables WHERE tableowner = %s", [operator.owner]
+        ).fetchall()
+    assert schemas == [("memories",)]

@@ -19,7 +19,7 @@ WHOLE = {"jobs", "api_keys"}
 CUT = {table.name for table in OWNED_TABLES} - WHOLE
 PIECES = 16
 
-pytestmark = pytest.mark.requirement("deploy.partitions")
+pytestmark = [pytest.mark.requirement("deploy.partitions"), pytest.mark.slow]
 
 
 def fill(memory: Memory) -> None:
@@ -78,10 +78,7 @@ def names(url: str, query: str) -> set[str]:
 def test_all_that_can_be_cut_is_cut(store_url: str) -> None:
     cut = names(store_url, "SELECT relname FROM pg_class WHERE relkind = 'p'")
     assert cut == CUT
-    filled = names(
-        store_url,
-        "SELECT DISTINCT tableoid::regclass::text FROM items",
-    )
+    filled = names(store_url, "SELECT DISTINCT tableoid::regclass::text FROM items")
     assert len(filled) > PIECES / 2
     assert all(name.startswith("ricordo_pieces.items_") for name in filled)
     assert not names(store_url, "SELECT nspname FROM pg_namespace WHERE nspname LIKE '%before'")
@@ -113,7 +110,12 @@ def test_the_application_goes_on(store_url: str, open_store: Callable[..., Memor
     ana, ben = memory.user("ana"), memory.user("ben")
     (shared,) = ana.list(theme="home")
     assert ben.get(shared.id).content == "The key is under the mat"
+    with psycopg.connect(postgres.as_owner(store_url)) as connection:
+        most = connection.execute("SELECT max(id) FROM items").fetchone()
     added = ana.add("Prefers tea to coffee", theme="drinks")
+    assert most is not None and added.id > most[0]
+    sequences = names(store_url, "SELECT relname FROM pg_class WHERE relkind = 'S'")
+    assert sequences == set(ID_SERIES)
     assert not ana.add("Prefers tea to coffee", theme="drinks").is_new
     assert ana.add("Lives in Rome", key="city").is_new
     assert ana.add("Lives in Paris", key="city").id
@@ -125,16 +127,6 @@ def test_the_application_goes_on(store_url: str, open_store: Callable[..., Memor
     memory.run_jobs()
     with memory.database.read_all() as view:
         assert find_inconsistencies(view.connection) == []
-
-
-def test_numbers_go_on_where_they_were(store_url: str, open_store: Callable[..., Memory]) -> None:
-    memory = open_store(store_url)
-    with psycopg.connect(postgres.as_owner(store_url)) as connection:
-        most = connection.execute("SELECT max(id) FROM items").fetchone()
-    assert most is not None
-    assert memory.user("user-5").add("Something new").id > most[0]
-    sequences = names(store_url, "SELECT relname FROM pg_class WHERE relkind = 'S'")
-    assert sequences == set(ID_SERIES)
 
 
 def test_searching_in_the_database_and_reindexing(

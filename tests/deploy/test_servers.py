@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable
-from pathlib import Path
 
 import httpx2
 import pytest
@@ -23,6 +22,7 @@ def client(url: str, key: str, user: str) -> httpx2.Client:
     return httpx2.Client(base_url=url, headers=headers, timeout=PATIENCE_SECONDS)
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("deploy.servers")
 def test_two_servers_agree_at_once(postgres_url: str, open_store: Callable[..., Memory]) -> None:
     memory = open_store(postgres_url)
@@ -62,11 +62,11 @@ def test_two_servers_agree_at_once(postgres_url: str, open_store: Callable[..., 
 
 
 @pytest.mark.requirement("deploy.servers")
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_every_setting_that_is_named_exists(page: Path) -> None:
-    known = {f"RICORDO_{name.upper()}" for name in Settings.model_fields}
-    text = page.read_text(encoding="utf-8")
-    assert set(re.findall(r"RICORDO_[A-Z_]+", text)) <= known | NOT_SETTINGS
+def test_every_setting_that_is_named_exists() -> None:
+    known = {f"RICORDO_{name.upper()}" for name in Settings.model_fields} | NOT_SETTINGS
+    for page in PAGES:
+        named = set(re.findall(r"RICORDO_[A-Z_]+", page.read_text(encoding="utf-8")))
+        assert named <= known, page
 
 
 def test_the_environment_of_the_page_is_accepted() -> None:

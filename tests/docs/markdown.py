@@ -1,5 +1,6 @@
 """Reading the documentation: its pages, their blocks of code, headings and links."""
 
+import functools
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -46,6 +47,7 @@ def blocks(page: Path) -> Iterator[Block]:
         yield Block(found[1], found[2], text.count("\n", 0, found.start(2)) + 1)
 
 
+@functools.cache
 def anchors(page: Path) -> set[str]:
     """What a link may name after ``#``, as code forges make it from headings."""
     seen: Counter[str] = Counter()

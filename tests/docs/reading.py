@@ -1,4 +1,7 @@
-"""A reader who follows a page: runs its blocks in order, in one folder, on one store."""
+"""A reader who follows a page: runs its blocks in order, in one folder, on one store.
+
+What a page starts and leaves running is stopped at its end; endpoints that it names have stand-ins.
+"""
 
 import contextlib
 import io
@@ -6,22 +9,143 @@ import json
 import os
 import re
 import subprocess
-from collections.abc import Iterable, Iterator
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from importlib import resources
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 from ricordo import Memory
-from tests.docs.lasting import Lasting, environment_without, name_of_lasting
+from ricordo.testing.anthropic_server import AnthropicServer
+from ricordo.testing.model_server import ModelServer
 from tests.docs.markdown import Block, name_of
-from tests.docs.standing_in import StandIns
+from tests.support.waiting import wait_until
 
-TIME = re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:\+00:00)?")
+ANSWER = "Green tea, as always."
+_PATIENCE_SECONDS = 120.0
 DONE = "-- done --"
 _SAID_PORT = "8377"
-_SAID_ADDRESS = re.compile(rf"(?<=127\.0\.0\.1:){_SAID_PORT}|(?<=localhost:){_SAID_PORT}")
 _KEY = "rk_…"
-_REAL_KEY = re.compile(r"rk_[\w-]{20,}")
 _IN_VENV = ".venv/bin/ricordo "  # where `make serve` puts the command
+_OPENAI = re.compile(r"https://api\.openai\.com/v1|http://127\.0\.0\.1:(?:8080|11434)/v1")
+_ANTHROPIC = re.compile(r"https://api\.anthropic\.com")
+
+
+def _answered(body: dict[str, Any]) -> dict[str, Any] | str:
+    """What is said to anybody; whoever asks for something structured gets what a test asks for."""
+    return {"hour": 9, "destination": "the coast"} if "response_format" in body else ANSWER
+
+
+def put_a_tokenizer(folder: Path) -> None:
+    """The file of a model that a page counts tokens with."""
+    shipped = resources.files("ricordo.embedding").joinpath("ricordo_minilm", "tokenizer.json")
+    (folder / "tokenizer.json").write_bytes(shipped.read_bytes())
+
+
+class StandIns(contextlib.ExitStack):
+    """Scripted endpoints on loopback, each started when a page first names what it stands for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._addresses: dict[str, str] = {}
+
+    def __enter__(self) -> Self:
+        super().__enter__()
+        return self
+
+    def in_place(self, command: str) -> str:
+        """The command, with addresses that answer."""
+        command = _OPENAI.sub(lambda _: self._openai(), command)
+        return _ANTHROPIC.sub(lambda _: self._anthropic(), command)
+
+    def _openai(self) -> str:
+        if "openai" not in self._addresses:
+            server = self.enter_context(ModelServer())
+            server.answer_with(_answered)
+            self._addresses["openai"] = server.base_url
+        return self._addresses["openai"]
+
+    def _anthropic(self) -> str:
+        if "anthropic" not in self._addresses:
+            server = self.enter_context(AnthropicServer())
+            server.answer_with(_answered)
+            self._addresses["anthropic"] = server.root
+        return self._addresses["anthropic"]
+
+
+_LASTING = re.compile(r"^(?:[A-Z_]+=\S+ )*ricordo (?P<name>serve|worker)\b")
+
+
+def name_of_lasting(command: str) -> str | None:
+    """Which of the commands that do not end by themselves this is; ``None`` for all others."""
+    found = _LASTING.match(command)
+    return None if found is None else found["name"]
+
+
+class Lasting:
+    """A command that runs until it is stopped."""
+
+    def __init__(self, command: str, before: Sequence[str], environment: Mapping[str, str]) -> None:
+        """Start it, after what has to be said in the same shell before (its ``export`` lines)."""
+        self.command = command
+        script = "\n".join([*before, f"exec env {command}"])
+        self._process = subprocess.Popen(
+            ["bash", "-euo", "pipefail", "-c", script],
+            env={**environment, "PYTHONUNBUFFERED": "1"},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        assert self._process.stdout is not None
+        assert self._process.stderr is not None
+        self.said: list[str] = []
+        self._log: list[str] = []
+        # Read all the time: a pipe that is full would stop the command.
+        self._reading = [
+            threading.Thread(target=lines.extend, args=(pipe,))
+            for lines, pipe in (
+                (self.said, self._process.stdout),
+                (self._log, self._process.stderr),
+            )
+        ]
+        for thread in self._reading:
+            thread.start()
+
+    def first_line(self) -> str:
+        """What it says when it has begun."""
+        wait_until(lambda: self.said or self._process.poll() is not None, _PATIENCE_SECONDS)
+        assert self.said, f"{self.command} ended:\n{''.join(self._log)}"
+        return self.said[0]
+
+    def stop(self) -> int:
+        """Ask it to end, as Ctrl-C does, and wait until it has; its exit code."""
+        self._process.terminate()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(_PATIENCE_SECONDS)
+        self._process.kill()
+        self._process.wait()
+        for thread in self._reading:
+            thread.join()
+        for pipe in (self._process.stdout, self._process.stderr):
+            assert pipe is not None
+            pipe.close()
+        return self._process.returncode
+
+
+def environment_without(stand_in_folder: str) -> dict[str, str]:
+    """This environment with the installed command first: it gets signals, a stand-in does not."""
+    path = os.environ["PATH"].split(os.pathsep)
+    return {
+        **os.environ,
+        "PATH": os.pathsep.join(one for one in path if one != stand_in_folder),
+        "RICORDO_PORT": "0",  # any free one; whoever names the usual one is sent there
+    }
+
+
+TIME = re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:\+00:00)?")
+_SAID_ADDRESS = re.compile(rf"(?<=127\.0\.0\.1:){_SAID_PORT}|(?<=localhost:){_SAID_PORT}")
+_REAL_KEY = re.compile(r"rk_[\w-]{20,}")
 
 
 class Reader:

@@ -1,4 +1,4 @@
-"""What the README claims: each claim has points of the specification that hold it, with tests.
+"""Every claim of the README is held by points of the specification, and every link leads somewhere.
 
 A claim is a bullet of the introduction, by its words in bold, or a row of the table of what it
 does, by its first cell.
@@ -6,10 +6,13 @@ does, by its first cell.
 
 import re
 import tomllib
+from pathlib import Path
 
 import pytest
 
-from tests.docs.markdown import ROOT
+from tests.docs.markdown import ROOT, anchors, links, name_of, pages
+
+pytestmark = pytest.mark.requirement("docs.claims")
 
 CLAIMS = {
     "It works with nothing.": ["embeddings.local", "recall.search", "formation.rules"],
@@ -70,7 +73,6 @@ def claimed() -> list[str]:
     return re.findall(r"^- \*\*(.+?)\*\*", introduction, re.MULTILINE) + rows
 
 
-@pytest.mark.requirement("docs.claims")
 def test_every_claim_is_held() -> None:
     assert claimed() == list(CLAIMS)
     manifest = tomllib.loads((ROOT / "tests" / "requirements.toml").read_text(encoding="utf-8"))
@@ -80,8 +82,26 @@ def test_every_claim_is_held() -> None:
     }
 
 
-@pytest.mark.requirement("docs.claims")
 def test_the_figures_name_a_command_that_there_is() -> None:
     assert "`make bench-all`" in section("## Measured")
     targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)
     assert set(re.findall(r"`?make ([a-z-]+)", readme())) <= set(targets)
+
+
+@pytest.mark.requirement("docs.true")
+def test_links_and_anchors_resolve() -> None:
+    broken = [
+        f"{name_of(page)}: {link}"
+        for page in pages()
+        for link in links(page)
+        if not link.startswith(("http://", "https://", "mailto:")) and leads_to_nothing(page, link)
+    ]
+    assert broken == []
+
+
+def leads_to_nothing(page: Path, link: str) -> bool:
+    place, _, anchor = link.partition("#")
+    target = (page.parent / place).resolve() if place else page
+    if not target.exists() or not target.is_relative_to(ROOT):
+        return True
+    return bool(anchor) and anchor not in anchors(target)

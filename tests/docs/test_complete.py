@@ -1,7 +1,9 @@
-"""Nothing that can be set, called, asked for or given to a model is left without a description."""
+"""The reference is what the code says; nothing that can be set, called or asked for is missing."""
 
 import functools
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,8 +14,10 @@ import ricordo
 from ricordo.cli.app import COMMANDS, assemble
 from ricordo.settings import Settings
 from ricordo.tools import TOOL_SETS
-from tests.docs.markdown import DOCS
+from tests.docs.markdown import DOCS, ROOT
 from tests.support.answers import commands
+
+pytestmark = pytest.mark.requirement("docs.complete")
 
 HOW_TO = DOCS / "howto"
 METHODS = ("get", "put", "post", "patch", "delete")
@@ -46,7 +50,6 @@ def section(text: str, heading: str) -> str:
     return re.split(r"\n#+ ", rest)[0]
 
 
-@pytest.mark.requirement("docs.complete")
 def test_every_setting_is_described() -> None:
     described = rows(reference("settings.md"))
     assert len(Settings.model_fields) > 50
@@ -65,7 +68,6 @@ def _leaves(path: str, group: Any) -> Iterator[tuple[str, Any]]:
             yield f"{path} {name}", command
 
 
-@pytest.mark.requirement("docs.complete")
 def test_every_command_and_option_is_described() -> None:
     text = reference("cli.md")
     shared = rows(text.partition("\n### ")[0])
@@ -76,12 +78,8 @@ def test_every_command_and_option_is_described() -> None:
         assert re.search(r"^[A-Z].{10,}$", own, re.MULTILINE), path
         for one in command.params:
             if one.param_type_name == "argument":
-                assert re.search(
-                    rf"^- `{re.escape(one.metavar or one.name)}`: \S.{{3,}}$", own, re.MULTILINE
-                ), (
-                    path,
-                    one.metavar,
-                )
+                said = rf"^- `{re.escape(one.metavar or one.name)}`: \S.{{3,}}$"
+                assert re.search(said, own, re.MULTILINE), (path, one.metavar)
             elif not one.hidden and one.name != "help":
                 flag = one.opts[0]
                 meaning = _meaning(flag, rows(own)) or _meaning(flag, shared)
@@ -109,7 +107,7 @@ def _operations() -> Iterator[tuple[str, str, dict[str, Any]]]:
                 yield method.upper(), path, operation
 
 
-@pytest.mark.requirement("docs.complete")
+@pytest.mark.slow
 def test_every_route_and_parameter_is_described() -> None:
     listed = {
         (cells[0].strip("` "), cells[1].strip("` ")): cells[2:]
@@ -127,7 +125,6 @@ def test_every_route_and_parameter_is_described() -> None:
                 assert f"`{one['name']}`" in takes, (path, one["name"])
 
 
-@pytest.mark.requirement("docs.complete")
 def test_every_tool_and_parameter_is_described() -> None:
     text = reference("tools.md")
     for name, tools in TOOL_SETS.items():
@@ -144,30 +141,24 @@ def test_every_tool_and_parameter_is_described() -> None:
                 assert len(meaning) > 3, (tool.name, parameter)
 
 
-@pytest.mark.requirement("docs.complete")
-def test_every_command_is_reached_from_a_how_to() -> None:
+@pytest.mark.slow
+def test_every_surface_is_reached_from_a_how_to() -> None:
     text = how_tos()
     names = [name for listed in COMMANDS.values() for name in listed]
     assert [name for name in names if not re.search(rf"\bricordo {name}\b", text)] == []
-
-
-@pytest.mark.requirement("docs.complete")
-def test_every_group_of_routes_is_reached_from_a_how_to() -> None:
-    text = how_tos()
     groups: dict[str, list[str]] = {}
     for _, path, operation in _operations():
-        groups.setdefault(operation["tags"][0], []).append(path)
-    missing = [
-        tag
-        for tag, paths in groups.items()
-        if not any(re.sub(r"/?\{.*", "", path) in text for path in paths)
-    ]
+        groups.setdefault(operation["tags"][0], []).append(re.sub(r"/?\{.*", "", path))
+    missing = [tag for tag, paths in groups.items() if not any(path in text for path in paths)]
     assert missing == []
-
-
-@pytest.mark.requirement("docs.complete")
-def test_every_set_of_tools_is_reached_from_a_how_to() -> None:
-    text = how_tos()
     for name, tools in TOOL_SETS.items():
         assert f"`{name}`" in text, name
         assert any(tool.name in text for tool in tools), name
+
+
+@pytest.mark.slow
+@pytest.mark.requirement("docs.true")
+def test_the_pages_of_the_reference_are_what_the_code_says() -> None:
+    script = [sys.executable, ROOT / "scripts" / "reference.py", "--check"]
+    done = subprocess.run(script, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

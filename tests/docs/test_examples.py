@@ -13,17 +13,27 @@ import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.docs.markdown import RUN, Block, blocks, name_of, pages
-from tests.docs.reading import Reader
-from tests.docs.standing_in import put_a_tokenizer
+from tests.docs.reading import Reader, put_a_tokenizer
 from tests.support import postgres
 from tests.support.quick_command import stand_in
 
-PAGES_WITH_EXAMPLES = [page for page in pages() if any(one.language in RUN for one in blocks(page))]
+DEAR = ("anthropic-memory.md", "openai-agents.md", "pydantic-ai.md", "search.md")
 POSTGRES = re.compile(r"postgresql://[^\s\"'`]+")
+
+
+def pages_with_examples() -> Iterator[Any]:
+    """The README and what only calls Python are run by the fast tier, the other pages by all."""
+    for page in pages():
+        found = {one.language for one in blocks(page)} & set(RUN)
+        if found:
+            is_slow = "console" in found or page.name in DEAR
+            mark = pytest.mark.smoke if page.name == "README.md" else pytest.mark.slow
+            yield pytest.param(page, id=name_of(page), marks=mark if is_slow else ())
 
 
 @pytest.fixture(scope="session")
@@ -34,7 +44,7 @@ def commands(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 @pytest.mark.requirement("docs.true")
-@pytest.mark.parametrize("page", PAGES_WITH_EXAMPLES, ids=name_of)
+@pytest.mark.parametrize("page", list(pages_with_examples()))
 def test_the_examples_of_a_page_run(
     page: Path,
     commands: Path,

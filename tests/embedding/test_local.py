@@ -1,4 +1,4 @@
-"""The shipped model: right, the same for everyone, quiet, and not lost in a fork."""
+"""The shipped model, and ``local:FOLDER``: right, quiet, not lost in a fork; and what is wrong."""
 
 import os
 import shutil
@@ -9,13 +9,15 @@ from pathlib import Path
 
 import numpy
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from onnx import TensorProto
 
-from ricordo.embedding import local, model_files
+from ricordo.embedding import model_files
 from ricordo.embedding.local import LocalEmbedder
 from ricordo.embedding.onnx_model import OnnxModel
 from ricordo.errors import BadEmbedding, EmbedderRefused, EmbedderUnavailable
+from tests.embedding.onnx_models import TABLE, write_graph, write_tokenizer
 
 TEXTS = [
     "Ana moved to the coast in spring.",
@@ -27,82 +29,52 @@ TEXTS = [
 ]
 
 
-def cosines(one: numpy.ndarray, other: numpy.ndarray) -> numpy.ndarray:
-    return (one * other).sum(axis=1)
-
-
+@pytest.mark.smoke
 @pytest.mark.requirement("embeddings.local")
-def test_what_it_says_of_itself() -> None:
+def test_one_row_of_length_one_per_text() -> None:
     embedder = LocalEmbedder()
     assert (embedder.provider, embedder.model) == ("local", "ricordo-minilm@e4050eb4")
     assert (embedder.is_local, embedder.width) == (True, 384)
-
-
-@pytest.mark.requirement("embeddings.local")
-def test_one_finite_row_of_length_one_per_text() -> None:
-    rows = LocalEmbedder().embed(TEXTS)
-    assert (rows.shape, rows.dtype) == ((len(TEXTS), 384), numpy.float32)
-    numpy.testing.assert_allclose(numpy.linalg.norm(rows, axis=1), 1.0, atol=1e-6)
-
-
-@pytest.mark.requirement("embeddings.local")
-def test_no_texts_no_rows() -> None:
-    rows = LocalEmbedder().embed([])
-    assert (rows.shape, rows.dtype) == ((0, 384), numpy.float32)
+    for texts in (TEXTS, []):
+        rows = embedder.embed(texts)
+        assert (rows.shape, rows.dtype) == ((len(texts), 384), numpy.float32)
+        numpy.testing.assert_allclose(numpy.linalg.norm(rows, axis=1), 1.0, atol=1e-6)
 
 
 @pytest.mark.requirement("embeddings.local")
 def test_what_means_the_same_is_near() -> None:
-    asked, answer, other = LocalEmbedder().embed(
-        ["Where does Ana live now?", "Ana moved to a flat by the sea.", "The oven is too hot."]
-    )
+    beginning = "Ana likes the old harbour. " * 60
+    texts = ["Where does Ana live now?", "Ana moved to a flat by the sea.", "The oven is too hot."]
+    asked, answer, other = LocalEmbedder().embed(texts)
     assert asked @ answer > asked @ other + 0.2
+    long, longer = LocalEmbedder().embed([beginning, beginning + "unrelated ending " * 9_000])
+    assert long @ longer > 0.999  # it is cut, not refused
 
 
+@pytest.mark.slow
 def test_neighbours_in_a_batch_hardly_matter() -> None:
     embedder = LocalEmbedder()
     alone = numpy.concatenate([embedder.embed([text]) for text in TEXTS])
-    crowd = [f"Some other text, number {number}, of no interest." for number in range(70)]
-    together = embedder.embed([*crowd[:35], *TEXTS, *crowd[35:]])[35 : 35 + len(TEXTS)]
-    assert cosines(alone, together).min() >= 0.998
+    crowd = [f"{'word ' * (number % 23)}number {number}" for number in range(70)]
+    together = embedder.embed([*crowd[:35], *TEXTS, *crowd[35:]])
+    assert (alone * together[35 : 35 + len(TEXTS)]).sum(axis=1).min() >= 0.998
+    for place in (0, 17, 34):  # in order, across batches of like length
+        assert numpy.argmax(together @ embedder.embed([crowd[place]])[0]) == place
 
 
-def test_order_is_kept_across_batches_of_like_length() -> None:
-    texts = [f"{'word ' * (number % 23)}number {number}" for number in range(100)]
-    rows = LocalEmbedder().embed(texts)
-    for place in (0, 17, 63, 99):
-        (single,) = LocalEmbedder().embed([texts[place]])
-        assert numpy.argmax(rows @ single) == place
-
-
-def test_a_hundred_threads_get_what_one_gets() -> None:
+def test_many_threads_get_what_one_gets() -> None:
     embedder = LocalEmbedder()
-    texts = [f"Note {number}: the garden gate is {'red' * (number % 7)}." for number in range(100)]
+    texts = [f"Note {number}: the garden gate is {'red' * (number % 7)}." for number in range(24)]
     serial = [embedder.embed([text])[0] for text in texts]
-    with ThreadPoolExecutor(max_workers=100) as threads:
+    with ThreadPoolExecutor(max_workers=24) as threads:
         parallel = list(threads.map(lambda text: embedder.embed([text])[0], texts))
     numpy.testing.assert_allclose(parallel, serial, atol=1e-5)
 
 
-def test_one_model_in_memory_for_all_of_one_kind() -> None:
-    files = model_files.SHIPPED
-    LocalEmbedder(threads=1).embed(["a"])
-    first = local._models.loaded(files, 1)
-    LocalEmbedder(threads=1).embed(["b"])
-    assert local._models.loaded(files, 1) is first is not None
-
-
-@settings(max_examples=40, deadline=None)
 @given(st.text(st.characters(codec=None), max_size=200))
 def test_every_text_has_a_vector(text: str) -> None:
     (row,) = LocalEmbedder().embed([text])
     assert numpy.isfinite(row).all()
-
-
-def test_long_texts_are_cut_not_refused() -> None:
-    beginning = "Ana likes the old harbour. " * 60
-    long, longer = LocalEmbedder().embed([beginning, beginning + "unrelated ending " * 9_000])
-    assert long @ longer > 0.999
 
 
 def test_a_deadline_is_looked_at_between_batches() -> None:
@@ -112,22 +84,21 @@ def test_a_deadline_is_looked_at_between_batches() -> None:
         embedder.embed(["text"] * 96, deadline_seconds=1.0)
 
 
-@pytest.mark.parametrize("name", sorted(model_files.SHIPPED_SHA256))
-def test_a_changed_file_is_named_and_not_used(tmp_path: Path, name: str) -> None:
-    copy = tmp_path / "model"
-    shutil.copytree(model_files.SHIPPED_FOLDER, copy)
-    content = bytearray((copy / name).read_bytes())
-    content[len(content) // 2] ^= 1
-    (copy / name).write_bytes(content)
-    with pytest.raises(BadEmbedding, match=f"{name} is not the file .* SHA-256"):
-        OnnxModel(model_files.shipped_in(copy), threads=1)
-
-
-def test_a_missing_file_is_named(tmp_path: Path) -> None:
+def test_a_missing_or_changed_file_is_named_and_not_used(tmp_path: Path) -> None:
     with pytest.raises(EmbedderRefused, match=r"cannot read .*tokenizer\.json"):
         OnnxModel(model_files.shipped_in(tmp_path), threads=1)
+    copy = tmp_path / "model"
+    shutil.copytree(model_files.SHIPPED_FOLDER, copy)
+    for name in model_files.SHIPPED_SHA256:
+        whole = (copy / name).read_bytes()
+        half = len(whole) // 2
+        (copy / name).write_bytes(whole[:half] + bytes([whole[half] ^ 1]) + whole[half + 1 :])
+        with pytest.raises(BadEmbedding, match=f"{name} is not the file .* SHA-256"):
+            OnnxModel(model_files.shipped_in(copy), threads=1)
+        (copy / name).write_bytes(whole)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 def test_a_forked_child_embeds_and_ends() -> None:
     """In a process of its own, for the test runner has threads that do not survive a fork."""
@@ -149,6 +120,7 @@ def test_a_forked_child_embeds_and_ends() -> None:
     assert (done.stdout.split(), done.stderr) == (["0", "True"], "")
 
 
+@pytest.mark.slow
 def test_nothing_is_reported_to_anybody(tmp_path: Path) -> None:
     """onnxruntime's reports would leave a device id and a database in the home folder."""
     unset = ("CI", "ORT_DISABLE_TELEMETRY", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME")
@@ -171,3 +143,102 @@ def test_heavy_packages_are_loaded_late() -> None:
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() == "set()"
+
+
+def unit(*words: int) -> numpy.ndarray:
+    summed = TABLE[list(words)].sum(axis=0)
+    return summed / numpy.linalg.norm(summed)
+
+
+@pytest.mark.parametrize(
+    "graph",
+    [
+        {"output": "last_hidden_state"},
+        {"output": "token_embeddings", "inputs": ("input_ids", "attention_mask", "token_type_ids")},
+        {"output": "last_hidden_state", "integers": TensorProto.INT32},
+        {"output": "sentence_embedding", "pooled": True},
+        {"output": "anything", "pooled": True},
+        {"output": "last_hidden_state", "inputs": ("input_ids",)},
+    ],
+)
+def test_graphs_of_every_usual_shape(tmp_path: Path, graph: dict[str, object]) -> None:
+    write_tokenizer(tmp_path)
+    write_graph(tmp_path / "model.onnx", **graph)  # type: ignore[arg-type]
+    embedder = LocalEmbedder(tmp_path, threads=1)
+    rows = embedder.embed(["tea coffee", "tea", "rain rain tea"])
+    numpy.testing.assert_allclose(rows, [unit(1, 2), unit(1), unit(3, 3, 1)], atol=1e-6)
+    assert (embedder.width, embedder.provider, embedder.is_local) == (3, "local", True)
+
+
+def test_where_the_graph_may_be_and_that_the_name_tells_its_content(tmp_path: Path) -> None:
+    names = []
+    for number, (name, output) in enumerate(
+        [
+            ("model.onnx", "last_hidden_state"),
+            ("onnx/model.onnx", "token_embeddings"),
+            ("other.onnx", "last_hidden_state"),
+        ]
+    ):
+        folder = tmp_path / str(number) / "mine"
+        folder.mkdir(parents=True)
+        write_tokenizer(folder)
+        write_graph(folder / name, output=output)
+        embedder = LocalEmbedder(folder)
+        assert (embedder.width, embedder.embed([]).shape) == (None, (0, 0))  # until it is loaded
+        assert embedder.embed(["tea"]).shape == (1, 3)
+        names.append(embedder.model)
+    assert names[0] == names[2] != names[1]
+    assert all(name.startswith("mine@") for name in names)
+
+
+def test_a_tokenizers_padding_does_not_count(tmp_path: Path) -> None:
+    padding = {
+        "strategy": {"Fixed": 8},
+        "direction": "Right",
+        "pad_to_multiple_of": None,
+        "pad_id": 4,
+        "pad_type_id": 0,
+        "pad_token": "[PAD]",
+    }
+    write_tokenizer(tmp_path, padding=padding)
+    write_graph(tmp_path / "model.onnx")
+    numpy.testing.assert_allclose(LocalEmbedder(tmp_path).embed(["tea"]), [unit(1)], atol=1e-6)
+
+
+@pytest.mark.parametrize(("own", "read"), [(None, 256), (5, 5), (100_000, 512)])
+def test_texts_are_cut_to_what_the_tokenizer_says_within_bounds(
+    tmp_path: Path, own: int | None, read: int
+) -> None:
+    cut = {"direction": "Right", "max_length": own, "strategy": "LongestFirst", "stride": 0}
+    write_tokenizer(tmp_path, truncation=None if own is None else cut)
+    write_graph(tmp_path / "model.onnx")
+    (row,) = LocalEmbedder(tmp_path).embed(["tea " * read + "rain " * 200])
+    numpy.testing.assert_allclose(row, unit(1), atol=1e-6)
+    (row,) = LocalEmbedder(tmp_path).embed(["tea " * (read - 1) + "rain " * 200])
+    assert row[2] > 0
+
+
+def test_what_is_wrong_with_a_folder_is_said(tmp_path: Path) -> None:
+    def problem(kind: type[Exception], match: str, *texts: str) -> None:
+        with pytest.raises(kind, match=match):
+            LocalEmbedder(tmp_path / "mine").embed(texts or ["tea"])
+
+    folder = tmp_path / "mine"
+    problem(EmbedderRefused, "there is no folder .*mine")
+    folder.mkdir()
+    write_tokenizer(folder)
+    problem(EmbedderRefused, r"no \.onnx file")
+    write_graph(folder / "a.onnx")
+    write_graph(folder / "b.onnx")
+    problem(EmbedderRefused, r"a\.onnx, b\.onnx")
+    (folder / "model.onnx").write_bytes(b"not a graph")
+    problem(BadEmbedding, r"model\.onnx cannot be used")
+    (folder / "tokenizer.json").write_text("{}")
+    problem(BadEmbedding, r"tokenizer\.json is not a tokenizer")
+    (folder / "tokenizer.json").unlink()
+    problem(EmbedderRefused, r"no tokenizer\.json")
+    write_tokenizer(folder)
+    write_graph(folder / "model.onnx", inputs=("input_ids", "pixels"))
+    problem(BadEmbedding, "takes input_ids, pixels; needed: input_ids")
+    write_graph(folder / "model.onnx", pooled=True, output="sentence_embedding")
+    problem(BadEmbedding, "zeros only", "tea", "nothing")

@@ -1,9 +1,10 @@
-"""Endpoints that fail: which error, how many attempts, how long a wait, and no secret told."""
+"""Endpoints that fail: which error, how many attempts, what wait, when they are left alone."""
 
 import contextlib
 import socket
 import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -18,55 +19,33 @@ Make = Callable[..., RemoteEmbedder]
 TEXTS = ["tea", "rain"]
 
 
-@pytest.mark.parametrize("status", [408, 429, 500, 502, 503, 504, 529])
-def test_what_may_pass_is_tried_again(
-    server: EmbeddingServer, remote: Make, time: SteppingTime, status: int
+def test_what_may_pass_is_tried_again_within_bounds(
+    server: EmbeddingServer, remote: Make, time: SteppingTime
 ) -> None:
-    server.fail_next(2, status=status)
+    server.fail_next(2, status=503)
     assert remote().embed(TEXTS).shape == (2, server.width)
     assert (len(server.requests), time.pauses) == (3, [0.5, 1.0])
-
-
-def test_attempts_are_bounded(server: EmbeddingServer, remote: Make) -> None:
+    server.requests.clear()
     server.fail_next(100, status=503)
     with pytest.raises(EmbedderUnavailable, match="not available: answered 503: scripted failure"):
         remote().embed(TEXTS)
     assert len(server.requests) == MAX_EMBEDDING_ATTEMPTS
+    time.pauses.clear()
+    with pytest.raises(EmbedderUnavailable):
+        remote().embed(TEXTS, deadline_seconds=2.0)  # no pause goes past it
+    assert time.pauses == [0.5, 1.0]
 
 
-@pytest.mark.parametrize(
-    ("header", "pause"),
-    [
-        ("7", 7.0),
-        ("Thu, 01 Jan 2026 00:00:09 GMT", 9.0),
-        ("Wed, 31 Dec 2025 00:00:00 GMT", 0.5),
-        ("soon", 0.5),
-    ],
-)
-def test_an_asked_for_pause_is_kept(
-    server: EmbeddingServer, remote: Make, time: SteppingTime, header: str, pause: float
-) -> None:
-    server.fail_next(status=429, headers={"Retry-After": header})
-    remote().embed(TEXTS)
-    assert time.pauses == [pause]
-
-
-def test_too_long_a_pause_is_not_waited_for(
+def test_an_asked_for_pause_is_kept_unless_it_is_too_long(
     server: EmbeddingServer, remote: Make, time: SteppingTime
 ) -> None:
+    server.fail_next(status=429, headers={"Retry-After": "7"})
+    remote().embed(TEXTS)
+    assert time.pauses == [7.0]
     server.fail_next(status=429, headers={"Retry-After": "3600"})
     with pytest.raises(EmbedderUnavailable, match="429"):
         remote().embed(TEXTS)
-    assert time.pauses == []
-
-
-def test_no_pause_goes_past_the_deadline(
-    server: EmbeddingServer, remote: Make, time: SteppingTime
-) -> None:
-    server.fail_next(100)
-    with pytest.raises(EmbedderUnavailable):
-        remote().embed(TEXTS, deadline_seconds=2.0)
-    assert time.pauses == [0.5, 1.0]
+    assert time.pauses == [7.0]
 
 
 def test_the_deadline_covers_all_batches(server: EmbeddingServer, time: SteppingTime) -> None:
@@ -83,22 +62,6 @@ def test_the_deadline_covers_all_batches(server: EmbeddingServer, time: Stepping
         embedder.embed(["text"] * 100, deadline_seconds=5.0)
     embedder.close()
     assert 1 <= len(server.requests) < 20
-
-
-def test_a_deadline_that_is_over_asks_nobody(server: EmbeddingServer, remote: Make) -> None:
-    with pytest.raises(EmbedderUnavailable, match="0 s were not enough"):
-        remote().embed(TEXTS, deadline_seconds=0)
-    assert server.requests == []
-
-
-def test_a_hanging_endpoint_costs_no_more_than_the_deadline(server: EmbeddingServer) -> None:
-    server.hang_until(threading.Event())
-    target = RemoteTarget("openai", "m", server.base_url, guarded=False)
-    embedder = RemoteEmbedder(target, max_width=1024)  # with real time
-    with pytest.raises(EmbedderUnavailable, match="no answer within"):
-        embedder.embed(TEXTS, deadline_seconds=0.2)
-    embedder.close()
-    assert len(server.requests) == 1
 
 
 @pytest.mark.parametrize(
@@ -128,6 +91,12 @@ def test_a_byte_now_and_then_does_not_buy_time(beginning: bytes) -> None:
         dripping.join()
 
 
+def test_a_connection_that_breaks_in_the_middle(server: EmbeddingServer, remote: Make) -> None:
+    server.answer_broken()
+    with pytest.raises(EmbedderUnavailable, match="cannot be reached"):
+        remote().embed(TEXTS)
+
+
 def test_nobody_listens(time: SteppingTime) -> None:
     with socket.socket() as taken:  # bound but not listening, so nobody else can be there
         taken.bind(("127.0.0.1", 0))
@@ -140,47 +109,35 @@ def test_nobody_listens(time: SteppingTime) -> None:
     assert len(time.pauses) == MAX_EMBEDDING_ATTEMPTS - 1
 
 
-def test_a_connection_that_breaks_in_the_middle(server: EmbeddingServer, remote: Make) -> None:
-    server.answer_broken()
-    with pytest.raises(EmbedderUnavailable, match="cannot be reached"):
-        remote().embed(TEXTS)
+def test_a_refusal_is_told_and_not_tried_again(server: EmbeddingServer, remote: Make) -> None:
+    embedder = remote()
+    message = b'{"error": {"message": "no\\n such\\u0000  thing"}}'
+    for _ in range(10):  # which does not open the circuit
+        server.requests.clear()
+        server.fail_next(status=404, body=message)
+        with pytest.raises(EmbedderRefused, match="answered 404: no such thing$"):
+            embedder.embed(TEXTS)
+        assert len(server.requests) == 1
+    server.fail_next(status=200, body=b" " * (MAX_EMBEDDING_RESPONSE_BYTES + 1))
+    with pytest.raises(BadEmbedding, match="larger than"):
+        embedder.embed(TEXTS)
+    assert embedder.embed(TEXTS).shape == (2, server.width)
 
 
-@pytest.mark.parametrize("status", [400, 401, 403, 404, 413, 422, 501])
-def test_a_refusal_is_not_tried_again(server: EmbeddingServer, remote: Make, status: int) -> None:
-    server.fail_next(status=status, body=b'{"error": {"message": "no\\n such\\u0000  thing"}}')
-    with pytest.raises(EmbedderRefused, match=f"answered {status}: no such thing$"):
+def test_redirects_are_not_followed(server: EmbeddingServer, remote: Make) -> None:
+    server.fail_next(status=307, headers={"Location": f"{server.root}/elsewhere"})
+    with pytest.raises(EmbedderRefused, match="redirect, which is not followed"):
         remote().embed(TEXTS)
     assert len(server.requests) == 1
 
 
-@pytest.mark.parametrize(
-    ("body", "said"),
-    [
-        (b'{"error": "model not loaded"}', "model not loaded"),
-        (b'{"message": "bad key"}', "bad key"),
-        (b'[{"error": {"message": "API key not valid"}}]', "API key not valid"),
-        (b"plain words", "plain words"),
-        (b"<html><body>Forbidden</body></html>", "an HTML page"),
-        (b"", "no explanation"),
-        (b"\xff\xfe", "\ufffd\ufffd"),
-        (b"[" * 100_000, r"\[\["),
-    ],
-)
-def test_whatever_a_refusal_looks_like(
-    server: EmbeddingServer, remote: Make, body: bytes, said: str
-) -> None:
-    server.fail_next(status=400, body=body)
-    with pytest.raises(EmbedderRefused, match=f"answered 400: {said}") as caught:
-        remote().embed(TEXTS)
-    assert len(str(caught.value)) < 500
-
-
-def test_a_used_up_quota_is_a_refusal(server: EmbeddingServer, remote: Make) -> None:
-    body = b'{"error": {"message": "You exceeded your quota", "code": "insufficient_quota"}}'
-    server.fail_next(status=429, body=body)
-    with pytest.raises(EmbedderRefused, match="exceeded your quota"):
-        remote().embed(TEXTS)
+def test_a_key_that_cannot_be_sent_is_not_told(server: EmbeddingServer, remote: Make) -> None:
+    with pytest.raises(EmbedderRefused, match="cannot be sent") as caught:
+        remote(api_key="sk-secret\nX-Evil: 1").embed(TEXTS)
+    assert "secret" not in str(caught.value)
+    with pytest.raises(EmbedderUnavailable, match="0 s were not enough"):
+        remote().embed(TEXTS, deadline_seconds=0)
+    assert server.requests == []
 
 
 def test_a_wrong_key_is_a_refusal_that_does_not_tell_it() -> None:
@@ -193,19 +150,6 @@ def test_a_wrong_key_is_a_refusal_that_does_not_tell_it() -> None:
                 embedder.embed(TEXTS)
             assert "sk-wrong" not in str(caught.value)
         embedder.close()
-
-
-def test_a_key_that_cannot_be_sent_is_not_told_either(remote: Make) -> None:
-    with pytest.raises(EmbedderRefused, match="cannot be sent") as caught:
-        remote(api_key="sk-secret\nX-Evil: 1").embed(TEXTS)
-    assert "secret" not in str(caught.value)
-
-
-def test_redirects_are_not_followed(server: EmbeddingServer, remote: Make) -> None:
-    server.fail_next(status=307, headers={"Location": f"{server.root}/elsewhere"})
-    with pytest.raises(EmbedderRefused, match="redirect, which is not followed"):
-        remote().embed(TEXTS)
-    assert len(server.requests) == 1
 
 
 @pytest.mark.parametrize(
@@ -227,35 +171,16 @@ def test_answers_of_no_use(
     assert len(server.requests) == 1
 
 
-def test_vectors_wider_than_the_database(server: EmbeddingServer, remote: Make) -> None:
+def test_vectors_of_a_wrong_width(server: EmbeddingServer, remote: Make) -> None:
     with pytest.raises(BadEmbedding, match="64 wide; the database takes at most 32"):
         remote(max_width=32).embed(TEXTS)
-
-
-def test_a_width_that_changes(server: EmbeddingServer, remote: Make) -> None:
     embedder = remote()
     embedder.embed(TEXTS)
     server.answer_width(48)
     with pytest.raises(BadEmbedding, match="48 wide; before they were 64 wide"):
         embedder.embed(TEXTS)
-
-
-def test_a_width_that_was_not_asked_for(server: EmbeddingServer, remote: Make) -> None:
-    server.answer_width(48)
     with pytest.raises(BadEmbedding, match="48 dimensions, not the 16 asked for"):
         remote(dimensions=16).embed(TEXTS)
-
-
-def test_too_large_an_answer_is_not_read(server: EmbeddingServer, remote: Make) -> None:
-    server.fail_next(status=200, body=b" " * (MAX_EMBEDDING_RESPONSE_BYTES + 1))
-    with pytest.raises(BadEmbedding, match="larger than"):
-        remote().embed(TEXTS)
-
-
-def test_a_compressed_answer_is_not_unpacked(server: EmbeddingServer, remote: Make) -> None:
-    server.fail_next(status=200, headers={"Content-Encoding": "gzip"}, body=b"\x1f\x8b")
-    with pytest.raises(BadEmbedding, match="compressed"):
-        remote().embed(TEXTS)
 
 
 def test_an_endpoint_that_keeps_failing_is_left_alone(
@@ -274,10 +199,79 @@ def test_an_endpoint_that_keeps_failing_is_left_alone(
     assert embedder.embed(TEXTS).shape == (2, server.width)
 
 
-def test_refusals_do_not_open_the_circuit(server: EmbeddingServer, remote: Make) -> None:
-    embedder = remote()
-    server.fail_next(10, status=400)
-    for _ in range(10):
-        with pytest.raises(EmbedderRefused):
-            embedder.embed(TEXTS)
-    assert embedder.embed(TEXTS).shape == (2, server.width)
+@pytest.fixture
+def breaker(time: SteppingTime) -> CircuitBreaker:
+    return CircuitBreaker(failures=3, open_seconds=30, monotonic=time.timing.monotonic)
+
+
+def fail(breaker: CircuitBreaker, times: int = 1) -> None:
+    for _ in range(times):
+        with pytest.raises(EmbedderUnavailable, match="down"), breaker.attempt():
+            raise EmbedderUnavailable("down")
+
+
+def succeed(breaker: CircuitBreaker) -> None:
+    with breaker.attempt():
+        pass
+
+
+def test_opens_after_failures_in_a_row(breaker: CircuitBreaker) -> None:
+    fail(breaker, 2)
+    succeed(breaker)  # which starts the count again
+    fail(breaker, 2)
+    assert not breaker.is_open
+    fail(breaker)
+    assert breaker.is_open
+    with pytest.raises(EmbedderUnavailable, match="failed 3 times in a row"), breaker.attempt():
+        pytest.fail("nothing may go through")
+
+
+def test_one_may_try_when_the_time_is_over(breaker: CircuitBreaker, time: SteppingTime) -> None:
+    fail(breaker, 3)
+    time.now += 29.9
+    assert breaker.is_open
+    time.now += 0.2
+    fail(breaker)
+    assert breaker.is_open
+    time.now += 30.1
+    with pytest.raises(KeyboardInterrupt), breaker.attempt():
+        raise KeyboardInterrupt  # does not block it for good
+    time.now += 30.1
+    with breaker.attempt():
+        assert breaker.is_open  # for everybody else
+        with pytest.raises(EmbedderUnavailable, match="another call"), breaker.attempt():
+            pytest.fail("only one may try")
+    assert not breaker.is_open
+    fail(breaker, 2)
+    assert not breaker.is_open
+
+
+def test_attempts_that_began_before_do_not_keep_it_open(
+    breaker: CircuitBreaker, time: SteppingTime
+) -> None:
+    with pytest.raises(EmbedderUnavailable, match="late"), breaker.attempt():
+        fail(breaker, 3)
+        time.now += 20
+        raise EmbedderUnavailable("late")
+    time.now += 11
+    assert not breaker.is_open
+
+
+def test_of_many_threads_one_may_try(breaker: CircuitBreaker, time: SteppingTime) -> None:
+    fail(breaker, 3)
+    time.now += 31
+    together = threading.Barrier(16)
+    finished = threading.Barrier(16)
+
+    def attempt(_: int) -> bool:
+        together.wait()
+        try:
+            with breaker.attempt():
+                finished.wait()
+        except EmbedderUnavailable:
+            finished.wait()
+            return False
+        return True
+
+    with ThreadPoolExecutor(max_workers=16) as threads:
+        assert sum(threads.map(attempt, range(16))) == 1

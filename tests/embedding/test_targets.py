@@ -4,7 +4,7 @@ import datetime
 import ipaddress
 import ssl
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ricordo.embedding.guarded_transport import GuardedTransport
@@ -24,47 +24,24 @@ from ricordo.errors import EmbedderUnavailable, InvalidValue, TargetRefused
 from ricordo.testing.embedding_server import EmbeddingServer
 from tests.support.targets import check_target
 
+pytestmark = pytest.mark.requirement("embeddings.targets")
+
 PUBLIC = "93.184.215.14"
 CLOSED = [
-    "0.0.0.0/8",
-    "10.0.0.0/8",
-    "100.64.0.0/10",
-    "127.0.0.0/8",
-    "169.254.0.0/16",
-    "172.16.0.0/12",
-    "192.0.0.0/24",
-    "192.0.2.0/24",
-    "192.88.99.0/24",
-    "192.168.0.0/16",
-    "198.18.0.0/15",
-    "198.51.100.0/24",
-    "203.0.113.0/24",
-    "224.0.0.0/4",
-    "240.0.0.0/4",
-    "::/96",
-    "::ffff:0:0/96",
-    "64:ff9b::/96",
-    "64:ff9b:1::/48",
-    "100::/64",
-    "2001::/23",
-    "2001:db8::/32",
-    "2002::/16",
-    "fc00::/7",
-    "fe80::/10",
-    "fec0::/10",
-    "ff00::/8",
+    *("0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16"),
+    *("172.16.0.0/12", "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "192.168.0.0/16"),
+    *("198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/4", "240.0.0.0/4"),
+    *("::/96", "::ffff:0:0/96", "64:ff9b::/96", "64:ff9b:1::/48", "100::/64", "2001::/23"),
+    *("2001:db8::/32", "2002::/16", "fc00::/7", "fe80::/10", "fec0::/10", "ff00::/8"),
 ]
 
 
-@pytest.mark.requirement("embeddings.targets")
-@pytest.mark.parametrize("network", CLOSED)
-def test_both_ends_of_every_closed_range(network: str) -> None:
-    parsed = ipaddress.ip_network(network)
-    for address in (parsed[0], parsed[1], parsed[-1]):
-        assert refusal(str(address)) is not None, address
+def test_both_ends_of_every_closed_range() -> None:
+    for network in map(ipaddress.ip_network, CLOSED):
+        for address in (network[0], network[1], network[-1]):
+            assert refusal(str(address)) is not None, address
 
 
-@pytest.mark.requirement("embeddings.targets")
 @given(st.sampled_from(CLOSED), st.data())
 def test_everything_inside_a_closed_range(network: str, data: st.DataObject) -> None:
     parsed = ipaddress.ip_network(network)
@@ -72,7 +49,6 @@ def test_everything_inside_a_closed_range(network: str, data: st.DataObject) -> 
     assert refusal(str(parsed[place])) is not None
 
 
-@pytest.mark.requirement("embeddings.targets")
 @given(st.ip_addresses())
 def test_an_open_address_is_one_of_the_whole_internet(
     address: ipaddress.IPv4Address | ipaddress.IPv6Address,
@@ -90,7 +66,6 @@ def test_an_open_address_is_one_of_the_whole_internet(
         assert inside or not address.is_global or address.is_reserved
 
 
-@pytest.mark.requirement("embeddings.targets")
 @given(st.ip_addresses(v=4))
 def test_no_form_of_ipv6_smuggles_an_ipv4_address(address: ipaddress.IPv4Address) -> None:
     number = int(address)
@@ -130,70 +105,30 @@ def test_the_reason_is_named(address: str, word: str) -> None:
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("address", [PUBLIC, "2606:4700::1111"])
-def test_public_addresses_are_fine(address: str) -> None:
-    check_target("https://e.example/v1", allow_private=False, resolve=lambda *_: [address])
+def test_every_address_of_a_host_counts() -> None:
+    def check(*addresses: str) -> None:
+        check_target("http://e.example", allow_private=False, resolve=lambda *_: [*addresses])
 
-
-def test_one_bad_address_among_good_ones_is_enough() -> None:
+    check(PUBLIC)
+    check("2606:4700::1111")
     with pytest.raises(TargetRefused, match=r"e\.example \(10\.0\.0\.1\)"):
-        check_target(
-            "http://e.example", allow_private=False, resolve=lambda *_: [PUBLIC, "10.0.0.1"]
-        )
-
-
-@pytest.mark.parametrize(
-    "url",
-    [
-        "http://localhost:8080/v1",
-        "http://127.1/v1",
-        "http://2130706433",
-        "http://0x7f000001",
-        "http://[::1]:9",
-    ],
-)
-def test_every_spelling_of_this_machine(url: str) -> None:
-    with pytest.raises(TargetRefused, match="loopback"):
-        check_target(url, allow_private=False)
-
-
-def test_the_operator_may_allow_it() -> None:
-    check_target("http://localhost:8080/v1", allow_private=True)
-
-
-def test_a_host_without_address() -> None:
+        check(PUBLIC, "10.0.0.1")
     with pytest.raises(EmbedderUnavailable, match="no address"):
-        check_target("http://e.example", allow_private=False, resolve=lambda *_: [])
+        check()
+
+
+@pytest.mark.parametrize("host", ["localhost:8080", "127.1", "2130706433", "0x7f000001", "[::1]:9"])
+def test_every_spelling_of_this_machine(host: str) -> None:
+    with pytest.raises(TargetRefused, match="loopback"):
+        check_target(f"http://{host}/v1", allow_private=False)
+    check_target(f"http://{host}/v1", allow_private=True)
 
 
 @pytest.mark.parametrize("allow_private", [True, False])
-@pytest.mark.parametrize(
-    "url",
-    [
-        "ftp://e.example/v1",
-        "file:///etc/passwd",
-        "//e.example/v1",
-        "e.example",
-        "http://",
-        "http:///v1",
-        "http://ana:pw@e.example",
-        "http://ana@e.example",
-        "http://e.example/v1?x=1",
-        "http://e.example/v1#x",
-        "http://e.example:99999",
-        "http://e.example:0",
-        "http://[::1",
-        "http://e.example/ v1",
-        "http://e.example\\@evil.example",
-        "http://e.example/\r\nX: 1",
-        "http://é.example",
-        "http://e.example/" + "x" * 2_000,
-        "",
-    ],
-)
-def test_what_is_no_address_of_an_endpoint(url: str, allow_private: bool) -> None:
-    with pytest.raises(InvalidValue, match="base_url"):
-        check_target(url, allow_private=allow_private, resolve=lambda *_: [PUBLIC])
+def test_what_is_no_address_of_an_endpoint(allow_private: bool) -> None:
+    for url in ("file:///etc/passwd", "//e.example", "http://ana:pw@e.example", "http://[::1"):
+        with pytest.raises(InvalidValue, match="base_url"):
+            check_target(url, allow_private=allow_private, resolve=lambda *_: [PUBLIC])
 
 
 def test_an_embedder_of_a_user_does_not_reach_this_machine(server: EmbeddingServer) -> None:
@@ -245,40 +180,36 @@ def test_the_connection_goes_to_the_checked_address(server: EmbeddingServer) -> 
     assert server.requests[0].headers["Host"] == f"no.such.invalid:{server.port}"
 
 
-@pytest.fixture
-def make_certificate(tmp_path: Path) -> Callable[[str], Path]:
-    def make(host: str) -> Path:
-        key = ec.generate_private_key(ec.SECP256R1())
-        name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, host)])
-        now = datetime.datetime.now(datetime.UTC)
-        certificate = (
-            x509.CertificateBuilder()
-            .subject_name(name)
-            .issuer_name(name)
-            .public_key(key.public_key())
-            .serial_number(x509.random_serial_number())
-            .not_valid_before(now - datetime.timedelta(days=1))
-            .not_valid_after(now + datetime.timedelta(days=1))
-            .add_extension(x509.SubjectAlternativeName([x509.DNSName(host)]), critical=False)
-            .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
-            .sign(key, hashes.SHA256())
+def make_certificate(folder: Path, host: str) -> Path:
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, host)])
+    now = datetime.datetime.now(datetime.UTC)
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - datetime.timedelta(days=1))
+        .not_valid_after(now + datetime.timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName(host)]), critical=False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    path = folder / f"{host}.pem"
+    path.write_bytes(
+        key.private_bytes(
+            serialization.Encoding.PEM,
+            serialization.PrivateFormat.PKCS8,
+            serialization.NoEncryption(),
         )
-        path = tmp_path / f"{host}.pem"
-        path.write_bytes(
-            key.private_bytes(
-                serialization.Encoding.PEM,
-                serialization.PrivateFormat.PKCS8,
-                serialization.NoEncryption(),
-            )
-            + certificate.public_bytes(serialization.Encoding.PEM)
-        )
-        return path
-
-    return make
+        + certificate.public_bytes(serialization.Encoding.PEM)
+    )
+    return path
 
 
 @pytest.fixture
-def tls_port(make_certificate: Callable[[str], Path]) -> Iterator[tuple[int, Path, list[str]]]:
+def tls_port(tmp_path: Path) -> Iterator[tuple[int, Path, list[str]]]:
     """A TLS server for ``e.example``: its port, its certificate, and the names it was asked for."""
 
     class Handler(BaseHTTPRequestHandler):
@@ -289,7 +220,7 @@ def tls_port(make_certificate: Callable[[str], Path]) -> Iterator[tuple[int, Pat
         def log_message(self, *_: object) -> None:
             pass
 
-    path = make_certificate("e.example")
+    path = make_certificate(tmp_path, "e.example")
     names: list[str] = []
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(path)
@@ -318,12 +249,3 @@ def test_the_certificate_is_that_of_the_name(
     ):
         client.get(f"https://other.example:{port}/")
     assert names == ["e.example", "other.example"]
-
-
-@given(st.text(max_size=30))
-def test_no_text_is_taken_for_an_open_address(text: str) -> None:
-    try:
-        ipaddress.ip_address(text)
-        assume(False)
-    except ValueError:
-        assert refusal(text) is not None

@@ -1,48 +1,20 @@
-"""Answers in the wire format: any JSON gives vectors or a BadEmbedding, nothing else."""
+"""The wire: texts parted into requests, and vectors read from answers."""
 
 import json
+from itertools import pairwise
 
 import numpy
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ricordo.embedding.batches import fitted, in_batches
 from ricordo.embedding.wire import read_vectors
 from ricordo.errors import BadEmbedding
-
-numbers = st.floats(width=64) | st.integers(-(10**400), 10**400)
-anything = st.recursive(
-    st.none() | st.booleans() | numbers | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=9), inner),
-    max_leaves=8,
-)
-entries = st.fixed_dictionaries(
-    {},
-    optional={
-        "embedding": anything | st.lists(numbers, max_size=3),
-        "index": st.integers(-1, 3) | anything,
-    },
-)
 
 
 def answer(*rows: object) -> bytes:
     return json.dumps({"data": list(rows)}).encode()
-
-
-@given(st.binary(max_size=40) | st.builds(lambda value: json.dumps(value).encode(), anything))
-def test_any_answer_at_all(content: bytes) -> None:
-    with pytest.raises(BadEmbedding):
-        read_vectors(content, 1)
-
-
-@given(st.lists(entries, max_size=3))
-def test_any_list_of_entries(rows: list[dict[str, object]]) -> None:
-    try:
-        vectors = read_vectors(answer(*rows), max(1, len(rows)))
-    except BadEmbedding:
-        return
-    assert vectors.shape[0] == len(rows)
-    numpy.testing.assert_allclose(numpy.linalg.norm(vectors, axis=1), 1.0, atol=1e-6)
 
 
 @given(
@@ -57,9 +29,8 @@ def test_numbers_of_any_size_become_length_one(row: list[float]) -> None:
     assert abs(float(numpy.linalg.norm(vector)) - 1) < 1e-6
 
 
-@pytest.mark.parametrize(
-    "rows",
-    [
+def test_almost_right() -> None:
+    for rows in (
         [{"embedding": [True, 1.0]}],
         [{"embedding": ["1.0", 1.0]}],
         [{"embedding": [[1.0], [1.0]]}],
@@ -69,18 +40,34 @@ def test_numbers_of_any_size_become_length_one(row: list[float]) -> None:
         [{"embedding": [1.0], "index": 0}, {"embedding": [1.0], "index": 0}],
         [{"embedding": [1.0], "index": "0"}],
         [{"embedding": [10**400]}],
-    ],
-)
-def test_almost_right(rows: list[object]) -> None:
-    with pytest.raises(BadEmbedding):
-        read_vectors(answer(*rows), len(rows))
+    ):
+        with pytest.raises(BadEmbedding):
+            read_vectors(answer(*rows), len(rows))
 
 
-def test_without_any_index_the_place_counts() -> None:
+def test_an_index_may_be_left_out() -> None:
     rows = read_vectors(answer({"embedding": [1, 0]}, {"embedding": [0, 1]}), 2)
     assert rows.tolist() == [[1, 0], [0, 1]]
-
-
-def test_an_index_of_zero_may_be_left_out() -> None:
     rows = read_vectors(answer({"embedding": [1, 0], "index": 1}, {"embedding": [0, 1]}), 2)
     assert rows.tolist() == [[0, 1], [1, 0]]
+
+
+@given(st.lists(st.text(max_size=12)), st.integers(1, 5), st.integers(1, 20))
+def test_batches_hold_everything_within_bounds(texts: list[str], most: int, chars: int) -> None:
+    batches = [list(batch) for batch in in_batches(texts, most, chars)]
+    assert [text for batch in batches for text in batch] == texts
+    for batch in batches:
+        assert 1 <= len(batch) <= most
+        assert len(batch) == 1 or sum(map(len, batch)) <= chars
+    for batch, following in pairwise(batches):
+        joined = [*batch, following[0]]
+        assert len(joined) > most or sum(map(len, joined)) > chars
+
+
+@given(st.text(st.characters(codec=None)), st.integers(1, 30))
+def test_a_fitted_text_can_be_sent(text: str, most: int) -> None:
+    fit = fitted(text, most)
+    assert 1 <= len(fit) <= most
+    assert fit.strip()
+    assert "\x00" not in fit
+    fit.encode("utf-8")

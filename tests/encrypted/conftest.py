@@ -17,15 +17,19 @@ __all__ = ["searching", "searching_store"]
 KEY = 'it\'s "her" key; ключ 🗝'
 
 
+_OWN = frozenset({"test_keys.py", "test_converting.py"})
+
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What is about PostgreSQL runs where it comes from."""
+    """What is about PostgreSQL runs where it comes from; what is taken over is a matrix."""
     here = Path(__file__).parent
-    items[:] = [
-        item
-        for item in items
-        if here not in item.path.parents
-        or not {"postgres_url", "postgres_database"} & set(getattr(item, "fixturenames", ()))
-    ]
+    taken_over = [item for item in items if item.path.parent == here and item.path.name not in _OWN]
+    of_servers = {"postgres_url", "postgres_database"}
+    dropped = {id(one) for one in taken_over if of_servers & set(getattr(one, "fixturenames", ()))}
+    for item in taken_over:
+        item.add_marker("matrix")
+    items[:] = [item for item in items if id(item) not in dropped]
 
 
 @pytest.fixture(scope="session")

@@ -1,12 +1,8 @@
 """Encrypting, decrypting, another key: the same memories before and after, whatever happens."""
 
-import multiprocessing
-import os
-import signal
-import sys
+import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import pytest
@@ -16,12 +12,12 @@ from ricordo.storage.sqlite import converting
 from ricordo.storage.sqlite.converting import convert, left_behind
 from ricordo.storage.sqlite.encryption import DatabaseKey
 from ricordo.wiring import open_memory
+from tests.backup.killing import AT_THE_END, killed_at, steps_of
 from tests.support import processes
 from tests.support.commandline import Ran, ricordo
 
 pytestmark = pytest.mark.requirement("security.encryption-conversion")
 MARKER = "quokkas-and-marmalade"
-STEPS = frozenset({"execute", "link", "replace", "fsync", "write", "unlink", "close"})
 
 
 @pytest.fixture
@@ -29,7 +25,7 @@ def plain(tmp_path: Path) -> Path:
     path = tmp_path / "store" / "ricordo.db"
     with open_memory(path, run_jobs=False, embedding_provider="none") as memory:
         ana = memory.user("ana")
-        ana.add_many([f"{MARKER} {number}" for number in range(50)])
+        ana.add_many([f"{MARKER} {number}" for number in range(20)])
         ana.observe([{"role": "user", "content": f"I love {MARKER}"}], thread="monday")
     return path
 
@@ -44,6 +40,7 @@ def told(path: Path, key: str | None) -> list[str]:
         return list(ana.export_lines())[1:]
 
 
+@pytest.mark.smoke
 def test_there_and_back_again(plain: Path) -> None:
     before = told(plain, None)
     mode = plain.stat().st_mode
@@ -61,20 +58,16 @@ def test_there_and_back_again(plain: Path) -> None:
     assert [one.name for one in plain.parent.iterdir()] == ["ricordo.db"]
 
 
-def test_the_old_bytes_are_overwritten(plain: Path) -> None:
-    kept = plain.with_name("kept")
+@pytest.mark.slow
+def test_the_old_bytes_are_overwritten_also_behind_a_link(plain: Path, tmp_path: Path) -> None:
+    kept, link = plain.with_name("kept"), tmp_path / "link.db"
     kept.hardlink_to(plain)
-    size = plain.stat().st_size
-    convert(plain, None, DatabaseKey("key"))
-    assert kept.read_bytes() == bytes(size)
-
-
-def test_through_a_link_the_file_itself_is_converted(plain: Path, tmp_path: Path) -> None:
-    link = tmp_path / "link.db"
     link.symlink_to(plain)
+    size = plain.stat().st_size
     convert(link, None, DatabaseKey("key"))
     assert link.is_symlink()
     assert MARKER.encode() not in plain.read_bytes()
+    assert kept.read_bytes() == bytes(size)
     assert told(link, "key")
 
 
@@ -85,6 +78,7 @@ def test_a_store_that_is_open_is_left_alone(plain: Path, open_store: Callable[..
     memory.user("ana").add("Still here")
 
 
+@pytest.mark.chaos
 @pytest.mark.parametrize("key", [None, "key"])
 def test_a_store_that_another_process_has_open_is_left_alone(
     key: str | None, plain: Path, monkeypatch: pytest.MonkeyPatch
@@ -96,12 +90,13 @@ def test_a_store_that_another_process_has_open_is_left_alone(
     assert other.stdout is not None
     assert other.stdout.readline() == "ready\n"
     with pytest.raises(StorageBusy, match="in use; stop every program"):
-        convert(plain, None if key is None else DatabaseKey(key), DatabaseKey("new"))
+        convert(plain, _key(key), DatabaseKey("new"))
     _, errors = other.communicate("\n", timeout=120)
     assert (other.returncode, errors) == (0, "")
     assert told(plain, key)
 
 
+@pytest.mark.chaos
 @pytest.mark.parametrize(
     ("old", "new"),
     [(None, "new"), ("old", None), ("old", "new")],
@@ -114,15 +109,17 @@ def test_killed_anywhere_it_is_the_old_file_or_the_new_one(
     if old is not None:
         convert(plain, None, DatabaseKey(old))
     seen: set[str | None] = set()
+    keys = json.dumps([old, new])
+    steps = steps_of("convert", keys, plain, some=10_000)
+    convert(plain, _key(new), _key(old))
     # Few places are before the copy is begun, most in it; those that matter are the last ones.
-    total = _steps_of_a_conversion(plain, old)
-    for step in sorted({total // 2, *range(total - 8, total + 1, 1 if old is None else 3)}):
-        assert _killed_at(step, plain, old, new)
+    for step in (steps[len(steps) // 2], *steps[-9 :: 1 if old is None else 3], AT_THE_END):
+        assert killed_at(step, "convert", keys, plain)
         now = next(key for key in (old, new) if _opens(plain, key))
         seen.add(now)
         assert told(plain, now) == before
         if now != old:
-            convert(plain, None if new is None else DatabaseKey(new), _key(old))
+            convert(plain, _key(new), _key(old))
     convert(plain, _key(old), _key(new))
     assert told(plain, new) == before
     assert seen == {old, new}
@@ -142,43 +139,7 @@ def _opens(path: Path, key: str | None) -> bool:
     return True
 
 
-def _steps_of_a_conversion(path: Path, key: str | None) -> int:
-    """How many steps one takes; it is done with the key that the file has already."""
-    counted = [0]
-
-    def count(frame: FrameType, event: str, called: Any) -> None:
-        counted[0] += event == "c_call" and getattr(called, "__name__", "") in STEPS
-
-    sys.setprofile(count)
-    try:
-        convert(path, _key(key), _key(key))
-    finally:
-        sys.setprofile(None)
-    return counted[0]
-
-
-def _killed_at(step: int, path: Path, old: str | None, new: str | None) -> bool:
-    context = multiprocessing.get_context("forkserver")
-    process = context.Process(target=_convert_until, args=(step, path, old, new))
-    process.start()
-    process.join()
-    return process.exitcode == -signal.SIGKILL
-
-
-def _convert_until(step: int, path: Path, old: str | None, new: str | None) -> None:
-    left = step
-
-    def watch(frame: FrameType, event: str, called: Any) -> None:
-        nonlocal left
-        left -= event == "c_call" and getattr(called, "__name__", "") in STEPS
-        if left == 0:
-            os.kill(os.getpid(), signal.SIGKILL)
-
-    sys.setprofile(watch)
-    convert(path, _key(old), _key(new))
-    os.kill(os.getpid(), signal.SIGKILL)  # its end is a place, too
-
-
+@pytest.mark.slow
 def test_a_copy_that_is_not_the_same_takes_no_place(
     plain: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -196,6 +157,7 @@ def test_a_copy_that_is_not_the_same_takes_no_place(
     assert [one.name for one in plain.parent.iterdir()] == ["ricordo.db"]
 
 
+@pytest.mark.slow
 def test_without_room_for_a_copy_nothing_changes(
     plain: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -219,6 +181,7 @@ def test_without_room_for_a_copy_nothing_changes(
     assert [one.name for one in plain.parent.iterdir()] == ["ricordo.db"]
 
 
+@pytest.mark.slow
 def test_what_cannot_be_converted(tmp_path: Path, plain: Path) -> None:
     with pytest.raises(StorageUnavailable, match="there is no database"):
         convert(tmp_path / "nothing.db", None, DatabaseKey("key"))
@@ -251,28 +214,27 @@ def cli(plain: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., 
     yield run
 
 
+@pytest.mark.slow
 def test_the_commands(cli: Callable[..., Ran], plain: Path) -> None:
-    shown = {"database": str(plain), "encrypted": True}
-    assert cli("database", "encrypt", key="s3cr3t-1").json == shown
-    assert len(cli("list", "-u", "ana", key="s3cr3t-1").json["items"]) > 5
-    assert cli("database", "rekey", key="s3cr3t-1", new="s3cr3t-2").json == shown
-    assert cli("database", "decrypt", key="s3cr3t-2").json == {**shown, "encrypted": False}
-    assert cli("list", "-u", "ana").code == 0
-
-
-def test_the_commands_say_what_is_missing(cli: Callable[..., Ran]) -> None:
+    refused = ricordo("database", "encrypt", "--json", "--db", "postgresql://127.0.0.1:1/nothing")
+    assert refused.code == 2
+    assert "have the server's disk encrypted" in refused.error["message"]
     for command in ("encrypt", "decrypt", "rekey"):
         refused = cli("database", command)
         assert refused.code == 2
         assert refused.error["fix"] == "set RICORDO_DATABASE_KEY"
-    cli("database", "encrypt", key="s3cr3t-1")
+    shown = {"database": str(plain), "encrypted": True}
+    assert cli("database", "encrypt", key="s3cr3t-1").json == shown
     assert cli("database", "rekey", key="s3cr3t-1").error["error"] == "InvalidValue"
-    for key in (None, "s3cr3t-9"):
+    assert cli("database", "rekey", key="s3cr3t-1", new="s3cr3t-2").json == shown
+    for key in (None, "s3cr3t-1"):
         refused = cli("list", key=key)
         assert (refused.code, refused.error["error"]) == (6, "DatabaseKeyMismatch")
         assert refused.error["fix"].startswith("correct RICORDO_DATABASE_KEY")
+    assert cli("database", "decrypt", key="s3cr3t-2").json == {**shown, "encrypted": False}
 
 
+@pytest.mark.slow
 def test_doctor_says_whether_the_file_is_encrypted(cli: Callable[..., Ran], plain: Path) -> None:
     def finding(**keys: str) -> tuple[str, str]:
         (one,) = [f for f in cli("doctor", **keys).json if f["check"] == "encryption"]
@@ -287,10 +249,3 @@ def test_doctor_says_whether_the_file_is_encrypted(cli: Callable[..., Ran], plai
     cli("database", "encrypt", key="s3cr3t-1")
     result, message = finding(key="s3cr3t-1")
     assert (result, message.startswith("the file is encrypted (SQLCipher 4.")) == ("ok", True)
-
-
-def test_a_server_is_refused_with_what_to_do_there() -> None:
-    for command in ("encrypt", "decrypt", "rekey"):
-        refused = ricordo("database", command, "--json", "--db", "postgresql://127.0.0.1:1/nothing")
-        assert refused.code == 2
-        assert "have the server's disk encrypted" in refused.error["message"]

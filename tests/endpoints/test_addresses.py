@@ -1,10 +1,11 @@
-"""Addresses of endpoints."""
+"""Addresses of endpoints, and which certificates are trusted there."""
+
+import ssl
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from ricordo.endpoints.addresses import is_nearby, split_url
+from ricordo.endpoints.certificates import trusted_at
 from ricordo.errors import InvalidValue
 from ricordo.limits import MAX_URL_CHARS
 
@@ -31,28 +32,17 @@ def test_what_is_no_address(url: str, problem: str) -> None:
         split_url(url)
 
 
-@given(st.text(max_size=40).map(lambda rest: f"http://{rest}"))
-def test_any_text_is_an_address_or_an_invalid_value(url: str) -> None:
-    try:
-        parts = split_url(url)
-    except InvalidValue:
-        return
-    assert parts.hostname
-    assert parts.port is None or 0 < parts.port < 65_536
-    assert is_nearby(url) in (True, False)
+def test_which_hosts_a_proxy_is_not_for() -> None:
+    hosts = ("127.0.0.1:1", "[::1]:1", "10.0.0.5", "localhost", "ollama:11434")
+    assert all(is_nearby(f"http://{host}/v1") for host in hosts)
+    assert not any(is_nearby(f"https://{host}/v1") for host in ("api.openai.com", "8.8.8.8"))
 
 
-@pytest.mark.parametrize(
-    ("url", "expected"),
-    [
-        ("http://127.0.0.1:1/v1", True),
-        ("http://[::1]:1/v1", True),
-        ("http://10.0.0.5/v1", True),
-        ("http://localhost/v1", True),
-        ("http://ollama:11434/v1", True),
-        ("https://api.openai.com/v1", False),
-        ("https://8.8.8.8/v1", False),
-    ],
-)
-def test_which_hosts_a_proxy_is_not_for(url: str, expected: bool) -> None:
-    assert is_nearby(url) is expected
+def test_plain_http_nearby_trusts_nobody_and_checks_all_the_same() -> None:
+    for url in ("http://127.0.0.1:8080/v1", "http://localhost", "http://[::1]/v1"):
+        context = trusted_at(url)
+        assert isinstance(context, ssl.SSLContext)
+        assert context.get_ca_certs() == []
+        assert (context.verify_mode, context.check_hostname) == (ssl.CERT_REQUIRED, True)
+    for url in ("https://127.0.0.1/v1", "https://example.org/v1", "http://example.org/v1"):
+        assert trusted_at(url) is True  # as the machine does

@@ -18,14 +18,6 @@ from ricordo.endpoints.timing import Deadline
 from tests.endpoints.surroundings import SteppingTime
 
 USED_UP = b'{"error": {"code": "insufficient_quota", "message": "no credit"}}'
-json_values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(max_size=9),
-    lambda inner: (
-        st.lists(inner, max_size=3)
-        | st.dictionaries(st.sampled_from(["error", "message", "detail", "code"]), inner)
-    ),
-)
-contents = st.binary(max_size=60) | json_values.map(lambda value: json.dumps(value).encode())
 
 
 class Wrong(Exception):
@@ -36,29 +28,22 @@ class Late(Exception):
     pass
 
 
-@pytest.mark.parametrize("encoding", ["gzip", "br", "identity, gzip", ""])
-def test_a_compressed_answer_is_not_read(encoding: str) -> None:
-    with pytest.raises(Wrong, match="compressed"):
+def test_a_compressed_answer_is_not_read() -> None:
+    for encoding in ("gzip", "br", "identity, gzip", ""):
+        with pytest.raises(Wrong, match="compressed"):
+            check_not_compressed(encoding, Wrong)
+    for encoding in (None, "identity", "Identity"):
         check_not_compressed(encoding, Wrong)
 
 
-@pytest.mark.parametrize("encoding", [None, "identity", "Identity"])
-def test_an_answer_as_it_is(encoding: str | None) -> None:
-    check_not_compressed(encoding, Wrong)
-
-
-def test_a_body_within_its_limits_is_whole() -> None:
-    parts = [b"abc", b"", b"de"]
-    deadline = Deadline(None, SteppingTime().timing.monotonic)
-    read = bounded(parts, max_bytes=5, deadline=deadline, too_large=Wrong, too_late=Late)
-    assert list(read) == parts
-
-
 def test_a_body_is_read_no_further_than_its_limit() -> None:
-    parts = iter([b"abc", b"def", b"never read"])
     deadline = Deadline(None, SteppingTime().timing.monotonic)
+    limits = {"max_bytes": 5, "deadline": deadline, "too_large": Wrong, "too_late": Late}
+    whole = [b"abc", b"", b"de"]
+    assert list(bounded(whole, **limits)) == whole
+    parts = iter([b"abc", b"def", b"never read"])
     with pytest.raises(Wrong, match="larger than 5 bytes"):
-        list(bounded(parts, max_bytes=5, deadline=deadline, too_large=Wrong, too_late=Late))
+        list(bounded(parts, **limits))
     assert list(parts) == [b"never read"]
 
 
@@ -72,34 +57,19 @@ def test_a_body_is_read_no_longer_than_its_deadline() -> None:
         next(read)
 
 
-@pytest.mark.parametrize(
-    ("content", "what"),
-    [
-        (b"\n <!DOCTYPE html><p>", "an HTML page"),
-        (b"<html>", "an HTML page"),
-        (b"tea", "not JSON"),
-        (b"", "not JSON"),
-        (b"\xff", "not JSON"),
-        (b"[" * 100_000, "not JSON"),
-    ],
-)
-def test_what_is_not_json(content: bytes, what: str) -> None:
-    with pytest.raises(Wrong, match=f"the answer is {what}; is base_url right"):
-        read_json(content, Wrong)
-
-
-def test_what_is_json() -> None:
+def test_what_is_not_json() -> None:
+    pages = (b"\n <!DOCTYPE html><p>", b"<html>")
+    others = (b"tea", b"", b"\xff", b"[" * 100_000)
+    for contents, what in ((pages, "an HTML page"), (others, "not JSON")):
+        for content in contents:
+            with pytest.raises(Wrong, match=f"the answer is {what}; is base_url right"):
+                read_json(content, Wrong)
     assert read_json(b'{"a": 1}', Wrong) == {"a": 1}
 
 
-@pytest.mark.parametrize("status", [408, 429, 500, 502, 503, 504, 529])
-def test_what_may_pass(status: int) -> None:
-    assert may_pass(status, b"busy")
-
-
-@pytest.mark.parametrize("status", [302, 400, 401, 403, 404, 422, 501])
-def test_what_will_not_pass(status: int) -> None:
-    assert not may_pass(status, b"no")
+def test_what_may_pass() -> None:
+    assert all(may_pass(status, b"busy") for status in (408, 429, 500, 502, 503, 504, 529))
+    assert not any(may_pass(status, b"no") for status in (302, 400, 401, 403, 404, 422, 501))
 
 
 def test_a_used_up_quota_will_not_pass() -> None:
@@ -118,19 +88,12 @@ def test_a_used_up_quota_will_not_pass() -> None:
         (b'{"detail": "no such\\n model"}', "no such model"),
         (b"<html>no such model</html>", "an HTML page"),
         (b"no such\tmodel", "no such model"),
+        (b'{"error": 5}', '{"error": 5}'),
         (b"", "no explanation"),
     ],
 )
 def test_what_is_wrong_in_one_line(content: bytes, line: str) -> None:
     assert said(content, None) == line
-
-
-@given(contents)
-def test_whatever_is_said_can_be_shown(content: bytes) -> None:
-    line = said(content, None)
-    assert line.isprintable()
-    assert 0 < len(line) <= 300
-    assert may_pass(429, content) in (True, False)
 
 
 @given(st.text(max_size=20), st.text(max_size=20))

@@ -25,16 +25,13 @@ def test_what_is_missing_is_named() -> None:
         choice_checks.api_key("p", None, is_needed=True)
 
 
-@pytest.mark.parametrize("name", ["", " m", "m ", "m\n", "x" * (MAX_MODEL_NAME_CHARS + 1)])
-def test_what_is_no_name_of_a_model(name: str) -> None:
-    with pytest.raises(InvalidValue, match="model: expected"):
-        choice_checks.model("p", name, "usual")
-
-
-@pytest.mark.parametrize("key", ["", "a b", "a\r\nX: 1", "é", "x" * (MAX_API_KEY_CHARS + 1)])
-def test_what_cannot_be_sent_as_a_key(key: str) -> None:
-    with pytest.raises(InvalidValue, match="api_key: expected"):
-        choice_checks.api_key("p", key, is_needed=True)
+def test_what_is_no_name_and_what_cannot_be_sent_as_a_key() -> None:
+    for name in ("", " m", "m ", "m\n", "x" * (MAX_MODEL_NAME_CHARS + 1)):
+        with pytest.raises(InvalidValue, match="model: expected"):
+            choice_checks.model("p", name, "usual")
+    for key in ("", "a b", "a\r\nX: 1", "é", "x" * (MAX_API_KEY_CHARS + 1)):
+        with pytest.raises(InvalidValue, match="api_key: expected"):
+            choice_checks.api_key("p", key, is_needed=True)
 
 
 def test_the_path_that_calls_add_is_left_out() -> None:

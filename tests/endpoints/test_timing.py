@@ -1,12 +1,14 @@
 """Time that is left, and time to wait."""
 
 import math
+import threading
 from datetime import UTC, datetime
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ricordo.endpoints.hurry import within
 from ricordo.endpoints.timing import Deadline, backoff_seconds, may_wait, retry_after_seconds
 from ricordo.limits import MAX_RETRY_AFTER_SECONDS
 from tests.endpoints.surroundings import SteppingTime
@@ -39,23 +41,18 @@ def test_pauses_double_up_to_the_cap() -> None:
     assert backoff_seconds(2, lambda: 0.25, base=0.5, cap=3.0) == 0.25
 
 
-@pytest.mark.parametrize(
-    ("header", "seconds"),
-    [
-        (None, None),
-        ("soon", None),
-        ("", None),
-        ("-1", None),
-        ("7", 7.0),
-        (" 7 ", 7.0),
-        ("9" * 400, 999_999_999.0),
-        ("Thu, 01 Jan 2026 00:00:09 GMT", 9.0),
-        ("Thu, 01 Jan 2026 00:00:09 -0000", 9.0),
-        ("Wed, 31 Dec 2025 00:00:00 GMT", 0.0),
-    ],
-)
-def test_what_retry_after_asks_for(header: str | None, seconds: float | None) -> None:
-    assert retry_after_seconds(header, NOW) == seconds
+def test_what_retry_after_asks_for() -> None:
+    for nothing in (None, "soon", "", "-1"):
+        assert retry_after_seconds(nothing, NOW) is None
+    for header, seconds in {
+        "7": 7.0,
+        " 7 ": 7.0,
+        "9" * 400: 999_999_999.0,
+        "Thu, 01 Jan 2026 00:00:09 GMT": 9.0,
+        "Thu, 01 Jan 2026 00:00:09 -0000": 9.0,
+        "Wed, 31 Dec 2025 00:00:00 GMT": 0.0,
+    }.items():
+        assert retry_after_seconds(header, NOW) == seconds
 
 
 @given(st.text(max_size=40))
@@ -64,15 +61,21 @@ def test_no_header_is_more_than_a_number_or_nothing(header: str) -> None:
     assert seconds is None or seconds >= 0
 
 
-@pytest.mark.parametrize(
-    ("pause", "left", "expected"),
-    [
-        (1.0, None, True),
-        (1.0, 2.0, True),
-        (1.0, 0.5, False),
-        (MAX_RETRY_AFTER_SECONDS, None, True),
-        (MAX_RETRY_AFTER_SECONDS + 1, None, False),
-    ],
-)
-def test_which_pauses_are_waited_for(pause: float, left: float | None, expected: bool) -> None:
-    assert may_wait(pause, Deadline(left, SteppingTime().timing.monotonic)) is expected
+def test_which_pauses_are_waited_for() -> None:
+    clock, most = SteppingTime().timing.monotonic, float(MAX_RETRY_AFTER_SECONDS)
+    assert may_wait(1.0, Deadline(2.0, clock))
+    assert not may_wait(1.0, Deadline(0.5, clock))
+    assert may_wait(most, Deadline(None, clock))
+    assert not may_wait(most + 1, Deadline(None, clock))
+
+
+def test_a_call_is_waited_for_no_longer_than_agreed() -> None:
+    assert within(60, lambda _: threading.current_thread().name, thread_name="trial") == "trial"
+    with pytest.raises(ZeroDivisionError):
+        within(60, lambda _: 1 // 0, thread_name="trial")
+    release = threading.Event()
+    with pytest.raises(TimeoutError):
+        within(0.01, lambda _: release.wait(), thread_name="trial")
+    release.set()
+    # The client has a little less time.
+    assert 54 < within(60, lambda seconds: seconds, thread_name="trial") < 60

@@ -37,6 +37,7 @@ def own_environment(home: Path, scratch: Path) -> dict[str, str]:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("surfaces.examples")
 @pytest.mark.parametrize("name", sorted(path.name for path in EXAMPLES.glob("*.py")))
 def test_the_example_runs_offline(name: str, tmp_path: Path) -> None:

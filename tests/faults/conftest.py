@@ -9,7 +9,7 @@ import pytest
 from tests.support import disks
 
 
-@pytest.fixture(params=["limit", "file system"])
+@pytest.fixture(params=["limit", pytest.param("file system", marks=pytest.mark.matrix)])
 def disk(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[disks.Disk]:
     """A folder on a disk that a test can fill; every point is shown with the limit at least."""
     folder = tmp_path / "disk"
@@ -18,13 +18,6 @@ def disk(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[disks.Disk]
             yield stack.enter_context(disks.limited_files(folder))
         else:
             yield stack.enter_context(_mounted(folder))
-
-
-@pytest.fixture
-def file_system(tmp_path: Path) -> Iterator[disks.SmallFileSystem]:
-    """A small file system, for what a limit on files cannot show."""
-    with _mounted(tmp_path / "disk") as mounted:
-        yield mounted
 
 
 def _mounted(folder: Path) -> contextlib.AbstractContextManager[disks.SmallFileSystem]:

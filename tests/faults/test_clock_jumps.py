@@ -6,21 +6,18 @@ from datetime import timedelta
 import pytest
 
 from ricordo import Memory
-from ricordo.errors import NotAuthenticated
 from ricordo.testing.clock import ManualClock
-from tests.support.problems import problem
-from tests.support.service import running
 from tests.support.soundness import problems_of
 
 pytestmark = pytest.mark.requirement("faults.clock")
 OpenStore = Callable[..., Memory]
 JUMPS = [
-    timedelta(hours=3),
     timedelta(days=1),
-    timedelta(days=365),
-    timedelta(hours=-3),
-    timedelta(days=-1),
     timedelta(days=-365),
+    *(
+        pytest.param(one, marks=pytest.mark.matrix)
+        for one in (timedelta(hours=3), timedelta(hours=-3), timedelta(days=365))
+    ),
 ]
 
 
@@ -65,6 +62,7 @@ def test_what_is_written_before_during_and_after_a_jump_is_in_order(
 
 
 @pytest.mark.parametrize("jump", JUMPS, ids=str)
+@pytest.mark.smoke
 def test_work_that_was_begun_during_a_jump_is_done_after_it(
     backend_url: str, open_store: OpenStore, clock: ManualClock, jump: timedelta
 ) -> None:
@@ -107,70 +105,3 @@ def test_a_jump_of_a_day_purges_nothing_that_was_deleted_since(
     clock.advance(days=80)
     memory.run_jobs()
     assert ana.list(status="any").items == ()
-
-
-def test_what_expired_by_a_wrong_clock_can_be_brought_back(
-    memory: Memory, clock: ManualClock
-) -> None:
-    ana = memory.user("ana")
-    item = ana.add("Has a cat", expires_at=clock() + timedelta(days=10))
-    clock.advance(days=20)  # three weeks ahead, and a job comes by
-    memory.run_jobs()
-    assert ana.list().items == ()
-    clock.advance(days=-20)
-    memory.run_jobs()
-    assert ana.restore(item.id).content == "Has a cat"
-    assert [one.content for one in ana.list()] == ["Has a cat"]
-
-
-@pytest.mark.parametrize("days", [1, 365, -1, -365])
-def test_keys_and_repeated_requests(
-    backend_url: str, open_store: OpenStore, clock: ManualClock, days: int
-) -> None:
-    memory = open_store(backend_url, port=0, rate_limit_per_minute=1_000)
-    made = memory.create_key("phone", user="ana", expires_days=30)
-    with running(memory) as service:
-        client = service.client(key=made.secret)
-        body = {"content": "Has a cat"}
-        once = {"Idempotency-Key": "first"}
-        clock.advance(days=days)
-        if days == 365:
-            assert problem(client.post("/v1/memories", json=body)) == (401, "NotAuthenticated")
-            with pytest.raises(NotAuthenticated):
-                memory.authenticate(made.secret)
-            other = memory.create_key("tablet", user="ana")
-            ahead = service.client(key=other.secret)
-            assert ahead.post("/v1/memories", json=body, headers=once).status_code == 201
-        else:
-            first = client.post("/v1/memories", json=body, headers=once)
-            assert first.status_code == 201
-        clock.advance(days=-days)
-        # The key is good again, the rate does not depend on the time of day, and a request with
-        # the same key is answered: as before, or anew where its answer is of another time.
-        again = client.post("/v1/memories", json=body, headers=once)
-        assert again.status_code in (200, 201)
-        assert len(memory.user("ana").list()) == 1
-        for number in range(20):
-            assert client.get("/v1/memories", params={"limit": number + 1}).status_code == 200
-
-
-def test_upkeep_goes_on_after_a_year_that_never_was(
-    backend_url: str, open_store: OpenStore, clock: ManualClock
-) -> None:
-    memory = open_store(backend_url, upkeep=True)
-    ana = memory.user("ana")
-    ana.add("Has a cat")
-    clock.advance(days=365)
-    for _ in range(3):
-        memory.run_jobs()
-        clock.advance(hours=1)
-    clock.advance(days=-365)
-    began = clock()
-    for _ in range(30):
-        memory.runner.queue.trim()
-        memory.run_jobs()
-        clock.advance(hours=1)
-    rounds = [job for job in memory.jobs(kind="upkeep", state="done") if job.updated_at >= began]
-    assert rounds
-    assert [item.content for item in ana.list()] == ["Has a cat"]  # a year unused, by that clock
-    assert problems_of(memory) == []

@@ -1,5 +1,6 @@
 """Damaged pages of a SQLite file: an error, or doctor's word; no wrong answer unnoticed."""
 
+import contextlib
 import json
 import random
 import shutil
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ricordo import Memory, RicordoError, StorageCorrupt, StorageError
+from ricordo import Memory, StorageCorrupt, StorageError
 from ricordo.errors import in_log
 from ricordo.testing.embedder import WordEmbedder
 from ricordo.wiring import open_memory
@@ -66,14 +67,6 @@ def replace(path: Path, old: bytes, new: bytes) -> None:
     path.write_bytes(held.replace(old, new))
 
 
-def root_page(path: Path, name: str) -> int:
-    with sqlite3.connect(path) as connection:
-        asked = "SELECT rootpage FROM sqlite_schema WHERE name = ?"
-        (page,) = connection.execute(asked, (name,)).fetchone()
-    connection.close()
-    return int(page)
-
-
 def is_noticed(memory: Memory) -> bool:
     """Whether ``ricordo doctor`` would find it: by a problem, or because it cannot look."""
     try:
@@ -97,6 +90,7 @@ def look_for_lies(memory: Memory, truth: Path, folder: Path) -> tuple[list[str],
     return wrong, failed
 
 
+@pytest.mark.fuzz
 @pytest.mark.parametrize("whole_page", [False, True])
 def test_whatever_is_damaged_is_never_told_unnoticed(
     sound_file: Path, path: Path, tmp_path: Path, whole_page: bool
@@ -149,30 +143,28 @@ def test_a_text_that_is_no_text_is_not_quoted(path: Path) -> None:
         assert len(memory.user("ana").list(limit=100)) == FACTS
 
 
-@pytest.mark.parametrize("field", ["created_at", "status", "tags"])
-def test_a_value_that_is_none_of_the_possible_ones(path: Path, field: str) -> None:
-    wrong = {"created_at": "soon", "status": "lost", "tags": "{["}[field]
-    with sqlite3.connect(path) as connection:
+def test_a_value_that_is_none_of_the_possible_ones(path: Path) -> None:
+    with contextlib.closing(sqlite3.connect(path)) as connection:
         connection.execute("PRAGMA ignore_check_constraints = ON")
-        connection.execute(f"UPDATE items SET {field} = ? WHERE id = 33", (wrong,))
-    connection.close()
+        for item_id, field, wrong in ((33, "created_at", "soon"), (34, "tags", "{[")):
+            connection.execute(f"UPDATE items SET {field} = ? WHERE id = ?", (wrong, item_id))
+        connection.execute("UPDATE items SET status = 'lost' WHERE id = 35")
+        connection.commit()
     with opened(path) as memory:
-        with pytest.raises(StorageCorrupt, match="damaged; restore a backup"):
-            memory.user("ben").get(33)
+        for item_id in (33, 34, 35):
+            with pytest.raises(StorageCorrupt, match="damaged; restore a backup"):
+                memory.user("ben").get(item_id)
         assert memory.user("ana").get(1)
         with running(memory) as service:
             answered = service.client("ben").get("/v1/memories/33")
             assert problem(answered) == (503, "StorageCorrupt")
-            assert service.client("ana").get("/v1/memories/1").status_code == 200
 
 
 def test_a_damaged_text_index_is_found_and_made_anew(path: Path) -> None:
-    with sqlite3.connect(path) as connection:
-        changed = connection.execute(
-            "UPDATE item_fts_data SET block = zeroblob(length(block)) WHERE id > 100"
-        )
-        assert changed.rowcount > 0
-    connection.close()
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        changed = "UPDATE item_fts_data SET block = zeroblob(length(block)) WHERE id > 100"
+        assert connection.execute(changed).rowcount > 0
+        connection.commit()
     ran = ricordo("doctor", "--db", path, "--json")
     told = {one["check"]: one for one in json.loads(ran.out)}
     assert (ran.code, told["integrity"]["state"]) == (6, "problem")
@@ -180,30 +172,6 @@ def test_a_damaged_text_index_is_found_and_made_anew(path: Path) -> None:
     assert "ricordo reindex --all" in told["integrity"]["found"]
     assert ricordo("reindex", "--all", "--db", path).code == 0
     with opened(path) as memory:
-        assert problems_of(memory) == []
-
-
-def test_entries_that_are_missing_in_the_text_index_are_found(path: Path) -> None:
-    with opened(path) as memory:
-        with memory.database.transaction() as connection:
-            connection.exec_driver_sql("INSERT INTO turn_fts (turn_fts) VALUES ('delete-all')")
-        (found,) = problems_of(memory)
-        assert found.startswith("the text index of turns has 0 entries instead of ")
-        memory.reindex(everything=True)
-        assert problems_of(memory) == []
-
-
-def test_what_can_be_read_moves_into_a_new_file(path: Path, tmp_path: Path) -> None:
-    """The way out of a damaged index that everybody shares."""
-    damage(path, (root_page(path, "ix_items_updated") - 1) * PAGE, b"\0" * PAGE)
-    told = ricordo("doctor", "--db", path, "--json")
-    assert told.code == 6
-    assert ricordo("export", tmp_path / "all.jsonl", "--all-users", "--db", path).code == 0
-    fresh = tmp_path / "fresh.db"
-    assert ricordo("import", tmp_path / "all.jsonl", "--all-users", "--db", fresh).code == 0
-    with opened(fresh) as memory:
-        assert memory.users() == USERS
-        assert len(memory.user("cem").list(limit=100)) == FACTS
         assert problems_of(memory) == []
 
 
@@ -215,6 +183,7 @@ HEADERS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", HEADERS)
 def test_a_damaged_header_is_told_and_left_alone(path: Path, what: str) -> None:
     at, held, said = HEADERS[what]
@@ -227,4 +196,3 @@ def test_a_damaged_header_is_told_and_left_alone(path: Path, what: str) -> None:
     assert "doctor" in ran.error["fix"]
     assert ricordo("doctor", "--db", path, "--json").code == 6
     assert path.read_bytes() == before
-    assert issubclass(StorageError, RicordoError)

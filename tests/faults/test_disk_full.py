@@ -6,15 +6,19 @@ from pathlib import Path
 
 import pytest
 
-from ricordo import Item, Memory, StorageError, StorageFull, UserMemory
+from ricordo import Memory, StorageError, StorageFull
 from ricordo.errors import FilesUnavailable, InvalidValue
 from ricordo.testing.clock import ManualClock
-from ricordo.testing.embedder import WordEmbedder
 from ricordo.wiring import open_memory
-from tests.support.disks import Disk, SmallFileSystem, limit_files
+from tests.faults.test_processes import every_item
+from tests.support.commandline import ricordo
+from tests.support.disks import Disk, limit_files
+from tests.support.problems import problem
+from tests.support.service import running
 from tests.support.soundness import problems_of
 from tests.support.waiting import wait_until
 
+pytestmark = pytest.mark.requirement("storage.full")
 OpenStore = Callable[..., Memory]
 MANY = 3_000
 """More writes than any of these disks has room for."""
@@ -34,7 +38,6 @@ def write_until_full(write: Callable[[int], object], disk: Disk) -> int:
     return number
 
 
-@pytest.mark.requirement("storage.full")
 @pytest.mark.parametrize("log", ["a long log", "an empty log"])
 def test_what_was_acknowledged_is_there(disk: Disk, log: str, open_store: OpenStore) -> None:
     path = str(disk.folder / "ricordo.db")
@@ -57,7 +60,7 @@ def test_what_was_acknowledged_is_there(disk: Disk, log: str, open_store: OpenSt
     assert ben.search("Statement 7").results[0].content_snippet == "Statement 7…"
     for find in (lambda: memory, lambda: reopened(memory, disk, path, open_store)):
         opened = find()
-        assert len(everything(opened.user("ana"))) == added + 20 * batches
+        assert len(every_item(opened.user("ana"))) == added + 20 * batches
         assert opened.user("ana").revision() == added + 20 * batches
         assert sum(thread.turn_count for thread in opened.user("ana").threads()) == said
         assert problems_of(opened) == []
@@ -71,66 +74,20 @@ def reopened(memory: Memory, disk: Disk, path: str, open_store: OpenStore) -> Me
     return open_store(path)
 
 
-def everything(user: UserMemory) -> list[Item]:
-    found: list[Item] = []
-    cursor = None
-    while True:
-        page = user.list(limit=1_000, cursor=cursor)
-        found += page
-        cursor = page.next_cursor
-        if cursor is None:
-            return found
-
-
-@pytest.mark.requirement("storage.full")
-def test_an_import_is_there_as_a_whole_or_not_at_all(
-    disk: Disk, sqlite_url: str, tmp_path: Path, open_store: OpenStore
-) -> None:
-    elsewhere = open_store(sqlite_url)
-    elsewhere.user("ana").add_many([text(number) for number in range(400)])
-    elsewhere.export(tmp_path / "all.jsonl")
-    memory = open_store(str(disk.folder / "ricordo.db"))
-    memory.user("ben").add("Has a cat")
-    disk.fill()
-    with pytest.raises(disk.error):
-        memory.import_file(tmp_path / "all.jsonl")
-    assert memory.users() == ("ben",)
-    assert problems_of(memory) == []
-    disk.free()
-    memory.user("ben").add("Has a dog")
-
-
-@pytest.mark.requirement("storage.full")
-def test_a_new_store_on_a_full_disk(disk: Disk, open_store: OpenStore) -> None:
+def test_a_full_disk_when_a_store_is_opened(disk: Disk, open_store: OpenStore) -> None:
     (disk.folder / "other").write_bytes(b"x" * 10_000)
     disk.fill()
-    path = disk.folder / "ricordo.db"
+    path = str(disk.folder / "ricordo.db")
     with pytest.raises((StorageFull, disk.error), match="disk"):
         open_memory(path, run_jobs=False, upkeep=False)
     disk.free()
-    open_store(str(path)).user("ana").add("Has a cat")
-
-
-@pytest.mark.requirement("storage.full")
-def test_a_full_store_can_be_opened_and_read(
-    file_system: SmallFileSystem, open_store: OpenStore
-) -> None:
-    path = str(file_system.folder / "ricordo.db")
-    with open_memory(path, run_jobs=False, upkeep=False, embedder=WordEmbedder()) as first:
-        first.user("ana").add("Has a cat")
-    assert not Path(f"{path}-wal").exists()
-    file_system.fill()
-    # Not even the index of the log can be made: that is told as what it is.
-    with pytest.raises(file_system.error, match="the disk is full; free some space"):
-        open_memory(path, run_jobs=False, upkeep=False)
-    file_system.free()
     memory = open_store(path)
-    file_system.fill()
+    memory.user("ana").add("Has a cat")
+    disk.fill()
     assert [item.content for item in memory.user("ana").list()] == ["Has a cat"]
-    file_system.free()
+    disk.free()
 
 
-@pytest.mark.requirement("storage.full")
 def test_an_export_leaves_no_half_file(
     sqlite_url: str, tmp_path: Path, open_store: OpenStore
 ) -> None:
@@ -162,7 +119,6 @@ def files_end_at(size: int) -> Iterator[None]:
         limit_files(-1)
 
 
-@pytest.mark.requirement("storage.full")
 def test_a_mirror_on_a_full_disk_stays_as_it_was(
     disk: Disk, sqlite_url: str, open_store: OpenStore
 ) -> None:
@@ -184,7 +140,6 @@ def test_a_mirror_on_a_full_disk_stays_as_it_was(
     assert mirror.read_text().count("\n- [") == 21
 
 
-@pytest.mark.requirement("storage.full")
 def test_jobs_go_on_when_there_is_room_again(disk: Disk, clock: ManualClock) -> None:
     path = disk.folder / "ricordo.db"
     settings = {"upkeep": False, "embedding_provider": "none", "job_poll_seconds": 0.05}
@@ -200,6 +155,63 @@ def test_jobs_go_on_when_there_is_room_again(disk: Disk, clock: ManualClock) -> 
         disk.free()
         clock.advance(hours=1)  # past the lease that a failed attempt may have left
         ana.add("Has a cat")
-        wait_until(lambda: any("tea" in item.content for item in everything(ana)))
+        wait_until(lambda: any("tea" in item.content for item in every_item(ana)))
         assert memory.jobs(state="dead") == ()
         assert problems_of(memory) == []
+
+
+# -- as the command line and the service tell it --------------------------------------------------
+
+
+@pytest.mark.requirement("faults.disk-full")
+def test_the_command_line(disk: Disk, monkeypatch: pytest.MonkeyPatch) -> None:
+    url = str(disk.folder / "ricordo.db")
+    monkeypatch.setenv("RICORDO_URL", url)
+    monkeypatch.setenv("RICORDO_EMBEDDING_PROVIDER", "none")
+    with open_memory(
+        url, run_jobs=False, port=0
+    ) as holding:  # as while a service runs: the log stays
+        holding.user("ana").add_many([f"Before {number} {'x' * 3_000}" for number in range(50)])
+        disk.fill()
+        acknowledged = 0
+        while (ran := ricordo("add", text(acknowledged), "-u", "ana", "--json")).code == 0:
+            acknowledged += 1
+            assert acknowledged < MANY
+        assert ran.code == 6
+        assert ran.error["error"] == disk.error.__name__
+        assert f"{url}: the disk" in ran.error["message"]
+        assert ran.error["fix"]
+        told = "\n".join(f"user: {text(number)}" for number in range(90))
+        assert ricordo("observe", "-u", "ana", "--thread", "t", stdin=told).code == 6
+        assert ricordo("list", "-u", "ana", "--json", "--limit", "1").code == 0
+        with running(holding) as service:
+            client = service.client("ana")
+            drafts = [{"content": text(number)} for number in range(90)]
+            answered = client.post("/v1/memories/batch", json={"memories": drafts})
+            assert problem(answered) == (disk.status, disk.error.__name__)
+            assert url not in answered.text  # where the operator keeps it is nobody's business
+            assert client.get("/readyz").status_code == 200
+        disk.free()
+        assert ricordo("add", "There is room again", "-u", "ana").code == 0
+        contents = [one.content for one in holding.user("ana").list(limit=1_000)]
+        assert len([one for one in contents if one.startswith("Statement")]) == acknowledged
+        assert problems_of(holding) == []
+
+
+@pytest.mark.slow
+@pytest.mark.requirement("storage.full")
+def test_an_import_is_there_as_a_whole_or_not_at_all(
+    disk: Disk, sqlite_url: str, tmp_path: Path, open_store: OpenStore
+) -> None:
+    elsewhere = open_store(sqlite_url)
+    elsewhere.user("ana").add_many([text(number) for number in range(400)])
+    elsewhere.export(tmp_path / "all.jsonl")
+    memory = open_store(str(disk.folder / "ricordo.db"))
+    memory.user("ben").add("Has a cat")
+    disk.fill()
+    with pytest.raises(disk.error):
+        memory.import_file(tmp_path / "all.jsonl")
+    assert memory.users() == ("ben",)
+    assert problems_of(memory) == []
+    disk.free()
+    memory.user("ben").add("Has a dog")

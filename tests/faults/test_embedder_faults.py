@@ -1,21 +1,25 @@
 """Endpoints that are down, slow, wrong or hostile to one text; workers that die; keys that must
 not be seen."""
 
+import contextlib
 import logging
 import os
 import signal
 import subprocess
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 import sqlalchemy as sa
+from bench.rebuild import problems_of
+from bench.rebuilding.course import run_course
 
 from ricordo import Memory, UserMemory
 from ricordo.embedding.choice import EmbeddingChoice
-from ricordo.errors import EmbedderUnavailable, EmbeddingError
+from ricordo.errors import EmbeddingError
 from ricordo.indexing.filling import FILL_BATCH
 from ricordo.limits import MAX_JOB_ATTEMPTS
 from ricordo.storage.search_index import INDEXED, ITEMS
@@ -36,7 +40,6 @@ class TouchyServer(EmbeddingServer):
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
         self.poison: str | None = None
-        self.refuses_with_status = False
         self.stops_at: int | None = None
         self.stopped = threading.Event()
         self.go_on = threading.Event()
@@ -50,21 +53,21 @@ class TouchyServer(EmbeddingServer):
         if self.stops_at is not None and len(self.embedded) >= self.stops_at:
             self.stopped.set()
             self.go_on.wait()
-        if self.refuses_with_status and self._is_spoilt(texts):
+        if self.poison is not None and any(self.poison in text for text in texts):
             return json_response(400, {"error": {"message": "input is not acceptable"}})
         return super()._posted(path, body)
 
-    def _answer(self, texts: list[str], dimensions: int | None) -> bytes:
-        if self._is_spoilt(texts):
-            self.answer_nan()
+    @contextlib.contextmanager
+    def held_up(self, work: Callable[[], object]) -> Iterator[None]:
+        """Do something while that work, in a thread, waits for an answer of this server."""
+        with ThreadPoolExecutor(1) as threads:
+            working = threads.submit(work)
             try:
-                return super()._answer(texts, dimensions)
+                assert self.stopped.wait(60)
+                yield
             finally:
-                self.answer_rightly()
-        return super()._answer(texts, dimensions)
-
-    def _is_spoilt(self, texts: list[str]) -> bool:
-        return self.poison is not None and any(self.poison in text for text in texts)
+                self.go_on.set()
+            working.result()
 
 
 @pytest.fixture(autouse=True)
@@ -99,22 +102,12 @@ def ana(memory: Memory) -> UserMemory:
     return memory.user("ana")
 
 
-def operated_by(server: EmbeddingServer, **more: Any) -> dict[str, Any]:
+def operated_by(server: EmbeddingServer) -> dict[str, Any]:
     return {
         "embedding_provider": "custom_http",
         "embedding_base_url": server.base_url,
         "embedding_model": server.model,
-        "embedding_deadline_seconds": 30.0,  # only the test of the deadline runs into it
-        **more,
-    }
-
-
-def chosen_by_user(server: EmbeddingServer, **more: Any) -> dict[str, Any]:
-    return {
-        "provider": "custom_http",
-        "base_url": server.base_url,
-        "model": server.model,
-        **more,
+        "embedding_deadline_seconds": 30.0,  # nothing runs into it
     }
 
 
@@ -141,9 +134,6 @@ def write_something(user: UserMemory) -> None:
     user.observe([{"role": "user", "content": "I drink tea"}], thread="t1")
 
 
-# -- endpoints that do not do it -------------------------------------------------------------
-
-
 @pytest.mark.requirement("embeddings.faults")
 def test_an_endpoint_that_is_down(backend_url: str, open_store: OpenStore) -> None:
     with EmbeddingServer() as gone:
@@ -164,57 +154,14 @@ def test_an_endpoint_that_is_down(backend_url: str, open_store: OpenStore) -> No
 
 
 @pytest.mark.requirement("embeddings.faults")
-def test_an_endpoint_that_hangs(
-    backend_url: str, open_store: OpenStore, server: TouchyServer
-) -> None:
-    """It is never let go: that the test ends is because of the deadline."""
-    memory = open_store(backend_url, **operated_by(server, embedding_deadline_seconds=0.3))
-    ana = memory.user("ana")
-    server.hang_until(threading.Event())
-    write_something(ana)
-    assert "custom_http" in finds_by_words(ana)
-    assert counts(ana) == (0, 2, 0)
-
-
-@pytest.mark.requirement("embeddings.faults")
-@pytest.mark.parametrize(
-    ("script", "excuse"),
-    [
-        (lambda server: server.answer_html(), "HTML"),
-        (lambda server: server.answer_nan(), "NaN"),
-        (lambda server: server.answer_zeros(), "zeros"),
-        (lambda server: server.answer_short(), "vectors for"),
-        (lambda server: server.answer_width(2_000), "2000 wide; the database takes at most 1024"),
-        (lambda server: server.fail_next(100), "answered 500: scripted failure"),
-        (lambda server: server.fail_next(100, status=401), "answered 401"),
-        (lambda server: server.fail_next(100, status=404), "answered 404"),
-    ],
-)
-def test_an_endpoint_that_answers_wrongly(
-    memory: Memory,
-    ana: UserMemory,
-    server: TouchyServer,
-    script: Callable[[EmbeddingServer], None],
-    excuse: str,
-) -> None:
-    """The texts are found by their words, wait for better times, and nothing is marked for good."""
-    script(server)
-    write_something(ana)
-    memory.run_jobs()
-    assert counts(ana) == (0, 2, 0)
-    assert excuse in (ana.embedding_status().last_error or "")
-    assert finds_by_words(ana)
-
-
-@pytest.mark.requirement("embeddings.faults")
-@pytest.mark.parametrize("status", [401, 503])
 def test_it_recovers_by_itself(
-    memory: Memory, ana: UserMemory, server: TouchyServer, clock: ManualClock, status: int
+    memory: Memory, ana: UserMemory, server: TouchyServer, clock: ManualClock
 ) -> None:
-    server.fail_next(4, status=status)
+    server.fail_next(4, status=503)
     write_something(ana)
     memory.run_jobs()
     assert counts(ana) == (0, 2, 0)
+    assert "answered 503: scripted failure" in (ana.embedding_status().last_error or "")
     server.answer_rightly()
     assert memory.run_jobs() == 0  # not before its time
     clock.advance(hours=1)
@@ -246,93 +193,40 @@ def test_after_the_last_attempt_the_rows_say_why(
 
 
 @pytest.mark.requirement("embeddings.faults")
-@pytest.mark.parametrize("refuses_with_status", [True, False])
 def test_one_text_that_cannot_be_embedded_does_not_hold_up_the_others(
-    memory: Memory, ana: UserMemory, server: TouchyServer, refuses_with_status: bool
+    memory: Memory, ana: UserMemory, server: TouchyServer
 ) -> None:
-    server.poison, server.refuses_with_status = "poison", refuses_with_status
-    ana.add_many([f"Fact number {number}" for number in range(100)])
+    server.poison = "poison"
+    ana.add_many([f"Fact number {number}" for number in range(40)])
     spoilt = [ana.add("A poison").id, ana.add("Another poison").id]
     ana.add_many([f"Later fact {number}" for number in range(10)])
     ana.observe([{"role": "user", "content": "Nothing wrong here"}], thread="t1")
     memory.run_jobs()
-    assert counts(ana) == (111, 0, 2)
+    assert counts(ana) == (51, 0, 2)
     index = ITEMS.index.c
     with memory.database.read_all() as view:
         failed = view.connection.execute(
             sa.select(index.id, index.error).where(index.state == "error").order_by(index.id)
         ).all()
     assert [row.id for row in failed] == spoilt
-    said = "input is not acceptable" if refuses_with_status else "NaN"
-    assert all(said in row.error for row in failed)
+    assert all("input is not acceptable" in row.error for row in failed)
     assert [job for job in memory.jobs() if job.kind == "embed" and job.state != "done"] == []
     sent = [text for batch in server.embedded for text in batch]
-    assert len(server.embedded) < 40
     assert sent.count("Later fact 3") <= 7  # once for each halving of its batch
     server.poison = None
     ana.backfill_embeddings()
     memory.run_jobs()
-    assert counts(ana) == (113, 0, 0)
-
-
-@pytest.mark.requirement("embeddings.faults")
-def test_what_was_made_before_a_failure_is_kept(
-    memory: Memory, ana: UserMemory, server: TouchyServer
-) -> None:
-    ana.add_many([f"Fact number {number}" for number in range(2 * FILL_BATCH)])
-    server.stops_at = 3  # a batch takes two requests
-    server.go_on.set()
-    done: list[tuple[int, int]] = []
-
-    def progress(made: int, total: int) -> None:
-        done.append((made, total))
-        if made == FILL_BATCH:
-            server.fail_next(100)
-
-    with pytest.raises(EmbedderUnavailable):
-        ana.fill_embeddings(progress=progress)
-    assert done == [(0, 128), (64, 128)]
-    assert counts(ana) == (64, 64, 0)
-
-
-# -- in the middle of it ---------------------------------------------------------------------
-
-
-@pytest.fixture
-def filling(server: TouchyServer, ana: UserMemory) -> Iterator[Callable[[], list[BaseException]]]:
-    """Starts making vectors in a thread, which is held up at its third request.
-
-    What it gives back lets the thread go on, waits for it, and says what went wrong in it.
-    """
-    ana.add_many([f"Fact number {number}" for number in range(3 * FILL_BATCH)])
-    server.stops_at = 3
-    problems: list[BaseException] = []
-
-    def work() -> None:
-        try:
-            ana.fill_embeddings()
-        except BaseException as problem:
-            problems.append(problem)
-
-    thread = threading.Thread(target=work)
-    thread.start()
-    assert server.stopped.wait(60)
-
-    def finish() -> list[BaseException]:
-        server.go_on.set()
-        thread.join()
-        return problems
-
-    yield finish
-    finish()
+    assert counts(ana) == (53, 0, 0)
 
 
 @pytest.mark.requirement("embeddings.faults")
 def test_an_erased_user_does_not_come_back(
-    memory: Memory, filling: Callable[[], list[BaseException]]
+    memory: Memory, ana: UserMemory, server: TouchyServer
 ) -> None:
-    memory.erase_user("ana")
-    assert filling() == []
+    ana.add_many([f"Fact number {number}" for number in range(2 * FILL_BATCH)])
+    server.stops_at = 3
+    with server.held_up(ana.fill_embeddings):
+        memory.erase_user("ana")
     assert memory.users() == ()
     with memory.database.read_all() as view:
         for kind in INDEXED:
@@ -342,17 +236,13 @@ def test_an_erased_user_does_not_come_back(
 
 @pytest.mark.requirement("embeddings.faults")
 def test_a_text_that_changes_meanwhile_gets_the_vector_of_its_new_text(
-    memory: Memory, ana: UserMemory, server: TouchyServer, clock: ManualClock
+    ana: UserMemory, server: TouchyServer, clock: ManualClock
 ) -> None:
     item = ana.add("Lives in Bekasi", key="home").id
     server.stops_at = 1
-    thread = threading.Thread(target=ana.fill_embeddings)
-    thread.start()
-    assert server.stopped.wait(60)
-    clock.advance(minutes=1)
-    ana.add("Lives in Jakarta", key="home")
-    server.go_on.set()
-    thread.join()
+    with server.held_up(ana.fill_embeddings):
+        clock.advance(minutes=1)
+        ana.add("Lives in Jakarta", key="home")
     assert counts(ana)[1:] == (0, 0)
     found = ana.search("Lives in Jakarta", explain=True)
     assert found[0].id == item
@@ -361,44 +251,19 @@ def test_a_text_that_changes_meanwhile_gets_the_vector_of_its_new_text(
 
 
 @pytest.mark.requirement("embeddings.faults")
-def test_two_workers_share_the_work(
-    memory: Memory,
-    ana: UserMemory,
-    server: TouchyServer,
-    filling: Callable[[], list[BaseException]],
-) -> None:
-    other = threading.Thread(target=memory.run_jobs)
-    other.start()
-    assert filling() == []
-    other.join()
-    assert counts(ana) == (3 * FILL_BATCH, 0, 0)
+def test_two_workers_share_the_work(memory: Memory, ana: UserMemory, server: TouchyServer) -> None:
+    ana.add_many([f"Fact number {number}" for number in range(2 * FILL_BATCH)])
+    server.stops_at = 3
+    with ThreadPoolExecutor(1) as other:
+        with server.held_up(ana.fill_embeddings):
+            working = other.submit(memory.run_jobs)
+        working.result()
+    assert counts(ana) == (2 * FILL_BATCH, 0, 0)
     sent = [text for batch in server.embedded for text in batch]
-    assert len(sent) == len(set(sent)) == 3 * FILL_BATCH
+    assert len(sent) == len(set(sent)) == 2 * FILL_BATCH
 
 
-@pytest.mark.requirement("embeddings.rebuild")
-def test_another_provider_in_the_middle_of_a_rebuild(
-    backend_url: str, open_store: OpenStore, server: TouchyServer
-) -> None:
-    memory = open_store(backend_url, allow_private_embedding_targets=True)
-    ana = memory.user("ana")
-    ana.add_many([f"Fact number {number}" for number in range(3 * FILL_BATCH)])
-    ana.set_embeddings(**chosen_by_user(server), confirm=True)
-    server.stops_at = len(server.embedded) + 3
-    thread = threading.Thread(target=ana.fill_embeddings)
-    thread.start()
-    assert server.stopped.wait(60)
-    with EmbeddingServer(model="second", width=32) as second:
-        change = ana.set_embeddings(**chosen_by_user(second), confirm=True)
-        assert change.to_rebuild == 3 * FILL_BATCH
-        server.go_on.set()
-        thread.join()
-        assert counts(ana) == (3 * FILL_BATCH, 0, 0)
-        status = ana.embedding_status()
-        assert (status.model, status.dimensions, status.stale) == ("second", 32, 0)
-        assert len(ana.search("fact number 7")) > 0
-
-
+@pytest.mark.chaos
 @pytest.mark.requirement("embeddings.rebuild")
 def test_a_killed_rebuild_goes_on(backend_url: str, server: TouchyServer) -> None:
     settings = operated_by(server)
@@ -432,9 +297,6 @@ def test_a_killed_rebuild_goes_on(backend_url: str, server: TouchyServer) -> Non
     assert len(again) <= len(texts) + FILL_BATCH  # the batch at which it was killed
 
 
-# -- keys ------------------------------------------------------------------------------------
-
-
 @pytest.mark.requirement("embeddings.settings")
 def test_a_key_is_nowhere_to_be_seen(
     backend_url: str,
@@ -448,7 +310,12 @@ def test_a_key_is_nowhere_to_be_seen(
     server.required_key = "another-key"
     memory = open_store(backend_url, allow_private_embedding_targets=True)
     ana = memory.user("ana")
-    settings = chosen_by_user(server, api_key=KEY)
+    settings = {
+        "provider": "custom_http",
+        "base_url": server.base_url,
+        "model": server.model,
+        "api_key": KEY,
+    }
     change = ana.set_embeddings(**settings, confirm=True)
     assert "401" in (change.problem or "")
     ana.add("Prefers green tea")
@@ -476,31 +343,53 @@ def test_a_key_is_nowhere_to_be_seen(
     assert counts(ana) == (0, 1, 0)
     assert [text for text in shown if KEY in text] == []
     memory.close()
-    assert KEY.encode() not in everything_stored(backend_url)
+    assert KEY.encode() not in stored(backend_url)
     assert (own_home / "secret.key").stat().st_mode & 0o077 == 0
     # It was sent to where it belongs, and to nobody else.
     assert {request.headers["Authorization"] for request in server.requests} == {f"Bearer {KEY}"}
 
 
-def everything_stored(url: str) -> bytes:
+def stored(url: str) -> bytes:
     if url.startswith("postgresql"):
         return postgres.dump(url)
     return b"".join(path.read_bytes() for path in Path(url).parent.glob(f"{Path(url).name}*"))
 
 
-@pytest.mark.requirement("embeddings.settings")
-def test_a_key_that_works_again_makes_up_for_what_failed(
-    backend_url: str, open_store: OpenStore, server: TouchyServer, clock: ManualClock
+@pytest.mark.slow
+@pytest.mark.requirement("embeddings.rebuild-under-load")
+def test_searches_go_on_while_vectors_are_rebuilt(backend_url: str) -> None:
+    said: list[str] = []
+    outcome = run_course(backend_url, memories=150, patience_seconds=120, say=said.append)
+    assert problems_of(outcome) == ()
+    assert outcome.archived > 0
+    assert outcome.counts > 0
+    assert outcome.verdict.degraded == 0
+
+
+def choose(user: UserMemory, server: EmbeddingServer) -> None:
+    user.set_embeddings("custom_http", base_url=server.base_url, model=server.model, confirm=True)
+
+
+@pytest.mark.requirement("embeddings.rebuild-under-load")
+def test_a_provider_that_was_left_has_no_more_say(
+    backend_url: str, open_store: OpenStore, clock: ManualClock
 ) -> None:
-    server.required_key = "right"
+    """What it refuses, or fails at for the last time, while another one is chosen."""
     memory = open_store(backend_url, allow_private_embedding_targets=True)
-    ana = memory.user("ana")
-    ana.set_embeddings(**chosen_by_user(server, api_key="wrong"), confirm=True)
-    write_something(ana)
-    for _ in range(MAX_JOB_ATTEMPTS):
-        memory.run_jobs()
-        clock.advance(hours=2)
-    assert counts(ana) == (0, 0, 2)
-    ana.set_embeddings(**chosen_by_user(server, api_key="right"), confirm=True)
-    memory.run_jobs()
-    assert counts(ana) == (2, 0, 0)
+    for name, attempts in (("ana", 0), ("ben", MAX_JOB_ATTEMPTS - 1)):
+        user = memory.user(name)
+        with TouchyServer(model="left") as left, EmbeddingServer(model="new") as new:
+            choose(user, left)
+            user.add("Prefers green tea")
+            left.required_key = "one that nobody has"
+            for _ in range(attempts):
+                assert memory.run_jobs() > 0
+                clock.advance(hours=2)
+            left.required_key, left.poison = None, "green"
+            left.stops_at = len(left.embedded) + 1
+            with left.held_up(memory.run_jobs if attempts else user.fill_embeddings):
+                choose(user, new)
+            clock.advance(hours=2)
+            memory.run_jobs()
+            status = user.embedding_status()
+        assert (status.model, status.ready, status.error) == ("new", 1, 0)

@@ -1,22 +1,21 @@
 """Formation with a model that is down, and in processes that die: nothing lost, nothing twice."""
 
-import socket
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from datetime import UTC, datetime, timedelta
 
 import pytest
 import sqlalchemy as sa
 
-from ricordo import Event, EventStatus, Memory
+from ricordo import EventStatus, Memory
 from ricordo.formation.scheduling import FORM_JOB
-from ricordo.model.activity import FORMED_WRITES, TOKENS
-from ricordo.storage.consistency import find_inconsistencies
-from ricordo.storage.tables import formation, tallies, threads
+from ricordo.model.activity import FORMED_WRITES
+from ricordo.storage.tables import formation, threads
 from ricordo.testing.clock import ManualClock
 from ricordo.testing.model_server import ModelServer
 from tests.support import processes
+from tests.support.brokers import free_port
 from tests.support.scripted_model import read_tastes
+from tests.support.soundness import problems_of
 
 USERS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "ana": {"one": ("jazz", "tea"), "two": ("chess",)},
@@ -73,12 +72,6 @@ def is_formed(memory: Memory) -> bool:
     return all(turns == position for turns, position in formed(memory).values())
 
 
-def sound(memory: Memory) -> bool:
-    with memory.database.read_all() as view:
-        problems = find_inconsistencies(view.connection)
-    return problems + memory.database.backend.check() == []
-
-
 def known(memory: Memory, user: str) -> list[str]:
     return sorted(item.content for item in memory.user(user).list(limit=1000, status="any"))
 
@@ -106,14 +99,7 @@ def check_that_all_is_formed_once(memory: Memory, server: ModelServer, since: in
         assert memory.user(user).counters().counts[FORMED_WRITES] == len(expected(user))
     assert is_formed(memory)
     assert readings(server, since) == 3  # one for each conversation
-    assert sound(memory)
-
-
-def unused_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+    assert problems_of(memory) == []
 
 
 # -- a model that is down -------------------------------------------------------------------------
@@ -130,7 +116,7 @@ def hang(server: ModelServer) -> dict[str, object]:
 
 
 def refuse(_server: ModelServer) -> dict[str, object]:
-    base_url = f"http://127.0.0.1:{unused_port()}/v1"
+    base_url = f"http://127.0.0.1:{free_port()}/v1"
     return {"model_base_url": base_url, "model_deadline_seconds": 0.2}
 
 
@@ -139,13 +125,9 @@ def talk_nonsense(server: ModelServer) -> dict[str, object]:
     return {}
 
 
-def send_pages(server: ModelServer) -> dict[str, object]:
-    server.answer_html()
-    return {}
-
-
 @pytest.mark.requirement("formation.faults")
-@pytest.mark.parametrize("fault", [fail, hang, refuse, talk_nonsense, send_pages])
+@pytest.mark.slow
+@pytest.mark.parametrize("fault", [fail, hang, refuse, talk_nonsense])
 def test_a_model_that_is_down_for_an_hour_loses_nothing(
     open_with_model: Open,
     model_server: ModelServer,
@@ -177,50 +159,6 @@ def test_a_model_that_is_down_for_an_hour_loses_nothing(
 
 
 @pytest.mark.requirement("formation.faults")
-def test_a_model_that_is_down_for_two_days_loses_nothing(
-    open_with_model: Open, model_server: ModelServer, clock: ManualClock
-) -> None:
-    """Jobs die in that time; the sweep brings their conversations back."""
-    memory = open_with_model(model_daily_tokens=100_000_000)
-    fail(model_server)
-    talk(memory)
-    run_for(memory, clock, minutes=2 * 24 * 60, step=120)
-    dead = [job for job in memory.jobs(state="dead", limit=1000) if job.kind == FORM_JOB]
-    assert sorted((job.user_id, job.unique_key) for job in dead) == sorted(formed(memory))
-    assert all("500" in (job.last_error or "") for job in dead)
-    assert {position for _, position in formed(memory).values()} == {0}
-    model_server.answer_rightly()
-    since = len(model_server.asked)
-    run_for(memory, clock, minutes=120, step=30)
-    check_that_all_is_formed_once(memory, model_server, since)
-    for job in dead:  # somebody who sees them tries them again: no harm
-        memory.retry_job(job.id)
-    run_for(memory, clock, minutes=60, step=30)
-    check_that_all_is_formed_once(memory, model_server, since)
-
-
-@pytest.mark.requirement("formation.faults")
-def test_failed_calls_use_up_the_day_and_formation_goes_on_the_next(
-    open_with_model: Open, model_server: ModelServer, clock: ManualClock
-) -> None:
-    memory = open_with_model(model_daily_tokens=8_000)
-    fail(model_server)
-    talk(memory)
-    run_for(memory, clock, minutes=5 * 60, step=30)
-    for user in USERS:
-        assert memory.user(user).counters().tokens_today <= 8_000
-        events = [one.status for one in memory.user(user).events(limit=1000) if one.op == "read"]
-        assert events[0] is EventStatus.SKIPPED  # the latest: it waits
-    model_server.answer_rightly()
-    since = len(model_server.asked)
-    run_for(memory, clock, minutes=60, step=30)
-    assert readings(model_server, since) == 0  # the day is not over
-    clock.set(datetime(2026, 1, 2, 0, 0, tzinfo=UTC))
-    run_for(memory, clock, minutes=120, step=30)
-    check_that_all_is_formed_once(memory, model_server, since)
-
-
-@pytest.mark.requirement("formation.faults")
 def test_what_was_formed_before_the_model_failed_stays(
     open_with_model: Open, model_server: ModelServer, clock: ManualClock
 ) -> None:
@@ -245,84 +183,12 @@ def test_what_was_formed_before_the_model_failed_stays(
     assert is_formed(memory)
 
 
-# -- processes that die ---------------------------------------------------------------------------
-
-
-@pytest.fixture
-def hanging(model_server: ModelServer) -> Iterator[Callable[[str, str], None]]:
-    """Runs a program until the model is asked, and kills it there."""
-    release = threading.Event()
-
-    def wait() -> None:
-        release.wait(240)
-
-    def run(program: str, url: str) -> None:
-        model_server.before_answer = wait
-        asked = len(model_server.requests)
-        process = processes.start(program, url, model_server.base_url)
-        assert model_server.wait_for_requests(asked + 1, 240)
-        process.kill()
-        process.communicate()
-        model_server.before_answer = None
-        release.set()
-
-    yield run
-    release.set()
-
-
-@pytest.mark.requirement("formation.faults")
-def test_a_process_killed_while_the_model_reads_loses_nothing(
-    backend_url: str,
-    open_with_model: Open,
-    model_server: ModelServer,
-    hanging: Callable[[str, str], None],
-) -> None:
-    memory = open_with_model()
-    messages = [{"role": "user", "content": f"I love {taste}"} for taste in ("jazz", "tea")]
-    memory.user("ana").observe(messages, thread="monday")
-    hanging("form_with_model", backend_url)
-    assert known(memory, "ana") == []
-    assert formed(memory) == {("ana", "monday"): (2, 0)}
-    process = processes.start("form_with_model", backend_url, model_server.base_url)
-    _, errors = process.communicate(timeout=240)
-    assert process.returncode == 0, errors
-    assert known(memory, "ana") == ["User loves jazz.", "User loves tea."]
-    assert formed(memory) == {("ana", "monday"): (2, 2)}
-    assert sound(memory)
-
-
-@pytest.mark.requirement("formation.faults")
-def test_the_job_of_a_killed_process_is_done_by_another_when_its_lease_is_over(
-    backend_url: str,
-    open_with_model: Open,
-    clock: ManualClock,
-    hanging: Callable[[str, str], None],
-) -> None:
-    memory = open_with_model()
-    clock.set(datetime.now(UTC) - timedelta(minutes=5))  # the other process has a real clock
-    memory.user("ana").observe([{"role": "user", "content": "I love jazz"}], thread="monday")
-    hanging("run_jobs_with_model", backend_url)
-    (held,) = [job for job in memory.jobs(state="running") if job.kind == FORM_JOB]
-    clock.set(held.lease_until or clock())
-    while memory.run_jobs():
-        pass
-    (job,) = [job for job in memory.jobs(limit=1000) if job.kind == FORM_JOB]
-    assert (job.id, job.state, job.attempts) == (held.id, "done", 2)
-    assert known(memory, "ana") == ["User loves jazz."]
-    with memory.database.read_all() as view:
-        spent = sa.select(sa.func.sum(tallies.c.count)).where(tallies.c.name == TOKENS)
-        set_aside_by_the_dead = view.connection.execute(spent).scalar_one()
-    counts = memory.user("ana").counters().counts
-    assert set_aside_by_the_dead >= counts["model_prompt_tokens"]  # counted, not given back
-    assert all(count >= 0 for count in counts.values())
-    assert sound(memory)
-
-
 def word(number: int) -> str:
     """A word of its own for each number."""
     return f"z{chr(97 + number // 26)}{chr(97 + number % 26)}m"
 
 
+@pytest.mark.chaos
 @pytest.mark.requirement("formation.faults")
 def test_a_process_killed_at_any_command_to_the_database_leaves_all_or_nothing(
     backend_url: str, open_store: Callable[..., Memory]
@@ -358,18 +224,28 @@ def test_a_process_killed_at_any_command_to_the_database_leaves_all_or_nothing(
     assert len(contents) == len(tastes) + 1  # and what the user works as
     proposed = sorted(one.content or "" for one in ana.proposals(limit=1000))
     assert proposed == sorted(f"User is allergic to {word(number)}." for number in commands)
-    check_counters(memory)
-    assert sound(memory)
+    assert problems_of(memory) == []
 
 
-def check_counters(memory: Memory) -> None:
-    """What was counted is what history tells."""
-    ana = memory.user("ana")
-    events = [change.event for change in ana.changes(limit=1000).changes]
-    counts = ana.counters().counts
-    assert counts["formation_add"] == events.count(Event.ADD)
-    assert counts.get("formation_update", 0) == events.count(Event.UPDATE)
-    assert counts["formation_propose"] == events.count(Event.CONSENT)
-    written = counts["formation_add"] + counts.get("formation_update", 0)
-    assert counts[FORMED_WRITES] == written
-    assert counts["formation_runs"] == len(formed(memory))
+@pytest.mark.slow
+@pytest.mark.requirement("formation.faults")
+def test_a_model_that_is_down_for_two_days_loses_nothing(
+    open_with_model: Open, model_server: ModelServer, clock: ManualClock
+) -> None:
+    """Jobs die in that time; the sweep brings their conversations back."""
+    memory = open_with_model(model_daily_tokens=100_000_000)
+    fail(model_server)
+    talk(memory)
+    run_for(memory, clock, minutes=2 * 24 * 60, step=120)
+    dead = [job for job in memory.jobs(state="dead", limit=1000) if job.kind == FORM_JOB]
+    assert sorted((job.user_id, job.unique_key) for job in dead) == sorted(formed(memory))
+    assert all("500" in (job.last_error or "") for job in dead)
+    assert {position for _, position in formed(memory).values()} == {0}
+    model_server.answer_rightly()
+    since = len(model_server.asked)
+    run_for(memory, clock, minutes=120, step=30)
+    check_that_all_is_formed_once(memory, model_server, since)
+    for job in dead:  # somebody who sees them tries them again: no harm
+        memory.retry_job(job.id)
+    run_for(memory, clock, minutes=60, step=30)
+    check_that_all_is_formed_once(memory, model_server, since)

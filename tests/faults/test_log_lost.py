@@ -14,7 +14,7 @@ from tests.support import processes
 from tests.support.commandline import ricordo
 from tests.support.soundness import problems_of
 
-pytestmark = pytest.mark.requirement("faults.log-lost")
+pytestmark = [pytest.mark.requirement("faults.log-lost"), pytest.mark.chaos]
 OpenStore = Callable[..., Memory]
 
 
@@ -23,89 +23,66 @@ class Killed:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.log = path.with_name(f"{path.name}-wal")
-        self.index = path.with_name(f"{path.name}-shm")
         processes.killed_writer(str(path), first=0, lines=20)
-        self._empty_log()
-        self.earlier = self._written()
-        lines = processes.killed_writer(str(path), first=100_000, lines=60)
-        self.later = [int(line[2]) for line in lines if line[0] == "added"]
-        assert self.log.stat().st_size > 0
-
-    def _empty_log(self) -> None:
-        # Whoever closes the file last empties it.
-        assert ricordo("list", "-u", "ana", "--db", self.path).code == 0
-        assert not self.log.exists()
-
-    def _written(self) -> set[int]:
         every = ("--limit", 1_000, "--status", "any", "--json")
-        listed = ricordo("list", "-u", "ana", "--db", self.path, *every)
-        return numbers(item["content"] for item in listed.json["items"])
+        listed = ricordo("list", "-u", "ana", "--db", path, *every)
+        assert not Path(f"{path}-wal").exists()  # whoever closes the file last empties the log
+        self.earlier = numbers(item["content"] for item in listed.json["items"])
+        lines = processes.killed_writer(str(path), first=100_000, lines=60)
+        self.later = {int(line[2]) for line in lines if line[0] == "added"}
+        self.log = Path(f"{path}-wal").read_bytes()
+
+    def left(
+        self, folder: Path, open_store: OpenStore, log: bytes | None, *, has_index: bool = False
+    ) -> set[int]:
+        """What is there of what was written, with another log, or none; all of it must agree."""
+        folder.mkdir()
+        path = Path(shutil.copy(self.path, folder))
+        if log is not None:
+            Path(f"{path}-wal").write_bytes(log)
+        if has_index:
+            shutil.copy(f"{self.path}-shm", folder)
+        memory = open_store(str(path))
+        assert problems_of(memory) == []
+        ana = memory.user("ana")
+        present = numbers(item.content for item in ana.list(limit=1_000, status="any"))
+        for number in present:
+            assert ana.search(f"Statement {number}", status="any").results
+        ana.add("And so on")
+        memory.close()
+        assert ricordo("doctor", "--db", path, "--json").code == 0
+        return present
 
 
 def numbers(contents: Iterable[str]) -> set[int]:
     return {int(found[1]) for one in contents if (found := re.fullmatch(r"Statement (\d+)", one))}
 
 
-@pytest.fixture
-def killed(sqlite_url: str) -> Killed:
-    return Killed(Path(sqlite_url))
+@pytest.fixture(scope="module")
+def killed(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Killed:
+    folder = tmp_path_factory.mktemp("killed")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RICORDO_HOME", str(folder / "home"))
+        return Killed(Path(shutil.copy(sqlite_template, folder)))
 
 
-def left(memory: Memory) -> set[int]:
-    """What is there of the killed writer; all of it must agree."""
-    assert problems_of(memory) == []
-    ana = memory.user("ana")
-    present = numbers(item.content for item in ana.list(limit=1_000, status="any"))
-    for number in present:
-        assert ana.search(f"Statement {number}", status="any").results
-    return present
-
-
-def goes_on(memory: Memory) -> None:
-    memory.user("ana").add("And so on")
-    memory.close()
-    assert ricordo("doctor", "--db", memory.database.backend.location, "--json").code == 0
-
-
-def test_without_the_log_only_what_was_in_it_is_lost(killed: Killed, open_store: OpenStore) -> None:
-    killed.log.unlink()
-    killed.index.unlink()
-    memory = open_store(str(killed.path))
-    assert left(memory) == killed.earlier
-    goes_on(memory)
-
-
-def test_without_the_index_of_the_log_nothing_is_lost(
-    killed: Killed, open_store: OpenStore
+def test_only_what_was_in_a_missing_log_is_lost(
+    killed: Killed, open_store: OpenStore, tmp_path: Path
 ) -> None:
-    killed.index.unlink()
-    memory = open_store(str(killed.path))
-    assert left(memory) >= killed.earlier | set(killed.later)
-    goes_on(memory)
-
-
-def test_a_stale_index_of_the_log_is_made_anew(killed: Killed, open_store: OpenStore) -> None:
-    killed.log.unlink()
-    assert killed.index.stat().st_size > 0
-    memory = open_store(str(killed.path))
-    assert left(memory) == killed.earlier
-    goes_on(memory)
+    """The index of a log is made anew, where it is missing and where it is of another log."""
+    assert killed.left(tmp_path / "none", open_store, None) == killed.earlier
+    assert killed.left(tmp_path / "index", open_store, None, has_index=True) == killed.earlier
+    whole = killed.left(tmp_path / "log", open_store, killed.log)
+    assert whole >= killed.earlier | killed.later
 
 
 def test_a_log_that_was_cut_off_gives_all_up_to_there(
     killed: Killed, open_store: OpenStore, tmp_path: Path
 ) -> None:
     chance = random.Random(20260101)
-    size = killed.log.stat().st_size
-    lengths = sorted([0, 31, 32, size - 1, *(chance.randrange(size) for _ in range(8))])
-    seen: list[set[int]] = []
-    for length in lengths:
-        folder = tmp_path / f"cut-{length}"
-        folder.mkdir()
-        path = Path(shutil.copy(killed.path, folder))
-        (folder / killed.log.name).write_bytes(killed.log.read_bytes()[:length])
-        seen.append(left(open_store(str(path))))
+    size = len(killed.log)
+    lengths = sorted([0, 31, 32, size - 1, *(chance.randrange(size) for _ in range(4))])
+    seen = [killed.left(tmp_path / str(end), open_store, killed.log[:end]) for end in lengths]
     assert seen[0] == killed.earlier
     assert all(before <= after for before, after in itertools.pairwise(seen))
     # In the order in which it was written, without a gap.
@@ -115,24 +92,12 @@ def test_a_log_that_was_cut_off_gives_all_up_to_there(
     assert len(seen[-1]) > len(killed.earlier)
 
 
-@pytest.mark.parametrize("where", ["at its end", "in its middle", "everywhere"])
-def test_garbage_in_the_log_ends_it(killed: Killed, open_store: OpenStore, where: str) -> None:
+def test_garbage_in_the_log_ends_it(killed: Killed, open_store: OpenStore, tmp_path: Path) -> None:
     chance = random.Random(20260101)
-    held = killed.log.read_bytes()
-    half = len(held) // 2
-    killed.log.write_bytes(
-        {
-            "at its end": held + chance.randbytes(10_000),
-            "in its middle": held[:half] + chance.randbytes(5_000) + held[half + 5_000 :],
-            "everywhere": chance.randbytes(len(held)),
-        }[where]
-    )
-    killed.index.unlink()
-    memory = open_store(str(killed.path))
-    present = left(memory)
-    assert present >= killed.earlier
-    if where == "at its end":
-        assert present >= set(killed.later)
-    if where == "everywhere":
-        assert present == killed.earlier
-    goes_on(memory)
+    half = len(killed.log) // 2
+    after = killed.log + chance.randbytes(10_000)
+    assert killed.left(tmp_path / "after", open_store, after) >= killed.earlier | killed.later
+    within = killed.log[:half] + chance.randbytes(5_000) + killed.log[half + 5_000 :]
+    assert killed.left(tmp_path / "within", open_store, within) >= killed.earlier
+    noise = chance.randbytes(len(killed.log))
+    assert killed.left(tmp_path / "noise", open_store, noise) == killed.earlier

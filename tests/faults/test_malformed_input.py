@@ -1,184 +1,98 @@
 """Malformed arguments, input, files, messages and settings: named, and nothing is written."""
 
+import gzip
+import itertools
 import json
-import random
+import re
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from ricordo import Memory, UserMemory
-from ricordo.errors import ImportFailed, InvalidInput
-from ricordo.settings import Settings
-from ricordo.wiring import open_memory, read_settings
+from ricordo import Memory
+from ricordo.wiring import open_memory
 from tests.support.commandline import COMMAND, ricordo
+from tests.support.problems import problem
+from tests.support.service import Service, running
 from tests.support.soundness import problems_of
 
 pytestmark = pytest.mark.requirement("faults.malformed")
 OpenStore = Callable[..., Memory]
 
-ARGUMENTS: list[list[str]] = [
-    ["add", "a\x01b\x00"],
-    ["add", "\udcff\udcfe"],
-    ["add", "x", "--importance", "9" * 5_000],
-    ["add", "x", "--importance", "1e400"],
-    ["add", "x", "--valid-from", "99999-99-99"],
-    ["add", "x", "--tag", "t" * 5_000],
-    ["add", "x" * 100_000],
-    ["add", "x", "--user", "\udc80"],
-    ["add", "x", "--key", "\x00"],
-    ["get", "-1"],
-    ["get", "9" * 400],
-    ["get", "\uff11\uff12x"],
-    ["list", "--limit", "NaN"],
-    ["list", "--cursor", "\udcff"],
-    ["list", "--cursor", "W10"],
-    ["search", "\x00"],
-    ["search", "tea", "--since", "\ud800"],
-    ["observe", "--thread", "", "-"],
-    ["observe", "--thread", "t\x00", "-"],
-    ["import", "/dev/null/x"],
-    ["import", "\udcff"],
-    ["changes", "--since", "-9"],
-    ["\x00"],
-    ["--db"],
+ARGUMENTS: list[tuple[list[str], bytes]] = [
+    (arguments, b"")
+    for arguments in (
+        ["add", "a\x01b\x00"],
+        ["add", "\udcff\udcfe"],
+        ["add", "x", "--importance", "9" * 5_000],
+        ["add", "x", "--tag", "t" * 5_000],
+        ["add", "x" * 100_000],
+        ["add", "x", "--user", "\udc80"],
+        ["add", "x", "--key", "\x00"],
+        ["get", "9" * 400],
+        ["list", "--limit", "NaN"],
+        ["list", "--cursor", "\udcff"],
+        ["search", "\x00"],
+        ["search", "tea", "--since", "\ud800"],
+        ["observe", "--thread", "", "-"],
+        ["import", "/dev/null/x"],
+        ["changes", "--since", "-9"],
+        ["\x00"],
+        ["--db"],
+    )
 ]
 INPUTS: list[tuple[list[str], bytes]] = [
     (["add", "-"], b"\xff\xfe"),
     (["add", "-"], b"a\x00b"),
-    (["add", "-"], b""),
-    (["add", "--batch", "-"], b"{"),
     (["add", "--batch", "-"], b'{"content": 5}\n'),
     (["add", "--batch", "-"], b'{"content": "fine"}\n{"content": "\\ud800"}\n'),
     (["add", "--batch", "-"], b'{"content": "fine"}\n' + b"[" * 50_000),
     (["add", "--batch", "-"], b'{"content": "fine", "importance": ' + b"9" * 5_000 + b"}"),
-    (["observe", "--thread", "t"], b"\x80"),
     (["observe", "--thread", "t"], b'[{"role": "user"'),
     (["observe", "--thread", "t"], b'{"role": "user", "content": "fine"}\n{"role": 7}\n'),
     (["observe", "--thread", "t"], b'[{"role": "user", "content": {"deep": ' + b"[" * 50_000),
-    (["checkpoint", "save", "t"], b"{"),
     (["checkpoint", "save", "t"], b'{"a": "\\ud800"}'),
     (["checkpoint", "save", "t"], b"[" * 50_000),
     (["import", "-"], b"\x00\x01\x02"),
 ]
 
 
-@pytest.mark.parametrize("number", range(len(ARGUMENTS)))
-def test_arguments(own_home: Path, number: int) -> None:
-    _is_refused(own_home, ARGUMENTS[number], b"")
-
-
-@pytest.mark.parametrize("number", range(len(INPUTS)))
-def test_standard_input(own_home: Path, number: int) -> None:
-    _is_refused(own_home, *INPUTS[number])
-
-
-def _is_refused(home: Path, arguments: list[str], given: bytes) -> None:
+@pytest.mark.parametrize(
+    "cases",
+    [
+        pytest.param(ARGUMENTS, id="arguments", marks=pytest.mark.fuzz),
+        pytest.param(INPUTS, id="standard input"),
+    ],
+)
+def test_commands(own_home: Path, cases: list[tuple[list[str], bytes]]) -> None:
     ricordo("add", "Drinks tea", "-u", "me")
-    ran = ricordo(*arguments, "--json", stdin=given)
-    assert ran.code in (2, 3), (arguments, ran)
-    assert ran.out == ""
-    told = json.loads(ran.err)
-    assert told["error"] and told["message"]
-    with open_memory(home / "ricordo.db", run_jobs=False) as memory:
-        assert memory.user("me").revision() == 1
-        assert memory.users() == ("me",)
+    with open_memory(own_home / "ricordo.db", run_jobs=False) as memory:
+        for arguments, given in cases:
+            ran = ricordo(*arguments, "--json", stdin=given)
+            assert ran.code in (2, 3), (arguments, ran)
+            assert ran.out == ""
+            told = json.loads(ran.err)
+            assert told["error"] and told["message"]
+            assert memory.user("me").revision() == 1, arguments
+            assert memory.users() == ("me",)
         assert problems_of(memory) == []
-
-
-def _export(user: UserMemory, path: Path) -> bytes:
-    user.add_many(["Has a cat", "Rows"])
-    user.observe([{"role": "user", "content": "Hello", "id": "1"}], thread="t")
-    user.export(path)
-    return path.read_bytes()
-
-
-CHATGPT = (
-    b'[{"title": "A", "create_time": 1700000000.0, "current_node": "1", "id": "c", "mapping":'
-    b' {"1": {"id": "1", "parent": null, "children": [], "message": {"id": "m", "author":'
-    b' {"role": "user"}, "create_time": 1700000000.0, "content": {"content_type": "text",'
-    b' "parts": ["I love tea"]}}}}}]'
-)
-CLAUDE = (
-    b'[{"uuid": "c", "name": "A", "created_at": "2024-01-01T00:00:00Z", "chat_messages":'
-    b' [{"uuid": "m", "sender": "human", "text": "I love tea",'
-    b' "created_at": "2024-01-01T00:00:00Z"}]}]'
-)
-MEM0 = (
-    b'{"results": [{"id": "1", "memory": "Loves tea", "created_at": "2024-01-01T00:00:00Z",'
-    b' "metadata": {"category": "food"}}]}'
-)
-FILES = {
-    "chatgpt": CHATGPT,
-    "claude": CLAUDE,
-    "mem0": MEM0,
-    "keyvalue": b'{"pets": {"cat": "Miso"}, "food": {"drink": "tea"}}',
-    "markdown": b"# Food\n\n- Loves tea\n- Eats no meat\n",
-    "ricordo": b"",
-}
-ROUNDS = 60
-
-
-@pytest.mark.parametrize("format_name", FILES)
-def test_import_files(
-    sqlite_url: str, tmp_path: Path, open_store: OpenStore, format_name: str
-) -> None:
-    """Bytes of a good file are changed, cut out, doubled: it is read, or refused as a whole."""
-    memory = open_store(sqlite_url)
-    good = FILES[format_name] or _export(memory.user("source"), tmp_path / "good")
-    chance = random.Random(20260101)
-    path = tmp_path / "file"
-    refused = 0
-    for number in range(ROUNDS):
-        path.write_bytes(spoilt(good, chance))
-        user = memory.user(f"user-{number}")
-        before = memory.users()
-        try:
-            user.import_file(path, format=format_name)
-        except ImportFailed as told:
-            assert str(path) in str(told)
-            assert memory.users() == before
-            refused += 1
-    assert refused > 0 or format_name == "markdown"  # where anything is text
-    assert problems_of(memory) == []
-
-
-def spoilt(good: bytes, chance: random.Random) -> bytes:
-    spoiled = bytearray(good)
-    for _ in range(chance.randint(1, 3)):
-        at = chance.randrange(len(spoiled))
-        kind = chance.randrange(5)
-        if kind == 0:
-            spoiled[at] = chance.randrange(256)
-        elif kind == 1:
-            del spoiled[at : at + chance.randint(1, 40)]
-        elif kind == 2:
-            spoiled[at:at] = chance.choice([b"\x00", b"\xff", b"\\ud800", b"9" * 400, b"[" * 3_000])
-        elif kind == 3:
-            spoiled[at:at] = spoiled[at : at + 60]
-        else:
-            spoiled = spoiled[: max(1, at)]
-    return bytes(spoiled)
 
 
 MESSAGES = [
     b"\xff\xfe\x00",
-    b"{",
     b"[" * 20_000,
     b'{"jsonrpc": "2.0", "id": 1e999, "method": "ping"}',
     b'{"jsonrpc": "2.0", "id": {}, "method": 7}',
-    b'{"jsonrpc": "1.0", "id": 1, "method": "tools/list"}',
     b'{"jsonrpc": "2.0", "id": 1, "method": "\\ud800"}',
     b'{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": []}',
-    b'{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": 5}}',
     b'{"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": [1]}}',
-    b'{"jsonrpc": "2.0", "id": 7, "result": {}}',
     b'"text"',
     b"\x00" * 1_000,
 ]
 
 
+@pytest.mark.fuzz
 def test_messages_of_mcp(sqlite_url: str, open_store: OpenStore) -> None:
     """Whatever comes in between, the next good message is answered."""
     memory = open_store(sqlite_url)
@@ -229,27 +143,75 @@ def test_messages_of_mcp(sqlite_url: str, open_store: OpenStore) -> None:
     assert memory.user("ana").revision() == 0
 
 
-BAD_VALUES = ["\udcff", "nan", "-inf", "9" * 500, "", "\x00", "[]", "{", "🌍" * 3_000]
-
-
-@pytest.mark.parametrize("value", BAD_VALUES, ids=ascii)
-def test_settings(value: str) -> None:
-    """Any value of any setting is taken, or refused with the name of the setting."""
-    refused = set()
-    for name in Settings.model_fields:
-        try:
-            read_settings({f"RICORDO_{name.upper()}": value}, {})
-        except InvalidInput as told:
-            assert name in str(told)
-            assert len(str(told)) < 2_000
-            refused.add(name)
-    assert len(refused) > 10 or not value  # an empty variable is none
-    assert refused.isdisjoint({"model_api_key"})
-
-
 def test_a_bad_setting_on_the_command_line(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RICORDO_POOL_SIZE", "\udcff")
     ran = ricordo("list", "--json")
     assert (ran.code, ran.error["error"]) == (2, "InvalidValue")
     assert "RICORDO_POOL_SIZE" in ran.error["fix"]
     assert not own_home.exists()
+
+
+# -- over HTTP ------------------------------------------------------------------------------------
+
+JSON = "application/json"
+PLACES = {"id": "1", "thread": "t", "theme": "general", "user": "ana", "viewer": "ben"}
+"""What stands for the parameters of a path; anything else is called x."""
+ELSEWHERE = ("/v1/chat/", "/v1/messages", "/v1/models", "/mcp", "/v1/import", "/v1/admin/import")
+"""Routes in the wire formats of others, with errors as those have them, and those which take files
+of any format: they have tests of their own."""
+
+BODIES: dict[str, tuple[str, bytes]] = {
+    "nothing that is JSON": (JSON, b"{content: tea"),
+    "a byte after the end": (JSON, b'{"content": "tea"} \x00'),
+    "not UTF-8": (JSON, b'{"content": "\xff\xfe"}'),
+    "nested and closed": (JSON, b"[" * 50_000 + b"]" * 50_000),
+    "a number without end": (JSON, b'{"limit": ' + b"9" * 10_000 + b"}"),
+    "half a character": (JSON, b'{"content": "\\ud800", "messages": ["\\udfff"], "a": "\\ud800"}'),
+    "a NUL": (JSON, b'{"content": "a\\u0000b", "a": "\\u0000"}'),
+    "another encoding": (JSON + "; charset=latin-1", '{"content": "thé"}'.encode("latin-1")),
+    "XML": ("application/xml", b"<content>tea</content>"),
+    "broken multipart": ("multipart/form-data; boundary=x", b"--y\r\n\r\n"),
+    "no kind of content": ("", b'{"content": "tea"}'),
+    "packed": (JSON, gzip.compress(b'{"content": "tea"}')),
+}
+ALLOWED = {("a NUL", "/v1/checkpoints/t")}  # a state is any JSON value, and comes back exactly
+
+
+@pytest.fixture
+def service(sqlite_url: str, open_store: OpenStore) -> Iterator[Service]:
+    memory = open_store(sqlite_url, port=0, rate_limit_per_minute=0)
+    memory.user("ana").add("Drinks tea")
+    memory.user("ana").observe([{"role": "user", "content": "Hello"}], thread="t")
+    with running(memory) as started:
+        yield started
+
+
+@pytest.fixture
+def taking(service: Service) -> list[tuple[str, str]]:
+    """The method and address of every route that takes a body."""
+    document = service.client().get("/openapi.json").json()
+    found = [
+        (method.upper(), re.sub(r"{(\w+)[^}]*}", lambda name: PLACES.get(name[1], "x"), path))
+        for path, methods in document["paths"].items()
+        for method, told in methods.items()
+        if "requestBody" in told and not path.startswith(ELSEWHERE)
+    ]
+    assert len(found) > 25
+    return found
+
+
+def stored(service: Service) -> list[str]:
+    return list(service.memory.export_lines())
+
+
+@pytest.mark.fuzz
+def test_bodies(service: Service, taking: list[tuple[str, str]]) -> None:
+    client = service.client("ana")
+    before = stored(service)
+    for (method, path), (what, (kind, body)) in itertools.product(taking, BODIES.items()):
+        if (what, path) not in ALLOWED:
+            headers = {b"Content-Type": kind.encode()}
+            answered = client.request(method, path, content=body, headers=headers)
+            assert 400 <= answered.status_code < 500, (method, path, what, answered.text)
+            assert problem(answered)[0] == answered.status_code
+    assert stored(service) == before

@@ -104,25 +104,3 @@ def test_one_connection_is_enough_for_everything(
     memory.create_key("phone", user="ana")
     assert memory.erase_user("ana")
     assert problems_of(memory) == []
-
-
-def test_many_threads_on_a_small_pool_all_get_through(
-    backend_url: str, open_store: OpenStore, tmp_path: Path
-) -> None:
-    memory = open_store(backend_url, pool_size=2, busy_timeout_seconds=120)
-    failed: list[BaseException] = []
-
-    def work(number: int) -> None:
-        try:
-            everything(memory.user(f"user-{number}"), tmp_path)
-        except BaseException as error:  # shown by the assertion below
-            failed.append(error)
-
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert failed == []
-    assert memory.database.backend.connections_in_use() == 0
-    assert problems_of(memory) == []

@@ -91,6 +91,7 @@ def test_a_folder_that_may_not_be_written(
     open_store(str(place.path)).user("ana").add("Has a dog")
 
 
+@pytest.mark.chaos
 def test_a_store_that_was_left_in_use_can_still_be_read(
     place: Place, open_store: OpenStore, tmp_path: Path
 ) -> None:

@@ -1,4 +1,4 @@
-"""Processes that synchronise a mirror, and may die at any step."""
+"""Processes that synchronise a mirror or change a profile, and may die at any step."""
 
 import multiprocessing
 import os
@@ -14,28 +14,34 @@ _FILE_STEPS: Final = (os.replace, os.rename, os.fsync, os.unlink)
 _DATABASE_STEPS: Final = frozenset({"commit"})
 
 
-def killed_at(url: str, files: Path, step: int) -> bool:
-    """Synchronise in a process that dies at its nth step; False when there were fewer."""
-    process = started(url, files, step)
+def killed_at(url: str, files: Path, step: int, work: str = "mirror") -> bool:
+    """Work in a process that dies at its nth step; False when there were fewer."""
+    process = started(url, files, step, work)
     process.join()
     assert process.exitcode in (0, -signal.SIGKILL)
     return bool(process.exitcode)
 
 
-def started(url: str, files: Path, step: int = 0) -> Any:
-    """A process that synchronises."""
+def started(url: str, files: Path, step: int = 0, work: str = "mirror") -> Any:
+    """A process that synchronises the mirror of ``me``, or changes the profile of ``ana``."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["tests.files.killed"])
-    process = context.Process(target=_sync, args=(url, files, step))
+    process = context.Process(target=_work, args=(url, files, step, work))
     process.start()
     return process
 
 
-def _sync(url: str, files: Path, step: int) -> None:
-    memory = open_memory(url, run_jobs=False, embedding_provider="none", files=files)
+def _work(url: str, files: Path, step: int, work: str) -> None:
+    user_id = "me" if work == "mirror" else "ana"
+    settings: dict[str, Any] = {"files": files, "files_user": user_id, "run_jobs": False}
+    memory = open_memory(url, embedding_provider="none", **settings)
+    user = memory.user(user_id)
     if step:
         _die_at(step)
-    memory.user("me").sync_mirror()
+    if work == "mirror":
+        user.sync_mirror()
+    else:
+        user.update_user_profile({"city": "Rome"}, explicit=True)
     sys.setprofile(None)
     memory.close()
 

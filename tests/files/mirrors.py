@@ -5,9 +5,12 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 
 from ricordo import Item, Memory, MirrorReport, UserMemory
 from ricordo.storage.consistency import find_inconsistencies
+from ricordo.storage.conversation_tables import compactions
+from ricordo.storage.tables import threads
 from ricordo.text.normalise import content_hash
 
 Place = tuple[str, str]
@@ -60,6 +63,21 @@ class Mirrored:
     def shown(self) -> list[str]:
         """The lines of memories in the file."""
         return [line for line in self.text.split("\n") if line.startswith("- [")]
+
+    def log(
+        self, summary: str, thread: str = "t1", last: int = 15, day: str = "2026-01-02"
+    ) -> None:
+        """Put what was said in short where conversations put it."""
+        row = {"user_id": self.user.scope.user_id, "thread_id": thread}
+        with self.memory.database.write(row["user_id"]) as writing:
+            known = sa.select(threads.c.thread_id).filter_by(**row)
+            if writing.connection.execute(known).first() is None:
+                made = {"turn_count": 0, "created_at": writing.now, "updated_at": writing.now}
+                writing.connection.execute(sa.insert(threads).values(**row, **made))
+            told = {"first_position": 1, "last_position": last, "day": day, "summary": summary}
+            made = {"bridge": "", "made_by": "rules", "at": writing.now}
+            writing.connection.execute(sa.insert(compactions).values(**row, **told, **made))
+            writing.keeps_user = True
 
     def assert_settled(self) -> None:
         """A further synchronisation does nothing, and the database is sound."""

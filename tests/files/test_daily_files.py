@@ -5,13 +5,12 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-import sqlalchemy as sa
 
 from ricordo import Memory
-from ricordo.storage.conversation_tables import compactions
-from ricordo.storage.tables import threads
 from ricordo.testing.clock import ManualClock
 from tests.files.mirrors import Mirrored, while_writing
+
+pytestmark = pytest.mark.requirement("files.daily-log")
 
 Log = Callable[..., None]
 
@@ -24,28 +23,13 @@ def me(backend_url: str, open_store: Callable[..., Memory], tmp_path: Path) -> M
 
 @pytest.fixture
 def log(me: Mirrored) -> Log:
-    """Puts what was said in short where conversations put it."""
-
-    def put(summary: str, thread: str = "t1", last: int = 15, day: str = "2026-01-02") -> None:
-        with me.memory.database.write("me") as writing:
-            row = {"user_id": "me", "thread_id": thread}
-            known = sa.select(threads.c.thread_id).filter_by(**row)
-            if writing.connection.execute(known).first() is None:
-                made = {"turn_count": 0, "created_at": writing.now, "updated_at": writing.now}
-                writing.connection.execute(sa.insert(threads).values(**row, **made))
-            told = {"first_position": 1, "last_position": last, "day": day, "summary": summary}
-            made = {"bridge": "", "made_by": "rules", "at": writing.now}
-            writing.connection.execute(sa.insert(compactions).values(**row, **told, **made))
-            writing.keeps_user = True
-
-    return put
+    return me.log
 
 
 def read(me: Mirrored, day: str = "2026-01-02") -> str:
     return (me.files.daily / f"{day}.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.requirement("files.daily-log")
 def test_entries_are_appended_to_the_file_of_their_day(
     me: Mirrored, log: Log, clock: ManualClock
 ) -> None:
@@ -66,7 +50,6 @@ def test_entries_are_appended_to_the_file_of_their_day(
     assert me.sync().daily_entries == 0
 
 
-@pytest.mark.requirement("files.daily-log")
 def test_what_people_do_to_it_stays(me: Mirrored, log: Log, clock: ManualClock) -> None:
     log("First.")
     log("Second.", thread="t2")
@@ -91,7 +74,6 @@ def test_what_people_do_to_it_stays(me: Mirrored, log: Log, clock: ManualClock) 
     assert ("Third." in read(me), "Fourth." in read(me)) == (False, True)
 
 
-@pytest.mark.requirement("files.daily-log")
 def test_what_people_save_while_it_is_written_stays(
     me: Mirrored, log: Log, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -104,7 +86,6 @@ def test_what_people_save_while_it_is_written_stays(
     assert "My own words." in read(me) and "Talked of tea again." in read(me)
 
 
-@pytest.mark.requirement("files.daily-log")
 def test_a_clock_that_was_set_back_loses_no_entry(
     me: Mirrored, log: Log, clock: ManualClock
 ) -> None:
@@ -118,7 +99,6 @@ def test_a_clock_that_was_set_back_loses_no_entry(
     assert me.sync().daily_entries == 0
 
 
-@pytest.mark.requirement("files.daily-log")
 def test_of_many_conversations_the_latest_are_noted(
     me: Mirrored, log: Log, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -135,7 +115,6 @@ def test_of_many_conversations_the_latest_are_noted(
     assert "Talk" not in read(me)
 
 
-@pytest.mark.requirement("files.daily-log")
 def test_what_was_said_cannot_pass_for_the_program(me: Mirrored, log: Log) -> None:
     log("First.")
     me.sync()
@@ -154,7 +133,6 @@ def test_what_was_said_cannot_pass_for_the_program(me: Mirrored, log: Log) -> No
     assert all(path.parts[0] == "daily" and len(path.name) == 13 for path in written)
 
 
-@pytest.mark.requirement("files.daily-log")
 def test_many_entries_are_read_in_portions(
     me: Mirrored, log: Log, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -167,7 +145,6 @@ def test_many_entries_are_read_in_portions(
     assert me.sync().daily_entries == 0
 
 
-@pytest.mark.requirement("files.daily-log")
 def test_a_day_that_cannot_be_written_is_reported_and_made_up_for(me: Mirrored, log: Log) -> None:
     me.sync()
     (me.files.daily / "2026-01-02.md").mkdir(parents=True)
@@ -181,17 +158,3 @@ def test_a_day_that_cannot_be_written_is_reported_and_made_up_for(me: Mirrored, 
     assert (report.daily_entries, report.problems) == (1, ())
     assert "First." in read(me)
     assert read(me, "2026-01-03").count("Other.") == 1
-
-
-@pytest.mark.requirement("files.daily-log")
-def test_conversations_reach_the_log(me: Mirrored) -> None:
-    me.sync()
-    turns = [
-        {"role": "user" if number % 2 else "assistant", "content": f"We spoke of boat {number}."}
-        for number in range(20)
-    ]
-    me.user.observe(turns, thread="t1")
-    me.user.compact("t1")
-    me.sync()
-    (path,) = me.files.daily.iterdir()
-    assert "boat" in path.read_text(encoding="utf-8")

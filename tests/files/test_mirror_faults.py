@@ -4,26 +4,23 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import UTC
 from pathlib import Path
+from typing import Any
 
 import pytest
-import sqlalchemy as sa
 
 from ricordo import FilesUnavailable, Memory, StorageError
 from ricordo.files import locking
 from ricordo.files.locking import Busy, holding
 from ricordo.files.mirror import UserMirror
 from ricordo.files.mirror_applying import MirrorWrites
-from ricordo.files.mirror_text import Shown
-from ricordo.model.draft import NewMemory
-from ricordo.model.item import Added
-from ricordo.storage.conversation_tables import compactions
-from ricordo.storage.tables import threads
 from ricordo.user_memory.mirroring import mirror_of
 from tests.files.killed import killed_at, started
 from tests.files.mirrors import Mirrored, while_writing
+
+pytestmark = pytest.mark.requirement("files.mirror-edits")
 
 Open = Callable[..., Memory]
 
@@ -44,14 +41,7 @@ def prepare(memory: Memory) -> Mirrored:
         ("Has a cat", "Has two cats"),
         ("- [6] Rows\n", "\nWhat is this\n\n## sports\n\n- [6] Rows\n"),
     )
-    with memory.database.write("me") as writing:
-        row = {"user_id": "me", "thread_id": "t1"}
-        thread = {"turn_count": 3, "created_at": writing.now, "updated_at": writing.now}
-        writing.connection.execute(sa.insert(threads).values(**row, **thread))
-        told = {"first_position": 1, "last_position": 3, "day": "2026-01-02", "summary": "Talked."}
-        made = {"bridge": "Talked.", "made_by": "rules", "at": writing.now}
-        writing.connection.execute(sa.insert(compactions).values(**row, **told, **made))
-        writing.keeps_user = True
+    me.log("Talked.")
     return me
 
 
@@ -78,7 +68,7 @@ def assert_as_wanted(me: Mirrored) -> None:
     me.assert_settled()
 
 
-@pytest.mark.requirement("files.mirror-edits")
+@pytest.mark.chaos
 def test_a_process_killed_at_any_step_loses_and_doubles_nothing(
     sqlite_url: str, tmp_path: Path, open_store: Open
 ) -> None:
@@ -102,6 +92,7 @@ def test_a_process_killed_at_any_step_loses_and_doubles_nothing(
 
 
 @pytest.mark.requirement("files.mirror-conflicts")
+@pytest.mark.slow
 def test_processes_that_synchronise_at_once_do_it_once(
     backend_url: str, tmp_path: Path, open_store: Open
 ) -> None:
@@ -115,37 +106,23 @@ def test_processes_that_synchronise_at_once_do_it_once(
     assert [change.event.value for change in me.user.history(1)] == ["ADD", "DELETE"]
 
 
-# -- others write meanwhile ----------------------------------------------------------------
-
-
 class Interfering:
     """Does the writes of a mirror, after somebody else was quicker once."""
 
     def __init__(self, real: MirrorWrites, interfere: Callable[[], object]) -> None:
         self._real = real
-        self._interfere: Callable[[], object] | None = interfere
+        self._waiting = [interfere]
 
-    def _first(self) -> None:
-        interfere, self._interfere = self._interfere, None
-        if interfere is not None:
-            interfere()
-
-    def add_new(self, drafts: Sequence[NewMemory], reason: str) -> Sequence[Added]:
-        self._first()
-        return self._real.add_new(drafts, reason)
-
-    def replace_unchanged(self, old: Shown, content: str, theme: str, reason: str) -> Added | None:
-        self._first()
-        return self._real.replace_unchanged(old, content, theme, reason)
-
-    def forget_unchanged(self, old: Shown, reason: str) -> bool:
-        self._first()
-        return self._real.forget_unchanged(old, reason)
+    def __getattr__(self, name: str) -> Any:
+        while self._waiting:
+            self._waiting.pop()()
+        return getattr(self._real, name)
 
 
 def interfered(me: Mirrored, interfere: Callable[[], object]) -> UserMirror:
     real = mirror_of(me.memory.parts, me.files)._writes
-    return UserMirror(me.files, me.memory.database, UTC, Interfering(real, interfere))
+    writes: Any = Interfering(real, interfere)
+    return UserMirror(me.files, me.memory.database, UTC, writes)
 
 
 @pytest.fixture
@@ -158,25 +135,28 @@ def me(backend_url: str, open_store: Open, tmp_path: Path) -> Mirrored:
 
 
 @pytest.mark.requirement("files.mirror-conflicts")
-def test_a_memory_that_changes_just_then_is_kept_twice(me: Mirrored) -> None:
-    me.edit(("Likes tea", "Likes mate"))
-    report = interfered(me, lambda: me.user.add("Likes coffee", key="drink")).sync()
-    assert [entry.id for entry in report.conflicts] == [1]
-    assert me.active() == {("general", text) for text in ("Likes coffee", "Likes mate", "Rows")}
-    me.assert_settled()
-
-
-@pytest.mark.requirement("files.mirror-conflicts")
-@pytest.mark.parametrize("edit", [("- [1] Likes tea\n", ""), ("- [1]", "## other\n\n- [1]")])
-def test_a_memory_that_changes_just_then_is_not_deleted_or_moved(
-    me: Mirrored, edit: tuple[str, str]
+@pytest.mark.parametrize(
+    ("old", "new", "conflicts", "kept"),
+    [
+        ("Likes tea", "Likes mate", [1], {"Likes coffee", "Likes mate", "Rows"}),
+        ("- [1] Likes tea\n", "", [], {"Likes coffee", "Rows"}),
+        (
+            "- [1] Likes tea\n- [2] Rows\n",
+            "- [2] Rows\n\n## other\n\n- [1] Likes tea\n",
+            [],
+            {"Likes coffee", "Rows"},
+        ),
+    ],
+    ids=["changed", "deleted", "moved"],
+)
+def test_a_memory_that_changes_just_then_is_kept(
+    me: Mirrored, old: str, new: str, conflicts: list[int], kept: set[str]
 ) -> None:
-    me.edit(edit)
-    if "other" in edit[1]:
-        me.edit(("- [2] Rows\n", ""), ("## general\n", "## general\n\n- [2] Rows\n"))
+    me.edit((old, new))
     report = interfered(me, lambda: me.user.add("Likes coffee", key="drink")).sync()
-    assert (report.writes, [entry.id for entry in report.problems]) == (0, [1])
-    assert me.active() == {("general", "Likes coffee"), ("general", "Rows")}
+    assert [entry.id for entry in report.conflicts] == conflicts
+    assert conflicts or (report.writes, [entry.id for entry in report.problems]) == (0, [1])
+    assert me.active() == {("general", text) for text in kept}
     me.assert_settled()
 
 
@@ -189,7 +169,6 @@ def test_a_memory_that_is_forgotten_just_then_stays_so(me: Mirrored) -> None:
     me.assert_settled()
 
 
-@pytest.mark.requirement("files.mirror-edits")
 def test_what_is_saved_just_then_is_taken_over_too(me: Mirrored) -> None:
     me.edit(("Likes tea", "Likes mate"))
     report = interfered(me, lambda: me.edit(("Rows", "Rows far\n- Sings"))).sync()
@@ -198,7 +177,6 @@ def test_what_is_saved_just_then_is_taken_over_too(me: Mirrored) -> None:
     me.assert_settled()
 
 
-@pytest.mark.requirement("files.mirror-edits")
 def test_what_is_saved_while_the_file_is_written_is_not_lost(
     me: Mirrored, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -209,7 +187,6 @@ def test_what_is_saved_while_the_file_is_written_is_not_lost(
     me.assert_settled()
 
 
-@pytest.mark.requirement("files.mirror-edits")
 def test_a_file_that_is_only_half_there_is_waited_for(
     me: Mirrored, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -222,7 +199,6 @@ def test_a_file_that_is_only_half_there_is_waited_for(
     me.assert_settled()
 
 
-@pytest.mark.requirement("files.mirror-edits")
 def test_a_write_that_fails_leaves_the_file(me: Mirrored) -> None:
     def fail() -> None:
         raise StorageError("the disk is full")
@@ -234,9 +210,6 @@ def test_a_write_that_fails_leaves_the_file(me: Mirrored) -> None:
     assert me.text == before
     assert len(me.sync().changed) == 1
     me.assert_settled()
-
-
-# -- files that cannot be used -------------------------------------------------------------
 
 
 @pytest.mark.requirement("files.mirror")
@@ -283,35 +256,35 @@ def test_a_folder_that_cannot_be_made_is_named(
         memory.user("me").sync_mirror()
 
 
-@pytest.mark.requirement("files.mirror")
-def test_notes_that_are_damaged_cost_nothing(me: Mirrored) -> None:
-    for path in (me.files.state, me.files.seen):
-        for spoiled in ("", "{", "[]", '{"version": 1}', '{"version": 9}', "null"):
-            path.write_text(spoiled)
-            assert me.sync().writes == 0
-            assert me.user.mirror_status().on
-            assert len(me.active()) == 2
-    me.assert_settled()
-
-
-@pytest.mark.requirement("files.mirror")
-@pytest.mark.parametrize(
-    ("name", "changed"),
-    [
-        ("state", {"daily_since": "yesterday"}),
-        ("state", {"newest": float("inf")}),
-        ("state", {"lines": [[1]]}),
-        ("state", {"daily_reached": []}),
-        ("seen", {"stamp": [1]}),
-        ("seen", {"position": 5}),
-        ("seen", {"problems": [[1]]}),
+ODD_NOTES: dict[str, list[dict[str, object]]] = {
+    "state": [
+        {"daily_since": "yesterday"},
+        {"daily_reached": []},
+        {"daily_reached": {"\ud800": 1}},
+        {"series": "\ud800"},
+        {"series": "../x"},
+        {"newest": float("inf")},
+        {"newest": -1},
+        {"newest": 10**30},
+        {"lines": [[1]]},
+        {"lines": [[1, "\ud800", "d", 1, None]]},
+        {"lines": [[1, "general", "\udc00", 1, None]]},
+        {"lines": [[1, "general", "d", 1, 9]]},
+        {"lines": [[1, "general", "d", 9, None]]},
     ],
-)
-def test_notes_that_say_something_odd_cost_nothing(
-    me: Mirrored, name: str, changed: dict[str, object]
-) -> None:
+    "seen": [{"stamp": [1]}, {"position": 5}, {"problems": [[1]]}],
+}
+
+
+@pytest.mark.requirement("files.mirror")
+@pytest.mark.parametrize("name", ODD_NOTES)
+def test_notes_that_are_damaged_cost_nothing(me: Mirrored, name: str) -> None:
     path: Path = getattr(me.files, name)
-    path.write_text(json.dumps({**json.loads(path.read_text()), **changed}))
-    assert me.user.mirror_status().on
-    assert me.sync().writes == 0
+    noted = json.loads(path.read_text())
+    spoiled = ["", "{", "[]", '{"version": 1}', '{"version": 9}', "null"]
+    for text in [*spoiled, *(json.dumps({**noted, **odd}) for odd in ODD_NOTES[name])]:
+        path.write_text(text)
+        assert me.user.mirror_status().on
+        assert me.sync().writes == 0
+        assert len(me.active()) == 2
     me.assert_settled()

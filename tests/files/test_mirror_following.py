@@ -19,6 +19,8 @@ from tests.files.mirrors import Mirrored
 from tests.support.commandline import COMMAND, ricordo
 from tests.support.waiting import PATIENCE_SECONDS, wait_until
 
+pytestmark = pytest.mark.requirement("files.mirror")
+
 Open = Callable[..., Memory]
 
 
@@ -34,10 +36,6 @@ def me(backend_url: str, open_store: Open, folder: Path) -> Mirrored:
     return found
 
 
-# -- following -----------------------------------------------------------------------------
-
-
-@pytest.mark.requirement("files.mirror")
 def test_it_follows_only_what_moved(me: Mirrored) -> None:
     mirror = mirror_of(me.memory.parts, me.files)
     assert mirror.follow() is None
@@ -63,10 +61,9 @@ def test_it_follows_only_what_moved(me: Mirrored) -> None:
     assert fifth is not None and fifth.is_quiet
 
 
-@pytest.mark.requirement("files.mirror")
 def test_an_open_store_follows_in_the_background(backend_url: str, folder: Path) -> None:
     with open_memory(
-        backend_url, files=folder, job_poll_seconds=0.02, embedder=WordEmbedder(), upkeep=False
+        backend_url, files=folder, job_poll_seconds=0.1, embedder=WordEmbedder(), upkeep=False
     ) as memory:
         me, ben, long = (Mirrored(memory, name) for name in ("me", "Ben", "x" * 199))
         me.user.add("Likes tea")
@@ -80,7 +77,6 @@ def test_an_open_store_follows_in_the_background(backend_url: str, folder: Path)
         wait_until(lambda: "[1] Likes tea" not in me.text)
 
 
-@pytest.mark.requirement("files.mirror")
 def test_closing_brings_it_up_to_date(backend_url: str, folder: Path, open_store: Open) -> None:
     with open_memory(
         backend_url, files=folder, run_jobs=False, embedder=WordEmbedder(), upkeep=False
@@ -97,7 +93,6 @@ def test_closing_brings_it_up_to_date(backend_url: str, folder: Path, open_store
     assert again.active() == {("general", "Likes mate"), ("general", "Rows")}
 
 
-@pytest.mark.requirement("files.mirror")
 def test_a_problem_is_logged_once_and_without_texts(
     me: Mirrored, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -121,7 +116,6 @@ def test_a_problem_is_logged_once_and_without_texts(
     me.path.rmdir()
 
 
-@pytest.mark.requirement("files.mirror")
 def test_a_look_takes_only_so_many_and_the_others_come_next(
     me: Mirrored, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -137,9 +131,6 @@ def test_a_look_takes_only_so_many_and_the_others_come_next(
         me.memory._follower.follow_all()
         seen.append(sum(len(one.shown()) for one in users))
     assert seen == [2, 4, 5]
-
-
-# -- erasing -------------------------------------------------------------------------------
 
 
 def files_with(folder: Path, words: bytes) -> list[Path]:
@@ -208,39 +199,29 @@ def test_a_file_that_cannot_be_removed_is_named(
 
 
 @pytest.mark.requirement("files.erasure")
-def test_what_links_lead_to_is_not_erased(me: Mirrored, tmp_path: Path) -> None:
-    elsewhere = tmp_path / "elsewhere"
-    elsewhere.mkdir()
-    (elsewhere / "keep.md").write_text("mine")
-    me.files.memory.mkdir(parents=True)
-    (me.files.memory / "link").symlink_to(elsewhere)
-    me.sync()
-    me.memory.erase_user("me")
-    assert (elsewhere / "keep.md").read_text() == "mine"
-
-
-@pytest.mark.requirement("files.erasure")
-@pytest.mark.parametrize("user_id", ["me", "ben"])
-@pytest.mark.parametrize("linked", ["memory", "daily"])
-def test_of_a_folder_that_is_a_link_only_the_mirror_is_erased(
-    me: Mirrored, tmp_path: Path, user_id: str, linked: str
-) -> None:
-    one = Mirrored(me.memory, user_id)
-    elsewhere = tmp_path / "elsewhere"
-    elsewhere.mkdir()
-    (elsewhere / "thesis.md").write_text("mine")
-    link = one.files.memory if linked == "memory" else one.files.daily
-    link.parent.mkdir(parents=True, exist_ok=True)
-    link.symlink_to(elsewhere)
-    one.user.add("Zanzibar nights")
-    one.user.observe([{"role": "user", "content": "Zanzibar again"}] * 20, thread="t")
-    one.user.compact("t")
-    one.sync()
-    assert files_with(elsewhere, b"Zanzibar")
-    me.memory.erase_user(user_id)
-    assert files_with(tmp_path / "elsewhere", b"Zanzibar") == []
-    assert (elsewhere / "thesis.md").read_text() == "mine"
-    assert not link.is_symlink()
+def test_of_what_links_lead_to_only_the_mirror_is_erased(me: Mirrored, tmp_path: Path) -> None:
+    for user_id, linked in (("me", "inside"), ("me", "daily"), ("ben", "memory"), ("ana", "daily")):
+        one = Mirrored(me.memory, user_id)
+        elsewhere = tmp_path / f"elsewhere of {user_id} {linked}"
+        elsewhere.mkdir()
+        (elsewhere / "thesis.md").write_text("mine")
+        places = {
+            "inside": one.files.memory / "link",
+            "memory": one.files.memory,
+            "daily": one.files.daily,
+        }
+        link = places[linked]
+        link.parent.mkdir(parents=True, exist_ok=True)
+        link.symlink_to(elsewhere)
+        one.user.add("Zanzibar nights")
+        one.user.observe([{"role": "user", "content": "Zanzibar again"}] * 20, thread="t")
+        one.user.compact("t")
+        one.sync()
+        assert linked == "inside" or files_with(elsewhere, b"Zanzibar")
+        me.memory.erase_user(user_id)
+        assert files_with(tmp_path, b"Zanzibar") == []
+        assert (elsewhere / "thesis.md").read_text() == "mine"
+        assert not link.is_symlink()
 
 
 @pytest.mark.requirement("files.erasure")
@@ -269,9 +250,6 @@ def test_files_that_were_kept_for_another_user_stay_theirs(
     assert before.sync().applied
 
 
-# -- commands ------------------------------------------------------------------------------
-
-
 @pytest.fixture
 def run(backend_url: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
     monkeypatch.setenv("RICORDO_FILES", str(folder))
@@ -283,7 +261,6 @@ def run(backend_url: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Call
     return run_command
 
 
-@pytest.mark.requirement("files.mirror")
 def test_the_commands_say_what_they_do(run: Callable[..., Any], folder: Path) -> None:
     path = folder / "memory" / "MEMORY.md"
     assert run("mirror").out == f"Off. This would begin {path}: ricordo mirror sync\n"
@@ -305,14 +282,13 @@ def test_the_commands_say_what_they_do(run: Callable[..., Any], folder: Path) ->
     assert len(run("mirror", "sync", "--allow-deletes", "--json").json["forgotten"]) > 5
 
 
-@pytest.mark.requirement("files.mirror")
 def test_without_a_folder_the_command_says_so(backend_url: str) -> None:
     assert "RICORDO_FILES" in ricordo("mirror", "--db", backend_url).out
     ran = ricordo("mirror", "sync", "--db", backend_url, "--json")
     assert (ran.code, ran.error["error"]) == (9, "FilesUnavailable")
 
 
-@pytest.mark.requirement("files.mirror")
+@pytest.mark.chaos
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_watching_goes_on_until_it_is_told_to_end(
     backend_url: str, folder: Path, open_store: Open, number: signal.Signals

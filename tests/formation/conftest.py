@@ -1,17 +1,23 @@
 """Fixtures of the tests about formation: somebody who talks, and a model that answers by script."""
 
+import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 
-from ricordo import FormationReport, Memory, UserMemory
+from ricordo import FormationReport, Job, Memory, UserMemory
+from ricordo.storage.tables import metadata
 from ricordo.testing.clock import ManualClock
 from ricordo.testing.model_server import ModelServer
 
 
 class Talking:
     """A user whose every turn takes a minute, on a store that a test opens as it needs."""
+
+    server: ModelServer
+    """The model that reads what is said, where there is one."""
 
     def __init__(self, memory: Memory, clock: ManualClock, user: str = "ana") -> None:
         self.memory = memory
@@ -24,6 +30,13 @@ class Talking:
             self.clock.advance(minutes=1)
             message = {"role": role, "content": text, "at": self.clock(), **more}
             self.me.observe([message], thread=thread)
+
+    def other(self, user: str) -> "Talking":
+        """Somebody else in the same store."""
+        one = Talking(self.memory, self.clock, user)
+        if hasattr(self, "server"):
+            one.server = self.server
+        return one
 
     def form(self, *texts: str, thread: str = "monday") -> FormationReport:
         """Say something and have it formed at once."""
@@ -40,9 +53,77 @@ class Talking:
         """What waits for consent or to be said again."""
         return [proposal.content for proposal in self.me.proposals()]
 
+    def jobs(self, kind: str, state: str | None = "queued") -> list[Job]:
+        return list(self.memory.jobs(kind=kind, state=state, limit=1000))
+
     def run_jobs(self) -> int:
         """Run what is due; how many jobs there were."""
         return self.memory.run_jobs()
+
+    def rows(self, table: str) -> str:
+        """All that a table holds, of whomever."""
+        with self.memory.database.read_all() as view:
+            return str(view.connection.exec_driver_sql(f"SELECT * FROM {table}").all())
+
+
+WithModel = Callable[..., Talking]
+
+
+def extracted(*entries: tuple[str, str], **more: object) -> dict[str, object]:
+    """A model's answer: what to store, and the words it rests on."""
+    usual = {"type": "fact", "theme": "life", "key": "", "importance": 2, **more}
+    return {
+        "memories": [{"content": content, "quote": quote, **usual} for content, quote in entries]
+    }
+
+
+def judged(*verdicts: str) -> dict[str, object]:
+    return {
+        "verdicts": [
+            {"pair": number, "verdict": verdict, "reason": f"because of {verdict}"}
+            for number, verdict in enumerate(verdicts, start=1)
+        ]
+    }
+
+
+def tables_with(memory: Memory, user_id: str) -> list[str]:
+    """The tables that still have a row of a user."""
+    with memory.database.read_all() as view:
+        return [
+            table.name
+            for table in metadata.sorted_tables
+            if "user_id" in table.c
+            and view.connection.execute(
+                sa.select(sa.func.count()).where(table.c.user_id == user_id)
+            ).scalar_one()
+        ]
+
+
+def at_once(*calls: Callable[[], object]) -> list[Any]:
+    """Make calls at the same time, each in a thread; what each returned or raised."""
+    barrier = threading.Barrier(len(calls))
+    outcomes: list[Any] = [None] * len(calls)
+
+    def make(place: int) -> None:
+        barrier.wait()
+        try:
+            outcomes[place] = calls[place]()
+        except Exception as error:
+            outcomes[place] = error
+
+    threads = [threading.Thread(target=make, args=(place,)) for place in range(len(calls))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return outcomes
+
+
+@pytest.fixture
+def open_talking(
+    backend_url: str, open_store: Callable[..., Memory], clock: ManualClock
+) -> Callable[..., Talking]:
+    return lambda **settings: Talking(open_store(backend_url, **settings), clock)
 
 
 @pytest.fixture
@@ -63,7 +144,7 @@ def with_model(
     open_store: Callable[..., Memory],
     clock: ManualClock,
     model_server: ModelServer,
-) -> Callable[..., Talking]:
+) -> WithModel:
     """Opens a store whose conversations the scripted model reads."""
 
     def open_one(**settings: Any) -> Talking:
@@ -73,6 +154,20 @@ def with_model(
             "model_base_url": model_server.base_url,
             **settings,
         }
-        return Talking(open_store(backend_url, **chosen), clock)
+        talking = Talking(open_store(backend_url, **chosen), clock)
+        talking.server = model_server
+        return talking
 
     return open_one
+
+
+@pytest.fixture
+def reader(with_model: WithModel) -> Talking:
+    """Somebody whose conversations the scripted model reads."""
+    return with_model()
+
+
+@pytest.fixture
+def doubter(with_model: WithModel) -> Talking:
+    """Where the model is asked about whatever has a little in common."""
+    return with_model(judge_min=0.1)

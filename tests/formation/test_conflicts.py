@@ -5,43 +5,12 @@ from datetime import timedelta
 
 import pytest
 
-from ricordo import Action, Event, Memory, Status
-from ricordo.testing.clock import ManualClock
-from ricordo.testing.model_server import ModelServer
-from tests.formation.conftest import Talking
+from ricordo import Action, Event, Status
+from tests.formation.conftest import Talking, extracted, judged
+
+pytestmark = pytest.mark.requirement("formation.resolve")
 
 
-def extracted(*entries: tuple[str, str], **more: object) -> dict[str, object]:
-    """A model's answer: what to store, and the words it rests on."""
-    return {
-        "memories": [
-            {
-                "content": content,
-                "quote": quote,
-                "type": "fact",
-                "theme": "life",
-                "key": "",
-                "importance": 2,
-                **more,
-            }
-            for content, quote in entries
-        ]
-    }
-
-
-def judged(*verdicts: str) -> dict[str, object]:
-    return {
-        "verdicts": [
-            {"pair": number, "verdict": verdict, "reason": f"because of {verdict}"}
-            for number, verdict in enumerate(verdicts, start=1)
-        ]
-    }
-
-
-WithModel = Callable[..., Talking]
-
-
-@pytest.mark.requirement("formation.resolve")
 def test_a_contradiction_supersedes_with_dates_and_reason(talking: Talking) -> None:
     talking.form("I love coffee")
     (old,) = talking.me.list()
@@ -60,25 +29,8 @@ def test_a_contradiction_supersedes_with_dates_and_reason(talking: Talking) -> N
     assert change.reason
     as_then = talking.me.list(as_of=old.valid_from + timedelta(seconds=1))
     assert [item.content for item in as_then] == [old.content]
-
-
-@pytest.mark.requirement("formation.resolve")
-def test_what_formation_replaced_can_be_undone(talking: Talking) -> None:
-    talking.form("I love coffee")
-    (old,) = talking.known
-    talking.form("I hate coffee")
-    (new,) = talking.me.list()
     talking.me.undo(new.id)
-    assert talking.known == [old]
-
-
-@pytest.mark.requirement("formation.resolve")
-def test_the_same_in_other_words_is_ignored(talking: Talking) -> None:
-    talking.form("I love coffee")
-    before = talking.me.revision()
-    report = talking.form("i love coffee!!")
-    assert [one.action for one in report.decisions] == [Action.IGNORE]
-    assert talking.me.revision() == before
+    assert talking.known == [old.content]
 
 
 @pytest.mark.requirement("formation.flip-flop")
@@ -110,120 +62,83 @@ def test_an_older_statement_never_takes_the_place_of_a_newer_one(talking: Talkin
 
 
 @pytest.mark.requirement("formation.resolve")
-def test_corrected_in_the_same_conversation_only_the_last_counts(talking: Talking) -> None:
-    talking.say("Remember that I live in Bekasi.", "Remember that I live in Turin.")
-    talking.me.form("monday")
-    assert len(talking.known) == 1
-    assert "Turin" in talking.known[0]
+def test_the_model_decides_what_lies_in_between(doubter: Talking) -> None:
+    old_text, new = "User paints small boats on weekends.", "User paints large ships on weekdays."
+    for verdict, action, known in (
+        ("contradiction", Action.REPLACE, [new]),
+        ("refinement", Action.REPLACE, [new]),
+        ("same", Action.IGNORE, [old_text]),
+        ("different", Action.ADD, [old_text, new]),
+    ):
+        one = doubter.other(verdict)
+        old = one.me.add(old_text, theme="life")
+        one.clock.advance(days=1)
+        one.server.answer(extracted((new, "paint large ships on weekdays")))
+        one.server.answer(judged(verdict))
+        report = one.form("i paint large ships on weekdays")
+        assert [decision.action for decision in report.decisions] == [action]
+        assert one.known == known
+        if action is Action.REPLACE:
+            closed = one.me.get(old.id)
+            assert (closed.status, closed.valid_to) == (Status.SUPERSEDED, one.clock())
+            (change,) = [
+                change for change in one.me.history(old.id) if change.event is Event.SUPERSEDE
+            ]
+            assert change.reason == f"because of {verdict}"
+            one.me.undo(old.id)
+            assert one.known == [old_text]
 
 
-@pytest.mark.requirement("formation.resolve")
-@pytest.mark.parametrize(
-    ("verdict", "action", "active"),
-    [
-        ("contradiction", Action.REPLACE, 1),
-        ("refinement", Action.REPLACE, 1),
-        ("same", Action.IGNORE, 1),
-        ("different", Action.ADD, 2),
-    ],
-)
-def test_the_model_decides_what_lies_in_between(
-    with_model: WithModel, model_server: ModelServer, verdict: str, action: Action, active: int
-) -> None:
-    talking = with_model(judge_min=0.1)
-    old = talking.me.add("User paints small boats on weekends.", theme="life")
-    talking.clock.advance(days=1)
-    new = "User paints large ships on weekdays."
-    model_server.answer(extracted((new, "paint large ships on weekdays")))
-    model_server.answer(judged(verdict))
-    report = talking.form("i paint large ships on weekdays")
-    assert [one.action for one in report.decisions] == [action]
-    assert len(talking.known) == active
-    if action is Action.REPLACE:
-        assert talking.known == [new]
-        closed = talking.me.get(old.id)
-        assert closed.status is Status.SUPERSEDED
-        assert closed.valid_to == talking.clock()
-        (change,) = [one for one in talking.me.history(old.id) if one.event is Event.SUPERSEDE]
-        assert change.reason == f"because of {verdict}"
-        talking.me.undo(old.id)
-        assert talking.known == ["User paints small boats on weekends."]
-
-
-@pytest.mark.requirement("formation.resolve")
-def test_all_doubtful_pairs_are_judged_in_one_question(
-    with_model: WithModel, model_server: ModelServer
-) -> None:
-    talking = with_model(judge_min=0.1)
-    talking.me.add("User paints small boats on weekends.")
-    talking.me.add("User repairs old clocks at night.")
-    talking.clock.advance(days=1)
-    model_server.answer(
-        extracted(
-            ("User paints large ships on weekdays.", "paint large ships on weekdays"),
-            ("User repairs new clocks at noon.", "repair new clocks at noon"),
-        )
-    )
-    model_server.answer_with(lambda _body: judged(*["different"] * 10))
-    talking.form("i paint large ships on weekdays, and i repair new clocks at noon")
-    assert len(model_server.asked) == 2
-    assert len(talking.known) == 4
-
-
-@pytest.mark.requirement("formation.resolve")
-def test_an_answer_to_the_same_key_updates(
-    with_model: WithModel, model_server: ModelServer
-) -> None:
-    talking = with_model()
+def test_an_answer_to_the_same_key_updates(reader: Talking) -> None:
     for place in ("Acme", "Globex"):
-        model_server.answer(
+        reader.server.answer(
             extracted((f"User works at {place}.", f"work at {place}"), key="employer")
         )
-        talking.form(f"i work at {place}")
-    assert talking.known == ["User works at Globex."]
-    (item,) = talking.me.list()
+        reader.form(f"i work at {place}")
+    assert reader.known == ["User works at Globex."]
+    (item,) = reader.me.list()
     assert item.key == "employer"
-    assert [old.content for old in talking.me.list(status="superseded")] == ["User works at Acme."]
+    assert [old.content for old in reader.me.list(status="superseded")] == ["User works at Acme."]
 
 
 @pytest.mark.requirement("formation.shared")
-def test_a_contradicted_shared_memory_is_unlinked_for_that_user_only(
-    with_model: WithModel, model_server: ModelServer, clock: ManualClock
-) -> None:
-    talking = with_model(judge_min=0.1)
-    owner = talking.memory.user("ben")
+def test_a_contradicted_shared_memory_is_unlinked_for_that_user_only(doubter: Talking) -> None:
+    owner = doubter.memory.user("ben")
     shared = owner.add("The office opens at nine.")
     for viewer in ("ana", "cem"):
         owner.link(shared.id, viewer)
-    clock.advance(days=1)
-    model_server.answer(extracted(("The office opens at ten.", "office opens at ten")))
-    model_server.answer_with(lambda _body: judged("contradiction"))
-    report = talking.form("our office opens at ten now")
+    doubter.clock.advance(days=1)
+    doubter.server.answer(extracted(("The office opens at ten.", "office opens at ten")))
+    doubter.server.answer_with(lambda _body: judged("contradiction"))
+    report = doubter.form("our office opens at ten now")
     assert [one.action for one in report.decisions] == [Action.UNLINK]
-    assert talking.known == ["The office opens at ten."]
+    assert doubter.known == ["The office opens at ten."]
     assert [item.id for item in owner.list()] == [shared.id]
-    assert [item.id for item in talking.memory.user("cem").list()] == [shared.id]
+    assert [item.id for item in doubter.memory.user("cem").list()] == [shared.id]
 
 
 @pytest.mark.requirement("formation.races")
-def test_what_was_added_meanwhile_is_not_added_twice(
-    with_model: WithModel, model_server: ModelServer
-) -> None:
+@pytest.mark.parametrize("question", [0, 1], ids=["reading", "judging"])
+def test_what_was_added_meanwhile_is_not_added_twice(doubter: Talking, question: int) -> None:
     """The model's answer arrives after somebody else has stored the same."""
-    talking = with_model()
-    model_server.answer(extracted(("User plays the oboe.", "play the oboe")))
-    model_server.before_answer = lambda: talking.me.add("User plays the oboe.", theme="music")
-    report = talking.form("i play the oboe")
+    doubter.me.add("User plays the old piano at home.")
+    doubter.clock.advance(days=1)
+    new = "User plays the new oboe at home."
+
+    def meddle() -> None:
+        if len(doubter.server.asked) == question + 1:
+            doubter.me.add(new, theme="music")
+
+    doubter.server.before_answer = meddle
+    doubter.server.answer(extracted((new, "play the new oboe at home")))
+    doubter.server.answer_with(lambda _body: judged(*["different"] * 10))
+    report = doubter.form("i play the new oboe at home")
     assert [one.action for one in report.decisions] == [Action.IGNORE]
-    assert talking.known == ["User plays the oboe."]
+    assert doubter.known.count(new) == 1
 
 
-@pytest.mark.requirement("formation.resolve")
-def test_without_vectors_words_decide(
-    backend_url: str, open_store: Callable[..., Memory], clock: ManualClock
-) -> None:
-    memory = open_store(backend_url, embedder=None, embedding_provider="none")
-    talking = Talking(memory, clock)
+def test_without_vectors_words_decide(open_talking: Callable[..., Talking]) -> None:
+    talking = open_talking(embedder=None, embedding_provider="none")
     talking.form("I love coffee")
     assert talking.form("I love coffee").count(Action.IGNORE) == 1
     talking.form("I hate coffee")

@@ -1,29 +1,31 @@
-"""Forming by rules: what is stored, once, and where it came from."""
+"""Forming: what is stored, once, and where it came from; which jobs there are, and when."""
 
+from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
+import sqlalchemy as sa
 
-from ricordo import Action, InvalidValue, Memory, ScopeWidened, Source, ThreadNotFound
-from ricordo.testing.clock import ManualClock
-from tests.formation.conftest import Talking
+from ricordo import Action, InvalidValue, Memory, ScopeWidened, Source, ThreadNotFound, limits
+from ricordo.formation.scheduling import FORM_JOB, SUMMARY_JOB, SWEEP_JOB
+from ricordo.storage.tables import jobs as job_rows
+from tests.formation.conftest import Talking, WithModel, tables_with
+from tests.support.scripted_model import read_tastes
 
 
 @pytest.mark.requirement("formation.observe-form")
 def test_what_was_said_becomes_a_memory_with_its_source(talking: Talking) -> None:
     talking.say("hello", role="user")
     talking.say("i really love jazz music", id="m-2", actor="Ana")
+    said_at = talking.clock()
+    talking.clock.advance(days=30)
     report = talking.me.form("monday")
     (item,) = talking.me.list()
     assert "jazz" in item.content
-    assert (item.source, item.thread_id, item.message_id) == (
-        Source.CONVERSATION,
-        "monday",
-        "m-2",
-    )
+    assert (item.source, item.thread_id, item.message_id) == (Source.CONVERSATION, "monday", "m-2")
     assert (item.actor_id, item.role) == ("Ana", "user")
     assert item.source_context in "i really love jazz music"
-    assert item.valid_from == talking.clock()
+    assert item.valid_from == said_at
     assert [decision.action for decision in report.decisions] == [Action.ADD]
     assert report.decisions[0].memory_id == item.id
     assert report.turns == 2
@@ -31,21 +33,16 @@ def test_what_was_said_becomes_a_memory_with_its_source(talking: Talking) -> Non
 
 @pytest.mark.requirement("formation.once")
 def test_each_turn_is_formed_once(talking: Talking) -> None:
-    assert talking.form("I love jazz music").turns == 1
-    again = talking.me.form("monday")
-    assert (again.turns, again.decisions) == (0, ())
-    talking.me.forget(talking.me.list().items[0].id)
-    assert talking.me.form().turns == 0
-    assert talking.known == []
-
-
-@pytest.mark.requirement("formation.observe-form")
-def test_all_conversations_can_be_formed_at_once(talking: Talking) -> None:
     talking.say("I love jazz music", thread="one")
     talking.say("I hate olives", thread="two")
     report = talking.me.form()
-    assert (report.threads, report.turns) == (2, 2)
-    assert len(talking.known) == 2
+    assert (report.threads, report.turns, len(talking.known)) == (2, 2, 2)
+    again = talking.me.form("one")
+    assert (again.turns, again.decisions) == (0, ())
+    for item in talking.me.list():
+        talking.me.forget(item.id)
+    assert talking.me.form().turns == 0
+    assert talking.known == []
 
 
 @pytest.mark.requirement("formation.observe-form")
@@ -60,68 +57,6 @@ def test_bad_input_is_refused(talking: Talking, memory: Memory) -> None:
     with pytest.raises(InvalidValue, match="global"):
         memory.global_memories().form()
     assert talking.known == []
-
-
-@pytest.mark.requirement("formation.debounce")
-def test_formation_waits_for_a_moment_of_silence(talking: Talking) -> None:
-    talking.say("I love jazz music")
-    assert talking.run_jobs() == 0
-    assert talking.known == []
-    talking.clock.advance(seconds=9)
-    talking.me.observe([{"role": "user", "content": "and so on"}], thread="monday")
-    talking.clock.advance(seconds=2)
-    talking.run_jobs()  # the first job is due, but the conversation goes on
-    assert talking.known == []
-    talking.clock.advance(seconds=9)
-    talking.run_jobs()
-    assert len(talking.known) == 1
-
-
-@pytest.mark.requirement("formation.debounce")
-def test_a_conversation_that_never_falls_silent_is_formed_all_the_same(talking: Talking) -> None:
-    talking.me.observe([{"role": "user", "content": "I love jazz music"}], thread="monday")
-    for _ in range(15):
-        talking.clock.advance(seconds=5)
-        talking.me.observe([{"role": "user", "content": "and more"}], thread="monday")
-        talking.run_jobs()
-    assert len(talking.known) == 1
-
-
-@pytest.mark.requirement("formation.new-thread")
-def test_a_new_conversation_forms_those_before_it(talking: Talking) -> None:
-    talking.say("I love jazz music", thread="old")
-    talking.me.observe([{"role": "user", "content": "hello"}], thread="new")
-    (due,) = [job for job in talking.memory.jobs(state="queued") if job.unique_key == "old"]
-    assert due.run_at == talking.clock()
-
-
-@pytest.mark.requirement("formation.stale")
-def test_a_sweep_forms_what_was_left_behind(talking: Talking) -> None:
-    talking.say("I love jazz music")
-    with talking.memory.database.transaction() as connection:
-        connection.exec_driver_sql("DELETE FROM jobs WHERE kind = 'form'")  # lost for any reason
-    talking.clock.advance(minutes=20)
-    talking.run_jobs()
-    assert talking.known == []
-    talking.clock.advance(minutes=11)
-    talking.run_jobs()
-    assert len(talking.known) == 1
-    kinds = {job.kind for job in talking.memory.jobs(state="queued")}
-    talking.clock.advance(minutes=31)
-    talking.run_jobs()
-    assert "form" not in kinds
-
-
-@pytest.mark.requirement("formation.observe-form")
-def test_formation_can_be_left_to_calls(
-    backend_url: str, open_store: "object", clock: ManualClock
-) -> None:
-    memory = open_store(backend_url, formation=False)  # type: ignore[operator]
-    talking = Talking(memory, clock)
-    talking.say("I love jazz music")
-    clock.advance(hours=2)
-    assert talking.run_jobs() == 0
-    assert talking.me.form("monday").count(Action.ADD) == 1
 
 
 @pytest.mark.requirement("formation.hygiene")
@@ -175,25 +110,18 @@ def test_several_people_in_one_conversation_are_kept_apart(talking: Talking) -> 
 
 @pytest.mark.requirement("formation.caps")
 def test_a_day_has_a_most_of_memories_and_the_rest_waits(
-    backend_url: str, open_store: "object", clock: ManualClock
+    open_talking: Callable[..., Talking],
 ) -> None:
-    memory = open_store(backend_url, formation_daily_writes=2)  # type: ignore[operator]
-    talking = Talking(memory, clock)
+    talking = open_talking(formation_daily_writes=2)
     foods = ("olives", "lentils", "mangoes", "noodles")
     talking.say(*(f"I love {food}" for food in foods))
     report = talking.me.form("monday")
     assert report.waits is not None
     assert len(talking.known) == 2
     assert talking.me.form("monday").count(Action.ADD) == 0  # the day is not over
-    clock.advance(days=1)
+    talking.clock.advance(days=1)
     talking.run_jobs()
     assert len(talking.known) == 4
-
-
-@pytest.mark.requirement("formation.caps")
-def test_one_turn_gives_three_memories_at_most(talking: Talking) -> None:
-    talking.form("I love olives. I love mangoes. I love noodles. I love lentils. I love peas.")
-    assert len(talking.known) == 3
 
 
 @pytest.mark.requirement("formation.relations")
@@ -214,11 +142,242 @@ def test_a_long_backlog_is_formed_in_stretches(talking: Talking) -> None:
     assert len(talking.known) == 1
 
 
-@pytest.mark.requirement("formation.observe-form")
-def test_the_time_of_a_message_is_since_when_it_holds(talking: Talking) -> None:
-    said_at = talking.clock() - timedelta(days=30)
-    message = {"role": "user", "content": "I love jazz music", "at": said_at}
-    talking.me.observe([message], thread="old")
-    talking.me.form("old")
-    (item,) = talking.me.list()
-    assert item.valid_from == said_at
+SWEPT = 4
+LATER = {"Retry-After": "3600"}  # the client gives up at once
+
+
+@pytest.fixture
+def small_sweeps(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ricordo.formation.scheduling.MAX_THREADS_PER_SWEEP", SWEPT)
+
+
+def lose_jobs(talking: Talking, user_id: str = "ana") -> None:
+    lost = sa.and_(job_rows.c.kind == FORM_JOB, job_rows.c.user_id == user_id)
+    with talking.memory.database.transaction() as connection:
+        connection.execute(sa.delete(job_rows).where(lost))
+
+
+def behind(talking: Talking, *threads: str) -> dict[str, int]:
+    """How many turns of conversations have not been formed."""
+    with talking.memory.database.read_all() as view:
+        rows = view.connection.exec_driver_sql(
+            "SELECT t.thread_id, t.turn_count - COALESCE(f.formed_position, 0) FROM threads t"
+            " LEFT JOIN formation f ON f.user_id = t.user_id AND f.thread_id = t.thread_id"
+        ).all()
+    return {thread: count for thread, count in rows if not threads or thread in threads}
+
+
+@pytest.mark.requirement("formation.debounce")
+def test_many_turns_make_one_job(talking: Talking) -> None:
+    for text in ("I love jazz", "and more", "and more of it"):
+        talking.me.observe([{"role": "user", "content": text}], thread="monday")
+    (job,) = talking.jobs(FORM_JOB)
+    assert job.run_at == talking.clock() + timedelta(seconds=10)
+    assert talking.run_jobs() == 0
+    talking.clock.advance(seconds=10)
+    talking.run_jobs()
+    assert talking.known == ["User loves jazz."]
+    assert talking.jobs(FORM_JOB) == []
+
+
+@pytest.mark.requirement("formation.debounce")
+def test_waiting_for_silence_is_no_attempt(talking: Talking) -> None:
+    talking.me.observe([{"role": "user", "content": "I love jazz"}], thread="monday")
+    for _ in range(11):
+        talking.clock.advance(seconds=5)
+        talking.me.observe([{"role": "user", "content": "and more"}], thread="monday")
+        talking.run_jobs()
+        (job,) = talking.jobs(FORM_JOB)
+        assert job.attempts == 0
+        assert job.run_at > talking.clock()
+    assert talking.known == []
+    talking.clock.advance(seconds=5)  # a minute: now it is formed whether it is silent or not
+    talking.run_jobs()
+    assert talking.known == ["User loves jazz."]
+
+
+@pytest.mark.requirement("formation.new-thread")
+@pytest.mark.usefixtures("small_sweeps")
+def test_a_new_conversation_wakes_a_bounded_number_of_others(talking: Talking) -> None:
+    for number in range(SWEPT + 3):
+        talking.me.observe([{"role": "user", "content": "hello"}], thread=f"t-{number}")
+        talking.clock.advance(seconds=1)
+    lose_jobs(talking)
+    talking.memory.user("ben").observe([{"role": "user", "content": "hello"}], thread="his")
+    assert [job.user_id for job in talking.jobs(FORM_JOB)] == ["ben"]  # wakes nobody else's
+    lose_jobs(talking, "ben")
+    talking.me.observe([{"role": "user", "content": "hello"}], thread="new")
+    woken = [job for job in talking.jobs(FORM_JOB) if job.unique_key != "new"]
+    assert len(woken) == SWEPT
+    assert {job.run_at for job in woken} == {talking.clock()}
+    assert "t-0" in {job.unique_key for job in woken}  # the longest silent first
+
+
+@pytest.mark.requirement("formation.stale")
+def test_the_sweep_forms_what_was_left_behind_and_ends_with_it(talking: Talking) -> None:
+    talking.say("I love jazz")
+    lose_jobs(talking)
+    talking.clock.advance(minutes=20)
+    talking.run_jobs()
+    assert behind(talking) == {"monday": 1}
+    talking.clock.advance(minutes=11)
+    talking.run_jobs()
+    assert behind(talking) == {"monday": 0}
+    talking.clock.advance(minutes=31)
+    talking.run_jobs()
+    assert talking.jobs(SWEEP_JOB) == []
+    talking.say("I love tea")
+    (again,) = talking.jobs(SWEEP_JOB)
+    assert again.run_at == talking.clock() + timedelta(minutes=30)
+
+
+@pytest.mark.requirement("formation.stale")
+def test_the_sweep_never_runs_hot(with_model: WithModel) -> None:
+    """What waits for tomorrow's budget, or for its next try, is not tried every few minutes."""
+    talking = with_model(model_daily_tokens=0)
+    talking.say("I love jazz")
+    talking.clock.advance(seconds=10)
+    talking.run_jobs()
+    (waiting,) = talking.jobs(FORM_JOB)
+    assert waiting.run_at - talking.clock() > timedelta(hours=10)
+    assert waiting.run_at.time().isoformat() == "00:00:00"
+    for _ in range(30):
+        talking.clock.advance(minutes=2)
+        assert talking.run_jobs() < 5
+        (following,) = talking.jobs(SWEEP_JOB)
+        assert following.run_at > talking.clock()
+    assert 1 <= len(talking.jobs(SWEEP_JOB, "done")) <= 7
+    assert [job.run_at for job in talking.jobs(FORM_JOB)] == [waiting.run_at]
+    assert (talking.server.asked, talking.me.counters().tokens_today) == ([], 0)
+    skipped = [event for event in talking.me.events(limit=100) if event.op == "read"]
+    assert len(skipped) == 1
+
+
+@pytest.mark.requirement("formation.stale")
+@pytest.mark.usefixtures("small_sweeps")
+def test_conversations_that_fail_do_not_keep_the_sweep_from_others(with_model: WithModel) -> None:
+    talking = with_model(model_daily_tokens=0)
+    for number in range(SWEPT):
+        talking.me.observe([{"role": "user", "content": "I love jazz"}], thread=f"t-{number}")
+    talking.clock.advance(minutes=1)
+    talking.run_jobs()
+    talking.memory.user("ben").observe([{"role": "user", "content": "hello"}], thread="last")
+    lose_jobs(talking, "ben")
+    for _ in range(8):
+        talking.clock.advance(minutes=10)
+        talking.run_jobs()
+    assert behind(talking, "last") == {"last": 0} or "ben" in {
+        job.user_id for job in talking.jobs(FORM_JOB)
+    }
+
+
+@pytest.mark.requirement("formation.once")
+def test_what_is_said_during_formation_is_formed_after_it(reader: Talking) -> None:
+    reader.server.answer_with(read_tastes)
+    more = ["I love tea"]
+
+    def go_on() -> None:
+        if more:
+            reader.say(more.pop())
+
+    reader.server.before_answer = go_on
+    reader.say("I love jazz")
+    report = reader.me.form("monday")
+    assert reader.known == ["User loves jazz.", "User loves tea."]
+    assert report.turns == 2
+    assert report.count(Action.ADD) == 2
+    assert report.count(Action.REJECT) == 0  # no turn was read as new twice
+    assert behind(reader) == {"monday": 0}
+    asked = len(reader.server.asked)
+    reader.clock.advance(minutes=1)
+    reader.run_jobs()  # the job that the new turn has queued finds nothing to read
+    assert [body for body in reader.server.asked[asked:] if "=== turn" in str(body)] == []
+
+
+@pytest.mark.requirement("formation.once")
+def test_a_job_during_which_something_is_said_leaves_one_more_job(reader: Talking) -> None:
+    reader.server.fail_next(1, status=503, headers=LATER)
+    reader.server.before_answer = lambda: reader.say("I love tea")
+    reader.say("I love jazz")
+    reader.clock.advance(seconds=10)
+    reader.run_jobs()
+    reader.server.before_answer = None
+    assert len(reader.jobs(FORM_JOB)) == 1  # the failed one leaves its work to the newer one
+    reader.server.answer_with(read_tastes)
+    reader.clock.advance(minutes=1)
+    reader.run_jobs()
+    assert reader.known == ["User loves jazz.", "User loves tea."]
+    assert [event.status for event in reader.me.events() if event.op == "read"] == ["error"]
+
+
+@pytest.mark.requirement("formation.isolation")
+def test_jobs_of_an_erased_user_end_quietly(talking: Talking) -> None:
+    talking.say("I love jazz", "I live in Bekasi")
+    talking.me.form("monday")
+    talking.say("I love tea")
+    with talking.memory.database.read_all() as view:
+        kept = [dict(row) for row in view.connection.execute(sa.select(job_rows)).mappings()]
+    assert {row["kind"] for row in kept if row["user_id"] == "ana"} >= {FORM_JOB, SUMMARY_JOB}
+    talking.memory.erase_user("ana")
+    with talking.memory.database.transaction() as connection:  # as if they had just been taken
+        connection.execute(sa.insert(job_rows), [row for row in kept if row["user_id"] == "ana"])
+    talking.clock.advance(days=30)
+    talking.run_jobs()
+    states = {job.state for job in talking.memory.jobs(limit=1000) if job.user_id == "ana"}
+    assert states == {"done"}
+    assert set(tables_with(talking.memory, "ana")) <= {"jobs"}
+    assert talking.memory.users() == ()
+
+
+@pytest.mark.requirement("formation.isolation")
+@pytest.mark.parametrize("fault", [None, "fails", "refuses the schema"])
+def test_a_user_erased_while_the_model_reads_does_not_come_back(
+    reader: Talking, fault: str | None
+) -> None:
+    reader.say("I love jazz")
+    reader.server.before_answer = lambda: erase(reader)
+    if fault is None:
+        reader.server.answer_with(read_tastes)
+    elif fault == "fails":
+        reader.server.fail_next(1, status=503, headers=LATER)
+    else:
+        reader.server.refuse_schema()
+        reader.server.answer_with(lambda _: {"memories": []})
+    reader.clock.advance(minutes=1)
+    reader.run_jobs()
+    assert len(reader.server.asked) >= 1
+    assert tables_with(reader.memory, "ana") == []
+
+
+def erase(talking: Talking) -> None:
+    if "ana" in talking.memory.users():
+        talking.memory.erase_user("ana")
+
+
+@pytest.mark.requirement("formation.debounce")
+def test_formation_that_is_off_queues_nothing(open_talking: Callable[..., Talking]) -> None:
+    talking = open_talking(formation=False)
+    talking.say("I love jazz", thread="one")
+    talking.say("I love tea", thread="two")
+    assert talking.memory.jobs() == ()
+    talking.form(thread="one")
+    assert [job.kind for job in talking.memory.jobs()] == [SUMMARY_JOB]
+    talking.clock.advance(days=1)
+    talking.run_jobs()
+    assert behind(talking) == {"one": 0, "two": 1}
+
+
+@pytest.mark.requirement("formation.faults")
+def test_a_dead_job_is_kept_once(with_model: WithModel, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The sweep brings a conversation back whose job has died; the dead do not pile up."""
+    monkeypatch.setattr(limits, "MAX_JOB_ATTEMPTS", 4)
+    talking = with_model(model_daily_tokens=10_000_000)
+    talking.server.fail_next(1_000, status=503, headers=LATER)
+    talking.say("I love jazz")
+    for _ in range(14):
+        talking.clock.advance(hours=1)
+        talking.run_jobs()
+    (dead,) = talking.jobs(FORM_JOB, "dead")
+    assert dead.attempts == 4
+    assert "503" in (dead.last_error or "")
+    assert len(talking.jobs(FORM_JOB)) == 1

@@ -20,6 +20,7 @@ def address() -> Iterator[str]:
         yield url
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("formation.local-model-smoke")
 def test_a_real_model_reads_a_conversation_and_only_what_was_said_is_stored(
     address: str, sqlite_url: str, open_store: Callable[..., Memory], clock: ManualClock

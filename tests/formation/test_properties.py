@@ -1,13 +1,13 @@
 """What holds after any conversation, however it is cut into pieces and whenever it is formed."""
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 import pytest
 import sqlalchemy as sa
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ricordo import Event, Memory, Source, Status, UserMemory
@@ -18,30 +18,6 @@ from ricordo.storage.tables import formation, threads
 from ricordo.testing.clock import ManualClock
 from ricordo.text.normalise import canonical
 
-SAID = (
-    "I love jazz",
-    "I hate jazz",
-    "I really love live jazz",
-    "I love olives",
-    "No, I don't like olives anymore",
-    "I love green olives",
-    "I love black olives",
-    "I live in Bekasi",
-    "Actually, I moved to Turin",
-    "Remember that I live in Lisbon.",
-    "I work as a nurse",
-    "I work as a teacher now",
-    "I work at Acme",
-    "I no longer work at Acme",
-    "My goal is to run a marathon",
-    "I prefer short answers",
-    "Remember that my sister is called Ada.",
-    "Remember that I am allergic to peanuts.",
-    "I am allergic to peanuts",
-    "I have a dog named Rex. I love tea. I love chess. I love opera. I love rain.",
-    "Do I love jazz?",
-    "What time is it?",
-)
 PLAIN = (
     "I love jazz",
     "I hate jazz",
@@ -57,6 +33,20 @@ PLAIN = (
     "What time is it?",
 )
 """What answers the same questions, in passing and without more detail."""
+SAID = (
+    *PLAIN,
+    "I really love live jazz",
+    "No, I don't like olives anymore",
+    "I love green olives",
+    "Actually, I moved to Turin",
+    "Remember that I live in Lisbon.",
+    "I no longer work at Acme",
+    "Remember that my sister is called Ada.",
+    "Remember that I am allergic to peanuts.",
+    "I am allergic to peanuts",
+    "I have a dog named Rex. I love tea. I love chess. I love opera. I love rain.",
+    "Do I love jazz?",
+)
 
 _numbers = itertools.count()
 
@@ -90,16 +80,6 @@ _steps = st.lists(
 )
 
 
-@pytest.fixture(params=[("sqlite", 60), ("postgresql", 8)], ids=lambda given: given[0])
-def store(
-    request: pytest.FixtureRequest, open_store: Callable[..., Memory]
-) -> Iterator[tuple[Memory, int]]:
-    """A store, and how many conversations to try on it; each has a user of its own."""
-    backend, examples = request.param
-    url = request.getfixturevalue("sqlite_url" if backend == "sqlite" else "postgres_url")
-    yield open_store(url), examples
-
-
 def live(me: UserMemory, clock: ManualClock, steps: Sequence[Step]) -> set[int]:
     """Say and form as told, and then form the rest; the memories that were approved."""
     approved = set()
@@ -122,29 +102,20 @@ def live(me: UserMemory, clock: ManualClock, steps: Sequence[Step]) -> set[int]:
     return approved
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("formation.resolve")
-def test_what_holds_after_any_conversation(store: tuple[Memory, int], clock: ManualClock) -> None:
-    memory, examples = store
-
-    @settings(
-        max_examples=examples,
-        deadline=None,
-        suppress_health_check=[HealthCheck.too_slow],
-        derandomize=True,
-        database=None,
-    )
-    @given(_steps)
-    def check(steps: Sequence[Step]) -> None:
-        me = memory.user(f"user-{next(_numbers)}")
-        approved = live(me, clock, steps)
-        check_memories(me)
-        check_sources(me)
-        check_consent(me, approved)
-        check_positions(memory, me)
-        check_history(memory, me)
-        check_that_forming_again_changes_nothing(me)
-
-    check()
+@given(steps=_steps)
+def test_what_holds_after_any_conversation(
+    memory: Memory, clock: ManualClock, steps: Sequence[Step]
+) -> None:
+    me = memory.user(f"user-{next(_numbers)}")
+    approved = live(me, clock, steps)
+    check_memories(me)
+    check_sources(me)
+    check_consent(me, approved)
+    check_positions(memory, me)
+    check_history(memory, me)
+    check_that_forming_again_changes_nothing(me)
 
 
 def check_memories(me: UserMemory) -> None:
@@ -241,34 +212,25 @@ def check_that_forming_again_changes_nothing(me: UserMemory) -> None:
     assert (me.revision(), me.list(limit=1000, status="any"), me.proposals(limit=1000)) == before
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("formation.once")
+@given(
+    said=st.lists(st.sampled_from(PLAIN), min_size=1, max_size=4), cuts=st.sets(st.integers(0, 3))
+)
 def test_where_a_conversation_is_cut_makes_no_difference(
-    store: tuple[Memory, int], clock: ManualClock
+    memory: Memory, clock: ManualClock, said: Sequence[str], cuts: set[int]
 ) -> None:
     """Formed after every turn, or at the end: the same is known."""
-    memory, examples = store
-
-    @settings(
-        max_examples=examples,
-        deadline=None,
-        suppress_health_check=[HealthCheck.too_slow],
-        derandomize=True,
-        database=None,
-    )
-    @given(st.lists(st.sampled_from(PLAIN), min_size=1, max_size=4), st.sets(st.integers(0, 3)))
-    def check(said: Sequence[str], cuts: set[int]) -> None:
-        at_once, in_pieces = (memory.user(f"user-{next(_numbers)}") for _ in range(2))
-        for place, text in enumerate(said):
-            clock.advance(minutes=1)
-            for me in (at_once, in_pieces):
-                me.observe([{"role": "user", "content": text, "at": clock()}], thread="one")
-            if place in cuts:
-                in_pieces.form("one")
+    at_once, in_pieces = (memory.user(f"user-{next(_numbers)}") for _ in range(2))
+    for place, text in enumerate(said):
+        clock.advance(minutes=1)
         for me in (at_once, in_pieces):
-            me.form("one")
-        assert answers(at_once) == answers(in_pieces)
-
-    check()
+            me.observe([{"role": "user", "content": text, "at": clock()}], thread="one")
+        if place in cuts:
+            in_pieces.form("one")
+    for me in (at_once, in_pieces):
+        me.form("one")
+    assert answers(at_once) == answers(in_pieces)
 
 
 def answers(me: UserMemory) -> tuple[list[str], list[str | None]]:

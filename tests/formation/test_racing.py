@@ -1,56 +1,33 @@
-"""Several at once: the same conversation, the same statement, the same proposal."""
+"""Several at once: one effect, and nobody waits in a transaction while a model works."""
 
-import itertools
-import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Any, TypeVar
 
 import pytest
 
-from ricordo import Action, AlreadyDecided, Event, Memory, ProposalKind, ProposalState, UserMemory
+from ricordo import (
+    Action,
+    AlreadyDecided,
+    Event,
+    Memory,
+    ProposalKind,
+    ProposalNotFound,
+    ProposalState,
+)
 from ricordo.embedding.contract import Vectors
 from ricordo.formation.scheduling import FORM_JOB
 from ricordo.model.proposal import StoredProposal
-from ricordo.storage.consistency import find_inconsistencies
 from ricordo.storage.proposals import insert_proposal
 from ricordo.storage.tables import ITEM_IDS
-from ricordo.testing.clock import ManualClock
 from ricordo.testing.embedder import WordEmbedder
 from ricordo.testing.model_server import ModelServer
 from ricordo.text.normalise import content_hash
-from tests.formation.conftest import Talking
+from tests.formation.conftest import Talking, WithModel, at_once, extracted, judged
 from tests.support import processes
 from tests.support.scripted_model import read_tastes
+from tests.support.soundness import problems_of
 
-Result = TypeVar("Result")
 SHARED = ("jazz", "tea", "", "chess", "opera")
-
-
-def at_once(*calls: Callable[[], Result]) -> list[Result | Exception]:
-    """Make calls at the same time, each in a thread; what each returned or raised."""
-    barrier = threading.Barrier(len(calls))
-    outcomes: list[Any] = [None] * len(calls)
-
-    def make(place: int) -> None:
-        barrier.wait()
-        try:
-            outcomes[place] = calls[place]()
-        except Exception as error:
-            outcomes[place] = error
-
-    threads = [threading.Thread(target=make, args=(place,)) for place in range(len(calls))]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return outcomes
-
-
-def sound(memory: Memory) -> bool:
-    with memory.database.read_all() as view:
-        problems = find_inconsistencies(view.connection)
-    return problems + memory.database.backend.check() == []
 
 
 class Interrupting(WordEmbedder):
@@ -85,24 +62,18 @@ def interrupting() -> Interrupting:
 
 
 @pytest.fixture
-def interrupted(
-    backend_url: str,
-    open_store: Callable[..., Memory],
-    clock: ManualClock,
-    interrupting: Interrupting,
-) -> Talking:
+def interrupted(open_talking: Callable[..., Talking], interrupting: Interrupting) -> Talking:
     """A store of its own: vectors that another one has made before are made here once more."""
-    return Talking(open_store(backend_url, embedder=interrupting), clock)
+    return open_talking(embedder=interrupting)
 
 
-# -- forming --------------------------------------------------------------------------------------
-
-
+@pytest.mark.smoke
+@pytest.mark.both_databases
 @pytest.mark.requirement("formation.races")
 def test_many_who_form_one_conversation_have_one_effect(talking: Talking) -> None:
     talking.say("I love jazz", "I work as a nurse", "I live in Bekasi", "I work as a teacher")
     talking.clock.advance(minutes=1)
-    calls: list[Callable[[], object]] = [lambda: talking.me.form("monday") for _ in range(5)]
+    calls: list[Callable[[], object]] = [lambda: talking.me.form("monday") for _ in range(2)]
     outcomes = at_once(*calls, talking.memory.run_jobs, talking.me.form)
     assert [one for one in outcomes if isinstance(one, Exception)] == []
     assert talking.known == ["User loves jazz.", "User works as a teacher."]
@@ -110,7 +81,7 @@ def test_many_who_form_one_conversation_have_one_effect(talking: Talking) -> Non
     assert talking.me.counters().counts["formation_runs"] == 1
     assert [change.event for change in talking.me.changes()].count(Event.ADD) == 2
     assert {job.state for job in talking.memory.jobs() if job.kind == FORM_JOB} <= {"done"}
-    assert sound(talking.memory)
+    assert problems_of(talking.memory) == []
 
 
 @pytest.mark.requirement("formation.races")
@@ -121,13 +92,13 @@ def test_the_same_said_in_many_conversations_at_once_is_one_memory(talking: Talk
         talking.me.observe(messages, thread=f"t-{number}")
         return talking.me.form(f"t-{number}")
 
-    outcomes = at_once(*(partial(say_and_form, number) for number in range(8)))
+    outcomes = at_once(*(partial(say_and_form, number) for number in range(3)))
     assert [one for one in outcomes if isinstance(one, Exception)] == []
     assert sorted(talking.known) == ["User loves jazz.", "User prefers short answers."]
     assert talking.proposed == ["User is allergic to peanuts."]
-    assert talking.me.proposals().items[0].signals == 8
+    assert talking.me.proposals().items[0].signals == 3
     assert talking.me.form().turns == 0
-    assert sound(talking.memory)
+    assert problems_of(talking.memory) == []
 
 
 @pytest.mark.requirement("formation.isolation")
@@ -150,10 +121,11 @@ def test_users_who_form_at_once_never_mix(talking: Talking) -> None:
         others = [other for other in foods.values() if other != food]
         assert not any(other in content for content in contents for other in others)
         assert {item.user_id for item in talking.memory.user(name).list()} == {name}
-    assert sound(talking.memory)
+    assert problems_of(talking.memory) == []
 
 
 @pytest.mark.requirement("formation.races")
+@pytest.mark.slow
 def test_processes_that_form_one_conversation_have_one_effect(
     backend_url: str, open_store: Callable[..., Memory]
 ) -> None:
@@ -180,41 +152,24 @@ def test_processes_that_form_one_conversation_have_one_effect(
     ]
     assert [one.content for one in ana.proposals()] == ["User lives in Bekasi."]
     assert ana.counters().counts["formation_runs"] == 2
-    assert sound(memory)
+    assert problems_of(memory) == []
 
 
 @pytest.mark.requirement("formation.races")
-def test_a_slow_model_that_comes_second_changes_nothing(
-    with_model: Callable[..., Talking], model_server: ModelServer
-) -> None:
+def test_a_slow_model_that_comes_second_changes_nothing(reader: Talking) -> None:
     """While the model reads a stretch, somebody else forms it."""
-    talking = with_model()
-    model_server.answer_with(read_tastes)
-    overtaking = iter([talking.me])
+    reader.server.answer_with(read_tastes)
+    overtaking = iter([reader.me])
 
     def overtake() -> None:
         for me in overtaking:
             me.form("monday")
 
-    model_server.before_answer = overtake
-    report = talking.form("I love jazz")
+    reader.server.before_answer = overtake
+    report = reader.form("I love jazz")
     assert report.decisions == ()
-    assert talking.known == ["User loves jazz."]
-    assert talking.me.counters().counts["formation_runs"] == 1
-
-
-@pytest.mark.requirement("formation.resolve")
-def test_formation_decides_again_when_memories_change_before_it_writes(
-    interrupted: Talking, interrupting: Interrupting
-) -> None:
-    interrupted.form("I work as a nurse")
-    (nurse,) = interrupted.me.list()
-    interrupted.say("I work as a teacher")
-    interrupting.before("User works as a teacher.", lambda: interrupted.me.forget(nurse.id))
-    report = interrupted.me.form("monday")
-    assert interrupting.has_interrupted
-    assert [decision.action for decision in report.decisions] == [Action.ADD]
-    assert interrupted.known == ["User works as a teacher."]
+    assert reader.known == ["User loves jazz."]
+    assert reader.me.counters().counts["formation_runs"] == 1
 
 
 @pytest.mark.requirement("formation.resolve")
@@ -231,56 +186,24 @@ def test_an_older_statement_does_not_take_the_place_of_one_that_was_faster(
     assert interrupted.known == ["User works as a pilot."]
 
 
-@pytest.mark.requirement("formation.races")
-def test_a_store_that_changes_all_the_time_is_formed_all_the_same(
-    interrupted: Talking, interrupting: Interrupting
-) -> None:
-    """Every decision is overtaken by another write; at some point it is written nevertheless."""
-    counting = itertools.count()
-
-    def write_more() -> None:
-        interrupted.me.add(f"Note {next(counting)}")
-        interrupting.before("User loves jazz.", write_more)
-
-    interrupting.before("User loves jazz.", write_more)
-    interrupted.form("I love jazz")
-    assert interrupted.me.list(contains="jazz").items[0].content == "User loves jazz."
-    assert len(interrupted.me.list(contains="jazz")) == 1
-
-
-# -- deciding -------------------------------------------------------------------------------------
-
-
+@pytest.mark.both_databases
 @pytest.mark.requirement("formation.consent")
 def test_of_approving_and_rejecting_at_once_one_wins(talking: Talking) -> None:
-    for city in ("Bekasi", "Turin", "Lisbon", "Quito", "Oslo"):
-        talking.form(f"I live in {city}")
-        (proposal,) = talking.me.proposals()
-        outcomes = at_once(
-            partial(talking.me.approve, proposal.id), partial(talking.me.reject, proposal.id)
-        )
-        (lost,) = [one for one in outcomes if isinstance(one, Exception)]
-        assert isinstance(lost, AlreadyDecided)
-        stored = [item for item in talking.me.list() if city in item.content]
-        assert len(stored) == (lost is outcomes[1])
-        state = ProposalState.APPROVED if lost is outcomes[1] else ProposalState.REJECTED
-        decided = [one for one in talking.me.proposals(state=state) if one.id == proposal.id]
-        assert len(decided) == 1
-    counts = talking.me.counters().counts
-    assert counts.get("proposals_approved", 0) + counts.get("proposals_rejected", 0) == 5
-    assert sound(talking.memory)
-
-
-@pytest.mark.requirement("formation.consent")
-def test_approving_many_times_at_once_stores_one_memory(talking: Talking) -> None:
-    talking.form("I live in Bekasi")
-    (proposal,) = talking.me.proposals()
-    outcomes = at_once(*[lambda: talking.me.approve(proposal.id)] * 6)
-    lost = [one for one in outcomes if isinstance(one, Exception)]
-    assert [type(one) for one in lost] == [AlreadyDecided] * 5
-    assert talking.known == ["User lives in Bekasi."]
-    assert [change.event for change in talking.me.changes()].count(Event.ADD) == 1
-    assert talking.me.counters().counts["proposals_approved"] == 1
+    for number in range(3):
+        one = talking.other(f"user-{number}")
+        one.form("I live in Bekasi")
+        (proposal,) = one.me.proposals()
+        approve = partial(one.me.approve, proposal.id)
+        outcomes = at_once(approve, approve, partial(one.me.reject, proposal.id))
+        lost = [outcome for outcome in outcomes if isinstance(outcome, Exception)]
+        assert [type(outcome) for outcome in lost] == [AlreadyDecided] * 2
+        approved = outcomes[2] in lost
+        assert one.known == (["User lives in Bekasi."] if approved else [])
+        state = ProposalState.APPROVED if approved else ProposalState.REJECTED
+        assert [decided.id for decided in one.me.proposals(state=state)] == [proposal.id]
+        counts = one.me.counters().counts
+        assert counts.get("proposals_approved", 0) + counts.get("proposals_rejected", 0) == 1
+    assert problems_of(talking.memory) == []
 
 
 @pytest.mark.requirement("formation.consent")
@@ -302,42 +225,161 @@ def test_what_is_approved_while_something_newer_is_stored_does_not_take_its_plac
 
 
 @pytest.mark.requirement("formation.consent")
-def test_what_is_approved_while_what_it_replaces_is_forgotten_is_stored(
-    talking: Talking, interrupted: Talking, interrupting: Interrupting
-) -> None:
-    talking.form("Remember that I live in Bekasi.", thread="first")
-    (bekasi,) = talking.me.list()
-    talking.form("I live in Turin", thread="second")
-    (turin,) = talking.me.proposals()
-    interrupting.before("User lives in Turin.", lambda: talking.me.forget(bekasi.id))
-    added = interrupted.me.approve(turin.id)
-    assert interrupting.has_interrupted
-    assert added.is_new
-    assert talking.known == ["User lives in Turin."]
-
-
-@pytest.mark.requirement("formation.consent")
-def test_a_proposal_that_is_rejected_while_it_is_approved_is_not_stored(
-    talking: Talking, interrupted: Talking, interrupting: Interrupting
+@pytest.mark.parametrize("ending", ["reject", "erase"])
+def test_a_proposal_that_ends_while_it_is_approved_is_not_stored(
+    talking: Talking, interrupted: Talking, interrupting: Interrupting, ending: str
 ) -> None:
     talking.form("I live in Turin")
     (turin,) = talking.me.proposals()
-    interrupting.before("User lives in Turin.", lambda: talking.me.reject(turin.id))
-    with pytest.raises(AlreadyDecided, match="rejected"):
+    ends: dict[str, Callable[[], object]] = {
+        "reject": lambda: talking.me.reject(turin.id),
+        "erase": lambda: talking.memory.erase_user("ana"),
+    }
+    interrupting.before("User lives in Turin.", ends[ending])
+    with pytest.raises((AlreadyDecided, ProposalNotFound), match=str(turin.id)):
         interrupted.me.approve(turin.id)
     assert talking.known == []
+    assert ending == "reject" or talking.memory.users() == ()
 
 
 @pytest.mark.requirement("formation.consent")
-def test_a_user_erased_while_a_proposal_is_approved_does_not_come_back(
-    talking: Talking, interrupted: Talking, interrupting: Interrupting
+def test_approving_and_saying_it_again_at_once_store_one_memory(talking: Talking) -> None:
+    talking.form("I prefer short answers", thread="first")
+    (waiting,) = talking.me.proposals()
+    talking.say("I prefer short answers", thread="second")
+    outcomes = at_once(lambda: talking.me.approve(waiting.id), lambda: talking.me.form("second"))
+    lost = [one for one in outcomes if isinstance(one, Exception)]
+    assert all(isinstance(one, AlreadyDecided) for one in lost)
+    assert not isinstance(outcomes[1], Exception)
+    assert talking.known == ["User prefers short answers."]
+    assert talking.proposed == []
+
+
+class TransactionOpen(AssertionError):
+    """Somebody was made to wait for a model."""
+
+
+class WatchfulEmbedder(WordEmbedder):
+    """Makes vectors only while no connection is in use."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.memory: Memory | None = None
+        self.calls = 0
+
+    def embed(self, texts: Sequence[str], *, deadline_seconds: float | None = None) -> Vectors:
+        if self.memory is not None:
+            check(self.memory)
+        self.calls += 1
+        return super().embed(texts, deadline_seconds=deadline_seconds)
+
+
+def check(memory: Memory) -> None:
+    in_use = memory.database.backend.connections_in_use()
+    if in_use:
+        raise TransactionOpen(f"{in_use} connections are in use")
+
+
+@pytest.fixture
+def embedder() -> WatchfulEmbedder:
+    return WatchfulEmbedder()
+
+
+@pytest.fixture
+def watched(
+    with_model: WithModel, model_server: ModelServer, embedder: WatchfulEmbedder
+) -> Iterator[Talking]:
+    """A store whose embedder and model look for open transactions whenever they are asked."""
+    talking = with_model(embedder=embedder, judge_min=0.1)
+    embedder.memory = talking.memory
+    model_server.before_answer = lambda: check(talking.memory)
+    yield talking
+    embedder.memory = None
+
+
+@pytest.mark.requirement("formation.no-open-transaction")
+def test_nothing_waits_in_a_transaction_from_observing_to_searching(
+    watched: Talking, model_server: ModelServer, embedder: WatchfulEmbedder
 ) -> None:
-    talking.form("I live in Turin")
-    (turin,) = talking.me.proposals()
-    interrupting.before("User lives in Turin.", lambda: talking.memory.erase_user("ana"))
-    with pytest.raises(Exception, match=str(turin.id)):
-        interrupted.me.approve(turin.id)
-    assert talking.memory.users() == ()
+    with watched.memory.database.read_all(), pytest.raises(TransactionOpen):
+        embedder.embed(["anything"])  # so that it would be noticed
+    me = watched.me
+    old = me.add("User paints small boats on weekends.", theme="life")
+    me.add_many(["User is tall.", "User owns a red bicycle."])
+    watched.clock.advance(days=1)
+
+    # Read, judged and written, with a sensitive statement that becomes a proposal.
+    model_server.answer(
+        extracted(
+            ("User paints large ships on weekdays.", "paint large ships on weekdays"),
+            ("User has diabetes.", "have diabetes"),
+        )
+    )
+    model_server.answer_with(lambda _body: judged(*["contradiction"] + ["different"] * 20))
+    report = watched.form("i paint large ships on weekdays, and i have diabetes")
+    assert report.count(Action.REPLACE) == 1
+    assert report.count(Action.PROPOSE) == 1
+    assert len(model_server.asked) == 2
+
+    (proposal,) = me.proposals()
+    me.approve(proposal.id)
+    assert me.proposals(state="approved").items[0].state is ProposalState.APPROVED
+
+    model_server.answer("A portrait.")
+    watched.clock.advance(minutes=1)
+    assert watched.run_jobs() > 0
+    summary = me.summary()
+    assert summary is not None
+    assert summary.content == "A portrait."
+
+    calls = embedder.calls
+    assert me.search("ships").results
+    assert me.search_turns("ships").results
+    assert me.query("helper", "ships")
+    assert embedder.calls > calls
+    me.add("User owns a blue bicycle.")
+    me.undo(old.id)
+    me.audit()
+    assert embedder.calls > calls + 1
+
+
+@pytest.mark.requirement("formation.no-open-transaction")
+def test_a_store_that_never_rests_is_written_to_all_the_same(doubter: Talking) -> None:
+    doubter.me.add("User paints small boats on weekends.")
+    doubter.clock.advance(days=1)
+    new = "User paints large ships on weekdays."
+    count = iter(range(100))
+    doubter.server.before_answer = lambda: doubter.me.add(f"Something else {next(count)}.") and None
+    doubter.server.answer(extracted((new, "paint large ships on weekdays")))
+    doubter.server.answer_with(lambda _body: judged(*["different"] * 10))
+    assert doubter.form("i paint large ships on weekdays").count(Action.ADD) == 1
+    assert len(doubter.server.asked) <= 6
+
+
+@pytest.mark.requirement("formation.no-open-transaction")
+def test_what_is_forgotten_while_the_model_judges_does_not_come_back(doubter: Talking) -> None:
+    old = doubter.me.add("User paints small boats on weekends.")
+    doubter.clock.advance(days=1)
+    new = "User paints large ships on weekdays."
+    steps = iter([lambda: None, lambda: doubter.me.forget(old.id)])
+    doubter.server.before_answer = lambda: next(steps, lambda: None)() and None
+    doubter.server.answer(extracted((new, "paint large ships on weekdays")))
+    doubter.server.answer_with(lambda _body: judged("contradiction"))
+    report = doubter.form("i paint large ships on weekdays")
+    assert report.count(Action.ADD) == 1
+    assert doubter.known == [new]
+
+
+@pytest.mark.requirement("formation.consent")
+def test_approving_many_times_at_once_stores_one_memory(talking: Talking) -> None:
+    talking.form("I live in Bekasi")
+    (proposal,) = talking.me.proposals()
+    outcomes = at_once(*[lambda: talking.me.approve(proposal.id)] * 6)
+    lost = [one for one in outcomes if isinstance(one, Exception)]
+    assert [type(one) for one in lost] == [AlreadyDecided] * 5
+    assert talking.known == ["User lives in Bekasi."]
+    assert [change.event for change in talking.me.changes()].count(Event.ADD) == 1
+    assert talking.me.counters().counts["proposals_approved"] == 1
 
 
 def propose(talking: Talking, city: str) -> int:
@@ -383,35 +425,7 @@ def test_two_approvals_for_one_key_leave_the_newer_answer(talking: Talking) -> N
         assert not isinstance(outcomes[0], Exception) or isinstance(outcomes[0], AlreadyDecided)
         (home,) = talking.me.list(key="home_city")
         assert home.content == f"User lives in Turin {round_number}."
-    assert sound(talking.memory)
-
-
-@pytest.mark.requirement("formation.consent")
-def test_approving_and_saying_it_again_at_once_store_one_memory(talking: Talking) -> None:
-    talking.form("I prefer short answers", thread="first")
-    (waiting,) = talking.me.proposals()
-    talking.say("I prefer short answers", thread="second")
-    outcomes = at_once(lambda: talking.me.approve(waiting.id), lambda: talking.me.form("second"))
-    lost = [one for one in outcomes if isinstance(one, Exception)]
-    assert all(isinstance(one, AlreadyDecided) for one in lost)
-    assert not isinstance(outcomes[1], Exception)
-    assert talking.known == ["User prefers short answers."]
-    assert talking.proposed == []
-
-
-@pytest.mark.requirement("formation.races")
-def test_lapsing_and_approving_at_once_agree(talking: Talking) -> None:
-    talking.form("I live in Bekasi")
-    (proposal,) = talking.me.proposals()
-    talking.clock.advance(days=7)
-    outcomes = at_once(talking.memory.run_jobs, lambda: talking.me.approve(proposal.id))
-    assert isinstance(outcomes[1], AlreadyDecided)
-    assert talking.known == []
-    assert [one.state for one in talking.me.proposals(state="expired")] == ["expired"]
-
-
-def contents(me: UserMemory) -> list[str]:
-    return [item.content for item in me.list()]
+    assert problems_of(talking.memory) == []
 
 
 @pytest.mark.requirement("formation.isolation")
@@ -428,7 +442,7 @@ def test_a_shared_memory_contradicted_by_two_at_once_stays_its_owners(talking: T
         viewer.observe([said], thread="monday")
     outcomes = at_once(*(partial(viewer.form, "monday") for viewer in viewers))
     assert [one for one in outcomes if isinstance(one, Exception)] == []
-    assert contents(owner) == ["User loves jazz."]
+    assert [item.content for item in owner.list()] == ["User loves jazz."]
     for viewer in viewers:
-        assert contents(viewer) == ["User hates jazz."]
-    assert sound(talking.memory)
+        assert [item.content for item in viewer.list()] == ["User hates jazz."]
+    assert problems_of(talking.memory) == []

@@ -5,6 +5,7 @@ import re
 import time
 from collections import Counter
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -13,6 +14,13 @@ from tests.fuzz.running import EXAMPLES_VARIABLE, UNTIL_VARIABLE
 
 _LOOKED_AT = re.compile(r"(\d+) (passing|failing|invalid)\b")
 _counted: Counter[str] = Counter()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.path.parent == Path(__file__).parent:
+            item.add_marker("fuzz")
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -1,12 +1,15 @@
 """The service on each database; ``keyed`` requires keys."""
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
+from ricordo.http.app import create_app
 from ricordo.memory import Memory
 from ricordo.testing.anthropic_server import AnthropicServer
 from ricordo.testing.model_server import ModelServer
+from ricordo.wiring import open_memory
 from tests.support.service import Service, running
 
 
@@ -31,3 +34,10 @@ def upstreams() -> Iterator[dict[str, str]]:
         openai.answer_with(lambda _request: "Hello.")
         anthropic.answer_with(lambda _request: "Hello.")
         yield {"upstream_url": openai.base_url, "anthropic_url": anthropic.root}
+
+
+@pytest.fixture(scope="session")
+def document() -> dict[str, Any]:
+    """What a service says of itself. It takes half a second to make, and is always the same."""
+    with open_memory(":memory:", run_jobs=False, upkeep=False, embedding_provider="none") as memory:
+        return create_app(memory).openapi()

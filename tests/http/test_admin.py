@@ -2,17 +2,13 @@
 
 import dataclasses
 from collections.abc import Callable
-from datetime import timedelta
-from typing import Any
 
 import httpx2
 import pytest
 from fastapi.routing import APIRoute
 
 from ricordo.http.routes import ROUTERS
-from ricordo.jobs.queue import JobQueue
 from ricordo.memory import Memory
-from ricordo.model.job import NewJob
 from ricordo.model.record import plain
 from ricordo.testing.clock import ManualClock
 from ricordo.testing.model_server import ModelServer
@@ -23,31 +19,6 @@ pytestmark = pytest.mark.requirement("http.admin")
 READS = "read_all"
 CHANGES = "manage"
 BOTH = {READS, CHANGES}
-NEEDS = {
-    "list_users": READS,
-    "erase_user": CHANGES,
-    "read_all_counters": READS,
-    "read_all_daily": READS,
-    "test_model": READS,
-    "purge_all": CHANGES,
-    "reindex": CHANGES,
-    "export_store": READS,
-    "import_store": CHANGES,
-    "list_jobs": READS,
-    "read_job_stats": READS,
-    "run_jobs": CHANGES,
-    "retry_job": CHANGES,
-    "cancel_job": CHANGES,
-    "create_key": CHANGES,
-    "list_keys": READS,
-    "read_key": READS,
-    "revoke_key": CHANGES,
-    "list_all_memories": READS,
-    "list_global_memories": READS,
-    "add_global_memory": CHANGES,
-    "get_global_memory": READS,
-    "forget_global_memory": CHANGES,
-}
 BODIES = {
     "create_key": {"name": "another"},
     "add_global_memory": {"content": "The office is closed on Mondays"},
@@ -73,14 +44,16 @@ def ask(client: httpx2.Client, route: APIRoute) -> httpx2.Response:
     return client.request(method, path, json=BODIES.get(route.name))
 
 
-# -- permissions ---------------------------------------------------------------------------
-
-
-def test_every_route_of_administration_says_what_it_needs() -> None:
-    assert {route.name for route in admin_routes()} == set(NEEDS)
-
-
-def test_only_who_may_is_let_in(keyed: Service) -> None:
+@pytest.mark.requirement("access.permissions")
+@pytest.mark.parametrize(
+    "names",
+    [
+        pytest.param({"list_users", "list_jobs", "create_key", "retry_job"}, id="some"),
+        pytest.param({route.name for route in admin_routes()}, id="all", marks=pytest.mark.slow),
+    ],
+)
+def test_only_who_may_is_let_in(keyed: Service, names: set[str]) -> None:
+    """Reading needs one permission, all else the other."""
     make = keyed.memory.create_key
     callers: dict[str, tuple[httpx2.Client, set[str]]] = {
         "user": (keyed.client(key=make("u", user="ana").secret), set()),
@@ -91,12 +64,13 @@ def test_only_who_may_is_let_in(keyed: Service) -> None:
         "both": (keyed.client(key=make("b", permissions=list(BOTH)).secret), BOTH),
     }
     nobody = keyed.client("ana")
-    for route in admin_routes():
+    for route in (one for one in admin_routes() if one.name in names):
+        needed = READS if route.methods == {"GET"} else CHANGES
         refused = ask(nobody, route)
         assert (refused.status_code, refused.json()["type"]) == (401, "NotAuthenticated")
         for name, (client, permissions) in callers.items():
             answered = ask(client, route)
-            if NEEDS[route.name] in permissions:
+            if needed in permissions:
                 assert answered.status_code not in (401, 403), (name, route.name, answered.text)
             else:
                 told = (answered.status_code, answered.json()["type"])
@@ -110,9 +84,6 @@ def test_a_refused_change_changes_nothing(keyed: Service) -> None:
     assert reader.post("/v1/admin/keys", json={"name": "mine"}).status_code == 403
     assert keyed.memory.users() == ("ana",)
     assert [one.name for one in keyed.memory.keys().items] == ["r"]
-
-
-# -- users and memories --------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -139,9 +110,8 @@ def test_users_memories_and_counters(service: Service, operator: httpx2.Client) 
     daily = operator.get("/v1/admin/activity/daily", params={"days": 2}).json()
     assert daily == plain(memory.daily(days=2))
     assert [one["memories_added"] for one in daily] == [0, 3]
-    assert operator.get("/v1/admin/activity/daily?days=367").status_code == 422
-    for wrong in ("users?limit=0", "memories?sort=x", "memories?colour=x", "counters?days=-1"):
-        assert operator.get(f"/v1/admin/{wrong}").status_code == 422
+
+    assert operator.get("/v1/admin/memories?colour=x").status_code == 422
 
 
 def test_erasing_a_user(service: Service, operator: httpx2.Client) -> None:
@@ -153,14 +123,6 @@ def test_erasing_a_user(service: Service, operator: httpx2.Client) -> None:
     assert service.memory.users() == ()
     again = operator.delete("/v1/admin/users/ana")
     assert (again.status_code, again.json()["type"]) == (404, "UserNotFound")
-
-
-def test_of_an_erased_user_no_answer_is_kept(service: Service) -> None:
-    service.memory.user("ana").add("Likes tea")
-    client = service.client("ana", Idempotency_Key="once")
-    assert client.delete("/v1/admin/users/ana").status_code == 200
-    assert client.delete("/v1/admin/users/ana").status_code == 404
-    assert service.memory.users() == ()
 
 
 def test_purging_and_reindexing(service: Service, operator: httpx2.Client) -> None:
@@ -198,52 +160,26 @@ def test_global_memories(service: Service, operator: httpx2.Client) -> None:
     assert operator.post(route, json={"content": ""}).status_code == 422
 
 
-def test_history_names_the_key_that_changed_a_global_memory(keyed: Service) -> None:
-    created = keyed.memory.create_key("editor", permissions=[CHANGES])
-    client = keyed.client(key=created.secret)
-    added = client.post("/v1/admin/global/memories", json={"content": "Closed on Mondays"}).json()
-    (change, *_) = keyed.memory.global_memories().history(added["id"])
-    assert change.actor == created.key.id
-
-
-# -- jobs ----------------------------------------------------------------------------------
-
-
-def bury_a_job(memory: Memory) -> int:
-    """Leave a job among the dead."""
-    with memory.database.write("ana") as writing:
-        writing.enqueue(
-            NewJob(kind="lifecycle", user_id="ana", run_at=writing.now, unique_key="x", payload={})
-        )
-    queue = JobQueue(memory.database, timedelta(seconds=60))
-    job = queue.claim(frozenset({"lifecycle"}))
-    assert job is not None
-    queue.fail(dataclasses.replace(job, attempts=job.max_attempts), "ValueError: no")
-    return job.id
-
-
+@pytest.mark.slow
 def test_jobs(service: Service, operator: httpx2.Client, clock: ManualClock) -> None:
     memory = service.memory
-    memory.user("ana").observe([{"role": "user", "content": "I love jazz"}], thread="t")
-    dead = bury_a_job(memory)
-    listed = operator.get(
-        "/v1/admin/jobs", params={"state": "dead", "kind": "lifecycle", "limit": 5}
-    )
+    for thread in ("t", "u"):
+        memory.user("ana").observe([{"role": "user", "content": "I love jazz"}], thread=thread)
+    clock.advance(hours=1)
+    queue = memory.runner.queue
+    job = queue.claim(frozenset({"form"}))
+    assert job is not None
+    queue.fail(dataclasses.replace(job, attempts=job.max_attempts), "ValueError: no")
+    listed = operator.get("/v1/admin/jobs", params={"state": "dead", "kind": "form", "limit": 5})
     assert listed.json() == [one.to_dict() for one in memory.jobs(state="dead")]
     assert "lease_token" not in listed.text
     assert operator.get("/v1/admin/jobs/stats").json() == plain(memory.job_stats())
-    assert operator.post(f"/v1/admin/jobs/{dead}/retry").status_code == 204
-    assert operator.post(f"/v1/admin/jobs/{dead}/retry").status_code == 409
-    assert operator.post(f"/v1/admin/jobs/{dead}/cancel").status_code == 204
+    assert operator.post(f"/v1/admin/jobs/{job.id}/retry").status_code == 204
+    assert operator.post(f"/v1/admin/jobs/{job.id}/retry").status_code == 409
+    assert operator.post(f"/v1/admin/jobs/{job.id}/cancel").status_code == 204
     assert operator.post("/v1/admin/jobs/99999/cancel").status_code == 404
-    clock.advance(hours=1)
     assert operator.post("/v1/admin/jobs/run", json={"limit": 1}).json() == {"ran": 1}
-    assert operator.post("/v1/admin/jobs/run").status_code == 200
-    for wrong in ("state=asleep", "limit=0"):
-        assert operator.get(f"/v1/admin/jobs?{wrong}").status_code == 422
-
-
-# -- keys ----------------------------------------------------------------------------------
+    assert operator.get("/v1/admin/jobs?state=asleep").status_code == 422
 
 
 def test_keys_are_made_listed_and_revoked(keyed: Service) -> None:
@@ -278,11 +214,9 @@ def test_keys_are_made_listed_and_revoked(keyed: Service) -> None:
     assert admin.get("/v1/admin/keys", params={"user": "ana"}).json()["items"] == []
     with_revoked = admin.get("/v1/admin/keys", params={"user": "ana", "include_revoked": True})
     assert len(with_revoked.json()["items"]) == 1
-    ended = admin.get(f"/v1/admin/keys/{key['id']}").json()
-    assert ended["revoked_at"] == revoked["revoked_at"]
-    for ask_for in (admin.get, admin.delete):
-        unknown = ask_for("/v1/admin/keys/aaaaaaaaaaaa")
-        assert (unknown.status_code, unknown.json()["type"]) == (404, "KeyNotFound")
+
+    unknown = admin.get("/v1/admin/keys/aaaaaaaaaaaa")
+    assert (unknown.status_code, unknown.json()["type"]) == (404, "KeyNotFound")
 
 
 def test_a_secret_is_kept_nowhere(service: Service) -> None:
@@ -292,21 +226,15 @@ def test_a_secret_is_kept_nowhere(service: Service) -> None:
     assert "idempotent-replayed" not in second.headers
 
 
-@pytest.mark.parametrize(
-    "asked",
-    [
+def test_keys_that_cannot_be(service: Service) -> None:
+    for asked in (
         {},
-        {"name": ""},
         {"name": "x", "permissions": ["everything"]},
         {"name": "x", "user": "ana", "permissions": [READS]},
-        {"name": "x", "agent": "helper"},
-        {"name": "x", "expires_days": 0},
         {"name": "x", "secret": "rk_mine"},
-    ],
-)
-def test_keys_that_cannot_be(service: Service, asked: dict[str, Any]) -> None:
-    refused = service.client().post("/v1/admin/keys", json=asked)
-    assert (refused.status_code, refused.json()["type"]) == (422, "InvalidValue"), refused.text
+    ):
+        refused = service.client().post("/v1/admin/keys", json=asked)
+        assert (refused.status_code, refused.json()["type"]) == (422, "InvalidValue"), asked
     assert len(service.memory.keys()) == 0
 
 
@@ -318,9 +246,7 @@ def test_nobody_gives_permissions_that_they_do_not_have(keyed: Service) -> None:
     assert allowed.status_code == 201
 
 
-# -- the language model --------------------------------------------------------------------
-
-
+@pytest.mark.slow
 def test_the_model_is_tried(backend_url: str, open_store: Callable[..., Memory]) -> None:
     with ModelServer() as model:
         model.answer({"hour": 9, "destination": "the coast"})
@@ -334,8 +260,3 @@ def test_the_model_is_tried(backend_url: str, open_store: Callable[..., Memory])
         with running(store) as service:
             report = service.client().get("/v1/admin/model/test").json()
     assert (report["ok"], report["problem"]) == (True, None)
-
-
-def test_without_a_model_there_is_nothing_to_try(operator: httpx2.Client) -> None:
-    refused = operator.get("/v1/admin/model/test")
-    assert (refused.status_code, refused.json()["type"]) == (422, "InvalidValue")

@@ -64,6 +64,10 @@ def test_choosing_trying_filling_and_going_back(
     user = service.memory.user("ana")
     user.add("Drinks green tea")
     assert ana.get(SETTINGS).json()["origin"] == "default"
+    assert ana.post(f"{SETTINGS}/test", json=at(server)).json()["ok"] is True
+    wrong = ana.post(f"{SETTINGS}/test", json=at(server, api_key="sk-wrong"))
+    assert (wrong.status_code, wrong.json()["ok"]) == (200, False)
+    assert "sk-wrong" not in wrong.text
     planned = ana.put(SETTINGS, json=at(server))
     assert (planned.json()["applied"], planned.json()["to_rebuild"]) == (False, 1)
     assert ana.get(SETTINGS).json()["origin"] == "default"
@@ -91,60 +95,6 @@ def test_choosing_trying_filling_and_going_back(
         assert SECRET not in answered.text
 
 
-def test_trying_another_provider_stores_nothing(
-    ana: httpx2.Client, server: EmbeddingServer
-) -> None:
-    tried = ana.post(f"{SETTINGS}/test", json=at(server)).json()
-    assert (tried["ok"], tried["problem"]) == (True, None)
-    refused = ana.post(f"{SETTINGS}/test", json=at(server, api_key="sk-wrong"))
-    assert (refused.status_code, refused.json()["ok"]) == (200, False)
-    assert refused.json()["problem"]
-    assert "sk-wrong" not in refused.text
-    assert ana.get(SETTINGS).json()["origin"] == "default"
-
-
-def test_one_users_choice_is_not_anothers(
-    service: Service, ana: httpx2.Client, server: EmbeddingServer
-) -> None:
-    ana.put(SETTINGS, json=at(server, confirm=True))
-    assert service.client("ben").get(SETTINGS).json()["origin"] == "default"
-
-
-@pytest.mark.parametrize(
-    ("method", "route", "body", "status"),
-    [
-        ("PUT", "", {}, 422),
-        ("PUT", "", {"provider": "somebody"}, 422),
-        ("PUT", "", {"provider": "local", "dimensions": 0}, 422),
-        ("PUT", "", {"provider": "local", "confirm": "yes"}, 422),
-        ("POST", "/test", {"model": "x"}, 422),
-        ("POST", "/rebuild", {"sure": True}, 422),
-    ],
-)
-def test_mistakes_are_told(
-    ana: httpx2.Client, method: str, route: str, body: object, status: int
-) -> None:
-    answered = ana.request(method, f"{SETTINGS}{route}", json=body)
-    assert answered.status_code == status, answered.text
-
-
-def test_a_refusal_does_not_repeat_the_key(ana: httpx2.Client) -> None:
-    for wrong in (
-        {"provider": "somebody", "api_key": SECRET},
-        {"provider": "openai", "api_key": [SECRET]},
-        {"provider": "custom_http", "base_url": "ftp://x", "api_key": SECRET},
-    ):
-        answered = ana.put(SETTINGS, json=wrong)
-        assert answered.status_code == 422
-        assert SECRET not in answered.text
-
-
-def test_where_nothing_makes_vectors(ana: httpx2.Client) -> None:
-    ana.put(SETTINGS, json={"provider": "none", "confirm": True})
-    for route in ("/rebuild", "/backfill"):
-        assert ana.post(f"{SETTINGS}{route}").status_code == 409
-
-
 def test_users_cannot_reach_into_the_operators_network(
     backend_url: str, open_store: Callable[..., Memory], server: EmbeddingServer
 ) -> None:
@@ -152,3 +102,19 @@ def test_users_cannot_reach_into_the_operators_network(
         answered = service.client("ana").put(SETTINGS, json=at(server, confirm=True))
     assert (answered.status_code, answered.json()["type"]) == (422, "TargetRefused")
     assert server.requests == []
+
+
+def test_mistakes_are_told_without_the_key(ana: httpx2.Client) -> None:
+    for wrong in (
+        {"provider": "somebody", "api_key": SECRET},
+        {"provider": "openai", "api_key": [SECRET]},
+        {"provider": "custom_http", "base_url": "ftp://x", "api_key": SECRET},
+        {"provider": "local", "confirm": "yes"},
+    ):
+        answered = ana.put(SETTINGS, json=wrong)
+        assert answered.status_code == 422
+        assert SECRET not in answered.text
+    assert ana.post(f"{SETTINGS}/rebuild", json={"sure": True}).status_code == 422
+    ana.put(SETTINGS, json={"provider": "none", "confirm": True})
+    for route in ("/rebuild", "/backfill"):
+        assert ana.post(f"{SETTINGS}{route}").status_code == 409

@@ -4,7 +4,6 @@ import contextlib
 import socket
 import threading
 from collections.abc import Callable, Iterator
-from itertools import count
 from urllib.parse import urlsplit
 
 import httpx2
@@ -12,56 +11,14 @@ import pytest
 
 from ricordo import JobState, Memory
 from ricordo.formation.scheduling import FORM_JOB
-from ricordo.storage.consistency import find_inconsistencies
 from ricordo.testing.model_server import ModelServer
 from tests.support.scripted_model import PORTRAIT, read_tastes
 from tests.support.served import served
 from tests.support.waiting import PATIENCE_SECONDS, wait_until
 
-ADDERS = 8
-ENOUGH = 20
+pytestmark = pytest.mark.chaos
+
 CHATS = 5
-
-
-class Adders:
-    """Threads that add memories one after the other, and note what was acknowledged."""
-
-    def __init__(self, url: str, said: str = "once") -> None:
-        """``said`` makes their texts differ from those of others."""
-        self.acknowledged: list[tuple[str, int, str]] = []
-        self.refused: list[str] = []
-        self._url = url
-        self._said = said
-        self._threads = [
-            threading.Thread(target=self._add, args=(number,)) for number in range(ADDERS)
-        ]
-        for thread in self._threads:
-            thread.start()
-
-    def _add(self, adder: int) -> None:
-        """Go on until nobody answers."""
-        user = f"user-{adder % 3}"
-        with (
-            httpx2.Client(
-                base_url=self._url, headers={"X-Ricordo-User": user}, timeout=PATIENCE_SECONDS
-            ) as client,
-            contextlib.suppress(httpx2.TransportError),
-        ):
-            for number in count():
-                content = f"Adder {adder} says {number} {self._said}"
-                answer = client.post("/v1/memories", json={"content": content})
-                if answer.status_code != 201:
-                    self.refused.append(answer.text)
-                    return
-                self.acknowledged.append((user, answer.json()["id"], content))
-
-    def have_added(self) -> bool:
-        """True when they are at full work, or were refused."""
-        return len(self.acknowledged) >= ENOUGH or bool(self.refused)
-
-    def join(self) -> None:
-        for thread in self._threads:
-            thread.join()
 
 
 class Held:
@@ -109,14 +66,6 @@ def by_words(monkeypatch: pytest.MonkeyPatch) -> None:
 Open = Callable[..., Memory]
 
 
-def assert_all_there(memory: Memory, acknowledged: list[tuple[str, int, str]]) -> None:
-    for user, memory_id, content in acknowledged:
-        assert memory.user(user).get(memory_id).content == content
-    with memory.database.read_all() as view:
-        assert find_inconsistencies(view.connection) == []
-    assert memory.database.backend.check() == []
-
-
 def converse(memory: Memory) -> None:
     """Something for a job to read."""
     memory.user("ana").observe([{"role": "user", "content": "I love jazz"}], thread="one")
@@ -124,23 +73,6 @@ def converse(memory: Memory) -> None:
 
 def forming(memory: Memory) -> list[JobState]:
     return [job.state for job in memory.jobs(kind=FORM_JOB)]
-
-
-@pytest.mark.requirement("service.crash")
-def test_what_was_acknowledged_survives_kills(backend_url: str, open_store: Open) -> None:
-    acknowledged: list[tuple[str, int, str]] = []
-    with served(backend_url) as service:
-        for said in ("once", "twice", "thrice"):
-            adders = Adders(service.url, said)
-            wait_until(adders.have_added)
-            service.kill()
-            adders.join()
-            assert adders.refused == []
-            acknowledged += adders.acknowledged
-            service.start()
-        assert httpx2.get(f"{service.url}/readyz", timeout=PATIENCE_SECONDS).is_success
-    assert len(acknowledged) >= 3 * ENOUGH
-    assert_all_there(open_store(backend_url), acknowledged)
 
 
 @pytest.mark.requirement("service.crash")
@@ -174,21 +106,17 @@ def test_stopping_answers_what_was_accepted(backend_url: str, open_store: Open, 
         ]
         for one in chats:
             one.start()
-        adders = Adders(service.url)
         wait_until(lambda: len(held.server.asked) == CHATS + 1)  # the job asks as well
-        wait_until(adders.have_added)
         service.ask_to_stop()
         wait_until(lambda: not listens(service.url))
         assert answers == []
         held.release()
         for one in chats:
             one.join()
-        adders.join()
         assert service.stop() == 0, service.log
     assert [answer.status_code for answer in answers] == [200] * CHATS
     assert {answer.json()["choices"][0]["message"]["content"] for answer in answers} == {PORTRAIT}
-    assert adders.refused == []
-    assert_all_there(memory, adders.acknowledged)
+
     assert memory.jobs(state=JobState.RUNNING) == ()
     assert set(forming(memory)) <= {JobState.DONE, JobState.QUEUED}
 

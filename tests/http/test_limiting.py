@@ -1,18 +1,22 @@
 """How much, how often and from where: the limits of the service, one by one."""
 
 import asyncio
+import threading
 from collections.abc import Callable
 
 import httpx2
 import pytest
+from starlette.datastructures import Headers
 from starlette.types import Message, Receive, Scope, Send
 
 from ricordo.http.addresses import is_loopback, url_of
 from ricordo.http.bodies import BodyLimit
+from ricordo.http.callers import user_named
 from ricordo.http.limiting import RateLimiter
 from ricordo.http.problems import TooManyRequests
 from ricordo.limits import MAX_RATE_BUCKETS, MAX_REQUEST_BYTES
 from ricordo.memory import Memory
+from ricordo.testing.model_server import ModelServer
 from tests.support.problems import problem
 from tests.support.service import Service, running
 
@@ -37,9 +41,6 @@ def left(limiter: RateLimiter, caller: str, most: int = 1000) -> int:
     return most
 
 
-# -- how often ---------------------------------------------------------------------------------
-
-
 def test_so_many_at_once_and_then_so_many_per_minute() -> None:
     time = Time()
     limiter = RateLimiter(6, time)
@@ -50,26 +51,12 @@ def test_so_many_at_once_and_then_so_many_per_minute() -> None:
     assert left(limiter, "ana") == 1
     time.now += 3600
     assert left(limiter, "ana") == 6
-
-
-def test_it_says_when_to_try_again() -> None:
-    time = Time()
-    limiter = RateLimiter(6, time)
-    left(limiter, "ana")
     with pytest.raises(TooManyRequests) as refused:
         limiter.count("ana")
     assert refused.value.retry_after == 10
     time.now += refused.value.retry_after
     limiter.count("ana")
-
-
-def test_callers_are_counted_apart() -> None:
-    limiter = RateLimiter(3, Time())
-    assert left(limiter, "ana") == 3
-    assert left(limiter, "ben") == 3
-
-
-def test_without_a_limit_nothing_is_counted() -> None:
+    assert left(limiter, "ben") == 6
     assert left(RateLimiter(0, Time()), "ana") == 1000
 
 
@@ -87,21 +74,6 @@ def test_the_callers_silent_for_longest_are_forgotten() -> None:
     limiter.count("second")
 
 
-def test_a_key_has_its_own_share(backend_url: str, open_store: Callable[..., Memory]) -> None:
-    memory = open_store(backend_url, port=0, require_keys=True, rate_limit_per_minute=3)
-    with running(memory) as service:
-        one, two = (
-            service.client(key=memory.create_key(name, user="ana").secret)
-            for name in ("one", "two")
-        )
-        assert [one.get("/v1/revision").status_code for _ in range(3)] == [200] * 3
-        refused = one.get("/v1/revision")
-        assert problem(refused) == (429, "TooManyRequests")
-        assert 1 <= int(refused.headers["retry-after"]) <= 20
-        assert two.get("/v1/revision").status_code == 200
-        assert one.get("/healthz").status_code == 200
-
-
 def test_who_guesses_keys_is_slowed_down_and_nobody_else(
     backend_url: str, open_store: Callable[..., Memory]
 ) -> None:
@@ -113,19 +85,13 @@ def test_who_guesses_keys_is_slowed_down_and_nobody_else(
         assert problem(service.client().get("/v1/revision")) == (429, "TooManyRequests")
         # Behind a proxy others may seem to come from the same address.
         good = service.client(key=memory.create_key("good", user="ana").secret)
-        assert good.get("/v1/revision").status_code == 200
-
-
-def test_on_a_loopback_address_without_keys_nobody_is_counted(
-    backend_url: str, open_store: Callable[..., Memory]
-) -> None:
-    memory = open_store(backend_url, port=0, rate_limit_per_minute=1)
-    with running(memory) as service:
-        client = service.client("ana")
-        assert [client.get("/v1/revision").status_code for _ in range(3)] == [200] * 3
-
-
-# -- how much ----------------------------------------------------------------------------------
+        assert [good.get("/v1/revision").status_code for _ in range(3)] == [200] * 3
+        refused = good.get("/v1/revision")
+        assert problem(refused) == (429, "TooManyRequests")
+        assert 1 <= int(refused.headers["retry-after"]) <= 20
+        assert good.get("/healthz").status_code == 200
+        other = service.client(key=memory.create_key("other", user="ana").secret)
+        assert other.get("/v1/revision").status_code == 200
 
 
 def test_a_body_that_is_too_large_is_refused(service: Service) -> None:
@@ -146,9 +112,6 @@ def test_a_body_that_is_too_large_is_refused(service: Service) -> None:
     assert client.post("/v1/memories", json={"content": "Prefers tea"}).status_code == 201
 
 
-# -- from where --------------------------------------------------------------------------------
-
-
 def asked_as(service: Service, **headers: str) -> httpx2.Response:
     return service.client("ana", **headers).get("/v1/revision")
 
@@ -165,7 +128,9 @@ def test_pages_of_others_may_not_call_a_service_without_keys(service: Service) -
         {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Dest": "document"},  # a link was followed
     ]
     for allowed in usual:
-        assert asked_as(service, **allowed).status_code == 200
+        answered = asked_as(service, **allowed)
+        assert answered.status_code == 200
+        assert not [name for name in answered.headers if name.startswith("access-control-")]
     foreign = [
         {"Origin": "https://example.org"},
         {"Origin": "null"},
@@ -200,58 +165,40 @@ def test_pages_that_are_set_may_call(backend_url: str, open_store: Callable[...,
         assert problem(asked_as(service, Origin="https://example.org")) == (403, "ForeignPage")
 
 
-def test_no_page_is_let_in_by_default(service: Service) -> None:
-    answered = asked_as(service)
-    assert not [name for name in answered.headers if name.startswith("access-control-")]
-
-
-def test_where_keys_are_required_any_name_will_do(keyed: Service) -> None:
-    key = keyed.memory.create_key("one", user="ana").secret
-    asked = keyed.client(key=key, Host="memory.example.org").get("/v1/revision")
-    assert asked.status_code == 200
-
-
-@pytest.mark.parametrize(
-    ("host", "expected"),
-    [
-        ("127.0.0.1", True),
-        ("127.8.9.1", True),
-        ("::1", True),
-        ("localhost", True),
-        ("0.0.0.0", False),
-        ("::", False),
-        ("192.168.1.4", False),
-        ("example.org", False),
-        ("", False),
-    ],
-)
-def test_which_addresses_only_this_machine_reaches(host: str, expected: bool) -> None:
-    assert is_loopback(host) is expected
-
-
-def test_how_addresses_are_written() -> None:
+def test_which_addresses_only_this_machine_reaches() -> None:
+    own = ("127.0.0.1", "127.8.9.1", "::1", "localhost")
+    others = ("0.0.0.0", "::", "192.168.1.4", "example.org", "")
+    assert [is_loopback(host) for host in own] == [True] * len(own)
+    assert [is_loopback(host) for host in others] == [False] * len(others)
     assert url_of("127.0.0.1", 8377) == "http://127.0.0.1:8377"
     assert url_of("::1", 8377) == "http://[::1]:8377"
 
 
-# -- who ---------------------------------------------------------------------------------------
-
-
 @pytest.mark.requirement("access.keys")
-@pytest.mark.parametrize(
-    "route", ["/v1/memories", "/v1/query", "/v1/admin/keys", "/v1/admin/purge", "/v1/import"]
-)
-def test_what_strangers_send_is_not_read(keyed: Service, route: str) -> None:
+def test_what_strangers_send_is_not_read(keyed: Service) -> None:
     broken = {"Content-Type": "application/json"}
-    for client in (keyed.client("ana"), keyed.client("ana", key="rk_nothing")):
-        refused = client.post(route, content=b'{"content": ', headers=broken)
-        assert problem(refused) == (401, "NotAuthenticated")
+    for route in ("/v1/memories", "/v1/query", "/v1/admin/keys", "/v1/admin/purge", "/v1/import"):
+        for client in (keyed.client("ana"), keyed.client("ana", key="rk_nothing")):
+            refused = client.post(route, content=b'{"content": ', headers=broken)
+            assert problem(refused) == (401, "NotAuthenticated")
+
+
+@pytest.mark.requirement("access.isolation")
+def test_whom_headers_name() -> None:
+    for headers, user in (
+        ({"X-Ricordo-User": "ana", "x-openwebui-user-id": "ben"}, "ana"),
+        ({"X-OpenWebUI-User-Id": "ben"}, "ben"),
+        ({"X-Ricordo-User": " ", "x-openwebui-user-id": ""}, None),
+        ({"x-ricordo-user": "žofie".encode().decode("latin-1")}, "žofie"),
+        ({"x-ricordo-user": "\xe9"}, "é"),
+    ):
+        assert user_named(Headers(headers)) == user
 
 
 @pytest.mark.requirement("access.keys")
 def test_who_names_two_users_is_refused(keyed: Service) -> None:
     """A front end that adds its own to what it passes on would else act for the wrong one."""
-    client = keyed.client(key=keyed.memory.create_key("service").secret)
+    client = keyed.client(key=keyed.memory.create_key("service").secret, Host="any.example.org")
     for name in ("X-Ricordo-User", "X-OpenWebUI-User-Id", "X-Ricordo-Agent"):
         user = [("X-Ricordo-User", "ana")] if name == "X-Ricordo-Agent" else []
         twice = client.get("/v1/revision", headers=[*user, (name, "ana"), (name, "ben")])
@@ -280,3 +227,42 @@ def test_a_length_that_nobody_can_read_is_too_large() -> None:
     scope = {"type": "http", "path": "/v1/memories", "method": "POST", "headers": headers}
     asyncio.run(BodyLimit(nobody)(scope, receive, send))
     assert sent[0]["status"] == 413
+
+
+@pytest.mark.requirement("http.serve")
+def test_while_a_model_is_asked_others_are_answered(
+    backend_url: str, open_store: Callable[..., Memory]
+) -> None:
+    go_on = threading.Event()
+    with ModelServer() as model:
+        model.hang_until(go_on)
+        model.answer_with(lambda _request: {"memories": []})
+        memory = open_store(
+            backend_url,
+            port=0,
+            service_threads=1,
+            model_provider="openai",
+            model_api_key="sk-test",
+            model_base_url=model.base_url,
+        )
+        memory.user("ana").observe(
+            [{"role": "user", "content": "I moved to Rome in May with my sister."}], thread="t"
+        )
+        statuses: list[int] = []
+        with running(memory) as service:
+            ana = service.client("ana")
+
+            def form() -> None:
+                statuses.append(ana.post("/v1/form").status_code)
+
+            forming = [threading.Thread(target=form) for _ in range(2)]
+            for one in forming:
+                one.start()
+            assert model.wait_for_requests(1)
+            assert service.client().get("/readyz").status_code == 200
+            assert service.client("ben").get("/v1/revision").status_code == 200
+            assert statuses == []
+            go_on.set()
+            for one in forming:
+                one.join()
+        assert 200 in statuses

@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from ricordo import limits
 from ricordo.model.record import plain
 from tests.support.problems import problem
 from tests.support.service import Service
@@ -49,6 +48,10 @@ def test_add_takes_every_field(service: Service) -> None:
     assert item["valid_from"] == "2025-05-31T22:00:00.000000+00:00"
     (change,) = client.get("/v1/memories/1/history").json()
     assert (change["event"], change["reason"]) == ("ADD", "asked to")
+    client.delete("/v1/memories/1")
+    assert problem(client.get("/v1/memories/1")) == (404, "MemoryNotFound")
+    found = client.get("/v1/memories/1", params={"include_deleted": True})
+    assert found.json() == plain(service.memory.user("ana").get(1, include_deleted=True))
 
 
 def test_what_is_there_already_is_told_as_such(service: Service) -> None:
@@ -60,15 +63,9 @@ def test_what_is_there_already_is_told_as_such(service: Service) -> None:
     client.post("/v1/memories", json={"content": "Bekasi", "key": "home"})
     moved = client.post("/v1/memories", json={"content": "Jakarta", "key": "home"})
     assert (moved.status_code, moved.json()["updated"]) == (200, True)
-
-
-def test_a_memory_takes_the_place_of_another(service: Service) -> None:
-    client = service.client("ana")
-    client.post("/v1/memories", json={"content": "Lives in Bekasi", "theme": "places"})
-    added = client.post("/v1/memories", json={"content": "Lives in Jakarta", "supersedes": 1})
+    added = client.post("/v1/memories", json={"content": "Prefers mate", "supersedes": 1})
     assert added.status_code == 201
     assert client.get("/v1/memories/1").json()["status"] == "superseded"
-    assert client.get(added.headers["location"]).json()["theme"] == "places"
 
 
 def test_many_are_added_in_order(service: Service) -> None:
@@ -78,58 +75,30 @@ def test_many_are_added_in_order(service: Service) -> None:
     assert added.status_code == 200
     assert [one["duplicate"] for one in added.json()] == [False, False, True]
     assert client.get("/v1/memories/2/history").json()[0]["reason"] == "moved"
-    assert client.post("/v1/memories/batch", json={"memories": []}).json() == []
-
-
-def test_one_bad_memory_stops_a_batch(service: Service) -> None:
-    client = service.client("ana")
-    memories = [{"content": "Prefers tea"}, {"content": "Has a cat", "importance": 9}]
-    refused = client.post("/v1/memories/batch", json={"memories": memories})
+    bad = {"memories": [{"content": "Has a dog"}, {"content": "Has fish", "importance": 9}]}
+    refused = client.post("/v1/memories/batch", json=bad)
     assert problem(refused) == (422, "InvalidValue")
     assert refused.json()["detail"].startswith("memories.1.importance: ")
-    assert client.get("/v1/memories").json()["items"] == []
+    assert len(client.get("/v1/memories").json()["items"]) == 2
 
 
-def test_reading_one_is_what_the_library_reads(service: Service) -> None:
-    client = service.client("ana")
-    client.post("/v1/memories", json={"content": "Prefers tea"})
-    assert client.get("/v1/memories/1").json() == service.memory.user("ana").get(1).to_dict()
-    client.delete("/v1/memories/1")
-    assert problem(client.get("/v1/memories/1")) == (404, "MemoryNotFound")
-    found = client.get("/v1/memories/1", params={"include_deleted": True})
-    assert (found.status_code, found.json()["status"]) == (200, "deleted")
-
-
-FILTERED = [
+FILTERED: list[tuple[dict[str, Any], list[int]]] = [
     ({}, [1, 2, 3]),
-    ({"theme": "work"}, [1]),
     ({"theme": ["work", "drinks"]}, [1, 2]),
     ({"category": "work"}, [1]),
     ({"status": "any"}, [1, 2, 3, 4]),
-    ({"status": ["archived"]}, [4]),
     ({"status": ["active", "archived"]}, [1, 2, 3, 4]),
-    ({"type": "preference"}, [1]),
-    ({"source": "tool_call"}, [1]),
-    ({"tags": ["a", "b"]}, [1]),
+    ({"type": "preference", "source": "tool_call", "key": "editor", "role": "user"}, [1]),
+    ({"tags": ["a", "b"], "source_context": "said during set-up"}, [1]),
     ({"tags": "c"}, []),
-    ({"key": "editor"}, [1]),
-    ({"source_context": "said during set-up"}, [1]),
     ({"contains": "TÉA"}, [2]),
-    ({"thread_id": "t1"}, [1]),
-    ({"message_id": "m1"}, [1]),
-    ({"agent_id": "helper"}, [1]),
-    ({"run_id": "r1"}, [1]),
-    ({"actor_id": "ana-laptop"}, [1]),
-    ({"role": "user"}, [1]),
-    ({"pinned": True}, [1]),
+    ({"thread_id": "t1", "message_id": "m1", "run_id": "r1"}, [1]),
+    ({"agent_id": "helper", "actor_id": "ana-laptop"}, [1]),
     ({"pinned": False}, [2, 3]),
     ({"importance_min": 3}, [1]),
-    ({"importance_max": 3}, [2, 3]),
-    ({"confidence_min": 60}, [2, 3]),
-    ({"created_after": "2025-12-01"}, [2, 3]),
-    ({"created_before": "2025-12-01"}, [1]),
-    ({"updated_after": "2025-12-01"}, [2, 3]),
-    ({"updated_before": "2025-12-01"}, [1]),
+    ({"importance_max": 3, "confidence_min": 60}, [2, 3]),
+    ({"created_after": "2025-12-01", "updated_after": "2025-12-01"}, [2, 3]),
+    ({"created_before": "2025-12-01", "updated_before": "2025-12-01"}, [1]),
     ({"as_of": "2025-07-01"}, [1]),
 ]
 
@@ -178,35 +147,6 @@ def test_pages_show_everything_exactly_once(service: Service) -> None:
     assert problem(other) == (422, "InvalidCursor")
 
 
-def test_search_takes_what_the_library_takes(service: Service) -> None:
-    client = service.client("ana")
-    for content in ("Prefers green tea", "Has a cat", "Likes black tea"):
-        client.post("/v1/memories", json={"content": content})
-    found = client.post(
-        "/v1/memories/search",
-        json={"query": "tea", "limit": 1, "explain": True, "threshold": 0.1, "recency_days": 3},
-    ).json()
-    assert len(found["results"]) == 1
-    assert found["results"][0]["explanation"]
-    assert found["confidence"] == found["results"][0]["confidence"]
-    nothing = client.post("/v1/memories/search", json={"query": "quantum", "threshold": 0.99})
-    assert nothing.json()["results"] == []
-    by_address = client.get("/v1/memories/search", params={"query": "tea", "limit": 1}).json()
-    assert by_address["results"][0]["id"] == found["results"][0]["id"]
-    forgotten = client.post("/v1/memories/search", json={"status": ["deleted"]})
-    assert problem(forgotten) == (422, "InvalidValue")
-
-
-def test_related_memories_are_listed(service: Service) -> None:
-    client = service.client("ana")
-    client.post("/v1/memories", json={"content": "Prefers green tea with honey"})
-    client.post("/v1/memories", json={"content": "Prefers green tea with milk"})
-    related = client.get("/v1/memories/1/related", params={"limit": 5}).json()
-    expected = plain(service.memory.user("ana").related(1))
-    assert related == expected
-    assert [one["id"] for one in related] == [2]
-
-
 @pytest.mark.requirement("memories.get_many")
 def test_several_are_read_at_once(service: Service) -> None:
     client, user = service.client("ana"), service.memory.user("ana")
@@ -218,10 +158,8 @@ def test_several_are_read_at_once(service: Service) -> None:
     assert (found.status_code, found.json()) == (200, plain(user.get_many(asked)))
     also = client.post("/v1/memories/get", json={"ids": asked, "include_deleted": True}).json()
     assert [item["id"] for item in also] == [second, gone, first]
-    assert client.post("/v1/memories/get", json={"ids": []}).json() == []
-    for bad in ([0], ["x"], list(range(1, 1_002)), None):
-        refused = client.post("/v1/memories/get", json={"ids": bad})
-        assert problem(refused)[0] == 422, bad
+    refused = client.post("/v1/memories/get", json={"ids": list(range(1, 1_002))})
+    assert problem(refused)[0] == 422
 
 
 @pytest.mark.requirement("memories.lineage")
@@ -246,13 +184,13 @@ def test_a_graph_is_read(service: Service) -> None:
         memory = {"content": f"Prefers green tea with {what}", "theme": "drinks"}
         client.post("/v1/memories", json=memory)
     user = service.memory.user("ana")
+    related = client.get("/v1/memories/1/related", params={"limit": 1}).json()
+    assert related == plain(user.related(1, limit=1))
+    assert len(related) == 1
     assert client.get("/v1/graph").json() == plain(user.relation_graph())
     found = client.get("/v1/graph", params={"theme": "drinks", "limit": 2}).json()
     assert found == plain(user.relation_graph("drinks", limit=2))
     assert (len(found["memories"]), len(found["relations"]), found["more"]) == (2, 1, True)
-    nothing = {"memories": [], "relations": [], "more": False}
-    assert client.get("/v1/graph", params={"theme": "none"}).json() == nothing
-    assert service.client("ben").get("/v1/graph").json() == nothing
 
 
 def test_themes_changes_and_revision(service: Service) -> None:
@@ -308,49 +246,12 @@ def test_query_context_and_feedback(service: Service) -> None:
     assert {one["id"] for one in built["memories"]} == {1, 2}
     assert built["messages"][-1] == {"role": "user", "content": "tea?"}
     assert built["tokens"]["total"] <= 1000
+    asked = {"query": "tea", "limit": 1, "explain": True, "threshold": 0.1, "recency_days": 3}
+    found = client.post("/v1/memories/search", json=asked).json()["results"]
+    assert len(found) == 1
+    assert found[0]["explanation"]
+    forgotten = client.post("/v1/memories/search", json={"status": ["deleted"]})
+    assert problem(forgotten) == (422, "InvalidValue")
     told = client.post("/v1/feedback", json={"recalled": [1, 2], "used": [2]})
     assert told.json() == {"recalled": [1, 2], "used": [2], "hit_rate": 0.5}
     assert problem(client.post("/v1/feedback", json={"recalled": [1]})) == (422, "InvalidValue")
-
-
-def test_an_agents_key_is_the_agent_that_asks(keyed: Service) -> None:
-    keyed.memory.user("ana").add("Prefers tea", theme="drinks")
-    keyed.memory.user("ana").add("Sees a doctor", theme="health")
-    made = keyed.memory.create_key("a", user="ana", agent="planner", categories=["drinks"])
-    client = keyed.client(key=made.secret)
-    answered = client.post("/v1/query", json={"query": "doctor tea", "top_k": 5}).json()
-    assert [one["id"] for one in answered["bullets"]] == [1]
-    assert [one["id"] for one in client.get("/v1/memories").json()["items"]] == [1]
-    other = client.post("/v1/query", json={"query": "tea", "agent": "somebody"})
-    assert problem(other) == (403, "ScopeWidened")
-    assert problem(client.get("/v1/memories/2")) == (404, "MemoryNotFound")
-    added = client.post("/v1/memories", json={"content": "Likes mate", "theme": "drinks"})
-    assert client.get(added.headers["location"]).json()["agent_id"] == "planner"
-
-
-def test_sharing(service: Service) -> None:
-    ana, ben = service.client("ana"), service.client("org/ben")
-    ana.post("/v1/memories", json={"content": "Prefers tea", "source_context": "at home"})
-    assert problem(ben.get("/v1/memories/1")) == (404, "MemoryNotFound")
-    linked = ana.put("/v1/memories/1/links/org%2Fben")
-    assert linked.json() == ana.get("/v1/memories/1").json()
-    assert ana.get("/v1/memories/1/links").json() == ["org/ben"]
-    assert ben.get("/v1/memories/1").json()["source_context"] is None
-    assert problem(ben.get("/v1/memories/1/links")) == (403, "NotOwner")
-    assert problem(ben.post("/v1/memories/1/archive")) == (403, "NotOwner")
-    gone = ben.delete("/v1/memories/1/links/org%2Fben")
-    assert (gone.status_code, gone.content) == (204, b"")
-    assert ana.get("/v1/memories/1/links").json() == []
-    assert problem(ana.delete("/v1/memories/1/links/cem")) == (404, "MemoryNotFound")
-    assert problem(ana.put("/v1/memories/1/links/ana")) == (422, "InvalidValue")
-
-
-def test_limits_are_those_of_the_library(service: Service) -> None:
-    client = service.client("ana")
-    assert problem(client.get("/v1/memories", params={"limit": 0}))[0] == 422
-    too_many = {"limit": limits.MAX_PAGE_ITEMS + 1}
-    assert problem(client.get("/v1/memories", params=too_many))[0] == 422
-    at_most = client.get("/v1/memories", params={"limit": limits.MAX_PAGE_ITEMS})
-    assert at_most.status_code == 200
-    ids = list(range(1, limits.MAX_MERGED_ITEMS + 2))
-    assert problem(client.post("/v1/memories/merge", json={"ids": ids, "content": "x"}))[0] == 422

@@ -1,9 +1,7 @@
 """Whatever is sent to any route: no fault of the server, no status and no shape that is not in the
 OpenAPI document."""
 
-import shutil
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,7 +20,6 @@ from schemathesis.specs.openapi.checks import (
 
 from ricordo.http.routes import ROUTERS
 from ricordo.memory import Memory
-from ricordo.wiring import open_memory
 from tests.http.filled import FilledStore, filled
 from tests.support.service import Service, running
 
@@ -48,28 +45,36 @@ def service(
         yield started
 
 
-@pytest.fixture(scope="session")
-def document(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """What a service says of itself. It takes half a second to make, and is always the same."""
-    path = shutil.copy(sqlite_template, tmp_path_factory.mktemp("document"))
-    settings = {"run_jobs": False, "upkeep": False, "embedding_provider": "none", "port": 0}
-    with open_memory(path, **settings) as memory, running(memory) as service:
-        return service.client().get("/openapi.json").raise_for_status().json()
-
-
 @pytest.mark.requirement("http.openapi")
 @pytest.mark.parametrize("operation_id", OPERATIONS)
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.fuzz
 def test_a_route_keeps_to_the_document(service: Service, document: Any, operation_id: str) -> None:
-    store = filled(service, "ana")
+    check(service, document, operation_id, filled(service, "ana"), EXAMPLES)
+
+
+@pytest.mark.smoke
+@pytest.mark.requirement("http.openapi")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_some_routes_keep_to_the_document(service: Service, document: Any) -> None:
+    """A few requests to a few routes; the test above sends more to all of them."""
+    added = service.client("ana").post("/v1/memories", json={"content": "Saw a heron"}).json()
+    store = FilledStore("heron", {"id": [added["id"]]})
+    path = "/v1/memories/{id}"
+    small = {**document, "paths": {path: document["paths"][path]}}
+    for operation_id in ("get_memory", "forget_memory"):
+        check(service, small, operation_id, store, 2)
+
+
+def check(
+    service: Service, document: Any, operation_id: str, store: FilledStore, examples: int
+) -> None:
     schema = schemathesis.openapi.from_dict(document)
     operation = schema.find_operation_by_id(operation_id)
     modes = st.sampled_from([GenerationMode.POSITIVE, GenerationMode.NEGATIVE])
 
     @settings(
-        max_examples=EXAMPLES,
-        deadline=None,
-        derandomize=True,  # what passes once passes again
+        max_examples=examples,
         phases=[Phase.explicit, Phase.generate],
         suppress_health_check=list(HealthCheck),
     )

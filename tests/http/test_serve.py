@@ -15,7 +15,7 @@ import pytest
 
 from ricordo.testing.model_server import ModelServer
 from ricordo.wiring import open_memory
-from tests.support.commandline import COMMAND
+from tests.support.commandline import COMMAND, ricordo
 from tests.support.waiting import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.requirement("http.serve")
@@ -47,14 +47,14 @@ def said(process: "subprocess.Popen[str]") -> Any:
     return json.loads(line)
 
 
-def refused(url: str, *options: str, **settings: str) -> tuple[int, dict[str, str]]:
+def refused(url: str, *options: str) -> dict[str, str]:
     """How it ended that should not have begun."""
-    with started(url, *options, **settings) as process:
-        out, err = process.communicate(timeout=PATIENCE_SECONDS)
-    assert out == ""
-    return process.returncode, json.loads(err)
+    ran = ricordo("serve", "--db", url, "--json", *options)
+    assert (ran.code, ran.error["error"]) == (2, "InvalidValue")
+    return ran.error
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_it_serves_until_it_is_told_to_stop(backend_url: str, number: signal.Signals) -> None:
     with started(backend_url, "--port", "0") as process:
@@ -74,6 +74,52 @@ def test_it_serves_until_it_is_told_to_stop(backend_url: str, number: signal.Sig
         assert memory.jobs(state="running") == ()
 
 
+def test_the_address_may_be_taken(sqlite_url: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as first:
+        port = first.getsockname()[1]
+        told = refused(sqlite_url, "--port", str(port))
+    assert f"setting port: cannot listen on 127.0.0.1, port {port}: " in told["message"]
+    assert "RICORDO_PORT" in told["fix"]  # and not the host, which has nothing to do with it
+
+
+def test_others_cannot_come_in_without_keys(
+    sqlite_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for host in ("0.0.0.0", "::"):
+        told = refused(sqlite_url, "--host", host, "--port", "0")
+        assert "there is no key yet" in told["message"]
+        assert "ricordo keys create" in told["message"]
+    with open_memory(sqlite_url, run_jobs=False) as memory:
+        memory.create_key("first")
+    for host in ("192.0.2.1", "no.such.host.invalid", "a" * 80, "256.1.1.1"):
+        told = refused(sqlite_url, "--host", host, "--port", "0")
+        assert "cannot listen on" in told["message"]
+    monkeypatch.setenv("RICORDO_REQUIRE_KEYS", "false")
+    told = refused(sqlite_url, "--host", "0.0.0.0", "--port", "0")
+    assert "require_keys" in told["message"]
+
+
+@pytest.mark.slow
+def test_the_first_key_is_shown_once(sqlite_url: str) -> None:
+    with started(sqlite_url, "--port", "0", RICORDO_REQUIRE_KEYS="1") as process:
+        made = said(process)
+        path = f"{said(process)['listening']}/v1/revision"
+        assert httpx2.get(path, headers=ANA).status_code == 401
+        bearer = {"Authorization": f"Bearer {made['secret']}"}
+        assert httpx2.get(path, headers={**ANA, **bearer}).json() == {"revision": 0}
+        assert set(made["key"]["permissions"]) == {"read_all", "manage"}
+        process.send_signal(signal.SIGTERM)
+        out, err = process.communicate(timeout=PATIENCE_SECONDS)
+        assert made["secret"] not in out + err
+    with started(sqlite_url, "--host", "0.0.0.0", "--port", "0") as process:
+        told = said(process)
+        assert set(told) == {"listening", "database"}
+        path = f"http://127.0.0.1:{told['listening'].rpartition(':')[2]}/v1/revision"
+        assert httpx2.get(path, headers=ANA).status_code == 401
+        assert httpx2.get(path, headers={**ANA, **bearer}).status_code == 200
+
+
+@pytest.mark.slow
 def test_a_request_under_way_is_finished(sqlite_url: str) -> None:
     """The body comes in two pieces, and between them the service is told to stop."""
     body = json.dumps({"content": "Prefers tea"}).encode()
@@ -100,6 +146,7 @@ def test_a_request_under_way_is_finished(sqlite_url: str) -> None:
         assert [item.content for item in memory.user("ana").list()] == ["Prefers tea"]
 
 
+@pytest.mark.slow
 def test_a_stream_that_takes_too_long_is_remembered_as_far_as_it_came(sqlite_url: str) -> None:
     go_on = threading.Event()
     event = b'data: {"choices": [{"index": 0, "delta": {"content": "tea"}}]}\n\n'
@@ -130,82 +177,3 @@ def test_a_stream_that_takes_too_long_is_remembered_as_far_as_it_came(sqlite_url
         go_on.set()
     with open_memory(sqlite_url, run_jobs=False) as memory:
         assert [turn.content for turn in memory.user("ana").turns("t")] == ["Tea?", "tea"]
-
-
-def test_the_address_may_be_taken(sqlite_url: str) -> None:
-    with started(sqlite_url, "--port", "0") as first:
-        port = said(first)["listening"].rpartition(":")[2]
-        code, told = refused(sqlite_url, "--port", port)
-    assert (code, told["error"]) == (2, "InvalidValue")
-    assert f"setting port: cannot listen on 127.0.0.1, port {port}: " in told["message"]
-    assert "RICORDO_PORT" in told["fix"]  # and not the host, which has nothing to do with it
-
-
-@pytest.mark.parametrize("host", ["192.0.2.1", "no.such.host.invalid", "a" * 80, "256.1.1.1"])
-def test_an_address_of_another_machine(sqlite_url: str, host: str) -> None:
-    with open_memory(sqlite_url, run_jobs=False) as memory:
-        memory.create_key("first")
-    code, told = refused(sqlite_url, "--host", host, "--port", "0")
-    assert (code, told["error"]) == (2, "InvalidValue")
-    assert "cannot listen on" in told["message"]
-
-
-@pytest.mark.parametrize("host", ["0.0.0.0", "::"])
-def test_others_cannot_come_in_without_keys(sqlite_url: str, host: str) -> None:
-    code, told = refused(sqlite_url, "--host", host, "--port", "0")
-    assert (code, told["error"]) == (2, "InvalidValue")
-    assert "there is no key yet" in told["message"]
-    assert "ricordo keys create" in told["message"]
-
-
-def test_keys_cannot_be_waived_where_others_can_come_in(sqlite_url: str) -> None:
-    with open_memory(sqlite_url, run_jobs=False) as memory:
-        memory.create_key("first")
-    code, told = refused(
-        sqlite_url, "--host", "0.0.0.0", "--port", "0", RICORDO_REQUIRE_KEYS="false"
-    )
-    assert (code, told["error"]) == (2, "InvalidValue")
-    assert "require_keys" in told["message"]
-
-
-def test_a_public_address_with_a_key(sqlite_url: str) -> None:
-    with open_memory(sqlite_url, run_jobs=False) as memory:
-        secret = memory.create_key("first", user="ana").secret
-    with started(sqlite_url, "--host", "0.0.0.0", "--port", "0") as process:
-        port = said(process)["listening"].rpartition(":")[2]
-        path = f"http://127.0.0.1:{port}/v1/revision"
-        assert httpx2.get(path, headers=ANA).status_code == 401
-        bearer = {"Authorization": f"Bearer {secret}"}
-        assert httpx2.get(path, headers=bearer).json() == {"revision": 0}
-
-
-def test_the_first_key_is_shown_once(sqlite_url: str) -> None:
-    with started(sqlite_url, "--port", "0", RICORDO_REQUIRE_KEYS="1") as process:
-        made = said(process)
-        path = f"{said(process)['listening']}/v1/revision"
-        assert httpx2.get(path, headers=ANA).status_code == 401
-        bearer = {"Authorization": f"Bearer {made['secret']}"}
-        assert httpx2.get(path, headers={**ANA, **bearer}).json() == {"revision": 0}
-        assert set(made["key"]["permissions"]) == {"read_all", "manage"}
-        process.send_signal(signal.SIGTERM)
-        out, err = process.communicate(timeout=PATIENCE_SECONDS)
-        assert made["secret"] not in out + err
-    with started(sqlite_url, "--port", "0", RICORDO_REQUIRE_KEYS="1") as process:
-        assert set(said(process)) == {"listening", "database"}
-
-
-def test_it_says_in_words_where_it_is(sqlite_url: str) -> None:
-    with subprocess.Popen(
-        [COMMAND, "serve", "--db", sqlite_url, "--port", "0"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-        env={**os.environ, **QUICKLY},
-    ) as process:
-        assert process.stdout is not None
-        line = process.stdout.readline()
-        process.send_signal(signal.SIGTERM)
-        rest = process.stdout.read()
-        process.wait(timeout=PATIENCE_SECONDS)
-    assert line.startswith(f"Serving {sqlite_url} at http://127.0.0.1:")
-    assert rest == "Stopped.\n"

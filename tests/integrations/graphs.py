@@ -86,24 +86,6 @@ def _open(url: str) -> Memory:
     return open_memory(url, run_jobs=False, upkeep=False, embedding_provider="none")
 
 
-def ask_in_a_process(url: str, thread: str) -> None:
-    """Run the graph until it asks."""
-    with _open(url) as memory:
-        graph = asking_graph(RicordoSaver(memory.user("ana")))
-        graph.invoke({"said": ["hello"], "approved": ""}, config(thread))
-
-
-def put_many(url: str, worker: str, count: str) -> None:
-    """Keep checkpoints in a thread of one's own and writes in one that all workers share."""
-    with _open(url) as memory:
-        saver = RicordoSaver(memory.user("ana"))
-        parent = None
-        for number in range(int(count)):
-            parent = put_state(saver, f"worker-{worker}", number, parent)
-            shared = config("shared", "1ef4f797-8335-6428-8001-8a1503f9b875")
-            saver.put_writes(shared, [("left", number)], f"{worker}-{number}")
-
-
 def die_putting(url: str, at_command: str) -> None:
     """Keep a checkpoint, its writes and an entry, and die at a command to the database."""
     with _open(url) as memory:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import anthropic
@@ -15,6 +16,8 @@ from ricordo.integrations.anthropic import AsyncMemoryTool, MemoryTool
 from ricordo.testing.anthropic_server import AnthropicServer
 from tests.integrations.slow_embedder import HeldEmbedder
 
+pytestmark = pytest.mark.requirement("integrations.anthropic")
+
 NOTES = "/memories/notes.md"
 ASKED: Any = {"role": "user", "content": "I drink green tea. Remember that."}
 
@@ -23,11 +26,6 @@ ASKED: Any = {"role": "user", "content": "I drink green tea. Remember that."}
 def claude() -> Iterator[AnthropicServer]:
     with AnthropicServer() as server:
         yield server
-
-
-@pytest.fixture
-def ana(memory: Memory) -> UserMemory:
-    return memory.user("ana")
 
 
 def script(claude: AnthropicServer) -> None:
@@ -44,54 +42,38 @@ def script(claude: AnthropicServer) -> None:
     claude.answer("I noted it.")
 
 
-def results(claude: AnthropicServer) -> list[tuple[str, bool]]:
-    """What the model was told after each of its commands."""
-    told = [body["messages"][-1]["content"][0] for body in claude.asked[1:]]
-    return [(str(one["content"]), bool(one.get("is_error"))) for one in told]
-
-
 def check_what_happened(claude: AnthropicServer, ana: UserMemory) -> None:
     assert claude.asked[0]["tools"] == [{"type": "memory_20250818", "name": "memory"}]
-    told = results(claude)
-    assert [failed for _, failed in told] == [False, False, False, True, False]
-    assert "'..' is not a name" in told[3][0] and "allowed: /memories/" in told[3][0]
+    told = [body["messages"][-1]["content"][0] for body in claude.asked[1:]]
+    assert [bool(one.get("is_error")) for one in told] == [False, False, False, True, False]
+    refused = str(told[3]["content"])
+    assert "'..' is not a name" in refused and "allowed: /memories/" in refused
     (item,) = ana.list()
     assert (item.key, item.content) == ("/notes.md", "drinks green tea\nhas a dog")
     assert len(ana.history(item.id)) == 3
 
 
-@pytest.mark.requirement("integrations.anthropic")
-def test_the_tool_runner(claude: AnthropicServer, ana: UserMemory) -> None:
-    script(claude)
-    with anthropic.Anthropic(base_url=claude.root, api_key="k", max_retries=0) as client:
-        runner = client.beta.messages.tool_runner(
-            model="m", max_tokens=100, messages=[ASKED], tools=[MemoryTool(ana)]
-        )
-        last: Any = runner.until_done()
-    assert last.content[0].text == "I noted it."
-    check_what_happened(claude, ana)
-
-
-@pytest.mark.requirement("integrations.anthropic")
-@pytest.mark.parametrize("is_async_memory", [False, True])
-def test_the_asynchronous_tool_runner(
-    claude: AnthropicServer, memory: Memory, is_async_memory: bool
-) -> None:
-    user = AsyncMemory(memory).user("ana") if is_async_memory else memory.user("ana")
+@pytest.mark.parametrize("kind", ["sync", "async", "async memory"])
+def test_the_tool_runner(claude: AnthropicServer, memory: Memory, kind: str) -> None:
+    user = AsyncMemory(memory).user("ana") if kind == "async memory" else memory.user("ana")
+    asked: Any = {"model": "m", "max_tokens": 100, "messages": [ASKED]}
     script(claude)
 
     async def run() -> Any:
         async with anthropic.AsyncAnthropic(base_url=claude.root, api_key="k") as client:
-            runner = client.beta.messages.tool_runner(
-                model="m", max_tokens=100, messages=[ASKED], tools=[AsyncMemoryTool(user)]
-            )
+            runner = client.beta.messages.tool_runner(**asked, tools=[AsyncMemoryTool(user)])
             return await runner.until_done()
 
-    assert asyncio.run(run()).content[0].text == "I noted it."
+    if kind == "sync":
+        with anthropic.Anthropic(base_url=claude.root, api_key="k", max_retries=0) as client:
+            tools = [MemoryTool(memory.user("ana"))]
+            last = client.beta.messages.tool_runner(**asked, tools=tools).until_done()
+    else:
+        last = asyncio.run(run())
+    assert last.content[0].text == "I noted it."
     check_what_happened(claude, memory.user("ana"))
 
 
-@pytest.mark.requirement("integrations.anthropic")
 def test_typed_commands_and_clearing(memory: Memory) -> None:
     ana = memory.user("ana")
     tool, other = MemoryTool(ana), AsyncMemoryTool(ana)
@@ -113,38 +95,27 @@ def test_typed_commands_and_clearing(memory: Memory) -> None:
     }
 
 
-@pytest.mark.requirement("integrations.anthropic")
-@pytest.mark.parametrize(
-    "command",
-    [
-        {"command": "view", "path": "/memories/none"},
-        {"command": "view", "path": "/etc"},
-        {"command": "create", "path": NOTES, "file_text": "again"},
-        {"command": "str_replace", "path": NOTES, "old_str": "x", "new_str": "y"},
-        {"command": "str_replace", "path": NOTES, "old_str": "o", "new_str": "y"},
-        {"command": "insert", "path": NOTES, "insert_line": 4, "insert_text": "x"},
-        {"command": "delete", "path": "/memories"},
-        {"command": "delete", "path": "/memories/none"},
-        {"command": "rename", "old_path": "/memories/none", "new_path": "/memories/b"},
-        {"command": "rename", "old_path": "/memories/dir", "new_path": NOTES},
-        {"command": "view", "path": NOTES},
-        {"command": "view", "path": NOTES, "view_range": [2, -1]},
-        {"command": "str_replace", "path": NOTES, "old_str": "two", "new_str": "2"},
-        {"command": "insert", "path": NOTES, "insert_line": 3, "insert_text": "four\n"},
-        {"command": "insert", "path": NOTES, "insert_line": 0, "insert_text": "zero"},
-        {"command": "rename", "old_path": "/memories/dir", "new_path": "/memories/b/c"},
-        {"command": "delete", "path": "/memories/dir"},
-    ],
-)
-def test_it_does_what_the_tool_for_files_of_the_sdk_does(
-    ana: UserMemory, tmp_path: Any, command: dict[str, Any]
-) -> None:
+COMMANDS: list[dict[str, Any]] = [
+    {"command": "view", "path": "/etc"},
+    {"command": "create", "path": NOTES, "file_text": "again"},
+    {"command": "str_replace", "path": NOTES, "old_str": "o", "new_str": "y"},
+    {"command": "insert", "path": NOTES, "insert_line": 4, "insert_text": "x"},
+    {"command": "delete", "path": "/memories"},
+    {"command": "rename", "old_path": "/memories/dir", "new_path": NOTES},
+    {"command": "view", "path": NOTES, "view_range": [2, -1]},
+    {"command": "str_replace", "path": NOTES, "old_str": "two", "new_str": "2"},
+    {"command": "insert", "path": NOTES, "insert_line": 3, "insert_text": "four\n"},
+    {"command": "rename", "old_path": "/memories/dir", "new_path": "/memories/b/c"},
+    {"command": "delete", "path": "/memories/dir"},
+]
+
+
+def test_it_does_what_the_tool_for_files_of_the_sdk_does(memory: Memory, tmp_path: Path) -> None:
     """The same refusals and the same texts; only blank space at the ends of a file differs."""
-    ours, theirs = (
-        outcome(tool, command)
-        for tool in (MemoryTool(ana), BetaLocalFilesystemMemoryTool(str(tmp_path)))
-    )
-    assert ours == theirs
+    for number, command in enumerate(COMMANDS):
+        ours = MemoryTool(memory.user(f"user-{number}"))
+        theirs = BetaLocalFilesystemMemoryTool(str(tmp_path / str(number)))
+        assert outcome(ours, command) == outcome(theirs, command), command
 
 
 def outcome(tool: Any, command: dict[str, Any]) -> tuple[list[str] | str, dict[str, list[str]]]:
@@ -161,27 +132,19 @@ def outcome(tool: Any, command: dict[str, Any]) -> tuple[list[str] | str, dict[s
 def lines_of_all(tool: Any) -> dict[str, list[str]]:
     """The lines of every file that is two levels deep, without an empty last one."""
     listing = str(tool.call({"command": "view", "path": "/memories"})).split("\n")[1:]
-    found = {}
-    for path in (line.split("\t")[1] for line in listing):
-        if path.endswith(".md"):
-            found[path] = filled_lines(str(tool.call({"command": "view", "path": path})))
-    return found
+    paths = [line.split("\t")[1] for line in listing if line.endswith(".md")]
+    return {path: filled_lines(tool.call({"command": "view", "path": path})) for path in paths}
 
 
 def filled_lines(view: str) -> list[str]:
     return [line for line in view.split("\n")[1:] if line.split("\t", 1)[1]]
 
 
-@pytest.mark.requirement("integrations.anthropic")
-@pytest.mark.parametrize("is_async_memory", [False, True])
 def test_a_slow_call_does_not_hold_up_the_loop(
-    sqlite_url: str, open_store: Callable[..., Memory], is_async_memory: bool
+    sqlite_url: str, open_store: Callable[..., Memory]
 ) -> None:
     embedder = HeldEmbedder()
-    memory = open_store(sqlite_url, embedder=embedder)
-    tool = AsyncMemoryTool(
-        AsyncMemory(memory).user("ana") if is_async_memory else memory.user("ana")
-    )
+    tool = AsyncMemoryTool(open_store(sqlite_url, embedder=embedder).user("ana"))
 
     async def run() -> str:
         asked = {"command": "create", "path": NOTES, "file_text": "drinks tea"}

@@ -1,38 +1,35 @@
 """Without the package that an adapter is for, the error says what to install."""
 
-import subprocess
+import importlib
+import re
 import sys
 
 import pytest
 
 
+@pytest.mark.requirement("integrations.anthropic")
+@pytest.mark.requirement("integrations.langchain")
+@pytest.mark.requirement("integrations.langgraph-tools")
+@pytest.mark.requirement("integrations.openai-agents")
+@pytest.mark.requirement("integrations.pydantic-ai")
 @pytest.mark.parametrize(
     ("adapter", "package", "extra"),
     [
-        pytest.param(*names, marks=pytest.mark.requirement(f"integrations.{names[2]}"))
-        for names in (
-            ("anthropic", "anthropic", "anthropic"),
-            ("langchain", "langchain_core.tools", "langchain"),
-            ("openai_agents", "agents", "openai-agents"),
-            ("pydantic_ai", "pydantic_ai", "pydantic-ai"),
-        )
-    ]
-    + [
-        pytest.param(
-            "langgraph",
-            "langgraph.prebuilt",
-            "langgraph",
-            marks=pytest.mark.requirement("integrations.langgraph-tools"),
-        )
+        ("anthropic", "anthropic", "anthropic"),
+        ("langchain", "langchain_core.tools", "langchain"),
+        ("langgraph", "langgraph.checkpoint.base", "langgraph"),
+        ("langgraph", "langgraph.prebuilt", "langgraph"),
+        ("openai_agents", "agents", "openai-agents"),
+        ("pydantic_ai", "pydantic_ai", "pydantic-ai"),
     ],
 )
-def test_the_error_names_the_extra(adapter: str, package: str, extra: str) -> None:
-    script = (
-        f"import sys; sys.modules[{package!r}] = None\n"
-        f"try:\n    import ricordo.integrations.{adapter}\n"
-        "except ImportError as problem:\n    print(problem)\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True
-    )
-    assert f"pip install 'ricordo[{extra}]'" in done.stdout
+def test_the_error_names_the_extra(
+    monkeypatch: pytest.MonkeyPatch, adapter: str, package: str, extra: str
+) -> None:
+    name = f"ricordo.integrations.{adapter}"
+    for loaded in [one for one in sys.modules if f"{one}.".startswith(f"{name}.")]:
+        monkeypatch.delitem(sys.modules, loaded)
+    for missing in [package, *(one for one in sys.modules if one.startswith(f"{package}."))]:
+        monkeypatch.setitem(sys.modules, missing, None)
+    with pytest.raises(ImportError, match=re.escape(f"pip install 'ricordo[{extra}]'")):
+        importlib.import_module(name)

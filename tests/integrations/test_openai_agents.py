@@ -26,6 +26,8 @@ from ricordo.testing.responses_server import ResponsesServer
 from ricordo.tools import TOOL_SETS
 from tests.integrations.slow_embedder import HeldEmbedder
 
+pytestmark = pytest.mark.requirement("integrations.openai-agents")
+
 UNTRACED = RunConfig(tracing_disabled=True)
 
 
@@ -33,11 +35,6 @@ UNTRACED = RunConfig(tracing_disabled=True)
 def model() -> Iterator[ResponsesServer]:
     with ResponsesServer() as server:
         yield server
-
-
-@pytest.fixture
-def ana(memory: Memory) -> UserMemory:
-    return memory.user("ana")
 
 
 @asynccontextmanager
@@ -57,8 +54,7 @@ def turns(user: UserMemory, thread: str) -> list[tuple[str, str]]:
     return [(turn.role, turn.content) for turn in user.turns(thread)]
 
 
-@pytest.mark.requirement("integrations.openai-agents")
-@pytest.mark.parametrize("streams", [False, True])
+@pytest.mark.parametrize("streams", [pytest.param(False, marks=pytest.mark.matrix), True])
 def test_two_runs_remember_through_the_session(
     model: ResponsesServer, ana: UserMemory, streams: bool
 ) -> None:
@@ -82,26 +78,15 @@ def test_two_runs_remember_through_the_session(
 
     assert asyncio.run(run()) == ["Noted.", "Green tea."]
     sent = model.asked[-1]["input"]
-    assert [item.get("role", item.get("type")) for item in sent] == [
-        "user",
-        "function_call",
-        "function_call_output",
-        "assistant",
-        "user",
-    ]
+    kinds = ["user", "function_call", "function_call_output", "assistant", "user"]
+    assert [item.get("role", item.get("type")) for item in sent] == kinds
     assert json.loads(sent[2]["output"])["status"] == "active"
-    assert [(item.content, item.theme) for item in ana.list()] == [
-        ("Ana drinks green tea.", "drinks")
-    ]
-    assert turns(ana, "breakfast") == [
-        ("user", "I drink green tea."),
-        ("assistant", "Noted."),
-        ("user", "What do I drink?"),
-        ("assistant", "Green tea."),
-    ]
+    (item,) = ana.list()
+    assert (item.content, item.theme) == ("Ana drinks green tea.", "drinks")
+    said = ["I drink green tea.", "Noted.", "What do I drink?", "Green tea."]
+    assert [text for _, text in turns(ana, "breakfast")] == said
 
 
-@pytest.mark.requirement("integrations.openai-agents")
 def test_chat_completions_give_every_message_the_same_id(ana: UserMemory) -> None:
     """The SDK does, and none of them may be taken for one that is known already."""
     with ModelServer() as server:
@@ -123,57 +108,45 @@ def test_chat_completions_give_every_message_the_same_id(ana: UserMemory) -> Non
     ]
 
 
-@pytest.mark.requirement("integrations.openai-agents")
-@pytest.mark.parametrize("is_async", [False, True])
-def test_one_agent_serves_many_users(
-    model: ResponsesServer, memory: Memory, is_async: bool
-) -> None:
+def test_one_agent_serves_many_users(model: ResponsesServer, memory: Memory) -> None:
     """Who is meant stands in the context of the run; whatever a model says, it cannot choose."""
     for name in ("ana", "ben"):
         memory.user(name).add(f"{name} drinks tea", theme="drinks")
+    later = AsyncMemory(memory)
 
     def who(context: RunContextWrapper[Any]) -> UserMemory:
         return memory.user(context.context["user"])
 
-    later = AsyncMemory(memory)
-
     async def who_later(context: RunContextWrapper[Any]) -> Any:
         return later.user(context.context["user"])
 
-    def repeat(body: dict[str, Any]) -> str:
-        return str(body["input"][-1]["output"])
+    model.answer_with(lambda body: str(body["input"][-1]["output"]))
 
-    model.answer_with(repeat)
-
-    async def ask(agent: Agent[Any], name: str, **more: str) -> str:
+    async def ask(asked_by: Who, name: str, **more: str) -> str:
         model.answer_calling("memory_search", {"query": "tea", **more})
-        context = {"user": name}
-        done = await Runner.run(agent, "What?", context=context, run_config=UNTRACED)
-        return str(done.final_output)
+        async with agent_with(model, asked_by) as agent:
+            context = {"user": name}
+            done = await Runner.run(agent, "What?", context=context, run_config=UNTRACED)
+            return str(done.final_output)
 
-    async def run() -> list[str]:
-        async with agent_with(model, who_later if is_async else who) as agent:
-            return [
-                await ask(agent, "ana"),
-                await ask(agent, "ben", user="ana", user_id="ana"),
-                await ask(agent, "ben"),
-            ]
-
-    first, refused, second = asyncio.run(run())
-    assert "ana drinks tea" in first and "ben" not in first
-    assert json.loads(refused)["error"]["type"] == "UnknownField"
-    assert "ben drinks tea" in second and "ana" not in second
+    for whose in (who, who_later):
+        first = asyncio.run(ask(whose, "ana"))
+        assert "ana drinks tea" in first and "ben" not in first
+        refused = asyncio.run(ask(whose, "ben", user="ana", user_id="ana"))
+        assert json.loads(refused)["error"]["type"] == "UnknownField"
+        second = asyncio.run(ask(whose, "ben"))
+        assert "ben drinks tea" in second and "ana" not in second
 
 
-@pytest.mark.requirement("integrations.openai-agents")
 def test_tools_as_the_model_is_told_of_them(model: ResponsesServer, ana: UserMemory) -> None:
-    model.answer("Hello.")
+    model.answer_calling("memory_query", {"query": 7})
+    model.answer("I do not know.")
 
-    async def run() -> None:
-        async with agent_with(model, ana, "profile", "query") as agent:
+    async def run(who: Who) -> None:
+        async with agent_with(model, who, "profile", "query") as agent:
             await Runner.run(agent, "Hello", run_config=UNTRACED)
 
-    asyncio.run(run())
+    asyncio.run(run(ana))
     sent = {tool["name"]: tool for tool in model.asked[0]["tools"]}
     expected = [*TOOL_SETS["profile"], *TOOL_SETS["query"]]
     assert list(sent) == [tool.name for tool in expected]
@@ -181,49 +154,19 @@ def test_tools_as_the_model_is_told_of_them(model: ResponsesServer, ana: UserMem
         assert sent[tool.name]["parameters"] == tool.input_schema()
         assert sent[tool.name]["description"] == tool.description
         assert sent[tool.name]["strict"] is False
-
-
-@pytest.mark.requirement("integrations.openai-agents")
-def test_wrong_arguments_are_told_to_the_model(model: ResponsesServer, ana: UserMemory) -> None:
-    model.answer_calling("memory_get", {"id": 7})
-    model.answer_calling("memory_get", {"id": "seven"}, call_id="call_2")
-    model.answer("I do not know.")
-
-    async def run() -> None:
-        async with agent_with(model, ana) as agent:
-            await Runner.run(agent, "What is it?", run_config=UNTRACED)
-
-    asyncio.run(run())
-    told = [item for item in model.asked[-1]["input"] if item.get("type") == "function_call_output"]
-    errors = [json.loads(item["output"])["error"]["type"] for item in told]
-    assert errors == ["MemoryNotFound", "InvalidValue"]
-
-
-@pytest.mark.requirement("integrations.openai-agents")
-def test_what_memory_tools_are_given(model: ResponsesServer, ana: UserMemory) -> None:
+    assert json.loads(model.asked[-1]["input"][-1]["output"])["error"]["type"] == "InvalidValue"
     with pytest.raises(InvalidValue, match="there is no set 'all'"):
         memory_tools(ana, "all")
-    model.answer_calling("memory_list_themes", {})
-
-    async def run() -> None:
-        async with agent_with(model, lambda _context: "ana") as agent:  # type: ignore[arg-type,return-value]
-            await Runner.run(agent, "What?", run_config=UNTRACED)
-
+    model.answer_calling("memory_query", {"query": "tea"})
     with pytest.raises(Exception, match="expected the memory of a user, got str"):
-        asyncio.run(run())
+        asyncio.run(run(lambda _context: "ana"))  # type: ignore[arg-type,return-value]
 
 
-@pytest.mark.requirement("integrations.openai-agents")
-@pytest.mark.parametrize("is_async_memory", [False, True])
 def test_a_slow_call_does_not_hold_up_the_loop(
-    model: ResponsesServer,
-    sqlite_url: str,
-    open_store: Callable[..., Memory],
-    is_async_memory: bool,
+    model: ResponsesServer, sqlite_url: str, open_store: Callable[..., Memory]
 ) -> None:
     embedder = HeldEmbedder()
-    memory = open_store(sqlite_url, embedder=embedder)
-    user = AsyncMemory(memory).user("ana") if is_async_memory else memory.user("ana")
+    user = open_store(sqlite_url, embedder=embedder).user("ana")
     model.answer_calling("memory_search", {"query": "tea"})
     model.answer("Nothing.")
 

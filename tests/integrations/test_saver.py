@@ -2,15 +2,16 @@
 
 import asyncio
 import dataclasses
-import subprocess
-import sys
 import threading
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 from langchain_core.runnables import RunnableConfig
-from langgraph.checkpoint.base import empty_checkpoint
+from langgraph.checkpoint.base import BaseCheckpointSaver, empty_checkpoint
+from langgraph.checkpoint.conformance import checkpointer_test, validate
+from langgraph.checkpoint.conformance.capabilities import ALL_CAPABILITIES, Capability
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.types import Command
 
@@ -18,6 +19,8 @@ from ricordo import Conflict, InvalidValue, Memory, ScopeWidened
 from ricordo.integrations.langgraph import RicordoSaver, RicordoStore
 from ricordo.storage import graph_states
 from tests.integrations.graphs import asking_graph, config, put_state, start
+
+pytestmark = pytest.mark.requirement("checkpoints.langgraph")
 
 
 @dataclasses.dataclass
@@ -32,32 +35,11 @@ def saver(memory: Memory) -> RicordoSaver:
     return RicordoSaver(memory.user("ana"))
 
 
-def finished(process: "subprocess.Popen[str]") -> str:
-    out, errors = process.communicate(timeout=240)
-    assert process.returncode == 0, errors
-    return out
-
-
 def stored_values(memory: Memory, thread: str) -> int:
     with memory.database.read_all() as view:
         return len(graph_states.value_names(view.connection, "ana", thread, ""))
 
 
-@pytest.mark.requirement("checkpoints.langgraph")
-def test_a_graph_goes_on_where_another_process_asked(
-    backend_url: str, open_store: Callable[..., Memory]
-) -> None:
-    open_store(backend_url)
-    finished(start("ask_in_a_process", backend_url, "t"))
-    graph = asking_graph(RicordoSaver(open_store(backend_url).user("ana")))
-    waiting = graph.get_state(config("t"))
-    assert waiting.next == ("ask",)
-    assert waiting.interrupts[0].value["draft"] == "draft of 1"
-    done = graph.invoke(Command(resume="yes"), config("t"))
-    assert done == {"said": ["hello", "draft of 1", "sent: yes"], "approved": "yes"}
-
-
-@pytest.mark.requirement("checkpoints.langgraph")
 def test_a_graph_runs_asynchronously(memory: Memory) -> None:
     async def run() -> list[str]:
         graph = asking_graph(RicordoSaver(memory.user("ana")))
@@ -70,7 +52,6 @@ def test_a_graph_runs_asynchronously(memory: Memory) -> None:
     assert asyncio.run(run()) == ["hi", "draft of 1", "sent: ok"]
 
 
-@pytest.mark.requirement("checkpoints.langgraph")
 def test_time_travel_leaves_both_futures(saver: RicordoSaver) -> None:
     graph = asking_graph(saver)
     graph.invoke({"said": ["hello"], "approved": ""}, config("t"))
@@ -85,7 +66,7 @@ def test_time_travel_leaves_both_futures(saver: RicordoSaver) -> None:
     assert graph.get_state(first).values["said"] == ["hello", "draft of 1", "sent: yes"]
 
 
-@pytest.mark.requirement("checkpoints.langgraph")
+@pytest.mark.both_databases
 def test_two_users_with_one_thread_never_meet(memory: Memory) -> None:
     ana, ben = (RicordoSaver(memory.user(name)) for name in ("ana", "ben"))
     put_state(ana, "t", 1)
@@ -101,7 +82,6 @@ def test_two_users_with_one_thread_never_meet(memory: Memory) -> None:
     assert found.checkpoint["channel_values"]["right"] == {"number": 1}
 
 
-@pytest.mark.requirement("checkpoints.langgraph")
 def test_a_scope_bound_to_a_thread_refuses_others(memory: Memory) -> None:
     put_state(RicordoSaver(memory.user("ana")), "other", 1)
     bound = RicordoSaver(memory.user("ana", thread="own"))
@@ -119,7 +99,6 @@ def test_a_scope_bound_to_a_thread_refuses_others(memory: Memory) -> None:
     assert [one.config["configurable"]["thread_id"] for one in bound.list(None)] == ["own"]
 
 
-@pytest.mark.requirement("checkpoints.langgraph")
 def test_lists_go_through_many_pages(saver: RicordoSaver) -> None:
     ids = []
     for number in range(55):
@@ -134,7 +113,6 @@ def test_lists_go_through_many_pages(saver: RicordoSaver) -> None:
     assert list(saver.list(None, limit=0)) == []
 
 
-@pytest.mark.requirement("checkpoints.langgraph")
 def test_values_are_stored_once_per_version(saver: RicordoSaver, memory: Memory) -> None:
     first = empty_checkpoint()
     first["channel_versions"] = {"a": "1.x", "b": "1.y"}
@@ -150,7 +128,6 @@ def test_values_are_stored_once_per_version(saver: RicordoSaver, memory: Memory)
     assert found.checkpoint["channel_values"] == {"a": "two", "b": "kept"}
 
 
-@pytest.mark.requirement("checkpoints.langgraph")
 def test_what_nobody_names_any_more_is_removed(saver: RicordoSaver, memory: Memory) -> None:
     parent = None
     for number in range(5):
@@ -172,7 +149,6 @@ def test_what_nobody_names_any_more_is_removed(saver: RicordoSaver, memory: Memo
     assert stored_values(memory, "t") == 2
 
 
-@pytest.mark.requirement("checkpoints.langgraph")
 def test_pruning_keeps_what_delta_channels_are_read_from(saver: RicordoSaver) -> None:
     parent = None
     for number in range(6):
@@ -191,7 +167,6 @@ def test_pruning_keeps_what_delta_channels_are_read_from(saver: RicordoSaver) ->
     assert saver.get_delta_channel_history(config=config("t"), channels=["log"]) == before
 
 
-@pytest.mark.requirement("checkpoints.langgraph")
 def test_a_copy_never_mixes_with_what_is_there(saver: RicordoSaver) -> None:
     put_state(saver, "a", 1)
     put_state(saver, "b", 2)
@@ -203,25 +178,8 @@ def test_a_copy_never_mixes_with_what_is_there(saver: RicordoSaver) -> None:
     assert copied.checkpoint["channel_values"]["right"] == {"number": 1}
 
 
-@pytest.mark.requirement("checkpoints.langgraph")
-def test_versions_grow_and_no_two_branches_share_one(saver: RicordoSaver) -> None:
-    first = saver.get_next_version(None, None)
-    one, other = (saver.get_next_version(first, None) for _ in range(2))
-    assert first < one
-    assert first < other
-    assert one != other
-    many = [first]
-    for _ in range(12):
-        many.append(saver.get_next_version(many[-1], None))
-    assert many == sorted(many)
-
-
-@pytest.mark.requirement("checkpoints.langgraph")
 def test_unknown_types_come_back_as_plain_data(saver: RicordoSaver, memory: Memory) -> None:
-    checkpoint = empty_checkpoint()
-    checkpoint["channel_versions"] = {"a": "1"}
-    checkpoint["channel_values"] = {"a": OfOurOwn("x")}
-    saver.put(config("t"), checkpoint, {}, {"a": "1"})
+    put_value(saver, OfOurOwn("x"))
     found = saver.get_tuple(config("t"))
     assert found is not None
     assert found.checkpoint["channel_values"]["a"] == {"name": "x"}
@@ -231,64 +189,53 @@ def test_unknown_types_come_back_as_plain_data(saver: RicordoSaver, memory: Memo
     assert trusting.checkpoint["channel_values"]["a"] == OfOurOwn("x")
 
 
-@pytest.mark.requirement("checkpoints.langgraph")
-def test_nothing_is_pickled(saver: RicordoSaver) -> None:
+def put_value(saver: RicordoSaver, value: object) -> None:
     checkpoint = empty_checkpoint()
     checkpoint["channel_versions"] = {"a": "1"}
-    checkpoint["channel_values"] = {"a": threading.Lock()}
+    checkpoint["channel_values"] = {"a": value}
+    saver.put(config("t"), checkpoint, {}, {"a": "1"})
+
+
+def test_nothing_is_pickled(saver: RicordoSaver) -> None:
     with pytest.raises(TypeError):
-        saver.put(config("t"), checkpoint, {}, {"a": "1"})
+        put_value(saver, threading.Lock())
     assert saver.get_tuple(config("t")) is None
 
 
-@pytest.mark.requirement("checkpoints.langgraph")
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ({"thread_id": "a\x00b", "checkpoint_ns": ""}, "NUL"),
-        ({"thread_id": "t", "checkpoint_ns": "n" * 2_001}, "2001 characters"),
-        ({"thread_id": "t", "checkpoint_ns": "語" * 1_000}, "bytes with all that belongs"),
-        ({"thread_id": "t", "checkpoint_ns": "\ud800"}, "lone surrogates"),
-        ({"thread_id": "", "checkpoint_ns": ""}, "must not be empty"),
-        ({"thread_id": "t", "checkpoint_ns": "", "checkpoint_id": "p" * 201}, "201 characters"),
-        ({"thread_id": "t", "checkpoint_ns": "", "checkpoint_id": "\ud800"}, "lone surrogates"),
-        ({"thread_id": "t", "checkpoint_ns": "", "checkpoint_id": "a\x00b"}, "NUL"),
-    ],
-)
-def test_names_that_cannot_be_stored(
-    saver: RicordoSaver, given: dict[str, str], message: str
-) -> None:
-    with pytest.raises(InvalidValue, match=message):
-        saver.put({"configurable": given}, empty_checkpoint(), {}, {})
+UNSTORABLE: list[tuple[dict[str, str], str]] = [
+    ({"thread_id": "a\x00b"}, "NUL"),
+    ({"checkpoint_ns": "n" * 2_001}, "2001 characters"),
+    ({"checkpoint_ns": "語" * 1_000}, "bytes with all that belongs"),
+    ({"checkpoint_ns": "\ud800"}, "lone surrogates"),
+    ({"thread_id": ""}, "must not be empty"),
+    ({"checkpoint_id": "p" * 201}, "201 characters"),
+    ({"checkpoint_id": "\ud800"}, "lone surrogates"),
+    ({"checkpoint_id": "a\x00b"}, "NUL"),
+]
 
 
-@pytest.mark.requirement("checkpoints.langgraph")
-@pytest.mark.parametrize("bad", ["\ud800", "a\x00b"])
-def test_names_that_cannot_be_asked_for(saver: RicordoSaver, bad: str) -> None:
-    for given in (
-        {"thread_id": bad},
-        {"thread_id": "t", "checkpoint_ns": bad},
-        {"thread_id": "t", "checkpoint_ns": "", "checkpoint_id": bad},
-    ):
-        with pytest.raises(InvalidValue):
-            saver.get_tuple({"configurable": given})
-        with pytest.raises(InvalidValue):
-            list(saver.list({"configurable": given}))
-    with pytest.raises(InvalidValue, match="before"):
-        list(saver.list(None, before=config("t", bad)))
-    with pytest.raises(InvalidValue, match="run_id"):
-        saver.delete_for_runs([bad])
+def test_names_that_can_neither_be_stored_nor_asked_for(saver: RicordoSaver) -> None:
+    for given, message in UNSTORABLE:
+        place: RunnableConfig = {"configurable": {"thread_id": "t", "checkpoint_ns": "", **given}}
+        with pytest.raises(InvalidValue, match=message):
+            saver.put(place, empty_checkpoint(), {}, {})
+        if message in ("NUL", "lone surrogates"):
+            with pytest.raises(InvalidValue):
+                saver.get_tuple(place)
+            with pytest.raises(InvalidValue):
+                list(saver.list(place))
+    for bad in ("\ud800", "a\x00b"):
+        with pytest.raises(InvalidValue, match="before"):
+            list(saver.list(None, before=config("t", bad)))
+        with pytest.raises(InvalidValue, match="run_id"):
+            saver.delete_for_runs([bad])
 
 
-@pytest.mark.requirement("checkpoints.langgraph")
 def test_what_is_too_large(saver: RicordoSaver, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ricordo.limits.MAX_GRAPH_VALUE_BYTES", 2_000)
     monkeypatch.setattr("ricordo.limits.MAX_GRAPH_WRITES", 3)
-    checkpoint = empty_checkpoint()
-    checkpoint["channel_versions"] = {"a": "1"}
-    checkpoint["channel_values"] = {"a": "x" * 3_000}
     with pytest.raises(InvalidValue, match=r"channel 'a': 300\d bytes; allowed: at most 2000"):
-        saver.put(config("t"), checkpoint, {}, {"a": "1"})
+        put_value(saver, "x" * 3_000)
     with pytest.raises(InvalidValue, match="4 at once; allowed: at most 3"):
         saver.put_writes(config("t", "c1"), [("a", 1)] * 4, "task")
     with pytest.raises(InvalidValue, match="write to 'a'"):
@@ -296,45 +243,19 @@ def test_what_is_too_large(saver: RicordoSaver, monkeypatch: pytest.MonkeyPatch)
     assert list(saver.list(None)) == []
 
 
-@pytest.mark.requirement("checkpoints.langgraph")
+@pytest.mark.both_databases
 def test_threads_of_one_process_write_at_once(saver: RicordoSaver) -> None:
-    failed: list[BaseException] = []
-
     def work(worker: int) -> None:
-        try:
-            parent = None
-            for number in range(15):
-                parent = put_state(saver, f"t{worker}", number, parent)
-        except BaseException as problem:
-            failed.append(problem)
+        parent = None
+        for number in range(15):
+            parent = put_state(saver, f"t{worker}", number, parent)
 
-    workers = [threading.Thread(target=work, args=(worker,)) for worker in range(4)]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
-    assert failed == []
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(work, range(4)))
     assert len(list(saver.list(None))) == 60
 
 
-@pytest.mark.requirement("checkpoints.langgraph")
-def test_processes_write_at_once(backend_url: str, open_store: Callable[..., Memory]) -> None:
-    memory = open_store(backend_url)
-    running = [start("put_many", backend_url, worker, 20) for worker in range(3)]
-    for process in running:
-        finished(process)
-    saver = RicordoSaver(memory.user("ana"))
-    for worker in range(3):
-        steps = [one.metadata["step"] for one in saver.list(config(f"worker-{worker}"))]
-        assert steps == list(range(19, -1, -1))
-    shared = "1ef4f797-8335-6428-8001-8a1503f9b875"
-    put_state(saver, "elsewhere", 1)
-    with memory.database.read_all() as view:
-        found = graph_states.writes_of(view.connection, "ana", "shared", "", [shared])
-    assert len(found[shared]) == 60
-
-
-@pytest.mark.requirement("checkpoints.langgraph")
+@pytest.mark.chaos
 def test_a_killed_put_leaves_nothing_half_written(
     backend_url: str, open_store: Callable[..., Memory]
 ) -> None:
@@ -363,14 +284,26 @@ def test_a_killed_put_leaves_nothing_half_written(
         pytest.fail("it never came to its end")
 
 
-@pytest.mark.requirement("checkpoints.langgraph")
-def test_without_the_package_the_error_says_what_to_install() -> None:
-    script = (
-        "import sys; sys.modules['langgraph.checkpoint.base'] = None\n"
-        "try:\n    import ricordo.integrations.langgraph\n"
-        "except ImportError as problem:\n    print(problem)\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True
-    )
-    assert "pip install 'ricordo[langgraph]'" in done.stdout
+@pytest.mark.parametrize(
+    "capabilities",
+    [
+        pytest.param({Capability.PUT.value, Capability.GET_TUPLE.value}, id="smoke"),
+        pytest.param(
+            {capability.value for capability in ALL_CAPABILITIES}, id="all", marks=pytest.mark.slow
+        ),
+    ],
+)
+def test_every_capability_is_there_and_conforms(memory: Memory, capabilities: set[str]) -> None:
+    """The published conformance suite."""
+
+    @checkpointer_test(name="RicordoSaver")
+    async def saver() -> AsyncIterator[BaseCheckpointSaver[str]]:
+        yield RicordoSaver(memory.user("ana"))
+
+    report = asyncio.run(validate(saver, capabilities=capabilities))
+    failures = [failure for result in report.results.values() for failure in result.failures]
+    assert failures == []
+    passed = {name for name, result in report.results.items() if result.passed}
+    assert passed >= capabilities
+    least = 70 if len(capabilities) > 2 else 5
+    assert sum(result.tests_passed for result in report.results.values()) >= least

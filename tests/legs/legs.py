@@ -15,7 +15,7 @@ import httpx2
 from mcp.client import Client
 
 import ricordo
-from ricordo import AsyncMemory, AsyncTools, Memory, RicordoError, Tools
+from ricordo import Memory, RicordoError, Tools
 from ricordo.tools import TOOL_SETS
 from tests.legs.behaviours import Refused
 from tests.mcp.legs import in_process, over_http, over_streams, value_of
@@ -31,21 +31,16 @@ def native(operation: str, value: Any) -> Any:
     """What every leg has of an answer in records."""
     match operation:
         case "add":
-            return {name: value[name] for name in ("id", "status", "duplicate", "updated")}
+            return _some(value, "id", "status", "duplicate", "updated")
         case "get":
-            return {name: value[name] for name in _WHOLE}
+            return _some(value, *_WHOLE)
         case "archive":
-            return {name: value[name] for name in ("id", "status")}
+            return _some(value, "id", "status")
         case "search":
-            return [
-                {
-                    **{name: one[name] for name in ("id", "theme", "type")},
-                    "content": one["content_snippet"],
-                }
-                for one in value["results"]
-            ]
+            found = [{**one, "content": one["content_snippet"]} for one in value["results"]]
+            return [_some(one, *_ITEM) for one in found]
         case "list":
-            return [{name: one[name] for name in _ITEM} for one in value["items"]]
+            return [_some(one, *_ITEM) for one in value["items"]]
         case "themes":
             return {one["slug"]: one["active_count"] for one in value}
         case "query":
@@ -63,17 +58,11 @@ def told(operation: str, value: Any) -> Any:
         case "add":
             return {"duplicate": False, "updated": False, **value}
         case "get":
-            return {
-                "tags": [],
-                "key": None,
-                **{name: value[name] for name in _WHOLE if name in value},
-            }
+            return _some({"tags": [], "key": None, **value}, *_WHOLE)
         case "archive":
             return value
-        case "search":
-            return [{name: one[name] for name in _ITEM} for one in value["results"]]
-        case "list":
-            return [{name: one[name] for name in _ITEM} for one in value["memories"]]
+        case "search" | "list":
+            return [_some(one, *_ITEM) for one in value.get("results", value.get("memories"))]
         case "themes":
             return {one["theme"]: one["memories"] for one in value["themes"]}
         case "query":
@@ -83,6 +72,10 @@ def told(operation: str, value: Any) -> Any:
         case "profile":
             return {one["field"]: one["outcome"] for one in value["fields"]}
     raise AssertionError(operation)
+
+
+def _some(value: dict[str, Any], *names: str) -> dict[str, Any]:
+    return {name: value[name] for name in names}
 
 
 def tool_for(operation: str, arguments: Arguments) -> tuple[str, Arguments]:
@@ -118,33 +111,19 @@ class InPython(Leg):
 
     async def do(self, user: str, operation: str, arguments: Arguments) -> Any:
         try:
-            return native(operation, _plain(await self.called(user, operation, dict(arguments))))
+            name, positional, named = _method(operation, dict(arguments))
+            value = getattr(self.memory.user(user), name)(*positional, **named)
+            return native(operation, _plain(value))
         except RicordoError as error:
             return Refused(type(error).__name__, str(error))
 
-    async def called(self, user: str, operation: str, arguments: Arguments) -> Any:
-        name, positional = _method(operation, arguments)
-        return getattr(self.memory.user(user), name)(*positional, **arguments)
 
-
-class InAsyncPython(InPython):
-    """The asynchronous methods."""
-
-    def __init__(self, memory: AsyncMemory) -> None:
-        self.asynchronous = memory
-
-    async def called(self, user: str, operation: str, arguments: Arguments) -> Any:
-        name, positional = _method(operation, arguments)
-        return await getattr(self.asynchronous.user(user), name)(*positional, **arguments)
-
-
-def _method(operation: str, arguments: Arguments) -> tuple[str, list[Any]]:
-    """The method that does an operation, with what it takes by place taken out."""
+def _method(operation: str, arguments: Arguments) -> tuple[str, list[Any], Arguments]:
+    """The method that does an operation, what it takes by place, and the rest."""
     if operation == "profile":
-        return "update_user_profile", []
-    if operation == "query":
-        return operation, [None, arguments.pop("query")]
-    return operation, [arguments.pop("query")] if "query" in arguments else []
+        return "update_user_profile", [], arguments
+    asked = [arguments.pop("query")] if "query" in arguments else []
+    return operation, [None, *asked] if operation == "query" else asked, arguments
 
 
 def _plain(value: Any) -> Any:
@@ -253,16 +232,6 @@ class ToolsInPython(ByTools):
         return json.loads(Tools(self.memory.user(user), *TOOL_SETS).call(name, arguments))
 
 
-class ToolsInAsyncPython(ByTools):
-    def __init__(self, memory: AsyncMemory) -> None:
-        self.memory = memory
-
-    async def call(self, user: str, name: str, arguments: Arguments) -> Any:
-        return json.loads(
-            await AsyncTools(self.memory.user(user), *TOOL_SETS).call(name, arguments)
-        )
-
-
 class ToolsOnCommandLine(ByTools):
     def __init__(self, url: str) -> None:
         self.line = OnCommandLine(url)
@@ -331,11 +300,9 @@ class McpOverHttp(OverMcp):
 
 NAMES = (
     "python",
-    "asyncio",
     "command line",
     "http",
     "tools in python",
-    "tools in asyncio",
     "tools on the command line",
     "tools over http",
     "mcp in memory",
@@ -348,10 +315,6 @@ NAMES = (
 async def leg_of(name: str, url: str, folder: Path) -> AsyncIterator[Leg]:
     """A leg on the database at ``url``, for as long as the block runs."""
     async with contextlib.AsyncExitStack() as stack:
-        if name in ("asyncio", "tools in asyncio"):
-            memory = await stack.enter_async_context(await ricordo.open_async(url, run_jobs=False))
-            yield InAsyncPython(memory) if name == "asyncio" else ToolsInAsyncPython(memory)
-            return
         if name.endswith("command line"):
             yield OnCommandLine(url) if name == "command line" else ToolsOnCommandLine(url)
             return
@@ -361,15 +324,13 @@ async def leg_of(name: str, url: str, folder: Path) -> AsyncIterator[Leg]:
             yield streams
             return
         opened = stack.enter_context(ricordo.open(url, run_jobs=False, port=0))
+        leg: Leg
         if "http" not in name:
-            leg = {"python": InPython, "tools in python": ToolsInPython}.get(name, McpInProcess)(
-                opened
-            )
+            kinds = {"python": InPython, "tools in python": ToolsInPython}
+            leg = kinds.get(name, McpInProcess)(opened)
         else:
-            service = stack.enter_context(running(opened))
-            leg = {"http": OverHttp, "tools over http": ToolsOverHttp}.get(name, McpOverHttp)(
-                service
-            )
+            served = {"http": OverHttp, "tools over http": ToolsOverHttp}
+            leg = served.get(name, McpOverHttp)(stack.enter_context(running(opened)))
         if isinstance(leg, OverMcp):
             await stack.enter_async_context(leg.connections)
         yield leg

@@ -12,7 +12,13 @@ from tests.legs.legs import NAMES, Leg, leg_of
 pytestmark = [pytest.mark.requirement("surfaces.same"), pytest.mark.requirement("tools.surfaces")]
 
 
-@pytest.mark.parametrize("name", NAMES)
+FAST = ("python", "tools in python", "mcp in memory")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [one if one in FAST else pytest.param(one, marks=pytest.mark.matrix) for one in NAMES],
+)
 def test_every_behaviour_is_the_same_on_this_leg(
     name: str, backend_url: str, tmp_path: Path
 ) -> None:

@@ -30,21 +30,11 @@ class Asker:
         self.used: list[Usage] = []
 
     def ask(self, **options: float) -> Drink:
-        return self.model.ask(
-            QUESTION,
-            Drink,
-            max_tokens=100,
-            on_usage=self.used.append,
-            **options,
-        )
+        used = self.used.append
+        return self.model.ask(QUESTION, Drink, max_tokens=100, on_usage=used, **options)
 
     def reply(self, **options: float) -> str:
-        return self.model.reply(
-            QUESTION,
-            max_tokens=100,
-            on_usage=self.used.append,
-            **options,
-        )
+        return self.model.reply(QUESTION, max_tokens=100, on_usage=self.used.append, **options)
 
     @property
     def failed(self) -> list[bool]:

@@ -1,13 +1,20 @@
-"""Choosing a model: what is filled in, and what is refused."""
+"""Choosing a model, and trying it out."""
+
+from collections.abc import Callable
 
 import pytest
 
 from ricordo.errors import InvalidValue
-from ricordo.limits import MAX_API_KEY_CHARS, MAX_MODEL_NAME_CHARS, MAX_URL_CHARS
+from ricordo.llm import checkup
 from ricordo.llm.choice import PROVIDERS, ModelChoice
+from ricordo.testing.model_server import ModelServer
+from tests.llm.conftest import Asker
+
+pytestmark = pytest.mark.requirement("formation.model-layer")
+
+Make = Callable[..., Asker]
 
 
-@pytest.mark.requirement("formation.model-layer")
 def test_the_providers() -> None:
     assert PROVIDERS == ("openai", "mistral", "gemini", "ollama", "llamacpp", "custom_http")
 
@@ -30,29 +37,13 @@ def test_what_is_given_stands() -> None:
     ("provider", "given", "problem"),
     [
         ("gpt", {}, "provider: 'gpt' is not one of: openai, mistral, gemini, ollama, llamacpp"),
-        ("", {}, "provider: '' is not one of"),
         ("openai", {}, "api_key: openai needs one"),
-        ("mistral", {}, "api_key: mistral needs one"),
-        ("gemini", {}, "api_key: gemini needs one"),
-        ("openai", {"api_key": ""}, "api_key: expected 1 to"),
-        ("openai", {"api_key": "a b"}, "api_key: expected 1 to"),
         ("openai", {"api_key": "a\nX-Evil: 1"}, "api_key: expected 1 to"),
-        ("openai", {"api_key": "k" * (MAX_API_KEY_CHARS + 1)}, "api_key: expected 1 to"),
         ("custom_http", {"base_url": "http://box/v1"}, "model: custom_http needs the name"),
         ("custom_http", {"model": "m"}, "base_url: custom_http needs the address"),
-        ("ollama", {"model": ""}, "model: expected 1 to"),
         ("ollama", {"model": " m"}, "model: expected 1 to"),
-        ("ollama", {"model": "m" * (MAX_MODEL_NAME_CHARS + 1)}, "model: expected 1 to"),
-        ("ollama", {"base_url": "box:11434"}, "base_url: expected http"),
-        ("ollama", {"base_url": "ftp://box"}, "base_url: expected http"),
-        ("ollama", {"base_url": "http://"}, "base_url: expected http"),
-        ("ollama", {"base_url": "http://box:99999"}, "base_url: expected http"),
-        ("ollama", {"base_url": "http://[::1"}, "base_url: expected http"),
-        ("ollama", {"base_url": "http://b ox"}, "base_url: only plain ASCII"),
         ("ollama", {"base_url": "http://ana:pw@box/v1"}, "must not contain a name or password"),
-        ("ollama", {"base_url": "http://box/v1?a=1"}, r"must not contain \? or #"),
         ("ollama", {"base_url": "http://box/v1/chat/completions"}, "leave out the final"),
-        ("ollama", {"base_url": "http://" + "b" * MAX_URL_CHARS}, "base_url: .* at most"),
     ],
 )
 def test_what_is_not_allowed(provider: str, given: dict[str, str], problem: str) -> None:
@@ -61,6 +52,37 @@ def test_what_is_not_allowed(provider: str, given: dict[str, str], problem: str)
     assert "Evil" not in str(caught.value)
 
 
-@pytest.mark.requirement("formation.model-layer")
 def test_the_key_is_in_no_representation() -> None:
     assert "sk-secret" not in repr(ModelChoice.parse("openai", api_key="sk-secret"))
+
+
+def test_all_is_well(server: ModelServer, asker: Make) -> None:
+    server.refuse_schema()
+    server.answer({"hour": 9, "destination": "the coast"})
+    moments = iter([1.0, 1.25])
+    report = checkup.test_model(asker().model, monotonic=lambda: next(moments))
+    assert (report.ok, report.problem, report.structured_output) == (True, None, "json_object")
+    assert (report.provider, report.model) == ("custom_http", "test-model")
+    assert (report.latency_ms, report.completion_tokens) == (250.0, 5)
+    assert report.prompt_tokens > 50  # those of the refused request as well
+
+
+@pytest.mark.parametrize(
+    ("fault", "problem"),
+    [
+        (lambda server: server.fail_next(status=401), "answered 401"),
+        (lambda server: server.fail_next(9, status=503), "not available: answered 503"),
+        (ModelServer.answer_nonsense, "no usable answer"),
+        (ModelServer.answer_html, "an HTML page"),
+    ],
+)
+def test_a_problem_is_one_line(
+    server: ModelServer, asker: Make, fault: Callable[[ModelServer], None], problem: str
+) -> None:
+    fault(server)
+    report = checkup.test_model(asker().model)
+    assert report.problem is not None
+    assert problem in report.problem
+    assert "\n" not in report.problem
+    assert (report.ok, report.structured_output, report.latency_ms) == (False, None, None)
+    assert report.prompt_tokens > 0

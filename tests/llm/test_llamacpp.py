@@ -26,6 +26,7 @@ def address() -> Iterator[str]:
         yield url
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("formation.local-model-smoke")
 def test_a_real_model_answers_in_the_shape_that_was_asked_for(address: str) -> None:
     model = ChatModel(ModelChoice.parse("llamacpp", base_url=f"{address}/v1"), deadline_seconds=240)

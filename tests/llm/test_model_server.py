@@ -1,6 +1,5 @@
 """The scripted model is itself tested, with the client that others will use."""
 
-import threading
 from collections.abc import Iterator
 
 import httpx2
@@ -8,6 +7,8 @@ import openai
 import pytest
 
 from ricordo.testing.model_server import ModelServer
+
+pytestmark = pytest.mark.requirement("formation.scripted-server")
 
 MESSAGES = [{"role": "user", "content": "What does ana drink?"}]
 
@@ -22,24 +23,18 @@ def create(client: openai.OpenAI, **options: object) -> object:
     return client.chat.completions.create(model="m", messages=MESSAGES, **options)  # type: ignore[call-overload]
 
 
-@pytest.mark.requirement("formation.scripted-server")
 def test_answers_in_turn_and_then_computed(server: ModelServer, client: openai.OpenAI) -> None:
+    with pytest.raises(openai.InternalServerError, match="no answer is scripted"):
+        create(client)
     server.answer("Tea.", times=2)
     server.answer({"drink": "tea"})
     server.answer_with(lambda body: body["messages"][0]["content"].upper())
     contents = [create(client).choices[0].message.content for _ in range(5)]  # type: ignore[attr-defined]
     computed = "WHAT DOES ANA DRINK?"
     assert contents == ["Tea.", "Tea.", '{"drink": "tea"}', computed, computed]
-    assert server.asked == [MESSAGES] * 5
+    assert server.asked == [MESSAGES] * 6
 
 
-@pytest.mark.requirement("formation.scripted-server")
-def test_without_a_script_it_fails(server: ModelServer, client: openai.OpenAI) -> None:
-    with pytest.raises(openai.InternalServerError, match="no answer is scripted"):
-        create(client)
-
-
-@pytest.mark.requirement("formation.scripted-server")
 @pytest.mark.parametrize("with_usage", [True, False])
 def test_a_streamed_answer(server: ModelServer, client: openai.OpenAI, with_usage: bool) -> None:
     text = 'Green tea, with a "bit" of honey \U0001f375.\n'
@@ -57,7 +52,6 @@ def test_a_streamed_answer(server: ModelServer, client: openai.OpenAI, with_usag
         assert (chunks[-1].choices, usage[0].prompt_tokens) == ([], 4)
 
 
-@pytest.mark.requirement("formation.scripted-server")
 def test_a_stream_that_is_cut_off_or_breaks(server: ModelServer, client: openai.OpenAI) -> None:
     server.answer_truncated("Green te", times=1)
     server.answer_refusal(times=1)
@@ -69,18 +63,6 @@ def test_a_stream_that_is_cut_off_or_breaks(server: ModelServer, client: openai.
         list(create(client, stream=True))  # type: ignore[call-overload]
 
 
-def test_the_stream_is_what_the_wire_format_says(server: ModelServer) -> None:
-    server.answer("Tea.")
-    answer = httpx2.post(
-        f"{server.base_url}/chat/completions", json={"messages": MESSAGES, "stream": True}
-    )
-    assert answer.headers["content-type"] == "text/event-stream"
-    events = answer.text.split("\n\n")
-    assert all(event.startswith("data: ") for event in events[:-1])
-    assert events[-2:] == ["data: [DONE]", ""]
-
-
-@pytest.mark.requirement("formation.scripted-server")
 def test_formats_can_be_refused(server: ModelServer, client: openai.OpenAI) -> None:
     server.refuse_schema()
     server.refuse_json_mode()
@@ -97,18 +79,6 @@ def test_formats_can_be_refused(server: ModelServer, client: openai.OpenAI) -> N
     create(client, response_format={"type": "json_object"})
 
 
-@pytest.mark.requirement("formation.scripted-server")
-def test_the_hook_is_called_while_the_request_is_in_the_server(
-    server: ModelServer, client: openai.OpenAI
-) -> None:
-    seen: list[int] = []
-    server.before_answer = lambda: seen.append(len(server.requests))
-    server.answer("Tea.", times=2)
-    create(client)
-    create(client)
-    assert seen == [1, 2]
-
-
 def test_what_the_hook_raises_is_raised_when_the_server_is_left() -> None:
     def fail() -> None:
         raise AssertionError("a transaction is open")
@@ -121,7 +91,6 @@ def test_what_the_hook_raises_is_raised_when_the_server_is_left() -> None:
         assert answer.status_code == 500
 
 
-@pytest.mark.requirement("formation.scripted-server")
 def test_faults_hold_until_they_are_forgotten(server: ModelServer, client: openai.OpenAI) -> None:
     server.answer("Tea.")
     server.answer_nonsense()
@@ -130,19 +99,6 @@ def test_faults_hold_until_they_are_forgotten(server: ModelServer, client: opena
     server.fail_next(5)
     server.answer_rightly()
     assert create(client).choices[0].message.content == "Tea."  # type: ignore[attr-defined]
-
-
-def test_requests_can_be_held_back(server: ModelServer, client: openai.OpenAI) -> None:
-    gate = threading.Event()
-    server.hang_until(gate)
-    server.answer("Tea.")
-    asking = threading.Thread(target=create, args=(client,))
-    asking.start()
-    assert server.wait_for_requests(1)
-    assert asking.is_alive()
-    server.answer_rightly()
-    asking.join()
-    assert gate.is_set()
 
 
 def test_models_keys_and_unknown_pages(server: ModelServer) -> None:

@@ -10,16 +10,10 @@ from pydantic import BaseModel, Field
 
 from ricordo.llm.schema import schema_name, strict_schema
 
-KNOWN = {
-    "type",
-    "enum",
-    "description",
-    "properties",
-    "required",
-    "additionalProperties",
-    "items",
-    "anyOf",
-}
+pytestmark = pytest.mark.requirement("formation.structured-output")
+
+KNOWN = {"type", "enum", "description", "properties", "required", "items", "anyOf"}
+KNOWN.add("additionalProperties")
 
 
 class Kind(StrEnum):
@@ -55,7 +49,6 @@ def nodes(schema: Any) -> list[dict[str, Any]]:
     return [schema, *inner]
 
 
-@pytest.mark.requirement("formation.structured-output")
 @pytest.mark.parametrize("keep_bounds", [False, True])
 def test_only_words_that_all_endpoints_know(keep_bounds: bool) -> None:
     bounds = {"minimum", "maximum", "minItems", "maxItems"} if keep_bounds else set()
@@ -69,7 +62,6 @@ def test_only_words_that_all_endpoints_know(keep_bounds: bool) -> None:
     assert "$ref" not in json.dumps(found)
 
 
-@pytest.mark.requirement("formation.structured-output")
 def test_bounds_are_said_in_words() -> None:
     note = strict_schema(Notes)["properties"]["notes"]["items"]
     text = note["properties"]["text"]
@@ -82,22 +74,14 @@ def test_bounds_of_lists_and_numbers_can_be_kept() -> None:
     schema = strict_schema(Notes, keep_bounds=True)["properties"]["notes"]
     assert schema["maxItems"] == 5
     weight = schema["items"]["properties"]["weight"]["anyOf"]
-    assert weight[0] | {"description": ""} == {
-        "type": "integer",
-        "minimum": 1,
-        "maximum": 5,
-        "description": "",
-    }
+    assert {"type": "integer", "minimum": 1, "maximum": 5}.items() <= weight[0].items()
     assert weight[1] == {"type": "null"}
 
 
 def test_types_of_their_own_are_written_out() -> None:
     fields = strict_schema(Note)["properties"]
-    assert fields["kind"] == {
-        "type": "string",
-        "enum": ["fact", "plan"],
-        "description": "What it is.",
-    }
+    assert fields["kind"]["enum"] == ["fact", "plan"]
+    assert fields["kind"]["description"] == "What it is."
     assert fields["mood"] == {"type": "string", "enum": ["glad"]}
 
 

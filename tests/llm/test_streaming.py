@@ -2,7 +2,6 @@
 
 import contextlib
 import threading
-from collections.abc import Iterator
 
 import pytest
 
@@ -11,14 +10,11 @@ from ricordo.llm.chat import ChatModel
 from ricordo.llm.choice import ModelChoice
 from ricordo.testing.model_server import ModelServer
 
+pytestmark = pytest.mark.requirement("conversations.chat")
+
 ASKED = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Well? \ud800"}]
+STREAM = {"Content-Type": "text/event-stream"}
 TEXT = "The tulips come up in April, the roses in June."
-
-
-@pytest.fixture
-def server() -> Iterator[ModelServer]:
-    with ModelServer() as running:
-        yield running
 
 
 def model(server: ModelServer, api_key: str | None = None) -> ChatModel:
@@ -32,7 +28,6 @@ def read(server: ModelServer, **more: float) -> list[str]:
     return list(model(server).stream(ASKED, max_tokens=100, **more))
 
 
-@pytest.mark.requirement("conversations.chat")
 def test_pieces_come_as_they_are_written(server: ModelServer) -> None:
     server.answer(TEXT)
     pieces = read(server)
@@ -43,14 +38,12 @@ def test_pieces_come_as_they_are_written(server: ModelServer) -> None:
     assert request.body["messages"][1]["content"] == "Well? ?"
 
 
-@pytest.mark.requirement("conversations.chat")
 def test_an_endpoint_that_does_not_stream_gives_one_piece(server: ModelServer) -> None:
     whole = b'{"choices": [{"message": {"content": "All at once."}, "finish_reason": "stop"}]}'
     server.fail_next(status=200, body=whole)
     assert read(server) == ["All at once."]
 
 
-@pytest.mark.requirement("conversations.chat")
 def test_an_endpoint_that_knows_another_name_for_the_limit(server: ModelServer) -> None:
     said = b'{"error": {"message": "Unsupported parameter: use max_completion_tokens"}}'
     server.fail_next(status=400, body=said)
@@ -62,7 +55,6 @@ def test_an_endpoint_that_knows_another_name_for_the_limit(server: ModelServer) 
     assert fields[0] != fields[1]
 
 
-@pytest.mark.requirement("conversations.chat")
 @pytest.mark.parametrize(
     ("status", "kind"),
     [(400, ModelRefused), (401, ModelRefused), (429, ModelUnavailable), (503, ModelUnavailable)],
@@ -77,29 +69,23 @@ def test_a_refusal_is_told_in_one_line_without_the_key(
     assert len(server.requests) == 1
 
 
-@pytest.mark.requirement("conversations.chat")
 def test_an_answer_that_breaks_off_gives_what_came(server: ModelServer) -> None:
     server.answer_broken()
     came: list[str] = []
     with pytest.raises(ModelUnavailable, match="broke off"):
         came.extend(model(server).stream(ASKED, max_tokens=10))
     assert "".join(came).startswith("This is")
-
-
-@pytest.mark.requirement("conversations.chat")
-def test_an_error_in_the_middle_of_the_stream(server: ModelServer) -> None:
     events = (
         b'data: {"choices": [{"delta": {"content": "So"}}]}\n\n'
         b'data: {"error": {"message": "out of memory"}}\n\n'
     )
-    server.fail_next(status=200, headers={"Content-Type": "text/event-stream"}, body=events)
-    came: list[str] = []
+    server.fail_next(status=200, headers=STREAM, body=events)
+    came.clear()
     with pytest.raises(ModelUnavailable, match="out of memory"):
         came.extend(model(server).stream(ASKED, max_tokens=10))
     assert came == ["So"]
 
 
-@pytest.mark.requirement("conversations.chat")
 @pytest.mark.parametrize("fault", ["html", "without_choices", "empty", "refusal"])
 def test_what_is_no_answer(server: ModelServer, fault: str) -> None:
     getattr(server, f"answer_{fault}")()
@@ -107,7 +93,6 @@ def test_what_is_no_answer(server: ModelServer, fault: str) -> None:
         read(server)
 
 
-@pytest.mark.requirement("conversations.chat")
 def test_strange_events_are_passed_over(server: ModelServer) -> None:
     events = (
         b": a comment\n\n"
@@ -115,16 +100,13 @@ def test_strange_events_are_passed_over(server: ModelServer) -> None:
         b'data: {"choices": [{"delta": {"content": null}}]}\n\n'
         b'data: {"choices": [{"delta": {"content": "Yes."}}]}\n\ndata: [DONE]\n\n'
     )
-    server.fail_next(status=200, headers={"Content-Type": "text/event-stream"}, body=events)
+    server.fail_next(status=200, headers=STREAM, body=events)
     assert read(server) == ["Yes."]
-    server.fail_next(
-        status=200, headers={"Content-Type": "text/event-stream"}, body=b"data: {not json\n\n"
-    )
+    server.fail_next(status=200, headers=STREAM, body=b"data: {not json\n\n")
     with pytest.raises(BadAnswer):
         read(server)
 
 
-@pytest.mark.requirement("conversations.chat")
 def test_nobody_there_and_nothing_in_time(server: ModelServer) -> None:
     held = threading.Event()
     server.hang_until(held)
@@ -137,7 +119,6 @@ def test_nobody_there_and_nothing_in_time(server: ModelServer) -> None:
         list(gone.stream(ASKED, max_tokens=10))
 
 
-@pytest.mark.requirement("conversations.chat")
 def test_whoever_has_read_enough_lets_go(server: ModelServer) -> None:
     server.answer(TEXT)
     with contextlib.closing(model(server).stream(ASKED, max_tokens=10)) as pieces:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx2
+import pytest
 from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
@@ -26,6 +27,9 @@ from ricordo.mcp.server import server_for
 
 COMMAND = str(Path(sys.executable).with_name("ricordo"))
 MODES = ("auto", "legacy")
+each_mode = pytest.mark.parametrize(
+    "mode", ["auto", pytest.param("legacy", marks=pytest.mark.matrix)]
+)
 TIMEOUT_SECONDS = 120.0
 
 

@@ -14,11 +14,12 @@ from mcp.shared.exceptions import MCPDeprecationWarning
 
 from ricordo import Memory, UserMemory
 from ricordo.testing.embedding_server import EmbeddingServer
-from tests.mcp.legs import MODES, done, in_process, over_http
+from tests.mcp.legs import done, each_mode, in_process, over_http
 from tests.support.service import Service, running
 from tests.support.waiting import PATIENCE_SECONDS, wait_until
 
 OFTEN = 0.01
+MAX_EMBEDDING_DEADLINE_SECONDS = 60
 ENOUGH = 3
 
 
@@ -49,7 +50,7 @@ def settings_of(server: EmbeddingServer) -> dict[str, object]:
         "embedding_provider": "custom_http",
         "embedding_base_url": server.base_url,
         "embedding_model": server.model,
-        "embedding_deadline_seconds": PATIENCE_SECONDS,
+        "embedding_deadline_seconds": MAX_EMBEDDING_DEADLINE_SECONDS,
     }
 
 
@@ -80,7 +81,7 @@ async def told_of_progress(client: Client, slow: Slow) -> list[float]:
 
 
 @pytest.mark.requirement("mcp.progress")
-@pytest.mark.parametrize("mode", MODES)
+@each_mode
 def test_who_asks_for_it_hears_of_progress(slow: Slow, mode: str) -> None:
     async def talk() -> list[float]:
         async with in_process(slow.ana, mode=mode, progress_seconds=OFTEN) as client:
@@ -89,33 +90,6 @@ def test_who_asks_for_it_hears_of_progress(slow: Slow, mode: str) -> None:
     told = asyncio.run(talk())
     assert len(told) >= ENOUGH
     assert told == sorted(set(told))
-
-
-@pytest.mark.requirement("mcp.progress")
-@pytest.mark.parametrize("mode", MODES)
-def test_progress_comes_over_http(slow: Slow, mode: str) -> None:
-    async def talk(url: str) -> list[float]:
-        async with over_http(url, user="ana", mode=mode) as client:
-            return await told_of_progress(client, slow)
-
-    with running(slow.memory) as service:
-        told = asyncio.run(talk(service.url))
-    assert told[:ENOUGH] == [1.0, 2.0, 3.0]
-
-
-@pytest.mark.requirement("mcp.progress")
-def test_a_quick_call_tells_no_progress(memory: Memory) -> None:
-    told: list[float] = []
-
-    async def hear(progress: float, total: float | None, message: str | None) -> None:
-        told.append(progress)
-
-    async def talk() -> None:
-        async with in_process(memory.user("ana"), progress_seconds=PATIENCE_SECONDS) as client:
-            await client.call_tool("memory_search", {"query": "tea"}, progress_callback=hear)
-
-    asyncio.run(talk())
-    assert told == []
 
 
 async def call_and_cancel(client: Client, tool: str, **arguments: object) -> None:
@@ -138,7 +112,7 @@ def locked(path: str) -> Iterator[sqlite3.Connection]:
 
 
 @pytest.mark.requirement("mcp.cancel")
-@pytest.mark.parametrize("mode", MODES)
+@each_mode
 def test_a_call_that_is_under_way_returns_at_once_and_is_done_whole(
     sqlite_url: str, open_store: Callable[..., Memory], mode: str
 ) -> None:
@@ -155,7 +129,7 @@ def test_a_call_that_is_under_way_returns_at_once_and_is_done_whole(
 
 
 @pytest.mark.requirement("mcp.cancel")
-@pytest.mark.parametrize("mode", MODES)
+@each_mode
 def test_a_call_that_has_not_begun_is_never_done(slow: Slow, mode: str) -> None:
     async def talk() -> None:
         async with (

@@ -5,15 +5,16 @@ import json
 from typing import Any
 
 import pytest
+from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS
 
 from ricordo import Memory, UserMemory
 from ricordo.files.mirror_source import stored_memories
 from ricordo.files.mirror_text import body
 from ricordo.limits import DEFAULT_PAGE_ITEMS, MAX_MCP_TEXT_BYTES
-from ricordo.mcp.failures import ACCESS_DENIED, CODE_OF, code_of
+from ricordo.mcp.failures import ACCESS_DENIED
 from ricordo.model.record import plain
-from tests.mcp.legs import MODES, in_process, refused, text_at
+from tests.mcp.legs import each_mode, in_process, refused, text_at
 
 pytestmark = pytest.mark.requirement("mcp.resources")
 
@@ -26,11 +27,21 @@ def read(user: UserMemory, *uris: str, mode: str = "auto") -> list[str]:
     return asyncio.run(talk())
 
 
-@pytest.mark.parametrize("mode", MODES)
+def templates(user: UserMemory) -> list[str]:
+    async def talk() -> list[str]:
+        async with in_process(user) as client:
+            found = await client.list_resource_templates()
+            return [one.uri_template for one in found.resource_templates]
+
+    return asyncio.run(talk())
+
+
+@each_mode
 def test_the_resources_say_what_the_library_says(memory: Memory, mode: str) -> None:
     ana = memory.user("ana")
     first = ana.add("Drinks green tea.", theme="Food")
     ana.add("Two\nlines, and a ⏎ sign.")
+    assert templates(ana) == ["ricordo://memories/{id}", "ricordo://changes{?since}"]
     themes, memory_file, changes, later, one = read(
         ana,
         "ricordo://themes",
@@ -51,23 +62,36 @@ def test_the_resources_say_what_the_library_says(memory: Memory, mode: str) -> N
     assert json.loads(one) == ana.get(first.id).to_dict()
 
 
-def test_who_follows_changes_misses_none_and_gets_none_twice(memory: Memory) -> None:
-    ana = memory.user("ana")
-    ana.add_many([{"content": f"Thing {number}"} for number in range(250)])
+def followed(user: UserMemory) -> list[int]:
+    """The revisions that somebody sees who asks for changes until there are no more."""
 
     async def follow() -> list[int]:
         seen: list[int] = []
         uri, more = "ricordo://changes", True
-        async with in_process(ana) as client:
+        async with in_process(user) as client:
             while more:
-                told = json.loads(await text_at(client, uri))
+                text = await text_at(client, uri)
+                assert len(text.encode()) < 2 * MAX_MCP_TEXT_BYTES
+                told = json.loads(text)
                 seen += [change["revision"] for change in told["changes"]]
                 uri, more = told["next"], told["more"]
         return seen
 
-    assert asyncio.run(follow()) == list(range(1, 251))
+    return asyncio.run(follow())
 
 
+@pytest.mark.slow
+def test_who_follows_changes_misses_none_and_gets_none_twice(memory: Memory) -> None:
+    """However many they are, and however large."""
+    ana, ben = memory.user("ana"), memory.user("ben")
+    ana.add_many([{"content": f"Thing {number}"} for number in range(250)])
+    assert followed(ana) == list(range(1, 251))
+    for number in range(60):
+        ben.add(f"{number} {'é' * 7_900}", key="long")
+    assert followed(ben) == list(range(1, ben.revision() + 1))
+
+
+@pytest.mark.slow
 def test_a_huge_memory_is_shown_as_far_as_it_fits(memory: Memory) -> None:
     ana = memory.user("ana")
     count = 2 * MAX_MCP_TEXT_BYTES // 8_000
@@ -82,30 +106,11 @@ def test_a_huge_memory_is_shown_as_far_as_it_fits(memory: Memory) -> None:
     assert "The newest." in text
 
 
-def test_a_stretch_of_large_changes_is_told_as_far_as_it_fits(memory: Memory) -> None:
-    ana = memory.user("ana")
-    for number in range(60):
-        ana.add(f"{number} {'é' * 7_900}", key="long")
-
-    async def follow() -> list[int]:
-        seen: list[int] = []
-        uri, more = "ricordo://changes", True
-        async with in_process(ana) as client:
-            while more:
-                text = await text_at(client, uri)
-                assert len(text.encode()) < 2 * MAX_MCP_TEXT_BYTES
-                told = json.loads(text)
-                seen += [change["revision"] for change in told["changes"]]
-                uri, more = told["next"], told["more"]
-        return seen
-
-    assert asyncio.run(follow()) == list(range(1, ana.revision() + 1))
-
-
-@pytest.mark.parametrize("mode", MODES)
+@each_mode
 def test_the_list_comes_in_pages(memory: Memory, mode: str) -> None:
     ana = memory.user("ana")
-    added = ana.add_many([{"content": f"Thing {number}"} for number in range(120)])
+    added = ana.add_many([f"Thing {number}" for number in range(119)])
+    added = (*added, ana.add("Walks to the harbour, " * 20))
 
     async def listed() -> list[list[Any]]:
         pages, cursor = [], None
@@ -123,19 +128,12 @@ def test_the_list_comes_in_pages(memory: Memory, mode: str) -> None:
     uris = [one.uri for page in pages for one in page][3:]
     assert uris == [f"ricordo://memories/{one.id}" for one in reversed(added)]
     assert pages[2][-1].title == "Thing 0"
-
-
-def test_templates_say_how_the_others_are_found(memory: Memory) -> None:
-    async def listed() -> list[str]:
-        async with in_process(memory.user("ana")) as client:
-            found = await client.list_resource_templates()
-            return [one.uri_template for one in found.resource_templates]
-
-    assert asyncio.run(listed()) == ["ricordo://memories/{id}", "ricordo://changes{?since}"]
+    assert pages[0][3].title.startswith("Walks to the harbour, Walks")
+    assert (len(pages[0][3].title), pages[0][3].title[-1]) == (80, "…")
 
 
 @pytest.mark.requirement("mcp.isolation")
-@pytest.mark.parametrize("mode", MODES)
+@each_mode
 def test_what_is_anothers_answers_like_what_does_not_exist(memory: Memory, mode: str) -> None:
     theirs = memory.user("ben").add("Ben's secret.").id
 
@@ -153,44 +151,34 @@ def test_what_is_anothers_answers_like_what_does_not_exist(memory: Memory, mode:
     asyncio.run(talk())
 
 
-@pytest.mark.parametrize(
-    ("uri", "kind"),
-    [
-        ("ricordo://memories/0", "InvalidValue"),
-        (f"ricordo://memories/{10**18 * 9 + 10**18 // 2}", "InvalidValue"),
-        ("ricordo://memories/seven", "NotFound"),
-        ("ricordo://memories/", "NotFound"),
-        ("ricordo://memories/1/../2", "NotFound"),
-        ("ricordo://changes?since=-1", "NotFound"),
-        ("ricordo://changes?since=1&limit=2", "NotFound"),
-        ("ricordo://elsewhere", "NotFound"),
-        ("file:///etc/passwd", "NotFound"),
-        ("themes", "NotFound"),
-        ("ricordo://" + "x" * 10_000, "NotFound"),
-    ],
-)
-def test_an_address_that_is_none(memory: Memory, uri: str, kind: str) -> None:
+def test_addresses_and_cursors_that_are_none(memory: Memory) -> None:
     async def talk() -> None:
         async with in_process(memory.user("ana")) as client:
-            error = await refused(client, uri)
-            assert (error.code, error.data["type"]) == (INVALID_PARAMS, kind)
-            assert len(error.message) < 500
-
-    asyncio.run(talk())
-
-
-def test_a_cursor_that_is_none(memory: Memory) -> None:
-    async def talk() -> None:
-        async with in_process(memory.user("ana")) as client:
+            for uri, kind in (
+                ("ricordo://memories/0", "InvalidValue"),
+                (f"ricordo://memories/{10**18 * 9 + 10**18 // 2}", "InvalidValue"),
+                ("ricordo://memories/seven", "NotFound"),
+                ("ricordo://memories/", "NotFound"),
+                ("ricordo://memories/1/../2", "NotFound"),
+                ("ricordo://changes?since=-1", "NotFound"),
+                ("ricordo://changes?since=1&limit=2", "NotFound"),
+                ("ricordo://elsewhere", "NotFound"),
+                ("file:///etc/passwd", "NotFound"),
+                ("themes", "NotFound"),
+                ("ricordo://" + "x" * 10_000, "NotFound"),
+            ):
+                error = await refused(client, uri)
+                assert (error.code, error.data["type"]) == (INVALID_PARAMS, kind)
+                assert len(error.message) < 500
             for ask in (
                 client.list_resources,
                 client.list_tools,
                 client.list_prompts,
                 client.list_resource_templates,
             ):
-                with pytest.raises(Exception, match=r"cursor") as caught:
+                with pytest.raises(MCPError, match=r"cursor") as caught:
                     await ask(cursor="made up")
-                assert caught.value.data["type"] == "InvalidCursor"  # type: ignore[attr-defined]
+                assert caught.value.data["type"] == "InvalidCursor"
 
     asyncio.run(talk())
 
@@ -209,13 +197,12 @@ def test_an_agent_that_is_kept_to_categories_gets_nothing_beside_them(memory: Me
                 assert (error.code, error.data["type"]) == (ACCESS_DENIED, "PermissionMissing")
             listed = [one.uri for one in (await client.list_resources()).resources]
             assert listed == ["ricordo://themes", f"ricordo://memories/{seen.id}"]
-            templates = (await client.list_resource_templates()).resource_templates
-            assert [one.uri_template for one in templates] == ["ricordo://memories/{id}"]
             assert "money" not in await text_at(client, "ricordo://themes")
             error = await refused(client, f"ricordo://memories/{unseen.id}")
             assert error.message == f"no memory {unseen.id}"
 
     asyncio.run(talk())
+    assert templates(confined) == ["ricordo://memories/{id}"]
 
 
 def test_a_store_that_fails_is_told_without_where_it_is(memory: Memory) -> None:
@@ -232,28 +219,3 @@ def test_a_store_that_fails_is_told_without_where_it_is(memory: Memory) -> None:
             assert memory.database.backend.location not in str(result)
 
     asyncio.run(talk())
-
-
-def test_every_error_of_the_library_has_a_code() -> None:
-    from ricordo import errors
-
-    kinds = [kind for kind in vars(errors).values() if isinstance(kind, type)]
-    ours = [kind for kind in kinds if issubclass(kind, errors.RicordoError)]
-    assert len(ours) > len(CODE_OF)
-    for kind in ours:
-        error = kind.__new__(kind)
-        assert -32_700 <= code_of(error) <= -32_000
-
-
-def test_a_long_memory_is_listed_with_the_beginning_of_it(memory: Memory) -> None:
-    ana = memory.user("ana")
-    ana.add("Walks to the harbour, " * 20)
-
-    async def talk() -> str | None:
-        async with in_process(ana) as client:
-            return (await client.list_resources()).resources[-1].title
-
-    title = asyncio.run(talk())
-    assert title is not None
-    assert title.startswith("Walks to the harbour, Walks")
-    assert (len(title), title[-1]) == (80, "…")

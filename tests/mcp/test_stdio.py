@@ -9,21 +9,18 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Self
 
-import anyio
 import pytest
-from mcp.client import Client
 from mcp_types import TextContent
 
 from ricordo import Memory, Tools
 from ricordo.storage.consistency import find_inconsistencies
-from tests.mcp.legs import COMMAND, MODES, done, over_http, over_streams, refused, text_at
+from tests.mcp.legs import COMMAND, done, each_mode, over_streams, refused, text_at
 from tests.support.commandline import ricordo
-from tests.support.service import running
 from tests.support.waiting import PATIENCE_SECONDS, wait_until
 
 pytestmark = pytest.mark.requirement("mcp.stdio")
+slow = pytest.mark.slow  # a process of its own
 
-EACH = 50
 HELLO = {
     "jsonrpc": "2.0",
     "id": 1,
@@ -89,14 +86,14 @@ class Process:
         self.process.stdin.flush()
 
     def hear(self) -> dict[str, Any]:
-        """The next line, which must be a message of the protocol."""
         assert self.process.stdout is not None
         found: dict[str, Any] = json.loads(self.process.stdout.readline())
         assert found["jsonrpc"] == "2.0"
         return found
 
 
-@pytest.mark.parametrize("mode", MODES)
+@slow
+@each_mode
 def test_a_client_reaches_everything(store: Memory, sqlite_url: str, log: Path, mode: str) -> None:
     theirs = store.user("ben").add("Ben's own.").id
 
@@ -122,80 +119,7 @@ def test_a_client_reaches_everything(store: Memory, sqlite_url: str, log: Path, 
     assert log.read_text() == ""
 
 
-def test_two_clients_at_once_lose_nothing_and_see_each_other(
-    backend_url: str, open_store: Callable[..., Memory], log: Path
-) -> None:
-    store = opened(open_store, backend_url)
-
-    async def write(client: Client, name: str) -> None:
-        async with anyio.create_task_group() as tasks:
-            for number in range(EACH):
-                content = f"{name} says {number}"
-
-                async def add(content: str = content) -> None:
-                    await done(client, "memory_add", content=content)
-
-                tasks.start_soon(add)
-
-    async def found(client: Client, name: str) -> int:
-        found = await done(client, "memory_search", query=f"{name} says", limit=50)
-        return sum(one["content"].startswith(name) for one in found["results"])
-
-    async def talk() -> None:
-        whose = ("-u", "ana", "--db", backend_url)
-        async with (
-            over_streams(*whose, log=log) as one,
-            over_streams(*whose, log=log, mode="legacy") as other,
-        ):
-            async with anyio.create_task_group() as tasks:
-                tasks.start_soon(write, one, "Heron")
-                tasks.start_soon(write, other, "Osprey")
-            assert await found(one, "Osprey") == EACH
-            assert await found(other, "Heron") == EACH
-
-    asyncio.run(talk())
-    said = {item.content for item in store.user("ana").list(limit=1_000).items}
-    assert said == {f"{name} says {n}" for name in ("Heron", "Osprey") for n in range(EACH)}
-    with store.database.read_all() as view:
-        assert find_inconsistencies(view.connection) == []
-
-
-@pytest.mark.requirement("mcp.http")
-def test_a_client_over_streams_and_one_over_http_share_a_store(
-    store: Memory, sqlite_url: str, log: Path
-) -> None:
-    async def talk(url: str) -> None:
-        async with (
-            over_streams("-u", "ana", "--db", sqlite_url, log=log) as one,
-            over_http(url, user="ana") as other,
-        ):
-            for writer, reader, bird in ((one, other, "heron"), (other, one, "osprey")):
-                added = await done(writer, "memory_add", content=f"Saw an {bird} today.")
-                found = await done(reader, "memory_search", query=bird)
-                assert [hit["id"] for hit in found["results"]] == [added["id"]]
-
-    with running(store) as service:
-        asyncio.run(talk(service.url))
-
-
-def test_a_setting_names_the_sets_where_no_option_does(
-    store: Memory, sqlite_url: str, log: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("RICORDO_MCP_TOOLS", "query, single")
-
-    async def listed(*options: str) -> tuple[str, ...]:
-        async with over_streams("--db", sqlite_url, *options, log=log) as client:
-            return tuple(one.name for one in (await client.list_tools()).tools)
-
-    ana = store.user("ana")
-    assert asyncio.run(listed()) == Tools(ana, "query", "single").names
-    assert asyncio.run(listed("--tools", "profile")) == Tools(ana, "profile").names
-    monkeypatch.setenv("RICORDO_MCP_TOOLS", "swimming")
-    refused = ricordo("mcp", "--db", sqlite_url)
-    assert (refused.code, refused.out) == (2, "")
-    assert "setting mcp_tools: there is no set 'swimming'" in refused.err
-
-
+@slow
 @pytest.mark.requirement("mcp.isolation")
 def test_an_agent_is_kept_to_what_the_policy_file_allows_it(
     store: Memory, sqlite_url: str, log: Path, tmp_path: Path
@@ -219,16 +143,7 @@ def test_an_agent_is_kept_to_what_the_policy_file_allows_it(
     asyncio.run(talk())
 
 
-def test_global_memories_can_be_served(store: Memory, sqlite_url: str, log: Path) -> None:
-    async def talk() -> None:
-        async with over_streams("--global", "--db", sqlite_url, log=log) as client:
-            await done(client, "memory_add", content="The office closes at six.")
-
-    asyncio.run(talk())
-    (stored,) = store.global_memories().list().items
-    assert stored.content == "The office closes at six."
-
-
+@slow
 def test_nothing_but_the_protocol_is_on_standard_output(
     store: Memory, sqlite_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -253,34 +168,27 @@ def test_nothing_but_the_protocol_is_on_standard_output(
     assert store.user("ana").list().items[0].content == secret
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_ends_it_cleanly(
-    sqlite_url: str, open_store: Callable[..., Memory], number: signal.Signals
+@slow
+@pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGINT, None])
+def test_a_signal_or_a_client_that_hangs_up_ends_it_cleanly(
+    sqlite_url: str, open_store: Callable[..., Memory], ending: signal.Signals | None
 ) -> None:
     with Process("-u", "ana", "--db", sqlite_url) as process:
         process.say(HELLO)
         process.hear()
         process.say(call("memory_add", content="Drinks tea."))
         process.hear()
-        process.process.send_signal(number)
-        assert process.process.wait(PATIENCE_SECONDS) == 0
-        out, err = process.process.communicate()
-        assert (out, err) == (b"", b"")
-    assert not Path(f"{sqlite_url}-wal").exists()  # the store was closed
-    assert len(open_store(sqlite_url).user("ana").list().items) == 1
-
-
-def test_a_client_that_hangs_up_is_the_end(sqlite_url: str) -> None:
-    with Process("-u", "ana", "--db", sqlite_url) as process:
-        process.say(HELLO)
-        process.hear()
-        assert process.process.stdout is not None
-        process.process.stdout.close()
-        process.say(LISTED)  # nobody will read the answer
+        if ending is not None:
+            process.process.send_signal(ending)
+        else:
+            assert process.process.stdout is not None
+            process.process.stdout.close()
+            process.say(LISTED)  # nobody will read the answer
         assert process.process.wait(PATIENCE_SECONDS) == 0
         assert process.process.stderr is not None
         assert process.process.stderr.read() == b""
-    assert not Path(f"{sqlite_url}-wal").exists()
+    assert not Path(f"{sqlite_url}-wal").exists()  # the store was closed
+    assert len(open_store(sqlite_url).user("ana").list().items) == 1
 
 
 KILLED = """
@@ -295,6 +203,7 @@ while True:
 """
 
 
+@pytest.mark.chaos
 def test_it_ends_with_a_client_that_is_killed(
     sqlite_url: str, open_store: Callable[..., Memory]
 ) -> None:
@@ -330,35 +239,29 @@ def _is_running(pid: int) -> bool:
     return state.rsplit(")", 1)[1].split()[0] != "Z"
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("--tools", "swimming"), "there is no set 'swimming'"),
-        (("-u", "*"), "is reserved"),
-        (("--db", "mysql://nowhere"), "is not a file path"),
-        (("--speed", "9"), "No such option"),
-    ],
-)
-def test_a_wrong_option_is_told_before_anything_is_spoken(
-    arguments: tuple[str, ...], message: str
-) -> None:
-    ran = ricordo("mcp", *arguments)
-    assert (ran.code, ran.out) == (2, "")
-    assert ran.err.startswith("error: ")
-    assert message in ran.err
-
-
-def test_a_broken_policy_file_is_told_before_anything_is_spoken(
+def test_what_is_wrong_is_told_before_anything_is_spoken(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     policy = tmp_path / "policy.yaml"
     policy.write_text("allowlists: [")
     monkeypatch.setenv("RICORDO_POLICY_FILE", str(policy))
-    ran = ricordo("mcp", "--agent", "cook", "--db", tmp_path / "new.db")
-    assert (ran.code, ran.out) == (2, "")
-    assert f"error: {policy}" in ran.err
+    for arguments, message in (
+        (("--tools", "swimming"), "there is no set 'swimming'"),
+        (("-u", "*"), "is reserved"),
+        (("--db", "mysql://nowhere"), "is not a file path"),
+        (("--speed", "9"), "No such option"),
+        (("--agent", "cook", "--db", tmp_path / "new.db"), str(policy)),
+    ):
+        ran = ricordo("mcp", *arguments)
+        assert (ran.code, ran.out) == (2, "")
+        assert ran.err.startswith("error: ")
+        assert message in ran.err
+    monkeypatch.setenv("RICORDO_MCP_TOOLS", "sailing")
+    said = ricordo("mcp", "--global", "--db", tmp_path / "new.db").err
+    assert "setting mcp_tools: there is no set 'sailing'" in said
 
 
+@slow
 def test_other_commands_do_not_load_the_library() -> None:
     look = (
         "import sys; from ricordo.cli.main import main;"

@@ -123,78 +123,51 @@ def test_statistics_name_real_indexes(sqlite_url: str, open_store: Callable[...,
     assert seeded == len(TYPICAL)
 
 
+EVERYDAY = {
+    "items WHERE user_id = ? ORDER BY created_at DESC, id DESC LIMIT 9": "ix_items_created",
+    "items WHERE user_id = ? ORDER BY updated_at DESC, id DESC LIMIT 9": "ix_items_updated",
+    "items WHERE user_id = ? AND status = 'active' AND theme = 'a' AND content_hash = 'b'": (
+        "uq_items_text"
+    ),
+    "items WHERE user_id = ? AND status = 'active' AND theme IN ('a')"
+    " AND (expires_at IS NULL OR expires_at > 'a')"
+    " ORDER BY created_at DESC, id DESC LIMIT 9": "ix_items_active",
+    "item_index WHERE user_id = ? AND state = 'pending' ORDER BY id LIMIT 9": (
+        "ix_item_index_pending"
+    ),
+    "history WHERE user_id = ? AND item_id = 1 ORDER BY revision": "ix_history_item",
+    "items WHERE user_id = ? AND thread_id IS NOT NULL AND thread_id = 'a'"
+    " AND message_id IN ('b', 'c') AND status <> 'deleted'": "ix_items_thread",
+    "items WHERE user_id = ? AND thread_id IS NOT NULL AND thread_id = 'a'"
+    " AND message_id IS NULL AND valid_from IN ('b', 'c') AND status <> 'deleted'": (
+        "ix_items_thread"
+    ),
+    "turns WHERE user_id = ? AND thread_id = 'a' AND message_id IS NULL AND at IN ('b', 'c')": (
+        "ix_turns_unnamed"
+    ),
+}
+COUNTED = {
+    "SELECT theme, count(*) FROM items WHERE user_id = ? AND status = 'active'"
+    " AND (expires_at IS NULL OR expires_at > 'a') GROUP BY theme": "ix_items_active",
+    "SELECT count(*) FROM items WHERE user_id = ? AND status = 'active'"
+    " AND (expires_at IS NULL OR expires_at > 'a')": "ix_items_active",
+    "SELECT state, provider, model, count(*), max(dimensions) FROM item_index"
+    " WHERE user_id = ? GROUP BY state, provider, model": "ix_item_index_made",
+}
+
+
 @pytest.mark.requirement("storage.planner")
-@pytest.mark.parametrize(
-    ("statement", "index"),
-    [
-        (
-            "SELECT * FROM items WHERE user_id = ? ORDER BY created_at DESC, id DESC LIMIT 9",
-            "ix_items_created",
-        ),
-        (
-            "SELECT * FROM items WHERE user_id = ? ORDER BY updated_at DESC, id DESC LIMIT 9",
-            "ix_items_updated",
-        ),
-        (
-            "SELECT id FROM items WHERE user_id = ? AND status = 'active' AND theme = 'a'"
-            " AND content_hash = 'b'",
-            "uq_items_text",
-        ),
-        (
-            "SELECT theme, count(*) FROM items WHERE user_id = ? AND status = 'active'"
-            " AND (expires_at IS NULL OR expires_at > 'a') GROUP BY theme",
-            "COVERING INDEX ix_items_active",
-        ),
-        (
-            "SELECT * FROM items WHERE user_id = ? AND status = 'active' AND theme IN ('a')"
-            " AND (expires_at IS NULL OR expires_at > 'a')"
-            " ORDER BY created_at DESC, id DESC LIMIT 9",
-            "ix_items_active",
-        ),
-        (
-            "SELECT count(*) FROM items WHERE user_id = ? AND status = 'active'"
-            " AND (expires_at IS NULL OR expires_at > 'a')",
-            "COVERING INDEX ix_items_active",
-        ),
-        (
-            "SELECT state, provider, model, count(*), max(dimensions) FROM item_index"
-            " WHERE user_id = ? GROUP BY state, provider, model",
-            "COVERING INDEX ix_item_index_made",
-        ),
-        (
-            "SELECT id FROM item_index WHERE user_id = ? AND state = 'pending' ORDER BY id LIMIT 9",
-            "ix_item_index_pending",
-        ),
-        (
-            "SELECT * FROM history WHERE user_id = ? AND item_id = 1 ORDER BY revision",
-            "ix_history_item",
-        ),
-        (
-            "SELECT * FROM items WHERE user_id = ? AND thread_id IS NOT NULL AND thread_id = 'a'"
-            " AND message_id IN ('b', 'c') AND status <> 'deleted'",
-            "ix_items_thread",
-        ),
-        (
-            "SELECT * FROM items WHERE user_id = ? AND thread_id IS NOT NULL AND thread_id = 'a'"
-            " AND message_id IS NULL AND valid_from IN ('b', 'c') AND status <> 'deleted'",
-            "ix_items_thread",
-        ),
-        (
-            "SELECT * FROM turns WHERE user_id = ? AND thread_id = 'a' AND message_id IS NULL"
-            " AND at IN ('b', 'c')",
-            "ix_turns_unnamed",
-        ),
-    ],
-)
 def test_the_everyday_queries_use_their_indexes(
-    sqlite_url: str, open_store: Callable[..., Memory], statement: str, index: str
+    sqlite_url: str, open_store: Callable[..., Memory]
 ) -> None:
-    memory = open_store(sqlite_url)
-    with memory.database.read_all() as view:
-        rows = view.connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", ("ana",))
-        plan = " ".join(row[3] for row in rows)
-    assert index in plan
-    assert "TEMP B-TREE" not in plan
+    asked = {f"SELECT * FROM {rest}": index for rest, index in EVERYDAY.items()}
+    asked |= {statement: f"COVERING INDEX {index}" for statement, index in COUNTED.items()}
+    with open_store(sqlite_url).database.read_all() as view:
+        for statement, index in asked.items():
+            rows = view.connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", ("ana",))
+            plan = " ".join(row[3] for row in rows)
+            assert index in plan, statement
+            assert "TEMP B-TREE" not in plan, statement
 
 
 def test_every_series_of_ids_starts_at_one(memory: Memory) -> None:

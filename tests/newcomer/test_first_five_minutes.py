@@ -57,6 +57,7 @@ def distribution(tmp_path_factory: pytest.TempPathFactory) -> Distribution:
     return built(tmp_path_factory)
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("docs.newcomer")
 @pytest.mark.timeout(900)
 def test_the_first_five_minutes(distribution: Distribution, tmp_path: Path) -> None:

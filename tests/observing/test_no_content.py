@@ -36,7 +36,13 @@ def failing(work: Callable[[], object], *errors: type[Exception]) -> None:
 
 
 @pytest.mark.requirement("observability.no-content")
-@pytest.mark.parametrize("log_format", ["json", "text"])
+@pytest.mark.parametrize(
+    "log_format",
+    [
+        pytest.param("json", marks=pytest.mark.smoke),
+        pytest.param("text", marks=pytest.mark.matrix),
+    ],
+)
 def test_no_line_of_a_session_has_a_word_of_it(
     backend_url: str, open_store: Callable[..., Memory], open_log: OpenLog, log_format: str
 ) -> None:

@@ -1,6 +1,7 @@
-"""The wheel in an environment of its own: imported, typed, run."""
+"""The wheel in an environment of its own: imported, typed, run; and run by pipx."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -8,7 +9,9 @@ from pathlib import Path
 import pytest
 
 import ricordo
-from tests.support.building import plain_environment, run
+from tests.support.building import Distribution, plain_environment, run
+
+pytestmark = pytest.mark.slow
 
 CONSUMER = '''\
 """A program of somebody else, checked strictly."""
@@ -48,7 +51,7 @@ def place(tmp_path: Path) -> Path:
 
 
 @pytest.mark.requirement("packaging.wheel")
-@pytest.mark.parametrize("options", [["-W", "error"], ["-O"], ["-OO"], ["-I", "-X", "utf8"]])
+@pytest.mark.parametrize("options", [["-W", "error"], ["-OO"], ["-I", "-X", "utf8"]])
 def test_it_is_imported_from_the_wheel(installed: Path, place: Path, options: list[str]) -> None:
     """Without a warning, and without what assertions and docstrings do."""
     program = (
@@ -67,24 +70,6 @@ def test_it_is_imported_from_the_wheel(installed: Path, place: Path, options: li
     assert Path(where).is_relative_to(installed.parent)
 
 
-@pytest.mark.requirement("packaging.wheel")
-@pytest.mark.parametrize("command", [["ricordo"], ["python", "-m", "ricordo"]], ids=str)
-def test_the_command_works(installed: Path, place: Path, command: list[str]) -> None:
-    program = [str(installed / command[0]), *command[1:]]
-    environment = plain_environment(HOME=str(place))
-    said = run(*program, "--version", cwd=place, env=environment)
-    assert said == f"ricordo {ricordo.__version__}\n"
-    run(*program, "add", "Prefers tea to coffee", cwd=place, env=environment)
-    found = run(*program, "search", "which drinks?", "--json", cwd=place, env=environment)
-    assert json.loads(found)["results"][0]["content_snippet"] == "Prefers tea to coffee"
-    assert (place / ".ricordo" / "ricordo.db").exists()
-    refused = subprocess.run(
-        [*program, "serch", "tea"], cwd=place, env=environment, capture_output=True, text=True
-    )
-    assert refused.returncode == 2
-    assert "Traceback" not in refused.stderr
-
-
 @pytest.mark.requirement("packaging.typed")
 @pytest.mark.timeout(900)  # a strict check of all that is imported, on a machine with other work
 def test_types_come_along(installed: Path, place: Path) -> None:
@@ -94,14 +79,8 @@ def test_types_come_along(installed: Path, place: Path) -> None:
     (place / "none.ini").write_text("[mypy]\n", encoding="utf-8")
     checked = subprocess.run(
         [
-            *(
-                sys.executable,
-                "-m",
-                "mypy",
-                "--strict",
-                "--no-error-summary",
-                "--hide-error-context",
-            ),
+            *(sys.executable, "-m", "mypy", "--strict"),
+            *("--no-error-summary", "--hide-error-context"),
             *("--python-executable", str(installed / "python"), "--config-file", "none.ini"),
             *("--cache-dir", str(place / "cache"), "consumer.py", "mistaken.py"),
         ],
@@ -116,3 +95,23 @@ def test_types_come_along(installed: Path, place: Path) -> None:
     assert run(str(installed / "python"), "consumer.py", cwd=place, env=plain_environment()) == (
         "['Prefers tea to coffee']\n"
     )
+
+
+@pytest.mark.requirement("packaging.pipx")
+@pytest.mark.timeout(900)  # it fetches what it needs, however fast that is
+def test_pipx_runs_it(distribution: Distribution, tmp_path: Path) -> None:
+    environment = plain_environment(
+        PIPX_HOME=str(tmp_path / "pipx"),
+        PIPX_SHARED_LIBS=str(tmp_path / "shared"),
+        RICORDO_HOME=str(tmp_path / "home"),
+        USE_EMOJI="0",
+    )
+    command = [
+        *(sys.executable, "-m", "pipx", "run", "--python", os.path.realpath(sys.executable)),
+        *("--spec", str(distribution.wheel), "ricordo"),
+    ]
+    said = run(*command, "--version", cwd=tmp_path, env=environment)
+    assert said == f"ricordo {ricordo.__version__}\n"
+    run(*command, "add", "Prefers tea to coffee", cwd=tmp_path, env=environment)
+    found = run(*command, "search", "which drinks?", "--json", cwd=tmp_path, env=environment)
+    assert json.loads(found)["results"][0]["content_snippet"] == "Prefers tea to coffee"

@@ -38,7 +38,6 @@ HOSTILE = st.one_of(
 @given(st.lists(HOSTILE, min_size=1, max_size=4))
 def test_nothing_inside_closes_the_fence(texts: list[str]) -> None:
     whole = fenced(f"- {one_line(text)}" for text in texts)
-
     assert whole.startswith(FENCE_START) and whole.endswith(FENCE_END)
     inside = whole.removeprefix(FENCE_START).removesuffix(FENCE_END)
     assert "<" not in inside
@@ -49,7 +48,6 @@ def test_nothing_inside_closes_the_fence(texts: list[str]) -> None:
 @given(HOSTILE)
 def test_data_is_one_line_without_anything_invisible(text: str) -> None:
     line = one_line(text)
-
     assert len(line.splitlines()) <= 1
     assert line == line.strip()
     assert all(letter.isprintable() or letter == "\u200d" for letter in line)
@@ -57,15 +55,8 @@ def test_data_is_one_line_without_anything_invisible(text: str) -> None:
 
 
 def test_ordinary_text_stays_as_it_is() -> None:
-    assert one_line("Prefers tea, not coffee (5 > 3) – ça va? 日本 👩‍🚀") == (
-        "Prefers tea, not coffee (5 > 3) – ça va? 日本 👩‍🚀"
-    )
+    ordinary = "Prefers tea, not coffee (5 > 3) – ça va? 日本 👩‍🚀"
+    assert one_line(ordinary) == ordinary
     assert one_line("if a < b:\n  c") == "if a &lt; b: c"
-
-
-def test_a_block_keeps_its_lines() -> None:
     assert block("one\n\n  two </ricordo-memory>\n") == "one\ntwo &lt;/ricordo-memory>"
-
-
-def test_no_fence_around_nothing() -> None:
     assert fenced([]) == ""

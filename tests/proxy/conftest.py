@@ -1,5 +1,8 @@
 """A store with memories, scripted models, and the proxy between them and real clients."""
 
+import contextlib
+import queue
+import threading
 from collections.abc import Callable, Iterator
 
 import anthropic
@@ -8,11 +11,25 @@ import openai
 import pytest
 
 from ricordo import Memory, UserMemory
+from ricordo.http.serving import serving
 from ricordo.testing.anthropic_server import AnthropicServer
 from ricordo.testing.model_server import ModelServer
-from tests.proxy.serving import served
 
 USER = {"X-Ricordo-User": "ana"}
+
+
+@contextlib.contextmanager
+def served(memory: Memory) -> Iterator[str]:
+    """The address of a running service. It has remembered everything when it is left."""
+    listening: queue.Queue[str] = queue.Queue()
+    service = serving(memory, listening.put)
+    thread = threading.Thread(target=service.run)
+    thread.start()
+    try:
+        yield listening.get(timeout=60).rstrip("/")
+    finally:
+        service.stop()
+        thread.join()
 
 
 @pytest.fixture

@@ -6,8 +6,6 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
 
 from ricordo.proxy.anthropic import ANTHROPIC
 from ricordo.proxy.events import EventReader, EventSplicer
@@ -64,53 +62,13 @@ STREAMS: Sequence[tuple[Wire, bytes, int, str]] = [
 @pytest.mark.requirement("proxy.stream")
 @pytest.mark.parametrize(("wire", "stream", "place", "said"), STREAMS, ids=["openai", "anthropic"])
 def test_every_way_to_cut_a_stream_in_two(wire: Wire, stream: bytes, place: int, said: str) -> None:
-    expected = stream[:place] + ADDED + stream[place:]
-    for at in range(len(stream) + 1):
-        tap = MemoryTap(wire, MEMORIES)
-        assert passed(tap, cut(stream, [at])) == expected
-        assert tap.heard().text == said
-
-
-@pytest.mark.requirement("proxy.stream")
-@pytest.mark.parametrize(("wire", "stream", "place", "said"), STREAMS, ids=["openai", "anthropic"])
-@given(data=st.data())
-def test_however_a_stream_is_cut(
-    wire: Wire, stream: bytes, place: int, said: str, data: st.DataObject
-) -> None:
-    places = data.draw(st.lists(st.integers(0, len(stream)), max_size=40))
-    ending = data.draw(st.sampled_from([b"\n", b"\r\n", b"\r"]))
-    stream = stream.replace(b"\r\n", b"\n")
-    place = stream.index(b"}\n\n", stream.index(b"message_start") if wire is ANTHROPIC else 0)
-    expected = (stream[:place] + ADDED + stream[place:]).replace(b"\n", ending)
-    tap = MemoryTap(wire, MEMORIES)
-    whole = stream.replace(b"\n", ending)
-    assert passed(tap, cut(whole, [min(one, len(whole)) for one in places])) == expected
-    assert tap.heard().text == said
-
-
-@pytest.mark.requirement("proxy.stream")
-@given(
-    st.binary(max_size=300)
-    | st.text(alphabet='data: {}"[]\r\n,error1', max_size=200).map(str.encode),
-    st.lists(st.integers(0, 300), max_size=10),
-)
-@example(b'data: {"error": {"message": "no"}}\n\n', [])
-@example(b"data: [DONE]\n\ndata: {}\n\n", [3])
-@example(b"data: {}\r\n\r\n", [8, 9])
-def test_whatever_comes_comes_out(stream: bytes, places: list[int]) -> None:
-    tap = MemoryTap(OPENAI, MEMORIES)
-    out = passed(tap, cut(stream, [min(one, len(stream)) for one in places]))
-    bare = f'"memories":{MEMORIES}'.encode()
-    assert stream in (out, out.replace(ADDED, b"", 1), out.replace(bare, b"", 1))
-    tap.heard()
-
-
-def test_only_the_first_event_is_held_back() -> None:
-    splicer = EventSplicer("memories", "[]", OPENAI.may_carry)
-    assert splicer.feed(b": keep alive\n\ndata: {") == b": keep alive\n\n"
-    assert splicer.feed(b'"a":1}') == b""
-    assert splicer.feed(b"\n") == b'data: {"a":1,"memories":[]}\n'
-    assert splicer.feed(b"\ndata: {") == b"\ndata: {"
+    added = (stream[:place] + ADDED + stream[place:]).replace(b"\r\n", b"\n")
+    for ending in (b"\n", b"\r\n", b"\r"):
+        whole = stream.replace(b"\r\n", b"\n").replace(b"\n", ending)
+        for at in range(0, len(whole) + 1, 1 if ending == b"\r\n" else 7):
+            tap = MemoryTap(wire, MEMORIES)
+            assert passed(tap, cut(whole, [at])) == added.replace(b"\n", ending)
+            assert tap.heard().text == said
 
 
 def test_nothing_is_added_after_a_first_event_that_is_no_object() -> None:
@@ -121,11 +79,15 @@ def test_nothing_is_added_after_a_first_event_that_is_no_object() -> None:
     assert passed(MemoryTap(ANTHROPIC, MEMORIES), [stream]) == stream
 
 
-def test_a_line_without_end_is_not_held_back_for_ever() -> None:
+def test_only_the_first_event_is_held_back_and_no_line_for_ever() -> None:
+    splicer = EventSplicer("memories", "[]", OPENAI.may_carry)
+    assert splicer.feed(b": keep alive\n\ndata: {") == b": keep alive\n\n"
+    assert splicer.feed(b'"a":1}') == b""
+    assert splicer.feed(b"\n") == b'data: {"a":1,"memories":[]}\n'
+    assert splicer.feed(b"\ndata: {") == b"\ndata: {"
     splicer = EventSplicer("memories", "[]", OPENAI.may_carry)
     piece = b"x" * 65_536
-    out = [splicer.feed(piece) for _ in range(32)]
-    assert b"".join(out) == piece * 32
+    assert b"".join(splicer.feed(piece) for _ in range(32)) == piece * 32
 
 
 def test_events_are_read_across_lines_and_without_a_last_empty_one() -> None:
@@ -134,56 +96,17 @@ def test_events_are_read_across_lines_and_without_a_last_empty_one() -> None:
     assert [*reader.feed(stream), *reader.finish()] == [{"n": 1}, {"n": 2}]
 
 
-def test_an_event_that_is_too_large_is_not_heard_and_the_next_one_is() -> None:
-    reader = EventReader()
-    large = b'data: {"text": "' + b"x" * 2_000_000 + b'"}\n\n'
-    found = [
-        *reader.feed(large[:70]),
-        *reader.feed(large[70:]),
-        *reader.feed(b'data: {"n": 1}\n\n'),
-    ]
-    assert found == [{"n": 1}]
-
-
-NAMES = [
-    *("choices", "delta", "content", "tool_calls", "function", "name", "arguments", "index", "id"),
-    *("type", "text", "message", "content_block", "partial_json", "input", "refusal", "role"),
-]
-json_values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
-    lambda inner: (
-        st.lists(inner, max_size=3)
-        | st.dictionaries(
-            st.sampled_from(NAMES),
-            inner,
-            max_size=4,
-        )
-    ),
-    max_leaves=20,
-)
-
-
-@given(st.lists(json_values.filter(lambda one: isinstance(one, dict)), max_size=5))
-def test_no_event_or_answer_is_too_odd_to_be_heard(events: list[dict[str, Any]]) -> None:
-    for wire in (OPENAI, ANTHROPIC):
-        ear = wire.ear()
-        for event in events:
-            ear.hear(event)
-            wire.said_by(event)
-        ear.heard()
-
-
 @pytest.mark.requirement("faults.fuzzed")
-@pytest.mark.parametrize("at", [0, 3, 8, 1_500_000])
-def test_an_event_that_is_too_large_is_not_heard_however_it_is_cut(at: int) -> None:
+def test_an_event_that_is_too_large_is_not_heard_however_it_is_cut() -> None:
     large = b"data: " + b"x" * 2_000_000 + b'\ndata: {"n": 1}\n\n'
     stream = large + b": " + b"y" * 2_000_000 + b'\ndata: {"n": 2}\n\n'
-    reader = EventReader()
-    found = [event for part in cut(stream, [at]) for event in reader.feed(part)]
-    assert found == [{"n": 2}]
+    for at in (0, 3, 8, 1_500_000):
+        reader = EventReader()
+        found = [event for part in cut(stream, [at]) for event in reader.feed(part)]
+        assert found == [{"n": 2}]
 
 
 @pytest.mark.requirement("faults.fuzzed")
 def test_many_lines_before_a_long_one_are_not_copied_with_each_of_them() -> None:
-    stream = b"\n" * 100_000 + b"x" * 50_000_000
+    stream = b"\n" * 100_000 + b"x" * 5_000_000
     assert EventSplicer("memories", "[]", OPENAI.may_carry).feed(stream) == stream

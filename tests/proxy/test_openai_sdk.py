@@ -11,6 +11,8 @@ from ricordo import UserMemory
 from ricordo.testing.model_server import ModelServer
 from tests.support.waiting import wait_until
 
+pytestmark = pytest.mark.requirement("proxy.openai")
+
 QUESTION: Any = {"role": "user", "content": "What does the user drink in the morning?"}
 TOOL: Any = {
     "type": "function",
@@ -32,7 +34,6 @@ def has_turns(ana: UserMemory, count: int) -> bool:
     return sum(thread.turn_count for thread in ana.threads()) >= count
 
 
-@pytest.mark.requirement("proxy.openai")
 @pytest.mark.requirement("proxy.memories")
 @pytest.mark.requirement("proxy.observes")
 def test_a_chat(client: openai.OpenAI, model: ModelServer, ana: UserMemory) -> None:
@@ -56,36 +57,30 @@ def test_a_chat(client: openai.OpenAI, model: ModelServer, ana: UserMemory) -> N
 @pytest.mark.requirement("proxy.stream")
 @pytest.mark.requirement("proxy.memories")
 def test_a_stream(client: openai.OpenAI, model: ModelServer, ana: UserMemory) -> None:
+    go_on = threading.Event()
+    model.before_piece = lambda number: None if number < 2 else (go_on.wait(60), None)[1]
     model.answer("Green tea, as always.")
+    custom = {"deep": [1, {"er": None}], "ü": 0.1}
     options: Any = {"stream": True, "stream_options": {"include_usage": True}}
-    chunks = list(ask(client, **options))
+    stream = ask(client, **options, extra_body={"x_custom": custom}, extra_query={"v": "1"})
+    first = next(stream)
+    assert [one["theme"] for one in first.model_extra["memories"]] == ["drinks"]
+    assert next(stream).choices[0].delta.content == "Green t"  # before the rest is there
+    go_on.set()
+    chunks = list(stream)
     said = [one.choices[0].delta.content or "" for one in chunks if one.choices]
-    assert "".join(said) == "Green tea, as always."
-    assert [one["theme"] for one in chunks[0].model_extra["memories"]] == ["drinks"]
-    assert all("memories" not in one.model_extra for one in chunks[1:])
+    assert "".join(said) == "ea, as always."
+    assert all("memories" not in one.model_extra for one in chunks)
     assert chunks[-1].choices == [] and chunks[-1].usage.total_tokens > 0
     wait_until(lambda: has_turns(ana, 2))
     (thread,) = ana.threads()
     assert thread.thread_id.startswith("chat-")
     assert texts(ana, thread.thread_id)[1] == ("assistant", "Green tea, as always.")
+    request = model.requests[-1]
+    assert (request.body["x_custom"], request.path) == (custom, "/v1/chat/completions?v=1")
+    assert [one.id for one in client.models.list()] == [model.model]
 
 
-@pytest.mark.requirement("proxy.stream")
-def test_what_comes_first_is_passed_on_before_the_rest_is_there(
-    client: openai.OpenAI, model: ModelServer, ana: UserMemory
-) -> None:
-    go_on = threading.Event()
-    model.before_piece = lambda number: None if number < 2 else (go_on.wait(60), None)[1]
-    model.answer("Green tea.")
-    stream = ask(client, stream=True)
-    assert "memories" in next(stream).model_extra
-    assert next(stream).choices[0].delta.content == "Green t"
-    go_on.set()
-    assert "".join(one.choices[0].delta.content or "" for one in stream) == "ea."
-    wait_until(lambda: has_turns(ana, 2))
-
-
-@pytest.mark.requirement("proxy.openai")
 @pytest.mark.requirement("proxy.observes")
 @pytest.mark.parametrize("streams", [False, True])
 def test_a_round_trip_with_a_tool(
@@ -120,56 +115,26 @@ def test_a_round_trip_with_a_tool(
     ]
 
 
-@pytest.mark.requirement("proxy.openai")
-def test_unknown_fields_reach_the_upstream(
-    client: openai.OpenAI, model: ModelServer, ana: UserMemory
-) -> None:
-    model.answer("Yes.")
-    custom = {"deep": [1, {"er": None}], "ü": 0.1}
-    ask(client, reasoning_effort="low", extra_body={"x_custom": custom}, extra_query={"v": "1"})
-    request = model.requests[-1]
-    assert (request.body["reasoning_effort"], request.body["x_custom"]) == ("low", custom)
-    assert request.path == "/v1/chat/completions?v=1"
-
-
 @pytest.mark.requirement("proxy.errors")
 @pytest.mark.parametrize("streams", [False, True])
-@pytest.mark.parametrize(
-    ("status", "error"),
-    [
-        (400, openai.BadRequestError),
-        (401, openai.AuthenticationError),
-        (429, openai.RateLimitError),
-        (500, openai.InternalServerError),
-    ],
-)
 def test_errors_of_the_upstream(
-    client: openai.OpenAI,
-    model: ModelServer,
-    ana: UserMemory,
-    status: int,
-    error: type[openai.APIStatusError],
-    streams: bool,
+    client: openai.OpenAI, model: ModelServer, ana: UserMemory, streams: bool
 ) -> None:
     body = b'{"error":  {"message": "not today", "type": "t", "code": "c"}}'
-    model.fail_next(status=status, body=body, headers={"Retry-After": "7", "Set-Cookie": "a=b"})
-    with pytest.raises(error, match="not today") as caught:
-        ask(client, stream=streams)
-    response = caught.value.response
-    assert (response.status_code, response.read()) == (status, body)
-    assert response.headers["retry-after"] == "7" and "set-cookie" not in response.headers
+    errors = {400: openai.BadRequestError, 429: openai.RateLimitError}
+    for status, error in (*errors.items(), (500, openai.InternalServerError)):
+        model.fail_next(status=status, body=body, headers={"Retry-After": "7", "Set-Cookie": "a=b"})
+        with pytest.raises(error, match="not today") as caught:
+            ask(client, stream=streams)
+        response = caught.value.response
+        assert (response.status_code, response.read()) == (status, body)
+        assert response.headers["retry-after"] == "7" and "set-cookie" not in response.headers
     model.answer("Yes.")
     ask(client, {"role": "user", "content": "And now?"})
     wait_until(lambda: has_turns(ana, 2))
     assert has_turns(ana, 3) is False  # of what was not answered, nothing is remembered
 
 
-@pytest.mark.requirement("proxy.openai")
-def test_models(client: openai.OpenAI, model: ModelServer) -> None:
-    assert [one.id for one in client.models.list()] == [model.model]
-
-
-@pytest.mark.requirement("proxy.openai")
 def test_changes_are_told_once(client: openai.OpenAI, model: ModelServer, ana: UserMemory) -> None:
     model.answer_with(lambda _body: "Yes.")
     in_thread: Any = {"extra_headers": {"X-Ricordo-Thread": "t"}}

@@ -1,6 +1,7 @@
 """The proxy without a server before it: what it lets go of, and when it has remembered."""
 
 import asyncio
+import itertools
 import json
 import threading
 from collections.abc import Callable
@@ -16,6 +17,8 @@ from ricordo.proxy.service import ChatProxy, ProxyAnswer, ProxyCaller
 from ricordo.proxy.stream import AnswerStream
 from ricordo.testing.model_server import ModelServer
 
+pytestmark = pytest.mark.requirement("proxy.observes")
+
 ANA = ProxyCaller("ana")
 
 
@@ -24,34 +27,36 @@ def memory(backend_url: str, open_store: Callable[..., Memory], model: ModelServ
     return open_store(backend_url, upstream_url=model.base_url)
 
 
-async def answered(proxy: ChatProxy, text: str, **more: object) -> ProxyAnswer:
-    body = {"messages": [{"role": "user", "content": text}], **more}
-    request = await proxy.read(OPENAI, json.dumps(body).encode())
+async def answered(
+    proxy: ChatProxy, *texts: str, caller: ProxyCaller = ANA, **more: object
+) -> ProxyAnswer:
+    """The answer to the last of the texts, which are said by user and assistant in turn."""
+    roles = itertools.cycle(["user", "assistant"])
+    messages = [{"role": role, "content": text} for text, role in zip(texts, roles, strict=False)]
+    request = await proxy.read(OPENAI, json.dumps({"messages": messages, **more}).encode())
     headers = {"X-Ricordo-Thread": "t"}
-    return await proxy.answer(request, query="", headers=headers, caller=ANA)
+    return await proxy.answer(request, query="", headers=headers, caller=caller)
 
 
 def recorded(memory: Memory) -> list[str]:
     return [turn.content for turn in memory.user("ana").turns("t")]
 
 
-@pytest.mark.requirement("proxy.observes")
 def test_closing_waits_for_what_is_to_be_remembered(memory: Memory, model: ModelServer) -> None:
     async def chat() -> None:
         proxy = ChatProxy(memory, memory.settings)
-        for number in range(20):
+        for number in range(8):
             await answered(proxy, f"Question {number}?")
         await proxy.aclose()
 
-    model.answer("Yes.", times=20)
+    model.answer("Yes.", times=8)
     asyncio.run(chat())
     assert sorted(recorded(memory)) == sorted(
-        ["Yes."] * 20 + [f"Question {number}?" for number in range(20)]
+        ["Yes."] * 8 + [f"Question {number}?" for number in range(8)]
     )
 
 
 @pytest.mark.requirement("proxy.stream")
-@pytest.mark.requirement("proxy.observes")
 @pytest.mark.parametrize("read", [0, 1, 2, 100])
 def test_a_stream_that_is_closed_anywhere_is_remembered_once(
     memory: Memory, model: ModelServer, read: int
@@ -101,28 +106,23 @@ def test_a_request_that_is_cancelled_lets_go_of_the_upstream(
     assert list(memory.user("ana").threads()) == []
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"upstream_url": "ftp://example.org"},
-        {"upstream_url": "http://name:secret@example.org/v1"},
-        {"anthropic_url": "nowhere"},
-        {"proxy_modes": "recall,everything"},
-        {"proxy_modes": ""},
-    ],
-    ids=str,
-)
-def test_settings_that_cannot_be(
-    sqlite_url: str, open_store: Callable[..., Memory], wrong: dict[str, str]
+def test_settings_that_cannot_be(sqlite_url: str, open_store: Callable[..., Memory]) -> None:
+    for name, value in (
+        ("upstream_url", "ftp://example.org"),
+        ("upstream_url", "http://name:secret@example.org/v1"),
+        ("anthropic_url", "nowhere"),
+        ("proxy_modes", "recall,everything"),
+        ("proxy_modes", ""),
+    ):
+        memory = open_store(sqlite_url, **{name: value})
+        with pytest.raises(InvalidValue, match=f"setting {name}") as caught:
+            ChatProxy(memory, memory.settings)
+        assert "secret" not in str(caught.value)
+
+
+def test_no_more_waits_than_there_may_and_nothing_after_the_end(
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
-    memory = open_store(sqlite_url, **wrong)
-    (name,) = wrong
-    with pytest.raises(InvalidValue, match=f"setting {name}") as caught:
-        ChatProxy(memory, memory.settings)
-    assert "secret" not in str(caught.value)
-
-
-def test_no_more_waits_than_there_may(caplog: pytest.LogCaptureFixture) -> None:
     go_on, done = threading.Event(), list[int]()
 
     def work() -> None:
@@ -135,10 +135,12 @@ def test_no_more_waits_than_there_may(caplog: pytest.LogCaptureFixture) -> None:
             afterwards.do(work)
         go_on.set()
         await afterwards.close()
+        afterwards.do(work)
 
     asyncio.run(pile_up())
     assert len(done) == MAX_WAITING_EXCHANGES
-    assert caplog.text.count("a chat is not remembered") == 3
+    assert caplog.text.count("a chat is not remembered") == 4
+    assert caplog.text.count("a chat is not remembered: the service has stopped") == 1
 
 
 @pytest.mark.requirement("proxy.memories")
@@ -149,14 +151,12 @@ def test_an_agent_sees_its_categories_and_the_chat_is_remembered(
     ana.add("The user drinks green tea", theme="drinks")
     ana.add("The user drinks beer in secret", theme="secrets")
     model.answer("Tea.")
-    body = {"messages": [{"role": "user", "content": "What does the user drink?"}]}
+    said = ["Hello", "Good morning.", "What does the user drink?"]
     caller = ProxyCaller("ana", agent="cook", categories=frozenset({"drinks"}))
 
     async def chat() -> ProxyAnswer:
         proxy = ChatProxy(memory, memory.settings)
-        request = await proxy.read(OPENAI, json.dumps(body).encode())
-        headers = {"X-Ricordo-Thread": "t"}
-        answer = await proxy.answer(request, query="", headers=headers, caller=caller)
+        answer = await answered(proxy, *said, caller=caller)
         await proxy.aclose()
         return answer
 
@@ -164,31 +164,9 @@ def test_an_agent_sees_its_categories_and_the_chat_is_remembered(
     assert isinstance(answer, bytes)
     assert [one["theme"] for one in json.loads(answer)["memories"]] == ["drinks"]
     assert "beer" not in json.dumps(model.asked)
-    assert recorded(memory) == ["What does the user drink?", "Tea."]
-
-
-@pytest.mark.requirement("proxy.observes")
-def test_an_agent_with_categories_may_tell_of_a_longer_chat(
-    memory: Memory, model: ModelServer
-) -> None:
-    said = ["Hello", "Good morning.", "What shall I drink?"]
-    roles = ("user", "assistant", "user")
-    messages = [{"role": r, "content": text} for r, text in zip(roles, said, strict=True)]
-    caller = ProxyCaller("ana", agent="cook", categories=frozenset({"drinks"}))
-
-    async def chat() -> None:
-        proxy = ChatProxy(memory, memory.settings)
-        request = await proxy.read(OPENAI, json.dumps({"messages": messages}).encode())
-        headers = {"X-Ricordo-Thread": "t"}
-        await proxy.answer(request, query="", headers=headers, caller=caller)
-        await proxy.aclose()
-
-    model.answer("Tea.")
-    asyncio.run(chat())
     assert recorded(memory) == [*said, "Tea."]
 
 
-@pytest.mark.requirement("proxy.observes")
 def test_closing_breaks_streams_off_and_remembers_what_came(
     memory: Memory, model: ModelServer, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -212,21 +190,6 @@ def test_closing_breaks_streams_off_and_remembers_what_came(
     go_on.set()
     assert recorded(memory) == ["Tea?", "tea"]
     assert caplog.text == ""
-
-
-def test_after_the_end_nothing_is_done_and_nobody_is_hurt(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    done: list[int] = []
-
-    async def too_late() -> None:
-        afterwards = Afterwards()
-        await afterwards.close()
-        afterwards.do(lambda: done.append(1))
-
-    asyncio.run(too_late())
-    assert done == []
-    assert "a chat is not remembered: the service has stopped" in caplog.text
 
 
 @pytest.mark.requirement("proxy.errors")

@@ -42,23 +42,17 @@ def test_what_was_not_looked_up_is_not_called_sound(
     assert said in capsys.readouterr().out
 
 
-def test_the_second_service_is_asked_where_the_first_does_not_answer(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    outs = {"pypi": answer(UNKNOWN), "osv": answer(SOUND)}
-    monkeypatch.setattr(audit, "look", lambda _file, service: audit.read(outs[service], ""))
-    assert audit.main([Path("one.txt")]) == 0
-
-
-def test_faults_of_one_file_are_not_forgotten_over_another(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    outs = {"one.txt": answer(FAULTY), "two.txt": answer(SOUND), "three.txt": ""}
-    monkeypatch.setattr(audit, "look", lambda file, _service: audit.read(outs[file.name], ""))
+def test_every_service_and_every_file_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    services = {"pypi": answer(UNKNOWN), "osv": answer(SOUND)}
+    monkeypatch.setattr(audit, "look", lambda _file, service: audit.read(services[service], ""))
+    assert audit.main([Path("one.txt")]) == 0  # the second is asked where the first has no answer
+    files = {"one.txt": answer(FAULTY), "two.txt": answer(SOUND), "three.txt": ""}
+    monkeypatch.setattr(audit, "look", lambda file, _service: audit.read(files[file.name], ""))
     assert audit.main([Path("one.txt"), Path("three.txt"), Path("two.txt")]) == 1
     assert audit.main([Path("three.txt"), Path("two.txt")]) == 3
 
 
+@pytest.mark.slow
 def test_without_a_network_it_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -85,6 +85,7 @@ def echo(status: int, *repeated: str) -> dict[str, Any]:
     return {"status": status, "body": json.dumps({"error": {"message": message}}).encode()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("log_format", ["json", "text"])
 def test_a_service_keeps_every_secret(
     log_format: LogFormat,
@@ -282,6 +283,21 @@ def _read_everything(service: Service, key: str, manager: str, told: Told) -> No
         told.add(path, all_seeing.get(path))
 
 
+def endpoints(planted: Planted, port: int) -> dict[str, str]:
+    """Settings of a model and an embedder with keys, and nobody at their address."""
+    return {
+        f"{which}_{name}": value
+        for which in ("MODEL", "EMBEDDING")
+        for name, value in {
+            "PROVIDER": "custom_http",
+            "NAME" if which == "MODEL" else "MODEL": "m",
+            "BASE_URL": f"http://127.0.0.1:{port}/v1",
+            "API_KEY": planted.secret(f"{which.lower()} key"),
+        }.items()
+    }
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("debug", ["0", "1"])
 def test_commands_keep_every_secret(
     debug: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
@@ -290,16 +306,9 @@ def test_commands_keep_every_secret(
     nowhere = free_port()
     monkeypatch.setenv("RICORDO_DEBUG", debug)
     variables = {
+        **endpoints(planted, nowhere),
         "DATABASE_KEY": planted.secret("database key"),
         "NEW_DATABASE_KEY": planted.secret("new database key"),
-        "EMBEDDING_PROVIDER": "custom_http",
-        "EMBEDDING_MODEL": "m",
-        "EMBEDDING_BASE_URL": f"http://127.0.0.1:{nowhere}/v1",
-        "EMBEDDING_API_KEY": planted.secret("embedding key"),
-        "MODEL_PROVIDER": "custom_http",
-        "MODEL_NAME": "m",
-        "MODEL_BASE_URL": f"http://127.0.0.1:{nowhere}/v1",
-        "MODEL_API_KEY": planted.secret("model key"),
         "UPSTREAM_API_KEY": planted.secret("upstream key"),
         "BROKER_URL": f"redis://:{planted.secret('broker password')}@127.0.0.1:{nowhere}/0",
         "ROLE_PASSWORD": planted.secret("password of a role"),
@@ -345,22 +354,13 @@ def test_commands_keep_every_secret(
     assert any("DatabaseKeyMismatch" in one for one in said)
 
 
+@pytest.mark.slow
 def test_mcp_over_streams_keeps_every_secret(tmp_path: Path) -> None:
     planted = Planted()
     log = tmp_path / "stderr.log"
-    environment = {
-        "RICORDO_DATABASE_KEY": planted.secret("database key"),
-        "RICORDO_MODEL_PROVIDER": "custom_http",
-        "RICORDO_MODEL_NAME": "m",
-        "RICORDO_MODEL_BASE_URL": "http://127.0.0.1:9/v1",
-        "RICORDO_MODEL_API_KEY": planted.secret("model key"),
-        "RICORDO_EMBEDDING_PROVIDER": "custom_http",
-        "RICORDO_EMBEDDING_MODEL": "m",
-        "RICORDO_EMBEDDING_BASE_URL": "http://127.0.0.1:9/v1",
-        "RICORDO_EMBEDDING_API_KEY": planted.secret("embedding key"),
-        "RICORDO_DEBUG": "1",
-        "PATH": os.environ["PATH"],
-    }
+    variables = {"DATABASE_KEY": planted.secret("database key"), **endpoints(planted, 9)}
+    environment = {f"RICORDO_{name}": value for name, value in variables.items()}
+    environment |= {"RICORDO_DEBUG": "1", "PATH": os.environ["PATH"]}
     answers: list[str] = []
 
     async def speak() -> None:

@@ -12,10 +12,10 @@ NAMED = re.findall(r"`((?:tests|src|requirements)/[\w/.-]+)(?:::(\w+))?`", PAGE)
 pytestmark = pytest.mark.requirement("security.threat-model")
 
 
-@pytest.mark.parametrize(("file", "test"), NAMED, ids=["::".join(one) for one in NAMED])
-def test_what_holds_a_claim_is_there(file: str, test: str) -> None:
-    text = (ROOT / file).read_text(encoding="utf-8")
-    assert not test or re.search(rf"def {test}\(", text)
+def test_what_holds_a_claim_is_there() -> None:
+    for file, test in NAMED:
+        text = (ROOT / file).read_text(encoding="utf-8")
+        assert not test or re.search(rf"def {test}\(", text), (file, test)
 
 
 def test_every_claim_is_held_by_something() -> None:

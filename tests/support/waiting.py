@@ -4,7 +4,7 @@ import threading
 import time
 from collections.abc import Callable
 
-PATIENCE_SECONDS = 60.0
+PATIENCE_SECONDS = 180.0
 _LOOK_EVERY_SECONDS = 0.02
 
 

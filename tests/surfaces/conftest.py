@@ -1,6 +1,17 @@
-"""The shipped model takes a third of a second to load; only tests about search wait for it."""
+"""The library beside the command, on the same database.
+
+The shipped model takes a third of a second to load; only tests about search wait for it.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
+
+import ricordo.formation.finding  # before a test that needs it is measured
+from ricordo import Memory, UserMemory
+from ricordo.wiring import open_memory
+from tests.support.commandline import ABOUT_THE_STORE, Ran, ricordo
 
 ABOUT_VECTORS = ("test_cli_embeddings", "test_cli_search")
 
@@ -11,3 +22,26 @@ def without_vectors(
 ) -> None:
     if request.module.__name__.rpartition(".")[2] not in ABOUT_VECTORS:
         monkeypatch.setenv("RICORDO_EMBEDDING_PROVIDER", "none")
+
+
+@pytest.fixture
+def store(backend_url: str) -> Iterator[Memory]:
+    """The library as the commands open it, to compare with."""
+    with open_memory(backend_url, run_jobs=False, index_cache_mb=0) as memory:
+        yield memory
+
+
+@pytest.fixture
+def ana(store: Memory) -> UserMemory:
+    return store.user("ana")
+
+
+@pytest.fixture
+def cli(backend_url: str, store: Memory) -> Callable[..., Ran]:
+    """Commands for user ana on that database."""
+
+    def run(*arguments: object, **settings: Any) -> Ran:
+        whose = () if arguments[0] in ABOUT_THE_STORE else ("-u", "ana")
+        return ricordo(*arguments, "--db", backend_url, *whose, **settings)
+
+    return run

@@ -14,6 +14,13 @@ from ricordo.testing.embedder import WordEmbedder
 from ricordo.tools import TOOL_SETS, Tools
 from ricordo.tools.showing import BY_WORDS_ALONE, NOTHING_FITS, NOTHING_THERE
 
+pytestmark = [
+    pytest.mark.requirement("tools.standard"),
+    pytest.mark.requirement("tools.single"),
+    pytest.mark.requirement("tools.query"),
+    pytest.mark.requirement("tools.profile"),
+]
+
 
 @pytest.fixture
 def ana(memory: Memory) -> UserMemory:
@@ -36,27 +43,17 @@ def told(tools: Tools, name: str, **arguments: Any) -> dict[str, Any]:
 # -- standard ------------------------------------------------------------------------------
 
 
-@pytest.mark.requirement("tools.standard")
 def test_what_was_added_is_found_read_and_archived(
     tools: Tools, ana: UserMemory, clock: ManualClock
 ) -> None:
     added = told(tools, "memory_add", content="Drinks green tea", theme="Food", tags=["drink"])
     assert added == {"id": added["id"], "status": "active"}
-    found = told(tools, "memory_search", query="which tea does she drink")
-    (hit,) = found["results"]
+    (hit,) = told(tools, "memory_search", query="which tea does she drink")["results"]
     assert hit.pop("confidence") > 0.5
-    assert hit == {
-        "id": added["id"],
-        "date": clock().date().isoformat(),
-        "theme": "food",
-        "type": "fact",
-        "content": "Drinks green tea",
-    }
+    shown = {"id": added["id"], "theme": "food", "type": "fact", "content": "Drinks green tea"}
+    assert hit == {**shown, "date": clock().date().isoformat()}
     assert told(tools, "memory_get", id=added["id"]) == {
-        "id": added["id"],
-        "content": "Drinks green tea",
-        "theme": "food",
-        "type": "fact",
+        **shown,
         "tags": ["drink"],
         "status": "active",
         "source": "conversation",
@@ -74,21 +71,17 @@ def test_what_was_added_is_found_read_and_archived(
     assert ana.restore(added["id"]).status == "active"
 
 
-@pytest.mark.requirement("tools.standard")
-@pytest.mark.parametrize("query", [{}, {"query": "*"}, {"query": ""}, {"query": None}])
-def test_a_star_gives_the_newest_without_a_measure_of_fit(
-    tools: Tools, clock: ManualClock, query: dict[str, Any]
-) -> None:
+def test_a_star_gives_the_newest_without_a_measure_of_fit(tools: Tools, clock: ManualClock) -> None:
     ids = []
     for number in range(12):
         clock.advance(minutes=1)
         ids.append(told(tools, "memory_add", content=f"Note {number}")["id"])
-    found = told(tools, "memory_search", **query)["results"]
-    assert [hit["id"] for hit in found] == ids[:1:-1]
-    assert all("confidence" not in hit for hit in found)
+    for query in ({}, {"query": "*"}, {"query": ""}, {"query": None}):
+        found = told(tools, "memory_search", **query)["results"]
+        assert [hit["id"] for hit in found] == ids[:1:-1]
+        assert all("confidence" not in hit for hit in found)
 
 
-@pytest.mark.requirement("tools.standard")
 def test_nothing_found_says_what_may_help(tools: Tools) -> None:
     there = told(tools, "memory_search", query="*")
     assert there == {"results": [], "note": NOTHING_THERE}
@@ -104,25 +97,19 @@ def test_nothing_found_says_what_may_help(tools: Tools) -> None:
         assert empty == (names.pop(0), [])
 
 
-@pytest.mark.requirement("tools.standard")
-@pytest.mark.parametrize(
-    ("name", "given"),
-    [
-        ("memory_search", {"query": "cat", "theme": "", "types": [], "tags": [], "status": ""}),
-        ("memory", {"action": "search", "query": "", "content": "", "key": "", "cursor": ""}),
-        ("memory_query", {"query": "cat", "categories": [], "returns": "", "filters": {}}),
-    ],
-)
-def test_an_argument_that_a_model_left_empty_is_not_given(
-    tools: Tools, name: str, given: dict[str, Any]
-) -> None:
+def test_an_argument_that_a_model_left_empty_is_not_given(tools: Tools) -> None:
     told(tools, "memory_add", content="Has a cat", theme="home")
-    asked = {key: value for key, value in given.items() if value}
-    assert "cat" in tools.call(name, given)
-    assert tools.call(name, given) == tools.call(name, asked)
+    empty: dict[str, dict[str, Any]] = {
+        "memory_search": {"query": "cat", "theme": "", "types": [], "tags": [], "status": ""},
+        "memory": {"action": "search", "query": "", "content": "", "key": "", "cursor": ""},
+        "memory_query": {"query": "cat", "categories": [], "returns": "", "filters": {}},
+    }
+    for name, given in empty.items():
+        asked = {key: value for key, value in given.items() if value}
+        assert "cat" in tools.call(name, given)
+        assert tools.call(name, given) == tools.call(name, asked)
 
 
-@pytest.mark.requirement("tools.standard")
 def test_every_condition_of_a_search_counts(tools: Tools, clock: ManualClock) -> None:
     old = told(tools, "memory_add", content="Tea long ago", theme="past")["id"]
     clock.advance(days=30)
@@ -142,7 +129,6 @@ def test_every_condition_of_a_search_counts(tools: Tools, clock: ManualClock) ->
     assert len(ids(limit=1)) == 1
 
 
-@pytest.mark.requirement("tools.standard")
 def test_what_has_no_theme_is_filed_under_general(tools: Tools, ana: UserMemory) -> None:
     told(tools, "memory_add", content="Has a cat")
     told(tools, "memory_add", content="Has a dog", theme="  ")
@@ -153,62 +139,41 @@ def test_what_has_no_theme_is_filed_under_general(tools: Tools, ana: UserMemory)
     assert general["about"] == "What fits nowhere else"
 
 
-@pytest.mark.requirement("tools.standard")
-def test_saying_the_same_again_is_no_new_memory(tools: Tools) -> None:
-    first = told(tools, "memory_add", content="Has a cat")
-    assert told(tools, "memory_add", content="Has a cat") == {**first, "duplicate": True}
-
-
 @pytest.mark.requirement("tools.lean")
-def test_a_long_memory_is_cut_in_a_search_and_whole_when_read(tools: Tools) -> None:
+def test_answers_are_short_and_in_their_own_script(tools: Tools) -> None:
     long = "tea " * 1_900
     added = told(tools, "memory_add", content=long)
     (hit,) = told(tools, "memory_search", query="tea")["results"]
     assert len(hit["content"]) < 1_000
     assert told(tools, "memory_get", id=added["id"])["content"] == long.strip()
-
-
-@pytest.mark.requirement("tools.lean")
-def test_an_answer_is_compact_json_in_its_own_script(tools: Tools) -> None:
     text = tools.call("memory_add", {"content": "お茶が好き"})
     assert ": " not in text and "\n" not in text
     assert "お茶が好き" in tools.call("memory_search", {"query": "*"})
+    first = told(tools, "memory_add", content="Has a cat")
+    assert told(tools, "memory_add", content="Has a cat") == {**first, "duplicate": True}
 
 
 # -- single --------------------------------------------------------------------------------
 
 
-@pytest.mark.requirement("tools.single")
 def test_one_tool_saves_finds_lists_and_forgets(tools: Tools, ana: UserMemory) -> None:
-    saved = told(
-        tools,
-        "memory",
-        action="save",
-        content="Lives in Porto",
-        key="home_city",
-        theme="places",
-        source="user_explicit",
-        source_context="said so in March",
-        confidence=88,
-    )
+    home = {"action": "save", "key": "home_city", "theme": "places"}
+    about = {"source": "user_explicit", "source_context": "said so in March", "confidence": 88}
+    saved = told(tools, "memory", content="Lives in Porto", **home, **about)
     item = ana.get(saved["id"])
     assert (item.key, item.source, item.confidence) == ("home_city", Source.USER_EXPLICIT, 88)
     assert item.source_context == "said so in March"
     assert told(tools, "memory", action="search", query="where do they live")["results"]
     (listed,) = told(tools, "memory", action="list")["memories"]
     assert listed["content"] == "Lives in Porto"
-    again = told(
-        tools, "memory", action="save", content="Lives in Faro", key="home_city", theme="places"
-    )
-    assert again["id"] == saved["id"]
-    assert again["updated"] is True
+    again = told(tools, "memory", content="Lives in Faro", **home)
+    assert (again["id"], again["updated"]) == (saved["id"], True)
     gone = told(tools, "memory", action="forget", key="home_city", theme="places")
     assert [entry["id"] for entry in gone["forgotten"]] == [saved["id"]]
     assert gone["restorable_until"]
     assert told(tools, "memory", action="list") == {"memories": []}
 
 
-@pytest.mark.requirement("tools.single")
 def test_what_is_not_kept_is_not_said_to_be(
     sqlite_url: str, open_store: Callable[..., Memory]
 ) -> None:
@@ -218,7 +183,6 @@ def test_what_is_not_kept_is_not_said_to_be(
     assert gone == {"forgotten": [{"id": item.id, "content": "Has a cat"}]}
 
 
-@pytest.mark.requirement("tools.single")
 def test_what_was_saved_for_some_days_is_gone_after_them(
     tools: Tools, ana: UserMemory, clock: ManualClock
 ) -> None:
@@ -232,7 +196,6 @@ def test_what_was_saved_for_some_days_is_gone_after_them(
     assert told(tools, "memory", action="search", query="Rome")["results"] == []
 
 
-@pytest.mark.requirement("tools.single")
 def test_a_long_list_comes_in_pages(tools: Tools) -> None:
     for number in range(5):
         told(tools, "memory", action="save", content=f"Note {number}", tags=["n"])
@@ -247,10 +210,8 @@ def test_a_long_list_comes_in_pages(tools: Tools) -> None:
     assert len(seen) == len(set(seen)) == 5
 
 
-@pytest.mark.requirement("tools.single")
-@pytest.mark.parametrize(
-    ("arguments", "says"),
-    [
+def test_an_action_with_the_wrong_arguments_is_refused(tools: Tools, ana: UserMemory) -> None:
+    for arguments, says in (
         ({}, "action: is missing"),
         ({"action": "delete"}, "not one of: save, search, forget, list"),
         ({"action": "save"}, "content: is missing"),
@@ -260,21 +221,16 @@ def test_a_long_list_comes_in_pages(tools: Tools) -> None:
         ({"action": "save", "content": "x", "expires_days": 0}, "expires_days"),
         ({"action": "save", "content": "x", "source": "system"}, "'system' is not for tools"),
         ({"action": "list", "limit": 51}, "limit"),
-    ],
-)
-def test_an_action_with_the_wrong_arguments_is_refused(
-    tools: Tools, ana: UserMemory, arguments: dict[str, Any], says: str
-) -> None:
-    result = tools.run("memory", arguments)
-    assert result.is_error
-    assert says in result.value["error"]["message"]
+    ):
+        result = tools.run("memory", arguments)
+        assert result.is_error
+        assert says in result.value["error"]["message"]
     assert len(ana.list()) == 0
 
 
 # -- query ---------------------------------------------------------------------------------
 
 
-@pytest.mark.requirement("tools.query")
 def test_a_question_gets_bullets_within_its_budget(tools: Tools, ana: UserMemory) -> None:
     tea = ana.add("Drinks green tea", theme="food", importance=4)
     ana.add("Works at the harbour", theme="work")
@@ -285,18 +241,13 @@ def test_a_question_gets_bullets_within_its_budget(tools: Tools, ana: UserMemory
     assert 0 < answer["confidence"] <= 1
     full = told(tools, "memory_query", query="drink", returns="full", filters={"importance_min": 4})
     assert [entry["id"] for entry in full["memories"]] == [tea.id]
-    assert (
-        told(tools, "memory_query", query="drink", categories=["work"], top_k=1)["bullets"][0][
-            "category"
-        ]
-        == "work"
-    )
+    (work,) = told(tools, "memory_query", query="drink", categories=["work"], top_k=1)["bullets"]
+    assert work["category"] == "work"
     little = told(tools, "memory_query", query="drink", budget_tokens=1)
     assert little["bullets"] == []
     assert "budget_tokens" in little["note"]
 
 
-@pytest.mark.requirement("tools.query")
 def test_bullets_about_the_same_are_added(
     sqlite_url: str, open_store: Callable[..., Memory]
 ) -> None:
@@ -333,7 +284,6 @@ def test_a_search_by_words_alone_says_so_but_not_which_machine_failed(
         assert answer["degraded"] == BY_WORDS_ALONE
 
 
-@pytest.mark.requirement("tools.query")
 def test_an_agent_is_kept_to_its_categories(memory: Memory) -> None:
     ana = memory.user("ana")
     secret = ana.add("Sees a doctor on Monday", theme="health")
@@ -351,7 +301,6 @@ def test_an_agent_is_kept_to_its_categories(memory: Memory) -> None:
     assert told(coach, "memory_add", content="Runs", theme="sport")["status"] == "active"
 
 
-@pytest.mark.requirement("tools.query")
 def test_a_model_cannot_choose_the_user(memory: Memory, tools: Tools) -> None:
     memory.user("ben").add("Ben likes rum", theme="food")
     refused = tools.run("memory_query", {"query": "rum", "filters": {"user_id": "ben"}})
@@ -365,7 +314,6 @@ def test_a_model_cannot_choose_the_user(memory: Memory, tools: Tools) -> None:
 # -- profile -------------------------------------------------------------------------------
 
 
-@pytest.mark.requirement("tools.profile")
 def test_a_thing_is_stored_replaced_and_forgotten_by_name(tools: Tools, ana: UserMemory) -> None:
     first = told(tools, "memory_store", key="favourite_drink", value="mint tea")
     assert ana.get(first["id"]).content == "Favourite drink: mint tea"
@@ -381,7 +329,6 @@ def test_a_thing_is_stored_replaced_and_forgotten_by_name(tools: Tools, ana: Use
     assert told(tools, "memory_forget", id=other["id"])["forgotten"][0]["id"] == other["id"]
 
 
-@pytest.mark.requirement("tools.profile")
 def test_the_profile_asks_for_consent_where_it_must(tools: Tools, ana: UserMemory) -> None:
     answer = told(tools, "update_user_profile", fields={"city": "Porto", "nickname": None})
     by_field = {entry["field"]: entry for entry in answer["fields"]}
@@ -405,7 +352,6 @@ def test_the_profile_asks_for_consent_where_it_must(tools: Tools, ana: UserMemor
         assert says in one["note"]
 
 
-@pytest.mark.requirement("tools.profile")
 def test_a_file_that_cannot_be_followed_is_not_told_to_a_model(
     sqlite_url: str, open_store: Callable[..., Memory], tmp_path: Path
 ) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import ricordo
@@ -33,54 +33,51 @@ for _ in range(5_000):
     NESTED = [NESTED]
 
 
-@pytest.mark.parametrize(
-    ("name", "arguments", "kind", "says"),
-    [
-        ("memory_get", {"id": 99}, "MemoryNotFound", "no memory 99"),
-        ("memory_get", {"id": "7"}, "InvalidValue", "id: '7' is not a whole number"),
-        ("memory_get", {}, "InvalidValue", "id: is missing; memory_get needs it"),
-        ("memory_get", {"id": 1, "x": 2}, "UnknownField", "unknown argument of memory_get 'x'"),
-        ("memory_add", {"content": " "}, "InvalidValue", "content"),
-        ("memory_add", {"content": "x" * 8_001}, "InvalidValue", "8000"),
-        ("memory_add", {"content": "x", "type": "idea"}, "InvalidValue", "preference"),
-        ("memory_search", {"limit": 1_000}, "InvalidValue", "50"),
-        ("memory_search", {"status": "deleted"}, "InvalidValue", "active, archived"),
-        ("memory_add", "{not json", "InvalidValue", "arguments: are not JSON"),
-        ("memory_add", "[1]", "InvalidValue", "arguments: expected an object, got list"),
-        ("memory_find", {}, "UnknownField", "allowed: memory_add, memory_archive, memory_get"),
-        ("memory_store", {}, "UnknownField", "unknown tool 'memory_store'"),
-        ("memory_get", {"id": 10**5_000}, "InvalidValue", "id: this int is not a whole number"),
-        ("memory_get", {"id": NESTED}, "InvalidValue", "id: this list is not a whole number"),
-        ("memory_get", '{"id": 1' + "0" * 5_000 + "}", "InvalidValue", "arguments: have a number"),
-        ("memory_get", "[" * 100_000, "InvalidValue", "or are too deep"),
-    ],
-)
-def test_a_mistake_is_told_with_what_is_allowed(
-    memory: Memory, name: str, arguments: Any, kind: str, says: str
-) -> None:
-    result = Tools(memory.user("ana")).run(name, arguments)
-    assert result.is_error
-    error = json.loads(result.text)["error"]
-    assert error["type"] == kind
-    assert says in error["message"]
-    assert error["hint"]
-    assert len(memory.user("ana").list()) == 0
+MISTAKES: list[tuple[str, Any, str, str]] = [
+    ("memory_get", {"id": 99}, "MemoryNotFound", "no memory 99"),
+    ("memory_get", {"id": "7"}, "InvalidValue", "id: '7' is not a whole number"),
+    ("memory_get", {}, "InvalidValue", "id: is missing; memory_get needs it"),
+    ("memory_get", {"id": 1, "x": 2}, "UnknownField", "unknown argument of memory_get 'x'"),
+    ("memory_add", {"content": " "}, "InvalidValue", "content"),
+    ("memory_add", {"content": "x" * 8_001}, "InvalidValue", "8000"),
+    ("memory_add", {"content": "x", "type": "idea"}, "InvalidValue", "preference"),
+    ("memory_search", {"limit": 1_000}, "InvalidValue", "50"),
+    ("memory_search", {"status": "deleted"}, "InvalidValue", "active, archived"),
+    ("memory_add", "{not json", "InvalidValue", "arguments: are not JSON"),
+    ("memory_add", "[1]", "InvalidValue", "arguments: expected an object, got list"),
+    ("memory_find", {}, "UnknownField", "allowed: memory_add, memory_archive, memory_get"),
+    ("memory_store", {}, "UnknownField", "unknown tool 'memory_store'"),
+    ("memory_get", {"id": 10**5_000}, "InvalidValue", "id: this int is not a whole number"),
+    ("memory_get", {"id": NESTED}, "InvalidValue", "id: this list is not a whole number"),
+    ("memory_get", '{"id": 1' + "0" * 5_000 + "}", "InvalidValue", "arguments: have a number"),
+    ("memory_get", "[" * 100_000, "InvalidValue", "or are too deep"),
+]
 
 
-@pytest.mark.parametrize("filters", [1, "food", ["food"], [{"tags": "x"}], True])
-def test_filters_that_are_no_object_are_told(memory: Memory, filters: Any) -> None:
-    error = Tools(memory.user("ana"), "query").run(
-        "memory_query", {"query": "tea", "filters": filters}
-    )
-    assert error.value["error"]["message"].startswith("filters: expected an object, got ")
+def test_a_mistake_is_told_with_what_is_allowed(memory: Memory) -> None:
+    ana = memory.user("ana")
+    for name, arguments, kind, says in MISTAKES:
+        result = Tools(ana).run(name, arguments)
+        assert result.is_error
+        error = json.loads(result.text)["error"]
+        assert error["type"] == kind
+        assert says in error["message"]
+        assert error["hint"]
+    for filters in (1, "food", ["food"], [{"tags": "x"}], True):
+        asked = {"query": "tea", "filters": filters}
+        answer = Tools(ana, "query").run("memory_query", asked).value["error"]["message"]
+        assert answer.startswith("filters: expected an object, got ")
+    assert len(ana.list()) == 0
 
 
-@pytest.mark.parametrize(
-    ("name", "arguments"),
-    [("x" * 100_000, {}), ("memory_get", {f"{one}{'x' * 1_000}": 1 for one in range(1_000)})],
-)
-def test_what_is_told_stays_short(memory: Memory, name: str, arguments: dict[str, Any]) -> None:
-    assert len(Tools(memory.user("ana")).call(name, arguments)) < 3_000
+def test_what_is_told_stays_short(memory: Memory) -> None:
+    tools = Tools(memory.user("ana"))
+    for name, arguments in (
+        ("y" * 100_000, {}),
+        ("memory_get", {"x" * 100_000: 1}),
+        ("memory_get", {f"{one}{'x' * 1_000}": 1 for one in range(1_000)}),
+    ):
+        assert len(tools.call(name, arguments)) < 3_000
 
 
 def every_kind(kind: type[RicordoError] = RicordoError) -> Iterator[type[RicordoError]]:
@@ -90,15 +87,15 @@ def every_kind(kind: type[RicordoError] = RicordoError) -> Iterator[type[Ricordo
             yield from every_kind(below)
 
 
-@pytest.mark.parametrize("kind", list(every_kind()))
-def test_every_error_has_something_to_do(kind: type[RicordoError]) -> None:
-    error = kind.__new__(kind)
-    Exception.__init__(error, "why")
-    answer = told(error, "/nowhere")["error"]
-    assert answer["type"] == kind.__name__
-    assert answer["hint"] in HINT_OF.values()
-    gives_up = not issubclass(kind, (tree.InvalidInput, tree.NotFound, tree.Conflict))
-    assert gives_up or kind is tree.InvalidPolicy or "do not try again" not in answer["hint"]
+def test_every_error_has_something_to_do() -> None:
+    for kind in every_kind():
+        error = kind.__new__(kind)
+        Exception.__init__(error, "why")
+        answer = told(error, "/nowhere")["error"]
+        assert answer["type"] == kind.__name__
+        assert answer["hint"] in HINT_OF.values()
+        gives_up = not issubclass(kind, (tree.InvalidInput, tree.NotFound, tree.Conflict))
+        assert gives_up or kind is tree.InvalidPolicy or "do not try again" not in answer["hint"]
 
 
 def test_a_fault_of_the_store_does_not_say_where_it_is(tmp_path: Path) -> None:
@@ -110,16 +107,6 @@ def test_a_fault_of_the_store_does_not_say_where_it_is(tmp_path: Path) -> None:
     assert "secret-place" not in answer.text
 
 
-def test_a_long_name_that_a_model_makes_up_is_not_repeated_whole(memory: Memory) -> None:
-    tools = Tools(memory.user("ana"))
-    for answer in (
-        tools.call("memory_get", {"x" * 100_000: 1}),
-        tools.call("memory_get", {f"x{number}": 1 for number in range(10_000)}),
-        tools.call("y" * 100_000, {}),
-    ):
-        assert len(answer) < 3_000
-
-
 def test_functions_raise_what_the_library_raises(memory: Memory) -> None:
     functions = Tools(memory.user("ana")).functions()
     with pytest.raises(tree.MemoryNotFound):
@@ -129,33 +116,26 @@ def test_functions_raise_what_the_library_raises(memory: Memory) -> None:
     assert functions["memory_add"](content="Has a cat")["status"] == "active"
 
 
-def test_no_text_from_a_model_raises() -> None:
+@pytest.mark.fuzz
+def test_nothing_from_a_model_raises() -> None:
     with ricordo.open(":memory:", embedding_provider="none", run_jobs=False) as memory:
         tools = Tools(memory.user("ana"), *TOOL_SETS)
 
-        @settings(max_examples=150, deadline=None)
         @given(name=st.sampled_from(tools.names) | st.text(max_size=10), raw=st.text(max_size=30))
-        def call(name: str, raw: str) -> None:
+        def call_with_text(name: str, raw: str) -> None:
             json.loads(tools.call(name, raw))
 
-        call()
-
-
-def test_no_arguments_from_a_model_raise() -> None:
-    with ricordo.open(":memory:", embedding_provider="none", run_jobs=False) as memory:
-        tools = Tools(memory.user("ana"), *TOOL_SETS)
-
-        @settings(max_examples=300, deadline=None)
         @given(
             name=st.sampled_from(tools.names),
             arguments=st.dictionaries(ARGUMENT_NAMES, JSON, max_size=4),
         )
-        def call(name: str, arguments: dict[str, Any]) -> None:
+        def call_with_arguments(name: str, arguments: dict[str, Any]) -> None:
             as_object = tools.run(name, arguments)
             assert isinstance(json.loads(as_object.text), dict)
             assert as_object.error is None or isinstance(as_object.error, RicordoError)
 
-        call()
+        call_with_text()
+        call_with_arguments()
 
 
 def test_asynchronous_tools_answer_the_same(backend_url: str) -> None:
@@ -167,7 +147,11 @@ def test_asynchronous_tools_answer_the_same(backend_url: str) -> None:
             assert refused.is_error
             assert "memory_store" in tools.names
             assert tools.openai()[0]["function"]["name"] == "memory_search"
-            return added, refused.text, await tools.guide()
+            told = added, refused.text, await tools.guide()
+        closed = json.loads(await tools.call("memory_search", {"query": "tea"}))
+        assert closed["error"]["type"] == "StorageClosed"
+        assert "unavailable" in await tools.guide()
+        return told
 
     added, refused, guide = asyncio.run(both())
     with ricordo.open(backend_url, run_jobs=False) as memory:
@@ -176,14 +160,3 @@ def test_asynchronous_tools_answer_the_same(backend_url: str) -> None:
         assert again == {**json.loads(added), "duplicate": True}
         assert tools.call("memory_get", {"id": 99}) == refused
         assert tools.guide() == guide
-
-
-def test_asynchronous_tools_of_a_closed_store_tell_so() -> None:
-    async def closed() -> tuple[str, str]:
-        async with await ricordo.open_async(":memory:", run_jobs=False) as memory:
-            tools = AsyncTools(memory.user("ana"))
-        return await tools.call("memory_search", {"query": "tea"}), await tools.guide()
-
-    called, guide = asyncio.run(closed())
-    assert json.loads(called)["error"]["type"] == "StorageClosed"
-    assert "unavailable" in guide

@@ -3,6 +3,8 @@
 import contextlib
 import sqlite3
 from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -28,6 +30,8 @@ from ricordo.tools.memory_files import MemoryFiles, editing, file_memories
 from ricordo.tools.memory_files.file_rows import FILES_THEME
 from ricordo.tools.memory_files.listing import listed
 
+pytestmark = pytest.mark.requirement("tools.memory-files")
+
 NOTES = "/memories/notes.md"
 TEXT = "# Notes\n\n- green tea\n- a dog\n"
 
@@ -52,7 +56,6 @@ def below(listing: str) -> list[str]:
     return listing.split("\n")[1:]
 
 
-@pytest.mark.requirement("tools.memory-files")
 def test_a_file_is_an_ordinary_memory(files: MemoryFiles, ana: UserMemory, memory: Memory) -> None:
     files.create("/memories/people/ana.md", TEXT)
     (item,) = ana.list()
@@ -65,7 +68,6 @@ def test_a_file_is_an_ordinary_memory(files: MemoryFiles, ana: UserMemory, memor
     assert below(files.view("/memories")) == ["0B\t/memories/"]
 
 
-@pytest.mark.requirement("tools.memory-files")
 def test_viewing_a_file(files: MemoryFiles) -> None:
     files.create(NOTES, TEXT)
     lines = ["     1\t# Notes", "     2\t", "     3\t- green tea", "     4\t- a dog"]
@@ -79,7 +81,6 @@ def test_viewing_a_file(files: MemoryFiles) -> None:
         files.view("/memories/other.md")
 
 
-@pytest.mark.requirement("tools.memory-files")
 def test_viewing_directories(files: MemoryFiles) -> None:
     for path in ("b.md", "a/x/deep/er.md", "a/x.md", "a.md"):
         files.create(f"/memories/{path}", "é" * 1024)
@@ -100,7 +101,6 @@ def test_viewing_directories(files: MemoryFiles) -> None:
         files.view("/memories/a", [1, 2])
 
 
-@pytest.mark.requirement("tools.memory-files")
 def test_a_long_listing_ends_with_what_it_leaves_out() -> None:
     sizes = {f"/a/{number:04}": 1 for number in range(MAX_LISTED_FILES + 3)}
     first, *shown, last = listed("/a", sizes).split("\n")
@@ -108,7 +108,6 @@ def test_a_long_listing_ends_with_what_it_leaves_out() -> None:
     assert last == "(3 more are not shown: view one of the directories)"
 
 
-@pytest.mark.requirement("tools.memory-files")
 def test_creating_refuses_what_is_there(
     files: MemoryFiles, ana: UserMemory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -127,7 +126,6 @@ def test_creating_refuses_what_is_there(
         files.create("/memories/c.md", "x")
 
 
-@pytest.mark.requirement("tools.memory-files")
 def test_files_of_equal_text_are_two(files: MemoryFiles, ana: UserMemory) -> None:
     loose = ana.add("same words", theme=FILES_THEME).id
     files.create("/memories/a.md", "same words")
@@ -138,7 +136,6 @@ def test_files_of_equal_text_are_two(files: MemoryFiles, ana: UserMemory) -> Non
     assert (text_of(ana, "/b.md"), ana.get(loose).key) == ("same words", None)
 
 
-@pytest.mark.requirement("tools.memory-files")
 def test_replacing_a_text(files: MemoryFiles, ana: UserMemory) -> None:
     files.create(NOTES, TEXT)
     answer = files.str_replace(NOTES, "- green tea\n- a dog\n", "- black tea\n- a cat\n- jazz\n")
@@ -160,7 +157,6 @@ def test_replacing_a_text(files: MemoryFiles, ana: UserMemory) -> None:
         files.str_replace("/memories/a", "a", "b")
 
 
-@pytest.mark.requirement("tools.memory-files")
 def test_every_character_counts_in_a_file(
     files: MemoryFiles, ana: UserMemory, memory: Memory
 ) -> None:
@@ -177,7 +173,7 @@ def test_every_character_counts_in_a_file(
         assert find_inconsistencies(view.connection) == []
 
 
-@pytest.mark.requirement("tools.memory-files")
+@pytest.mark.slow
 def test_nobody_but_its_writers_changes_a_file(
     files: MemoryFiles, ana: UserMemory, clock: ManualClock
 ) -> None:
@@ -195,7 +191,6 @@ def test_nobody_but_its_writers_changes_a_file(
     assert kept == {"/home.md": "I live in Rome.", "/copy.md": "I live in Rome"}
 
 
-@pytest.mark.requirement("tools.memory-files")
 def test_inserting_lines(files: MemoryFiles, ana: UserMemory) -> None:
     files.create(NOTES, "one\ntwo")
     files.insert(NOTES, 0, "zero\n")
@@ -209,7 +204,6 @@ def test_inserting_lines(files: MemoryFiles, ana: UserMemory) -> None:
         files.insert("/memories/other.md", 0, "x")
 
 
-@pytest.mark.requirement("tools.memory-files")
 def test_history_and_undo(files: MemoryFiles, ana: UserMemory, memory: Memory) -> None:
     files.create(NOTES, "first")
     files.str_replace(NOTES, "first", "second")
@@ -219,13 +213,6 @@ def test_history_and_undo(files: MemoryFiles, ana: UserMemory, memory: Memory) -
     reasons = [(change.event, change.reason) for change in ana.history(item.id)]
     commands = ("str_replace", "insert", "rename")
     assert reasons == [(Event.ADD, "create"), *[(Event.UPDATE, name) for name in commands]]
-    former = [change.before for change in ana.history(item.id)]
-    assert [one and one.get("content", one.get("key")) for one in former] == [
-        None,
-        "first",
-        "second",
-        "/notes.md",
-    ]
     ana.undo(item.id)
     assert below(files.view(NOTES)) == ["     1\tsecond", "     2\tthird"]
     ana.undo(item.id)
@@ -235,7 +222,6 @@ def test_history_and_undo(files: MemoryFiles, ana: UserMemory, memory: Memory) -
         assert find_inconsistencies(view.connection) == []
 
 
-@pytest.mark.requirement("tools.memory-files")
 def test_deleting(files: MemoryFiles, ana: UserMemory) -> None:
     for path in ("a/b.md", "a/c/d.md", "ab.md"):
         files.create(f"/memories/{path}", path)
@@ -252,7 +238,6 @@ def test_deleting(files: MemoryFiles, ana: UserMemory) -> None:
     assert (files.clear(), files.clear()) == (2, 0)
 
 
-@pytest.mark.requirement("tools.memory-files")
 def test_renaming(files: MemoryFiles, ana: UserMemory) -> None:
     for path in ("a/b.md", "a/c/d.md", "ab.md"):
         files.create(f"/memories/{path}", path)
@@ -275,7 +260,6 @@ def test_renaming(files: MemoryFiles, ana: UserMemory) -> None:
         files.rename("/memories/x", "/memories")
 
 
-@pytest.mark.requirement("tools.memory-files")
 def test_what_a_file_cannot_hold(files: MemoryFiles, ana: UserMemory) -> None:
     for empty in ("", " \n\t"):
         with pytest.raises(InvalidValue, match="file_text: would leave the file empty"):
@@ -293,7 +277,6 @@ def test_what_a_file_cannot_hold(files: MemoryFiles, ana: UserMemory) -> None:
     assert text_of(ana) == "x" * MAX_CONTENT_CHARS
 
 
-@pytest.mark.requirement("tools.memory-files")
 def test_blank_space_at_the_ends_is_not_kept(files: MemoryFiles, ana: UserMemory) -> None:
     assert "began with is not kept" in files.create(NOTES, "\n  a\r\n\tb\u2028c  \n\n")
     assert text_of(ana) == "a\r\n\tb\u2028c"
@@ -303,7 +286,6 @@ def test_blank_space_at_the_ends_is_not_kept(files: MemoryFiles, ana: UserMemory
     assert text_of(ana) == "A\r\nx\n\tb\u2028c"
 
 
-@pytest.mark.requirement("tools.memory-files")
 @given(st.text(alphabet="ab \n\r\té.", max_size=30), st.text(alphabet="ab \n.", max_size=5))
 def test_an_edit_is_what_python_would_make_of_the_text(text: str, new: str) -> None:
     content = text.strip()
@@ -320,7 +302,6 @@ def test_an_edit_is_what_python_would_make_of_the_text(text: str, new: str) -> N
                 editing.replaced(content, old, new)
 
 
-@pytest.mark.requirement("tools.memory-files")
 def test_calls_of_a_model(files: MemoryFiles) -> None:
     created = files.run({"command": "create", "path": NOTES, "file_text": "tea"})
     assert (created.text, created.is_error) == (f"Created {NOTES}.", False)
@@ -333,10 +314,8 @@ def test_calls_of_a_model(files: MemoryFiles) -> None:
     assert files.call({"command": "delete", "path": "/memories/b"}) == "Deleted /memories/b."
 
 
-@pytest.mark.requirement("tools.memory-files")
-@pytest.mark.parametrize(
-    ("arguments", "kind", "words"),
-    [
+def test_failures_tell_the_model_what_to_do(files: MemoryFiles) -> None:
+    mistakes: list[tuple[Any, type[Exception], str]] = [
         ({"command": "view", "path": "/memories/a"}, NotFound, "view /memories"),
         ({"command": "view"}, InvalidValue, "path: is missing; view needs it"),
         ({"command": "view", "path": "/memories", "user": "ben"}, UnknownField, "'user'"),
@@ -347,18 +326,24 @@ def test_calls_of_a_model(files: MemoryFiles) -> None:
         (None, InvalidValue, "expected an object"),
         ({"command": "view", "path": 7}, InvalidValue, "expected a path"),
         ({"command": "create", "path": NOTES, "file_text": ["x"]}, InvalidValue, "expected text"),
-    ],
-)
-def test_failures_tell_the_model_what_to_do(
-    files: MemoryFiles, arguments: Any, kind: type[Exception], words: str
-) -> None:
-    result = files.run(arguments)
-    assert result.is_error and type(result.error) is kind
-    assert result.text.startswith("Error: ") and words in result.text
-    assert files.call(arguments) == result.text
+    ]
+    for arguments, kind, words in mistakes:
+        result = files.run(arguments)
+        assert result.is_error and type(result.error) is kind
+        assert result.text.startswith("Error: ") and words in result.text
+        assert files.call(arguments) == result.text
+    files.create(NOTES, "one")
+    endless: list[dict[str, object]] = [
+        {"command": "view", "path": f"/memories/C:{'x' * 100_000}"},
+        {"command": "view", "path": f"/memories/{'.' * 100_000}"},
+        {"command": "view", "path": NOTES, "view_range": [0, 10**5_000]},
+        {"command": "insert", "path": NOTES, "insert_line": 10**5_000, "insert_text": "x"},
+    ]
+    for arguments in endless:
+        result = files.run(arguments)
+        assert result.is_error and len(result.text) < 500
 
 
-@pytest.mark.requirement("tools.memory-files")
 def test_a_confined_scope(memory: Memory, files: MemoryFiles) -> None:
     files.create(NOTES, TEXT)
     confined = MemoryFiles(memory.user("ana", agent="a", categories=["work"]))
@@ -378,7 +363,6 @@ def test_a_confined_scope(memory: Memory, files: MemoryFiles) -> None:
     assert not any(reaching.run(one).is_error for one in commands[:4])
 
 
-@pytest.mark.requirement("tools.memory-files")
 def test_a_file_that_others_keep_changing(
     files: MemoryFiles, ana: UserMemory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -399,7 +383,6 @@ def test_a_file_that_others_keep_changing(
     assert text_of(ana) == "said 3 times"
 
 
-@pytest.mark.requirement("tools.memory-files")
 def test_the_model_is_told_where_nothing_changed(files: MemoryFiles, ana: UserMemory) -> None:
     files.create(NOTES, "one")
     for told in (
@@ -412,25 +395,6 @@ def test_the_model_is_told_where_nothing_changed(files: MemoryFiles, ana: UserMe
     assert len(ana.history(item.id)) == 1
 
 
-@pytest.mark.requirement("tools.memory-files")
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        {"command": "view", "path": f"/memories/C:{'x' * 100_000}"},
-        {"command": "view", "path": f"/memories/{'.' * 100_000}"},
-        {"command": "view", "path": NOTES, "view_range": [0, 10**5_000]},
-        {"command": "insert", "path": NOTES, "insert_line": 10**5_000, "insert_text": "x"},
-    ],
-)
-def test_however_long_a_mistake_is_the_answer_is_short(
-    files: MemoryFiles, arguments: dict[str, object]
-) -> None:
-    files.create(NOTES, "one")
-    result = files.run(arguments)
-    assert result.is_error and len(result.text) < 500
-
-
-@pytest.mark.requirement("tools.memory-files")
 def test_a_model_is_not_told_where_the_store_is(
     sqlite_url: str, open_store: Callable[..., Memory]
 ) -> None:
@@ -442,3 +406,74 @@ def test_a_model_is_not_told_where_the_store_is(
     assert isinstance(result.error, StorageError) and sqlite_url in str(result.error)
     assert sqlite_url not in result.text
     assert ". Memory does not work" in result.text and ".." not in result.text
+
+
+# -- over time -----------------------------------------------------------------------------
+
+
+def test_an_edit_counts_though_the_clock_went_back(
+    files: MemoryFiles, ana: UserMemory, memory: Memory, clock: ManualClock
+) -> None:
+    """Two machines at one database never have quite the same time."""
+    files.create(NOTES, "one")
+    clock.advance(seconds=-5)
+    files.insert(NOTES, 1, "two")
+    files.str_replace(NOTES, "one", "ONE")
+    assert text_of(ana) == "ONE\ntwo"
+    with memory.database.read_all() as view:
+        assert find_inconsistencies(view.connection) == []
+
+
+def test_a_file_that_has_expired_is_gone(
+    files: MemoryFiles, ana: UserMemory, clock: ManualClock
+) -> None:
+    """At its time, whether or not a job has come to take it away."""
+    ends = clock() + timedelta(hours=1)
+    ana.add("for now", theme=FILES_THEME, key="/notes.md", expires_at=ends)
+    assert files.view(NOTES).endswith("for now")
+    clock.advance(hours=2)
+    with pytest.raises(NotFound):
+        files.view(NOTES)
+    assert files.view("/memories").endswith("0B\t/memories/")
+    files.create(NOTES, "anew")
+    assert text_of(ana) == "anew"
+
+
+def test_what_a_file_is_related_to_follows_its_text(
+    backend_url: str, open_store: Callable[..., Memory]
+) -> None:
+    ana = open_store(backend_url, link_min=0.6).user("ana")
+    tea = ana.add("green tea every day").id
+    dog = ana.add("the dog sleeps outside").id
+    files = MemoryFiles(ana)
+    files.create(NOTES, "green tea every morning")
+    (file,) = ana.list(theme=FILES_THEME)
+    assert [one.id for one in ana.related(file.id)] == [tea]
+    files.str_replace(NOTES, "green tea every morning", "the dog sleeps inside")
+    assert [one.id for one in ana.related(file.id)] == [dog]
+
+
+def test_files_survive_an_export_and_the_mirror(
+    backend_url: str, open_store: Callable[..., Memory], tmp_path: Path
+) -> None:
+    """Line by line, also where a person edits another memory, or a word of a file, by hand."""
+    ana = open_store(backend_url, files=tmp_path / "files", files_user="ana").user("ana")
+    files = MemoryFiles(ana)
+    text = "# Trip\n\n- to Lisbon\n\t- [7] by train\r\n## food\n<!-- why? -->\n```\nend"
+    files.create(NOTES, text)
+    ana.add("likes tea", theme="food")
+    ana.sync_mirror()
+    mirror = tmp_path / "files" / "memory" / "MEMORY.md"
+    for old, new in (("likes tea", "likes mate"), ("to Lisbon", "to Porto")):
+        edited = mirror.read_text(encoding="utf-8").replace(old, new)
+        mirror.write_text(edited, encoding="utf-8")
+        ana.sync_mirror()
+    changed = text.replace("to Lisbon", "to Porto")
+    assert text_of(ana) == changed
+    files.insert(NOTES, 1, "by hand")
+    ana.export(tmp_path / "ana.jsonl")
+    elsewhere = open_store(":memory:").user("ana")
+    elsewhere.import_file(tmp_path / "ana.jsonl")
+    assert MemoryFiles(elsewhere).view(NOTES) == files.view(NOTES)
+    (item,) = elsewhere.list(theme=FILES_THEME)
+    assert elsewhere.undo(item.id).content == changed

@@ -1,6 +1,5 @@
 """Export and import of what formation keeps: how far it is, what waits, and the narrative."""
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,12 +8,10 @@ import pytest
 import sqlalchemy as sa
 
 from ricordo import AlreadyDecided, Event, ImportFailed, Memory, ProposalKind, UserMemory
-from ricordo.storage.consistency import find_inconsistencies
 from ricordo.storage.formation import state_of
 from ricordo.storage.tables import proposals, summaries
 from ricordo.testing.clock import ManualClock
-
-Lines = list[dict[str, Any]]
+from tests.transfer.lines import Lines, exported, inconsistencies, without, write
 
 
 def talk(memory: Memory, clock: ManualClock, name: str = "ana") -> UserMemory:
@@ -51,22 +48,8 @@ def say(user: UserMemory, clock: ManualClock, text: str, thread: str = "monday")
     )
 
 
-def exported(user: UserMemory) -> Lines:
-    return [json.loads(line) for line in user.export_lines()]
-
-
-def write(path: Path, lines: Lines) -> Path:
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
-    return path
-
-
 def rows_of(lines: Lines, kind: str) -> Lines:
     return [line for line in lines if line["kind"] == kind]
-
-
-def inconsistencies(memory: Memory) -> list[str]:
-    with memory.database.read_all() as view:
-        return find_inconsistencies(view.connection)
 
 
 @pytest.fixture
@@ -82,27 +65,25 @@ def other(tmp_path: Path, open_store: Callable[..., Memory]) -> Memory:
 @pytest.mark.requirement("transfer.round-trip")
 def test_what_waits_comes_back_exactly(memory: Memory, clock: ManualClock, tmp_path: Path) -> None:
     ana = talk(memory, clock)
-    before = exported(ana)
-    assert len(rows_of(before, "formation")) == 2
-    assert len(rows_of(before, "proposal")) >= 4
-    assert len(rows_of(before, "summary")) == 1
+    lines = exported(ana)
+    assert {line["kind"] for line in lines} == {  # and not how the work went
+        *("ricordo", "user", "theme", "item", "history", "thread", "turn"),
+        *("formation", "proposal", "summary", "end"),
+    }
+    assert len(rows_of(lines, "formation")) == 2
+    assert len(rows_of(lines, "proposal")) >= 4
     told = ana.summary()
+    (summary,) = rows_of(lines, "summary")
+    summary["content"] = "Cut off after a space "
+    waiting = next(row for row in rows_of(lines, "proposal") if row["state"] == "open")
+    waiting["quote"] = "\n I said "
     memory.erase_user("ana")
-    ana.import_file(write(tmp_path / "ana.jsonl", before))
-    assert exported(ana) == before
+    ana.import_file(write(tmp_path / "ana.jsonl", lines))
+    assert exported(ana) == lines
     assert ana.summary() == told
     assert inconsistencies(memory) == []
     assert ana.form("monday").turns == 0
     assert ana.form("tuesday").turns == 1
-
-
-@pytest.mark.requirement("transfer.round-trip")
-def test_how_the_work_went_is_not_exported(memory: Memory, clock: ManualClock) -> None:
-    lines = exported(talk(memory, clock))
-    assert {line["kind"] for line in lines} == {
-        *("ricordo", "user", "theme", "item", "history", "thread", "turn"),
-        *("formation", "proposal", "summary", "end"),
-    }
 
 
 @pytest.mark.requirement("transfer.round-trip")
@@ -160,6 +141,7 @@ def test_viewers_are_not_told_twice_when_only_proposals_move(
     assert [change.event for change in elsewhere.user("ben").changes()] == ["LINK"]
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("transfer.round-trip")
 def test_restored_proposals_can_be_decided_and_lapse_in_time(
     memory: Memory, clock: ManualClock, tmp_path: Path, other: Memory
@@ -190,8 +172,7 @@ def test_a_file_from_before_there_was_formation(
     memory: Memory, clock: ManualClock, tmp_path: Path, other: Memory
 ) -> None:
     lines = exported(talk(memory, clock))
-    kept = [line for line in lines if line["kind"] not in ("formation", "proposal", "summary")]
-    kept[-1]["rows"] = len(kept) - 2
+    kept = without(lines, "formation", "proposal", "summary")
     copy = other.user("copy")
     assert copy.import_file(write(tmp_path / "old.jsonl", kept)).restored_rows == len(kept) - 2
     assert copy.proposals(state="any").items == ()
@@ -354,19 +335,6 @@ def test_broken_rows_are_refused_and_write_nothing(
         assert "line" in str(caught.value) or "user 'ana'" in str(caught.value)
         assert zoe.revision() == 0
     assert "zoe" not in memory.users()
-
-
-@pytest.mark.requirement("transfer.round-trip")
-def test_odd_spaces_are_kept(memory: Memory, clock: ManualClock, tmp_path: Path) -> None:
-    ana = talk(memory, clock)
-    lines = exported(ana)
-    (summary,) = rows_of(lines, "summary")
-    summary["content"] = "Cut off after a space "
-    waiting = next(row for row in rows_of(lines, "proposal") if row["state"] == "open")
-    waiting["quote"] = "\n I said "
-    memory.erase_user("ana")
-    ana.import_file(write(tmp_path / "ana.jsonl", lines))
-    assert exported(ana) == lines
 
 
 @pytest.mark.requirement("storage.congruence")

@@ -1,31 +1,25 @@
 """Files that no importer can read: damaged, hostile or of an unknown kind. Nothing is written."""
 
-import json
 import struct
-import zipfile
-from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from ricordo import ImportFailed, Memory, UserMemory, limits
+from ricordo import ImportFailed, UserMemory, limits
 from ricordo.transfer.importers import IMPORTERS, recognise
+from tests.transfer import test_importers_chatgpt as chatgpt
+from tests.transfer import test_importers_claude as claude
+from tests.transfer.conftest import Write, Zip
+from tests.transfer.test_importers_lists import CAT, TEA
 
-CONVERSATIONS = json.dumps(
-    [{"uuid": "c1", "chat_messages": [{"uuid": "m1", "sender": "human", "text": "Hello " * 99}]}]
-)
+pytestmark = pytest.mark.requirement("transfer.bad-files")
 
-
-@pytest.fixture
-def ana(open_store: Callable[..., Memory], sqlite_url: str) -> UserMemory:
-    return open_store(sqlite_url).user("ana")
-
-
-def archive_of(path: Path, members: dict[str, str | bytes]) -> Path:
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, data in members.items():
-            archive.writestr(name, data)
-    return path
+CONVERSATIONS = [
+    {"uuid": "c1", "chat_messages": [{"uuid": "m1", "sender": "human", "text": "Hello " * 99}]}
+]
+GOOD = chatgpt.conversation([chatgpt.said("user", "Hello")])
+TALK = claude.TALK
 
 
 def refusal(ana: UserMemory, path: Path, format_name: str = "auto") -> str:
@@ -38,7 +32,70 @@ def refusal(ana: UserMemory, path: Path, format_name: str = "auto") -> str:
     return str(failed.value)
 
 
-@pytest.mark.requirement("transfer.bad-files")
+WRONG: dict[str, list[tuple[Any, str]]] = {
+    "chatgpt": [
+        ({"mapping": {}}, "expected a list, got an object"),
+        ([GOOD, 5], "conversation 2: expected an object, got a number"),
+        ([GOOD, {**GOOD, "mapping": None}], "conversation 2, 'mapping': expected an object"),
+        ([GOOD, {**GOOD, "conversation_id": None, "id": ""}], "conversation 2: no usable"),
+        ([{**GOOD, "id": "x" * 300, "conversation_id": None}], "conversation 1: no usable"),
+        ([{**GOOD, "current_node": "gone"}], "'current_node' names none of its messages"),
+        ([{**GOOD, "current_node": ["c1-m1"]}], "'current_node' names none of its messages"),
+        ([{**GOOD, "mapping": {"c1-m1": "text"}}], "message 'c1-m1': expected an object, got text"),
+        ([{**GOOD, "mapping": {"c1-m1": {"parent": "c1-m1"}}}], "is its own ancestor"),
+    ],
+    "claude": [
+        ({"chat_messages": []}, "expected a list, got an object"),
+        ([TALK, None], "conversation 2: expected an object, got null"),
+        ([TALK, {**TALK, "uuid": ""}], "conversation 2: no usable 'uuid'"),
+        ([TALK, {**TALK, "uuid": 7}], "conversation 2: no usable 'uuid'"),
+        ([{**TALK, "chat_messages": "none"}], "conversation 1, 'chat_messages': expected a list"),
+        (
+            [claude.conversation([True])],
+            "conversation 1, message 1: expected an object, got true or",
+        ),
+        ([claude.REMEMBERED, 1], "account 2: expected an object, got a number"),
+        ({"conversations_memory": 1}, "account 1, 'conversations_memory': expected text"),
+        ({"project_memories": {"p1": []}}, "'project_memories': expected text, got a list"),
+        ({"memory_files": [{"path": "/a.md"}]}, "'memory_files': expected text, got null"),
+    ],
+    "mem0": [
+        ([TEA, {**CAT, "user_id": "ben-7"}], "memories of 2 users (ana-42, ben-7); split the file"),
+        ([{"memory": "x", "user_id": n} for n in range(7)], "(0, 1, 2, 3, 4 and 2 more)"),
+        ([TEA, "text"], "memory 2: expected an object, got text"),
+        ([TEA, {"id": "2", "metadata": {}}], "memory 2: no text under 'memory', 'text', 'data'"),
+        ([TEA, {"memory": ["list"]}], "memory 2, 'memory': expected text, got a list"),
+        ({"results": {"id": "1"}}, "'results': expected a list, got an object"),
+        ({"answer": [TEA]}, "an object without 'results' or 'memories'"),
+        ("text", "expected a list, got text"),
+    ],
+    "keyvalue": [
+        (["a", "b"], "expected an object, got a list"),
+        ({"a": "x", "work": {"team": {"lead": "ben"}}}, "'work', 'team': expected text, a number"),
+        ({"a": [["nested"]]}, "'a': expected text, a number"),
+        ({"a": {"b": [None]}}, "'a', 'b': expected text, a number"),
+    ],
+}
+
+
+@pytest.mark.parametrize("format_name", WRONG)
+def test_a_wrong_file_says_where(ana: UserMemory, exported: Write, format_name: str) -> None:
+    for data, message in WRONG[format_name]:
+        assert message in refusal(ana, exported(data), format_name)
+
+
+def test_text_that_is_no_markdown_is_refused(ana: UserMemory, tmp_path: Path) -> None:
+    path = tmp_path / "notes.md"
+    for text, message in (
+        (b"", "no Markdown bullets"),
+        (b"Just text.\n\n    and more", "no Markdown bullets"),
+        (b"```\n- only code\n```", "no Markdown bullets"),
+        (b"- caf\xe9", "not text in UTF-8 (byte 5)"),
+    ):
+        path.write_bytes(text)
+        assert message in refusal(ana, path, "markdown")
+
+
 @pytest.mark.parametrize(
     ("content", "expected"),
     [
@@ -60,20 +117,13 @@ def test_a_format_is_recognised_by_what_is_in_the_file(
     assert recognise(path) == expected
 
 
-@pytest.mark.requirement("transfer.bad-files")
-@pytest.mark.parametrize(
-    "content", ["", "Just text.", "[]", "{}", "5", "null", '{"a": {"b": {"c": 1}}}', '[{"a": 1}]']
-)
-def test_an_unknown_kind_is_told_what_is_allowed(
-    ana: UserMemory, tmp_path: Path, content: str
-) -> None:
+def test_an_unknown_kind_is_told_what_is_allowed(ana: UserMemory, tmp_path: Path) -> None:
     path = tmp_path / "some.data"
-    path.write_text(content, encoding="utf-8")
-    assert "allowed: mem0, chatgpt, claude, keyvalue, markdown" in refusal(ana, path)
+    for content in ("", "Just text.", "[]", "{}", "5", '{"a": {"b": {"c": 1}}}', '[{"a": 1}]'):
+        path.write_text(content, encoding="utf-8")
+        assert "allowed: mem0, chatgpt, claude, keyvalue, markdown" in refusal(ana, path)
 
 
-@pytest.mark.requirement("transfer.bad-files")
-@pytest.mark.parametrize("format_name", ["mem0", "chatgpt", "claude", "keyvalue"])
 @pytest.mark.parametrize(
     ("content", "message"),
     [
@@ -87,92 +137,77 @@ def test_an_unknown_kind_is_told_what_is_allowed(
     ],
 )
 def test_what_is_not_json_is_refused(
-    ana: UserMemory, tmp_path: Path, format_name: str, content: bytes, message: str
+    ana: UserMemory, tmp_path: Path, content: bytes, message: str
 ) -> None:
     path = tmp_path / "export.json"
     path.write_bytes(content)
-    assert message in refusal(ana, path, format_name)
-    assert message in refusal(ana, path)
+    for format_name in ("mem0", "chatgpt", "claude", "keyvalue", "auto"):
+        assert message in refusal(ana, path, format_name)
 
 
-@pytest.mark.requirement("transfer.bad-files")
-@pytest.mark.parametrize("format_name", IMPORTERS)
-def test_a_missing_file_is_refused(ana: UserMemory, tmp_path: Path, format_name: str) -> None:
-    path = tmp_path / "none.json"
-    assert "cannot be read" in refusal(ana, path, format_name)
-    with pytest.raises(ImportFailed, match="cannot be read"):
-        IMPORTERS[format_name](path)
-    with pytest.raises(ImportFailed, match="cannot be read"):
-        IMPORTERS[format_name](tmp_path)
+def test_a_missing_file_is_refused(ana: UserMemory, tmp_path: Path) -> None:
+    for format_name, read in IMPORTERS.items():
+        assert "cannot be read" in refusal(ana, tmp_path / "none.json", format_name)
+        with pytest.raises(ImportFailed, match="cannot be read"):
+            read(tmp_path)
 
 
-@pytest.mark.requirement("transfer.bad-files")
-@pytest.mark.parametrize("format_name", ["chatgpt", "claude", "auto"])
-def test_a_damaged_archive_is_refused(ana: UserMemory, tmp_path: Path, format_name: str) -> None:
-    path = archive_of(tmp_path / "export.zip", {"conversations.json": CONVERSATIONS})
+def test_a_damaged_archive_is_refused(ana: UserMemory, zipped: Zip) -> None:
+    path = zipped({"conversations.json": CONVERSATIONS})
     whole = path.read_bytes()
-    path.write_bytes(whole[: len(whole) // 2])
-    assert "not a readable zip archive" in refusal(ana, path, format_name)
     data_start = whole.index(b"conversations.json") + len("conversations.json")
-    path.write_bytes(whole[:data_start] + b"\xff" * 8 + whole[data_start + 8 :])
-    assert "conversations.json: cannot be unpacked" in refusal(ana, path, format_name)
+    torn = whole[: len(whole) // 2]
+    changed = whole[:data_start] + b"\xff" * 8 + whole[data_start + 8 :]
+    for format_name in ("chatgpt", "claude", "auto"):
+        path.write_bytes(torn)
+        assert "not a readable zip archive" in refusal(ana, path, format_name)
+        path.write_bytes(changed)
+        assert "conversations.json: cannot be unpacked" in refusal(ana, path, format_name)
 
 
-@pytest.mark.requirement("transfer.bad-files")
-def test_an_encrypted_archive_is_refused(ana: UserMemory, tmp_path: Path) -> None:
-    path = archive_of(tmp_path / "export.zip", {"conversations.json": CONVERSATIONS})
-    raw = bytearray(path.read_bytes())
-    for signature, flags_at in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
-        raw[raw.index(signature) + flags_at] |= 1
-    path.write_bytes(bytes(raw))
-    assert "cannot be unpacked (File" in refusal(ana, path)
-
-
-@pytest.mark.requirement("transfer.bad-files")
-@pytest.mark.parametrize(
-    ("members", "message"),
-    [
-        ({}, "the archive holds no conversations-*.json or conversations.json"),
-        ({"word/document.xml": "<x/>"}, "the archive holds no conversations-*.json"),
-        ({"conversations.json/": ""}, "the archive holds no conversations-*.json"),
-        ({"conversations.json": "[]"}, "an archive of an unknown kind"),
-        ({"conversations.json": '{"a": 1}'}, "an archive of an unknown kind"),
-        ({"conversations.json": "[1"}, "conversations.json: not valid JSON"),
-        ({"conversations.json": b"\xff"}, "conversations.json: not text in UTF-8"),
-    ],
-)
-def test_an_archive_of_something_else_is_refused(
-    ana: UserMemory, tmp_path: Path, members: dict[str, str | bytes], message: str
+def test_an_encrypted_archive_or_one_that_lies_about_its_size_is_refused(
+    ana: UserMemory, zipped: Zip
 ) -> None:
-    path = archive_of(tmp_path / "export.zip", members)
-    told = refusal(ana, path)
-    assert message in told
-    assert "allowed: mem0, chatgpt, claude, keyvalue, markdown" in told
+    path = zipped({"conversations.json": CONVERSATIONS})
+    whole = path.read_bytes()
+    encrypted = bytearray(whole)
+    for signature, flags_at in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        encrypted[whole.index(signature) + flags_at] |= 1
+    path.write_bytes(encrypted)
+    assert "cannot be unpacked (File" in refusal(ana, path)
+    lying = bytearray(whole)
+    declared_at = whole.index(b"PK\x01\x02") + 24
+    lying[declared_at : declared_at + 4] = struct.pack("<I", 10)
+    path.write_bytes(lying)
+    assert "conversations.json: cannot be unpacked" in refusal(ana, path)
 
 
-@pytest.mark.requirement("transfer.bad-files")
+def test_an_archive_of_something_else_is_refused(ana: UserMemory, zipped: Zip) -> None:
+    for members, message in (
+        ({}, "the archive holds no conversations-*.json or conversations.json"),
+        ({"word/document.xml": b"<x/>"}, "the archive holds no conversations-*.json"),
+        ({"conversations.json/": b""}, "the archive holds no conversations-*.json"),
+        ({"conversations.json": []}, "an archive of an unknown kind"),
+        ({"conversations.json": {"a": 1}}, "an archive of an unknown kind"),
+        ({"conversations.json": b"[1"}, "conversations.json: not valid JSON"),
+        ({"conversations.json": b"\xff"}, "conversations.json: not text in UTF-8"),
+    ):
+        told = refusal(ana, zipped(members))
+        assert message in told
+        assert "allowed: mem0, chatgpt, claude, keyvalue, markdown" in told
+
+
 def test_an_archive_that_unpacks_to_too_much_is_refused(
-    ana: UserMemory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ana: UserMemory, zipped: Zip, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(limits, "MAX_IMPORT_FILE_BYTES", 10_000)
-    padding = " " * 6_000
-    parts = {f"conversations-00{number}.json": f"[{padding}]" for number in (0, 1)}
-    path = archive_of(tmp_path / "export.zip", {**parts, "chat.html": "x" * 50_000})
+    part = b"[" + b" " * 6_000 + b"]"
+    parts = {f"conversations-00{number}.json": part for number in (0, 1)}
+    path = zipped({**parts, "chat.html": b"x" * 50_000})
     assert path.stat().st_size < 10_000
     assert "larger than 10000 bytes" in refusal(ana, path, "chatgpt")
 
 
-@pytest.mark.requirement("transfer.bad-files")
-def test_an_archive_that_lies_about_its_size_is_refused(ana: UserMemory, tmp_path: Path) -> None:
-    path = archive_of(tmp_path / "export.zip", {"conversations.json": CONVERSATIONS})
-    raw = bytearray(path.read_bytes())
-    declared_at = raw.index(b"PK\x01\x02") + 24
-    raw[declared_at : declared_at + 4] = struct.pack("<I", 10)
-    path.write_bytes(bytes(raw))
-    assert "conversations.json: cannot be unpacked" in refusal(ana, path)
-
-
-@pytest.mark.requirement("transfer.bad-files")
 def test_a_file_that_grew_after_it_was_looked_at_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

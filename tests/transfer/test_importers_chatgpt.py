@@ -1,15 +1,14 @@
 """Importing ChatGPT's data export."""
 
-import json
-import zipfile
-from collections.abc import Callable
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from ricordo import ImportFailed, Memory, MemoryType, Source, UserMemory
+from ricordo import ImportFailed, MemoryType, Source, UserMemory
+from tests.transfer.conftest import Write, Zip
+
+pytestmark = pytest.mark.requirement("transfer.chatgpt")
 
 STARTED = 1_735_689_600.0  # 2025-01-01 00:00 UTC
 
@@ -74,32 +73,9 @@ TALK = conversation(
 )
 
 
-@pytest.fixture
-def ana(open_store: Callable[..., Memory], sqlite_url: str) -> UserMemory:
-    return open_store(sqlite_url).user("ana")
-
-
-@pytest.fixture
-def exported(tmp_path: Path) -> Callable[[Any], Path]:
-    """A conversations.json with this in it."""
-
-    def write(data: Any) -> Path:
-        path = tmp_path / "conversations.json"
-        path.write_text(json.dumps(data), encoding="utf-8")
-        return path
-
-    return write
-
-
-def zipped(path: Path, members: dict[str, Any]) -> Path:
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, data in members.items():
-            archive.writestr(name, json.dumps(data))
-    return path
-
-
-@pytest.mark.requirement("transfer.chatgpt")
-def test_what_was_said_becomes_a_thread(ana: UserMemory, exported: Callable[[Any], Path]) -> None:
+def test_what_was_said_becomes_a_thread_and_what_was_saved_memories(
+    ana: UserMemory, exported: Write
+) -> None:
     report = ana.import_file(exported([TALK]))
     assert (report.format, report.threads, report.turns) == ("chatgpt", 1, 2)
     assert report.skipped == {"system messages": 1, "tool messages": 1}
@@ -111,11 +87,7 @@ def test_what_was_said_becomes_a_thread(ana: UserMemory, exported: Callable[[Any
         ("assistant", "Noted: tea it is.", "c1-m5"),
     ]
     assert turns[0].at == datetime(2025, 1, 1, 0, 0, 1, 500_000, tzinfo=UTC)
-
-
-@pytest.mark.requirement("transfer.chatgpt")
-def test_what_was_saved_becomes_memories(ana: UserMemory, exported: Callable[[Any], Path]) -> None:
-    assert ana.import_file(exported([TALK])).added == 2
+    assert report.added == 2
     tea, cat = ana.list(theme="chatgpt", order="asc")
     assert {tea.content, cat.content} == {"User drinks tea.", "User has a cat."}
     for item in (tea, cat):
@@ -125,10 +97,7 @@ def test_what_was_saved_becomes_memories(ana: UserMemory, exported: Callable[[An
         assert item.created_at == datetime(2025, 1, 1, tzinfo=UTC)
 
 
-@pytest.mark.requirement("transfer.chatgpt")
-def test_only_the_branch_on_the_screen_is_read(
-    ana: UserMemory, exported: Callable[[Any], Path]
-) -> None:
+def test_only_the_branch_on_the_screen_is_read(ana: UserMemory, exported: Write) -> None:
     edited = conversation([said("user", "A first try"), said("assistant", "An answer to it")])
     mapping = edited["mapping"]
     mapping["new"] = {"id": "new", "message": said("user", "A second try"), "parent": "root"}
@@ -138,10 +107,7 @@ def test_only_the_branch_on_the_screen_is_read(
     assert [(turn.content, turn.message_id) for turn in turns] == [("A second try", "new")]
 
 
-@pytest.mark.requirement("transfer.chatgpt")
-def test_the_newest_custom_instructions_count(
-    ana: UserMemory, exported: Callable[[Any], Path]
-) -> None:
+def test_the_newest_custom_instructions_count(ana: UserMemory, exported: Write) -> None:
     hello = said("user", "Hello")
     newer = conversation([instructions("Lives in Jakarta", "Be brief"), hello], "c2")
     newer["create_time"] += 1_000
@@ -159,9 +125,8 @@ def test_the_newest_custom_instructions_count(
     assert len(list(ana.turns("chatgpt:c2"))) == 1
 
 
-@pytest.mark.requirement("transfer.chatgpt")
 def test_the_users_own_words_are_preferred_to_the_wrapped_ones(
-    ana: UserMemory, exported: Callable[[Any], Path]
+    ana: UserMemory, exported: Write
 ) -> None:
     told = instructions("wrapped", "x" * 8_001)
     told["metadata"]["user_context_message_data"] = {"about_user_message": "Lives in Bogor"}
@@ -170,10 +135,7 @@ def test_the_users_own_words_are_preferred_to_the_wrapped_ones(
     assert report.skipped == {"conversations without text": 1, "longer than 8000 characters": 1}
 
 
-@pytest.mark.requirement("transfer.chatgpt")
-def test_an_older_export_does_not_undo_newer_instructions(
-    ana: UserMemory, exported: Callable[[Any], Path]
-) -> None:
+def test_an_older_export_does_not_undo_newer_instructions(ana: UserMemory, exported: Write) -> None:
     later = STARTED + 86_400
     ana.import_file(exported([conversation([instructions("new", "new")], create_time=later)]))
     report = ana.import_file(exported([conversation([instructions("old", "old")])]))
@@ -181,10 +143,7 @@ def test_an_older_export_does_not_undo_newer_instructions(
     assert {item.content for item in ana.list()} == {"new"}
 
 
-@pytest.mark.requirement("transfer.chatgpt")
-def test_what_is_not_a_turn_is_left_out_and_counted(
-    ana: UserMemory, exported: Callable[[Any], Path]
-) -> None:
+def test_what_is_not_a_turn_is_left_out_and_counted(ana: UserMemory, exported: Write) -> None:
     image = {"content_type": "image_asset_pointer", "asset_pointer": "file-service://file-1"}
     spoken = {"content_type": "audio_transcription", "text": "Spoken words", "direction": "in"}
     messages = [
@@ -213,10 +172,7 @@ def test_what_is_not_a_turn_is_left_out_and_counted(
     }
 
 
-@pytest.mark.requirement("transfer.chatgpt")
-def test_odd_values_do_not_lose_the_conversation(
-    ana: UserMemory, exported: Callable[[Any], Path]
-) -> None:
+def test_odd_values_do_not_lose_the_conversation(ana: UserMemory, exported: Write) -> None:
     odd = [
         said("user", "Hi\x00 \udc00", create_time="no time", id="m" * 300),
         said("assistant", "Hello", metadata=None, recipient=None, create_time=1e300),
@@ -241,8 +197,7 @@ def test_odd_values_do_not_lose_the_conversation(
     }
 
 
-@pytest.mark.requirement("transfer.chatgpt")
-def test_an_archive_may_have_its_conversations_in_parts(ana: UserMemory, tmp_path: Path) -> None:
+def test_an_archive_may_have_its_conversations_in_parts(ana: UserMemory, zipped: Zip) -> None:
     parts = {
         "export/conversations-001.json": [conversation([said("user", "Second")], "c2")],
         "export/conversations-000.json": [conversation([said("user", "First")], "c1")],
@@ -250,15 +205,14 @@ def test_an_archive_may_have_its_conversations_in_parts(ana: UserMemory, tmp_pat
         "export/shared_conversations.json": [{"id": "c1"}],
         "__MACOSX/export/conversations-000.json": "left over",
     }
-    report = ana.import_file(zipped(tmp_path / "chatgpt.zip", parts))
+    report = ana.import_file(zipped(parts))
     assert (report.format, report.threads, report.turns) == ("chatgpt", 2, 2)
     assert {thread.thread_id for thread in ana.threads()} == {"chatgpt:c1", "chatgpt:c2"}
 
 
-@pytest.mark.requirement("transfer.chatgpt")
-def test_the_same_archive_again_changes_nothing(ana: UserMemory, tmp_path: Path) -> None:
+def test_the_same_archive_again_changes_nothing(ana: UserMemory, zipped: Zip) -> None:
     told = conversation([instructions("Lives in Jakarta", "Be brief"), said("user", "Hi")], "c2")
-    path = zipped(tmp_path / "chatgpt.zip", {"conversations.json": [TALK, told]})
+    path = zipped({"conversations.json": [TALK, told]})
     first = ana.import_file(path)
     assert (first.added, first.turns) == (4, 3)
     revision = ana.revision()
@@ -267,10 +221,7 @@ def test_the_same_archive_again_changes_nothing(ana: UserMemory, tmp_path: Path)
     assert ana.revision() == revision
 
 
-@pytest.mark.requirement("transfer.chatgpt")
-def test_a_later_export_adds_only_what_is_new(
-    ana: UserMemory, exported: Callable[[Any], Path]
-) -> None:
+def test_a_later_export_adds_only_what_is_new(ana: UserMemory, exported: Write) -> None:
     messages = [said("user", "First"), said("assistant", "Second")]
     ana.import_file(exported([conversation(messages)]))
     report = ana.import_file(exported([conversation([*messages, said("user", "Third")])]))
@@ -278,40 +229,10 @@ def test_a_later_export_adds_only_what_is_new(
     assert [turn.content for turn in ana.turns("chatgpt:c1")] == ["First", "Second", "Third"]
 
 
-GOOD = conversation([said("user", "Hello")])
-
-
 @pytest.mark.requirement("transfer.bad-files")
-@pytest.mark.parametrize(
-    ("data", "message"),
-    [
-        ({"mapping": {}}, "expected a list, got an object"),
-        ([GOOD, 5], "conversation 2: expected an object, got a number"),
-        ([GOOD, {**GOOD, "mapping": None}], "conversation 2, 'mapping': expected an object"),
-        ([GOOD, {**GOOD, "conversation_id": None, "id": ""}], "conversation 2: no usable"),
-        ([{**GOOD, "id": "x" * 300, "conversation_id": None}], "conversation 1: no usable"),
-        ([{**GOOD, "current_node": "gone"}], "'current_node' names none of its messages"),
-        ([{**GOOD, "current_node": ["c1-m1"]}], "'current_node' names none of its messages"),
-        ([{**GOOD, "mapping": {"c1-m1": "text"}}], "message 'c1-m1': expected an object, got text"),
-        ([{**GOOD, "mapping": {"c1-m1": {"parent": "c1-m1"}}}], "is its own ancestor"),
-    ],
-)
-def test_a_wrong_file_says_where(
-    ana: UserMemory, exported: Callable[[Any], Path], data: Any, message: str
-) -> None:
-    path = exported(data)
-    with pytest.raises(ImportFailed) as failed:
-        ana.import_file(path, format="chatgpt")
-    assert message in str(failed.value)
-    assert str(path) in str(failed.value)
-    assert ana.revision() == 0
-    assert len(ana.threads()) == 0
-
-
-@pytest.mark.requirement("transfer.bad-files")
-def test_nothing_is_written_when_a_later_part_is_wrong(ana: UserMemory, tmp_path: Path) -> None:
+def test_nothing_is_written_when_a_later_part_is_wrong(ana: UserMemory, zipped: Zip) -> None:
     parts = {"conversations-000.json": [TALK], "conversations-001.json": [{"id": "c2"}]}
     with pytest.raises(ImportFailed, match=r"conversations-001\.json, conversation 1, 'mapping'"):
-        ana.import_file(zipped(tmp_path / "chatgpt.zip", parts))
+        ana.import_file(zipped(parts))
     assert ana.revision() == 0
     assert len(ana.threads()) == 0

@@ -1,15 +1,14 @@
 """Importing Claude's data export."""
 
-import json
-import zipfile
-from collections.abc import Callable
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from ricordo import ImportFailed, Memory, MemoryType, Source, UserMemory
+from ricordo import MemoryType, Source, UserMemory
+from tests.transfer.conftest import Write, Zip
+
+pytestmark = pytest.mark.requirement("transfer.claude")
 
 
 def said(number: int, sender: str, text: str, **more: Any) -> dict[str, Any]:
@@ -55,32 +54,7 @@ REMEMBERED = {
 }
 
 
-@pytest.fixture
-def ana(open_store: Callable[..., Memory], sqlite_url: str) -> UserMemory:
-    return open_store(sqlite_url).user("ana")
-
-
-@pytest.fixture
-def exported(tmp_path: Path) -> Callable[[Any], Path]:
-    """A conversations.json with this in it."""
-
-    def write(data: Any) -> Path:
-        path = tmp_path / "conversations.json"
-        path.write_text(json.dumps(data), encoding="utf-8")
-        return path
-
-    return write
-
-
-def zipped(path: Path, members: dict[str, Any]) -> Path:
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, data in members.items():
-            archive.writestr(name, json.dumps(data))
-    return path
-
-
-@pytest.mark.requirement("transfer.claude")
-def test_what_was_said_becomes_a_thread(ana: UserMemory, exported: Callable[[Any], Path]) -> None:
+def test_what_was_said_becomes_a_thread(ana: UserMemory, exported: Write) -> None:
     report = ana.import_file(exported([TALK]))
     assert (report.format, report.threads, report.turns) == ("claude", 1, 2)
     assert report.skipped == {}
@@ -94,9 +68,8 @@ def test_what_was_said_becomes_a_thread(ana: UserMemory, exported: Callable[[Any
     ]
 
 
-@pytest.mark.requirement("transfer.claude")
 def test_thinking_tools_and_attachments_are_not_part_of_a_turn(
-    ana: UserMemory, exported: Callable[[Any], Path]
+    ana: UserMemory, exported: Write
 ) -> None:
     blocks = [
         {"type": "thinking", "thinking": "Hm."},
@@ -128,7 +101,6 @@ def test_thinking_tools_and_attachments_are_not_part_of_a_turn(
     }
 
 
-@pytest.mark.requirement("transfer.claude")
 @pytest.mark.parametrize(
     "members",
     [
@@ -137,9 +109,10 @@ def test_thinking_tools_and_attachments_are_not_part_of_a_turn(
     ],
 )
 def test_what_was_remembered_becomes_memories(
-    ana: UserMemory, tmp_path: Path, members: dict[str, Any]
+    ana: UserMemory, zipped: Zip, members: dict[str, Any]
 ) -> None:
-    report = ana.import_file(zipped(tmp_path / "claude.zip", members))
+    path = zipped(members)
+    report = ana.import_file(path)
     assert (report.format, report.added, report.turns) == ("claude", 5, 2)
     assert report.skipped == {"code blocks": 1}
     found = ana.list(theme="claude")
@@ -153,67 +126,27 @@ def test_what_was_remembered_becomes_memories(
     assert {(item.type, item.source) for item in found} == {(MemoryType.FACT, Source.IMPORT)}
     (tea,) = ana.list(contains="drinks")
     assert tea.created_at == datetime(2025, 2, 3, 4, 5, 6, tzinfo=UTC)
-
-
-@pytest.mark.requirement("transfer.claude")
-@pytest.mark.parametrize(
-    ("remembered", "count"),
-    [(REMEMBERED, 5), ([{"conversations_memory": "Has a cat", "project_memories": None}], 1)],
-)
-def test_memories_may_come_alone(
-    ana: UserMemory, exported: Callable[[Any], Path], tmp_path: Path, remembered: Any, count: int
-) -> None:
-    assert ana.import_file(exported(remembered)).added == count
-    archive = zipped(tmp_path / "memories-000.zip", {"memories/a1.json": remembered})
-    again = ana.import_file(archive)
-    assert (again.format, again.added, again.duplicates) == ("claude", 0, count)
-
-
-@pytest.mark.requirement("transfer.claude")
-def test_the_same_archive_again_changes_nothing(ana: UserMemory, tmp_path: Path) -> None:
-    members = {"conversations.json": [TALK], "memories.json": [REMEMBERED]}
-    path = zipped(tmp_path / "claude.zip", members)
-    ana.import_file(path)
     revision = ana.revision()
     again = ana.import_file(path)
     assert (again.added, again.duplicates, again.turns) == (0, 5, 0)
     assert ana.revision() == revision
 
 
-@pytest.mark.requirement("transfer.claude")
-def test_odd_values_do_not_lose_the_conversation(
-    ana: UserMemory, exported: Callable[[Any], Path]
+@pytest.mark.parametrize(
+    ("remembered", "count"),
+    [(REMEMBERED, 5), ([{"conversations_memory": "Has a cat", "project_memories": None}], 1)],
+)
+def test_memories_may_come_alone(
+    ana: UserMemory, exported: Write, zipped: Zip, remembered: Any, count: int
 ) -> None:
+    assert ana.import_file(exported(remembered)).added == count
+    again = ana.import_file(zipped({"memories/a1.json": remembered}))
+    assert (again.format, again.added, again.duplicates) == ("claude", 0, count)
+
+
+def test_odd_values_do_not_lose_the_conversation(ana: UserMemory, exported: Write) -> None:
     message = said(1, "human", "Hi\x00 \udc00", uuid="m" * 300, created_at=None, files="none")
     ana.import_file(exported([conversation([message], name="")]))
     (turn,) = ana.turns("claude:c1")
     assert (turn.content, turn.message_id) == ("Hi \ufffd", None)
     assert [thread.title for thread in ana.threads()] == [None]
-
-
-@pytest.mark.requirement("transfer.bad-files")
-@pytest.mark.parametrize(
-    ("data", "message"),
-    [
-        ({"chat_messages": []}, "expected a list, got an object"),
-        ([TALK, None], "conversation 2: expected an object, got null"),
-        ([TALK, {**TALK, "uuid": ""}], "conversation 2: no usable 'uuid'"),
-        ([TALK, {**TALK, "uuid": 7}], "conversation 2: no usable 'uuid'"),
-        ([{**TALK, "chat_messages": "none"}], "conversation 1, 'chat_messages': expected a list"),
-        ([conversation([True])], "conversation 1, message 1: expected an object, got true or"),
-        ([REMEMBERED, 1], "account 2: expected an object, got a number"),
-        ({"conversations_memory": 1}, "account 1, 'conversations_memory': expected text"),
-        ({"project_memories": {"p1": []}}, "'project_memories': expected text, got a list"),
-        ({"memory_files": [{"path": "/a.md"}]}, "'memory_files': expected text, got null"),
-    ],
-)
-def test_a_wrong_file_says_where(
-    ana: UserMemory, exported: Callable[[Any], Path], data: Any, message: str
-) -> None:
-    path = exported(data)
-    with pytest.raises(ImportFailed) as failed:
-        ana.import_file(path, format="claude")
-    assert message in str(failed.value)
-    assert str(path) in str(failed.value)
-    assert ana.revision() == 0
-    assert len(ana.threads()) == 0

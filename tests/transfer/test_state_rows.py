@@ -1,6 +1,5 @@
 """Export and import of what conversations and programs keep: compactions, states, entries."""
 
-import json
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,15 +12,14 @@ from ricordo import CheckpointNotFound, ImportFailed, Memory, UserMemory
 from ricordo.integrations.langgraph import RicordoSaver, RicordoStore
 from ricordo.model.conversation import Compaction
 from ricordo.storage.compactions import put_compaction
-from ricordo.storage.consistency import find_inconsistencies
 from ricordo.storage.conversation_tables import compactions, store_entries, thread_views
 from ricordo.storage.tables import OWNED_TABLES
 from ricordo.storage.thread_views import note_seen
 from ricordo.testing.clock import ManualClock
 from ricordo.transfer.rows import TABLE_OF_KIND
 from tests.integrations.graphs import config, put_state
+from tests.transfer.lines import exported, inconsistencies, without, write
 
-Lines = list[dict[str, Any]]
 KINDS = (
     "compaction",
     "thread_view",
@@ -67,20 +65,6 @@ def keep(memory: Memory, name: str = "ana") -> UserMemory:
     return user
 
 
-def exported(user: UserMemory) -> Lines:
-    return [json.loads(line) for line in user.export_lines()]
-
-
-def write(path: Path, lines: Lines) -> Path:
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
-    return path
-
-
-def sound(memory: Memory) -> bool:
-    with memory.database.read_all() as view:
-        return find_inconsistencies(view.connection) == []
-
-
 @pytest.mark.requirement("transfer.round-trip")
 def test_states_come_back_exactly(memory: Memory, clock: ManualClock, tmp_path: Path) -> None:
     ana = keep(memory)
@@ -90,7 +74,7 @@ def test_states_come_back_exactly(memory: Memory, clock: ManualClock, tmp_path: 
     memory.erase_user("ana")
     assert ana.import_file(tmp_path / "ana.jsonl").restored_rows == len(before) - 2
     assert exported(ana) == before
-    assert sound(memory)
+    assert inconsistencies(memory) == []
     assert list(ana.load_checkpoint("talk").state) == ["z", "a", ""]  # type: ignore[call-overload]
     found = RicordoSaver(ana).get_tuple(config("graph"))
     assert found is not None
@@ -124,13 +108,12 @@ def test_entries_follow_memories_that_get_other_numbers(
     assert found.value == {"text": "Drinks black tea"}
     store.put(NOTES, "indexed", {"text": "Drinks mate"})
     assert [item.content for item in copy.list(contains="drinks")] == ["Drinks mate"]
-    assert sound(other)
+    assert inconsistencies(other) == []
 
 
 @pytest.mark.requirement("transfer.round-trip")
 def test_files_without_these_kinds_are_still_read(memory: Memory, tmp_path: Path) -> None:
-    lines = [line for line in exported(keep(memory)) if line["kind"] not in KINDS]
-    lines[-1]["rows"] = len(lines) - 2
+    lines = without(exported(keep(memory)), *KINDS)
     memory.erase_user("ana")
     ana = memory.user("ana")
     ana.import_file(write(tmp_path / "old.jsonl", lines))
@@ -164,7 +147,11 @@ def test_states_are_added_where_there_are_none(memory: Memory, tmp_path: Path) -
         assert view.connection.execute(kept).scalars().all() == ["Three turns."]
         seen = sa.select(thread_views).where(thread_views.c.user_id == "ben")
         assert view.connection.execute(seen).all() == []
-    assert sound(memory)
+    cleo = memory.user("cleo")  # who has nothing but a state is merged into, too
+    cleo.save_checkpoint("own", 1)
+    assert cleo.import_file(tmp_path / "ana.jsonl").restored_rows == 0
+    assert {one.thread_id for one in cleo.checkpoints()} == {"own", "talk", "empty"}
+    assert inconsistencies(memory) == []
 
 
 @pytest.mark.requirement("transfer.merge")
@@ -227,7 +214,7 @@ def test_an_older_file_leaves_newer_entries_and_their_memories_alone(
         "hidden",
         "forgotten",
     }
-    assert sound(memory)
+    assert inconsistencies(memory) == []
 
 
 @pytest.mark.requirement("transfer.merge")
@@ -242,16 +229,6 @@ def test_a_newer_entry_without_a_memory_takes_the_old_memory_away(
     ben.import_file(tmp_path / "ana.jsonl")
     assert RicordoStore(ben).get(NOTES, "k").value == {"text": "In Bonn"}  # type: ignore[union-attr]
     assert len(ben.list()) == 0
-
-
-@pytest.mark.requirement("transfer.merge")
-def test_a_user_who_has_only_states_is_merged_into(memory: Memory, tmp_path: Path) -> None:
-    keep(memory).export(tmp_path / "ana.jsonl")
-    ben = memory.user("ben")
-    ben.save_checkpoint("own", 1)
-    report = ben.import_file(tmp_path / "ana.jsonl")
-    assert report.restored_rows == 0
-    assert {one.thread_id for one in ben.checkpoints()} == {"own", "talk", "empty"}
 
 
 BROKEN: list[tuple[str, dict[str, Any], str]] = [
@@ -284,36 +261,23 @@ BROKEN: list[tuple[str, dict[str, Any], str]] = [
 
 
 @pytest.mark.requirement("transfer.bad-files")
-@pytest.mark.parametrize(("kind", "changes", "message"), BROKEN)
 def test_a_broken_line_is_refused_and_nothing_written(
-    sqlite_url: str,
-    open_store: Callable[..., Memory],
-    tmp_path: Path,
-    kind: str,
-    changes: dict[str, Any],
-    message: str,
+    sqlite_url: str, open_store: Callable[..., Memory], tmp_path: Path
 ) -> None:
     memory = open_store(sqlite_url)
-    lines = exported(keep(memory))
-    place = next(number for number, line in enumerate(lines) if line["kind"] == kind)
-    lines[place] = {**lines[place], **changes}
-    with pytest.raises(ImportFailed) as caught:
-        memory.user("zoe").import_file(write(tmp_path / "broken.jsonl", lines))
-    assert message in str(caught.value)
+    *lines, end = exported(keep(memory))
+    first = {kind: next(line for line in lines if line["kind"] == kind) for kind in KINDS}
+    files = [
+        ([{**line, **changes} if line is first[kind] else line for line in (*lines, end)], message)
+        for kind, changes, message in BROKEN
+    ]
+    for again in first.values():
+        files.append(([*lines, again, {**end, "rows": len(lines)}], "appears twice"))
+    for number, (content, message) in enumerate(files):
+        with pytest.raises(ImportFailed) as caught:
+            memory.user("zoe").import_file(write(tmp_path / f"{number}.jsonl", content))
+        assert message in str(caught.value)
     assert "zoe" not in memory.users()
-
-
-@pytest.mark.requirement("transfer.bad-files")
-@pytest.mark.parametrize("kind", KINDS)
-def test_no_state_stands_there_twice(
-    sqlite_url: str, open_store: Callable[..., Memory], tmp_path: Path, kind: str
-) -> None:
-    memory = open_store(sqlite_url)
-    lines = exported(keep(memory))
-    again = next(line for line in lines if line["kind"] == kind)
-    lines = [*lines[:-1], again, {**lines[-1], "rows": len(lines) - 1}]
-    with pytest.raises(ImportFailed, match="appears twice"):
-        memory.user("zoe").import_file(write(tmp_path / "twice.jsonl", lines))
 
 
 NOT_IN_AN_EXPORT = {

@@ -36,15 +36,6 @@ def sure(counts: dict[str, int], share: float) -> float:
     return found
 
 
-@given(times)
-def test_a_time_is_in_the_bucket_that_holds_it(milliseconds: float) -> None:
-    lower, upper = bounds_of(bucket_of(milliseconds))
-    if bucket_of(milliseconds) == BUCKETS[-1]:
-        assert milliseconds > lower
-    else:
-        assert lower < milliseconds <= upper or milliseconds == lower == 0
-
-
 def test_a_bucket_ends_with_its_bound() -> None:
     assert BUCKETS[3] == "recall_ms_10"
     assert BUCKETS[-1] == "recall_ms_more"
@@ -80,23 +71,6 @@ def test_it_is_exact_at_the_edges(counts: dict[str, int]) -> None:
     if used:
         assert sure(counts, 0.0) == bounds_of(used[0])[0]
         assert sure(counts, 1.0) == bounds_of(used[-1])[1]
-
-
-@given(st.sampled_from(BUCKETS[:-1]), st.sampled_from(BUCKETS[:-1]), st.integers(1, 1_000))
-def test_half_is_where_two_equal_buckets_meet(one: str, other: str, count: int) -> None:
-    first, last = sorted([one, other], key=BUCKETS.index)
-    lower, upper = bounds_of(first)
-    if first == last:
-        assert sure({first: count}, 0.5) == (lower + upper) / 2
-    else:
-        assert sure({first: count, last: count}, 0.5) == upper
-
-
-@given(counted, st.integers(1, 50), shares)
-def test_days_of_one_kind_add_up(counts: dict[str, int], days: int, share: float) -> None:
-    summed = {name: count * days for name, count in counts.items()}
-    together, alone = percentile_ms(summed, share), percentile_ms(counts, share)
-    assert together == (None if alone is None else pytest.approx(alone, rel=1e-6, abs=1e-6))
 
 
 def test_of_the_longest_only_the_least_is_known() -> None:

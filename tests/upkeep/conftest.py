@@ -1,6 +1,7 @@
 """Fixtures of the tests about upkeep: a store whose upkeep happens only when a test says so."""
 
-from collections.abc import Callable
+import itertools
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from typing import Any
 
@@ -10,8 +11,9 @@ import sqlalchemy as sa
 from ricordo import Job, Memory
 from ricordo.model.job import Report
 from ricordo.model.upkeep import RoundReport
-from ricordo.storage.tables import jobs, metadata
+from ricordo.storage.tables import jobs
 from ricordo.testing.clock import ManualClock
+from ricordo.testing.model_server import ModelServer
 from ricordo.upkeep.aging import forget_unused
 from ricordo.upkeep.daily_round import run_round
 from ricordo.upkeep.policy import UpkeepPolicy
@@ -20,6 +22,21 @@ from ricordo.upkeep.trimming import trim
 
 def quietly(_progress: str) -> None:
     """Nobody wants to know how far the work has come."""
+
+
+class Stopped(Exception):
+    """Raised by a report that ends the work."""
+
+
+def stopping(after: int) -> Callable[[str], None]:
+    """A report that ends the work when it is told for the so-manieth time."""
+    told = itertools.count(1)
+
+    def report(_done: str) -> None:
+        if next(told) >= after:
+            raise Stopped
+
+    return report
 
 
 def upkeep_policy(**changes: Any) -> UpkeepPolicy:
@@ -65,28 +82,42 @@ class Tended:
             report=report,
         )
 
-    def keep(self, days: int, user: str = "ana") -> RoundReport:
+    def keep(self, days: int, **policy: Any) -> RoundReport:
         """A round a day for so many days; the last of them."""
         for _ in range(days):
             self.clock.advance(days=1)
-            done = self.round(user)
+            done = self.round(**policy)
         return done
 
     def jobs(self, kind: str | None = None, state: str | None = "queued") -> list[Job]:
         """The jobs of a kind."""
         return list(self.memory.jobs(kind=kind, state=state, limit=1000))
 
-    def tables_with(self, user: str) -> list[str]:
-        """The tables that have a row of a user."""
-        with self.memory.database.read_all() as view:
-            return [
-                table.name
-                for table in metadata.sorted_tables
-                if "user_id" in table.c
-                and view.connection.execute(
-                    sa.select(sa.func.count()).where(table.c.user_id == user)
-                ).scalar_one()
-            ]
+    def add_users(self, count: int) -> list[str]:
+        """Let there be so many users."""
+        names = [f"user-{number:03}" for number in range(count)]
+        for name in names:
+            self.memory.user(name).add("Prefers tea")
+        return names
+
+
+@pytest.fixture
+def model_server() -> Iterator[ModelServer]:
+    with ModelServer() as server:
+        yield server
+
+
+@pytest.fixture
+def open_with_model(
+    backend_url: str, open_store: Callable[..., Memory], model_server: ModelServer
+) -> Callable[..., Memory]:
+    """Opens a store with the scripted model."""
+    scripted = {
+        "model_provider": "custom_http",
+        "model_name": "scripted",
+        "model_base_url": model_server.base_url,
+    }
+    return lambda **settings: open_store(backend_url, **{**scripted, **settings})
 
 
 def untended(memory: Memory, clock: ManualClock) -> Tended:
@@ -97,6 +128,13 @@ def untended(memory: Memory, clock: ManualClock) -> Tended:
 
 
 @pytest.fixture
-def tended(backend_url: str, open_store: Callable[..., Memory], clock: ManualClock) -> Tended:
+def open_tended(
+    backend_url: str, open_store: Callable[..., Memory], clock: ManualClock
+) -> Callable[..., Tended]:
+    return lambda **settings: untended(open_store(backend_url, **settings), clock)
+
+
+@pytest.fixture
+def tended(open_tended: Callable[..., Tended]) -> Tended:
     """Without a language model, on both databases."""
-    return untended(open_store(backend_url, upkeep=False), clock)
+    return open_tended()

@@ -1,6 +1,5 @@
 """The daily round: what it does, what it leaves to jobs, and that it can stop anywhere."""
 
-import itertools
 from collections import Counter
 from collections.abc import Callable, Iterator
 from datetime import timedelta
@@ -9,7 +8,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from ricordo import Event, Memory, Status, limits
+from ricordo import Event, limits
 from ricordo.formation.scheduling import SUMMARY_JOB
 from ricordo.model.upkeep import RoundReport
 from ricordo.storage.events import put_events
@@ -18,13 +17,13 @@ from ricordo.storage.index_tables import item_index, relations
 from ricordo.storage.summaries import find_summary
 from ricordo.storage.tables import checked_pairs, history, items
 from ricordo.storage.upkeep import UpkeepState, note_upkeep, upkeep_state
-from ricordo.testing.clock import ManualClock
 from ricordo.testing.embedder import WordEmbedder
 from ricordo.testing.embedding_server import EmbeddingServer
 from ricordo.upkeep.kinds import CONSOLIDATE_JOB, INSIGHTS_JOB, RELATE_JOB
-from tests.upkeep.conftest import Tended, untended
+from tests.formation.conftest import tables_with
+from tests.upkeep.conftest import Stopped, Tended, untended
 
-OpenStore = Callable[..., Memory]
+OpenTended = Callable[..., Tended]
 LITTLE: dict[str, Any] = {"source": "conversation", "importance": 1}
 
 
@@ -42,9 +41,6 @@ def queued_at(tended: Tended, kind: str) -> list[Any]:
     return [job.run_at for job in tended.jobs(kind)]
 
 
-# -- the whole -----------------------------------------------------------------------------
-
-
 @pytest.mark.requirement("upkeep.visible")
 def test_a_round_shows_in_its_report_events_counters_and_jobs(tended: Tended) -> None:
     me = tended.memory.user("ana")
@@ -56,11 +52,7 @@ def test_a_round_shows_in_its_report_events_counters_and_jobs(tended: Tended) ->
     tended.clock.advance(days=61)
     done = tended.round()
     assert done == RoundReport(
-        forgotten=3,
-        trimmed=2,
-        unrelated=3,
-        vectors_asked=0,
-        queued=(CONSOLIDATE_JOB, RELATE_JOB),
+        forgotten=3, trimmed=2, unrelated=3, vectors_asked=0, queued=(CONSOLIDATE_JOB, RELATE_JOB)
     )
     (event,) = me.events()
     assert (event.node, event.op, event.status, event.at) == (
@@ -78,27 +70,16 @@ def test_a_round_shows_in_its_report_events_counters_and_jobs(tended: Tended) ->
     assert done.to_dict()["queued"] == ["consolidate", "relate"]
 
 
-@pytest.mark.requirement("upkeep.visible")
-def test_a_round_that_finds_nothing_to_do_says_so(tended: Tended) -> None:
-    tended.memory.user("ana").add("Prefers tea", importance=5)
-    tended.clock.advance(days=1)
-    done = tended.round(daily_pairs=0)
-    assert (done.forgotten, done.trimmed, done.unrelated) == (0, 0, 0)
-    assert done.queued == (RELATE_JOB,)
-    assert tended.round(daily_pairs=0).queued == ()  # nothing has changed since
-    assert tended.memory.user("ana").counters().counts == {"upkeep_rounds": 2}
-    assert len(tended.jobs(RELATE_JOB)) == 1
-
-
 @pytest.mark.requirement("upkeep.forget")
 def test_what_was_just_recalled_is_not_forgotten(tended: Tended) -> None:
     me = tended.memory.user("ana")
     me.add("Saw a heron", **LITTLE)
     tended.clock.advance(days=61)
     assert len(me.search("heron")) == 1  # counted, and not written yet
-    assert tended.round().forgotten == 0
-    assert tended.keep(60).forgotten == 0
-    assert tended.keep(1).forgotten == 1
+    week = timedelta(days=7)
+    assert tended.round(forget_after=week).forgotten == 0
+    assert tended.keep(7, forget_after=week).forgotten == 0
+    assert tended.keep(1, forget_after=week).forgotten == 1
 
 
 @pytest.mark.requirement("upkeep.forget")
@@ -118,9 +99,6 @@ def test_global_memories_are_the_operators(tended: Tended) -> None:
     assert [job.kind for job in tended.jobs()] == [EMBED_JOB]
 
 
-# -- vectors -------------------------------------------------------------------------------
-
-
 @pytest.mark.requirement("upkeep.backfill")
 def test_vectors_that_failed_are_asked_for_again(tended: Tended) -> None:
     me = tended.memory.user("ana")
@@ -137,12 +115,10 @@ def test_vectors_that_failed_are_asked_for_again(tended: Tended) -> None:
 
 
 @pytest.mark.requirement("upkeep.backfill")
-def test_vectors_of_another_model_are_made_anew(
-    backend_url: str, open_store: OpenStore, clock: ManualClock
-) -> None:
-    first = untended(open_store(backend_url, embedder=WordEmbedder(64)), clock)
+def test_vectors_of_another_model_are_made_anew(open_tended: OpenTended) -> None:
+    first = open_tended(embedder=WordEmbedder(64))
     first.memory.user("ana").add_many(["Prefers tea", "Plays the cello"])
-    second = untended(open_store(backend_url, embedder=WordEmbedder(32)), clock)
+    second = open_tended(embedder=WordEmbedder(32))
     assert second.memory.user("ana").embedding_status().stale == 2
     assert second.round().vectors_asked == 2
     second.memory.run_jobs()
@@ -150,64 +126,67 @@ def test_vectors_of_another_model_are_made_anew(
     assert (status.ready, status.stale, status.dimensions) == (2, 0, 32)
 
 
-@pytest.mark.requirement("upkeep.backfill")
-def test_vectors_whose_job_was_lost_are_asked_for_again(
-    backend_url: str, open_store: OpenStore, clock: ManualClock, server: EmbeddingServer
-) -> None:
-    settings = {
+def made_by(server: EmbeddingServer) -> dict[str, Any]:
+    """Settings that leave vectors to a server."""
+    return {
         "embedder": None,
         "embedding_provider": "custom_http",
         "embedding_base_url": server.base_url,
         "embedding_model": server.model,
     }
-    memory = open_store(backend_url, **settings)
-    memory.user("ana").add_many(["Prefers tea", "Plays the cello"])
-    tended = untended(memory, clock)
-    assert tended.jobs(EMBED_JOB) == []
+
+
+@pytest.mark.requirement("upkeep.backfill")
+def test_vectors_whose_job_was_lost_are_asked_for_again(
+    open_tended: OpenTended, server: EmbeddingServer
+) -> None:
+    tended = open_tended(**made_by(server))
+    tended.memory.user("ana").add_many(["Prefers tea", "Plays the cello"])
+    untended(tended.memory, tended.clock)
     assert tended.round().vectors_asked == 2
-    memory.run_jobs()
-    assert memory.user("ana").embedding_status().ready == 2
+    tended.memory.run_jobs()
+    assert tended.memory.user("ana").embedding_status().ready == 2
 
 
 @pytest.mark.requirement("upkeep.backfill")
 def test_settings_that_cannot_be_used_do_not_end_the_round(
-    backend_url: str, open_store: OpenStore, clock: ManualClock, server: EmbeddingServer
+    open_tended: OpenTended, server: EmbeddingServer
 ) -> None:
     settings = {"embedder": None, "allow_private_embedding_targets": True}
-    first = open_store(backend_url, secret_key="A" * 43 + "=", **settings)
+    first = open_tended(secret_key="A" * 43 + "=", **settings).memory
     first.user("ana").set_embeddings(
         "custom_http", base_url=server.base_url, model=server.model, api_key="k1", confirm=True
     )
     first.user("ana").add("Saw a heron", **LITTLE)
-    tended = untended(open_store(backend_url, secret_key="B" * 43 + "=", **settings), clock)
-    clock.advance(days=61)
+    tended = open_tended(secret_key="B" * 43 + "=", **settings)
+    tended.clock.advance(days=61)
     done = tended.round()
     assert (done.forgotten, done.vectors_asked) == (1, 0)
     over, wrong = tended.memory.user("ana").events()
     assert (over.op, over.status) == ("round", "ok")
     assert (wrong.node, wrong.op, wrong.status) == ("upkeep", "vectors", "error")
     assert "cannot be decrypted" in (wrong.detail or "")
-    assert state_of(tended).upkept_at == clock()
+    assert state_of(tended).upkept_at == tended.clock()
 
 
 @pytest.mark.requirement("upkeep.backfill")
-def test_nothing_is_asked_for_where_nothing_makes_vectors(
-    backend_url: str, open_store: OpenStore, clock: ManualClock
+def test_vectors_are_not_thrown_away_for_an_embedder_that_does_not_answer(
+    open_tended: OpenTended, server: EmbeddingServer
 ) -> None:
-    memory = open_store(backend_url, embedder=None, embedding_provider="none")
-    tended = untended(memory, clock)
-    memory.user("ana").add_many(["Prefers tea", "Plays the cello"])
-    assert tended.round() == RoundReport(queued=(CONSOLIDATE_JOB,))
-    assert [event.op for event in memory.user("ana").events()] == ["round"]
+    before = open_tended().memory.user("ana")
+    before.add("Prefers tea")
+    tended = open_tended(**made_by(server))
+    server.answer_html()
+    assert tended.round().vectors_asked == 0
+    events = tended.memory.user("ana").events()
+    assert [event.op for event in events if event.status == "error"] == ["vectors"]
+    assert before.embedding_status().ready == 1
 
 
 @pytest.fixture
 def server() -> Iterator[EmbeddingServer]:
     with EmbeddingServer(model="first") as running:
         yield running
-
-
-# -- the narrative -------------------------------------------------------------------------
 
 
 def stored_revision(tended: Tended) -> int | None:
@@ -229,20 +208,13 @@ def tell(tended: Tended) -> None:
 def test_a_narrative_that_is_behind_is_told_anew(tended: Tended) -> None:
     me = tended.memory.user("ana")
     tell(tended)
+    me.add("The user hums at work", type="insight")  # puts no narrative behind
     assert SUMMARY_JOB not in tended.round().queued
     me.add("Plays the cello")
     assert stored_revision(tended) != me.revision()
     assert SUMMARY_JOB in tended.round().queued
     tended.memory.run_jobs()
     assert stored_revision(tended) == me.revision()
-    assert SUMMARY_JOB not in tended.round().queued
-
-
-@pytest.mark.requirement("upkeep.summary")
-def test_an_insight_puts_no_narrative_behind(tended: Tended) -> None:
-    me = tended.memory.user("ana")
-    tell(tended)
-    me.add("The user hums at work", type="insight")
     assert SUMMARY_JOB not in tended.round().queued
 
 
@@ -273,17 +245,6 @@ def test_a_narrative_that_goes_with_what_is_forgotten_is_told_anew(tended: Tende
     assert summary is not None
     assert "cello" in summary.content
     assert "heron" not in summary.content
-
-
-@pytest.mark.requirement("upkeep.summary")
-def test_a_narrative_that_nobody_had_is_not_told(tended: Tended) -> None:
-    tended.memory.user("ana").add("Saw a heron", **LITTLE)
-    assert SUMMARY_JOB not in tended.round().queued
-    assert tended.keep(61).forgotten == 1
-    assert tended.jobs(SUMMARY_JOB) == []
-
-
-# -- what is left to jobs ------------------------------------------------------------------
 
 
 @pytest.mark.requirement("upkeep.visible")
@@ -329,24 +290,20 @@ def test_insights_are_queued_after_anything_new_and_not_within_a_day(tended: Ten
     assert queued_at(tended, INSIGHTS_JOB) == [tended.clock()]
 
 
-# -- stopping anywhere ---------------------------------------------------------------------
-
-
-class Stopped(Exception):
-    pass
-
-
 class Stopping:
-    """Ends the work at the given report, or never."""
+    """Ends the work at the given report, or does something else then."""
 
-    def __init__(self, at: int | None) -> None:
-        self.left = itertools.count() if at is None else iter(range(at))
-        self.told = 0
+    def __init__(self, at: int | None, do: Callable[[], object] | None = None) -> None:
+        self.at = at
+        self.do = do
+        self.told: list[str] = []
 
-    def __call__(self, _progress: str) -> None:
-        self.told += 1
-        if next(self.left, None) is None:
-            raise Stopped
+    def __call__(self, progress: str) -> None:
+        self.told.append(progress)
+        if self.at == len(self.told) - 1:
+            if self.do is None:
+                raise Stopped
+            self.do()
 
 
 @pytest.fixture
@@ -399,6 +356,7 @@ def looks(tended: Tended, user: str) -> dict[str, object]:
         }
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("upkeep.bounded")
 @pytest.mark.usefixtures("small_steps")
 def test_a_round_that_is_stopped_anywhere_ends_as_if_it_had_not_been(tended: Tended) -> None:
@@ -412,8 +370,18 @@ def test_a_round_that_is_stopped_anywhere_ends_as_if_it_had_not_been(tended: Ten
     assert done.vectors_asked == 2
     assert done.unrelated > 0
     expected = looks(tended, "whole")
-    assert counting.told >= 8
-    for stop_at in range(counting.told):
+    assert len(counting.told) >= 8
+    details = [str(event.detail) for event in tended.memory.user("whole").events()]
+    said = " ".join([*counting.told, *details]).casefold()
+    assert [word for word in ("heron", "cello", "jazz") if word in said] == []
+    for stop_at in range(len(counting.told)):
+        tended.clock.set(start)
+        prepare(tended, "erased")
+        tended.clock.advance(days=61)
+        erasing = Stopping(stop_at, lambda: tended.memory.erase_user("erased"))
+        tended.round("erased", erasing)
+        assert len(erasing.told) > stop_at
+        assert tables_with(tended.memory, "erased") == []
         user = f"stopped-{stop_at}"
         tended.clock.set(start)
         prepare(tended, user)
@@ -430,39 +398,3 @@ def test_a_round_that_is_stopped_anywhere_ends_as_if_it_had_not_been(tended: Ten
             if change.event is Event.TTL
         )
         assert set(ends.values()) == {1}
-
-
-@pytest.mark.requirement("upkeep.bounded")
-@pytest.mark.usefixtures("small_steps")
-def test_a_user_erased_during_a_round_leaves_no_trace(tended: Tended) -> None:
-    start = tended.clock()
-    prepare(tended, "whole")
-    tended.clock.advance(days=61)
-    counting = Stopping(None)
-    tended.round("whole", counting)
-    for erase_at in range(counting.told):
-        tended.clock.set(start)
-        prepare(tended, "ana")
-        tended.clock.advance(days=61)
-        told = itertools.count()
-
-        def erase(_progress: str, told: Iterator[int] = told, at: int = erase_at) -> None:
-            if next(told) == at:
-                tended.memory.erase_user("ana")
-
-        tended.round("ana", erase)
-        assert next(told) > erase_at
-        assert tended.tables_with("ana") == []
-
-
-@pytest.mark.requirement("upkeep.bounded")
-@pytest.mark.usefixtures("small_steps")
-def test_a_round_never_says_what_memories_say(tended: Tended) -> None:
-    prepare(tended, "ana")
-    tended.clock.advance(days=61)
-    told: list[str] = []
-    tended.round("ana", told.append)
-    said = " ".join([*told, *(str(event.detail) for event in tended.memory.user("ana").events())])
-    for word in ("heron", "cello", "jazz"):
-        assert word not in said.casefold()
-    assert len(tended.memory.user("ana").list(status=Status.DELETED).items) >= 8

@@ -5,14 +5,16 @@ from datetime import timedelta
 
 import pytest
 import sqlalchemy as sa
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ricordo import limits
 from ricordo.storage.events import put_events
 from ricordo.storage.tables import checked_pairs, tallies
-from ricordo.storage.tallies import LONG_AGO, tally
+from tests.formation.conftest import tables_with
 from tests.upkeep.conftest import Tended
+
+pytestmark = pytest.mark.requirement("upkeep.trim")
 
 _numbers = itertools.count()
 
@@ -21,11 +23,6 @@ def note_events(tended: Tended, count: int, user: str = "ana") -> None:
     happened = [{"node": "forming", "op": "read", "status": "ok"} for _ in range(count)]
     with tended.memory.database.write(user) as writing:
         put_events(writing, happened)
-
-
-def count_today(tended: Tended, user: str = "ana", **counts: int) -> None:
-    with tended.memory.database.write(user) as writing:
-        tally(writing, counts)
 
 
 def note_pair(tended: Tended, low_id: int, user: str = "ana") -> None:
@@ -60,67 +57,25 @@ def known(tended: Tended) -> None:
         tended.memory.user(user).add("Prefers tea")
 
 
-@pytest.mark.requirement("upkeep.trim")
-def test_old_events_are_trimmed(tended: Tended) -> None:
+@pytest.mark.both_databases
+def test_old_events_and_notes_of_pairs_are_trimmed(tended: Tended) -> None:
     note_events(tended, 2)
     note_events(tended, 2, "ben")
-    tended.clock.advance(days=10)
+    tended.clock.advance(days=16)
+    note_pair(tended, 1)
+    note_pair(tended, 1, "ben")
     note_events(tended, 3)
-    tended.clock.advance(days=20)
+    tended.clock.advance(days=14)
+    note_pair(tended, 2)
     assert tended.trim() == 0
     tended.clock.advance(seconds=1)
-    assert tended.trim() == 2
+    assert tended.trim() == 2 + 1
     assert len(tended.memory.user("ana").events().items) == 3
     assert len(tended.memory.user("ben").events().items) == 2
+    assert (pairs(tended), pairs(tended, "ben")) == ([2], [1])
     assert tended.trim(event_life=timedelta(days=1)) == 3
 
 
-@pytest.mark.requirement("upkeep.trim")
-def test_old_notes_of_pairs_are_trimmed(tended: Tended) -> None:
-    note_pair(tended, 1)
-    note_pair(tended, 1, "ben")
-    tended.clock.advance(days=7)
-    note_pair(tended, 2)
-    note_pair(tended, 3)
-    tended.clock.advance(days=7)
-    assert tended.trim() == 0
-    tended.clock.advance(seconds=1)
-    assert tended.trim() == 1
-    assert (pairs(tended), pairs(tended, "ben")) == ([2, 3], [1])
-
-
-@pytest.mark.requirement("upkeep.trim")
-def test_old_counters_are_put_together(tended: Tended) -> None:
-    for _ in range(3):
-        count_today(tended, seen=2, done=1)
-        tended.clock.advance(days=1)
-    count_today(tended, "ben", seen=7)
-    today = tended.clock().date()
-    tended.clock.advance(days=limits.COUNTER_DAYS - 1)
-    count_today(tended, seen=5)
-    before = tended.memory.user("ana").counters().counts
-    assert tended.trim() == 2 * 2  # of the two oldest days
-    assert counted(tended) == {
-        (LONG_AGO, "done"): 2,
-        (LONG_AGO, "seen"): 4,
-        ((today - timedelta(days=1)).isoformat(), "done"): 1,
-        ((today - timedelta(days=1)).isoformat(), "seen"): 2,
-        (tended.clock().date().isoformat(), "seen"): 5,
-    }
-    assert tended.memory.user("ana").counters().counts == before == {"done": 3, "seen": 11}
-    assert tended.trim() == 0
-    tended.clock.advance(days=1)
-    assert tended.trim() == 2
-    assert counted(tended)[LONG_AGO, "seen"] == 6
-    assert tended.memory.user("ben").counters().counts == {"seen": 7}
-    everything = limits.MAX_RECENCY_DAYS  # no number of days reaches back to what has no day
-    assert tended.memory.user("ana").counters(days=everything).counts == {"seen": 5}
-
-
-@pytest.mark.requirement("upkeep.trim")
-@settings(
-    max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
 @given(
     counts=st.dictionaries(
         st.tuples(st.integers(0, 900), st.sampled_from(["a", "b", "c"])),
@@ -185,7 +140,6 @@ def test_trimming_works_in_bounded_steps_and_can_stop_anywhere(
     assert (len(tended.memory.user("ana").events().items), pairs(tended)) == (1, [])
 
 
-@pytest.mark.requirement("upkeep.trim")
 def test_trimming_makes_nobody_a_user(tended: Tended) -> None:
     assert tended.trim("nobody") == 0
-    assert tended.tables_with("nobody") == []
+    assert tables_with(tended.memory, "nobody") == []

@@ -14,12 +14,15 @@ from playwright.sync_api import Browser, Page
 from ricordo.memory import Memory
 from ricordo.testing.clock import ManualClock
 from ricordo.testing.embedder import WordEmbedder
+from ricordo.user_memory import UserMemory
 from ricordo.wiring import open_memory
-from tests.conftest import BACKENDS
 from tests.support import postgres
 from tests.support.life import Life, lived_in
 from tests.support.service import Service, running
 from tests.web.browsing import Browsing, Watch, chromium
+from tests.web.visiting import Visit
+
+EACH_DATABASE = ("sqlite", pytest.param("postgresql", marks=pytest.mark.matrix))
 
 
 @pytest.fixture(scope="package")
@@ -52,7 +55,15 @@ def keyed_site(backend_url: str, open_store: Callable[..., Memory]) -> Iterator[
         yield started
 
 
-# -- stores that many tests only read ------------------------------------------------------
+@pytest.fixture
+def ana(site: Service) -> UserMemory:
+    return site.memory.user("ana")
+
+
+@pytest.fixture
+def visit(site: Service) -> Visit:
+    """Somebody at that site without keys, who looks at ana's memory without script."""
+    return Visit(site).choose("ana")
 
 
 @dataclass(frozen=True)
@@ -125,7 +136,7 @@ def lives(
         yield life_on
 
 
-@pytest.fixture(scope="module", params=BACKENDS)
+@pytest.fixture(scope="module", params=EACH_DATABASE)
 def lived_in_each(request: pytest.FixtureRequest, lives: Callable[[str], LivedIn]) -> LivedIn:
     """Ana's life, on each database."""
     return lives(request.param)

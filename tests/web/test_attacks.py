@@ -1,23 +1,128 @@
-"""What somebody hostile sends to the pages: nothing of it does, shows or breaks anything."""
+"""Forms do nothing that somebody else's page sends, whichever page they belong to."""
 
-import logging
-import socket
 from collections.abc import Callable
+from typing import Final
 from urllib.parse import urlencode, urlsplit
 
 import httpx2
 import pytest
+from starlette.routing import Route
 
 from ricordo.memory import Memory
+from ricordo.web.pages import ROUTERS
 from tests.support.service import Service, running
-from tests.support.waiting import wait_until
 from tests.web.form_sending import Sender
-from tests.web.test_forms import FIELDS, POSTS, everything, lived
+
+pytestmark = pytest.mark.requirement("page.csrf")
+
+POSTS: Final = sorted(
+    {
+        route.path
+        for router in ROUTERS
+        for route in router.routes
+        if isinstance(route, Route) and "POST" in (route.methods or ())
+    }
+)
+"""Every route that takes forms, of whichever page."""
+FIELDS: Final = {
+    "/ui/settings/embeddings": {"provider": "none", "confirm": "1"},
+    "/ui/settings/embeddings/rebuild": {"confirm": "1"},
+    "/ui/settings/keys": {"name": "stolen", "form_id": "once"},
+    "/ui/settings/keys/{id}/revoke": {"confirm": "1"},
+    "/ui/who": {"user": "ben"},
+}
+"""What a form says that would do something."""
+FOREIGN: Final = {"Origin": "https://evil.example", "Sec-Fetch-Site": "cross-site"}
+
+
+def lived(memory: Memory) -> Callable[[str], str]:
+    """Something in a store that each form is about; the address of a route there."""
+    ana = memory.user("ana")
+    old = ana.add("Drinks green tea").id
+    new = ana.add("Drinks black tea", supersedes=old).id
+    ana.observe([{"role": "user", "content": "I am allergic to nuts"}], thread="t")
+    ana.form("t")
+    (proposal,) = ana.proposals()
+    key = memory.create_key("phone", user="ana").key
+    ids = {
+        "/ui/memories/{id}/undo": new,
+        "/ui/memories/{id}/restore": old,
+        "/ui/choices/{id}/approve": proposal.id,
+        "/ui/choices/{id}/reject": proposal.id,
+        "/ui/settings/keys/{id}/revoke": key.id,
+    }
+    with_ids = {route for route in POSTS if "{id}" in route}
+    assert with_ids == set(ids), "say here what a new form is about"
+    return lambda route: route.replace("{id}", str(ids.get(route)))
+
+
+def everything(memory: Memory) -> list[object]:
+    """All that a form could change."""
+    ana = memory.user("ana")
+    return [
+        *memory.export_lines(),
+        ana.embedding_status(),
+        ana.proposals(state="any").items,
+        memory.keys(include_revoked=True).items,
+    ]
+
+
+def admin_of(service: Service) -> Sender:
+    made = service.memory.create_key("admin", permissions=["read_all", "manage"])
+    return Sender(service, key=made.secret, user="ana")
+
+
+def test_no_form_without_its_sessions_token(keyed_site: Service) -> None:
+    where = lived(keyed_site.memory)
+    visit, other = admin_of(keyed_site), admin_of(keyed_site)
+    tokens = {"none": "", "made up": "x" * 32, "another session's": other.token()}
+    before = everything(keyed_site.memory)
+    for route in POSTS:
+        for kind, token in tokens.items():
+            refused = visit.post(where(route), token=token, **FIELDS.get(route, {}))
+            assert refused.status_code == 403, (route, kind)
+            assert "too old" in refused.text
+    assert everything(keyed_site.memory) == before
+    assert visit.is_in()
+
+
+def test_a_form_with_its_token_is_taken(site: Service) -> None:
+    """Else the refusals above would say nothing."""
+    where = lived(site.memory)
+    sender = Sender(site, user="ana")
+    for route in POSTS:
+        taken = sender.post(where(route), **FIELDS.get(route, {}))
+        assert taken.status_code != 403, (route, taken.text)
+
+
+def test_no_form_of_a_foreign_page_where_no_key_is_needed(site: Service) -> None:
+    where = lived(site.memory)
+    visit = Sender(site, user="ana")
+    token = visit.token()
+    before = everything(site.memory)
+    for route in POSTS:
+        for headers in (FOREIGN, {"Origin": "null"}, {"Host": "evil.example"}):
+            refused = visit.post(
+                where(route), token=token, headers=headers, **FIELDS.get(route, {})
+            )
+            assert refused.status_code == 403, (route, headers)
+    assert everything(site.memory) == before
+
+
+def test_nobody_without_a_key_gets_as_far_as_a_form(keyed_site: Service) -> None:
+    where = lived(keyed_site.memory)
+    visit = Sender(keyed_site)
+    token = visit.token()
+    before = everything(keyed_site.memory)
+    for route in POSTS:
+        if route == "/ui/sign-in":
+            continue
+        led = visit.post(where(route), token=token, **FIELDS.get(route, {}))
+        assert (led.status_code, led.headers["location"]) == (303, "/ui/sign-in"), route
+    assert everything(keyed_site.memory) == before
+
 
 FORM = "application/x-www-form-urlencoded"
-
-
-# -- forms ---------------------------------------------------------------------------------
 
 
 @pytest.mark.requirement("page.csrf")
@@ -31,46 +136,31 @@ def test_a_form_of_another_site_signs_nobody_out(keyed_site: Service) -> None:
 
 
 @pytest.mark.requirement("page.csrf")
-@pytest.mark.parametrize(
-    "kind",
-    [
-        "multipart/form-data; boundary=b",
-        "multipart/form-data; boundary=b; charset=undefined",
-        "multipart/form-data; boundary=b; charset=unicode_escape",
-        "application/json",
-        "text/plain",
-        "",
-    ],
-)
-def test_only_plain_forms_are_taken(site: Service, kind: str) -> None:
+def test_only_plain_forms_with_the_token_in_them_are_taken(site: Service) -> None:
     where = lived(site.memory)
     visit = Sender(site, user="ana")
     token = visit.token()
     before = everything(site.memory)
+    multipart = "multipart/form-data; boundary=b"
     for route in POSTS:
         fields = {"token": token, **FIELDS.get(route, {})}
         parts = [
             f'--b\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n{value}\r\n'
             for name, value in fields.items()
         ]
-        body = "".join([*parts, "--b--\r\n"]) if "multipart" in kind else urlencode(fields)
-        refused = visit.client.post(where(route), content=body, headers={"Content-Type": kind})
-        assert refused.status_code == 422, route
-    assert everything(site.memory) == before
-
-
-@pytest.mark.requirement("page.csrf")
-def test_a_token_in_the_address_or_a_header_is_none(site: Service) -> None:
-    where = lived(site.memory)
-    visit = Sender(site, user="ana")
-    token = visit.token()
-    before = everything(site.memory)
-    for route in POSTS:
+        in_parts, plain = "".join([*parts, "--b--\r\n"]), urlencode(fields)
+        for kind, body in (
+            (multipart, in_parts),
+            (f"{multipart}; charset=unicode_escape", in_parts),
+            ("application/json", plain),
+            ("", plain),
+        ):
+            refused = visit.client.post(where(route), content=body, headers={"Content-Type": kind})
+            assert refused.status_code == 422, (route, kind)
         sent = {"Content-Type": FORM, "X-CSRF-Token": token, "X-HTTP-Method-Override": "GET"}
         path = f"{where(route)}?{urlencode({'token': token})}"
-        body = urlencode(FIELDS.get(route, {}))
-        refused = visit.client.post(path, content=body, headers=sent)
-        assert refused.status_code == 403, route
+        elsewhere = visit.client.post(path, content=urlencode(FIELDS.get(route, {})), headers=sent)
+        assert elsewhere.status_code == 403, route
     assert everything(site.memory) == before
 
 
@@ -83,52 +173,6 @@ def test_nobody_makes_the_service_read_for_long(keyed_site: Service) -> None:
         parts = (body[at : at + 65_536] for at in range(0, len(body), 65_536))
         unannounced = client.post("/ui/sign-in", content=parts, headers={"Content-Type": FORM})
         assert unannounced.status_code == 413
-
-
-def test_who_goes_away_while_a_form_is_read_is_no_failure(
-    keyed_site: Service, caplog: pytest.LogCaptureFixture
-) -> None:
-    admin = keyed_site.memory.create_key("admin", permissions=["read_all"])
-    measuring = keyed_site.client(key=admin.secret)
-    place = urlsplit(keyed_site.url)
-    head = (
-        f"POST /ui/sign-in HTTP/1.1\r\nHost: {place.netloc}\r\nContent-Type: {FORM}\r\n"
-        "Content-Length: 1000\r\n\r\nkey=rk_"
-    )
-
-    def counted() -> str:
-        lines = measuring.get("/metrics").text.splitlines()
-        wanted = 'ricordo_http_requests_total{method="POST",route="/ui/sign-in"'
-        return "".join(line for line in lines if line.startswith(wanted))
-
-    with socket.create_connection((place.hostname, place.port)) as caller:
-        caller.sendall(head.encode())
-    wait_until(counted)
-    assert "5xx" not in counted()
-    assert [one for one in caplog.records if one.levelno >= logging.WARNING] == []
-
-
-def test_odd_places_to_go_on_to_fit_into_a_header(site: Service) -> None:
-    visit = Sender(site, user="ana")
-    for headers in ({}, {"HX-Request": "true"}):
-        led = visit.post("/ui/who", user="ana", next="/ui/memories?theme=茶", headers=headers)
-        where = led.headers.get("hx-redirect") or led.headers["location"]
-        assert where == "/ui/memories?theme=%E8%8C%B6"
-
-
-# -- signing in ----------------------------------------------------------------------------
-
-
-@pytest.mark.requirement("page.sign_in")
-def test_signing_in_counts_for_the_key(backend_url: str, open_store: Callable[..., Memory]) -> None:
-    settings = {"port": 0, "require_keys": True, "rate_limit_per_minute": 3}
-    with running(open_store(backend_url, **settings)) as service:
-        key = service.memory.create_key("laptop", user="ana").secret
-        came = []
-        for _ in range(4):
-            visit = Sender(service)
-            came.append(visit.sign_in(key).status_code)
-        assert came == [303, 303, 303, 429]
 
 
 @pytest.mark.requirement("page.sign_in")
@@ -155,17 +199,6 @@ def test_a_session_of_another_store_with_the_same_secret_opens_nothing(
             assert answer.headers["location"].startswith("/ui/sign-in"), answer.text
 
 
-@pytest.mark.requirement("page.sign_in")
-def test_the_longest_names_fit_into_a_cookie(site: Service) -> None:
-    """Browsers keep no cookie of more than 4096 bytes, name and value together."""
-    name = "\N{GRINNING FACE}" * 200
-    visit = Sender(site)
-    assert visit.post("/ui/who", user=name).status_code == 303
-    visit.post("/ui/settings/embeddings/retry")
-    assert len("".join(visit.cookie())) <= 4_096
-    assert name in visit.get("/ui/memories").text
-
-
 @pytest.mark.requirement("page.isolation")
 def test_users_are_listed_only_for_who_may_see_all(keyed_site: Service) -> None:
     store = keyed_site.memory
@@ -180,31 +213,14 @@ def test_users_are_listed_only_for_who_may_see_all(keyed_site: Service) -> None:
     assert seen == {(): False, ("manage",): False, ("read_all",): True}
 
 
-# -- who is kept to some categories --------------------------------------------------------
-
-
 SECRET = "zqhidden"
 GETS = (
-    "/ui/memories",
-    "/ui/memories?theme=health",
-    "/ui/memories?status=any&sort=theme-asc",
-    "/ui/memories?status=deleted",
-    "/ui/themes",
-    "/ui/graph",
-    "/ui/graph?theme=health",
-    "/ui/conversations",
-    f"/ui/conversations/thread?id={SECRET}-thread",
-    "/ui/changes",
-    "/ui/changes/newer?after=0",
-    "/ui/choices",
-    "/ui/choices?state=any",
-    "/ui/activity",
-    "/ui/activity?whose=everybody",
-    "/ui/settings",
-    "/ui/settings/embeddings/progress",
-    "/ui/settings/keys",
-    "/ui/who",
-    "/ui/nowhere",
+    *("/ui/memories", "/ui/memories?theme=health", "/ui/memories?status=any&sort=theme-asc"),
+    *("/ui/memories?status=deleted", "/ui/themes", "/ui/graph", "/ui/graph?theme=health"),
+    *("/ui/conversations", f"/ui/conversations/thread?id={SECRET}-thread", "/ui/changes"),
+    *("/ui/changes/newer?after=0", "/ui/choices", "/ui/choices?state=any", "/ui/activity"),
+    *("/ui/activity?whose=everybody", "/ui/settings", "/ui/settings/embeddings/progress"),
+    *("/ui/settings/keys", "/ui/who", "/ui/nowhere"),
 )
 
 
@@ -232,6 +248,7 @@ def _kept_to_food(service: Service) -> tuple[Sender, list[int]]:
 
 
 @pytest.mark.requirement("page.isolation")
+@pytest.mark.slow
 def test_who_is_kept_to_categories_is_told_nothing_of_others(keyed_site: Service) -> None:
     agent, ids = _kept_to_food(keyed_site)
     answers: list[httpx2.Response] = []
@@ -242,6 +259,11 @@ def test_who_is_kept_to_categories_is_told_nothing_of_others(keyed_site: Service
     for asked in ({}, {"theme": "health"}, {"status": "any"}, {"archived": "1"}):
         answers.append(agent.post("/ui/memories", token=token, q="takes tea daily", **asked))
     assert "green tea with milk" in answers[0].text
+    for path in ("/ui/memories", "/ui/themes", "/ui/graph"):
+        assert f'<li><a href="{path}"' in shown.text
+    for path in ("/ui/conversations", "/ui/changes", "/ui/choices", "/ui/activity", "/ui/settings"):
+        assert f'<li><a href="{path}"' not in shown.text
+        assert agent.get(path).status_code == 403, path
     assert "green tea with milk" in answers[-4].text, "else the search would say nothing"
     for answer in answers:
         assert SECRET not in answer.text, answer.url
@@ -256,22 +278,9 @@ def test_who_is_kept_to_categories_changes_nothing_of_others(keyed_site: Service
     for route in POSTS:
         if route in ("/ui/sign-in", "/ui/sign-out", "/ui/memories"):
             continue
-        for one in ids if "{id}" in route else ids[:1]:
+        for one in ids[::2] if "{id}" in route else ids[:1]:
             path = route.replace("{id}", str(one))
             refused = agent.post(path, token=token, **FIELDS.get(route, {}))
             assert refused.status_code >= 400, path
             assert SECRET not in refused.text, path
     assert everything(keyed_site.memory) == before
-
-
-@pytest.mark.requirement("page.isolation")
-def test_the_pages_of_who_is_kept_to_categories_lead_to_what_they_may_see(
-    keyed_site: Service,
-) -> None:
-    agent, _ = _kept_to_food(keyed_site)
-    shown = agent.get("/ui/memories").text
-    for path in ("/ui/memories", "/ui/themes", "/ui/graph"):
-        assert f'<li><a href="{path}"' in shown
-    for path in ("/ui/conversations", "/ui/changes", "/ui/choices", "/ui/activity", "/ui/settings"):
-        assert f'<li><a href="{path}"' not in shown
-        assert agent.get(path).status_code == 403, path

@@ -3,8 +3,10 @@
 The pages are found by their routes, so that none can be forgotten.
 """
 
+import re
 from collections.abc import Callable, Iterator
 from itertools import pairwise
+from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -14,6 +16,7 @@ from tests.support.service import Service
 from tests.web.addresses import MISSING, NOT_PAGES, PAGES, get_routes, known_pages, known_states
 from tests.web.browsing import NARROW, Browsing, violations
 from tests.web.conftest import LivedIn, Reading
+from tests.web.visiting import Visit, main_text
 
 EVERY_PAGE = pytest.mark.parametrize("name", known_states())
 _DESKTOP = {"width": 1280, "height": 800}
@@ -41,28 +44,13 @@ _FOCUSED = """() => {
 
 
 @pytest.fixture(scope="module")
-def reading(lived_in_sqlite: LivedIn, reader: Callable[..., Reading]) -> Reading:
-    return reader(lived_in_sqlite.url)
-
-
-@pytest.fixture(scope="module")
-def reading_each(lived_in_each: LivedIn, reader: Callable[..., Reading]) -> Reading:
+def reading(lived_in_each: LivedIn, reader: Callable[..., Reading]) -> Reading:
     return reader(lived_in_each.url)
 
 
 @pytest.fixture(scope="module")
 def reading_without_script(lived_in_sqlite: LivedIn, reader: Callable[..., Reading]) -> Reading:
     return reader(lived_in_sqlite.url, javascript=False)
-
-
-@pytest.fixture
-def opened(name: str, lived_in_sqlite: LivedIn, reading: Reading) -> Iterator[Page]:
-    """A page of the life, wide and light, in a browser that tests share."""
-    _expect_missing(reading, name)
-    reading.page.set_viewport_size(_DESKTOP)
-    reading.page.emulate_media(color_scheme="light", reduced_motion="reduce")
-    yield reading.open(known_states()[name].path(lived_in_sqlite.life))
-    reading.browsing.check()
 
 
 def _expect_missing(reading: Reading, name: str) -> None:
@@ -75,132 +63,134 @@ def test_every_page_is_known() -> None:
     assert set(get_routes()) == {*PAGES, *NOT_PAGES}
 
 
-@EVERY_PAGE
 @pytest.mark.requirement("page.csp")
-def test_a_page_shows_what_it_is_for(
-    name: str, lived_in_each: LivedIn, reading_each: Reading
-) -> None:
-    """With no word in the console, nothing asked elsewhere, and no breach of the policy: that is
-    what ``check`` is about, here and after every other test with a browser."""
-    page = reading_each.page
-    _expect_missing(reading_each, name)
-    answer = page.goto(lived_in_each.url + known_states()[name].path(lived_in_each.life))
-    assert answer is not None
-    policy = answer.headers["content-security-policy"]
-    assert "default-src 'none'" in policy
-    assert "unsafe" not in policy
-    assert answer.headers["cache-control"] == "no-store"
-    expect(page.locator("main")).to_contain_text(known_states()[name].shows)
-    assert page.locator("script:not([src]), style, [style]").count() == 0
-    reading_each.browsing.check()
-
-
-@EVERY_PAGE
 @pytest.mark.requirement("page.accessible")
-def test_axe_finds_nothing_serious(opened: Page) -> None:
-    found = [f"wide and light: {one}" for one in violations(opened)]
-    opened.emulate_media(color_scheme="dark")
-    opened.set_viewport_size(_PHONE)
-    found += [f"narrow and dark: {one}" for one in violations(opened)]
-    assert found == []
-
-
-@EVERY_PAGE
-@pytest.mark.requirement("page.accessible")
-def test_headings_are_in_order(opened: Page) -> None:
-    levels = opened.eval_on_selector_all(
-        "h1, h2, h3, h4, h5, h6", "all => all.map(one => Number(one.tagName[1]))"
-    )
-    assert levels.count(1) == 1
-    assert levels[0] == 1
-    assert all(after <= before + 1 for before, after in pairwise(levels)), levels
-
-
-@EVERY_PAGE
-@pytest.mark.requirement("page.narrow")
-def test_nothing_is_wider_than_a_small_phone(opened: Page) -> None:
-    opened.set_viewport_size(_PHONE)
-    assert opened.evaluate("() => document.scrollingElement.scrollWidth") <= NARROW
-
-
-@EVERY_PAGE
-@pytest.mark.requirement("page.accessible")
-def test_who_uses_the_keyboard_sees_where_they_are(opened: Page) -> None:
-    stops = list(_stops(opened))
-    assert [stop for stop in stops if not stop["seen"]] == []
-    wanted = opened.locator("main :is(a[href], button, input, select, summary):visible").count()
-    inside = sum(1 for stop in stops if stop["tag"] != "main")
-    assert inside >= min(wanted, _MOST_STOPS)
-
-
-@EVERY_PAGE
-@pytest.mark.requirement("page.accessible")
-def test_the_head_can_be_skipped(opened: Page) -> None:
-    opened.keyboard.press("Tab")
-    focused = opened.evaluate(_FOCUSED)
-    assert focused["says"].startswith("Skip")
-    assert focused["seen"]
-    opened.keyboard.press("Enter")
-    assert opened.evaluate("() => document.activeElement.id") == "content"
-
-
-@pytest.mark.requirement("page.accessible")
-def test_titles_differ(lived_in_sqlite: LivedIn) -> None:
-    client = lived_in_sqlite.service.client()
-    titles = {}
-    for name, address in known_pages().items():
-        html = client.get(address.path(lived_in_sqlite.life)).text
-        titles[name] = html.partition("<title>")[2].partition("</title>")[0]
+def test_pages_show_what_they_are_for(lived_in_each: LivedIn) -> None:
+    client, titles = lived_in_each.service.client(), {}
+    for name, address in known_states().items():
+        answer = client.get(address.path(lived_in_each.life))
+        policy = answer.headers["content-security-policy"]
+        assert "default-src 'none'" in policy, name
+        assert "unsafe" not in policy, name
+        assert answer.headers["cache-control"] == "no-store", name
+        assert address.shows in main_text(answer), name
+        assert not re.search(r"<script(?![^>]*src=)|<style| style=", answer.text), name
+        if name in known_pages():
+            titles[name] = answer.text.partition("<title>")[2].partition("</title>")[0]
     assert len(set(titles.values())) == len(titles), titles
     assert all(titles.values())
 
 
-# -- without script ------------------------------------------------------------------------
+EMPTY = {
+    "/ui/memories": "Nothing is remembered yet",
+    "/ui/themes": "There are no themes yet",
+    "/ui/conversations": "No conversation is recorded yet",
+    "/ui/changes": "Nothing has happened yet",
+    "/ui/choices": "Nothing waits for you",
+    "/ui/graph": "Nothing is remembered yet",
+    "/ui/activity": "Nothing has happened yet",
+}
 
 
+def test_empty_pages_say_what_to_do(site: Service) -> None:
+    visit = Visit(site).choose("ana")
+    for path, words in EMPTY.items():
+        said = visit.text(path)
+        assert words in said, path
+        assert "ricordo " in said or path == "/ui/choices", path
+
+
+REFUSED = {
+    "/ui/memories?type=dream": (422, "is not one of"),
+    "/ui/memories?since=soon": (422, "since: is no date"),
+    "/ui/memories?cursor=nonsense": (422, "cursor"),
+    "/ui/memories/abc": (404, ""),
+    f"/ui/memories/{2**70}": (404, ""),
+    "/ui/memories/%00": (404, ""),
+    "/ui/conversations?cursor=nonsense": (422, "cursor"),
+    "/ui/conversations/thread": (404, ""),
+    "/ui/conversations/thread?id=nowhere": (404, "no thread"),
+    "/ui/conversations/thread?id=t&from=0": (422, ""),
+    "/ui/conversations/thread?id=t&cursor=nonsense": (422, "cursor"),
+    "/ui/conversations/thread?id=%00": (422, ""),
+    "/ui/changes?before=-1": (404, ""),
+    f"/ui/changes?before={2**63}": (404, ""),
+    "/ui/changes/newer?after=x": (404, ""),
+    "/ui/choices?state=odd": (422, ""),
+    "/ui/activity?days=8": (422, "not"),
+    "/ui/settings/keys/unknown": (404, ""),
+}
+
+
+def test_what_cannot_be_asked_for_is_refused_on_a_page(site: Service) -> None:
+    site.memory.user("ana").observe([{"role": "user", "content": "Hello"}], thread="t")
+    visit = Visit(site).choose("ana")
+    for path, (status, words) in REFUSED.items():
+        answer = visit.get(path)
+        assert answer.status_code == status, path
+        assert words in main_text(answer), path
+        assert "<h1" in answer.text, path
+
+
+@pytest.mark.browser
 @EVERY_PAGE
-@pytest.mark.requirement("page.no_script")
-def test_a_page_can_be_read_without_script(
-    name: str, lived_in_sqlite: LivedIn, reading_without_script: Reading
-) -> None:
-    _expect_missing(reading_without_script, name)
-    page = reading_without_script.open(known_states()[name].path(lived_in_sqlite.life))
-    expect(page.locator("h1")).to_be_visible()
+@pytest.mark.requirement("page.csp")
+@pytest.mark.requirement("page.accessible")
+@pytest.mark.requirement("page.narrow")
+def test_everybody_can_use_a_page(name: str, lived_in_each: LivedIn, reading: Reading) -> None:
+    """With no word in the console, nothing asked elsewhere, and no breach of the policy: that is
+    what ``check`` is about, here and after every other test with a browser."""
+    _expect_missing(reading, name)
+    reading.page.set_viewport_size(_DESKTOP)
+    reading.page.emulate_media(color_scheme="light", reduced_motion="reduce")
+    page = reading.open(known_states()[name].path(lived_in_each.life))
     expect(page.locator("main")).to_contain_text(known_states()[name].shows)
-    reading_without_script.browsing.check()
+    levels = page.eval_on_selector_all(
+        "h1, h2, h3, h4, h5, h6", "all => all.map(one => Number(one.tagName[1]))"
+    )
+    assert (levels[0], levels.count(1)) == (1, 1)
+    assert all(after <= before + 1 for before, after in pairwise(levels)), levels
+    _check_keyboard(page)
+    assert violations(page) == [], "wide and light"
+    page.emulate_media(color_scheme="dark")
+    page.set_viewport_size(_PHONE)
+    assert page.evaluate("() => document.scrollingElement.scrollWidth") <= NARROW
+    assert violations(page) == [], "narrow and dark"
+    reading.browsing.check()
 
 
+def _check_keyboard(page: Page) -> None:
+    """Who uses it sees where they are, and can skip the head."""
+    stops = list(_stops(page))
+    assert stops[0]["says"].startswith("Skip")
+    assert [stop for stop in stops if not stop["seen"]] == []
+    wanted = page.locator("main :is(a[href], button, input, select, summary):visible").count()
+    assert sum(stop["tag"] != "main" for stop in stops) >= min(wanted, _MOST_STOPS)
+    page.locator("a", has_text="Skip").first.focus()
+    page.keyboard.press("Enter")
+    assert page.evaluate("() => document.activeElement.id") == "content"
+
+
+@pytest.mark.browser
 @pytest.mark.requirement("page.no_script")
-def test_every_page_of_the_navigation_is_reached_without_script(
-    reading_without_script: Reading,
+def test_every_page_can_be_reached_and_read_without_script(
+    lived_in_sqlite: LivedIn, reading_without_script: Reading
 ) -> None:
+    _expect_missing(reading_without_script, MISSING)
+    for address in known_states().values():
+        page = reading_without_script.open(address.path(lived_in_sqlite.life))
+        expect(page.locator("h1")).to_be_visible()
+        expect(page.locator("main")).to_contain_text(address.shows)
     page = reading_without_script.open("/ui/memories")
     addresses = page.eval_on_selector_all("nav a", "all => all.map(one => one.pathname)")
     assert len(addresses) == len(NAVIGATION)
-    for address in addresses:
-        page.locator(f"nav a[href='{address}']").click()
-        current = page.locator("nav a[aria-current=page]")
-        expect(current).to_have_attribute("href", address)
-        expect(page.locator("h1")).to_be_visible()
+    for path in addresses:
+        page.locator(f"nav a[href='{path}']").click()
+        expect(page.locator("nav a[aria-current=page]")).to_have_attribute("href", path)
     reading_without_script.browsing.check()
 
 
-@pytest.mark.requirement("page.no_script")
-def test_searching_needs_no_script(reading_without_script: Reading) -> None:
-    page = reading_without_script.open("/ui/memories")
-    page.get_by_role("searchbox").fill("when does the reading group meet")
-    page.get_by_role("button", name="Search").click()
-    first = page.locator("main ol a").first
-    expect(first).to_contain_text("The reading group meets")
-    assert "reading" not in page.url
-    first.click()
-    expect(page.locator("main")).to_contain_text("first Monday of the month")
-    reading_without_script.browsing.check()
-
-
-# -- with the keyboard alone ---------------------------------------------------------------
-
-
+@pytest.mark.browser
 @pytest.mark.requirement("page.accessible")
 def test_the_keyboard_alone_searches_opens_and_acts(site: Service, browse: Browsing) -> None:
     ana = site.memory.user("ana")
@@ -227,7 +217,7 @@ def _tab_to(page: Page, name: str) -> None:
     raise AssertionError(f"Tab does not reach {name!r}")
 
 
-def _stops(page: Page) -> Iterator[dict[str, object]]:
+def _stops(page: Page) -> Iterator[dict[str, Any]]:
     """Where Tab leads from here, until it leaves the page."""
     for _ in range(_MOST_STOPS):
         page.keyboard.press("Tab")

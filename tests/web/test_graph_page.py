@@ -4,20 +4,25 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from playwright.sync_api import Locator, Page, expect
 
-from ricordo import limits
 from ricordo.testing.clock import ManualClock
 from ricordo.user_memory import UserMemory
+from ricordo.web.drawing.labels import TEXT_SIZE, TEXT_SIZE_ON_A_PHONE, Label, Shown, Side
+from ricordo.web.drawing.layout import MOST_NODES, Edge, placed
+from ricordo.web.drawing.packing import Box
+from ricordo.web.drawing.spacing import spaced
+from ricordo.web.drawing.webs import HEIGHT, WIDTH, Circle, Node, Tie, web_of
 from tests.support.service import Service
-from tests.web.browsing import Browsing
 from tests.web.conftest import Reading, Serve
 
 pytestmark = pytest.mark.requirement("page.graph")
 
 CHAIRS = "red garden chairs for"
-HOSTILE = f"<script>alert(1)</script> {CHAIRS} <img src=x onerror=alert(2)>"
 WHOLE = (0.0, 0.0, 800.0, 520.0)
 
 
@@ -30,21 +35,16 @@ def furnish(user: UserMemory) -> None:
     user.add("Plays chess", theme="games")
 
 
-@pytest.fixture
-def furnished(site: Service) -> Service:
-    furnish(site.memory.user("ana"))
-    return site
-
-
 def circles(page: str) -> dict[int, str]:
     """What the nodes are called, by their memories."""
     found = re.findall(r'<a href="/ui/memories/(\d+)">\s*<title>([^<]*)</title>', page)
     return {int(number): title for number, title in found}
 
 
-def test_nodes_are_memories_and_pairs_say_how_alike_they_are(furnished: Service) -> None:
-    ana = furnished.memory.user("ana")
-    page = furnished.client().get("/ui/graph").text
+def test_nodes_are_memories_and_pairs_say_how_alike_they_are(site: Service) -> None:
+    ana = site.memory.user("ana")
+    furnish(ana)
+    page = site.client().get("/ui/graph").text
     graph = ana.relation_graph()
     assert len(graph.memories) == 5
     assert circles(page) == {item.id: f"{item.type}: {item.content}" for item in graph.memories}
@@ -64,17 +64,12 @@ def test_nodes_are_memories_and_pairs_say_how_alike_they_are(furnished: Service)
     ]
 
 
-def test_the_same_graph_looks_the_same(furnished: Service) -> None:
-    pictures = [
-        re.findall(r"<(?:circle|line) [^>]*>", furnished.client().get("/ui/graph").text)
-        for _ in range(2)
-    ]
-    assert pictures[0] == pictures[1]
-    assert len(pictures[0]) > 9
-
-
-def test_a_theme_has_a_graph_of_its_own(furnished: Service) -> None:
-    page = furnished.client().get("/ui/graph?theme=boats").text
+def test_a_theme_has_a_graph_of_its_own(site: Service) -> None:
+    furnish(site.memory.user("ana"))
+    none = site.client().get("/ui/graph?theme=games").text
+    assert "No memories are related here yet" in none
+    assert "<svg" not in none
+    page = site.client().get("/ui/graph?theme=boats").text
     assert set(circles(page).values()) == {
         "fact: the old blue boat leaks",
         "episode: the old blue boat sails",
@@ -86,44 +81,6 @@ def test_a_theme_has_a_graph_of_its_own(furnished: Service) -> None:
         "Games (1)",
     ]
     assert re.findall(r'value="(\w+)" selected', page) == ["boats"]
-
-
-@pytest.mark.parametrize("theme", ["games", "nowhere"])
-def test_a_theme_without_relations_says_how_they_come_about(furnished: Service, theme: str) -> None:
-    page = furnished.client().get(f"/ui/graph?theme={theme}").text
-    assert "No memories are related here yet" in page
-    assert "compared by meaning" in page
-    assert "<svg" not in page
-    assert re.findall(r'value="(\w+)" selected', page) == [theme]
-
-
-def test_nothing_yet_says_what_to_do(site: Service) -> None:
-    page = site.client().get("/ui/graph").text
-    assert "Nothing is remembered yet" in page
-    assert "ricordo add" in page
-
-
-def test_many_memories_are_the_most_connected(site: Service) -> None:
-    ana = site.memory.user("ana")
-    ana.add_many([f"{CHAIRS} guest number {number}" for number in range(120)])
-    page = site.client().get("/ui/graph").text
-    assert len(circles(page)) == limits.DEFAULT_GRAPH_MEMORIES
-    assert "there are others" in page
-    assert "more pairs</summary>" in page
-
-
-def test_who_is_kept_to_categories_sees_those(keyed_site: Service, browse: Browsing) -> None:
-    furnish(keyed_site.memory.user("ana"))
-    made = keyed_site.memory.create_key("helper", user="ana", agent="k", categories=["boats"])
-    page = browse(f"{keyed_site.url}/ui/graph", key=made.secret)
-    assert len(circles(page.content())) == 2
-    browse.watch(page).expect("403")
-    answer = page.goto(f"{keyed_site.url}/ui/graph?theme=home")
-    assert answer is not None
-    assert answer.status == 403
-
-
-# -- in the browser --------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -154,12 +111,7 @@ def button(page: Page, name: str) -> Locator:
     return page.get_by_role("button", name=name, exact=True)
 
 
-def middle(page: Page) -> tuple[float, float]:
-    box = page.locator("svg.web").bounding_box()
-    assert box is not None
-    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
-
-
+@pytest.mark.browser
 def test_buttons_zoom(page: Page) -> None:
     assert seen(page) == WHOLE
     button(page, "Zoom in").click()
@@ -179,6 +131,153 @@ def test_buttons_zoom(page: Page) -> None:
     assert seen(page) == WHOLE
 
 
+@pytest.mark.browser
+def test_keys_move_and_zoom(page: Page) -> None:
+    page.locator("svg.web").focus()
+    page.keyboard.press("+")
+    page.keyboard.press("+")
+    start = seen(page)
+    for key, place, sign in (
+        ("ArrowRight", 0, 1),
+        ("ArrowDown", 1, 1),
+        ("ArrowLeft", 0, -1),
+        ("ArrowUp", 1, -1),
+    ):
+        before = seen(page)
+        page.keyboard.press(key)
+        assert (seen(page)[place] - before[place]) * sign > 10
+    assert seen(page) == pytest.approx(start, abs=0.1)
+    for _ in range(20):
+        page.keyboard.press("ArrowRight")
+    assert seen(page)[0] + seen(page)[2] == pytest.approx(WHOLE[2], abs=0.1)  # the edge
+    page.keyboard.press("-")
+    assert seen(page)[2] > start[2]
+    page.keyboard.press("0")
+    assert seen(page) == WHOLE
+
+
+@pytest.mark.browser
+def test_a_click_opens_the_memory(page: Page) -> None:
+    for what in ("svg.web a circle", "svg.web a text:visible", ".pairs a"):
+        page.locator(what).first.click()
+        expect(page).to_have_url(re.compile(r"/ui/memories/\d+$"))
+        page.go_back()
+
+
+# -- the drawing of it ---------------------------------------------------------------------------
+
+
+BOX = Box(width=800, height=520, margin=30, apart=26)
+
+
+def closest(points: np.ndarray) -> float:
+    apart = np.linalg.norm(points[:, None] - points[None, :], axis=2)
+    np.fill_diagonal(apart, np.inf)
+    return float(apart.min())
+
+
+@st.composite
+def graphs(draw: st.DrawFn) -> tuple[int, list[Edge]]:
+    count = draw(st.integers(1, 60))
+    end = st.integers(0, count - 1)
+    edges = st.tuples(end, end, st.floats(0, 1) | st.floats())
+    return count, draw(st.lists(edges, max_size=120))
+
+
+@given(graphs())
+def test_every_node_is_in_the_box_and_apart(graph: tuple[int, list[Edge]]) -> None:
+    count, edges = graph
+    points = placed(count, edges, BOX)
+    assert points.shape == (count, 2)
+    assert np.isfinite(points).all()
+    assert points.min() >= BOX.margin - 1e-6
+    assert points[:, 0].max() <= BOX.width - BOX.margin + 1e-6
+    assert points[:, 1].max() <= BOX.height - BOX.margin + 1e-6
+    assert count < 2 or closest(points) >= BOX.apart * 0.85
+    assert (points == placed(count, edges, BOX)).all()
+
+
+def test_what_is_related_is_near_and_chains_are_in_order() -> None:
+    near = placed(3, [(0, 1, 0.99), (1, 2, 0.1)], BOX)
+    far = np.linalg.norm(near[1] - near[2])
+    assert np.linalg.norm(near[0] - near[1]) < far / 1.5
+    chain = placed(6, [(place, place + 1, 0.5) for place in range(5)], BOX)
+    steps = np.diff(chain[:, 0])
+    assert (steps > 0).all() or (steps < 0).all()
+
+
+def test_points_in_one_place_are_spread_even_in_a_corner() -> None:
+    points = spaced(np.zeros((150, 2)), BOX)
+    assert closest(points) >= BOX.apart * 0.85
+    crowded = spaced(np.zeros((50, 2)), Box(width=100, height=60, margin=10, apart=40))
+    assert closest(crowded) > 1
+
+
+def test_nothing_and_too_much() -> None:
+    assert placed(0, [], BOX).shape == (0, 2)
+    with pytest.raises(ValueError, match="at most 200"):
+        placed(MOST_NODES + 1, [], BOX)
+    with pytest.raises(ValueError, match="not there"):
+        placed(2, [(0, 2, 0.5)], BOX)
+
+
+def nodes_of(count: int) -> list[Node]:
+    return [Node(place, "fact", f"memory number {place}") for place in range(1, count + 1)]
+
+
+def test_the_most_connected_come_first_and_are_largest() -> None:
+    ties = [Tie(3, 1, 0.9), Tie(3, 2, 0.5), Tie(3, 4, 0.5)]
+    web = web_of(nodes_of(5), ties)
+    assert [circle.id for circle in web.circles] == [3, 1, 2, 4, 5]
+    assert [circle.ties for circle in web.circles] == [3, 1, 1, 1, 0]
+    first, second, *_, last = web.circles
+    assert first.radius > second.radius > last.radius
+    assert (first.label.name, first.label.shown) == ("memory number 3", Shown.ALWAYS)
+
+
+def area(label: Label, size: float) -> tuple[float, float, float, float]:
+    width = len(label.name) * size * 0.5
+    left = {Side.AFTER: label.x, Side.BEFORE: label.x - width}.get(label.side, label.x - width / 2)
+    top = {Side.BELOW: label.y, Side.ABOVE: label.y - size}.get(label.side, label.y - size / 2)
+    return left, top, left + width, top + size
+
+
+def check_apart(labels: list[Label], circles: tuple[Circle, ...], size: float) -> None:
+    areas = [area(label, size) for label in labels]
+    for place, (left, top, right, bottom) in enumerate(areas):
+        assert left >= 0 and right <= WIDTH
+        for other in areas[:place]:
+            assert left >= other[2] or right <= other[0] or top >= other[3] or bottom <= other[1]
+        for circle in circles:
+            nearest_x = min(max(circle.x, left), right)
+            nearest_y = min(max(circle.y, top), bottom)
+            away = (circle.x - nearest_x) ** 2 + (circle.y - nearest_y) ** 2
+            assert away >= circle.radius**2
+
+
+@given(
+    st.integers(1, 80),
+    st.lists(st.tuples(st.integers(1, 80), st.integers(1, 80), st.floats(0, 1)), max_size=100),
+)
+def test_names_do_not_cover_one_another(count: int, ends: list[tuple[int, int, float]]) -> None:
+    web = web_of(nodes_of(count), [Tie(*tie) for tie in ends])
+    labels = [circle.label for circle in web.circles]
+    check_apart([one for one in labels if one.shown != Shown.NEAR], web.circles, TEXT_SIZE)
+    always = [one for one in labels if one.shown == Shown.ALWAYS]
+    assert len(always) <= 5
+    check_apart(always, web.circles, TEXT_SIZE_ON_A_PHONE)
+    for circle in web.circles:
+        assert circle.radius <= circle.x <= WIDTH - circle.radius
+        assert circle.radius <= circle.y <= HEIGHT - circle.radius
+
+
+def middle(page: Page) -> tuple[float, float]:
+    box = page.locator("svg.web").bounding_box()
+    assert box is not None
+    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+
+@pytest.mark.browser
 def test_the_wheel_zooms_with_ctrl_where_the_pointer_is(page: Page) -> None:
     x, y = middle(page)
     page.mouse.move(x - 200, y)
@@ -207,36 +306,7 @@ def point_under(page: Page, x: float, y: float) -> list[float]:
     return point
 
 
-def test_keys_move_and_zoom(page: Page) -> None:
-    page.locator("svg.web").focus()
-    page.keyboard.press("+")
-    page.keyboard.press("+")
-    start = seen(page)
-    for key, place, sign in (
-        ("ArrowRight", 0, 1),
-        ("ArrowDown", 1, 1),
-        ("ArrowLeft", 0, -1),
-        ("ArrowUp", 1, -1),
-    ):
-        before = seen(page)
-        page.keyboard.press(key)
-        assert (seen(page)[place] - before[place]) * sign > 10
-    assert seen(page) == pytest.approx(start, abs=0.1)
-    page.keyboard.press("-")
-    assert seen(page)[2] > start[2]
-    page.keyboard.press("0")
-    assert seen(page) == WHOLE
-
-
-def test_keys_stop_at_the_edge(page: Page) -> None:
-    page.locator("svg.web").focus()
-    page.keyboard.press("+")
-    for _ in range(20):
-        page.keyboard.press("ArrowRight")
-    x, _, width, _ = seen(page)
-    assert x + width == pytest.approx(WHOLE[2], abs=0.1)
-
-
+@pytest.mark.browser
 def test_a_node_that_gets_the_focus_comes_into_sight(page: Page) -> None:
     for _ in range(8):
         button(page, "Zoom in").click()
@@ -252,6 +322,7 @@ def test_a_node_that_gets_the_focus_comes_into_sight(page: Page) -> None:
         assert y <= at_y <= y + height
 
 
+@pytest.mark.browser
 def test_dragging_moves_and_opens_nothing(page: Page) -> None:
     button(page, "Zoom in").click()
     button(page, "Zoom in").click()
@@ -278,6 +349,7 @@ def test_dragging_moves_and_opens_nothing(page: Page) -> None:
     assert page.url == address
 
 
+@pytest.mark.browser
 def test_two_fingers_zoom(page: Page) -> None:
     session = page.context.new_cdp_session(page)
     x, y = middle(page)
@@ -297,47 +369,3 @@ def test_two_fingers_zoom(page: Page) -> None:
         touch("touchMove", apart)
     touch("touchEnd", 120)
     page.wait_for_function("() => document.querySelector('svg.web').viewBox.baseVal.width < 400")
-
-
-def test_a_click_opens_the_memory(page: Page) -> None:
-    for what in ("svg.web a circle", "svg.web a text:visible", ".pairs a"):
-        page.locator(what).first.click()
-        expect(page).to_have_url(re.compile(r"/ui/memories/\d+$"))
-        page.go_back()
-
-
-def test_more_names_are_shown_from_near(site: Service, browse: Browsing) -> None:
-    ana = site.memory.user("ana")
-    ana.add_many([f"{CHAIRS} guest number {number}" for number in range(60)])
-    page = browse(f"{site.url}/ui/graph")
-    names = page.locator("svg.web text:visible")
-    far = names.count()
-    size = names.first.bounding_box()
-    for _ in range(3):
-        button(page, "Zoom in").click()
-    assert names.count() > far
-    nearer = names.first.bounding_box()
-    assert size is not None
-    assert nearer is not None
-    assert nearer["height"] == pytest.approx(size["height"], rel=0.1)
-
-
-def test_without_script_there_is_the_list(furnished: Service, browse: Browsing) -> None:
-    page = browse(f"{furnished.url}/ui/graph", javascript=False)
-    expect(page.locator("[data-zoom]").first).to_be_hidden()
-    expect(page.locator(".pairs li")).to_have_count(4)
-    page.get_by_label("Theme").select_option("boats")
-    page.get_by_role("button", name="Show").click()
-    expect(page.locator(".pairs li")).to_have_count(1)
-    expect(page.locator("svg.web a")).to_have_count(2)
-
-
-def test_hostile_contents_are_texts(site: Service, browse: Browsing) -> None:
-    ana = site.memory.user("ana")
-    ana.add(f"{HOSTILE} summer")
-    ana.add(f"{HOSTILE} \u202ewinter \U0001f600")
-    page = browse(f"{site.url}/ui/graph")
-    expect(page.locator(".pairs a").first).to_contain_text("<script>alert(1)</script>")
-    assert page.locator("main script, main img").count() == 0
-    titles = page.locator("svg.web a title").all_text_contents()
-    assert all("<script>alert(1)</script>" in title for title in titles)

@@ -6,6 +6,7 @@ reasons, keys, and what a provider says when it fails.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from html.parser import HTMLParser
 from typing import Final
 from urllib.parse import unquote_plus
 
@@ -19,12 +20,12 @@ from ricordo.limits import MAX_CONTENT_CHARS, MAX_JOB_ATTEMPTS
 from ricordo.memory import Memory
 from ricordo.testing.clock import ManualClock
 from ricordo.testing.embedder import WordEmbedder
-from tests.conftest import BACKENDS
 from tests.support.life import Life
 from tests.support.service import Service
 from tests.web.addresses import MISSING, known_pages
 from tests.web.browsing import NARROW
-from tests.web.conftest import Reading, Serve
+from tests.web.conftest import EACH_DATABASE, Reading, Serve
+from tests.web.visiting import Visit
 
 pytestmark = pytest.mark.requirement("page.hostile")
 
@@ -125,7 +126,7 @@ def _fail_a_job(memory: Memory, clock: ManualClock) -> None:
         clock.advance(hours=1)
 
 
-@pytest.fixture(scope="module", params=BACKENDS)
+@pytest.fixture(scope="module", params=EACH_DATABASE)
 def hostile(request: pytest.FixtureRequest, serve_for_module: Serve) -> HostileStore:
     clock = ManualClock()
     service = serve_for_module(request.param, clock, embedder=RefusingEmbedder())
@@ -158,19 +159,41 @@ SHOWN: Final = {
 
 
 @pytest.mark.parametrize("route", known_pages())
-def test_everything_is_shown_as_text(route: str, hostile: HostileStore, reading: Reading) -> None:
-    reading.watch.expect(_NOT_FOUND)
-    page = reading.open(known_pages()[route].path(hostile.life))
-    _check(reading, page, SHOWN[route])
+def test_everything_is_shown_as_text(route: str, hostile: HostileStore) -> None:
+    page = Parsed(Visit(hostile.service).get(known_pages()[route].path(hostile.life)).text)
+    assert page.made == []
+    said = _squeezed("".join(page.said))
+    assert [text for text in SHOWN[route] if _squeezed(text) not in said] == []
 
 
-@pytest.mark.parametrize("kind", TEXTS)
-def test_a_memory_is_shown_as_text(kind: str, hostile: HostileStore, reading: Reading) -> None:
-    page = reading.open(f"/ui/memories/{hostile.ids[kind]}")
-    _check(reading, page, [TEXTS[kind], NAME, LONG_NAME, TEXTS["image"]])
+class Parsed(HTMLParser):
+    """What a page says, and what of it only something that is remembered could have made."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.made: list[str] = []
+        self.said: list[str] = []
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        names = {name for name, _ in attrs}
+        links = [value or "" for name, value in attrs if name in ("href", "action", "src")]
+        is_ours = all(link.startswith(("/", "#", "?")) for link in links)
+        if not is_ours or names & {"data-hostile", "onerror", "onload", "onclick"}:
+            self.made.append(self.get_starttag_text() or "")
+
+    def handle_data(self, data: str) -> None:
+        self.said.append(data)
 
 
-def test_results_and_questions_are_shown_as_text(hostile: HostileStore, reading: Reading) -> None:
+@pytest.mark.browser
+def test_nothing_runs_or_is_in_an_address(hostile: HostileStore, reading: Reading) -> None:
+    for route, address in known_pages().items():
+        reading.watch.expect(_NOT_FOUND)
+        _check(reading, reading.open(address.path(hostile.life)), SHOWN[route])
+    for kind, number in hostile.ids.items():
+        page = reading.open(f"/ui/memories/{number}")
+        _check(reading, page, [TEXTS[kind], NAME, LONG_NAME, TEXTS["image"]])
     for kind in ("script", "attribute", "closing"):
         page = reading.open("/ui/memories")
         page.get_by_role("searchbox").fill(TEXTS[kind])
@@ -179,6 +202,7 @@ def test_results_and_questions_are_shown_as_text(hostile: HostileStore, reading:
         _check(reading, page, [TEXTS[kind]])
 
 
+@pytest.mark.browser
 @pytest.mark.requirement("page.no_script")
 def test_without_script_as_well(hostile: HostileStore, reader: Callable[..., Reading]) -> None:
     reading = reader(hostile.service.url, javascript=False)

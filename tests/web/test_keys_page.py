@@ -2,13 +2,16 @@
 
 import logging
 import re
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from playwright.sync_api import expect
 
+from ricordo.web.form_ids import OneTimeForms
 from tests.support.service import Service
 from tests.web.browsing import Browsing
 from tests.web.form_sending import Sender
+from tests.web.visiting import main_text
 
 pytestmark = pytest.mark.requirement("page.keys")
 
@@ -25,56 +28,6 @@ def form_id(sender: Sender) -> str:
     found = FORM_ID.search(sender.get(KEYS).text)
     assert found is not None
     return found[1]
-
-
-# -- making --------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("javascript", [True, False])
-def test_making_a_key(keyed_site: Service, browse: Browsing, javascript: bool) -> None:
-    page = browse(
-        f"{keyed_site.url}/ui/settings",
-        key=admin_key(keyed_site),
-        user="ana",
-        javascript=javascript,
-    )
-    page.get_by_role("link", name="Keys of this service").click()
-    page.get_by_text("Make a key").click()
-    page.get_by_label("Name, for you").fill("planning agent")
-    page.get_by_label("User", exact=True).fill("ana")
-    page.get_by_label("Agent of that user").fill("planner")
-    page.get_by_label("Only these categories").fill("Work, goals")
-    page.get_by_label("Good for so many days").fill("90")
-    page.get_by_role("button", name="Make the key").click()
-    expect(page.locator("main")).to_contain_text("Copy it now: it is not kept")
-    secret = page.locator("#new-secret").inner_text()
-    key = keyed_site.memory.authenticate(secret)
-    assert (key.name, key.user_id, key.agent_id) == ("planning agent", "ana", "planner")
-    assert key.categories == ("goals", "work")
-    assert key.expires_at is not None
-    listed = page.get_by_role("listitem").filter(has_text="planning agent")
-    expect(listed).to_contain_text("For the agent planner of ana, only goals, work.")
-    expect(listed).to_contain_text("good")
-    page.get_by_role("link", name="I have copied it").click()
-    assert secret not in page.content()
-    expect(page.locator("#new-secret")).to_have_count(0)
-    assert not [url for url in browse.watch(page).requested if secret in url]
-    assert all(secret not in str(cookie) for cookie in page.context.cookies())
-    signed_in = browse(f"{keyed_site.url}/ui/memories", key=secret)
-    expect(signed_in.get_by_role("heading", name="Memories")).to_be_visible()
-
-
-def test_the_new_key_can_be_copied(site: Service, browse: Browsing) -> None:
-    page = browse(site.url + KEYS, user="ana")
-    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    expect(page.get_by_role("heading", name="There is no key yet")).to_be_visible()
-    page.get_by_label("Name, for you").fill("laptop")
-    page.get_by_label("Read all users' memories").check()
-    page.get_by_role("button", name="Make the key").click()
-    page.get_by_role("button", name="Copy").click()
-    expect(page.get_by_role("button", name="Copied")).to_be_visible()
-    copied = page.evaluate("() => navigator.clipboard.readText()")
-    assert site.memory.authenticate(copied).permissions == ("read_all",)
 
 
 def test_a_secret_is_in_one_answer_and_nowhere_else(
@@ -98,86 +51,6 @@ def test_a_secret_is_in_one_answer_and_nowhere_else(
     assert not [line for line in keyed_site.memory.export_lines() if random_part in str(line)]
 
 
-def test_sending_the_form_again_makes_no_second_key(site: Service, browse: Browsing) -> None:
-    sender = Sender(site, user="ana")
-    once = form_id(sender)
-    first = sender.post(KEYS, form_id=once, name="laptop", user="ana")
-    assert SECRET.search(first.text)
-    for again in (once, ""):
-        second = sender.post(KEYS, form_id=again, name="laptop", user="ana")
-        assert second.status_code == 409
-        assert "no second key was made" in second.text
-        assert not SECRET.search(second.text)
-    assert len(site.memory.keys()) == 1
-
-    page = browse(site.url + KEYS, user="ana")
-    page.get_by_text("Make a key").click()
-    page.get_by_label("Name, for you").fill("phone")
-    page.get_by_role("button", name="Make the key").click()
-    expect(page.locator("#new-secret")).to_be_visible()
-    browse.watch(page).expect("console error: Failed to load resource: .* 409 ")
-    page.reload()
-    expect(page.get_by_role("alert")).to_contain_text("no second key was made")
-    assert len(site.memory.keys()) == 2
-
-
-def test_what_is_typed_wrongly_is_kept(site: Service, browse: Browsing) -> None:
-    page = browse(site.url + KEYS, user="ana")
-    browse.watch(page).expect("console error: Failed to load resource: .* 422 ")
-    page.get_by_label("Name, for you").fill("planner")
-    page.get_by_label("Agent of that user").fill("planner")
-    page.get_by_role("button", name="Make the key").click()
-    expect(page.get_by_role("alert")).to_contain_text("Agent: the key of an agent acts for one")
-    expect(page.get_by_label("Agent of that user")).to_have_attribute("aria-invalid", "true")
-    expect(page.get_by_label("Name, for you")).to_have_value("planner")
-    page.get_by_label("User", exact=True).fill("ana")
-    page.get_by_label("Good for so many days").fill("soon")
-    page.get_by_role("button", name="Make the key").click()
-    expect(page.get_by_role("alert")).to_contain_text("Days: is no whole number")
-    page.get_by_label("Good for so many days").fill("")
-    page.get_by_label("Manage keys").check()
-    page.get_by_role("button", name="Make the key").click()
-    expect(page.get_by_role("alert")).to_contain_text("Permissions: reach beyond one user")
-    page.get_by_label("Manage keys").uncheck()
-    page.get_by_role("button", name="Make the key").click()
-    expect(page.locator("#new-secret")).to_be_visible()
-    assert len(site.memory.keys()) == 1
-
-
-# -- looking and revoking ------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("javascript", [True, False])
-def test_revoking_a_key(keyed_site: Service, browse: Browsing, javascript: bool) -> None:
-    phone = keyed_site.memory.create_key("phone <b>", user="ana")
-    page = browse(
-        keyed_site.url + KEYS, key=admin_key(keyed_site), user="ana", javascript=javascript
-    )
-    page.get_by_role("link", name="Revoke phone <b>").click()
-    expect(page.locator("main")).to_contain_text("Opens the memory of ana.")
-    expect(page.locator("main")).not_to_contain_text("You will be signed out")
-    assert keyed_site.memory.key(phone.key.id).revoked_at is None
-    page.get_by_role("button", name="Revoke this key").click()
-    expect(page.get_by_role("status")).to_contain_text("The key is revoked")
-    expect(page.get_by_role("heading", name="phone <b>")).to_have_count(0)
-    assert keyed_site.memory.key(phone.key.id).revoked_at is not None
-    page.get_by_label("Include revoked").check()
-    page.get_by_role("button", name="Show").click()
-    listed = page.get_by_role("listitem").filter(has_text="phone <b>")
-    expect(listed).to_contain_text("revoked")
-    expect(listed.get_by_role("link", name="Revoke")).to_have_count(0)
-
-
-def test_revoking_ones_own_key_signs_out(keyed_site: Service, browse: Browsing) -> None:
-    page = browse(keyed_site.url + KEYS, key=admin_key(keyed_site), user="ana")
-    page.get_by_role("link", name="Revoke admin").click()
-    expect(page.locator("main")).to_contain_text("You will be signed out")
-    page.get_by_role("button", name="Revoke this key").click()
-    expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
-    page.goto(keyed_site.url + KEYS)
-    expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
-
-
 def test_nothing_is_revoked_unconfirmed(keyed_site: Service) -> None:
     phone = keyed_site.memory.create_key("phone", user="ana").key
     sender = Sender(keyed_site, key=admin_key(keyed_site), user="ana")
@@ -187,19 +60,6 @@ def test_nothing_is_revoked_unconfirmed(keyed_site: Service) -> None:
     for path in (f"{KEYS}/unknown", f"{KEYS}/unknown/revoke"):
         answer = sender.post(path, confirm="1") if path.endswith("revoke") else sender.get(path)
         assert answer.status_code == 404
-
-
-def test_the_list_comes_in_pages(site: Service, browse: Browsing) -> None:
-    for number in range(55):
-        site.memory.create_key(f"key {number}", user="ana")
-    page = browse(site.url + KEYS, user="ana")
-    items = page.locator(".key-list > li")
-    expect(items).to_have_count(50)
-    page.get_by_role("link", name="Show more").click()
-    expect(items).to_have_count(55)
-
-
-# -- who may -------------------------------------------------------------------------------
 
 
 def test_others_are_refused(keyed_site: Service) -> None:
@@ -244,3 +104,87 @@ def test_nobody_gives_or_sees_more_than_they_have(keyed_site: Service) -> None:
     made = sender.post(KEYS, form_id=form_id(sender), name="same", permissions="manage")
     assert SECRET.search(made.text)
     assert {key.name for key in store.keys().items} == {"secret project", "m", "same"}
+
+
+def test_sending_the_form_again_makes_no_second_key(site: Service) -> None:
+    sender = Sender(site, user="ana")
+    once = form_id(sender)
+    first = sender.post(KEYS, form_id=once, name="laptop", user="ana")
+    assert SECRET.search(first.text)
+    for again in (once, ""):
+        second = sender.post(KEYS, form_id=again, name="laptop", user="ana")
+        assert second.status_code == 409
+        assert "no second key was made" in second.text
+        assert not SECRET.search(second.text)
+    assert len(site.memory.keys()) == 1
+
+
+def test_what_is_typed_wrongly_is_kept(site: Service) -> None:
+    sender = Sender(site, user="ana")
+    for fields, told in (
+        ({"agent": "planner"}, "Agent: the key of an agent acts for one"),
+        ({"user": "ana", "expires_days": "soon"}, "Days: is no whole number"),
+        ({"user": "ana", "permissions": "manage"}, "Permissions: reach beyond one user"),
+    ):
+        refused = sender.post(KEYS, form_id=form_id(sender), name="my planner", **fields)
+        assert refused.status_code == 422
+        assert told in main_text(refused)
+        assert 'value="my planner"' in refused.text
+    assert len(site.memory.keys()) == 0
+
+
+def test_revoking_ones_own_key_signs_out(keyed_site: Service) -> None:
+    made = keyed_site.memory.create_key("admin", permissions=["read_all", "manage"])
+    sender = Sender(keyed_site, key=made.secret, user="ana")
+    page = f"{KEYS}/{made.key.id}"
+    assert "You will be signed out" in sender.get(page).text
+    sender.post(f"{page}/revoke", confirm="1")
+    assert not sender.is_in()
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("javascript", [True, False])
+def test_making_and_revoking_a_key(keyed_site: Service, browse: Browsing, javascript: bool) -> None:
+    address, admin = f"{keyed_site.url}/ui/settings", admin_key(keyed_site)
+    page = browse(address, key=admin, user="ana", javascript=javascript)
+    page.get_by_role("link", name="Keys of this service").click()
+    page.get_by_text("Make a key").click()
+    page.get_by_label("Name, for you").fill("phone <b>")
+    page.get_by_label("User", exact=True).fill("ana")
+    page.get_by_label("Agent of that user").fill("planner")
+    page.get_by_label("Only these categories").fill("Work, goals")
+    page.get_by_label("Good for so many days").fill("90")
+    page.get_by_role("button", name="Make the key").click()
+    expect(page.locator("main")).to_contain_text("Copy it now: it is not kept")
+    secret = page.locator("#new-secret").inner_text()
+    key = keyed_site.memory.authenticate(secret)
+    assert (key.name, key.user_id, key.agent_id) == ("phone <b>", "ana", "planner")
+    assert key.categories == ("goals", "work")
+    assert key.expires_at is not None
+    if javascript:
+        page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+        page.get_by_role("button", name="Copy").click()
+        expect(page.get_by_role("button", name="Copied")).to_be_visible()
+        assert page.evaluate("() => navigator.clipboard.readText()") == secret
+    page.get_by_role("link", name="I have copied it").click()
+    assert secret not in page.content()
+    assert not [url for url in browse.watch(page).requested if secret in url]
+    assert all(secret not in str(cookie) for cookie in page.context.cookies())
+    page.get_by_role("link", name="Revoke phone <b>").click()
+    expect(page.locator("main")).not_to_contain_text("You will be signed out")
+    assert keyed_site.memory.key(key.id).revoked_at is None
+    page.get_by_role("button", name="Revoke this key").click()
+    expect(page.get_by_role("status")).to_contain_text("The key is revoked")
+    assert keyed_site.memory.key(key.id).revoked_at is not None
+
+
+def test_a_form_can_be_sent_once_however_many_try() -> None:
+    forms = OneTimeForms()
+    one, other = forms.new_id(), forms.new_id()
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(forms.take, [one] * 50)).count(True) == 1
+    assert forms.take(other)
+    assert not (forms.take(None) or forms.take("") or forms.take("x" * 1_000))
+    for _ in range(1_000):
+        assert forms.take(forms.new_id())
+    assert forms.take(one), "those of long ago are forgotten"

@@ -41,9 +41,7 @@ def narrows(page: Page, theme: str) -> None:
     expect(page.locator(".memory")).to_have_count(1)
 
 
-# -- the way back --------------------------------------------------------------------------
-
-
+@pytest.mark.browser
 def test_a_question_is_there_again_on_the_way_back(filled: Service, browse: Browsing) -> None:
     page = browse(f"{filled.url}/ui/memories", user="ana")
     asks(page)
@@ -58,6 +56,7 @@ def test_a_question_is_there_again_on_the_way_back(filled: Service, browse: Brow
     assert not any("morning" in asked for asked in browse.watch(page).requested)
 
 
+@pytest.mark.browser
 def test_nobody_else_finds_the_question(filled: Service, browse: Browsing) -> None:
     page = browse(f"{filled.url}/ui/memories", user="ana")
     asks(page)
@@ -69,26 +68,7 @@ def test_nobody_else_finds_the_question(filled: Service, browse: Browsing) -> No
     expect(page.get_by_role("searchbox")).to_have_value("")
 
 
-def test_filters_are_steps_of_the_way(filled: Service, browse: Browsing) -> None:
-    page = browse(f"{filled.url}/ui/memories", user="ana")
-    steps = page.evaluate("history.length")
-    asks(page)
-    page.get_by_role("searchbox").fill("")
-    expect(page.locator(".why")).to_have_count(0)
-    assert page.evaluate("history.length") == steps, "a question is no step"
-    narrows(page, "home")
-    narrows(page, "drinks")
-    page.go_back()
-    expect(page.locator("select[name=theme]")).to_have_value("home")
-    expect(page.locator(".memory .says")).to_have_text("Lives in Lisbon")
-    page.go_forward()
-    expect(page.locator(".memory .says")).to_have_text("Prefers tea to coffee")
-    expect(page.locator(".memory time[data-local]")).to_have_count(1)
-
-
-# -- another window ------------------------------------------------------------------------
-
-
+@pytest.mark.browser
 def test_another_user_in_another_window(filled: Service, browse: Browsing) -> None:
     """What is open shows one user's memory, and never another's below that name."""
     page = browse(f"{filled.url}/ui/memories", user="ana")
@@ -107,9 +87,7 @@ def test_another_user_in_another_window(filled: Service, browse: Browsing) -> No
     expect(feed.locator("#feed > li")).to_have_count(4)
 
 
-# -- a server that is gone -----------------------------------------------------------------
-
-
+@pytest.mark.browser
 def test_a_server_that_does_not_answer_is_told_until_it_does(
     filled: Service, browse: Browsing
 ) -> None:
@@ -124,9 +102,7 @@ def test_a_server_that_does_not_answer_is_told_until_it_does(
     expect(page.get_by_role("alert")).to_have_count(0)
 
 
-# -- who uses the keyboard, who listens ----------------------------------------------------
-
-
+@pytest.mark.browser
 def test_who_asks_for_more_goes_on_from_there(filled: Service, browse: Browsing) -> None:
     rows = limits.PAGE_ROWS
     filled.memory.user("ana").add_many([f"Fact number {number}" for number in range(rows)])
@@ -134,23 +110,6 @@ def test_who_asks_for_more_goes_on_from_there(filled: Service, browse: Browsing)
     page.get_by_role("link", name="Show more").press("Enter")
     expect(page.locator(".memory")).to_have_count(rows + 2)
     expect(page.locator(".memory").nth(rows).locator(".says")).to_be_focused()
-
-
-def test_who_listens_is_told_how_many_were_found(filled: Service, browse: Browsing) -> None:
-    page = browse(f"{filled.url}/ui/memories", user="ana")
-    told = page.locator("#found-told")
-    expect(told).to_be_empty()
-    asks(page)
-    expect(told).to_have_text("2 results")
-    narrows(page, "home")
-    expect(told).to_have_text("1 result")
-    page.get_by_role("searchbox").fill("")
-    expect(told).to_have_text("1 memory")
-    live = page.locator("[aria-live], [role=status]")
-    assert live.evaluate_all("all => all.map(one => one.id)") == ["found-told"]
-
-
-# -- signing in again ----------------------------------------------------------------------
 
 
 @pytest.mark.requirement("page.sign_in")
@@ -167,19 +126,3 @@ def test_signing_in_again_leads_to_the_page_and_not_to_a_part_of_it(keyed_site: 
         current = f"{keyed_site.url}{shown}" if shown.startswith("/ui") else shown
         part = visit.get("/ui/changes/newer?after=1", HX_Request="true", HX_Current_URL=current)
         assert part.headers["hx-redirect"] == leads
-
-
-def test_a_name_that_cannot_be_a_user_is_told_at_its_field(
-    filled: Service, browse: Browsing
-) -> None:
-    page = browse(f"{filled.url}/ui/who?next=/ui/themes")
-    browse.watch(page).expect("422")
-    for typed in ("a" * 1_000, "  "):
-        page.get_by_label("User").fill(typed)
-        page.get_by_role("button", name="Look").click()
-        expect(page.get_by_role("alert")).to_be_visible()
-        told = page.get_by_role("alert").inner_text()
-        expect(page.get_by_label("User")).to_have_accessible_description(told)
-    page.get_by_label("User").fill("ben")
-    page.get_by_role("button", name="Look").click()
-    expect(page).to_have_url(f"{filled.url}/ui/themes")

@@ -18,6 +18,7 @@ def test_every_page_has_a_name() -> None:
     assert set(known_pages()) == {*NAMES, *UNINTERESTING}
 
 
+@pytest.mark.browser
 def test_pictures_are_made(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "scripts.screenshots", "--out", str(tmp_path)]
     done = subprocess.run(

@@ -3,9 +3,13 @@
 from collections.abc import Iterator
 
 import pytest
+from celery import Celery
 
 from tests.support.brokers import Broker, rabbitmq_server, redis_server
-from tests.workers.queues import emptied
+from tests.workers.crew import emptied
+
+# Here, because two threads that are the first to load it at once may find it half loaded.
+assert Celery
 
 
 @pytest.fixture

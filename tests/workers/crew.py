@@ -1,4 +1,4 @@
-"""Workers that tests start, kill and stop."""
+"""Workers that tests start, kill and stop, and what is in the queues of their broker."""
 
 import contextlib
 import os
@@ -9,12 +9,16 @@ import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from kombu import Connection
+
+from ricordo.jobs.broker import Messenger, celery_configuration
+from tests.support.brokers import Broker
 from tests.support.commandline import COMMAND
 from tests.support.waiting import PATIENCE_SECONDS
 
 OURS = (COMMAND, "celery")
-CELERYS = (sys.executable, "-m", "celery", "-A", "ricordo.workers.celery_app")
 READY = "ricordo runs jobs from"
+CELERYS = (sys.executable, "-m", "celery", "-A", "ricordo.workers.celery_app")
 
 
 class Crew:
@@ -108,3 +112,24 @@ def crew(folder: Path, url: str, broker_url: str, **settings: object) -> Iterato
         yield hired
     finally:
         hired.end()
+
+
+def waiting(broker: Broker) -> int:
+    """How many messages wait."""
+    messenger = Messenger(broker.url)
+    try:
+        return sum(messenger.lengths().values())
+    finally:
+        messenger.close()
+
+
+def emptied(broker: Broker) -> None:
+    """Lose all messages that wait; on Redis, everything."""
+    with Connection(broker.url) as connection:
+        channel = connection.default_channel
+        if broker.url.startswith("redis"):
+            channel.client.flushall()
+            return
+        for queue in celery_configuration(broker.url)["task_queues"]:
+            queue(channel).declare()
+            channel.queue_purge(queue.name)

@@ -15,8 +15,13 @@ from ricordo.storage.tables import history, jobs
 from ricordo.wiring import open_memory
 from tests.support.brokers import Broker
 from tests.support.waiting import wait_until
-from tests.workers.crew import CELERYS, OURS, Crew, crew
-from tests.workers.queues import emptied
+from tests.workers.crew import CELERYS, OURS, Crew, crew, emptied
+
+pytestmark = [
+    pytest.mark.requirement("jobs.celery"),
+    pytest.mark.chaos,
+    pytest.mark.timeout(900),
+]
 
 TALKERS = 200
 LEAVERS = 800
@@ -37,19 +42,17 @@ def queue_thousand(memory: Memory) -> None:
 
 def counted(memory: Memory) -> Counter[tuple[str, str]]:
     """How many jobs of each kind stand where."""
-    wanted = sa.select(jobs.c.kind, jobs.c.state, sa.func.count()).group_by(
-        jobs.c.kind, jobs.c.state
-    )
+    columns = (jobs.c.kind, jobs.c.state)
     with memory.database.read_all() as view:
-        found = view.connection.execute(wanted).all()
-    return Counter({(kind, state): count for kind, state, count in found})
+        found = view.connection.execute(sa.select(*columns, sa.func.count()).group_by(*columns))
+        return Counter({(kind, state): count for kind, state, count in found})
 
 
 def effects(memory: Memory) -> Counter[tuple[str, str]]:
     """How often each thing happened to each user."""
     with memory.database.read_all() as view:
         found = view.connection.execute(sa.select(history.c.user_id, history.c.event)).all()
-    return Counter({(user, event): count for (user, event), count in Counter(found).items()})
+    return Counter((user, event) for user, event in found)
 
 
 def done(memory: Memory) -> int:
@@ -95,9 +98,6 @@ def survive(memory: Memory, hired: Crew, broker: Broker) -> None:
     for strike in disasters(hired, broker, random.Random(7)):
         reached += 80
         wait_for(memory, reached)
-        import time
-
-        print(round(time.time(), 1), reached, done(memory), strike.__name__, flush=True)
         strike()
     wait_for(memory, TALKERS + LEAVERS)
     wait_until(lambda: not memory.jobs(state="running"), DEADLINE_SECONDS)
@@ -137,11 +137,10 @@ def run(folder: Path, url: str, broker: Broker) -> None:
             raise
 
 
-@pytest.mark.requirement("jobs.celery")
-def test_redis_and_postgresql(tmp_path: Path, postgres_url: str, redis: Broker) -> None:
-    run(tmp_path / "crew", postgres_url, redis)
-
-
-@pytest.mark.requirement("jobs.celery")
-def test_rabbitmq_and_sqlite(tmp_path: Path, sqlite_url: str, rabbitmq: Broker) -> None:
-    run(tmp_path / "crew", sqlite_url, rabbitmq)
+@pytest.mark.parametrize(
+    ("store", "broker"), [("postgres_url", "redis"), ("sqlite_url", "rabbitmq")]
+)
+def test_each_job_takes_effect_once(
+    store: str, broker: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    run(tmp_path / "crew", request.getfixturevalue(store), request.getfixturevalue(broker))

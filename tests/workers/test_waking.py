@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 import sqlalchemy as sa
@@ -18,10 +19,12 @@ from ricordo.testing.clock import ManualClock
 from ricordo.wiring import open_memory
 from tests.support.brokers import Broker
 from tests.support.waiting import wait_until
-from tests.workers.queues import emptied, waiting
+from tests.workers.crew import emptied, waiting
+
+pytestmark = pytest.mark.requirement("jobs.celery")
 
 
-@pytest.fixture(params=["redis", "rabbitmq"])
+@pytest.fixture(params=["redis", pytest.param("rabbitmq", marks=pytest.mark.chaos)])
 def broker(request: pytest.FixtureRequest) -> Broker:
     found: Broker = request.getfixturevalue(request.param)
     return found
@@ -34,7 +37,7 @@ def messenger(redis: Broker) -> Iterator[Messenger]:
     sender.close()
 
 
-def opened(url: str, broker_url: str) -> Memory:
+def opened(url: str, broker_url: str, **settings: Any) -> Memory:
     return open_memory(
         url,
         broker_url=broker_url,
@@ -42,6 +45,7 @@ def opened(url: str, broker_url: str) -> Memory:
         formation_delay_seconds=0,
         upkeep=False,
         job_poll_seconds=0.05,
+        **settings,
     )
 
 
@@ -51,7 +55,6 @@ def talk(memory: Memory, *users: str) -> None:
         memory.user(user).observe([{"role": "user", "content": "I love jazz."}], thread="talk")
 
 
-@pytest.mark.requirement("jobs.celery")
 def test_new_jobs_are_told_of_once(backend_url: str, broker: Broker) -> None:
     with opened(backend_url, broker.url) as memory:
         talk(memory, "ana", "ben")
@@ -60,14 +63,7 @@ def test_new_jobs_are_told_of_once(backend_url: str, broker: Broker) -> None:
     assert waiting(broker) == 2
 
 
-@pytest.mark.requirement("jobs.celery")
-def test_closing_sends_what_is_there(sqlite_url: str, broker: Broker) -> None:
-    with opened(sqlite_url, broker.url) as memory:
-        talk(memory, "ana")
-    assert waiting(broker) == 1
-
-
-@pytest.mark.requirement("jobs.celery")
+@pytest.mark.chaos
 def test_a_write_does_not_need_the_broker(
     sqlite_url: str, broker: Broker, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -91,7 +87,7 @@ def warnings(caplog: pytest.LogCaptureFixture) -> list[str]:
     return [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
 
 
-@pytest.mark.requirement("jobs.celery")
+@pytest.mark.chaos
 def test_a_broker_that_hangs_holds_up_nobody(sqlite_url: str, broker: Broker) -> None:
     with opened(sqlite_url, broker.url) as memory:
         talk(memory, "ana")
@@ -107,11 +103,9 @@ def test_a_broker_that_hangs_holds_up_nobody(sqlite_url: str, broker: Broker) ->
         wait_until(lambda: waiting(broker) >= 3)
 
 
-@pytest.mark.requirement("jobs.celery")
+@pytest.mark.slow
 def test_what_could_not_be_sent_counts_as_not_sent(sqlite_url: str, redis: Broker) -> None:
-    with open_memory(
-        sqlite_url, run_jobs=False, embedding_provider="none", formation_delay_seconds=0
-    ) as memory:
+    with opened(sqlite_url, redis.url, run_jobs=False) as memory:
         talk(memory, *(f"user-{number}" for number in range(300)))
         queue, kinds = memory.runner.queue, frozenset({"form"})
         messenger = Messenger(redis.url)
@@ -128,7 +122,6 @@ def test_what_could_not_be_sent_counts_as_not_sent(sqlite_url: str, redis: Broke
         assert len(left) == 300 - waiting(redis)
 
 
-@pytest.mark.requirement("jobs.celery")
 def test_a_sweep_sends_again_what_was_lost(
     memory: Memory, clock: ManualClock, redis: Broker, messenger: Messenger
 ) -> None:
@@ -149,7 +142,6 @@ def test_a_sweep_sends_again_what_was_lost(
     assert sweep(queue, kinds, messenger) == 2, "even if there are others in the queue"
 
 
-@pytest.mark.requirement("jobs.celery")
 @pytest.mark.parametrize("ends_by", ["failing", "postponing", "dying"])
 def test_a_job_that_goes_back_into_the_queue_is_told_of_anew(
     ends_by: str, memory: Memory, clock: ManualClock, messenger: Messenger
@@ -173,7 +165,6 @@ def test_a_job_that_goes_back_into_the_queue_is_told_of_anew(
     assert send_waiting(queue, kinds, messenger) == 1
 
 
-@pytest.mark.requirement("jobs.celery")
 def test_a_forked_child_tells_of_its_own_jobs(backend_url: str, broker: Broker) -> None:
     with opened(backend_url, broker.url) as memory:
         talk(memory, "ana")
@@ -193,7 +184,6 @@ def test_a_forked_child_tells_of_its_own_jobs(backend_url: str, broker: Broker) 
         wait_until(lambda: waiting(broker) == 3)
 
 
-@pytest.mark.requirement("jobs.celery")
 def test_what_was_recalled_is_counted_without_job_threads(sqlite_url: str, redis: Broker) -> None:
     with opened(sqlite_url, redis.url) as memory:
         ana = memory.user("ana")
@@ -202,39 +192,29 @@ def test_what_was_recalled_is_counted_without_job_threads(sqlite_url: str, redis
         wait_until(lambda: ana.get(tea.id).access_count == 1)
 
 
-@pytest.mark.requirement("jobs.celery")
-def test_without_run_jobs_nobody_is_told(sqlite_url: str, redis: Broker) -> None:
-    with open_memory(
-        sqlite_url,
-        broker_url=redis.url,
-        run_jobs=False,
-        embedding_provider="none",
-        formation_delay_seconds=0,
-    ) as memory:
-        talk(memory, "ana")
-    assert waiting(redis) == 0
+def test_closing_sends_what_is_there_unless_jobs_are_not_run(
+    sqlite_url: str, redis: Broker
+) -> None:
+    for user, run_jobs, told in (("ana", False, 0), ("ben", True, 2)):
+        with opened(sqlite_url, redis.url, run_jobs=run_jobs) as memory:
+            talk(memory, user)
+        assert waiting(redis) == told
 
 
-@pytest.mark.requirement("jobs.celery")
-@pytest.mark.parametrize(
-    "url", ["http://user:hush@host", "sqs://", "redis", "amqp:host", "redis://a;file:///hush", ""]
-)
-def test_another_kind_of_address_is_refused_and_not_shown(url: str) -> None:
-    with pytest.raises(
-        InvalidValue, match="setting broker_url: must begin with redis://"
-    ) as caught:
-        open_memory(":memory:", broker_url=url)
-    assert "hush" not in str(caught.value)
+def test_another_kind_of_address_is_refused_and_not_shown() -> None:
+    for url in ("http://user:hush@host", "redis://a;file:///hush", ""):
+        with pytest.raises(InvalidValue, match="must begin with redis://") as caught:
+            open_memory(":memory:", broker_url=url)
+        assert "setting broker_url: " in str(caught.value)
+        assert "hush" not in str(caught.value)
 
 
-@pytest.mark.requirement("jobs.celery")
 def test_without_celery_the_setting_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "celery", None)
     with pytest.raises(InvalidValue, match=r"pip install 'ricordo\[celery\]'"):
         open_memory(":memory:", broker_url="redis://localhost")
 
 
-@pytest.mark.requirement("jobs.celery")
 @pytest.mark.parametrize(
     ("url", "shown"),
     [
@@ -249,7 +229,7 @@ def test_passwords_are_not_shown(url: str, shown: str) -> None:
     assert masked(url) == shown
 
 
-@pytest.mark.requirement("jobs.celery")
+@pytest.mark.slow
 def test_celery_is_loaded_only_where_it_is_needed() -> None:
     code = (
         "import sys, ricordo\n"

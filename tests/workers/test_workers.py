@@ -1,7 +1,6 @@
 """Workers on Celery as processes: what they do with messages, and how they end."""
 
 import json
-import os
 import subprocess
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -16,10 +15,12 @@ from ricordo.jobs.lanes import lane_of
 from ricordo.model.job import NewJob
 from ricordo.model.vocabulary import Lane
 from ricordo.wiring import open_memory
-from tests.support.brokers import Broker, redis_server
+from tests.support.brokers import Broker, free_port, redis_server
+from tests.support.commandline import ricordo
 from tests.support.waiting import wait_until
-from tests.workers.crew import CELERYS, OURS, Crew, crew
-from tests.workers.queues import waiting
+from tests.workers.crew import CELERYS, OURS, Crew, crew, waiting
+
+pytestmark = pytest.mark.requirement("jobs.celery")
 
 SETTINGS: dict[str, Any] = {
     "embedding_provider": "none",
@@ -65,8 +66,14 @@ def send(broker: Broker, *job_ids: int) -> None:
     messenger.close()
 
 
-@pytest.mark.requirement("jobs.celery")
-@pytest.mark.parametrize("pool", ["prefork", "threads", "solo"])
+@pytest.mark.parametrize(
+    "pool",
+    [
+        pytest.param("prefork", marks=pytest.mark.slow),
+        pytest.param("threads", marks=pytest.mark.slow),
+        pytest.param("solo", marks=pytest.mark.smoke),
+    ],
+)
 def test_every_pool_runs_jobs_and_ends_cleanly(
     pool: str, memory: Memory, redis: Broker, hired: Crew
 ) -> None:
@@ -83,7 +90,7 @@ def test_every_pool_runs_jobs_and_ends_cleanly(
     assert "Traceback" not in hired.log()
 
 
-@pytest.mark.requirement("jobs.celery")
+@pytest.mark.chaos
 def test_rabbitmq_and_postgresql(tmp_path: Path, postgres_url: str, rabbitmq: Broker) -> None:
     with (
         open_memory(postgres_url, broker_url=rabbitmq.url, **SETTINGS) as memory,
@@ -98,7 +105,7 @@ def test_rabbitmq_and_postgresql(tmp_path: Path, postgres_url: str, rabbitmq: Br
         assert hired.litter() == []
 
 
-@pytest.mark.requirement("jobs.celery")
+@pytest.mark.slow
 def test_messages_that_come_twice_or_too_late_do_nothing(
     memory: Memory, redis: Broker, hired: Crew
 ) -> None:
@@ -115,26 +122,21 @@ def test_messages_that_come_twice_or_too_late_do_nothing(
     assert "Traceback" not in hired.log()
 
 
-@pytest.mark.requirement("jobs.celery")
-def test_a_lost_message_is_sent_again(memory: Memory, redis: Broker, hired: Crew) -> None:
-    talk(memory, "ana")
-    assert memory.runner.queue.take_unsent(frozenset({"form"}), None), "told of, and then lost"
-    hired.start(*OURS, "worker", "--concurrency", "1", "--beat")
-    wait_until(lambda: form_job(memory, "ana") == ("done", 1))
-
-
-@pytest.mark.requirement("jobs.celery")
-def test_jobs_of_a_killed_worker_are_run_by_another(
-    memory: Memory, redis: Broker, hired: Crew
+@pytest.mark.slow
+def test_a_lost_message_is_sent_again_and_a_lost_job_run_by_another(
+    memory: Memory, hired: Crew
 ) -> None:
     talk(memory, "ana")
     job = memory.runner.queue.claim(frozenset({"form"}))  # and then its worker is gone
     assert job is not None
+    talk(memory, "ben")
+    assert memory.runner.queue.take_unsent(frozenset({"form"}), None), "told of, and then lost"
     hired.start(*OURS, "worker", "--concurrency", "1", "--beat")
     wait_until(lambda: form_job(memory, "ana") == ("done", 2))
+    wait_until(lambda: form_job(memory, "ben") == ("done", 1))
 
 
-@pytest.mark.requirement("jobs.celery")
+@pytest.mark.slow
 def test_clocks_may_differ(tmp_path: Path, sqlite_url: str, redis: Broker) -> None:
     def ahead() -> datetime:
         return datetime.now(UTC) + timedelta(seconds=2)
@@ -151,7 +153,7 @@ def test_clocks_may_differ(tmp_path: Path, sqlite_url: str, redis: Broker) -> No
         wait_until(lambda: form_job(memory, "ana") == ("done", 1))
 
 
-@pytest.mark.requirement("jobs.celery")
+@pytest.mark.chaos
 def test_a_killed_worker_leaves_no_process_behind(hired: Crew, memory: Memory) -> None:
     hired.start(*OURS, "worker", "--concurrency", "2", "--beat")
     wait_until(lambda: hired.is_ready(0))
@@ -161,7 +163,7 @@ def test_a_killed_worker_leaves_no_process_behind(hired: Crew, memory: Memory) -
     wait_until(lambda: not any(Path(f"/proc/{pid}/exe").exists() for pid in children))
 
 
-@pytest.mark.requirement("jobs.celery")
+@pytest.mark.slow
 def test_a_worker_of_one_lane_leaves_the_other_alone(
     memory: Memory, redis: Broker, hired: Crew
 ) -> None:
@@ -176,7 +178,7 @@ def test_a_worker_of_one_lane_leaves_the_other_alone(
     wait_until(lambda: waiting(redis) == 1)
 
 
-@pytest.mark.requirement("jobs.celery")
+@pytest.mark.slow
 @pytest.mark.parametrize("pool", ["prefork", "threads"])
 def test_a_worker_that_is_told_to_stop_lets_go_of_long_jobs(
     pool: str, tmp_path: Path, sqlite_url: str, memory: Memory, redis: Broker
@@ -196,7 +198,7 @@ def test_a_worker_that_is_told_to_stop_lets_go_of_long_jobs(
         assert not changed.jobs(state="running")
 
 
-@pytest.mark.requirement("jobs.celery")
+@pytest.mark.chaos
 def test_passwords_are_in_no_log(tmp_path: Path, sqlite_url: str, memory: Memory) -> None:
     with (
         redis_server(PASSWORD) as broker,
@@ -217,7 +219,7 @@ def test_passwords_are_in_no_log(tmp_path: Path, sqlite_url: str, memory: Memory
         assert PASSWORD not in hired.log()
 
 
-@pytest.mark.requirement("jobs.celery")
+@pytest.mark.chaos
 @pytest.mark.parametrize("name", ["redis", "rabbitmq"])
 def test_workers_and_sweeps_outlive_the_broker(
     name: str, request: pytest.FixtureRequest, tmp_path: Path, sqlite_url: str, memory: Memory
@@ -234,91 +236,69 @@ def test_workers_and_sweeps_outlive_the_broker(
         wait_until(lambda: form_job(memory, "ben") == ("done", 1))
 
 
-def status(broker_url: str, *options: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
-        [*OURS, "status", *options],
-        env={**os.environ, "RICORDO_BROKER_URL": broker_url},
-        capture_output=True,
-        text=True,
-    )
-
-
-@pytest.mark.requirement("jobs.celery")
-@pytest.mark.parametrize("broker", ["redis", "rabbitmq"])
+@pytest.mark.parametrize(
+    "broker",
+    [
+        pytest.param("redis", marks=pytest.mark.slow),
+        pytest.param("rabbitmq", marks=pytest.mark.chaos),
+    ],
+)
 def test_status(
     broker: str,
     request: pytest.FixtureRequest,
     tmp_path: Path,
     sqlite_url: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     found: Broker = request.getfixturevalue(broker)
+    monkeypatch.setenv("RICORDO_BROKER_URL", found.url)
     with crew(tmp_path / "crew", sqlite_url, found.url) as hired:
         hired.start(*OURS, "worker", "--concurrency", "1", "--lane", "fast")
         wait_until(lambda: hired.is_ready(0))
         messenger = Messenger(found.url)
         messenger.send(1, Lane.SLOW)
         messenger.close()
-        told = status(found.url, "--json")
-        assert (told.returncode, told.stderr) == (0, "")
-        answer = json.loads(told.stdout)
+        answer = ricordo("celery", "status", "--json").json
         assert answer["reachable"] is True
         assert answer["queues"] == {"ricordo.fast": 0, "ricordo.slow": 1}
         (name,) = answer["workers"]
         assert name.startswith("ricordo-")
-    shown = status(found.url).stdout
+    shown = ricordo("celery", "status").out
     assert "ricordo.slow" in shown
     assert "1 waiting" in shown
 
 
-@pytest.mark.requirement("jobs.celery")
-def test_status_of_a_broker_that_is_away(redis: Broker) -> None:
-    redis.stop()
-    told = status(redis.url.replace("redis://", f"redis://:{PASSWORD}@"), "--json")
-    assert told.returncode == 6
-    answer = json.loads(told.stdout)
+def test_status_of_a_broker_that_is_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RICORDO_BROKER_URL", f"redis://:{PASSWORD}@127.0.0.1:{free_port()}")
+    told = ricordo("celery", "status", "--json")
+    assert told.code == 6
+    answer = json.loads(told.out)
     assert (answer["reachable"], answer["queues"], answer["workers"]) == (False, {}, [])
     assert "refused" in answer["problem"]
-    assert PASSWORD not in told.stdout + told.stderr
+    assert PASSWORD not in told.out + told.err
 
 
-@pytest.mark.requirement("jobs.celery")
-@pytest.mark.parametrize("command", ["worker", "beat", "status"])
-@pytest.mark.parametrize(
-    ("url", "said"),
-    [("", "setting broker_url: is not set"), ("http://a", "setting broker_url: must begin with")],
-)
-def test_commands_need_a_broker(command: str, url: str, said: str) -> None:
-    told = subprocess.run(
-        [*OURS, command],
-        env={**os.environ, "RICORDO_BROKER_URL": url},
-        capture_output=True,
-        text=True,
-    )
-    assert told.returncode == 2
-    assert said in told.stderr
-
-
-@pytest.mark.requirement("jobs.celery")
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
+def test_mistakes_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    for url, said in (("", "is not set"), ("http://a", "must begin with")):
+        monkeypatch.setenv("RICORDO_BROKER_URL", url)
+        for command in ("worker", "beat", "status"):
+            told = ricordo("celery", command)
+            assert told.code == 2
+            assert f"setting broker_url: {said}" in told.err
+    monkeypatch.delenv("RICORDO_BROKER_URL")
+    for options, said in (
         (("--concurrency", "0"), "concurrency: 0 is not a whole number from 1 to 64"),
         (("--lane", "quick"), "'quick' is not one of: fast, slow"),
         (("--pool", "eventlet"), "'eventlet' is not one of: prefork, threads, solo"),
-    ],
-)
-def test_mistakes_are_named(options: tuple[str, str], said: str) -> None:
-    told = subprocess.run([*OURS, "worker", *options], capture_output=True, text=True)
-    assert told.returncode == 2
-    assert said in told.stderr
+    ):
+        told = ricordo("celery", "worker", *options)
+        assert told.code == 2
+        assert said in told.err
 
 
-@pytest.mark.requirement("jobs.celery")
+@pytest.mark.slow
 def test_celerys_own_command_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("RICORDO_BROKER_URL", raising=False)
-    helped = subprocess.run([*CELERYS, "worker", "--help"], capture_output=True, text=True)
-    assert helped.returncode == 0
-    assert "Traceback" not in helped.stderr
     told = subprocess.run([*CELERYS, "worker"], capture_output=True, text=True)
     assert told.returncode == 2
     assert "setting broker_url: is not set" in told.stderr

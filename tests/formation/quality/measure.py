@@ -7,7 +7,7 @@ talkative snippet weighs what it stores.
 
 import unicodedata
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from tests.formation.quality.snippets import Fact, Snippet
@@ -34,7 +34,6 @@ class Judgement:
 
     snippet_id: str
     language: str
-    category: str
     right: tuple[str, ...]
     wrong: tuple[str, ...]
     leaked: tuple[str, ...]
@@ -77,7 +76,6 @@ def judge(snippet: Snippet, stored: Sequence[Stored]) -> Judgement:
     return Judgement(
         snippet_id=snippet.id,
         language=snippet.language,
-        category=snippet.category,
         right=tuple(one.content for n, one in enumerate(stored) if n in used),
         wrong=tuple(one.content for n, one in enumerate(stored) if n not in used),
         leaked=tuple(stored[n].content for n in sorted(leaked)),
@@ -114,20 +112,9 @@ def total(judgements: Iterable[Judgement]) -> Figures:
 
 def by_language(judgements: Iterable[Judgement]) -> dict[str, Figures]:
     """The figures of each language."""
-    return _grouped(judgements, lambda one: one.language)
-
-
-def by_category(judgements: Iterable[Judgement]) -> dict[str, Figures]:
-    """The figures of each category."""
-    return _grouped(judgements, lambda one: one.category)
-
-
-def _grouped(
-    judgements: Iterable[Judgement], group: Callable[[Judgement], str]
-) -> dict[str, Figures]:
     groups: defaultdict[str, list[Judgement]] = defaultdict(list)
     for one in judgements:
-        groups[group(one)].append(one)
+        groups[one.language].append(one)
     return {name: total(groups[name]) for name in sorted(groups)}
 
 

@@ -1,38 +1,26 @@
 """The labelled snippets of the write-quality suite: what must, may and must not become memory.
 
-One JSON object per line in ``snippets/*.jsonl``. The labels are only worth something when they
-are right, so the loader refuses anything that it does not know instead of passing over it.
+One JSON object per line in ``snippets/*.jsonl``.
 """
 
 import json
-import re
-from collections.abc import Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
-
-from tests.formation.quality.vocabulary import (
-    ATTRIBUTES,
-    KEEPING,
-    LANGUAGES,
-    ROLES,
-    SENSITIVE,
-    TEMPTING,
-    TYPES,
-)
+from typing import Any, Final
 
 FOLDER: Final = Path(__file__).parent / "snippets"
-_SNIPPET_FIELDS: Final = frozenset(
-    {"id", "language", "category", "turns", "facts", "optional", "nothing", "never", "note"}
-)
-_FACT_FIELDS: Final = frozenset(
-    {"what", "must_contain", "must_not_contain", "type", "explicit", "sensitive"}
-)
-_TURN_FIELDS: Final = frozenset({"role", "content"})
-
-
-class BadSnippet(ValueError):
-    """A line of the data does not have the format; the message says where and why."""
+_WORDS: Final = json.loads(FOLDER.with_name("vocabulary.json").read_text(encoding="utf-8"))
+LANGUAGES: Final = _WORDS["languages"]
+ROLES: Final = _WORDS["roles"]
+TYPES: Final = _WORDS["types"]
+"""The types that formation from a conversation may give."""
+ATTRIBUTES: Final = _WORDS["attributes"]
+SENSITIVE: Final = _WORDS["sensitive"]
+"""What needs consent before it is stored."""
+KEEPING: Final = _WORDS["keeping"]
+TEMPTING: Final = _WORDS["tempting"]
+"""What a snippet is mainly about: things worth keeping, or things that only look like it."""
 
 
 @dataclass(frozen=True)
@@ -83,148 +71,26 @@ class Snippet:
 
 
 def load(folder: Path = FOLDER) -> tuple[Snippet, ...]:
-    """All snippets, in the order of the files and their lines.
-
-    Raises:
-        BadSnippet: a line does not have the format, or an id occurs twice.
-    """
+    """All snippets, in the order of the files and their lines; their ids must differ."""
     snippets: dict[str, Snippet] = {}
     for path in sorted(folder.glob("*.jsonl")):
-        lines = path.read_text(encoding="utf-8").removesuffix("\n").split("\n")
-        for number, line in enumerate(lines, start=1):
-            where = f"{path.name}:{number}"
-            snippet = parse(line, where)
-            if snippet.id in snippets:
-                raise BadSnippet(f"{where}: the id {snippet.id!r} occurs twice")
+        for line in path.read_text(encoding="utf-8").removesuffix("\n").split("\n"):
+            snippet = parse(line)
+            assert snippet.id not in snippets
             snippets[snippet.id] = snippet
     return tuple(snippets.values())
 
 
-def parse(line: str, where: str = "line") -> Snippet:
-    """One snippet from its line.
-
-    Raises:
-        BadSnippet: the line is not JSON, or has a wrong, missing or unknown field.
-    """
-    try:
-        record = json.loads(line, object_pairs_hook=_without_repeats)
-        snippet = _snippet(_fields(record, _SNIPPET_FIELDS, optional=frozenset({"optional"})))
-        _check_sense(snippet)
-    except ValueError as problem:
-        raise BadSnippet(f"{where}: {problem}") from None
-    return snippet
+def parse(line: str) -> Snippet:
+    """One snippet from its line, which has exactly the fields of one."""
+    record = json.loads(line)
+    turns = tuple(Turn(**turn) for turn in record.pop("turns"))
+    facts = tuple(_fact(**fact) for fact in record.pop("facts"))
+    optional = tuple(_fact(**fact) for fact in record.pop("optional", []))
+    never = tuple(record.pop("never"))
+    return Snippet(turns=turns, facts=facts, optional=optional, never=never, **record)
 
 
-def _snippet(record: dict[str, object]) -> Snippet:
-    language = _one_of("language", record["language"], LANGUAGES)
-    category = _one_of("category", record["category"], (*KEEPING, *TEMPTING))
-    identity = _text("id", record["id"])
-    if not re.fullmatch(rf"{language}-{category.replace('_', '-')}-\d\d", identity):
-        raise ValueError(f"id: {identity!r} is not language-category-NN")
-    return Snippet(
-        id=identity,
-        language=language,
-        category=category,
-        turns=tuple(_turn(entry) for entry in _list("turns", record["turns"])),
-        facts=tuple(_fact(entry) for entry in _list("facts", record["facts"])),
-        optional=tuple(_fact(entry) for entry in _list("optional", record.get("optional", []))),
-        nothing=_flag("nothing", record["nothing"]),
-        never=_texts("never", record["never"]),
-        note=_text("note", record["note"]),
-    )
-
-
-def _turn(value: object) -> Turn:
-    record = _fields(value, _TURN_FIELDS)
-    return Turn(_one_of("role", record["role"], ROLES), _text("content", record["content"]))
-
-
-def _fact(value: object) -> Fact:
-    record = _fields(value, _FACT_FIELDS)
-    types = tuple(_one_of("type", entry, TYPES) for entry in _list("type", record["type"]))
-    sensitive = record["sensitive"]
-    fact = Fact(
-        what=_one_of("what", record["what"], ATTRIBUTES),
-        must_contain=_texts("must_contain", record["must_contain"]),
-        must_not_contain=_texts("must_not_contain", record["must_not_contain"], padded=True),
-        types=types,
-        explicit=_flag("explicit", record["explicit"]),
-        sensitive=None if sensitive is None else _one_of("sensitive", sensitive, SENSITIVE),
-    )
-    if not types or not fact.must_contain:
-        raise ValueError(f"{fact.what}: type and must_contain need at least one entry")
-    return fact
-
-
-def _check_sense(snippet: Snippet) -> None:
-    """Labels that contradict each other or the conversation could never be met."""
-    if not any(turn.role == "user" for turn in snippet.turns):
-        raise ValueError("turns: the user says nothing")
-    if snippet.nothing == bool(snippet.facts or snippet.optional):
-        raise ValueError("nothing: true exactly when there are no facts, not even optional ones")
-    by_user, by_anyone = snippet.said("user").casefold(), snippet.said().casefold()
-    for word in snippet.never:
-        if word.casefold() not in by_anyone:
-            raise ValueError(f"never: {word!r} does not occur in the conversation")
-    for fact in (*snippet.facts, *snippet.optional):
-        wanted = [word.casefold() for word in fact.must_contain]
-        for refused in (*fact.must_not_contain, *snippet.never):
-            if any(refused.casefold() in word for word in wanted):
-                raise ValueError(f"{fact.what}: {refused!r} is both wanted and refused")
-        # An optional fact may be put in words of its own ("not" for "don't"), but not wholly.
-        unsaid = [word for word in wanted if word not in by_user]
-        if unsaid and (fact in snippet.facts or len(unsaid) == len(wanted)):
-            raise ValueError(f"{fact.what}: the user did not say {', '.join(unsaid)}")
-
-
-def _without_repeats(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    record = dict(pairs)
-    if len(record) != len(pairs):
-        raise ValueError("a field is given twice")
-    return record
-
-
-def _fields(
-    value: object, known: frozenset[str], optional: frozenset[str] = frozenset()
-) -> dict[str, object]:
-    if not isinstance(value, dict):
-        raise ValueError(f"expected an object, got {type(value).__name__}")
-    given = set(value)
-    if given - known or known - optional - given:
-        unknown, missing = sorted(given - known), sorted(known - optional - given)
-        raise ValueError(f"unknown fields {unknown}, missing fields {missing}")
-    return value
-
-
-def _list(field: str, value: object) -> list[object]:
-    if not isinstance(value, list):
-        raise ValueError(f"{field}: expected a list, got {type(value).__name__}")
-    return value
-
-
-def _text(field: str, value: object, *, padded: bool = False) -> str:
-    """A text that is not blank; only ``padded`` ones may mark the edge of a word with a space."""
-    if not isinstance(value, str) or not value.strip():
-        raise ValueError(f"{field}: expected a text, got {value!r}")
-    if not padded and value != value.strip():
-        raise ValueError(f"{field}: {value!r} has space at an end")
-    return value
-
-
-def _texts(field: str, value: object, *, padded: bool = False) -> tuple[str, ...]:
-    entries = tuple(_text(field, entry, padded=padded) for entry in _list(field, value))
-    if len(set(entries)) != len(entries):
-        raise ValueError(f"{field}: an entry occurs twice")
-    return entries
-
-
-def _flag(field: str, value: object) -> bool:
-    if not isinstance(value, bool):
-        raise ValueError(f"{field}: expected true or false, got {value!r}")
-    return value
-
-
-def _one_of(field: str, value: object, allowed: Sequence[str]) -> str:
-    if not isinstance(value, str) or value not in allowed:
-        raise ValueError(f"{field}: {value!r} is not one of: {', '.join(allowed)}")
-    return value
+def _fact(*, type: Collection[str], **given: Any) -> Fact:
+    words = {name: tuple(given.pop(name)) for name in ("must_contain", "must_not_contain")}
+    return Fact(types=tuple(type), **words, **given)

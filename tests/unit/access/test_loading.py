@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from ricordo.access.loading import parse_policy, read_policy
 from ricordo.access.policy import AccessPolicy, CategoryRule
-from ricordo.errors import CategoryNotAllowed, InvalidInput, InvalidPolicy
+from ricordo.errors import InvalidInput, InvalidPolicy
 from ricordo.limits import MAX_FILTER_VALUES, MAX_POLICY_FILE_BYTES, MAX_RAG_LENGTH
 from ricordo.model.vocabulary import ContextPolicy
 
@@ -68,12 +68,7 @@ def test_categories_can_be_a_list_or_left_out() -> None:
     assert list(listed.categories) == ["tasks", "recent-activity"]
     assert listed.allowed("planner") == {"tasks"}
     assert parsed('allowlists: {"*": ["*"]}').allowed("anyone") is None
-
-
-@pytest.mark.requirement("recall.allowlists")
-def test_an_empty_list_of_agents_allows_nothing() -> None:
-    with pytest.raises(CategoryNotAllowed):
-        parsed("allowlists: {}").check("planner", [])
+    assert parsed("allowlists: {}").allowed("planner") == frozenset()
 
 
 def test_a_byte_order_mark_and_windows_lines_do_not_matter() -> None:
@@ -88,7 +83,6 @@ LISTS = "allowlists: {}\n"
     ("text", "line", "column", "problem"),
     [
         ("", 1, 1, "the file is empty"),
-        ("# nothing yet\n", 1, 1, "the file is empty"),
         ("- a\n", 1, 1, "expected a mapping of categories, allowlists, got a list"),
         ("hello", 1, 1, "expected a mapping of categories, allowlists, got 'hello'"),
         ("categories: [a]\n", 1, 1, "allowlists is missing"),
@@ -97,37 +91,27 @@ LISTS = "allowlists: {}\n"
         (LISTS + "? [a]\n: b\n", 2, 3, "no key a list"),
         (LISTS + "<<: {}\n", 2, 1, "no key '<<'"),
         ("allowlists:\n", 1, 12, "allowlists: expected a mapping of agents"),
-        ("allowlists: [a]\n", 1, 13, "allowlists: expected a mapping of agents"),
         (LISTS + "categories:\n", 2, 12, "expected a list or a mapping, got nothing"),
-        (LISTS + "categories: tasks\n", 2, 13, "expected a list or a mapping, got 'tasks'"),
         (LISTS + "categories:\n- a\n- A\n", 4, 3, "category 'a' is already on line 3"),
-        (LISTS + "categories:\n  a: {}\n  A: {}\n", 4, 3, "category 'a' is already on line 3"),
         (LISTS + "categories: ['!!!']\n", 2, 14, "'!!!' has no letters or digits"),
         (LISTS + "categories: ['']\n", 2, 14, "category: must not be empty"),
-        (LISTS + "categories: ['*']\n", 2, 14, "has no letters or digits"),
         (LISTS + f"categories: [{'a' * 65}]\n", 2, 14, "65 characters; allowed: at most 64"),
+        (LISTS + "categories: ['*']\n", 2, 14, "has no letters or digits"),
+        (LISTS + "categories:\n  a: {}\n  A: {}\n", 4, 3, "category 'a' is already on line 3"),
+        (EXAMPLE + "  7: []\n", 13, 3, "agent: expected text, got '7'"),
         (LISTS + "categories: [no]\n", 2, 14, "'no', a value that YAML does not take for text"),
-        (LISTS + "categories: [2026]\n", 2, 14, "category: expected text, got '2026'"),
-        (LISTS + "categories: [[a]]\n", 2, 14, "category: expected text, got a list"),
         (LISTS + "categories: {a: all}\n", 2, 17, "category 'a': expected a mapping"),
         (LISTS + "categories: {a: {name: b}}\n", 2, 18, "category 'a' has no key 'name'; allowed:"),
         (LISTS + "categories: {a: {context: some}}\n", 2, 27, "'some' is not one of: all, rag"),
-        (LISTS + "categories: {a: {context: 1}}\n", 2, 27, "context: expected text, got '1'"),
-        (LISTS + "categories: {a: {context: }}\n", 2, 26, "context: expected text, got nothing"),
-        (
-            LISTS + "categories: {a: {display_name: ' '}}\n",
-            2,
-            32,
-            "display_name: must not be empty",
-        ),
+        (LISTS + "categories: {a: {display_name: ' '}}\n", 2, 32, "display_name: must not be"),
         (LISTS + "categories: {a: {description: [b]}}\n", 2, 31, "description: expected text"),
         (LISTS + 'categories: {a: {description: "\\0"}}\n', 2, 31, "NUL"),
         (LISTS + 'categories: {a: {description: "\\uD800"}}\n', 2, 31, "Unicode"),
         (
-            LISTS + "categories:\n  a:\n    context: all\n    rag_length: 3\n",
-            5,
-            17,
-            "rag_length: allowed only with context: rag",
+            LISTS + "categories: {a: {context: all, rag_length: 3}}\n",
+            2,
+            44,
+            "only with context: rag",
         ),
         (EXAMPLE + "  Planner: [profile, diary]\n", 13, 22, "category 'diary' is not among"),
         (EXAMPLE + "  planner: []\n", 13, 3, "agent 'planner' is already on line 11"),
@@ -139,17 +123,14 @@ LISTS = "allowlists: {}\n"
         (EXAMPLE + "  other: [*tasks]\n", 13, 11, "aliases are not allowed"),
         (EXAMPLE + "  other: &x [tasks]\n", 13, 10, "anchors are not allowed"),
         (EXAMPLE + "  other: !!set {tasks}\n", 13, 10, "tags are not allowed"),
-        (EXAMPLE + "  7: []\n", 13, 3, "agent: expected text, got '7'"),
         (EXAMPLE + "  ' x': []\n", 13, 3, "agent: must not be empty or have space"),
-        (EXAMPLE + "  ? [a]\n  : []\n", 13, 5, "agent: expected text, got a list"),
         (EXAMPLE + "---\nallowlists: {}\n", 13, 1, "another document"),
         (EXAMPLE + "  a: [\n", 14, 1, "not valid YAML"),
-        (EXAMPLE + "\tb: []\n", 13, 1, "not valid YAML"),
         (EXAMPLE + "  a: \x07\n", 13, 6, "U+0007 is not allowed"),
         (EXAMPLE + '  "\\UFFFFFFFF": []\n', 13, 6, "not valid YAML"),
         (f"%YAML {'9' * 5000}.1\n---\n", 1, 7, "not valid YAML"),
-        ("[" * 20_000, 1, 9, "nested too deeply; allowed: 8 levels"),
         ("? " * 20_000, 1, 17, "nested too deeply"),
+        ("[" * 20_000, 1, 9, "nested too deeply; allowed: 8 levels"),
         ("a: &a [x]\nb: &b [*a, *a]\nc: [*b, *b]\n", 1, 4, "anchors are not allowed"),
     ],
 )
@@ -161,22 +142,15 @@ def test_each_mistake_has_its_place(text: str, line: int, column: int, problem: 
     assert isinstance(refused, InvalidInput)
 
 
-@pytest.mark.parametrize(
-    "written",
-    ["0", "-1", str(MAX_RAG_LENGTH + 1), "010", "0x10", "1_0", "1:30", "1.0", "ten", "'30'", "",
-     "true", "[3]", "9" * 5000],
-)  # fmt: skip
-def test_a_length_is_a_plain_number_in_its_range(written: str) -> None:
-    refused = refusal(f"{LISTS}categories:\n  a:\n    rag_length: {written}\n")
-    assert "rag_length" in str(refused)
-    assert f"is not a whole number from 1 to {MAX_RAG_LENGTH}" in str(refused)
-    assert refused.line == 4
-
-
-@pytest.mark.parametrize("length", [1, MAX_RAG_LENGTH])
-def test_the_ends_of_the_range_are_allowed(length: int) -> None:
-    policy = parsed(f"{LISTS}categories: {{a: {{rag_length: {length}}}}}\n")
-    assert policy.categories["a"].rag_length == length
+def test_a_length_is_a_plain_number_in_its_range() -> None:
+    wrong = ["0", "-1", "010", "0x10", "1_0", "1:30", "1.0", "ten", "'30'", "", "true", "[3]"]
+    for written in [*wrong, str(MAX_RAG_LENGTH + 1), "9" * 5000]:
+        refused = refusal(f"{LISTS}categories:\n  a:\n    rag_length: {written}\n")
+        assert f"is not a whole number from 1 to {MAX_RAG_LENGTH}" in str(refused)
+        assert ("rag_length" in str(refused), refused.line) == (True, 4)
+    for length in (1, MAX_RAG_LENGTH):
+        policy = parsed(f"{LISTS}categories: {{a: {{rag_length: {length}}}}}\n")
+        assert policy.categories["a"].rag_length == length
 
 
 def test_an_allowlist_fits_into_one_filter() -> None:
@@ -208,13 +182,10 @@ def test_what_is_no_readable_file_is_refused(tmp_path: Path) -> None:
         load_policy(tmp_path)
     with pytest.raises(InvalidPolicy, match="cannot be read"):
         load_policy(Path("a\x00b"))
-
-
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
-def test_a_pipe_is_refused_and_not_waited_for(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(InvalidPolicy, match="is not a file"):
-        load_policy(tmp_path / "pipe")
+    if hasattr(os, "mkfifo"):
+        os.mkfifo(tmp_path / "pipe")
+        with pytest.raises(InvalidPolicy, match="is not a file"):  # and is not waited for
+            load_policy(tmp_path / "pipe")
 
 
 def test_a_file_has_a_largest_size(tmp_path: Path) -> None:
@@ -233,57 +204,16 @@ def test_the_yaml_library_is_loaded_only_for_a_file() -> None:
     assert done.stdout.strip() == "False"
 
 
-# -- any text at all -----------------------------------------------------------------------
-
-PIECES = [
-    "categories", "allowlists", "default", "planner", "tasks", "context", "rag", "rag_length",
-    "all", "*", '"*"', ":", ": ", "- ", "\n", "\n  ", "\n    ", "[", "]", "{", "}", ", ", "?",
-    "? ", "&a", "*a", "!!str ", "|", ">", "'", '"', "\\", "%", "#", " #", "---\n", "...\n", "<<",
-    "~", "30", "\t", "\r", "é", "%YAML 1.1\n", "%TAG ! x\n", "\\x", "\\U0011", "\u2028", "\x85",
-    "\ufeff", "\x00", "!<", "`", "@",
-]  # fmt: skip
-yaml_like = st.lists(st.sampled_from(PIECES), max_size=25).map("".join)
-
-
-def accept_or_refuse(raw: bytes) -> None:
-    try:
-        policy = parse_policy(NAME, raw)
-    except InvalidPolicy as refused:
-        assert refused.line is not None
-        assert 1 <= refused.line <= len(raw) + 1
-        assert str(refused).startswith(f"policy.yaml, line {refused.line}, column ")
-        assert len(str(refused)) < 500
-    else:
-        for agent in ("planner", "default", "stranger"):
-            allowed = policy.allowed(agent)
-            assert allowed is None or allowed <= set(policy.categories)
-
-
-@given(yaml_like | st.text(max_size=80))
-def test_any_text_is_a_policy_or_refused_with_its_line(text: str) -> None:
-    accept_or_refuse(text.encode("utf-8", "surrogatepass"))
-
-
-@given(yaml_like, st.integers(0, len(EXAMPLE)))
-def test_any_edit_of_a_policy_is_one_or_refused_with_its_line(piece: str, at: int) -> None:
-    accept_or_refuse((EXAMPLE[:at] + piece + EXAMPLE[at:]).encode())
-
-
-@given(st.binary(max_size=60))
-def test_any_bytes_are_a_policy_or_refused_with_their_line(raw: bytes) -> None:
-    accept_or_refuse(raw)
-
-
-@pytest.mark.parametrize("cut", range(len(EXAMPLE)))
-def test_a_policy_that_is_cut_off_never_allows_more(cut: int) -> None:
+def test_a_policy_that_is_cut_off_never_allows_more() -> None:
     whole = parsed(EXAMPLE)
-    try:
-        policy = parsed(EXAMPLE[:cut])
-    except InvalidPolicy:
-        return
-    for agent in ("supervisor", "planner", "stranger"):
-        allowed, most = policy.allowed(agent), whole.allowed(agent)
-        assert most is None or (allowed is not None and allowed <= most)
+    for cut in range(len(EXAMPLE)):
+        try:
+            policy = parsed(EXAMPLE[:cut])
+        except InvalidPolicy:
+            continue
+        for agent in ("supervisor", "planner", "stranger"):
+            allowed, most = policy.allowed(agent), whole.allowed(agent)
+            assert most is None or (allowed is not None and allowed <= most)
 
 
 words = st.text("abcde", min_size=1, max_size=4)

@@ -4,13 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo import limits
-from ricordo.access.policy import ALL_CATEGORIES, AccessPolicy, CategoryRule
+from ricordo.access.policy import ALL_CATEGORIES, AccessPolicy
 from ricordo.errors import AccessDenied, CategoryNotAllowed, InvalidValue
-from ricordo.model.vocabulary import ContextPolicy
+
+pytestmark = pytest.mark.requirement("recall.allowlists")
 
 POLICY = AccessPolicy(
-    categories={slug: CategoryRule(slug) for slug in ("goals", "tasks", "tone")},
     allowlists={
         "planner": frozenset({"goals", "tasks"}),
         "supervisor": frozenset({ALL_CATEGORIES}),
@@ -24,7 +23,6 @@ listings = st.dictionaries(agents, st.frozensets(slugs | st.just(ALL_CATEGORIES)
 requests = st.lists(slugs, max_size=4)
 
 
-@pytest.mark.requirement("recall.allowlists")
 @given(listings, st.sampled_from(["planner", "stylist", "stranger", "default", "*"]), requests)
 def test_no_answer_is_wider_than_the_list(
     allowlists: dict[str, frozenset[str]], agent: str, asked: list[str]
@@ -45,7 +43,6 @@ def test_no_answer_is_wider_than_the_list(
         assert set(answer) == (set(asked) or rule)
 
 
-@pytest.mark.requirement("recall.allowlists")
 @given(listings, requests)
 def test_the_owner_may_read_everything(
     allowlists: dict[str, frozenset[str]], asked: list[str]
@@ -55,24 +52,13 @@ def test_the_owner_may_read_everything(
     assert policy.check(None, asked) == (tuple(dict.fromkeys(asked)) or None)
 
 
-@pytest.mark.requirement("recall.allowlists")
-def test_without_a_policy_everything_is_allowed() -> None:
+def test_without_a_policy_everything_is_allowed_and_with_an_empty_one_nothing() -> None:
     policy = AccessPolicy.open()
     assert policy.allowed("anyone") is None
     assert policy.check("anyone", []) is None
     assert policy.check("anyone", ["diary"]) == ("diary",)
-
-
-def test_a_policy_that_says_nothing_allows_nothing() -> None:
     with pytest.raises(CategoryNotAllowed):
         AccessPolicy().check("planner", [])
-
-
-def test_what_was_asked_for_or_all_that_is_allowed() -> None:
-    assert POLICY.check("planner", ["tasks"]) == ("tasks",)
-    assert POLICY.check("planner", []) == ("goals", "tasks")
-    assert POLICY.check("supervisor", []) is None
-    assert POLICY.allowed("planner") == {"goals", "tasks"}
 
 
 def test_one_refused_category_refuses_the_request() -> None:
@@ -86,19 +72,10 @@ def test_one_refused_category_refuses_the_request() -> None:
 
 
 @pytest.mark.parametrize("agent", ["stranger", "muted", "Planner", "default", "*"])
-@pytest.mark.parametrize("asked", [[], ["tasks"]])
-def test_an_agent_without_categories_reads_nothing(agent: str, asked: list[str]) -> None:
-    with pytest.raises(CategoryNotAllowed, match="categories allowed: none"):
-        POLICY.check(agent, asked)
-
-
-@pytest.mark.parametrize("default", ["*", "default"])
-def test_the_default_list_is_for_agents_without_their_own(default: str) -> None:
-    policy = AccessPolicy(
-        allowlists={default: frozenset({"tone"}), "planner": frozenset({"tasks"})}
-    )
-    assert policy.allowed("stranger") == {"tone"}
-    assert policy.allowed("planner") == {"tasks"}
+def test_an_agent_without_categories_reads_nothing(agent: str) -> None:
+    for asked in ([], ["tasks"]):
+        with pytest.raises(CategoryNotAllowed, match="categories allowed: none"):
+            POLICY.check(agent, asked)
 
 
 def test_names_mean_what_they_mean_in_every_filter() -> None:
@@ -113,7 +90,6 @@ def test_what_cannot_be_a_category_is_refused(asked: list[str]) -> None:
     for agent in ("planner", "supervisor", None):
         with pytest.raises(InvalidValue, match="categories|theme"):
             POLICY.check(agent, asked)
-    assert limits.MAX_FILTER_VALUES == 100
 
 
 @pytest.mark.parametrize("agent", ["", " ", " planner", "plan\nner", "x" * 201, 7])
@@ -132,5 +108,25 @@ def test_a_policy_cannot_be_changed_after_it_was_made() -> None:
         policy.allowlists["planner"] = frozenset()  # type: ignore[index]
 
 
-def test_a_category_is_shown_by_relevance_unless_it_says_otherwise() -> None:
-    assert CategoryRule("tasks").context is ContextPolicy.RAG
+@pytest.mark.requirement("access.categories")
+def test_a_key_reaches_what_both_the_policy_and_it_allow() -> None:
+    assert POLICY.allowed(None, None) is None
+    assert POLICY.allowed("supervisor", frozenset(("tone",))) == {"tone"}
+    assert POLICY.allowed("planner", None) == {"tasks", "goals"}
+    assert POLICY.allowed("planner", frozenset(("tasks", "tone"))) == {"tasks"}
+    assert POLICY.allowed("planner", frozenset(("tone",))) == set()
+    assert POLICY.allowed("stranger", frozenset(("tone",))) == set()
+
+
+@pytest.mark.requirement("access.categories")
+def test_a_request_reads_within_its_scope_and_the_allowlist() -> None:
+    within = frozenset({"tasks", "tone"})
+    assert POLICY.check("planner", [], within=within) == ("tasks",)
+    assert POLICY.check("supervisor", [], within=within) == ("tasks", "tone")
+    assert POLICY.check(None, [], within=within) == ("tasks", "tone")
+    for asker, asked in (("planner", "goals"), ("planner", "tone"), (None, "goals")):
+        with pytest.raises(CategoryNotAllowed):
+            POLICY.check(asker, [asked], within=within)
+    with pytest.raises(CategoryNotAllowed) as refusal:
+        POLICY.check(None, [], within=frozenset(), user="ana")
+    assert refusal.value.agent == "ana"

@@ -1,29 +1,26 @@
 """Evidence: quotes are found where they stand, and what was not said is not supported."""
 
 import unicodedata
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ricordo.formation.candidate import Passage
 from ricordo.formation.writing.evidence import find_quote, occurrence, supports
+from tests.unit.formation.rules import passages as rules
+from tests.unit.tables import cases
+
+pytestmark = pytest.mark.requirement("formation.evidence")
 
 
 def passage(text: str, position: int = 1, actor: str | None = None) -> Passage:
-    return Passage(
-        turn_id=position,
-        position=position,
-        role="user",
-        actor=actor,
-        message_id=None,
-        at=datetime(2026, 5, 1, tzinfo=UTC),
-        text=text,
-    )
+    made = rules.passage(text, at=datetime(2026, 5, 1, tzinfo=UTC), number=position)
+    return replace(made, actor=actor)
 
 
-@pytest.mark.requirement("formation.evidence")
 @pytest.mark.parametrize(
     ("quote", "text", "found"),
     [
@@ -37,7 +34,6 @@ def passage(text: str, position: int = 1, actor: str | None = None) -> Passage:
         ("ｍｙ ｃａｔ", "this is my cat", "my cat"),
         ("…live in Rome.", "I live in Rome, Italy", "live in Rome"),
         ("京都に住んで", "私は京都に住んでいます。", "京都に住んで"),
-        ("がっこう", unicodedata.normalize("NFD", "私のがっこう"), None),
         ("I live in Rom", "I live in Rome", None),
         ("live in Rome", "olive in Rome", None),
         ("my cafe", "my café", None),
@@ -53,15 +49,18 @@ def passage(text: str, position: int = 1, actor: str | None = None) -> Passage:
     ],
 )
 def test_where_a_quote_stands(quote: str, text: str, found: str | None) -> None:
-    if quote == "がっこう":  # the same letters, in two forms
-        found = unicodedata.normalize("NFD", quote)
     hit = find_quote(quote, [passage(text)])
     assert (hit[1] if hit else None) == found
     if hit:
         assert hit[1] in text
 
 
-@pytest.mark.requirement("formation.evidence")
+def test_letters_in_another_form_are_the_same() -> None:
+    apart = unicodedata.normalize("NFD", "がっこう")
+    said = passage(f"私の{apart}")
+    assert find_quote("がっこう", [said]) == (said, apart)
+
+
 def test_the_latest_statement_counts() -> None:
     said = [passage("I live in Rome.", 3), passage("i live in rome!", 7), passage("I moved.", 9)]
     hit = find_quote("I live in Rome", said)
@@ -69,8 +68,6 @@ def test_the_latest_statement_counts() -> None:
     assert find_quote("I live in Rome", []) is None
 
 
-@pytest.mark.requirement("formation.evidence")
-@settings(deadline=None)
 @given(st.text(max_size=80), st.data())
 def test_every_part_between_spaces_is_found(text: str, data: st.DataObject) -> None:
     parts = text.split()
@@ -80,14 +77,8 @@ def test_every_part_between_spaces_is_found(text: str, data: st.DataObject) -> N
     if any(letter.isalnum() for letter in quote):
         assert found is not None
         assert found in text
-
-
-@settings(deadline=None)
-@given(st.text(max_size=40), st.text(max_size=80))
-def test_what_is_found_is_always_a_part_of_the_text(quote: str, text: str) -> None:
-    hit = find_quote(quote, [passage(text)])
+    hit = find_quote(quote[1:], [passage(text)])
     assert hit is None or hit[1] in text
-    supports(quote, text)
 
 
 def test_a_hostile_text_is_worked_off() -> None:
@@ -95,60 +86,53 @@ def test_a_hostile_text_is_worked_off() -> None:
     assert occurrence("a a", "a " * 50_000) == "a a"
 
 
-@pytest.mark.requirement("formation.evidence")
-@pytest.mark.parametrize(
-    ("content", "quote"),
-    [
-        ("User lives in Paris.", "i live in paris"),
-        ("User lives in Paris.", "My flat is in Paris."),
-        ("User dislikes coffee and prefers tea.", "I can't stand coffee, tea is my thing"),
-        ("User has 2 cats.", "we have two cats"),
-        ("User eats Italian food.", "I love dishes from Italy"),
-        ("User's sister is called Ana.", "my sister ana came over"),
-        ("User lives in the US.", "I live in the United States"),
-        ("User earns 1,500 a month.", "I get 1500 a month"),
-        ("User gets up at 6:30.", "I get up at 6:30"),
-        ("User starts work at 8:00.", "my work starts at 8"),
-        ("User plans to visit ben on Saturday, 2 May 2026.", "I'll visit ben tomorrow"),
-        ("User plans to move on 2026-05-02.", "I'm moving tomorrow"),
-        ("User moved in March.", "I moved in march"),
-        ("Likes tea.", "tea is nice"),
-        ("Pengguna tinggal di Bekasi.", "aku di bekasi"),
-        ("Pengguna punya 3 anak.", "anak saya tiga"),
-        ("Nutzer arbeitet als Lehrer.", "ich unterrichte an einer Schule"),
-        ("Nutzer wohnt in Köln.", "ich wohne in köln"),
-        ("Nutzer ist in Rente.", "ich arbeite nicht mehr"),
-        ("ユーザーは京都に住んでいる。", "京都に住んでいます"),
-        ("ユーザーはピーナッツアレルギーがある。", "ピーナッツにアレルギーがあります"),
-        ("ユーザーは猫を2匹飼っている。", "猫が二匹います"),
-    ],
-)
-def test_honest_paraphrases_are_supported(content: str, quote: str) -> None:
-    assert supports(content, quote)
+# What is stored => what was said.
+SUPPORTED = """
+User lives in Paris. => i live in paris
+User lives in Paris. => My flat is in Paris.
+User dislikes coffee and prefers tea. => I can't stand coffee, tea is my thing
+User has 2 cats. => we have two cats
+User eats Italian food. => I love dishes from Italy
+User's sister is called Ana. => my sister ana came over
+User lives in the US. => I live in the United States
+User earns 1,500 a month. => I get 1500 a month
+User gets up at 6:30. => I get up at 6:30
+User starts work at 8:00. => my work starts at 8
+User plans to visit ben on Saturday, 2 May 2026. => I'll visit ben tomorrow
+User plans to move on 2026-05-02. => I'm moving tomorrow
+User moved in March. => I moved in march
+Likes tea. => tea is nice
+Pengguna tinggal di Bekasi. => aku di bekasi
+Pengguna punya 3 anak. => anak saya tiga
+Nutzer arbeitet als Lehrer. => ich unterrichte an einer Schule
+Nutzer wohnt in Köln. => ich wohne in köln
+Nutzer ist in Rente. => ich arbeite nicht mehr
+ユーザーは京都に住んでいる。 => 京都に住んでいます
+ユーザーはピーナッツアレルギーがある。 => ピーナッツにアレルギーがあります
+ユーザーは猫を2匹飼っている。 => 猫が二匹います
+"""
+INVENTED = """
+User lives in Paris. => I live near the river
+User has a sister called Ana. => I have a sister
+User has 3 cats. => we have two cats
+User has cats. User's dog is named Rex. => we have cats and a dog
+User was born in 1985. => I was born in the eighties
+New York is where the user lives. => I live in a big city
+User codes in Javascript. => I write Java
+Pengguna tinggal di Bekasi. => saya tinggal di dekat sungai
+Nutzer wohnt in Paris. => ich wohne am Fluss
+ユーザーはパリに住んでいる。 => 川の近くに住んでいます
+ユーザーは猫を3匹飼っている。 => 猫が二匹います
+"""
 
 
-@pytest.mark.requirement("formation.evidence")
-@pytest.mark.parametrize(
-    ("content", "quote"),
-    [
-        ("User lives in Paris.", "I live near the river"),
-        ("User has a sister called Ana.", "I have a sister"),
-        ("User has 3 cats.", "we have two cats"),
-        ("User has cats. User's dog is named Rex.", "we have cats and a dog"),
-        ("User was born in 1985.", "I was born in the eighties"),
-        ("New York is where the user lives.", "I live in a big city"),
-        ("User codes in Javascript.", "I write Java"),
-        ("Pengguna tinggal di Bekasi.", "saya tinggal di dekat sungai"),
-        ("Nutzer wohnt in Paris.", "ich wohne am Fluss"),
-        ("ユーザーはパリに住んでいる。", "川の近くに住んでいます"),
-        ("ユーザーは猫を3匹飼っている。", "猫が二匹います"),
-    ],
-)
-def test_inventions_are_not_supported(content: str, quote: str) -> None:
-    assert not supports(content, quote)
+def test_honest_paraphrases_are_supported_and_inventions_are_not() -> None:
+    for content, quote in cases(SUPPORTED):
+        assert supports(content, quote), content
+    for content, quote in cases(INVENTED):
+        assert not supports(content, quote), content
 
 
-@pytest.mark.requirement("formation.evidence")
 def test_the_passage_counts_beside_the_quote() -> None:
     source = passage("My sister Ana came. She lives in Rome. Last year I moved.", actor="Ben")
     assert supports("User's sister Ana lives in Rome.", "She lives in Rome", source)

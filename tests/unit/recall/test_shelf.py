@@ -22,6 +22,7 @@ vectors = st.none() | st.lists(st.floats(-1, 1, width=32), min_size=3, max_size=
 )
 puts = st.lists(st.tuples(st.integers(1, 12), texts, vectors), max_size=40)
 Put = tuple[int, str, Any]
+pytestmark = pytest.mark.requirement("recall.search")
 
 
 def filled(given_puts: Sequence[Put]) -> tuple[Shelf, dict[int, tuple[str, Any]]]:
@@ -39,7 +40,6 @@ def by_id(shelf: Shelf, scores: Any) -> dict[int, float]:
     }
 
 
-@pytest.mark.requirement("recall.search")
 @given(puts)
 def test_it_has_what_was_put_last(given_puts: list[Put]) -> None:
     shelf, expected = filled(given_puts)
@@ -51,7 +51,6 @@ def test_it_has_what_was_put_last(given_puts: list[Put]) -> None:
         assert shelf.frequency(term) == sum(term in text for text in words)
 
 
-@pytest.mark.requirement("recall.search")
 @given(puts, st.dictionaries(terms, st.floats(0.1, 5), min_size=1))
 def test_its_scores_are_those_of_bm25(given_puts: list[Put], weights: dict[str, float]) -> None:
     shelf, expected = filled(given_puts)
@@ -64,7 +63,6 @@ def test_its_scores_are_those_of_bm25(given_puts: list[Put], weights: dict[str, 
     assert not shelf.lexical(weights)[dead].any()
 
 
-@pytest.mark.requirement("recall.search")
 @given(puts)
 def test_its_cosines_are_those_of_the_vectors(given_puts: list[Put]) -> None:
     shelf, expected = filled(given_puts)
@@ -84,7 +82,6 @@ def test_its_cosines_are_those_of_the_vectors(given_puts: list[Put]) -> None:
     assert shelf.cosines(np.zeros(4, np.float32)) is None
 
 
-@pytest.mark.requirement("recall.search")
 @given(puts, st.lists(terms, unique=True))
 def test_it_knows_which_rows_have_a_term(given_puts: list[Put], asked: list[str]) -> None:
     shelf, expected = filled(given_puts)
@@ -95,7 +92,6 @@ def test_it_knows_which_rows_have_a_term(given_puts: list[Put], asked: list[str]
             assert has == (term in expected[int(shelf.ids[row])][0].split())
 
 
-@pytest.mark.requirement("recall.search")
 @given(st.lists(st.integers(0, 5), max_size=30), st.integers(1, 35))
 def test_of_equal_scores_the_last_are_best(given_scores: list[int], count: int) -> None:
     scores = np.array(given_scores, np.float32)
@@ -104,7 +100,6 @@ def test_of_equal_scores_the_last_are_best(given_scores: list[int], count: int) 
     assert found == sorted(order[:count])
 
 
-@pytest.mark.requirement("recall.search")
 @given(puts, puts)
 def test_weights_are_of_all_shelves_together(first: list[Put], second: list[Put]) -> None:
     (one, left), (other, right) = filled(first), filled(second)
@@ -143,15 +138,7 @@ def test_guesses_only_where_too_little_is_found() -> None:
     assert "lactose" in meant_terms([shelf], ["lactosw", "milk"], 3, ranking)
     off = Ranking(off=frozenset({"fuzzy"}))
     assert meant_terms([shelf], ["lactosw"], 10, off) == {"lactosw": 1}
-    shelf.take(
-        [
-            (
-                1,
-                "cream",
-            )
-        ],
-        [None],
-    )
+    shelf.take([(1, "cream")], [None])
     assert "lactose" not in meant_terms([shelf], ["lactosw"], 10, ranking)
 
 

@@ -9,92 +9,62 @@ from hypothesis import strategies as st
 from ricordo.text.analyser import Analyser
 from ricordo.text.dates import NamedTime, date_terms, named_times
 from ricordo.text.month_names import ENGLISH_MONTHS
+from tests.unit.tables import cases, phrases
+
+# What is asked => the months, years and days that it names.
+NAMED = """
+What happened in May 2023? => m5 y2023
+what did we do in may => m5
+the May trip => m5
+on 7 may => m5 d7
+May 7th, 2024 => m5 y2024 d7
+the 3rd of March => m3 d3
+May 7-9 => m5 d7 d8 d9
+7.–9. Mai => m5 d7 d8 d9
+since march => m3
+Mar 5 => m3 d5
+in Jan => m1
+december or JUNE => m6 m12
+April's meeting => m4
+pada bulan mei => m5
+17 Agustus 1945 => m8 y1945 d17
+im März => m3
+2. Dez. 2021 => m12 y2021 d2
+el 5 de mayo de 2022 => m5 y2022 d5
+en août => m8
+le 1er mars => m3 d1
+a settembre => m9
+em março => m3
+7 de set de 2020 => m9 y2020 d7
+out/2024 => m10 y2024
+12 mei => m5 d12
+2024-05-07 => m5 y2024 d7
+at 2024-05-07T10:00 => m5 y2024 d7
+2024-05 => m5 y2024
+7/5/2024 => y2024
+07.05.2024 => y2024
+5/2024 => y2024
+between 2019-2020? => y2019 y2020
+back in 1999. => y1999
+"""
+NO_DATES = """
+it may rain | May I ask? | It rained. May I go? | we march on | a march | life on Mars |
+what did Mei say | Jan called | a gift from Jan | two years ago | 2 ago | 5 out of 10 |
+set 3 alarms | des enfants | o mar | agua de mar | Marco called | mayo on bread | ERR-2024 | v2024 |
+$2000 | 2,024 | 12024 | 2100 | 1899 | 1999.99 | the 1990s | room 12 | marching decembers
+"""
 
 
-def named(text: str) -> tuple[set[int], set[int], set[int]] | None:
-    found = named_times(text)
-    return None if found is None else (set(found.months), set(found.years), set(found.days))
-
-
-@pytest.mark.parametrize(
-    ("text", "months", "years", "days"),
-    [
-        ("What happened in May 2023?", {5}, {2023}, set()),
-        ("what did we do in may", {5}, set(), set()),
-        ("the May trip", {5}, set(), set()),
-        ("on 7 may", {5}, set(), {7}),
-        ("May 7th, 2024", {5}, {2024}, {7}),
-        ("the 3rd of March", {3}, set(), {3}),
-        ("May 7-9", {5}, set(), {7, 8, 9}),
-        ("7.–9. Mai", {5}, set(), {7, 8, 9}),
-        ("since march", {3}, set(), set()),
-        ("Mar 5", {3}, set(), {5}),
-        ("in Jan", {1}, set(), set()),
-        ("december or JUNE", {6, 12}, set(), set()),
-        ("April's meeting", {4}, set(), set()),
-        ("pada bulan mei", {5}, set(), set()),
-        ("17 Agustus 1945", {8}, {1945}, {17}),
-        ("im März", {3}, set(), set()),
-        ("2. Dez. 2021", {12}, {2021}, {2}),
-        ("el 5 de mayo de 2022", {5}, {2022}, {5}),
-        ("en août", {8}, set(), set()),
-        ("le 1er mars", {3}, set(), {1}),
-        ("a settembre", {9}, set(), set()),
-        ("em março", {3}, set(), set()),
-        ("7 de set de 2020", {9}, {2020}, {7}),
-        ("out/2024", {10}, {2024}, set()),
-        ("12 mei", {5}, set(), {12}),
-        ("2024-05-07", {5}, {2024}, {7}),
-        ("at 2024-05-07T10:00", {5}, {2024}, {7}),
-        ("2024-05", {5}, {2024}, set()),
-        ("7/5/2024", set(), {2024}, set()),
-        ("07.05.2024", set(), {2024}, set()),
-        ("5/2024", set(), {2024}, set()),
-        ("between 2019-2020?", set(), {2019, 2020}, set()),
-        ("back in 1999.", set(), {1999}, set()),
-    ],
-)
-def test_what_is_named(text: str, months: set[int], years: set[int], days: set[int]) -> None:
-    assert named(text) == (months, years, days)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "it may rain",
-        "May I ask?",
-        "It rained. May I go?",
-        "we march on",
-        "a march",
-        "life on Mars",
-        "what did Mei say",
-        "Jan called",
-        "a gift from Jan",
-        "two years ago",
-        "2 ago",
-        "5 out of 10",
-        "set 3 alarms",
-        "des enfants",
-        "o mar",
-        "agua de mar",
-        "Marco called",
-        "mayo on bread",
-        "ERR-2024",
-        "v2024",
-        "$2000",
-        "2,024",
-        "12024",
-        "2100",
-        "1899",
-        "1999.99",
-        "the 1990s",
-        "room 12",
-        "marching decembers",
-    ],
-)
-def test_what_is_no_date(text: str) -> None:
-    assert named(text) is None
+def test_what_is_named() -> None:
+    for text, expected in cases(NAMED):
+        found = named_times(text)
+        assert found is not None, text
+        kinds = (("m", found.months), ("y", found.years), ("d", found.days))
+        assert [f"{kind}{number}" for kind, all_ in kinds for number in sorted(all_)] == (
+            expected.split()
+        )
+    for text in ["", *phrases(NO_DATES)]:
+        assert named_times(text) is None, text
 
 
 def test_covers() -> None:
@@ -128,12 +98,7 @@ def test_a_time_is_covered_by_its_own_words(moment: datetime) -> None:
         assert found.covers(moment)
 
 
-@given(st.text(st.characters(codec=None), max_size=80))
-def test_no_text_breaks_it(text: str) -> None:
-    found = named_times(text)
-    assert found is None or found.months or found.years
-
-
+@pytest.mark.slow
 @pytest.mark.requirement("faults.fuzzed")
 def test_a_question_of_nothing_but_months_is_read_once() -> None:
     """So long that what looks back to the beginning from each of them never comes to an end."""

@@ -9,38 +9,34 @@ from ricordo.text.people import named_people, without_people
 KNOWN = ["Ana Silva", "Ben", "José", "Will", "user", "assistant", "田中"]
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("What did Ana Silva say?", ["Ana Silva"]),
-        ("what did ana say to BEN", ["Ana Silva", "Ben"]),
-        ("Ben's dog, ana’s cat", ["Ben", "Ana Silva"]),
-        ("Ana   Silva", ["Ana Silva"]),
-        ("jose and Jose\u0301", ["José"]),
-        ("bent, anabel, Ana-Maria, ben@example.com", []),
-        ("the user and the assistant", []),
-        ("what will happen", []),
-        ("Will it rain?", []),
-        ("When did Will leave?", ["Will"]),
-        ("田中さんは何と言った", ["田中"]),
-        ("", []),
-    ],
-)
-def test_who_is_named(text: str, expected: list[str]) -> None:
-    assert named_people(text, KNOWN) == expected
+NAMED = {
+    "What did Ana Silva say?": ["Ana Silva"],
+    "what did ana say to BEN": ["Ana Silva", "Ben"],
+    "Ben's dog, ana’s cat": ["Ben", "Ana Silva"],
+    "Ana   Silva": ["Ana Silva"],
+    "jose and Jose\u0301": ["José"],
+    "When did Will leave?": ["Will"],
+    "田中さんは何と言った": ["田中"],
+}
+NOBODY = ["bent, anabel, Ana-Maria, ben@example.com", "the user and the assistant"]
 
 
-def test_a_shared_first_name_names_nobody() -> None:
+def test_who_is_named() -> None:
+    for text, expected in NAMED.items():
+        assert named_people(text, KNOWN) == expected
+    for text in [*NOBODY, "what will happen", "Will it rain?", ""]:
+        assert named_people(text, KNOWN) == []
+
+
+def test_a_shared_first_name_and_a_form_of_address_name_nobody() -> None:
     assert named_people("Ana came", ["Ana Silva", "Ana Lima"]) == []
     assert named_people("Ana Lima came", ["Ana Silva", "Ana Lima"]) == ["Ana Lima"]
     assert named_people("Ana came", ["Ana", "Ana Lima"]) == ["Ana"]
     assert named_people("Ana Lima came", ["Ana", "Ana Lima"]) == ["Ana Lima"]
-
-
-def test_a_form_of_address_is_no_first_name() -> None:
     assert named_people("see a dr soon", ["Dr Ben"]) == []
     assert named_people("the tea", ["The Ana"]) == []
     assert named_people("dr ben", ["Dr Ben"]) == ["Dr Ben"]
+    assert named_people("Ana came", []) == []
 
 
 @pytest.mark.parametrize(
@@ -58,14 +54,6 @@ def test_a_form_of_address_is_no_first_name() -> None:
 )
 def test_names_are_taken_out(text: str, names: list[str], expected: str) -> None:
     assert without_people(text, names) == expected
-
-
-@given(st.text(st.characters(codec=None), max_size=60), st.lists(st.text(max_size=8), max_size=4))
-def test_no_text_and_no_name_breaks_it(text: str, names: list[str]) -> None:
-    found = named_people(text, names)
-    assert set(found) <= set(names)
-    left = without_people(text, found)
-    assert left == text or any(letter.isalnum() for letter in left)
 
 
 @given(st.text(max_size=30), st.text(max_size=30))

@@ -74,20 +74,10 @@ WRITTEN: Final = {
 
 _MARKED_EMOJI: Final = ("👨‍👩‍👧‍👦", "🏳️‍🌈", "👍🏽", "🇮🇹", "❤️", "👩🏾‍💻", "😀", "☕", "1️⃣", "🫠")
 _BLOCKS: Final = (
-    (0x80, 0x24F),
-    (0x370, 0x3FF),
-    (0x400, 0x4FF),
-    (0x5D0, 0x6FF),
-    (0x900, 0xDFF),
-    (0xE00, 0xEFF),
-    (0x2000, 0x2BFF),
-    (0x3000, 0x30FF),
-    (0x4E00, 0x9FFF),
-    (0xAC00, 0xD7A3),
-    (0xF900, 0xFFFF),
-    (0x1F300, 0x1FAFF),
-    (0xE000, 0x10FFFF),
-)
+    (0x80, 0x24F), (0x370, 0x3FF), (0x400, 0x4FF), (0x5D0, 0x6FF), (0x900, 0xDFF), (0xE00, 0xEFF),
+    (0x2000, 0x2BFF), (0x3000, 0x30FF), (0x4E00, 0x9FFF), (0xAC00, 0xD7A3), (0xF900, 0xFFFF),
+    (0x1F300, 0x1FAFF), (0xE000, 0x10FFFF),
+)  # fmt: skip
 
 
 def _of(alphabet: str, longest: int) -> Callable[[random.Random], str]:
@@ -105,11 +95,8 @@ def _characters(dice: random.Random) -> str:
 
 
 def _mixed(dice: random.Random) -> str:
-    pieces = [
-        _characters(dice)[:3],
-        *dice.choices(string.printable, k=3),
-        *dice.choices("éя的", k=2),
-    ]
+    common = dice.choices(string.printable, k=3)
+    pieces = [_characters(dice)[:3], *common, *dice.choices("éя的", k=2)]
     return "".join(dice.choices(pieces, k=dice.randint(1, 40)))
 
 
@@ -120,12 +107,8 @@ def _repeated(dice: random.Random) -> str:
 
 
 def _record(dice: random.Random) -> str:
-    value = {
-        "id": dice.getrandbits(32),
-        "at": dice.random(),
-        "by": str(_uuid(dice)),
-        "ok": [1, None],
-    }
+    value = {"id": dice.getrandbits(32), "at": dice.random(), "by": str(_uuid(dice))}
+    value["ok"] = [1, None]
     return json.dumps(value, indent=dice.choice((None, 2)))
 
 

@@ -1,8 +1,8 @@
 """Fixtures of the tests about consolidation: a user whose memory is tidied when a test says so."""
 
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable
 from dataclasses import replace
-from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -15,15 +15,39 @@ from ricordo.model.vocabulary import GLOBAL_OWNER
 from ricordo.testing.clock import ManualClock
 from ricordo.testing.model_server import ModelServer
 from ricordo.upkeep.consolidating.consolidation import Consolidation
-from ricordo.upkeep.policy import UpkeepPolicy
+from tests.upkeep.conftest import quietly, upkeep_policy
+
+Verdict = Callable[[str, str], str]
+"""From the new and the old statement of a pair to a verdict."""
+
+_PAIR = re.compile(r"^Pair (\d+)\nOLD \([^)]*\): (.*)\nNEW \([^)]*\): (.*)$", re.MULTILINE)
 
 
-def quietly(_progress: str) -> None:
-    """Nobody wants to know how far the work has come."""
+def pairs_in(messages: list[dict[str, Any]]) -> list[tuple[int, str, str]]:
+    """The number, the new and the old statement of each pair of a question."""
+    text = messages[-1]["content"]
+    return [(int(number), new, old) for number, old, new in _PAIR.findall(text)]
+
+
+def judging(verdict: Verdict, reason: str = "because") -> Callable[[dict[str, Any]], Any]:
+    """An answer to every question about pairs, for ``ModelServer.answer_with``."""
+
+    def answer(body: dict[str, Any]) -> dict[str, Any]:
+        return {
+            "verdicts": [
+                {"pair": number, "verdict": verdict(new, old), "reason": reason}
+                for number, new, old in pairs_in(body["messages"])
+            ]
+        }
+
+    return answer
 
 
 class Tidied:
     """A user, and the consolidation of what is stored for them."""
+
+    server: ModelServer
+    """The model that is asked, where there is one."""
 
     def __init__(self, memory: Memory, clock: ManualClock, user: str = "ana") -> None:
         self.memory = memory
@@ -31,6 +55,13 @@ class Tidied:
         self.user = user
         everybody = user == GLOBAL_OWNER
         self.me: UserMemory = memory.global_memories() if everybody else memory.user(user)
+
+    def other(self, user: str) -> "Tidied":
+        """Somebody else in the same store."""
+        one = Tidied(self.memory, self.clock, user)
+        if hasattr(self, "server"):
+            one.server = self.server
+        return one
 
     def say(self, content: str, **more: Any) -> int:
         """Store something, an hour later than what was stored before."""
@@ -52,7 +83,7 @@ class Tidied:
             self.memory.database,
             self.memory.recall,
             replace(formation.policy, **thresholds),
-            upkeep_policy(daily_pairs),
+            upkeep_policy(daily_pairs=daily_pairs),
             self.memory.settings.link_min if link_min is None else link_min,
             None if formation.model is None else ModelJudge(formation.model),
         ).run(self.user, report, dry_run=dry_run)
@@ -83,17 +114,11 @@ class Tidied:
         return sorted(found)
 
 
-def upkeep_policy(daily_pairs: int) -> UpkeepPolicy:
-    """As the settings are when nobody has touched them."""
-    return UpkeepPolicy(
-        is_automatic=True,
-        forget_after=timedelta(days=60),
-        forget_below=3,
-        forget_explicit_below=2,
-        daily_pairs=daily_pairs,
-        draws_insights=True,
-        event_life=timedelta(days=30),
-    )
+@pytest.fixture
+def open_tidied(
+    backend_url: str, open_store: Callable[..., Memory], clock: ManualClock
+) -> Callable[..., Tidied]:
+    return lambda **settings: Tidied(open_store(backend_url, **settings), clock)
 
 
 @pytest.fixture
@@ -103,27 +128,20 @@ def tidied(memory: Memory, clock: ManualClock) -> Tidied:
 
 
 @pytest.fixture
-def model_server() -> Iterator[ModelServer]:
-    with ModelServer() as server:
-        yield server
-
-
-@pytest.fixture
 def with_model(
-    backend_url: str,
-    open_store: Callable[..., Memory],
-    clock: ManualClock,
-    model_server: ModelServer,
+    open_with_model: Callable[..., Memory], clock: ManualClock, model_server: ModelServer
 ) -> Callable[..., Tidied]:
     """Opens a store with the scripted model."""
 
     def open_one(**settings: Any) -> Tidied:
-        chosen = {
-            "model_provider": "custom_http",
-            "model_name": "scripted",
-            "model_base_url": model_server.base_url,
-            **settings,
-        }
-        return Tidied(open_store(backend_url, **chosen), clock)
+        tidied = Tidied(open_with_model(**settings), clock)
+        tidied.server = model_server
+        return tidied
 
     return open_one
+
+
+@pytest.fixture
+def advised(with_model: Callable[..., Tidied]) -> Tidied:
+    """With the scripted model."""
+    return with_model()

@@ -1,4 +1,4 @@
-"""How many pairs a day, in which portions, and not again so soon."""
+"""How many pairs a day, in which portions, not again so soon, and none left behind."""
 
 import string
 from collections.abc import Callable
@@ -8,11 +8,12 @@ import pytest
 from ricordo import Event, Memory, ModelUnavailable, Status
 from ricordo.formation.comparing.verdict import Relationship
 from ricordo.model.consolidation import PairAction
+from ricordo.model.vocabulary import Source
 from ricordo.storage.upkeep import UpkeepState, upkeep_state
 from ricordo.testing.model_server import ModelServer
 from ricordo.upkeep.consolidating.consolidation import DAY_IS_FULL, NOT_ASKED
-from tests.upkeep.consolidating.conftest import Tidied
-from tests.upkeep.consolidating.judge_script import judging, pairs_in
+from ricordo.upkeep.kinds import CONSOLIDATE_JOB
+from tests.upkeep.consolidating.conftest import Tidied, judging, pairs_in
 
 WithModel = Callable[..., Tidied]
 SAME, DIFFERENT = Relationship.SAME.value, Relationship.DIFFERENT.value
@@ -32,6 +33,18 @@ def doubtful(tidied: Tidied, count: int) -> None:
     """Store such pairs."""
     for text in doubtful_texts(count):
         tidied.say(text)
+
+
+def next_day(tidied: Tidied) -> bool:
+    """A day's round and all that it queues; whether a consolidation was among it."""
+    tidied.clock.advance(days=1)
+    queued = tidied.me.upkeep().queued
+    tidied.memory.run_jobs()
+    return CONSOLIDATE_JOB in queued
+
+
+def at_once(tidied: Tidied, texts: list[str]) -> None:
+    tidied.me.add_many([{"content": text} for text in texts])
 
 
 def state(tidied: Tidied) -> UpkeepState:
@@ -57,21 +70,14 @@ def test_a_day_has_only_so_many_pairs(tidied: Tidied) -> None:
 
 
 @pytest.mark.requirement("upkeep.pairs")
-def test_the_most_similar_come_first(tidied: Tidied) -> None:
+def test_the_most_similar_come_first_and_none_a_day_is_none(tidied: Tidied) -> None:
     doubtful(tidied, 2)
     tidied.say("User has a cat.")
     tidied.say("User has a cat named Momo.")
-    decided = tidied.consolidate(daily_pairs=2).decisions
-    assert [one.similarity for one in decided] == sorted(
-        (one.similarity for one in decided), reverse=True
-    )
-    assert len(tidied.known) == 6
-
-
-@pytest.mark.requirement("upkeep.pairs")
-def test_none_a_day_is_none(tidied: Tidied) -> None:
-    doubtful(tidied, 1)
     assert tidied.consolidate(daily_pairs=0).pairs == 0
+    near = [one.similarity for one in tidied.consolidate(daily_pairs=2).decisions]
+    assert near == sorted(near, reverse=True)
+    assert len(tidied.known) == 6
 
 
 @pytest.mark.requirement("upkeep.pairs")
@@ -101,158 +107,102 @@ def test_a_pair_that_changed_is_looked_at_again(tidied: Tidied) -> None:
 
 
 @pytest.mark.requirement("upkeep.pairs")
-@pytest.mark.parametrize(
-    ("count", "expected"), [(3, [3]), (5, [5]), (11, [6, 5]), (12, [6, 6]), (23, [8, 8, 7])]
-)
-def test_a_model_is_asked_in_even_portions(
-    with_model: WithModel, model_server: ModelServer, count: int, expected: list[int]
-) -> None:
-    tidied = with_model()
-    doubtful(tidied, count)
-    model_server.answer_with(judging(lambda _new, _old: DIFFERENT))
-    report = tidied.consolidate()
-    assert (report.pairs, report.linked) == (count, count)
-    assert sizes(model_server) == expected
-    assert tidied.consolidate().pairs == 0
-
-
-@pytest.mark.requirement("upkeep.pairs")
-def test_a_model_is_not_asked_what_rules_can_tell(
-    with_model: WithModel, model_server: ModelServer
-) -> None:
-    tidied = with_model()
-    tidied.say("User lives in Bekasi.")
-    tidied.say("User lives in Jakarta.")
-    assert tidied.consolidate().superseded == 1
-    assert model_server.asked == []
+def test_a_model_is_asked_in_even_portions_and_not_what_rules_can_tell(advised: Tidied) -> None:
+    advised.server.answer_with(judging(lambda _new, _old: DIFFERENT))
+    for count, expected in ((3, [3]), (11, [6, 5]), (23, [8, 8, 7])):
+        asked = len(advised.server.asked)
+        one = advised.other(f"user-{count}")
+        at_once(one, [*doubtful_texts(count), "User has a cat.", "User has a cat named Momo."])
+        report = one.consolidate()
+        assert (report.pairs, report.linked) == (count + 1, count)
+        assert sizes(advised.server)[asked:] == expected
+        assert one.consolidate().pairs == 0
 
 
 @pytest.mark.requirement("upkeep.consolidate")
-@pytest.mark.parametrize(
-    ("verdict", "action", "left"),
-    [
-        ("same", PairAction.MERGE, [1]),
-        ("refinement", PairAction.SUPERSEDE, [2]),
-        ("contradiction", PairAction.SUPERSEDE, [2]),
-        ("different", PairAction.LINK, [1, 2]),
-    ],
-)
-def test_what_the_model_says_is_done(
-    with_model: WithModel,
-    model_server: ModelServer,
-    verdict: str,
-    action: PairAction,
-    left: list[int],
-) -> None:
-    tidied = with_model()
-    tidied.say("User plays the piano after work")
-    tidied.say("User plays the keyboard after work")
-    model_server.answer_with(judging(lambda _new, _old: verdict, "both are\x00 instruments"))
-    decided = tidied.decide()
-    assert (decided.action, [item.id for item in tidied.items]) == (action, left)
-    if decided.replaced is not None:
-        last = tidied.me.history(decided.replaced)[-1]
-        assert last.reason == decided.reason == "both are  instruments"
+def test_what_the_model_says_is_done(advised: Tidied) -> None:
+    for verdict, action, left in (
+        ("same", PairAction.MERGE, slice(0, 1)),
+        ("refinement", PairAction.SUPERSEDE, slice(1, 2)),
+        ("contradiction", PairAction.SUPERSEDE, slice(1, 2)),
+        ("different", PairAction.LINK, slice(0, 2)),
+    ):
+        one = advised.other(verdict)
+        ids = [one.say(f"User plays the {what} after work") for what in ("piano", "keyboard")]
+        answer = judging(lambda _new, _old, verdict=verdict: verdict, "both are\x00 instruments")
+        advised.server.answer_with(answer)
+        decided = one.decide()
+        assert (decided.action, [item.id for item in one.items]) == (action, ids[left])
+        if decided.replaced is not None:
+            last = one.me.history(decided.replaced)[-1]
+            assert last.reason == decided.reason == "both are  instruments"
 
 
 @pytest.mark.requirement("upkeep.consolidate")
 def test_a_model_that_calls_everything_the_same_does_not_overrule_what_words_show(
-    with_model: WithModel, model_server: ModelServer
+    advised: Tidied,
 ) -> None:
-    tidied = with_model()
     kept = (
         ("Ben met the oak committee at 7", "Ben met the oak committee at 9"),
         ("Ana never saw the elm avenue again", "Ana once saw the elm avenue again"),
     )
     for pair in kept:
         for content in pair:
-            tidied.say(content)
-    tidied.say("User plays the piano after work", pinned=True)
-    tidied.say("User plays the keyboard after work", pinned=True)
-    doubtful(tidied, 2)
-    model_server.answer_with(judging(lambda _new, _old: SAME))
-    report = tidied.consolidate()
+            advised.say(content)
+    advised.say("User plays the piano after work", pinned=True)
+    advised.say("User plays the keyboard after work", pinned=True)
+    doubtful(advised, 2)
+    advised.server.answer_with(judging(lambda _new, _old: SAME))
+    report = advised.consolidate()
     assert report.merged == 2
-    assert all(content in tidied.known for pair in kept for content in pair)
-    assert len(tidied.known) == 4 + 2 + 2
+    assert all(content in advised.known for pair in kept for content in pair)
+    assert len(advised.known) == 4 + 2 + 2
 
 
 @pytest.mark.requirement("upkeep.consolidate")
-def test_a_model_that_is_down_leaves_what_rules_decided(
-    with_model: WithModel, model_server: ModelServer
-) -> None:
-    tidied = with_model()
-    tidied.say("User lives in Bekasi.")
-    tidied.say("User lives in Jakarta.")
-    doubtful(tidied, 12)
-    model_server.fail_next(100, status=503)
-    with pytest.raises(ModelUnavailable):
-        tidied.consolidate()
-    assert "User lives in Bekasi." not in tidied.known
-    assert state(tidied).consolidated_at is None
-    model_server.answer_rightly()
-    model_server.answer_with(judging(lambda _new, _old: SAME))
-    report = tidied.consolidate()
-    assert (report.merged, report.pairs, report.waiting) == (12, 12, 0)
-    assert state(tidied).consolidated_at == tidied.clock()
+def test_a_model_that_is_down_for_days_leaves_what_rules_decided(advised: Tidied) -> None:
+    advised.say("User lives in Bekasi.")
+    advised.say("User lives in Jakarta.")
+    doubtful(advised, 4)
+    for _ in range(4):
+        advised.server.fail_next(100, status=503)
+        with pytest.raises(ModelUnavailable):
+            advised.consolidate()
+        advised.clock.advance(days=1)
+    assert "User lives in Bekasi." not in advised.known
+    assert state(advised).consolidated_at is None
+    advised.server.answer_rightly()
+    advised.server.answer_with(judging(lambda _new, _old: SAME))
+    report = advised.consolidate()
+    assert (report.merged, report.pairs, report.waiting) == (4, 4, 0)
+    assert state(advised).consolidated_at == advised.clock()
+    assert state(advised).pairs_wait_since is None
 
 
 @pytest.mark.requirement("upkeep.consolidate")
-def test_a_model_that_goes_down_leaves_what_it_said_before(
-    with_model: WithModel, model_server: ModelServer
-) -> None:
-    tidied = with_model()
-    doubtful(tidied, 12)
-    answer = judging(lambda _new, _old: SAME)
-
-    def once(body: dict[str, object]) -> object:
-        model_server.answer_with(answer)
-        model_server.fail_next(100, status=503)
-        return answer(body)
-
-    model_server.answer_with(once)  # type: ignore[arg-type]
-    with pytest.raises(ModelUnavailable):
-        tidied.consolidate()
-    assert len(tidied.known) == 24 - 6
-    model_server.answer_rightly()
-    assert tidied.consolidate().merged == 6
-    assert sizes(model_server)[-1] == 6
-
-
-@pytest.mark.requirement("upkeep.consolidate")
-def test_an_answer_that_makes_no_sense_leaves_only_its_portion(
-    with_model: WithModel, model_server: ModelServer
-) -> None:
-    tidied = with_model()
-    doubtful(tidied, 12)
-    model_server.answer_nonsense(times=3)
-    model_server.answer_with(judging(lambda _new, _old: SAME))
-    report = tidied.consolidate()
+def test_an_answer_that_makes_no_sense_leaves_only_its_portion(advised: Tidied) -> None:
+    doubtful(advised, 12)
+    advised.server.answer_nonsense(times=3)
+    advised.server.answer_with(judging(lambda _new, _old: SAME))
+    report = advised.consolidate()
     assert (report.merged, report.waiting) == (6, 6)
     assert report.waits is not None
-    assert tidied.consolidate().merged == 6
-
-
-@pytest.mark.requirement("upkeep.consolidate")
-def test_a_model_that_refuses_is_not_asked_on(
-    with_model: WithModel, model_server: ModelServer
-) -> None:
-    tidied = with_model()
-    doubtful(tidied, 12)
-    model_server.fail_next(100, status=401)
-    report = tidied.consolidate()
-    assert (report.pairs, report.waiting) == (0, 12)
-    assert report.waits is not None
-    assert len(model_server.requests) == 1
+    advised.clock.advance(days=6)
+    advised.server.fail_next(100, status=401)
+    asked = len(advised.server.requests)
+    assert advised.consolidate().pairs == 0  # one that refuses is not asked on
+    assert len(advised.server.requests) == asked + 1
+    advised.server.answer_rightly()
+    assert advised.consolidate().merged == 6
 
 
 @pytest.mark.requirement("upkeep.budget")
-def test_the_days_tokens_end_the_asking(with_model: WithModel, model_server: ModelServer) -> None:
+def test_the_days_tokens_end_the_asking(with_model: WithModel) -> None:
     tidied = with_model(model_daily_tokens=2_200)
     tidied.say("User lives in Bekasi.")
     tidied.say("User lives in Jakarta.")
     doubtful(tidied, 20)
-    model_server.answer_with(judging(lambda _new, _old: SAME))
+    tidied.server.answer_with(judging(lambda _new, _old: SAME))
     report = tidied.consolidate()
     assert report.superseded == 1
     assert 0 < report.merged < 20
@@ -264,57 +214,47 @@ def test_the_days_tokens_end_the_asking(with_model: WithModel, model_server: Mod
     assert tidied.consolidate().merged > 0
 
 
-@pytest.mark.requirement("upkeep.consolidate")
-@pytest.mark.parametrize("happens", ["update", "archive", "pin", "forget", "link", "erase"])
-def test_what_changes_while_the_model_thinks_is_left_alone(
-    with_model: WithModel, model_server: ModelServer, happens: str
-) -> None:
-    tidied = with_model()
-    first = tidied.say("Oak table and oak chair stand in the attic", importance=3)
-    second = tidied.say("Oak table and oak chair stand in the cellar", key="oak")
-    tidied.memory.user("ben").add("Something of his own")
-    answer = judging(lambda _new, _old: "contradiction")
-    target = first
+MEANWHILE: dict[str, Callable[[Tidied, int], object]] = {
+    "update": lambda tidied, _: tidied.me.add("The oak was sold", key="oak"),
+    "pin": lambda tidied, item_id: tidied.me.pin(item_id),
+    "archive": lambda tidied, item_id: tidied.me.archive(item_id),
+    "forget": lambda tidied, item_id: tidied.me.forget(item_id),
+    "link": lambda tidied, item_id: tidied.me.link(item_id, "ben"),
+    "erase": lambda tidied, _: tidied.memory.erase_user(tidied.user),
+}
 
-    def meanwhile() -> None:
-        if happens == "update":
-            tidied.me.add("The oak was sold", key="oak")
-        elif happens == "link":
-            tidied.me.link(target, "ben")
-        elif happens == "erase":
-            tidied.memory.erase_user(tidied.user)
-        elif happens == "pin":
-            tidied.me.pin(target)
+
+@pytest.mark.requirement("upkeep.consolidate")
+def test_what_changes_while_the_model_thinks_is_left_alone(advised: Tidied) -> None:
+    advised.memory.user("ben").add("Something of his own")
+    advised.server.answer_with(judging(lambda _new, _old: "contradiction"))
+    for name, do in MEANWHILE.items():
+        one = advised.other(name)
+        first = one.say("Oak table and oak chair stand in the attic", importance=3)
+        second = one.say("Oak table and oak chair stand in the cellar", key="oak")
+        advised.server.before_answer = lambda one=one, do=do, first=first: do(one, first) and None
+        report = one.consolidate()
+        assert (report.pairs, report.decisions) == (0, ()), name
+        if name == "erase":
+            assert name not in one.memory.users()
         else:
-            getattr(tidied.me, happens)(target)
-
-    model_server.before_answer = meanwhile
-    model_server.answer_with(answer)
-    report = tidied.consolidate()
-    assert (report.pairs, report.decisions) == (0, ())
-    if happens == "erase":
-        assert tidied.memory.users() == ("ben",)
-        return
-    assert Event.SUPERSEDE not in [change.event for change in tidied.me.history(first)]
-    assert tidied.me.get(second).status is Status.ACTIVE
+            assert Event.SUPERSEDE not in [change.event for change in one.me.history(first)]
+            assert one.me.get(second).status is Status.ACTIVE
 
 
 @pytest.mark.requirement("upkeep.consolidate")
-def test_a_dry_run_says_what_would_be_done_and_does_nothing(
-    with_model: WithModel, model_server: ModelServer
-) -> None:
-    tidied = with_model()
-    old = tidied.say("User lives in Bekasi.")
-    new = tidied.say("User lives in Jakarta.")
-    doubtful(tidied, 3)
-    before = (tidied.items, tidied.me.counters(), list(tidied.me.changes()), state(tidied))
-    report = tidied.consolidate(dry_run=True)
+def test_a_dry_run_says_what_would_be_done_and_does_nothing(advised: Tidied) -> None:
+    old = advised.say("User lives in Bekasi.")
+    new = advised.say("User lives in Jakarta.")
+    doubtful(advised, 3)
+    before = (advised.items, advised.me.counters(), list(advised.me.changes()), state(advised))
+    report = advised.consolidate(dry_run=True)
     assert (report.superseded, report.waiting, report.waits) == (1, 3, NOT_ASKED)
     assert (report.decisions[0].kept, report.decisions[0].replaced) == (new, old)
     assert report.dry_run
-    after = (tidied.items, tidied.me.counters(), list(tidied.me.changes()), state(tidied))
-    assert (after, model_server.asked) == (before, [])
-    assert tidied.me.events().items == ()
+    after = (advised.items, advised.me.counters(), list(advised.me.changes()), state(advised))
+    assert (after, advised.server.asked) == (before, [])
+    assert advised.me.events().items == ()
 
 
 @pytest.mark.requirement("upkeep.visible")
@@ -349,3 +289,70 @@ def test_others_are_not_touched(memory: Memory, tidied: Tidied) -> None:
     nobody = Tidied(memory, tidied.clock, "nobody")
     assert nobody.consolidate().pairs == 0
     assert "nobody" not in memory.users()
+
+
+@pytest.mark.requirement("upkeep.pairs")
+def test_pairs_that_wait_are_worked_off_although_nothing_changes(
+    open_tidied: Callable[..., Tidied],
+) -> None:
+    tidied = open_tidied(consolidation_daily_pairs=5)
+    at_once(tidied, doubtful_texts(15))
+    before = tidied.items
+    for day in range(1, 4):
+        assert next_day(tidied)
+        assert tidied.me.counters().counts["consolidation_pairs"] == 5 * day
+        assert (state(tidied).pairs_wait_since is None) is (day == 3)
+    assert tidied.items == before
+    assert not any(next_day(tidied) for _ in range(10))
+    assert tidied.me.counters().counts["consolidation_pairs"] == 15
+
+
+@pytest.mark.slow
+@pytest.mark.requirement("upkeep.pairs")
+def test_a_queue_longer_than_notes_are_kept_comes_to_its_end(
+    open_tidied: Callable[..., Tidied],
+) -> None:
+    tidied = open_tidied(consolidation_daily_pairs=1)
+    at_once(tidied, doubtful_texts(20))
+    assert [next_day(tidied) for _ in range(24)] == [True] * 20 + [False] * 4
+    assert tidied.me.counters().counts["consolidation_pairs"] == 20
+
+
+@pytest.mark.requirement("upkeep.pool")
+def test_what_changed_since_the_last_time_is_looked_at_however_long_ago(tidied: Tidied) -> None:
+    tidied.say("User owns a boat")
+    tidied.consolidate()
+    old = tidied.say("User lives in Bekasi.")
+    tidied.say("User lives in Jakarta.")
+    tidied.clock.advance(days=9)  # the store was closed
+    assert tidied.decide().replaced == old
+
+
+@pytest.mark.slow
+@pytest.mark.requirement("upkeep.consolidate")
+@pytest.mark.requirement("upkeep.forget")
+@pytest.mark.parametrize(
+    ("first", "again"),
+    [
+        ("User has a cat named Momo.", "User has a cat."),
+        ("User likes green tea.", "User really likes green tea."),
+    ],
+)
+def test_what_was_said_again_is_not_forgotten_for_having_been_merged(
+    open_tidied: Callable[..., Tidied], first: str, again: str
+) -> None:
+    tidied = open_tidied(forget_after_days=3)
+    kept = tidied.say(first, source=Source.CONVERSATION)
+    tidied.say("User plays chess on Sundays", source=Source.CONVERSATION)
+    for _ in range(2):
+        next_day(tidied)
+    said_again = tidied.say(again, source=Source.CONVERSATION)
+    decided = tidied.decide()
+    assert (decided.action, decided.kept, decided.replaced) == (PairAction.MERGE, kept, said_again)
+    for _ in range(2):
+        next_day(tidied)
+        assert first in tidied.known
+    assert tidied.known == [first]
+    next_day(tidied)
+    next_day(tidied)
+    assert tidied.known == []  # a full new period, and no more

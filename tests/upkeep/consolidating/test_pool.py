@@ -15,6 +15,8 @@ from ricordo.upkeep.consolidating import neighbours
 from ricordo.upkeep.consolidating.pool import read_pool
 from tests.upkeep.consolidating.conftest import Tidied
 
+pytestmark = pytest.mark.requirement("upkeep.pool")
+
 
 def pooled(tidied: Tidied, changed_since: datetime | None = None) -> list[int]:
     with tidied.memory.database.read_all() as view:
@@ -28,7 +30,6 @@ def recall(tidied: Tidied, item_id: int, content: str, times: int) -> None:
     tidied.memory.recall.accesses.flush()
 
 
-@pytest.mark.requirement("upkeep.pool")
 def test_changed_then_often_recalled_then_important(tidied: Tidied) -> None:
     important = [tidied.say(f"Topic {n} matters", importance=3) for n in range(2)]
     plain = [tidied.say(f"Matter {n} is small") for n in range(12)]
@@ -41,26 +42,17 @@ def test_changed_then_often_recalled_then_important(tidied: Tidied) -> None:
     assert pooled(tidied) == [*reversed(fresh), plain[5], plain[0], *reversed(important)]
 
 
-@pytest.mark.requirement("upkeep.pool")
-def test_what_nobody_recalled_is_not_often_recalled(tidied: Tidied) -> None:
-    for n in range(3):
-        tidied.say(f"Matter {n} is small")
-    tidied.clock.advance(hours=73)
-    assert pooled(tidied) == []
-
-
-@pytest.mark.requirement("upkeep.pool")
 def test_changes_since_an_earlier_time_come_before_what_is_recalled(tidied: Tidied) -> None:
     start = tidied.clock()
     plain = [tidied.say(f"Matter {n} is small") for n in range(3)]
-    recall(tidied, plain[1], "Matter 1 is small", 1)
     tidied.clock.advance(days=20)
+    assert pooled(tidied) == []  # what nobody recalled is not often recalled
+    recall(tidied, plain[1], "Matter 1 is small", 1)
     assert pooled(tidied) == [plain[1]]
     assert pooled(tidied, start) == [*reversed(plain)]
     assert pooled(tidied, start + timedelta(hours=3)) == [plain[2], plain[1]]
 
 
-@pytest.mark.requirement("upkeep.pool")
 def test_what_is_looked_at_is_open_ended_own_and_said_by_somebody(tidied: Tidied) -> None:
     now = tidied.clock()
     tidied.memory.user("ben").add("User likes plums", importance=5)
@@ -79,10 +71,7 @@ def test_what_is_looked_at_is_open_ended_own_and_said_by_somebody(tidied: Tidied
     assert sorted(pooled(tidied)) == wanted
 
 
-@pytest.mark.requirement("upkeep.pool")
-def test_what_is_older_than_a_season_is_neither_looked_at_nor_held_against(
-    tidied: Tidied,
-) -> None:
+def test_what_is_older_than_a_season_is_neither_looked_at_nor_held_against(tidied: Tidied) -> None:
     tidied.say("User lives in Bekasi.", importance=5)
     tidied.clock.advance(days=91)
     tidied.say("User lives in Jakarta.")
@@ -92,7 +81,6 @@ def test_what_is_older_than_a_season_is_neither_looked_at_nor_held_against(
     assert tidied.decide().kept == 3
 
 
-@pytest.mark.requirement("upkeep.pool")
 def test_what_is_fresh_is_held_against_what_is_in_nobodys_pool(tidied: Tidied) -> None:
     old = tidied.say("User lives in Bekasi.", importance=1)
     tidied.clock.advance(days=60)
@@ -101,7 +89,6 @@ def test_what_is_fresh_is_held_against_what_is_in_nobodys_pool(tidied: Tidied) -
     assert tidied.decide().replaced == old
 
 
-@pytest.mark.requirement("upkeep.pool")
 def test_procedures_are_held_only_against_each_other(tidied: Tidied) -> None:
     text = "To brew tea, wait three minutes"
     tidied.say(text, type="fact")
@@ -113,7 +100,6 @@ def test_procedures_are_held_only_against_each_other(tidied: Tidied) -> None:
     assert len(tidied.known) == 2
 
 
-@pytest.mark.requirement("upkeep.pool")
 def test_what_belongs_to_everybody_is_left_alone(memory: Memory, clock: ManualClock) -> None:
     everybody = Tidied(memory, clock, GLOBAL_OWNER)
     everybody.say("User likes green tea.")
@@ -142,28 +128,13 @@ def test_the_pool_and_the_pages_are_bounded(
     assert not any("near pairs" in step for step in steps[1:])
 
 
-@pytest.mark.requirement("upkeep.consolidate")
-def test_without_vectors_words_are_compared(
-    backend_url: str, open_store: Callable[..., Memory], clock: ManualClock
-) -> None:
-    store = open_store(backend_url, embedder=None, embedding_provider="none")
-    tidied = Tidied(store, clock)
-    tidied.say("User owns a red bicycle.")
-    old = tidied.say("User has a cat called Momo at home.")
-    tidied.say("User has a cat called Momo at home now.")
-    assert (tidied.decide().kept, len(tidied.known)) == (old, 2)
-    assert tidied.consolidate().pairs == 0
-
-
 @pytest.mark.requirement("upkeep.bounded")
-def test_only_so_many_are_compared_by_words(
-    backend_url: str,
-    open_store: Callable[..., Memory],
-    clock: ManualClock,
+def test_without_vectors_so_many_are_compared_by_words(
+    open_tidied: Callable[..., Tidied],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(neighbours, "BY_WORDS", 2)
-    tidied = Tidied(open_store(backend_url, embedder=None, embedding_provider="none"), clock)
+    tidied = open_tidied(embedder=None, embedding_provider="none")
     for adverb in ("", "still ", "really "):
         tidied.say(f"User {adverb}has a cat called Momo.")
     tidied.say("Newer matter")
@@ -174,27 +145,17 @@ def test_only_so_many_are_compared_by_words(
 
 
 @pytest.mark.requirement("upkeep.consolidate")
+@pytest.mark.parametrize("index_cache_mb", [64, 0])
 def test_what_waits_for_its_vector_is_compared_by_words(
-    backend_url: str, open_store: Callable[..., Memory], clock: ManualClock
+    open_tidied: Callable[..., Tidied], index_cache_mb: int
 ) -> None:
     class Later(WordEmbedder):
         is_local = False
 
     embedder = Later()
-    tidied = Tidied(open_store(backend_url, embedder=embedder), clock)
+    tidied = open_tidied(embedder=embedder, index_cache_mb=index_cache_mb)
     tidied.say("User has a cat called Momo at home.")
     tidied.memory.run_jobs()
     made = embedder.texts
     new = tidied.say("User has a cat called Momo at home in Bekasi.")
     assert (tidied.decide().kept, embedder.texts) == (new, made)
-
-
-@pytest.mark.requirement("upkeep.consolidate")
-def test_vectors_are_compared_where_the_index_is_not_kept_in_memory(
-    backend_url: str, open_store: Callable[..., Memory], clock: ManualClock
-) -> None:
-    tidied = Tidied(open_store(backend_url, index_cache_mb=0), clock)
-    old = tidied.say("User has a cat.")
-    new = tidied.say("User has a cat named Momo.")
-    decided = tidied.decide()
-    assert (decided.kept, decided.replaced) == (new, old)

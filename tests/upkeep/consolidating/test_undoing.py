@@ -9,21 +9,27 @@ import pytest
 from ricordo import Event, IllegalTransition, InvalidValue, Item, NothingToUndo, Status
 from ricordo.memories.absorbing import absorb
 from ricordo.model.scope import Scope
-from ricordo.storage.consistency import find_inconsistencies
+from tests.support.soundness import problems_of
 from tests.upkeep.consolidating.conftest import Tidied
 
-PAIRS = {
-    "supersede": ("User lives in Bekasi.", "User lives in Jakarta."),
-    "refine": ("User has a cat.", "User has a cat named Momo."),
-    "merge": ("User likes green tea.", "User really likes green tea."),
-    "merge the newer": ("User has a cat named Momo.", "User has a cat."),
-}
+pytestmark = pytest.mark.requirement("upkeep.undo")
+
+PAIRS = [
+    ("User lives in Bekasi.", "User lives in Jakarta."),
+    ("User has a cat.", "User has a cat named Momo."),
+    ("User likes green tea.", "User really likes green tea."),
+    ("User has a cat named Momo.", "User has a cat."),
+]
 MORE: dict[str, Any] = {"importance": 4, "tags": ["home", "later"]}
 
 
-def same(one: Item, other: Item) -> bool:
-    """Equal but for when they were last written."""
-    return replace(one, updated_at=other.updated_at) == other
+def check_same(tidied: Tidied, before: list[Item]) -> None:
+    """All is as it was but for when it was last written."""
+    now = [
+        replace(item, updated_at=then.updated_at)
+        for item, then in zip(tidied.items, before, strict=False)
+    ]
+    assert (now, len(tidied.items)) == (before, len(before))
 
 
 def recalled(tidied: Tidied, text: str) -> None:
@@ -37,35 +43,31 @@ def absorbed(tidied: Tidied, survivor: int, *others: int, event: Event = Event.M
         return absorb(writing, Scope(tidied.user), survivor, others, event, "for a test")
 
 
-@pytest.mark.requirement("upkeep.undo")
-@pytest.mark.parametrize("named", ["kept", "replaced"])
-@pytest.mark.parametrize("kind", PAIRS)
-def test_undo_gives_back_exactly_what_was(tidied: Tidied, kind: str, named: str) -> None:
-    older, newer = PAIRS[kind]
-    tidied.say(older, tags=["home", "first"])
-    tidied.say(newer, **MORE)
-    recalled(tidied, newer)
-    recalled(tidied, older)
-    before = tidied.items
-    tidied.clock.advance(hours=1)
-    decided = tidied.decide()
-    assert len(tidied.items) == 1
-    assert tidied.items[0].access_count == sum(item.access_count for item in before)
-    assert set(tidied.items[0].tags) == {"home", "first", "later"}
-    tidied.clock.advance(hours=1)
-    back = tidied.me.undo(getattr(decided, named))
-    assert back.id == decided.replaced
-    assert len(tidied.items) == 2
-    assert all(same(now, then) for now, then in zip(tidied.items, before, strict=True))
-    for days in (0, 1, 15):
-        tidied.clock.advance(days=days)
-        assert tidied.consolidate().decisions == ()
-    assert len(tidied.items) == 2
-    with tidied.memory.database.read_all() as view:
-        assert find_inconsistencies(view.connection) == []
+@pytest.mark.parametrize(("older", "newer"), PAIRS)
+def test_undo_gives_back_exactly_what_was(tidied: Tidied, older: str, newer: str) -> None:
+    for named in ("kept", "replaced"):
+        one = tidied.other(named)
+        one.say(older, tags=["home", "first"])
+        one.say(newer, **MORE)
+        recalled(one, newer)
+        recalled(one, older)
+        before = one.items
+        one.clock.advance(hours=1)
+        decided = one.decide()
+        assert len(one.items) == 1
+        assert one.items[0].access_count == sum(item.access_count for item in before)
+        assert set(one.items[0].tags) == {"home", "first", "later"}
+        assert one.me.related(decided.replaced or 0) == ()
+        one.clock.advance(hours=1)
+        assert one.me.undo(getattr(decided, named)).id == decided.replaced
+        check_same(one, before)
+        for days in (0, 1, 15):
+            one.clock.advance(days=days)
+            assert one.consolidate().decisions == ()
+        assert len(one.items) == 2
+    assert problems_of(tidied.memory) == []
 
 
-@pytest.mark.requirement("upkeep.undo")
 def test_what_was_brought_back_is_also_not_merged_with_a_third(tidied: Tidied) -> None:
     tidied.say("User likes green tea.")
     gone = tidied.say("User really likes green tea.")
@@ -76,7 +78,6 @@ def test_what_was_brought_back_is_also_not_merged_with_a_third(tidied: Tidied) -
     assert [(one.kept, one.replaced) for one in tidied.consolidate().decisions] == [(1, third)]
 
 
-@pytest.mark.requirement("upkeep.undo")
 def test_recalls_since_then_stay(tidied: Tidied) -> None:
     kept = tidied.say("User likes green tea.")
     gone = tidied.say("User really likes green tea.")
@@ -91,7 +92,6 @@ def test_recalls_since_then_stay(tidied: Tidied) -> None:
     assert tidied.items[1].last_accessed_at == last
 
 
-@pytest.mark.requirement("upkeep.undo")
 def test_an_update_since_then_stays(tidied: Tidied) -> None:
     gone = tidied.say("User has a cat.", **MORE)
     kept = tidied.say("User has a cat named Momo.", key="pet", tags=["old"])
@@ -104,9 +104,7 @@ def test_an_update_since_then_stays(tidied: Tidied) -> None:
     assert len(tidied.items) == 2
 
 
-@pytest.mark.requirement("upkeep.undo")
-@pytest.mark.parametrize("more", [{}, MORE])
-@pytest.mark.parametrize("event", [Event.MERGE, Event.SUPERSEDE])
+@pytest.mark.parametrize(("event", "more"), [(Event.MERGE, MORE), (Event.SUPERSEDE, {})])
 def test_the_later_of_an_update_and_a_replacement_is_undone_first(
     tidied: Tidied, event: Event, more: dict[str, Any]
 ) -> None:
@@ -121,17 +119,6 @@ def test_the_later_of_an_update_and_a_replacement_is_undone_first(
     assert tidied.me.undo(kept).content == "User likes black tea."
 
 
-@pytest.mark.requirement("upkeep.undo")
-def test_what_consolidation_replaced_is_undone_before_an_earlier_update(tidied: Tidied) -> None:
-    gone = tidied.say("User has a cat.")
-    kept = tidied.say("User has a dog.", key="pet")
-    tidied.say("User has a cat named Momo.", key="pet")
-    assert tidied.decide().replaced == gone
-    assert tidied.me.undo(kept).id == gone
-    assert tidied.me.undo(kept).content == "User has a dog."
-
-
-@pytest.mark.requirement("upkeep.undo")
 @pytest.mark.parametrize("named", ["kept", "replaced"])
 def test_a_verification_is_taken_up_and_given_back(tidied: Tidied, named: str) -> None:
     kept = tidied.say("User likes green tea.")
@@ -149,26 +136,6 @@ def test_a_verification_is_taken_up_and_given_back(tidied: Tidied, named: str) -
     assert [item.last_verified_at for item in tidied.items] == [own, later]
 
 
-@pytest.mark.requirement("upkeep.undo")
-@pytest.mark.parametrize("when", ["before", "after"])
-def test_the_survivors_own_later_verification_stays(tidied: Tidied, when: str) -> None:
-    kept = tidied.say("User likes green tea.")
-    gone = tidied.say("User really likes green tea.")
-    tidied.me.verify(gone)
-    tidied.clock.advance(hours=1)
-    if when == "before":
-        tidied.me.verify(kept)
-    absorbed(tidied, kept, gone)
-    if when == "after":
-        tidied.clock.advance(hours=1)
-        tidied.me.verify(kept)
-    own = tidied.me.get(kept).last_verified_at
-    assert own == tidied.clock()
-    tidied.me.undo(gone)
-    assert tidied.me.get(kept).last_verified_at == own
-
-
-@pytest.mark.requirement("upkeep.undo")
 def test_two_merges_are_undone_one_after_the_other(tidied: Tidied) -> None:
     kept = tidied.say("User likes green tea.", tags=["a"])
     one = tidied.say("User really likes green tea.", tags=["b"])
@@ -180,22 +147,14 @@ def test_two_merges_are_undone_one_after_the_other(tidied: Tidied) -> None:
     assert tidied.me.undo(kept).id == two
     assert tidied.me.get(kept).tags == ("a", "b")
     assert tidied.me.undo(kept).id == one
-    assert all(same(now, then) for now, then in zip(tidied.items, before, strict=True))
+    check_same(tidied, before)
     with pytest.raises(NothingToUndo):
         tidied.me.undo(kept)
+    assert absorbed(tidied, kept, one, two).tags == ("a", "b", "c")  # both at once
+    tidied.me.undo(two)
+    check_same(tidied, before)
 
 
-@pytest.mark.requirement("upkeep.undo")
-def test_several_absorbed_at_once_come_back_together(tidied: Tidied) -> None:
-    ids = [tidied.say(f"Thing {n} of three", tags=[f"t{n}"]) for n in range(3)]
-    before = tidied.items
-    survivor = absorbed(tidied, *ids)
-    assert (survivor.tags, len(tidied.items)) == (("t0", "t1", "t2"), 1)
-    tidied.me.undo(ids[2])
-    assert all(same(now, then) for now, then in zip(tidied.items, before, strict=True))
-
-
-@pytest.mark.requirement("upkeep.undo")
 def test_a_merge_is_undone_after_its_survivor_is_gone(tidied: Tidied) -> None:
     kept = tidied.say("User likes green tea.")
     gone = tidied.say("User really likes green tea.", **MORE)
@@ -210,7 +169,6 @@ def test_a_merge_is_undone_after_its_survivor_is_gone(tidied: Tidied) -> None:
     assert tidied.me.undo(3).status is Status.ACTIVE
 
 
-@pytest.mark.requirement("upkeep.undo")
 def test_undo_survives_a_move_to_another_user(tidied: Tidied, tmp_path: Path) -> None:
     kept = tidied.say("User likes green tea.", tags=["a"])
     gone = tidied.say("User really likes green tea.", **MORE)
@@ -229,7 +187,6 @@ def test_undo_survives_a_move_to_another_user(tidied: Tidied, tmp_path: Path) ->
     ]
 
 
-@pytest.mark.requirement("upkeep.undo")
 def test_only_active_memories_of_ones_own_are_absorbed(tidied: Tidied) -> None:
     kept, other = tidied.say("One thing"), tidied.say("Another thing")
     for ids in ((), (kept,), tuple(range(100, 121))):
@@ -241,12 +198,3 @@ def test_only_active_memories_of_ones_own_are_absorbed(tidied: Tidied) -> None:
     with pytest.raises(IllegalTransition, match="not active"):
         absorbed(tidied, other, kept)
     assert tidied.known == ["One thing"]
-
-
-@pytest.mark.requirement("upkeep.undo")
-def test_relations_of_what_was_absorbed_go(tidied: Tidied) -> None:
-    kept = tidied.say("User likes green tea.")
-    gone = tidied.say("User really likes green tea.")
-    assert tidied.related == [(kept, gone)]
-    tidied.consolidate()
-    assert tidied.me.related(gone) == ()

@@ -8,9 +8,18 @@ from ricordo.formation.rules.extracting import extract
 NOW = datetime(2025, 5, 14, 9, 0, tzinfo=UTC)
 
 
-def passage(text: str, role: str = USER_ROLE, at: datetime = NOW) -> Passage:
-    return Passage(turn_id=1, position=0, role=role, actor=None, message_id=None, at=at, text=text)
+def passage(text: str, role: str = USER_ROLE, at: datetime = NOW, number: int = 1) -> Passage:
+    return Passage(
+        turn_id=number, position=number, role=role, actor=None, message_id=None, at=at, text=text
+    )
 
 
 def said(text: str, at: datetime = NOW) -> list[Candidate]:
     return extract(passage(text, at=at))
+
+
+def written(text: str) -> str:
+    """What is learned, each with its key behind it."""
+    return " ".join(
+        f"{found.content} [{found.key}]" if found.key else found.content for found in said(text)
+    )

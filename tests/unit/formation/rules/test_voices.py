@@ -6,8 +6,10 @@ import pytest
 
 from ricordo.formation.candidate import TOOL_ROLE
 from ricordo.formation.rules.extracting import MAX_CANDIDATES, extract
-from ricordo.model.vocabulary import MemoryType
 from tests.unit.formation.rules.passages import passage, said
+from tests.unit.tables import cases
+
+pytestmark = pytest.mark.requirement("formation.rules")
 
 OTHER_VOICES = {
     "translation": "Translate to French:\nI live in Paris. I love cats.",
@@ -18,7 +20,6 @@ OTHER_VOICES = {
     "summary": "Summarise the text below.\n\nMy name is Ana. I work as a pilot.",
     "story": "Write a short story about the sea.\nI live in a castle. My name is Ben.",
     "role": "Let's play a game. I'm a doctor and you are my patient.",
-    "role before": "I'm a doctor. My name is Ana. Pretend that you are my patient.",
     "code": "```\n# I live in Rome\nprint('My name is Ana')\n```",
     "indented code": "    I live in Rome",
     "open code": "```\nI live in Rome",
@@ -49,116 +50,81 @@ OTHER_VOICES = {
     "indonesian translation": "Terjemahkan:\nSaya tinggal di Bali. Saya suka kopi.",
     "indonesian story": "Buatkan cerita pendek.\nAku tinggal di hutan. Namaku Ana.",
     "indonesian letter": "Dengan hormat,\nNama saya Ana. Saya suka teh.\nHormat saya,\nAna",
-    "indonesian role": "Bayangkan saya seorang dokter. Saya tinggal di Bali.",
     "pasted document": "I found this.\n\n"
     + "Some words that fill the page. " * 150
     + "I live in Rome.",
 }
 
 
-@pytest.mark.requirement("formation.rules")
-@pytest.mark.parametrize("text", OTHER_VOICES.values(), ids=OTHER_VOICES.keys())
-def test_another_voice_teaches_nothing(text: str) -> None:
-    assert said(text) == []
+def test_another_voice_teaches_nothing() -> None:
+    assert {kind: said(text) for kind, text in OTHER_VOICES.items() if said(text)} == {}
 
 
-@pytest.mark.requirement("formation.rules")
-@pytest.mark.parametrize(
-    ("text", "contents"),
-    [
-        ("I live in Rome.\n\nTranslate: I love tea", ["User lives in Rome."]),
-        ("My name is Ana. Write me an e-mail to my boss: I am ill.", ["User's name is Ana."]),
-        (
-            "I like tea.\n```\nI hate tea\n```\nI work as a nurse.",
-            ["User likes tea.", "User works as a nurse."],
-        ),
-        ("About me:\n- I live in Rome\n- I love tea", ["User lives in Rome.", "User loves tea."]),
-        ("I love tea.\n\n> I hate tea", ["User loves tea."]),
-        (
-            "I'm vegan and I live in Rome. What can I cook?",
-            ["User is vegan.", "User lives in Rome."],
-        ),
-    ],
-)
-def test_the_users_own_words_beside_it_count(text: str, contents: list[str]) -> None:
-    assert [found.content for found in said(text)] == contents
+OWN_WORDS = """
+I live in Rome.\\n\\nTranslate: I love tea => User lives in Rome.
+My name is Ana. Write me an e-mail to my boss: I am ill. => User's name is Ana.
+I like tea.\\n```\\nI hate tea\\n```\\nI work as a nurse. => User likes tea. User works as a nurse.
+About me:\\n- I live in Rome\\n- I love tea => User lives in Rome. User loves tea.
+I love tea.\\n\\n> I hate tea => User loves tea.
+I'm vegan and I live in Rome. What can I cook? => User is vegan. User lives in Rome.
+"""
 
 
-@pytest.mark.requirement("formation.rules")
+def test_the_users_own_words_beside_it_count() -> None:
+    for text, contents in cases(OWN_WORDS):
+        assert " ".join(found.content for found in said(text)) == contents
+
+
 def test_what_a_tool_gave_back_teaches_nothing() -> None:
     assert extract(passage("I live in Rome.", role=TOOL_ROLE)) == []
 
 
-@pytest.mark.requirement("formation.rules")
 def test_a_passage_gives_at_most_ten_candidates() -> None:
-    fruits = [
-        "apples",
-        "pears",
-        "plums",
-        "figs",
-        "dates",
-        "limes",
-        "kiwis",
-        "melons",
-        "mangos",
-        "grapes",
-        "guavas",
-        "cherries",
-    ]
+    fruits = [f"{name}s" for name in ("apple", "pear", "plum", "fig", "date", "lime", "kiwi")]
+    fruits += ["melons", "mangos", "grapes", "guavas"]
     found = said("\n".join(f"I love {fruit}." for fruit in fruits))
     assert [one.content for one in found] == [
         f"User loves {fruit}." for fruit in fruits[:MAX_CANDIDATES]
     ]
 
 
-@pytest.mark.requirement("formation.rules")
 def test_of_two_answers_to_one_question_the_later_one_stays() -> None:
-    found = said("I live in Rome. No, I live in Turin.")
-    assert [(one.content, one.quote) for one in found] == [
-        ("User lives in Turin.", "I live in Turin")
-    ]
+    (found,) = said("I live in Rome. No, I live in Turin.")
+    assert (found.content, found.quote) == ("User lives in Turin.", "I live in Turin")
 
 
-@pytest.mark.requirement("formation.rules")
-@pytest.mark.parametrize(
-    ("text", "type_", "theme", "importance"),
-    [
-        ("My name is Ana.", MemoryType.FACT, "profile", 4),
-        ("I live in Rome.", MemoryType.FACT, "profile", 3),
-        ("I work as a nurse.", MemoryType.FACT, "work", 3),
-        ("I love tea.", MemoryType.PREFERENCE, "preferences", 2),
-        ("I'm allergic to nuts.", MemoryType.FACT, "health", 4),
-        ("My wife is called Ana.", MemoryType.FACT, "family", 3),
-        ("I plan to move to Rome in June.", MemoryType.EPISODE, "plans", 3),
-        ("Never use emojis.", MemoryType.INSTRUCTION, "instructions", 4),
-        ("I prefer short answers.", MemoryType.PREFERENCE, "instructions", 4),
-        ("Saya suka teh.", MemoryType.PREFERENCE, "preferences", 2),
-        ("Selalu jawab singkat.", MemoryType.INSTRUCTION, "instructions", 4),
-    ],
-)
-def test_how_it_is_filed(text: str, type_: MemoryType, theme: str, importance: int) -> None:
-    (found,) = said(text)
-    assert (found.type, found.theme, found.importance) == (type_, theme, importance)
+FILED = """
+My name is Ana. => fact profile 4
+I live in Rome. => fact profile 3
+I work as a nurse. => fact work 3
+I love tea. => preference preferences 2
+I'm allergic to nuts. => fact health 4
+My wife is called Ana. => fact family 3
+I plan to move to Rome in June. => episode plans 3
+Never use emojis. => instruction instructions 4
+I prefer short answers. => preference instructions 4
+Saya suka teh. => preference preferences 2
+Selalu jawab singkat. => instruction instructions 4
+"""
 
 
-@pytest.mark.requirement("formation.rules")
-@pytest.mark.parametrize(
-    ("text", "content"),
-    [
-        ("I'm moving to Rome next month.", "User plans to move to Rome in January 2025."),
-        ("I'm flying to Rome tomorrow.", "User plans to fly to Rome on 1 January 2025."),
-        ("I will visit Rome next year.", "User plans to visit Rome in 2025."),
-        (
-            "I'm travelling to Rome next week.",
-            "User plans to travel to Rome in the week of 6 January 2025.",
-        ),
-        (
-            "Saya akan pindah ke Bali bulan depan.",
-            "Pengguna berencana pindah ke Bali pada Januari 2025.",
-        ),
-        ("Besok saya mau mudik.", None),
-    ],
-)
-def test_plans_keep_their_date(text: str, content: str | None) -> None:
-    found = said(text, at=datetime(2024, 12, 31, 23, 0, tzinfo=UTC))
-    assert [one.content for one in found] == ([content] if content else [])
+def test_how_it_is_filed() -> None:
+    for text, expected in cases(FILED):
+        (found,) = said(text)
+        assert f"{found.type.value} {found.theme} {found.importance}" == expected, text
+
+
+DATED = """
+I'm moving to Rome next month. => User plans to move to Rome in January 2025.
+I'm flying to Rome tomorrow. => User plans to fly to Rome on 1 January 2025.
+I will visit Rome next year. => User plans to visit Rome in 2025.
+I'm travelling to Rome next week. => User plans to travel to Rome in the week of 6 January 2025.
+Saya akan pindah ke Bali bulan depan. => Pengguna berencana pindah ke Bali pada Januari 2025.
+"""
+
+
+def test_plans_keep_their_date() -> None:
+    at = datetime(2024, 12, 31, 23, 0, tzinfo=UTC)
+    for text, content in cases(DATED):
+        assert [one.content for one in said(text, at=at)] == [content]
+    assert said("Besok saya mau mudik.", at=at) == []
