@@ -4,7 +4,7 @@ python scripts/census.py                         run the fast tier, then print
 python scripts/census.py --tier all tests/web    everything of one folder
 python scripts/census.py --read FILE             print an earlier census
 
-The exit code is 1 when a test failed, or when a test of the fast tier takes more than it may.
+The exit code is 1 when a test failed, or is in the wrong tier by what it takes.
 """
 
 import argparse
@@ -20,7 +20,7 @@ from typing import Any
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-from tests.support.tiers import FAST_LIMIT_SECONDS  # noqa: E402 - beside the scripts
+from tests.support.tiers import FAST_LIMIT_SECONDS, SLOW_FROM_SECONDS  # noqa: E402 - beside the scripts
 
 
 def main() -> int:
@@ -102,13 +102,20 @@ def group_of(name: str, by: str) -> str:
 
 
 def show_misplaced(tests: list[dict[str, Any]]) -> bool:
+    """Tests that are too dear for the fast tier, and slow ones that are not slow."""
     fast = [one for one in tests if not (one["long"] or one["smoke"])]
     over = [one for one in fast if one["cpu"] > FAST_LIMIT_SECONDS]
-    if over:
-        print(f"\nin the fast tier, and above {FAST_LIMIT_SECONDS} s of processor time")
-        for test in sorted(over, key=lambda one: -one["cpu"]):
+    slow = [one for one in tests if one["long"] == ["slow"]]
+    under = [one for one in slow if one["cpu"] + one["shared"] < SLOW_FROM_SECONDS]
+    for misplaced, what in (
+        (over, f"in the fast tier, and above {FAST_LIMIT_SECONDS} s"),
+        (under, f"marked slow, and below {SLOW_FROM_SECONDS} s"),
+    ):
+        if misplaced:
+            print(f"\n{what} of processor time")
+        for test in sorted(misplaced, key=lambda one: -one["cpu"]):
             print(f"{test['cpu']:9.2f} s  {test['test']}")
-    return bool(over)
+    return bool(over or under)
 
 
 if __name__ == "__main__":

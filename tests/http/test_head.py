@@ -24,8 +24,9 @@ PATHS = {
 @pytest.mark.requirement("http.head")
 def test_a_head_request_answers_like_get_without_the_body(service: Service) -> None:
     service.memory.user("ana").add("Prefers tea")
+    getting, asking = service.client("ana"), service.client("ana")
     for path, status in PATHS.items():
-        got, head = service.client("ana").get(path), service.client("ana").head(path)
+        got, head = getting.get(path), asking.head(path)
         assert (path, head.status_code, got.status_code) == (path, status, status)
         assert head.content == b""
         assert ("set-cookie" in head.headers) == ("set-cookie" in got.headers)
@@ -33,5 +34,5 @@ def test_a_head_request_answers_like_get_without_the_body(service: Service) -> N
             for name in OF_ONE_ANSWER:
                 answer.headers.pop(name, None)
         assert dict(head.headers) == dict(got.headers), path
-    metrics = service.client("ana").get("/metrics").text
+    metrics = getting.get("/metrics").text
     assert 'method="HEAD",route="/v1/memories/{id}"' in metrics

@@ -4,6 +4,7 @@ A test is in the long tier when it carries one of these marks, else in the fast 
 too long for the fast tier is measured (scripts/census.py), not felt.
 """
 
+import contextlib
 import json
 import os
 import time
@@ -21,8 +22,11 @@ LONG = {
     "matrix": "one more combination of what the fast tier asks once: a database, a surface, a row",
 }
 FAST = "not (" + " or ".join(LONG) + ")"
-FAST_LIMIT_SECONDS = 0.5
+FAST_LIMIT_SECONDS = 1.0
 """Processor time above which a test is made cheaper, or marked slow."""
+
+SLOW_FROM_SECONDS = 0.5
+"""Processor time below which a test is not slow; between the two it may be either."""
 
 SMOKE = "the one test of a slow kind that the fast tier has: dearer than its others"
 
@@ -81,7 +85,7 @@ class Census:
     """Notes what each test costs: its process, and the processes that it started and waited for.
 
     What the database server does for it is not in it. What fixtures of a whole module or session
-    cost, which the first test that wants them has to wait for, is noted apart.
+    cost, which the first test waits for and the last one ends, is noted apart.
     """
 
     def __init__(self, path: Path) -> None:
@@ -112,10 +116,20 @@ class Census:
     def pytest_fixture_setup(self, fixturedef: pytest.FixtureDef[object]) -> Iterator[None]:
         if fixturedef.scope == "function" or self._depth:
             return (yield)
+        with self._apart():
+            return (yield)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_teardown(self) -> Iterator[None]:
+        with self._apart():
+            return (yield)
+
+    @contextlib.contextmanager
+    def _apart(self) -> Iterator[None]:
         self._depth += 1
         processor = _processor_seconds()
         try:
-            return (yield)
+            yield
         finally:
             self._depth -= 1
             self._shared += _processor_seconds() - processor
