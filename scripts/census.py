@@ -4,7 +4,7 @@ python scripts/census.py                         run the fast tier, then print
 python scripts/census.py --tier all tests/web    everything of one folder
 python scripts/census.py --read FILE             print an earlier census
 
-The exit code is 1 when a test failed, or is in the wrong tier by what it takes.
+The exit code is 1 when a test failed, or one of the fast tier takes more than it may.
 """
 
 import argparse
@@ -102,20 +102,21 @@ def group_of(name: str, by: str) -> str:
 
 
 def show_misplaced(tests: list[dict[str, Any]]) -> bool:
-    """Tests that are too dear for the fast tier, and slow ones that are not slow."""
+    """Tests that are too dear for the fast tier; and slow ones that look as if they were not."""
     fast = [one for one in tests if not (one["long"] or one["smoke"])]
-    over = [one for one in fast if one["cpu"] > FAST_LIMIT_SECONDS]
     slow = [one for one in tests if one["long"] == ["slow"]]
+    # In a run of everything more examples are generated: then it says nothing of the fast tier.
+    over = [one for one in fast if one["cpu"] > FAST_LIMIT_SECONDS and not slow]
     under = [one for one in slow if one["cpu"] + one["shared"] < SLOW_FROM_SECONDS]
     for misplaced, what in (
         (over, f"in the fast tier, and above {FAST_LIMIT_SECONDS} s"),
-        (under, f"marked slow, and below {SLOW_FROM_SECONDS} s"),
+        (under, f"marked slow, and below {SLOW_FROM_SECONDS} s, unless a fixture takes the time"),
     ):
         if misplaced:
-            print(f"\n{what} of processor time")
+            print(f"\n{what}")
         for test in sorted(misplaced, key=lambda one: -one["cpu"]):
             print(f"{test['cpu']:9.2f} s  {test['test']}")
-    return bool(over or under)
+    return bool(over)
 
 
 if __name__ == "__main__":

@@ -165,6 +165,7 @@ def test_nothing_is_left_of_an_erased_user(memory: Memory, backend_url: str) -> 
     assert [(job.kind, job.user_id) for job in memory.jobs()] == [("form-stale", "")]  # nobody's
     with memory.database.read_all() as view:
         assert find_inconsistencies(view.connection) == []
+    assert memory.database.backend.check() == []  # nor are their words in the text index
 
 
 @pytest.mark.slow

@@ -47,7 +47,6 @@ def test_the_least_recently_used_are_dropped(
     assert shelves.nbytes == 0
 
 
-@pytest.mark.slow
 def test_an_index_that_outgrows_the_cache_leaves_it(
     backend_url: str, open_store: Callable[..., Memory]
 ) -> None:

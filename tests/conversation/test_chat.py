@@ -71,7 +71,6 @@ def said(store: Memory) -> list[tuple[str, str]]:
     return [(turn.role, turn.content) for turn in store.user("ana").turns(THREAD, limit=100)]
 
 
-@pytest.mark.slow
 def test_without_a_model_it_shows_what_would_be_sent_and_remembers(
     chat: Chat, store: Memory
 ) -> None:
@@ -173,7 +172,6 @@ def test_commands(chat: Chat, server: ModelServer, store: Memory) -> None:
     assert said(store)[2:] == [("user", "/etc/hosts is what?"), ("assistant", "A path.")]
 
 
-@pytest.mark.slow
 def test_what_cannot_be_sent_is_said_and_the_chat_goes_on(chat: Chat, store: Memory) -> None:
     ran = chat("x" * (MAX_TURN_CHARS + 1), "Fine.", options=("--budget", "2000000"))
     assert ran.code == 0

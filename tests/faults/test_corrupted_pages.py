@@ -183,7 +183,6 @@ HEADERS = {
 }
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("what", HEADERS)
 def test_a_damaged_header_is_told_and_left_alone(path: Path, what: str) -> None:
     at, held, said = HEADERS[what]

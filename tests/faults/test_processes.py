@@ -125,7 +125,6 @@ def test_another_process_that_closes_takes_nothing_away(
     assert problems_of(other) == []
 
 
-@pytest.mark.slow
 @pytest.mark.requirement("storage.open-race")
 def test_threads_that_open_different_new_stores_at_once(tmp_path: Path) -> None:
     def open_one(number: int) -> None:

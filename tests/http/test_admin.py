@@ -160,7 +160,6 @@ def test_global_memories(service: Service, operator: httpx2.Client) -> None:
     assert operator.post(route, json={"content": ""}).status_code == 422
 
 
-@pytest.mark.slow
 def test_jobs(service: Service, operator: httpx2.Client, clock: ManualClock) -> None:
     memory = service.memory
     for thread in ("t", "u"):
@@ -246,7 +245,6 @@ def test_nobody_gives_permissions_that_they_do_not_have(keyed: Service) -> None:
     assert allowed.status_code == 201
 
 
-@pytest.mark.slow
 def test_the_model_is_tried(backend_url: str, open_store: Callable[..., Memory]) -> None:
     with ModelServer() as model:
         model.answer({"hour": 9, "destination": "the coast"})

@@ -100,7 +100,6 @@ def test_the_command_makes_a_role_that_can_do_it_all(
     assert password.startswith("SCRAM-SHA-256$")
 
 
-@pytest.mark.slow
 def test_printing_changes_nothing_and_can_be_run(made: str, role: str) -> None:
     printed = ricordo("database", "grant", role, "--print", "--db", made)
     assert (printed.code, printed.err) == (0, "")
@@ -173,7 +172,6 @@ def test_it_is_for_the_owner_of_a_migrated_database(
     assert "postgres" in told["message"]
 
 
-@pytest.mark.slow
 def test_what_a_migration_makes_is_granted_at_once(worker_id: str, role: str) -> None:
     with postgres.database(f"ricordo_roles_{worker_id}") as url:
         engine = connected(url)

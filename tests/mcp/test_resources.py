@@ -91,7 +91,6 @@ def test_who_follows_changes_misses_none_and_gets_none_twice(memory: Memory) -> 
     assert followed(ben) == list(range(1, ben.revision() + 1))
 
 
-@pytest.mark.slow
 def test_a_huge_memory_is_shown_as_far_as_it_fits(memory: Memory) -> None:
     ana = memory.user("ana")
     count = 2 * MAX_MCP_TEXT_BYTES // 8_000

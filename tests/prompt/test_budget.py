@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from ricordo import InvalidValue, Memory, UserMemory
 from ricordo.formation.cleaning.hygiene import FENCE_END, FENCE_START
 from ricordo.model.context import Context
-from ricordo.prompt.budget import MESSAGE_TOKENS, REQUEST_TOKENS
+from ricordo.prompt.budget import MESSAGE_TOKENS, REQUEST_TOKENS, Purse
 from ricordo.text.tokens import TokenCounter, estimate_tokens
 
 pytestmark = pytest.mark.requirement("prompt.budget")
@@ -89,6 +89,33 @@ def test_the_budget_is_never_exceeded(
     assert min(parts) >= 0
     for one in context.messages:
         assert one["content"].count(FENCE_START) == one["content"].count(FENCE_END)
+
+
+def test_more_than_fits_stays_within_the_budget(
+    sqlite_url: str, open_store: Callable[..., Memory]
+) -> None:
+    user = open_store(sqlite_url).user("ana")
+    user.add_many([f"Tea number {number} " + "and more " * 90 for number in range(8)])
+    for number in range(8):
+        said = f"Tea again, for the {number}th time " + "and again " * 90
+        user.observe([{"role": "user", "content": said}], thread="t")
+    for budget in (400, 900, 2_000, 5_000):
+        context = user.context(
+            "Which tea?",
+            thread="t",
+            budget_tokens=budget,
+            reply_tokens=budget // 4,
+            threshold=0.0,
+        )
+        assert budget // 2 < cost(context, None, estimate_tokens) <= budget
+
+
+def test_nothing_is_paid_for_that_cannot_be() -> None:
+    purse = Purse(len, left=len("tea\n\n"))
+    assert purse.pay_whole("drinks", "teas") == ""
+    assert purse.pay_whole("drinks", "tea") == "tea"
+    assert (purse.left, purse.spent, purse.left_out) == (0, 5, ["drinks"])
+    assert not purse.affords("")
 
 
 def test_the_split_names_every_part(ana: UserMemory) -> None:

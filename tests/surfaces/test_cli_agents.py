@@ -137,7 +137,6 @@ def test_summary_audit_events_counters_and_days(cli: Cli, ana: UserMemory, talke
     assert cli("daily", "--days", "367", "--json").error["error"] == "InvalidValue"
 
 
-@pytest.mark.slow
 @pytest.mark.requirement("formation.model-faults")
 def test_a_model_that_answers_and_one_that_refuses(
     cli: Cli, talked: None, ana: UserMemory, monkeypatch: pytest.MonkeyPatch

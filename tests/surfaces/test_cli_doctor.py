@@ -104,7 +104,6 @@ def test_looking_changes_nothing_and_tells_nothing(
 # -- files ---------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
 def test_a_damaged_file(home: Path) -> None:
     ricordo("add", "--batch", "-", stdin="\n".join(f"Fact {n} {'x' * 500}" for n in range(200)))
     file = home / "ricordo.db"
@@ -316,7 +315,6 @@ def test_the_clock_of_the_server_is_another(postgres_url: str) -> None:
 # -- search --------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
 def test_contents_that_disagree(backend_url: str, store: Memory, ana: UserMemory) -> None:
     ana.add_many(["Prefers tea", "Has a cat", "Has a dog"])
     changed(store, sa.update(users).values(revision=7))

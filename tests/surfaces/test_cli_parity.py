@@ -190,7 +190,6 @@ def test_help_names_what_can_be_read() -> None:
 # -- answers in JSON -----------------------------------------------------------------------
 
 
-@pytest.mark.slow
 @pytest.mark.requirement("cli.json-schema")
 def test_the_document_has_every_command_as_its_records_say() -> None:
     assert sorted(ANSWERS) == sorted(document()["commands"]) == sorted(commands())

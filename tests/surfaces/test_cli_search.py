@@ -317,7 +317,6 @@ def test_a_bad_transcript_is_not_recorded(
     assert cli("observe", "--thread", "t1", stdin="ana: hello").code == 0
 
 
-@pytest.mark.slow
 @pytest.mark.requirement("faults.fuzzed")
 def test_a_long_text_of_many_lines_is_read_once(tmp_path: Path) -> None:
     """Were all of it copied with each line, this would take hours."""

@@ -173,7 +173,6 @@ def test_every_character_counts_in_a_file(
         assert find_inconsistencies(view.connection) == []
 
 
-@pytest.mark.slow
 def test_nobody_but_its_writers_changes_a_file(
     files: MemoryFiles, ana: UserMemory, clock: ManualClock
 ) -> None:

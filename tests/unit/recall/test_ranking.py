@@ -83,6 +83,7 @@ def test_nearer_or_more_of_the_words_is_never_less_sure(
 def test_either_hint_alone_can_convince() -> None:
     assert confidence_of(0.95, 0.0, "ricordo-minilm") > 0.9
     assert confidence_of(None, 1.0, None) > 0.7
+    assert confidence_of(0.1, 1.0, "ricordo-minilm") > 0.7  # the words say so, whatever the cosine
     assert confidence_of(None, 0.0, None) == 0
     assert confidence_of(0.1, 0.0, "ricordo-minilm") < 0.1
 

@@ -328,7 +328,6 @@ def test_what_changed_since_the_last_time_is_looked_at_however_long_ago(tidied: 
     assert tidied.decide().replaced == old
 
 
-@pytest.mark.slow
 @pytest.mark.requirement("upkeep.consolidate")
 @pytest.mark.requirement("upkeep.forget")
 @pytest.mark.parametrize(
