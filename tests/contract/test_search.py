@@ -211,7 +211,7 @@ def test_the_parts_reproduce_the_score(searching_store: Memory, clock: ManualClo
         assert hit.signals.to_dict() == {"fts": parts["lexical"], "semantic": parts["semantic"]}
         assert ("insight" in parts["boosts"]) == (hit.type == "insight")
         assert {"recency", "importance", "confidence"} <= set(parts["boosts"])
-        assert 0 <= parts["coverage"] <= 1
+        assert 0 <= parts["coverage"] <= 1 and parts["exact"] == 0
         assert set(parts["terms"]) >= {"tea"}
     assert [hit.score for hit in found] == sorted((hit.score for hit in found), reverse=True)
     assert all(hit.explanation is None for hit in ana.search("tea"))

@@ -210,3 +210,17 @@ def test_every_text_is_found_by_itself(any_store: UserMemory, content: str) -> N
     assert (found[added].signals.fts is not None) == has_terms
     any_store.forget(added)
     any_store.purge(before_time=True)
+
+
+def test_a_rare_identifier_comes_first(searching: Searching) -> None:
+    """However alike the others look to a model of meaning."""
+    ana = searching.open(embedder=None).user("ana")
+    serials = [f"sn{(number * 7_654_321 + 123_456_789) % 10**9:09}" for number in range(40)]
+    things = ("laptop", "router", "fridge")
+    notes = [f"The {things[place % 3]} has {serial}" for place, serial in enumerate(serials)]
+    ana.add_many(notes)
+    ana.observe([{"role": "user", "content": note} for note in notes], thread="t")
+    for serial in serials[::4]:
+        for question in (serial, f"which device has the serial number {serial.upper()}?"):
+            assert serial in ana.search(question, limit=1)[0].content_snippet
+            assert serial in ana.search_turns(question, limit=1)[0].content_snippet

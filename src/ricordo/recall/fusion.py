@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from ricordo.recall.ranking import LEAST_SPREAD, STRONG_COSINE, Ranking
+from ricordo.recall.ranking import EXACT_SHARE, LEAST_SPREAD, STRONG_COSINE, Ranking
 
 Scores = np.ndarray[tuple[int], np.dtype[np.floating[Any]]]
 
@@ -41,12 +41,26 @@ def strength(cosines: Scores | None) -> float:
 
 
 def fused(
-    ranking: Ranking, semantic: Scores | None, lexical: Scores | None, strong: float = 1.0
+    ranking: Ranking,
+    semantic: Scores | None,
+    lexical: Scores | None,
+    strong: float = 1.0,
+    exact: Scores | None = None,
 ) -> Scores:
     """One score per candidate; where a signal has nothing to say, the other decides alone.
 
-    ``strong`` is how much the semantic signal has to say.
+    ``strong`` is how much the semantic signal has to say, ``exact`` the share of the question's
+    rare exact terms that a candidate holds.
     """
+    both = _weighed(ranking, semantic, lexical, strong)
+    if exact is None or not exact.any():
+        return both
+    return EXACT_SHARE * exact + (1 - EXACT_SHARE) * both
+
+
+def _weighed(
+    ranking: Ranking, semantic: Scores | None, lexical: Scores | None, strong: float
+) -> Scores:
     weights = {"semantic": ranking.semantic_weight * strong, "lexical": ranking.lexical_weight}
     said = {"semantic": semantic, "lexical": lexical}
     present = {name: scores for name, scores in said.items() if scores is not None and scores.any()}

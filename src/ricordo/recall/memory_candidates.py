@@ -20,7 +20,7 @@ from ricordo.recall.fusion import Scores
 from ricordo.recall.question import Question
 from ricordo.recall.ranking import Ranking
 from ricordo.recall.stored_words import best_by_words
-from ricordo.recall.words import covered, meant_terms
+from ricordo.recall.words import covered, holding, meant_terms
 from ricordo.storage.backend import Backend
 from ricordo.storage.columns import Moment
 from ricordo.storage.constructs import among, bound_list
@@ -43,6 +43,7 @@ class Candidate:
     cosine: float | None
     bm25: float
     coverage: float
+    exact: float
     type: str
     importance: int
     confidence: int
@@ -111,6 +112,7 @@ class CandidateSource:
             return Gathered((), {})
         parts = _per_shelf(shelves, rows)
         share = covered(shelves, parts, question.terms, meant)
+        exact = holding(shelves, parts, question.exact_terms, self._ranking)
         found = [
             Candidate(
                 int(ids[row]),
@@ -118,6 +120,7 @@ class CandidateSource:
                 None if near is None or near[row] == -np.inf else float(near[row]),
                 float(words[row]),
                 float(share[place]),
+                float(exact[place]),
                 *facts[int(ids[row])][2:],
             )
             for place, row in enumerate(rows.tolist())
@@ -190,13 +193,14 @@ class CandidateSource:
         words: dict[int, float] = {}
         share: dict[int, float] = {}
         weights: Mapping[str, float] = {}
+        exact: dict[int, float] = {}
         if self._ranking.uses("lexical"):
-            words, share, weights = best_by_words(
+            words, share, weights, exact = best_by_words(
                 self._backend,
                 self._connection,
                 ITEMS,
                 owners,
-                question.terms,
+                question,
                 self._where,
                 self._ranking,
                 self._shared_words() if self._audience.has_links else {},
@@ -223,6 +227,7 @@ class CandidateSource:
                     near.get(one),
                     words.get(one, 0.0),
                     share.get(one, 0.0),
+                    exact.get(one, 0.0),
                     *fact[2:],
                 )
                 for one, fact in sorted(facts.items())

@@ -60,6 +60,7 @@ class Ranked:
             "bm25": _rounded(self.candidate.bm25),
             "lexical": _rounded(self.lexical),
             "coverage": _rounded(self.candidate.coverage),
+            "exact": _rounded(self.candidate.exact),
             "terms": {term: _rounded(weight) for term, weight in weights.items()},
             "fused": _rounded(self.base),
             "boosts": {name: _rounded(share) for name, share in self.boosts.items()},
@@ -79,7 +80,8 @@ def ranked(
         return []
     semantic = _semantic(found)
     lexical = _lexical(found)
-    base = fused(ranking, semantic, lexical, _strength(found))
+    exact = np.array([one.exact for one in found])
+    base = fused(ranking, semantic, lexical, _strength(found), exact)
     supported = _support(found, base, related) if ranking.uses("relations") else {}
     named = named_times(question.text) if ranking.uses("date") else None
     listed = []

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from ricordo.indexing.embedders import QueryVector
 from ricordo.limits import MAX_QUERY_CHARS
 from ricordo.text.analyser import Analyser
+from ricordo.text.splitting import is_identifier
 
 
 def question_in(text: str) -> str:
@@ -28,3 +29,8 @@ class Question:
     def of(cls, text: str, analyser: Analyser, meant: QueryVector) -> "Question":
         """A question from what a user typed, whatever that is."""
         return cls(text, tuple(analyser.query_terms(text)), meant)
+
+    @property
+    def exact_terms(self) -> Sequence[str]:
+        """The terms that mean themselves and nothing near them: identifiers, or all there is."""
+        return self.terms if len(self.terms) == 1 else [*filter(is_identifier, self.terms)]

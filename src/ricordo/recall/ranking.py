@@ -20,6 +20,7 @@ PARTS: Final = (
     "confidence",
     "relations",
     "fuzzy",
+    "exact",
 )
 """What can be turned off: the two signals, then each thing that raises or lowers a score."""
 
@@ -30,6 +31,8 @@ SCORE_DIGITS: Final = 6
 LEAST_SPREAD: Final = 0.15
 # Below this, the nearest text is far, and meaning counts for less beside words that match.
 STRONG_COSINE: Final = 0.3
+# What a rare exact term counts beside everything else; it wins over any nearness.
+EXACT_SHARE: Final = 0.75
 # The turn before counts this much beside the turn itself, by meaning and by words.
 WINDOW_SEMANTIC: Final = 0.3
 WINDOW_LEXICAL: Final = 0.4

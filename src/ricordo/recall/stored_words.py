@@ -8,8 +8,9 @@ from typing import Final
 import sqlalchemy as sa
 
 from ricordo.indexing import bm25
+from ricordo.recall.question import Question
 from ricordo.recall.ranking import Ranking
-from ricordo.recall.words import GUESSES_PER_TERM, LEAST_SIMILARITY, term_shares
+from ricordo.recall.words import GUESSES_PER_TERM, LEAST_SIMILARITY, rare_terms, term_shares
 from ricordo.storage.backend import Backend
 from ricordo.storage.index_reading import count_indexed
 from ricordo.storage.search_index import Condition, Indexed, Matches
@@ -20,7 +21,7 @@ _OVERSAMPLING: Final = 4
 
 _NOTHING: Final[Mapping[int, str]] = MappingProxyType({})
 
-Found = tuple[dict[int, float], dict[int, float], dict[str, float]]
+Found = tuple[dict[int, float], dict[int, float], dict[str, float], dict[int, float]]
 
 
 def best_by_words(
@@ -28,18 +29,19 @@ def best_by_words(
     connection: sa.Connection,
     kind: Indexed,
     owners: Collection[str],
-    terms: Sequence[str],
+    question: Question,
     where: Condition,
     ranking: Ranking,
     shared: Mapping[int, str] = _NOTHING,
 ) -> Found:
-    """The best matches with their scores, what share of the question each covers, and what each
-    term is worth.
+    """The best matches with their scores, what share of the question each covers, what each
+    term is worth, and what share of its rare exact terms each holds.
 
     ``shared`` are the terms of what others have shared, by id. Only these count of theirs: how
     often a word stands in the rest, or whether it does, is nobody else's business.
     """
     limit = ranking.candidates
+    terms = question.terms
     rows = limit * _OVERSAMPLING
     matches = _with_shared(
         backend.search.matches(connection, kind, owners, terms, where, rows), terms, shared
@@ -54,7 +56,8 @@ def best_by_words(
             backend.search.matches(connection, kind, owners, wanted, where, rows), wanted, shared
         )
     documents = sum(count_indexed(connection, kind, owner) for owner in owners) + len(shared)
-    return _scored(matches, terms, meant, documents, limit)
+    rare = rare_terms(question.exact_terms, documents, matches.frequency, ranking)
+    return _scored(matches, terms, meant, documents, limit, rare)
 
 
 def _with_shared(matches: Matches, terms: Sequence[str], shared: Mapping[int, str]) -> Matches:
@@ -72,7 +75,12 @@ def _with_shared(matches: Matches, terms: Sequence[str], shared: Mapping[int, st
 
 
 def _scored(
-    matches: Matches, terms: Sequence[str], meant: Mapping[str, float], documents: int, limit: int
+    matches: Matches,
+    terms: Sequence[str],
+    meant: Mapping[str, float],
+    documents: int,
+    limit: int,
+    rare: Sequence[str],
 ) -> Found:
     weights = {
         term: sure * bm25.rarity(max(documents, count), count)
@@ -91,12 +99,18 @@ def _scored(
         {row_id: scores[row_id] for row_id in best},
         {row_id: _coverage(matches.terms_by_id[row_id], shares) for row_id in best},
         {term: weight for term, weight in weights.items() if term in seen},
+        {row_id: _held(matches.terms_by_id[row_id], rare) for row_id in best},
     )
 
 
 def _coverage(stored: str, shares: Mapping[str, float]) -> float:
     present = set(stored.split())
     return min(1.0, sum(share for term, share in shares.items() if term in present))
+
+
+def _held(stored: str, rare: Sequence[str]) -> float:
+    present = set(stored.split())
+    return sum(term in present for term in rare) / len(rare) if rare else 0.0
 
 
 def _vocabulary(

@@ -18,7 +18,7 @@ from ricordo.recall.fusion import Scores
 from ricordo.recall.question import Question
 from ricordo.recall.ranking import WINDOW_LEXICAL, WINDOW_SEMANTIC, Ranking
 from ricordo.recall.stored_words import best_by_words
-from ricordo.recall.words import covered, meant_terms
+from ricordo.recall.words import covered, holding, meant_terms
 from ricordo.storage.backend import Backend
 from ricordo.storage.search_index import TURNS
 from ricordo.storage.tables import turns
@@ -44,6 +44,7 @@ class TurnCandidates:
     day: Any
     moment: Any
     coverage: Any
+    exact: Any
     said: Sequence[SaidTurn | None]
     actors: Codes
     roles: Codes
@@ -76,6 +77,7 @@ def from_shelf(
         day=shelf.day[rows],
         moment=shelf.moment[rows],
         coverage=covered([shelf], [rows], question.terms, terms),
+        exact=holding([shelf], [rows], question.exact_terms, ranking),
         said=[shelf.said[row] for row in rows.tolist()],
         actors=shelf.actors,
         roles=shelf.roles,
@@ -151,9 +153,10 @@ def from_database(
     words: dict[int, float] = {}
     coverage: dict[int, float] = {}
     weights: Mapping[str, float] = {}
+    exact: dict[int, float] = {}
     if ranking.uses("lexical"):
-        words, coverage, weights = best_by_words(
-            backend, connection, TURNS, [user_id], question.terms, where, ranking
+        words, coverage, weights, exact = best_by_words(
+            backend, connection, TURNS, [user_id], question, where, ranking
         )
     near: dict[int, float] = {}
     meant = question.meant
@@ -164,7 +167,7 @@ def from_database(
             )
         )
     ids = sorted({*words, *near})
-    return _tabled(connection, user_id, ids, near, words, coverage, weights)
+    return _tabled(connection, user_id, ids, near, words, coverage, exact, weights)
 
 
 def _condition(user_id: str, wanted: TurnFilter) -> sa.ColumnElement[bool]:
@@ -189,6 +192,7 @@ def _tabled(
     near: Mapping[int, float],
     words: Mapping[int, float],
     coverage: Mapping[int, float],
+    exact: Mapping[int, float],
     weights: Mapping[str, float],
 ) -> TurnCandidates:
     said = turns_by_id(connection, user_id, ids)
@@ -207,6 +211,7 @@ def _tabled(
         day=np.array([turn.at.day for turn in listed]),
         moment=np.array([turn.at.timestamp() for turn in listed]),
         coverage=np.array([coverage.get(one, 0.0) for one in ids]),
+        exact=np.array([exact.get(one, 0.0) for one in ids]),
         said=listed,
         actors=actors,
         roles=roles,

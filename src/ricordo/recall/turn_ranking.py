@@ -29,7 +29,8 @@ class RankedTurns:
         self.found = found
         self.semantic = None if found.meaning is None else nearness(found.meaning)
         self.lexical = None if found.words is None else normalised(found.words)
-        self.base = fused(ranking, self.semantic, self.lexical, strength(found.cosines))
+        strong = strength(found.cosines)
+        self.base = fused(ranking, self.semantic, self.lexical, strong, found.exact)
         self.boosts: dict[str, Scores] = {}
         if ranking.uses("actor") and len(people) == 1:
             spoke = found.actor == found.actors.find(people[0])

@@ -193,6 +193,7 @@ class Shown:
             "semantic": found.meaning,
             "bm25": found.words,
             "coverage": found.coverage,
+            "exact": found.exact,
             "fused": self._ranked.base,
         }
         return {

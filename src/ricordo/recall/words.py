@@ -13,6 +13,8 @@ from ricordo.text.trigrams import similar_terms
 
 GUESSES_PER_TERM: Final = 3
 LEAST_SIMILARITY: Final = 0.4
+_RARE_COUNT: Final = 5
+_RARE_SHARE: Final = 0.02
 
 
 def meant_terms(
@@ -55,6 +57,29 @@ def term_shares(
     guesses = [term for term in meant if term not in worth]
     unknown = sum(shares[term] for term in terms if not found.get(term, 0))
     return shares | {guess: meant[guess] * unknown / len(guesses) for guess in guesses}
+
+
+def rare_terms(
+    terms: Sequence[str], documents: int, found: Mapping[str, int], ranking: Ranking
+) -> list[str]:
+    """Those of the exact terms that stand in few texts: who writes one wants these."""
+    if not ranking.uses("exact"):
+        return []
+    most = max(_RARE_COUNT, documents * _RARE_SHARE)
+    return [term for term in terms if 0 < found.get(term, 0) <= most]
+
+
+def holding(
+    shelves: Sequence[Shelf], rows: Sequence[Any], terms: Sequence[str], ranking: Ranking
+) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    """The share of the rare ones among these exact terms that each row has."""
+    documents = sum(shelf.size for shelf in shelves)
+    found = {term: sum(shelf.frequency(term) for shelf in shelves) for term in terms}
+    rare = rare_terms(terms, documents, found, ranking)
+    if not rare:
+        return np.zeros(sum(map(len, rows)))
+    parts = [shelf.rows_with(rare, part) for shelf, part in zip(shelves, rows, strict=True)]
+    return np.concatenate([part.mean(axis=0) for part in parts])
 
 
 def covered(

@@ -140,7 +140,8 @@ class StoreSettings(BaseModel):
     ranking_off: str = Field(
         default="",
         description="Parts of the ranking to leave out, with commas: semantic, lexical, names,"
-        " window, actor, date, thread, role, recency, importance, confidence, relations, fuzzy.",
+        " window, actor, date, thread, role, recency, importance, confidence, relations, fuzzy,"
+        " exact.",
     )
     link_min: float = Field(
         default=0.6, ge=0, le=1, description="Least similarity at which two memories are related."

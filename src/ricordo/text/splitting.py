@@ -29,6 +29,8 @@ NUMBER: Final = re.compile(r"[0-9]+(?:[.,][0-9]+)+")
 _DENSE_LETTER = re.compile(f"[{_DENSE}]")
 _GROUPED_NUMBER = re.compile(r"[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?")
 _DIGIT = re.compile(r"[0-9]")
+# A letter and then a digit, a long number, or signs that no word of a language has inside.
+_IDENTIFIER = re.compile(r"^[^\W\d_].*[0-9]|[0-9]{5}|[_@]|^(?=.{6})[0-9].*[.-].*[0-9]")
 _PLURAL_ACRONYM = re.compile(r"[A-Z]{2,}s")
 
 
@@ -40,6 +42,11 @@ def is_dense(letter: str) -> bool:
 def has_digit(word: str) -> bool:
     """Whether a folded word has a digit, and is thus no word of a language."""
     return _DIGIT.search(word) is not None
+
+
+def is_identifier(term: str) -> bool:
+    """Whether a term names one thing, such as a serial number, an address or a code."""
+    return _IDENTIFIER.search(term) is not None
 
 
 def bigrams(run: str) -> list[str]:
