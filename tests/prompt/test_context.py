@@ -90,6 +90,7 @@ def test_what_is_not_allowed_is_refused(ana: UserMemory) -> None:
         {"thread": ""},
         {"agent": "a\nb"},
         {"history": 1},
+        {"persona": 1},
     ]
     for named in wrong:
         with pytest.raises(InvalidValue, match=next(iter(named))):

@@ -5,6 +5,7 @@ import itertools
 import json
 import threading
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -165,6 +166,37 @@ def test_an_agent_sees_its_categories_and_the_chat_is_remembered(
     assert [one["theme"] for one in json.loads(answer)["memories"]] == ["drinks"]
     assert "beer" not in json.dumps(model.asked)
     assert recorded(memory) == [*said, "Tea."]
+
+
+@pytest.mark.requirement("proxy.persona")
+@pytest.mark.parametrize("wanted", [False, True])
+def test_a_persona_reaches_requests_only_where_the_operator_says_so(
+    backend_url: str,
+    open_store: Callable[..., Memory],
+    model: ModelServer,
+    tmp_path: Path,
+    wanted: bool,
+) -> None:
+    prompts = tmp_path / "files" / "prompts"
+    prompts.mkdir(parents=True)
+    (prompts / "SOUL.md").write_text("You are Pip.")
+    (prompts / "RULES.md").write_text("Rhyme always.")
+    said_so = {"proxy_persona": True} if wanted else {}
+    memory = open_store(
+        backend_url, upstream_url=model.base_url, files=str(tmp_path / "files"), **said_so
+    )
+    memory.user("ana").add("The user drinks green tea", theme="drinks")
+    model.answer("Tea.")
+
+    async def chat() -> None:
+        proxy = ChatProxy(memory, memory.settings)
+        await answered(proxy, "What does the user drink?")
+        await proxy.aclose()
+
+    asyncio.run(chat())
+    asked = json.dumps(model.asked)
+    assert "green tea" in asked
+    assert ("You are Pip." in asked, "Rhyme always." in asked) == (wanted, wanted)
 
 
 def test_closing_breaks_streams_off_and_remembers_what_came(

@@ -22,7 +22,9 @@ SAID = "user: I live in Bekasi\nassistant: Nice!\nuser: I love jazz music\n"
 
 
 @pytest.mark.requirement("prompt.modes")
-def test_a_context(cli: Cli, ana: UserMemory, tmp_path: Path) -> None:
+def test_a_context(
+    cli: Cli, ana: UserMemory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     ana.add("The user drinks green tea", theme="drinks")
     ana.observe([{"role": "user", "content": "Hello"}], thread="t")
     given = ("What tea does the user drink?", "-m", "recall", "-m", "summary")
@@ -36,6 +38,11 @@ def test_a_context(cli: Cli, ana: UserMemory, tmp_path: Path) -> None:
     assert "(tokens: budget 8000, " in said
     said = cli("context", "What now?", "--thread", "t", "--no-history").out
     assert "[user]\nWhat now?" in said and "[user]\nHello" not in said
+    (tmp_path / "files" / "prompts").mkdir(parents=True)
+    (tmp_path / "files" / "prompts" / "SOUL.md").write_text("You are Pip.")
+    monkeypatch.setenv("RICORDO_FILES", str(tmp_path / "files"))
+    assert "You are Pip." in cli("context", "What now?").out
+    assert "You are Pip." not in cli("context", "What now?", "--no-persona").out
     schemas = tmp_path / "tools.json"
     schemas.write_text('[{"name": "memory_search"}]')
     assert cli("context", "--tools", schemas, "--json").json["tokens"]["tools"] > 0

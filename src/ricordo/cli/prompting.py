@@ -55,6 +55,10 @@ NoHistory = Annotated[
     bool,
     typer.Option("--no-history", help="Leave out earlier turns: the caller sends them itself."),
 ]
+NoPersona = Annotated[
+    bool,
+    typer.Option("--no-persona", help="Leave out SOUL.md and RULES.md: the caller has its own."),
+]
 Recalled = Annotated[list[int], typer.Argument(metavar="ID...", help="Memories that were shown.")]
 Used = Annotated[
     list[int] | None, typer.Option("--used", metavar="ID", help="One that was used; repeatable.")
@@ -73,6 +77,7 @@ def context(
     tools: ToolFile = None,
     threshold: ContextThreshold = None,
     no_history: NoHistory = False,
+    no_persona: NoPersona = False,
     acting: Acting,
     owner: Owner,
 ) -> None:
@@ -90,6 +95,7 @@ def context(
             tools=schemas,
             threshold=threshold,
             history=not no_history,
+            persona=not no_persona,
         )
     if not owner.as_json:
         for problem in built.problems:

@@ -35,14 +35,15 @@ class PromptFiles:
     def __init__(self, folder: FilesFolder | None) -> None:
         self._folder = folder
 
-    def read(self, user_id: str) -> PromptTexts:
-        """What the files say that all users share, and the user's own; it never fails."""
+    def read(self, user_id: str, *, with_persona: bool = True) -> PromptTexts:
+        """The user's own text, and with the persona those of all users; it never fails."""
         if self._folder is None:
             return PromptTexts()
         problems: list[str] = []
-        soul = _text_of(self._folder.prompts / SOUL_FILE, problems)
-        rules = _text_of(self._folder.prompts / RULES_FILE, problems)
-        user = None
+        soul = rules = user = None
+        if with_persona:
+            soul = _text_of(self._folder.prompts / SOUL_FILE, problems)
+            rules = _text_of(self._folder.prompts / RULES_FILE, problems)
         if user_id != GLOBAL_OWNER:
             user = _own_text(self._folder.of(user_id).profile, user_id, problems)
         return PromptTexts(soul or "", rules or "", user or "", tuple(problems))

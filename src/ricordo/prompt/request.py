@@ -33,6 +33,8 @@ class PromptRequest:
     tool_schemas: str
     has_history: bool = True
     """Whether the turns before, and what tells of them, are part of it."""
+    has_persona: bool = True
+    """Whether ``SOUL.md`` and ``RULES.md`` are."""
     categories: frozenset[str] | None = None
     """Those that the asking scope is kept to, None for all."""
 
@@ -51,6 +53,7 @@ class PromptRequest:
         reply_tokens: object,
         tools: object,
         history: object = True,
+        persona: object = True,
         categories: frozenset[str] | None = None,
     ) -> Self:
         """A request from plain values.
@@ -77,6 +80,7 @@ class PromptRequest:
             tool_schemas=_schemas(tools),
             # What was said is filed under no category, and any conversation could be named.
             has_history=checks.flag("history", history) and categories is None,
+            has_persona=checks.flag("persona", persona),
             categories=categories,
         )
 

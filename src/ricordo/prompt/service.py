@@ -89,7 +89,7 @@ class Prompting:
     def _material(
         self, request: PromptRequest, rules: AccessPolicy, allowed: frozenset[str] | None
     ) -> Material:
-        texts = self._files.read(request.user_id)
+        texts = self._files.read(request.user_id, with_persona=request.has_persona)
         plain = Material(
             soul=texts.soul,
             rules=texts.rules,

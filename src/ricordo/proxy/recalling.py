@@ -23,9 +23,12 @@ class Recalled:
 class Recalling:
     """Asks memory for what a chat is to know."""
 
-    def __init__(self, modes: str, budget_tokens: int, complaints: Complaints) -> None:
+    def __init__(
+        self, modes: str, budget_tokens: int, complaints: Complaints, *, persona: bool
+    ) -> None:
         self._modes = modes
         self._budget = budget_tokens
+        self._persona = persona
         self._complaints = complaints
 
     def recall(self, memory: UserMemory, message: str, thread: str | None) -> Recalled:
@@ -47,6 +50,7 @@ class Recalling:
             budget_tokens=min(self._budget + beside, MAX_CONTEXT_TOKENS),
             reply_tokens=0,
             history=False,
+            persona=self._persona,
         )
         # What the problem itself says may quote an endpoint, and that what it was sent.
         self._complaints.note("a part of it cannot be read now" if context.problems else None)

@@ -101,7 +101,12 @@ class ChatProxy:
         modes = [part.strip() for part in settings.proxy_modes.replace("+", ",").split(",")]
         checks.choices("setting proxy_modes", modes, ContextMode)
         self._complaints = Complaints()
-        self._recalling = Recalling(settings.proxy_modes, settings.context_tokens, self._complaints)
+        self._recalling = Recalling(
+            settings.proxy_modes,
+            settings.context_tokens,
+            self._complaints,
+            persona=settings.proxy_persona,
+        )
         self._threads = ThreadPoolExecutor(
             settings.async_threads, thread_name_prefix="ricordo-proxy"
         )

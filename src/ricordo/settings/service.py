@@ -74,6 +74,11 @@ class ServiceSettings(BaseModel):
         description="What of memory the proxy adds to a request, with commas: tools, recall,"
         " summary.",
     )
+    proxy_persona: bool = Field(
+        default=False,
+        description="Whether the proxy also adds SOUL.md and RULES.md to every user's requests."
+        " Default: no, the application says who the assistant is.",
+    )
     mcp_tools: str = Field(
         default="standard",
         description="Sets of tools that MCP offers where neither the address of /mcp nor an option"

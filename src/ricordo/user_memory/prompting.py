@@ -32,6 +32,7 @@ class Prompting(Bound):
         threshold: float | None = None,
         agent: str | None = None,
         history: bool = True,
+        persona: bool = True,
     ) -> Context:
         """A request to a model that knows this user: system text, earlier turns, the message.
 
@@ -40,11 +41,12 @@ class Prompting(Bound):
         and ``summary`` (what is known of the user as one text). With a ``thread`` the request has
         its latest turns, what came before them in short, and what changed in memory since the
         thread last looked; without ``history`` only that, for callers who send the turns of the
-        conversation themselves. ``tools`` are the schemas that the caller sends along; they and
-        ``reply_tokens`` are part of the budget, which is never exceeded. Memories that are less
-        sure than ``threshold`` are not shown. ``agent`` is who asks, None for the agent of this
-        scope or the user: nothing outside its allowlist is shown, and nothing outside the
-        categories of this scope, where it has any: then also no turns.
+        conversation themselves; without ``persona`` neither ``SOUL.md`` nor ``RULES.md``, for
+        callers who say themselves who the assistant is. ``tools`` are the schemas that the caller
+        sends along; they and ``reply_tokens`` are part of the budget, which is never exceeded.
+        Memories that are less sure than ``threshold`` are not shown. ``agent`` is who asks, None
+        for the agent of this scope or the user: nothing outside its allowlist is shown, and nothing
+        outside the categories of this scope, where it has any: then also no turns.
 
         A store that fails is no error: the prompt says that memory is unavailable.
 
@@ -70,6 +72,7 @@ class Prompting(Bound):
             tools=tools,
             categories=self.scope.categories,
             history=history,
+            persona=persona,
         )
         started = time.perf_counter()
         with self.database.watch(Step.CONTEXT):

@@ -125,6 +125,9 @@ class ContextAsked(Asked):
     history: bool = Field(
         default=True, description="False: you send the turns of the conversation yourself."
     )
+    persona: bool = Field(
+        default=True, description="False: without SOUL.md and RULES.md, you say who answers."
+    )
 
 
 class FeedbackAsked(Asked):
