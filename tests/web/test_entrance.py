@@ -11,6 +11,7 @@ from cryptography.fernet import Fernet
 from playwright.sync_api import expect
 
 from ricordo.memory import Memory
+from ricordo.storage.keys import session_has_ended
 from ricordo.testing.clock import ManualClock
 from tests.support.service import Service, running
 from tests.web.browsing import Browsing
@@ -72,6 +73,22 @@ def test_a_revoked_key_ends_the_session_at_once(keyed_site: Service) -> None:
     part = other.get("/ui/memories", HX_Request="true")
     assert part.headers["hx-redirect"].startswith("/ui/sign-in")
     assert part.text == ""
+
+
+@pytest.mark.both_databases
+def test_signing_out_ends_a_copied_cookie_everywhere(
+    keyed_site: Service, backend_url: str, open_store: Callable[..., Memory]
+) -> None:
+    secret = keyed_site.memory.create_key("assistant").secret
+    visit, other, thief = (Sender(keyed_site, key=secret, user="ana") for _ in range(3))
+    _, copied = visit.cookie()
+    thief.bring(copied)
+    assert thief.is_in()
+    visit.post("/ui/sign-out")
+    assert not thief.is_in() and not visit.is_in()
+    assert other.is_in()  # a session of its own, with the same key
+    elsewhere = open_store(backend_url)
+    assert session_has_ended(elsewhere.database, json.loads(box(keyed_site).decrypt(copied))["id"])
 
 
 def test_using_a_session_does_not_make_it_last(keyed_site: Service) -> None:

@@ -1,5 +1,5 @@
-"""Rows of API keys. They are looked up before anybody knows whose they are, so every transaction
-here acts for all users."""
+"""Rows of API keys, and of sessions that were ended. They are looked up before anybody knows whose
+they are, so every transaction here acts for all users."""
 
 from datetime import datetime
 from typing import Any, Final
@@ -13,7 +13,7 @@ from ricordo.model.page import Page, cursor_moment, decode_cursor, encode_cursor
 from ricordo.model.times import format_moment
 from ricordo.model.vocabulary import KeyKind, Permission
 from ricordo.storage.database import Database, retried
-from ricordo.storage.service_tables import api_keys
+from ricordo.storage.service_tables import api_keys, ended_sessions
 
 _CURSOR: Final = "keys"
 _SHOWN: Final = [column for column in api_keys.c if column is not api_keys.c.secret_hash]
@@ -128,3 +128,21 @@ def _key(row: sa.RowMapping) -> ApiKey:
     if values["categories"] is not None:
         values["categories"] = tuple(values["categories"])
     return ApiKey(**values)
+
+
+@retried
+def end_session(database: Database, session_id: str, until: datetime) -> None:
+    """Let a session count no longer. Those whose cookies have ended by now are forgotten."""
+    row = {"id": session_id, "until": until}
+    with database.transaction() as connection:
+        past = ended_sessions.c.until < database.clock()
+        again = ended_sessions.c.id == session_id
+        connection.execute(sa.delete(ended_sessions).where(sa.or_(past, again)))
+        connection.execute(sa.insert(ended_sessions).values(**row))
+
+
+def session_has_ended(database: Database, session_id: str) -> bool:
+    """Whether somebody signed out of a session."""
+    wanted = sa.select(ended_sessions.c.id).where(ended_sessions.c.id == session_id)
+    with database.read_all() as view:
+        return view.connection.execute(wanted).one_or_none() is not None

@@ -30,6 +30,15 @@ api_keys: Final = sa.Table(
 """Keys of the service. ``id`` is the part of a key that may be shown; of the secret only the hash
 is kept. ``user_id`` is whom a key of a user or an agent acts for."""
 
+ended_sessions: Final = sa.Table(
+    "ended_sessions",
+    metadata,
+    sa.Column("id", Words, primary_key=True),
+    sa.Column("until", Moment, nullable=False),
+    **CLUSTERED,
+)
+"""Sessions of the web page that were signed out of, each until its cookie would have ended."""
+
 kept_answers: Final = sa.Table(
     "kept_answers",
     metadata,

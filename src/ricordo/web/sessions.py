@@ -1,7 +1,7 @@
 """Who is signed in, as a cookie of the browser: sealed, so that nobody can read or make one.
 
-Nothing is kept on the server, so that any process of the service can answer. What a cookie says is
-checked anew with each request: a key that was revoked lets nobody in any more.
+What a cookie says is checked anew with each request, in any process of the service: a key that was
+revoked lets nobody in any more, nor does a session that was signed out of.
 """
 
 import json
@@ -9,6 +9,7 @@ import logging
 import secrets
 import time
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from typing import Any, Final, Self
 
 from cryptography.fernet import Fernet, InvalidToken
@@ -36,12 +37,14 @@ def _new_token() -> str:
 class Session:
     """What the browser brings along.
 
-    ``key_id`` is the key that somebody signed in with, ``user`` whose memory they look at.
-    ``token`` has to come back with every form: only pages of this session know it. ``notice`` is
-    shown once; it never quotes what is remembered. ``began_at`` is when its first cookie was made,
-    in seconds; None before that. However often a cookie is renewed, it ends when it was to end.
+    ``id`` stays the same however often its cookie is renewed. ``key_id`` is the key that somebody
+    signed in with, ``user`` whose memory they look at. ``token`` has to come back with every form:
+    only pages of this session know it. ``notice`` is shown once; it never quotes what is
+    remembered. ``began_at`` is when its first cookie was made, in seconds; None before that.
+    However often a cookie is renewed, it ends when it was to end.
     """
 
+    id: str = field(default_factory=_new_token)
     key_id: str | None = None
     user: str | None = None
     notice: str | None = None
@@ -62,7 +65,7 @@ class Session:
         return replace(self, notice=notice)
 
 
-_KEPT: Final = ("key_id", "user", "notice", "token")
+_KEPT: Final = ("id", "key_id", "user", "notice", "token")
 
 
 class SessionCookies:
@@ -83,6 +86,8 @@ class SessionCookies:
         except (InvalidToken, UnicodeError):
             return None
         values: dict[str, Any] = json.loads(opened)
+        if "id" not in values:  # of a release whose sessions could not be ended
+            return None
         # A cookie of another release may have more, or less.
         known = {name: values[name] for name in _KEPT if name in values}
         return Session(**known, began_at=began_at)
@@ -102,6 +107,11 @@ class SessionCookies:
             httponly=True,
             samesite="lax",
         )
+
+    def ends_at(self, session: Session) -> datetime:
+        """When the cookie of a session is no longer good, however it was copied."""
+        began_at = int(time.time()) if session.began_at is None else session.began_at
+        return datetime.fromtimestamp(began_at + self._seconds, UTC)
 
     def drop(self, request: Request, response: Response) -> None:
         """Let the browser forget its session."""

@@ -15,6 +15,7 @@ from ricordo.memory import Memory
 from ricordo.model.key import ApiKey
 from ricordo.model.vocabulary import Permission
 from ricordo.observing.current import note_key
+from ricordo.storage.keys import session_has_ended
 from ricordo.user_memory import UserMemory
 from ricordo.web.headers import PRIVATE
 from ricordo.web.navigation import NAVIGATION
@@ -173,17 +174,17 @@ def _look_up(request: Request) -> Visitor:
     if not gate.requires_keys:
         visitor.caller = gate.trusted(session.user or _only_user(visitor.store))
         return visitor
-    key = _live_key(visitor.store, session.key_id)
+    key = _live_key(visitor.store, session)
     note_key(key.id)
     gate.limiter.count(f"key {key.id}")
     visitor.caller = gate.bound(key, key.user_id or session.user)
     return visitor
 
 
-def _live_key(store: Memory, key_id: str | None) -> ApiKey:
-    if key_id is not None:
+def _live_key(store: Memory, session: Session) -> ApiKey:
+    if session.key_id is not None and not session_has_ended(store.database, session.id):
         try:
-            key = store.key(key_id)
+            key = store.key(session.key_id)
         except KeyNotFound:  # its user was erased meanwhile
             key = None
         if key is not None and key.is_live(store.database.clock()):

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-CHAIN: Final = ("0001", "0002", "0003", "0004", "0005", "0006", "0007")
+CHAIN: Final = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008")
 """Every step in order, so that an up-to-date database is recognised without loading Alembic."""
 
 HEAD: Final = CHAIN[-1]

@@ -14,6 +14,7 @@ from ricordo.model import checks
 from ricordo.model.vocabulary import Permission
 from ricordo.observing.current import note_key
 from ricordo.observing.metrics import ServiceMetrics
+from ricordo.storage.keys import end_session
 from ricordo.web.forms import Posted, checked_fields
 from ricordo.web.headers import PRIVATE
 from ricordo.web.routing import SIGN_IN, page_router
@@ -67,7 +68,8 @@ async def sign_in(request: Request) -> Response:
 
 @_pages.post("/sign-out")
 def sign_out(visit: Visiting, form: Posted) -> Response:  # noqa: ARG001 - checked by being read
-    """Let the browser forget who was signed in."""
+    """End the session, also for whoever has a copy of its cookie."""
+    end_session(visit.store.database, visit.session.id, visit.cookies.ends_at(visit.session))
     response = RedirectResponse(SIGN_IN, _SEE_OTHER, PRIVATE)
     visit.cookies.drop(visit.request, response)
     return response
