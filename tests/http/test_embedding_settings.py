@@ -107,6 +107,10 @@ def test_users_cannot_reach_into_the_operators_network(
 def test_mistakes_are_told_without_the_key(ana: httpx2.Client) -> None:
     for wrong in (
         {"provider": "somebody", "api_key": SECRET},
+        *(
+            {"provider": "custom_http", "base_url": f"http://{host}/v1", "api_key": SECRET}
+            for host in ("0177.0.0.1", "999.1.1.1", "a..b", "0x7f.1")
+        ),
         {"provider": "openai", "api_key": [SECRET]},
         {"provider": "custom_http", "base_url": "ftp://x", "api_key": SECRET},
         {"provider": "local", "confirm": "yes"},

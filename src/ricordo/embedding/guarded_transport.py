@@ -22,8 +22,7 @@ class GuardedTransport(httpx2.BaseTransport):
         """Send to the first checked address that accepts a connection.
 
         Raises:
-            TargetRefused: an address of the host is not allowed.
-            EmbedderUnavailable: the host has no address.
+            TargetRefused: the host has no address, or one that is not allowed.
         """
         host = request.url.host
         port = request.url.port or (443 if request.url.scheme == "https" else 80)

@@ -54,18 +54,29 @@ def allowed_addresses(host: str, port: int, resolve: Resolve) -> list[str]:
     """The addresses of a host, when user settings may point to every one of them.
 
     Raises:
-        TargetRefused: one of them is not allowed.
-        EmbedderUnavailable: there is none.
+        TargetRefused: one of them is not allowed, or there is none. Which of the two, and what a
+            name stands for, is the operator's business.
     """
-    addresses = list(resolve(host, port))
-    if not addresses:
-        raise EmbedderUnavailable(f"the host {host} has no address")
-    for address in addresses:
-        problem = refusal(address)
+    if _is_address(host):
+        problem = refusal(host)
         if problem is not None:
-            shown = host if host == address else f"{host} ({address})"
-            raise TargetRefused(f"base_url: {shown} is {problem}; {_ALLOWED_BY}")
+            raise TargetRefused(f"base_url: {host} is {problem}; {_ALLOWED_BY}")
+        return [host]
+    try:
+        addresses = list(resolve(host, port))
+    except EmbedderUnavailable:
+        addresses = []
+    if not addresses or any(refusal(address) is not None for address in addresses):
+        raise TargetRefused(f"base_url: {host} has no public address; {_ALLOWED_BY}")
     return addresses
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True
 
 
 def refusal(address: str) -> str | None:
