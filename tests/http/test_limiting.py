@@ -9,11 +9,13 @@ import pytest
 from starlette.datastructures import Headers
 from starlette.types import Message, Receive, Scope, Send
 
+from ricordo.errors import InvalidValue
 from ricordo.http.addresses import is_loopback, url_of
 from ricordo.http.bodies import BodyLimit
 from ricordo.http.callers import user_named
 from ricordo.http.limiting import RateLimiter
 from ricordo.http.problems import TooManyRequests
+from ricordo.http.serving import serving
 from ricordo.limits import MAX_RATE_BUCKETS, MAX_REQUEST_BYTES
 from ricordo.memory import Memory
 from ricordo.testing.model_server import ModelServer
@@ -266,3 +268,35 @@ def test_while_a_model_is_asked_others_are_answered(
             for one in forming:
                 one.join()
         assert 200 in statuses
+
+
+@pytest.mark.parametrize(("trusted", "counted"), [("", 1), ("10.0.0.0/8", 1), ("127.0.0.1", 9)])
+def test_only_a_named_proxy_says_whom_a_request_comes_from(
+    backend_url: str, open_store: Callable[..., Memory], trusted: str, counted: int
+) -> None:
+    """Else whoever guesses keys is somebody else with every guess."""
+    store = open_store(
+        backend_url, port=0, require_keys=True, rate_limit_per_minute=1, trusted_proxies=trusted
+    )
+    with running(store) as service:
+        answers = [
+            service.client(X_Forwarded_For=f"192.0.2.{number}").get("/v1/revision").status_code
+            for number in range(9)
+        ]
+    assert (answers.count(401), answers.count(429)) == (counted, 9 - counted)
+
+
+def test_a_proxy_that_is_no_address(sqlite_url: str, open_store: Callable[..., Memory]) -> None:
+    store = open_store(sqlite_url, port=0, trusted_proxies="127.0.0.1, gateway")
+    with pytest.raises(InvalidValue, match="trusted_proxies: 'gateway' is no address"):
+        serving(store, print)
+
+
+def test_no_cache_keeps_what_the_api_answers(service: Service, keyed: Service) -> None:
+    ana = service.client("ana")
+    made = ana.post("/v1/memories", json={"content": "Drinks tea"})
+    answers = [made, ana.get("/v1/memories"), ana.get("/v1/memories/999"), ana.get("/v1/nothing")]
+    answers += [ana.post("/v1/memories", content=b"{"), ana.head("/v1/memories")]
+    answers += [keyed.client().get("/v1/memories"), ana.get("/mcp"), ana.get("/ui/memories")]
+    assert {one.headers.get("cache-control") for one in answers} == {"no-store"}
+    assert "cache-control" not in ana.get("/healthz").headers

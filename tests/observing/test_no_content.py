@@ -144,7 +144,7 @@ def test_a_decision_is_a_line_with_its_values(memory: Memory, open_log: OpenLog)
     ana.form("monday")
     (line,) = [line for line in log.lines if line["logger"] == "ricordo.decisions"]
     assert (line["message"], line["event"]) == ("memory_decision", "memory_decision")
-    assert (line["thread_id"], line["read_by"], line["turns"]) == ("monday", "rules", 1)
+    assert (line["read_by"], line["turns"]) == ("rules", 1)
     (decision,) = line["decisions"]
     assert decision["action"] == "add"
     assert "content" not in decision

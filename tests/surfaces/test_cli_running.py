@@ -92,15 +92,52 @@ def test_a_command_that_ends_the_process_at_once_leaves_nothing_behind(tmp_path:
 
 
 @pytest.mark.slow
-def test_what_a_command_said_before_it_failed_is_not_lost(tmp_path: Path) -> None:
-    """The first key is shown once; whatever fails after that, it must have been seen."""
+@pytest.mark.requirement("http.serve")
+@pytest.mark.parametrize("as_json", [False, True])
+def test_the_first_key_is_in_no_log(tmp_path: Path, as_json: bool) -> None:
+    """It is seen once, on a terminal or in a private file, whatever fails after that."""
+    database, home = str(tmp_path / "m.db"), tmp_path / "home"
+    environment = {**os.environ, "RICORDO_REQUIRE_KEYS": "true", "RICORDO_HOME": str(home)}
+    form = ["--json"] if as_json else []
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
-        environment = {**os.environ, "RICORDO_REQUIRE_KEYS": "true"}
-        ran = process("serve", "--db", str(tmp_path / "m.db"), "--port", port, env=environment)
+        ran = process("serve", "--db", database, "--port", port, *form, env=environment)
     assert ran.returncode == 2, ran.stderr
     assert "cannot listen" in ran.stderr
-    assert "rk_" in ran.stdout
+    assert "rk_" not in ran.stdout + ran.stderr
+    (path,) = home.glob("first-key-*")
+    assert str(path) in ran.stdout
+    assert path.stat().st_mode & 0o777 == 0o600
+    with open_memory(database, run_jobs=False) as memory:
+        assert memory.authenticate(path.read_text().strip()).name == "first"
+
+
+@pytest.mark.slow
+def test_on_a_terminal_the_first_key_is_shown(tmp_path: Path) -> None:
+    environment = {**os.environ, "RICORDO_REQUIRE_KEYS": "true", "RICORDO_HOME": str(tmp_path)}
+    ours, theirs = os.openpty()
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        given = ("--db", str(tmp_path / "m.db"), "--port", port)
+        ran = process("serve", *given, stdout=theirs, env=environment)
+    os.close(theirs)
+    said = os.read(ours, 65_536).decode()
+    os.close(ours)
+    assert ran.returncode == 2, ran.stderr
+    assert "rk_" in said
+    assert not list(tmp_path.glob("first-key-*"))
+
+
+def test_a_first_key_that_cannot_be_kept_is_revoked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("in the way")
+    monkeypatch.setenv("RICORDO_REQUIRE_KEYS", "true")
+    monkeypatch.setenv("RICORDO_HOME", str(tmp_path / "file"))
+    ran = ricordo("serve", "--db", str(tmp_path / "m.db"), "--port", "0")
+    assert ran.code != 0 and "file" in ran.err
+    with open_memory(str(tmp_path / "m.db"), run_jobs=False) as memory:
+        assert not memory.has_keys()
 
 
 # -- streams -------------------------------------------------------------------------------

@@ -198,7 +198,8 @@ ANSWERS: Final[Mapping[str, Answer]] = {
     ),
     "import": _one(ImportReport),
     "serve": _lines(
-        for_the_first_key=CreatedKey,
+        for_the_first_key_on_a_terminal=CreatedKey,
+        for_the_first_key_elsewhere=shapes.KeyFile,
         when_it_listens=shapes.Serving,
         when_it_stopped=shapes.ServingEnded,
     ),

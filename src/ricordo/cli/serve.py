@@ -7,10 +7,11 @@ import typer
 
 from ricordo.cli.options import Store
 from ricordo.cli.render import answer
-from ricordo.cli.shapes import Serving, ServingEnded
+from ricordo.cli.shapes import KeyFile, Serving, ServingEnded
 
 if TYPE_CHECKING:
     from ricordo.memory import Memory
+    from ricordo.model.key import CreatedKey
 
 Host = Annotated[
     str | None,
@@ -76,13 +77,25 @@ def fitting_format() -> Literal["json", "text"]:
 
 
 def _show_first_key(memory: "Memory", as_json: bool) -> None:
-    """Where keys are required and there is none yet, make one and show it, this once."""
+    """Where keys are required and there is none yet, make one and show it, this once: on a
+    terminal, and else by a file for its owner alone. What a service prints is kept in logs."""
     from ricordo.http.app import keys_are_required
     from ricordo.model.vocabulary import Permission
 
     if not keys_are_required(memory.settings) or memory.has_keys():
         return
     made = memory.create_key(FIRST_KEY, permissions=tuple(Permission))
+    if not sys.stdout.isatty():
+        written = _write_key(memory, made)
+        answer(
+            as_json,
+            written,
+            lambda _: (
+                "The first key, for all users and with all permissions, is in"
+                f" {written['file']}\nMove it to where you keep secrets, and remove the file."
+            ),
+        )
+        return
     answer(
         as_json,
         made,
@@ -91,3 +104,22 @@ def _show_first_key(memory: "Memory", as_json: bool) -> None:
             "It is not shown again; `ricordo keys` lists and revokes keys."
         ),
     )
+
+
+def _write_key(memory: "Memory", made: "CreatedKey") -> KeyFile:
+    """Put a new key into a file of its own.
+
+    Raises:
+        FilesUnavailable: it cannot be written; the key is revoked again.
+    """
+    from ricordo.errors import FilesUnavailable
+    from ricordo.files.atomic import make_folder, replace_file
+
+    path = memory.settings.home.expanduser() / f"first-key-{made.key.id}"
+    try:
+        make_folder(path.parent)
+        replace_file(path, f"{made.secret}\n".encode())
+    except FilesUnavailable:
+        memory.revoke_key(made.key.id)
+        raise
+    return KeyFile(key_id=made.key.id, file=str(path))

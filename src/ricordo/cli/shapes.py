@@ -98,6 +98,13 @@ class Serving(TypedDict):
     database: str
 
 
+class KeyFile(TypedDict):
+    """Where the first key was put, when what the service prints goes to no terminal."""
+
+    key_id: str
+    file: str
+
+
 class ServingEnded(TypedDict):
     """The last line of a service that was told to stop."""
 

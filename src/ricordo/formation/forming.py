@@ -18,7 +18,7 @@ from ricordo.formation.comparing.resolving import Answered, Resolution, Resolver
 from ricordo.formation.comparing.standing import KnownMemories
 from ricordo.formation.consent.consenting import must_wait
 from ricordo.formation.deciding import DAILY_CAP, NODE, note_decisions, said_again
-from ricordo.formation.decision_log import log_decisions
+from ricordo.formation.decision_log import DecisionLog
 from ricordo.formation.found import Found
 from ricordo.formation.memory_writes import Prepared, prepare
 from ricordo.formation.policy import FormationPolicy
@@ -62,6 +62,7 @@ class Formation:
         self._resolver = Resolver(known, policy, judge, waits)
         self.rules_only = Resolver(known, policy, None, waits)
         self._applier = Applier(recall, policy)
+        self._log = DecisionLog(recall.embedders.secrets)
 
     def form(self, user_id: str, thread_id: str | None) -> FormationReport:
         """Form what is new in one conversation, or in all of them.
@@ -111,7 +112,7 @@ class Formation:
             raise
         if decisions is None:
             return []
-        log_decisions(
+        self._log.write(
             user_id,
             stretch.thread_id,
             read_by=RULES if self.model is None else self.model.name,

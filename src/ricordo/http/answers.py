@@ -1,15 +1,19 @@
-"""Records as responses, and the tags by which a caller tells whether a thing has changed."""
+"""Records as responses, the tags by which a caller tells whether a thing has changed, and that none
+of it stays in a cache."""
 
 from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Final
 
 from fastapi.responses import JSONResponse, Response
+from starlette.datastructures import MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ricordo.http.problems import PreconditionFailed
 from ricordo.model.record import Record, plain
 
 ANY: Final = "*"
+_PRIVATE: Final = ("/v1/", "/mcp")
 
 
 def answer(
@@ -59,3 +63,21 @@ def check_match(etag: str, if_match: str | None) -> None:
     """
     if if_match is not None and not is_among(etag, if_match):
         raise PreconditionFailed("it was changed since; read it again, then decide")
+
+
+class Uncached:
+    """Lets no cache on the way keep answers about a user, also those of other middleware."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one connection."""
+
+        async def sending(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message).setdefault("Cache-Control", "no-store")
+            await send(message)
+
+        is_private = scope["type"] == "http" and scope["path"].startswith(_PRIVATE)
+        await self._app(scope, receive, sending if is_private else send)

@@ -11,6 +11,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.middleware.cors import CORSMiddleware
 
 from ricordo.http.addresses import is_loopback
+from ricordo.http.answers import Uncached
 from ricordo.http.bodies import BodyLimit, HeadRequests
 from ricordo.http.callers import Gate
 from ricordo.http.catching import Catching
@@ -132,6 +133,7 @@ def _add_middleware(app: FastAPI, settings: Settings) -> None:
         )
     if not app.state.gate.requires_keys:
         app.add_middleware(LoopbackGuard, hosts=[settings.host], origins=origins)
+    app.add_middleware(Uncached)
     app.add_middleware(ObservingMiddleware, metrics=app.state.metrics, tracing=app.state.tracing)
 
 

@@ -12,7 +12,7 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from ricordo.errors import InvalidValue
-from ricordo.http.addresses import is_loopback, url_of
+from ricordo.http.addresses import is_loopback, networks, url_of
 from ricordo.http.app import create_app, keys_are_required
 from ricordo.memory import Memory
 from ricordo.settings import Settings
@@ -74,9 +74,10 @@ def serving(
     served. The store stays the caller's to close, which ends the jobs under way.
 
     Raises:
-        InvalidValue: the address is taken, or not one of this machine.
+        InvalidValue: the address is taken or not one of this machine, or a proxy is no address.
     """
     settings = memory.settings
+    proxies = networks("setting trusted_proxies", settings.trusted_proxies)
     listener = _listener(settings)
     config = uvicorn.Config(
         make_app(memory),
@@ -84,6 +85,8 @@ def serving(
         access_log=False,
         server_header=False,
         backlog=_WAITING_CONNECTIONS,
+        proxy_headers=bool(proxies),
+        forwarded_allow_ips=proxies,
         timeout_graceful_shutdown=int(settings.shutdown_seconds),
     )
     address = url_of(settings.host, listener.getsockname()[1])

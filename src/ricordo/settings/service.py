@@ -40,6 +40,12 @@ class ServiceSettings(BaseModel):
         description="Web pages that may call the service from a browser, with commas, such as"
         " https://chat.example.org. Default: none.",
     )
+    trusted_proxies: str = Field(
+        default="",
+        description="Addresses or networks of proxies in front, with commas, such as 127.0.0.1 or"
+        " 10.0.0.0/8. Only what comes from them may say by X-Forwarded-For and X-Forwarded-Proto"
+        " whom it comes from. Default: none.",
+    )
     shutdown_seconds: float = Field(
         default=30.0,
         ge=0,
