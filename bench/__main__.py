@@ -9,6 +9,7 @@ from bench import (
     encryption,
     figures,
     growth,
+    imports,
     load,
     pages,
     prompts,
@@ -33,6 +34,7 @@ def main() -> None:
     backup.register(kinds)
     cold.register(kinds)
     growth.register(kinds)
+    imports.register(kinds)
     conversation.register(kinds)
     encryption.register(kinds)
     load.register(kinds)

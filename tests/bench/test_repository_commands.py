@@ -75,6 +75,10 @@ def test_storing_is_measured(tmp_path: Path) -> None:
     assert all(cost["plain_ms"] > 0 and cost["encrypted_ms"] > 0 for cost in costs)
     backup = measured("backup", "--memories", 50)
     assert (backup["memories"], backup["restored"]) == (50, 50)
+    *hostile, honest = measured("imports", "--megabytes", 1)
+    assert honest["outcome"] == "imported"
+    assert all("imported" not in one["outcome"] for one in hostile)
+    assert all(one["resident_megabytes"] < 400 for one in hostile)
     picture = tmp_path / "growth.png"
     points = measured("growth", "--out", picture, "--max", 100)["points"]
     assert picture.read_bytes().startswith(b"\x89PNG")

@@ -14,10 +14,11 @@ from starlette.requests import ClientDisconnect
 from ricordo.errors import StorageBusy
 from ricordo.http import bodies
 from ricordo.http.files import LinesResponse
-from ricordo.limits import MAX_IMPORT_FILE_BYTES
+from ricordo.limits import MAX_IMPORT_FILE_BYTES, MAX_IMPORTS_AT_ONCE
 from ricordo.memory import Memory
 from tests.support.service import Service, running
 from tests.support.waiting import wait_until
+from tests.transfer import test_exhaustion as exhaustion
 
 pytestmark = pytest.mark.requirement("http.transfer")
 
@@ -95,6 +96,52 @@ def test_who_breaks_off_a_body_leaves_nothing(service: Service, scratch: Path) -
         wait_until(lambda: bool(list(scratch.iterdir())))
     wait_until(lambda: not list(scratch.iterdir()))
     assert service.memory.users() == ()
+
+
+@contextlib.contextmanager
+def half_sent(service: Service, scratch: Path, user_id: str) -> Iterator[None]:
+    """An import whose body does not end, for as long as the block runs."""
+    host, port = service.url.removeprefix("http://").split(":")
+    before = len(list(scratch.iterdir()))
+    with socket.create_connection((host, int(port))) as client:
+        head = f"POST /v1/import HTTP/1.1\r\nHost: localhost\r\nX-Ricordo-User: {user_id}\r\n"
+        client.sendall(head.encode() + b"Content-Length: 1000\r\n\r\n- Likes tea\n")
+        wait_until(lambda: len(list(scratch.iterdir())) > before)
+        yield
+    wait_until(lambda: len(list(scratch.iterdir())) == before)
+
+
+@pytest.mark.requirement("transfer.bounded")
+def test_a_user_imports_one_file_at_a_time_and_a_service_a_few(
+    service: Service, scratch: Path
+) -> None:
+    def imported(user_id: str) -> tuple[int, str]:
+        sent = service.client(user_id).post("/v1/import", content=b"- Likes tea\n")
+        return sent.status_code, sent.json().get("detail", "")
+
+    with contextlib.ExitStack() as under_way:
+        under_way.enter_context(half_sent(service, scratch, "ana"))
+        told = "an import for this user is under way; allowed: 1 at a time"
+        assert imported("ana") == (429, told)
+        assert imported("ben") == (200, "")
+        for number in range(MAX_IMPORTS_AT_ONCE - 1):
+            under_way.enter_context(half_sent(service, scratch, f"u{number}"))
+        told = "too many imports are under way; allowed: 4 at a time, try again"
+        assert imported("ben") == (429, told)
+        refused = service.client().post("/v1/admin/import", content=b"")
+        assert (refused.status_code, refused.headers["retry-after"]) == (429, "1")
+        assert service.client().get("/healthz").status_code == 200
+    assert imported("ana") == (200, "")
+
+
+@pytest.mark.requirement("transfer.bounded")
+@pytest.mark.parametrize("number", [30_000_000, 10**12])
+def test_a_number_in_a_body_makes_nothing_of_its_size(service: Service, number: int) -> None:
+    body = exhaustion.lines(exhaustion.user_row(number))
+    for route in ("/v1/import", "/v1/admin/import"):
+        refused = service.client("ana").post(route, content=body.encode())
+        assert (refused.status_code, refused.json()["type"]) == (422, "ImportFailed")
+        assert f"history is not the revisions 1 to {number}" in refused.json()["detail"]
 
 
 def test_a_body_that_is_too_large_leaves_nothing(

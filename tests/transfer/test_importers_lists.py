@@ -268,7 +268,7 @@ def test_of_bullets_what_cannot_be_kept_is_counted(
 def test_what_counts_as_a_bullet(
     written: Callable[[str], Path], text: str, expected: list[str]
 ) -> None:
-    found = IMPORTERS["markdown"](written(text))
+    (found,) = IMPORTERS["markdown"](written(text))
     assert [memory.content for memory in found.memories] == expected
 
 

@@ -82,7 +82,8 @@ def read_questions(path: Path) -> QuestionSet:
     Raises:
         ImportFailed: the file cannot be read, or breaks the format; the message says where.
     """
-    whole = an_object(str(path), parsed(str(path), read_text(path)))
+    text = read_text(path, limits.MAX_IMPORT_FILE_BYTES)  # one's own, and as large as it is
+    whole = an_object(str(path), parsed(str(path), text))
     listed = a_list(f"{path}, conversations", whole.get("conversations"))
     if not listed:
         raise ImportFailed(f"{path}, conversations: there are none")

@@ -15,6 +15,7 @@ from ricordo.http.answers import Uncached
 from ricordo.http.bodies import BodyLimit, HeadRequests
 from ricordo.http.callers import Gate
 from ricordo.http.catching import Catching
+from ricordo.http.files import ImportSlots
 from ricordo.http.guarding import LoopbackGuard
 from ricordo.http.limiting import RateLimiter
 from ricordo.http.mcp_route import McpEndpoint, McpRoute
@@ -72,6 +73,7 @@ def create_app(memory: Memory) -> FastAPI:
         memory, keys_are_required(settings), RateLimiter(settings.rate_limit_per_minute)
     )
     # An export holds a connection until its last line is taken; the others are for everybody else.
+    app.state.imports = ImportSlots()
     app.state.exports = threading.BoundedSemaphore(max(1, settings.pool_size // 2))
     app.state.metrics = ServiceMetrics(memory)
     app.state.tracing = Tracing.from_settings(settings)

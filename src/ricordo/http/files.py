@@ -4,7 +4,7 @@ import contextlib
 import os
 import tempfile
 import threading
-from collections.abc import AsyncIterator, Generator
+from collections.abc import AsyncIterator, Generator, Iterator
 from pathlib import Path
 from typing import Final, cast
 
@@ -16,7 +16,8 @@ from starlette.requests import ClientDisconnect
 from starlette.types import Message, Receive, Scope, Send
 
 from ricordo.errors import ImportFailed, InvalidInput, StorageBusy, StorageFull
-from ricordo.limits import EXPORT_STALL_SECONDS
+from ricordo.http.problems import TooManyImports
+from ricordo.limits import EXPORT_STALL_SECONDS, MAX_IMPORTS_AT_ONCE
 
 JSON_LINES: Final = "application/x-ndjson"
 _CHUNK_CHARS: Final = 64 * 1024
@@ -89,23 +90,53 @@ class LinesResponse(StreamingResponse):
         return "".join(gathered)
 
 
+class ImportSlots:
+    """How many imports a service takes at once, from the first byte of the body on: one of a user,
+    a few of all. Each has a file on the disk, a thread and memory for what it reads."""
+
+    def __init__(self, at_once: int = MAX_IMPORTS_AT_ONCE) -> None:
+        self._at_once = at_once
+        self._users: set[str] = set()
+
+    @contextlib.contextmanager
+    def held(self, user_id: str) -> Iterator[None]:
+        """Import for a user. Only for the thread of the event loop.
+
+        Raises:
+            TooManyImports: the user's last one is not over, or others have taken all places.
+        """
+        if user_id in self._users:
+            raise TooManyImports("an import for this user is under way; allowed: 1 at a time")
+        if len(self._users) >= self._at_once:
+            what = f"allowed: {self._at_once} at a time"
+            raise TooManyImports(f"too many imports are under way; {what}, try again")
+        self._users.add(user_id)
+        try:
+            yield
+        finally:
+            self._users.discard(user_id)
+
+
 @contextlib.asynccontextmanager
-async def received_file(request: Request) -> AsyncIterator[Path]:
+async def received_file(request: Request, user_id: str) -> AsyncIterator[Path]:
     """The body of a request as a file that only we can read, for as long as the block runs.
 
     Raises:
+        TooManyImports: others are under way.
         InvalidInput: the body broke off.
         StorageFull: it does not fit.
         ImportFailed: what the block raises, without the name of the file.
     """
-    path = await _received(request)
-    try:
-        yield path
-    except ImportFailed as failed:
-        raise ImportFailed(str(failed).replace(str(path), "the body")) from None
-    finally:
-        with anyio.CancelScope(shield=True):
-            await run_in_threadpool(path.unlink, missing_ok=True)
+    slots: ImportSlots = request.app.state.imports
+    with slots.held(user_id):
+        path = await _received(request)
+        try:
+            yield path
+        except ImportFailed as failed:
+            raise ImportFailed(str(failed).replace(str(path), "the body")) from None
+        finally:
+            with anyio.CancelScope(shield=True):
+                await run_in_threadpool(path.unlink, missing_ok=True)
 
 
 async def _received(request: Request) -> Path:

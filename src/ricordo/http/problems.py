@@ -55,6 +55,14 @@ class TooManyRequests(RicordoError):
         super().__init__(f"too many requests; try again in {retry_after} s")
 
 
+class TooManyImports(TooManyRequests):
+    """Another import has to end first."""
+
+    def __init__(self, why: str) -> None:
+        self.retry_after = int(_RETRY_SECONDS)
+        RicordoError.__init__(self, why)
+
+
 STATUS_OF: Final[dict[type[RicordoError], HTTPStatus]] = {
     InvalidInput: HTTPStatus.UNPROCESSABLE_ENTITY,
     InvalidPolicy: HTTPStatus.SERVICE_UNAVAILABLE,  # the operator's mistake, not the caller's

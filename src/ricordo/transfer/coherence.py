@@ -35,8 +35,7 @@ def check_coherence(path: Path, user: UserRows) -> None:
 
 
 def _history(user: UserRows) -> Iterable[str]:
-    revisions = sorted(row["revision"] for row in user.rows["history"])
-    if revisions != list(range(1, user.revision + 1)):
+    if not _is_series((row["revision"] for row in user.rows["history"]), user.revision):
         yield f"history is not the revisions 1 to {user.revision}"
 
 
@@ -93,8 +92,7 @@ def _conversations(user: UserRows) -> Iterable[str]:
         positions[row["thread_id"]].append(row["position"])
     counts = {row["thread_id"]: row["turn_count"] for row in user.rows["thread"]}
     for thread_id in sorted(counts.keys() | positions.keys()):
-        expected = list(range(1, counts.get(thread_id, 0) + 1))
-        if thread_id not in counts or sorted(positions[thread_id]) != expected:
+        if not _is_series(positions[thread_id], counts.get(thread_id, -1)):
             yield f"the turns of thread {thread_id!r} are not 1 to its turn_count"
 
 
@@ -166,6 +164,13 @@ _NAMED_BY: Final = {
     "graph_write": ("thread_id", "namespace", "checkpoint_id", "task_id", "place"),
     "store_entry": ("namespace", "key"),
 }
+
+
+def _is_series(numbers: Iterable[int], last: int) -> bool:
+    """Whether these are the numbers from 1 to the last. Nothing is made of the size of the last,
+    which is whatever a file says."""
+    found = sorted(numbers)
+    return len(found) == last and all(one == at for at, one in enumerate(found, start=1))
 
 
 def _some(ids: Iterable[int]) -> str:

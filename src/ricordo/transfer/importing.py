@@ -48,15 +48,9 @@ def import_file(
         raise InvalidValue("format", f"{format_name!r} is not one of: {', '.join(FORMATS)}")
     _check_readable(path)
     if format_name == FORMAT_NAME or (format_name == AUTO and is_export(path)):
-        users = list(_checked_users(path))
-        if len(users) != 1:
-            raise ImportFailed(
-                f"{path}: holds {len(users)} users; one user's import takes a file of one"
-            )
-        return _import_user(database, scope, users[0], progress)
+        return _import_user(database, scope, _only_user(path), progress)
     chosen = recognise(path) if format_name == AUTO else format_name
-    found = IMPORTERS[chosen](path)
-    return merge_findings(database, scope, found, chosen, progress)
+    return merge_findings(database, scope, lambda: _found_in(path, chosen), chosen, progress)
 
 
 def import_store(database: Database, path: Path, progress: Progress) -> ImportReport:
@@ -75,6 +69,33 @@ def import_store(database: Database, path: Path, progress: Progress) -> ImportRe
         reports.append(_import_user(database, scope, user, no_progress, fresh))
         progress(done, len(names))
     return _sum(reports)
+
+
+def _found_in(path: Path, format_name: str) -> Iterator[Findings]:
+    """What another system's file holds, piece by piece, and not more than is allowed."""
+    memories = turns = 0
+    for piece in IMPORTERS[format_name](path):
+        memories += len(piece.memories)
+        turns += sum(len(thread.turns) for thread in piece.threads)
+        if memories > limits.MAX_IMPORTED_MEMORIES:
+            raise _too_many(path, limits.MAX_IMPORTED_MEMORIES, "memories")
+        if turns > limits.MAX_IMPORTED_TURNS:
+            raise _too_many(path, limits.MAX_IMPORTED_TURNS, "turns")
+        yield piece
+
+
+def _too_many(path: Path, most: int, what: str) -> ImportFailed:
+    return ImportFailed(f"{path}: more than {most} {what}; split the file")
+
+
+def _only_user(path: Path) -> UserRows:
+    count = 0
+    for user in _checked_users(path):
+        count += 1
+        only = user if count == 1 else None  # of several, none is kept
+    if count != 1 or only is None:
+        raise ImportFailed(f"{path}: holds {count} users; one user's import takes a file of one")
+    return only
 
 
 def _checked_users(path: Path) -> Iterator[UserRows]:
@@ -96,7 +117,7 @@ def _import_user(
         progress(restored, restored)
         return ImportReport(format=FORMAT_NAME, restored_rows=restored)
     found = _as_findings(user, memories_to_leave(database, scope.user_id, user))
-    merged = merge_findings(database, scope, found, FORMAT_NAME, progress)
+    merged = merge_findings(database, scope, lambda: iter([found]), FORMAT_NAME, progress)
     left_out = Counter(merged.skipped) + merge_states(database, scope.user_id, user)
     return replace(merged, skipped=dict(sorted(left_out.items())))
 

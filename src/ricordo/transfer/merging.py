@@ -1,7 +1,7 @@
 """Bringing what was found in a file into a user's memory as ordinary writes."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final, NamedTuple
@@ -63,44 +63,94 @@ class Findings:
 def merge_findings(
     database: Database,
     scope: Scope,
-    found: Findings,
+    pieces: Callable[[], Iterable[Findings]],
     format_name: str,
     progress: Progress,
 ) -> ImportReport:
     """Write findings in batches. Doing it again, after a kill for one, changes nothing more.
 
+    ``pieces`` gives the findings of a file, and again when it is called again: all of them are
+    looked at before the first is written, and never held at once.
+
     Raises:
         ImportFailed: times that contradict each other; nothing was written.
     """
-    now = database.clock()
-    wanted = [draft for draft in found.memories if not _has_expired(draft, now)]
-    _check_times(wanted, now)
-    skipped = Counter(found.skipped)
-    skipped["expired"] += len(found.memories) - len(wanted)
-    total = len(wanted) + len(found.threads)
-    added: list[Added] = []
-    for batch in _batches(wanted):
-        outcomes = _merge_memories(database, scope, batch)
-        skipped["older than what is stored"] += len(batch) - len(outcomes)
-        added += outcomes
-        progress(len(added), total)
-    turn_count = 0
-    new_turn_ids: dict[int, int] = {}
-    for done, thread in enumerate(found.threads, start=len(wanted) + 1):
-        appended, placed = _merge_thread(database, scope.user_id, thread)
-        turn_count += appended
-        new_turn_ids.update(placed)
-        progress(done, total)
-    skipped += merge_proposals(database, scope, found.proposals, new_turn_ids, _REASON)
-    return ImportReport(
-        format=format_name,
-        added=sum(not (one.duplicate or one.updated) for one in added),
-        updated=sum(one.updated for one in added),
-        duplicates=sum(one.duplicate for one in added),
-        threads=len(found.threads),
-        turns=turn_count,
-        skipped={why: count for why, count in sorted(skipped.items()) if count},
-    )
+    merging = _Merging(database, scope, progress)
+    for piece in pieces():
+        merging.check(piece)
+    for piece in pieces():
+        merging.write(piece)
+    return merging.finished(format_name)
+
+
+class _Merging:
+    """One file on its way into a user's memory."""
+
+    def __init__(self, database: Database, scope: Scope, progress: Progress) -> None:
+        self._database = database
+        self._scope = scope
+        self._progress = progress
+        self._now = database.clock()
+        self._skipped: Counter[str] = Counter()
+        self._total = 0
+        self._done = 0
+        self._waiting: list[NewMemory] = []
+        self._outcomes: Counter[str] = Counter()
+        self._new_turn_ids: dict[int, int] = {}
+
+    def check(self, piece: Findings) -> None:
+        wanted = self._wanted(piece)
+        _check_times(wanted, self._now)
+        self._skipped.update(piece.skipped)
+        self._skipped["expired"] += len(piece.memories) - len(wanted)
+        self._total += len(wanted) + len(piece.threads)
+
+    def write(self, piece: Findings) -> None:
+        self._waiting += self._wanted(piece)
+        # What is said to be remembered comes before the conversations that it was said in.
+        self._write_memories(at_least=1 if piece.threads else WRITE_BATCH_ITEMS)
+        for thread in piece.threads:
+            appended, placed = _merge_thread(self._database, self._scope.user_id, thread)
+            self._outcomes["threads"] += 1
+            self._outcomes["turns"] += appended
+            self._new_turn_ids.update(placed)
+            self._note_done(1)
+        if piece.proposals:
+            self._skipped += merge_proposals(
+                self._database, self._scope, piece.proposals, self._new_turn_ids, _REASON
+            )
+
+    def finished(self, format_name: str) -> ImportReport:
+        self._write_memories(at_least=1)
+        return ImportReport(
+            format=format_name,
+            added=self._outcomes["added"],
+            updated=self._outcomes["updated"],
+            duplicates=self._outcomes["duplicates"],
+            threads=self._outcomes["threads"],
+            turns=self._outcomes["turns"],
+            skipped={why: count for why, count in sorted(self._skipped.items()) if count},
+        )
+
+    def _wanted(self, piece: Findings) -> list[NewMemory]:
+        return [draft for draft in piece.memories if not _has_expired(draft, self._now)]
+
+    def _write_memories(self, at_least: int) -> None:
+        while len(self._waiting) >= at_least:
+            batch = self._waiting[:WRITE_BATCH_ITEMS]
+            del self._waiting[:WRITE_BATCH_ITEMS]
+            outcomes = _merge_memories(self._database, self._scope, batch)
+            self._skipped["older than what is stored"] += len(batch) - len(outcomes)
+            for one in outcomes:
+                is_new = not (one.duplicate or one.updated)
+                self._outcomes["added"] += is_new
+                self._outcomes["updated"] += one.updated
+                self._outcomes["duplicates"] += one.duplicate
+            self._note_done(len(batch))
+
+    def _note_done(self, count: int) -> None:
+        self._done += count
+        self._progress(self._done, self._total)
 
 
 def _check_times(drafts: Iterable[NewMemory], now: datetime) -> None:
@@ -116,11 +166,6 @@ def _merge_memories(database: Database, scope: Scope, batch: Sequence[NewMemory]
     with database.write(scope.user_id) as writing:
         newer = _newer_than_stored(writing.connection, scope.user_id, batch)
         return add_all(writing, scope, newer, _REASON)
-
-
-def _batches(drafts: Sequence[NewMemory]) -> Iterable[Sequence[NewMemory]]:
-    for start in range(0, len(drafts), WRITE_BATCH_ITEMS):
-        yield drafts[start : start + WRITE_BATCH_ITEMS]
 
 
 def _has_expired(draft: NewMemory, now: datetime) -> bool:

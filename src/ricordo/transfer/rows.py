@@ -42,6 +42,7 @@ from ricordo.storage.tables import (
     turns,
     users,
 )
+from ricordo.transfer.json_bounds import OutOfBounds, bounded_value
 from ricordo.transfer.row_checks import checked_row
 from ricordo.transfer.state_checks import base64_text
 
@@ -129,7 +130,7 @@ def read_users(path: Path) -> Iterator[UserRows]:
     """
     present: UserRows | None = None
     seen: set[str] = set()
-    number = 0
+    number = rows = 0
     ended = False
     for number, line in _numbered_lines(path):
         row = _parsed(path, number, line)
@@ -150,10 +151,16 @@ def read_users(path: Path) -> Iterator[UserRows]:
             seen.add(checked["user_id"])
             if present is not None:
                 yield present
-            present = UserRows(checked["user_id"], checked["revision"])
+            present, rows = UserRows(checked["user_id"], checked["revision"]), 0
         owner = checked["owner_id"] if kind == "link" else checked["user_id"]
         if present is None or owner != present.user_id:
             raise ImportFailed(f"{path}, line {number}: belongs to no user line before it")
+        rows += 1
+        if rows > limits.MAX_IMPORTED_ROWS:
+            most = limits.MAX_IMPORTED_ROWS
+            raise ImportFailed(
+                f"{path}, line {number}: more than {most} rows of one user; a backup brings them"
+            )
         present.rows[kind].append(checked)
     if not ended:
         raise ImportFailed(f"{path}: ends after line {number}, before the end of the export")
@@ -184,7 +191,9 @@ def _numbered_lines(path: Path) -> Iterator[tuple[int, bytes]]:
 
 def _parsed(path: Path, number: int, line: bytes) -> Row:
     try:
-        row = json.loads(line)
+        row = bounded_value(line)
+    except OutOfBounds as problem:
+        raise ImportFailed(f"{path}, line {number}: {problem}") from None
     except (ValueError, RecursionError) as problem:
         raise ImportFailed(f"{path}, line {number}: not JSON in UTF-8 ({problem})") from None
     if not isinstance(row, dict):

@@ -20,6 +20,7 @@ from ricordo.http.routing import router_for
 from ricordo.llm.checkup import ModelReport
 from ricordo.model.activity import Counters, DayActivity
 from ricordo.model.receipt import ErasureReceipt, ImportReport
+from ricordo.model.vocabulary import GLOBAL_OWNER
 
 # Without idempotency keys: all of this can be done twice as it is, and of a user who is erased
 # nothing may be kept.
@@ -109,5 +110,5 @@ def export_store(request: Request, store: ReadingAll) -> Response:
 @router.post("/import", response_model=ImportReport, openapi_extra=FILE)
 async def import_store(request: Request, store: Managing) -> Response:
     """Bring in an export of any number of users, each under their own name."""
-    async with received_file(request) as path:
+    async with received_file(request, GLOBAL_OWNER) as path:
         return answer(await at_length(store.import_file, path))

@@ -56,9 +56,10 @@ async def import_user(
 ) -> Response:
     """Bring in an export of ricordo, or what another system exported.
 
-    The whole file is checked before anything is written. Bringing in the same file again changes
+    The whole file is checked before anything is written. One import of a user runs at a time, and a
+    few of all users; another one is refused with 429. Bringing in the same file again changes
     nothing, so it needs no `Idempotency-Key`.
     """
-    async with received_file(request) as path:
+    async with received_file(request, user.scope.user_id) as path:
         report = await at_length(user.import_file, path, **asked.given())
     return answer(report)

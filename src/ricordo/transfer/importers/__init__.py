@@ -1,6 +1,6 @@
 """What other systems export, one module per format: each reads a path into ``Findings``."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -8,7 +8,8 @@ from ricordo.errors import ImportFailed
 from ricordo.transfer.importers import chatgpt, claude, keyvalue, markdown, mem0, opening
 from ricordo.transfer.merging import Findings
 
-Importer = Callable[[Path], Findings]
+Importer = Callable[[Path], Iterator[Findings]]
+"""Gives what it finds piece by piece, as it reads; the file's size is not what memory holds."""
 
 IMPORTERS: Final[Mapping[str, Importer]] = {
     "mem0": mem0.read,
@@ -36,14 +37,12 @@ def recognise(path: Path) -> str:
     """
     if opening.is_archive(path):
         return _format_of_archive(path)
-    text = opening.read_text(path)
     try:
-        data = opening.parsed(str(path), text)
+        recognised = _format_of_json(opening.document(path).data)
     except ImportFailed as problem:
-        if markdown.has_bullets(text):
+        if markdown.fits(path):
             return "markdown"
         raise ImportFailed(f"{problem} and no Markdown bullets in it; {_ALLOWED}") from None
-    recognised = _format_of_json(data)
     if recognised is None:
         raise ImportFailed(f"{path}: JSON of an unknown kind; {_ALLOWED}")
     return recognised
@@ -61,4 +60,8 @@ def _format_of_archive(path: Path) -> str:
 
 
 def _format_of_json(data: object) -> str | None:
-    return next((name for name, fits in _JSON_SHAPES.items() if fits(data)), None)
+    found = next((name for name, fits in _JSON_SHAPES.items() if fits(data)), None)
+    if found is None and isinstance(data, opening.Entries):
+        for _ in data:  # it may turn out not to be JSON
+            pass
+    return found

@@ -4,7 +4,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import islice
 from typing import Final
+
+from ricordo.limits import MAX_CONTENT_CHARS
 
 _LINE_END: Final = re.compile(r"\r\n|\r|\n")
 _HEADING: Final = re.compile(r" {0,3}#{1,6}(?:[ \t]+|$)")
@@ -37,22 +40,30 @@ class Block:
 
 def blocks(text: str) -> Iterator[Block]:
     """The blocks of a Markdown text in order. A nested list item is a block of its own."""
-    lines = _LINE_END.split(text)
-    start = _end_of_front_matter(lines)
+    start = _end_of_front_matter(text)
     if start:
         yield Block(Kind.FRONT_MATTER, "", None)
     scanner = _Scanner()
-    for line in lines[start:]:
+    for line in islice(_lines(text), start, None):
         yield from scanner.take(line)
     yield from scanner.close()
 
 
-def _end_of_front_matter(lines: list[str]) -> int:
+def _lines(text: str) -> Iterator[str]:
+    """One after the other: all of them at once take many times what the text does."""
+    at = 0
+    for end in _LINE_END.finditer(text):
+        yield text[at : end.start()]
+        at = end.end()
+    yield text[at:]
+
+
+def _end_of_front_matter(text: str) -> int:
     """The number of lines that front matter takes; 0 without any."""
-    if lines[0].rstrip() != _FRONT_MATTER_START:
-        return 0
-    for number, line in enumerate(lines[1:], start=2):
-        if line.rstrip() in _FRONT_MATTER_ENDS:
+    for number, line in enumerate(_lines(text), start=1):
+        if number == 1 and line.rstrip() != _FRONT_MATTER_START:
+            return 0
+        if number > 1 and line.rstrip() in _FRONT_MATTER_ENDS:
             return number
     return 0
 
@@ -64,6 +75,7 @@ class _Scanner:
         self._heading: str | None = None
         self._kind: Kind | None = None
         self._lines: list[str] = []
+        self._chars = 0
         self._fence = ""
 
     def take(self, line: str) -> Iterator[Block]:
@@ -81,7 +93,7 @@ class _Scanner:
             self._heading = self._lines[0]
             self._kind = None
         elif self._continues(line):
-            self._lines.append(line.strip())
+            self._append(line.strip())
         else:
             yield from self._start(line)
 
@@ -103,10 +115,17 @@ class _Scanner:
         else:
             yield from self._open(Kind.PARAGRAPH, line)
 
+    def _append(self, line: str) -> None:
+        """Go on with a block, unless it is too long to be kept already."""
+        if self._chars <= MAX_CONTENT_CHARS:
+            self._lines.append(line)
+            self._chars += len(line) + 1
+
     def _open(self, kind: Kind, first_line: str) -> Iterator[Block]:
         yield from self.close()
         self._kind = kind
         self._lines = [first_line.strip()]
+        self._chars = len(self._lines[0])
 
     def _is_underline(self, line: str) -> bool:
         opened = self._kind is Kind.PARAGRAPH and len(self._lines) == 1

@@ -43,21 +43,23 @@ def fits(data: object) -> bool:
     return "mapping" in shapes.first_object(data)
 
 
-def read(path: Path) -> Findings:
+def read(path: Path) -> Iterator[Findings]:
     """The conversations of an export, what was saved to memory in them, and the instructions.
 
     Raises:
         ImportFailed: not such an export; the message names the file and the conversation.
     """
-    found = Findings()
     instructions = CustomInstructions()
     for document in opening.documents(path, MEMBERS):
-        entries = shapes.a_list(document.place, document.data)
+        entries = shapes.listed(document.place, document.data)
         for number, entry in enumerate(entries, start=1):
+            found = Findings()
             place = f"{document.place}, conversation {number}"
             _read_conversation(found, instructions, place, shapes.an_object(place, entry))
-    instructions.add_to(found)
-    return found
+            yield found
+    last = Findings()
+    instructions.add_to(last)
+    yield last
 
 
 def _read_conversation(

@@ -4,6 +4,7 @@
 remembers is in ``memories.json`` (newer exports: ``memories/<account>.json``), as Markdown.
 """
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
@@ -30,22 +31,22 @@ def fits(data: object) -> bool:
     return "chat_messages" in shapes.first_object(data) or holds_memories(data)
 
 
-def read(path: Path) -> Findings:
+def read(path: Path) -> Iterator[Findings]:
     """The conversations of an export and what Claude remembered.
 
     Raises:
         ImportFailed: not such an export; the message names the file and the conversation.
     """
-    found = Findings()
     for document in opening.documents(path, MEMBERS):
         if holds_memories(document.data):
-            read_memories(found, document.place, document.data)
+            yield from read_memories(document.place, document.data)
             continue
-        entries = shapes.a_list(document.place, document.data)
+        entries = shapes.listed(document.place, document.data)
         for number, entry in enumerate(entries, start=1):
+            found = Findings()
             place = f"{document.place}, conversation {number}"
             _read_conversation(found, place, shapes.an_object(place, entry))
-    return found
+            yield found
 
 
 def _read_conversation(found: Findings, place: str, entry: JsonObject) -> None:

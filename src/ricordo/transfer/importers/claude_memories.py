@@ -14,7 +14,7 @@ from ricordo.model.vocabulary import MemoryType, Source
 from ricordo.transfer.importers import cleaning, shapes
 from ricordo.transfer.importers.blocks import Kind, blocks
 from ricordo.transfer.importers.shapes import JsonObject
-from ricordo.transfer.importers.skipping import is_kept
+from ricordo.transfer.importers.skipping import in_batches, is_kept
 from ricordo.transfer.merging import Findings
 
 _THEME: Final = "claude"
@@ -35,17 +35,17 @@ def holds_memories(data: object) -> bool:
     return any(name in account for name in _FIELDS)
 
 
-def read_memories(found: Findings, place: str, data: object) -> None:
-    """Add what Claude remembers to the findings.
+def read_memories(place: str, data: object) -> Iterator[Findings]:
+    """What Claude remembers, text by text.
 
     Raises:
         ImportFailed: an account, or one of its parts, is not what it should be.
     """
-    accounts = data if isinstance(data, list) else [data]
+    accounts = [data] if isinstance(data, dict) else shapes.listed(place, data)
     for number, account in enumerate(accounts, start=1):
         where = f"{place}, account {number}"
         for text in _texts(where, shapes.an_object(where, account)):
-            _keep_blocks(found, text)
+            yield from in_batches(_kept(text))
 
 
 def _texts(place: str, account: JsonObject) -> Iterator[_Text]:
@@ -62,8 +62,9 @@ def _texts(place: str, account: JsonObject) -> Iterator[_Text]:
         yield _Text(text, cleaning.title(file.get("path")), at)
 
 
-def _keep_blocks(found: Findings, text: _Text) -> None:
+def _kept(text: _Text) -> Iterator[Findings]:
     for block in blocks(cleaning.text(text.markdown)):
+        found = Findings()
         if block.kind not in (Kind.BULLET, Kind.PARAGRAPH):
             found.skipped[block.kind.value] += 1
         elif is_kept(found, block.text, limits.MAX_CONTENT_CHARS):
@@ -78,3 +79,4 @@ def _keep_blocks(found: Findings, text: _Text) -> None:
                     created_at=text.at,
                 )
             )
+        yield found

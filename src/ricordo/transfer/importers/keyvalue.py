@@ -27,13 +27,13 @@ def fits(data: object) -> bool:
     return all(_is_value(value) for _theme, _key, value in _entries(data))
 
 
-def read(path: Path) -> Findings:
+def read(path: Path) -> Iterator[Findings]:
     """The values of a flat JSON file, each under its key.
 
     Raises:
         ImportFailed: not JSON, not an object, or a value that is nested deeper.
     """
-    data = shapes.an_object(str(path), opening.parsed(str(path), opening.read_text(path)))
+    data = shapes.an_object(str(path), opening.document(path).data)
     found = Findings()
     kept: dict[tuple[str | None, str | None], NewMemory] = {}
     for outer, name, value in _entries(data):
@@ -49,7 +49,7 @@ def read(path: Path) -> Findings:
             found.skipped["key given again"] += place in kept
             kept[place] = memory
     found.memories = list(kept.values())
-    return found
+    yield found
 
 
 def _entries(data: dict[str, Any]) -> Iterator[tuple[str | None, str, object]]:

@@ -4,6 +4,7 @@ Each bullet (``-``, ``*``, ``+``, ``1.``, with or without a task box) is a memor
 too; the heading above it is its theme. Indented lines below a bullet belong to it.
 """
 
+from collections.abc import Iterator
 from pathlib import Path
 
 from ricordo import limits
@@ -12,8 +13,16 @@ from ricordo.model.draft import NewMemory
 from ricordo.model.vocabulary import Source
 from ricordo.transfer.importers import cleaning, opening
 from ricordo.transfer.importers.blocks import Block, Kind, blocks
-from ricordo.transfer.importers.skipping import is_kept
+from ricordo.transfer.importers.skipping import in_batches, is_kept
 from ricordo.transfer.merging import Findings
+
+
+def fits(path: Path) -> bool:
+    """True for a file of text in which there is something to import."""
+    try:
+        return has_bullets(opening.read_text(path))
+    except ImportFailed:
+        return False
 
 
 def has_bullets(text: str) -> bool:
@@ -21,7 +30,7 @@ def has_bullets(text: str) -> bool:
     return any(block.kind is Kind.BULLET for block in blocks(text))
 
 
-def read(path: Path) -> Findings:
+def read(path: Path) -> Iterator[Findings]:
     """The bullets of a Markdown file.
 
     Raises:
@@ -30,17 +39,16 @@ def read(path: Path) -> Findings:
     text = opening.read_text(path)
     if not has_bullets(text):
         raise ImportFailed(f"{path}: no Markdown bullets in it")
+    yield from in_batches(_found(block) for block in blocks(text))
+
+
+def _found(block: Block) -> Findings:
     found = Findings()
-    for block in blocks(text):
-        if block.kind is Kind.BULLET:
-            _keep(found, block)
-        else:
-            found.skipped[block.kind.value] += 1
-    return found
-
-
-def _keep(found: Findings, bullet: Block) -> None:
-    content = cleaning.text(bullet.text)
+    if block.kind is not Kind.BULLET:
+        found.skipped[block.kind.value] += 1
+        return found
+    content = cleaning.text(block.text)
     if is_kept(found, content, limits.MAX_CONTENT_CHARS):
-        theme = cleaning.theme(bullet.heading)
+        theme = cleaning.theme(block.heading)
         found.memories.append(NewMemory(content=content, theme=theme, source=Source.FILE))
+    return found

@@ -4,6 +4,7 @@ JSON that is a list of memories, or an object with that list under ``results`` o
 The text of a memory is under ``memory``, in older versions under ``text`` or ``data``.
 """
 
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -13,7 +14,7 @@ from ricordo.model.draft import NewMemory
 from ricordo.model.vocabulary import Source
 from ricordo.transfer.importers import cleaning, opening, shapes
 from ricordo.transfer.importers.shapes import JsonObject
-from ricordo.transfer.importers.skipping import is_kept
+from ricordo.transfer.importers.skipping import in_batches, is_kept
 from ricordo.transfer.merging import Findings
 
 _LIST_FIELDS: Final = ("results", "memories")
@@ -31,42 +32,43 @@ def fits(data: object) -> bool:
     return any(isinstance(first.get(name), str) for name in _TEXT_FIELDS)
 
 
-def read(path: Path) -> Findings:
+def read(path: Path) -> Iterator[Findings]:
     """The memories of one mem0 user.
 
     Raises:
         ImportFailed: not such a file, or one with the memories of several users.
     """
-    data = opening.parsed(str(path), opening.read_text(path))
-    entries = [
-        shapes.an_object(_place(path, number), entry)
-        for number, entry in enumerate(_listed(path, data), start=1)
-    ]
-    _check_one_user(path, entries)
-    found = Findings()
-    for number, entry in enumerate(entries, start=1):
-        content = cleaning.text(_content(_place(path, number), entry))
+    users: set[str] = set()
+    yield from in_batches(_found(path, users))
+    _check_one_user(path, sorted(users))
+
+
+def _found(path: Path, users: set[str]) -> Iterator[Findings]:
+    for number, entry in enumerate(_listed(path, opening.document(path).data), start=1):
+        given = shapes.an_object(_place(path, number), entry)
+        if given.get("user_id") is not None:
+            users.add(cleaning.text(str(given["user_id"])))
+        found = Findings()
+        content = cleaning.text(_content(_place(path, number), given))
         if is_kept(found, content, limits.MAX_CONTENT_CHARS):
-            found.memories.append(_memory(content, entry))
-    return found
+            found.memories.append(_memory(content, given))
+        yield found
 
 
 def _place(path: Path, number: int) -> str:
     return f"{path}, memory {number}"
 
 
-def _listed(path: Path, data: object) -> list[object]:
+def _listed(path: Path, data: object) -> Iterable[object]:
     if not isinstance(data, dict):
-        return shapes.a_list(str(path), data)
+        return shapes.listed(str(path), data)
     for name in _LIST_FIELDS:
         if name in data:
             return shapes.a_list(f"{path}, {name!r}", data[name])
     raise ImportFailed(f"{path}: an object without {' or '.join(map(repr, _LIST_FIELDS))}")
 
 
-def _check_one_user(path: Path, entries: list[JsonObject]) -> None:
-    given = (entry.get("user_id") for entry in entries)
-    users = sorted({cleaning.text(str(user_id)) for user_id in given if user_id is not None})
+def _check_one_user(path: Path, users: Sequence[str]) -> None:
     if len(users) <= 1:
         return
     more = f" and {len(users) - _SHOWN_USERS} more" if len(users) > _SHOWN_USERS else ""

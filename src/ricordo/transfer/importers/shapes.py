@@ -1,8 +1,10 @@
 """What a piece of foreign JSON is, and what it has to be."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from ricordo.errors import ImportFailed
+from ricordo.transfer.importers.opening import Entries
 
 JsonObject = dict[str, Any]
 
@@ -29,6 +31,15 @@ def a_list(place: str, value: object) -> list[Any]:
     return value
 
 
+def listed(place: str, value: object) -> Iterable[Any]:
+    """The entries of a whole document, known to be a list.
+
+    Raises:
+        ImportFailed: it is something else.
+    """
+    return value if isinstance(value, Entries) else a_list(place, value)
+
+
 def a_text(place: str, value: object) -> str:
     """The value, known to be text.
 
@@ -52,8 +63,8 @@ def list_or_empty(value: object) -> list[Any]:
 
 def first_object(value: object) -> JsonObject:
     """The first object of a list, by which a format is recognised; empty where there is none."""
-    entries = list_or_empty(value)
-    return object_or_empty(entries[0]) if entries else {}
+    entries = value if isinstance(value, Entries) else list_or_empty(value)
+    return object_or_empty(next(iter(entries), None))
 
 
 def kind_of(value: object) -> str:
@@ -66,4 +77,4 @@ def kind_of(value: object) -> str:
         return "a number"
     if isinstance(value, str):
         return "text"
-    return "a list" if isinstance(value, list) else "an object"
+    return "a list" if isinstance(value, list | Entries) else "an object"

@@ -1,6 +1,21 @@
-"""Counting what an importer leaves out, by reason."""
+"""Gathering what an importer finds, and counting what it leaves out, by reason."""
 
+from collections.abc import Iterable, Iterator
+
+from ricordo.limits import WRITE_BATCH_ITEMS
 from ricordo.transfer.merging import Findings
+
+
+def in_batches(pieces: Iterable[Findings]) -> Iterator[Findings]:
+    """The same memories, as many together as are written at once."""
+    gathered = Findings()
+    for piece in pieces:
+        gathered.memories += piece.memories
+        gathered.skipped.update(piece.skipped)
+        if len(gathered.memories) >= WRITE_BATCH_ITEMS:
+            yield gathered
+            gathered = Findings()
+    yield gathered
 
 
 def is_kept(found: Findings, text: str, maximum: int) -> bool:

@@ -1,0 +1,203 @@
+"""JSON from outside, read within bounds: a few bytes of it can stand for gigabytes of values.
+
+Nothing is made of a text before its size, its nesting and the number of its values are known to be
+allowed. A long list is read entry by entry, so that memory holds one of them and not the file.
+"""
+
+import json
+import math
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, Final, NoReturn
+
+from ricordo import limits
+
+_BLANK: Final = b" \t\r\n"
+_BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
+_STRING: Final = rb'"(?:[^"\\]++|\\.)*+"'
+# Up to the next sign that counts. Possessive: what was passed is never looked at again.
+_TO_BRACKET: Final = re.compile(rb'(?:[^"\[\]{}]++|' + _STRING + rb")*+([\[\]{}])", re.DOTALL)
+_TO_SIGN: Final = re.compile(rb'(?:[^"\[\]{},]++|' + _STRING + rb")*+([\[\]{},])", re.DOTALL)
+
+
+class OutOfBounds(ValueError):
+    """A text that is larger, deeper or of more values than is allowed, which the message names."""
+
+
+def bounded_value(raw: bytes) -> Any:
+    """What a JSON text in UTF-8 stands for.
+
+    Raises:
+        OutOfBounds: it is too large, too deep, or has too many values.
+        ValueError, RecursionError: it is not JSON in UTF-8.
+    """
+    if len(raw) > limits.MAX_IMPORT_ENTRY_BYTES:
+        raise _too_large()
+    opened = raw.count(b"[") + raw.count(b"{")
+    if opened > limits.MAX_IMPORT_DEPTH:  # else it cannot be deeper
+        depth = values = 0
+        for found in _TO_BRACKET.finditer(raw):
+            depth, values = _deeper(found[1], depth, values)
+    if raw.count(b",") + opened >= limits.MAX_IMPORT_ENTRY_VALUES:  # some may be in texts
+        begun = (found for found in _TO_SIGN.finditer(raw) if found[1] in b",[{")
+        if next(islice(begun, limits.MAX_IMPORT_ENTRY_VALUES - 1, None), None):
+            raise _too_many()
+    return json.loads(
+        raw.decode("utf-8"), parse_constant=_refuse_constant, parse_float=_finite_float
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """The entries of a JSON list, read anew each time that one goes through them.
+
+    Going through them raises what :func:`bounded_value` does, ValueErrors saying where.
+    """
+
+    chunks: Callable[[], Iterator[bytes]]
+
+    def __iter__(self) -> Iterator[Any]:
+        """Read the entries."""
+        return _Entries(self.chunks()).read()
+
+
+def opened_value(chunks: Callable[[], Iterator[bytes]]) -> Any:
+    """The value of a JSON text in UTF-8; of a list, a :class:`Listing`.
+
+    Raises:
+        OutOfBounds, ValueError, RecursionError: as for :func:`bounded_value`.
+    """
+    held = bytearray()
+    for chunk in chunks():
+        held += chunk
+        if held.removeprefix(_BYTE_ORDER_MARK).lstrip(_BLANK).startswith(b"["):
+            return Listing(chunks)
+        if len(held) > limits.MAX_IMPORT_ENTRY_BYTES:
+            raise _too_large()
+    return _located(bytes(held), 0, 0)
+
+
+class _Entries:
+    """One way through a list."""
+
+    def __init__(self, chunks: Iterable[bytes]) -> None:
+        self._chunks = iter(chunks)
+        self._held = bytearray()
+        self._at = 0  # up to where it was looked at
+        self._passed = 0  # bytes and lines before what is held
+        self._lines = 0
+
+    def read(self) -> Iterator[Any]:
+        sign = self._next(_TO_SIGN)
+        if sign != b"[" or self._held[: self._at - 1].removeprefix(_BYTE_ORDER_MARK).strip(_BLANK):
+            raise ValueError("Expecting a list: line 1")
+        self._drop()
+        for number in range(1, limits.MAX_IMPORTED_ENTRIES + 1):
+            try:
+                end = self._end_of_entry()
+                raw = bytes(self._held[: self._at - 1]) if end else bytes(self._held)
+                if end == b"]" and number == 1 and not raw.strip(_BLANK):
+                    break
+                entry = _located(raw, self._passed, self._lines)
+            except OutOfBounds as problem:
+                raise OutOfBounds(f"entry {number}: {problem}") from None
+            yield entry
+            if not end:
+                raise ValueError(f"Expecting ',' or ']': line {self._line()}")
+            self._drop()
+            if end == b"]":
+                break
+        else:
+            raise OutOfBounds(f"more than {limits.MAX_IMPORTED_ENTRIES} entries")
+        self._drop()
+        while not self._held.strip(_BLANK):
+            self._lines += self._held.count(b"\n")
+            self._held.clear()
+            if not self._more():
+                return
+        raise ValueError(f"Extra data: line {self._line()}")
+
+    def _end_of_entry(self) -> bytes:
+        """Look up to the sign behind the next entry, which it returns; empty for the end."""
+        depth = values = 0
+        while sign := self._next(_TO_BRACKET if depth else _TO_SIGN):
+            if depth == 0 and sign in b",]":
+                return sign
+            if depth == 0 and sign == b"}":
+                raise ValueError(f"Expecting ',' or ']': line {self._line()}")
+            depth, values = _deeper(sign, depth, values)
+        return b""
+
+    def _next(self, pattern: "re.Pattern[bytes]") -> bytes:
+        while True:
+            found = pattern.match(self._held, self._at)
+            if found:
+                self._at = found.end()
+                return found[1]
+            # A long text is looked at again from its start: so take up as much as there is of it.
+            wanted = 2 * (len(self._held) - self._at)
+            if not self._more():
+                return b""
+            while len(self._held) - self._at < wanted and self._more():
+                pass
+
+    def _more(self) -> bool:
+        chunk = next(self._chunks, b"")
+        self._held += chunk
+        if len(self._held) > limits.MAX_IMPORT_ENTRY_BYTES + len(chunk):
+            raise _too_large()
+        return bool(chunk)
+
+    def _drop(self) -> None:
+        """Forget what was looked at."""
+        self._passed += self._at
+        self._lines += self._held.count(b"\n", 0, self._at)
+        del self._held[: self._at]
+        self._at = 0
+
+    def _line(self) -> int:
+        return self._lines + self._held.count(b"\n", 0, self._at) + 1
+
+
+def _located(raw: bytes, passed: int, lines: int) -> Any:
+    """A value of a longer text, with errors that say where in that they are."""
+    if not passed:
+        raw = raw.removeprefix(_BYTE_ORDER_MARK)
+    try:
+        return bounded_value(raw)
+    except json.JSONDecodeError as problem:
+        raise ValueError(f"{problem.msg}: line {lines + problem.lineno}") from None
+    except UnicodeDecodeError as problem:
+        problem.start += passed
+        raise
+
+
+def _deeper(sign: bytes, depth: int, values: int) -> tuple[int, int]:
+    if sign not in b"[{":
+        return depth - 1, values
+    if depth >= limits.MAX_IMPORT_DEPTH:
+        raise OutOfBounds(f"nested more than {limits.MAX_IMPORT_DEPTH} deep")
+    if values >= limits.MAX_IMPORT_ENTRY_VALUES:
+        raise _too_many()
+    return depth + 1, values + 1
+
+
+def _finite_float(digits: str) -> float:
+    number = float(digits)
+    if math.isinf(number):
+        raise ValueError(f"{digits[:20]} is larger than a number can be")
+    return number
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not a JSON number")
+
+
+def _too_many() -> OutOfBounds:
+    return OutOfBounds(f"more than {limits.MAX_IMPORT_ENTRY_VALUES} values")
+
+
+def _too_large() -> OutOfBounds:
+    return OutOfBounds(f"larger than {limits.MAX_IMPORT_ENTRY_BYTES} bytes")
