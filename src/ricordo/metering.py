@@ -6,7 +6,7 @@ holds when several processes ask at once; what a killed process had set aside st
 
 import contextlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, time, timedelta
 from typing import TypeVar
 
@@ -25,6 +25,7 @@ from ricordo.model.activity import (
 from ricordo.storage.database import Database, retried
 from ricordo.storage.tallies import day_of, tally, tally_of
 from ricordo.storage.writing import Writing
+from ricordo.text.secrets import without_secrets
 
 Answer = TypeVar("Answer", bound=BaseModel)
 
@@ -70,7 +71,7 @@ class MeteredModel:
         """
         with contextlib.closing(_Meter(self, user_id)) as meter:
             return self._model.ask(
-                messages,
+                _shown(messages),
                 answer,
                 max_tokens=max_tokens,
                 on_usage=meter.after_request,
@@ -86,7 +87,7 @@ class MeteredModel:
         """
         with contextlib.closing(_Meter(self, user_id)) as meter:
             return self._model.reply(
-                messages,
+                _shown(messages),
                 max_tokens=max_tokens,
                 on_usage=meter.after_request,
                 before_request=meter.before_request,
@@ -132,6 +133,11 @@ class MeteredModel:
                     COMPLETION_TOKENS: usage.completion_tokens,
                 },
             )
+
+
+def _shown(messages: Sequence[Message]) -> list[Message]:
+    """What may leave for a model: whatever a prompt is made of, no secret."""
+    return [replace(one, content=without_secrets(one.content)) for one in messages]
 
 
 def _still_counted(writing: Writing, held: SetAside | None) -> int:

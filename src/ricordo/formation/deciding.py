@@ -15,6 +15,7 @@ from ricordo.model.vocabulary import Action, EventStatus
 from ricordo.storage.events import put_events
 from ricordo.storage.tallies import tally
 from ricordo.storage.writing import Writing
+from ricordo.text.secrets import without_secrets
 
 NODE: Final = "formation"
 DAILY_CAP: Final = "the daily number of memories is reached"
@@ -55,7 +56,8 @@ def too_many(resolution: Resolution) -> Decision:
 
 def turned_away(content: str, rejection: Rejection) -> Decision:
     """What is not written as a memory should be, or rests on nothing that was said."""
-    return Decision(action=Action.REJECT, reason=rejection.code.value, content=content)
+    shown = without_secrets(content)
+    return Decision(action=Action.REJECT, reason=rejection.code.value, content=shown)
 
 
 def said_again(

@@ -4,6 +4,9 @@ Everything that reads and checks texts is loaded with this module. That takes lo
 commands do, so it is imported when something is formed, and not before.
 """
 
+from typing import Final
+
+from ricordo.formation.candidate import USER_ROLE
 from ricordo.formation.caps import within_turns
 from ricordo.formation.cleaning.hygiene import passages
 from ricordo.formation.cleaning.transcript import render
@@ -11,13 +14,17 @@ from ricordo.formation.corrections import uncorrected
 from ricordo.formation.deciding import turned_away
 from ricordo.formation.found import Found
 from ricordo.formation.reading import read_with_model
+from ricordo.formation.rules.explicit import explicit_spans
 from ricordo.formation.rules.extracting import extract
 from ricordo.formation.speakers import named_speakers
 from ricordo.formation.stretch import Stretch
-from ricordo.formation.writing.rejection import Rejection
+from ricordo.formation.writing.rejection import Rejection, RejectionCode
 from ricordo.formation.writing.validator import validated
 from ricordo.metering import MeteredModel
 from ricordo.model.formation import Decision
+from ricordo.text.secrets import has_secret, without_secrets
+
+_SECRET: Final = Rejection(RejectionCode.SECRET, "holds a secret")
 
 
 def find_candidates(model: MeteredModel | None, user_id: str, stretch: Stretch) -> Found:
@@ -38,7 +45,8 @@ def find_candidates(model: MeteredModel | None, user_id: str, stretch: Stretch) 
         found, without_ground = read_with_model(model, user_id, transcript)
         refused = [turned_away(entry.content, reason) for entry, reason in without_ground]
     else:
-        return Found((), ())
+        return Found((), _secrets_asked_for(stretch))
+    refused += _secrets_asked_for(stretch)
     kept = []
     for candidate in named_speakers(found, stretch.speakers, user_id):
         checked = validated(candidate)
@@ -47,3 +55,15 @@ def find_candidates(model: MeteredModel | None, user_id: str, stretch: Stretch) 
         else:
             kept.append(checked)
     return Found(within_turns(kept), refused)
+
+
+def _secrets_asked_for(stretch: Stretch) -> list[Decision]:
+    """What the user asked to be remembered and never is, so that they learn why."""
+    refused = []
+    for turn in stretch.new:
+        if turn.role == USER_ROLE and has_secret(turn.content):
+            for start, end in explicit_spans(turn.content):
+                asked = turn.content[start:end]
+                if has_secret(asked):
+                    refused.append(turned_away(without_secrets(asked), _SECRET))
+    return refused

@@ -7,6 +7,7 @@ from ricordo.files.mirror_source import stored_memories
 from ricordo.files.mirror_text import TITLE, Shown, body
 from ricordo.limits import MAX_MCP_TEXT_BYTES
 from ricordo.model.record import plain
+from ricordo.text.secrets import without_secrets
 from ricordo.user_memory import UserMemory
 from ricordo.user_memory.confining import check_whole
 
@@ -71,8 +72,17 @@ def memory_file(user: UserMemory) -> str:
         shown.append(one)
     hidden = stored.hidden + len(stored.shown) - len(shown)
     note = f"\nNot shown here: {hidden} more, the oldest.\n" if hidden else ""
-    return f"{TITLE}\n{note}{body(shown, [])}"
+    return f"{TITLE}\n{note}{without_secrets(body(shown, []))}"
 
 
 def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return json.dumps(_shown(value), ensure_ascii=False, separators=(",", ":"))
+
+
+def _shown(value: Any) -> Any:
+    """The same without secrets: resources are read by models."""
+    if isinstance(value, str):
+        return without_secrets(value)
+    if isinstance(value, dict):
+        return {name: _shown(one) for name, one in value.items()}
+    return [_shown(one) for one in value] if isinstance(value, list | tuple) else value

@@ -1,10 +1,11 @@
 """Long conversations: what of one is shown as it was said, and what only in short."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from ricordo.model.record import Record
 from ricordo.model.thread import Turn
+from ricordo.text.secrets import without_secrets
 
 EXTRACT = "extract"
 """``made_by`` of summaries that were put together from sentences, without a model."""
@@ -26,6 +27,17 @@ class Window(Record):
     turns: tuple[Turn, ...]
     compacted_to: int
     is_provisional: bool
+
+    def without_secrets(self) -> "Window":
+        """The same with every secret masked."""
+        return replace(
+            self,
+            bridge=None if self.bridge is None else without_secrets(self.bridge),
+            today=None if self.today is None else without_secrets(self.today),
+            turns=tuple(
+                replace(turn, content=without_secrets(turn.content)) for turn in self.turns
+            ),
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,6 +6,7 @@ from typing import Any, Self
 
 from ricordo.model.record import Record
 from ricordo.model.vocabulary import MemoryType, Source, Status
+from ricordo.text.secrets import without_secrets
 
 PROVENANCE = ("source_context", "thread_id", "message_id", "agent_id", "run_id", "actor_id", "role")
 """Where a memory came from: private to its owner, also when the memory is shared."""
@@ -50,6 +51,14 @@ class Item(Record):
             return self
         hidden: dict[str, Any] = dict.fromkeys(PROVENANCE)
         return replace(self, **hidden)
+
+    def without_secrets(self) -> Self:
+        """The memory as a model may see it."""
+        content = without_secrets(self.content)
+        quote = self.source_context and without_secrets(self.source_context)
+        if content == self.content and quote == self.source_context:
+            return self
+        return replace(self, content=content, source_context=quote)
 
 
 @dataclass(frozen=True, slots=True)

@@ -103,7 +103,7 @@ class Choosing:
         found = self._recall.memories.find(user_id, question, _SEARCHED, wanted)
         asked = found.question
         sure = [
-            Chosen(item, one.sure(asked))
+            Chosen(item.without_secrets(), one.sure(asked))
             for item, one in zip(found.items, found.ranked, strict=True)
             if asked is not None and one.sure(asked) >= threshold
         ]
@@ -128,7 +128,7 @@ class Choosing:
             audience = audience_of(view.connection, user_id, until, view.now)
             where = matching(audience, wanted, view.now)
             page = page_of_items(view.connection, where, Sort(), MAX_RECALLED_MEMORIES, None)
-        return [Chosen(item.as_seen_by(user_id), None) for item in page.items]
+        return [Chosen(item.as_seen_by(user_id).without_secrets(), None) for item in page.items]
 
     def _quoted(
         self,

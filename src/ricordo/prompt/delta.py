@@ -25,6 +25,7 @@ from ricordo.storage.tables import items
 from ricordo.storage.thread_views import count_changes, note_seen, seen_revision
 from ricordo.storage.where import not_expired
 from ricordo.storage.writing import Writing
+from ricordo.text.secrets import without_secrets
 
 Fits = Callable[[Sequence[str]], bool]
 
@@ -198,7 +199,7 @@ def _bullet(kind: Kind, item_id: int, item: Item | None, shows_content: bool) ->
     is_shown = shows_content and kind is not Kind.REMOVED and item.status is Status.ACTIVE
     if not is_shown:
         return f"{filed} #{item_id}"
-    line = f"{filed} {one_line(item.content)}"
+    line = f"{filed} {one_line(without_secrets(item.content))}"
     if len(line) > MAX_DELTA_BULLET_CHARS:
         line = f"{line[: MAX_DELTA_BULLET_CHARS - 1].rstrip()}…"
     return f"{line} #{item_id}"

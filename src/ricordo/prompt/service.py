@@ -24,6 +24,7 @@ from ricordo.prompt.material import Material
 from ricordo.prompt.request import PromptRequest
 from ricordo.recall.service import Recall
 from ricordo.storage.database import Database
+from ricordo.text.secrets import without_secrets
 from ricordo.text.tokens import TokenCounter
 
 
@@ -130,10 +131,10 @@ class Prompting:
             user = profile_text(Profile(fields=read_fields(self._database, user_id)))
         return replace(
             plain,
-            user=user,
+            user=without_secrets(user),
             guide=self._guide(request, allowed),
             narrative=self._narrative(request, allowed),
-            window=window if request.has_history else None,
+            window=window.without_secrets() if window and request.has_history else None,
             choice=choice,
             problems=problems,
         )
@@ -148,7 +149,7 @@ class Prompting:
         """What is known of the user; not for agents that may read only some of it."""
         if not request.has(ContextMode.SUMMARY) or allowed is not None:
             return ""
-        return self._known.narrative(request.user_id)
+        return without_secrets(self._known.narrative(request.user_id))
 
     def _new_to(
         self, request: PromptRequest, allowed: frozenset[str] | None, fits: Fits

@@ -20,6 +20,7 @@ from ricordo.storage.database import Database, Reading
 from ricordo.storage.items import items_by_id, page_of_items
 from ricordo.storage.relations import relations_among
 from ricordo.storage.where import Audience, Condition, matching
+from ricordo.text.secrets import without_secrets
 from ricordo.text.snippets import snippet
 
 EVERYTHING: Final = "*"
@@ -192,7 +193,7 @@ class MemorySearch:
         terms = () if asked is None else asked.terms
         return MemoryHit(
             id=item.id,
-            content_snippet=snippet(item.content, terms, self._database.analyser),
+            content_snippet=snippet(without_secrets(item.content), terms, self._database.analyser),
             score=0.0 if one is None else round(one.score, SCORE_DIGITS),
             confidence=0.0 if one is None or asked is None else one.sure(asked),
             signals=Signals(None, None) if one is None else Signals(one.lexical, one.semantic),

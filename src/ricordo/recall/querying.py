@@ -45,7 +45,7 @@ class Querying:
         # What a capped category may not show leaves room for others.
         limit = MAX_RESULTS if caps else request.top_k
         found = self._search.answer(user_id, request.text, limit, wanted, request.threshold)
-        answered = _capped(found.items, caps)[: request.top_k]
+        answered = [item.without_secrets() for item in _capped(found.items, caps)[: request.top_k]]
         purse = _Purse(request.budget_tokens)
         bullets: tuple[Bullet, ...] = ()
         items: tuple[Item, ...] = ()

@@ -9,6 +9,7 @@ from ricordo.storage.items import find_items
 from ricordo.storage.relations import relations_of
 from ricordo.storage.tables import items
 from ricordo.storage.where import Audience, matching
+from ricordo.text.secrets import without_secrets
 
 
 def read_related(
@@ -33,7 +34,7 @@ def read_related(
             id=item.id,
             theme=item.theme,
             type=item.type,
-            content=item.content,
+            content=without_secrets(item.content),
             similarity=round(similarity[item.id], 4),
         )
         for item in present

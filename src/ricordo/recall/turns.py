@@ -23,6 +23,7 @@ from ricordo.storage.database import Database, Reading
 from ricordo.storage.search_index import TURNS
 from ricordo.storage.threads import speakers, turns_by_id
 from ricordo.text.people import named_people, without_people
+from ricordo.text.secrets import without_secrets
 from ricordo.text.snippets import Snippets
 
 _USERS_REMEMBERED: Final = 1_024
@@ -150,7 +151,7 @@ class TurnSearch:
             hits.append(
                 TurnHit(
                     id=turn_id,
-                    content_snippet=snippets.of(turn.content),
+                    content_snippet=snippets.of(without_secrets(turn.content)),
                     score=shown.score[place],
                     confidence=shown.confidence[place],
                     signals=Signals(shown.lexical[place], shown.semantic[place]),

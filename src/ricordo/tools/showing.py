@@ -8,6 +8,7 @@ from ricordo.model.item import Added, Item
 from ricordo.model.search import MemoryHit, SearchResults
 from ricordo.model.theme import Theme
 from ricordo.model.vocabulary import Status
+from ricordo.text.secrets import without_secrets
 
 NOTHING_FITS: Final = "Nothing that is remembered fits. Try other words or fewer conditions."
 BY_WORDS_ALONE: Final = "Looked for the words alone. What is put in other words may be missing."
@@ -61,7 +62,7 @@ def listed(items: Iterable[Item]) -> list[dict[str, Any]]:
             theme=item.theme,
             type=item.type.value,
             key=item.key,
-            content=item.content,
+            content=without_secrets(item.content),
         )
         for item in items
     ]
@@ -69,7 +70,7 @@ def listed(items: Iterable[Item]) -> list[dict[str, Any]]:
 
 def memory(item: Item) -> dict[str, Any]:
     """One memory in full: whatever is set of it."""
-    whole = item.to_dict()
+    whole = item.without_secrets().to_dict()
     shown = {name: whole[name] for name in _MEMORY_FIELDS}
     said_before = item.created_at  # most times are that of the note itself: say it once
     times = {
@@ -94,7 +95,7 @@ def forgotten(items: Iterable[Item], now: datetime) -> dict[str, Any]:
     gone = tuple(items)
     until = [item.purge_at for item in gone if item.purge_at is not None and item.purge_at > now]
     return _given(
-        forgotten=[{"id": item.id, "content": item.content} for item in gone],
+        forgotten=[{"id": item.id, "content": without_secrets(item.content)} for item in gone],
         restorable_until=_second(min(until, default=None)),
     )
 

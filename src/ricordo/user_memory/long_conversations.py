@@ -18,12 +18,14 @@ class LongConversations(Bound):
 
         At most ``window_turns`` turns, whatever is still waiting to be put into a summary. A
         conversation in which nothing was said yet has an empty window. One that was resumed by this
-        process goes on showing what else was said today, until the next summary.
+        process goes on showing what else was said today, until the next summary. Secrets in it
+        are masked, because it is made for models; ``turns`` has what was said.
 
         Raises:
             ScopeWidened: this memory is bound to another thread.
         """
-        return self.parts.conversation.window(self.scope.user_id, self._thread(thread))
+        found = self.parts.conversation.window(self.scope.user_id, self._thread(thread))
+        return found.without_secrets()
 
     def compact(self, thread: str) -> CompactionReport:
         """Tell all but the latest turns of a conversation in short, now.
@@ -47,7 +49,8 @@ class LongConversations(Bound):
         Raises:
             ScopeWidened: this memory is bound to another thread.
         """
-        return self.parts.conversation.resume(self.scope.user_id, self._thread(thread))
+        found = self.parts.conversation.resume(self.scope.user_id, self._thread(thread))
+        return found.without_secrets()
 
     def day_log(self, day: str | date | None = None) -> DayLog:
         """What this user's conversations of a day were about, in order; today if none is given.

@@ -70,6 +70,9 @@ TOUCHING = {
         User is Muslim. | User is a practising Catholic. | User goes to church on Sundays. |
         User prays five times a day. | User only eats halal food. | User keeps kosher. |
         User is an atheist. | User is fasting for Ramadan. | User converted to Islam. |
+        User goes to mass every Sunday. | User sings in the church choir. |
+        User is an altar server. | User gives up sweets for Lent. | User celebrates Diwali. | Pengguna misa tiap Minggu. |
+        Der Nutzer geht sonntags in die Messe. | User goes to confession. | User fasts in Ramadan. |
         User is Jewish. | User is agnostic. | Pengguna beragama Kristen. | Pengguna rajin salat. |
         Pengguna sholat lima waktu. | aku lagi puasa | Pengguna ikut pengajian. |
         Der Nutzer ist evangelisch. | Sie betet jeden Abend. | イスラム教徒です | 毎週教会に行く
@@ -98,6 +101,9 @@ TOUCHING = {
         Mein Gehalt ist gestiegen. | 年収は500万円です | 住宅ローンがある
     """,
     "identifiers": """
+        User was born on 12 March 1984. | User's date of birth is on file. | DOB 12.03.1984 |
+        User's birthday is March 12, 1984. | Pengguna lahir tanggal 12-03-1984. |
+        Der Nutzer ist am 12. März 1984 geboren. | User nació el 12 de marzo de 1984. |
         User's e-mail is ana@example.org. | Reach me at ana.ben+x@mail.example.co.uk |
         User's phone number changed. | my number is +39 011 123 4567 | call me on 0812-3456-7890 |
         phone 555 0134 | (212) 555-0134 is best | card 4111 1111 1111 1111 | card 5500005555555559 |

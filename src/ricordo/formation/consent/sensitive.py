@@ -47,7 +47,8 @@ _BY_KEY: Final[dict[str, str]] = {
     " penghasilan utang tabungan",
     "identifiers": "identifiers identifier email e_mail phone phone_number mobile address"
     " home_address street_address alamat passport id_number nik ssn tax_number tax_id npwp iban"
-    " card_number account_number licence_plate license_plate ip_address password",
+    " card_number account_number licence_plate license_plate ip_address password"
+    " date_of_birth birth_date birthdate dob tanggal_lahir",
 }
 _FIELDS_OF_KEY: Final[dict[str, frozenset[str]]] = {
     name: frozenset(field for field, names in _BY_KEY.items() if name in names.split())

@@ -1,4 +1,4 @@
-"""Turns of phrase that tell a name, a home, a language, pronouns, a treatment or an income."""
+"""Turns of phrase that tell a name, a home, a language, a birth, a treatment or an income."""
 
 import re
 from collections.abc import Callable
@@ -104,6 +104,18 @@ _INCOME: Final = lazy_pattern(
     r"|monthly|annually|brutto|netto)\b"
     r"|\b(?:owes?|owed|saved)\b (?:\w{1,15} ){0,3}?(?:[$€£¥]|rp\.? ?) ?\d"
 )
+_FULL_DATE: Final = (
+    r"(?:\d{4}-\d{1,2}-\d{1,2}|\d{1,2}[./ -]\d{1,2}[./ -]\d{2,4}"
+    r"|\d{1,2}(?:st|nd|rd|th|\.|er)?(?: of| de)? \w{3,10}(?: of| de)?,? (?:19|20)\d\d"
+    r"|\w{3,10} \d{1,2}(?:st|nd|rd|th)?,? (?:19|20)\d\d)"
+)
+_BIRTH: Final = lazy_pattern(
+    r"\b(?:date of birth|birth ?date|dob|tanggal lahir|tgl lahir|geburtsdatum|fecha de nacimiento"
+    r"|date de naissance|data di nascita|data de nascimento|geboortedatum)\b"
+    r"|\b(?:born|lahir|geboren|nacio|nacido|nacida|nee?|nato|nata|nascid[oa]|birthday"
+    rf"|ulang tahun\w{{0,3}}|geburtstag|cumpleanos)\b(?: \w{{1,12}}){{0,4}}? {_FULL_DATE}"
+    rf"|\b{_FULL_DATE} geboren\b"
+)
 _SEEN_BY: Final = lazy_pattern(
     r"\b(?:sees?|seeing|saw|visits?|visited|visiting|consults?|consulted|appointments? (?:with|at)"
     r"|referred to|treated by|my|user's) (?:a |an |the |his |her |their |my )?"
@@ -140,5 +152,6 @@ PATTERNS: Final[dict[str, Callable[[str, str], bool]]] = {
     "language": _finds(_LANGUAGE),
     "health": _finds(_SEEN_BY),
     "money": _finds(_INCOME),
+    "identifiers": _finds(_BIRTH),
 }
 """By field: whether a plain text, or the same with its capitals, says so."""

@@ -10,7 +10,6 @@ from typing import Final
 
 from ricordo.formation.cleaning.plain_view import plain_view
 from ricordo.formation.cleaning.prompt_attacks import has_attack
-from ricordo.formation.cleaning.secret_patterns import has_secret
 from ricordo.formation.cleaning.text_spans import sentences
 from ricordo.formation.writing import writing_words as words
 from ricordo.formation.writing.rejection import RejectionCode
@@ -18,6 +17,7 @@ from ricordo.formation.writing.telling_time import hangs_in_time, is_told_as_pre
 from ricordo.limits import MAX_FORMED_CHARS, MAX_FORMED_SENTENCES
 from ricordo.model.vocabulary import MemoryType
 from ricordo.text.languages import guess
+from ricordo.text.secrets import has_secret
 from ricordo.text.splitting import is_dense
 
 _QUOTATION = re.compile(

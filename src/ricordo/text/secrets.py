@@ -1,0 +1,538 @@
+"""Secrets in a text: passwords, codes, keys, card and account numbers, by meaning and by form.
+
+By meaning, a word for a secret has a value near it: "my pw is qwerty", "the alarm code of the house
+is 7391". By form, a value is one whatever stands around it: a card number, a token, a private key.
+Only the value is a secret, so that the rest of what was said stays readable.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from typing import Final
+
+from ricordo.text.patterns import lazy_pattern
+
+Span = tuple[int, int]
+
+MASK: Final = "[secret removed]"
+"""Stands for a secret wherever what was said is shown to a model, or quoted."""
+
+_MASKED: Final = "•" * len(MASK)  # while looking, so that what is masked is nothing but a sign
+_ANY: Final = re.IGNORECASE
+
+
+def _words(listed: str) -> frozenset[str]:
+    return frozenset(listed.split())
+
+
+# -- words for a secret ----------------------------------------------------------------------------
+
+_STARTS = r"(?<![^\W_])"  # also after the _ of DB_PASSWORD
+_OTHER_THINGS = (
+    r"(?![-_ ]?(?:managers?|resets?|polic(?:y|ies)|fields?|hash(?:es|ing)?|prompts?|dialogs?|pages?"
+    r"|forms?|lengths?|rules?|requirements?|generators?|protect\w*|hints?|less|changes?|screens?"
+    r"|strength|recovery|sharing|boxe?s?|apps?|files?|management|security|authentication|rotation"
+    r"|expiry|expiration|economy|limits?|counts?|budgets?|usage|windows?|streams?|types?|ring"
+    r"|dinger|richtlinien?)\b)"
+)
+_PASSWORDS: Final = lazy_pattern(
+    rf"{_STARTS}(?:pass ?words?|pw|pwd|passwd|pass ?codes?|pass ?phrases?|master ?key"
+    r"|(?:wi-?fi|wlan)[ -]?(?:keys?|schlüssel|schluessel)|kata ?sandi|sandi"
+    r"|\w{0,12}passw(?:ort|örter|oerter)|kennwort|zugangscode|contrase(?:ñ|n)a|mot de passe|mdp"
+    r"|wachtwoord|senha|has(?:ł|l)o|(?:ş|s)ifre|parola(?: d['’]ordine)?|пароль|parool|lösenord"
+    rf"|l(?:ö|o)senord|salasana|jelsz(?:ó|o)|heslo){_OTHER_THINGS}(?![^\W_])",
+    _ANY,
+)
+_PHRASES: Final = lazy_pattern(
+    rf"{_STARTS}(?:(?:seed|recovery|backup|mnemonic|wallet) (?:phrases?|words?)"
+    r"|frasa pemulihan|frase semilla|wiederherstellungsphrase)\b",
+    _ANY,
+)
+_PLACES = (
+    r"(?:alarm|door|gate|entry|entrance|access|security|garage|lock(?:er)?|key ?(?:safe|box)"
+    r"|lock ?box"
+    r"|safe|vault|padlock|building|intercom|unlock|house|home|flat|apartment|office|elevator|lift"
+    r"|parking|shed|cellar|phone|sim|tablet|laptop|voicemail|bank(?: card)?|card|atm|login|sign-?in"
+    r"|verification|authenti\w{0,8}|2fa|mfa|one[- ]time|sms|backup|recovery|activation|secret)"
+)
+_CODES: Final = lazy_pattern(
+    rf"{_STARTS}(?:(?:front |back |main )?{_PLACES}[ -]?(?:codes?|pins?|keypad)"
+    rf"|codes? (?:of|for|to|on) (?:the |my |our |his |her |their )?(?:\w{{1,15}} )?{_PLACES}"
+    rf"|(?:combination|combo) (?:of|for|to|on) (?:the |my |our )?(?:\w{{1,15}} )?{_PLACES}"
+    r"|(?:safe|lock|locker|vault|padlock|suitcase|bike lock)['’]?s? (?:combination|combo)"
+    r"|pin(?:[- ]?(?:codes?|numbers?|nummer))?|puk|cvv2?|cvc2?|otp|tan|geheimzahl|geheimnummer"
+    r"|kode (?:pintu|alarm|brankas|akses|otp|rahasia|gerbang|pin|verifikasi|keamanan)|nomor pin"
+    r"|(?:tür|tuer|alarm|tor|haus|zugangs|sicherheits|safe|schloss)-?codes?"
+    r"|code (?:der|des|vom|für|fuer|zum|zur) (?:\w{3} )?(?:tür|tuer|haustür|alarm\w{0,7}|tor\w?"
+    r"|safe\w?)"
+    r"|c(?:ó|o)digo (?:de|del) (?:la |el )?(?:alarma|puerta|port(?:ó|o)n|caja fuerte|acceso"
+    r"|seguridad)"
+    r"|c(?:ó|o)digo d[oa] (?:alarme|porta|port(?:ã|a)o|cofre)|clave"
+    r"|code (?:de la |du |d['’]|de l['’])(?:porte|portail|alarme|entr(?:é|e)e|acc(?:è|e)s|coffre)"
+    r"|codice (?:del(?:la|l['’])? ?)(?:cancello|allarme|porta|cassaforte)|(?:deur|alarm)code)\b",
+    _ANY,
+)
+_TOKENS: Final = lazy_pattern(
+    rf"{_STARTS}(?:api[ _-]?keys?|(?:secret|access|private|license|licence|encryption|signing"
+    rf"|product)"
+    r"[ _-]?keys?|(?:(?:auth|access|bearer|refresh|session|api|bot|personal access)[ _-]?)?tokens?"
+    r"|client[ _-]?secret|secrets?|recovery codes?|backup codes?|2fa codes?"
+    rf"|(?:zugangs)?schl(?:ü|ue)ssel){_OTHER_THINGS}(?![^\W_])",
+    _ANY,
+)
+_LOGINS: Final = lazy_pattern(
+    rf"{_STARTS}(?:credentials?|creds|log[ -]?in(?: (?:details|data|info))?|user(?:name)? ?(?:and"
+    rf"|/|&) ?"
+    r"pass(?:word)?|zugangsdaten|akun)(?: (?:for|to|of|on) (?:the |my "
+    r"|our )?(?:[^\W_]{1,20} ?){1,2})?"
+    r"(?=\s*(?:[:=]|(?:is|are|was|adalah|ist)\b))",
+    _ANY,
+)
+_NETWORKS: Final = lazy_pattern(
+    rf"{_STARTS}(?:wi-?fi|wlan|hotspot|ssid)(?: (?:at home|here|network|name|netz|kita|saya"
+    rf"|rumah))?"
+    r"(?=\s*(?:[:=]|(?:is|are|adalah|ist|heisst|heißt|es|est)\b))",
+    _ANY,
+)
+_ENTERING: Final = lazy_pattern(
+    r"\b(?:log(?:s|ged|ging)?[ -]?(?:in|on)|sign(?:s|ed|ing)?[ -]?in|unlock(?:s|ed)?|get in|gets in"
+    r"|masuk|login|logge mich|melde mich)\b(?: [^\s.,;:!?]{1,15}){0,4}? "
+    r"(?:with|using|via|by typing|pakai|dengan|mit|con|avec) ",
+    _ANY,
+)
+_IDENTITIES: Final = lazy_pattern(
+    rf"{_STARTS}(?:ssn|social security(?: number)?|nik|(?:nomor|no\.?) (?:ktp|nik)|ktp"
+    rf"|national id(?:entity)?"
+    r"(?: number)?|identity number|npwp|sozialversicherungsnummer|steuer-?id\w{0,12}|bsn|cpf|dni"
+    r"|nif"
+    r"|aadhaar|national insurance(?: number)?)\b[^\n0-9]{0,24}?"
+    r"(?P<value>(?<!\w)[0-9][0-9 .-]{5,22}[0-9a-z])",
+    _ANY,
+)
+_EASTERN: Final = lazy_pattern(
+    r"(?:パスワード|パスコード|暗証番号|合言葉|秘密鍵|apiキー|アクセストークン|トークン|密码|密碼|口令|验证码"
+    r"|비밀번호|암호|كلمة (?:المرور|السر)|पासवर्ड|รหัสผ่าน)[^\n。.!?0-9a-z]{0,12}?"
+    r"(?P<value>[!-~]{3,60})",
+    _ANY,
+)
+
+# -- between the word and the value ----------------------------------------------------------------
+
+_SAYS = (
+    r"(?:[:=]|->|→|\b(?:is|are|was|were|be|['’]s|adalah|ialah|yaitu|itu|ist|lautet|sind|es|est|è|é"
+    r"|são|je|är|on"
+    r"|(?:got |was |has been |is )?(?:changed|set|reset|updated) to|diganti(?: jadi| menjadi)?)\b)"
+    r"(?:\s+(?:now|still|simply|just|again|currently|actually|jetzt|sekarang|ahora"
+    r"|literally)\b)?\s*[:=]?\s*"
+)
+_TO_VALUE: Final = lazy_pattern(rf"(?:\s+(?!{_SAYS})[^\s:=.,;!?]{{1,24}}){{0,5}}?\s*{_SAYS}", _ANY)
+_VALUE: Final = lazy_pattern(
+    r"[\"'“‘«„`](?P<quoted>[^\"'”’»“`\n]{1,100})[\"'”’»“`]|(?P<bare>[^\s]{1,200})"
+)
+_NEXT: Final = lazy_pattern(r"(?P<gap>[ \t]+)(?P<word>\S{1,200})")
+_AFTER_VALUE: Final = ".,;:!?)]}\"'”’»`>"
+_SEPARATORS: Final = frozenset({"/", "|", "+", "&", "-", "–", "—", "\\", "//"})
+_PASSWORD_LABELS: Final = _words(
+    """
+    pass password pw pwd key passwd sandi passwort kennwort schlüssel user username login
+    """
+)
+
+# -- what a value is and is not --------------------------------------------------------------------
+
+_PREDICATES: Final = _words(
+    """
+    a an the my your his her its our their this that these those not no never always still also
+    only too very so quite really pretty rather almost nearly already yet just even more less
+    most much wrong right correct incorrect invalid valid expired required missing empty blank
+    weak strong long short old new same different fine ok okay good bad safe unsafe secure
+    insecure secret private public hidden visible known unknown unique stored saved kept sent
+    set reset changed updated rotated hashed encrypted salted protected compromised leaked
+    stolen lost gone forgotten written needed optional mandatory important easy hard simple
+    complex difficult impossible possible ready in on at for from by with without under behind
+    inside to of as if when where because about over above below like unlike and or but being be
+    been going getting due up down out off back what why who how which whatever something
+    anything nothing everything someone it he she they we you i shared printed taped
+    case-sensitive alphanumeric numeric limited supposed meant likely probably perhaps maybe
+    clearly obviously apparently usually often sometimes available broken blocked locked
+    disabled enabled accepted rejected refused working there here one two three four five six
+    seven eight nine ten twelve several many some any all none both each every another other
+    patience practice consistency love time hardware per sudah belum tidak salah benar lupa
+    harus perlu wajib yang di ke dari untuk ada aman lemah kuat sama beda baru lama apa nicht
+    falsch richtig zu sehr noch schon abgelaufen sicher unsicher lang kurz alt neu im in auf der
+    die das ein eine mein dein sein vergessen incorrecta correcta muy demasiado larga segura en
+    un una el la trop faux long oublié expiré incorrect
+    """
+)
+_ENDS_PHRASE: Final = _PREDICATES | _words(
+    """
+    and but or so then please thanks thank ok i i'm i'll it's dan tapi atau ya tolong und aber
+    oder y pero et mais e ma can could would will do don't remember ingat merke save
+    """
+)
+_SERVICES: Final = _words(
+    """
+    oauth2 oauth2.0 auth0 web3 fido2 u2f office365 o365 microsoft365 ms365 m365 id.me 1password
+    face2face 2fa mfa saml2 sso2 windows10 windows11 ios17 ios18 mp3 mp4 ps5 ps4 b2b b2c p2p h2o
+    """
+)
+_MEASURE: Final = lazy_pattern(
+    r"[vV]?\d{1,6}(?:[.,:/-]\d{1,6})*(?:st|nd|rd|th|am|pm|h|hrs?|min|mins|s|ms|gb|mb|kb|tb|k|m|km"
+    r"|cm|mm|kg"
+    r"|g|l|ml|px|pt|em|x|ghz|mhz|khz|hz|mbps|gbps|bit|bits|byte|w|kw|kwh|v|a|mah|jt|rb|usd|eur|°c?"
+    r"|%|€|\$"
+    r"|-?(?:bit|digit|char|character|word|letter|stellig\w*|day|year|month|week|hour|factor"
+    r"|step)s?)?",
+    _ANY,
+)
+_MAIL: Final = lazy_pattern(r"[^\s@]{1,64}@[^\s@]{1,190}\.[a-z]{2,24}", _ANY)
+_ADDRESS: Final = lazy_pattern(r"(?:[a-z][a-z0-9+.-]{1,15}://|www\.|/|\./|~/|[a-z]:\\)\S*", _ANY)
+_LOOSE_DIGITS: Final = lazy_pattern(r"[\s:#]{0,3}(?P<value>\d(?:[ -]?\d){2,11})(?![\w.,:/-]*\d)")
+_LOOSE_PIN: Final = lazy_pattern(
+    r"(?:\s+(?:nya|saya|ku|kartu|atm|hp|number|nummer|no|code|for|of|my|the|card|bank|phone|tablet"
+    r"|is|der|meiner?"
+    r"|karte)\b){0,4}[\s:#=-]{1,3}(?P<value>\d{3,8})(?![\w:/-]|[.,]\d)",
+    _ANY,
+)
+_LOOSE_PASSWORD: Final = lazy_pattern(
+    r"[^\n.!?]{0,40}?(?<!\S)(?P<value>(?=\S{0,30}[0-9])(?=\S{0,30}[^\W\d])\S{6,40})"
+)
+_WORDS_OF_A_PHRASE: Final = 4  # "correct horse battery staple", where "correct" alone is a verdict
+_SHORT_CODES: Final = frozenset({"pin", "cvv", "cvv2", "cvc", "cvc2", "otp", "puk", "tan"})
+
+# -- secrets by their form -------------------------------------------------------------------------
+
+_TOKEN: Final = lazy_pattern(
+    r"\b(?:sk|pk|rk)[-_](?:[a-z]{2,8}[-_])?[a-z0-9_-]{16,}+"
+    r"|\b(?:gh[pousr]_|github_pat_|glpat-|hf_|npm_|pypi-|dop_v1_|shpat_|sq0[a-z]{3}-"
+    r"|ya29\.)[a-z0-9_-]{16,}+"
+    r"|\bxox[abeprs]-[a-z0-9-]{10,}+|\b(?:akia|asia)[0-9a-z]{16}\b|\baiza[0-9a-z_-]{30,}+"
+    r"|\bsg\.[a-z0-9_-]{16,}+\.[a-z0-9_-]{16,}+"
+    r"|\beyj[a-z0-9_-]{10,}+\.[a-z0-9_-]{6,}+(?:\.[a-z0-9_-]{0,}+)?"
+    r"|\bbearer\s{1,3}[a-z0-9._~+/-]{16,}+"
+    r"|\bssh-(?:rsa|ed25519|dss)\s{1,3}[a-z0-9+/=]{20,}+"
+    r"|\b[a-z][a-z0-9+.-]{1,15}://[^\s/@:]{1,100}:[^\s/@]{1,100}@"
+    r"|(?<=[?&])(?:token|access_token|api_?key|key|secret|password|sig|signature)=[^\s&#]{6,}+",
+    _ANY,
+)
+_KEY_BLOCK: Final = lazy_pattern(
+    r"-----begin [a-z0-9 ]{0,40}(?:key|certificate)[a-z0-9 ]{0,20}-----"
+    r"(?:[^-]{0,20000}-----end [a-z0-9 ]{0,60}-----)?",
+    _ANY,
+)
+_RUN: Final = lazy_pattern(r"(?<![a-z0-9_+=/.:-])[a-z0-9_+=-]{20,}+(?![a-z0-9_+=/-])", _ANY)
+_HEX: Final = lazy_pattern(r"[0-9a-f]{24,128}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", _ANY)
+_CARD: Final = lazy_pattern(r"(?<![\w.,])[2-6](?:[ -]?[0-9]){12,18}(?![\w]|[.,-]?\d)")
+_IBAN: Final = lazy_pattern(r"(?<!\w)(?=([a-z]{2}\d{2}(?: ?[a-z0-9]){11,38}))", _ANY)
+_HAS_LONG_WORD: Final = lazy_pattern(r"\S{14}")
+_HAS_NUMBER: Final = lazy_pattern(r"\d(?:[ .-]?[a-z0-9]){6}", _ANY)
+_LONG_RUN: Final = 32
+_SHORTEST_CARD: Final = 13
+_IBAN_CHARS: Final = range(15, 35)
+
+
+_Reader = Callable[[str, re.Match[str]], Span | None]
+
+
+def secrets_in(text: str) -> list[Span]:
+    """Where a text gives away secrets: the values alone, in order, none inside another."""
+    text = text.replace(MASK, _MASKED)
+    found = sorted({*_by_form(text), *_by_meaning(text)})
+    joined: list[Span] = []
+    for start, end in found:
+        if joined and start <= joined[-1][1]:
+            joined[-1] = (joined[-1][0], max(joined[-1][1], end))
+        else:
+            joined.append((start, end))
+    return joined
+
+
+def has_secret(text: str) -> bool:
+    """Whether a text gives away a secret."""
+    return bool(secrets_in(text))
+
+
+def without_secrets(text: str) -> str:
+    """The text with :data:`MASK` in place of every secret."""
+    pieces = []
+    place = 0
+    for start, end in secrets_in(text):
+        pieces += [text[place:start], MASK]
+        place = end
+    return "".join([*pieces, text[place:]]) if pieces else text
+
+
+# -- by form ---------------------------------------------------------------------------------------
+
+
+def _by_form(text: str) -> Iterator[Span]:
+    if "-----" in text:
+        yield from (found.span() for found in _KEY_BLOCK.finditer(text))
+    if _HAS_LONG_WORD.search(text):
+        yield from (found.span() for found in _TOKEN.finditer(text))
+        yield from (found.span() for found in _RUN.finditer(text) if _is_random(found.group()))
+    if not _HAS_NUMBER.search(text):
+        return
+    for found in _CARD.finditer(text):
+        if _is_card([int(sign) for sign in found.group() if sign.isdecimal()]):
+            yield found.span()
+    for found in _IBAN.finditer(text):
+        if end := _iban_end(found[1]):
+            yield found.start(), found.start() + end
+
+
+def _is_random(run: str) -> bool:
+    """A key that nobody reads: not a digest or an id, which are no secret, nor words joined."""
+    if _HEX.fullmatch(run):
+        return False
+    digits = sum(map(str.isdigit, run))
+    letters = sum(map(str.isalpha, run))
+    if len(run) >= _LONG_RUN and digits >= 4 and letters >= 8 and _alternations(run.lower()) >= 6:
+        return True
+    is_mixed = any(map(str.isupper, run)) and any(map(str.islower, run))
+    return is_mixed and digits >= 2 and _alternations(run) > len(run) * 0.4
+
+
+def _alternations(run: str) -> int:
+    """How often small letters, capitals and digits follow each other: by chance, all the time."""
+    kinds = [(sign.isdigit(), sign.isupper()) for sign in run if sign.isalnum()]
+    return sum(one != other for one, other in pairwise(kinds))
+
+
+def _is_card(digits: list[int]) -> bool:
+    """Begins as bank cards do, and has their check digit (Luhn)."""
+    if len(digits) < _SHORTEST_CARD or len(set(digits)) == 1:
+        return False
+    if len(digits) == _SHORTEST_CARD and digits[0] != 4:  # the number of a book, or a time
+        return False
+    if digits[0] == 2 and not 22 <= digits[0] * 10 + digits[1] <= 27:
+        return False
+    doubled = [digit * 2 - 9 * (digit > 4) for digit in digits[-2::-2]]
+    return (sum(doubled) + sum(digits[-1::-2])) % 10 == 0
+
+
+def _iban_end(found: str) -> int:
+    """How much of a text is an account number, by its check digits (mod 97); 0 for none."""
+    bare = ""
+    for place, sign in enumerate(found):
+        if sign == " ":
+            continue
+        if not sign.isascii():
+            return 0
+        bare += sign
+        ends_here = place + 1 == len(found) or not found[place + 1].isalnum()
+        if ends_here and len(bare) in _IBAN_CHARS:
+            digits = "".join(str(int(letter, 36)) for letter in bare[4:] + bare[:4])
+            if int(digits) % 97 == 1:
+                return place + 1
+    return 0
+
+
+# -- by meaning ------------------------------------------------------------------------------------
+
+
+def _by_meaning(text: str) -> Iterator[Span]:
+    small = text.lower()
+    for stems, (_, pattern, reads) in zip(_STEMS, _MEANINGS, strict=True):
+        if any(stem in small for stem in stems):
+            for word in pattern.finditer(text):
+                if span := reads(text, word):
+                    yield span
+    if _HAS_NUMBER.search(text):
+        yield from (found.span("value") for found in _IDENTITIES.finditer(text))
+    if not text.isascii():
+        yield from (found.span("value") for found in _EASTERN.finditer(text))
+
+
+def _password(text: str, word: re.Match[str]) -> Span | None:
+    said = _TO_VALUE.match(text, word.end())
+    if said and (value := _value_at(text, said.end())):
+        first = _first_word(text, value)
+        whole = _extended(text, value)
+        if _may_be_password(first) or len(text[slice(*whole)].split()) >= _WORDS_OF_A_PHRASE:
+            return whole
+        if said.end() - word.end() < 8:  # the connector stood right after the word
+            return None
+    return _group(_LOOSE_PASSWORD, text, word, _is_random_like)
+
+
+def _phrase(text: str, word: re.Match[str]) -> Span | None:
+    said = _TO_VALUE.match(text, word.end())
+    if not said or not (value := _value_at(text, said.end())):
+        return None
+    if _first_word(text, value).casefold() in _PREDICATES:
+        return None
+    end = re.compile(r"[^\n.!?;]{1,400}").match(text, value[0])
+    return (value[0], end.end()) if end else value
+
+
+def _code(text: str, word: re.Match[str]) -> Span | None:
+    said = _TO_VALUE.match(text, word.end())
+    if said and (value := _value_at(text, said.end())):
+        first = _first_word(text, value)
+        value = _extended(text, value)
+        bare = text[slice(*value)]
+        begins = any(map(str.isdigit, first)) and not _is_date_or_link(first)
+        if begins and sum(map(str.isdigit, bare)) >= 3:
+            return value
+    if not _SHORT_CODES.isdisjoint(re.findall(r"[a-z0-9]+", word.group().casefold())):
+        return _group(_LOOSE_PIN, text, word, lambda _: True)
+    loose = _LOOSE_DIGITS.match(text, word.end())
+    return None if loose is None or word.group().casefold() == "clave" else loose.span("value")
+
+
+def _token(text: str, word: re.Match[str]) -> Span | None:
+    said = _TO_VALUE.match(text, word.end())
+    if said and (value := _value_at(text, said.end())):
+        first = _first_word(text, value)
+        if _is_random_like(first) and len(first) >= 5:
+            return value
+    direct = re.compile(r"[ \t]+(?P<value>\S{6,200})").match(text, word.end())
+    if direct and _is_random_like(bare := direct["value"].rstrip(_AFTER_VALUE)) and len(bare) >= 8:
+        return direct.start("value"), direct.start("value") + len(bare)
+    return None
+
+
+def _login(text: str, word: re.Match[str]) -> Span | None:
+    """A name and a password, or one of them: the whole of it, as the order is anybody's."""
+    said = _TO_VALUE.match(text, word.end())
+    if not said or not (value := _value_at(text, said.end())):
+        return None
+    extended = _extended(text, value, takes_pair=True)
+    words = text[slice(*extended)].split()
+    if words[0].casefold() in _PREDICATES or len(words) > 6:
+        return None
+    is_pair = len(words) == 3 and words[1] in _SEPARATORS
+    joined = re.fullmatch(r"[^\s/:@]{2,40}[/:][^\s/:@]{3,40}", words[0]) is not None
+    if is_pair or joined or any(_is_random_like(one.strip(",;")) for one in words):
+        return extended
+    return None
+
+
+def _entered(text: str, word: re.Match[str]) -> Span | None:
+    value = _value_at(text, word.end())
+    if value is None:
+        return None
+    if _MAIL.fullmatch(_first_word(text, value)):
+        further = re.compile(r"(?: (?:and|/|with|dan|und)) ").match(text, value[1])
+        value = _value_at(text, further.end()) if further else None
+    if value is None or not _is_random_like(_first_word(text, value)):
+        return None
+    return value
+
+
+_MEANINGS: Final[tuple[tuple[str, re.Pattern[str], _Reader], ...]] = (
+    (
+        "pass pw wi-fi wifi wlan master sandi kennwort zugang contrase mot\u00a0de mdp wachtwoord"
+        " senha has\u0142 haslo ifre parol пароль senord salasana jelsz heslo",
+        _PASSWORDS,
+        _password,
+    ),
+    ("phrase words frasa frase", _PHRASES, _phrase),
+    (
+        "code pin combo combination puk cvv cvc otp tan geheim kode digo clave codice keypad",
+        _CODES,
+        _code,
+    ),
+    ("key token secret schl code", _TOKENS, _token),
+    ("credential creds login log-in log\u00a0in user zugangsdaten akun", _LOGINS, _login),
+    ("wifi wi-fi wlan hotspot ssid", _NETWORKS, _login),
+    (
+        "log\u00a0in log\u00a0on login logon logge logs logg sign unlock get masuk melde",
+        _ENTERING,
+        _entered,
+    ),
+)
+"""How each kind of secret is read; its pattern is tried only where one of the stems stands, because
+most texts have none."""
+_STEMS: Final = [
+    tuple(stem.replace("\u00a0", " ") for stem in stems.split(" ")) for stems, _, _ in _MEANINGS
+]
+
+
+def _group(
+    pattern: re.Pattern[str], text: str, word: re.Match[str], fits: Callable[[str], bool]
+) -> Span | None:
+    found = pattern.match(text, word.end())
+    if found is None:
+        return None
+    bare = found["value"].rstrip(_AFTER_VALUE)
+    start = found.start("value")
+    return (start, start + len(bare)) if bare and fits(bare) else None
+
+
+def _value_at(text: str, place: int) -> Span | None:
+    found = _VALUE.match(text, place)
+    if found is None:
+        return None
+    if found["quoted"]:
+        return found.span("quoted")
+    bare = found["bare"].rstrip(_AFTER_VALUE).rstrip()
+    return (found.start("bare"), found.start("bare") + len(bare)) if bare else None
+
+
+def _extended(text: str, value: Span, *, takes_pair: bool = False) -> Span:
+    """A value with the words that go on with it: digits in groups, words of a phrase, a pair."""
+    start, end = value
+    is_words = text[start:end].isalpha() and text[start:end].islower()  # of a phrase
+    for _ in range(12):
+        following = _NEXT.match(text, end)
+        if following is None:
+            break
+        bare = following["word"].rstrip(_AFTER_VALUE)
+        goes_on = (
+            bare in _SEPARATORS
+            or (any(map(str.isdigit, bare)) and not any(map(str.isalpha, bare)) and len(bare) >= 2)
+            or (text[end - 1] in "/|\\+&" and bool(bare))
+            or (
+                takes_pair
+                and (_is_random_like(bare) or bare.casefold().strip(":=") in _PASSWORD_LABELS)
+            )
+            or (is_words and bare.isalpha() and bare.islower() and bare not in _ENDS_PHRASE)
+        )
+        if not goes_on:
+            break
+        end = following.start("word") + len(bare)
+        if len(bare) < len(following["word"]) and not takes_pair:
+            break
+    while end > start and text[end - 1] in " /|\\+&-–—":
+        end -= 1
+    return start, end
+
+
+def _first_word(text: str, value: Span) -> str:
+    return text[slice(*value)].split(maxsplit=1)[0]
+
+
+def _may_be_password(word: str) -> bool:
+    """Anything but the words that say something about a password."""
+    plain = word.casefold()
+    if plain in _PREDICATES or not any(map(str.isalnum, word)):
+        return False
+    if (
+        plain.isalpha()
+        and plain.endswith(("ed", "ing", "bar", "lich", "able", "ible"))
+        and len(plain) > 5
+    ):
+        return False
+    return _MAIL.fullmatch(word) is None and _ADDRESS.match(word) is None
+
+
+def _is_random_like(word: str) -> bool:
+    """Letters with digits or signs among them, as no word has."""
+    plain = word.casefold()
+    if len(word) < 4 or plain in _SERVICES or plain in _PREDICATES:
+        return False
+    if _MEASURE.fullmatch(word) or _MAIL.fullmatch(word) or _ADDRESS.match(word):
+        return False
+    has_digit = any(map(str.isdigit, word))
+    has_sign = any(sign in "!@#$%^&*_+=?" for sign in word[:-1])
+    return any(map(str.isalpha, word)) and (has_digit or has_sign)
+
+
+def _is_date_or_link(text: str) -> bool:
+    return (
+        re.fullmatch(r"(?:19|20)\d\d-\d\d?-\d\d?|\d\d?[./]\d\d?[./]\d{2,4}|\d{1,2}:\d\d\S*", text)
+        is not None
+        or _ADDRESS.match(text) is not None
+    )
