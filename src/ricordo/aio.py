@@ -123,6 +123,7 @@ class AsyncUserMemory(_Face):
     threads = _offloaded(UserMemory.threads)
     thread = _offloaded(UserMemory.thread)
     turns = _offloaded(UserMemory.turns)
+    redact = _offloaded(UserMemory.redact)
     source_turn = _offloaded(UserMemory.source_turn)
     formed_turns = _offloaded(UserMemory.formed_turns)
     window = _offloaded(UserMemory.window)

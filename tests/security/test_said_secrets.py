@@ -5,11 +5,16 @@ import json
 
 import pytest
 
-from ricordo import Action, Memory, UserMemory
+from ricordo import Action, InvalidValue, Memory, PermissionMissing, ThreadNotFound, UserMemory
+from ricordo.conversation.redaction import REDACTED
+from ricordo.storage.consistency import find_inconsistencies
 from ricordo.testing.clock import ManualClock
 from ricordo.text.secrets import MASK
 from ricordo.tools import TOOL_SETS, Tools
+from tests.contract.test_ending import dump
 from tests.mcp.legs import in_process, text_at
+from tests.support.commandline import ricordo
+from tests.support.service import running
 
 pytestmark = [pytest.mark.requirement("security.secrets"), pytest.mark.both_databases]
 
@@ -97,3 +102,77 @@ def test_a_memory_with_a_secret_is_masked_for_models_and_whole_for_its_owner(
     assert json.dumps(shown).count(MASK) >= 8
     assert "lake" in ana.search(asked).results[0].content_snippet
     assert ana.get(number).content == text
+
+
+PASSWORD = "k8sRocks2024"
+
+
+def found_by_words(ana: UserMemory, query: str) -> list[int]:
+    return [hit.id for hit in ana.search_turns(query) if hit.signals.fts]
+
+
+@pytest.mark.requirement("security.redaction")
+@pytest.mark.parametrize("how", [{}, {"text": PASSWORD}, {"whole": True}])
+def test_what_is_redacted_is_nowhere_any_more(
+    memory: Memory, backend_url: str, how: dict[str, object]
+) -> None:
+    ana = memory.user("ana")
+    call = {"function": {"name": "join", "arguments": json.dumps({"key": f"pw: {PASSWORD}"})}}
+    said = f"I live in Bekasi. My wifi password is {PASSWORD}."
+    ana.observe([{"role": "user", "content": said, "tool_calls": [call]}], thread="one")
+    ana.add("Has wifi", source_context=said, thread_id="one", key="wifi")
+    ana.add("Has fast wifi", source_context=said, thread_id="one", key="wifi")
+    ana.observe([{"role": "user", "content": f"again {n}"} for n in range(40)], thread="one")
+    ana.compact("one")
+    assert found_by_words(ana, PASSWORD)
+    assert PASSWORD.encode() in dump(memory, backend_url)
+    changed = ana.redact("one", 1, **how, reason="said by mistake")  # type: ignore[arg-type]
+    assert changed == next(iter(ana.turns("one")))
+    assert REDACTED in changed.content
+    assert ("Bekasi" in changed.content) is ("whole" not in how)
+    if memory.database.backend.name != "sqlite":
+        memory.run_jobs()
+    assert PASSWORD.encode() not in dump(memory, backend_url)
+    assert PASSWORD.lower().encode() not in dump(memory, backend_url).lower()
+    assert not found_by_words(ana, PASSWORD)
+    last = ana.changes(0).changes[-1]
+    place = {"thread_id": "one", "position": 1}
+    assert (last.event, last.actor, last.reason) == ("PURGE", "ana", "said by mistake")
+    assert last.meta == {"redaction": place}
+    assert ana.window("one").turns
+    assert memory.database.backend.check() == []
+    with memory.database.read_all() as view:
+        assert find_inconsistencies(view.connection) == []
+
+
+@pytest.mark.requirement("security.redaction")
+def test_what_cannot_be_redacted_changes_nothing(memory: Memory) -> None:
+    ana = memory.user("ana")
+    say(ana, "I like plums")
+    before = ana.revision()
+    for given in ({}, {"text": "figs"}, {"text": "plums", "whole": True}):
+        with pytest.raises(InvalidValue):
+            ana.redact("one", 1, **given)  # type: ignore[arg-type]
+    with pytest.raises(InvalidValue, match="turns 1 to 1"):
+        ana.redact("one", 2)
+    with pytest.raises(ThreadNotFound):
+        ana.redact("two", 1)
+    with pytest.raises(PermissionMissing):
+        ana.narrow(categories=["work"]).redact("one", 1, whole=True)
+    with pytest.raises(ThreadNotFound):
+        memory.user("ben").redact("one", 1, whole=True)
+    assert (ana.revision(), next(iter(ana.turns("one"))).content) == (before, "I like plums")
+
+
+@pytest.mark.requirement("security.redaction")
+def test_every_surface_redacts(memory: Memory, backend_url: str) -> None:
+    say(memory.user("ana"), "my pw is qwerty")
+    with running(memory) as service:
+        asked = service.client(user="ana").post(
+            "/v1/threads/one/turns/1/redaction", json={"text": "qwerty"}
+        )
+    assert (asked.status_code, asked.json()["content"]) == (200, "my pw is [redacted]")
+    if not backend_url.startswith("postgresql"):
+        say(memory.user("ana"), "my pin is 4821")
+        ran = ricordo("redact", "one", "2", "--db", backend_url, "--user", "ana")
+        assert (ran.code, ran.out) == (0, "Turn 2 now says: my pin is [redacted]\n")

@@ -152,6 +152,7 @@ ANSWERS: Final[Mapping[str, Answer]] = {
     "threads": _one(Page[Thread]),
     "thread": _one(Thread),
     "turns": _one(Page[Turn]),
+    "redact": _one(Turn),
     "formed": _one(Page[FormedTurn]),
     "chat": Answer(
         {

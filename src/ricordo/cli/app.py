@@ -85,6 +85,7 @@ COMMANDS: Final[dict[str, dict[str, Command | Group]]] = {
         "threads": conversations.threads,
         "thread": conversations.thread,
         "turns": conversations.turns,
+        "redact": conversations.redact,
         "formed": origins.formed,
         "chat": chat.chat,
         "window": windows.window,

@@ -1,5 +1,6 @@
 """What was said: ``observe``, ``search-turns``, ``threads``, ``thread`` and ``turns``."""
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -9,7 +10,7 @@ from ricordo import limits
 from ricordo.cli import tables
 from ricordo.cli.formation_tables import formation_table
 from ricordo.cli.names import Named, completing_names
-from ricordo.cli.options import STANDARD_STREAM, Cursor, Limit, Owner
+from ricordo.cli.options import STANDARD_STREAM, Cursor, Limit, Owner, Reason
 from ricordo.cli.progress import progress_bar, working
 from ricordo.cli.render import Listing, answer
 from ricordo.cli.searching import Explain, ResultLimit, Threshold, warn
@@ -58,6 +59,12 @@ OfThread = Annotated[
 ]
 OfRole = Annotated[str | None, typer.Option("--role", metavar="NAME", help="Role, e.g. user.")]
 OfActor = Annotated[str | None, typer.Option("--actor", metavar="NAME", help="Who spoke.")]
+Position = Annotated[int, typer.Argument(metavar="POSITION", help="Which turn, from 1 on.")]
+Redacted = Annotated[
+    str | None,
+    typer.Option(metavar="WORDS", help="The words to take out; - reads them from standard input."),
+]
+Whole = Annotated[bool, typer.Option("--whole", help="Take out all of the turn.")]
 Since = Annotated[str | None, typer.Option(metavar="TIME", help="Said at or after.")]
 Until = Annotated[str | None, typer.Option(metavar="TIME", help="Said before.")]
 
@@ -169,6 +176,28 @@ def turns(
     with open_user(owner) as memory:
         page = memory.turns(thread_id, limit=limit, cursor=cursor)
     answer(owner.as_json, page, tables.turn_table)
+
+
+def redact(
+    *,
+    thread_id: ThreadId,
+    position: Position,
+    text: Redacted = None,
+    whole: Whole = False,
+    reason: Reason = None,
+    owner: Owner,
+) -> None:
+    """Take words out of what was said, for good.
+
+    Without more, the secrets that are recognised in the turn; [redacted] stands in their place.
+    They also go from what the turn is found by, from quotes of it and from summaries.
+
+    Example: ricordo redact monday 3
+    """
+    words = sys.stdin.read().rstrip("\n") if text == STANDARD_STREAM else text
+    with open_user(owner) as memory:
+        changed = memory.redact(thread_id, position, text=words, whole=whole, reason=reason)
+    answer(owner.as_json, changed, lambda turn: f"Turn {turn.position} now says: {turn.content}")
 
 
 def _thread_card(thread: Thread) -> Listing:

@@ -12,7 +12,7 @@ from ricordo.storage.erasure import delete_user_rows
 from ricordo.storage.jobs import discard_queued
 from ricordo.storage.links import links_granted
 from ricordo.storage.users import has_user
-from ricordo.storage.writing import OWNER_ACTED
+from ricordo.storage.writing import OWNER_ACTED, Writing
 
 SCRUB_JOB: Final = "scrub"
 """Kind of the job that overwrites freed space, for when it could not be done at once."""
@@ -34,16 +34,20 @@ def erase_user(database: Database, user_id: str) -> ErasureReceipt:
             writing.record(Event.UNLINK, item_id, actor=OWNER_ACTED, user_id=viewer)
         with writing.acting_for_all():  # others mention the user, who knows who
             removed = delete_user_rows(writing.backend, writing.connection, user_id)
-        if database.backend.overwrites_freed_space:
-            # Should this process die before it has scrubbed, the job remembers to.
-            writing.enqueue(_scrub_job(writing.now + _SCRUB_DELAY))
+        plan_scrub(writing)
         erased_at = writing.now
-    scrubbed = _scrub_now(database, erased_at)
+    scrubbed = scrub_now(database, erased_at)
     return ErasureReceipt(user_id=user_id, erased_at=erased_at, removed=removed, scrubbed=scrubbed)
 
 
-def _scrub_now(database: Database, erased_at: datetime) -> bool:
-    """Overwrite the freed space; whatever goes wrong, the user is erased, and the job is there."""
+def plan_scrub(writing: Writing) -> None:
+    """Should this process die before it has scrubbed, a job remembers to."""
+    if writing.backend.overwrites_freed_space:
+        writing.enqueue(_scrub_job(writing.now + _SCRUB_DELAY))
+
+
+def scrub_now(database: Database, erased_at: datetime) -> bool:
+    """Overwrite the freed space; whatever goes wrong, nothing comes back, and the job is there."""
     try:
         with database.our_errors():
             scrubbed = database.backend.scrub()

@@ -52,6 +52,16 @@ def put_compaction(writing: Writing, made: Compaction) -> None:
     writing.keeps_user = True
 
 
+def drop_compactions(writing: Writing, thread_id: str, from_position: int) -> int:
+    """Forget what tells a turn of a conversation in short, and all that was built on it."""
+    where = sa.and_(
+        compactions.c.user_id == writing.user_id,
+        compactions.c.thread_id == thread_id,
+        compactions.c.last_position >= from_position,
+    )
+    return writing.connection.execute(sa.delete(compactions).where(where)).rowcount
+
+
 def compactions_of_day(
     connection: sa.Connection, user_id: str, day: str, limit: int
 ) -> list[Compaction]:

@@ -14,7 +14,7 @@ from ricordo.model.times import format_moment
 from ricordo.storage.columns import Words
 from ricordo.storage.constructs import among, bound_list
 from ricordo.storage.formation import FORMED_POSITION, THREADS_WITH_FORMATION
-from ricordo.storage.index_rows import Searchable, put_entries
+from ricordo.storage.index_rows import Searchable, change_entry, put_entries
 from ricordo.storage.prepared import Prepared
 from ricordo.storage.search_index import TURNS
 from ricordo.storage.tables import TURN_IDS, formation, threads, turns
@@ -96,6 +96,16 @@ def index_turns(writing: Writing, said: Iterable[Turn]) -> None:
     put_entries(
         writing, TURNS, [Searchable(turn.id, turn.content, text_of_turn(turn)) for turn in said]
     )
+
+
+def change_turn(writing: Writing, turn: Turn) -> None:
+    """Put other words in the place of what was said, also where it is found by."""
+    where = sa.and_(turns.c.user_id == writing.user_id, turns.c.id == turn.id)
+    values = {"content": turn.content, "tool_calls": turn.tool_calls}
+    writing.connection.execute(sa.update(turns).where(where).values(**values))
+    change_entry(writing, TURNS, Searchable(turn.id, turn.content, text_of_turn(turn)))
+    writing.note_rewrite()  # copies in memory keep what was said
+    writing.backend.search.compact(writing.connection)
 
 
 def find_thread(connection: sa.Connection, user_id: str, thread_id: str) -> Thread | None:

@@ -5,14 +5,15 @@ from typing import Any
 
 from ricordo import limits
 from ricordo.conversation import scheduling as compaction
-from ricordo.errors import ThreadNotFound
+from ricordo.conversation.redaction import Wanted, redact
+from ricordo.errors import InvalidValue, ThreadNotFound
 from ricordo.formation.scheduling import plan_after_turns
 from ricordo.model import checks
 from ricordo.model.page import Page
 from ricordo.model.thread import NewTurn, Observed, Thread, Turn
 from ricordo.storage import threads as thread_rows
 from ricordo.storage.database import retried
-from ricordo.user_memory.bound import Bound
+from ricordo.user_memory.bound import Bound, checked_reason
 
 
 class Conversations(Bound):
@@ -57,6 +58,41 @@ class Conversations(Bound):
                 window = self.parts.conversation.policy
                 compaction.plan_after_turns(writing, window, thread_id, recorded)
         return Observed(thread_id, recorded, len(said) - recorded)
+
+    def redact(
+        self,
+        thread_id: str,
+        position: int,
+        *,
+        text: str | None = None,
+        whole: bool = False,
+        reason: str | None = None,
+    ) -> Turn:
+        """Take words out of what was said, for good; ``[redacted]`` stands in their place.
+
+        Without more, the secrets that are recognised in the turn; with ``text``, these words; with
+        ``whole``, all of the turn. They go from the turn, its calls of tools, what it is found by,
+        its vector, the quotes of memories and proposals of the conversation, and from summaries,
+        which are made anew. What a memory says stays: forget that one. History keeps who did it,
+        and when. The database's free space is overwritten as when a user is erased.
+
+        Raises:
+            ThreadNotFound: this user has no such conversation.
+            InvalidValue: it has no such turn, the turn does not have these words, or no secret is
+                recognised in it.
+        """
+        wanted = Wanted(
+            checks.reference("thread_id", thread_id),
+            checks.integer("position", position, 1, limits.MAX_ID),
+            checks.optional_text("text", text, limits.MAX_TURN_CHARS),
+            checks.flag("whole", whole),
+        )
+        if wanted.whole and wanted.text is not None:
+            raise InvalidValue("text", "give either this or whole")
+        self.scope.narrow(thread_id=wanted.thread_id)
+        window = self.parts.conversation.policy
+        why = checked_reason(reason)
+        return redact(self.database, self.recall.embedders, window, self.scope, wanted, why)
 
     def threads(
         self, *, limit: int = limits.DEFAULT_PAGE_ITEMS, cursor: str | None = None

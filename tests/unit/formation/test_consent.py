@@ -71,7 +71,8 @@ TOUCHING = {
         User prays five times a day. | User only eats halal food. | User keeps kosher. |
         User is an atheist. | User is fasting for Ramadan. | User converted to Islam. |
         User goes to mass every Sunday. | User sings in the church choir. |
-        User is an altar server. | User gives up sweets for Lent. | User celebrates Diwali. | Pengguna misa tiap Minggu. |
+        User is an altar server. | User gives up sweets for Lent. | User celebrates Diwali. |
+        Pengguna misa tiap Minggu. |
         Der Nutzer geht sonntags in die Messe. | User goes to confession. | User fasts in Ramadan. |
         User is Jewish. | User is agnostic. | Pengguna beragama Kristen. | Pengguna rajin salat. |
         Pengguna sholat lima waktu. | aku lagi puasa | Pengguna ikut pengajian. |

@@ -125,6 +125,9 @@ the password must have 12 characters
 is the password required?
 what is my password?
 how do I choose a strong password?
+the password must be 12 characters long
+the password on mobile differs
+my password is 8 characters
 the token limit is 4096
 a token is about 4 characters
 tokens are counted per day

@@ -113,9 +113,10 @@ lebaran, idul fitri, idul adha, nyepi, waisak, alquran, alkitab, injil, tuhan, r
 goes to mass, go to mass, going to mass, went to mass, to mass every, to mass on, mass every, at
 mass on, holy mass, midnight mass, after mass, before mass, altar server*, altar boy*, altar girl*,
 diwali, deepavali, for lent, during lent, communion, to confession, rosary, novena, catechis*,
-hanukkah, chanukah, purim, sukkot, ashura, iftar, suhoor, sahur, tarawih, taraweh, vesak, puja, gurdwara*,
-mandir, misa, a la messe, ministrant*, messdiener*, in die messe, heilige messe, sonntagsmesse,
-evangelisch, katholisch, katholik*, protestantisch, jude, juden, judin, judisch, christ, christin,
+hanukkah, chanukah, purim, sukkot, ashura, iftar, suhoor, sahur, tarawih, taraweh, vesak, puja,
+gurdwara*, mandir, misa, a la messe, ministrant*, messdiener*, in die messe, heilige
+messe, sonntagsmesse, evangelisch, katholisch, katholik*, protestantisch, jude, juden, judin,
+judisch, christ, christin,
 christlich, konfession*, glaubig*, glaubt an gott, gottesdienst*, kirche*, moschee*, synagoge*,
 betet, beten, gebet*, getauft, taufe, fastet, hinduist*, buddhist*, konfirmation, konfessionslos
 """

@@ -53,6 +53,19 @@ class TurnsAsked(Asked):
     )
 
 
+class RedactionAsked(Asked):
+    """What to take out of a turn."""
+
+    text: str | None = Field(
+        default=None,
+        max_length=limits.MAX_TURN_CHARS,
+        description="These words.",
+        examples=["qwerty"],
+    )
+    whole: bool = Field(default=False, description="All of it.")
+    reason: str | None = Field(default=None, max_length=limits.MAX_REASON_CHARS)
+
+
 class TurnSearchAsked(Asked):
     """A question about what was said."""
 
@@ -99,6 +112,21 @@ def observe(thread: ThreadName, asked: TurnsAsked, user: Acting) -> Response:
 def list_turns(thread: ThreadName, asked: Annotated[PageAsked, Query()], user: Acting) -> Response:
     """Read what was said in a conversation, in order."""
     return answer(user.turns(thread, **asked.given()))
+
+
+@router.post("/threads/{thread:path}/turns/{position}/redaction", response_model=Turn)
+def redact_turn(
+    thread: ThreadName,
+    position: Annotated[int, Path(ge=1, le=limits.MAX_ID, examples=[3])],
+    asked: RedactionAsked,
+    user: Acting,
+) -> Response:
+    """Take words out of what was said, for good; `[redacted]` stands in their place.
+
+    Without `text` and `whole`, the secrets that are recognised in the turn. They also go from what
+    the turn is found by, from quotes of it and from summaries.
+    """
+    return answer(user.redact(thread, position, **asked.given()))
 
 
 @router.post("/turns/search", response_model=SearchResults[TurnHit])

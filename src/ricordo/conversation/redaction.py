@@ -1,0 +1,195 @@
+"""Taking words out of what was said, for good: out of the turn, its index and its quotes."""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, Final
+
+import sqlalchemy as sa
+
+from ricordo.conversation.policy import ConversationPolicy
+from ricordo.conversation.scheduling import plan_compaction
+from ricordo.errors import InvalidValue, ThreadNotFound
+from ricordo.indexing.embedders import Embedders
+from ricordo.memories.erasing import plan_scrub, scrub_now
+from ricordo.model.scope import Scope
+from ricordo.model.thread import Turn
+from ricordo.model.vocabulary import Event
+from ricordo.storage.compactions import count_open_turns, drop_compactions
+from ricordo.storage.database import Database, retried
+from ricordo.storage.formation import turns_between
+from ricordo.storage.tables import ITEM_IDS, history, items, proposals
+from ricordo.storage.threads import change_turn, find_thread
+from ricordo.storage.writing import Writing
+from ricordo.text.secrets import secrets_in
+
+REDACTED: Final = "[redacted]"
+"""Stands where something was taken out of what was said."""
+
+REDACTION: Final = "redaction"
+"""In the meta of a PURGE: the turn that words were taken out of."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What to take out of a turn: these words, all of it, or the secrets that are recognised."""
+
+    thread_id: str
+    position: int
+    text: str | None
+    whole: bool
+
+
+def redact(
+    database: Database,
+    embedders: Embedders,
+    policy: ConversationPolicy,
+    scope: Scope,
+    wanted: Wanted,
+    reason: str | None,
+) -> Turn:
+    """Take words out of a turn; the turn as it stands now.
+
+    Raises:
+        ThreadNotFound: this user has no such conversation.
+        InvalidValue: there is no such turn, or nothing of what is asked for in it.
+    """
+    changed, at = _written(database, embedders, policy, scope, wanted, reason)
+    scrub_now(database, at)
+    return changed
+
+
+@retried
+def _written(
+    database: Database,
+    embedders: Embedders,
+    policy: ConversationPolicy,
+    scope: Scope,
+    wanted: Wanted,
+    reason: str | None,
+) -> tuple[Turn, datetime]:
+    with database.read(scope.user_id) as view:
+        planned = _redacted(_turn_at(view.connection, scope.user_id, wanted), wanted)
+    known = embedders.known_vectors(scope.user_id, [planned.content])
+    with database.write(scope.user_id, known=known) as writing:
+        turn = _turn_at(writing.connection, scope.user_id, wanted)
+        changed = _redacted(turn, wanted)
+        change_turn(writing, changed)
+        _redact_quotes(writing, turn, _taker(turn, wanted))
+        drop_compactions(writing, turn.thread_id, turn.position)
+        open_turns = count_open_turns(writing.connection, scope.user_id, turn.thread_id)
+        if open_turns >= policy.window_turns:
+            plan_compaction(writing, turn.thread_id)
+        (number,) = writing.take_ids(ITEM_IDS, 1)
+        meta = {REDACTION: {"thread_id": turn.thread_id, "position": turn.position}}
+        writing.record(Event.PURGE, number, actor=scope.actor, reason=reason, meta=meta)
+        plan_scrub(writing)
+        return changed, writing.now
+
+
+def _turn_at(connection: sa.Connection, user_id: str, wanted: Wanted) -> Turn:
+    place = wanted.position
+    found = turns_between(connection, user_id, wanted.thread_id, place, place)
+    if found:
+        return found[0]
+    thread = find_thread(connection, user_id, wanted.thread_id)
+    if thread is None:
+        raise ThreadNotFound(wanted.thread_id)
+    raise InvalidValue("position", f"{place}; the conversation has turns 1 to {thread.turn_count}")
+
+
+def _redacted(turn: Turn, wanted: Wanted) -> Turn:
+    take = _taker(turn, wanted)
+    calls = None if wanted.whole else _in_json(turn.tool_calls, take)
+    changed = replace(turn, content=take(turn.content) or REDACTED, tool_calls=calls)
+    if changed == turn and REDACTED not in turn.content:
+        if wanted.text is not None:
+            raise InvalidValue("text", "the turn does not have these words")
+        raise InvalidValue(
+            "text", "no secret is recognised in the turn; give the words, or take out the whole"
+        )
+    return changed
+
+
+def _taker(turn: Turn, wanted: Wanted) -> Callable[[str], str]:
+    """What takes the words out of a text, whether it is the turn or quotes it."""
+    if wanted.whole:
+        return lambda text: REDACTED if text and text in turn.content else text
+    if wanted.text is not None:
+        words = wanted.text
+        return lambda text: text.replace(words, REDACTED)
+    told = {turn.content[start:end] for start, end in secrets_in(turn.content)}
+    told |= _secrets_of_calls(turn.tool_calls)
+
+    def take(text: str) -> str:
+        for secret in sorted(told, key=len, reverse=True):
+            text = text.replace(secret, REDACTED)
+        return text
+
+    return take
+
+
+def _secrets_of_calls(calls: list[Any] | None) -> set[str]:
+    found: set[str] = set()
+
+    def look(text: str) -> str:
+        found.update(text[start:end] for start, end in secrets_in(text))
+        return text
+
+    _in_json(calls, look)
+    return found
+
+
+def _in_json(value: Any, take: Callable[[str], str]) -> Any:
+    """The same value with every text in it changed; also JSON that is inside of a text."""
+    if isinstance(value, str):
+        try:
+            inside = json.loads(value) if value[:1] in ("{", "[") else None
+        except ValueError:
+            inside = None
+        if isinstance(inside, dict | list):
+            return json.dumps(_in_json(inside, take), ensure_ascii=False)
+        return take(value)
+    if isinstance(value, Mapping):
+        return {name: _in_json(one, take) for name, one in value.items()}
+    return [_in_json(one, take) for one in value] if isinstance(value, list) else value
+
+
+def _redact_quotes(writing: Writing, turn: Turn, take: Callable[[str], str]) -> None:
+    """Take the words out of what memories and proposals of the conversation quote, too."""
+    theirs = sa.and_(items.c.user_id == writing.user_id, items.c.thread_id == turn.thread_id)
+    quoting = sa.select(items.c.id, items.c.source_context).where(
+        theirs, items.c.source_context.is_not(None)
+    )
+    for number, quote in writing.connection.execute(quoting).all():
+        if take(quote) != quote:
+            _update(writing, items, number, {"source_context": take(quote)})
+            _redact_history(writing, number, take)
+    open_ones = sa.select(proposals.c.id, proposals.c.quote, proposals.c.draft).where(
+        proposals.c.user_id == writing.user_id,
+        proposals.c.thread_id == turn.thread_id,
+        proposals.c.draft.is_not(None),
+    )
+    for number, quote, draft in writing.connection.execute(open_ones).all():
+        values = {"quote": quote and take(quote), "draft": _in_json(draft, take)}
+        if values != {"quote": quote, "draft": draft}:
+            _update(writing, proposals, number, values)
+
+
+def _redact_history(writing: Writing, number: int, take: Callable[[str], str]) -> None:
+    of_it = sa.and_(
+        history.c.user_id == writing.user_id,
+        history.c.item_id == number,
+        history.c.before.is_not(None),
+    )
+    wanted = sa.select(history.c.revision, history.c.before).where(of_it)
+    for revision, before in writing.connection.execute(wanted).all():
+        where = sa.and_(history.c.user_id == writing.user_id, history.c.revision == revision)
+        values = {"before": _in_json(before, take)}
+        writing.connection.execute(sa.update(history).where(where).values(**values))
+
+
+def _update(writing: Writing, table: sa.Table, number: int, values: dict[str, Any]) -> None:
+    where = sa.and_(table.c.user_id == writing.user_id, table.c.id == number)
+    writing.connection.execute(sa.update(table).where(where).values(**values))
