@@ -199,6 +199,26 @@ def test_a_persona_reaches_requests_only_where_the_operator_says_so(
     assert ("You are Pip." in asked, "Rhyme always." in asked) == (wanted, wanted)
 
 
+@pytest.mark.requirement("access.agents-write")
+@pytest.mark.parametrize("categories", [frozenset({"drinks"}), None])
+def test_what_an_agent_passes_on_is_its_own_word(
+    memory: Memory, model: ModelServer, categories: frozenset[str] | None
+) -> None:
+    model.answer("Noted.")
+    caller = ProxyCaller("ana", "cook", categories, has_agents_key=True)
+
+    async def chat() -> None:
+        proxy = ChatProxy(memory, memory.settings)
+        await answered(proxy, "Remember that I work at Bosch.", caller=caller)
+        await proxy.aclose()
+
+    asyncio.run(chat())
+    ana = memory.user("ana")
+    ana.form()
+    expected = [] if categories else [("conversation", "cook")]
+    assert [(item.source, item.agent_id) for item in ana.list()] == expected
+
+
 def test_closing_breaks_streams_off_and_remembers_what_came(
     memory: Memory, model: ModelServer, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -13,7 +13,7 @@ from ricordo.formation.consent.proposing import (
     note_signal,
     settle_by_storing,
 )
-from ricordo.formation.deciding import decision_of, put_off, too_many
+from ricordo.formation.deciding import decision_of, out_of_reach, put_off, too_many
 from ricordo.formation.drafting import draft_of
 from ricordo.formation.memory_writes import WRITING_ACTIONS, Prepared, write
 from ricordo.formation.policy import FormationPolicy
@@ -56,6 +56,8 @@ class Applier:
                 decisions.append(self._note_said(writing, thread_id, resolution))
             elif resolution.action not in WRITING_ACTIONS:
                 decisions.append(decision_of(resolution))
+            elif _reaches_beyond(resolution):
+                decisions.append(out_of_reach(resolution))
             elif left <= 0:
                 decisions.append(put_off(resolution))
             elif per_turn[turn] >= limits.MAX_WRITES_PER_TURN:
@@ -114,6 +116,14 @@ class Applier:
         needed = consenting.reason_of(waiting.kind)
         proposed = replace(resolution, action=Action.PROPOSE, reason=needed, targets=())
         return replace(decision_of(proposed), proposal_id=proposal_id)
+
+
+def _reaches_beyond(resolution: Resolution) -> bool:
+    """Whether what an agent recorded would take the place of what the agent may not touch."""
+    observer = resolution.candidate.passage.observed_by
+    if observer is None:
+        return False
+    return any(not observer.reaches(item.theme) for item in resolution.targets)
 
 
 def _is_said_again(resolution: Resolution, later: Sequence[Resolution]) -> bool:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
+from ricordo.model.thread import Observer
 from ricordo.model.vocabulary import DEFAULT_IMPORTANCE, MemoryType
 
 USER_ROLE: Final = "user"
@@ -24,6 +25,7 @@ class Passage:
 
     ``text`` holds only what the user said themselves or, with the role ``tool``, what a tool gave
     back. Pieces that were cut out leave a line break, so that nothing new is made by joining.
+    ``observed_by`` is the agent that recorded it, if one did.
     """
 
     turn_id: int
@@ -33,6 +35,7 @@ class Passage:
     message_id: str | None
     at: datetime
     text: str
+    observed_by: Observer | None = None
 
     @property
     def is_from_user(self) -> bool:

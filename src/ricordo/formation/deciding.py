@@ -7,7 +7,7 @@ from typing import Final
 
 from ricordo.formation.comparing.resolving import IDENTICAL, REDUNDANT, Resolution
 from ricordo.formation.memory_writes import WRITING_ACTIONS
-from ricordo.formation.writing.rejection import Rejection
+from ricordo.formation.writing.rejection import Rejection, RejectionCode
 from ricordo.model.activity import FORMED_WRITES, KNOWN_ALREADY, decisions_counter
 from ricordo.model.formation import Decision
 from ricordo.model.item import Added
@@ -52,6 +52,12 @@ def put_off(resolution: Resolution) -> Decision:
 def too_many(resolution: Resolution) -> Decision:
     """What goes beyond the most that one turn may give."""
     return decision_of(replace(resolution, action=Action.REJECT, reason=TURN_CAP, targets=()))
+
+
+def out_of_reach(resolution: Resolution) -> Decision:
+    """What an agent recorded that would change what the agent may not touch."""
+    reason = RejectionCode.OUT_OF_REACH.value
+    return decision_of(replace(resolution, action=Action.REJECT, reason=reason, targets=()))
 
 
 def turned_away(content: str, rejection: Rejection) -> Decision:

@@ -20,6 +20,7 @@ def draft_of(candidate: Candidate, thread_id: str, now: datetime) -> NewMemory:
         source=source_of(candidate),
         source_context=candidate.quote[: limits.MAX_SOURCE_CONTEXT_CHARS],
         thread_id=thread_id,
+        agent_id=None if passage.observed_by is None else passage.observed_by.agent,
         message_id=passage.message_id,
         actor_id=passage.actor,
         role=passage.role,

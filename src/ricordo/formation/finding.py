@@ -4,9 +4,10 @@ Everything that reads and checks texts is loaded with this module. That takes lo
 commands do, so it is imported when something is formed, and not before.
 """
 
+from dataclasses import replace
 from typing import Final
 
-from ricordo.formation.candidate import USER_ROLE
+from ricordo.formation.candidate import USER_ROLE, Candidate
 from ricordo.formation.caps import within_turns
 from ricordo.formation.cleaning.hygiene import passages
 from ricordo.formation.cleaning.transcript import render
@@ -22,8 +23,11 @@ from ricordo.formation.writing.rejection import Rejection, RejectionCode
 from ricordo.formation.writing.validator import validated
 from ricordo.metering import MeteredModel
 from ricordo.model.formation import Decision
+from ricordo.model.theme_name import theme_slug
+from ricordo.model.vocabulary import GENERAL_THEME, MemoryType
 from ricordo.text.secrets import has_secret, without_secrets
 
+_OUT_OF_REACH: Final = Rejection(RejectionCode.OUT_OF_REACH, "not in the agent's categories")
 _SECRET: Final = Rejection(RejectionCode.SECRET, "holds a secret")
 
 
@@ -49,12 +53,32 @@ def find_candidates(model: MeteredModel | None, user_id: str, stretch: Stretch) 
     refused += _secrets_asked_for(stretch)
     kept = []
     for candidate in named_speakers(found, stretch.speakers, user_id):
-        checked = validated(candidate)
+        checked = validated(_as_observed(candidate))
         if isinstance(checked, Rejection):
             refused.append(turned_away(candidate.content, checked))
+        elif not _may_be_filed(checked):
+            refused.append(turned_away(checked.content, _OUT_OF_REACH))
         else:
             kept.append(checked)
     return Found(within_turns(kept), refused)
+
+
+def _as_observed(candidate: Candidate) -> Candidate:
+    """What an agent recorded nobody asked for: whether the user did, it alone says."""
+    return (
+        candidate
+        if candidate.passage.observed_by is None
+        else replace(candidate, is_explicit=False)
+    )
+
+
+def _may_be_filed(candidate: Candidate) -> bool:
+    """Whether who recorded it may write where it would be filed; steps are for the user to give."""
+    observer = candidate.passage.observed_by
+    if observer is None:
+        return True
+    theme = theme_slug(candidate.theme) if candidate.theme else GENERAL_THEME
+    return candidate.type is not MemoryType.PROCEDURE and observer.reaches(theme)
 
 
 def _secrets_asked_for(stretch: Stretch) -> list[Decision]:

@@ -48,7 +48,7 @@ def write(
 
 
 def _written(writing: Writing, resolution: Resolution, draft: NewMemory) -> Added:
-    scope = Scope(writing.user_id)
+    scope = Scope(writing.user_id, agent_id=draft.agent_id)
     targets = [item.id for item in resolution.targets]
     if resolution.action is Action.REPLACE:
         # What a model says of two memories stays with the one that was replaced.

@@ -1,7 +1,7 @@
 """Who calls: the key, the user whom the request is about, and the agent that asks."""
 
 from collections.abc import Callable, Coroutine, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, Final
 
 from fastapi import Depends, Header, Request
@@ -177,7 +177,10 @@ def user_memory_of(memory: Memory, caller: Caller) -> UserMemory:
         raise NotAuthenticated(
             "the request names no user: send X-Ricordo-User, or use a key that is bound to one"
         )
-    return memory.user(caller.user, agent=caller.agent, categories=caller.categories)
+    user = memory.user(caller.user, agent=caller.agent, categories=caller.categories)
+    if caller.key is not None and caller.key.kind is KeyKind.AGENT:
+        return UserMemory(memory.parts, replace(user.scope, has_agents_key=True))
+    return user
 
 
 def check_may_give(caller: Caller, permissions: Iterable[str]) -> None:

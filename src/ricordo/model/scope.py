@@ -19,7 +19,8 @@ class Scope:
     The user bounds what is read and written. So do the ``categories``, where there are any: then
     what is filed under another theme is not there for this scope, and nothing can be filed there.
     The rest is stamped on what is written, and names the actor in history. A scope can be narrowed,
-    never widened or turned into another.
+    never widened or turned into another. ``has_agents_key`` says that an agent acts even where it
+    has all categories.
     """
 
     user_id: str
@@ -29,6 +30,7 @@ class Scope:
     actor_id: str | None = None
     role: str | None = None
     categories: frozenset[str] | None = None
+    has_agents_key: bool = False
 
     def __post_init__(self) -> None:
         if self.user_id != GLOBAL_OWNER:
@@ -42,6 +44,11 @@ class Scope:
     def actor(self) -> str:
         """The name under which this scope's writes stand in history."""
         return self.actor_id or self.agent_id or self.user_id
+
+    @property
+    def is_of_an_agent(self) -> bool:
+        """Whether an agent acts, and not the user or a program of theirs."""
+        return self.has_agents_key or self.is_confined
 
     @property
     def is_confined(self) -> bool:

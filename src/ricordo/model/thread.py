@@ -1,9 +1,9 @@
 """Conversations: a thread and the turns that were said in it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, Self
+from typing import Any, Final, Self
 
 from ricordo import limits
 from ricordo.errors import InvalidValue
@@ -30,9 +30,33 @@ class Thread(Record):
     observed_at: datetime | None
 
 
+OBSERVED_BY: Final = "observed_by"
+"""The only field of an entry of ``tool_calls`` that says which agent recorded a turn."""
+
+
+@dataclass(frozen=True, slots=True)
+class Observer:
+    """The agent that recorded a turn, and the categories it is kept to; None for all."""
+
+    agent: str | None
+    categories: frozenset[str] | None
+
+    def reaches(self, theme: str) -> bool:
+        """Whether something that it recorded may be filed there."""
+        return self.categories is None or theme in self.categories
+
+    def entry(self) -> dict[str, Any]:
+        """As it stands with a turn, also in exports."""
+        kept_to = None if self.categories is None else sorted(self.categories)
+        return {OBSERVED_BY: {"agent": self.agent, "categories": kept_to}}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn(Record):
-    """One thing that was said, as stored. ``position`` counts from 1 within the thread."""
+    """One thing that was said, as stored. ``position`` counts from 1 within the thread.
+
+    What an agent has recorded has one more entry in ``tool_calls``, which names the agent.
+    """
 
     id: int
     thread_id: str
@@ -43,6 +67,22 @@ class Turn(Record):
     content: str
     tool_calls: list[Any] | None
     at: datetime
+
+    @property
+    def observed_by(self) -> Observer | None:
+        """The agent that recorded it; None where the user or their own program did."""
+        for entry in self.tool_calls or ():
+            named = entry[OBSERVED_BY] if is_attribution(entry) else None
+            if isinstance(named, Mapping):
+                kept_to = named.get("categories")
+                categories = frozenset(map(str, kept_to)) if isinstance(kept_to, list) else None
+                return Observer(named.get("agent"), categories)
+        return None
+
+
+def is_attribution(entry: object) -> bool:
+    """Whether an entry of ``tool_calls`` is no call, but says who recorded the turn."""
+    return isinstance(entry, Mapping) and set(entry) == {OBSERVED_BY}
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +127,15 @@ class NewTurn:
         if self.tool_calls is not None:
             maximum = limits.MAX_TOOL_CALLS_BYTES
             put(self, "tool_calls", checks.json_list("tool_calls", self.tool_calls, maximum))
+
+    def attributed(self, observer: Observer | None) -> Self:
+        """The same, recorded by this agent, whatever it says of that itself."""
+        if observer is None:
+            return self
+        calls = [one for one in self.tool_calls or () if not is_attribution(one)]
+        turn = replace(self)
+        object.__setattr__(turn, "tool_calls", [*calls, observer.entry()])
+        return turn
 
     @classmethod
     def parse(cls, given: object) -> Self:

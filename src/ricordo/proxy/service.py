@@ -49,13 +49,15 @@ class ProxyCaller:
     """Who asks, as authentication has found out. Without a ``user``, memory is off.
 
     ``categories`` are all that the agent may touch; None for everything. With
-    ``pass_credentials`` the caller's own go to an upstream for which no key is set.
+    ``pass_credentials`` the caller's own go to an upstream for which no key is set. With
+    ``has_agents_key`` an agent speaks, whatever it may touch.
     """
 
     user: str | None
     agent: str | None = None
     categories: frozenset[str] | None = None
     pass_credentials: bool = False
+    has_agents_key: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +188,8 @@ class ChatProxy:
         if caller.categories is not None:
             scope["categories"] = caller.categories
         memory = self._memory.user(caller.user, **scope)
+        if caller.has_agents_key:
+            memory = UserMemory(memory.parts, replace(memory.scope, has_agents_key=True))
         thread = thread_of(headers, first_of_user(request.said))
         return _Chat(request.wire, memory, thread, request)
 

@@ -10,7 +10,7 @@ from ricordo.errors import InvalidValue, ThreadNotFound
 from ricordo.formation.scheduling import plan_after_turns
 from ricordo.model import checks
 from ricordo.model.page import Page
-from ricordo.model.thread import NewTurn, Observed, Thread, Turn
+from ricordo.model.thread import NewTurn, Observed, Observer, Thread, Turn
 from ricordo.storage import threads as thread_rows
 from ricordo.storage.database import retried
 from ricordo.user_memory.bound import Bound, checked_reason
@@ -35,6 +35,9 @@ class Conversations(Bound):
         ``id`` (recorded once per thread, so that sending a message again does no harm) and
         ``tool_calls``.
 
+        What an agent records is attributed to it: only what belongs to its categories is formed,
+        and nothing of it counts as asked for by the user.
+
         Raises:
             InvalidValue, UnknownField: a message is not allowed; nothing was recorded.
             ScopeWidened: this memory is bound to another thread.
@@ -43,7 +46,10 @@ class Conversations(Bound):
         self.scope.narrow(thread_id=thread_id)
         named = checks.optional_text("title", title, limits.MAX_THREAD_TITLE_CHARS)
         listed = checks.entries("messages", messages, limits.MAX_OBSERVED_TURNS)
-        return self._record(thread_id, named, [NewTurn.parse(given) for given in listed])
+        scope = self.scope
+        observer = Observer(scope.agent_id, scope.categories) if scope.is_of_an_agent else None
+        said = [NewTurn.parse(given).attributed(observer) for given in listed]
+        return self._record(thread_id, named, said)
 
     @retried
     def _record(self, thread_id: str, title: str | None, said: Sequence[NewTurn]) -> Observed:

@@ -123,4 +123,5 @@ def _passage(turn: Turn, role: str, text: str) -> Passage:
         message_id=turn.message_id,
         at=turn.at,
         text=text,
+        observed_by=turn.observed_by,
     )

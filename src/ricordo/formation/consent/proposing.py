@@ -54,6 +54,7 @@ _DRAFTED: Final = (
     "source",
     "source_context",
     "thread_id",
+    "agent_id",
     "message_id",
     "actor_id",
     "role",

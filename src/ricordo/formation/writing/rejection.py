@@ -7,8 +7,8 @@ from enum import StrEnum
 class RejectionCode(StrEnum):
     """What was wrong with a candidate.
 
-    ``TOO_MANY``, ``UNSUPPORTED`` and ``NOT_ASKED_FOR`` are for whoever makes candidates; the rest
-    are the validator's.
+    ``TOO_MANY``, ``UNSUPPORTED``, ``NOT_ASKED_FOR`` and ``OUT_OF_REACH`` are for whoever makes
+    candidates; the rest are the validator's.
     """
 
     EMPTY = "empty"
@@ -19,6 +19,7 @@ class RejectionCode(StrEnum):
     NOT_ASKED_FOR = "not_asked_for"
     FROM_A_TOOL = "from_a_tool"
     SECRET = "secret"  # noqa: S105 - the name of a rule
+    OUT_OF_REACH = "out_of_reach"
     ADDRESSES_THE_MODEL = "addresses_the_model"
     MARKUP = "markup"
     PLACEHOLDER = "placeholder"

@@ -131,6 +131,7 @@ async def _chat(wire: Wire, request: Request, caller: Caller) -> Response:
             caller.agent,
             caller.categories,
             _passes_credentials(request, caller),
+            caller.key is not None and caller.key.kind is KeyKind.AGENT,
         ),
     )
     return await _passed_on(request, asking)
