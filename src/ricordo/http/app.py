@@ -72,8 +72,8 @@ def create_app(memory: Memory) -> FastAPI:
     app.state.gate = Gate(
         memory, keys_are_required(settings), RateLimiter(settings.rate_limit_per_minute)
     )
-    # An export holds a connection until its last line is taken; the others are for everybody else.
     app.state.imports = ImportSlots()
+    # An export holds a connection until its last line is taken; the others are for everybody else.
     app.state.exports = threading.BoundedSemaphore(max(1, settings.pool_size // 2))
     app.state.metrics = ServiceMetrics(memory)
     app.state.tracing = Tracing.from_settings(settings)
