@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
-from ricordo import Memory, Source, UserMemory
+from ricordo import InvalidValue, Memory, Source, UserMemory
+from ricordo.tools import TOOL_SETS, Tools
+from ricordo.tools.memory_files.files import MemoryFiles
 from tests.support.service import Service, running
 
 pytestmark = pytest.mark.both_databases
@@ -111,3 +113,92 @@ def test_the_user_is_believed_as_before(ana: UserMemory) -> None:
     found = {item.source for item in ana.list()}
     assert Source.USER_EXPLICIT in found
     assert "penicillin" in json.dumps([item.content for item in ana.list()])
+
+
+HIV = "User is HIV positive since 2019."
+PROPOSING = {
+    "memory_add": {"content": HIV},
+    "memory": {"action": "save", "content": HIV, "source": "user_explicit"},
+    "memory_store": {"key": "diagnosis", "value": HIV},
+}
+
+
+@pytest.mark.requirement("tools.consent")
+@pytest.mark.parametrize("name", PROPOSING)
+def test_what_a_tool_stores_that_is_sensitive_waits_for_the_user(
+    ana: UserMemory, name: str
+) -> None:
+    tools = Tools(ana, *TOOL_SETS)
+    told = json.loads(tools.run(name, PROPOSING[name]).text)
+    assert list(ana.list()) == []
+    (waiting,) = ana.proposals()
+    assert told["proposal_id"] == waiting.id
+    assert (told["status"], told["sensitive"]) == ("proposed", ["health"])
+    assert "consent" in told["note"]
+    again = json.loads(tools.run(name, PROPOSING[name]).text)
+    assert again == told  # one proposal, however often it is said
+    stored = ana.get(ana.approve(waiting.id).id)
+    assert "HIV" in stored.content
+    known = json.loads(tools.run(name, PROPOSING[name]).text)
+    assert known["id"] == stored.id
+
+
+@pytest.mark.requirement("tools.consent")
+def test_what_the_user_turned_down_is_not_asked_again(ana: UserMemory) -> None:
+    tools = Tools(ana, *TOOL_SETS)
+    tools.run("memory_add", {"content": HIV})
+    ana.reject(next(iter(ana.proposals())).id)
+    told = json.loads(tools.run("memory_add", {"content": HIV}).text)
+    assert told["status"] == "turned_down"
+    assert [list(ana.proposals()), list(ana.list())] == [[], []]
+
+
+@pytest.mark.requirement("tools.consent")
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("memory_add", {"content": "User's pw is qwerty"}),
+        ("memory", {"action": "save", "content": "Likes tea", "source_context": "my pin is 4821"}),
+        ("memory_store", {"key": "wifi_password", "value": "k8sRocks2024"}),
+    ],
+)
+def test_no_tool_stores_a_secret(ana: UserMemory, name: str, arguments: dict[str, str]) -> None:
+    result = Tools(ana, *TOOL_SETS).run(name, arguments)
+    assert result.is_error
+    assert "holds a secret" in result.text
+    assert [list(ana.proposals()), list(ana.list())] == [[], []]
+
+
+@pytest.mark.requirement("tools.consent")
+def test_nor_does_a_models_file_hold_one(ana: UserMemory) -> None:
+    files = MemoryFiles(ana)
+    files.create("/memories/a.md", "The garden gate is green.")
+    with pytest.raises(InvalidValue, match="holds a secret"):
+        files.create("/memories/b.md", "the gate code is 4471")
+    with pytest.raises(InvalidValue, match="holds a secret"):
+        files.str_replace("/memories/a.md", "green", "green, its code: the gate code is 4471")
+    assert "4471" not in json.dumps([item.content for item in ana.list()])
+
+
+@pytest.mark.requirement("tools.consent")
+def test_an_agents_key_proposes_and_the_users_key_stores(
+    memory: Memory, ana: UserMemory, service: Service
+) -> None:
+    agent = memory.create_key("agent", user="ana", agent="planner", categories=["health"])
+    own = memory.create_key("own", user="ana")
+    by_agent = service.client(key=agent.secret)
+    draft = {"content": HIV, "theme": "health"}
+    asked = by_agent.post("/v1/memories", json=draft)
+    assert (asked.status_code, asked.json()["status"]) == (202, "proposed")
+    assert list(ana.list()) == []
+    many = by_agent.post("/v1/memories/batch", json={"memories": [draft]})
+    assert (many.status_code, "memories[0]" in many.text) == (422, True)
+    secret = {"content": "The door code is 7391", "theme": "health"}
+    assert by_agent.post("/v1/memories", json=secret).status_code == 422
+    plain = [
+        by_agent.post("/v1/memories", json={"content": text, "theme": "health"}).json()["id"]
+        for text in ("Walks a lot", "Walks each day")
+    ]
+    merged = by_agent.post("/v1/memories/merge", json={"ids": plain, **draft})
+    assert merged.status_code == 422
+    assert service.client(key=own.secret).post("/v1/memories", json=draft).status_code == 201

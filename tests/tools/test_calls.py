@@ -157,18 +157,18 @@ def test_answers_are_short_and_in_their_own_script(tools: Tools) -> None:
 
 
 def test_one_tool_saves_finds_lists_and_forgets(tools: Tools, ana: UserMemory) -> None:
-    home = {"action": "save", "key": "home_city", "theme": "places"}
+    trip = {"action": "save", "key": "next_trip", "theme": "places"}
     about = {"source": "user_explicit", "source_context": "said so in March", "confidence": 88}
-    saved = told(tools, "memory", content="Lives in Porto", **home, **about)
+    saved = told(tools, "memory", content="Goes to Porto next", **trip, **about)
     item = ana.get(saved["id"])
-    assert (item.key, item.source, item.confidence) == ("home_city", Source.USER_EXPLICIT, 88)
+    assert (item.key, item.source, item.confidence) == ("next_trip", Source.USER_EXPLICIT, 88)
     assert item.source_context == "said so in March"
-    assert told(tools, "memory", action="search", query="where do they live")["results"]
+    assert told(tools, "memory", action="search", query="where do they go next")["results"]
     (listed,) = told(tools, "memory", action="list")["memories"]
-    assert listed["content"] == "Lives in Porto"
-    again = told(tools, "memory", content="Lives in Faro", **home)
+    assert listed["content"] == "Goes to Porto next"
+    again = told(tools, "memory", content="Goes to Faro next", **trip)
     assert (again["id"], again["updated"]) == (saved["id"], True)
-    gone = told(tools, "memory", action="forget", key="home_city", theme="places")
+    gone = told(tools, "memory", action="forget", key="next_trip", theme="places")
     assert [entry["id"] for entry in gone["forgotten"]] == [saved["id"]]
     assert gone["restorable_until"]
     assert told(tools, "memory", action="list") == {"memories": []}

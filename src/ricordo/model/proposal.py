@@ -35,6 +35,20 @@ class Proposal(Record):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Proposed(Record):
+    """What became of something sensitive that an agent was to store: it waits for the user.
+
+    ``status`` is ``proposed``, or ``turned_down`` where the user has said no before; ``fields``
+    names what makes it sensitive.
+    """
+
+    proposal_id: int | None
+    status: str
+    fields: tuple[str, ...]
+    note: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StoredProposal:
     """A proposal as its row has it, with the memory that it would become."""
 

@@ -7,7 +7,7 @@ from ricordo.errors import InvalidValue
 from ricordo.model import checks
 from ricordo.model.profile import FieldOutcome, FieldUpdate
 from ricordo.model.vocabulary import Source
-from ricordo.tools import showing
+from ricordo.tools import showing, writes
 from ricordo.tools.standard import SEARCH
 from ricordo.tools.tool import Answer, Arguments, Tool, integer, record, text
 from ricordo.user_memory import UserMemory
@@ -22,10 +22,9 @@ _MEANING: Final = {
 def _store(user: UserMemory, given: Arguments) -> Answer:
     key = checks.text("key", given["key"], limits.MAX_KEY_CHARS)
     value = checks.text("value", given["value"], limits.MAX_CONTENT_CHARS)
-    added = user.add(
-        _sentence(key, value), key=key, theme=given.get("theme"), source=Source.CONVERSATION
-    )
-    return showing.stored(added)
+    theme = given.get("theme")
+    text = _sentence(key, value)
+    return writes.stored(user, content=text, key=key, theme=theme, source=Source.CONVERSATION)
 
 
 def _sentence(key: str, value: str) -> str:

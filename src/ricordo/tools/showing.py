@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from ricordo.model.item import Added, Item
+from ricordo.model.proposal import Proposed
 from ricordo.model.search import MemoryHit, SearchResults
 from ricordo.model.theme import Theme
 from ricordo.model.vocabulary import Status
@@ -87,6 +88,16 @@ def stored(added: Added) -> dict[str, Any]:
         status=added.status.value,
         duplicate=added.duplicate,
         updated=added.updated,
+    )
+
+
+def proposed(kept: Proposed) -> dict[str, Any]:
+    """What waits for the user."""
+    return _given(
+        proposal_id=kept.proposal_id,
+        status=kept.status,
+        sensitive=list(kept.fields),
+        note=kept.note,
     )
 
 

@@ -9,7 +9,7 @@ from ricordo import limits
 from ricordo.errors import InvalidValue
 from ricordo.model import checks
 from ricordo.model.vocabulary import MemoryType, Source
-from ricordo.tools import showing, standard
+from ricordo.tools import showing, standard, writes
 from ricordo.tools.tool import Answer, Arguments, Tool, integer, text, texts, word
 from ricordo.user_memory import UserMemory
 
@@ -62,7 +62,7 @@ def _save(user: UserMemory, given: Arguments) -> Answer:
     if source not in _SOURCES:
         allowed = ", ".join(_SOURCES)
         raise InvalidValue("source", f"{source.value!r} is not for tools; allowed: {allowed}")
-    return showing.stored(user.add(**kept, source=source))
+    return writes.stored(user, **kept, source=source)
 
 
 def _forget(user: UserMemory, given: Arguments) -> Answer:

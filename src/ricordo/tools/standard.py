@@ -8,7 +8,7 @@ from typing import Final
 
 from ricordo import limits
 from ricordo.model.vocabulary import MemoryType, Source
-from ricordo.tools import showing
+from ricordo.tools import showing, writes
 from ricordo.tools.tool import Answer, Arguments, Tool, integer, text, texts, word
 from ricordo.user_memory import UserMemory
 
@@ -26,7 +26,7 @@ def search(user: UserMemory, given: Arguments) -> Answer:
 
 def _add(user: UserMemory, given: Arguments) -> Answer:
     # What a model notes down in passing is not what the user asked to have kept.
-    return showing.stored(user.add(**given, source=Source.CONVERSATION))
+    return writes.stored(user, **given, source=Source.CONVERSATION)
 
 
 def _get(user: UserMemory, given: Arguments) -> Answer:
@@ -80,7 +80,8 @@ ADD: Final = Tool(
     description=(
         "Keep something about the user that will matter in later conversations: one fact, wish or"
         " instruction per call, as a full sentence that can be understood alone. Not for small"
-        " talk, secrets, or what is already remembered."
+        " talk, secrets, or what is already remembered. What is sensitive waits for the user's"
+        " consent."
     ),
     parameters=(
         text("content", "The sentence to remember.", required=True),

@@ -106,6 +106,12 @@ def must_wait(policy: FormationPolicy, candidate: Candidate) -> bool:
     return not candidate.is_explicit and _kind_of(policy, candidate)[0] is not None
 
 
+def touched_fields(policy: FormationPolicy, candidate: Candidate) -> tuple[str, ...]:
+    """The sensitive fields that make something need consent; none where it does not."""
+    kind, fields = _kind_of(policy, candidate)
+    return fields if kind is ProposalKind.CONSENT else ()
+
+
 def lifetime(policy: FormationPolicy, kind: ProposalKind) -> timedelta:
     """How long a proposal stays open."""
     if kind is ProposalKind.CONSENT:

@@ -51,6 +51,8 @@ _DRAFTED: Final = (
     "type",
     "key",
     "importance",
+    "confidence",
+    "expires_at",
     "source",
     "source_context",
     "thread_id",

@@ -11,6 +11,7 @@ from fastapi.responses import Response
 from pydantic import BaseModel, Field
 
 from ricordo import limits
+from ricordo.formation.consent.agent_notes import check_needs_no_consent
 from ricordo.http.answers import answer
 from ricordo.http.asked import Asked, IfMatch, MemoryId, QueryAsked, ReasonAsked, given_by
 from ricordo.http.callers import Acting
@@ -20,6 +21,7 @@ from ricordo.http.routes.drafts import DraftAsked
 from ricordo.http.routes.memories import PREFIX, told
 from ricordo.http.routing import router_for, showing
 from ricordo.http.states import expected_by, tag_of
+from ricordo.model.draft import NewMemory
 from ricordo.model.item import Added, Item
 
 router = router_for("Changes of memories", PREFIX)
@@ -148,6 +150,8 @@ def forget_key(asked: ForgetKeyAsked, user: Acting) -> Response:
 def merge_memories(asked: MergeAsked, user: Acting) -> Response:
     """Put one memory in the place of several, which are kept as history."""
     draft = {name: value for name, value in asked.given().items() if name not in ("ids", "reason")}
+    if user.scope.is_of_an_agent:
+        check_needs_no_consent(user.formation, "content", NewMemory.parse(draft))
     return told(user.merge(asked.ids, draft, reason=asked.reason))
 
 

@@ -10,6 +10,12 @@ ADDED: Final[dict[str, Any]] = {
     "duplicate": False,
     "updated": False,
 }
+PROPOSED: Final[dict[str, Any]] = {
+    "proposal_id": 8,
+    "status": "proposed",
+    "fields": ["health"],
+    "note": "It is sensitive, and waits for the user's consent; do not treat it as known.",
+}
 KNOWN: Final[dict[str, Any]] = {**ADDED, "duplicate": True}
 ITEM: Final[dict[str, Any]] = {
     "id": 7,

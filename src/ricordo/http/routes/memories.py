@@ -8,6 +8,7 @@ from fastapi.responses import Response
 from pydantic import Field
 
 from ricordo import limits
+from ricordo.formation.consent.agent_notes import check_needs_no_consent
 from ricordo.http.answers import answer, unchanged
 from ricordo.http.asked import Asked, IfNoneMatch, MemoryId, PageAsked, QueryAsked, ReasonAsked
 from ricordo.http.callers import Acting
@@ -16,15 +17,19 @@ from ricordo.http.routes.drafts import DraftAsked
 from ricordo.http.routes.filters import FiltersAsked
 from ricordo.http.routing import NOT_CHANGED, router_for, showing
 from ricordo.http.states import tag_of
+from ricordo.model.draft import NewMemory
 from ricordo.model.filters import SortColumn
 from ricordo.model.history import Change
 from ricordo.model.item import Added, Item
 from ricordo.model.lineage import Lineage
 from ricordo.model.page import Page
+from ricordo.model.proposal import Proposed
+from ricordo.tools.writes import added_by_agent
 
 PREFIX = "/v1/memories"
 router = router_for("Memories", PREFIX)
 
+_PROPOSED = "It is sensitive, and an agent said it: it waits for the user's consent."
 _ALREADY_THERE = "It was there already, or was updated."
 
 
@@ -85,15 +90,20 @@ class HistoryAsked(QueryAsked):
     responses={
         **showing(examples.ADDED, 201, placed=True),
         **showing(examples.KNOWN, 200, _ALREADY_THERE, model=Added),
+        **showing(examples.PROPOSED, 202, _PROPOSED, model=Proposed),
     },
 )
 def add_memory(asked: NewMemoryAsked, user: Acting) -> Response:
     """Keep a memory.
 
     The same text in the same theme is one memory. What has the same `key` is updated. With
-    `supersedes`, the memory of that id is closed and kept as history.
+    `supersedes`, the memory of that id is closed and kept as history. What an agent's key adds
+    that is sensitive is proposed to the user instead (202), and a secret is refused.
     """
-    return told(user.add(**asked.given()))
+    if not user.scope.is_of_an_agent:
+        return told(user.add(**asked.given()))
+    kept = added_by_agent(user, **asked.given())
+    return told(kept) if isinstance(kept, Added) else answer(kept, HTTPStatus.ACCEPTED)
 
 
 @router.post("/batch", response_model=list[Added], responses=showing([examples.ADDED]))
@@ -103,6 +113,10 @@ def add_memories(asked: ManyMemoriesAsked, user: Acting) -> Response:
     The answer says what became of each, in order. All are checked before anything is written.
     """
     drafts = [draft.given() for draft in asked.memories]
+    if user.scope.is_of_an_agent:
+        for place, draft in enumerate(drafts):
+            made = NewMemory.parse(draft)
+            check_needs_no_consent(user.formation, f"memories[{place}]", made)
     return answer(user.add_many(drafts, reason=asked.reason))
 
 

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Final
 
 from ricordo.errors import Changed, Conflict, InvalidValue, NotFound, Occupied
+from ricordo.formation.consent.agent_notes import check_no_secret
 from ricordo.indexing.relating import Neighbours
 from ricordo.limits import MAX_FILE_RETRIES, MAX_KEY_CHARS, MAX_MEMORY_FILES
 from ricordo.memories import adding, changing
@@ -82,6 +83,7 @@ class FileMemories:
             Conflict: there are as many files as there may be.
             CategoryNotAllowed: this scope does not reach the theme of the files.
         """
+        check_no_secret("file_text", text)
         draft = NewMemory(
             content=text,
             theme=FILES_THEME,
@@ -114,6 +116,7 @@ class FileMemories:
             text = edit(read.content)
             if text == read.content:
                 return False
+            check_no_secret(field, text)
             try:
                 self._put_text(read, text, reason)
             except Changed:
