@@ -19,6 +19,7 @@ from ricordo.formation.rules.explicit import explicit_spans
 from ricordo.formation.rules.extracting import extract
 from ricordo.formation.speakers import named_speakers
 from ricordo.formation.stretch import Stretch
+from ricordo.formation.writing.quotation import resting_on_its_clause
 from ricordo.formation.writing.rejection import Rejection, RejectionCode
 from ricordo.formation.writing.validator import validated
 from ricordo.metering import MeteredModel
@@ -53,7 +54,7 @@ def find_candidates(model: MeteredModel | None, user_id: str, stretch: Stretch) 
     refused += _secrets_asked_for(stretch)
     kept = []
     for candidate in named_speakers(found, stretch.speakers, user_id):
-        checked = validated(_as_observed(candidate))
+        checked = validated(resting_on_its_clause(_as_observed(candidate)))
         if isinstance(checked, Rejection):
             refused.append(turned_away(candidate.content, checked))
         elif not _may_be_filed(checked):

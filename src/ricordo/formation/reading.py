@@ -10,9 +10,10 @@ from ricordo.formation import prompt_files
 from ricordo.formation.candidate import Candidate, Passage
 from ricordo.formation.cleaning.transcript import Transcript
 from ricordo.formation.consent.sensitive import sensitive_fields_of
-from ricordo.formation.rules.explicit import explicit_spans
+from ricordo.formation.rules.explicit import explicit_spans, is_surely_asked_for, requests_in
 from ricordo.formation.rules.procedures import procedure_in
 from ricordo.formation.rules.screening import screened
+from ricordo.formation.rules.sentences import sentences
 from ricordo.formation.writing.evidence import find_quote, supports
 from ricordo.formation.writing.rejection import Rejection, RejectionCode
 from ricordo.llm.messages import Message
@@ -108,7 +109,11 @@ def _was_asked_for(content: str, quote: str, passage: Passage) -> bool:
     """
     asked = " ".join(_requests_around(quote, passage.text))
     touched = sensitive_fields_of(content, "", None)
-    return bool(asked) and touched <= sensitive_fields_of(asked, "", None)
+    if not asked or not touched <= sensitive_fields_of(asked, "", None):
+        return False
+    own = screened(passage.text)
+    named = [one for one in requests_in(sentences(own), own) if one.body.text.strip() in asked]
+    return not named or any(is_surely_asked_for(content, one) for one in named)
 
 
 def _requests_around(quote: str, text: str) -> list[str]:

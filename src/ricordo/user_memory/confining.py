@@ -10,11 +10,14 @@ what will be added later.
 import functools
 import inspect
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any, Final
 
 from ricordo.errors import PermissionMissing
 from ricordo.model.filters import ItemFilter
+from ricordo.model.history import Change
+from ricordo.model.item import Item
+from ricordo.model.record import Record
 from ricordo.model.scope import Scope
 
 OPEN_TO_CONFINED: Final = frozenset(
@@ -52,12 +55,17 @@ OPEN_TO_CONFINED: Final = frozenset(
 """The operations on what is filed under a theme, each within the categories of its scope."""
 
 
+_QUOTE: Final = "source_context"
+
+
 def close_to_confined(operations: type) -> None:
-    """Let every public method of a class that is not in the list refuse a confined scope."""
+    """Let every public method of a class that is not in the list refuse a confined scope, and
+    those that are show it no quote that tells of something else."""
     for name, method in list(vars(operations).items()):
         is_public = inspect.isfunction(method) and not name.startswith("_")
-        if is_public and name not in OPEN_TO_CONFINED:
-            setattr(operations, name, _refusing(name, method))
+        if is_public:
+            wrapped = _showing if name in OPEN_TO_CONFINED else _refusing
+            setattr(operations, name, wrapped(name, method))
 
 
 def check_whole(scope: Scope, what: str) -> None:
@@ -85,6 +93,43 @@ def confined(wanted: ItemFilter, scope: Scope) -> ItemFilter:
         return replace(wanted, theme=tuple(sorted(scope.categories)))
     scope.check_reaches(wanted.theme)
     return wanted
+
+
+def _showing(_name: str, method: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(method)
+    def call(self: Any, /, *args: Any, **kwargs: Any) -> Any:
+        found = method(self, *args, **kwargs)
+        return _shown(found) if self.scope.is_confined else found
+
+    return call
+
+
+def _shown(found: Any) -> Any:
+    """The same with quotes that tell no more than their memories: also inside of pages, answers
+    and history."""
+    if isinstance(found, Item):
+        if found.source_context is None:
+            return found
+        from ricordo.formation.writing.quotation import quote_for_others  # takes long to load
+
+        quote = quote_for_others(found.content, found.key, found.source_context)
+        return replace(found, source_context=quote)
+    if isinstance(found, Change):
+        before = found.before
+        if before and before.get(_QUOTE) is not None:
+            return replace(found, before={**before, _QUOTE: None})
+        return found
+    if isinstance(found, tuple | list):
+        return type(found)(map(_shown, found))
+    if isinstance(found, Record):
+        values = {field.name: getattr(found, field.name) for field in fields(found)}  # type: ignore[arg-type]
+        changed = {
+            name: shown
+            for name, value in values.items()
+            if isinstance(value, Record | tuple) and (shown := _shown(value)) != value
+        }
+        return replace(found, **changed) if changed else found  # type: ignore[type-var]
+    return found
 
 
 def _refusing(name: str, method: Callable[..., Any]) -> Callable[..., Any]:

@@ -61,6 +61,8 @@ _BORDER = re.compile(
     rf"\w{{3,12}}ly\s)?(?:{_VERB})\s+\S)|"
     rf"{_GAP},\s++(?:(?:and|dan|trus|terus)\s+)?(?={_GOES_ON}\s+\S)|"
     rf"(?:(?<![,\s])|(?<=,\s))\s++(?=(?:skrg|sekarang) (?:tinggal|kerja|bekerja|kuliah)\b))|"
+    rf"{_PAUSE}(?:and|but|dan|serta)\s+(?:also\s+|juga\s+)?(?:that|bahwa|kalau|kalo)\s+"
+    rf"(?={_STARTER})|"
     rf"{_GAP},\s*+(?=[^,.;!?]{{0,80}}\b(?:{_ASKED_IN_PLACE})\b)|"
     rf"{_PAUSE}(?:and\s+)?since\s+(?=(?:i|i['’]?m|i['’]ve|my|we)\b)|"
     rf"(?<!\s)\s++[-–—]{{1,3}}\s+|{_GAP}—\s*|{_GAP}[()]\s*|:\s+|{_GAP}[:;=][)(DP]|{_GAP}[!?…]+\s*|"

@@ -2,7 +2,9 @@
 
 import re
 from dataclasses import dataclass
+from typing import Final
 
+from ricordo.formation.consent.sensitive import sensitive_fields_of
 from ricordo.formation.rules.clauses import clauses
 from ricordo.formation.rules.guards import is_led_astray
 from ricordo.formation.rules.screening import screened
@@ -76,6 +78,9 @@ _NOD = re.compile(
 _ASKED = re.compile(r"\W*(?:please |pls )?(?:can|could|will|would|bisa)\b", re.IGNORECASE)
 
 
+_MOST_PRIVATE: Final = frozenset({"health", "faith", "sexuality", "politics", "money"})
+
+
 @dataclass(frozen=True, slots=True)
 class Request:
     """A sentence, or its last part from ``body_start`` on, that is to be remembered.
@@ -107,6 +112,19 @@ def requests_in(all_sentences: list[Sentence], text: str) -> list[Request]:
             if "?" not in before.ending and not (found and found[-1].end >= before.end):
                 found.append(Request(before.start, sentence.end, before, True))
     return found
+
+
+def is_surely_asked_for(content: str, request: Request) -> bool:
+    """Whether a request is about this statement without a doubt.
+
+    What is said first is. Of what is added to it ("and that I have cancer"), what is most private
+    is rather proposed than stored: it may just have slipped in.
+    """
+    private = sensitive_fields_of(content, "", None) & _MOST_PRIVATE
+    if not private:
+        return True
+    said = clauses(request.body)
+    return not said or private <= sensitive_fields_of(said[0].full, "", None)
 
 
 def explicit_spans(text: str) -> list[tuple[int, int]]:

@@ -24,7 +24,7 @@ from ricordo.formation.rules.clauses import Clause, clauses
 from ricordo.formation.rules.english_ellipsis import items_about_me, readings, with_subject
 from ricordo.formation.rules.english_forms import is_greeting, of_both
 from ricordo.formation.rules.english_forms import regular as regular_english
-from ricordo.formation.rules.explicit import Request, requests_in
+from ricordo.formation.rules.explicit import Request, is_surely_asked_for, requests_in
 from ricordo.formation.rules.general import general_statement
 from ricordo.formation.rules.guards import may_be_source, without_helpful_tail
 from ricordo.formation.rules.indonesian_forms import regular as regular_indonesian
@@ -147,10 +147,33 @@ def _asked_for(passage: Passage, request: Request) -> Iterator[tuple[Statement, 
     if whole:
         # Where one rule has read it, that still tells what it is about.
         about = replace(told[0][0], content=whole.content) if len(told) == 1 else whole
-        yield replace(about, is_explicit=True), request.body.start, request.body.end
-        return
+        told = [(about, request.body.start, request.body.end)]
+    else:
+        told += _added_to(request, told)
     for statement, start, end in told:
-        yield replace(statement, is_explicit=True), start, end
+        is_explicit = is_surely_asked_for(statement.content, request)
+        yield replace(statement, is_explicit=is_explicit), start, end
+
+
+_AND_THAT = re.compile(
+    r"\b(?:and|but|dan|serta)\s+(?:also\s+|juga\s+)?(?:that|bahwa|kalau|kalo)\s*$", re.IGNORECASE
+)
+
+
+def _added_to(
+    request: Request, told: list[tuple[Statement, int, int]]
+) -> list[tuple[Statement, int, int]]:
+    """What a request adds ("… and that …") and no rule reads, as it stands: it was asked for."""
+    found = []
+    for clause in clauses(request.body):
+        is_read = any(start < clause.end and clause.start < end for _, start, end in told)
+        if is_read or not _AND_THAT.search(clause.before):
+            continue
+        body = Sentence(clause.text, clause.start, "")
+        alone = as_it_stands(replace(request, start=clause.start, end=clause.end, body=body))
+        if alone:
+            found.append((alone, clause.start, clause.end))
+    return found
 
 
 def _said(
