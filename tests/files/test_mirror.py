@@ -44,10 +44,12 @@ def test_it_shows_active_memories_by_theme(ana: Mirrored, store: Memory, tmp_pat
     assert (report.written, report.writes, report.hidden, report.problems) == (True, 0, 0, ())
     assert (report.path, report.revision) == (str(ana.path), ana.user.revision())
     assert ana.path == tmp_path / "files" / "memory" / "MEMORY.md"
+    copy = ana.text.split("copy ")[1].split("\n")[0]
     assert ana.text.split("-->\n")[1] == (
         "\n## drinks\n\n- [1] Prefers tea\n- [4] Went ⏎ to Faro\n"
         "\n## general\n\n- [2] Lives in Porto\n"
         "\n## pets\n\n- [3] Has a black cat\n"
+        f"\n<!-- ricordo mirror, end of copy {copy} "
     )
     assert ana.path.stat().st_mode & 0o777 == 0o600
     assert ana.path.parent.stat().st_mode & 0o777 == 0o700
@@ -333,7 +335,8 @@ def test_a_file_that_is_gone_is_written_again(ana: Mirrored) -> None:
             ana.path.unlink()
         else:
             ana.write(content)
-        report = ana.sync()
+            assert "is empty" in ana.sync().problems[0].note
+        report = ana.sync(allow_deletes=True)
         assert (report.writes, report.written) == (0, True)
         assert len(ana.shown()) == 3
         ana.assert_settled()
@@ -343,7 +346,11 @@ def too_little(ana: Mirrored) -> None:
     for number in range(12):
         ana.user.add(f"Fact {number}")
     ana.sync()
-    ana.write(ana.text.split("- [5]")[0])
+    ana.write("\n".join(line for line in ana.text.split("\n") if "Fact" not in line))
+
+
+def cut(ana: Mirrored) -> None:
+    ana.write(ana.text.split("- [3]")[0])
 
 
 SPOILED: dict[str, Callable[[Mirrored], Any]] = {
@@ -351,6 +358,7 @@ SPOILED: dict[str, Callable[[Mirrored], Any]] = {
     "unfinished merge": lambda ana: ana.edit(("- [1]", "<<<<<<< HEAD\n- New\n=======\n- [1]")),
     "larger than": lambda ana: ana.path.write_bytes(b"- x\n" * (8 * 1024 * 1024 + 1)),
     "lacks 12 of 15 memories": too_little,
+    "lacks its last line": cut,
 }
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 AllowDeletes = Annotated[
     bool,
-    typer.Option("--allow-deletes", help="Take over a file, too, that lost most of its lines."),
+    typer.Option("--allow-deletes", help="Take over a file, too, that lost many lines or its end."),
 ]
 
 

@@ -5,14 +5,23 @@ so does whoever looks after a power cut. Files are for their owner alone.
 """
 
 import contextlib
+import errno
 import os
 import secrets
+import signal
 import stat
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from ricordo.errors import FilesUnavailable
+from ricordo.limits import MIRROR_OPEN_SECONDS
+
+fcntl: Any
+try:
+    import fcntl
+except ImportError:  # not on Windows
+    fcntl = None
 
 _PRIVATE_FILE: Final = 0o600
 _PRIVATE_FOLDER: Final = 0o700
@@ -98,6 +107,41 @@ def stamp_of(path: Path) -> Stamp | None:
 
 def _stamp(found: os.stat_result) -> Stamp:
     return found.st_mtime_ns, found.st_size, found.st_ino
+
+
+def is_being_written(path: Path, now: float, quiet_seconds: float) -> bool:
+    """Whether a file was saved a moment ago, or lately by a program that has it open to write on.
+
+    A time of saving that is to come says nothing: there is no waiting for that.
+    """
+    try:
+        age = now - path.lstat().st_mtime
+    except OSError:
+        return False
+    if 0 <= age < quiet_seconds:
+        return True
+    return 0 <= age < MIRROR_OPEN_SECONDS and _has_writers(path)
+
+
+def _has_writers(path: Path) -> bool:
+    """Whether anybody has a file open for writing, where the system tells."""
+    if not hasattr(fcntl, "F_SETLEASE"):
+        return False
+    try:
+        handle = os.open(path, os.O_RDONLY | _WITHOUT_WAITING)
+    except OSError:
+        return False
+    try:
+        # Who opens it just then is held up until we let go, and we are sent a signal: one that
+        # is ignored unless somebody waits for it.
+        fcntl.fcntl(handle, fcntl.F_SETSIG, signal.SIGURG)
+        fcntl.fcntl(handle, fcntl.F_SETLEASE, fcntl.F_RDLCK)
+        fcntl.fcntl(handle, fcntl.F_SETLEASE, fcntl.F_UNLCK)
+    except OSError as error:
+        return error.errno == errno.EAGAIN
+    finally:
+        os.close(handle)
+    return False
 
 
 def replace_file(path: Path, held: bytes) -> Stamp:

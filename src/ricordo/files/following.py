@@ -70,12 +70,12 @@ class MirrorFollower:
         most = len(found) if everyone else limits.MAX_MIRRORS_PER_LOOK
         start = self._place % max(len(found), 1)
         for files in [*found[start:], *found[:start]][:most]:
-            self._follow(files)
+            self._follow(files, at_once=everyone)
         self._place = start + most
 
-    def _follow(self, files: UserFiles) -> None:
+    def _follow(self, files: UserFiles, *, at_once: bool) -> None:
         try:
-            report = self._mirror_of(files).follow()
+            report = self._mirror_of(files).follow(at_once=at_once)
             # Whatever changed memories may have changed a field of the profile.
             unfollowed = () if report is None else self._follow_profile(files.user_id)
         except (RicordoError, OSError) as problem:

@@ -1,12 +1,14 @@
 """The mirror of one user's memories in files that a person can read and edit."""
 
 import time
+from collections.abc import Callable
 from datetime import tzinfo
 from typing import Final
 
 from ricordo import limits
 from ricordo.errors import FilesUnavailable
 from ricordo.files.atomic import (
+    is_being_written,
     make_folder,
     read_file,
     remove_drafts,
@@ -20,10 +22,17 @@ from ricordo.files.locking import Busy, holding
 from ricordo.files.mirror_applying import MirrorWrites, Outcome, apply
 from ricordo.files.mirror_merge import Plan, merge
 from ricordo.files.mirror_notes import Notes
-from ricordo.files.mirror_reading import ReadFile, Unreadable, copy_of, decoded, read_mirror
+from ricordo.files.mirror_reading import (
+    ReadFile,
+    Unreadable,
+    copy_of,
+    decoded,
+    is_cut,
+    read_mirror,
+)
 from ricordo.files.mirror_seen import Seen
 from ricordo.files.mirror_source import Stored, position_of, stored_memories
-from ricordo.files.mirror_text import body, digests, header
+from ricordo.files.mirror_text import body, digests, header, last_line
 from ricordo.model.mirror import MirrorEntry, MirrorReport, MirrorStatus
 from ricordo.storage.database import Database
 
@@ -32,6 +41,21 @@ _ATTEMPTS: Final = 5
 
 _SETTLING_SECONDS: Final = 0.05
 """For so long a file must stay the same before its edits are taken over."""
+
+
+_CUT: Final = (
+    "lacks its last line, or ends in the middle of one: it looks as if half of it was saved, so"
+    " nothing was taken over or written. Save it whole; if it is meant, run: ricordo mirror sync"
+    " --allow-deletes; to have it written anew, remove it"
+)
+_EMPTIED: Final = (
+    "is empty: it looks as if it is being saved, so nothing was taken over or written. To have it"
+    " written anew, remove it, or run: ricordo mirror sync --allow-deletes"
+)
+
+
+class _Saved(Exception):
+    """Somebody saves the file just now."""
 
 
 class UserMirror:
@@ -43,12 +67,18 @@ class UserMirror:
     """
 
     def __init__(
-        self, files: UserFiles, database: Database, zone: tzinfo, writes: MirrorWrites
+        self,
+        files: UserFiles,
+        database: Database,
+        zone: tzinfo,
+        writes: MirrorWrites,
+        wall_clock: Callable[[], float] = time.time,
     ) -> None:
         self._files = files
         self._database = database
         self._daily = DailyFiles(database, files.daily, zone)
         self._writes = writes
+        self._wall_clock = wall_clock  # what the times of files are told by
 
     def sync(self, *, allow_deletes: bool = False) -> MirrorReport:
         """Take over what was edited and write the files anew; switches the mirror on.
@@ -61,9 +91,11 @@ class UserMirror:
         with holding(self._files.lock, limits.MIRROR_LOCK_SECONDS):
             return self._sync(allow_deletes=allow_deletes)
 
-    def follow(self) -> MirrorReport | None:
-        """The same, if the mirror is on and anything has moved; None where there was nothing to do
-        or another process is doing it.
+    def follow(self, *, at_once: bool = False) -> MirrorReport | None:
+        """The same, if the mirror is on and anything has moved; None where there was nothing to do,
+        another process is doing it, or the file is being saved just now: then it is looked at
+        again the next time, and not touched until then. With ``at_once``, for who does not look
+        again, it need not be quiet, only whole.
 
         Raises:
             FilesUnavailable, StorageError: as for :meth:`sync`.
@@ -73,10 +105,12 @@ class UserMirror:
             return None
         seen = Seen.load(files.seen)
         position = position_of(self._database, files.user_id)
-        if seen is not None and (seen.position, seen.stamp) == (
-            position,
-            stamp_of(files.memory_file),
-        ):
+        stamp = stamp_of(files.memory_file)
+        if seen is not None and (seen.position, seen.stamp) == (position, stamp):
+            return None
+        is_ours = seen is not None and seen.stamp == stamp
+        quiet = 0 if at_once else limits.MIRROR_QUIET_SECONDS
+        if not is_ours and is_being_written(files.memory_file, self._wall_clock(), quiet):
             return None
         try:
             with holding(files.lock, 0):
@@ -154,6 +188,8 @@ class _Round:
             try:
                 if self._is_done():
                     return
+            except _Saved:
+                continue
             except Unreadable as problem:
                 self._blocked(str(problem))
                 return
@@ -187,7 +223,7 @@ class _Round:
         self.stamp = stamp_of(path)
         held = self._held()
         left: list[str] = []
-        if held is not None and held.strip():
+        if held is not None and self._is_whole(held) and held.strip():
             taken = self._taken_over(held)
             if taken is None:
                 return False
@@ -212,13 +248,34 @@ class _Round:
         return True
 
     def _file(self, text: str) -> bytes:
-        return f"{header(self._notes.copy, self._stored.hidden)}{text}".encode()
+        copy = self._notes.copy
+        return f"{header(copy, self._stored.hidden)}{text}\n{last_line(copy)}\n".encode()
 
     def _held(self) -> bytes | None:
         try:
             return read_file(self._files.memory_file, limits.MAX_MIRROR_FILE_BYTES)
         except FilesUnavailable as problem:
             raise Unreadable(f"cannot be read: {problem}") from None
+
+    def _is_whole(self, held: bytes) -> bool:
+        """True for a file that is all there, or is taken as it is.
+
+        Raises:
+            Unreadable: the end of it is missing.
+        """
+        text = decoded(held)
+        copy = copy_of(text)
+        if (
+            self._allow_deletes
+            or not self._notes.has_last_line(copy)
+            or (self._notes.base(copy) is None and copy is not None)
+            or not is_cut(text, copy)
+        ):
+            return True
+        time.sleep(_SETTLING_SECONDS)
+        if not says(self._files.memory_file, held):
+            raise _Saved
+        raise Unreadable(_CUT if text.strip() else _EMPTIED)
 
     def _taken_over(self, held: bytes) -> list[str] | None:
         """Apply what was edited; the lines that were not understood. None where somebody is

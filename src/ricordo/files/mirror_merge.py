@@ -14,8 +14,9 @@ from ricordo.files.mirror_text import Shown, as_written
 from ricordo.model.draft import NewMemory
 from ricordo.model.mirror import MirrorEntry
 
-_MAY_BE_MEANT: Final = 5
-"""So many lines may be missing whatever their share; beyond that, more than half is a mistake."""
+_FEW: Final = 5
+"""Fewer lines may be missing whatever their share; from then on more than a quarter may be an
+accident."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,8 +238,9 @@ class _Merging:
 
 def _check_missing(missing: Iterable[int], alive: Iterable[int]) -> None:
     gone, all_lines = len(list(missing)), len(list(alive))
-    if gone > _MAY_BE_MEANT and 2 * gone > all_lines:
+    if gone >= _FEW and 4 * gone > all_lines:
         raise Unreadable(
             f"lacks {gone} of {all_lines} memories: nothing was taken over, in case that is a"
-            " mistake; allow deleting, or remove the file to have it written anew"
+            " mistake; if it is meant, run: ricordo mirror sync --allow-deletes; to have the file"
+            " written anew, remove it"
         )

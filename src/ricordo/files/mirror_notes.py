@@ -55,6 +55,8 @@ class Notes:
     series: str = field(default_factory=lambda: secrets.token_hex(4))
     newest: int = 0
     oldest: int = 1
+    ended_from: int = 1
+    """The first copy that has a last line to know a whole file by."""
     lines: list[_Noted] = field(default_factory=list)
     daily_reached: dict[str, int] = field(default_factory=dict)
     """Up to which place the daily logs have each conversation, by its key."""
@@ -77,6 +79,12 @@ class Notes:
             for one in self.lines
             if one.first <= wanted and (one.last is None or wanted <= one.last)
         }
+
+    def has_last_line(self, copy: str | None) -> bool:
+        """Whether a copy was written with a last line; of one that is not known, the newest."""
+        series, _, number = (copy or self.copy).partition("-")
+        wanted = int(number) if series == self.series else self.newest
+        return self.newest > 0 and wanted >= self.ended_from
 
     def begin_copy(self, said: Digests) -> None:
         """Note what a new copy says."""
@@ -146,6 +154,7 @@ class Notes:
             series=series,
             newest=newest,
             oldest=int(noted["oldest"]),
+            ended_from=int(noted.get("ended_from", newest + 1)),
             lines=[_noted(entry, newest) for entry in noted["lines"]],
             daily_reached={_text(key): int(at) for key, at in noted["daily_reached"].items()},
             daily_since=datetime.fromisoformat(since).astimezone(UTC) if since else None,
@@ -163,6 +172,7 @@ class Notes:
             "series": self.series,
             "newest": self.newest,
             "oldest": self.oldest,
+            "ended_from": self.ended_from,
             "daily_reached": self.daily_reached,
             "daily_since": "" if self.daily_since is None else format_moment(self.daily_since),
             "lines": self.lines,

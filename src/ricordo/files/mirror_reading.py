@@ -13,7 +13,10 @@ from ricordo.files.mirror_text import (
     NOT_UNDERSTOOD,
     TITLE,
     digest,
+    header,
+    is_last_line,
     is_of_header,
+    last_line,
 )
 from ricordo.limits import MAX_ID
 from ricordo.model.theme_name import theme_slug
@@ -107,6 +110,19 @@ def copy_of(text: str) -> str | None:
     return None
 
 
+def is_cut(text: str, copy: str | None) -> bool:
+    """Whether a file is not all there: a program may still be writing it.
+
+    A whole one has the last line of its copy, and ends what follows that with a line break.
+    """
+    if copy is None:  # or it is somebody's own file
+        return header("", 0).partition(COPY_OPENING)[0].startswith(text.rstrip()) or (
+            text.rstrip().rpartition("\n")[2].startswith(COPY_OPENING)
+        )
+    _, found, after = text.rpartition(f"\n{last_line(copy)}")
+    return not found or bool(after.strip() and not after.endswith("\n"))
+
+
 def read_mirror(text: str, base: Digests) -> ReadFile:
     """Take a file apart. ``base`` is what it said when it was written, to know broken lines by."""
     reader = _Reader(text, base)
@@ -137,6 +153,9 @@ class _Reader:
                 self.at += 1
             elif in_preamble and row.startswith(COPY_OPENING):
                 self._skip_header()
+            elif is_last_line(row):
+                self.follows_memory = False
+                self.at += 1
             elif row.rstrip() == NOT_UNDERSTOOD:
                 self._keep_waiting()
                 in_preamble = False
@@ -265,7 +284,9 @@ class _Reader:
         self.at += 1
         self.follows_memory = False
         start = self.at
-        while self.at < len(self.rows) and not _HEADING.match(self.rows[self.at]):
+        while self.at < len(self.rows) and not (
+            _HEADING.match(self.rows[self.at]) or is_last_line(self.rows[self.at])
+        ):
             self.at += 1
         kept = [row.removeprefix(INDENT) for row in self.rows[start : self.at]]
         while kept and not kept[-1].strip():

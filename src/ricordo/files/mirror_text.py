@@ -14,6 +14,7 @@ INDENT: Final = "    "
 TITLE: Final = "# Memory"
 COPY_OPENING: Final = "<!-- ricordo mirror, copy"
 HEADER_END: Final = "-->"
+_END_OPENING: Final = "<!-- ricordo mirror, end of copy"
 _EXPLANATION: Final = (
     "One line is one memory, under the heading of its theme: - [number] text",
     "Change a text, move a line under another heading, delete a line, or write a new one without a",
@@ -82,6 +83,16 @@ def _return_or_sign(found: re.Match[str]) -> str:
 def digest(text: str) -> str:
     """A short stand-in for a line's text, by which an untouched line is known."""
     return hashlib.blake2b(text.strip().encode("utf-8"), digest_size=10).hexdigest()
+
+
+def last_line(copy: str) -> str:
+    """What a copy ends with: a file without it is not all there yet."""
+    return f"{_END_OPENING} {copy} {HEADER_END}"
+
+
+def is_last_line(line: str) -> bool:
+    """True for the last line of any copy."""
+    return line.startswith(_END_OPENING) and line.rstrip().endswith(HEADER_END)
 
 
 def body(memories: Iterable[Shown], leftovers: Sequence[str]) -> str:

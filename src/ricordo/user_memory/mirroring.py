@@ -35,7 +35,7 @@ class Mirroring(Bound):
         """Take over what was edited in MEMORY.md, and write it and the daily logs anew.
 
         The first time switches the mirror on. ``allow_deletes`` also takes over a file that has
-        lost most of its lines.
+        lost many of its lines, or its end.
 
         Raises:
             FilesUnavailable: there is no folder for files, or one cannot be written.
