@@ -202,6 +202,7 @@ MIRROR_LOCK_SECONDS: Final = 10.0  # how long to wait for another process at the
 MAX_MIRRORS_PER_LOOK: Final = 500  # users, for whose files one look is; the others come next
 MIRROR_QUIET_SECONDS: Final = 2.0  # since a file was saved, until what it says is taken over …
 MIRROR_OPEN_SECONDS: Final = 60.0  # … or so many, while a program has it open for writing
+PROFILE_QUIET_SECONDS: Final = 30.0  # since USER.md was saved, until missing lines are deletions
 MIRROR_SECONDS: Final = 1.0  # between two looks for changes of files or memories
 
 # -- what programs keep --------------------------------------------------------------------

@@ -1,5 +1,7 @@
 """USER.md and the store follow each other, whoever changes what, and whenever a process dies."""
 
+import os
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -12,7 +14,7 @@ from hypothesis import strategies as st
 from ricordo import Memory, UserMemory
 from ricordo.files.profile_lines import field_lines
 from ricordo.files.starters import USER_STARTER
-from ricordo.limits import MAX_PROMPT_FILE_BYTES
+from ricordo.limits import MAX_PROMPT_FILE_BYTES, PROFILE_QUIET_SECONDS
 from ricordo.wiring import open_memory
 from tests.files.killed import killed_at
 from tests.files.mirrors import while_writing
@@ -47,6 +49,13 @@ def user_file(files: Path) -> Path:
 
 def said(path: Path) -> str:
     return path.read_bytes().decode("utf-8")
+
+
+def save(path: Path, text: str) -> None:
+    """Save a file, and let some time pass."""
+    path.write_text(text, encoding="utf-8")
+    long_ago = time.time() - 2 * PROFILE_QUIET_SECONDS
+    os.utime(path, (long_ago, long_ago))
 
 
 def tell(user: UserMemory, **fields: str | None) -> tuple[str, ...]:
@@ -152,7 +161,7 @@ def test_a_line_that_was_no_field_becomes_one_when_it_is_set(
 
 def test_a_deleted_line_is_a_forgotten_field(ana: UserMemory, user_file: Path) -> None:
     tell(ana, city="Bekasi", tone="short")
-    user_file.write_text("- Tone: short\n", encoding="utf-8")
+    save(user_file, "- Tone: short\n")
     assert values(ana) == {"tone": "short"}
     assert said(user_file) == "- Tone: short\n"
     (gone,) = [change for change in ana.changes().changes if change.event == "DELETE"]
@@ -161,10 +170,42 @@ def test_a_deleted_line_is_a_forgotten_field(ana: UserMemory, user_file: Path) -
     assert said(user_file) == "- Tone: short\n- City: Bekasi\n"
 
 
+@pytest.mark.parametrize("cut", [0, 9, 20, 40])
+def test_half_of_a_file_forgets_nothing_and_is_not_written(
+    ana: UserMemory, user_file: Path, cut: int
+) -> None:
+    tell(ana, city="Bekasi", tone="short", job="Nurse")
+    whole = said(user_file).replace("Nurse", "Baker").replace("Ana", "Ana B.")
+    half = whole[:cut]
+    user_file.write_text(half, encoding="utf-8")
+    profile = ana.user_profile()
+    assert "looked at again when it has been quiet" in profile.problems[0]
+    tell(ana, pet="cat")
+    assert said(user_file) == half
+    save(user_file, whole)
+    assert values(ana) == {"city": "Bekasi", "tone": "short", "job": "Baker", "pet": "cat"}
+    assert said(user_file).startswith(whole)
+    assert len(ana.list(status="deleted")) == 0
+
+
+def test_many_fields_that_are_gone_at_once_are_asked_about(
+    ana: UserMemory, user_file: Path
+) -> None:
+    fields = {f"field {number}": "x" for number in range(6)}
+    ana.update_user_profile(fields, explicit=True)
+    save(user_file, "My own.\n- Field 0: x\n")
+    assert "lacks 5 of 6 fields" in ana.user_profile().problems[0]
+    assert "ricordo profile unset FIELD" in ana.user_profile().problems[0]
+    assert len(values(ana)) == 6
+    assert said(user_file) == "My own.\n- Field 0: x\n"
+    save(user_file, "\n".join(f"- Field {number}: x" for number in range(2, 6)))
+    assert len(values(ana)) == 4
+
+
 def test_an_empty_file_forgets_nothing(ana: UserMemory, user_file: Path) -> None:
     tell(ana, city="Bekasi")
     for held in ("", " \n\n", "\ufeff"):
-        user_file.write_text(held, encoding="utf-8")
+        save(user_file, held)
         assert values(ana) == {"city": "Bekasi"}
         assert field_lines(said(user_file))["city"].value == "Bekasi"
 
@@ -186,7 +227,7 @@ def test_where_both_changed_nothing_is_lost(
     else:
         ana.add(f"City: {stored}", theme="profile", key="city")  # past the file
     known = texts_of(ana, "city")
-    user_file.write_text(line, encoding="utf-8")
+    save(user_file, line)
     profile = ana.user_profile()
     assert problem in profile.problems[0]
     assert said(user_file) == settled
@@ -336,7 +377,7 @@ def _do(user: UserMemory, path: Path, step: str, name: str, value: str | None) -
     elif step == "edit":
         kept = [line for line in said(path).splitlines() if f"- {name.title()}:" not in line]
         new = [] if value is None else [f"- {name.title()}: {value}"]
-        path.write_text("\n".join([*kept, *new]) + "\n", encoding="utf-8")
+        save(path, "\n".join([*kept, *new]) + "\n")
 
 
 def test_a_field_that_is_forgotten_elsewhere_leaves_the_file_with_the_mirror(

@@ -6,19 +6,22 @@
 | only the line was edited or deleted      | the memory is updated or forgotten, with history    |
 | both have changed                        | the line wins, the store's value stays as history   |
 | the store has changed, the line is gone  | the line comes back                                 |
+| lines are gone, the file was just saved  | nothing: half of it may be missing still            |
+| many lines are gone at once              | nothing: a person is asked                          |
 
 The database is written first, then the file, then the notes on what was agreed. Whatever ends in
 between is made up for the next time.
 """
 
-from collections.abc import Collection, Mapping
+import time
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 from ricordo import limits
 from ricordo.errors import FilesUnavailable, InvalidInput
-from ricordo.files.atomic import make_folder, remove_drafts, replace_if_same
+from ricordo.files.atomic import is_being_written, make_folder, remove_drafts, replace_if_same
 from ricordo.files.folder import FilesFolder, UserFiles
 from ricordo.files.locking import holding
 from ricordo.files.profile_lines import FieldLine, field_lines, with_fields
@@ -35,14 +38,28 @@ from ricordo.text.normalise import content_hash
 
 _ATTEMPTS: Final = 5
 _EDITED: Final = "edited in USER.md"
+_FEW: Final = 5
+"""Fewer fields may be missing whatever their share; from then on more than a quarter may be an
+accident."""
+_WAITS: Final = "it may be being saved, and is looked at again when it has been quiet for a while"
+_ASKS: Final = (
+    "nothing was taken over, in case that is a mistake; if it is meant, run: ricordo profile unset"
+    " FIELD; to have the lines written anew, empty the file"
+)
 
 
 class ProfileFiles:
     """Follows the profiles of all users in their ``USER.md``."""
 
-    def __init__(self, folder: FilesFolder | None, formation: Formation) -> None:
+    def __init__(
+        self,
+        folder: FilesFolder | None,
+        formation: Formation,
+        wall_clock: Callable[[], float] = time.time,
+    ) -> None:
         self._folder = folder
         self._formation = formation
+        self._wall_clock = wall_clock  # what the times of files are told by
 
     def follow(self, user_id: str, taking: Collection[str] = ()) -> tuple[str, ...]:
         """Bring file and store together; what could not be done, one line each.
@@ -77,6 +94,9 @@ class ProfileFiles:
             text = read_text(files.profile)
             noted = read_notes(files.profile)
             plan = _Plan(files.profile, text or "", noted, self._stored(files), problems)
+            doubt = self._doubt(files.profile, plan)
+            if doubt is not None:
+                return (f"{files.profile}: {doubt}",)
             self._take_over(files, plan.edits(taking), plan)
             stored = self._stored(files)
             new = plan.text_with(stored)
@@ -90,6 +110,21 @@ class ProfileFiles:
                 write_notes(files.profile, files.user_id, agreed)
             return tuple(problems)
         return (*problems, f"{files.profile}: is edited all the time; try again")
+
+    def _doubt(self, path: Path, plan: "_Plan") -> str | None:
+        """Why lines that are missing may not have been deleted: then nothing is done or written.
+
+        The file is the person's own and has no last line to know a whole one by.
+        """
+        gone, known = len(plan.missing()), len(plan.noted)
+        is_emptied = not plan.goes_on_from_file and bool(plan.stored)
+        if not (gone or is_emptied):
+            return None
+        if is_being_written(path, self._wall_clock(), limits.PROFILE_QUIET_SECONDS):
+            return f"{'is empty' if is_emptied else f'lacks {gone} fields'}; {_WAITS}"
+        if gone >= _FEW and 4 * gone > known:
+            return f"lacks {gone} of {known} fields; {_ASKS}"
+        return None
 
     def _stored(self, files: UserFiles) -> dict[str, ProfileField]:
         return {one.key: one for one in read_fields(self._formation.database, files.user_id)}
@@ -123,6 +158,11 @@ class _Plan:
         if not self.text.strip("\ufeff \t\r\n"):
             # A file that says nothing was removed or cut off, not emptied field by field.
             self.text, self.noted, self.goes_on_from_file = USER_STARTER, {}, False
+
+    def missing(self) -> list[str]:
+        """The fields that file and store agreed on, and of which there is no line any more."""
+        lines = self._lines()
+        return [key for key in self.noted if key in self.stored and key not in lines]
 
     def edits(self, taking: Collection[str]) -> list[FieldChange]:
         """What people have done to the lines, as changes of the store."""
