@@ -1,12 +1,14 @@
 """Running the service in this process until it is told to stop."""
 
+import asyncio
 import contextlib
 import errno
 import signal
 import socket
 import threading
 from collections.abc import Callable, Iterator
-from typing import Final
+from functools import partial
+from typing import Final, cast
 
 import uvicorn
 from starlette.types import ASGIApp
@@ -14,12 +16,13 @@ from starlette.types import ASGIApp
 from ricordo.errors import InvalidValue
 from ricordo.http.addresses import is_loopback, networks, url_of
 from ricordo.http.app import create_app, keys_are_required
+from ricordo.http.connections import Connections, Room
+from ricordo.http.protocol import GuardedProtocol
 from ricordo.memory import Memory
 from ricordo.settings import Settings
 from ricordo.storage.confining import require_confined
 
 _STOP_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
-_WAITING_CONNECTIONS: Final = 2048
 _FAULTS_OF_THE_PORT: Final = (errno.EADDRINUSE, errno.EACCES)
 
 
@@ -78,13 +81,16 @@ def serving(
     """
     settings = memory.settings
     proxies = networks("setting trusted_proxies", settings.trusted_proxies)
-    listener = _listener(settings)
+    room = Room.from_settings(settings)
+    listener = _listener(settings, room.waiting)
     config = uvicorn.Config(
         make_app(memory),
         log_config=None,
         access_log=False,
         server_header=False,
-        backlog=_WAITING_CONNECTIONS,
+        http=cast("type[asyncio.Protocol]", partial(GuardedProtocol, Connections(room), settings)),
+        ws="none",
+        backlog=room.waiting,
         proxy_headers=bool(proxies),
         forwarded_allow_ips=proxies,
         timeout_graceful_shutdown=int(settings.shutdown_seconds),
@@ -93,13 +99,13 @@ def serving(
     return Serving(_Server(config, lambda: on_listening(address)), listener)
 
 
-def _listener(settings: Settings) -> socket.socket:
+def _listener(settings: Settings, waiting: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     listener = socket.socket(family)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((settings.host, settings.port))
-        listener.listen(_WAITING_CONNECTIONS)  # here, because another may have bound it as well
+        listener.listen(waiting)  # here, because another may have bound it as well
     except (OSError, UnicodeError) as error:  # the latter for what cannot be the name of a host
         listener.close()
         where = f"{settings.host}, port {settings.port}"

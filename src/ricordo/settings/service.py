@@ -29,6 +29,71 @@ class ServiceSettings(BaseModel):
         description="Requests that one key may make per minute and server; 0: any number. So many"
         " without a good key are refused from one address.",
     )
+    max_connections: int = Field(
+        default=1_000,
+        ge=1,
+        le=100_000,
+        description="Connections at once; fewer where the system allows too few open files. Beyond"
+        " that one which waits for its caller gives way, or else the new one is refused.",
+    )
+    max_connections_per_address: int = Field(
+        default=200,
+        ge=0,
+        le=100_000,
+        description="Connections at once from one address (IPv6: one /64 network); 0: any number."
+        " Loopback addresses have no such limit.",
+    )
+    max_request_line_bytes: int = Field(
+        default=65_535,
+        ge=1_024,
+        le=65_535,
+        description="Bytes of the address of a request, with its query; more is refused with 414.",
+    )
+    max_header_bytes: int = Field(
+        default=65_536,
+        ge=1_024,
+        le=1_048_576,
+        description="Bytes of all headers of a request, trailers included; more is refused with"
+        " 431.",
+    )
+    max_headers: int = Field(
+        default=100,
+        ge=10,
+        le=1_000,
+        description="Headers of a request, trailers included; more are refused with 431.",
+    )
+    header_seconds: float = Field(
+        default=20.0,
+        gt=0,
+        le=3_600,
+        description="How long a caller may take to send the headers of a request.",
+    )
+    body_seconds: float = Field(
+        default=30.0,
+        gt=0,
+        le=3_600,
+        description="How long a caller may take to send a body, beside what min_bytes_per_second"
+        " gives it.",
+    )
+    answer_seconds: float = Field(
+        default=60.0,
+        gt=0,
+        le=3_600,
+        description="How long a caller may take too little of an answer that waits for it. A"
+        " stream in which nothing waits may be silent for any time.",
+    )
+    min_bytes_per_second: int = Field(
+        default=1_000,
+        ge=1,
+        le=1_000_000_000,
+        description="How fast a caller must send a body, and take an answer.",
+    )
+    keep_alive_seconds: float = Field(
+        default=30.0,
+        gt=0,
+        le=3_600,
+        description="How long a connection stays open between two requests.",
+    )
     service_threads: int = Field(
         default=16,
         ge=1,
