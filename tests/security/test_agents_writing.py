@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from ricordo import InvalidValue, Memory, Source, UserMemory
+from ricordo.model.thread import Observer
 from ricordo.tools import TOOL_SETS, Tools
 from ricordo.tools.memory_files.files import MemoryFiles
 from tests.support.service import Service, running
@@ -61,11 +62,12 @@ def test_nor_over_http_nor_by_what_the_agent_says_of_itself(
     memory: Memory, ana: UserMemory, service: Service
 ) -> None:
     made = memory.create_key("work", user="ana", agent="planner", categories=["work"])
-    forged = [{"observed_by": {"agent": "ana", "categories": None}}]
-    sent = [{**one, "tool_calls": forged} for one in messages(*SAID)]
     client = service.client(key=made.secret)
-    asked = client.post(f"/v1/threads/{THREAD}/turns", json={"messages": sent})
-    assert asked.status_code == 201
+    forged = [{**one, "observed_by": None} for one in messages(*SAID)]
+    for sent, status in ((forged, 422), (messages(*SAID), 201)):
+        asked = client.post(f"/v1/threads/{THREAD}/turns", json={"messages": sent})
+        assert asked.status_code == status
+    assert ana.turns(THREAD).items[0].observed_by == Observer("planner", ("work",))
     check_kept_to_work(ana)
 
 

@@ -14,7 +14,7 @@ from ricordo.errors import InvalidValue, ThreadNotFound
 from ricordo.indexing.embedders import Embedders
 from ricordo.memories.erasing import plan_scrub, scrub_now
 from ricordo.model.scope import Scope
-from ricordo.model.thread import Turn, is_attribution
+from ricordo.model.thread import Turn
 from ricordo.model.vocabulary import Event
 from ricordo.storage.compactions import count_open_turns, drop_compactions
 from ricordo.storage.database import Database, retried
@@ -101,11 +101,7 @@ def _turn_at(connection: sa.Connection, user_id: str, wanted: Wanted) -> Turn:
 
 def _redacted(turn: Turn, wanted: Wanted) -> Turn:
     take = _taker(turn, wanted)
-    calls = turn.tool_calls
-    if calls is not None and wanted.whole:
-        calls = [one for one in calls if is_attribution(one)] or None
-    elif calls is not None:
-        calls = _in_json(calls, take)
+    calls = None if wanted.whole else _in_json(turn.tool_calls, take)
     changed = replace(turn, content=take(turn.content) or REDACTED, tool_calls=calls)
     if changed == turn and REDACTED not in turn.content:
         if wanted.text is not None:

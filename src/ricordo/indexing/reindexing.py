@@ -223,5 +223,5 @@ def _searchables(writing: Writing, kind: Indexed, ids: list[int]) -> list[Search
     said = writing.connection.execute(sa.select(*columns).where(own)).mappings()
     return [
         Searchable(turn.id, turn.content, text_of_turn(turn))
-        for turn in (Turn(**row) for row in said)
+        for turn in (Turn.from_row(row) for row in said)
     ]

@@ -1,9 +1,9 @@
 """Conversations: a thread and the turns that were said in it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields
 from datetime import datetime
-from typing import Any, Final, Self
+from typing import Any, Self
 
 from ricordo import limits
 from ricordo.errors import InvalidValue
@@ -30,32 +30,37 @@ class Thread(Record):
     observed_at: datetime | None
 
 
-OBSERVED_BY: Final = "observed_by"
-"""The only field of an entry of ``tool_calls`` that says which agent recorded a turn."""
-
-
 @dataclass(frozen=True, slots=True)
-class Observer:
+class Observer(Record):
     """The agent that recorded a turn, and the categories it is kept to; None for all."""
 
     agent: str | None
-    categories: frozenset[str] | None
+    categories: tuple[str, ...] | None
+
+    @classmethod
+    def parse(cls, given: object) -> Self:
+        """An observer as it is stored, and stands in exports.
+
+        Raises:
+            InvalidValue: it is not one.
+        """
+        if not isinstance(given, Mapping) or set(given) != {"agent", "categories"}:
+            raise InvalidValue("observed_by", "expected an agent and its categories")
+        listed = given["categories"]
+        if listed is not None:
+            listed = tuple(checks.reference("category", one) for one in listed)
+        return cls(checks.optional_reference("agent", given["agent"]), listed)
 
     def reaches(self, theme: str) -> bool:
         """Whether something that it recorded may be filed there."""
         return self.categories is None or theme in self.categories
-
-    def entry(self) -> dict[str, Any]:
-        """As it stands with a turn, also in exports."""
-        kept_to = None if self.categories is None else sorted(self.categories)
-        return {OBSERVED_BY: {"agent": self.agent, "categories": kept_to}}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn(Record):
     """One thing that was said, as stored. ``position`` counts from 1 within the thread.
 
-    What an agent has recorded has one more entry in ``tool_calls``, which names the agent.
+    ``observed_by`` is the agent that recorded it; None where the user or their own program did.
     """
 
     id: int
@@ -67,22 +72,15 @@ class Turn(Record):
     content: str
     tool_calls: list[Any] | None
     at: datetime
+    observed_by: Observer | None = None
 
-    @property
-    def observed_by(self) -> Observer | None:
-        """The agent that recorded it; None where the user or their own program did."""
-        for entry in self.tool_calls or ():
-            named = entry[OBSERVED_BY] if is_attribution(entry) else None
-            if isinstance(named, Mapping):
-                kept_to = named.get("categories")
-                categories = frozenset(map(str, kept_to)) if isinstance(kept_to, list) else None
-                return Observer(named.get("agent"), categories)
-        return None
-
-
-def is_attribution(entry: object) -> bool:
-    """Whether an entry of ``tool_calls`` is no call, but says who recorded the turn."""
-    return isinstance(entry, Mapping) and set(entry) == {OBSERVED_BY}
+    @classmethod
+    def from_row(cls, row: Mapping[Any, Any]) -> Self:
+        """A turn as it is stored."""
+        names = [field.name for field in fields(cls)]
+        observer = row["observed_by"]
+        known = {"observed_by": None if observer is None else Observer.parse(observer)}
+        return cls(**{name: row[name] for name in names} | known)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +114,7 @@ class NewTurn:
     at: datetime | None = None
     message_id: str | None = None
     tool_calls: list[Any] | None = None
+    observed_by: Observer | None = None
 
     def __post_init__(self) -> None:
         put = object.__setattr__
@@ -127,15 +126,6 @@ class NewTurn:
         if self.tool_calls is not None:
             maximum = limits.MAX_TOOL_CALLS_BYTES
             put(self, "tool_calls", checks.json_list("tool_calls", self.tool_calls, maximum))
-
-    def attributed(self, observer: Observer | None) -> Self:
-        """The same, recorded by this agent, whatever it says of that itself."""
-        if observer is None:
-            return self
-        calls = [one for one in self.tool_calls or () if not is_attribution(one)]
-        turn = replace(self)
-        object.__setattr__(turn, "tool_calls", [*calls, observer.entry()])
-        return turn
 
     @classmethod
     def parse(cls, given: object) -> Self:

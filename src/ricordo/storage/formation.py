@@ -113,7 +113,7 @@ def turns_between(
         )
         .order_by(turns.c.position)
     )
-    return [Turn(**row) for row in connection.execute(wanted).mappings()]
+    return [Turn.from_row(row) for row in connection.execute(wanted).mappings()]
 
 
 def speakers_in(

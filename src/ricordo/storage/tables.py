@@ -261,6 +261,7 @@ turns: Final = sa.Table(
     sa.Column("content", Words, nullable=False),
     sa.Column("tool_calls", Json),
     sa.Column("at", Moment, nullable=False),
+    sa.Column("observed_by", Json),
     sa.ForeignKeyConstraint(["user_id", "thread_id"], ["threads.user_id", "threads.thread_id"]),
 )
 sa.Index("uq_turns_position", turns.c.user_id, turns.c.thread_id, turns.c.position, unique=True)

@@ -1,6 +1,6 @@
 """Rows of conversations."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 
@@ -86,7 +86,7 @@ def append_turns(
         writing.connection.execute(sa.update(threads).where(where).values(**changed))
     if rows:
         writing.connection.execute(sa.insert(turns), rows)
-        index_turns(writing, [_turn(row) for row in rows])
+        index_turns(writing, [Turn.from_row(row) for row in rows])
     writing.keeps_user = True
     return len(rows)
 
@@ -165,7 +165,7 @@ def page_of_turns(
         turns.c.position >= sa.literal(first, sa.BigInteger),
     )
     rows = connection.execute(wanted.order_by(turns.c.position).limit(limit + 1)).mappings().all()
-    found = tuple(Turn(**row) for row in rows[:limit])
+    found = tuple(Turn.from_row(row) for row in rows[:limit])
     more = len(rows) > limit
     return Page(found, encode_cursor(kind, [found[-1].position]) if more else None)
 
@@ -180,7 +180,7 @@ def turn_of_message(
         turns.c.message_id == message_id,
     )
     row = connection.execute(wanted).mappings().first()
-    return None if row is None else Turn(**row)
+    return None if row is None else Turn.from_row(row)
 
 
 def unnamed_turns_at(
@@ -201,7 +201,7 @@ def unnamed_turns_at(
         )
         .limit(limit)
     )
-    return [Turn(**row) for row in connection.execute(wanted).mappings()]
+    return [Turn.from_row(row) for row in connection.execute(wanted).mappings()]
 
 
 class SaidTurn(NamedTuple):
@@ -226,10 +226,6 @@ def speakers(connection: sa.Connection, user_id: str) -> list[str]:
     """Who has spoken in a user's conversations."""
     wanted = sa.select(turns.c.actor).where(turns.c.user_id == user_id, turns.c.actor.is_not(None))
     return list(connection.execute(wanted.distinct()).scalars())
-
-
-def _turn(row: Mapping[str, Any]) -> Turn:
-    return Turn(**{name: value for name, value in row.items() if name != "user_id"})
 
 
 def _is_thread(user_id: str, thread_id: str) -> sa.ColumnElement[bool]:
@@ -267,6 +263,7 @@ def _turn_rows(
             "content": turn.content,
             "tool_calls": turn.tool_calls,
             "at": turn.at or writing.now,
+            "observed_by": None if turn.observed_by is None else turn.observed_by.to_dict(),
         }
         for position, (turn_id, turn) in enumerate(
             zip(ids, said, strict=True), start=last_position + 1

@@ -13,7 +13,7 @@ from ricordo.model.draft import NewMemory
 from ricordo.model.proposal import StoredProposal
 from ricordo.model.receipt import ImportReport
 from ricordo.model.scope import Scope
-from ricordo.model.thread import NewTurn
+from ricordo.model.thread import NewTurn, Observer
 from ricordo.model.vocabulary import ProposalKind, ProposalState, Status
 from ricordo.storage.database import Database
 from ricordo.storage.users import has_anything
@@ -174,7 +174,9 @@ def _draft(row: Row) -> NewMemory:
 
 def _turn(row: Row) -> NewTurn:
     names = ("role", "content", "actor", "at", "message_id", "tool_calls")
-    return NewTurn(**{name: row[name] for name in names})
+    observer = row["observed_by"]
+    known = {"observed_by": None if observer is None else Observer.parse(observer)}
+    return NewTurn(**{name: row[name] for name in names} | known)
 
 
 def _compaction(row: Row) -> Compaction:

@@ -97,15 +97,11 @@ def _index(writing: Writing, kind: str, rows: list[Row]) -> None:
         if kind == "item":
             index_items(writing, [_item(row) for row in batch])
         elif kind == "turn":
-            index_turns(writing, [_turn(row) for row in batch])
+            index_turns(writing, [Turn.from_row(row) for row in batch])
 
 
 def _item(row: Row) -> Item:
     return item_from_row({field.name: row[field.name] for field in fields(Item)})
-
-
-def _turn(row: Row) -> Turn:
-    return Turn(**{field.name: row[field.name] for field in fields(Turn)})
 
 
 def _tell_viewers(writing: Writing, links: list[Row], restored_too: AbstractSet[str]) -> None:

@@ -16,6 +16,7 @@ from ricordo.model import checks
 from ricordo.model.draft import FIELD_NAMES, NewMemory
 from ricordo.model.former import former_values
 from ricordo.model.record import plain
+from ricordo.model.thread import Observer
 from ricordo.model.times import parse_moment
 from ricordo.model.vocabulary import (
     ContextPolicy,
@@ -35,6 +36,10 @@ _MAX_SMALL: Final = 2**31 - 1
 _HASH: Final = re.compile(r"[0-9a-f]{32}")
 
 Check = Callable[[str, Any], Any]
+
+
+_ADDED_LATER: Final = frozenset({("turn", "observed_by")})
+"""What exports of earlier releases do not have."""
 
 
 def checked_row(
@@ -77,6 +82,8 @@ def _present_where(name: str, row: Mapping[str, Any], where: str, *, wanted: boo
 
 def _value(kind: str, name: str, column: sa.Column[Any], row: Mapping[str, Any]) -> Any:
     if name not in row:
+        if (kind, name) in _ADDED_LATER:
+            return None
         raise InvalidValue(name, "is missing")
     value = row[name]
     if value is None:
@@ -203,6 +210,7 @@ _SPECIAL: Final[dict[tuple[str, str], Check]] = {
     ("turn", "tool_calls"): lambda name, value: checks.json_list(
         name, value, limits.MAX_TOOL_CALLS_BYTES
     ),
+    ("turn", "observed_by"): lambda _, value: Observer.parse(value).to_dict(),
     ("proposal", "id"): _between(1, limits.MAX_ID),
     ("proposal", "proposal_kind"): _one_of(ProposalKind),
     ("proposal", "state"): _one_of(ProposalState),

@@ -177,7 +177,7 @@ def _own_turns_in(view: Reading, user_id: str, thread_id: str) -> list[Turn]:
         .order_by(turns.c.position.desc())
         .limit(limits.MAX_INSIGHT_TURNS_PER_THREAD)
     )
-    found = [Turn(**row) for row in view.connection.execute(wanted).mappings()]
+    found = [Turn.from_row(row) for row in view.connection.execute(wanted).mappings()]
     speakers = speakers_in(view.connection, user_id, thread_id, USER_ROLE)
     if len({folded(name) for name in speakers}) < 2:
         return found

@@ -1,6 +1,7 @@
 """Conversations: recording what is said, and reading it."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from ricordo import limits
@@ -46,10 +47,17 @@ class Conversations(Bound):
         self.scope.narrow(thread_id=thread_id)
         named = checks.optional_text("title", title, limits.MAX_THREAD_TITLE_CHARS)
         listed = checks.entries("messages", messages, limits.MAX_OBSERVED_TURNS)
-        scope = self.scope
-        observer = Observer(scope.agent_id, scope.categories) if scope.is_of_an_agent else None
-        said = [NewTurn.parse(given).attributed(observer) for given in listed]
+        said = [self._recorded_by_us(NewTurn.parse(given)) for given in listed]
         return self._record(thread_id, named, said)
+
+    def _recorded_by_us(self, turn: NewTurn) -> NewTurn:
+        """The turn with the agent that acts, if one does, whatever it says of that itself."""
+        scope = self.scope
+        observer = None
+        if scope.is_of_an_agent:
+            listed = None if scope.categories is None else tuple(sorted(scope.categories))
+            observer = Observer(scope.agent_id, listed)
+        return turn if turn.observed_by == observer else replace(turn, observed_by=observer)
 
     @retried
     def _record(self, thread_id: str, title: str | None, said: Sequence[NewTurn]) -> Observed:

@@ -13,7 +13,7 @@ from typing import Final
 from ricordo import limits
 from ricordo.formation.candidate import USER_ROLE, Passage
 from ricordo.formation.cleaning.hygiene import passages, without_fenced
-from ricordo.model.thread import Turn, is_attribution
+from ricordo.model.thread import Turn
 
 _ASSISTANT_ROLE: Final = "assistant"
 _CITABLE: Final = "NEW, may be quoted"
@@ -83,7 +83,7 @@ def _reply(turn: Turn) -> str:
     if turn.tool_calls and said.startswith("[calls "):
         said = ""  # what stands in for the content of a message that only calls tools
     shown = [_harmless(_shortened(said, limits.MAX_TRANSCRIPT_REPLY_CHARS))] if said else []
-    calls = [call for call in turn.tool_calls or [] if not is_attribution(call)]
+    calls = turn.tool_calls or []
     shown += [f"calls {_called(call)}" for call in calls[: limits.MAX_TRANSCRIPT_CALLS]]
     if len(calls) > limits.MAX_TRANSCRIPT_CALLS:
         shown.append(f"and {len(calls) - limits.MAX_TRANSCRIPT_CALLS} more calls")

@@ -76,6 +76,7 @@ TURN: Final[dict[str, Any]] = {
     "content": "Tea, please. I do not like coffee in the morning.",
     "tool_calls": None,
     "at": _NOTED,
+    "observed_by": None,
 }
 CHANGES: Final[dict[str, Any]] = {"changes": [CHANGE], "revision": 12, "more": False}
 FOUND: Final[dict[str, Any]] = {
