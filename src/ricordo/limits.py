@@ -67,6 +67,7 @@ MAX_IMPORTED_ENTRIES: Final = 1_000_000  # of one list of another system
 MAX_IMPORTED_MEMORIES: Final = 100_000  # from one file of another system
 MAX_IMPORTED_TURNS: Final = 1_000_000  # from one file of another system
 MAX_IMPORTED_ROWS: Final = 1_000_000  # of one user, from our own export; a backup has no such limit
+MAX_IMPORTED_ROWS_BYTES: Final = 512 * 1024 * 1024  # of those rows, as they stand in the file
 MAX_UNPACKED_RATIO: Final = 100  # how many times its size an archive may unpack to …
 MIN_UNPACKED_BYTES: Final = 1024 * 1024  # … from so much on
 MAX_ARCHIVE_DIRECTORY_BYTES: Final = 8 * 1024 * 1024  # the list of what an archive holds

@@ -130,7 +130,7 @@ def read_users(path: Path) -> Iterator[UserRows]:
     """
     present: UserRows | None = None
     seen: set[str] = set()
-    number = rows = 0
+    number = rows = size = 0
     ended = False
     for number, line in _numbered_lines(path):
         row = _parsed(path, number, line)
@@ -151,15 +151,15 @@ def read_users(path: Path) -> Iterator[UserRows]:
             seen.add(checked["user_id"])
             if present is not None:
                 yield present
-            present, rows = UserRows(checked["user_id"], checked["revision"]), 0
+            present, rows, size = UserRows(checked["user_id"], checked["revision"]), 0, 0
         owner = checked["owner_id"] if kind == "link" else checked["user_id"]
         if present is None or owner != present.user_id:
             raise ImportFailed(f"{path}, line {number}: belongs to no user line before it")
-        rows += 1
-        if rows > limits.MAX_IMPORTED_ROWS:
-            most = limits.MAX_IMPORTED_ROWS
+        rows, size = rows + 1, size + len(line)
+        if rows > limits.MAX_IMPORTED_ROWS or size > limits.MAX_IMPORTED_ROWS_BYTES:
+            most = f"{limits.MAX_IMPORTED_ROWS} rows or {limits.MAX_IMPORTED_ROWS_BYTES} bytes"
             raise ImportFailed(
-                f"{path}, line {number}: more than {most} rows of one user; a backup brings them"
+                f"{path}, line {number}: more than {most} of one user; a backup brings them"
             )
         present.rows[kind].append(checked)
     if not ended:
