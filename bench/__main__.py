@@ -16,6 +16,7 @@ from bench import (
     proxy,
     quality,
     rebuild,
+    soak,
     tokens,
     upkeep_load,
     with_postgres,
@@ -43,6 +44,7 @@ def main() -> None:
     proxy.register(kinds)
     quality.register(kinds)
     rebuild.register(kinds)
+    soak.register(kinds)
     tokens.register(kinds)
     upkeep_load.register(kinds)
     with_postgres.register(kinds)

@@ -121,7 +121,7 @@ def measure(load: Load, databases: Sequence[str], *, shows_progress: bool) -> Lo
     found = []
     with progress_bars(wanted=shows_progress) as bar:
         for name in databases:
-            with _new_store(name) as url:
+            with new_store(name) as url:
                 plan = fill(url, load, bar(f"{name}: storing memories"))
                 bar(f"{name}: under load")(0, 1)
                 found.append(judged(name, run_course(url, load, plan)))
@@ -137,7 +137,7 @@ def measure(load: Load, databases: Sequence[str], *, shows_progress: bool) -> Lo
 
 
 @contextlib.contextmanager
-def _new_store(database: str) -> Iterator[str]:
+def new_store(database: str) -> Iterator[str]:
     """An empty store; on PostgreSQL as the role of an application, which the service requires."""
     if database == SQLITE:
         with tempfile.TemporaryDirectory(prefix="ricordo-load-") as folder:

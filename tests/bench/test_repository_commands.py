@@ -6,16 +6,20 @@ import subprocess
 import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
 from bench.peers import environments
 from bench.peers.registry import NOT_RUN, PEERS
+from bench.soaking.generated import Requests
 from bench.year import simulate
 from bench.yearly.ledger import Ledger
 
+from ricordo.http.app import create_app
 from ricordo.model.history import Change
 from ricordo.model.vocabulary import Event
+from ricordo.wiring import open_memory
 from tests.bench.sets import small_set, written
 from tests.docs.markdown import ROOT
 from tests.web.addresses import MISSING, known_pages
@@ -140,6 +144,31 @@ def test_the_load_as_a_command() -> None:
     assert (found["errors"], found["lost"]) == (0, 0)
     assert found["stored"] == found["acknowledged"] == found["add"]["requests"] > 0
     assert found["search"]["requests"] > 0
+
+
+@pytest.mark.chaos
+@pytest.mark.requirement("service.soak")
+@pytest.mark.parametrize("database", ["sqlite", "postgresql"])
+def test_a_soak_as_a_command(database: str) -> None:
+    small = ("--requests", 100, "--clients", 3, "--hostile", 22)
+    found = measured("soak", *small, "--database", database)
+    assert found["problems"] == []
+    assert (found["server_errors"], found["lost"]) == (0, 0)
+    assert found["requests"] == 100 and found["attacks"] >= 22
+    assert set(found["work_statuses"]) == {"200", "201"}
+    assert found["acknowledged"] > 0 and found["health_checks"] > 0
+
+
+def test_a_soak_asks_every_operation_the_same_each_time(tmp_path: Path) -> None:
+    with open_memory(str(tmp_path / "ricordo.db"), embedding_provider="none") as memory:
+        document = create_app(memory).openapi()
+    first, second = (Requests(document, ["ana"], Random(7)) for _ in range(2))
+    made = [first.next() for _ in range(3_000)]
+    assert made == [second.next() for _ in range(3_000)]
+    fixed = {path for path in document["paths"] if "{" not in path}
+    assert fixed <= {one.path.partition("?")[0] for one in made}
+    bodies = [one.body for one in made if one.body is not None]
+    assert any(b"[" * 1_000 in body for body in bodies) and any(len(b) > 10**6 for b in bodies)
 
 
 @pytest.mark.chaos

@@ -1,6 +1,7 @@
 """Strangers who send too much, too slowly, or not what HTTP is, on sockets of their own."""
 
 import contextlib
+import inspect
 import json
 import os
 import select
@@ -15,6 +16,7 @@ import httpx2
 import pytest
 
 from ricordo.http.connections import Connections, Room
+from ricordo.http.routes import ROUTERS
 from ricordo.testing.model_server import ModelServer
 from ricordo.wiring import open_memory
 from tests.support.served import COMMAND
@@ -465,3 +467,12 @@ def test_requests_that_wait_behind_each_other_are_few(usual: Service) -> None:
             found += connection.recv(65_536)
         assert statuses(found) == [200] * 10
     assert len(statuses(answer_to(usual.url, HEALTH * 2_000))) < 200
+
+
+def test_the_event_loop_makes_no_document(usual: Service) -> None:
+    """A sign of life would wait for it; so it is made in a thread, as all that computes."""
+    routes = {route.path: route for router in ROUTERS for route in router.routes}
+    for path in ("/openapi.json", "/docs"):
+        assert not inspect.iscoroutinefunction(routes[path].endpoint)
+        assert usual.client().get(path).status_code == 200
+    assert inspect.iscoroutinefunction(routes["/healthz"].endpoint)  # which needs no thread

@@ -67,6 +67,12 @@ class ServedStore:
         self._process.send_signal(signal.SIGTERM)
 
     @property
+    def pid(self) -> int:
+        """The number of its process."""
+        assert self._process is not None
+        return self._process.pid
+
+    @property
     def log(self) -> str:
         """The last lines of its log."""
         return "".join(self._log)

@@ -63,6 +63,7 @@ def create_app(memory: Memory) -> FastAPI:
         lifespan=_lifespan,
         # Built already; a router that is included builds each of its routes once more.
         routes=[route for router in ROUTERS for route in router.routes],
+        openapi_url=None,  # it takes half a second to make, and would be made on the event loop
         docs_url=None,  # its page would load scripts from elsewhere
         redoc_url=None,
         redirect_slashes=False,
@@ -150,8 +151,13 @@ def _summarise(document: dict[str, Any]) -> None:
 def _document_problems(app: FastAPI) -> None:
     """Put the shape of problems into the OpenAPI document, which refers to it everywhere."""
     plain_document = app.openapi
+    lock = threading.Lock()
 
     def document() -> dict[str, Any]:
+        with lock:
+            return whole_document()
+
+    def whole_document() -> dict[str, Any]:
         if app.openapi_schema is None:
             made = plain_document()
             schemas = made.setdefault("components", {}).setdefault("schemas", {})
