@@ -22,6 +22,7 @@ from bench import (
     with_postgres,
     year,
 )
+from bench.attack import command as attack
 from bench.peers import command as peers
 from bench.report import command as report
 
@@ -32,6 +33,7 @@ def main() -> None:
     figures.register(kinds)
     peers.register(kinds)
     report.register(kinds)
+    attack.register(kinds)
     backup.register(kinds)
     cold.register(kinds)
     growth.register(kinds)

@@ -71,7 +71,11 @@ def sentences_of(turns: Sequence[Turn], zone: tzinfo) -> list[Sentence]:
 
 
 def _texts(turn: Turn) -> Iterator[str]:
-    pieces = kept_pieces(turn.content, is_from_tool=turn.role in _TOOL_ROLES)
+    pieces = kept_pieces(
+        turn.content,
+        is_from_tool=turn.role in _TOOL_ROLES,
+        is_from_user=turn.role == _USER_ROLE,
+    )
     split = [sentence for piece in pieces for sentence in sentences(piece)]
     if len(split) > _FIRST_SENTENCES + _LAST_SENTENCES:
         split = [*split[:_FIRST_SENTENCES], *split[-_LAST_SENTENCES:]]

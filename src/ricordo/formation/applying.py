@@ -113,7 +113,7 @@ class Applier:
         candidate = resolution.candidate
         heard = Heard(candidate.quote, (candidate.passage.turn_id,), thread_id)
         proposal_id = keep_proposal(writing, self._policy, waiting, draft, heard)
-        needed = consenting.reason_of(waiting.kind)
+        needed = consenting.reason_of(waiting)
         proposed = replace(resolution, action=Action.PROPOSE, reason=needed, targets=())
         return replace(decision_of(proposed), proposal_id=proposal_id)
 

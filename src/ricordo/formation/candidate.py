@@ -19,12 +19,21 @@ def source_role(role: str) -> str | None:
     return TOOL_ROLE if role in _TOOL_ROLES else None
 
 
+@dataclass(frozen=True, slots=True)
+class Material:
+    """A stretch of a turn that nothing is formed from, and why (see ``cleaning/voice.py``)."""
+
+    text: str
+    reason: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Passage:
     """The part of one turn that memory may rest on, after hygiene.
 
     ``text`` holds only what the user said themselves or, with the role ``tool``, what a tool gave
-    back. Pieces that were cut out leave a line break, so that nothing new is made by joining.
+    back. Pieces that were cut out leave a line break, so that nothing new is made by joining; they
+    are the ``material``. At the places of ``unsure`` it may be somebody else who speaks.
     ``observed_by`` is the agent that recorded it, if one did.
     """
 
@@ -35,7 +44,21 @@ class Passage:
     message_id: str | None
     at: datetime
     text: str
+    unsure: tuple[tuple[int, int], ...] = ()
+    material: tuple[Material, ...] = ()
     observed_by: Observer | None = None
+
+    def is_unsure(self, quote: str) -> bool:
+        """Whether these words stand, wherever they do, where somebody else may be speaking."""
+        if not self.unsure:
+            return False
+        place = self.text.find(quote)
+        while place >= 0:
+            end = place + len(quote)
+            if any(start < end and place < last for start, last in self.unsure):
+                return True
+            place = self.text.find(quote, place + 1)
+        return False
 
     @property
     def is_from_user(self) -> bool:
@@ -60,3 +83,8 @@ class Candidate:
     key: str | None = None
     importance: int = DEFAULT_IMPORTANCE
     is_explicit: bool = False
+
+    @property
+    def is_unsure(self) -> bool:
+        """Whether somebody else may be speaking, so that what is asked for needs consent."""
+        return self.passage.is_unsure(self.quote)

@@ -7,6 +7,7 @@ import hmac
 import json
 import logging
 import secrets
+from collections.abc import Mapping
 from typing import Final
 
 from ricordo.embedding.secrets import SecretBox
@@ -35,6 +36,7 @@ class DecisionLog:
         read_by: str,
         turns: int,
         input_chars: int,
+        material: Mapping[str, int],
         decisions: list[Decision],
     ) -> None:
         """One line, where anybody wants it."""
@@ -47,6 +49,7 @@ class DecisionLog:
             "read_by": read_by,
             "turns": turns,
             "input_chars": input_chars,
+            "material": dict(sorted(material.items())),
             "extracted_count": len(decisions),
             "decisions": [_shown(decision) for decision in decisions],
         }

@@ -4,12 +4,13 @@ Everything that reads and checks texts is loaded with this module. That takes lo
 commands do, so it is imported when something is formed, and not before.
 """
 
+from collections import Counter
 from dataclasses import replace
 from typing import Final
 
 from ricordo.formation.candidate import USER_ROLE, Candidate
 from ricordo.formation.caps import within_turns
-from ricordo.formation.cleaning.hygiene import passages
+from ricordo.formation.cleaning.hygiene import divided
 from ricordo.formation.cleaning.transcript import render
 from ricordo.formation.corrections import uncorrected
 from ricordo.formation.deciding import turned_away
@@ -38,7 +39,9 @@ def find_candidates(model: MeteredModel | None, user_id: str, stretch: Stretch) 
     Raises:
         LanguageModelError: the model could not answer.
     """
-    said = passages(stretch.new)
+    read_turns = divided(stretch.new)
+    said = [passage for passage in read_turns if passage.text]
+    material = Counter(one.reason for passage in read_turns for one in passage.material)
     if model is None:
         read = [candidate for passage in said for candidate in extract(passage)]
         found = uncorrected(read, said)
@@ -50,7 +53,7 @@ def find_candidates(model: MeteredModel | None, user_id: str, stretch: Stretch) 
         found, without_ground = read_with_model(model, user_id, transcript)
         refused = [turned_away(entry.content, reason) for entry, reason in without_ground]
     else:
-        return Found((), _secrets_asked_for(stretch))
+        return Found((), _secrets_asked_for(stretch), material)
     refused += _secrets_asked_for(stretch)
     kept = []
     for candidate in named_speakers(found, stretch.speakers, user_id):
@@ -61,7 +64,7 @@ def find_candidates(model: MeteredModel | None, user_id: str, stretch: Stretch) 
             refused.append(turned_away(checked.content, _OUT_OF_REACH))
         else:
             kept.append(checked)
-    return Found(within_turns(kept), refused)
+    return Found(within_turns(kept), refused, material)
 
 
 def _as_observed(candidate: Candidate) -> Candidate:

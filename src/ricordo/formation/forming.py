@@ -118,6 +118,7 @@ class Formation:
             read_by=RULES if self.model is None else self.model.name,
             turns=len(stretch.new),
             input_chars=stretch.chars,
+            material=found.material,
             decisions=decisions,
         )
         return decisions

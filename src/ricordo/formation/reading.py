@@ -14,7 +14,7 @@ from ricordo.formation.rules.explicit import explicit_spans, is_surely_asked_for
 from ricordo.formation.rules.procedures import procedure_in
 from ricordo.formation.rules.screening import screened
 from ricordo.formation.rules.sentences import sentences
-from ricordo.formation.writing.evidence import find_quote, supports
+from ricordo.formation.writing.evidence import find_quote, reason_in_material, supports
 from ricordo.formation.writing.rejection import Rejection, RejectionCode
 from ricordo.llm.messages import Message
 from ricordo.metering import MeteredModel
@@ -81,6 +81,9 @@ def read_with_model(
 def _candidate(entry: ExtractedEntry, transcript: Transcript) -> Candidate | Rejection:
     met = find_quote(entry.quote, transcript.passages)
     if met is None:
+        reason = reason_in_material(entry.quote, transcript.passages)
+        if reason is not None:
+            return Rejection(RejectionCode.MATERIAL, reason)
         return Rejection(RejectionCode.NO_EVIDENCE, "the quote was not said")
     passage, quote = met
     if not supports(entry.content, quote, passage):

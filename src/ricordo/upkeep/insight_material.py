@@ -186,4 +186,4 @@ def _own_turns_in(view: Reading, user_id: str, thread_id: str) -> list[Turn]:
 
 def _clean(text: str) -> str:
     """What hygiene leaves, on one line."""
-    return " ".join(" ".join(kept_pieces(text)).split())
+    return " ".join(" ".join(kept_pieces(text, is_from_user=True)).split())

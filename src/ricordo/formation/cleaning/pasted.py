@@ -25,6 +25,12 @@ _QUOTATION = lazy_pattern(r"[ \t]{0,8}>")
 
 # So long, it is not a word of one's own between marks but somebody's statement.
 _LONG_QUOTATION = lazy_pattern(r"(?<![\w\"])\"[^\"\n]{60,4000}+\"(?!\w)|「[^「」\n]{30,2000}+」")
+# Shorter ones are somebody's words where they are sentences, or speak of a person.
+_QUOTED_SENTENCE = lazy_pattern(
+    r"(?<![\w\"])\"(?=[^\"\n]{0,60}(?:[.!?]\"|[.!?] |\b(?:i|i'm|my|me|you|your|saya|aku|kamu|anda|ich|"
+    r"mein|du|dein|yo|je|tu|eu|io|ik)\b))[^\"\n]{12,60}+\"(?!\w)"
+)
+_QUOTED_BLOCK = lazy_pattern(r"(?:^|\n)[ \t]*+\"[^\"]{12,8000}+\"[ \t.]*+(?=\n|$)")
 
 _DATA = lazy_pattern(
     r"\bdata:[a-z0-9/+.-]{1,80}+[;,][^\s\"')>]*+|(?<![a-z0-9+/=_-])[a-z0-9+/=_-]{80,}+"
@@ -82,8 +88,9 @@ def _is_code(view: str, start: int, end: int) -> bool:
 
 
 def quotation_cuts(view: str) -> Iterator[Span]:
-    """Lines that begin with ``>``, and long statements between quotation marks."""
-    yield from (found.span() for found in _LONG_QUOTATION.finditer(view))
+    """Lines that begin with ``>``, and what others state between quotation marks."""
+    for quotation in (_LONG_QUOTATION, _QUOTED_BLOCK, _QUOTED_SENTENCE):
+        yield from (found.span() for found in quotation.finditer(view))
     for start, end in lines(view):
         if _QUOTATION.match(view, start, end):
             yield start, end

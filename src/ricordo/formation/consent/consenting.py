@@ -2,6 +2,10 @@
 
 | what was said                                     | then                                         |
 |---------------------------------------------------|----------------------------------------------|
+| a wish that leads money, mail, credentials or     | proposed: stored when the user agrees        |
+| tools elsewhere                                   |                                              |
+| a wish or a request where somebody else may be    | proposed: stored when the user agrees        |
+| speaking                                          |                                              |
 | explicitly, "remember that …"                     | stored                                       |
 | touches a sensitive field                         | proposed: stored when the user agrees        |
 | a wish about tone, or a goal                      | proposed: stored when it is said again       |
@@ -19,18 +23,24 @@ from ricordo.formation.candidate import Candidate
 from ricordo.formation.comparing.opposition import opposed
 from ricordo.formation.comparing.refinement import refines, says_nothing_new
 from ricordo.formation.consent.profile_fields import benign_field
+from ricordo.formation.consent.redirection import REDIRECTIONS, redirections
 from ricordo.formation.consent.sensitive import sensitive_fields_of
 from ricordo.formation.policy import FormationPolicy
 from ricordo.limits import CORROBORATION_DAYS, REJECTED_DAYS
 from ricordo.model.proposal import StoredProposal
-from ricordo.model.vocabulary import ProposalKind
+from ricordo.model.vocabulary import MemoryType, ProposalKind
 from ricordo.storage.proposals import open_proposals, rejected_since
 from ricordo.text.normalise import content_hash
 
 NEEDS_CONSENT: Final = "sensitive: waits for consent"
+NEEDS_CONSENT_TO_REDIRECT: Final = "leads something elsewhere: waits for consent"
+NEEDS_OWN_VOICE: Final = "maybe not the user's own words: waits for consent"
 NEEDS_CORROBORATION: Final = "waits until it is said again"
 PROPOSED_BEFORE: Final = "proposed already"
 TURNED_DOWN: Final = "turned down before"
+UNSURE_VOICE: Final = "unsure_voice"
+"""The field of a proposal whose words may be somebody else's."""
+_ASKING: Final = frozenset({MemoryType.INSTRUCTION, MemoryType.PROCEDURE})
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +68,6 @@ def waiting_for(
     now: datetime,
 ) -> Waiting | None:
     """Whether something has to wait, and for what; None where it may be stored at once."""
-    if candidate.is_explicit:
-        return None
     kind, fields = _kind_of(policy, candidate)
     if kind is None:
         return None
@@ -96,14 +104,18 @@ def settled_by(
     return same, overtaken
 
 
-def reason_of(kind: ProposalKind) -> str:
-    """Why something of this kind waits."""
-    return NEEDS_CONSENT if kind is ProposalKind.CONSENT else NEEDS_CORROBORATION
+def reason_of(waiting: Waiting) -> str:
+    """Why something waits."""
+    if waiting.kind is ProposalKind.CORROBORATION:
+        return NEEDS_CORROBORATION
+    if UNSURE_VOICE in waiting.fields:
+        return NEEDS_OWN_VOICE
+    return NEEDS_CONSENT_TO_REDIRECT if REDIRECTIONS & {*waiting.fields} else NEEDS_CONSENT
 
 
 def must_wait(policy: FormationPolicy, candidate: Candidate) -> bool:
     """Whether something needs consent, or to be said again, before it is stored."""
-    return not candidate.is_explicit and _kind_of(policy, candidate)[0] is not None
+    return _kind_of(policy, candidate)[0] is not None
 
 
 def touched_fields(policy: FormationPolicy, candidate: Candidate) -> tuple[str, ...]:
@@ -122,6 +134,11 @@ def lifetime(policy: FormationPolicy, kind: ProposalKind) -> timedelta:
 def _kind_of(
     policy: FormationPolicy, candidate: Candidate
 ) -> tuple[ProposalKind | None, tuple[str, ...]]:
+    always = _always_asked(candidate)
+    if always:
+        return ProposalKind.CONSENT, always
+    if candidate.is_explicit:
+        return None, ()
     touched = sensitive_fields_of(candidate.content, candidate.quote, candidate.key)
     sensitive = tuple(sorted(touched & policy.sensitive_fields))
     if sensitive:
@@ -130,6 +147,14 @@ def _kind_of(
     if benign is not None:
         return ProposalKind.CORROBORATION, (benign,)
     return None, ()
+
+
+def _always_asked(candidate: Candidate) -> tuple[str, ...]:
+    """What needs consent even where it was asked for."""
+    if redirected := redirections(candidate):
+        return redirected
+    asks = candidate.is_explicit or candidate.type in _ASKING
+    return (UNSURE_VOICE,) if asks and candidate.is_unsure else ()
 
 
 def _says_the_same(proposal: StoredProposal, candidate: Candidate, digest: str) -> bool:

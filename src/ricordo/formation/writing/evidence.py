@@ -46,6 +46,15 @@ def find_quote(quote: str, passages: Iterable[Passage]) -> tuple[Passage, str] |
     return None
 
 
+def reason_in_material(quote: str, passages: Iterable[Passage]) -> str | None:
+    """Why these words are not the user's, where they stand in material; None where they do not."""
+    for passage in passages:
+        for stretch in passage.material:
+            if occurrence(quote, stretch.text) is not None:
+                return stretch.reason
+    return None
+
+
 def occurrence(quote: str, text: str) -> str | None:
     """The part of the text that is this quote, but for what :func:`find_quote` overlooks."""
     wanted = comparable_view(quote[: MAX_QUOTE_CHARS + 1].strip(_AROUND)).text.strip()

@@ -7,14 +7,15 @@ from enum import StrEnum
 class RejectionCode(StrEnum):
     """What was wrong with a candidate.
 
-    ``TOO_MANY``, ``UNSUPPORTED``, ``NOT_ASKED_FOR`` and ``OUT_OF_REACH`` are for whoever makes
-    candidates; the rest are the validator's.
+    ``TOO_MANY``, ``MATERIAL``, ``UNSUPPORTED``, ``NOT_ASKED_FOR`` and ``OUT_OF_REACH`` are for
+    whoever makes candidates; the rest are the validator's.
     """
 
     EMPTY = "empty"
     TOO_LONG = "too_long"
     TOO_MANY = "too_many"
     NO_EVIDENCE = "no_evidence"
+    MATERIAL = "material"
     UNSUPPORTED = "unsupported"
     NOT_ASKED_FOR = "not_asked_for"
     FROM_A_TOOL = "from_a_tool"

@@ -41,6 +41,11 @@ SUBJECTS: Final = {
     "identifiers": "something that identifies you, such as an address or a number",
     "tone": "how you like to be answered",
     "goals": "what you want to reach",
+    "redirects_money": "where money goes from now on",
+    "redirects_mail": "where messages go from now on",
+    "redirects_credentials": "who gets passwords or keys from now on",
+    "redirects_tools": "what the assistant runs or opens from now on",
+    "unsure_voice": "words that may be somebody else's",
 }
 """What the fields of proposals are about, in plain words."""
 

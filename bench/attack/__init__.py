@@ -1,0 +1,1 @@
+"""The generated attack on formation: texts that users paste, and what is stored of them."""
