@@ -98,6 +98,8 @@ def _parts(content: str, *, is_from_tool: bool, is_from_user: bool) -> list[Part
         found += [Part(span, Voice.MATERIAL, reason) for span in cuts]
         seen = blanked(seen, cuts) if cuts else seen
     if is_from_user:
+        if any(part.reason is Reason.ATTACK for part in found):
+            found.append(Part((0, len(seen)), Voice.UNSURE, Reason.ATTACK))
         found += parts(seen, view.text)
     return [Part(view.original(part.span), part.voice, part.reason) for part in found]
 

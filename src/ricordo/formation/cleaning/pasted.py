@@ -27,8 +27,8 @@ _QUOTATION = lazy_pattern(r"[ \t]{0,8}>")
 _LONG_QUOTATION = lazy_pattern(r"(?<![\w\"])\"[^\"\n]{60,4000}+\"(?!\w)|「[^「」\n]{30,2000}+」")
 # Shorter ones are somebody's words where they are sentences, or speak of a person.
 _QUOTED_SENTENCE = lazy_pattern(
-    r"(?<![\w\"])\"(?=[^\"\n]{0,60}(?:[.!?]\"|[.!?] |\b(?:i|i'm|my|me|you|your|saya|aku|kamu|anda|ich|"
-    r"mein|du|dein|yo|je|tu|eu|io|ik)\b))[^\"\n]{12,60}+\"(?!\w)"
+    r"(?<![\w\"])\"(?=[^\"\n]{0,60}(?:[.!?]\"|[.!?] |\b(?:i|i'm|my|me|you|your|saya|aku|kamu|anda|"
+    r"ich|mein|du|dein|yo|je|tu|eu|io|ik)\b))[^\"\n]{8,60}+\"(?!\w)"
 )
 _QUOTED_BLOCK = lazy_pattern(r"(?:^|\n)[ \t]*+\"[^\"]{12,8000}+\"[ \t.]*+(?=\n|$)")
 

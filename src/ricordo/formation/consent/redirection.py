@@ -45,7 +45,7 @@ _MAIL = lazy_pattern(
     rf"|(?:send|mail|e-?mail|share|deliver|submit|post|upload|report|kirim\w{{0,4}}|"
     rf"schick\w{{0,3}}|send\w{{0,4}}|"
     rf"env[ií]\w{{0,4}}|envoy\w{{0,4}}|mand\w{{1,4}}|invi\w{{1,4}}|"
-    rf"stu{{1,2}}r\w{{0,3}})\b[^.\n]{{0,80}}"
+    rf"stu{{1,2}}r\w{{0,3}})\b(?:[^.\n]|\.(?=\S)){{0,80}}"
     rf"(?:{_ADDRESS}|https?://)|{_ADDRESS}",
     re.IGNORECASE,
 )
@@ -60,11 +60,12 @@ _MONEY_NOUNS: Final = (
     r"fattur\w{1,3}|soldi|betal\w{1,4}|factu\w{1,4})"
 )
 _MONEY = lazy_pattern(
-    rf"\b{_MONEY_NOUNS}\b[^.\n]{{0,80}}\b(?:to|into|onto|via|through|account|with|from|ke|lewat|"
+    rf"\b{_MONEY_NOUNS}\b(?:[^.\n]|\.(?=\S)){{0,80}}\b(?:to|into|onto|via|through|account|with|"
+    rf"from|ke|lewat|"
     rf"melalui|an|auf|"
     r"über|a|en|sur|à|para|na|su|naar|op)\b|"
     r"\b(?:use|using|used|gunakan|pakai|menggunakan|verwende\w{0,2}|usa|usar|utilise\w{0,2}|"
-    r"gebruik\w{0,2})\b[^.\n]{0,40}"
+    r"gebruik\w{0,2})\b(?:[^.\n]|\.(?=\S)){0,40}"
     r"\b(?:account|iban|card|bank|wallet|supplier|rekening|kartu|konto|karte|cuenta|tarjeta|"
     r"compte|carte|conta|"
     r"cartão|conto|carta)\b|\biban\b|\b[a-z]{2}[0-9]{2}(?: ?[0-9a-z]{4}){3,7}\b|送金|振り?込|支払|"
@@ -96,13 +97,14 @@ _TOOLS = lazy_pattern(
     r"instal\w{1,4}|descarg\w{1,4}|"
     r"exécut\w{1,4}|télécharg\w{1,4}|execut\w{1,4}|baix\w{1,4}|esegui\w{0,4}|scaric\w{1,4}|"
     r"voer\w{0,2}|download)\b"
-    r"[^.\n]{0,80}\b(?:before|after|first|every|each|whenever|command\w{0,3}|script\w{0,2}|code|"
+    r"(?:[^.\n]|\.(?=\S)){0,80}\b(?:before|after|first|every|each|whenever|command\w{0,3}|"
+    r"script\w{0,2}|code|"
     r"tools?|"
     r"programs?|packages?|plugins?|extensions?|links?|files?|urls?|sites?|server|"
     r"sebelum|setelah|perintah|skrip|vor|bevor|befehl|skript|antes|comando|avant|commande|prima|"
     r"voor|curl|wget|sudo|bash)\b"
     r"|\b(?:curl|wget|sudo|ssh|rm -rf|npx|pip install|npm install)\b|https?://|\b(?:use|call|"
-    r"trust)\b[^.\n]{0,30}"
+    r"trust)\b(?:[^.\n]|\.(?=\S)){0,30}"
     r"\b(?:tools?|mcp|plugins?|webhooks?|endpoints?|proxy|server|api)\b"
     r"|\b(?:without|never|don't|not|stop|skip) (?:\w+ ){0,3}(?:confirmation|confirming|approval|"
     r"permission|consent)\b"

@@ -21,23 +21,6 @@ _OWN_LIST = re.compile(
     r"tentang (?:saya|aku|gue|diri(?:ku| saya))|ingat|catat|profil (?:saya|ku))\b",
     re.IGNORECASE,
 )
-_HEADER = re.compile(
-    r"^[ \t]*(?:(?:from|to|cc|bcc|subject|sent|date|dari|kepada|perihal|subjek)[ \t]*:|"
-    r"-{2,} ?(?:original|forwarded|begin)|begin forwarded|on .{5,80} wrote:\s*$|"
-    r"pada .{5,80} menulis:\s*$)",
-    re.IGNORECASE,
-)
-_SALUTATION = re.compile(
-    r"^[ \t]*(?:dear|to whom it may concern|yth|kepada yth|dengan hormat|"
-    r"(?:hi|hello|hey|halo|hai)(?: [\w.’'-]{1,30}){1,3},[ \t]*$)",
-    re.IGNORECASE,
-)
-_CLOSING = re.compile(
-    r"^[ \t]*(?:(?:best|kind|warm|warmest)? ?(?:regards|wishes)|best|sincerely|yours|cheers|"
-    r"salam(?: hormat)?|hormat (?:saya|kami)|terima kasih|love|xoxo),?[ \t]*$|"
-    r"^[ \t]*(?:yours (?:sincerely|faithfully|truly)|sincerely yours|sent from my)\b|^-- ?$",
-    re.IGNORECASE,
-)
 _QUOTATIONS: Final = (
     re.compile(r"`[^`\n]{1,400}`"),
     re.compile(r"\"[^\"\n]{0,400}\""),
@@ -75,7 +58,7 @@ def _blank_lines(text: str) -> str:
 
 
 def _without_marked_lines(text: str) -> str:
-    """Without code, block quotes, tables, headings, lists of sentences, e-mails and letters."""
+    """Without code, block quotes, tables, headings and lists of sentences."""
     lines = text.split("\n")
     keep = [True] * len(lines)
     in_fence = False
@@ -84,7 +67,6 @@ def _without_marked_lines(text: str) -> str:
         keep[number] = not (in_fence or fence or _MARKED_LINE.match(line))
         in_fence ^= fence
     _drop_lists(lines, keep)
-    _drop_letters(lines, keep)
     return "\n".join(
         line if kept else " " * len(line) for line, kept in zip(lines, keep, strict=True)
     )
@@ -104,30 +86,3 @@ def _drop_lists(lines: list[str], keep: list[bool]) -> None:
             for item in run:
                 keep[item] = False
         introduction, run = line[:400], []
-
-
-def _drop_letters(lines: list[str], keep: list[bool]) -> None:
-    """Drop a letter from its salutation or header on, and all that stands above a closing."""
-    start = end = None
-    has_salutation = False
-    for number, line in enumerate(lines):
-        if _HEADER.match(line[:120]):
-            start = number if start is None else start
-            end = len(lines) - 1
-        elif _SALUTATION.match(line[:120]) and number + 1 < len(lines):
-            start = number if start is None else start
-            has_salutation = True
-            if line.lower().lstrip().startswith(("dear", "to whom", "yth", "kepada", "dengan")):
-                end = len(lines) - 1
-        elif _CLOSING.match(line[:120]) and _signs(lines, number):
-            start = start if has_salutation and start is not None else 0
-            end = len(lines) - 1
-    if start is not None and end is not None:
-        for number in range(start, end + 1):
-            keep[number] = False
-
-
-def _signs(lines: list[str], number: int) -> bool:
-    """Whether a closing stands at the end of a letter: a short line follows, and text precedes."""
-    following = [line for line in lines[number + 1 :] if line.strip()]
-    return number > 0 and len(following) <= 4 and any(len(line) < 60 for line in following)
