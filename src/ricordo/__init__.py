@@ -49,6 +49,7 @@ from ricordo.errors import (
     NothingToUndo,
     NotOwner,
     Occupied,
+    OfferRefused,
     PermissionMissing,
     ProposalNotFound,
     RicordoError,
@@ -85,6 +86,7 @@ from ricordo.model.vocabulary import (
     JobState,
     KeyKind,
     Lane,
+    LinkState,
     MemoryType,
     Permission,
     ProposalKind,
@@ -132,6 +134,7 @@ if TYPE_CHECKING:
     from ricordo.model.query import Bullet, QueryAnswer, Returns
     from ricordo.model.receipt import ErasureReceipt, ImportReport
     from ricordo.model.search import MemoryHit, Related, SearchResults, Signals, TurnHit
+    from ricordo.model.sharing import BlockedSender, Link
     from ricordo.model.summary import Summary
     from ricordo.model.upkeep import RoundReport
     from ricordo.settings import Settings
@@ -152,6 +155,7 @@ __all__ = [
     "BackupReport",
     "BadAnswer",
     "BadEmbedding",
+    "BlockedSender",
     "BudgetExhausted",
     "Bullet",
     "CategoryNotAllowed",
@@ -210,6 +214,8 @@ __all__ = [
     "Lane",
     "LanguageModelError",
     "Lineage",
+    "Link",
+    "LinkState",
     "Memory",
     "MemoryHit",
     "MemoryNotFound",
@@ -227,6 +233,7 @@ __all__ = [
     "NothingToUndo",
     "Observed",
     "Occupied",
+    "OfferRefused",
     "Page",
     "PairAction",
     "PairDecision",
@@ -296,6 +303,7 @@ _LAZY: Final = {
     "AsyncUserMemory": "ricordo.aio",
     "AuditReport": "ricordo.model.audit",
     "BackupReport": "ricordo.model.backup",
+    "BlockedSender": "ricordo.model.sharing",
     "Bullet": "ricordo.model.query",
     "Change": "ricordo.model.history",
     "Changes": "ricordo.model.history",
@@ -321,6 +329,7 @@ _LAZY: Final = {
     "ImportReport": "ricordo.model.receipt",
     "JobStats": "ricordo.model.job",
     "Lineage": "ricordo.model.lineage",
+    "Link": "ricordo.model.sharing",
     "Memory": "ricordo.memory",
     "MemoryHit": "ricordo.model.search",
     "MirrorEntry": "ricordo.model.mirror",

@@ -24,7 +24,8 @@ RicordoError
 │   ├── Occupied            the place (key or text) is taken by another active memory
 │   ├── Changed             it is no longer as the caller last saw it
 │   ├── StoreNotEmpty       a backup would replace what the store holds
-│   └── AlreadyDecided      the proposal was approved, rejected, or has expired
+│   ├── AlreadyDecided      the proposal was approved, rejected, or has expired
+│   └── OfferRefused        the other user does not want this memory, or any of this sender
 ├── AccessDenied
 │   ├── NotOwner            visible through a link, but not this user's to change
 │   ├── ScopeWidened        a narrower scope tried to become another one
@@ -220,6 +221,10 @@ class StoreNotEmpty(Conflict):
 
 class AlreadyDecided(Conflict):
     """The proposal was approved or rejected before, or its time has passed."""
+
+
+class OfferRefused(Conflict):
+    """The other user has turned this memory down, blocks its owner, or has too much that waits."""
 
 
 class AccessDenied(RicordoError):

@@ -41,7 +41,10 @@ MAX_PREDECESSORS: Final = 50  # the latest whose place a memory took, that its l
 DEFAULT_GRAPH_MEMORIES: Final = 40
 MAX_GRAPH_MEMORIES: Final = 200  # that one graph of relations shows
 MAX_GRAPHED_MEMORIES: Final = 1_000  # the latest ones, whose relations a graph is made from
-MAX_LINKS_PER_MEMORY: Final = 1_000
+MAX_LINKS_PER_MEMORY: Final = 1_000  # accepted and offered
+MAX_OFFERS_PER_VIEWER: Final = 200  # memories of others that wait for one user
+MAX_OFFERS_PER_SENDER: Final = 20  # of these, from one other user
+MAX_BLOCKED_SENDERS: Final = 10_000  # of one user
 
 # -- search index ----------------------------------------------------------------------------
 MAX_TERMS_PER_TEXT: Final = 4_000  # terms that one text gives to the index

@@ -15,24 +15,24 @@ from ricordo.settings import Settings
 SOURCE = Path(ricordo.__file__).parent
 EXPORTED = """
 AccessDenied Action ActivityEvent Added AlreadyDecided ApiKey AsyncMemory AsyncTools AsyncUserMemory
-AuditReport BackupReport BadAnswer BadEmbedding BudgetExhausted Bullet CategoryNotAllowed Change
-Changed Changes Checkpoint CheckpointInfo CheckpointNotFound CompactionReport Conflict
-ConsolidationReport Context ContextMode ContextPolicy Counters CreatedKey DatabaseKeyMismatch
-DatabaseTooNew DatabaseTooOld DayActivity DayEntry DayLog Decision EmbedderRefused
-EmbedderUnavailable EmbeddingChange EmbeddingError EmbeddingState EmbeddingStatus ErasureReceipt
-Event EventStatus Feedback FieldOutcome FieldUpdate FilesUnavailable FormationReport FormedTurn
-IllegalTransition ImportFailed ImportReport InvalidBackup InvalidCursor InvalidInput InvalidPolicy
-InvalidValue Item ItemFilter Job JobNotFound JobState JobStats KeyKind KeyNotFound Lane
-LanguageModelError Lineage Memory MemoryHit MemoryNotFound MemoryType MirrorEntry MirrorReport
-MirrorStatus ModelRefused ModelUnavailable NewMemory NewTurn NotAuthenticated NotFound NotOwner
-NothingToUndo Observed Occupied Page PairAction PairDecision Permission PermissionMissing Profile
-ProfileField ProfileUpdate Proposal ProposalKind ProposalNotFound ProposalState QueryAnswer
-RecalledMemory RecalledTurn Related RelationEdge RelationGraph RestoreReport Returns RicordoError
-RoleNotConfined RoundReport Scope ScopeWidened SearchResults Settings Signals Source Status
-StorageBusy StorageClosed StorageCorrupt StorageError StorageFull StorageReadOnly StorageUnavailable
-StoreNotEmpty Summary TargetRefused Theme ThemeNotFound Thread ThreadNotFound TokenSplit ToolResult
-Tools Turn TurnHit Undoable UnknownField UserMemory UserNotFound Window __version__ check_backup
-open open_async restore_backup
+AuditReport BackupReport BadAnswer BadEmbedding BlockedSender BudgetExhausted Bullet
+CategoryNotAllowed Change Changed Changes Checkpoint CheckpointInfo CheckpointNotFound
+CompactionReport Conflict ConsolidationReport Context ContextMode ContextPolicy Counters CreatedKey
+DatabaseKeyMismatch DatabaseTooNew DatabaseTooOld DayActivity DayEntry DayLog Decision
+EmbedderRefused EmbedderUnavailable EmbeddingChange EmbeddingError EmbeddingState EmbeddingStatus
+ErasureReceipt Event EventStatus Feedback FieldOutcome FieldUpdate FilesUnavailable FormationReport
+FormedTurn IllegalTransition ImportFailed ImportReport InvalidBackup InvalidCursor InvalidInput
+InvalidPolicy InvalidValue Item ItemFilter Job JobNotFound JobState JobStats KeyKind KeyNotFound
+Lane LanguageModelError Lineage Link LinkState Memory MemoryHit MemoryNotFound MemoryType
+MirrorEntry MirrorReport MirrorStatus ModelRefused ModelUnavailable NewMemory NewTurn
+NotAuthenticated NotFound NotOwner NothingToUndo Observed Occupied OfferRefused Page PairAction
+PairDecision Permission PermissionMissing Profile ProfileField ProfileUpdate Proposal ProposalKind
+ProposalNotFound ProposalState QueryAnswer RecalledMemory RecalledTurn Related RelationEdge
+RelationGraph RestoreReport Returns RicordoError RoleNotConfined RoundReport Scope ScopeWidened
+SearchResults Settings Signals Source Status StorageBusy StorageClosed StorageCorrupt StorageError
+StorageFull StorageReadOnly StorageUnavailable StoreNotEmpty Summary TargetRefused Theme
+ThemeNotFound Thread ThreadNotFound TokenSplit ToolResult Tools Turn TurnHit Undoable UnknownField
+UserMemory UserNotFound Window __version__ check_backup open open_async restore_backup
 """
 
 

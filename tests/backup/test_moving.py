@@ -18,6 +18,7 @@ from ricordo.wiring import open_memory, restore_backup
 from tests.backup.comparing import ids_given, rows_of
 from tests.support import postgres
 from tests.support.life import OTHER, USER, lived_in
+from tests.support.sharing import share
 from tests.support.soundness import problems_of
 
 pytestmark = pytest.mark.requirement("backup.moves-between-databases")
@@ -28,7 +29,7 @@ def fill(memory: Memory, clock: ManualClock) -> None:
     life = lived_in(memory, clock)
     ana = memory.user(USER)
     ana.save_checkpoint("garden", {"step": 3, "né": [1.5, None, "💡"]})
-    ana.link(life.items[0], OTHER)
+    share(ana, life.items[0], OTHER)
     memory.user(OTHER).add("Lives next door")
     memory.global_memories().add("The library is closed on Monday")
     with memory.database.transaction_for([USER]) as connection:

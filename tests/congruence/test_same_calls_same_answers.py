@@ -126,6 +126,7 @@ calls = st.one_of(
     st.tuples(st.just("merge"), st.tuples(users, nth, nth, fields)),
     *(st.tuples(st.just(name), st.tuples(users, nth)) for name in BY_ID),
     st.tuples(st.just("link"), st.tuples(users, nth, users)),
+    st.tuples(st.just("block"), st.tuples(users, users, st.booleans())),
     st.tuples(st.just("forget_key"), st.tuples(users, keys.filter(bool), themes)),
     st.tuples(st.just("purge"), st.tuples(users, st.booleans())),
     st.tuples(st.just("wait"), st.tuples(st.integers(1, 20))),
@@ -246,6 +247,11 @@ class Player:
 
     def link(self, name: str, number: int, viewer: str) -> Any:
         return self.user(name).link(self.id(name, number), f"{viewer}-{self.suffix}")
+
+    def block(self, name: str, sender: str, on: bool) -> Any:
+        user = self.user(name)
+        (user.block_sender if on else user.unblock_sender)(f"{sender}-{self.suffix}")
+        return user.blocked_senders()
 
     def forget_key(self, name: str, key: str, theme: str | None) -> Any:
         return self.user(name).forget(key=key, theme=theme)

@@ -14,6 +14,7 @@ from ricordo.recall.accesses import TIMER_NAME, AccessCounter
 from ricordo.storage.tables import items
 from ricordo.testing.clock import ManualClock
 from tests.endpoints.forking import succeeds_in_child
+from tests.support.sharing import share
 from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.requirement("recall.access-counts")
@@ -44,8 +45,8 @@ def test_recalls_are_counted_when_flushed(memory: Memory, clock: ManualClock) ->
 def test_what_is_shared_or_global_counts_for_its_owner(memory: Memory, clock: ManualClock) -> None:
     ana, ben, everybody = memory.user("ana"), memory.user("ben"), memory.global_memories()
     shared, private, unlinked = (ana.add(text).id for text in ("Tea recipe", "Tea of ana", "Tea"))
-    ana.link(shared, "ben")
-    ana.link(unlinked, "ben")
+    share(ana, shared, "ben")
+    share(ana, unlinked, "ben")
     ana.unlink(unlinked, "ben")
     tip, gone = everybody.add("Tea tip").id, ben.add("Tea of ben").id
     before = [ana.get(shared), everybody.get(tip)]
@@ -110,7 +111,7 @@ def test_what_is_said_again_counts_as_used(memory: Memory, clock: ManualClock) -
     # What ana says tells nothing of how much ben, or everybody, needs theirs.
     ana.forget(jazz)
     shared, tip = ben.add(wording).id, everybody.add("User hates olives.").id
-    ben.link(shared, "ana")
+    share(ben, shared, "ana")
     assert [one.target_id for one in say("I love jazz music")] == [shared]
     assert [one.target_id for one in say("I hate olives")] == [tip]
     assert memory.recall.accesses.flush() == 0

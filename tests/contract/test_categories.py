@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,9 +19,11 @@ from ricordo import (
     UserMemory,
 )
 from ricordo.integrations.langgraph import RicordoSaver, RicordoStore
+from ricordo.model.vocabulary import SharingRight
 from ricordo.user_memory.confining import OPEN_TO_CONFINED
 from tests.contract.conftest import on_sqlite
 from tests.integrations.graphs import config
+from tests.support.sharing import share
 
 pytestmark = pytest.mark.requirement("access.categories")
 
@@ -143,7 +146,7 @@ def test_what_others_share_counts_by_its_theme_too(memory: Memory) -> None:
     inside = ben.add("The quay opens at nine", theme="work").id
     outside = ben.add("The quay clinic opens at ten", theme="health").id
     for item_id in (inside, outside):
-        ben.link(item_id, "ana")
+        share(ben, item_id, "ana")
     everybody = memory.global_memories().add("The quay is public", theme="health").id
     worker = ana.narrow(categories="work")
     assert [hit.id for hit in worker.search("quay")] == [inside]
@@ -182,6 +185,7 @@ def test_adding_goes_nowhere_else(kept: Kept) -> None:
 
 def test_reading_and_changing_by_id(kept: Kept) -> None:
     worker, ana = kept.worker, kept.ana
+    permitted = UserMemory(worker.parts, replace(worker.scope, sharing=SharingRight.OFFER))
     more = ana.add("Works at night", theme="work").id
     never = kept.memory.user("ben").add("Ben's own", theme="work").id
     reads: list[Callable[[int], object]] = [
@@ -191,7 +195,7 @@ def test_reading_and_changing_by_id(kept: Kept) -> None:
     ]
     changes: list[Callable[[int], object]] = [
         *(worker.archive, worker.restore, worker.forget, worker.pin, worker.verify, worker.undo),
-        lambda item_id: worker.link(item_id, "ben"),
+        lambda item_id: permitted.link(item_id, "ben"),
         lambda item_id: worker.unlink(item_id, "ben"),
         lambda item_id: worker.add("Instead", theme="work", supersedes=item_id),
         lambda item_id: worker.merge([more, item_id], "Both"),

@@ -14,6 +14,7 @@ from ricordo.model.record import plain
 from ricordo.testing.embedder import WordEmbedder
 from ricordo.user_memory.confining import OPEN_TO_CONFINED
 from ricordo.wiring import open_memory
+from tests.support.sharing import share
 
 pytestmark = pytest.mark.requirement("access.categories")
 
@@ -85,7 +86,7 @@ class World:
         elif became == "updated":
             whose.add(self.text(theme, words), theme=theme, key=key)
         if owner == "ben" and became != "forgotten":
-            self.ben.link(self.ids[-1], self.ana.scope.user_id)
+            share(self.ben, self.ids[-1], self.ana.scope.user_id)
 
     def talk(self) -> None:
         """What is filed under no theme at all."""

@@ -25,6 +25,7 @@ from ricordo.model.lifecycle import LEGAL_STEPS
 from ricordo.model.record import plain
 from ricordo.storage.consistency import find_inconsistencies
 from ricordo.testing.clock import ManualClock
+from tests.support.sharing import link_of_old, share
 
 
 def events(user: UserMemory, item_id: int) -> list[str]:
@@ -336,7 +337,7 @@ def test_undo_tells_the_viewers_of_the_old_text(memory: Memory) -> None:
     item_id = ana.add("One", key="k").id
     ana.add("Two", key="k")
     (former,) = ana.list(status="superseded")
-    ana.link(former.id, "ben")
+    link_of_old(ana, former.id, "ben")
     ana.undo(item_id)
     assert [change.event for change in ben.changes()] == ["LINK", "UNLINK"]
     with memory.database.read_all() as view:
@@ -484,7 +485,7 @@ def test_of_what_others_share_nothing_is_told(memory: Memory, ana: UserMemory) -
     for item_id in (old, new, 987_654):
         with pytest.raises(MemoryNotFound):
             ben.lineage(item_id)
-    ana.link(new, "ben")
+    share(ana, new, "ben")
     assert ben.lineage(new) == Lineage()
     everybody = memory.global_memories()
     everybodys = everybody.add("Open till six", supersedes=everybody.add("Open till five").id).id
@@ -543,7 +544,7 @@ def test_another_state_is_refused_and_nothing_written(memory: Memory, change: st
         with pytest.raises(MemoryNotFound):
             CHANGES[change](ben, number, expected_updated_at="2020-01-01")
     assert (ana.get(seen.id), ana.revision()) == (now, revision)
-    ana.link(seen.id, "ben")
+    link_of_old(ana, seen.id, "ben")
     with pytest.raises(NotOwner):
         CHANGES[change](ben, seen.id, expected_updated_at="2020-01-01")
     with pytest.raises(InvalidValue):

@@ -18,6 +18,7 @@ from ricordo.storage.search_index import ITEMS
 from ricordo.testing.clock import ManualClock
 from ricordo.testing.embedding_server import EmbeddingServer
 from tests.contract.conftest import on_sqlite
+from tests.support.sharing import share
 
 OpenStore = Callable[..., Memory]
 TEXTS = ("Prefers green tea", "Has a cat called Momo", "Works night shifts", "Plays the cello")
@@ -532,7 +533,7 @@ def test_of_what_is_shared_only_the_state_is_told(remote: Memory) -> None:
     ana.fill_embeddings()
     give_up(remote, cat, "https://secret.example says no to key 123")
     for item_id in (tea, cat):
-        ana.link(item_id, "ben")
+        share(ana, item_id, "ben")
     everybodys = remote.global_memories().add("The office closes at six").id
     ben = remote.user("ben")
     seen = ben.embedding_states([tea, cat, everybodys])

@@ -13,6 +13,7 @@ from ricordo.integrations.langgraph import RicordoSaver, RicordoStore
 from ricordo.storage.consistency import find_inconsistencies
 from ricordo.testing.clock import ManualClock
 from tests.support import postgres
+from tests.support.sharing import share
 
 SECRET = "quokkas-and-marmalade"
 CITY = "Marmaladeville"
@@ -106,8 +107,8 @@ def fill(memory: Memory) -> None:
     ana.add(f"First {SECRET}", key=SECRET)
     ana.add(f"Second {SECRET}", key=SECRET, reason=SECRET)
     ana.forget(ana.add(f"Forgot {SECRET}").id, reason=SECRET)
-    ana.link(shared, "ben")
-    ben.link(ben.add("Ben's own").id, "ana")
+    share(ana, shared, "ben")
+    share(ben, ben.add("Ben's own").id, "ana")
     ana.add_many([f"{SECRET} number {number}" for number in range(9)])
     ana.describe_theme(SECRET, description=SECRET)
     say = {"role": "user", "content": f"I live in {CITY}", "actor": SECRET}

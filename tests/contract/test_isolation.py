@@ -16,6 +16,7 @@ from ricordo import AccessDenied, Memory, NotFound, RicordoError, UserMemory
 from ricordo.testing.clock import ManualClock
 from ricordo.testing.embedder import WordEmbedder
 from tests.support.searching import ENGINES, WIDTH, Searching
+from tests.support.sharing import share
 
 pytestmark = pytest.mark.requirement("recall.isolation")
 
@@ -96,7 +97,7 @@ class World:
             elif action == "tip":
                 self.memory.global_memories().add(f"the {word} of {self.tag}tip {place}")
             elif action == "link":
-                self.user(name).link(item_id, self.names[other])
+                share(self.user(name), item_id, self.names[other])
                 assert mine
                 self.viewers[item_id].add(other)
                 self.ever_seen[other].add(item_id)

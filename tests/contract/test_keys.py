@@ -81,6 +81,8 @@ def test_what_does_not_go_together_is_refused(memory: Memory) -> None:
         ({**agent, "categories": ["!"]}, "theme"),
         ({"user": "ana", "permissions": ["read_all"]}, "permissions"),
         ({**agent, "permissions": "manage"}, "permissions"),
+        ({**agent, "permissions": ["share", "read_all"]}, "permissions"),
+        ({"user": "ana", "permissions": ["share"]}, "permissions"),
         ({"permissions": ["everything"]}, "permissions"),
         *(({"expires_days": days}, "expires_days") for days in (0, MAX_KEY_DAYS + 1, True)),
     ]

@@ -20,6 +20,7 @@ from ricordo import (
 from ricordo.model.filters import SortColumn
 from ricordo.testing.clock import ManualClock
 from tests.contract.conftest import on_sqlite
+from tests.support.sharing import share
 
 
 def contents(user: UserMemory, **filters: object) -> list[str]:
@@ -255,7 +256,7 @@ def test_several_are_found_where_one_is(
 @pytest.mark.requirement("memories.get_many")
 def test_what_is_shared_is_read_alike(memory: Memory, ana: UserMemory) -> None:
     tea = ana.add("Prefers tea", source_context="over lunch", thread_id="t1").id
-    ana.link(tea, "ben")
+    share(ana, tea, "ben")
     everybodys = memory.global_memories().add("The office closes at six").id
     ben = memory.user("ben")
     assert list(ben.get_many([everybodys, tea])) == one_by_one(ben, [everybodys, tea])

@@ -20,6 +20,7 @@ from ricordo.storage.relations import add_relations
 from ricordo.testing.clock import ManualClock
 from tests.contract.conftest import on_sqlite
 from tests.support.searching import Searching
+from tests.support.sharing import share
 
 pytestmark = [
     pytest.mark.requirement("recall.related"),
@@ -126,7 +127,7 @@ def test_nobody_is_related_to_what_is_anothers(searching: Searching) -> None:
     ana, ben = memory.user("ana"), memory.user("ben")
     shared, private = ana.add(f"{CHAIRS} one").id, ana.add(f"{CHAIRS} two").id
     everybody = memory.global_memories().add(f"{CHAIRS} all").id
-    ana.link(shared, "ben")
+    share(ana, shared, "ben")
     own = ben.add(f"{CHAIRS} three").id
     for item_id in (own, shared, everybody):
         assert near(ben, item_id) == []
@@ -214,7 +215,7 @@ def test_other_users_have_graphs_of_their_own(memory: Memory, ana: UserMemory) -
     star(ana, mine)
     ben = memory.user("ben")
     for item_id in mine:
-        ana.link(item_id, "ben")
+        share(ana, item_id, "ben")
     assert ben.relation_graph() == RelationGraph((), (), False)
     theirs = added(ben, 2)
     star(ben, theirs)

@@ -15,6 +15,7 @@ from ricordo.testing.embedder import WordEmbedder
 from tests.contract.conftest import on_sqlite
 from tests.support import postgres
 from tests.support.searching import WIDTH, Searching
+from tests.support.sharing import share
 
 pytestmark = pytest.mark.requirement("recall.search")
 
@@ -223,10 +224,10 @@ def test_an_explanation_tells_no_word_of_what_is_not_shared(searching: Searching
     memory = searching.open()
     ana, ben = memory.user("ana"), memory.user("ben")
     ben.add("Likes soup")
-    ana.link(ana.add("A recipe for soup").id, "ben")
+    share(ana, ana.add("A recipe for soup").id, "ben")
     before = ben.search("soup pregnan zebrai", explain=True)
     ana.add_many(["She is pregnant", "She is pregnan", "Has soup"])
-    ana.link(taken := ana.add("Soup is zebraic").id, "ben")
+    share(ana, taken := ana.add("Soup is zebraic").id, "ben")
     ana.forget(taken)
     after = ben.search("soup pregnan zebrai", explain=True)
     assert after.results == before.results

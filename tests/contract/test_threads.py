@@ -20,6 +20,7 @@ from ricordo.model.thread import NewTurn
 from ricordo.storage.threads import append_turns
 from ricordo.testing.clock import ManualClock
 from tests.contract.conftest import on_sqlite
+from tests.support.sharing import share
 
 pytestmark = [
     pytest.mark.requirement("memories.source_turn"),
@@ -162,7 +163,7 @@ def test_other_users_see_nothing_of_it(memory: Memory, ana: UserMemory) -> None:
         ben.source_turn(jazz + 1_000)
     with pytest.raises(ThreadNotFound):
         ben.formed_turns("monday")
-    ana.link(jazz, "ben")
+    share(ana, jazz, "ben")
     ben.observe(SAID, thread="monday")
     assert ben.get(jazz).content == ana.get(jazz).content
     assert ben.source_turn(jazz) is None

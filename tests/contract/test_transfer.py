@@ -15,6 +15,7 @@ from ricordo.model.thread import NewTurn
 from ricordo.storage.consistency import find_inconsistencies
 from ricordo.storage.threads import append_turns
 from ricordo.testing.clock import ManualClock
+from tests.support.sharing import share
 
 pytestmark = pytest.mark.requirement("transfer.round-trip")
 
@@ -31,7 +32,7 @@ def fill(memory: Memory, name: str, clock: ManualClock) -> UserMemory:
     user.archive(user.add("Has a cat 🐈 — naïve").id)
     user.forget(user.add("Never mind").id)
     user.add("In Paris", expires_at=clock() + timedelta(days=3))
-    user.link(shared, "viewer")
+    share(user, shared, "viewer")
     user.describe_theme("drinks", description="What to pour")
     with memory.database.write(name) as writing:
         said = [
@@ -73,7 +74,7 @@ def test_a_user_comes_back_exactly(memory: Memory, clock: ManualClock, tmp_path:
     }  # the rest has tests of its own
     assert [name for row in rows for name in row if name.startswith("index_")] == []
     memory.erase_user("ana")
-    report = ana.import_file(path)
+    report = memory.import_file(path)  # the operator, who puts links back, too
     assert (report.format, report.restored_rows) == ("ricordo", lines - 2)
     assert "".join(line + "\n" for line in ana.export_lines()) == before
     with memory.database.read_all() as view:
@@ -234,13 +235,12 @@ def test_users_who_share_are_restored_one_after_the_other(
 ) -> None:
     ana, ben = memory.user("ana"), memory.user("ben")
     ben.archive(ben.add("Put aside").id)
-    ana.link(ana.add("Seen by both").id, "ben")
+    share(ana, ana.add("Seen by both").id, "ben")
     for user in (ana, ben):
         user.export(tmp_path / f"{user.scope.user_id}.jsonl")
     other = open_store(str(tmp_path / "other.db"))
     for name in ("ana", "ben"):
-        report = other.user(name).import_file(tmp_path / f"{name}.jsonl")
-        assert report.restored_rows > 0
+        assert other.import_file(tmp_path / f"{name}.jsonl").restored_rows > 0
     assert len(other.user("ben").list(status="archived")) == 1
     events = [change.event for change in other.user("ben").changes()]
     assert events == ["ADD", "ARCHIVE", "LINK", "LINK"]

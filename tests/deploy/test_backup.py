@@ -16,6 +16,7 @@ from ricordo.storage.consistency import find_inconsistencies
 from ricordo.wiring import open_memory
 from tests.deploy.statements import BACKUP, DEPLOY, POSTGRES, commands, statements
 from tests.support import postgres
+from tests.support.sharing import share
 
 NAMED_URL = re.compile(r"postgresql://(\w+)@db\.example\.com/(\w+)")
 
@@ -99,7 +100,7 @@ def test_what_was_dumped_comes_back(operator: Operator, open_store: Callable[...
     app_url = operator.url(operator.app)
     before = open_store(app_url)
     shared = before.user("ana").add("Prefers tea to coffee", theme="drinks")
-    before.user("ana").link(shared.id, "ben")
+    share(before.user("ana"), shared.id, "ben")
     before.user("ana").observe([{"role": "user", "content": "I live in Lisbon"}], thread="t")
     key = before.create_key("laptop", user="ana")
     revision = before.user("ana").revision()

@@ -14,6 +14,7 @@ from ricordo.storage.tables import ID_SERIES, OWNED_TABLES
 from ricordo.wiring import open_memory
 from tests.deploy.statements import SHARDS, statements
 from tests.support import postgres
+from tests.support.sharing import share
 
 WHOLE = {"jobs", "api_keys"}
 CUT = {table.name for table in OWNED_TABLES} - WHOLE
@@ -31,7 +32,7 @@ def fill(memory: Memory) -> None:
     for name, viewer in (("ana", "ben"), ("carla", "dora")):
         user = memory.user(name)
         shared = user.add("The key is under the mat", theme="home")
-        user.link(shared.id, viewer)
+        share(user, shared.id, viewer)
         user.observe([{"role": "user", "content": "I live in Porto now"}], thread="t1")
     memory.run_jobs()
 

@@ -15,6 +15,7 @@ from ricordo.model.thread import NewTurn
 from ricordo.storage.threads import append_turns
 from ricordo.wiring import open_memory
 from tests.support import postgres, processes
+from tests.support.sharing import share
 from tests.support.soundness import problems_of
 
 OpenStore = Callable[..., Memory]
@@ -173,7 +174,7 @@ def test_users_who_share_with_each_other_do_not_deadlock(memory: Memory) -> None
         shared[name] = user.add(f"From {name}").id
         for viewer in names:
             if viewer != name:
-                user.link(shared[name], viewer)
+                share(user, shared[name], viewer)
 
     def work(place: int) -> None:
         for number in range(12):

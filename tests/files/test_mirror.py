@@ -9,6 +9,7 @@ import pytest
 from ricordo import FilesUnavailable, InvalidValue, Memory
 from ricordo.testing.clock import ManualClock
 from tests.files.mirrors import Mirrored
+from tests.support.sharing import share
 
 pytestmark = pytest.mark.requirement("files.mirror-edits")
 
@@ -39,7 +40,7 @@ def test_it_shows_active_memories_by_theme(ana: Mirrored, store: Memory, tmp_pat
     store.global_memories().add("For everyone")
     ben = store.user("ben")
     shared = ben.add("Ben's own")
-    ben.link(shared.id, "ana")
+    share(ben, shared.id, "ana")
     report = ana.sync()
     assert (report.written, report.writes, report.hidden, report.problems) == (True, 0, 0, ())
     assert (report.path, report.revision) == (str(ana.path), ana.user.revision())
@@ -241,7 +242,7 @@ def test_numbers_of_others_and_of_what_is_gone_are_not_touched(
     ben = store.user("ben")
     theirs = ben.add("Ben rows").id
     linked = ben.add("Ben sings").id
-    ben.link(linked, "ana")
+    share(ben, linked, "ana")
     gone = ana.user.add("Old").id
     ana.user.archive(gone)
     ana.sync()

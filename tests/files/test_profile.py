@@ -20,6 +20,7 @@ from ricordo.limits import (
 from ricordo.model.profile import FieldChange, Profile, checked_change, profile_text
 from ricordo.testing.clock import ManualClock
 from tests.support.commandline import ricordo
+from tests.support.sharing import share
 
 pytestmark = pytest.mark.requirement("prompt.profile")
 
@@ -96,7 +97,7 @@ def test_users_have_profiles_of_their_own(memory: Memory, ana: UserMemory) -> No
     ben = memory.user("ben")
     mine = ana.update_user_profile({"city": "Bekasi"}, explicit=True).fields[0].item_id
     assert mine is not None
-    ana.link(mine, "ben")
+    share(ana, mine, "ben")
     memory.global_memories().add("City: Rome", theme="profile", key="city", tags=["profile"])
     assert values(ben) == {}
     ben.update_user_profile({"city": "Porto"}, explicit=True)

@@ -7,6 +7,7 @@ import pytest
 
 from ricordo import Action, Event, Status
 from tests.formation.conftest import Talking, extracted, judged
+from tests.support.sharing import share
 
 pytestmark = pytest.mark.requirement("formation.resolve")
 
@@ -106,7 +107,7 @@ def test_a_contradicted_shared_memory_is_unlinked_for_that_user_only(doubter: Ta
     owner = doubter.memory.user("ben")
     shared = owner.add("The office opens at nine.")
     for viewer in ("ana", "cem"):
-        owner.link(shared.id, viewer)
+        share(owner, shared.id, viewer)
     doubter.clock.advance(days=1)
     doubter.server.answer(extracted(("The office opens at ten.", "office opens at ten")))
     doubter.server.answer_with(lambda _body: judged("contradiction"))

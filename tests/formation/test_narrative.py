@@ -5,6 +5,7 @@ import pytest
 from ricordo import MemoryType
 from ricordo.limits import MAX_SUMMARY_CHARS, MAX_TRANSCRIPT_CHARS
 from tests.formation.conftest import Talking, WithModel, extracted
+from tests.support.sharing import share
 
 pytestmark = pytest.mark.requirement("formation.summary")
 
@@ -59,7 +60,7 @@ def test_it_tells_only_what_holds_and_only_of_this_user(talking: Talking) -> Non
     ben = talking.memory.user("ben")
     ben.add("User keeps bees.")
     shared = ben.add("The garden has a gate.")
-    ben.link(shared.id, "ana")
+    share(ben, shared.id, "ana")
     talking.memory.global_memories().add("Everybody is welcome.")
     text = told(talking)
     assert "plums" in text

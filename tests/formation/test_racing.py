@@ -25,6 +25,7 @@ from ricordo.text.normalise import content_hash
 from tests.formation.conftest import Talking, WithModel, at_once, extracted, judged
 from tests.support import processes
 from tests.support.scripted_model import read_tastes
+from tests.support.sharing import share
 from tests.support.soundness import problems_of
 
 SHARED = ("jazz", "tea", "", "chess", "opera")
@@ -434,7 +435,7 @@ def test_a_shared_memory_contradicted_by_two_at_once_stays_its_owners(talking: T
     shared = owner.add("User loves jazz.", key="taste:jazz", theme="preferences")
     viewers = [talking.memory.user(name) for name in ("ana", "ben")]
     for viewer in viewers:
-        owner.link(shared.id, viewer.scope.user_id)
+        share(owner, shared.id, viewer.scope.user_id)
         viewer.observe([{"role": "user", "content": "I hate jazz"}], thread="monday")
     talking.clock.advance(minutes=1)
     for viewer in viewers:

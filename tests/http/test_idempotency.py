@@ -59,7 +59,7 @@ def test_every_kind_of_write_can_be_repeated(service: Service) -> None:
         assert first.headers.get("etag") == again.headers.get("etag")
         assert again.headers["idempotent-replayed"] == "true"
     events = [one["event"] for one in client.get("/v1/changes").json()["changes"]]
-    assert events == ["ADD", "VERIFY", "LINK", "UNLINK", "DELETE"]
+    assert events == ["ADD", "VERIFY", "CONSENT", "CONSENT", "DELETE"]
 
 
 def test_another_request_under_the_same_key_is_refused(service: Service) -> None:

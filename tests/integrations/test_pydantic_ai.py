@@ -19,6 +19,7 @@ from ricordo.integrations.pydantic_ai import MemoryToolset
 from ricordo.testing.model_server import ModelServer
 from ricordo.tools import TOOL_SETS, Tools
 from tests.integrations.slow_embedder import HeldEmbedder
+from tests.support.sharing import share
 
 pytestmark = pytest.mark.requirement("integrations.pydantic-ai")
 
@@ -142,9 +143,9 @@ def test_what_is_no_fault_of_the_model_is_not_tried_again(
     arguments: dict[str, Any],
 ) -> None:
     policy = tmp_path / "policy.yaml"
-    policy.write_text("agents: {}\n", encoding="utf-8")
+    policy.write_text("allowlists: {}\n", encoding="utf-8")
     memory = open_store(sqlite_url, policy_file=policy)
-    memory.user("ana").link(memory.user("ana").add("Ana likes green tea").id, "ben")
+    share(memory.user("ana"), memory.user("ana").add("Ana likes green tea").id, "ben")
     policy.write_text("no policy", encoding="utf-8")
     if fault == "StorageClosed":
         memory.close()

@@ -15,6 +15,7 @@ from ricordo.storage.consistency import find_inconsistencies
 from ricordo.storage.conversation_tables import store_entries
 from ricordo.testing.clock import ManualClock
 from tests.integrations.test_store_contract import names
+from tests.support.sharing import share
 
 pytestmark = pytest.mark.requirement("checkpoints.store")
 
@@ -207,7 +208,7 @@ def test_an_entry_that_is_no_longer_indexed_is_forgotten(
 def test_two_users_never_meet(memory: Memory) -> None:
     ana, ben = (RicordoStore(memory.user(name)) for name in ("ana", "ben"))
     ana.put(NOTES, "k", {"text": "Drinks green tea"})
-    memory.user("ana").link(memory.user("ana").list().items[0].id, "ben")
+    share(memory.user("ana"), memory.user("ana").list().items[0].id, "ben")
     memory.global_memories().add("Green tea for everyone", tags=["langgraph"])
     assert ben.get(NOTES, "k") is None
     assert ben.search(()) == ben.search((), query="green tea") == []

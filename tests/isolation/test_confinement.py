@@ -83,7 +83,7 @@ LIBERTIES = {
     "CREATE POLICY more ON items USING (true)": "the row-level security of items is not",
     "ALTER POLICY ricordo_own ON items USING (true)": "the row-level security of items is not",
     "ALTER POLICY ricordo_own ON turns WITH CHECK (true)": "the row-level security of turns is not",
-    "ALTER POLICY ricordo_owner_insert ON links WITH CHECK (true)": "security of links is not",
+    "ALTER POLICY ricordo_both_insert ON links WITH CHECK (true)": "security of links is not",
     "ALTER POLICY ricordo_own ON jobs TO CURRENT_USER": "the row-level security of jobs is not",
     "DROP POLICY ricordo_either_delete ON links; CREATE POLICY ricordo_either_delete ON links"
     " FOR SELECT USING (true)": "the row-level security of links is not",

@@ -21,6 +21,7 @@ from ricordo.wiring import open_memory
 from tests.isolation.conftest import connected
 from tests.support import postgres
 from tests.support.commandline import ricordo
+from tests.support.sharing import share
 
 pytestmark = pytest.mark.requirement("access.confined-role")
 
@@ -62,7 +63,7 @@ def use_all(memory: Memory) -> None:
     """What a service does in a day, roughly."""
     ana = memory.user("ana")
     tea = ana.add("Prefers green tea", theme="drinks")
-    ana.link(tea.id, "ben")
+    share(ana, tea.id, "ben")
     memory.global_memories().add("The kitchen closes at nine")
     assert [hit.id for hit in ana.search("green tea")][:1] == [tea.id]
     assert tea.id in {hit.id for hit in memory.user("ben").search("green tea")}

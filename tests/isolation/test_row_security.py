@@ -21,6 +21,7 @@ from ricordo.storage.postgres.isolation import (
     secure,
 )
 from ricordo.storage.service_tables import api_keys
+from ricordo.storage.sharing_tables import link_offers
 from ricordo.storage.tables import OWNED_TABLES, items, links, metadata, users
 from ricordo.storage.where import Audience
 from tests.isolation.conftest import PEOPLE
@@ -150,6 +151,42 @@ def test_both_sides_see_a_link_and_can_end_it(
             act_for(connection, side)
             assert connection.execute(sa.select(links).where(between)).one()
             assert connection.execute(sa.delete(links).where(between)).rowcount == 1
+
+
+def test_nobody_alone_makes_a_link_or_decides_for_another(
+    app: sa.Engine, owner: sa.Engine, filled: None
+) -> None:
+    link = {**row_of(links, "ana", 3), "owner_id": "ben"}
+    given = {**row_of(link_offers, "ana", 3), "owner_id": "ben", "item_id": _id_of(owner, "ben")}
+    offered = sa.and_(link_offers.c.user_id == "ana", link_offers.c.owner_id == "ben")
+    for side in PEOPLE:  # neither puts it before the other, nor takes it
+        with app.connect() as connection, refused():
+            act_for(connection, side)
+            connection.execute(sa.insert(links), link)
+    with app.connect() as connection:
+        act_for(connection, *PEOPLE)
+        connection.execute(sa.insert(links), link)
+    with app.connect() as connection, refused():
+        act_for(connection, "ben")
+        connection.execute(sa.insert(link_offers), given)
+    with app.begin() as connection:
+        act_for(connection, *PEOPLE)
+        connection.execute(sa.insert(link_offers), given)
+    with app.connect() as connection:  # what is offered is not lent
+        act_for(connection, "ana")
+        assert connection.execute(sa.select(link_offers).where(offered)).one()
+        assert seen(connection, items) == {"ana"}
+    with app.connect() as connection:
+        act_for(connection, "ben")
+        accepted = sa.update(link_offers).where(offered).values(state="approved")
+        assert connection.execute(accepted).rowcount == 0
+        assert connection.execute(sa.delete(link_offers).where(offered)).rowcount == 1
+
+
+def _id_of(owner: sa.Engine, user_id: str) -> int:
+    with owner.connect() as connection:
+        wanted = sa.select(items.c.id).where(items.c.user_id == user_id)
+        return int(connection.execute(wanted).scalars().first() or 0)
 
 
 def test_global_memories_are_read_by_everybody_and_changed_by_nobody(

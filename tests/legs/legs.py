@@ -44,7 +44,7 @@ def native(operation: str, value: Any) -> Any:
         case "themes":
             return {one["slug"]: one["active_count"] for one in value}
         case "query":
-            return value["bullets"]
+            return [_some(one, "id", "category", "text") for one in value["bullets"]]
         case "forget":
             return [one["id"] for one in (value if isinstance(value, list) else [value])]
         case "profile":
@@ -66,7 +66,7 @@ def told(operation: str, value: Any) -> Any:
         case "themes":
             return {one["theme"]: one["memories"] for one in value["themes"]}
         case "query":
-            return value["bullets"]
+            return [_some(one, "id", "category", "text") for one in value["bullets"]]
         case "forget":
             return [one["id"] for one in value["forgotten"]]
         case "profile":

@@ -19,6 +19,7 @@ from ricordo.storage.sqlite.statistics import TYPICAL
 from ricordo.storage.tables import ID_SERIES, OWNED_TABLES, metadata
 from ricordo.wiring import open_memory
 from tests.support import postgres
+from tests.support.sharing import link_of_old
 
 
 def sqlite_schema(engine: sa.Engine) -> dict[str, list[str]]:
@@ -107,7 +108,7 @@ def test_everything_of_a_user_is_keyed_by_the_user_first() -> None:
         assert next(iter(table.primary_key.columns)).name == "user_id", table.name
         for index in table.indexes:
             first = next(iter(index.columns)).name
-            assert first in ("user_id", "owner_id", "other_user"), index.name
+            assert first in ("user_id", "owner_id", "other_user", "sender_id"), index.name
 
 
 @pytest.mark.requirement("storage.planner")
@@ -174,3 +175,26 @@ def test_every_series_of_ids_starts_at_one(memory: Memory) -> None:
     with memory.database.transaction() as connection:
         for series in ID_SERIES:
             assert memory.database.backend.take_ids(connection, series, 3) == [1, 2, 3]
+
+
+@pytest.mark.requirement("sharing.consent")
+def test_links_of_an_earlier_release_stay(
+    backend_url: str, open_store: Callable[..., Memory]
+) -> None:
+    with open_store(backend_url) as memory:
+        ana = memory.user("ana")
+        item_id = ana.add("Has a cat").id
+        link_of_old(ana, item_id, "ben")
+    owner = postgres.as_owner(backend_url) if "://" in backend_url else f"sqlite:///{backend_url}"
+    engine = sa.create_engine(owner.replace("postgresql://", "postgresql+psycopg://"))
+    with engine.begin() as connection:  # as it was before
+        for table in ("link_offers", "blocked_senders", "ended_sessions"):
+            connection.exec_driver_sql(f"DROP TABLE {table}")
+        connection.exec_driver_sql("ALTER TABLE turns DROP COLUMN observed_by")
+        connection.exec_driver_sql("UPDATE alembic_version SET version_num = '0007'")
+    engine.dispose()
+    with open_memory(owner.removeprefix("sqlite:///"), run_jobs=False) as memory:
+        assert version_of(memory.database) == HEAD
+        assert memory.user("ben").get(item_id).content == "Has a cat"
+        assert [one.state for one in memory.user("ana").links(item_id)] == ["accepted"]
+        assert memory.user("ben").proposals(state="any").items == ()

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from ricordo import Memory, UserMemory
 from ricordo.limits import MAX_DELTA_BULLET_CHARS, MAX_DELTA_BULLETS, MAX_DELTAS_ONE_BY_ONE
+from tests.support.sharing import share
 
 pytestmark = pytest.mark.requirement("prompt.delta")
 
@@ -98,12 +99,14 @@ def test_a_shared_memory_comes_and_goes_for_whom_it_is_shared_with(
     item_id = ana.add("The key is under the mat", theme="house").id
     told(ana)
     assert told(ben) == []
-    ana.link(item_id, "ben")
+    share(ana, item_id, "ben")
     assert told(ana) == []  # whom one shares with is no news about the memory
-    assert told(ben) == [f"+created: [house] The key is under the mat #{item_id}"]
+    assert told(ben) == [
+        f'+created: [house] ana wrote (fact): "The key is under the mat" #{item_id}'
+    ]
     ana.unlink(item_id, "ben")
     assert told(ben) == [f"−removed: #{item_id}"]
-    ana.link(item_id, "ben")
+    share(ana, item_id, "ben")
     ana.unlink(item_id, "ben")
     assert "mat" not in ben.context("", thread=THREAD, modes="recall").system
 

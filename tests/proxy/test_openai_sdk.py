@@ -42,7 +42,7 @@ def test_a_chat(client: openai.OpenAI, model: ModelServer, ana: UserMemory) -> N
     done = ask(client, system, QUESTION, extra_headers={"X-Ricordo-Thread": "t"})
     assert done.choices[0].message.content == "Green tea."
     (memory,) = done.model_extra["memories"]
-    assert set(memory) == {"id", "theme", "text", "confidence", "since"}
+    assert set(memory) == {"id", "theme", "text", "confidence", "since", "type", "owner_id"}
     assert (memory["theme"], memory["text"]) == (
         "drinks",
         "The user drinks green tea in the morning",

@@ -12,6 +12,7 @@ from ricordo import Memory, UserMemory
 from ricordo.model.record import plain
 from ricordo.wiring import open_memory
 from tests.support.commandline import Ran, ricordo
+from tests.support.sharing import share
 
 pytestmark = [
     pytest.mark.requirement("cli.commands"),
@@ -127,7 +128,7 @@ def test_reads_answer_what_the_library_answers(cli: Cli, store: Memory, ana: Use
     ana.add("Prefers tea", theme="drinks", tags=["a", "b"], importance=5)
     ana.add("Bekasi", key="home", theme="places")
     ana.add("Jakarta", key="home", theme="places")
-    ana.link(1, "ben")
+    share(ana, 1, "ben")
     ana.archive(ana.add("Old").id)
     store.user("ben").add("Has a cat")
     compared: dict[tuple[str, ...], object] = {
@@ -219,7 +220,7 @@ def test_who_finds_nothing_is_told_what_to_do(cli: Cli, ana: UserMemory) -> None
         assert (ran.code, ran.err, advice in ran.out) == (0, "", True)
     ana.add("Prefers tea")
     assert cli("list", "--theme", "other").out.startswith("No memories match.")
-    assert cli("links", "1").out == "Shared with nobody. Share it: ricordo link 1 USER\n"
+    assert cli("links", "1").out == "Shared with nobody. Offer it: ricordo link 1 USER\n"
 
 
 @pytest.mark.requirement("memories.get_many")
@@ -258,7 +259,7 @@ def test_changes_answer_with_the_changed_memory(cli: Cli, ana: UserMemory) -> No
         "pin 1": "Pinned 1: Prefers tea",
         "pin 1 --off": "No longer pinned: 1: Prefers tea",
         "verify 1": "Verified 1: Prefers tea",
-        "link 1 ben": "Shared with ben: 1: Prefers tea",
+        "link 1 ben": "Memory 1 is offered to ben, who sees it once they accept it.",
         "unlink 1 ben": "ben no longer sees 1.",
         "archive 1 --reason old": "Archived 1: Prefers tea",
         "restore 1 --reason new": "Restored 1: Prefers tea",
@@ -266,12 +267,14 @@ def test_changes_answer_with_the_changed_memory(cli: Cli, ana: UserMemory) -> No
     }.items():
         assert cli(*command.split(), "--actor", "laptop").out == f"{said}\n"
     history = ana.history(1)[1:]
-    told = ["PIN", "PIN", "VERIFY", "LINK", "UNLINK", "ARCHIVE", "RESTORE", "DELETE"]
+    told = ["PIN", "PIN", "VERIFY", "CONSENT", "CONSENT", "ARCHIVE", "RESTORE", "DELETE"]
     assert [change.event for change in history] == told
     assert {change.actor for change in history} == {"laptop"}
     assert [change.reason for change in history if change.reason] == ["old", "new", "private"]
-    for command in ("restore 1", "pin 1", "verify 1", "link 1 ben", "archive 1"):
+    for command in ("restore 1", "pin 1", "verify 1"):
         assert cli(*command.split(), "--json").json == ana.get(1).to_dict(), command
+    assert cli("link", "1", "ben", "--json").json == plain(ana.links(1)[0])
+    assert cli("archive", "1", "--json").json == ana.get(1).to_dict()
     assert cli("unlink", "1", "ben", "--json").json == {"id": 1, "unlinked": "ben"}
     forgotten = cli("forget", "1", "--json").json
     assert forgotten == [ana.get(1, include_deleted=True).to_dict()]
@@ -292,7 +295,7 @@ def test_a_change_can_expect_the_state_that_was_seen(cli: Cli, ana: UserMemory) 
 
 def test_what_others_have_shared(cli: Cli, store: Memory, ana: UserMemory) -> None:
     store.user("ben").add("Has a cat")
-    store.user("ben").link(1, "ana")
+    share(store.user("ben"), 1, "ana")
     assert cli("get", "1").code == 0
     assert cli("unlink", "1").out == "ana no longer sees 1.\n"
     assert cli("get", "1").code == 3
@@ -302,6 +305,29 @@ def test_what_others_have_shared(cli: Cli, store: Memory, ana: UserMemory) -> No
     assert cli("list", "--json").json["items"][0]["user_id"] == "*"
     assert cli("archive", "2").code == 5
     assert cli("archive", "2", "--global").code == 0
+
+
+@pytest.mark.requirement("sharing.consent")
+def test_offers_and_senders(cli: Cli, store: Memory, ana: UserMemory) -> None:
+    ben = store.user("ben")
+    for content in ("Has a cat", "Has a dog"):
+        ben.add(content)
+    ben.link(1, "ana")
+    assert "shared by ben" in cli("proposals").out
+    assert cli("proposals", "approve", "1").out == "Approved; stored as memory 1.\n"
+    assert ana.get(1).content == "Has a cat"
+    ben.link(2, "ana")
+    assert cli("senders", "block", "ben", "--json").json == plain(ana.blocked_senders()[0])
+    assert cli("senders", "--json").json == plain(ana.blocked_senders())
+    assert cli("senders").out.splitlines()[1].startswith("ben")
+    assert (ana.list().items, ana.proposals().items) == ((), ())
+    ben.block_sender("ana")
+    ana.add("Has a boat")
+    refused = cli("link", "3", "ben")
+    assert (refused.code, refused.out) == (4, "")
+    assert "takes nothing from you" in refused.err
+    assert cli("senders", "unblock", "ben", "--json").json == {"unblocked": "ben"}
+    assert cli("senders").out.startswith("Nobody is blocked.")
 
 
 def test_a_theme_is_described(cli: Cli, ana: UserMemory) -> None:

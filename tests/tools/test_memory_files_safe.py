@@ -18,6 +18,7 @@ from ricordo.tools.memory_files.file_memories import FileMemories
 from ricordo.tools.memory_files.file_rows import FILES_THEME
 from ricordo.tools.memory_files.paths import directories_of, is_file_key, key_of, shown
 from ricordo.wiring import open_memory
+from tests.support.sharing import share
 
 pytestmark = pytest.mark.requirement("tools.memory-files-safe")
 
@@ -99,7 +100,7 @@ class Neighbourhood:
         for path in ("/memories/a", "/memories/notes.md"):
             self.theirs.create(path, "of ben")
         shared = self.ben.add("linked", theme=FILES_THEME, key="/linked.md")
-        self.ben.link(shared.id, "ana")
+        share(self.ben, shared.id, "ana")
         self.before = self.others()
 
     def others(self) -> list[tuple[str, str, object]]:

@@ -11,6 +11,7 @@ from ricordo import AlreadyDecided, Event, ImportFailed, Memory, ProposalKind, U
 from ricordo.storage.formation import state_of
 from ricordo.storage.tables import proposals, summaries
 from ricordo.testing.clock import ManualClock
+from tests.support.sharing import share
 from tests.transfer.lines import Lines, exported, inconsistencies, without, write
 
 
@@ -123,7 +124,7 @@ def test_viewers_are_not_told_twice_when_only_proposals_move(
     memory: Memory, clock: ManualClock, tmp_path: Path, open_store: Callable[..., Memory]
 ) -> None:
     ana = memory.user("ana")
-    ana.link(ana.add("Seen by both").id, "ben")
+    share(ana, ana.add("Seen by both").id, "ben")
     say(ana, clock, "I live in Bekasi")
     ana.form("monday")
     lines = exported(ana)

@@ -22,6 +22,7 @@ from ricordo.testing.clock import ManualClock
 from ricordo.upkeep.aging import forget_unused
 from ricordo.upkeep.policy import UpkeepPolicy
 from tests.formation.conftest import tables_with
+from tests.support.sharing import share
 from tests.support.soundness import problems_of
 from tests.upkeep.conftest import Tended, quietly, untended, upkeep_policy
 
@@ -101,7 +102,7 @@ def test_use_gives_a_new_period(tended: Tended) -> None:
     assert [hit.id for hit in me.search("heron", limit=1)] == [recalled]
     tended.memory.recall.accesses.flush()
     me.verify(verified)
-    me.link(shared, "ben")
+    share(me, shared, "ben")
     tended.clock.advance(days=60)
     assert tended.forget() == 0
     tended.clock.advance(days=1)
@@ -114,7 +115,7 @@ def test_use_gives_a_new_period(tended: Tended) -> None:
 
 def test_only_ones_own_memories_are_forgotten(tended: Tended) -> None:
     theirs = add(tended, "Saw a stork", user="ben")
-    tended.memory.user("ben").link(theirs, "ana")
+    share(tended.memory.user("ben"), theirs, "ana")
     mine = add(tended)
     tended.clock.advance(days=61)
     assert tended.forget("ana") == 1

@@ -14,6 +14,7 @@ from ricordo.testing.clock import ManualClock
 from ricordo.user_memory import UserMemory
 from ricordo.web.wording import told
 from tests.support.service import Service
+from tests.support.sharing import share
 from tests.web.browsing import Browsing
 from tests.web.visiting import Visit
 
@@ -43,18 +44,19 @@ def test_what_happened_is_told_newest_first(
     ana.verify(diet)
     ana.archive(diet)
     ana.restore(diet)
-    ana.link(diet, "ben")
+    share(ana, diet, "ben")
     ana.unlink(diet, "ben")
     short = ana.add("The pool is closed", expires_at=clock() + timedelta(days=1)).id
     clock.advance(days=2)
     ana.purge()
     ana.forget(new, reason="too <private>")
     html, said = visit.get("/ui/changes").text, visit.text("/ui/changes")
-    events = "Forgotten, Expired, Noted, No longer shared with ben, Shared with ben, Restored, "
+    events = "Forgotten, Expired, Noted, No longer shared with ben, Shared with ben, "
+    events += "Offered to ben, Restored, "
     events += "Archived, Found to be still true, Pinned, Undone, Changed, Noted, Superseded, Noted"
     assert kinds(html) == [*events.split(", "), "Noted"]
-    assert revisions(html) == list(range(15, 0, -1))
-    assert html.count('<svg class="sign') == 15
+    assert revisions(html) == list(range(16, 0, -1))
+    assert html.count('<svg class="sign') == 16
     assert "too <private>" in said
     assert "new <instrument>" in said
     assert "Plays the <viola>" in said
@@ -80,11 +82,11 @@ def test_every_kind_of_change_has_words() -> None:
 
 def test_what_others_share_is_told_without_their_words(site: Service, ana: UserMemory) -> None:
     item = ana.add("Likes tea", key="drink", reason="heard in private").id
-    ana.link(item, "ben")
+    share(ana, item, "ben")
     ana.add("Likes coffee", key="drink", reason="also private")
     ben = Visit(site).choose("ben")
     html, said = ben.get("/ui/changes").text, ben.text("/ui/changes")
-    assert kinds(html) == ["Changed", "Shared by ana"]
+    assert kinds(html) == ["Changed", "Shared by ana, accepted"]
     assert "by its owner" in said
     assert "Likes coffee" in said
     assert "private" not in said

@@ -3,6 +3,7 @@
 import pytest
 from playwright.sync_api import expect
 
+from ricordo import OfferRefused
 from ricordo.testing.clock import ManualClock
 from ricordo.user_memory import UserMemory
 from tests.support.service import Service
@@ -66,6 +67,37 @@ def test_approving_and_rejecting(asked: UserMemory, visit: Visit) -> None:
     visit.post(f"/ui/choices/{second.id}/approve", on="/ui/choices")
     assert "known already" in visit.text("/ui/choices")
     assert len(asked.list()) == 2
+
+
+@pytest.mark.requirement("sharing.consent")
+def test_what_others_offer(site: Service, ana: UserMemory, visit: Visit) -> None:
+    ben = site.memory.user("ben")
+    first, second, third = (ben.add(f"Owns <boat> {number}").id for number in range(3))
+    for item_id in (first, second):
+        ben.link(item_id, "ana")
+    said = visit.text("/ui/choices")
+    assert "ben offers you a memory of theirs" in said
+    assert "Owns <boat> 0" in said
+    assert "boat" not in visit.text("/ui/memories")
+    visit.post(f"/ui/choices/{first}/approve", on="/ui/choices")
+    assert "shared by ben" in visit.text("/ui/memories")
+    assert "shared by ben" in visit.text("/ui/memories?q=boat")
+    ben_visit = Visit(site).choose("ben")
+    assert "Shared with ana" in ben_visit.text(f"/ui/memories/{first}")
+    assert "ana (offered)" in ben_visit.text(f"/ui/memories/{second}")
+    visit.post("/ui/choices/senders/block", on="/ui/choices", sender="ben")
+    said = visit.text("/ui/choices")
+    assert "Who can offer you nothing" in said
+    assert "boat" not in said
+    assert ana.list().items == ()
+    assert "a memory of ben" in visit.text("/ui/choices?state=rejected")
+    with pytest.raises(OfferRefused):
+        ben.link(third, "ana")
+    refused = visit.post("/ui/choices/senders/block", on="/ui/choices", sender="ana")
+    assert (refused.status_code, "cannot block yourself" in refused.text) == (422, True)
+    visit.post("/ui/choices/senders/unblock", on="/ui/choices", sender="ben")
+    assert "Who can offer you nothing" not in visit.text("/ui/choices")
+    assert ben.link(third, "ana").state == "offered"
 
 
 def test_decided_before_or_lapsed(asked: UserMemory, visit: Visit, clock: ManualClock) -> None:

@@ -11,6 +11,7 @@ from ricordo.storage.index_tables import item_index
 from ricordo.testing.clock import ManualClock
 from ricordo.user_memory import UserMemory
 from tests.support.service import Service
+from tests.support.sharing import share
 from tests.web.visiting import Visit, field, main_text
 
 pytestmark = pytest.mark.requirement("page.memory")
@@ -86,7 +87,7 @@ def test_the_vector_s_state_is_told(site: Service, ana: UserMemory, visit: Visit
             writing.connection.execute(row.values(state=state, error="the <endpoint> says no"))
         assert f"Vector {words}" in visit.text(at(item))
     assert "the <endpoint> says no" in visit.text(at(item))
-    ana.link(item, "ben")
+    share(ana, item, "ben")
     others = Visit(site).choose("ben").text(at(item))
     assert "Vector embedding failed" in others
     assert "endpoint" not in others
@@ -160,14 +161,14 @@ def test_a_shared_memory_tells_nothing_of_where_it_comes_from(
     item = told.add("Likes tea", source="conversation", source_context="my very words").id
     old = ana.add("Plays the viola").id
     new = ana.add("Plays the cello", supersedes=old).id
-    ana.link(item, "ben")
-    ana.link(new, "ben")
+    share(ana, item, "ben")
+    share(ana, new, "ben")
     assert "Shared with ben" in visit.text(at(item))
     ben = Visit(site).choose("ben")
     said = ben.text(at(item))
     assert "Shared by ana." in said
     assert "Vector embedded" in said
-    assert "History Shared by ana by its owner" in said
+    assert "History Shared by ana, accepted by ben" in said
     for hidden in ("my very words", "monday", "kitchen", "conversation", "Recalled"):
         assert hidden not in said
     assert "viola" not in ben.text(at(new))

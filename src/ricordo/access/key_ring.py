@@ -87,7 +87,7 @@ class KeyRing:
             user_id=None if user is None else checks.user_id(user),
             agent_id=checks.optional_reference("agent", agent),
             categories=_categories(categories, agent),
-            permissions=_permissions(permissions, user),
+            permissions=_permissions(permissions, user, agent),
             created_at=now,
             expires_at=None if days is None else now + timedelta(days=days),
             revoked_at=None,
@@ -193,10 +193,12 @@ def _categories(given: Iterable[str] | str | None, agent: str | None) -> tuple[s
 
 
 def _permissions(
-    given: Iterable[Permission | str] | Permission | str, user: str | None
+    given: Iterable[Permission | str] | Permission | str, user: str | None, agent: str | None
 ) -> tuple[Permission, ...]:
     wanted = () if not given else checks.choices("permissions", given, Permission)
-    if wanted and user is not None:
+    if agent is not None and set(wanted) - {Permission.SHARE}:
+        raise InvalidValue("permissions", f"the key of an agent can only have {Permission.SHARE}")
+    if wanted and user is not None and agent is None:
         raise InvalidValue(
             "permissions", "reach beyond one user: only a key without user and agent has them"
         )

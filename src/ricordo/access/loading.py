@@ -1,4 +1,4 @@
-"""The policy file: YAML with ``categories`` and ``allowlists``, checked to the last word.
+"""The policy file: YAML with ``categories``, ``allowlists`` and ``sharing``, every word checked.
 
 What is not understood is refused with its line. A policy that was half understood could let an
 agent read what its author meant to keep from it.
@@ -12,7 +12,7 @@ from typing import Final, TypeVar, overload
 
 from ricordo import limits
 from ricordo.access.located import Kind, Node
-from ricordo.access.policy import ALL_CATEGORIES, DEFAULT_AGENTS, AccessPolicy, CategoryRule
+from ricordo.access.policy import ALL_CATEGORIES, DEFAULT_AGENTS, AccessPolicy, CategoryRule, Pair
 from ricordo.errors import InvalidPolicy, InvalidValue
 from ricordo.model import checks
 from ricordo.model.theme_name import theme_slug
@@ -21,7 +21,9 @@ from ricordo.model.vocabulary import ContextPolicy
 _MAX_LISTED: Final = 20  # names that a message gives before it says how many more there are
 
 _PLAIN_NUMBER: Final = re.compile("[1-9][0-9]{0,8}")
-_KEYS: Final = ("categories", "allowlists")
+_KEYS: Final = ("categories", "allowlists", "sharing")
+_SHARING_KEYS: Final = ("groups", "pairs")
+_PAIR_KEYS: Final = ("from", "to")
 _CATEGORY_KEYS: Final = ("display_name", "description", "context", "rag_length")
 
 Value = TypeVar("Value")
@@ -73,7 +75,14 @@ def parse_policy(path: Path, raw: bytes) -> AccessPolicy:
         )
     described = parts.get("categories")
     categories = {} if described is None else _categories(described)
-    return AccessPolicy(categories, _allowlists(parts["allowlists"], categories))
+    shared = parts.get("sharing")
+    sharing = {} if shared is None else _fields(shared, "sharing", _SHARING_KEYS)
+    return AccessPolicy(
+        categories,
+        _allowlists(parts["allowlists"], categories),
+        sharing_groups=_groups(sharing["groups"]) if "groups" in sharing else {},
+        sharing_pairs=_pairs(sharing["pairs"]) if "pairs" in sharing else frozenset(),
+    )
 
 
 def _decoded(path: Path, raw: bytes) -> str:
@@ -176,6 +185,43 @@ def _allowlist(agent: str, node: Node, categories: Collection[str]) -> frozenset
         return slug
 
     return frozenset(_unique(node.entries, known, "category"))
+
+
+# -- sharing -------------------------------------------------------------------------------
+
+
+def _groups(node: Node) -> dict[str, frozenset[str]]:
+    if node.kind is not Kind.MAPPING:
+        raise node.wrong(f"groups: expected a mapping of names to users, got {node.shown}")
+    return {
+        name: _group(name, members)
+        for name, members in _named(node, lambda one: _text("group", one), "group").items()
+    }
+
+
+def _group(name: str, node: Node) -> frozenset[str]:
+    if node.kind is not Kind.LIST:
+        raise node.wrong(f"group {name!r}: expected a list of users, got {node.shown}")
+    return frozenset(_unique(node.entries, _user, "user"))
+
+
+def _pairs(node: Node) -> frozenset[Pair]:
+    if node.kind is not Kind.LIST:
+        raise node.wrong(
+            f"pairs: expected a list of pairs, such as {{from: ben, to: ana}}, got {node.shown}"
+        )
+    return frozenset(_pair(entry) for entry in node.entries)
+
+
+def _pair(node: Node) -> Pair:
+    given = _fields(node, "a pair", _PAIR_KEYS)
+    if len(given) < len(_PAIR_KEYS):
+        raise node.wrong("a pair has a from and a to, such as {from: ben, to: ana}")
+    return _user(given["from"]), _user(given["to"])
+
+
+def _user(node: Node) -> str:
+    return _checked(node, lambda one: checks.user_id(_text("user", one)))
 
 
 # -- names and values ----------------------------------------------------------------------

@@ -17,6 +17,9 @@ ALL_CATEGORIES: Final = "*"
 DEFAULT_AGENTS: Final = ("*", "default")
 """Either names the allowlist of agents that have none of their own."""
 
+Pair = tuple[str, str]
+"""Who shares, and with whom."""
+
 
 @dataclass(frozen=True, slots=True)
 class CategoryRule:
@@ -35,14 +38,19 @@ class AccessPolicy:
 
     An agent without an allowlist has the default one; where there is none either, it may read
     nothing. So the policy that says nothing allows nothing; :meth:`open` is the other one.
+
+    ``sharing_groups`` are users who see what each of them shares with another without being asked
+    first, and ``sharing_pairs`` those whom one user may share with so.
     """
 
     categories: Mapping[str, CategoryRule] = field(default_factory=dict)
     allowlists: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    sharing_groups: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    sharing_pairs: frozenset[Pair] = frozenset()
 
     def __post_init__(self) -> None:
         # Copies that nobody can change: a policy is shared by every thread.
-        for name in ("categories", "allowlists"):
+        for name in ("categories", "allowlists", "sharing_groups"):
             object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
 
     @classmethod
@@ -65,6 +73,11 @@ class AccessPolicy:
         if listed is None or within is None:
             return within if listed is None else listed
         return listed & within
+
+    def approves_sharing(self, owner: str, viewer: str) -> bool:
+        """Whether the operator has agreed that a viewer sees what an owner shares with them."""
+        is_in_group = any({owner, viewer} <= group for group in self.sharing_groups.values())
+        return is_in_group or (owner, viewer) in self.sharing_pairs
 
     def _listed(self, agent: str | None) -> frozenset[str] | None:
         if agent is None:

@@ -38,6 +38,7 @@ from ricordo.model.proposal import Proposal
 from ricordo.model.query import QueryAnswer
 from ricordo.model.receipt import ErasureReceipt, ImportReport
 from ricordo.model.search import MemoryHit, Related, SearchResults, TurnHit
+from ricordo.model.sharing import BlockedSender, Link
 from ricordo.model.summary import Summary
 from ricordo.model.theme import Theme
 from ricordo.model.thread import FormedTurn, Observed, Thread, Turn
@@ -144,9 +145,12 @@ ANSWERS: Final[Mapping[str, Answer]] = {
     "purge": _one(shapes.Purged),
     "consolidate": _one(ConsolidationReport),
     "upkeep": _one(RoundReport),
-    "link": _AN_ITEM,
+    "link": _one(Link),
     "unlink": _one(shapes.Unlinked),
-    "links": _one(tuple[str, ...]),
+    "links": _one(tuple[Link, ...]),
+    "senders blocked": _one(tuple[BlockedSender, ...]),
+    "senders block": _one(BlockedSender),
+    "senders unblock": _one(shapes.Unblocked),
     "observe": Answer({"": Observed, "with `--form`": ObservedAndFormed}),
     "search-turns": _one(SearchResults[TurnHit]),
     "threads": _one(Page[Thread]),

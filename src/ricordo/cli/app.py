@@ -78,7 +78,20 @@ COMMANDS: Final[dict[str, dict[str, Command | Group]]] = {
         "consolidate": upkeeping.consolidate,
         "upkeep": upkeeping.upkeep,
     },
-    "Share": {"link": sharing.link, "unlink": sharing.unlink, "links": sharing.links},
+    "Share": {
+        "link": sharing.link,
+        "unlink": sharing.unlink,
+        "links": sharing.links,
+        "senders": Group(
+            "See and decide whom to take nothing from.",
+            {
+                "blocked": sharing.blocked,
+                "block": sharing.block,
+                "unblock": sharing.unblock,
+            },
+            default="blocked",
+        ),
+    },
     "Conversations and what they give": {
         "observe": conversations.observe,
         "search-turns": conversations.search_turns,

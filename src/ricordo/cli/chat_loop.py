@@ -13,6 +13,7 @@ from ricordo.cli.shapes import ChatComplaint, ChatHelp
 from ricordo.cli.windows import window_text
 from ricordo.errors import RicordoError
 from ricordo.model.record import Record
+from ricordo.model.sharing import attributed
 
 if TYPE_CHECKING:
     from ricordo.model.context import RecalledMemory
@@ -167,7 +168,10 @@ def _greeting(talk: Conversing, window: "Window") -> str:
 
 
 def _memories_text(memories: "Sequence[RecalledMemory]") -> str:
-    lines = [f"{memory.id}  {memory.text}" for memory in memories]
+    lines = [
+        f"{memory.id}  {attributed(memory.text, memory.owner_id, memory.type)}"
+        for memory in memories
+    ]
     return "\n".join(lines) or "Nothing was recalled."
 
 

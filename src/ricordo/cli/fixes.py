@@ -29,6 +29,7 @@ _FIXES: Final[dict[type[errors.RicordoError], str]] = {
     errors.CheckpointNotFound: "ricordo checkpoint shows what is saved; -u says whose",
     errors.KeyNotFound: "ricordo keys --all shows what there is",
     errors.Conflict: "ricordo get ID or ricordo jobs shows how it stands now",
+    errors.OfferRefused: "ricordo links ID shows who sees it and whom it is offered to",
     errors.AlreadyDecided: "ricordo proposals --state any shows what became of it",
     errors.IllegalTransition: "ricordo history ID shows what happened to it",
     errors.NothingToUndo: "ricordo history ID shows what happened to it",

@@ -48,7 +48,7 @@ def proposal_table(page: "Page[Proposal]") -> Shown:
             str(one.id),
             one.kind.value,
             one.state.value,
-            ", ".join(one.fields),
+            ", ".join(one.fields) if one.owner_id is None else f"shared by {one.owner_id}",
             moment_text(one.expires_at),
             one_line(one.content or ""),
             one_line(one.quote or ""),

@@ -53,7 +53,7 @@ Permissions = Annotated[
     typer.Option(
         "--permission",
         metavar="WORD",
-        help=f"Of a key without user: {words(Permission)}; repeatable.",
+        help=f"Of a key without user: {words(Permission)}; of an agent: share; repeatable.",
         autocompletion=completing(Permission),
     ),
 ]

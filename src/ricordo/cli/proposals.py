@@ -35,7 +35,7 @@ def list_proposals(
     cursor: Cursor = None,
     owner: Owner,
 ) -> None:
-    """List what was said but waits: for consent, or for being said again."""
+    """List what waits: what was said, for consent or for being said again; what others offer."""
     with open_user(owner) as memory:
         page = memory.proposals(state=state, limit=limit, cursor=cursor)
     answer(owner.as_json, page, proposal_table)
@@ -44,7 +44,7 @@ def list_proposals(
 def approve(
     *, proposal_id: ProposalId, reason: Reason = None, actor: Decider = None, owner: Owner
 ) -> None:
-    """Store what was proposed."""
+    """Store what was proposed, or begin to see what another user offers."""
     with open_user(owner, Acting(actor=actor)) as memory:
         added = memory.approve(proposal_id, reason=reason)
     answer(owner.as_json, added, _approved)

@@ -84,7 +84,7 @@ def _show_first_key(memory: "Memory", as_json: bool) -> None:
 
     if not keys_are_required(memory.settings) or memory.has_keys():
         return
-    made = memory.create_key(FIRST_KEY, permissions=tuple(Permission))
+    made = memory.create_key(FIRST_KEY, permissions=(Permission.READ_ALL, Permission.MANAGE))
     if not sys.stdout.isatty():
         written = _write_key(memory, made)
         answer(
@@ -100,7 +100,7 @@ def _show_first_key(memory: "Memory", as_json: bool) -> None:
         as_json,
         made,
         lambda _: (
-            f"The first key, for all users and with all permissions: {made.secret}\n"
+            f"The first key, for all users, to read all and manage: {made.secret}\n"
             "It is not shown again; `ricordo keys` lists and revokes keys."
         ),
     )

@@ -71,6 +71,12 @@ class Unlinked(TypedDict):
     unlinked: str
 
 
+class Unblocked(TypedDict):
+    """Who can offer memories again."""
+
+    unblocked: str
+
+
 class Exported(TypedDict):
     """Where an export was written, and how long it is."""
 

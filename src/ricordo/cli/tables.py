@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
 from ricordo.cli.render import Listing, Shown
+from ricordo.model.sharing import attributed
 from ricordo.model.vocabulary import Status
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from ricordo.model.page import Page
     from ricordo.model.query import QueryAnswer
     from ricordo.model.search import Hit, MemoryHit, Related, SearchResults, TurnHit
+    from ricordo.model.sharing import BlockedSender, Link
     from ricordo.model.theme import Theme
     from ricordo.model.thread import Thread, Turn
 
@@ -46,7 +48,7 @@ def memory_table(page: "Page[Item]", *, with_owner: bool, filtered: bool) -> Sho
         ]
         for item in page
     ]
-    if with_owner:
+    if with_owner or any(item.user_id != page.items[0].user_id for item in page):
         headings.insert(1, "User")
         for row, item in zip(rows, page, strict=True):
             row.insert(1, item.user_id)
@@ -60,6 +62,11 @@ def memory_card(item: "Item") -> Listing:
     return Listing([], [[name, _plain_text(known[name])] for name in names])
 
 
+def _of(hit: "MemoryHit") -> str:
+    """What a memory says; what is another's is quoted, with their name."""
+    return attributed(_said(hit), hit.owner_id, hit.type)
+
+
 def hit_table(found: "SearchResults[MemoryHit]", nothing: str) -> Shown:
     """Memories that were found, one a row; below each, what its score is made of if that is known.
 
@@ -68,12 +75,12 @@ def hit_table(found: "SearchResults[MemoryHit]", nothing: str) -> Shown:
     if not found.results:
         return nothing
     if found.confidence is None:
-        rows = [[str(hit.id), hit.theme, moment_text(hit.created_at), _said(hit)] for hit in found]
+        rows = [[str(hit.id), hit.theme, moment_text(hit.created_at), _of(hit)] for hit in found]
         return Listing(["ID", "Theme", "Noted (UTC)", "Memory"], rows)
     rows = [
         row
         for hit in found
-        for row in _explained([str(hit.id), *_marks(hit), hit.theme, _said(hit)], hit)
+        for row in _explained([str(hit.id), *_marks(hit), hit.theme, _of(hit)], hit)
     ]
     return Listing(["ID", "Score", "Confidence", "Theme", "Memory"], rows)
 
@@ -229,6 +236,33 @@ def name_table(heading: str, empty: str) -> Callable[[Sequence[str]], Shown]:
         return Listing([heading], [[name] for name in names]) if names else empty
 
     return shown
+
+
+def link_table(empty: str) -> Callable[["Sequence[Link]"], Shown]:
+    """Who sees a memory or was offered it, or what to say when nobody is."""
+
+    def shown(links: "Sequence[Link]") -> Shown:
+        rows = [
+            [
+                one.user_id,
+                one.state.value,
+                moment_text(one.since),
+                "" if one.expires_at is None else moment_text(one.expires_at),
+            ]
+            for one in links
+        ]
+        return Listing(["User", "State", "Since (UTC)", "Until (UTC)"], rows) if rows else empty
+
+    return shown
+
+
+def blocked_table(found: "Sequence[BlockedSender]") -> Shown:
+    """Who is blocked, and since when."""
+    if not found:
+        return "Nobody is blocked. Block somebody: ricordo senders block USER"
+    return Listing(
+        ["User", "Since (UTC)"], [[one.user_id, moment_text(one.since)] for one in found]
+    )
 
 
 def done(verb: str) -> Callable[["Item"], str]:

@@ -14,7 +14,7 @@ from ricordo.http.limiting import RateLimiter
 from ricordo.memory import Memory
 from ricordo.model import checks
 from ricordo.model.key import ApiKey
-from ricordo.model.vocabulary import KeyKind, Permission
+from ricordo.model.vocabulary import KeyKind, Permission, SharingRight
 from ricordo.observing.current import note_key
 from ricordo.user_memory import UserMemory
 
@@ -37,6 +37,17 @@ class Caller:
     agent: str | None
     categories: frozenset[str] | None
     permissions: frozenset[Permission]
+
+    @property
+    def sharing(self) -> SharingRight | None:
+        """What the key says about sharing; None where it says nothing of its own."""
+        if self.key is None or self.key.kind is KeyKind.USER:
+            return None
+        may_share = Permission.SHARE in self.permissions
+        if self.key.kind is KeyKind.AGENT:
+            return SharingRight.OFFER if may_share else SharingRight.NONE
+        # What an agent wants to share is not vouched for by the service that it comes through.
+        return SharingRight.VOUCHED if may_share and self.agent is None else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,9 +189,11 @@ def user_memory_of(memory: Memory, caller: Caller) -> UserMemory:
             "the request names no user: send X-Ricordo-User, or use a key that is bound to one"
         )
     user = memory.user(caller.user, agent=caller.agent, categories=caller.categories)
-    if caller.key is not None and caller.key.kind is KeyKind.AGENT:
-        return UserMemory(memory.parts, replace(user.scope, has_agents_key=True))
-    return user
+    has_agents_key = caller.key is not None and caller.key.kind is KeyKind.AGENT
+    if caller.sharing is None and not has_agents_key:
+        return user
+    scope = replace(user.scope, sharing=caller.sharing, has_agents_key=has_agents_key)
+    return UserMemory(user.parts, scope)
 
 
 def check_may_give(caller: Caller, permissions: Iterable[str]) -> None:
@@ -189,7 +202,9 @@ def check_may_give(caller: Caller, permissions: Iterable[str]) -> None:
     Raises:
         PermissionMissing: names those that the caller lacks.
     """
-    lacking = sorted(set(permissions) & (set(Permission) - caller.permissions))
+    # Whoever manages keys can make one of any user, and with it offer and accept.
+    always = {Permission.SHARE}
+    lacking = sorted(set(permissions) & (set(Permission) - caller.permissions - always))
     if lacking:
         raise PermissionMissing(f"your own key does not have: {', '.join(lacking)}")
 

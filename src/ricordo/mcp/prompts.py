@@ -19,6 +19,7 @@ from ricordo.mcp.binding import Binding
 from ricordo.mcp.paging import only_page
 from ricordo.model import checks
 from ricordo.model.context import RecalledMemory
+from ricordo.model.sharing import attributed
 from ricordo.model.vocabulary import ContextMode
 from ricordo.prompt.fencing import fenced, one_line
 from ricordo.prompt.guide import DATA_NOTE
@@ -91,4 +92,5 @@ def _with_recalled(guide: str, user: UserMemory, message: str) -> str:
 
 
 def _line(one: RecalledMemory) -> str:
-    return f"- [{one.id}] {one.since:%Y-%m-%d}, {one_line(one.theme)}: {one_line(one.text)}"
+    said = attributed(one.text, one.owner_id, one.type)
+    return f"- [{one.id}] {one.since:%Y-%m-%d}, {one_line(one.theme)}: {one_line(said)}"

@@ -7,6 +7,7 @@ from ricordo.files.mirror_source import stored_memories
 from ricordo.files.mirror_text import TITLE, Shown, body
 from ricordo.limits import MAX_MCP_TEXT_BYTES
 from ricordo.model.record import plain
+from ricordo.model.sharing import attributed, other_owner
 from ricordo.text.secrets import without_secrets
 from ricordo.user_memory import UserMemory
 from ricordo.user_memory.confining import check_whole
@@ -26,7 +27,9 @@ def memory(user: UserMemory, number: int) -> str:
         MemoryNotFound: there is none for this user.
         InvalidValue: no memory can have this number.
     """
-    return _json(user.get(number).to_dict())
+    item = user.get(number)
+    owner = other_owner(item.user_id, user.scope.user_id)
+    return _json({**item.to_dict(), "content": attributed(item.content, owner, item.type)})
 
 
 def changes(user: UserMemory, since: int = 0) -> str:

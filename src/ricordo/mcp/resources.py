@@ -21,6 +21,7 @@ from ricordo.mcp import resource_texts
 from ricordo.mcp.binding import Binding
 from ricordo.mcp.paging import cursor_of, only_page
 from ricordo.model.item import Item
+from ricordo.model.sharing import attributed, other_owner
 from ricordo.model.times import format_moment
 from ricordo.prompt.fencing import one_line
 from ricordo.user_memory import UserMemory
@@ -88,7 +89,8 @@ def list_resources(bound: Binding, asked: PaginatedRequestParams | None) -> List
     page = bound.user.list(cursor=cursor)
     fixed = _fixed(bound.user) if cursor is None else ()
     return ListResourcesResult(
-        resources=[*fixed, *map(_listed, page.items)], next_cursor=page.next_cursor
+        resources=[*fixed, *(_listed(item, bound.user.scope.user_id) for item in page.items)],
+        next_cursor=page.next_cursor,
     )
 
 
@@ -133,8 +135,9 @@ def _fixed(user: UserMemory) -> tuple[Resource, ...]:
     return (_THEMES,) if user.scope.categories is not None else (_THEMES, *_WHOLE)
 
 
-def _listed(item: Item) -> Resource:
-    said = one_line(item.content)
+def _listed(item: Item, viewer: str) -> Resource:
+    owner = other_owner(item.user_id, viewer)
+    said = one_line(attributed(item.content, owner, item.type))
     title = said if len(said) <= _MAX_TITLE_CHARS else f"{said[: _MAX_TITLE_CHARS - 1]}…"
     return Resource(
         uri=f"{SCHEME}memories/{item.id}",

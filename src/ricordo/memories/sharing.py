@@ -1,48 +1,168 @@
-"""Sharing a memory with other users, one link each."""
+"""Sharing a memory with other users: it is offered, and each of them accepts it or does not.
+
+Nothing of an offer is kept but who offers which memory to whom: what the viewer reads of it is what
+the memory says at that moment. What a viewer turned down, or unlinked for themselves, cannot be
+offered to them again. History says CONSENT where something is offered, turned down or withdrawn,
+and LINK where the viewer begins to see it.
+"""
+
+from dataclasses import replace
+from datetime import datetime
+from typing import Final
 
 from ricordo import limits
-from ricordo.errors import IllegalTransition, InvalidValue, MemoryNotFound, NotOwner
+from ricordo.errors import (
+    AlreadyDecided,
+    IllegalTransition,
+    InvalidValue,
+    MemoryNotFound,
+    NotOwner,
+    OfferRefused,
+    PermissionMissing,
+    ProposalNotFound,
+)
+from ricordo.memories.expiring import is_expired
 from ricordo.memories.owning import own_item, shared_item
 from ricordo.model.item import Item
+from ricordo.model.proposal import Proposal
 from ricordo.model.scope import Scope
-from ricordo.model.vocabulary import Event, Status
-from ricordo.storage.links import add_link, owner_of_linked, remove_link, viewers_of
+from ricordo.model.sharing import BlockedSender, Link, Offer
+from ricordo.model.vocabulary import (
+    Event,
+    LinkState,
+    ProposalState,
+    SharingRight,
+    Status,
+)
+from ricordo.storage.database import Reading
+from ricordo.storage.items import item_of
+from ricordo.storage.links import (
+    add_link,
+    linked_since,
+    links_between,
+    owner_of_linked,
+    remove_link,
+)
+from ricordo.storage.offers import (
+    block,
+    blocked_by,
+    count_waiting,
+    drop_offer,
+    find_block,
+    find_offer,
+    open_offers_from,
+    open_offers_of,
+    put_offer,
+)
 from ricordo.storage.writing import OWNER_ACTED, VIEWER_ACTED, Writing
 
+CONSENT: Final = "consent"
+"""In the meta of history: what was said to an offer."""
 
-def link(writing: Writing, scope: Scope, item_id: int, viewer: str) -> Item:
-    """Let another user see a memory; doing it again changes nothing.
+_OFFERED: Final = "offered"
+_WITHDRAWN: Final = "withdrawn"
+
+
+# -- the owner -----------------------------------------------------------------------------
+
+
+def check_may_offer(scope: Scope) -> None:
+    """Refuse to share for an agent that is not permitted to.
+
+    Raises:
+        PermissionMissing: the scope is of some categories, or its key is an agent's, and the key
+            does not have the permission.
+    """
+    if scope.sharing_right is SharingRight.NONE:
+        raise PermissionMissing(
+            "an agent shares memories with other users only with a key that has the permission"
+            " share, and within its categories"
+        )
+
+
+def link(
+    writing: Writing, scope: Scope, item_id: int, viewer: str, *, approved: bool = False
+) -> Link:
+    """Offer a memory to another user; doing it again changes nothing.
+
+    ``approved`` is one that the operator approved beforehand: it is seen at once.
 
     Raises:
         InvalidValue: the viewer is the owner, or there are too many viewers.
-        IllegalTransition: the memory was deleted.
-        MemoryNotFound, NotOwner.
+        IllegalTransition: the memory is not active.
+        OfferRefused: the viewer does not want it, or has too much that waits.
+        MemoryNotFound, NotOwner, PermissionMissing.
     """
+    check_may_offer(scope)
     item = own_item(writing, scope, item_id)
     if viewer == item.user_id:
         raise InvalidValue("with_user", "a memory is already visible to its owner")
-    if item.status is Status.DELETED:
-        raise IllegalTransition(f"memory {item.id} was deleted: restore it first")
-    present = viewers_of(writing.connection, item.user_id, item.id)
-    if viewer in present:
-        return item
-    if len(present) >= limits.MAX_LINKS_PER_MEMORY:
+    if item.status is not Status.ACTIVE:
+        raise IllegalTransition(
+            f"memory {item.id} is {item.status}: only an active memory can be shared"
+        )
+    accepted = linked_since(writing.connection, item.user_id, item.id)
+    if viewer in accepted:
+        return _accepted(item.id, viewer, accepted)
+    writing.concern(viewer)
+    waiting = open_offers_of(writing.connection, item.user_id, item.id, writing.now)
+    present = next((offer for offer in waiting if offer.user_id == viewer), None)
+    if present is not None and not approved:
+        return _offered(present)
+    if len(accepted) + len(waiting) >= limits.MAX_LINKS_PER_MEMORY:
         maximum = limits.MAX_LINKS_PER_MEMORY
         raise InvalidValue("with_user", f"memory {item.id} has {maximum} links, the most allowed")
+    _check_wanted(writing, item, viewer, is_waiting=not approved)
+    offer = Offer(
+        user_id=viewer,
+        item_id=item.id,
+        owner_id=item.user_id,
+        state=ProposalState.OPEN,
+        created_at=writing.now,
+        expires_at=writing.now + writing.policy.offer_life,
+        decided_at=None,
+        decided_by=None,
+    )
+    if not approved:
+        put_offer(writing, offer)
+        _note(writing, item.id, _OFFERED, scope.actor, viewer)
+        return _offered(offer)
+    put_offer(writing, _decided(writing, offer, ProposalState.APPROVED, OWNER_ACTED))
     add_link(writing.connection, viewer, item.user_id, item.id, writing.now)
     writing.record(Event.LINK, item.id, actor=scope.actor, other_user=viewer)
     writing.record(Event.LINK, item.id, actor=OWNER_ACTED, other_user=item.user_id, user_id=viewer)
-    return item
+    return _accepted(item.id, viewer, {viewer: writing.now})
+
+
+def _check_wanted(writing: Writing, item: Item, viewer: str, *, is_waiting: bool) -> None:
+    """Whether a viewer can be offered this memory by its owner."""
+    if find_block(writing.connection, viewer, item.user_id) is not None:
+        raise OfferRefused(f"user {viewer!r} takes nothing from you")
+    former = find_offer(writing.connection, viewer, item.id)
+    if former is not None and former.state is ProposalState.REJECTED:
+        raise OfferRefused(
+            f"user {viewer!r} does not want memory {item.id}: it cannot be offered to them again"
+        )
+    if not is_waiting:
+        return
+    of_all, of_one = count_waiting(writing.connection, viewer, item.user_id, writing.now)
+    if of_one >= limits.MAX_OFFERS_PER_SENDER:
+        raise OfferRefused(
+            f"{of_one} memories that you offered to user {viewer!r} wait for them, the most allowed"
+        )
+    if of_all >= limits.MAX_OFFERS_PER_VIEWER:
+        raise OfferRefused(f"{of_all} memories wait for user {viewer!r}, the most allowed")
 
 
 def unlink(writing: Writing, scope: Scope, item_id: int, viewer: str | None) -> None:
     """Take a memory out of one user's sight, without touching the others.
 
-    The owner names the viewer; a viewer can do it for themselves.
+    The owner names the viewer, and withdraws what is only offered, too; a viewer can do it for
+    themselves, and is not offered it again.
 
     Raises:
         InvalidValue: the owner did not say for whom.
-        MemoryNotFound: there is no such memory or link.
+        MemoryNotFound: there is no such memory, link or offer.
         NotOwner: a viewer tried to unlink somebody else.
     """
     owner = owner_of_linked(writing.connection, writing.user_id, item_id)
@@ -51,29 +171,208 @@ def unlink(writing: Writing, scope: Scope, item_id: int, viewer: str | None) -> 
             raise MemoryNotFound(item_id)
         if viewer not in (None, writing.user_id):
             raise NotOwner(f"memory {item_id} is not yours: you can unlink it for yourself only")
-        _remove(writing, item_id, owner, writing.user_id, scope.actor)
+        _end_link(writing, item_id, owner, scope.actor)
         return
     item = own_item(writing, scope, item_id)
     if viewer is None:
         raise InvalidValue("with_user", "say which user to unlink the memory from")
-    _remove(writing, item.id, item.user_id, viewer, scope.actor)
+    _withdraw(writing, item, viewer, scope.actor)
 
 
-def _remove(writing: Writing, item_id: int, owner: str, viewer: str, actor: str) -> None:
-    if not remove_link(writing.connection, viewer, item_id):
-        raise MemoryNotFound(f"{item_id} linked to {viewer!r}")
-    by_owner = writing.user_id == owner
-    writing.record(
-        Event.UNLINK,
-        item_id,
-        actor=actor if by_owner else VIEWER_ACTED,
-        other_user=viewer,
-        user_id=owner,
-    )
-    writing.record(
-        Event.UNLINK,
-        item_id,
-        actor=OWNER_ACTED if by_owner else actor,
-        other_user=owner,
+def _withdraw(writing: Writing, item: Item, viewer: str, actor: str) -> None:
+    waiting = open_offers_of(writing.connection, item.user_id, item.id, writing.now)
+    if remove_link(writing.connection, viewer, item.id):
+        drop_offer(writing.connection, viewer, item.id)
+        writing.record(Event.UNLINK, item.id, actor=actor, other_user=viewer)
+        _tell(writing, Event.UNLINK, item.id, OWNER_ACTED, item.user_id, viewer)
+    elif any(offer.user_id == viewer for offer in waiting):
+        drop_offer(writing.connection, viewer, item.id)
+        _note(writing, item.id, _WITHDRAWN, actor, viewer)
+    else:
+        raise MemoryNotFound(f"{item.id} linked to {viewer!r}")
+
+
+def links(reading: Reading, item: Item) -> tuple[Link, ...]:
+    """Who sees a memory, and whom it is only offered to; by name."""
+    accepted = linked_since(reading.connection, item.user_id, item.id)
+    waiting = open_offers_of(reading.connection, item.user_id, item.id, reading.now)
+    shared = [_accepted(item.id, viewer, accepted) for viewer in accepted]
+    offered = [_offered(offer) for offer in waiting]
+    return tuple(sorted([*shared, *offered], key=lambda one: one.user_id))
+
+
+def _accepted(item_id: int, viewer: str, accepted: dict[str, datetime]) -> Link:
+    return Link(
+        id=item_id,
         user_id=viewer,
+        state=LinkState.ACCEPTED,
+        since=accepted[viewer],
+        expires_at=None,
     )
+
+
+def _offered(offer: Offer) -> Link:
+    return Link(
+        id=offer.item_id,
+        user_id=offer.user_id,
+        state=LinkState.OFFERED,
+        since=offer.created_at,
+        expires_at=offer.expires_at,
+    )
+
+
+# -- the viewer ----------------------------------------------------------------------------
+
+
+def decides(scope: Scope) -> bool:
+    """Whether a scope speaks for its user where others offer them something: no agent's key does,
+    and none is told of it."""
+    return scope.sharing_right in (SharingRight.DECIDE, SharingRight.VOUCHED)
+
+
+def check_decides(scope: Scope) -> None:
+    """Refuse to decide for a user what they see of others.
+
+    Raises:
+        PermissionMissing: the scope does not speak for its user.
+    """
+    if not decides(scope):
+        raise PermissionMissing("what others share is for the user to decide, not for an agent")
+
+
+def stands(item: Item | None, now: datetime) -> bool:
+    """Whether a memory that was offered is still there to be accepted."""
+    return item is not None and item.status is Status.ACTIVE and not is_expired(item, now)
+
+
+def accept(writing: Writing, scope: Scope, item_id: int, reason: str | None) -> Item:
+    """Begin to see a memory that was offered.
+
+    Raises:
+        AlreadyDecided: it was decided before, its time has passed, or the memory is gone.
+        ProposalNotFound, PermissionMissing.
+    """
+    offer = _open_offer(writing, scope, item_id)
+    writing.concern(offer.owner_id)
+    item = item_of(writing.connection, offer.owner_id, item_id)
+    if item is None or not stands(item, writing.now):
+        raise AlreadyDecided(
+            f"proposal {item_id} is withdrawn: its owner no longer has this memory"
+        )
+    put_offer(writing, _decided(writing, offer, ProposalState.APPROVED, scope.actor))
+    add_link(writing.connection, writing.user_id, offer.owner_id, item_id, writing.now)
+    _tell(writing, Event.LINK, item_id, VIEWER_ACTED, writing.user_id, offer.owner_id)
+    meta = {CONSENT: ProposalState.APPROVED.value}
+    writing.record(
+        Event.LINK,
+        item_id,
+        actor=scope.actor,
+        reason=reason,
+        other_user=offer.owner_id,
+        meta=meta,
+    )
+    return item.as_seen_by(writing.user_id)
+
+
+def turn_down(writing: Writing, scope: Scope, item_id: int, reason: str | None) -> Proposal:
+    """Refuse a memory that was offered; it is not offered again.
+
+    Raises:
+        AlreadyDecided: it was decided before, or its time has passed.
+        ProposalNotFound, PermissionMissing.
+    """
+    offer = _open_offer(writing, scope, item_id)
+    return _refuse(writing, offer, scope.actor, reason).shown(None, writing.now)
+
+
+def block_sender(writing: Writing, scope: Scope, sender: str) -> BlockedSender:
+    """Want nothing of a sender: what they offer and what they share ends, and nothing new comes.
+
+    Raises:
+        InvalidValue: oneself, or too many.
+        PermissionMissing.
+    """
+    check_decides(scope)
+    if sender == writing.user_id:
+        raise InvalidValue("sender", "you cannot block yourself")
+    present = find_block(writing.connection, writing.user_id, sender)
+    if present is not None:
+        return present
+    if len(blocked_by(writing.connection, writing.user_id)) >= limits.MAX_BLOCKED_SENDERS:
+        maximum = limits.MAX_BLOCKED_SENDERS
+        raise InvalidValue("sender", f"{maximum} are blocked, the most allowed")
+    for item_id in links_between(writing.connection, writing.user_id, sender):
+        _end_link(writing, item_id, sender, scope.actor)
+    for offer in open_offers_from(writing.connection, writing.user_id, sender, writing.now):
+        _refuse(writing, offer, scope.actor)
+    block(writing, sender)
+    return BlockedSender(user_id=sender, since=writing.now)
+
+
+def _open_offer(writing: Writing, scope: Scope, item_id: int) -> Offer:
+    check_decides(scope)
+    offer = find_offer(writing.connection, writing.user_id, item_id)
+    if offer is None:
+        raise ProposalNotFound(item_id)
+    state = offer.state_at(writing.now)
+    if state is not ProposalState.OPEN:
+        raise AlreadyDecided(f"proposal {item_id} is {state}; only open ones can be decided")
+    return offer
+
+
+def _end_link(writing: Writing, item_id: int, owner: str, actor: str) -> None:
+    """Take a memory of another's out of the writing user's own sight, for good."""
+    remove_link(writing.connection, writing.user_id, item_id)
+    given = find_offer(writing.connection, writing.user_id, item_id)
+    if given is None:  # from before there were offers
+        given = Offer(
+            user_id=writing.user_id,
+            item_id=item_id,
+            owner_id=owner,
+            state=ProposalState.APPROVED,
+            created_at=writing.now,
+            expires_at=writing.now,
+            decided_at=None,
+            decided_by=None,
+        )
+    put_offer(writing, _decided(writing, given, ProposalState.REJECTED, actor))
+    _tell(writing, Event.UNLINK, item_id, VIEWER_ACTED, writing.user_id, owner)
+    writing.record(Event.UNLINK, item_id, actor=actor, other_user=owner)
+
+
+def _refuse(writing: Writing, offer: Offer, actor: str, reason: str | None = None) -> Offer:
+    refused = _decided(writing, offer, ProposalState.REJECTED, actor)
+    put_offer(writing, refused)
+    _note(writing, offer.item_id, ProposalState.REJECTED.value, actor, offer.owner_id, reason)
+    meta = {CONSENT: ProposalState.REJECTED.value}
+    writing.record(
+        Event.CONSENT,
+        offer.item_id,
+        actor=VIEWER_ACTED,
+        other_user=offer.user_id,
+        meta=meta,
+        user_id=offer.owner_id,
+    )
+    return refused
+
+
+def _decided(writing: Writing, offer: Offer, state: ProposalState, actor: str) -> Offer:
+    return replace(offer, state=state, decided_at=writing.now, decided_by=actor)
+
+
+def _note(
+    writing: Writing,
+    item_id: int,
+    step: str,
+    actor: str,
+    other: str,
+    reason: str | None = None,
+) -> None:
+    """What the writing user did about an offer."""
+    meta = {CONSENT: step}
+    writing.record(Event.CONSENT, item_id, actor=actor, reason=reason, other_user=other, meta=meta)
+
+
+def _tell(writing: Writing, event: Event, item_id: int, actor: str, who: str, told: str) -> None:
+    """What one user did, in the history of the other."""
+    writing.record(event, item_id, actor=actor, other_user=who, user_id=told)

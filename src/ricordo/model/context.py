@@ -5,17 +5,21 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from ricordo.model.record import Record
+from ricordo.model.vocabulary import MemoryType
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecalledMemory(Record):
-    """A memory that a prompt shows. ``confidence`` is None where its theme is always shown."""
+    """A memory that a prompt shows. ``confidence`` is None where its theme is always shown.
+    ``owner_id`` is whose it is, None for the user's own."""
 
     id: int
     theme: str
     since: datetime
     text: str
     confidence: float | None
+    type: MemoryType
+    owner_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,7 +14,9 @@ class Proposal(Record):
     """Something that waits. What it says (``content``, ``quote``) goes when it is decided.
 
     ``fields`` names what makes it sensitive, or which profile field it is about. ``signals`` says
-    how often it was said. ``item_id`` is the memory that an approval led to.
+    how often it was said. ``item_id`` is the memory that an approval led to. ``owner_id`` is who
+    offers a memory of theirs, where that is what waits: then the number is that of the memory, and
+    what it says is what the memory says now.
     """
 
     id: int
@@ -32,6 +34,7 @@ class Proposal(Record):
     decided_at: datetime | None
     decided_by: str | None
     item_id: int | None
+    owner_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -40,11 +40,13 @@ class Returns(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Bullet(Record):
-    """A memory in a line that a model can read: ``[category] text``."""
+    """A memory in a line that a model can read: ``[category] text``. ``owner_id`` is whose it is,
+    None for the user's own; what is another's is quoted in the text."""
 
     id: int
     category: str
     text: str
+    owner_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ from typing import Any, Final, Self
 from ricordo.errors import CategoryNotAllowed, ScopeWidened
 from ricordo.model import checks
 from ricordo.model.theme_name import category_slugs
-from ricordo.model.vocabulary import GLOBAL_OWNER
+from ricordo.model.vocabulary import GLOBAL_OWNER, SharingRight
 
 _NAMES: Final = ("agent_id", "thread_id", "run_id", "actor_id", "role")
 
@@ -21,6 +21,9 @@ class Scope:
     The rest is stamped on what is written, and names the actor in history. A scope can be narrowed,
     never widened or turned into another. ``has_agents_key`` says that an agent acts even where it
     has all categories.
+
+    ``sharing`` says what it may do with what users share, where its key says more or less than
+    usual; see :attr:`sharing_right`.
     """
 
     user_id: str
@@ -31,6 +34,7 @@ class Scope:
     role: str | None = None
     categories: frozenset[str] | None = None
     has_agents_key: bool = False
+    sharing: SharingRight | None = None
 
     def __post_init__(self) -> None:
         if self.user_id != GLOBAL_OWNER:
@@ -54,6 +58,15 @@ class Scope:
     def is_confined(self) -> bool:
         """Whether it has less than the whole memory of its user."""
         return self.categories is not None
+
+    @property
+    def sharing_right(self) -> SharingRight:
+        """What it may do with what users share: a scope of some categories nothing, unless its key
+        says otherwise; one of the whole memory acts for its user."""
+        usual = SharingRight.NONE if self.is_confined else SharingRight.DECIDE
+        if self.is_confined and self.sharing is SharingRight.VOUCHED:
+            return usual
+        return self.sharing or usual
 
     def reaches(self, theme: str) -> bool:
         """Whether what is filed under a theme is there for this scope."""

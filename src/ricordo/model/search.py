@@ -34,12 +34,13 @@ class Hit(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryHit(Hit):
-    """A memory that was found."""
+    """A memory that was found. ``owner_id`` is whose it is, None for the user's own."""
 
     theme: str
     type: MemoryType
     status: Status
     created_at: datetime
+    owner_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -110,10 +110,32 @@ class KeyKind(StrEnum):
 
 
 class Permission(StrEnum):
-    """What a key may do beyond one user's memory."""
+    """What a key may do beyond one user's memory.
+
+    ``share`` is for agents, who can offer nothing to other users without it, and for services: what
+    these offer needs no consent.
+    """
 
     READ_ALL = "read_all"
     MANAGE = "manage"
+    SHARE = "share"
+
+
+class LinkState(StrEnum):
+    """Whether a memory is seen by another user, or waits for them to accept it."""
+
+    OFFERED = "offered"
+    ACCEPTED = "accepted"
+
+
+class SharingRight(StrEnum):
+    """What a scope may do with what users share: nothing; offer; offer and decide for the user; or
+    share at once, because the operator vouches for it."""
+
+    NONE = "none"
+    OFFER = "offer"
+    DECIDE = "decide"
+    VOUCHED = "vouched"
 
 
 class JobState(StrEnum):
@@ -142,10 +164,16 @@ class VectorState(StrEnum):
 
 
 class ProposalKind(StrEnum):
-    """Why something that was said waits: for the user's consent, or for a second sign of it."""
+    """Why something waits: what was said, for the user's consent or for a second sign of it; what
+    another user offers to share, for being accepted."""
 
     CONSENT = "consent"
     CORROBORATION = "corroboration"
+    SHARE = "share"
+
+
+SAID_KINDS: Final = (ProposalKind.CONSENT, ProposalKind.CORROBORATION)
+"""Of what was said; what others offer is kept apart."""
 
 
 class ProposalState(StrEnum):

@@ -112,7 +112,7 @@ class Builder:
     def _spend_on_memories(self, draft: Draft, material: Material, purse: Purse) -> None:
         choice = material.choice
         draft.memories = _affordable(
-            choice.memories, lambda one: lines.memory_line(one, self._zone), lines.RECALLED, purse
+            choice.memories, lambda one: lines.memory_line(one, self._zone), lines.heading_of, purse
         )
         missing = len(choice.memories) - len(draft.memories)
         if missing:
@@ -121,7 +121,10 @@ class Builder:
             "summary", lines.NARRATIVE, block(material.narrative), purse
         )
         draft.quotes = _affordable(
-            choice.turns, lambda hit: lines.quote_line(hit, self._zone), lines.QUOTED, purse
+            choice.turns,
+            lambda hit: lines.quote_line(hit, self._zone),
+            lambda _: lines.QUOTED,
+            purse,
         )
 
     def _spend_on_history(self, draft: Draft, material: Material, purse: Purse) -> None:
@@ -239,17 +242,22 @@ class Builder:
 
 
 def _affordable(
-    wanted: Sequence[Shown], line: Callable[[Shown], str], heading: str, purse: Purse
+    wanted: Sequence[Shown],
+    line: Callable[[Shown], str],
+    heading: Callable[[Shown], str],
+    purse: Purse,
 ) -> list[Shown]:
-    """Those whose lines can be paid for, the most wanted first; heading and fence are paid once."""
-    around = fenced_list(heading, ["-"])
-    if not wanted or not purse.affords(around):
-        return []
-    purse.pay(around)
+    """Those whose lines can be paid for, the most wanted first; each heading and its fence are
+    paid once, with the first line under it."""
     kept = []
+    paid: set[str] = set()
     for one in wanted:
-        if purse.affords(line(one)):
-            purse.pay(line(one))
+        under = heading(one)
+        around = [] if under in paid else [fenced_list(under, ["-"])]
+        if purse.affords("\n".join([*around, line(one)])):
+            for part in (*around, line(one)):
+                purse.pay(part)
+            paid.add(under)
             kept.append(one)
     return kept
 

@@ -12,6 +12,7 @@ from ricordo.limits import MAX_RECALLED_MEMORIES, MAX_RESULTS
 from ricordo.model.filters import ItemFilter, Sort
 from ricordo.model.item import Item
 from ricordo.model.search import TurnHit
+from ricordo.model.sharing import other_owner
 from ricordo.model.theme import Theme
 from ricordo.model.turn_filter import TurnFilter
 from ricordo.model.vocabulary import ContextPolicy, MemoryType
@@ -32,10 +33,12 @@ _SPOKEN_ROLES: Final = ("user", "assistant")
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """A memory to show, and how sure it is to matter; None where its theme is always shown."""
+    """A memory to show, and how sure it is to matter; None where its theme is always shown.
+    ``owner_id`` is whose it is, None for the user's own."""
 
     item: Item
     confidence: float | None
+    owner_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +106,7 @@ class Choosing:
         found = self._recall.memories.find(user_id, question, _SEARCHED, wanted)
         asked = found.question
         sure = [
-            Chosen(item.without_secrets(), one.sure(asked))
+            Chosen(item.without_secrets(), one.sure(asked), other_owner(item.user_id, user_id))
             for item, one in zip(found.items, found.ranked, strict=True)
             if asked is not None and one.sure(asked) >= threshold
         ]
@@ -128,7 +131,12 @@ class Choosing:
             audience = audience_of(view.connection, user_id, until, view.now)
             where = matching(audience, wanted, view.now)
             page = page_of_items(view.connection, where, Sort(), MAX_RECALLED_MEMORIES, None)
-        return [Chosen(item.as_seen_by(user_id).without_secrets(), None) for item in page.items]
+        return [
+            Chosen(
+                item.as_seen_by(user_id).without_secrets(), None, other_owner(item.user_id, user_id)
+            )
+            for item in page.items
+        ]
 
     def _quoted(
         self,
@@ -172,13 +180,15 @@ def _settled(chosen: Sequence[Chosen]) -> list[Chosen]:
     """The memories without what another of them says as well, or contradicts from a later time.
 
     Formation and upkeep settle most of this when they store. What they could not settle must not
-    reach a model as two truths.
+    reach a model as two truths. What another user says outdates nothing that the user has said, and
+    does not stand for it.
     """
     kept: list[Chosen] = []
+    own = {content_hash(one.item.content) for one in chosen if one.owner_id is None}
     said: set[str] = set()
     for one in chosen:
         digest = content_hash(one.item.content)
-        if digest not in said:
+        if digest not in said and (one.owner_id is None or digest not in own):
             said.add(digest)
             kept.append(one)
     outdated = {
@@ -192,7 +202,7 @@ def _settled(chosen: Sequence[Chosen]) -> list[Chosen]:
 
 def _outdated(one: Chosen, other: Chosen) -> Chosen | None:
     """Which of two memories the other one contradicts from a later time, if they do."""
-    if one.item.valid_from == other.item.valid_from:
+    if one.item.valid_from == other.item.valid_from or one.owner_id != other.owner_id:
         return None
     if opposed(one.item.content, other.item.content) is None:
         return None

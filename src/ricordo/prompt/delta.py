@@ -15,6 +15,7 @@ from typing import Final
 from ricordo.limits import MAX_DELTA_BULLET_CHARS, MAX_DELTA_BULLETS, MAX_DELTAS_ONE_BY_ONE
 from ricordo.model.history import Change
 from ricordo.model.item import Item
+from ricordo.model.sharing import attributed, other_owner
 from ricordo.model.vocabulary import Event, Status
 from ricordo.prompt.fencing import one_line
 from ricordo.storage.audiences import audience_of
@@ -181,7 +182,7 @@ def _bullets(stories: Iterable[_Story], known: Mapping[int, Item], looking: Look
         item = known.get(story.item_id)
         if kind is None or not _may_see(item, looking):
             continue
-        lines.append(_bullet(kind, story.item_id, item, looking.shows_content))
+        lines.append(_bullet(kind, story.item_id, item, looking))
     return lines
 
 
@@ -191,15 +192,18 @@ def _may_see(item: Item | None, looking: Looking) -> bool:
     return item is not None and item.theme in looking.themes
 
 
-def _bullet(kind: Kind, item_id: int, item: Item | None, shows_content: bool) -> str:
-    """One line. What is removed, or is not active any more, is named without its content."""
+def _bullet(kind: Kind, item_id: int, item: Item | None, looking: Looking) -> str:
+    """One line. What is removed, or is not active any more, is named without its content; what is
+    another's is quoted."""
     if item is None:
         return f"{kind}: #{item_id}"
     filed = f"{kind}: [{one_line(item.theme)}]"
-    is_shown = shows_content and kind is not Kind.REMOVED and item.status is Status.ACTIVE
+    is_shown = looking.shows_content and kind is not Kind.REMOVED and item.status is Status.ACTIVE
     if not is_shown:
         return f"{filed} #{item_id}"
-    line = f"{filed} {one_line(without_secrets(item.content))}"
+    owner = other_owner(item.user_id, looking.user_id)
+    said = attributed(without_secrets(item.content), owner, item.type)
+    line = f"{filed} {one_line(said)}"
     if len(line) > MAX_DELTA_BULLET_CHARS:
         line = f"{line[: MAX_DELTA_BULLET_CHARS - 1].rstrip()}…"
     return f"{line} #{item_id}"

@@ -33,14 +33,21 @@ class Draft:
 
     def memory_sections(self, zone: tzinfo) -> list[str]:
         """What memory itself says."""
-        by_time = sorted(self.memories, key=lambda one: (one.item.valid_from, one.item.id))
         said = sorted(self.quotes, key=lambda hit: (hit.at, hit.id))
         return [
             self.delta_section,
             self.narrative,
-            fenced_list(lines.RECALLED, (lines.memory_line(one, zone) for one in by_time)),
+            *self._recalled(zone),
             fenced_list(lines.QUOTED, (lines.quote_line(hit, zone) for hit in said)),
         ]
+
+    def _recalled(self, zone: tzinfo) -> list[str]:
+        """The user's own memories, those of others, and those of the service: each apart."""
+        by_time = sorted(self.memories, key=lambda one: (one.item.valid_from, one.item.id))
+        told: dict[str, list[str]] = {heading: [] for heading in lines.HEADINGS}
+        for one in by_time:
+            told[lines.heading_of(one)].append(lines.memory_line(one, zone))
+        return [fenced_list(heading, listed) for heading, listed in told.items()]
 
     def system(self, zone: tzinfo) -> str:
         """The whole system text."""

@@ -10,6 +10,7 @@ from ricordo.indexing.shelves import Shelves
 from ricordo.model.filters import ItemFilter, Sort
 from ricordo.model.item import Item
 from ricordo.model.search import MemoryHit, SearchResults, Signals
+from ricordo.model.sharing import other_owner
 from ricordo.recall.accesses import AccessCounter
 from ricordo.recall.memory_candidates import CandidateSource
 from ricordo.recall.memory_ranking import Ranked, ranked
@@ -79,7 +80,7 @@ class MemorySearch:
         """
         started = time.perf_counter()
         found = self.answer(user_id, query, limit, wanted, threshold)
-        hits = self._hits(found, explain)
+        hits = self._hits(user_id, found, explain)
         spent = (time.perf_counter() - started) * 1000
         return SearchResults(
             hits,
@@ -180,15 +181,17 @@ class MemorySearch:
         global_until = self._database.policy.global_until
         return audience_of(view.connection, user_id, global_until, view.now)
 
-    def _hits(self, found: Answer, explain: bool) -> tuple[MemoryHit, ...]:
+    def _hits(self, user_id: str, found: Answer, explain: bool) -> tuple[MemoryHit, ...]:
         if found.question is None:
-            return tuple(self._hit(item, None, found, explain) for item in found.items)
+            return tuple(self._hit(user_id, item, None, found, explain) for item in found.items)
         return tuple(
-            self._hit(item, one, found, explain)
+            self._hit(user_id, item, one, found, explain)
             for item, one in zip(found.items, found.ranked, strict=True)
         )
 
-    def _hit(self, item: Item, one: Ranked | None, found: Answer, explain: bool) -> MemoryHit:
+    def _hit(
+        self, user_id: str, item: Item, one: Ranked | None, found: Answer, explain: bool
+    ) -> MemoryHit:
         asked = found.question
         terms = () if asked is None else asked.terms
         return MemoryHit(
@@ -202,4 +205,5 @@ class MemorySearch:
             type=item.type,
             status=item.status,
             created_at=item.created_at,
+            owner_id=other_owner(item.user_id, user_id),
         )

@@ -11,11 +11,15 @@ from ricordo.limits import MAX_RESULTS
 from ricordo.model.filters import ItemFilter
 from ricordo.model.item import Item
 from ricordo.model.query import Bullet, QueryAnswer, QueryRequest, Returns
+from ricordo.model.sharing import attributed, other_owner
 from ricordo.model.vocabulary import MemoryType
 from ricordo.recall.memories import MemorySearch
 from ricordo.recall.related import read_related
 from ricordo.storage.database import Database
 from ricordo.text.tokens import estimate_tokens, fit_tokens
+
+_Said = tuple[int, str, str, str | None]
+"""The number of a memory, its category, what it says, and whose it is, None for the user's own."""
 
 _UNLESS_ASKED_FOR = tuple(kind for kind in MemoryType if kind is not MemoryType.PROCEDURE)
 
@@ -50,7 +54,7 @@ class Querying:
         bullets: tuple[Bullet, ...] = ()
         items: tuple[Item, ...] = ()
         if request.returns is Returns.BULLETS:
-            bullets = purse.bullets([(item.id, item.theme, item.content) for item in answered])
+            bullets = purse.bullets([_said(item, user_id) for item in answered])
         else:
             items = purse.whole(answered)
         return QueryAnswer(
@@ -70,7 +74,12 @@ class Querying:
         with self._database.read(user_id) as view:
             ids = [item.id for item in found]
             near = read_related(view, user_id, ids, count, wanted)
-        return purse.bullets([(one.id, one.theme, one.content) for one in near])
+        return purse.bullets([(one.id, one.theme, one.content, None) for one in near])
+
+
+def _said(item: Item, viewer: str) -> _Said:
+    owner_id = other_owner(item.user_id, viewer)
+    return item.id, item.theme, attributed(item.content, owner_id, item.type), owner_id
 
 
 def _caps(policy: AccessPolicy, top_k: int) -> dict[str, int]:
@@ -99,16 +108,16 @@ class _Purse:
         self._left = tokens
         self.spent = 0
 
-    def bullets(self, wanted: Sequence[tuple[int, str, str]]) -> tuple[Bullet, ...]:
+    def bullets(self, wanted: Sequence[_Said]) -> tuple[Bullet, ...]:
         """As many lines as can be paid for, in order; the last may be cut short."""
         lines = []
-        for item_id, category, content in wanted:
+        for item_id, category, content, owner_id in wanted:
             line = f"[{category}] {' '.join(content.split())}"
             shown = fit_tokens(line, self._left)
             if len(shown) <= len(f"[{category}] …"):
                 break  # nothing of it would be left
             self._pay(shown)
-            lines.append(Bullet(item_id, category, shown))
+            lines.append(Bullet(item_id, category, shown, owner_id))
             if shown != line:
                 break
         return tuple(lines)

@@ -6,6 +6,7 @@ from ricordo.model.vocabulary import ProposalState
 from ricordo.storage.conversation_tables import store_entries
 from ricordo.storage.index_rows import text_hash
 from ricordo.storage.search_index import INDEXED
+from ricordo.storage.sharing_tables import link_offers
 from ricordo.storage.tables import (
     formation,
     history,
@@ -165,9 +166,18 @@ def _texts_that_changed(connection: sa.Connection) -> list[str]:
 
 
 def _links_to_nothing(connection: sa.Connection) -> list[str]:
-    present = sa.exists().where(items.c.user_id == links.c.owner_id, items.c.id == links.c.item_id)
-    wanted = sa.select(links.c.user_id, links.c.item_id).where(~present)
-    return [
-        f"user {row.user_id!r} is linked to memory {row.item_id}, which does not exist"
-        for row in connection.execute(wanted)
-    ]
+    # What was turned down stays so, also where an import has given the memory another number.
+    standing = link_offers.c.state != ProposalState.REJECTED.value
+    found = []
+    for table, how, which in (
+        (links, "linked to", sa.true()),
+        (link_offers, "offered", standing),
+    ):
+        of_owner = items.c.user_id == table.c.owner_id
+        present = sa.exists().where(of_owner, items.c.id == table.c.item_id)
+        wanted = sa.select(table.c.user_id, table.c.item_id).where(~present, which)
+        found += [
+            f"user {row.user_id!r} is {how} memory {row.item_id}, which does not exist"
+            for row in connection.execute(wanted)
+        ]
+    return found

@@ -62,6 +62,13 @@ class Database:
             yield Reading(connection, self.clock())
 
     @contextlib.contextmanager
+    def reading_also(self, view: Reading, user_id: str, others: Collection[str]) -> Iterator[None]:
+        """Let what is read inside see the rows of others as well: those who have offered them."""
+        self.backend.act_for(view.connection, {user_id, *others})
+        yield
+        self.backend.act_for(view.connection, [user_id])
+
+    @contextlib.contextmanager
     def read_all(self) -> Iterator[Reading]:
         """A consistent view of everybody's rows, for what belongs to no user: the job queue,
         administration.

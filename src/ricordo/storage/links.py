@@ -1,4 +1,5 @@
-"""Which memories are shared with whom."""
+"""Which memories are shared with whom, and which are only offered: what was offered stays unseen
+until it is a link."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -8,6 +9,7 @@ import sqlalchemy as sa
 
 from ricordo.storage.columns import Words
 from ricordo.storage.prepared import Prepared
+from ricordo.storage.sharing_tables import link_offers
 from ricordo.storage.tables import links
 
 _viewers: Final = Prepared(
@@ -58,9 +60,10 @@ def remove_link(connection: sa.Connection, viewer: str, item_id: int) -> bool:
 
 
 def remove_links(connection: sa.Connection, owner_id: str, item_ids: list[int]) -> None:
-    """Take memories out of everyone's sight but the owner's."""
-    where = sa.and_(links.c.owner_id == owner_id, links.c.item_id.in_(item_ids))
-    connection.execute(sa.delete(links).where(where))
+    """Take memories that go for good out of everyone's sight but the owner's, also as offers."""
+    for table in (links, link_offers):
+        where = sa.and_(table.c.owner_id == owner_id, table.c.item_id.in_(item_ids))
+        connection.execute(sa.delete(table).where(where))
 
 
 def links_granted(connection: sa.Connection, owner_id: str) -> list[tuple[str, int]]:
@@ -71,3 +74,19 @@ def links_granted(connection: sa.Connection, owner_id: str) -> list[tuple[str, i
         .order_by(links.c.item_id, links.c.user_id)
     )
     return [(row.user_id, row.item_id) for row in connection.execute(wanted)]
+
+
+def links_between(connection: sa.Connection, viewer: str, owner_id: str) -> list[int]:
+    """The memories of one user that another one sees, in order."""
+    wanted = sa.select(links.c.item_id).where(
+        links.c.user_id == viewer, links.c.owner_id == owner_id
+    )
+    return list(connection.execute(wanted.order_by(links.c.item_id)).scalars())
+
+
+def linked_since(connection: sa.Connection, owner_id: str, item_id: int) -> dict[str, datetime]:
+    """The users whom a memory is linked to, and since when."""
+    wanted = sa.select(links.c.user_id, links.c.created_at).where(
+        links.c.owner_id == owner_id, links.c.item_id == item_id
+    )
+    return {row.user_id: row.created_at for row in connection.execute(wanted)}

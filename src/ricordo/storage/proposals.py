@@ -14,7 +14,7 @@ from ricordo.storage.tables import proposals
 from ricordo.storage.writing import Writing
 
 _COLUMNS = [column for column in proposals.c if column.name != "user_id"]
-_CURSOR = "proposals"
+CURSOR = "proposals"
 
 
 def insert_proposal(writing: Writing, new: StoredProposal) -> None:
@@ -129,12 +129,12 @@ def page_of_proposals(
     elif state is not None:
         wanted = wanted.where(proposals.c.state == state.value)
     if cursor is not None:
-        (last,) = decode_cursor(_CURSOR, cursor, (int,))
+        (last,) = decode_cursor(CURSOR, cursor, (int,))
         wanted = wanted.where(proposals.c.id > last)
     rows = connection.execute(wanted.order_by(proposals.c.id).limit(limit + 1)).mappings().all()
     found = tuple(_proposal(row) for row in rows[:limit])
     more = len(rows) > limit
-    return Page(found, encode_cursor(_CURSOR, [found[-1].id]) if more else None)
+    return Page(found, encode_cursor(CURSOR, [found[-1].id]) if more else None)
 
 
 def _proposal(row: Mapping[Any, Any]) -> StoredProposal:

@@ -1,5 +1,6 @@
 """What all tables of the schema share."""
 
+from collections.abc import Iterable
 from enum import StrEnum
 from typing import Any, Final
 
@@ -14,7 +15,7 @@ metadata: Final = sa.MetaData(
 )
 
 
-def one_of(column: str, allowed: type[StrEnum]) -> sa.CheckConstraint:
+def one_of(column: str, allowed: Iterable[StrEnum]) -> sa.CheckConstraint:
     """A constraint: the column has a word of a vocabulary."""
     values = ", ".join(f"'{member.value}'" for member in allowed)
     return sa.CheckConstraint(f"{column} IN ({values})", name=column)

@@ -10,12 +10,12 @@ from typing import Final
 import sqlalchemy as sa
 
 from ricordo.model.vocabulary import (
+    SAID_KINDS,
     ContextPolicy,
     Event,
     EventStatus,
     JobState,
     MemoryType,
-    ProposalKind,
     ProposalState,
     Source,
     Status,
@@ -34,6 +34,7 @@ from ricordo.storage.conversation_tables import (
 from ricordo.storage.index_tables import item_index, relations, turn_index
 from ricordo.storage.schema import CLUSTERED, one_of
 from ricordo.storage.service_tables import api_keys, kept_answers
+from ricordo.storage.sharing_tables import blocked_senders, link_offers
 
 metadata: Final = schema.metadata
 """All tables, once this module is loaded: also those of ``conversation_tables.py``,
@@ -207,7 +208,7 @@ links: Final = sa.Table(
     sa.Index("ix_links_owner", "owner_id", "item_id"),
     **CLUSTERED,
 )
-"""``user_id`` may see the memory ``item_id`` of ``owner_id``."""
+"""``user_id`` may see the memory ``item_id`` of ``owner_id``, and has agreed to it."""
 
 history: Final = sa.Table(
     "history",
@@ -330,7 +331,7 @@ proposals: Final = sa.Table(
     sa.Column("decided_at", Moment),
     sa.Column("decided_by", Words),
     sa.Column("item_id", sa.BigInteger),
-    one_of("kind", ProposalKind),
+    one_of("kind", SAID_KINDS),
     one_of("state", ProposalState),
     sa.Index("ix_proposals_state", "user_id", "state", "id"),
     sa.Index("ix_proposals_text", "user_id", "content_hash"),
@@ -468,6 +469,8 @@ OWNED_TABLES: Final = (
     items,
     themes,
     links,
+    link_offers,
+    blocked_senders,
     history,
     turns,
     threads,

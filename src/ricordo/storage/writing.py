@@ -162,6 +162,10 @@ class Writing:
             }
         )
 
+    def concern(self, user_id: str) -> None:
+        """Lock another user whom this write is about, and let it touch their rows."""
+        self._ledger(user_id)
+
     def next_stamp(self) -> int:
         """The stamp of what this transaction changes in the user's search index."""
         ledger = self._ledgers[self.user_id]

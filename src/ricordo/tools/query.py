@@ -3,7 +3,7 @@
 from typing import Any, Final
 
 from ricordo import limits
-from ricordo.model.query import QUERY_FILTERS, QueryAnswer, Returns
+from ricordo.model.query import QUERY_FILTERS, Bullet, QueryAnswer, Returns
 from ricordo.model.vocabulary import MemoryType
 from ricordo.tools import showing
 from ricordo.tools.tool import Answer, Arguments, Tool, integer, record, text, texts, word
@@ -33,24 +33,30 @@ assert set(_FILTERS) == QUERY_FILTERS - {"user_id"}  # the user is not the model
 def _query(user: UserMemory, given: Arguments) -> Answer:
     asked = dict(given)
     is_full = asked.get("returns") == Returns.FULL
-    return _short(user.query(None, asked.pop("query"), **asked), is_full=is_full)
+    answer = user.query(None, asked.pop("query"), **asked)
+    return _short(answer, user.scope.user_id, is_full=is_full)
 
 
-def _short(answer: QueryAnswer, *, is_full: bool) -> Answer:
+def _short(answer: QueryAnswer, viewer: str, *, is_full: bool) -> Answer:
     shown: Answer = {}
     if is_full:
-        shown["memories"] = showing.listed(answer.items)
+        shown["memories"] = showing.listed(answer.items, viewer)
     else:
-        shown["bullets"] = [bullet.to_dict() for bullet in answer.bullets]
+        shown["bullets"] = [_bullet(bullet) for bullet in answer.bullets]
     if not answer.items and not answer.bullets:
         shown["note"] = showing.NOTHING_FITS if answer.confidence is None else _NO_ROOM
     if answer.related:
-        shown["related"] = [bullet.to_dict() for bullet in answer.related]
+        shown["related"] = [_bullet(bullet) for bullet in answer.related]
     if answer.confidence is not None:
         shown["confidence"] = round(answer.confidence, 2)
     if answer.degraded is not None:
         shown["degraded"] = showing.BY_WORDS_ALONE
     return shown
+
+
+def _bullet(bullet: Bullet) -> Answer:
+    """A bullet; whose it is, is said only where that is not the user."""
+    return {name: value for name, value in bullet.to_dict().items() if value is not None}
 
 
 QUERY_TOOL: Final = Tool(

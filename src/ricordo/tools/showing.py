@@ -7,6 +7,7 @@ from typing import Any, Final
 from ricordo.model.item import Added, Item
 from ricordo.model.proposal import Proposed
 from ricordo.model.search import MemoryHit, SearchResults
+from ricordo.model.sharing import attributed, other_owner
 from ricordo.model.theme import Theme
 from ricordo.model.vocabulary import Status
 from ricordo.text.secrets import without_secrets
@@ -47,14 +48,16 @@ def _hit(hit: MemoryHit, *, ranked: bool) -> dict[str, Any]:
         "date": _day(hit.created_at),
         "theme": hit.theme,
         "type": hit.type.value,
-        "content": hit.content_snippet,
+        "content": attributed(hit.content_snippet, hit.owner_id, hit.type),
     }
+    if hit.owner_id is not None:
+        shown["owner"] = hit.owner_id
     if hit.status is not Status.ACTIVE:  # else what was archived would be taken for what holds
         shown["status"] = hit.status.value
     return {**shown, "confidence": round(hit.confidence, 2)} if ranked else shown
 
 
-def listed(items: Iterable[Item]) -> list[dict[str, Any]]:
+def listed(items: Iterable[Item], viewer: str) -> list[dict[str, Any]]:
     """Memories in a list, each in full but without what is seldom asked for."""
     return [
         _given(
@@ -63,22 +66,29 @@ def listed(items: Iterable[Item]) -> list[dict[str, Any]]:
             theme=item.theme,
             type=item.type.value,
             key=item.key,
-            content=without_secrets(item.content),
+            content=_said(item, viewer),
+            owner=other_owner(item.user_id, viewer),
         )
         for item in items
     ]
 
 
-def memory(item: Item) -> dict[str, Any]:
+def memory(item: Item, viewer: str) -> dict[str, Any]:
     """One memory in full: whatever is set of it."""
-    whole = item.without_secrets().to_dict()
+    whole = {**item.without_secrets().to_dict(), "content": _said(item, viewer)}
     shown = {name: whole[name] for name in _MEMORY_FIELDS}
     said_before = item.created_at  # most times are that of the note itself: say it once
     times = {
         name: None if moment == said_before and name != "created_at" else _second(moment)
         for name, moment in ((name, getattr(item, name)) for name in _TIMES)
     }
-    return _given(**shown, **times)
+    return _given(**shown, owner=other_owner(item.user_id, viewer), **times)
+
+
+def _said(item: Item, viewer: str) -> str:
+    """What a memory says; what is another's is quoted, with their name."""
+    owner = other_owner(item.user_id, viewer)
+    return attributed(without_secrets(item.content), owner, item.type)
 
 
 def stored(added: Added) -> dict[str, Any]:

@@ -74,7 +74,7 @@ def _list(user: UserMemory, given: Arguments) -> Answer:
     size = given.pop("limit", limits.DEFAULT_RESULTS)
     limit = checks.integer("limit", size, 1, limits.MAX_RESULTS)
     page = user.list(limit=limit, **given)
-    answer: Answer = {"memories": showing.listed(page)}
+    answer: Answer = {"memories": showing.listed(page, user.scope.user_id)}
     return answer | ({"next_cursor": page.next_cursor} if page.next_cursor else {})
 
 

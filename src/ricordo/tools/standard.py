@@ -30,7 +30,7 @@ def _add(user: UserMemory, given: Arguments) -> Answer:
 
 
 def _get(user: UserMemory, given: Arguments) -> Answer:
-    return showing.memory(user.get(given["id"]))
+    return showing.memory(user.get(given["id"]), user.scope.user_id)
 
 
 def _archive(user: UserMemory, given: Arguments) -> Answer:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from ricordo.errors import ImportFailed
-from ricordo.limits import MAX_LINKS_PER_MEMORY
+from ricordo.limits import MAX_BLOCKED_SENDERS, MAX_LINKS_PER_MEMORY
 from ricordo.model.vocabulary import Status
 from ricordo.text.normalise import content_hash, slug
 from ricordo.transfer.rows import UserRows
@@ -23,6 +23,7 @@ def check_coherence(path: Path, user: UserRows) -> None:
         *_themes(user),
         *_items(user),
         *_links(user),
+        *_refusals(user),
         *_conversations(user),
         *_formation(user),
         *_proposals(user),
@@ -76,6 +77,14 @@ def _links(user: UserRows) -> Iterable[str]:
     for item_id, count in Counter(item_id for _, item_id in links).items():
         if count > MAX_LINKS_PER_MEMORY:
             yield f"memory {item_id} has {count} links; allowed: {MAX_LINKS_PER_MEMORY}"
+
+
+def _refusals(user: UserRows) -> Iterable[str]:
+    yield from _repeated("refused link", [row["item_id"] for row in user.rows["refused_link"]])
+    blocked = [row["sender_id"] for row in user.rows["blocked_sender"]]
+    yield from _repeated("blocked sender", blocked)
+    if len(blocked) > MAX_BLOCKED_SENDERS:
+        yield f"{len(blocked)} blocked senders; allowed: {MAX_BLOCKED_SENDERS}"
 
 
 def _conversations(user: UserRows) -> Iterable[str]:

@@ -10,7 +10,9 @@ from typing import Final
 import sqlalchemy as sa
 
 from ricordo.errors import InvalidValue, UserNotFound
+from ricordo.model.vocabulary import ProposalState
 from ricordo.storage.database import Database
+from ricordo.storage.sharing_tables import link_offers
 from ricordo.storage.tables import links, users
 from ricordo.storage.users import has_user
 from ricordo.transfer.rows import (
@@ -90,9 +92,10 @@ def _table_lines(
 ) -> Generator[str, None, None]:
     owner = links.c.owner_id if table is links else table.c.user_id
     shown = [column.label(name) for name, column in exported_columns(table).items()]
+    decided = link_offers.c.state == ProposalState.REJECTED.value
     wanted = (
         sa.select(*shown)
-        .where(owner == user_id)
+        .where(owner == user_id, decided if table is link_offers else sa.true())
         .order_by(*table.primary_key.columns)
         .execution_options(yield_per=_ROWS_AT_ONCE)
     )

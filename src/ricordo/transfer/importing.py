@@ -66,7 +66,7 @@ def import_store(database: Database, path: Path, progress: Progress) -> ImportRe
     reports = []
     for done, user in enumerate(read_users(path), start=1):
         scope = Scope(user.user_id)
-        reports.append(_import_user(database, scope, user, no_progress, fresh))
+        reports.append(_import_user(database, scope, user, no_progress, fresh, by_operator=True))
         progress(done, len(names))
     return _sum(reports)
 
@@ -110,12 +110,15 @@ def _import_user(
     user: UserRows,
     progress: Progress,
     restored_too: AbstractSet[str] = frozenset(),
+    *,
+    by_operator: bool = False,
 ) -> ImportReport:
     """Restore exactly where nothing is stored yet; add to what is there otherwise."""
-    restored = restore_user(database, user, scope.user_id, restored_too)
+    restored = restore_user(database, user, scope, restored_too, by_operator=by_operator)
     if restored is not None:
-        progress(restored, restored)
-        return ImportReport(format=FORMAT_NAME, restored_rows=restored)
+        progress(restored.rows, restored.rows)
+        skipped = {"links": restored.skipped_links} if restored.skipped_links else {}
+        return ImportReport(format=FORMAT_NAME, restored_rows=restored.rows, skipped=skipped)
     found = _as_findings(user, memories_to_leave(database, scope.user_id, user))
     merged = merge_findings(database, scope, lambda: iter([found]), FORMAT_NAME, progress)
     left_out = Counter(merged.skipped) + merge_states(database, scope.user_id, user)
@@ -140,6 +143,8 @@ def _as_findings(user: UserRows, left: AbstractSet[int]) -> Findings:
     found.skipped["summaries"] = len(user.rows["summary"])
     found.skipped["history rows"] = len(user.rows["history"])
     found.skipped["links"] = len(user.rows["link"])
+    found.skipped["refused links"] = len(user.rows["refused_link"])
+    found.skipped["blocked senders"] = len(user.rows["blocked_sender"])
     found.skipped["theme descriptions"] = sum(
         row["description"] is not None for row in user.rows["theme"]
     )

@@ -1,24 +1,30 @@
 """Putting a user back exactly as they were exported: same ids, times, history and revision."""
 
+import contextlib
 from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import fields
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import sqlalchemy as sa
 
+from ricordo.errors import AccessDenied, Conflict, InvalidValue
 from ricordo.formation.consent.proposing import PROPOSAL
 from ricordo.formation.scheduling import plan_what_ends
 from ricordo.limits import WRITE_BATCH_ITEMS
+from ricordo.memories import sharing
 from ricordo.memories.changing import WENT_WITH
 from ricordo.memories.undo_plan import MERGED_IDS
 from ricordo.model.history import Change
 from ricordo.model.item import Item
+from ricordo.model.scope import Scope
 from ricordo.model.thread import Turn
-from ricordo.model.vocabulary import Event
+from ricordo.model.vocabulary import Event, ProposalState
 from ricordo.storage.database import Database, retried
 from ricordo.storage.history import take_received
 from ricordo.storage.items import derived_columns, index_items, item_from_row
+from ricordo.storage.links import add_link
+from ricordo.storage.offers import drop_offer, find_block, find_offer
 from ricordo.storage.tables import ITEM_IDS, TURN_IDS, items, proposals, turns, users
 from ricordo.storage.threads import index_turns
 from ricordo.storage.upkeep import note_upkeep
@@ -36,22 +42,34 @@ _ID_FIELDS: Final = {
 """Where the numbers of memories and proposals stand, which are of one series."""
 
 
+class Restored(NamedTuple):
+    """How many rows were put back, and how many links were not, because nobody wants them."""
+
+    rows: int
+    skipped_links: int
+
+
 @retried
 def restore_user(
     database: Database,
     given: UserRows,
-    user_id: str,
+    scope: Scope,
     restored_too: AbstractSet[str] = frozenset(),
-) -> int | None:
+    *,
+    by_operator: bool,
+) -> Restored | None:
     """Write a user's rows as they are, in one transaction; the number of rows.
 
-    None when the user already has something stored, so that nothing is mixed up. Viewers learn
-    of the links through their change feed, except for those who are restored from the same file:
-    their own history says so already. Open proposals lapse in their time. No conversation is
-    queued for forming because it was brought in.
+    None when the user already has something stored, so that nothing is mixed up. Links are put back
+    where the operator does it; a user's own file can only offer, because anybody can write into it
+    what they like. Viewers learn of the links through their change feed, except for those who are
+    restored from the same file: their own history says so already. Open proposals lapse in their
+    time. No conversation is queued for forming because it was brought in.
     """
+    user_id = scope.user_id
     rows = {kind: list(found) for kind, found in given.rows.items()}
-    rows["link"] = [row for row in rows["link"] if row["user_id"] != user_id]
+    links = [row for row in rows.pop("link") if row["user_id"] != user_id]
+    rows["link"] = []
     with database.our_errors():
         database.backend.keep_ids(ITEM_IDS, _mentioned(rows))
         database.backend.keep_ids(TURN_IDS, [row["id"] for row in rows["turn"]])
@@ -61,20 +79,25 @@ def restore_user(
         writing.keeps_user = True
         database.backend.one_import_at_a_time(writing.connection)
         received = take_received(writing.connection, user_id)
+        rows["link"] = links
         moved = _renumber(writing, rows)
+        links, rows["link"] = rows["link"], []
+        _drop_offers(writing, rows["refused_link"])
         for kind in TABLE_OF_KIND:
-            _insert(writing, kind, [{**row, **_owner(kind, user_id)} for row in rows[kind]])
+            _insert(writing, kind, [{**row, "user_id": user_id} for row in rows[kind]])
         writing.continue_from(given.revision)
         _tell_again(writing, received)
         known = {name for name in restored_too if not moved}
-        _tell_viewers(writing, rows["link"], known)
+        made = _link(writing, links, known) if by_operator else _offer(writing, scope, links)
         plan_what_ends(writing)  # jobs are not in the file
         note_upkeep(writing, tended_since=writing.now)  # nobody has looked after them here so far
-    return sum(map(len, rows.values()))
+    return Restored(sum(map(len, rows.values())) + made, len(links) - made)
 
 
-def _owner(kind: str, user_id: str) -> dict[str, str]:
-    return {"owner_id": user_id} if kind == "link" else {"user_id": user_id}
+def _drop_offers(writing: Writing, refused: list[Row]) -> None:
+    """What the user turned down before is not waiting for them here."""
+    for row in refused:
+        drop_offer(writing.connection, writing.user_id, row["item_id"])
 
 
 def _insert(writing: Writing, kind: str, rows: list[Row]) -> None:
@@ -104,16 +127,37 @@ def _item(row: Row) -> Item:
     return item_from_row({field.name: row[field.name] for field in fields(Item)})
 
 
-def _tell_viewers(writing: Writing, links: list[Row], restored_too: AbstractSet[str]) -> None:
+def _link(writing: Writing, links: list[Row], restored_too: AbstractSet[str]) -> int:
+    """Put links back, except to who does not want them; how many, and tell their viewers."""
+    made = 0
     for link in links:
-        if link["user_id"] not in restored_too:
+        viewer, item_id = link["user_id"], link["item_id"]
+        writing.concern(viewer)
+        refused = find_offer(writing.connection, viewer, item_id)
+        is_refused = refused is not None and refused.state is ProposalState.REJECTED
+        if is_refused or find_block(writing.connection, viewer, writing.user_id) is not None:
+            continue
+        add_link(writing.connection, viewer, writing.user_id, item_id, link["created_at"])
+        made += 1
+        if viewer not in restored_too:
             writing.record(
                 Event.LINK,
-                link["item_id"],
+                item_id,
                 actor=OWNER_ACTED,
                 other_user=writing.user_id,
-                user_id=link["user_id"],
+                user_id=viewer,
             )
+    return made
+
+
+def _offer(writing: Writing, scope: Scope, links: list[Row]) -> int:
+    """Offer what was linked, to those who can be offered it; how many that were."""
+    made = 0
+    for link in links:
+        with contextlib.suppress(Conflict, AccessDenied, InvalidValue):
+            sharing.link(writing, scope, link["item_id"], link["user_id"])
+            made += 1
+    return made
 
 
 def _mentioned(rows: dict[str, list[Row]]) -> set[int]:

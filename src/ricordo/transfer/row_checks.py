@@ -19,10 +19,10 @@ from ricordo.model.record import plain
 from ricordo.model.thread import Observer
 from ricordo.model.times import parse_moment
 from ricordo.model.vocabulary import (
+    SAID_KINDS,
     ContextPolicy,
     Event,
     MemoryType,
-    ProposalKind,
     ProposalState,
     Source,
     Status,
@@ -111,6 +111,17 @@ def _by_type(column: sa.Column[Any], name: str, value: Any) -> Any:
 
 def _one_of(allowed: type[StrEnum]) -> Check:
     return lambda name, value: checks.choice(name, value, allowed).value
+
+
+def _only(*allowed: StrEnum) -> Check:
+    """Some words of a vocabulary."""
+
+    def check(name: str, value: Any) -> str:
+        if value not in allowed:
+            raise InvalidValue(name, f"{value!r:.60} is not one of: {', '.join(allowed)}")
+        return str(value)
+
+    return check
 
 
 def _text(maximum: int) -> Check:
@@ -212,7 +223,7 @@ _SPECIAL: Final[dict[tuple[str, str], Check]] = {
     ),
     ("turn", "observed_by"): lambda _, value: Observer.parse(value).to_dict(),
     ("proposal", "id"): _between(1, limits.MAX_ID),
-    ("proposal", "proposal_kind"): _one_of(ProposalKind),
+    ("proposal", "proposal_kind"): _only(*SAID_KINDS),
     ("proposal", "state"): _one_of(ProposalState),
     ("proposal", "fields"): _field_names,
     ("proposal", "content_hash"): _hash,
@@ -220,5 +231,7 @@ _SPECIAL: Final[dict[tuple[str, str], Check]] = {
     ("proposal", "quote"): _words(limits.MAX_QUOTE_CHARS),
     ("proposal", "signals"): _turn_ids,
     ("proposal", "item_id"): _between(1, limits.MAX_ID),
+    ("refused_link", "item_id"): _between(1, limits.MAX_ID),
+    ("refused_link", "state"): _only(ProposalState.REJECTED),
     ("summary", "content"): _words(limits.MAX_SUMMARY_CHARS),
 }

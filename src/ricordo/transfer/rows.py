@@ -1,13 +1,16 @@
 """The lines of a ricordo export: one JSON object per stored row, and how to read them back.
 
 Each line has a ``kind``. The first is ``ricordo`` with the format's version; then, per user, one
-``user`` line and their ``theme``, ``item``, ``link``, ``history``, ``thread``, ``turn``,
-``formation``, ``proposal``, ``summary``, ``compaction``, ``thread_view``, ``checkpoint``,
+``user`` line and their ``theme``, ``item``, ``link``, ``refused_link``, ``blocked_sender``,
+``history``, ``thread``, ``turn``, ``formation``, ``proposal``, ``summary``, ``compaction``,
+``thread_view``, ``checkpoint``,
 ``graph_checkpoint``, ``graph_channel``, ``graph_write`` and ``store_entry`` lines; the last is
 ``end`` with the number of rows. Files from before there were some of these kinds have none of them,
 and are read alike. Bytes are in base64.
 What can be derived (hashes, folded text) is left out and made anew. What tells how the work of this
-one store went (``jobs``, ``events``, ``tallies``) is not part of an export.
+one store went (``jobs``, ``events``, ``tallies``) is not part of an export. Links stand with the
+owner of the memory; what a user turned down of others, and whom they block, with that user. What is
+only offered is not part of it: it can be offered again.
 """
 
 import json
@@ -30,6 +33,7 @@ from ricordo.storage.conversation_tables import (
     store_entries,
     thread_views,
 )
+from ricordo.storage.sharing_tables import blocked_senders, link_offers
 from ricordo.storage.tables import (
     formation,
     history,
@@ -55,6 +59,8 @@ TABLE_OF_KIND: Final[dict[str, sa.Table]] = {
     "theme": themes,
     "item": items,
     "link": links,
+    "refused_link": link_offers,
+    "blocked_sender": blocked_senders,
     "history": history,
     "thread": threads,
     "turn": turns,

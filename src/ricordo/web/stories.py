@@ -42,7 +42,8 @@ class Step:
     def is_about_proposal(self) -> bool:
         """Whether it tells of something that waits for a choice, rather than of a memory."""
         meta = self.change.meta
-        return self.change.event is Event.CONSENT and "consent" in meta and "proposal" not in meta
+        is_said = "consent" in meta and "proposal" not in meta and self.change.other_user is None
+        return self.change.event is Event.CONSENT and is_said
 
 
 def steps(

@@ -49,6 +49,8 @@ _CONSENT: Final = {
     "approved": "Agreed to",
     "rejected": "Turned down",
     "expired": "Was not decided in time",
+    "offered": "Offered to somebody",
+    "withdrawn": "No longer offered",
 }
 
 
@@ -96,17 +98,28 @@ def told(change: Change) -> Told:
     """What happened in one write."""
     words, sign = _WORDS[change.event]
     if change.event is Event.CONSENT:
-        words = _CONSENT.get(str(change.meta.get("consent")), words)
+        step = str(change.meta.get("consent"))
+        other = change.other_user
+        words = _CONSENT.get(step, words) if other is None else _offered(step, other)
     elif change.event is Event.PIN and change.meta.get("pinned") is False:
         words = "No longer pinned"
     elif change.event in (Event.LINK, Event.UNLINK) and change.other_user is not None:
-        words = _shared(change.event, change.other_user, by_owner=change.actor == "owner")
+        has_accepted = "consent" in change.meta
+        by_owner = change.actor == "owner" or has_accepted
+        words = _shared(change.event, change.other_user, by_owner=by_owner)
+        words += ", accepted" if has_accepted else ""
     return Told(words, sign)
 
 
 def acting(change: Change) -> str:
     """Who did it."""
     return _ACTORS.get(change.actor, change.actor)
+
+
+def _offered(step: str, other: str) -> str:
+    if step == "rejected":
+        return f"The offer between {other} and you was turned down"
+    return f"Offered to {other}" if step == "offered" else f"No longer offered to {other}"
 
 
 def _shared(event: Event, other: str, *, by_owner: bool) -> str:

@@ -79,7 +79,11 @@ def database_file(settings: Settings) -> Path:
 
 
 def _database(backend: Backend, settings: Settings, clock: Clock) -> Database:
-    policy = Policy(timedelta(days=settings.purge_after_days), settings.global_until)
+    policy = Policy(
+        purge_after=timedelta(days=settings.purge_after_days),
+        global_until=settings.global_until,
+        offer_life=timedelta(days=settings.proposal_days),
+    )
     return Database(backend, clock, policy, Analyser(settings.language))
 
 

@@ -9,6 +9,7 @@ import pytest
 from ricordo import Event, Status
 from ricordo.model.consolidation import PairAction
 from ricordo.model.vocabulary import ON_PURPOSE, Source
+from tests.support.sharing import share
 from tests.upkeep.consolidating.conftest import Tidied, judging
 
 pytestmark = pytest.mark.requirement("upkeep.consolidate")
@@ -263,7 +264,7 @@ def test_what_others_see_is_merged_only_as_the_survivor(tidied: Tidied) -> None:
     tidied.memory.user("ben").add("User likes boats")
     shared = tidied.say("User really likes green tea.", tags=["shown"])
     own = tidied.say("User likes green tea.", importance=5, tags=["private"])
-    tidied.me.link(shared, "ben")
+    share(tidied.me, shared, "ben")
     decided = tidied.decide()
     assert (decided.action, decided.kept, decided.replaced) == (PairAction.MERGE, shared, own)
     # Others must not learn of a memory that they never saw.

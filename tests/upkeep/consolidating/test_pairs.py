@@ -13,6 +13,7 @@ from ricordo.storage.upkeep import UpkeepState, upkeep_state
 from ricordo.testing.model_server import ModelServer
 from ricordo.upkeep.consolidating.consolidation import DAY_IS_FULL, NOT_ASKED
 from ricordo.upkeep.kinds import CONSOLIDATE_JOB
+from tests.support.sharing import share
 from tests.upkeep.consolidating.conftest import Tidied, judging, pairs_in
 
 WithModel = Callable[..., Tidied]
@@ -219,7 +220,7 @@ MEANWHILE: dict[str, Callable[[Tidied, int], object]] = {
     "pin": lambda tidied, item_id: tidied.me.pin(item_id),
     "archive": lambda tidied, item_id: tidied.me.archive(item_id),
     "forget": lambda tidied, item_id: tidied.me.forget(item_id),
-    "link": lambda tidied, item_id: tidied.me.link(item_id, "ben"),
+    "link": lambda tidied, item_id: share(tidied.me, item_id, "ben"),
     "erase": lambda tidied, _: tidied.memory.erase_user(tidied.user),
 }
 

@@ -33,7 +33,8 @@ class NewKeyAsked(Asked):
         default=None, description="All that an agent's key can read and write."
     )
     permissions: list[str] = Field(
-        default=[], description=f"Of a service's key: {', '.join(Permission)}."
+        default=[],
+        description=f"Of a service's key: {', '.join(Permission)}; of an agent's: share.",
     )
     expires_days: int | None = Field(
         default=None, ge=1, le=limits.MAX_KEY_DAYS, description="How long it is good."

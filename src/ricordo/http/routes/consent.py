@@ -1,4 +1,4 @@
-"""What waits for the user's consent, and the profile that is said of them in every prompt."""
+"""What waits for the user's consent, also what others offer, and the profile in every prompt."""
 
 from typing import Annotated
 
@@ -50,19 +50,25 @@ class ProfileAsked(Asked):
 
 @router.get("/proposals", response_model=Page[Proposal])
 def list_proposals(asked: Annotated[ProposalsAsked, Query()], user: Acting) -> Response:
-    """List what was said but is not stored yet, the oldest first."""
+    """List what was said but is not stored yet, and what others offer to share.
+
+    What is offered has an `owner_id`, and its number is that of the memory.
+    """
     return answer(user.proposals(**asked.given()))
 
 
 @router.post("/proposals/{id}/approve", response_model=Added)
 def approve(id: ProposalId, user: Acting, asked: ReasonAsked | None = None) -> Response:
-    """Store what was proposed."""
+    """Store what was proposed, or begin to see what another user offers."""
     return answer(user.approve(id, **given_by(asked)))
 
 
 @router.post("/proposals/{id}/reject", response_model=Proposal)
 def reject(id: ProposalId, user: Acting, asked: ReasonAsked | None = None) -> Response:
-    """Turn down what was proposed: it is forgotten, and not proposed again for long."""
+    """Turn down what was proposed: it is forgotten, and not proposed again for long.
+
+    What another user offered cannot be offered again.
+    """
     return answer(user.reject(id, **given_by(asked)))
 
 

@@ -92,6 +92,7 @@ FOUND: Final[dict[str, Any]] = {
             "type": "preference",
             "status": "active",
             "created_at": _NOTED,
+            "owner_id": None,
         }
     ],
     "confidence": 0.83,
@@ -110,6 +111,14 @@ GRAPH: Final[dict[str, Any]] = {
     "relations": [{"one": 7, "other": 9, "similarity": 0.78}],
     "more": False,
 }
+LINK: Final[dict[str, Any]] = {
+    "id": 7,
+    "user_id": "ben",
+    "state": "offered",
+    "since": _NOTED,
+    "expires_at": "2026-04-01T09:30:00Z",
+}
+BLOCKED_SENDER: Final[dict[str, Any]] = {"user_id": "ben", "since": _NOTED}
 THEME: Final[dict[str, Any]] = {
     "slug": "drinks",
     "display_name": "Food and drink",
@@ -122,7 +131,12 @@ THEME: Final[dict[str, Any]] = {
 }
 QUERY_ANSWER: Final[dict[str, Any]] = {
     "bullets": [
-        {"id": 7, "category": "drinks", "text": "[drinks] Prefers tea to coffee in the afternoon"}
+        {
+            "id": 7,
+            "category": "drinks",
+            "text": "[drinks] Prefers tea to coffee in the afternoon",
+            "owner_id": None,
+        }
     ],
     "items": [],
     "related": [],
@@ -143,6 +157,8 @@ CONTEXT: Final[dict[str, Any]] = {
             "since": _NOTED,
             "text": "Prefers tea to coffee in the afternoon",
             "confidence": 0.83,
+            "type": "preference",
+            "owner_id": None,
         }
     ],
     "quotes": [],

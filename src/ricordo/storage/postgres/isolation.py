@@ -17,6 +17,7 @@ import sqlalchemy as sa
 from ricordo.model.vocabulary import GLOBAL_OWNER
 from ricordo.storage.index_tables import item_index
 from ricordo.storage.service_tables import api_keys
+from ricordo.storage.sharing_tables import link_offers
 from ricordo.storage.tables import OWNED_TABLES, items, links, users
 
 ACT_FOR: Final = "SELECT set_config('ricordo.users', %s, true)"
@@ -79,6 +80,8 @@ def policies() -> Iterator[Policy]:
             yield Policy(table.name, "ricordo_all", "ALL", ALL)
         elif table is links:
             yield from _of_links()
+        elif table is link_offers:
+            yield from _of_offers()
         else:
             yield Policy(table.name, "ricordo_own", "ALL", _OWN)
     # PostgreSQL looks at the policy first whose name is last in the alphabet: for nearly every row
@@ -98,13 +101,24 @@ def rows_within_reach(index: sa.Table) -> str:
 
 
 def _of_links() -> Iterator[Policy]:
-    """Both sides see a link and can end it, but only the owner of the memory can make one."""
+    """Both sides see a link and can end it, and both must be there to make one: neither the owner
+    of a memory can put it before somebody, nor can anybody take it."""
     for command in ("SELECT", "DELETE"):
         rows = f"{_OWN} OR {_GRANTED}"
         yield Policy(links.name, f"ricordo_either_{command.lower()}", command, rows)
     for command in ("INSERT", "UPDATE"):
-        rows = f"{_GRANTED} OR {ALL}"
-        yield Policy(links.name, f"ricordo_owner_{command.lower()}", command, rows)
+        rows = f"(user_id = ANY ({ACTING}) AND {_GRANTED}) OR {ALL}"
+        yield Policy(links.name, f"ricordo_both_{command.lower()}", command, rows)
+
+
+def _of_offers() -> Iterator[Policy]:
+    """Both sides see an offer and can end it; only where its viewer is there, it is made or
+    decided."""
+    for command in ("SELECT", "DELETE"):
+        rows = f"{_OWN} OR {_GRANTED}"
+        yield Policy(link_offers.name, f"ricordo_either_{command.lower()}", command, rows)
+    for command in ("INSERT", "UPDATE"):
+        yield Policy(link_offers.name, f"ricordo_viewer_{command.lower()}", command, _OWN)
 
 
 def secure(connection: sa.Connection) -> None:

