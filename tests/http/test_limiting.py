@@ -10,7 +10,7 @@ from starlette.datastructures import Headers
 from starlette.types import Message, Receive, Scope, Send
 
 from ricordo.errors import InvalidValue
-from ricordo.http.addresses import is_loopback, url_of
+from ricordo.http.addresses import is_loopback, is_within, url_of
 from ricordo.http.bodies import BodyLimit
 from ricordo.http.callers import user_named
 from ricordo.http.limiting import RateLimiter
@@ -284,6 +284,21 @@ def test_only_a_named_proxy_says_whom_a_request_comes_from(
             for number in range(9)
         ]
     assert (answers.count(401), answers.count(429)) == (counted, 9 - counted)
+
+
+@pytest.mark.parametrize(
+    ("place", "named"),
+    [
+        ("127.0.0.1", True),
+        ("10.1.2.3", True),
+        ("192.0.2.1", False),
+        ("2001:db8::/64", True),
+        ("2001:db8:1::/64", False),
+        ("", False),
+    ],
+)
+def test_which_places_are_those_of_proxies(place: str, named: bool) -> None:
+    assert is_within(place, ["127.0.0.1", "10.0.0.0/8", "2001:db8::7"]) is named
 
 
 def test_a_proxy_that_is_no_address(sqlite_url: str, open_store: Callable[..., Memory]) -> None:

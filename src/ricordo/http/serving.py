@@ -14,7 +14,7 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from ricordo.errors import InvalidValue
-from ricordo.http.addresses import is_loopback, networks, url_of
+from ricordo.http.addresses import is_loopback, is_within, networks, url_of
 from ricordo.http.app import create_app, keys_are_required
 from ricordo.http.connections import Connections, Room
 from ricordo.http.protocol import GuardedProtocol
@@ -82,13 +82,14 @@ def serving(
     settings = memory.settings
     proxies = networks("setting trusted_proxies", settings.trusted_proxies)
     room = Room.from_settings(settings)
+    connections = Connections(room, lambda place: is_loopback(place) or is_within(place, proxies))
     listener = _listener(settings, room.waiting)
     config = uvicorn.Config(
         make_app(memory),
         log_config=None,
         access_log=False,
         server_header=False,
-        http=cast("type[asyncio.Protocol]", partial(GuardedProtocol, Connections(room), settings)),
+        http=cast("type[asyncio.Protocol]", partial(GuardedProtocol, connections, settings)),
         ws="none",
         backlog=room.waiting,
         proxy_headers=bool(proxies),
