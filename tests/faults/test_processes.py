@@ -10,7 +10,16 @@ from pathlib import Path
 
 import pytest
 
-from ricordo import Item, Memory, StorageBusy, StorageClosed, UserMemory
+from ricordo import (
+    AlreadyDecided,
+    Item,
+    Memory,
+    OfferRefused,
+    ProposalNotFound,
+    StorageBusy,
+    StorageClosed,
+    UserMemory,
+)
 from ricordo.model.thread import NewTurn
 from ricordo.storage.threads import append_turns
 from ricordo.wiring import open_memory
@@ -182,7 +191,30 @@ def test_users_who_share_with_each_other_do_not_deadlock(memory: Memory) -> None
 
     in_threads(work, 3)
     assert problems_of(memory) == []
-    assert {memory.user(name).revision() for name in names} == {1 + 2 + 2 + 12 * 3}
+    assert {memory.user(name).revision() for name in names} == {1 + 3 * 2 + 12 * 3}
+
+
+@pytest.mark.both_databases
+@pytest.mark.requirement("storage.deadlock")
+def test_offers_and_blocks_at_once_do_not_deadlock(memory: Memory) -> None:
+    names = ("ana", "ben", "cleo")
+
+    def work(place: int) -> None:
+        user, other = memory.user(names[place]), names[place - 1]
+        for number in range(6):
+            with contextlib.suppress(OfferRefused):
+                user.link(user.add(f"{number} of {names[place]}").id, other)
+            for proposal in user.proposals():
+                with contextlib.suppress(AlreadyDecided, ProposalNotFound):
+                    (user.reject if number % 3 else user.approve)(proposal.id)
+            if number == 3:
+                user.block_sender(names[(place + 1) % 3])
+
+    in_threads(work, 3)
+    assert problems_of(memory) == []
+    for name in names:
+        assert memory.user(name).proposals().items == ()
+        assert {item.user_id for item in memory.user(name).list()} == {name}
 
 
 @pytest.mark.both_databases
