@@ -1,7 +1,7 @@
 """What an agent records and stores: its own word, in its categories, with the user's consent."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,11 @@ SAID = [
     "My sister's name is Cleo.",
 ]
 THREAD = "one"
+
+
+@pytest.fixture
+def memory(backend_url: str, open_store: Callable[..., Memory]) -> Memory:
+    return open_store(backend_url, port=0)
 
 
 @pytest.fixture

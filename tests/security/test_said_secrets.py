@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from collections.abc import Callable
 
 import pytest
 
@@ -25,6 +26,11 @@ SAID = {
     "hunter2": "I log in with hunter2",
     "4111 1111": "my card is 4111 1111 1111 1111",
 }
+
+
+@pytest.fixture
+def memory(backend_url: str, open_store: Callable[..., Memory]) -> Memory:
+    return open_store(backend_url, port=0)
 
 
 @pytest.fixture

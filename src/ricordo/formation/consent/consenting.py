@@ -7,6 +7,7 @@
 | a wish or a request where somebody else may be    | proposed: stored when the user agrees        |
 | speaking                                          |                                              |
 | explicitly, "remember that …"                     | stored                                       |
+| privately, added to a request for something else  | proposed: stored when the user agrees        |
 | touches a sensitive field                         | proposed: stored when the user agrees        |
 | a wish about tone, or a goal                      | proposed: stored when it is said again       |
 | was proposed before, and turned down              | ignored                                      |
