@@ -143,7 +143,7 @@ def _said_last(view: Reading, user_id: str) -> list[tuple[int, Shown]]:
     shown: list[tuple[int, Shown]] = []
     room = limits.MAX_INSIGHT_CONVERSATION_CHARS
     for turn in _own_turns(view, user_id):
-        one = Shown(turn.at, _clean(turn.content))
+        one = Shown(turn.at, _clean(turn.content, is_from_user=True))
         if not one.text:
             continue
         if len(one.line) > room:
@@ -184,6 +184,6 @@ def _own_turns_in(view: Reading, user_id: str, thread_id: str) -> list[Turn]:
     return [turn for turn in found if turn.actor is None or folded(turn.actor) == folded(user_id)]
 
 
-def _clean(text: str) -> str:
+def _clean(text: str, *, is_from_user: bool = False) -> str:
     """What hygiene leaves, on one line."""
-    return " ".join(" ".join(kept_pieces(text, is_from_user=True)).split())
+    return " ".join(" ".join(kept_pieces(text, is_from_user=is_from_user)).split())
