@@ -5,6 +5,7 @@ import contextlib
 import errno
 import signal
 import socket
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -23,6 +24,9 @@ from ricordo.settings import Settings
 from ricordo.storage.confining import require_confined
 
 _STOP_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
+# Threads that compute take turns with the one that answers, which needs several for one request: a
+# tenth of Python's usual turn made /healthz under load two to three times as fast.
+_SWITCH_SECONDS: Final = 0.0005
 _FAULTS_OF_THE_PORT: Final = (errno.EADDRINUSE, errno.EACCES)
 
 
@@ -58,8 +62,13 @@ class Serving:
 
     def run(self) -> None:
         """Answer requests until SIGTERM, SIGINT or :meth:`stop`; those under way are finished."""
-        with contextlib.closing(self._listener):
-            self._server.run([self._listener])
+        former = sys.getswitchinterval()
+        sys.setswitchinterval(_SWITCH_SECONDS)
+        try:
+            with contextlib.closing(self._listener):
+                self._server.run([self._listener])
+        finally:
+            sys.setswitchinterval(former)
 
     def stop(self) -> None:
         """Take no more requests; from any thread."""
