@@ -1,6 +1,7 @@
 """How many connections there are at once, and which gives way where there is no room for more."""
 
 import contextlib
+import heapq
 import ipaddress
 import logging
 import time
@@ -19,6 +20,7 @@ _WAITING_CONNECTIONS: Final = 2048
 _RESERVED_DESCRIPTORS: Final = 128
 _DESCRIPTORS_OF_A_DATABASE_CONNECTION: Final = 4  # the file, its log, its index, a journal
 _LEAST_ROOM: Final = 32
+_SHARE_THAT_GIVES_WAY: Final = 50  # one of so many that wait
 _SITE_PREFIX: Final = 64  # of an IPv6 address: what one household or machine is given
 _TELL_EVERY_SECONDS: Final = 10.0
 _log = logging.getLogger("ricordo.connections")
@@ -143,9 +145,11 @@ class Connections:
             times = [(peer.waiting_since(), peer) for peer in self._of[place]]
             waiting = [(since, peer) for since, peer in times if since is not None]
             if waiting:
-                _, oldest = min(waiting, key=lambda one: one[0])
-                self._remove(place, oldest)
-                oldest.give_way()
+                # Several at once where there are many, so that a flood costs little each.
+                number = max(1, len(waiting) // _SHARE_THAT_GIVES_WAY)
+                for _, oldest in heapq.nsmallest(number, waiting, key=lambda one: one[0]):
+                    self._remove(place, oldest)
+                    oldest.give_way()
                 return True
         return False
 
