@@ -143,6 +143,8 @@ def _lead(view: str, start: int, end: int, *, is_first: bool) -> tuple[_Lead, in
         head = sentence[: colon.end()].strip(_AROUND_LEAD)
         if words.is_about_text(head) or words.announces(head):
             return _Lead.SURE, start + colon.end()
+        if is_first and not (words.is_own_lead(head) or words.is_statement(head)):
+            return _Lead.MAYBE, start + colon.end()
     said = sentence.strip(_AROUND_LEAD)
     if not said or len(said) > _MAX_LEAD_CHARS:
         return _Lead.NONE, end
