@@ -51,6 +51,7 @@ BODIES: dict[str, Any] = {
     "add_memories": {"memories": [{"content": "New", "supersedes": "ID"}]},
     "merge_memories": {"ids": ["ID", "OWN_ID"], "content": "Both"},
     "forget_key": {"key": "KEY"},
+    "redact_turn": {"whole": True},
     "search_memories": {"query": THEIRS, "explain": True},
     "query_memories": {"query": f"what about the {THEIRS}?", "agent": None},
     "build_context": {

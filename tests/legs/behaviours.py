@@ -116,9 +116,15 @@ BEHAVIOURS = (
         "keyed",
         "What has a key is replaced by what has the same key, and forgotten by it.",
         (
-            do("add", new("home"), named="home", content="Lives in Porto", key="h", theme="k"),
-            do("add", {**new("home"), "updated": True}, content="In Faro", key="h", theme="k"),
-            do("list", [hit("home", "k", "In Faro")], theme="k"),
+            do("add", new("home"), named="home", content="Parks in bay 7", key="h", theme="k"),
+            do(
+                "add",
+                {**new("home"), "updated": True},
+                content="Parks in bay 9",
+                key="h",
+                theme="k",
+            ),
+            do("list", [hit("home", "k", "Parks in bay 9")], theme="k"),
             do("forget", [Ref("home")], key="h", theme="k"),
             do("list", [], theme="k"),
             do("get", none("{home}"), id=Ref("home")),

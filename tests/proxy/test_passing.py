@@ -272,12 +272,12 @@ def test_users_never_get_each_others_memories(
 ) -> None:
     users = [f"user{number}" for number in range(4)]
     for name in users:
-        store.user(name).add(f"The secret word of the user is {name}-word", theme="secrets")
+        store.user(name).add(f"The favourite word of the user is {name}-word", theme="words")
     model.answer_with(lambda body: json.dumps(body["messages"]))
 
     def ask(number: int) -> None:
         name = users[number % len(users)]
-        asked = body_of("What is the secret word of the user?", stream=number % 3 == 0)
+        asked = body_of("What is the favourite word of the user?", stream=number % 3 == 0)
         answer = http.post(CHAT, json=asked, headers={"X-Ricordo-User": name})
         assert f"{name}-word" in answer.text
         assert not [one for one in users if one != name and f"{one}-word" in answer.text]

@@ -71,6 +71,7 @@ RENAMED = {  # but for endings: agent for agent_id, tag for tags, any id for an 
     "pinned": "pin",
     "before_time": "now",
     "context.history": "no_history",
+    "context.persona": "no_persona",
     "expected_updated_at": "expect",
     "add_many.memories": "batch",
     "describe_theme.display_name": "name",

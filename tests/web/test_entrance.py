@@ -143,14 +143,19 @@ def test_a_cookie_that_was_changed_or_made_up_is_none(keyed_site: Service) -> No
     assert visit.is_in()
 
 
-def test_the_cookie_is_for_the_pages_alone(keyed_site: Service) -> None:
+def test_the_cookie_is_for_the_pages_alone(
+    keyed_site: Service, backend_url: str, open_store: Callable[..., Memory]
+) -> None:
     visit = Sender(keyed_site)
     plain = attributes(visit.sign_in(key_of(keyed_site)))
     assert {"httponly", "samesite=lax", "path=/ui", f"max-age={24 * HOUR}"} <= plain
     assert "secure" not in plain
-    behind, forwarded = Sender(keyed_site), {"X-Forwarded-Proto": "https"}
-    safe = behind.post("/ui/sign-in", key=key_of(keyed_site), headers=forwarded)
-    assert "secure" in attributes(safe)
+    trusting = open_store(backend_url, port=0, require_keys=True, trusted_proxies="127.0.0.1")
+    with running(trusting) as behind_a_proxy:
+        for site, is_secure in ((behind_a_proxy, True), (keyed_site, False)):
+            forwarded = {"X-Forwarded-Proto": "https"}
+            safe = Sender(site).post("/ui/sign-in", key=key_of(site), headers=forwarded)
+            assert ("secure" in attributes(safe)) is is_secure
     name, value = visit.cookie()
     api = keyed_site.client().get("/v1/memories", headers={"Cookie": f"{name}={value}"})
     assert api.status_code == 401
