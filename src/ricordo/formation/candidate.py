@@ -33,8 +33,8 @@ class Passage:
 
     ``text`` holds only what the user said themselves or, with the role ``tool``, what a tool gave
     back. Pieces that were cut out leave a line break, so that nothing new is made by joining; they
-    are the ``material``. At the places of ``unsure`` it may be somebody else who speaks.
-    ``observed_by`` is the agent that recorded it, if one did.
+    are the ``material``. At the places of ``unsure`` it may be somebody else who speaks, and at
+    those of ``doubtful`` that is likely. ``observed_by`` is the agent that recorded it, if one did.
     """
 
     turn_id: int
@@ -45,17 +45,18 @@ class Passage:
     at: datetime
     text: str
     unsure: tuple[tuple[int, int], ...] = ()
+    doubtful: tuple[tuple[int, int], ...] = ()
     material: tuple[Material, ...] = ()
     observed_by: Observer | None = None
 
-    def is_unsure(self, quote: str) -> bool:
-        """Whether these words stand, wherever they do, where somebody else may be speaking."""
-        if not self.unsure:
+    def is_said_at(self, quote: str, places: tuple[tuple[int, int], ...]) -> bool:
+        """Whether these words stand, wherever they do, at one of the places."""
+        if not places:
             return False
         place = self.text.find(quote)
         while place >= 0:
             end = place + len(quote)
-            if any(start < end and place < last for start, last in self.unsure):
+            if any(start < end and place < last for start, last in places):
                 return True
             place = self.text.find(quote, place + 1)
         return False
@@ -87,4 +88,9 @@ class Candidate:
     @property
     def is_unsure(self) -> bool:
         """Whether somebody else may be speaking, so that what is asked for needs consent."""
-        return self.passage.is_unsure(self.quote)
+        return self.passage.is_said_at(self.quote, self.passage.unsure)
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether somebody else speaks more likely than not, so that all of it needs consent."""
+        return self.passage.is_said_at(self.quote, self.passage.doubtful)

@@ -237,7 +237,7 @@ class _Handler(BaseHTTPRequestHandler):
         port = self.client_address[1]
         try:
             body = json.loads(content)
-        except ValueError:
+        except (ValueError, RecursionError):
             body = None
         request = RecordedRequest(self.command, self.path, headers, body, port, content)
         self.server_of._record(request)

@@ -151,7 +151,8 @@ def _passage(turn: Turn, role: str) -> Passage:
         message_id=turn.message_id,
         at=turn.at,
         text="\n".join(pieces),
-        unsure=tuple(_unsure_places(spans, found)) if is_from_user else (),
+        unsure=tuple(_places(spans, found, Voice.UNSURE, Voice.DOUBTFUL)),
+        doubtful=tuple(_places(spans, found, Voice.DOUBTFUL)),
         material=tuple(
             Material(turn.content[slice(*part.span)], part.reason.value)
             for part in found
@@ -161,12 +162,12 @@ def _passage(turn: Turn, role: str) -> Passage:
     )
 
 
-def _unsure_places(kept: Sequence[Span], found: Iterable[Part]) -> Iterator[Span]:
-    """Where the passage, which is the kept pieces joined, is not surely in the user's voice."""
-    unsure = merged(part.span for part in found if part.voice is Voice.UNSURE)
+def _places(kept: Sequence[Span], found: Iterable[Part], *voices: Voice) -> Iterator[Span]:
+    """Where the passage, which is the kept pieces joined, is in one of these voices."""
+    spoken = merged(part.span for part in found if part.voice in voices)
     place = 0
     for start, end in kept:
-        for first, last in unsure:
+        for first, last in spoken:
             if first < end and start < last:
                 yield place + max(first - start, 0), place + min(last, end) - start
         place += end - start + 1

@@ -3,7 +3,8 @@
 A message is divided into parts. What follows a request about a text or announces one ("Got this
 today:", "tl;dr?", "Is this legit?"), a letter, and what addresses the user as a customer is
 material: nothing is formed from it. Where it cannot be told, the part is unsure: facts are formed,
-but what it asks or orders waits for the user's consent.
+but what it asks or orders waits for the user's consent. Where it also tells of others than the
+user, it is doubtful: all of it waits.
 
 Everything here looks at a plain view (see ``plain_view.py``), takes linear time, and goes by form
 first and by words second; the words are of ten languages.
@@ -31,6 +32,7 @@ class Voice(StrEnum):
 
     OWN = "own"
     UNSURE = "unsure"
+    DOUBTFUL = "doubtful"
     MATERIAL = "material"
 
 
@@ -119,20 +121,45 @@ def _given(view: str, original: str) -> Iterator[Part]:
         if (fence_end := _end_of_fence(view, original, lead_end)) is not None:
             place = fence_end
             continue
-        voice = Voice.UNSURE if lead is _Lead.MAYBE else Voice.MATERIAL
+        voice = _not_surely_own(view[lead_end:]) if lead is _Lead.MAYBE else Voice.MATERIAL
         yield Part((lead_end, len(view)), voice, Reason.GIVEN)
         if voice is Voice.MATERIAL:
+            yield from _asked_at_end(view, lead_end)
             return
+
+
+def _asked_at_end(view: str, place: int) -> Iterator[Part]:
+    """What stands before a question about it at the end, also where something else led to that."""
+    spans = [span for span in Sentences(view).spans() if view[slice(*span)].strip(_SPACE)]
+    while spans and _is_only_thanks(view[slice(*spans[-1])]):
+        spans.pop()
+    if not spans or spans[-1][0] < place:
+        return
+    start, end = spans[-1]
+    lead, _ = _lead(view, start, end, is_first=False)
+    if lead is not _Lead.NONE:
+        yield from _looked_back_at(view, start, lead)
 
 
 def _looked_back_at(view: str, start: int, lead: _Lead) -> Iterator[Part]:
     """What stands before a question about it, in lines of its own."""
     line_start = view.rfind("\n", 0, start) + 1
     is_alone = not view[line_start:start].strip(_SPACE)
-    if lead is _Lead.MAYBE and (not is_alone or words.speaks_of_user(view[start:])):
-        return
-    voice = Voice.MATERIAL if is_alone and lead is _Lead.SURE else Voice.UNSURE
+    voice = _not_surely_own(view[:start])
+    if lead is _Lead.MAYBE:
+        is_of_own = voice is Voice.UNSURE and words.speaks_of_user(view[start:])
+        if not is_alone or is_of_own:
+            return
+    if is_alone and lead is _Lead.SURE:
+        voice = Voice.MATERIAL
     yield Part((0, line_start if is_alone else start), voice, Reason.GIVEN)
+
+
+def _not_surely_own(text: str) -> Voice:
+    """How little a text that may be the user's own can be trusted to be."""
+    told = (text[slice(*span)].strip(_SPACE) for span in Sentences(text).spans())
+    tells_of_others = any(words.tells_of_others(said) for said in told)
+    return Voice.DOUBTFUL if tells_of_others else Voice.UNSURE
 
 
 def _lead(view: str, start: int, end: int, *, is_first: bool) -> tuple[_Lead, int]:
@@ -216,16 +243,23 @@ def _signs(view: str, found: Sequence[Span], number: int) -> bool:
 
 
 def _addressed(view: str) -> Iterator[Part]:
-    """Paragraphs that speak to the user as a customer; then the rest is not surely theirs."""
+    """Paragraphs that speak to the user as a customer, or for several people to their reader; then
+    the rest is not surely the user's."""
     paragraphs = Paragraphs(view)
     first: int | None = None
     place = 0
-    for found in words.ADDRESSED.finditer(view):
-        if found.start() < place:
+    customers = [found.span() for found in words.ADDRESSED.finditer(view)]
+    readers = [
+        (begins, ends)
+        for begins, ends in Sentences(view).spans()
+        if words.speaks_to_reader(view[begins:ends].strip(_SPACE))
+    ]
+    for begins, ends in sorted([*customers, *readers]):
+        if begins < place:
             continue
-        start = max(view.rfind("\n\n", 0, found.start()) + 2, 0)
+        start = max(view.rfind("\n\n", 0, begins) + 2, 0)
         start = 0 if start == 1 else start
-        place = paragraphs.end_after(found.end())
+        place = paragraphs.end_after(ends)
         first = start if first is None else first
         yield Part((start, place), Voice.MATERIAL, Reason.ADDRESSED)
     if first is not None:

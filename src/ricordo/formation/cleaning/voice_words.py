@@ -171,6 +171,8 @@ _LABEL = lazy_pattern(
     r"here|for me))*[\s:?.!…]*"
 )
 _OWN_LEADS: Final = (
+    r"^(?:please |pls )?(?:save|store|keep|note|memori[sz]e|write down|simpan|merk\w{0,2} dir) "
+    r"(?:this|these|the following|down|ini|das|folgendes)\b|"
     r"\b(?:i|i'm|i've|i'd|i'll|im|me|myself|my|mine|our|we|us|context|background|updates?|"
     r"situation|"
     r"questions?|things?|facts?|details?|infos?|intro|introduction|remember|notes?|reminders?|"
@@ -249,6 +251,26 @@ ADDRESSED: Final = lazy_pattern(
     r"|お客様|您的(?:账户|帐户|包裹|订单|银行卡)"
 )
 
+_FEWEST_STATED_WORDS: Final = 4
+_SINGULAR = lazy_pattern(
+    r"\b(?:i|i'm|i've|i'd|i'll|me|my|mine|saya|aku|gue|ich|mich|mir|mein\w{0,2}|yo|mi|mis|me|je|j'|mon|ma|"
+    r"mes|eu|meu|minha|io|mio|mia|ik|mij|mijn)\b"
+)
+# Somebody speaks for several people to the reader, as no user does to an assistant.
+_PLURAL_TO_READER = lazy_pattern(
+    r"\b(?:we|we're|we've|we'll|our|us)\b[^\n?]{0,200}\b(?:you|your|yours)\b"
+    r"|\b(?:you|your|yours)\b[^\n?]{0,200}\b(?:we|we're|we've|we'll|our|us)\b"
+    r"|\b(?:thanks|thank you) for your (?:\w+ ){0,2}?(?:patience|interest|understanding|business|"
+    r"order|purchase|payment|loyalty|cooperation|attention|feedback|support|trust|message|inquiry)\b"
+    r"|\b(?:wir|unser\w{0,2}|uns)\b[^\n?]{0,200}\b(?:sie|ihnen|ihr\w{0,2})\b"
+    r"|\bkami\b[^\n?]{0,200}\b(?:anda|kamu|bapak|ibu)\b"
+    r"|\b(?:hemos|queremos|nuestr[oa]s?|nos)\b[^\n?]{0,200}\b(?:le|les|usted(?:es)?|su|sus|te|tu)\b"
+    r"|\b(?:nous|notre|nos)\b[^\n?]{0,200}\b(?:vous|votre|vos)\b"
+    r"|\b(?:nós|nosso|nossa|temos|queremos)\b[^\n?]{0,200}\b(?:você|vocês|sua|seu|lhe)\b"
+    r"|\b(?:abbiamo|nostr[oa]|vogliamo|siamo)\b[^\n?]{0,200}\b(?:lei|le|vi|suo|sua|vostr[oa])\b"
+    r"|\b(?:wij|we|ons|onze)\b[^\n?]{0,200}\b(?:u|uw)\b"
+)
+
 _TEXT_NOUN = lazy_pattern(_TEXTS)
 _POINTS = lazy_pattern(_DEICTIC)
 _SUSPECTS = lazy_pattern(_SCAM)
@@ -278,6 +300,22 @@ _ABOUT_USER = lazy_pattern(
 def speaks_of_user(said: str) -> bool:
     """Whether the user is in it."""
     return _SELF.search(said) is not None
+
+
+def speaks_to_reader(said: str) -> bool:
+    """Whether a sentence speaks for several people to who reads it: another's voice."""
+    if said.endswith("?") or _SINGULAR.search(said) or _GIVES_TASK.match(said):
+        return False
+    return _PLURAL_TO_READER.search(said) is not None
+
+
+def tells_of_others(said: str) -> bool:
+    """Whether a sentence states something in which the user does not come up."""
+    if said.endswith(("?", ":")) or len(said.split()) < _FEWEST_STATED_WORDS:
+        return False
+    if _SELF.search(said) or _STATES.search(said) or _GIVES_TASK.match(said):
+        return False
+    return not (_ON_TEXT.match(said) or _GREETING.match(said) or _THANK.match(said))
 
 
 def is_label(said: str) -> bool:

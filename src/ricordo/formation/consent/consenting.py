@@ -5,7 +5,7 @@
 | a wish that leads money, mail, credentials or     | proposed: stored when the user agrees        |
 | tools elsewhere                                   |                                              |
 | a wish or a request where somebody else may be    | proposed: stored when the user agrees        |
-| speaking                                          |                                              |
+| speaking; anything where that is likely           |                                              |
 | explicitly, "remember that …"                     | stored                                       |
 | privately, added to a request for something else  | proposed: stored when the user agrees        |
 | touches a sensitive field                         | proposed: stored when the user agrees        |
@@ -155,7 +155,8 @@ def _always_asked(candidate: Candidate) -> tuple[str, ...]:
     if redirected := redirections(candidate):
         return redirected
     asks = candidate.is_explicit or candidate.type in _ASKING
-    return (UNSURE_VOICE,) if asks and candidate.is_unsure else ()
+    waits = candidate.is_doubtful or (asks and candidate.is_unsure)
+    return (UNSURE_VOICE,) if waits else ()
 
 
 def _says_the_same(proposal: StoredProposal, candidate: Candidate, digest: str) -> bool:
