@@ -37,7 +37,7 @@ STATUS_OF_KIND = {
     "PreconditionFailed": 412,
     "Changed": 412,
     "TooManyRequests": 429,
-    "TooManyImports": 429,
+    "TooManyTransfers": 429,
     "StorageFull": 507,
     "EmbedderUnavailable": 503,
     "ModelUnavailable": 503,

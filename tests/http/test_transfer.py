@@ -2,18 +2,18 @@
 
 import asyncio
 import contextlib
+import itertools
 import socket
 import tempfile
-import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from starlette.requests import ClientDisconnect
 
-from ricordo.errors import StorageBusy
 from ricordo.http import bodies
-from ricordo.http.files import LinesResponse
+from ricordo.http.files import LinesResponse, Slots
+from ricordo.http.problems import TooManyTransfers
 from ricordo.limits import MAX_IMPORT_FILE_BYTES, MAX_IMPORTS_AT_ONCE
 from ricordo.memory import Memory
 from tests.support.service import Service, running
@@ -174,15 +174,18 @@ def test_clients_that_take_nothing_leave_room_for_others(
     backend_url: str, open_store: Callable[..., Memory]
 ) -> None:
     memory = open_store(backend_url, port=0, pool_size=4)
-    for number in range(5):  # more than fits into what a connection holds back
-        memory.user("ana").save_checkpoint(f"t{number}", "x" * 7_000_000)
+    memory.user("cleo").add("Likes tea")
+    for name, number in itertools.product(("ana", "ben"), range(5)):
+        # more than fits into what a connection holds back
+        memory.user(name).save_checkpoint(f"t{number}", "x" * 7_000_000)
     backend = memory.database.backend
     with running(memory) as service, contextlib.ExitStack() as idle:
-        for _ in range(2):
-            idle.enter_context(service.client("ana").stream("GET", "/v1/export"))
-        refused = service.client("ana").get("/v1/export")
-        assert (refused.status_code, refused.json()["type"]) == (503, "StorageBusy")
-        assert refused.headers["Retry-After"]
+        for name in ("ana", "ben"):
+            idle.enter_context(service.client(name).stream("GET", "/v1/export"))
+        for name in ("ana", "cleo"):  # the second of a user, and one too many of all
+            refused = service.client(name).get("/v1/export")
+            assert (refused.status_code, refused.json()["type"]) == (429, "TooManyTransfers")
+            assert refused.headers["Retry-After"]
         assert service.client("ana").get("/v1/revision").status_code == 200
         idle.close()
         wait_until(lambda: backend.connections_in_use() == 0)
@@ -190,7 +193,7 @@ def test_clients_that_take_nothing_leave_room_for_others(
 
 
 def test_a_client_that_takes_nothing_is_cut_off() -> None:
-    slots, closed = threading.BoundedSemaphore(1), list[bool]()
+    slots, closed = Slots("export", 1), list[bool]()
 
     def lines() -> Iterator[str]:
         try:
@@ -207,16 +210,16 @@ def test_a_client_that_takes_nothing_is_cut_off() -> None:
         return {}
 
     async def export() -> None:
-        response = LinesResponse(lines(), "x.jsonl", slots, stall_seconds=0.01)
-        with pytest.raises(StorageBusy):
-            LinesResponse(lines(), "x.jsonl", slots)
+        response = LinesResponse(lines(), "x.jsonl", "ana", slots, stall_seconds=0.01)
+        with pytest.raises(TooManyTransfers, match="too many exports"):
+            LinesResponse(lines(), "x.jsonl", "ben", slots)
         scope = {"type": "http", "asgi": {"spec_version": "2.4"}}
         with pytest.raises(ClientDisconnect):
             await response(scope, nothing, never)
 
     asyncio.run(export())
     assert closed == [True]
-    assert slots.acquire(blocking=False)
+    slots.take("ben")
 
 
 def test_a_broken_file_changes_nothing(service: Service, scratch: Path) -> None:

@@ -15,12 +15,13 @@ from ricordo.http.answers import Uncached
 from ricordo.http.bodies import BodyLimit, HeadRequests
 from ricordo.http.callers import Gate
 from ricordo.http.catching import Catching
-from ricordo.http.files import ImportSlots
+from ricordo.http.files import Slots
 from ricordo.http.guarding import LoopbackGuard
 from ricordo.http.limiting import RateLimiter
 from ricordo.http.mcp_route import McpEndpoint, McpRoute
 from ricordo.http.problems import Problem, tell_problems
 from ricordo.http.routes import ROUTERS
+from ricordo.limits import MAX_IMPORTS_AT_ONCE
 from ricordo.memory import Memory
 from ricordo.observing.asgi import ObservingMiddleware
 from ricordo.observing.metrics import ServiceMetrics
@@ -73,9 +74,9 @@ def create_app(memory: Memory) -> FastAPI:
     app.state.gate = Gate(
         memory, keys_are_required(settings), RateLimiter(settings.rate_limit_per_minute)
     )
-    app.state.imports = ImportSlots()
+    app.state.imports = Slots("import", MAX_IMPORTS_AT_ONCE)
     # An export holds a connection until its last line is taken; the others are for everybody else.
-    app.state.exports = threading.BoundedSemaphore(max(1, settings.pool_size // 2))
+    app.state.exports = Slots("export", max(1, settings.pool_size // 2))
     app.state.metrics = ServiceMetrics(memory)
     app.state.tracing = Tracing.from_settings(settings)
     watch_steps(memory, app.state.metrics, app.state.tracing)

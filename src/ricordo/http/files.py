@@ -15,13 +15,57 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect
 from starlette.types import Message, Receive, Scope, Send
 
-from ricordo.errors import ImportFailed, InvalidInput, StorageBusy, StorageFull
-from ricordo.http.problems import TooManyImports
-from ricordo.limits import EXPORT_STALL_SECONDS, MAX_IMPORTS_AT_ONCE
+from ricordo.errors import ImportFailed, InvalidInput, StorageFull
+from ricordo.http.problems import TooManyTransfers
+from ricordo.limits import EXPORT_STALL_SECONDS
 
 JSON_LINES: Final = "application/x-ndjson"
 _CHUNK_CHARS: Final = 64 * 1024
 _PREFIX: Final = "ricordo-import-"
+
+
+class Slots:
+    """How many files a service sends or receives at once: one of a user, a few of all. Each has a
+    connection to the database or a file on the disk, for as long as the client takes."""
+
+    def __init__(self, what: str, at_once: int) -> None:
+        """``what`` is one of them: an import, an export."""
+        self._what = what
+        self._at_once = at_once
+        self._users: set[str] = set()
+        self._lock = threading.Lock()
+
+    def take(self, user_id: str) -> None:
+        """Begin with a user's file.
+
+        Raises:
+            TooManyTransfers: the user's last one is not over, or others have taken all places.
+        """
+        with self._lock:
+            if user_id in self._users:
+                raise TooManyTransfers(
+                    f"an {self._what} for this user is under way; allowed: 1 at a time"
+                )
+            if len(self._users) >= self._at_once:
+                raise TooManyTransfers(
+                    f"too many {self._what}s are under way; allowed: {self._at_once} at a time,"
+                    " try again"
+                )
+            self._users.add(user_id)
+
+    def give_back(self, user_id: str) -> None:
+        """It is over."""
+        with self._lock:
+            self._users.discard(user_id)
+
+    @contextlib.contextmanager
+    def held(self, user_id: str) -> Iterator[None]:
+        """Begin with a user's file, for as long as the block runs."""
+        self.take(user_id)
+        try:
+            yield
+        finally:
+            self.give_back(user_id)
 
 
 class LinesResponse(StreamingResponse):
@@ -35,24 +79,25 @@ class LinesResponse(StreamingResponse):
         self,
         lines: object,
         filename: str,
-        slots: threading.BoundedSemaphore,
+        user_id: str,
+        slots: Slots,
         stall_seconds: float = EXPORT_STALL_SECONDS,
     ) -> None:
         """What is wrong from the start is raised here, so that it can still be told.
 
         Raises:
-            StorageBusy: too many read already.
+            TooManyTransfers: this user reads already, or too many do.
         """
         # The library speaks of an iterator; it is a generator, which can be closed.
         self._lines = cast("Generator[str, None, None]", lines)
+        self._user_id = user_id
         self._slots = slots
         self._stall_seconds = stall_seconds
-        if not slots.acquire(blocking=False):
-            raise StorageBusy("too many exports are under way; try again")
+        slots.take(user_id)
         try:
             self._first = next(self._lines) + "\n"
         except BaseException:
-            slots.release()
+            slots.give_back(user_id)
             raise
         headers = {"Content-Disposition": f'attachment; filename="{filename}"'}
         super().__init__(self._chunks(), headers=headers, media_type=JSON_LINES)
@@ -71,7 +116,7 @@ class LinesResponse(StreamingResponse):
                 with anyio.CancelScope(shield=True):
                     await run_in_threadpool(self._lines.close)
             finally:
-                self._slots.release()
+                self._slots.give_back(self._user_id)
 
     async def _chunks(self) -> AsyncIterator[str]:
         chunk = self._first
@@ -90,44 +135,17 @@ class LinesResponse(StreamingResponse):
         return "".join(gathered)
 
 
-class ImportSlots:
-    """How many imports a service takes at once, from the first byte of the body on: one of a user,
-    a few of all. Each has a file on the disk, a thread and memory for what it reads."""
-
-    def __init__(self, at_once: int = MAX_IMPORTS_AT_ONCE) -> None:
-        self._at_once = at_once
-        self._users: set[str] = set()
-
-    @contextlib.contextmanager
-    def held(self, user_id: str) -> Iterator[None]:
-        """Import for a user. Only for the thread of the event loop.
-
-        Raises:
-            TooManyImports: the user's last one is not over, or others have taken all places.
-        """
-        if user_id in self._users:
-            raise TooManyImports("an import for this user is under way; allowed: 1 at a time")
-        if len(self._users) >= self._at_once:
-            what = f"allowed: {self._at_once} at a time"
-            raise TooManyImports(f"too many imports are under way; {what}, try again")
-        self._users.add(user_id)
-        try:
-            yield
-        finally:
-            self._users.discard(user_id)
-
-
 @contextlib.asynccontextmanager
 async def received_file(request: Request, user_id: str) -> AsyncIterator[Path]:
     """The body of a request as a file that only we can read, for as long as the block runs.
 
     Raises:
-        TooManyImports: others are under way.
+        TooManyTransfers: others are under way.
         InvalidInput: the body broke off.
         StorageFull: it does not fit.
         ImportFailed: what the block raises, without the name of the file.
     """
-    slots: ImportSlots = request.app.state.imports
+    slots: Slots = request.app.state.imports
     with slots.held(user_id):
         path = await _received(request)
         try:

@@ -55,8 +55,8 @@ class TooManyRequests(RicordoError):
         super().__init__(f"too many requests; try again in {retry_after} s")
 
 
-class TooManyImports(TooManyRequests):
-    """Another import has to end first."""
+class TooManyTransfers(TooManyRequests):
+    """Another import or export has to end first."""
 
     def __init__(self, why: str) -> None:
         self.retry_after = int(_RETRY_SECONDS)

@@ -95,10 +95,11 @@ class ServiceSettings(BaseModel):
         description="How long a connection stays open between two requests.",
     )
     service_threads: int = Field(
-        default=16,
+        default=8,
         ge=1,
         le=200,
-        description="Threads that serve requests; more than twice pool_size mostly wait.",
+        description="Threads that serve requests; more of them than pool_size mostly wait for each"
+        " other, and a sign of life (/healthz) for them.",
     )
     cors_origins: str = Field(
         default="",

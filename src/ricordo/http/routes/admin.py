@@ -104,7 +104,8 @@ def reindex(store: Managing, asked: ReindexAsked | None = None) -> Response:
 @router.get("/export", response_class=StreamingResponse, responses=LINES)
 def export_store(request: Request, store: ReadingAll) -> Response:
     """Read every user's data as JSON Lines."""
-    return LinesResponse(store.export_lines(), "ricordo-store.jsonl", request.app.state.exports)
+    slots = request.app.state.exports
+    return LinesResponse(store.export_lines(), "ricordo-store.jsonl", GLOBAL_OWNER, slots)
 
 
 @router.post("/import", response_model=ImportReport, openapi_extra=FILE)

@@ -47,7 +47,8 @@ class ImportAsked(QueryAsked):
 @router.get("/export", response_class=StreamingResponse, responses=LINES)
 def export_user(request: Request, user: Acting) -> Response:
     """Read everything of the user's as JSON Lines, which `POST /v1/import` takes back."""
-    return LinesResponse(user.export_lines(), "ricordo-export.jsonl", request.app.state.exports)
+    slots = request.app.state.exports
+    return LinesResponse(user.export_lines(), "ricordo-export.jsonl", user.scope.user_id, slots)
 
 
 @router.post("/import", response_model=ImportReport, openapi_extra=FILE)
