@@ -92,6 +92,7 @@ class LinesResponse(StreamingResponse):
         self._lines = cast("Generator[str, None, None]", lines)
         self._user_id = user_id
         self._slots = slots
+        self._is_over = False
         self._stall_seconds = stall_seconds
         slots.take(user_id)
         try:
@@ -112,17 +113,25 @@ class LinesResponse(StreamingResponse):
         try:
             await super().__call__(scope, receive, send_in_time)
         finally:
-            try:
-                with anyio.CancelScope(shield=True):
-                    await run_in_threadpool(self._lines.close)
-            finally:
-                self._slots.give_back(self._user_id)
+            with anyio.CancelScope(shield=True):
+                await self._let_go()
+
+    async def _let_go(self) -> None:
+        """End the reading, once."""
+        if self._is_over:
+            return
+        self._is_over = True
+        try:
+            await run_in_threadpool(self._lines.close)
+        finally:
+            self._slots.give_back(self._user_id)
 
     async def _chunks(self) -> AsyncIterator[str]:
         chunk = self._first
         while chunk:
             yield chunk
             chunk = await run_in_threadpool(self._next_chunk)
+        await self._let_go()  # before the client knows that it has all: it may ask again then
 
     def _next_chunk(self) -> str:
         gathered: list[str] = []
