@@ -17,6 +17,7 @@ from ricordo.proxy.openai import OPENAI
 from ricordo.proxy.service import ChatProxy, ProxyAnswer, ProxyCaller
 from ricordo.proxy.stream import AnswerStream
 from ricordo.testing.model_server import ModelServer
+from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.requirement("proxy.observes")
 
@@ -269,3 +270,5 @@ def test_a_chat_goes_on_when_memory_takes_too_long(
     assert "green tea" not in json.dumps(model.asked)
     assert "chats go on with less memory: it takes too long" in caplog.text
     assert recorded(memory) == ["What does the user drink?", "Yes."]
+    # The recall that was given up still ends on its thread.
+    wait_until(lambda: memory.database.backend.connections_in_use() == 0)
