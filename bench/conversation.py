@@ -156,7 +156,7 @@ def _told_and_lost(memory: Memory, turns: int) -> tuple[int, int]:
     """How many stretches were told in short, and how many turns are neither told nor open."""
     import sqlalchemy as sa
 
-    from ricordo.storage.conversation_tables import compactions
+    from ricordo.storage.tables import compactions
 
     wanted = sa.select(compactions.c.first_position, compactions.c.last_position)
     with memory.database.read_all() as view:

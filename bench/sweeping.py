@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from ricordo.jobs.handlers import run_lifecycle
 from ricordo.memory import Memory
 from ricordo.model.vocabulary import VectorState
-from ricordo.storage.index_tables import item_index
+from ricordo.storage.tables import item_index
 from ricordo.testing.clock import ManualClock
 
 _NEW_A_DAY: Final = 40  # of them every other one is a rewording of the one before

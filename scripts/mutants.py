@@ -52,14 +52,14 @@ MUTANTS = (
     ),
     Mutant(
         "row-level security",
-        "storage/postgres/isolation.py",
+        "storage/postgres/security.py",
         'f"user_id = ANY ({ACTING}) OR {ALL}"',
         '"true"',
         "tests/isolation/test_row_security.py",
     ),
     Mutant(
         "row-level security",
-        "storage/postgres/isolation.py",
+        "storage/postgres/security.py",
         'rows = f"{_GRANTED} OR {ALL}"',
         'rows = f"{_GRANTED} OR {_OWN}"',
         "tests/isolation/test_row_security.py",
@@ -150,14 +150,14 @@ MUTANTS = (
     ),
     Mutant(
         "erase",
-        "storage/erasure.py",
+        "storage/users.py",
         "        backend.search.drop_owner(connection, kind, user_id)\n",
         "        pass\n",
         "tests/contract/test_ending.py",
     ),
     Mutant(
         "erase",
-        "storage/erasure.py",
+        "storage/users.py",
         "for table in OWNED_TABLES:",
         "for table in OWNED_TABLES[:-1]:",
         "tests/contract/test_ending.py",

@@ -15,7 +15,7 @@ from ricordo.bench.ground import USER, synthetic
 from ricordo.bench.invented import InventedTexts
 from ricordo.memory import Memory
 from ricordo.model.vocabulary import MemoryType
-from ricordo.storage.index_tables import relations
+from ricordo.storage.tables import relations
 from ricordo.transfer.progress import Progress
 
 _AT_ONCE: Final = 5_000

@@ -32,10 +32,10 @@ from ricordo.model.scope import Scope
 from ricordo.model.theme_name import category_slugs
 from ricordo.model.vocabulary import GLOBAL_OWNER, JobState, Permission
 from ricordo.settings import Settings
-from ricordo.storage.audiences import EVERYONE
 from ricordo.storage.database import retried
 from ricordo.storage.keys import StoredKeys
 from ricordo.storage.users import list_users
+from ricordo.storage.where import EVERYONE
 from ricordo.transfer import exporting, importing
 from ricordo.transfer.backup import making
 from ricordo.transfer.backup.checking import FileOpener

@@ -22,9 +22,9 @@ from ricordo.model.activity import (
     PROMPT_TOKENS,
     TOKENS,
 )
+from ricordo.storage.daily_counters import day_of, tally, tally_of
 from ricordo.storage.database import Database, retried
-from ricordo.storage.tallies import day_of, tally, tally_of
-from ricordo.storage.writing import Writing
+from ricordo.storage.transaction import Writing
 from ricordo.text.secrets import without_secrets
 
 Answer = TypeVar("Answer", bound=BaseModel)

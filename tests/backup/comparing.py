@@ -5,10 +5,9 @@ from typing import Any
 import sqlalchemy as sa
 
 from ricordo import Memory
-from ricordo.storage.columns import Vector
-from ricordo.storage.constructs import vector_bytes
+from ricordo.storage.backend import matrix_of
+from ricordo.storage.columns import Vector, vector_bytes
 from ricordo.storage.tables import ID_SERIES, metadata, store
-from ricordo.storage.vectors import matrix_of
 
 # Restoring moves them on, so that no copy of the index in memory is taken for the present one.
 MOVED_ON = {"index_stamp", "index_epoch"}

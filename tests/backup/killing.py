@@ -12,8 +12,8 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from ricordo.storage.sqlite import converting
-from ricordo.storage.sqlite.encryption import DatabaseKey
+from ricordo.storage.sqlite import rekey
+from ricordo.storage.sqlite.connection import DatabaseKey
 from ricordo.wiring import open_memory, restore_backup
 
 _PRELOADED = ["tests.backup.killing", "ricordo.wiring", "ricordo.storage.postgres.backend"]
@@ -40,7 +40,7 @@ def restore(url: str, path: str) -> None:
 def convert(keys: str, path: str) -> None:
     """From the first to the second of two keys in JSON; null is for no encryption."""
     old, new = (key if key is None else DatabaseKey(key) for key in json.loads(keys))
-    converting.convert(Path(path), old, new)
+    rekey.convert(Path(path), old, new)
 
 
 def steps_of(what: str, url: str, path: Path, some: int) -> list[int]:

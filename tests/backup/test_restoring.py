@@ -15,7 +15,7 @@ from ricordo import (
     StorageCorrupt,
     StoreNotEmpty,
 )
-from ricordo.storage.search_index import ITEMS
+from ricordo.storage.backend import ITEMS
 from ricordo.testing.clock import ManualClock
 from ricordo.wiring import restore_backup
 from tests.backup.comparing import rows_of

@@ -13,7 +13,7 @@ from ricordo.formation.looking_over.auditing import audit
 from ricordo.formation.looking_over.junk import junk_reason
 from ricordo.model.audit import AuditReport, Findings
 from ricordo.model.vocabulary import MemoryType
-from ricordo.storage.index_tables import item_index
+from ricordo.storage.tables import item_index
 from ricordo.testing.clock import ManualClock
 from tests.contract.conftest import on_sqlite
 

@@ -10,8 +10,8 @@ import sqlalchemy as sa
 from ricordo import Action, DayActivity, InvalidValue, Memory, UserMemory, limits
 from ricordo.model.activity import decisions_counter
 from ricordo.model.recall_latency import BUCKETS, RECALLS
+from ricordo.storage.daily_counters import tally
 from ricordo.storage.tables import tallies
-from ricordo.storage.tallies import tally
 from ricordo.testing.clock import ManualClock
 from tests.contract.conftest import on_sqlite
 from tests.support import processes

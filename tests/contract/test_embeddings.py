@@ -12,9 +12,9 @@ from ricordo import Conflict, EmbeddingState, InvalidValue, Memory, UserMemory
 from ricordo.embedding.vectors import unit_rows
 from ricordo.errors import TargetRefused
 from ricordo.model.embedding import EmbeddingStatus
-from ricordo.storage.index_tables import item_index
+from ricordo.storage.backend import ITEMS
 from ricordo.storage.relations import relations_of
-from ricordo.storage.search_index import ITEMS
+from ricordo.storage.tables import item_index
 from ricordo.testing.clock import ManualClock
 from ricordo.testing.embedding_server import EmbeddingServer
 from tests.contract.conftest import on_sqlite

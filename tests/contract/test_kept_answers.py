@@ -9,7 +9,7 @@ import pytest
 from ricordo import Memory
 from ricordo.errors import UserNotFound
 from ricordo.limits import IDEMPOTENCY_HOURS, IDEMPOTENCY_LEASE_SECONDS
-from ricordo.storage.kept_answers import KeptAnswer, keep, release, reserve
+from ricordo.storage.idempotency import KeptAnswer, keep, release, reserve
 from ricordo.testing.clock import ManualClock
 
 pytestmark = pytest.mark.requirement("http.idempotency")

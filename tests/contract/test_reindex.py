@@ -19,8 +19,8 @@ from ricordo.indexing.reindexing import (
     outdated,
     reindex_as_asked,
 )
-from ricordo.storage.index_rows import remove_entries
-from ricordo.storage.search_index import INDEXED, ITEMS
+from ricordo.storage.backend import INDEXED, ITEMS
+from ricordo.storage.search_rows import remove_entries
 from ricordo.storage.tables import store
 from ricordo.testing.clock import ManualClock
 from ricordo.text.analyser import Analyser

@@ -15,8 +15,8 @@ from ricordo import (
     RelationGraph,
     UserMemory,
 )
-from ricordo.storage.index_tables import relations
 from ricordo.storage.relations import add_relations
+from ricordo.storage.tables import relations
 from ricordo.testing.clock import ManualClock
 from tests.contract.conftest import on_sqlite
 from tests.support.searching import Searching

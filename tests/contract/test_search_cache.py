@@ -13,8 +13,8 @@ import pytest
 from ricordo import Memory, UserMemory
 from ricordo.indexing.shelf import Shelf
 from ricordo.indexing.shelves import Shelves
-from ricordo.storage.index_reading import index_position
-from ricordo.storage.search_index import ITEMS, TURNS, Indexed
+from ricordo.storage.backend import ITEMS, TURNS, Indexed
+from ricordo.storage.search_rows import index_position
 from ricordo.testing.clock import ManualClock
 from ricordo.testing.embedder import WordEmbedder
 from tests.support.searching import ENGINES, Searching

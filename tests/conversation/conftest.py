@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from ricordo import Memory, UserMemory, Window
-from ricordo.storage.compactions import count_open_turns
+from ricordo.storage.threads import count_open_turns
 from ricordo.testing.clock import ManualClock
 from ricordo.testing.model_server import ModelServer
 

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from ricordo import Memory, Window
 from ricordo.limits import MAX_BRIDGE_CHARS
 from ricordo.model.times import format_moment
-from ricordo.storage.conversation_tables import compactions
+from ricordo.storage.tables import compactions
 from ricordo.testing.clock import ManualClock
 from ricordo.wiring import open_memory
 from tests.support.processes import die_at

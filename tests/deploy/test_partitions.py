@@ -9,7 +9,7 @@ import pytest
 
 from ricordo import Memory, MemoryNotFound
 from ricordo.storage.consistency import find_inconsistencies
-from ricordo.storage.postgres.isolation import policies
+from ricordo.storage.postgres.security import policies
 from ricordo.storage.tables import ID_SERIES, OWNED_TABLES
 from ricordo.wiring import open_memory
 from tests.deploy.statements import SHARDS, statements

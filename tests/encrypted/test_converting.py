@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from ricordo import DatabaseKeyMismatch, Memory, StorageBusy, StorageFull, StorageUnavailable
-from ricordo.storage.sqlite import converting
-from ricordo.storage.sqlite.converting import convert, left_behind
-from ricordo.storage.sqlite.encryption import DatabaseKey
+from ricordo.storage.sqlite import rekey
+from ricordo.storage.sqlite.connection import DatabaseKey
+from ricordo.storage.sqlite.rekey import convert, left_behind
 from ricordo.wiring import open_memory
 from tests.backup.killing import AT_THE_END, killed_at, steps_of
 from tests.support import processes
@@ -144,13 +144,13 @@ def test_a_copy_that_is_not_the_same_takes_no_place(
     plain: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = told(plain, None)
-    export = converting._export
+    export = rekey._export
 
     def lossy(source: Any, draft: Path, new: DatabaseKey | None) -> None:
         export(source, draft, new)
         source.execute("UPDATE target.items SET content = 'x' WHERE id = 7")
 
-    monkeypatch.setattr(converting, "_export", lossy)
+    monkeypatch.setattr(rekey, "_export", lossy)
     with pytest.raises(Exception, match="the copy is not the same as the database"):
         convert(plain, None, DatabaseKey("key"))
     assert told(plain, None) == before
@@ -162,7 +162,7 @@ def test_without_room_for_a_copy_nothing_changes(
     plain: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = told(plain, None)
-    export = converting._export
+    export = rekey._export
 
     def on_a_small_disk(source: Any, draft: Path, new: DatabaseKey | None) -> None:
         class Small:
@@ -174,7 +174,7 @@ def test_without_room_for_a_copy_nothing_changes(
 
         export(Small(), draft, new)
 
-    monkeypatch.setattr(converting, "_export", on_a_small_disk)
+    monkeypatch.setattr(rekey, "_export", on_a_small_disk)
     with pytest.raises(StorageFull, match="no room for a second copy"):
         convert(plain, None, DatabaseKey("key"))
     assert told(plain, None) == before

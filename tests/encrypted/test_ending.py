@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from ricordo import Memory
-from ricordo.storage.sqlite.converting import convert
-from ricordo.storage.sqlite.encryption import DatabaseKey
+from ricordo.storage.sqlite.connection import DatabaseKey
+from ricordo.storage.sqlite.rekey import convert
 from tests.contract.test_ending import *  # noqa: F403
 from tests.contract.test_ending import CITY, SECRET, dump, fill
 from tests.encrypted.conftest import KEY

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ricordo import DatabaseKeyMismatch, InvalidValue, Memory, StorageCorrupt, StorageUnavailable
-from ricordo.storage.sqlite.encryption import DatabaseKey
+from ricordo.storage.sqlite.connection import DatabaseKey
 from ricordo.wiring import open_memory, read_settings
 from tests.encrypted.conftest import KEY
 from tests.support import processes

@@ -22,7 +22,7 @@ from ricordo.embedding.choice import EmbeddingChoice
 from ricordo.errors import EmbeddingError
 from ricordo.indexing.filling import FILL_BATCH
 from ricordo.limits import MAX_JOB_ATTEMPTS
-from ricordo.storage.search_index import INDEXED, ITEMS
+from ricordo.storage.backend import INDEXED, ITEMS
 from ricordo.testing.clock import ManualClock
 from ricordo.testing.embedding_server import EmbeddingServer
 from ricordo.testing.serving import Response, json_response

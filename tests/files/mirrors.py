@@ -9,8 +9,7 @@ import sqlalchemy as sa
 
 from ricordo import Item, Memory, MirrorReport, UserMemory
 from ricordo.storage.consistency import find_inconsistencies
-from ricordo.storage.conversation_tables import compactions
-from ricordo.storage.tables import threads
+from ricordo.storage.tables import compactions, threads
 from ricordo.text.normalise import content_hash
 
 Place = tuple[str, str]

@@ -17,7 +17,7 @@ from ricordo import (
 from ricordo.embedding.contract import Vectors
 from ricordo.formation.scheduling import FORM_JOB
 from ricordo.model.proposal import StoredProposal
-from ricordo.storage.proposals import insert_proposal
+from ricordo.storage.formation import insert_proposal
 from ricordo.storage.tables import ITEM_IDS
 from ricordo.testing.embedder import WordEmbedder
 from ricordo.testing.model_server import ModelServer

@@ -8,7 +8,7 @@ import pytest
 import sqlalchemy as sa
 
 from ricordo.limits import IDEMPOTENCY_HOURS, IDEMPOTENCY_LEASE_SECONDS, MAX_IDEMPOTENCY_KEY_CHARS
-from ricordo.storage import kept_answers, service_tables
+from ricordo.storage import idempotency, tables
 from ricordo.testing.clock import ManualClock
 from tests.support.problems import problem
 from tests.support.service import Service
@@ -104,9 +104,9 @@ def test_a_request_that_was_cut_off_frees_its_key_after_a_while(
     client = service.client("ana")
     first = client.post(PATH, json=TEA, headers=ONCE)
     database = service.memory.database
-    stored = kept_answers.reserve(database, "ana", "local//k1", "anything")
+    stored = idempotency.reserve(database, "ana", "local//k1", "anything")
     assert stored is not None
-    assert kept_answers.reserve(database, "ana", "local//k2", stored.request_hash) is None
+    assert idempotency.reserve(database, "ana", "local//k2", stored.request_hash) is None
     second = {"Idempotency-Key": "k2"}
     assert problem(client.post(PATH, json=TEA, headers=second)) == (409, "Conflict")
     clock.advance(seconds=IDEMPOTENCY_LEASE_SECONDS)
@@ -159,9 +159,7 @@ def test_what_is_removed_for_good_is_in_no_kept_answer(service: Service) -> None
     again = client.post(f"{PATH}/1/archive", headers=ONCE)
     assert problem(again) == (404, "MemoryNotFound")
     with service.memory.database.read_all() as view:
-        bodies = (
-            view.connection.execute(sa.select(service_tables.kept_answers.c.body)).scalars().all()
-        )
+        bodies = view.connection.execute(sa.select(tables.kept_answers.c.body)).scalars().all()
     assert bodies == [purged.content]
 
 

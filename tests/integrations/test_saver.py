@@ -17,7 +17,7 @@ from langgraph.types import Command
 
 from ricordo import Conflict, InvalidValue, Memory, ScopeWidened
 from ricordo.integrations.langgraph import RicordoSaver, RicordoStore
-from ricordo.storage import graph_states
+from ricordo.storage import checkpoints
 from tests.integrations.graphs import asking_graph, config, put_state, start
 
 pytestmark = pytest.mark.requirement("checkpoints.langgraph")
@@ -37,7 +37,7 @@ def saver(memory: Memory) -> RicordoSaver:
 
 def stored_values(memory: Memory, thread: str) -> int:
     with memory.database.read_all() as view:
-        return len(graph_states.value_names(view.connection, "ana", thread, ""))
+        return len(checkpoints.value_names(view.connection, "ana", thread, ""))
 
 
 def test_a_graph_runs_asynchronously(memory: Memory) -> None:

@@ -7,9 +7,8 @@ import sqlalchemy as sa
 
 from ricordo import Memory
 from ricordo.errors import RoleNotConfined
-from ricordo.storage.confining import require_confined
-from ricordo.storage.postgres.confinement import confinement_problem
-from ricordo.storage.postgres.isolation import secure
+from ricordo.storage.database import require_confined
+from ricordo.storage.postgres.security import confinement_problem, secure
 from tests.isolation.conftest import connected
 from tests.support import postgres
 from tests.support.commandline import ricordo

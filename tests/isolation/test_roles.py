@@ -14,8 +14,8 @@ from psycopg import sql
 import ricordo.storage.migrations as migrations
 from ricordo import InvalidValue, Memory
 from ricordo.errors import AccessDenied, DatabaseTooOld, RoleNotConfined
-from ricordo.storage.confining import require_confined
-from ricordo.storage.postgres.roles import checked_role, set_up_role, statements
+from ricordo.storage.database import require_confined
+from ricordo.storage.postgres.security import checked_role, set_up_role, statements
 from ricordo.testing.embedder import WordEmbedder
 from ricordo.wiring import open_memory
 from tests.isolation.conftest import connected

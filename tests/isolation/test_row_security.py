@@ -12,17 +12,17 @@ from hypothesis import strategies as st
 from ricordo import Memory
 from ricordo.model.vocabulary import GLOBAL_OWNER
 from ricordo.storage.database import Database
-from ricordo.storage.index_tables import item_index
-from ricordo.storage.postgres.isolation import (
-    ACT_FOR,
-    ACT_FOR_ALL,
-    array_of,
-    policies,
-    secure,
+from ricordo.storage.postgres.security import ACT_FOR, ACT_FOR_ALL, array_of, policies, secure
+from ricordo.storage.tables import (
+    OWNED_TABLES,
+    api_keys,
+    item_index,
+    items,
+    link_offers,
+    links,
+    metadata,
+    users,
 )
-from ricordo.storage.service_tables import api_keys
-from ricordo.storage.sharing_tables import link_offers
-from ricordo.storage.tables import OWNED_TABLES, items, links, metadata, users
 from ricordo.storage.where import Audience
 from tests.isolation.conftest import PEOPLE
 from tests.isolation.rows import row_of, rows_of

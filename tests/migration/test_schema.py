@@ -13,9 +13,9 @@ import ricordo.storage.migrations as migrations
 from ricordo import Memory
 from ricordo.storage.migrations import CHAIN, HEAD
 from ricordo.storage.migrations.upgrade import upgrade, version_of
-from ricordo.storage.postgres import isolation
-from ricordo.storage.postgres.searching import PostgresSearch
-from ricordo.storage.sqlite.statistics import TYPICAL
+from ricordo.storage.postgres import security
+from ricordo.storage.postgres.search import PostgresSearch
+from ricordo.storage.sqlite.backend import TYPICAL
 from ricordo.storage.tables import ID_SERIES, OWNED_TABLES, metadata
 from ricordo.wiring import open_memory
 from tests.support import postgres
@@ -67,7 +67,7 @@ def test_postgres_migrations_equal_the_tables(worker_id: str) -> None:
             connection.exec_driver_sql("CREATE EXTENSION vector")
             metadata.create_all(connection)
             PostgresSearch(exact_rows=0).create(connection)
-            isolation.secure(connection)
+            security.secure(connection)
         engine.dispose()
         described = schema(url)
     assert migrated == described

@@ -35,7 +35,7 @@ from ricordo.observing.current import (
     request_id,
 )
 from ricordo.observing.log_lines import JsonLines, TextLines
-from ricordo.storage.watching import Step
+from ricordo.storage.backend import Step
 from tests.observing.conftest import OpenLog
 from tests.observing.services import Service
 

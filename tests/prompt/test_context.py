@@ -16,7 +16,7 @@ from ricordo.model.context import Context
 from ricordo.model.theme import Theme
 from ricordo.model.vocabulary import ContextPolicy
 from ricordo.prompt.guide import guide
-from ricordo.storage.conversation_tables import thread_views
+from ricordo.storage.tables import thread_views
 from ricordo.testing.clock import ManualClock
 
 pytestmark = [

@@ -15,7 +15,7 @@ import psycopg
 import sqlalchemy as sa
 from psycopg import sql
 
-from ricordo.storage.postgres.roles import set_up_role
+from ricordo.storage.postgres.security import set_up_role
 from ricordo.storage.tables import ID_SERIES, metadata
 
 URL_VARIABLE = "RICORDO_TEST_POSTGRES_URL"

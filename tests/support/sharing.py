@@ -2,7 +2,7 @@
 
 from ricordo import Event, Scope, UserMemory
 from ricordo.storage.links import add_link
-from ricordo.storage.writing import OWNER_ACTED
+from ricordo.storage.transaction import OWNER_ACTED
 
 
 def share(owner: UserMemory, item_id: int, viewer: str) -> None:

@@ -21,8 +21,7 @@ from ricordo import Memory, UserMemory
 from ricordo.cli.examining import contents, machine
 from ricordo.jobs.queue import JobQueue
 from ricordo.model.job import NewJob
-from ricordo.storage.index_tables import item_index
-from ricordo.storage.tables import history, jobs, users
+from ricordo.storage.tables import history, item_index, jobs, users
 from ricordo.testing.embedding_server import EmbeddingServer
 from ricordo.testing.model_server import ModelServer
 from ricordo.wiring import open_memory

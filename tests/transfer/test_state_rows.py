@@ -11,10 +11,8 @@ import sqlalchemy as sa
 from ricordo import CheckpointNotFound, ImportFailed, Memory, UserMemory
 from ricordo.integrations.langgraph import RicordoSaver, RicordoStore
 from ricordo.model.conversation import Compaction
-from ricordo.storage.compactions import put_compaction
-from ricordo.storage.conversation_tables import compactions, store_entries, thread_views
-from ricordo.storage.tables import OWNED_TABLES
-from ricordo.storage.thread_views import note_seen
+from ricordo.storage.tables import OWNED_TABLES, compactions, store_entries, thread_views
+from ricordo.storage.threads import note_seen, put_compaction
 from ricordo.testing.clock import ManualClock
 from ricordo.transfer.rows import TABLE_OF_KIND
 from tests.integrations.graphs import config, put_state

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from ricordo import Event, Memory, Source, Status, UserMemory, limits
 from ricordo.storage.database import Database
 from ricordo.storage.tables import items
-from ricordo.storage.writing import Writing
+from ricordo.storage.transaction import Writing
 from ricordo.testing.clock import ManualClock
 from ricordo.upkeep.aging import forget_unused
 from ricordo.upkeep.policy import UpkeepPolicy

@@ -11,12 +11,11 @@ import sqlalchemy as sa
 from ricordo import Event, limits
 from ricordo.formation.scheduling import SUMMARY_JOB
 from ricordo.model.upkeep import RoundReport
-from ricordo.storage.events import put_events
-from ricordo.storage.index_rows import EMBED_JOB
-from ricordo.storage.index_tables import item_index, relations
-from ricordo.storage.summaries import find_summary
-from ricordo.storage.tables import checked_pairs, history, items
-from ricordo.storage.upkeep import UpkeepState, note_upkeep, upkeep_state
+from ricordo.storage.history import put_events
+from ricordo.storage.search_rows import EMBED_JOB
+from ricordo.storage.tables import checked_pairs, history, item_index, items, relations
+from ricordo.storage.themes import find_summary
+from ricordo.storage.users import UpkeepState, note_upkeep, upkeep_state
 from ricordo.testing.embedder import WordEmbedder
 from ricordo.testing.embedding_server import EmbeddingServer
 from ricordo.upkeep.kinds import CONSOLIDATE_JOB, INSIGHTS_JOB, RELATE_JOB

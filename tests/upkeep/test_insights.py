@@ -15,7 +15,7 @@ from ricordo.limits import (
 )
 from ricordo.model.insight import InsightReport
 from ricordo.model.vocabulary import GLOBAL_OWNER
-from ricordo.storage.upkeep import upkeep_state
+from ricordo.storage.users import upkeep_state
 from ricordo.testing.clock import ManualClock
 from ricordo.testing.model_server import ModelServer
 from ricordo.upkeep import insights

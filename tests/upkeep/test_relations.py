@@ -15,8 +15,8 @@ from ricordo import Memory, UserMemory
 from ricordo.embedding.contract import Vectors
 from ricordo.indexing.nearness import Nearest
 from ricordo.limits import MAX_RELATED_PER_ROUND
-from ricordo.storage.index_tables import relations
-from ricordo.storage.upkeep import upkeep_state
+from ricordo.storage.tables import relations
+from ricordo.storage.users import upkeep_state
 from ricordo.testing.clock import ManualClock
 from ricordo.testing.embedder import WordEmbedder
 from ricordo.upkeep.relations import prune_relations, refresh_relations
@@ -213,7 +213,7 @@ def test_a_refresh_that_is_stopped_at_any_step_ends_like_one_that_is_not(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("ricordo.upkeep.relations._STEP_MEMORIES", 3)
-    monkeypatch.setattr("ricordo.storage.comparables.VECTOR_PAGE_ROWS", 4)
+    monkeypatch.setattr("ricordo.storage.items.VECTOR_PAGE_ROWS", 4)
     ana = memory.user("ana")
     ids = chairs(ana, *"abcdefghijklm")
     forget_edges(memory)
@@ -360,7 +360,7 @@ def test_after_any_history_everything_is_related_as_the_rule_says(
     compass: Memory, monkeypatch: pytest.MonkeyPatch, steps: Sequence[tuple[str, int, int]]
 ) -> None:
     monkeypatch.setattr("ricordo.upkeep.relations._STEP_MEMORIES", 5)
-    monkeypatch.setattr("ricordo.storage.comparables.VECTOR_PAGE_ROWS", 3)
+    monkeypatch.setattr("ricordo.storage.items.VECTOR_PAGE_ROWS", 3)
     user_id = f"user-{next(_numbers)}"
     me = compass.user(user_id)
     live(me, steps)

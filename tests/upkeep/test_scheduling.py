@@ -15,7 +15,7 @@ from ricordo.jobs.queue import JobQueue
 from ricordo.memories.expiring import LIFECYCLE_JOB
 from ricordo.model.job import STORE_JOB_USER, NewJob
 from ricordo.storage.jobs import put_job
-from ricordo.storage.upkeep import note_upkeep
+from ricordo.storage.users import note_upkeep
 from ricordo.testing.clock import ManualClock
 from ricordo.upkeep.kinds import INSIGHTS_JOB, PLAN_JOB, ROUND_JOB
 from ricordo.upkeep.scheduling import ensure_planned, last_slot, plan_rounds, slot_of

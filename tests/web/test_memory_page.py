@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from ricordo.storage.index_tables import item_index
+from ricordo.storage.tables import item_index
 from ricordo.testing.clock import ManualClock
 from ricordo.user_memory import UserMemory
 from tests.support.service import Service

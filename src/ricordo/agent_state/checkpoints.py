@@ -11,7 +11,7 @@ from ricordo.storage.checkpoints import (
     standing_of,
 )
 from ricordo.storage.database import Reading
-from ricordo.storage.writing import Writing
+from ricordo.storage.transaction import Writing
 
 
 def save(writing: Writing, thread_id: str, state: JsonText, expected: int | None) -> Checkpoint:

@@ -29,11 +29,11 @@ from ricordo.model.item import Added
 from ricordo.model.scope import Scope
 from ricordo.recall.ranking import SCORE_DIGITS
 from ricordo.recall.service import Recall
-from ricordo.storage import store_entries as rows
+from ricordo.storage import entries as rows
 from ricordo.storage.database import Database, retried
-from ricordo.storage.index_rows import text_hash
-from ricordo.storage.store_entries import EntryName, StoredEntry
-from ricordo.storage.writing import Writing
+from ricordo.storage.entries import EntryName, StoredEntry
+from ricordo.storage.search_rows import text_hash
+from ricordo.storage.transaction import Writing
 
 _FOUND: Final = ItemFilter(tags=(ENTRY_TAG,))
 

@@ -11,9 +11,9 @@ from ricordo.memories.expiring import is_expired
 from ricordo.model.draft import NewMemory
 from ricordo.model.scope import Scope
 from ricordo.model.vocabulary import Source, Status
+from ricordo.storage.entries import SEPARATOR, EntryName
 from ricordo.storage.items import item_of
-from ricordo.storage.store_entries import SEPARATOR, EntryName
-from ricordo.storage.writing import Writing
+from ricordo.storage.transaction import Writing
 from ricordo.text.normalise import slug
 
 ENTRY_TAG: Final = "langgraph"

@@ -16,16 +16,10 @@ from ricordo.agent_state.row_names import check_together, name_part
 from ricordo.errors import Conflict, InvalidValue
 from ricordo.model import checks
 from ricordo.model.scope import Scope
-from ricordo.storage import graph_states as rows
+from ricordo.storage import checkpoints as rows
+from ricordo.storage.checkpoints import ChannelName, GraphCheckpoint, GraphWrite, Packed, Position
 from ricordo.storage.database import Database, retried
-from ricordo.storage.graph_states import (
-    ChannelName,
-    GraphCheckpoint,
-    GraphWrite,
-    Packed,
-    Position,
-)
-from ricordo.storage.writing import Writing
+from ricordo.storage.transaction import Writing
 
 _READ_AT_ONCE: Final = 20
 

@@ -38,7 +38,7 @@ def grant(role: Role = _APP_ROLE, *, only_print: Print = False, store: Store) ->
         _check(database)
         with database.transaction() as connection:
             if only_print:
-                from ricordo.storage.postgres.roles import statements
+                from ricordo.storage.postgres.security import statements
 
                 wanted = statements(connection, role)
                 found = PrintedGrant(role=role, statements=list(wanted))
@@ -61,7 +61,7 @@ def _check(database: "Database") -> None:
 
 
 def _set_up(connection: "sa.Connection", role: str) -> bool:
-    from ricordo.storage.postgres.roles import role_exists, set_up_role
+    from ricordo.storage.postgres.security import role_exists, set_up_role
 
     password = os.environ.get(PASSWORD_VARIABLE) or None
     if password is None and not role_exists(connection, role) and sys.stdin.isatty():

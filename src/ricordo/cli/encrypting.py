@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ricordo.settings import Settings
-    from ricordo.storage.sqlite.encryption import DatabaseKey
+    from ricordo.storage.sqlite.connection import DatabaseKey
 
 NEW_KEY_VARIABLE: Final = "RICORDO_NEW_DATABASE_KEY"
 
@@ -51,7 +51,7 @@ def rekey(*, store: Store) -> None:
     from RICORDO_NEW_DATABASE_KEY or from the keyboard. Nothing may have the file open meanwhile.
     The old file is overwritten.
     """
-    from ricordo.storage.sqlite.encryption import DatabaseKey
+    from ricordo.storage.sqlite.connection import DatabaseKey
 
     settings, file = _named(store)
     present = _present(settings)
@@ -77,7 +77,7 @@ def _present(settings: "Settings") -> "DatabaseKey":
 
 
 def _asked(what: str, variable: str) -> "DatabaseKey":
-    from ricordo.storage.sqlite.encryption import DatabaseKey
+    from ricordo.storage.sqlite.connection import DatabaseKey
 
     if not sys.stdin.isatty():
         name = variable.removeprefix("RICORDO_").lower()
@@ -88,7 +88,7 @@ def _asked(what: str, variable: str) -> "DatabaseKey":
 def _convert(
     store: Store, file: "Path", old: "DatabaseKey | None", new: "DatabaseKey | None"
 ) -> None:
-    from ricordo.storage.sqlite.converting import convert
+    from ricordo.storage.sqlite.rekey import convert
 
     with working("Writing the file anew", wanted=not store.as_json):
         convert(file, old, new)

@@ -18,15 +18,10 @@ from ricordo.model.conversation import Compaction
 from ricordo.model.job import Report
 from ricordo.model.thread import Turn
 from ricordo.model.vocabulary import GLOBAL_OWNER
-from ricordo.storage.compactions import (
-    count_open_turns,
-    id_of_turn,
-    last_compaction,
-    put_compaction,
-)
 from ricordo.storage.database import Database, retried
 from ricordo.storage.formation import turns_between
-from ricordo.storage.writing import Writing
+from ricordo.storage.threads import count_open_turns, id_of_turn, last_compaction, put_compaction
+from ricordo.storage.transaction import Writing
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ import sqlalchemy as sa
 
 from ricordo.limits import MAX_DAY_LOG_CHARS, MAX_PAGE_ITEMS
 from ricordo.model.conversation import Compaction
-from ricordo.storage.compactions import compactions_of_day
+from ricordo.storage.threads import compactions_of_day
 
 
 def entries_of_day(connection: sa.Connection, user_id: str, day: str) -> list[Compaction]:

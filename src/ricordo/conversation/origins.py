@@ -12,8 +12,8 @@ from ricordo.model.item import Item
 from ricordo.model.page import Page
 from ricordo.model.thread import FormedTurn, Turn
 from ricordo.storage.database import Reading
-from ricordo.storage.planning import plan_by_values
-from ricordo.storage.thread_items import items_from_moments, items_of_messages
+from ricordo.storage.items import items_from_moments, items_of_messages
+from ricordo.storage.statements import plan_by_values
 from ricordo.storage.threads import page_of_turns, turn_of_message, unnamed_turns_at
 
 _CURSOR: Final = "formed turns"

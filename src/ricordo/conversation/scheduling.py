@@ -4,8 +4,8 @@ from typing import Final
 
 from ricordo.conversation.policy import ConversationPolicy
 from ricordo.model.job import NewJob
-from ricordo.storage.compactions import count_open_turns
-from ricordo.storage.writing import Writing
+from ricordo.storage.threads import count_open_turns
+from ricordo.storage.transaction import Writing
 
 COMPACT_JOB: Final = "compact"
 """Kind of the job that tells the oldest open turns of a conversation in short."""

@@ -14,10 +14,9 @@ from ricordo.indexing.recent import Recent
 from ricordo.model.conversation import CompactionReport, DayEntry, DayLog, Window
 from ricordo.model.job import Report
 from ricordo.model.thread import Turn
-from ricordo.storage.compactions import count_open_turns, last_compaction
 from ricordo.storage.database import Database
 from ricordo.storage.formation import turns_between
-from ricordo.storage.threads import find_thread
+from ricordo.storage.threads import count_open_turns, find_thread, last_compaction
 
 MAX_PROVISIONAL_TURNS: Final = 60
 """How many turns are put into a provisional bridge; those before them are counted."""

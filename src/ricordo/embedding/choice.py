@@ -5,7 +5,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, Generic, Self, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
 from ricordo import forks
 from ricordo.embedding import choice_checks, local
@@ -19,8 +19,6 @@ from ricordo.embedding.targets import Resolve
 from ricordo.endpoints.timing import Timing
 from ricordo.errors import InvalidValue
 from ricordo.limits import MAX_CACHED_EMBEDDERS
-
-PROVIDERS: Final = choice_checks.PROVIDERS
 
 Kept = TypeVar("Kept")
 

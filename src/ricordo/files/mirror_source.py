@@ -13,10 +13,9 @@ from ricordo import limits
 from ricordo.files.mirror_text import Shown
 from ricordo.model.times import format_moment
 from ricordo.model.vocabulary import Status
-from ricordo.storage.conversation_tables import compactions
 from ricordo.storage.database import Database, Reading
 from ricordo.storage.history import revision_of
-from ricordo.storage.tables import items
+from ricordo.storage.tables import compactions, items
 from ricordo.storage.where import Condition, not_expired
 
 _MAX_SHOWN_BYTES: Final = limits.MAX_MIRROR_FILE_BYTES // 2  # the rest is for what people add

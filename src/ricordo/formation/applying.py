@@ -22,8 +22,8 @@ from ricordo.model.draft import NewMemory
 from ricordo.model.formation import Decision
 from ricordo.model.vocabulary import Action
 from ricordo.recall.service import Recall
-from ricordo.storage.tallies import tally_of
-from ricordo.storage.writing import Writing
+from ricordo.storage.daily_counters import tally_of
+from ricordo.storage.transaction import Writing
 from ricordo.text.normalise import canonical
 
 

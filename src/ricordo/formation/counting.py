@@ -17,9 +17,9 @@ from ricordo.model.activity import (
 )
 from ricordo.model.recall_latency import without_buckets
 from ricordo.model.vocabulary import Action
+from ricordo.storage.daily_counters import day_of, totals
 from ricordo.storage.database import Database
 from ricordo.storage.tables import items
-from ricordo.storage.tallies import day_of, totals
 from ricordo.storage.where import active
 
 _REPLACED = (Action.UPDATE, Action.REPLACE, Action.UNLINK)

@@ -12,9 +12,9 @@ from ricordo.model.activity import (
 )
 from ricordo.model.recall_latency import BUCKETS, percentile_ms, recalls_in
 from ricordo.model.vocabulary import Action
-from ricordo.storage.created_days import memories_by_day
+from ricordo.storage.daily_counters import daily_totals
 from ricordo.storage.database import Database
-from ricordo.storage.tallies import daily_totals
+from ricordo.storage.items import memories_by_day
 
 _DECISIONS = {action.value: decisions_counter(action) for action in Action}
 _COUNTED = (MODEL_CALLS, PROMPT_TOKENS, COMPLETION_TOKENS, *_DECISIONS.values(), *BUCKETS)

@@ -12,9 +12,9 @@ from ricordo.model.activity import FORMED_WRITES, KNOWN_ALREADY, decisions_count
 from ricordo.model.formation import Decision
 from ricordo.model.item import Added
 from ricordo.model.vocabulary import Action, EventStatus
-from ricordo.storage.events import put_events
-from ricordo.storage.tallies import tally
-from ricordo.storage.writing import Writing
+from ricordo.storage.daily_counters import tally
+from ricordo.storage.history import put_events
+from ricordo.storage.transaction import Writing
 from ricordo.text.secrets import without_secrets
 
 NODE: Final = "formation"

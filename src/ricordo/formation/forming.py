@@ -28,11 +28,10 @@ from ricordo.model.activity import FORMATION_FAILURES, FORMATION_RUNS
 from ricordo.model.formation import Decision, FormationReport
 from ricordo.model.vocabulary import GLOBAL_OWNER, Action, EventStatus
 from ricordo.recall.service import Recall
+from ricordo.storage.daily_counters import tally
 from ricordo.storage.database import Database, retried
-from ricordo.storage.events import put_events
 from ricordo.storage.formation import advance, state_of, unformed_threads
-from ricordo.storage.history import revision_of
-from ricordo.storage.tallies import tally
+from ricordo.storage.history import put_events, revision_of
 
 RULES: Final = "rules"
 _ATTEMPTS: Final = 20

@@ -13,8 +13,8 @@ from ricordo.model.item import Added
 from ricordo.model.scope import Scope
 from ricordo.model.vocabulary import Action, Event
 from ricordo.recall.service import Recall
-from ricordo.storage.index_rows import text_hash
-from ricordo.storage.writing import Writing
+from ricordo.storage.search_rows import text_hash
+from ricordo.storage.transaction import Writing
 
 WRITING_ACTIONS: Final = frozenset({Action.ADD, Action.UPDATE, Action.REPLACE, Action.UNLINK})
 

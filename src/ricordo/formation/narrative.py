@@ -23,10 +23,10 @@ from ricordo.model.vocabulary import GENERAL_THEME, MemoryType, Status
 from ricordo.storage.database import Database, Reading, retried
 from ricordo.storage.history import revision_of
 from ricordo.storage.items import foremost_items, has_ended
-from ricordo.storage.summaries import drop_summary, find_summary, put_summary
 from ricordo.storage.tables import items
+from ricordo.storage.themes import drop_summary, find_summary, put_summary
+from ricordo.storage.transaction import Writing
 from ricordo.storage.where import Condition, not_expired
-from ricordo.storage.writing import Writing
 
 TEMPLATE: Final = "template"
 LEFT_OUT: Final = frozenset({MemoryType.PROCEDURE, MemoryType.INSIGHT, MemoryType.SUMMARY})

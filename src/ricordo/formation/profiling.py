@@ -33,9 +33,9 @@ from ricordo.model.profile import (
 from ricordo.model.scope import Scope
 from ricordo.model.vocabulary import MemoryType, Source
 from ricordo.storage.database import Database, retried
-from ricordo.storage.index_rows import text_hash
-from ricordo.storage.profiles import keyed_profile_items
-from ricordo.storage.writing import Writing
+from ricordo.storage.search_rows import text_hash
+from ricordo.storage.themes import keyed_profile_items
+from ricordo.storage.transaction import Writing
 
 _IMPORTANCE = 3  # a field is not forgotten because nobody asked for it
 _ON_PURPOSE = frozenset({Source.USER_EXPLICIT, Source.FILE})

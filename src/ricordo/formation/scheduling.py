@@ -10,14 +10,14 @@ from ricordo.model.job import STORE_JOB_USER, Job, NewJob, Postpone
 from ricordo.model.vocabulary import GLOBAL_OWNER
 from ricordo.storage.database import Database, retried
 from ricordo.storage.formation import (
+    next_lapse,
     note_observed,
     observed_and_behind,
     state_of,
     unformed_threads,
 )
 from ricordo.storage.jobs import put_job
-from ricordo.storage.proposals import next_lapse
-from ricordo.storage.writing import Writing
+from ricordo.storage.transaction import Writing
 
 FORM_JOB: Final = "form"
 """Kind of the job that forms one conversation."""

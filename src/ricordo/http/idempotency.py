@@ -23,9 +23,9 @@ from ricordo.http.gating import GatedRoute, Handler
 from ricordo.limits import IDEMPOTENCY_HOURS, MAX_IDEMPOTENCY_KEY_CHARS, MAX_KEPT_ANSWER_BYTES
 from ricordo.model import checks
 from ricordo.model.vocabulary import GLOBAL_OWNER
-from ricordo.storage import kept_answers
+from ricordo.storage import idempotency
 from ricordo.storage.database import Database
-from ricordo.storage.kept_answers import KeptAnswer
+from ricordo.storage.idempotency import KeptAnswer
 
 HEADER: Final = "Idempotency-Key"
 REPLAYED: Final = "Idempotent-Replayed"
@@ -71,19 +71,19 @@ async def _once(
     name = _name(caller, checks.text(HEADER, given, MAX_IDEMPOTENCY_KEY_CHARS))
     owner = caller.user or GLOBAL_OWNER
     asked = await _fingerprint(request)
-    before = await run_in_threadpool(kept_answers.reserve, database, owner, name, asked)
+    before = await run_in_threadpool(idempotency.reserve, database, owner, name, asked)
     if before is not None:
         return _again(before, asked)
     try:
         response = await handle(request)
     except BaseException:
-        await run_in_threadpool(kept_answers.release, database, owner, name, asked)
+        await run_in_threadpool(idempotency.release, database, owner, name, asked)
         raise
     kept = _keepable(response, asked)
     if kept is None:
-        await run_in_threadpool(kept_answers.release, database, owner, name, asked)
+        await run_in_threadpool(idempotency.release, database, owner, name, asked)
     else:
-        await run_in_threadpool(kept_answers.keep, database, owner, name, kept)
+        await run_in_threadpool(idempotency.keep, database, owner, name, kept)
     return response
 
 

@@ -21,7 +21,7 @@ from ricordo.http.connections import Connections, Room
 from ricordo.http.protocol import GuardedProtocol
 from ricordo.memory import Memory
 from ricordo.settings import Settings
-from ricordo.storage.confining import require_confined
+from ricordo.storage.database import require_confined
 
 _STOP_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 # Threads that compute take turns with the one that answers, which needs several for one request: a

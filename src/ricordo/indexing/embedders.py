@@ -19,12 +19,10 @@ from ricordo.embedding.secrets import SecretBox
 from ricordo.errors import EmbeddingError, InvalidInput, in_log
 from ricordo.indexing.recent import Recent
 from ricordo.model.embedding import KnownVectors, StoredChoice, VectorModel
+from ricordo.storage.backend import INDEXED, Row, Step
 from ricordo.storage.database import Database
-from ricordo.storage.embedding_settings import find_choice
-from ricordo.storage.index_rows import text_hash, vectors_of_texts
-from ricordo.storage.search_index import INDEXED
-from ricordo.storage.vectors import Row
-from ricordo.storage.watching import Step
+from ricordo.storage.search_rows import text_hash, vectors_of_texts
+from ricordo.storage.users import find_choice
 
 _KNOWN_TEXTS: Final = 2_048  # vectors of recent texts, about 3 MB of a small model
 

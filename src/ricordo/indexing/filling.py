@@ -24,11 +24,9 @@ from ricordo.indexing.waiting import (
 )
 from ricordo.limits import EMBEDDING_FILL_SECONDS
 from ricordo.model.embedding import KnownVectors, VectorModel
+from ricordo.storage.backend import INDEXED, ITEMS, Indexed, Row, Step
 from ricordo.storage.database import Database, retried
-from ricordo.storage.index_rows import vectors_of_texts
-from ricordo.storage.search_index import INDEXED, ITEMS, Indexed
-from ricordo.storage.vectors import Row
-from ricordo.storage.watching import Step
+from ricordo.storage.search_rows import vectors_of_texts
 
 FILL_BATCH: Final = 64
 """How many vectors are made between two transactions."""

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ricordo.storage.vectors import Matrix, Row
+from ricordo.storage.backend import Matrix, Row
 
 Near = list[tuple[int, float]]
 """Rows by their ids with their cosines, the nearest first, of equally near ones the lowest id."""

@@ -23,12 +23,11 @@ from ricordo.model.embedding import (
     VectorModel,
 )
 from ricordo.model.vocabulary import JobState, VectorState
-from ricordo.storage.embedding_settings import drop_choice, find_choice, store_choice
-from ricordo.storage.index_reading import PAGE_ROWS
-from ricordo.storage.index_rows import EMBED_JOB, ask_for_vectors
-from ricordo.storage.search_index import INDEXED, ITEMS, Indexed
+from ricordo.storage.backend import INDEXED, ITEMS, Indexed
+from ricordo.storage.search_rows import EMBED_JOB, PAGE_ROWS, ask_for_vectors
 from ricordo.storage.tables import jobs
-from ricordo.storage.writing import Writing
+from ricordo.storage.transaction import Writing
+from ricordo.storage.users import drop_choice, find_choice, store_choice
 
 STORES_WAY: Final = "default"
 """The provider that stands for having no settings of one's own."""

@@ -15,14 +15,14 @@ from ricordo.errors import Conflict, StorageError, in_log
 from ricordo.model.job import STORE_JOB_USER, NewJob
 from ricordo.model.searchable import text_of_turn
 from ricordo.model.thread import Turn
+from ricordo.storage.backend import INDEXED, ITEMS, Indexed
 from ricordo.storage.database import Database, retried
-from ricordo.storage.index_rows import Searchable, change_terms, put_entries
 from ricordo.storage.items import find_items, searchable_item
 from ricordo.storage.jobs import put_job
-from ricordo.storage.search_index import INDEXED, ITEMS, Indexed
+from ricordo.storage.search_rows import Searchable, change_terms, put_entries
 from ricordo.storage.tables import items, store, turns
+from ricordo.storage.transaction import Writing
 from ricordo.storage.users import list_users
-from ricordo.storage.writing import Writing
 
 REINDEX_JOB: Final = "reindex"
 """Kind of the job that brings the whole store's terms up to the present analyser."""

@@ -10,14 +10,12 @@ from ricordo.indexing.shelf import Shelf, best_rows
 from ricordo.indexing.shelves import Shelves
 from ricordo.model.embedding import KnownVectors, VectorModel
 from ricordo.model.vocabulary import Status
-from ricordo.storage.constructs import among, bound_list
+from ricordo.storage.backend import ITEMS, Matrix, Row
+from ricordo.storage.columns import among, bound_list
 from ricordo.storage.database import Database, Reading
-from ricordo.storage.index_tables import item_index
 from ricordo.storage.relations import Relation, add_relations, remove_relations
-from ricordo.storage.search_index import ITEMS
-from ricordo.storage.tables import items
-from ricordo.storage.vectors import Matrix, Row
-from ricordo.storage.writing import Writing
+from ricordo.storage.tables import item_index, items
+from ricordo.storage.transaction import Writing
 
 Neighbours = Mapping[str, Sequence[tuple[int, float]]]
 """By the hash of a text: the memories that are nearest to it, with their cosines."""

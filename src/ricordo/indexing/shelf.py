@@ -11,7 +11,7 @@ import numpy as np
 
 from ricordo.indexing.bm25 import LENGTH_SHARE, SATURATION, rarity
 from ricordo.indexing.postings import Flags, Ints, Postings
-from ricordo.storage.vectors import Row
+from ricordo.storage.backend import Row
 
 Floats = np.ndarray[tuple[int], np.dtype[np.float32]]
 

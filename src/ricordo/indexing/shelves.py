@@ -19,7 +19,8 @@ from ricordo import forks
 from ricordo.indexing.shelf import Shelf
 from ricordo.indexing.turn_shelf import TurnShelf
 from ricordo.model.embedding import VectorModel
-from ricordo.storage.index_reading import (
+from ricordo.storage.backend import ITEMS, TURNS, Indexed, Row, matrix_of
+from ricordo.storage.search_rows import (
     IndexPosition,
     count_indexed,
     index_position,
@@ -28,8 +29,6 @@ from ricordo.storage.index_reading import (
     linked_index,
     whole_index,
 )
-from ricordo.storage.search_index import ITEMS, TURNS, Indexed
-from ricordo.storage.vectors import Row, matrix_of
 
 _ROW_BYTES: Final = 600  # terms, ids and bookkeeping of one row, roughly and rather too much
 _WIDTH_GUESS: Final = 384

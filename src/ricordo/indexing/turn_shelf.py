@@ -8,8 +8,8 @@ import numpy as np
 
 from ricordo.indexing.postings import Ints
 from ricordo.indexing.shelf import Column, Shelf
+from ricordo.storage.backend import Row
 from ricordo.storage.threads import SaidTurn
-from ricordo.storage.vectors import Row
 
 NO_TURN: Final = -1
 _SAID_BYTES: Final = 250  # what Python needs for a short text and the tuple around it

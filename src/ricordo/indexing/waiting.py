@@ -10,14 +10,12 @@ from ricordo.errors import EmbeddingError, InvalidInput
 from ricordo.limits import MAX_JOB_ERROR_CHARS
 from ricordo.model.embedding import VectorModel
 from ricordo.model.vocabulary import JobState, Status, VectorState
-from ricordo.storage.columns import Words
-from ricordo.storage.constructs import among, bound_list
-from ricordo.storage.index_rows import EMBED_JOB
-from ricordo.storage.prepared import Prepared
-from ricordo.storage.search_index import INDEXED, ITEMS, Indexed
+from ricordo.storage.backend import INDEXED, ITEMS, Indexed, Row
+from ricordo.storage.columns import Words, among, bound_list
+from ricordo.storage.search_rows import EMBED_JOB
+from ricordo.storage.statements import Prepared
 from ricordo.storage.tables import jobs
-from ricordo.storage.vectors import Row
-from ricordo.storage.writing import Writing
+from ricordo.storage.transaction import Writing
 
 
 @dataclass(frozen=True, slots=True)

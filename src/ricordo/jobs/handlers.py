@@ -32,7 +32,7 @@ from ricordo.memories.expiring import LIFECYCLE_JOB, expire_due, next_end, plan_
 from ricordo.model.job import Postpone, Report
 from ricordo.recall.service import Recall
 from ricordo.storage.database import Database, retried
-from ricordo.storage.index_rows import EMBED_JOB
+from ricordo.storage.search_rows import EMBED_JOB
 from ricordo.upkeep.kinds import (
     CONSOLIDATE_JOB,
     INSIGHTS_JOB,

@@ -8,7 +8,7 @@ from ricordo.formation.scheduling import FORM_JOB, SUMMARY_JOB
 from ricordo.indexing.reindexing import REINDEX_JOB
 from ricordo.memories.erasing import SCRUB_JOB
 from ricordo.model.vocabulary import Lane
-from ricordo.storage.index_rows import EMBED_JOB
+from ricordo.storage.search_rows import EMBED_JOB
 from ricordo.upkeep.kinds import CONSOLIDATE_JOB, INSIGHTS_JOB, RELATE_JOB
 
 SLOW_JOBS: Final = frozenset(

@@ -9,7 +9,7 @@ from ricordo.errors import Conflict, JobNotFound
 from ricordo.jobs.lanes import INDISPENSABLE_JOBS, lane_of
 from ricordo.model.job import Job, JobStats
 from ricordo.model.vocabulary import JobState
-from ricordo.storage import job_lists
+from ricordo.storage import jobs
 from ricordo.storage import jobs as rows
 from ricordo.storage.database import Database, retried
 
@@ -65,7 +65,7 @@ class JobQueue:
             Conflict: the job is not dead.
         """
         with self.database.transaction() as connection:
-            job = job_lists.find_job(connection, job_id)
+            job = jobs.find_job(connection, job_id)
             if job is None:
                 raise JobNotFound(job_id)
             if not rows.revive_job(connection, job_id, self.database.clock()):
@@ -81,7 +81,7 @@ class JobQueue:
             Conflict: somebody works on it, it has ended already, or nothing would queue it again.
         """
         with self.database.transaction() as connection:
-            job = job_lists.find_job(connection, job_id)
+            job = jobs.find_job(connection, job_id)
             if job is None:
                 raise JobNotFound(job_id)
             if job.kind in INDISPENSABLE_JOBS:
@@ -96,13 +96,13 @@ class JobQueue:
     def listed(self, state: JobState | None, kind: str | None, limit: int) -> list[Job]:
         """Jobs in the order in which they run or ran."""
         with self.database.read_all() as reading:
-            return job_lists.list_jobs(reading.connection, state, kind, limit)
+            return jobs.list_jobs(reading.connection, state, kind, limit)
 
     def stats(self) -> list[JobStats]:
         """How many jobs of each kind stand where."""
         with self.database.read_all() as view:
-            counted = job_lists.count_jobs(view.connection)
-            due = job_lists.due_jobs(view.connection, view.now)
+            counted = jobs.count_jobs(view.connection)
+            due = jobs.due_jobs(view.connection, view.now)
         by_kind: dict[str, dict[JobState, int]] = {}
         for kind, state, count in counted:
             by_kind.setdefault(kind, {})[state] = count
@@ -120,7 +120,7 @@ class JobQueue:
     def seconds_until_due(self, kinds: frozenset[str]) -> float | None:
         """How long until there is something of these kinds to do; None when there is nothing."""
         with self.database.read_all() as reading:
-            due = job_lists.next_due(reading.connection, kinds)
+            due = jobs.next_due(reading.connection, kinds)
         if due is None:
             return None
         seconds: float = (due - self.database.clock()).total_seconds()
@@ -137,15 +137,13 @@ class JobQueue:
         with self.database.transaction() as connection:
             now = self.database.clock()
             before = None if resend_after is None else now - resend_after
-            return job_lists.take_unsent(
-                connection, kinds, now, before, limits.MAX_WAKE_UPS_PER_SWEEP
-            )
+            return jobs.take_unsent(connection, kinds, now, before, limits.MAX_WAKE_UPS_PER_SWEEP)
 
     @retried
     def note_unsent(self, job_ids: Sequence[int]) -> None:
         """The broker could not be told of these jobs after all."""
         with self.database.transaction() as connection:
-            job_lists.note_unsent(connection, job_ids)
+            jobs.note_unsent(connection, job_ids)
 
     @retried
     def trim(self) -> None:

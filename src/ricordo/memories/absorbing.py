@@ -29,7 +29,7 @@ from ricordo.model.vocabulary import Event, Status
 from ricordo.storage.items import changed_at, update_item
 from ricordo.storage.links import viewers_of
 from ricordo.storage.relations import remove_relations
-from ricordo.storage.writing import Writing
+from ricordo.storage.transaction import Writing
 
 
 def absorb(

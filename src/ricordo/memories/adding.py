@@ -28,7 +28,7 @@ from ricordo.storage.items import (
 )
 from ricordo.storage.tables import ITEM_IDS
 from ricordo.storage.themes import ensure_themes
-from ricordo.storage.writing import Writing
+from ricordo.storage.transaction import Writing
 from ricordo.text.normalise import canonical, content_hash
 
 

@@ -21,7 +21,7 @@ from ricordo.storage.items import (
     update_item,
 )
 from ricordo.storage.tables import items
-from ricordo.storage.writing import Writing
+from ricordo.storage.transaction import Writing
 from ricordo.text.normalise import content_hash
 
 WENT_WITH = "went_with"

@@ -8,11 +8,10 @@ from ricordo.model.job import STORE_JOB_USER, NewJob
 from ricordo.model.receipt import ErasureReceipt
 from ricordo.model.vocabulary import Event
 from ricordo.storage.database import Database
-from ricordo.storage.erasure import delete_user_rows
 from ricordo.storage.jobs import discard_queued
 from ricordo.storage.links import links_granted
-from ricordo.storage.users import has_user
-from ricordo.storage.writing import OWNER_ACTED, Writing
+from ricordo.storage.transaction import OWNER_ACTED, Writing
+from ricordo.storage.users import delete_user_rows, has_user
 
 SCRUB_JOB: Final = "scrub"
 """Kind of the job that overwrites freed space, for when it could not be done at once."""

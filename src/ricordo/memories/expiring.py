@@ -13,14 +13,14 @@ from ricordo.model.item import Item
 from ricordo.model.job import NewJob
 from ricordo.model.vocabulary import Event, Status
 from ricordo.storage.columns import Moment
+from ricordo.storage.entries import next_entry_end, remove_expired_entries
 from ricordo.storage.history import silence
+from ricordo.storage.idempotency import drop_answers
 from ricordo.storage.items import changed_at, delete_items, find_items, update_item
-from ricordo.storage.kept_answers import drop_answers
 from ricordo.storage.links import remove_links
-from ricordo.storage.store_entries import next_entry_end, remove_expired_entries
-from ricordo.storage.summaries import drop_summary
 from ricordo.storage.tables import items
-from ricordo.storage.writing import Writing
+from ricordo.storage.themes import drop_summary
+from ricordo.storage.transaction import Writing
 
 LIFECYCLE_JOB: Final = "lifecycle"
 """Kind of the job that expires and purges one user's memories when their time comes."""

@@ -7,11 +7,10 @@ from ricordo.memories.expiring import settle_if_expired
 from ricordo.model.item import Item
 from ricordo.model.scope import Scope
 from ricordo.model.vocabulary import GLOBAL_OWNER
-from ricordo.storage.audiences import audience_of
 from ricordo.storage.items import find_item, item_of
 from ricordo.storage.tables import items
-from ricordo.storage.where import not_expired
-from ricordo.storage.writing import Writing
+from ricordo.storage.transaction import Writing
+from ricordo.storage.where import audience_of, not_expired
 
 
 def own_item(writing: Writing, scope: Scope, item_id: int) -> Item:

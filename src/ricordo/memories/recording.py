@@ -6,7 +6,7 @@ from typing import Any
 from ricordo.model.item import Item
 from ricordo.model.vocabulary import Event
 from ricordo.storage.links import viewers_of
-from ricordo.storage.writing import OWNER_ACTED, Writing
+from ricordo.storage.transaction import OWNER_ACTED, Writing
 
 
 def record_change(

@@ -21,6 +21,7 @@ from ricordo.model.lifecycle import check_step
 from ricordo.model.record import plain
 from ricordo.model.scope import Scope
 from ricordo.model.vocabulary import Event, Status, Undoable
+from ricordo.storage.entries import hand_over_entry, has_entry
 from ricordo.storage.history import (
     UNDONE_REVISION,
     drop_replaced_values,
@@ -28,8 +29,7 @@ from ricordo.storage.history import (
 )
 from ricordo.storage.items import changed_at, delete_items, item_of, update_item
 from ricordo.storage.links import remove_links, viewers_of
-from ricordo.storage.store_entries import hand_over_entry, has_entry
-from ricordo.storage.writing import OWNER_ACTED, Writing
+from ricordo.storage.transaction import OWNER_ACTED, Writing
 from ricordo.text.normalise import canonical
 
 

@@ -38,23 +38,21 @@ from ricordo.storage.database import Reading
 from ricordo.storage.items import item_of
 from ricordo.storage.links import (
     add_link,
-    linked_since,
-    links_between,
-    owner_of_linked,
-    remove_link,
-)
-from ricordo.storage.offers import (
     block,
     blocked_by,
     count_waiting,
     drop_offer,
     find_block,
     find_offer,
+    linked_since,
+    links_between,
     open_offers_from,
     open_offers_of,
+    owner_of_linked,
     put_offer,
+    remove_link,
 )
-from ricordo.storage.writing import OWNER_ACTED, VIEWER_ACTED, Writing
+from ricordo.storage.transaction import OWNER_ACTED, VIEWER_ACTED, Writing
 
 CONSENT: Final = "consent"
 """In the meta of history: what was said to an offer."""

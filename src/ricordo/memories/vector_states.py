@@ -6,10 +6,9 @@ import sqlalchemy as sa
 
 from ricordo.model.embedding import EmbeddingState
 from ricordo.model.vocabulary import VectorState
+from ricordo.storage.backend import ITEMS
 from ricordo.storage.database import Reading
-from ricordo.storage.index_tables import item_index
-from ricordo.storage.search_index import ITEMS
-from ricordo.storage.tables import items
+from ricordo.storage.tables import item_index, items
 from ricordo.storage.where import Audience, not_expired
 
 

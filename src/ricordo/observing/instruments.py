@@ -7,7 +7,7 @@ from typing import Final, Literal, get_args
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
-from ricordo.storage.watching import Step
+from ricordo.storage.backend import Step
 
 UNMATCHED: Final = "unmatched"
 """Stands for the route of a request that no route is for."""

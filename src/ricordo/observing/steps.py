@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from ricordo.memory import Memory
 from ricordo.observing.metrics import ServiceMetrics
 from ricordo.observing.traces import Tracing
-from ricordo.storage.watching import Step, Watch
+from ricordo.storage.backend import Step, Watch
 
 
 def watch_steps(memory: Memory, metrics: ServiceMetrics, tracing: Tracing) -> None:

@@ -25,13 +25,8 @@ from ricordo.model.activity import (
 )
 from ricordo.model.job import JobStats
 from ricordo.model.vocabulary import Action, JobState, Status
-from ricordo.storage.store_figures import (
-    EXPIRED,
-    count_users,
-    memories_by_status,
-    waiting_vectors,
-)
-from ricordo.storage.tallies import day_of, totals
+from ricordo.storage.daily_counters import day_of, totals
+from ricordo.storage.users import EXPIRED, count_users, memories_by_status, waiting_vectors
 
 _KEPT_SECONDS: Final = 10.0
 _LEAST_PAUSE: Final = 50

@@ -18,10 +18,9 @@ from ricordo.model.turn_filter import TurnFilter
 from ricordo.model.vocabulary import ContextPolicy, MemoryType
 from ricordo.recall.question import question_in
 from ricordo.recall.service import Recall
-from ricordo.storage.audiences import audience_of
 from ricordo.storage.database import Database
 from ricordo.storage.items import page_of_items
-from ricordo.storage.where import matching
+from ricordo.storage.where import audience_of, matching
 from ricordo.text.normalise import content_hash
 
 _SEARCHED: Final = 30

@@ -18,14 +18,13 @@ from ricordo.model.item import Item
 from ricordo.model.sharing import attributed, other_owner
 from ricordo.model.vocabulary import Event, Status
 from ricordo.prompt.fencing import one_line
-from ricordo.storage.audiences import audience_of
 from ricordo.storage.database import Database, retried
 from ricordo.storage.history import changes_since, revision_of
 from ricordo.storage.items import find_items
 from ricordo.storage.tables import items
-from ricordo.storage.thread_views import count_changes, note_seen, seen_revision
-from ricordo.storage.where import not_expired
-from ricordo.storage.writing import Writing
+from ricordo.storage.threads import count_changes, note_seen, seen_revision
+from ricordo.storage.transaction import Writing
+from ricordo.storage.where import audience_of, not_expired
 from ricordo.text.secrets import without_secrets
 
 Fits = Callable[[Sequence[str]], bool]

@@ -9,12 +9,11 @@ from ricordo.formation.narrative import TEMPLATE, current_summary
 from ricordo.indexing.recent import Recent
 from ricordo.memories.reading import read_theme_counts, read_themes
 from ricordo.model.theme import Theme
-from ricordo.storage.audiences import audience_of
 from ricordo.storage.database import Database, Reading
 from ricordo.storage.history import standing_of
 from ricordo.storage.items import has_ended
-from ricordo.storage.summaries import find_summary
-from ricordo.storage.where import Audience
+from ricordo.storage.themes import find_summary
+from ricordo.storage.where import Audience, audience_of
 
 _USERS_REMEMBERED: Final = 1_024
 _RUNS_REMEMBERED: Final = 1_024

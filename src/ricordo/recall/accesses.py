@@ -13,10 +13,10 @@ import sqlalchemy as sa
 from ricordo import forks, limits
 from ricordo.errors import StorageClosed, StorageError, in_log
 from ricordo.storage.columns import Moment, Words
+from ricordo.storage.daily_counters import add_counts, day_of
 from ricordo.storage.database import Database, retried
-from ricordo.storage.prepared import Prepared
+from ricordo.storage.statements import Prepared
 from ricordo.storage.tables import items
-from ricordo.storage.tallies import add_counts, day_of
 
 MAX_WAITING: Final = 10_000
 """How many memories may wait to be counted before a search writes them itself."""

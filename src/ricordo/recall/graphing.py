@@ -7,14 +7,14 @@ from ricordo.model.filters import ItemFilter
 from ricordo.model.graph import RelationEdge, RelationGraph
 from ricordo.storage.database import Reading
 from ricordo.storage.items import items_by_id
-from ricordo.storage.planning import plan_by_values
-from ricordo.storage.related_pairs import (
+from ricordo.storage.relations import (
+    Pair,
     ids_among,
     latest_active_ids,
     pairs_brought_by,
     relations_within,
 )
-from ricordo.storage.relations import Pair
+from ricordo.storage.statements import plan_by_values
 from ricordo.storage.where import Audience, matching
 
 Neighbours = dict[int, set[int]]

@@ -16,11 +16,10 @@ from ricordo.recall.memory_candidates import CandidateSource
 from ricordo.recall.memory_ranking import Ranked, ranked
 from ricordo.recall.question import Question
 from ricordo.recall.ranking import SCORE_DIGITS, Ranking
-from ricordo.storage.audiences import audience_of
 from ricordo.storage.database import Database, Reading
 from ricordo.storage.items import items_by_id, page_of_items
 from ricordo.storage.relations import relations_among
-from ricordo.storage.where import Audience, Condition, matching
+from ricordo.storage.where import Audience, Condition, audience_of, matching
 from ricordo.text.secrets import without_secrets
 from ricordo.text.snippets import snippet
 

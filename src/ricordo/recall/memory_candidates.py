@@ -21,11 +21,9 @@ from ricordo.recall.question import Question
 from ricordo.recall.ranking import Ranking
 from ricordo.recall.stored_words import best_by_words
 from ricordo.recall.words import covered, holding, meant_terms
-from ricordo.storage.backend import Backend
-from ricordo.storage.columns import Moment
-from ricordo.storage.constructs import among, bound_list
-from ricordo.storage.index_reading import linked_index
-from ricordo.storage.search_index import ITEMS
+from ricordo.storage.backend import ITEMS, Backend
+from ricordo.storage.columns import Moment, among, bound_list
+from ricordo.storage.search_rows import linked_index
 from ricordo.storage.tables import items
 from ricordo.storage.where import Audience, Condition
 

@@ -11,9 +11,8 @@ from ricordo.indexing import bm25
 from ricordo.recall.question import Question
 from ricordo.recall.ranking import Ranking
 from ricordo.recall.words import GUESSES_PER_TERM, LEAST_SIMILARITY, rare_terms, term_shares
-from ricordo.storage.backend import Backend
-from ricordo.storage.index_reading import count_indexed
-from ricordo.storage.search_index import Condition, Indexed, Matches
+from ricordo.storage.backend import Backend, Condition, Indexed, Matches
+from ricordo.storage.search_rows import count_indexed
 from ricordo.text.trigrams import similar_terms
 
 _OVERSAMPLING: Final = 4

@@ -19,8 +19,7 @@ from ricordo.recall.question import Question
 from ricordo.recall.ranking import WINDOW_LEXICAL, WINDOW_SEMANTIC, Ranking
 from ricordo.recall.stored_words import best_by_words
 from ricordo.recall.words import covered, holding, meant_terms
-from ricordo.storage.backend import Backend
-from ricordo.storage.search_index import TURNS
+from ricordo.storage.backend import TURNS, Backend
 from ricordo.storage.tables import turns
 from ricordo.storage.threads import SaidTurn, turns_by_id
 

@@ -19,8 +19,8 @@ from ricordo.recall.question import Question
 from ricordo.recall.ranking import Ranking
 from ricordo.recall.turn_candidates import NOT_COMPARED, from_database, from_shelf
 from ricordo.recall.turn_ranking import RankedTurns
+from ricordo.storage.backend import TURNS
 from ricordo.storage.database import Database, Reading
-from ricordo.storage.search_index import TURNS
 from ricordo.storage.threads import speakers, turns_by_id
 from ricordo.text.people import named_people, without_people
 from ricordo.text.secrets import without_secrets

@@ -1,14 +1,144 @@
-"""What a database must be able to do for us; ``sqlite/`` and ``postgres/`` do it."""
+"""What a database must be able to do; ``sqlite/`` and ``postgres/`` implement it."""
 
-from collections.abc import Collection, Iterable, Mapping
-from contextlib import AbstractContextManager
-from typing import Protocol
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final, Protocol
 
+import numpy as np
 import sqlalchemy as sa
 
 from ricordo.errors import StorageBusy, StorageError
 from ricordo.limits import MAX_IMPORTED_ID_GAP
-from ricordo.storage.search_index import SearchIndex
+from ricordo.model.embedding import VectorModel
+from ricordo.storage.tables import item_index, items, turn_index, turns
+
+Matrix = np.ndarray[tuple[int, int], np.dtype[np.float32]]
+Row = np.ndarray[tuple[int], np.dtype[np.float32]]
+
+_PG_HEADER_BYTES: Final = 4  # pgvector sends its width and two unused bytes first
+
+
+def matrix_of(connection: sa.Connection, stored: Sequence[bytes]) -> Matrix:
+    """Vectors of one width, as selected with ``vector_bytes``, one per row."""
+    if not stored:
+        return np.zeros((0, 0), np.float32)
+    if connection.dialect.name == "sqlite":
+        flat = np.frombuffer(b"".join(stored), "<f4")
+    else:
+        flat = np.frombuffer(b"".join(sent[_PG_HEADER_BYTES:] for sent in stored), ">f4")
+    return flat.astype(np.float32, copy=False).reshape(len(stored), -1)
+
+
+# The text index and the vector index are derived from ``item_index`` and ``turn_index``: they can
+# be thrown away and made again (``ricordo reindex --all``) without losing anything.
+
+Condition = sa.ColumnElement[bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Indexed:
+    """A table whose rows can be searched, and the table with their terms and vectors."""
+
+    name: str
+    source: sa.Table
+    index: sa.Table
+
+    def joined(self) -> sa.Join:
+        """Each row beside what search reads of it."""
+        return self.source.join(self.index, self.same_row())
+
+    def same_row(self) -> Condition:
+        """A row and what search reads of it."""
+        return sa.and_(
+            self.source.c.user_id == self.index.c.user_id, self.source.c.id == self.index.c.id
+        )
+
+
+ITEMS: Final = Indexed("item", items, item_index)
+TURNS: Final = Indexed("turn", turns, turn_index)
+INDEXED: Final = (ITEMS, TURNS)
+
+
+@dataclass(frozen=True, slots=True)
+class Matches:
+    """Rows with at least one of the terms asked for, the most promising first.
+
+    ``terms_by_id`` are all terms of each; ``frequency`` says in how many of the owners' rows each
+    asked term stands.
+    """
+
+    terms_by_id: Mapping[int, str]
+    frequency: Mapping[str, int]
+
+
+class SearchIndex(Protocol):
+    """Searching inside the database, for users whose index is not kept in memory."""
+
+    def create(self, connection: sa.Connection) -> None:
+        """Make the text and vector indexes where they are missing."""
+        ...
+
+    def rebuild(self, connection: sa.Connection) -> None:
+        """Throw the indexes away and make them again from the stored terms and vectors."""
+        ...
+
+    def put(
+        self,
+        connection: sa.Connection,
+        kind: Indexed,
+        user_id: str,
+        rows: Sequence[tuple[int, str]],
+    ) -> None:
+        """Take rows (id, terms) into the text index."""
+        ...
+
+    def drop(
+        self,
+        connection: sa.Connection,
+        kind: Indexed,
+        user_id: str,
+        rows: Sequence[tuple[int, str]],
+    ) -> None:
+        """Take rows out of the text index; the terms must be those that were put."""
+        ...
+
+    def drop_owner(self, connection: sa.Connection, kind: Indexed, user_id: str) -> None:
+        """Take all rows of a user out of the text index, while their terms are still stored."""
+        ...
+
+    def matches(
+        self,
+        connection: sa.Connection,
+        kind: Indexed,
+        owners: Collection[str],
+        terms: Sequence[str],
+        where: Condition,
+        limit: int,
+    ) -> Matches:
+        """The owners' rows with any of the terms, among those that ``where`` allows."""
+        ...
+
+    def vocabulary(self, connection: sa.Connection, kind: Indexed, user_id: str) -> list[str]:
+        """Every term that stands in a user's rows."""
+        ...
+
+    def nearest(
+        self,
+        connection: sa.Connection,
+        kind: Indexed,
+        model: VectorModel,
+        query: "Row",
+        where: Condition,
+        limit: int,
+    ) -> list[tuple[int, float]]:
+        """The rows whose vectors are nearest, with their cosines, the nearest first."""
+        ...
+
+    def compact(self, connection: sa.Connection) -> None:
+        """Leave nothing in the text index of what was dropped."""
+        ...
 
 
 class LostToAnother(StorageBusy):
@@ -145,3 +275,24 @@ class Backend(Protocol):
     def close(self) -> None:
         """Give back every connection."""
         ...
+
+
+class Step(StrEnum):
+    """What is worth timing by itself."""
+
+    SEARCH = "search"
+    SEARCH_TURNS = "search_turns"
+    QUERY = "query"
+    CONTEXT = "context"
+    EMBEDDING = "embedding"
+
+
+Watch = Callable[[Step], AbstractContextManager[object]]
+"""Gives what a step is done inside of. It must not raise by itself."""
+
+_NOBODY: Final = nullcontext()
+
+
+def unwatched(step: Step) -> AbstractContextManager[object]:  # noqa: ARG001 - nobody is told
+    """For a store that nobody watches."""
+    return _NOBODY

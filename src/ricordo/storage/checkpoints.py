@@ -1,7 +1,8 @@
-"""Rows of states that programs save per conversation."""
+"""Rows of saved states: checkpoints of programs and of graphs."""
 
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy.ext.compiler import compiles
@@ -11,10 +12,11 @@ from sqlalchemy.sql.functions import FunctionElement
 from ricordo.model.checkpoint import CheckpointInfo
 from ricordo.model.page import Page, cursor_moment, decode_cursor, encode_cursor
 from ricordo.model.times import format_moment
-from ricordo.storage.columns import Words
-from ricordo.storage.conversation_tables import checkpoints
-from ricordo.storage.prepared import Prepared
-from ricordo.storage.writing import Writing
+from ricordo.storage.columns import Moment, Words
+from ricordo.storage.statements import Prepared
+from ricordo.storage.tables import checkpoints, graph_channels, graph_checkpoints, graph_writes
+from ricordo.storage.transaction import Writing
+from ricordo.storage.where import Condition
 
 _CURSOR: Final = "checkpoints"
 _user: Final = sa.bindparam("user_id", type_=Words)
@@ -157,3 +159,289 @@ def page_of_states(
         return Page(found)
     last = found[-1]
     return Page(found, encode_cursor(_CURSOR, [format_moment(last.updated_at), last.thread_id]))
+
+
+_TABLES: Final = (graph_writes, graph_checkpoints, graph_channels)
+_NAMES_AT_ONCE: Final = 500
+
+Name = TypeVar("Name", str, "ChannelName")
+
+
+class Packed(NamedTuple):
+    """Bytes, and what they are."""
+
+    format: str
+    data: bytes
+
+
+class GraphCheckpoint(NamedTuple):
+    """A graph's state at one moment, without the values of its channels."""
+
+    thread_id: str
+    namespace: str
+    checkpoint_id: str
+    parent_id: str | None
+    run_id: str | None
+    state: Packed
+    metadata: Packed
+
+
+class ChannelName(NamedTuple):
+    """What names the value of a channel within one thread and namespace."""
+
+    channel: str
+    version: str
+
+
+class GraphWrite(NamedTuple):
+    """What a task wrote after a checkpoint. ``place`` is below 0 for what replaces, not adds."""
+
+    task_id: str
+    place: int
+    task_path: str
+    channel: str
+    value: Packed
+
+
+class Position(NamedTuple):
+    """Where a list of checkpoints goes on."""
+
+    checkpoint_id: str
+    thread_id: str
+    namespace: str
+
+
+def _upsert(table: sa.Table, *, replacing: bool) -> Prepared:
+    names = [column.name for column in table.columns]
+    key = [column.name for column in table.primary_key.columns]
+    changed = ", ".join(f"{name} = excluded.{name}" for name in names if name not in key)
+    action = f"DO UPDATE SET {changed}" if replacing else "DO NOTHING"
+    statement = sa.text(
+        f"INSERT INTO {table.name} ({', '.join(names)})"  # noqa: S608 - names of tables.py
+        f" VALUES ({', '.join(f':{name}' for name in names)})"
+        f" ON CONFLICT ({', '.join(key)}) {action}"
+    )
+    moments = [column.name for column in table.columns if isinstance(column.type, Moment)]
+    return Prepared(statement.bindparams(*(sa.bindparam(name, type_=Moment) for name in moments)))
+
+
+_put_checkpoint: Final = _upsert(graph_checkpoints, replacing=True)
+_add_value: Final = _upsert(graph_channels, replacing=False)
+_add_write: Final = _upsert(graph_writes, replacing=False)
+_put_write: Final = _upsert(graph_writes, replacing=True)
+
+
+def put_checkpoint(
+    writing: Writing, new: GraphCheckpoint, values: Mapping[ChannelName, Packed]
+) -> None:
+    """Store a checkpoint, and those values that are not stored yet under their names."""
+    place = {"user_id": writing.user_id, "thread_id": new.thread_id, "namespace": new.namespace}
+    rows = [
+        {**place, **name._asdict(), "format": packed.format, "data": packed.data}
+        for name, packed in values.items()
+    ]
+    if rows:
+        _add_value.run_many(writing.connection, rows)
+    row = {
+        **place,
+        "checkpoint_id": new.checkpoint_id,
+        "parent_id": new.parent_id,
+        "run_id": new.run_id,
+        "format": new.state.format,
+        "data": new.state.data,
+        "metadata_format": new.metadata.format,
+        "metadata": new.metadata.data,
+        "at": writing.now,
+    }
+    _put_checkpoint.run(writing.connection, row)
+    writing.keeps_user = True
+
+
+def put_writes(
+    writing: Writing,
+    thread_id: str,
+    namespace: str,
+    checkpoint_id: str,
+    writes: Iterable[GraphWrite],
+) -> None:
+    """Store writes: those with a place below 0 replace what is there, others are kept once."""
+    for one in writes:
+        row = {
+            "user_id": writing.user_id,
+            "thread_id": thread_id,
+            "namespace": namespace,
+            "checkpoint_id": checkpoint_id,
+            "task_id": one.task_id,
+            "place": one.place,
+            "task_path": one.task_path,
+            "channel": one.channel,
+            "format": one.value.format,
+            "data": one.value.data,
+        }
+        (_put_write if one.place < 0 else _add_write).run(writing.connection, row)
+    writing.keeps_user = True
+
+
+def list_checkpoints(
+    connection: sa.Connection,
+    user_id: str,
+    limit: int | None,
+    *,
+    thread_id: str | None = None,
+    namespace: str | None = None,
+    checkpoint_id: str | None = None,
+    before: str | None = None,
+    after: Position | None = None,
+) -> list[GraphCheckpoint]:
+    """A user's checkpoints, the latest first; with what is given, only those."""
+    column = graph_checkpoints.c
+    wanted = sa.select(graph_checkpoints).where(column.user_id == user_id)
+    if thread_id is not None:
+        wanted = wanted.where(column.thread_id == thread_id)
+    if namespace is not None:
+        wanted = wanted.where(column.namespace == namespace)
+    if checkpoint_id is not None:
+        wanted = wanted.where(column.checkpoint_id == checkpoint_id)
+    if before is not None:
+        wanted = wanted.where(column.checkpoint_id < before)
+    order = (column.checkpoint_id, column.thread_id, column.namespace)
+    if after is not None:
+        wanted = wanted.where(sa.tuple_(*order) < sa.tuple_(*after))
+    wanted = wanted.order_by(*(one.desc() for one in order)).limit(limit)
+    return [_checkpoint(row) for row in connection.execute(wanted).mappings()]
+
+
+def checkpoints_of_runs(
+    connection: sa.Connection, user_id: str, run_ids: Collection[str]
+) -> list[GraphCheckpoint]:
+    """The checkpoints that some runs of a user's graphs made."""
+    own = sa.select(graph_checkpoints).where(graph_checkpoints.c.user_id == user_id)
+    return [
+        _checkpoint(row)
+        for batch in _batches(run_ids)
+        for row in connection.execute(own.where(graph_checkpoints.c.run_id.in_(batch))).mappings()
+    ]
+
+
+def values_of(
+    connection: sa.Connection,
+    user_id: str,
+    thread_id: str,
+    namespace: str,
+    names: Collection[ChannelName],
+) -> dict[ChannelName, Packed]:
+    """The values with these names, of those that are stored."""
+    column = graph_channels.c
+    found = {}
+    for batch in _batches(names):
+        wanted = sa.select(column.channel, column.version, column.format, column.data).where(
+            _is_in(graph_channels, user_id, thread_id, namespace),
+            sa.tuple_(column.channel, column.version).in_(batch),
+        )
+        for row in connection.execute(wanted):
+            found[ChannelName(row.channel, row.version)] = Packed(row.format, bytes(row.data))
+    return found
+
+
+def value_names(
+    connection: sa.Connection, user_id: str, thread_id: str, namespace: str
+) -> set[ChannelName]:
+    """The names of all values that are stored for a thread and namespace."""
+    wanted = sa.select(graph_channels.c.channel, graph_channels.c.version).where(
+        _is_in(graph_channels, user_id, thread_id, namespace)
+    )
+    return {ChannelName(*row) for row in connection.execute(wanted)}
+
+
+def writes_of(
+    connection: sa.Connection,
+    user_id: str,
+    thread_id: str,
+    namespace: str,
+    checkpoint_ids: Collection[str],
+) -> dict[str, list[GraphWrite]]:
+    """What was written after some checkpoints, each in the order of its tasks."""
+    column = graph_writes.c
+    wanted = (
+        sa.select(graph_writes)
+        .where(
+            _is_in(graph_writes, user_id, thread_id, namespace),
+            column.checkpoint_id.in_(sorted(checkpoint_ids)),
+        )
+        .order_by(column.checkpoint_id, column.task_path, column.task_id, column.place)
+    )
+    found: dict[str, list[GraphWrite]] = {}
+    for row in connection.execute(wanted):
+        packed = Packed(row.format, bytes(row.data))
+        write = GraphWrite(row.task_id, row.place, row.task_path, row.channel, packed)
+        found.setdefault(row.checkpoint_id, []).append(write)
+    return found
+
+
+def has_graph(connection: sa.Connection, user_id: str, thread_id: str) -> bool:
+    """Whether anything of a graph is stored for a thread."""
+    of_thread = [(table.c.user_id == user_id, table.c.thread_id == thread_id) for table in _TABLES]
+    there = [sa.exists().where(*one) for one in of_thread]
+    return connection.execute(sa.select(sa.or_(*there))).scalar_one()
+
+
+def copy_thread(writing: Writing, source: str, target: str) -> None:
+    """Give a thread that has nothing all that another one has."""
+    for table in _TABLES:
+        names = [column.name for column in table.columns]
+        other = sa.literal(target).label("thread_id")
+        copied = [other if name == "thread_id" else table.c[name] for name in names]
+        there = (table.c.user_id == writing.user_id) & (table.c.thread_id == source)
+        rows = sa.select(*copied).where(there)
+        writing.connection.execute(sa.insert(table).from_select(names, rows))
+
+
+def delete_thread(writing: Writing, thread_id: str) -> None:
+    """Remove all that is stored for a thread's graphs."""
+    for table in _TABLES:
+        there = (table.c.user_id == writing.user_id) & (table.c.thread_id == thread_id)
+        writing.connection.execute(sa.delete(table).where(there))
+
+
+def delete_checkpoints(
+    writing: Writing, thread_id: str, namespace: str, checkpoint_ids: Collection[str]
+) -> None:
+    """Remove checkpoints and what was written after them; the values of channels stay."""
+    for batch in _batches(checkpoint_ids):
+        for table in (graph_writes, graph_checkpoints):
+            there = _is_in(table, writing.user_id, thread_id, namespace)
+            doomed = sa.delete(table).where(there, table.c.checkpoint_id.in_(batch))
+            writing.connection.execute(doomed)
+
+
+def delete_values(
+    writing: Writing, thread_id: str, namespace: str, names: Collection[ChannelName]
+) -> None:
+    """Remove values of channels."""
+    there = _is_in(graph_channels, writing.user_id, thread_id, namespace)
+    name = sa.tuple_(graph_channels.c.channel, graph_channels.c.version)
+    for batch in _batches(names):
+        writing.connection.execute(sa.delete(graph_channels).where(there, name.in_(batch)))
+
+
+def _batches(names: Collection[Name]) -> Iterator[Sequence[Name]]:
+    listed: Sequence[Name] = sorted(names)
+    for start in range(0, len(listed), _NAMES_AT_ONCE):
+        yield listed[start : start + _NAMES_AT_ONCE]
+
+
+def _is_in(table: sa.Table, user_id: str, thread_id: str, namespace: str) -> Condition:
+    own = (table.c.user_id == user_id) & (table.c.thread_id == thread_id)
+    return own & (table.c.namespace == namespace)
+
+
+def _checkpoint(row: Mapping[Any, Any]) -> GraphCheckpoint:
+    return GraphCheckpoint(
+        row["thread_id"],
+        row["namespace"],
+        row["checkpoint_id"],
+        row["parent_id"],
+        row["run_id"],
+        Packed(row["format"], bytes(row["data"])),
+        Packed(row["metadata_format"], bytes(row["metadata"])),
+    )

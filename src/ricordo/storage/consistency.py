@@ -3,16 +3,16 @@
 import sqlalchemy as sa
 
 from ricordo.model.vocabulary import ProposalState
-from ricordo.storage.conversation_tables import store_entries
-from ricordo.storage.index_rows import text_hash
-from ricordo.storage.search_index import INDEXED
-from ricordo.storage.sharing_tables import link_offers
+from ricordo.storage.backend import INDEXED
+from ricordo.storage.search_rows import text_hash
 from ricordo.storage.tables import (
     formation,
     history,
     items,
+    link_offers,
     links,
     proposals,
+    store_entries,
     summaries,
     threads,
     turns,

@@ -11,13 +11,13 @@ from typing import Concatenate, Final, ParamSpec, Protocol, Self, TypeVar, cast
 import sqlalchemy as sa
 
 from ricordo.clock import Clock
+from ricordo.errors import RoleNotConfined
 from ricordo.limits import MAX_CONFLICT_RETRIES
 from ricordo.model.embedding import KnownVectors
 from ricordo.model.policy import Policy
-from ricordo.storage.backend import Backend, LostToAnother
+from ricordo.storage.backend import Backend, LostToAnother, Watch, unwatched
 from ricordo.storage.links import others_concerned
-from ricordo.storage.watching import Watch, unwatched
-from ricordo.storage.writing import Writing
+from ricordo.storage.transaction import Writing
 from ricordo.text.analyser import Analyser
 
 _LONGEST_PAUSE_SECONDS: Final = 0.05
@@ -187,3 +187,22 @@ def retried(method: Callable[Concatenate[Writer, P], T]) -> Callable[Concatenate
         return method(self, *args, **kwargs)
 
     return cast(Callable[Concatenate[Writer, P], T], run)
+
+
+def require_confined(database: Database) -> None:
+    """See to it that row-level security binds the role that is connected.
+
+    A store in a file has no roles: whoever can open it can read all of it.
+
+    Raises:
+        RoleNotConfined: the role could read every user's rows; the message says what to do.
+        StorageError: the database could not answer.
+    """
+    with database.our_errors():
+        problem = database.backend.confinement_problem()
+    if problem is not None:
+        raise RoleNotConfined(
+            f"{database.backend.location}: {problem}, so a mistake in one query could show one user"
+            " the memories of another. As the owner of the tables run: ricordo migrate, and:"
+            " ricordo database grant ROLE. Then connect as that role"
+        )

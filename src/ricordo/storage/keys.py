@@ -1,5 +1,6 @@
 """Rows of API keys, and of sessions that were ended. They are looked up before anybody knows whose
-they are, so every transaction here acts for all users."""
+they are, so every transaction here acts for all users.
+"""
 
 from datetime import datetime
 from typing import Any, Final
@@ -13,7 +14,7 @@ from ricordo.model.page import Page, cursor_moment, decode_cursor, encode_cursor
 from ricordo.model.times import format_moment
 from ricordo.model.vocabulary import KeyKind, Permission
 from ricordo.storage.database import Database, retried
-from ricordo.storage.service_tables import api_keys, ended_sessions
+from ricordo.storage.tables import api_keys, ended_sessions
 
 _CURSOR: Final = "keys"
 _SHOWN: Final = [column for column in api_keys.c if column is not api_keys.c.secret_hash]

@@ -1,4 +1,4 @@
-"""Which memories of a user are about the same."""
+"""Rows of relations between memories, and of pairs that consolidation has checked."""
 
 from collections.abc import Collection, Iterable
 from datetime import datetime
@@ -7,13 +7,11 @@ from typing import Any, Final
 import sqlalchemy as sa
 
 from ricordo.model.vocabulary import Status
-from ricordo.storage.columns import Moment, Words
-from ricordo.storage.constructs import among, bound_list
-from ricordo.storage.index_tables import relations
-from ricordo.storage.prepared import Prepared
-from ricordo.storage.tables import items
+from ricordo.storage.columns import Moment, Words, among, bound_list
+from ricordo.storage.statements import Prepared
+from ricordo.storage.tables import checked_pairs, items, relations
+from ricordo.storage.transaction import Writing
 from ricordo.storage.where import Condition, not_expired
-from ricordo.storage.writing import Writing
 
 _user = relations.c.user_id == sa.bindparam("user_id", type_=Words)
 _listed = bound_list("ids", sa.BigInteger())
@@ -168,3 +166,99 @@ def _is_active(item_id: sa.ColumnElement[int], now: datetime) -> Condition:
         items.c.status == Status.ACTIVE.value,
         not_expired(now),
     )
+
+
+# Without the similarity, which is not in the index.
+_brought: Final = Prepared(
+    sa.select(relations.c.low_id, relations.c.high_id).where(
+        relations.c.user_id == sa.bindparam("user_id", type_=Words),
+        among(relations.c.high_id, bound_list("ids", sa.BigInteger())),
+    )
+)
+# By one end only: for each pair of ids, PostgreSQL would look whether it is there.
+_relations: Final = Prepared(
+    sa.select(relations.c.low_id, relations.c.high_id, relations.c.similarity).where(
+        relations.c.user_id == sa.bindparam("user_id", type_=Words),
+        among(relations.c.high_id, bound_list("ids", sa.BigInteger())),
+    )
+)
+
+
+def latest_active_ids(
+    connection: sa.Connection, where: Condition, limit: int, *, of_themes: bool
+) -> list[int]:
+    """The ids of the latest active memories that meet a condition.
+
+    ``of_themes``: it asks for some themes only. Then their index is tried first, since a small
+    theme would otherwise be looked for among all memories; a large one is found there soon.
+    """
+    wanted = sa.select(items.c.id).where(where)
+    if of_themes:
+        # A literal, because the partial index can only be used when the statement shows it.
+        active = items.c.status == sa.literal_column("'active'")
+        few = list(connection.execute(wanted.where(active).limit(limit)).scalars())
+        if len(few) < limit:
+            return sorted(few, reverse=True)
+    ordered = wanted.order_by(items.c.id.desc()).limit(limit)
+    return list(connection.execute(ordered).scalars())
+
+
+def ids_among(connection: sa.Connection, where: Condition, ids: Collection[int]) -> set[int]:
+    """Those of these ids whose memories meet a condition."""
+    listed = bound_list("ids", sa.BigInteger())
+    wanted = sa.select(items.c.id).where(where, among(items.c.id, listed))
+    return set(connection.execute(wanted, {"ids": list(ids)}).scalars())
+
+
+def pairs_brought_by(connection: sa.Connection, user_id: str, ids: Collection[int]) -> list[Pair]:
+    """The relations of these memories with older ones, each with the lower id first."""
+    rows = _brought.run(connection, {"user_id": user_id, "ids": list(ids)})
+    return [(row[0], row[1]) for row in rows]
+
+
+def relations_within(
+    connection: sa.Connection, user_id: str, ids: Collection[int]
+) -> list[Relation]:
+    """The relations among some hundreds of memories."""
+    listed = set(ids)
+    rows = _relations.run(connection, {"user_id": user_id, "ids": list(listed)})
+    return [(row[0], row[1], row[2]) for row in rows if row[0] in listed]
+
+
+_put: Final = Prepared(
+    sa.text(
+        "INSERT INTO checked_pairs (user_id, low_id, high_id, fingerprint, verdict, checked_at)"
+        " VALUES (:user_id, :low_id, :high_id, :fingerprint, :verdict, :checked_at)"
+        " ON CONFLICT (user_id, low_id, high_id) DO UPDATE SET"
+        " fingerprint = excluded.fingerprint, verdict = excluded.verdict,"
+        " checked_at = excluded.checked_at"
+    ).bindparams(sa.bindparam("checked_at", type_=Moment))
+)
+
+
+def note_checked(writing: Writing, one: int, other: int, fingerprint: str, verdict: str) -> None:
+    """Note that a pair of the writing user's memories was looked at now."""
+    row = {
+        "user_id": writing.user_id,
+        "low_id": min(one, other),
+        "high_id": max(one, other),
+        "fingerprint": fingerprint,
+        "verdict": verdict,
+        "checked_at": writing.now,
+    }
+    _put.run(writing.connection, row)
+
+
+def checked_since(
+    connection: sa.Connection, user_id: str, low_ids: Collection[int], since: datetime
+) -> dict[tuple[int, int], str]:
+    """The pairs looked at after a moment whose lower id is listed, with their fingerprints."""
+    wanted = sa.select(
+        checked_pairs.c.low_id, checked_pairs.c.high_id, checked_pairs.c.fingerprint
+    ).where(
+        checked_pairs.c.user_id == user_id,
+        checked_pairs.c.checked_at > since,
+        among(checked_pairs.c.low_id, bound_list("low_ids", sa.BigInteger())),
+    )
+    rows = connection.execute(wanted, {"low_ids": sorted(low_ids)})
+    return {(row[0], row[1]): row[2] for row in rows}

@@ -1,11 +1,8 @@
-"""The schema: the only description of it. ``migrations/`` builds exactly this.
+"""The schema: the only description of it. Migrations build exactly this."""
 
-Every table that holds anything of a user's begins its primary key with ``user_id``, so that one
-user's rows lie together and the schema can be sharded by user. Nothing outside ``storage`` names a
-table or a column.
-"""
-
-from typing import Final
+from collections.abc import Iterable
+from enum import StrEnum
+from typing import Any, Final
 
 import sqlalchemy as sa
 
@@ -15,28 +12,289 @@ from ricordo.model.vocabulary import (
     Event,
     EventStatus,
     JobState,
+    KeyKind,
     MemoryType,
     ProposalState,
     Source,
     Status,
+    VectorState,
 )
-from ricordo.storage import schema
-from ricordo.storage.columns import Json, Moment, Words
-from ricordo.storage.conversation_tables import (
-    checkpoints,
-    compactions,
-    graph_channels,
-    graph_checkpoints,
-    graph_writes,
-    store_entries,
-    thread_views,
-)
-from ricordo.storage.index_tables import item_index, relations, turn_index
-from ricordo.storage.schema import CLUSTERED, one_of
-from ricordo.storage.service_tables import api_keys, kept_answers
-from ricordo.storage.sharing_tables import blocked_senders, link_offers
+from ricordo.storage.columns import Json, Moment, Vector, Words
 
-metadata: Final = schema.metadata
+metadata: Final = sa.MetaData(
+    naming_convention={
+        "pk": "pk_%(table_name)s",
+        "fk": "fk_%(table_name)s_%(referred_table_name)s",
+        "ck": "ck_%(table_name)s_%(constraint_name)s",
+    }
+)
+
+
+def one_of(column: str, allowed: Iterable[StrEnum]) -> sa.CheckConstraint:
+    """A constraint: the column has a word of a vocabulary."""
+    values = ", ".join(f"'{member.value}'" for member in allowed)
+    return sa.CheckConstraint(f"{column} IN ({values})", name=column)
+
+
+CLUSTERED: Final[dict[str, Any]] = {"sqlite_with_rowid": False}
+"""On SQLite, rows lie in the order of the primary key: one user's together, one index less."""
+
+
+thread_views: Final = sa.Table(
+    "thread_views",
+    metadata,
+    sa.Column("user_id", Words, primary_key=True),
+    sa.Column("thread_id", Words, primary_key=True),
+    sa.Column("revision", sa.BigInteger, nullable=False),
+    sa.Column("looked_at", Moment, nullable=False),
+    **CLUSTERED,
+)
+"""Up to which revision each conversation was told of changes. It need not have any turns yet."""
+
+compactions: Final = sa.Table(
+    "compactions",
+    metadata,
+    sa.Column("user_id", Words, primary_key=True),
+    sa.Column("thread_id", Words, primary_key=True),
+    sa.Column("last_position", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("first_position", sa.Integer, nullable=False),
+    sa.Column("day", Words, nullable=False),
+    sa.Column("summary", Words, nullable=False),
+    sa.Column("bridge", Words, nullable=False),
+    sa.Column("made_by", Words, nullable=False),
+    sa.Column("at", Moment, nullable=False),
+    sa.ForeignKeyConstraint(["user_id", "thread_id"], ["threads.user_id", "threads.thread_id"]),
+    sa.Index("ix_compactions_day", "user_id", "day", "at"),
+    **CLUSTERED,
+)
+"""What was said in a stretch of a conversation, in short: ``summary`` for the day's log, and
+``bridge``, which tells the conversation up to here. The turns themselves stay."""
+
+checkpoints: Final = sa.Table(
+    "checkpoints",
+    metadata,
+    sa.Column("user_id", Words, primary_key=True),
+    sa.Column("thread_id", Words, primary_key=True),
+    sa.Column("state", Words, nullable=False),
+    sa.Column("version", sa.BigInteger, nullable=False),
+    sa.Column("created_at", Moment, nullable=False),
+    sa.Column("updated_at", Moment, nullable=False),
+)
+"""The state of a program per conversation, as the text of one JSON value: exactly what was saved,
+which a JSON column would not keep."""
+
+graph_checkpoints: Final = sa.Table(
+    "graph_checkpoints",
+    metadata,
+    sa.Column("user_id", Words, primary_key=True),
+    sa.Column("thread_id", Words, primary_key=True),
+    sa.Column("namespace", Words, primary_key=True),
+    sa.Column("checkpoint_id", Words, primary_key=True),
+    sa.Column("parent_id", Words),
+    sa.Column("run_id", Words),
+    sa.Column("format", Words, nullable=False),
+    sa.Column("data", sa.LargeBinary, nullable=False),
+    sa.Column("metadata_format", Words, nullable=False),
+    sa.Column("metadata", sa.LargeBinary, nullable=False),
+    sa.Column("at", Moment, nullable=False),
+)
+# The order in which they are listed, whatever thread and namespace.
+sa.Index(
+    "ix_graph_checkpoints_order",
+    graph_checkpoints.c.user_id,
+    graph_checkpoints.c.checkpoint_id,
+    graph_checkpoints.c.thread_id,
+    graph_checkpoints.c.namespace,
+)
+sa.Index("ix_graph_checkpoints_run", graph_checkpoints.c.user_id, graph_checkpoints.c.run_id)
+
+graph_channels: Final = sa.Table(
+    "graph_channels",
+    metadata,
+    sa.Column("user_id", Words, primary_key=True),
+    sa.Column("thread_id", Words, primary_key=True),
+    sa.Column("namespace", Words, primary_key=True),
+    sa.Column("channel", Words, primary_key=True),
+    sa.Column("version", Words, primary_key=True),
+    sa.Column("format", Words, nullable=False),
+    sa.Column("data", sa.LargeBinary, nullable=False),
+)
+"""The values of a graph's channels, each version once, however many checkpoints refer to it."""
+
+graph_writes: Final = sa.Table(
+    "graph_writes",
+    metadata,
+    sa.Column("user_id", Words, primary_key=True),
+    sa.Column("thread_id", Words, primary_key=True),
+    sa.Column("namespace", Words, primary_key=True),
+    sa.Column("checkpoint_id", Words, primary_key=True),
+    sa.Column("task_id", Words, primary_key=True),
+    sa.Column("place", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("task_path", Words, nullable=False),
+    sa.Column("channel", Words, nullable=False),
+    sa.Column("format", Words, nullable=False),
+    sa.Column("data", sa.LargeBinary, nullable=False),
+)
+"""What a graph's tasks have written since a checkpoint."""
+
+store_entries: Final = sa.Table(
+    "store_entries",
+    metadata,
+    sa.Column("user_id", Words, primary_key=True),
+    sa.Column("namespace", Words, primary_key=True),
+    sa.Column("key", Words, primary_key=True),
+    sa.Column("value", Words, nullable=False),
+    sa.Column("item_id", sa.BigInteger),
+    sa.Column("created_at", Moment, nullable=False),
+    sa.Column("updated_at", Moment, nullable=False),
+    sa.Column("expires_at", Moment),
+    sa.Column("ttl_minutes", sa.Double),
+)
+"""Entries of a program's key-value store. ``item_id`` is the memory by which one is found."""
+sa.Index("ix_store_entries_item", store_entries.c.user_id, store_entries.c.item_id)
+sa.Index(
+    "ix_store_entries_expires",
+    store_entries.c.user_id,
+    store_entries.c.expires_at,
+    sqlite_where=store_entries.c.expires_at.is_not(None),
+    postgresql_where=store_entries.c.expires_at.is_not(None),
+)
+
+
+def _index_table(of: str) -> sa.Table:
+    """What search reads of a memory or turn: its terms, and its vector or why it has none."""
+    name = f"{of}_index"
+    table = sa.Table(
+        name,
+        metadata,
+        sa.Column("user_id", Words, primary_key=True),
+        sa.Column("id", sa.BigInteger, primary_key=True, autoincrement=False),
+        sa.Column("stamp", sa.BigInteger, nullable=False),
+        sa.Column("analyser", Words, nullable=False),
+        sa.Column("terms", Words, nullable=False),
+        sa.Column("text_hash", Words, nullable=False),
+        sa.Column("state", Words, nullable=False),
+        sa.Column("provider", Words),
+        sa.Column("model", Words),
+        sa.Column("dimensions", sa.Integer),
+        sa.Column("error", Words),
+        sa.Column("vector", Vector),
+        one_of("state", VectorState),
+    )
+    sa.Index(f"ix_{name}_stamp", table.c.user_id, table.c.stamp)
+    sa.Index(f"ix_{name}_text", table.c.user_id, table.c.text_hash)
+    # Counts how far vectors have come without touching the rows, which are as wide as those.
+    made = (table.c.state, table.c.provider, table.c.model, table.c.dimensions)
+    sa.Index(f"ix_{name}_made", table.c.user_id, *made)
+    waiting = table.c.state == "pending"
+    sa.Index(
+        f"ix_{name}_pending",
+        table.c.user_id,
+        table.c.id,
+        sqlite_where=waiting,
+        postgresql_where=waiting,
+    )
+    return table
+
+
+item_index: Final = _index_table("item")
+turn_index: Final = _index_table("turn")
+
+relations: Final = sa.Table(
+    "relations",
+    metadata,
+    sa.Column("user_id", Words, primary_key=True),
+    sa.Column("low_id", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("high_id", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("similarity", sa.Double, nullable=False),
+    sa.Column("created_at", Moment, nullable=False),
+    sa.CheckConstraint("low_id < high_id", name="order"),
+    sa.Index("ix_relations_high", "user_id", "high_id", "low_id"),
+    **CLUSTERED,
+)
+"""Two memories of one user that are about the same; each pair once, the lower id first."""
+
+
+api_keys: Final = sa.Table(
+    "api_keys",
+    metadata,
+    sa.Column("id", Words, primary_key=True),
+    sa.Column("secret_hash", Words, nullable=False),
+    sa.Column("name", Words, nullable=False),
+    sa.Column("kind", Words, nullable=False),
+    sa.Column("user_id", Words),
+    sa.Column("agent_id", Words),
+    sa.Column("categories", Json),
+    sa.Column("permissions", Json, nullable=False),
+    sa.Column("created_at", Moment, nullable=False),
+    sa.Column("expires_at", Moment),
+    sa.Column("revoked_at", Moment),
+    sa.Column("last_used_at", Moment),
+    one_of("kind", KeyKind),
+    sa.Index("ix_api_keys_user", "user_id"),
+    **CLUSTERED,
+)
+"""Keys of the service. ``id`` is the part of a key that may be shown; of the secret only the hash
+is kept. ``user_id`` is whom a key of a user or an agent acts for."""
+
+ended_sessions: Final = sa.Table(
+    "ended_sessions",
+    metadata,
+    sa.Column("id", Words, primary_key=True),
+    sa.Column("until", Moment, nullable=False),
+    **CLUSTERED,
+)
+"""Sessions of the web page that were signed out of, each until its cookie would have ended."""
+
+kept_answers: Final = sa.Table(
+    "kept_answers",
+    metadata,
+    sa.Column("user_id", Words, primary_key=True),
+    sa.Column("idempotency_key", Words, primary_key=True),
+    sa.Column("request_hash", Words, nullable=False),
+    sa.Column("status", sa.Integer),
+    sa.Column("headers", Json),
+    sa.Column("body", sa.LargeBinary),
+    sa.Column("at", Moment, nullable=False),
+    sa.Index("ix_kept_answers_at", "user_id", "at"),
+)
+"""What requests with an idempotency key were answered; without a status while one is under way."""
+
+
+link_offers: Final = sa.Table(
+    "link_offers",
+    metadata,
+    sa.Column("user_id", Words, primary_key=True),
+    sa.Column("item_id", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("owner_id", Words, nullable=False),
+    sa.Column("state", Words, nullable=False),
+    sa.Column("created_at", Moment, nullable=False),
+    sa.Column("expires_at", Moment, nullable=False),
+    sa.Column("decided_at", Moment),
+    sa.Column("decided_by", Words),
+    one_of("state", ProposalState),
+    sa.Index("ix_link_offers_owner", "owner_id", "item_id"),
+    **CLUSTERED,
+)
+"""``owner_id`` offers the memory ``item_id`` to ``user_id``, who has not decided yet, has accepted
+it (then there is a link), or does not want it, now or any more. Nothing that it says is kept."""
+
+blocked_senders: Final = sa.Table(
+    "blocked_senders",
+    metadata,
+    sa.Column("user_id", Words, primary_key=True),
+    sa.Column("sender_id", Words, primary_key=True),
+    sa.Column("created_at", Moment, nullable=False),
+    sa.Index("ix_blocked_senders_sender", "sender_id"),
+    **CLUSTERED,
+)
+"""``user_id`` wants to be offered nothing by ``sender_id``."""
+
+
+# Every table that holds anything of a user's begins its primary key with ``user_id``, so that one
+# user's rows lie together and the schema can be sharded by user. Nothing outside ``storage``
+# names a table or a column.
+
 """All tables, once this module is loaded: also those of ``conversation_tables.py``,
 ``index_tables.py`` and ``service_tables.py``."""
 

@@ -1,4 +1,4 @@
-"""Rows of themes."""
+"""Rows of themes, narratives and profiles."""
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
@@ -6,12 +6,15 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
-from ricordo.model.vocabulary import ContextPolicy
-from ricordo.storage.columns import Words
-from ricordo.storage.constructs import among, bound_list
-from ricordo.storage.prepared import Prepared
-from ricordo.storage.tables import items, themes
-from ricordo.storage.where import Condition
+from ricordo.model.item import Item
+from ricordo.model.profile import PROFILE_THEME
+from ricordo.model.vocabulary import ContextPolicy, Event
+from ricordo.storage.columns import Words, among, bound_list
+from ricordo.storage.items import find_items
+from ricordo.storage.statements import Prepared
+from ricordo.storage.tables import history, items, summaries, themes, turns
+from ricordo.storage.transaction import Writing
+from ricordo.storage.where import Condition, not_expired
 
 _present: Final = Prepared(
     sa.select(themes.c.slug).where(
@@ -85,3 +88,70 @@ def _new_row(user_id: str, slug: str, now: datetime) -> dict[str, Any]:
         "created_at": now,
         "updated_at": now,
     }
+
+
+_FORGETTING: Final = (Event.DELETE, Event.TTL, Event.PURGE)
+
+
+def find_summary(connection: sa.Connection, user_id: str) -> sa.RowMapping | None:
+    """What is stored as a user's narrative, or None."""
+    wanted = sa.select(summaries).where(summaries.c.user_id == user_id)
+    return connection.execute(wanted).mappings().first()
+
+
+def put_summary(writing: Writing, content: str, revision: int, made_by: str) -> None:
+    """Keep a narrative of a revision in place of the one before.
+
+    Not where something was forgotten since, or the whole user: it may tell of that.
+    """
+    if writing.revision < revision or _was_anything_forgotten(writing, since=revision):
+        return
+    drop_summary(writing.connection, writing.user_id)
+    row = {
+        "user_id": writing.user_id,
+        "content": content,
+        "revision": revision,
+        "made_by": made_by,
+        "updated_at": writing.now,
+    }
+    writing.connection.execute(sa.insert(summaries).values(**row))
+    writing.keeps_user = True
+
+
+def drop_summary(connection: sa.Connection, user_id: str) -> bool:
+    """Forget a narrative, because it may tell of something that is gone; whether there was one."""
+    gone = connection.execute(sa.delete(summaries).where(summaries.c.user_id == user_id))
+    return gone.rowcount > 0
+
+
+def _was_anything_forgotten(writing: Writing, since: int) -> bool:
+    forgotten = sa.exists().where(
+        history.c.user_id == writing.user_id,
+        history.c.revision > since,
+        history.c.event.in_([event.value for event in _FORGETTING]),
+    )
+    return writing.connection.execute(sa.select(forgotten)).scalar_one()
+
+
+def keyed_profile_items(connection: sa.Connection, user_id: str, now: datetime) -> list[Item]:
+    """A user's own active memories of the theme ``profile`` that have a key, fields or not."""
+    where = (
+        (items.c.user_id == user_id)
+        & (items.c.status == sa.literal_column("'active'"))
+        & (items.c.theme == PROFILE_THEME)
+        & items.c.key.is_not(None)
+        & not_expired(now)
+    )
+    return find_items(connection, where)
+
+
+def last_turn_id(connection: sa.Connection, user_id: str, thread_id: str) -> int | None:
+    """The latest turn of a conversation; None where nothing was said in it."""
+    wanted = (
+        sa.select(turns.c.id)
+        .where(turns.c.user_id == user_id, turns.c.thread_id == thread_id)
+        .order_by(turns.c.position.desc())
+        .limit(1)
+    )
+    found: int | None = connection.execute(wanted).scalar_one_or_none()
+    return found

@@ -1,5 +1,6 @@
-"""Rows of conversations."""
+"""Rows of conversations: threads, turns and compactions."""
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 from typing import Any, Final, NamedTuple
@@ -7,18 +8,27 @@ from typing import Any, Final, NamedTuple
 import sqlalchemy as sa
 
 from ricordo.limits import MAX_ID
+from ricordo.model.conversation import Compaction
 from ricordo.model.page import Page, cursor_moment, decode_cursor, encode_cursor
 from ricordo.model.searchable import text_of_turn
 from ricordo.model.thread import NewTurn, Thread, Turn
 from ricordo.model.times import format_moment
-from ricordo.storage.columns import Words
-from ricordo.storage.constructs import among, bound_list
+from ricordo.model.vocabulary import Event
+from ricordo.storage.backend import TURNS
+from ricordo.storage.columns import Moment, Words, among, bound_list
 from ricordo.storage.formation import FORMED_POSITION, THREADS_WITH_FORMATION
-from ricordo.storage.index_rows import Searchable, change_entry, put_entries
-from ricordo.storage.prepared import Prepared
-from ricordo.storage.search_index import TURNS
-from ricordo.storage.tables import TURN_IDS, formation, threads, turns
-from ricordo.storage.writing import Writing
+from ricordo.storage.search_rows import Searchable, change_entry, put_entries
+from ricordo.storage.statements import Prepared
+from ricordo.storage.tables import (
+    TURN_IDS,
+    compactions,
+    formation,
+    history,
+    thread_views,
+    threads,
+    turns,
+)
+from ricordo.storage.transaction import Writing
 
 _select_threads: Final = sa.select(
     *(column for column in threads.c if column.name != "user_id"),
@@ -269,3 +279,123 @@ def _turn_rows(
             zip(ids, said, strict=True), start=last_position + 1
         )
     ]
+
+
+_put: Final = Prepared(
+    sa.text(
+        "INSERT INTO thread_views (user_id, thread_id, revision, looked_at)"
+        " VALUES (:user_id, :thread_id, :revision, :now)"
+        " ON CONFLICT (user_id, thread_id) DO UPDATE"
+        " SET revision = excluded.revision, looked_at = excluded.looked_at"
+    ).bindparams(sa.bindparam("now", type_=Moment))
+)
+
+
+def seen_revision(connection: sa.Connection, user_id: str, thread_id: str) -> int | None:
+    """What a conversation has been told of; None where it has never looked."""
+    wanted = sa.select(thread_views.c.revision).where(
+        thread_views.c.user_id == user_id, thread_views.c.thread_id == thread_id
+    )
+    return connection.execute(wanted).scalar_one_or_none()
+
+
+def note_seen(writing: Writing, thread_id: str, revision: int) -> None:
+    """A conversation of the writing user is being told of all changes up to a revision."""
+    given = {
+        "user_id": writing.user_id,
+        "thread_id": thread_id,
+        "revision": revision,
+        "now": writing.now,
+    }
+    _put.run(writing.connection, given)
+    writing.keeps_user = True
+
+
+def count_changes(connection: sa.Connection, user_id: str, since: int) -> Counter[Event]:
+    """How many changes of each kind a user's history has after a revision."""
+    counted = (
+        sa.select(history.c.event, sa.func.count())
+        .where(history.c.user_id == user_id, history.c.revision > since)
+        .group_by(history.c.event)
+    )
+    return Counter({Event(event): count for event, count in connection.execute(counted)})
+
+
+_COLUMNS: Final = [column for column in compactions.c if column.name != "user_id"]
+_user: Final = sa.bindparam("user_id", type_=Words)
+_thread: Final = sa.bindparam("thread_id", type_=Words)
+_reached: Final = (
+    sa.select(sa.func.max(compactions.c.last_position))
+    .where(compactions.c.user_id == _user, compactions.c.thread_id == _thread)
+    .scalar_subquery()
+)
+# On the path of every message that is recorded.
+_open_turns: Final = Prepared(
+    sa.select(threads.c.turn_count - sa.func.coalesce(_reached, 0)).where(
+        threads.c.user_id == _user, threads.c.thread_id == _thread
+    )
+)
+
+
+def count_open_turns(connection: sa.Connection, user_id: str, thread_id: str) -> int:
+    """How many turns of a conversation no compaction tells; none where it does not exist."""
+    rows = _open_turns.run(connection, {"user_id": user_id, "thread_id": thread_id})
+    return int(rows[0][0]) if rows else 0
+
+
+def last_compaction(connection: sa.Connection, user_id: str, thread_id: str) -> Compaction | None:
+    """The latest stretch of a conversation that was told in short."""
+    wanted = (
+        sa.select(*_COLUMNS)
+        .where(compactions.c.user_id == user_id, compactions.c.thread_id == thread_id)
+        .order_by(compactions.c.last_position.desc())
+        .limit(1)
+    )
+    row = connection.execute(wanted).mappings().first()
+    return None if row is None else Compaction(**row)
+
+
+def put_compaction(writing: Writing, made: Compaction) -> None:
+    """Keep what a stretch of a conversation was about."""
+    row = {column.name: getattr(made, column.name) for column in _COLUMNS}
+    writing.connection.execute(sa.insert(compactions).values(user_id=writing.user_id, **row))
+    writing.keeps_user = True
+
+
+def drop_compactions(writing: Writing, thread_id: str, from_position: int) -> int:
+    """Forget what tells a turn of a conversation in short, and all that was built on it."""
+    where = sa.and_(
+        compactions.c.user_id == writing.user_id,
+        compactions.c.thread_id == thread_id,
+        compactions.c.last_position >= from_position,
+    )
+    return writing.connection.execute(sa.delete(compactions).where(where)).rowcount
+
+
+def compactions_of_day(
+    connection: sa.Connection, user_id: str, day: str, limit: int
+) -> list[Compaction]:
+    """The latest of what a user's conversations of a day were about, in order."""
+    wanted = (
+        sa.select(*_COLUMNS)
+        .where(compactions.c.user_id == user_id, compactions.c.day == day)
+        .order_by(
+            compactions.c.at.desc(),
+            compactions.c.thread_id.desc(),
+            compactions.c.last_position.desc(),
+        )
+        .limit(limit)
+    )
+    rows = connection.execute(wanted).mappings().all()
+    return [Compaction(**row) for row in reversed(rows)]
+
+
+def id_of_turn(
+    connection: sa.Connection, user_id: str, thread_id: str, position: int
+) -> int | None:
+    """Which turn stands at a place of a conversation, if any."""
+    wanted = sa.select(turns.c.id).where(
+        turns.c.user_id == user_id, turns.c.thread_id == thread_id, turns.c.position == position
+    )
+    found: int | None = connection.execute(wanted).scalar()
+    return found

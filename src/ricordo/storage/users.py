@@ -1,28 +1,38 @@
-"""Who has anything stored here."""
+"""Rows of users: their upkeep, their embedding settings, and their erasure."""
 
 from collections.abc import Collection
+from dataclasses import dataclass, fields
 from datetime import datetime
+from typing import Any, Final
 
 import sqlalchemy as sa
 
-from ricordo.storage.columns import Moment
-from ricordo.storage.conversation_tables import (
+from ricordo.model.embedding import StoredChoice
+from ricordo.model.vocabulary import Status
+from ricordo.storage.backend import INDEXED, Backend
+from ricordo.storage.columns import Moment, Words
+from ricordo.storage.statements import Prepared
+from ricordo.storage.tables import (
+    OWNED_TABLES,
+    blocked_senders,
     checkpoints,
     graph_checkpoints,
     graph_writes,
-    store_entries,
-)
-from ricordo.storage.tables import (
     history,
     items,
+    link_offers,
+    links,
     proposals,
+    store_entries,
     summaries,
     themes,
     threads,
     upkeep,
     users,
 )
-from ricordo.storage.writing import OWNER_ACTED
+from ricordo.storage.tables import embedding_settings as settings
+from ricordo.storage.transaction import OWNER_ACTED, Writing
+from ricordo.storage.where import not_expired
 
 
 def has_user(connection: sa.Connection, user_id: str) -> bool:
@@ -79,3 +89,152 @@ def hold_users(connection: sa.Connection, wanted: Collection[str]) -> list[str]:
         .with_for_update(read=True, key_share=True, skip_locked=True)
     )
     return list(connection.execute(there).scalars())
+
+
+def delete_user_rows(backend: Backend, connection: sa.Connection, user_id: str) -> dict[str, int]:
+    """Delete all that belongs to a user; the number of rows removed per table."""
+    removed = {}
+    for kind in INDEXED:
+        backend.search.drop_owner(connection, kind, user_id)
+    backend.search.compact(connection)
+    given = {
+        table.name: connection.execute(sa.delete(table).where(named == user_id)).rowcount
+        for table, named in (
+            (links, links.c.owner_id),
+            (link_offers, link_offers.c.owner_id),
+            (blocked_senders, blocked_senders.c.sender_id),
+        )
+    }
+    for table in OWNED_TABLES:
+        gone = connection.execute(sa.delete(table).where(table.c.user_id == user_id)).rowcount
+        removed[table.name] = gone
+    for name, gone in given.items():
+        removed[name] += gone
+    mentions = sa.update(history).where(history.c.other_user == user_id).values(other_user=None)
+    removed["mentions"] = connection.execute(mentions).rowcount
+    return removed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UpkeepState:
+    """When each part of a user's upkeep was last done.
+
+    ``tended_since`` is since when somebody looks after these memories, where that is later than
+    the memories themselves. ``pairs_wait_since`` is from when on there are changes that
+    consolidation has not come to yet. ``related_after`` is the memory up to which relations have
+    been refreshed in this turn.
+    """
+
+    tended_since: datetime | None = None
+    upkept_at: datetime | None = None
+    consolidated_at: datetime | None = None
+    pairs_wait_since: datetime | None = None
+    insights_at: datetime | None = None
+    related_after: int = 0
+
+
+_NAMES = tuple(field.name for field in fields(UpkeepState))
+
+
+def upkeep_state(connection: sa.Connection, user_id: str) -> UpkeepState:
+    """How far a user's upkeep has come; nothing of it at first."""
+    wanted = sa.select(*[upkeep.c[name] for name in _NAMES]).where(upkeep.c.user_id == user_id)
+    row = connection.execute(wanted).mappings().first()
+    return UpkeepState() if row is None else UpkeepState(**row)
+
+
+def note_upkeep(writing: Writing, **done: Any) -> None:
+    """Note what was done for the writing user, by the fields of :class:`UpkeepState`.
+
+    Upkeep makes nobody a user: work for somebody who was erased meanwhile leaves no trace.
+    """
+    if writing.is_first and not writing.keeps_user:
+        return
+    own = upkeep.c.user_id == writing.user_id
+    changed = writing.connection.execute(sa.update(upkeep).where(own).values(**done)).rowcount
+    if not changed:
+        first = {"related_after": 0, **done, "user_id": writing.user_id}
+        writing.connection.execute(sa.insert(upkeep).values(**first))
+
+
+EXPIRED = "expired"
+"""Stands for the status of what is past its expiry, and waits for the job that archives it."""
+
+
+def memories_by_status(connection: sa.Connection, now: datetime) -> dict[str, int]:
+    """How many memories all users have together, of each status that there are any of."""
+    is_past = sa.and_(items.c.status == Status.ACTIVE.value, sa.not_(not_expired(now)))
+    shown = sa.case((is_past, sa.literal(EXPIRED)), else_=items.c.status).label("shown")
+    counted = connection.execute(sa.select(shown, sa.func.count()).group_by(shown))
+    return {row[0]: row[1] for row in counted}
+
+
+def count_users(connection: sa.Connection) -> int:
+    """How many users have anything stored."""
+    return connection.execute(sa.select(sa.func.count()).select_from(users)).scalar_one()
+
+
+def waiting_vectors(connection: sa.Connection) -> dict[str, int]:
+    """How many texts of all users wait for their vectors, by what they are."""
+    return {
+        kind.name: connection.execute(
+            sa.select(sa.func.count())
+            .select_from(kind.index)
+            # A literal, because the partial index can only be used when the statement shows it.
+            .where(kind.index.c.state == sa.literal_column("'pending'"))
+        ).scalar_one()
+        for kind in INDEXED
+    }
+
+
+_find: Final = Prepared(
+    sa.select(
+        settings.c.provider,
+        settings.c.model,
+        settings.c.base_url,
+        settings.c.sealed_key,
+        settings.c.dimensions,
+        settings.c.updated_at,
+    ).where(settings.c.user_id == sa.bindparam("user_id", type_=Words))
+)
+_moment: Final = Moment()
+
+
+def find_choice(connection: sa.Connection, user_id: str) -> StoredChoice | None:
+    """A user's own settings, or None."""
+    rows = _find.run(connection, {"user_id": user_id})
+    if not rows:
+        return None
+    provider, model, base_url, sealed_key, dimensions, updated_at = rows[0]
+    changed: datetime | None = _moment.process_result_value(updated_at, connection.dialect)
+    assert changed is not None
+    return StoredChoice(
+        provider=provider,
+        model=model,
+        base_url=base_url,
+        sealed_key=sealed_key,
+        dimensions=dimensions,
+        updated_at=changed,
+    )
+
+
+def store_choice(writing: Writing, choice: StoredChoice) -> None:
+    """Keep a user's own settings in place of what they had."""
+    drop_choice(writing)
+    row = {
+        "user_id": writing.user_id,
+        "provider": choice.provider,
+        "model": choice.model,
+        "base_url": choice.base_url,
+        "sealed_key": choice.sealed_key,
+        "dimensions": choice.dimensions,
+        "updated_at": choice.updated_at,
+    }
+    writing.connection.execute(sa.insert(settings).values(**row))
+    writing.keeps_user = True
+
+
+def drop_choice(writing: Writing) -> None:
+    """Go back to the store's way."""
+    where = settings.c.user_id == writing.user_id
+    writing.connection.execute(sa.delete(settings).where(where))

@@ -1,19 +1,19 @@
-"""From what a read asks for to a WHERE clause: the only builder of one over memories.
-
-Every read of memories passes through here, on both databases, so a filter cannot be forgotten on
-one of them, and nobody sees what is not theirs.
-"""
+"""From a filter to a WHERE clause: the only builder of one over memories."""
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Final
 
 import sqlalchemy as sa
 
 from ricordo.model.filters import ItemFilter
 from ricordo.model.vocabulary import GLOBAL_OWNER, Status
-from ricordo.storage.columns import Words
-from ricordo.storage.constructs import has_tag, surely_among
+from ricordo.storage.columns import Moment, Words, has_tag, surely_among
+from ricordo.storage.statements import Prepared
 from ricordo.storage.tables import items, links
+
+# Every read of memories passes through here, on both databases, so a filter cannot be forgotten on
+# one of them, and nobody sees what is not theirs.
 
 Condition = sa.ColumnElement[bool]
 
@@ -160,3 +160,44 @@ def _bounds(wanted: ItemFilter) -> list[Condition]:
         found.append(items.c.valid_from <= wanted.as_of)
         found.append(sa.or_(items.c.valid_to.is_(None), items.c.valid_to > wanted.as_of))
     return found
+
+
+_viewer = sa.bindparam("viewer", type_=Words)
+_own_active = (
+    sa.select(items.c.id)
+    .where(
+        items.c.user_id == _viewer,
+        items.c.status == Status.ACTIVE.value,
+        sa.or_(
+            items.c.expires_at.is_(None),
+            items.c.expires_at > sa.bindparam("now", type_=Moment),
+        ),
+    )
+    .limit(sa.bindparam("global_until", type_=sa.Integer))
+    .subquery()
+)
+_look_up: Final = Prepared(
+    sa.select(
+        sa.select(sa.func.count()).select_from(_own_active).scalar_subquery(),
+        sa.case((sa.exists().where(links.c.user_id == _viewer), 1), else_=0),
+    )
+)
+
+
+def audience_of(
+    connection: sa.Connection,
+    viewer: str,
+    global_until: int,
+    now: datetime,
+    themes: frozenset[str] | None = None,
+) -> Audience:
+    """What a user may see: their own, what is linked to them, and the global memories while they
+    have fewer than ``global_until`` active ones; of all that the ``themes``, None for every one."""
+    given = {"viewer": viewer, "global_until": global_until, "now": now}
+    own_active, has_links = _look_up.run(connection, given)[0]
+    cold = own_active < global_until and viewer != GLOBAL_OWNER
+    return Audience(viewer, has_links=bool(has_links), sees_global=cold, themes=themes)
+
+
+EVERYONE: Final = Audience(None)
+"""For administration only."""

@@ -12,8 +12,7 @@ import sqlalchemy as sa
 from ricordo.errors import InvalidValue, UserNotFound
 from ricordo.model.vocabulary import ProposalState
 from ricordo.storage.database import Database
-from ricordo.storage.sharing_tables import link_offers
-from ricordo.storage.tables import links, users
+from ricordo.storage.tables import link_offers, links, users
 from ricordo.storage.users import has_user
 from ricordo.transfer.rows import (
     TABLE_OF_KIND,

@@ -18,13 +18,12 @@ from ricordo.model.proposal import StoredProposal
 from ricordo.model.receipt import ImportReport
 from ricordo.model.scope import Scope
 from ricordo.model.thread import NewTurn
-from ricordo.storage.compactions import put_compaction
 from ricordo.storage.database import Database, retried
 from ricordo.storage.formation import FormationState, advance, state_of
 from ricordo.storage.items import find_items
 from ricordo.storage.tables import items, turns
-from ricordo.storage.threads import append_turns
-from ricordo.storage.writing import Writing
+from ricordo.storage.threads import append_turns, put_compaction
+from ricordo.storage.transaction import Writing
 from ricordo.transfer.progress import Progress
 from ricordo.transfer.proposal_merging import merge_proposals
 

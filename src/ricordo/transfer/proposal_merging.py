@@ -14,7 +14,7 @@ from ricordo.model.scope import Scope
 from ricordo.model.vocabulary import Status
 from ricordo.storage.database import Database, retried
 from ricordo.storage.tables import ITEM_IDS, items, proposals
-from ricordo.storage.writing import Writing
+from ricordo.storage.transaction import Writing
 
 KNOWN_ALREADY: Final = "proposals known already"
 

@@ -23,13 +23,11 @@ from ricordo.model.vocabulary import Event, ProposalState
 from ricordo.storage.database import Database, retried
 from ricordo.storage.history import take_received
 from ricordo.storage.items import derived_columns, index_items, item_from_row
-from ricordo.storage.links import add_link
-from ricordo.storage.offers import drop_offer, find_block, find_offer
+from ricordo.storage.links import add_link, drop_offer, find_block, find_offer
 from ricordo.storage.tables import ITEM_IDS, TURN_IDS, items, proposals, turns, users
 from ricordo.storage.threads import index_turns
-from ricordo.storage.upkeep import note_upkeep
-from ricordo.storage.users import has_anything
-from ricordo.storage.writing import OWNER_ACTED, Writing
+from ricordo.storage.transaction import OWNER_ACTED, Writing
+from ricordo.storage.users import has_anything, note_upkeep
 from ricordo.transfer.rows import TABLE_OF_KIND, Row, UserRows
 
 _ID_FIELDS: Final = {

@@ -24,24 +24,23 @@ import sqlalchemy as sa
 from ricordo import limits
 from ricordo.errors import ImportFailed, InvalidInput
 from ricordo.model.record import plain
-from ricordo.storage.conversation_tables import (
+from ricordo.storage.tables import (
+    blocked_senders,
     checkpoints,
     compactions,
+    formation,
     graph_channels,
     graph_checkpoints,
     graph_writes,
-    store_entries,
-    thread_views,
-)
-from ricordo.storage.sharing_tables import blocked_senders, link_offers
-from ricordo.storage.tables import (
-    formation,
     history,
     items,
+    link_offers,
     links,
     proposals,
+    store_entries,
     summaries,
     themes,
+    thread_views,
     threads,
     turns,
     users,

@@ -15,23 +15,12 @@ from ricordo.memories.expiring import plan_lifecycle
 from ricordo.model.scope import Scope
 from ricordo.model.vocabulary import Status
 from ricordo.storage import checkpoints as state_rows
-from ricordo.storage.conversation_tables import (
-    checkpoints,
-    graph_channels,
-    graph_checkpoints,
-    graph_writes,
-)
+from ricordo.storage.checkpoints import has_graph
 from ricordo.storage.database import Database, retried
-from ricordo.storage.graph_states import has_graph
+from ricordo.storage.entries import EntryName, StoredEntry, entries_named, put_entries, readable
 from ricordo.storage.items import active_with_key
-from ricordo.storage.store_entries import (
-    EntryName,
-    StoredEntry,
-    entries_named,
-    put_entries,
-    readable,
-)
-from ricordo.storage.writing import Writing
+from ricordo.storage.tables import checkpoints, graph_channels, graph_checkpoints, graph_writes
+from ricordo.storage.transaction import Writing
 from ricordo.transfer.rows import Row, UserRows
 
 _GRAPHS: Final = {

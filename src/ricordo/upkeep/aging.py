@@ -13,12 +13,12 @@ from ricordo.model.activity import UPKEEP_FORGOTTEN
 from ricordo.model.job import Report
 from ricordo.model.vocabulary import ON_PURPOSE, Event, Status
 from ricordo.storage.columns import Moment
+from ricordo.storage.daily_counters import tally
 from ricordo.storage.database import Database, retried
 from ricordo.storage.items import find_items
-from ricordo.storage.summaries import find_summary
 from ricordo.storage.tables import history, items, links
-from ricordo.storage.tallies import tally
-from ricordo.storage.upkeep import note_upkeep, upkeep_state
+from ricordo.storage.themes import find_summary
+from ricordo.storage.users import note_upkeep, upkeep_state
 from ricordo.storage.where import Condition
 from ricordo.upkeep.policy import UpkeepPolicy
 

@@ -28,14 +28,13 @@ from ricordo.model.vocabulary import (
     VectorState,
 )
 from ricordo.recall.service import Recall
+from ricordo.storage.daily_counters import tally
 from ricordo.storage.database import Database, retried
-from ricordo.storage.events import put_events
-from ricordo.storage.index_tables import item_index
-from ricordo.storage.summaries import find_summary
-from ricordo.storage.tables import history, items, threads
-from ricordo.storage.tallies import tally
-from ricordo.storage.upkeep import UpkeepState, note_upkeep, upkeep_state
-from ricordo.storage.writing import Writing
+from ricordo.storage.history import put_events
+from ricordo.storage.tables import history, item_index, items, threads
+from ricordo.storage.themes import find_summary
+from ricordo.storage.transaction import Writing
+from ricordo.storage.users import UpkeepState, note_upkeep, upkeep_state
 from ricordo.upkeep.aging import forget_unused
 from ricordo.upkeep.kinds import CONSOLIDATE_JOB, INSIGHTS_JOB, RELATE_JOB
 from ricordo.upkeep.policy import UpkeepPolicy

@@ -20,8 +20,8 @@ from ricordo.storage.formation import speakers_in
 from ricordo.storage.items import find_items, page_of_items
 from ricordo.storage.tables import formation, items, turns
 from ricordo.storage.threads import page_of_threads
+from ricordo.storage.transaction import Writing
 from ricordo.storage.where import Condition, not_expired
-from ricordo.storage.writing import Writing
 from ricordo.text.normalise import folded
 
 _TURN_COLUMNS: Final = [turns.c[field.name] for field in fields(Turn)]

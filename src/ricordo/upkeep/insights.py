@@ -26,12 +26,12 @@ from ricordo.model.insight import INSIGHTS_DROPPED, INSIGHTS_WRITTEN, InsightRep
 from ricordo.model.scope import Scope
 from ricordo.model.vocabulary import GLOBAL_OWNER, EventStatus, MemoryType, Source
 from ricordo.recall.service import Recall
+from ricordo.storage.daily_counters import tally
 from ricordo.storage.database import Database, retried
-from ricordo.storage.events import put_events
-from ricordo.storage.index_rows import text_hash
-from ricordo.storage.tallies import tally
-from ricordo.storage.upkeep import note_upkeep, upkeep_state
-from ricordo.storage.writing import Writing
+from ricordo.storage.history import put_events
+from ricordo.storage.search_rows import text_hash
+from ricordo.storage.transaction import Writing
+from ricordo.storage.users import note_upkeep, upkeep_state
 from ricordo.upkeep.insight_checking import InsightSieve, Sifted
 from ricordo.upkeep.insight_material import Material, gather, is_anything_new, lines_of
 

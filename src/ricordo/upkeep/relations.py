@@ -14,9 +14,8 @@ from ricordo.indexing.nearness import Near, Nearest
 from ricordo.indexing.relating import Relating
 from ricordo.model.job import Report
 from ricordo.recall.service import Recall
-from ricordo.storage.comparables import Comparables, active
 from ricordo.storage.database import Database, retried
-from ricordo.storage.index_reading import index_position
+from ricordo.storage.items import Comparables, active
 from ricordo.storage.relations import (
     Pair,
     Relation,
@@ -26,7 +25,8 @@ from ricordo.storage.relations import (
     relations_among,
     remove_outlived_relations,
 )
-from ricordo.storage.upkeep import note_upkeep, upkeep_state
+from ricordo.storage.search_rows import index_position
+from ricordo.storage.users import note_upkeep, upkeep_state
 
 _STEP_MEMORIES: Final = 500
 """Memories compared with all others in one go, which bounds the memory that it takes."""

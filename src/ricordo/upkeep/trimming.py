@@ -6,12 +6,12 @@ import sqlalchemy as sa
 
 from ricordo import limits
 from ricordo.model.job import Report
+from ricordo.storage.daily_counters import day_of, fold_tallies
 from ricordo.storage.database import Database, retried
-from ricordo.storage.events import trim_events
-from ricordo.storage.kept_answers import trim_answers
+from ricordo.storage.history import trim_events
+from ricordo.storage.idempotency import trim_answers
 from ricordo.storage.tables import checked_pairs
-from ricordo.storage.tallies import day_of, fold_tallies
-from ricordo.storage.upkeep import upkeep_state
+from ricordo.storage.users import upkeep_state
 from ricordo.upkeep.policy import UpkeepPolicy
 
 

@@ -6,7 +6,7 @@ from ricordo.formation.daily import daily_of
 from ricordo.model import checks
 from ricordo.model.activity import ActivityEvent, Counters, DayActivity
 from ricordo.model.page import Page
-from ricordo.storage.events import page_of_events
+from ricordo.storage.history import page_of_events
 from ricordo.user_memory.bound import Bound
 
 

@@ -14,8 +14,8 @@ from ricordo.model.embedding import KnownVectors
 from ricordo.model.item import Added
 from ricordo.model.vocabulary import Event, MemoryType, Source
 from ricordo.storage.database import retried
-from ricordo.storage.index_rows import text_hash
-from ricordo.storage.writing import Writing
+from ricordo.storage.search_rows import text_hash
+from ricordo.storage.transaction import Writing
 from ricordo.user_memory.bound import Bound, checked_reason
 
 When = datetime | date | str

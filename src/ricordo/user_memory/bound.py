@@ -14,9 +14,8 @@ from ricordo.model.recall_latency import bucket_of
 from ricordo.model.scope import Scope
 from ricordo.prompt.service import Prompting
 from ricordo.recall.service import Recall
-from ricordo.storage.audiences import audience_of
 from ricordo.storage.database import Database, Reading
-from ricordo.storage.where import Audience
+from ricordo.storage.where import Audience, audience_of
 from ricordo.upkeep.service import Upkeep
 from ricordo.user_memory.confining import close_to_confined
 

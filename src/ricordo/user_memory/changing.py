@@ -19,7 +19,7 @@ from ricordo.model.theme_name import theme_slug
 from ricordo.model.vocabulary import ContextPolicy
 from ricordo.storage.database import retried
 from ricordo.storage.themes import change_theme
-from ricordo.storage.writing import Writing
+from ricordo.storage.transaction import Writing
 from ricordo.user_memory.adding import When
 from ricordo.user_memory.bound import Bound, checked_reason
 

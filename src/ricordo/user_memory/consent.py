@@ -12,9 +12,9 @@ from ricordo.model.proposal import Proposal
 from ricordo.model.sharing import Offer
 from ricordo.model.vocabulary import ProposalState
 from ricordo.storage.database import Reading, retried
+from ricordo.storage.formation import CURSOR, page_of_proposals
 from ricordo.storage.items import items_by_id
-from ricordo.storage.offers import find_offer, offers_to
-from ricordo.storage.proposals import CURSOR, page_of_proposals
+from ricordo.storage.links import find_offer, offers_to
 from ricordo.user_memory.bound import Bound, checked_reason
 
 ANY_STATE = "any"

@@ -18,9 +18,9 @@ from ricordo.model.scope import Scope
 from ricordo.model.vocabulary import GLOBAL_OWNER, Event, Source, Status
 from ricordo.storage.database import retried
 from ricordo.storage.history import revision_of
-from ricordo.storage.index_rows import text_hash
 from ricordo.storage.items import active_with_key
-from ricordo.storage.writing import Writing
+from ricordo.storage.search_rows import text_hash
+from ricordo.storage.transaction import Writing
 from ricordo.user_memory.adding import Adding
 from ricordo.user_memory.bound import Bound, Parts
 

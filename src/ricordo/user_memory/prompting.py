@@ -13,7 +13,7 @@ from ricordo.model.item import Item
 from ricordo.model.vocabulary import ContextMode
 from ricordo.prompt.feedback import give_feedback, used_in
 from ricordo.prompt.request import PromptRequest
-from ricordo.storage.watching import Step
+from ricordo.storage.backend import Step
 from ricordo.user_memory.bound import Bound
 
 

@@ -15,7 +15,7 @@ from ricordo.model.search import MemoryHit, Related, SearchResults, TurnHit
 from ricordo.model.turn_filter import TurnFilter
 from ricordo.model.vocabulary import Status
 from ricordo.recall.related import read_related
-from ricordo.storage.watching import Step
+from ricordo.storage.backend import Step
 from ricordo.user_memory.adding import When
 from ricordo.user_memory.bound import Bound
 from ricordo.user_memory.confining import confined

@@ -6,7 +6,7 @@ from ricordo.model import checks
 from ricordo.model.sharing import BlockedSender, Link
 from ricordo.model.vocabulary import SharingRight
 from ricordo.storage.database import retried
-from ricordo.storage.offers import blocked_by, unblock
+from ricordo.storage.links import blocked_by, unblock
 from ricordo.user_memory.bound import Bound
 
 

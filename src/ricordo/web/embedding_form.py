@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Final, Self
 
-from ricordo.embedding.choice import PROVIDERS
-from ricordo.embedding.choice_checks import LOCAL, NONE
+from ricordo.embedding.choice_checks import LOCAL, NONE, PROVIDERS
 from ricordo.embedding.presets import PRESETS
 from ricordo.errors import InvalidValue
 

@@ -16,8 +16,7 @@ from ricordo.settings import Settings
 from ricordo.storage.backend import Backend
 from ricordo.storage.database import Database
 from ricordo.storage.sqlite.backend import SqliteBackend
-from ricordo.storage.sqlite.connecting import ConnectionPlan, Use
-from ricordo.storage.sqlite.encryption import DatabaseKey
+from ricordo.storage.sqlite.connection import ConnectionPlan, DatabaseKey, Use
 from ricordo.text.analyser import Analyser
 from ricordo.transfer.backup.checking import FileOpener
 

@@ -9,7 +9,7 @@ from ricordo import Event, Memory, ModelUnavailable, Status
 from ricordo.formation.comparing.verdict import Relationship
 from ricordo.model.consolidation import PairAction
 from ricordo.model.vocabulary import Source
-from ricordo.storage.upkeep import UpkeepState, upkeep_state
+from ricordo.storage.users import UpkeepState, upkeep_state
 from ricordo.testing.model_server import ModelServer
 from ricordo.upkeep.consolidating.consolidation import DAY_IS_FULL, NOT_ASKED
 from ricordo.upkeep.kinds import CONSOLIDATE_JOB

@@ -8,7 +8,7 @@ import pytest
 from ricordo import Memory, limits
 from ricordo.model.consolidation import PairAction
 from ricordo.model.vocabulary import GLOBAL_OWNER
-from ricordo.storage import comparables
+from ricordo.storage import items
 from ricordo.testing.clock import ManualClock
 from ricordo.testing.embedder import WordEmbedder
 from ricordo.upkeep.consolidating import neighbours
@@ -113,7 +113,7 @@ def test_the_pool_and_the_pages_are_bounded(
     tidied: Tidied, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("ricordo.limits.MAX_POOLED_MEMORIES", 3)
-    monkeypatch.setattr(comparables, "VECTOR_PAGE_ROWS", 4)
+    monkeypatch.setattr(items, "VECTOR_PAGE_ROWS", 4)
     tidied.me.add_many([{"content": f"Thing {n} of some kind"} for n in range(11)])
     cat = tidied.say("User has a cat.")
     tidied.me.add_many([{"content": f"Other {n} of some kind"} for n in range(6)])

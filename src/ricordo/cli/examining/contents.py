@@ -25,7 +25,7 @@ def isolation(database: "Database") -> CheckFinding:
 def encryption(database: "Database") -> CheckFinding:
     """Whether the file is encrypted, and nothing of another conversion lies beside it."""
     from ricordo.storage.sqlite.backend import SqliteBackend
-    from ricordo.storage.sqlite.converting import left_behind
+    from ricordo.storage.sqlite.rekey import left_behind
 
     backend = database.backend
     assert isinstance(backend, SqliteBackend)

@@ -69,7 +69,7 @@ def vectors(database: "Database") -> CheckFinding:
     import sqlalchemy as sa
 
     from ricordo.model.vocabulary import VectorState
-    from ricordo.storage.search_index import INDEXED
+    from ricordo.storage.backend import INDEXED
 
     counts = dict.fromkeys(VectorState, 0)
     with database.read_all() as reading:
@@ -91,7 +91,7 @@ def fingerprints(database: "Database", settings: "Settings", made: "MadeVectors"
     import sqlalchemy as sa
 
     from ricordo.model.vocabulary import VectorState
-    from ricordo.storage.search_index import INDEXED
+    from ricordo.storage.backend import INDEXED
 
     of_others = wrong_width = 0
     with database.read_all() as reading:

@@ -16,7 +16,7 @@ _LONG_DUE: Final = timedelta(days=1)
 def jobs(database: "Database") -> CheckFinding:
     """Whether jobs are done: none is dead, none waits for a worker that never comes."""
     from ricordo.model.vocabulary import JobState
-    from ricordo.storage.job_lists import count_jobs, due_jobs
+    from ricordo.storage.jobs import count_jobs, due_jobs
 
     with database.read_all() as reading:
         counted = count_jobs(reading.connection)

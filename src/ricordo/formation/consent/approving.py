@@ -21,12 +21,12 @@ from ricordo.model.item import Added
 from ricordo.model.proposal import Proposal, StoredProposal
 from ricordo.model.scope import Scope
 from ricordo.model.vocabulary import DEFAULT_IMPORTANCE, MemoryType, ProposalState, Status
+from ricordo.storage.daily_counters import tally
 from ricordo.storage.database import retried
+from ricordo.storage.formation import find_proposal
 from ricordo.storage.history import revision_of
-from ricordo.storage.profiles import keyed_profile_items
-from ricordo.storage.proposals import find_proposal
-from ricordo.storage.tallies import tally
-from ricordo.storage.writing import Writing
+from ricordo.storage.themes import keyed_profile_items
+from ricordo.storage.transaction import Writing
 
 _ATTEMPTS: Final = 20
 

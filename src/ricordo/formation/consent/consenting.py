@@ -30,7 +30,7 @@ from ricordo.formation.policy import FormationPolicy
 from ricordo.limits import CORROBORATION_DAYS, REJECTED_DAYS
 from ricordo.model.proposal import StoredProposal
 from ricordo.model.vocabulary import MemoryType, ProposalKind
-from ricordo.storage.proposals import open_proposals, rejected_since
+from ricordo.storage.formation import open_proposals, rejected_since
 from ricordo.text.normalise import content_hash
 
 NEEDS_CONSENT: Final = "sensitive: waits for consent"

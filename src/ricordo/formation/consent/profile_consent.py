@@ -40,8 +40,8 @@ from ricordo.model.vocabulary import (
     MemoryType,
     ProposalKind,
 )
-from ricordo.storage.profiles import last_turn_id
-from ricordo.storage.writing import Writing
+from ricordo.storage.themes import last_turn_id
+from ricordo.storage.transaction import Writing
 from ricordo.text.normalise import content_hash
 
 _NO_TURN: Final = 0

@@ -21,16 +21,16 @@ from ricordo.model.draft import NewMemory
 from ricordo.model.proposal import StoredProposal
 from ricordo.model.record import plain
 from ricordo.model.vocabulary import Event, ProposalState
-from ricordo.storage.history import history_of
-from ricordo.storage.proposals import (
+from ricordo.storage.formation import (
     find_proposal,
     insert_proposal,
     lapsed_proposals,
     next_lapse,
     update_proposal,
 )
+from ricordo.storage.history import history_of
 from ricordo.storage.tables import ITEM_IDS
-from ricordo.storage.writing import Writing
+from ricordo.storage.transaction import Writing
 from ricordo.text.normalise import content_hash
 
 FORMATION: Final = "formation"

@@ -32,10 +32,10 @@ from ricordo.model.item import Item
 from ricordo.model.times import format_moment
 from ricordo.model.vocabulary import Source, Status
 from ricordo.recall.service import Recall
+from ricordo.storage.backend import Matrix
 from ricordo.storage.database import Database, Reading
 from ricordo.storage.items import find_items
 from ricordo.storage.tables import items
-from ricordo.storage.vectors import Matrix
 from ricordo.text.analyser import Analyser
 from ricordo.text.normalise import content_hash
 

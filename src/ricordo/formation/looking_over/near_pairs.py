@@ -7,10 +7,9 @@ import numpy as np
 import sqlalchemy as sa
 
 from ricordo.model.embedding import VectorModel
-from ricordo.storage.index_reading import whole_index
+from ricordo.storage.backend import ITEMS, Matrix, matrix_of
 from ricordo.storage.relations import relations_of
-from ricordo.storage.search_index import ITEMS
-from ricordo.storage.vectors import Matrix, matrix_of
+from ricordo.storage.search_rows import whole_index
 
 MAX_COMPARED_MEMORIES: Final = 20_000
 """Up to so many memories of a user are all compared with each other, which takes some seconds."""

@@ -16,7 +16,7 @@ from langgraph.checkpoint.base import (
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
 from ricordo.agent_state.graph_states import LoadedGraph
-from ricordo.storage.graph_states import ChannelName, GraphCheckpoint, GraphWrite, Packed
+from ricordo.storage.checkpoints import ChannelName, GraphCheckpoint, GraphWrite, Packed
 
 
 class Packing:

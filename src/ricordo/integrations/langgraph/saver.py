@@ -21,7 +21,7 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from ricordo.agent_state.graph_states import GraphStates
 from ricordo.errors import InvalidValue
 from ricordo.integrations.langgraph.packing import Packing, thread_of
-from ricordo.storage.graph_states import GraphCheckpoint
+from ricordo.storage.checkpoints import GraphCheckpoint
 from ricordo.user_memory import UserMemory
 from ricordo.user_memory.confining import check_whole
 

@@ -29,7 +29,7 @@ from ricordo.integrations.langgraph.filtering import check_filter, matches, name
 from ricordo.integrations.langgraph.indexing import WHOLE_VALUE, text_of
 from ricordo.model import checks
 from ricordo.recall.question import question_in
-from ricordo.storage.store_entries import SEPARATOR, EntryName
+from ricordo.storage.entries import SEPARATOR, EntryName
 from ricordo.user_memory import UserMemory
 from ricordo.user_memory.confining import check_whole
 

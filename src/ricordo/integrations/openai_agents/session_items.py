@@ -17,7 +17,7 @@ from ricordo.errors import InvalidValue
 from ricordo.model import checks
 from ricordo.storage.checkpoints import find_state
 from ricordo.storage.database import Database, Reading, retried
-from ricordo.storage.writing import Writing
+from ricordo.storage.transaction import Writing
 from ricordo.user_memory import UserMemory
 from ricordo.user_memory.confining import check_whole
 

@@ -1,6 +1,7 @@
 """A PostgreSQL database behind a connection pool."""
 
 import contextlib
+import time
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, Final
 
@@ -18,23 +19,58 @@ from ricordo.errors import (
     StorageReadOnly,
     StorageUnavailable,
 )
-from ricordo.storage.backend import ids_within_reach
-from ricordo.storage.postgres import isolation
-from ricordo.storage.postgres.confinement import (
-    confinement_problem,
-    owner_elsewhere,
-    security_problem,
-)
-from ricordo.storage.postgres.searching import PostgresSearch
-from ricordo.storage.postgres.whole_database import (
-    APPLICATION,
-    hides_rows,
-    ids_given,
-    set_ids,
-    users_of,
-)
-from ricordo.storage.search_index import SearchIndex
-from ricordo.storage.tables import metadata
+from ricordo.storage.backend import SearchIndex, ids_within_reach
+from ricordo.storage.postgres import security
+from ricordo.storage.postgres.search import PostgresSearch
+from ricordo.storage.postgres.security import confinement_problem, owner_elsewhere, security_problem
+from ricordo.storage.tables import ID_SERIES, metadata
+
+APPLICATION: Final = "ricordo"
+"""What our connections are called in the server's list."""
+
+_PATIENCE_SECONDS: Final = 2.0  # the server takes a moment to notice that somebody has gone
+_RETRY_SECONDS: Final = 0.02
+_OTHERS: Final = """
+    SELECT count(*) FROM pg_stat_activity
+    WHERE datname = current_database() AND application_name = %s AND pid <> pg_backend_pid()
+"""
+
+
+def hides_rows(connection: sa.Connection) -> bool:
+    """True where row-level security binds the role that is connected."""
+    names = [table.name for table in metadata.sorted_tables]
+    asked = "SELECT bool_or(row_security_active(name)) FROM unnest(CAST(%s AS text[])) AS name"
+    return bool(connection.exec_driver_sql(asked, (names,)).scalar_one())
+
+
+def ids_given(connection: sa.Connection) -> dict[str, int]:
+    """The last number of each series. They belong to no snapshot: it is read as of now."""
+    last = {}
+    for series in ID_SERIES:
+        found = f"SELECT last_value - CASE WHEN is_called THEN 0 ELSE 1 END FROM {series}"  # noqa: S608 - ours
+        last[series] = int(connection.exec_driver_sql(found).scalar_one())
+    return last
+
+
+def set_ids(connection: sa.Connection, last: Mapping[str, int]) -> None:
+    """Have each series go on after a number. No rollback takes that back."""
+    for series, number in last.items():
+        connection.exec_driver_sql(
+            "SELECT setval(%s::regclass, greatest(%s, 1), %s)", (series, number, number > 0)
+        )
+
+
+def users_of(connection: sa.Connection) -> int:
+    """How many other connections of ricordo the database has, also those that do nothing."""
+    deadline = time.monotonic() + _PATIENCE_SECONDS
+    while True:
+        # Within a transaction, the list is otherwise the same at every look.
+        connection.exec_driver_sql("SELECT pg_stat_clear_snapshot()")
+        found = int(connection.exec_driver_sql(_OTHERS, (APPLICATION,)).scalar_one())
+        if not found or time.monotonic() > deadline:
+            return found
+        time.sleep(_RETRY_SECONDS)
+
 
 # Keys of advisory locks; any numbers do that nothing else in the database uses.
 _MIGRATION_LOCK: Final = 7_263_551_001
@@ -132,10 +168,10 @@ class PostgresBackend:
         return self._engine.begin()
 
     def act_for(self, connection: sa.Connection, users: Collection[str]) -> None:
-        _say(connection, isolation.ACT_FOR, isolation.array_of(users))
+        _say(connection, security.ACT_FOR, security.array_of(users))
 
     def act_for_all(self, connection: sa.Connection, acting: bool = True) -> None:
-        _say(connection, isolation.ACT_FOR_ALL, "on" if acting else "off")
+        _say(connection, security.ACT_FOR_ALL, "on" if acting else "off")
 
     @contextlib.contextmanager
     def migrating(self) -> Iterator[sa.Connection]:
@@ -147,7 +183,7 @@ class PostgresBackend:
 
     def secure(self, connection: sa.Connection) -> None:
         if security_problem(connection) is not None:
-            isolation.secure(connection)
+            security.secure(connection)
 
     def owner_elsewhere(self, connection: sa.Connection) -> str | None:
         return owner_elsewhere(connection)

@@ -1,15 +1,12 @@
-"""One SQLite file: write-ahead log, one writer at a time, many readers.
-
-Transactions are begun and ended here in plain sight (the driver is in autocommit mode): writers
-with ``BEGIN IMMEDIATE``, because a transaction that reads first and writes later fails at once
-when another process wrote in between.
-"""
+"""One SQLite file: write-ahead log, one writer at a time, many readers."""
 
 import contextlib
 import os
 import sqlite3
 import threading
-from collections.abc import Collection, Iterable, Iterator, Mapping
+import time
+import weakref
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,6 +14,7 @@ import sqlalchemy as sa
 
 from ricordo import forks
 from ricordo.errors import (
+    DatabaseKeyMismatch,
     StorageBusy,
     StorageClosed,
     StorageCorrupt,
@@ -25,16 +23,173 @@ from ricordo.errors import (
     StorageReadOnly,
     StorageUnavailable,
 )
-from ricordo.storage.backend import ids_within_reach
+from ricordo.storage.backend import INDEXED, Indexed, SearchIndex, ids_within_reach
 from ricordo.storage.columns import stored_json
-from ricordo.storage.search_index import SearchIndex
-from ricordo.storage.sqlite.connecting import ConnectionPlan, connect
-from ricordo.storage.sqlite.in_use import note_open, refuse_two_drivers
-from ricordo.storage.sqlite.searching import SqliteSearch
-from ricordo.storage.sqlite.statistics import seed_statistics
-from ricordo.storage.sqlite.text_index import text_index_damage
-from ricordo.storage.sqlite.whole_file import shut_others_out, take_over, write_copy
+from ricordo.storage.sqlite.connection import ConnectionPlan, connect
+from ricordo.storage.sqlite.search import SqliteSearch
 from ricordo.storage.tables import ID_SERIES
+
+# A process loses all its locks on a file when it closes any descriptor of it. Each driver brings a
+# SQLite of its own that knows of this and takes care; two of them know nothing of each other.
+
+_open: Final["weakref.WeakSet[SqliteBackend]"] = weakref.WeakSet()
+
+
+def note_open(backend: "SqliteBackend") -> None:
+    """Remember a backend for as long as it lives."""
+    _open.add(backend)
+
+
+def is_open_here(path: Path) -> bool:
+    """True where this process has the file open."""
+    return any(_same(one.path, path) for one in list(_open) if not one.is_closed)
+
+
+def refuse_two_drivers(plan: "ConnectionPlan") -> None:
+    """See to it that a file is open with one driver alone.
+
+    Raises:
+        DatabaseKeyMismatch: this process has it open with a key, and this is without, or reversed.
+    """
+    for one in list(_open):
+        differs = one.is_encrypted != (plan.key is not None)
+        if differs and not one.is_closed and _same(one.path, plan.path):
+            here = "with a key" if one.is_encrypted else "without a key"
+            raise DatabaseKeyMismatch(f"{plan.path}: this process has it open {here}")
+
+
+def _same(one: Path, other: Path) -> bool:
+    return one.resolve() == other.resolve()
+
+
+# Without statistics SQLite takes it that a user has about ten memories, and reads all of them
+# rather than use a more selective index. Real figures differ from user to user and change all the
+# time, so typical ones are written down once: the plans stay the same on an empty store and on a
+# full one.
+
+_ROWS: Final = 1_000_000
+_PER_USER: Final = 10_000
+
+TYPICAL: Final[dict[tuple[str, str], tuple[int, ...]]] = {
+    # (table, index): rows, then rows that share the first column, the first two, …
+    ("users", "users"): (100, 1),
+    ("themes", "themes"): (10_000, 100, 1),
+    ("items", "items"): (_ROWS, _PER_USER, 1),
+    ("items", "ix_items_created"): (_ROWS, _PER_USER, 2, 1),
+    ("items", "ix_items_updated"): (_ROWS, _PER_USER, 2, 1),
+    ("items", "ix_items_active"): (_ROWS, _PER_USER, 100, 2, 1, 1, 1),
+    ("items", "uq_items_text"): (_ROWS, _PER_USER, 100, 1, 1),
+    ("items", "uq_items_key"): (_ROWS // 10, _PER_USER // 10, 2, 1),
+    ("items", "ix_items_expires"): (_ROWS // 100, _PER_USER // 100, 2),
+    ("items", "ix_items_purge"): (_ROWS // 100, _PER_USER // 100, 2),
+    ("items", "ix_items_thread"): (_ROWS // 2, _PER_USER // 2, 50, 2, 1),
+    ("history", "history"): (_ROWS, _PER_USER, 1),
+    ("history", "ix_history_item"): (_ROWS, _PER_USER, 2, 1),
+    ("links", "links"): (10_000, 10, 1),
+    ("links", "ix_links_owner"): (10_000, 10, 2),
+    ("threads", "threads"): (10_000, 100, 1),
+    ("threads", "ix_threads_updated"): (10_000, 100, 2, 1),
+    ("turns", "uq_turns_position"): (_ROWS, _PER_USER, 100, 1),
+    ("turns", "uq_turns_message"): (_ROWS, _PER_USER, 100, 1),
+    ("turns", "ix_turns_unnamed"): (_ROWS // 2, _PER_USER // 2, 100, 1),
+    ("item_index", "sqlite_autoindex_item_index_1"): (_ROWS, _PER_USER, 1),
+    ("item_index", "ix_item_index_stamp"): (_ROWS, _PER_USER, 2),
+    ("item_index", "ix_item_index_text"): (_ROWS, _PER_USER, 1),
+    ("item_index", "ix_item_index_made"): (_ROWS, *[_PER_USER] * 5),
+    ("item_index", "ix_item_index_pending"): (_ROWS // 100, _PER_USER // 100, 1),
+    ("turn_index", "sqlite_autoindex_turn_index_1"): (_ROWS, _PER_USER, 1),
+    ("turn_index", "ix_turn_index_stamp"): (_ROWS, _PER_USER, 2),
+    ("turn_index", "ix_turn_index_text"): (_ROWS, _PER_USER, 1),
+    ("turn_index", "ix_turn_index_made"): (_ROWS, *[_PER_USER] * 5),
+    ("turn_index", "ix_turn_index_pending"): (_ROWS // 100, _PER_USER // 100, 1),
+    ("relations", "relations"): (_ROWS, _PER_USER, 3, 1),
+    ("relations", "ix_relations_high"): (_ROWS, _PER_USER, 3, 1),
+}
+
+
+def seed_statistics(connection: Any) -> None:
+    """Write the typical figures where ``ANALYZE`` would write measured ones."""
+    connection.execute("ANALYZE sqlite_schema")  # makes the table of statistics
+    connection.execute("DELETE FROM sqlite_stat1")
+    connection.executemany(
+        "INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES (?, ?, ?)",
+        [(table, index, " ".join(map(str, counts))) for (table, index), counts in TYPICAL.items()],
+    )
+    connection.execute("ANALYZE sqlite_schema")  # makes this connection read them
+
+
+def text_index_damage(connection: sa.Connection) -> list[str]:
+    """One line per text index that is damaged, or does not have the terms that it should have."""
+    return [line for kind in INDEXED for line in _damage(connection, kind)]
+
+
+def _damage(connection: sa.Connection, kind: Indexed) -> list[str]:
+    repair = "make it again with: ricordo reindex --all"
+    try:
+        # Every page of the index is read for it.
+        vocabulary = sa.table(f"{kind.name}_vocabulary", sa.column("doc"))
+        indexed = connection.execute(sa.select(sa.func.sum(vocabulary.c.doc))).scalar_one() or 0
+    except sa.exc.DatabaseError as error:
+        return [f"the text index of {kind.name}s is damaged ({_told(error)}); {repair}"]
+    rows = connection.execute(sa.select(kind.index.c.terms)).scalars()
+    expected = sum(len(set(terms.split())) for terms in rows)
+    if indexed != expected:
+        return [
+            f"the text index of {kind.name}s has {indexed} entries instead of {expected}; {repair}"
+        ]
+    return []
+
+
+def _told(error: Exception) -> str:
+    return str(getattr(error, "orig", None) or error)
+
+
+_PATIENCE_SECONDS: Final = 2.0  # for a program that is just about to end
+_RETRY_SECONDS: Final = 0.02
+
+
+def write_copy(driver: Any, path: Path) -> None:
+    """Write all that the file holds at one moment to another one, which is there and empty.
+
+    Readers and writers go on. What is encrypted is so in the copy, with the same key.
+    """
+    driver.execute("VACUUM INTO ?", (str(path),))
+
+
+def shut_others_out(driver: Any, is_busy: Callable[[Exception], bool]) -> bool:
+    """Let no other connection use the file for as long as this one is open; False where somebody
+    has it open.
+
+    Without its log a file can be used by one connection at a time. It is refused to give the log up
+    as long as any other, of whichever program, has the file open, even one that does nothing.
+    """
+    driver.execute("PRAGMA locking_mode = EXCLUSIVE")  # a lock that was taken stays
+    deadline = time.monotonic() + _PATIENCE_SECONDS
+    while True:
+        try:
+            driver.execute("PRAGMA journal_mode = DELETE")
+            driver.execute("BEGIN EXCLUSIVE")
+            driver.execute("COMMIT")
+            return True
+        except Exception as error:
+            if not is_busy(error):
+                raise
+            if time.monotonic() > deadline:
+                return False
+        time.sleep(_RETRY_SECONDS)
+
+
+def take_over(driver: Any, source: Any) -> None:
+    """Replace all that the file holds by what another one does, in one transaction.
+
+    Only for who has it alone. The old contents are whole until the new ones are.
+    """
+    source.backup(driver)
+
+
+# Transactions are begun and ended here in plain sight (the driver is in autocommit mode): writers
+# with ``BEGIN IMMEDIATE``, because a transaction that reads first and writes later fails at once
+# when another process wrote in between.
 
 _DAMAGED: Final = "the database file is damaged; restore a backup"
 

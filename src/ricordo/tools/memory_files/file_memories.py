@@ -20,9 +20,9 @@ from ricordo.model.embedding import KnownVectors
 from ricordo.model.item import Item
 from ricordo.model.vocabulary import Event, MemoryType, Source
 from ricordo.storage.database import Database, retried
-from ricordo.storage.index_rows import text_hash
 from ricordo.storage.items import changed_at, update_item
-from ricordo.storage.writing import Writing
+from ricordo.storage.search_rows import text_hash
+from ricordo.storage.transaction import Writing
 from ricordo.text.normalise import canonical
 from ricordo.tools.memory_files.file_rows import (
     FILES_THEME,

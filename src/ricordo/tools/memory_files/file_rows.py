@@ -9,8 +9,8 @@ from ricordo.model.vocabulary import Status
 from ricordo.storage.database import Reading
 from ricordo.storage.items import find_items
 from ricordo.storage.tables import items
+from ricordo.storage.transaction import Writing
 from ricordo.storage.where import Condition, not_expired
-from ricordo.storage.writing import Writing
 from ricordo.tools.memory_files.paths import is_file_key
 
 FILES_THEME: Final = "memory-files"

@@ -18,7 +18,7 @@ from ricordo.files.atomic import file_errors
 from ricordo.model.backup import BackupReport
 from ricordo.storage.database import Database
 from ricordo.storage.migrations import CHAIN, HEAD
-from ricordo.storage.sqlite.connecting import Use
+from ricordo.storage.sqlite.connection import Use
 from ricordo.transfer.backup.digesting import TableSum, sums_of
 from ricordo.transfer.backup.manifest import Manifest, read_manifest
 

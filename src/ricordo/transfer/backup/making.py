@@ -17,7 +17,7 @@ from ricordo.storage.database import Database
 from ricordo.storage.migrations import HEAD
 from ricordo.storage.migrations.upgrade import upgrade, version_of
 from ricordo.storage.sqlite.backend import SqliteBackend
-from ricordo.storage.sqlite.connecting import Use
+from ricordo.storage.sqlite.connection import Use
 from ricordo.transfer.backup.checking import FileOpener, damage_of, opened, reported
 from ricordo.transfer.backup.digesting import sums_of
 from ricordo.transfer.backup.drafts import draft_beside, put_in_place, require_free

@@ -18,7 +18,7 @@ from ricordo.storage.database import Database
 from ricordo.storage.migrations import HEAD
 from ricordo.storage.migrations.upgrade import upgrade, version_of
 from ricordo.storage.sqlite.backend import SqliteBackend
-from ricordo.storage.sqlite.connecting import Use
+from ricordo.storage.sqlite.connection import Use
 from ricordo.storage.tables import OWNED_TABLES, metadata, users
 from ricordo.transfer.backup.checking import FileOpener, opened, recognised, verified
 from ricordo.transfer.backup.drafts import copy_into, draft_beside

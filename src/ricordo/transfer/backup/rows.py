@@ -6,18 +6,19 @@ from typing import Any, Final
 import sqlalchemy as sa
 
 from ricordo.limits import BACKUP_ROWS_AT_ONCE, BACKUP_WIDE_ROWS_AT_ONCE
-from ricordo.storage.columns import Vector
-from ricordo.storage.constructs import vector_bytes
-from ricordo.storage.conversation_tables import (
+from ricordo.storage.backend import matrix_of
+from ricordo.storage.columns import Vector, vector_bytes
+from ricordo.storage.tables import (
+    ID_SERIES,
     checkpoints,
     graph_channels,
     graph_checkpoints,
     graph_writes,
+    kept_answers,
+    metadata,
+    store,
     store_entries,
 )
-from ricordo.storage.service_tables import kept_answers
-from ricordo.storage.tables import ID_SERIES, metadata, store
-from ricordo.storage.vectors import matrix_of
 
 _WIDE: Final = frozenset(
     (checkpoints, graph_channels, graph_checkpoints, graph_writes, kept_answers, store_entries)

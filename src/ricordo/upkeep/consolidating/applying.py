@@ -17,15 +17,13 @@ from ricordo.model.consolidation import (
 from ricordo.model.item import Item
 from ricordo.model.scope import Scope
 from ricordo.model.vocabulary import Event, EventStatus, Status
-from ricordo.storage.checked_pairs import note_checked
-from ricordo.storage.comparables import replaced_before, shared_among
+from ricordo.storage.daily_counters import tally, tally_of
 from ricordo.storage.database import Database, retried
-from ricordo.storage.events import put_events
-from ricordo.storage.items import items_by_id
-from ricordo.storage.relations import add_relations
-from ricordo.storage.tallies import tally, tally_of
-from ricordo.storage.upkeep import note_upkeep
-from ricordo.storage.writing import Writing
+from ricordo.storage.history import put_events
+from ricordo.storage.items import items_by_id, replaced_before, shared_among
+from ricordo.storage.relations import add_relations, note_checked
+from ricordo.storage.transaction import Writing
+from ricordo.storage.users import note_upkeep
 from ricordo.upkeep.consolidating.deciding import Ruling
 
 NODE: Final = "consolidation"

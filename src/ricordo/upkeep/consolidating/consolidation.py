@@ -20,9 +20,9 @@ from ricordo.model.consolidation import (
 from ricordo.model.job import Report
 from ricordo.model.vocabulary import GLOBAL_OWNER
 from ricordo.recall.service import Recall
+from ricordo.storage.daily_counters import tally_of
 from ricordo.storage.database import Database, Reading
-from ricordo.storage.tallies import tally_of
-from ricordo.storage.upkeep import upkeep_state
+from ricordo.storage.users import upkeep_state
 from ricordo.upkeep.consolidating.applying import Applier
 from ricordo.upkeep.consolidating.deciding import Ruling, Table, as_question
 from ricordo.upkeep.consolidating.neighbours import Neighbours

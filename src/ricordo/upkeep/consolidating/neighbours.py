@@ -15,10 +15,9 @@ from ricordo.indexing.nearness import Nearest
 from ricordo.model.item import Item
 from ricordo.model.vocabulary import MemoryType
 from ricordo.recall.service import Recall
-from ricordo.storage.comparables import Comparables, comparable
+from ricordo.storage.backend import ITEMS
 from ricordo.storage.database import Database
-from ricordo.storage.items import items_by_id
-from ricordo.storage.search_index import ITEMS
+from ricordo.storage.items import Comparables, comparable, items_by_id
 from ricordo.upkeep.consolidating.pairs import Near
 from ricordo.upkeep.consolidating.pool import COMPARED_TYPES, types_beside
 

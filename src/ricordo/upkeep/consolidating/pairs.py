@@ -8,10 +8,9 @@ from typing import Final
 
 from ricordo import limits
 from ricordo.model.item import Item
-from ricordo.storage.checked_pairs import checked_since
-from ricordo.storage.comparables import replaced_before, shared_among
 from ricordo.storage.database import Database, Reading
-from ricordo.storage.items import items_by_id
+from ricordo.storage.items import items_by_id, replaced_before, shared_among
+from ricordo.storage.relations import checked_since
 from ricordo.text.analyser import Analyser
 from ricordo.text.normalise import content_hash
 

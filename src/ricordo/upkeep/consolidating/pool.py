@@ -6,9 +6,8 @@ from typing import Final
 from ricordo.formation.comparing.standing import STATEMENT_TYPES
 from ricordo.model.item import Item
 from ricordo.model.vocabulary import MemoryType
-from ricordo.storage.comparables import pooled_ids
 from ricordo.storage.database import Reading
-from ricordo.storage.items import items_by_id
+from ricordo.storage.items import items_by_id, pooled_ids
 
 COMPARED_TYPES: Final = (*STATEMENT_TYPES, MemoryType.PROCEDURE)
 """Insights and summaries are our own words and never looked at."""

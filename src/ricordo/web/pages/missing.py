@@ -1,7 +1,7 @@
 """Addresses under which there is no page."""
 
-from fastapi.responses import Response
 from starlette.exceptions import HTTPException
+from starlette.responses import Response
 
 from ricordo.web.routing import page_router
 from ricordo.web.visitors import Visiting

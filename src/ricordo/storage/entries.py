@@ -12,12 +12,10 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql
 
 from ricordo.model.vocabulary import Status
-from ricordo.storage.columns import Moment
-from ricordo.storage.constructs import among
-from ricordo.storage.conversation_tables import store_entries
-from ricordo.storage.prepared import Prepared
-from ricordo.storage.tables import items
-from ricordo.storage.writing import Writing
+from ricordo.storage.columns import Moment, among
+from ricordo.storage.statements import Prepared
+from ricordo.storage.tables import items, store_entries
+from ricordo.storage.transaction import Writing
 
 SEPARATOR: Final = "."
 """Between the labels of a namespace, none of which has it."""

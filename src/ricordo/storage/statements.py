@@ -1,13 +1,4 @@
-"""Statements that are compiled once and run on the driver's own cursor.
-
-Running a Core statement costs 40 to 80 µs of bookkeeping, as much as a whole SQLite transaction
-should. The handful of statements on the path of every write have a fixed shape, so their SQL text
-and value conversions are worked out once per dialect. They are still built from ``tables.py``.
-
-A column that a partial index asks for (``state``, ``status``) is compared with a literal in them:
-bound to a value, SQLite plans the statement anew each time that it is run, which takes longer than
-running it.
-"""
+"""Statements that are compiled once and run on the driver's own cursor."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -20,6 +11,14 @@ import sqlalchemy as sa
 
 from ricordo.model.times import format_moment
 from ricordo.storage.columns import Moment, stored_moment
+
+# Running a Core statement costs 40 to 80 µs of bookkeeping, as much as a whole SQLite transaction
+# should. The handful of statements on the path of every write have a fixed shape, so their SQL text
+# and value conversions are worked out once per dialect. They are still built from ``tables.py``.
+#
+# A column that a partial index asks for (``state``, ``status``) is compared with a literal in
+# them: bound to a value, SQLite plans the statement anew each time that it is run, which takes
+# longer than running it.
 
 Converter = Callable[[Any], Any]
 
@@ -147,3 +146,14 @@ def _moment(stored: str | None) -> datetime | None:
 
 def _driver(connection: sa.Connection) -> Any:
     return connection.connection.dbapi_connection
+
+
+def plan_by_values(connection: sa.Connection) -> None:
+    """Plan each statement of the rest of this transaction for the very values that it has.
+
+    PostgreSQL goes over to one plan for all values once a statement has been run some times. For a
+    theme or a conversation that has most of a user's memories, or hardly any, that plan reads a
+    hundred times too much. SQLite plans without regard to values.
+    """
+    if connection.dialect.name == "postgresql":
+        connection.exec_driver_sql("SET LOCAL plan_cache_mode = force_custom_plan")

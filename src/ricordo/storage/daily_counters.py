@@ -7,9 +7,9 @@ from typing import Final
 
 import sqlalchemy as sa
 
-from ricordo.storage.prepared import Prepared
+from ricordo.storage.statements import Prepared
 from ricordo.storage.tables import tallies, users
-from ricordo.storage.writing import Writing
+from ricordo.storage.transaction import Writing
 
 LONG_AGO: Final = "0001-01-01"
 """The day under which old counters are kept, all days together."""

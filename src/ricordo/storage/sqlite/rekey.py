@@ -22,15 +22,16 @@ from ricordo.errors import (
     StorageFull,
     StorageUnavailable,
 )
-from ricordo.storage.sqlite.connecting import is_no_database, make_private_file
-from ricordo.storage.sqlite.encryption import (
+from ricordo.storage.sqlite.backend import is_open_here
+from ricordo.storage.sqlite.connection import (
     PLAIN_START,
     DatabaseKey,
     encrypting_driver,
+    is_no_database,
+    make_private_file,
     salt_of,
     unlock,
 )
-from ricordo.storage.sqlite.in_use import is_open_here
 
 _PATIENCE_SECONDS: Final = 1.0
 _CHUNK_BYTES: Final = 1024 * 1024

@@ -17,14 +17,13 @@ from sqlalchemy.dialects import postgresql
 
 from ricordo.model.embedding import VectorModel
 from ricordo.model.vocabulary import VectorState
-from ricordo.storage.postgres.confinement import require_owner
-from ricordo.storage.postgres.text_functions import (
+from ricordo.storage.backend import INDEXED, Condition, Indexed, Matches, Row
+from ricordo.storage.postgres.security import (
     make_functions,
     matching_counts,
     matching_ids,
+    require_owner,
 )
-from ricordo.storage.search_index import INDEXED, Condition, Indexed, Matches
-from ricordo.storage.vectors import Row
 
 _OWNER: Final = "@"  # no term of the analyser begins with it
 _INDEXED_WIDTHS: Final = (384,)

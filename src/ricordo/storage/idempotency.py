@@ -10,8 +10,8 @@ from ricordo.limits import IDEMPOTENCY_HOURS, IDEMPOTENCY_LEASE_SECONDS
 from ricordo.storage.backend import LostToAnother
 from ricordo.storage.columns import Moment
 from ricordo.storage.database import Database, retried
-from ricordo.storage.prepared import Prepared
-from ricordo.storage.service_tables import kept_answers
+from ricordo.storage.statements import Prepared
+from ricordo.storage.tables import kept_answers
 
 _reserve: Final = Prepared(
     sa.text(

@@ -16,7 +16,7 @@ from ricordo.model.vocabulary import Event
 from ricordo.storage.backend import Backend, LostToAnother
 from ricordo.storage.columns import Moment
 from ricordo.storage.jobs import put_job
-from ricordo.storage.prepared import Prepared
+from ricordo.storage.statements import Prepared
 from ricordo.storage.tables import history, users
 from ricordo.text.analyser import Analyser
 

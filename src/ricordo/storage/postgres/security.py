@@ -1,0 +1,438 @@
+"""Row-level security: policies, and the roles that they bind."""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+import psycopg
+import sqlalchemy as sa
+from psycopg import sql
+
+from ricordo.errors import AccessDenied, InvalidValue, RoleNotConfined
+from ricordo.model.vocabulary import GLOBAL_OWNER
+from ricordo.storage.backend import INDEXED, Indexed
+from ricordo.storage.migrations import VERSION_TABLE
+from ricordo.storage.tables import (
+    ID_SERIES,
+    OWNED_TABLES,
+    api_keys,
+    item_index,
+    items,
+    link_offers,
+    links,
+    metadata,
+    users,
+)
+
+# Each transaction says for whom it acts, and then no statement of it can reach a row of anybody
+# else, whatever its WHERE clause says. A transaction that has not said so reaches nothing. It is
+# said by settings that end with the transaction, so a connection never carries them into the next
+# one.
+#
+# The policies bind every role but the owner of the tables and superusers; ``confinement.py`` looks
+# whether a role is bound.
+
+ACT_FOR: Final = "SELECT set_config('ricordo.users', %s, true)"
+"""Act for these users (see :func:`array_of`) from now to the end of the transaction."""
+
+ACT_FOR_ALL: Final = "SELECT set_config('ricordo.all_users', %s, true)"
+"""Act for everybody (``on``), or no longer, from now to the end of the transaction."""
+
+# In sub-selects, which are worked out once for a statement and not for every row. A setting that
+# was made in an earlier transaction of the connection is there, but empty.
+_SETTING: Final = "nullif(current_setting('ricordo.users', true), '')"
+ACTING: Final = f"(SELECT coalesce({_SETTING}, '{{}}')::text[])::text[]"
+"""For whom the transaction acts, as an SQL expression."""
+
+ALL: Final = "(SELECT coalesce(current_setting('ricordo.all_users', true) = 'on', false))"
+"""Whether it acts for everybody, as an SQL expression."""
+
+_FOR_ANYBODY: Final = f"(SELECT {_SETTING} IS NOT NULL)"
+_OWN: Final = f"user_id = ANY ({ACTING}) OR {ALL}"
+_GLOBAL: Final = f"user_id = '{GLOBAL_OWNER}' AND {_FOR_ANYBODY}"
+_LINKED: Final = (
+    f"(user_id, id) IN (SELECT owner_id, item_id FROM links WHERE links.user_id = ANY ({ACTING}))"  # noqa: S608
+)
+_GRANTED: Final = f"owner_id = ANY ({ACTING})"
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """One policy of a table: which rows a command may reach."""
+
+    table: str
+    name: str
+    command: str
+    rows: str
+
+    @property
+    def clauses(self) -> tuple[str, str]:
+        """Which rows may be touched, and which may be made (nothing said: the same)."""
+        return ("", self.rows) if self.command == "INSERT" else (self.rows, "")
+
+    @property
+    def statement(self) -> str:
+        """The statement that makes it."""
+        clause = "WITH CHECK" if self.command == "INSERT" else "USING"
+        return (
+            f"CREATE POLICY {self.name} ON {self.table} FOR {self.command} {clause} ({self.rows})"
+        )
+
+
+def array_of(users: Iterable[str]) -> str:
+    """Names as PostgreSQL writes an array of texts; each in quotes, so that none can be more."""
+    escaped = (name.replace("\\", "\\\\").replace('"', '\\"') for name in sorted(users))
+    return "{" + ",".join(f'"{name}"' for name in escaped) + "}"
+
+
+def policies() -> Iterator[Policy]:
+    """Every policy that there is; no table with users' rows is left out."""
+    for table in OWNED_TABLES:
+        if table is api_keys:  # whoever shows a key is not known before it is found
+            yield Policy(table.name, "ricordo_all", "ALL", ALL)
+        elif table is links:
+            yield from _of_links()
+        elif table is link_offers:
+            yield from _of_offers()
+        else:
+            yield Policy(table.name, "ricordo_own", "ALL", _OWN)
+    # PostgreSQL looks at the policy first whose name is last in the alphabet: for nearly every row
+    # it is decided by "own", and links are not looked at.
+    for table in (items, item_index):
+        yield Policy(table.name, "ricordo_lent", "SELECT", f"({_GLOBAL}) OR {_LINKED}")
+    # How far the index of the global memories has come is needed to search them.
+    yield Policy(users.name, "ricordo_lent", "SELECT", _GLOBAL)
+
+
+def rows_within_reach(index: sa.Table) -> str:
+    """Which rows of a search index can be found by whom a transaction acts for, as SQL.
+
+    Those that are linked to them are left out: they are few, and read otherwise.
+    """
+    return f"{_OWN} OR ({_GLOBAL})" if index is item_index else _OWN
+
+
+def _of_links() -> Iterator[Policy]:
+    """Both sides see a link and can end it, and both must be there to make one: neither the owner
+    of a memory can put it before somebody, nor can anybody take it."""
+    for command in ("SELECT", "DELETE"):
+        rows = f"{_OWN} OR {_GRANTED}"
+        yield Policy(links.name, f"ricordo_either_{command.lower()}", command, rows)
+    for command in ("INSERT", "UPDATE"):
+        rows = f"(user_id = ANY ({ACTING}) AND {_GRANTED}) OR {ALL}"
+        yield Policy(links.name, f"ricordo_both_{command.lower()}", command, rows)
+
+
+def _of_offers() -> Iterator[Policy]:
+    """Both sides see an offer and can end it; only where its viewer is there, it is made or
+    decided."""
+    for command in ("SELECT", "DELETE"):
+        rows = f"{_OWN} OR {_GRANTED}"
+        yield Policy(link_offers.name, f"ricordo_either_{command.lower()}", command, rows)
+    for command in ("INSERT", "UPDATE"):
+        yield Policy(link_offers.name, f"ricordo_viewer_{command.lower()}", command, _OWN)
+
+
+def secure(connection: sa.Connection) -> None:
+    """Switch row-level security on for every table with users' rows, with just these policies.
+
+    Not a step of the migrations, but done after them: what is there before is made anew, so the
+    policies are always those of this description.
+    """
+    present = connection.exec_driver_sql(
+        "SELECT quote_ident(polname), quote_ident(relname)"
+        " FROM pg_policy JOIN pg_class ON pg_class.oid = polrelid"
+        " WHERE relnamespace = current_schema()::regnamespace AND relname = ANY (%s)",
+        ([table.name for table in OWNED_TABLES],),
+    )
+    for name, table_name in present.all():
+        connection.exec_driver_sql(f"DROP POLICY {name} ON {table_name}".replace("%", "%%"))
+    for table in OWNED_TABLES:
+        connection.exec_driver_sql(f"ALTER TABLE {table.name} ENABLE ROW LEVEL SECURITY")
+    for policy in policies():
+        connection.exec_driver_sql(policy.statement)
+
+
+_TABLES: Final = [table.name for table in OWNED_TABLES]
+
+# A role can do what any role can that it belongs to, at least after SET ROLE. The tables are those
+# to which their names alone lead, on the search path.
+_LIBERTIES: Final = """
+    SELECT role.rolname,
+           role.rolsuper,
+           role.rolbypassrls,
+           role.rolcreaterole,
+           role.rolreplication,
+           role.rolname IN (
+               'pg_execute_server_program', 'pg_read_server_files', 'pg_write_server_files'
+           ),
+           role.oid IN (
+               SELECT unnest(ARRAY[relowner, nspowner])
+               FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
+               WHERE relname = ANY (%(tables)s) AND relkind IN ('r', 'p')
+                 AND pg_table_is_visible(pg_class.oid)
+           ),
+           EXISTS (
+               SELECT FROM pg_class
+               WHERE relname = ANY (%(tables)s) AND relkind IN ('r', 'p')
+                 AND pg_table_is_visible(oid)
+                 AND has_table_privilege(role.oid, oid, 'TRUNCATE, TRIGGER')
+           ),
+           EXISTS (
+               SELECT FROM pg_class CROSS JOIN pg_partition_tree(pg_class.oid) AS piece
+               WHERE relname = ANY (%(tables)s) AND relkind = 'p' AND pg_table_is_visible(oid)
+                 AND piece.relid <> pg_class.oid
+                 AND has_table_privilege(
+                     role.oid, piece.relid, 'SELECT, INSERT, UPDATE, DELETE, TRUNCATE, TRIGGER'
+                 )
+           )
+    FROM pg_roles AS role
+    WHERE pg_has_role(%(role)s, role.oid, 'MEMBER')
+    ORDER BY role.rolname <> %(role)s, role.rolname
+"""
+_FREEDOMS: Final = (
+    "is a superuser",
+    "has BYPASSRLS",
+    "has CREATEROLE",  # up to PostgreSQL 15 it can give itself any role
+    "has REPLICATION",  # it can copy the whole server
+    "reaches the files of the server",
+    "owns tables of ricordo or their schema",
+    "may empty tables of ricordo or set triggers on them",  # policies do not ask about either
+    "may use partitions of ricordo's tables directly",  # policies bind who goes through the table
+)
+_SECURED: Final = """
+    SELECT relname FROM pg_class
+    WHERE relname = ANY (%(tables)s) AND relkind IN ('r', 'p') AND pg_table_is_visible(oid)
+      AND relrowsecurity
+"""
+_POLICIES: Final = """
+    SELECT relname, polname, polcmd, polpermissive AND polroles = '{0}',
+           coalesce(pg_get_expr(polqual, polrelid), ''),
+           coalesce(pg_get_expr(polwithcheck, polrelid), '')
+    FROM pg_policy JOIN pg_class ON pg_class.oid = polrelid
+    WHERE relname = ANY (%(tables)s) AND pg_table_is_visible(pg_class.oid)
+"""
+_COMMANDS: Final = {"ALL": "*", "SELECT": "r", "INSERT": "a", "UPDATE": "w", "DELETE": "d"}
+# What PostgreSQL adds or changes when it shows an expression: brackets, names of columns that have
+# none, the type of each text, the table of each column.
+_ADDED: Final = re.compile(r'[\s()]|\bas "?[?\w]+"?|::text(\[\])?|\b\w+\.', re.IGNORECASE)
+_GIVEN: Final = """
+    SELECT name FROM unnest(ARRAY['ricordo.users', 'ricordo.all_users']) AS name
+    WHERE current_setting(name, true) <> ''
+"""
+_OWNER: Final = """
+    SELECT pg_get_userbyid(relowner) FROM pg_class
+    WHERE relname = ANY (%(tables)s) AND relkind IN ('r', 'p') AND pg_table_is_visible(oid)
+      AND NOT pg_has_role(current_user, relowner, 'USAGE')
+    ORDER BY 1 LIMIT 1
+"""
+
+
+def confinement_problem(connection: sa.Connection) -> str | None:
+    """What would let the connected role past row-level security, in a sentence; None if nothing.
+
+    To be asked in a transaction that has not yet said for whom it acts.
+    """
+    # A session that has changed its role can change it back.
+    for role in connection.exec_driver_sql("SELECT current_user, session_user").one():
+        freedom = freedom_of(connection, role)
+        if freedom is not None:
+            return freedom
+    given_before = connection.exec_driver_sql(_GIVEN).scalars().all()
+    if given_before:
+        return f"every session begins with {' and '.join(given_before)} set"
+    return security_problem(connection)
+
+
+def security_problem(connection: sa.Connection) -> str | None:
+    """In what the row-level security of the tables is not as it should be; None if in nothing."""
+    given = {"tables": _TABLES}
+    secured = connection.exec_driver_sql(_SECURED, given).scalars()
+    open_tables = sorted(set(_TABLES).difference(secured))
+    if open_tables:
+        return f"row-level security is off for {', '.join(open_tables)}"
+    wanted = {
+        (one.table, one.name, _COMMANDS[one.command], True, *map(_bare, one.clauses))
+        for one in policies()
+    }
+    present = {
+        (*policy, _bare(seen), _bare(made))
+        for *policy, seen, made in connection.exec_driver_sql(_POLICIES, given)
+    }
+    differing = sorted({str(policy[0]) for policy in wanted ^ present})
+    if differing:
+        return f"the row-level security of {', '.join(differing)} is not that of this ricordo"
+    return None
+
+
+def _bare(expression: str) -> str:
+    """An expression of a policy without what differs between writing and showing it."""
+    return _ADDED.sub("", expression).lower()
+
+
+def freedom_of(connection: sa.Connection, role: str) -> str | None:
+    """What would let a role past row-level security, in a sentence; None if nothing."""
+    given = {"tables": _TABLES, "role": role}
+    liberties = connection.exec_driver_sql(_LIBERTIES, given).all()
+    for place, freedom in enumerate(_FREEDOMS, start=1):
+        for name in (row[0] for row in liberties if row[place]):
+            which = repr(name) if name == role else f"{name!r}, to which {role!r} belongs,"
+            return f"the role {which} {freedom}"
+    return None
+
+
+def owner_elsewhere(connection: sa.Connection) -> str | None:
+    """The role that owns the tables, where the connected one may not act as it."""
+    found: str | None = connection.exec_driver_sql(_OWNER, {"tables": _TABLES}).scalar()
+    return found
+
+
+def require_owner(connection: sa.Connection, action: str) -> None:
+    """Refuse what only the owner of the tables can do.
+
+    Raises:
+        AccessDenied: they belong to another role.
+    """
+    owner = owner_elsewhere(connection)
+    if owner is not None:
+        raise AccessDenied(f"only the role that owns the tables, {owner!r}, can {action}")
+
+
+# They run with the rights of the owner of the tables, which the policies do not bind. So each
+# asks by itself for whom the transaction acts, in the words of the policies, and gives away no
+# more than ids and counts. Only roles to which they are granted can call them.
+
+
+def matching_ids(kind: Indexed) -> str:
+    """The function that finds the rows of a text query, among those of whom one acts for."""
+    return f"ricordo_{kind.name}_matches"
+
+
+def matching_counts(kind: Indexed) -> str:
+    """The function that counts them, for each of several queries in order."""
+    return f"ricordo_{kind.name}_counts"
+
+
+SIGNATURES: Final = tuple(
+    signature
+    for kind in INDEXED
+    for signature in (f"{matching_ids(kind)}(tsquery)", f"{matching_counts(kind)}(tsquery[])")
+)
+
+
+def make_functions(connection: sa.Connection, kind: Indexed) -> None:
+    """Make the functions of an index, or make them anew; those who may call them still may."""
+    schema = connection.exec_driver_sql("SELECT quote_ident(current_schema())").scalar_one()
+    found = (
+        f"{schema}.{kind.index.name} WHERE lexemes @@ query AND ({rows_within_reach(kind.index)})"
+    )
+    _make(connection, f"{matching_ids(kind)}(query tsquery)", f"SELECT id FROM {found}")  # noqa: S608
+    _make(
+        connection,
+        f"{matching_counts(kind)}(queries tsquery[])",
+        f"SELECT (SELECT count(*) FROM {found})"  # noqa: S608
+        " FROM unnest(queries) WITH ORDINALITY AS asked(query, place) ORDER BY place",
+    )
+
+
+def _make(connection: sa.Connection, signature: str, body: str) -> None:
+    # Names are looked up among PostgreSQL's own alone. Who may create in the schema of the tables
+    # could otherwise slip in, say, an "unnest" that fits better, to be run with the owner's rights.
+    connection.execute(
+        sa.text(
+            f"CREATE OR REPLACE FUNCTION {signature} RETURNS SETOF bigint"
+            f" LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp"
+            f" AS $function${body}$function$".replace(":", r"\:")
+        )
+    )
+    connection.exec_driver_sql(f"REVOKE ALL ON FUNCTION {signature} FROM PUBLIC")
+
+
+# It owns nothing, so that row-level security binds it (``isolation.py``). The role that made the
+# tables owns them, migrates them, and gives the application's role what it needs.
+
+_MAX_NAME_BYTES: Final = 63  # PostgreSQL cuts longer names off, which would make them another's
+_CREATE: Final = sql.SQL("CREATE ROLE {} LOGIN NOSUPERUSER NOBYPASSRLS NOCREATEDB NOCREATEROLE")
+_ROWS: Final = sql.SQL("SELECT, INSERT, UPDATE, DELETE")
+_NUMBERS: Final = sql.SQL("USAGE, UPDATE")  # an import keeps its numbers: UPDATE
+_CALLS: Final = sql.SQL("EXECUTE")
+
+
+def checked_role(name: str) -> str:
+    """A name that a role can have.
+
+    Raises:
+        InvalidValue: it is empty, too long, or has control characters.
+    """
+    if not name or len(name.encode("utf-8")) > _MAX_NAME_BYTES or not name.isprintable():
+        problem = f"must be 1 to {_MAX_NAME_BYTES} bytes without control characters"
+        raise InvalidValue("role", problem)
+    return name
+
+
+def role_exists(connection: sa.Connection, name: str) -> bool:
+    """True where the server has such a role."""
+    wanted = "SELECT EXISTS (SELECT FROM pg_roles WHERE rolname = %s)"
+    return bool(connection.exec_driver_sql(wanted, (name,)).scalar_one())
+
+
+def statements(connection: sa.Connection, name: str) -> list[str]:
+    """What makes a role the application's, in SQL; doing it again changes nothing."""
+    role = sql.Identifier(checked_role(name))
+    made = [] if role_exists(connection, name) else [_CREATE.format(role)]
+    schema: str = connection.exec_driver_sql("SELECT current_schema()").scalar_one()
+    driver = _driver(connection)
+    return [one.as_string(driver) for one in (*made, *_grants(role, sql.Identifier(schema)))]
+
+
+def set_up_role(connection: sa.Connection, name: str, password: str | None) -> bool:
+    """Make a role the application's, and the role itself where it is missing; whether it was.
+
+    A password replaces the one that the role has, if it has one. It does not reach the server as
+    it is, so no log of the server can hold it.
+
+    Raises:
+        InvalidValue: no role can have this name.
+        RoleNotConfined: the role could read past row-level security; nothing was changed.
+        AccessDenied: the tables belong to another role than the one that is connected.
+    """
+    is_new = not role_exists(connection, checked_role(name))
+    require_owner(connection, "let another role use them")
+    for statement in statements(connection, name):
+        connection.exec_driver_sql(statement.replace("%", "%%"))
+    if password is not None:
+        _set_password(connection, name, password)
+    freedom = freedom_of(connection, name)
+    if freedom is not None:
+        raise RoleNotConfined(f"{freedom}: choose another role for the application")
+    return is_new
+
+
+def _grants(role: sql.Identifier, schema: sql.Identifier) -> Iterator[sql.Composed]:
+    tables = sql.SQL(", ").join(sql.Identifier(table.name) for table in metadata.sorted_tables)
+    series = sql.SQL(", ").join(map(sql.Identifier, ID_SERIES))
+    functions = sql.SQL(", ").join(map(sql.SQL, SIGNATURES))
+    version = sql.Identifier(VERSION_TABLE)
+    yield sql.SQL("GRANT USAGE ON SCHEMA {} TO {}").format(schema, role)
+    yield sql.SQL("GRANT {} ON {} TO {}").format(_ROWS, tables, role)
+    yield sql.SQL("GRANT SELECT ON {} TO {}").format(version, role)
+    yield sql.SQL("GRANT {} ON SEQUENCE {} TO {}").format(_NUMBERS, series, role)
+    yield sql.SQL("GRANT EXECUTE ON FUNCTION {} TO {}").format(functions, role)
+    # What later versions of ricordo make is granted in the moment that it is made.
+    later = sql.SQL("ALTER DEFAULT PRIVILEGES IN SCHEMA {} GRANT {} ON {} TO {}")
+    for rights, what in ((_ROWS, "TABLES"), (_NUMBERS, "SEQUENCES"), (_CALLS, "FUNCTIONS")):
+        yield later.format(schema, rights, sql.SQL(what), role)
+
+
+def _set_password(connection: sa.Connection, name: str, password: str) -> None:
+    driver = _driver(connection)
+    sealed = driver.pgconn.encrypt_password(password.encode(), name.encode(), b"scram-sha-256")
+    statement = sql.SQL("ALTER ROLE {} PASSWORD {}").format(sql.Identifier(name), sealed.decode())
+    driver.execute(statement)
+
+
+def _driver(connection: sa.Connection) -> psycopg.Connection:
+    driver: Any = connection.connection.dbapi_connection
+    assert isinstance(driver, psycopg.Connection)
+    return driver
