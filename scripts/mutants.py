@@ -66,14 +66,14 @@ MUTANTS = (
     ),
     Mutant(
         "lifecycle",
-        "model/lifecycle.py",
+        "model/item.py",
         "Status.DELETED: frozenset({Status.ACTIVE})",
         "Status.DELETED: frozenset({Status.ACTIVE, Status.ARCHIVED})",
         "tests/unit/test_model.py tests/contract/test_changing.py",
     ),
     Mutant(
         "lifecycle",
-        "model/lifecycle.py",
+        "model/item.py",
         "if wanted not in LEGAL_STEPS[present]:",
         "if present is Status.DELETED and wanted not in LEGAL_STEPS[present]:",
         "tests/unit/test_model.py tests/contract/test_changing.py",
@@ -234,14 +234,14 @@ MUTANTS = (
     ),
     Mutant(
         "cursor",
-        "model/page.py",
+        "model/record.py",
         "unpacked[:1] != [kind]",
         "not unpacked",
         "tests/unit/test_model.py tests/contract/test_reading.py",
     ),
     Mutant(
         "cursor",
-        "model/page.py",
+        "model/record.py",
         "if len(position) != len(types) or not all(map(_fits, position, types)):",
         "if len(position) != len(types):",
         "tests/unit/test_model.py tests/contract/test_reading.py",

@@ -4,7 +4,7 @@ from bisect import bisect_right
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from ricordo.model.history import Change
+from ricordo.model.item import Change
 from ricordo.model.vocabulary import Event
 
 

@@ -13,7 +13,7 @@ from bench.yearly.stream import Action, Kind, Stream
 from ricordo.errors import Occupied, RicordoError
 from ricordo.limits import MAX_CHANGES
 from ricordo.memory import Memory
-from ricordo.model.history import Change
+from ricordo.model.item import Change
 from ricordo.model.vocabulary import Source, Status
 from ricordo.testing.clock import ManualClock
 from ricordo.transfer.progress import Progress

@@ -71,11 +71,10 @@ from ricordo.errors import (
 )
 from ricordo.model.draft import NewMemory
 from ricordo.model.filters import ItemFilter
-from ricordo.model.item import Added, Item
+from ricordo.model.item import Added, Item, Theme
 from ricordo.model.job import Job
-from ricordo.model.page import Page
+from ricordo.model.record import Page
 from ricordo.model.scope import Scope
-from ricordo.model.theme import Theme
 from ricordo.model.thread import FormedTurn, NewTurn, Observed, Thread, Turn
 from ricordo.model.vocabulary import (
     Action,
@@ -103,10 +102,6 @@ if TYPE_CHECKING:
     from ricordo.aio import AsyncMemory, AsyncUserMemory
     from ricordo.memory import Memory
     from ricordo.model.activity import ActivityEvent, Counters, DayActivity
-    from ricordo.model.audit import AuditReport
-    from ricordo.model.backup import BackupReport, RestoreReport
-    from ricordo.model.checkpoint import Checkpoint, CheckpointInfo
-    from ricordo.model.consolidation import ConsolidationReport, PairAction, PairDecision
     from ricordo.model.context import (
         Context,
         Feedback,
@@ -114,29 +109,55 @@ if TYPE_CHECKING:
         RecalledTurn,
         TokenSplit,
     )
-    from ricordo.model.conversation import CompactionReport, DayEntry, DayLog, Window
     from ricordo.model.embedding import EmbeddingChange, EmbeddingState, EmbeddingStatus
-    from ricordo.model.formation import Decision, FormationReport
-    from ricordo.model.graph import RelationEdge, RelationGraph
-    from ricordo.model.history import Change, Changes
+    from ricordo.model.item import Change, Changes, Lineage
     from ricordo.model.job import JobStats
-    from ricordo.model.key import ApiKey, CreatedKey
-    from ricordo.model.lineage import Lineage
-    from ricordo.model.mirror import MirrorEntry, MirrorReport, MirrorStatus
     from ricordo.model.profile import (
         FieldOutcome,
         FieldUpdate,
         Profile,
         ProfileField,
         ProfileUpdate,
+        Summary,
     )
-    from ricordo.model.proposal import Proposal
-    from ricordo.model.query import Bullet, QueryAnswer, Returns
-    from ricordo.model.receipt import ErasureReceipt, ImportReport
-    from ricordo.model.search import MemoryHit, Related, SearchResults, Signals, TurnHit
-    from ricordo.model.sharing import BlockedSender, Link
-    from ricordo.model.summary import Summary
-    from ricordo.model.upkeep import RoundReport
+    from ricordo.model.proposal import BlockedSender, Link, Proposal
+    from ricordo.model.reports import (
+        AuditReport,
+        BackupReport,
+        ConsolidationReport,
+        Decision,
+        ErasureReceipt,
+        FormationReport,
+        ImportReport,
+        MirrorEntry,
+        MirrorReport,
+        MirrorStatus,
+        PairAction,
+        PairDecision,
+        RestoreReport,
+        RoundReport,
+    )
+    from ricordo.model.scope import ApiKey, CreatedKey
+    from ricordo.model.search import (
+        Bullet,
+        MemoryHit,
+        QueryAnswer,
+        Related,
+        RelationEdge,
+        RelationGraph,
+        Returns,
+        SearchResults,
+        Signals,
+        TurnHit,
+    )
+    from ricordo.model.thread import (
+        Checkpoint,
+        CheckpointInfo,
+        CompactionReport,
+        DayEntry,
+        DayLog,
+        Window,
+    )
     from ricordo.settings import Settings
     from ricordo.tools import AsyncTools, ToolResult, Tools
     from ricordo.user_memory import UserMemory
@@ -297,69 +318,69 @@ __all__ = [
 
 _LAZY: Final = {
     "ActivityEvent": "ricordo.model.activity",
-    "ApiKey": "ricordo.model.key",
+    "ApiKey": "ricordo.model.scope",
     "AsyncMemory": "ricordo.aio",
     "AsyncTools": "ricordo.tools",
     "AsyncUserMemory": "ricordo.aio",
-    "AuditReport": "ricordo.model.audit",
-    "BackupReport": "ricordo.model.backup",
-    "BlockedSender": "ricordo.model.sharing",
-    "Bullet": "ricordo.model.query",
-    "Change": "ricordo.model.history",
-    "Changes": "ricordo.model.history",
-    "Checkpoint": "ricordo.model.checkpoint",
-    "CheckpointInfo": "ricordo.model.checkpoint",
-    "CompactionReport": "ricordo.model.conversation",
-    "ConsolidationReport": "ricordo.model.consolidation",
+    "AuditReport": "ricordo.model.reports",
+    "BackupReport": "ricordo.model.reports",
+    "BlockedSender": "ricordo.model.proposal",
+    "Bullet": "ricordo.model.search",
+    "Change": "ricordo.model.item",
+    "Changes": "ricordo.model.item",
+    "Checkpoint": "ricordo.model.thread",
+    "CheckpointInfo": "ricordo.model.thread",
+    "CompactionReport": "ricordo.model.thread",
+    "ConsolidationReport": "ricordo.model.reports",
     "Context": "ricordo.model.context",
     "Counters": "ricordo.model.activity",
-    "CreatedKey": "ricordo.model.key",
+    "CreatedKey": "ricordo.model.scope",
     "DayActivity": "ricordo.model.activity",
-    "DayEntry": "ricordo.model.conversation",
-    "DayLog": "ricordo.model.conversation",
-    "Decision": "ricordo.model.formation",
+    "DayEntry": "ricordo.model.thread",
+    "DayLog": "ricordo.model.thread",
+    "Decision": "ricordo.model.reports",
     "EmbeddingChange": "ricordo.model.embedding",
     "EmbeddingState": "ricordo.model.embedding",
     "EmbeddingStatus": "ricordo.model.embedding",
-    "ErasureReceipt": "ricordo.model.receipt",
+    "ErasureReceipt": "ricordo.model.reports",
     "Feedback": "ricordo.model.context",
     "FieldOutcome": "ricordo.model.profile",
     "FieldUpdate": "ricordo.model.profile",
-    "FormationReport": "ricordo.model.formation",
-    "ImportReport": "ricordo.model.receipt",
+    "FormationReport": "ricordo.model.reports",
+    "ImportReport": "ricordo.model.reports",
     "JobStats": "ricordo.model.job",
-    "Lineage": "ricordo.model.lineage",
-    "Link": "ricordo.model.sharing",
+    "Lineage": "ricordo.model.item",
+    "Link": "ricordo.model.proposal",
     "Memory": "ricordo.memory",
     "MemoryHit": "ricordo.model.search",
-    "MirrorEntry": "ricordo.model.mirror",
-    "MirrorReport": "ricordo.model.mirror",
-    "MirrorStatus": "ricordo.model.mirror",
-    "PairAction": "ricordo.model.consolidation",
-    "PairDecision": "ricordo.model.consolidation",
+    "MirrorEntry": "ricordo.model.reports",
+    "MirrorReport": "ricordo.model.reports",
+    "MirrorStatus": "ricordo.model.reports",
+    "PairAction": "ricordo.model.reports",
+    "PairDecision": "ricordo.model.reports",
     "Profile": "ricordo.model.profile",
     "ProfileField": "ricordo.model.profile",
     "ProfileUpdate": "ricordo.model.profile",
     "Proposal": "ricordo.model.proposal",
-    "QueryAnswer": "ricordo.model.query",
+    "QueryAnswer": "ricordo.model.search",
     "RecalledMemory": "ricordo.model.context",
     "RecalledTurn": "ricordo.model.context",
     "Related": "ricordo.model.search",
-    "RelationEdge": "ricordo.model.graph",
-    "RelationGraph": "ricordo.model.graph",
-    "RestoreReport": "ricordo.model.backup",
-    "Returns": "ricordo.model.query",
-    "RoundReport": "ricordo.model.upkeep",
+    "RelationEdge": "ricordo.model.search",
+    "RelationGraph": "ricordo.model.search",
+    "RestoreReport": "ricordo.model.reports",
+    "Returns": "ricordo.model.search",
+    "RoundReport": "ricordo.model.reports",
     "SearchResults": "ricordo.model.search",
     "Settings": "ricordo.settings",
     "Signals": "ricordo.model.search",
-    "Summary": "ricordo.model.summary",
+    "Summary": "ricordo.model.profile",
     "TokenSplit": "ricordo.model.context",
     "ToolResult": "ricordo.tools",
     "Tools": "ricordo.tools",
     "TurnHit": "ricordo.model.search",
     "UserMemory": "ricordo.user_memory",
-    "Window": "ricordo.model.conversation",
+    "Window": "ricordo.model.thread",
 }
 """Names whose modules load the database or are seldom needed; they are loaded when first used."""
 

@@ -21,15 +21,13 @@ from ricordo.llm.checkup import ModelReport, test_model
 from ricordo.memories import erasing, reading
 from ricordo.model import checks
 from ricordo.model.activity import Counters, DayActivity
-from ricordo.model.backup import BackupReport
+from ricordo.model.checks import category_slugs
 from ricordo.model.filters import ItemFilter, Sort
 from ricordo.model.item import Item
 from ricordo.model.job import Job, JobStats
-from ricordo.model.key import ApiKey, CreatedKey
-from ricordo.model.page import Page
-from ricordo.model.receipt import ErasureReceipt, ImportReport
-from ricordo.model.scope import Scope
-from ricordo.model.theme_name import category_slugs
+from ricordo.model.record import Page
+from ricordo.model.reports import BackupReport, ErasureReceipt, ImportReport
+from ricordo.model.scope import ApiKey, CreatedKey, Scope
 from ricordo.model.vocabulary import GLOBAL_OWNER, JobState, Permission
 from ricordo.settings import Settings
 from ricordo.storage.database import retried

@@ -17,7 +17,7 @@ from bench.year import simulate
 from bench.yearly.ledger import Ledger
 
 from ricordo.http.app import create_app
-from ricordo.model.history import Change
+from ricordo.model.item import Change
 from ricordo.model.vocabulary import Event
 from ricordo.wiring import open_memory
 from tests.bench.sets import small_set, written

@@ -11,7 +11,7 @@ from ricordo import InvalidValue, Memory, UserMemory
 from ricordo.formation.looking_over import auditing, near_pairs
 from ricordo.formation.looking_over.auditing import audit
 from ricordo.formation.looking_over.junk import junk_reason
-from ricordo.model.audit import AuditReport, Findings
+from ricordo.model.reports import AuditReport, Findings
 from ricordo.model.vocabulary import MemoryType
 from ricordo.storage.tables import item_index
 from ricordo.testing.clock import ManualClock

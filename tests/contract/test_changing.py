@@ -20,8 +20,7 @@ from ricordo import (
     Undoable,
     UserMemory,
 )
-from ricordo.model.item import Item
-from ricordo.model.lifecycle import LEGAL_STEPS
+from ricordo.model.item import LEGAL_STEPS, Item
 from ricordo.model.record import plain
 from ricordo.storage.consistency import find_inconsistencies
 from ricordo.testing.clock import ManualClock

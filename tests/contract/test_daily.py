@@ -8,8 +8,7 @@ import pytest
 import sqlalchemy as sa
 
 from ricordo import Action, DayActivity, InvalidValue, Memory, UserMemory, limits
-from ricordo.model.activity import decisions_counter
-from ricordo.model.recall_latency import BUCKETS, RECALLS
+from ricordo.model.activity import BUCKETS, RECALLS, decisions_counter
 from ricordo.storage.daily_counters import tally
 from ricordo.storage.tables import tallies
 from ricordo.testing.clock import ManualClock

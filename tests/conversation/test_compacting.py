@@ -18,8 +18,7 @@ from ricordo.limits import (
     MAX_JOB_ATTEMPTS,
     MAX_TURN_CHARS,
 )
-from ricordo.model.conversation import EXTRACT
-from ricordo.model.thread import Turn
+from ricordo.model.thread import EXTRACT, Turn
 from ricordo.testing.model_server import ModelServer
 from ricordo.text.analyser import Analyser
 from tests.conversation.conftest import THREAD, Talk

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 from ricordo import Memory, Window
 from ricordo.limits import MAX_BRIDGE_CHARS
-from ricordo.model.times import format_moment
+from ricordo.model.checks import format_moment
 from ricordo.storage.tables import compactions
 from ricordo.testing.clock import ManualClock
 from ricordo.wiring import open_memory

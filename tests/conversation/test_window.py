@@ -8,8 +8,8 @@ import pytest
 from ricordo import InvalidValue, Memory, ScopeWidened, ThreadNotFound, UserMemory
 from ricordo.conversation.service import MAX_PROVISIONAL_TURNS
 from ricordo.limits import MAX_BRIDGE_CHARS, MAX_COMPACTION_CHARS, MAX_DAY_LOG_CHARS
-from ricordo.model.conversation import EXTRACT
 from ricordo.model.record import plain
+from ricordo.model.thread import EXTRACT
 from ricordo.testing.clock import ManualClock
 from tests.conversation.conftest import THREAD, Talk
 from tests.support.commandline import Ran, ricordo

@@ -22,7 +22,7 @@ from ricordo.limits import (
     MAX_TERMS_PER_TEXT,
     MAX_TRANSCRIPT_CHARS,
 )
-from ricordo.model.theme_name import theme_slug
+from ricordo.model.checks import theme_slug
 from ricordo.model.thread import Turn
 from ricordo.prompt.fencing import block, fenced, one_line
 from ricordo.text.analyser import Analyser

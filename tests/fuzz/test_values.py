@@ -14,11 +14,11 @@ from ricordo import Memory
 from ricordo.agent_state.json_text import checked_json_text, json_text
 from ricordo.errors import InvalidCursor, InvalidInput, InvalidValue, RicordoError
 from ricordo.model import checks
+from ricordo.model.checks import format_moment, parse_moment
 from ricordo.model.filters import FILTER_NAMES, ItemFilter, Sort, SortColumn
-from ricordo.model.page import decode_cursor, encode_cursor
-from ricordo.model.query import QueryRequest
+from ricordo.model.record import decode_cursor, encode_cursor
+from ricordo.model.search import QueryRequest
 from ricordo.model.thread import NewTurn
-from ricordo.model.times import format_moment, parse_moment
 from ricordo.settings import Settings
 from ricordo.tools import Tools
 from ricordo.tools.memory_files.paths import ROOT, key_of, shown

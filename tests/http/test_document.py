@@ -13,14 +13,11 @@ from pydantic import TypeAdapter
 from ricordo.http import manual
 from ricordo.http.routes import examples
 from ricordo.memory import Memory
-from ricordo.model import page
+from ricordo.model import record
 from ricordo.model.context import Feedback
 from ricordo.model.filters import FILTER_NAMES
-from ricordo.model.history import Change, Changes
-from ricordo.model.item import Added, Item
-from ricordo.model.query import QueryAnswer
-from ricordo.model.search import MemoryHit, Related, SearchResults
-from ricordo.model.theme import Theme
+from ricordo.model.item import Added, Change, Changes, Item, Theme
+from ricordo.model.search import MemoryHit, QueryAnswer, Related, SearchResults
 from ricordo.model.thread import Turn
 from ricordo.user_memory import UserMemory
 from tests.support.service import Service
@@ -211,7 +208,7 @@ def test_an_example_has_the_shape_of_its_record() -> None:
         (examples.ADDED, Added),
         (examples.KNOWN, Added),
         (examples.ITEM, Item),
-        (examples.PAGE, page.Page[Item]),
+        (examples.PAGE, record.Page[Item]),
         (examples.CHANGE, Change),
         (examples.CHANGES, Changes),
         (examples.FOUND, SearchResults[MemoryHit]),

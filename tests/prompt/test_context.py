@@ -13,7 +13,7 @@ from ricordo import InvalidPolicy, InvalidValue, Memory, MemoryNotFound, ScopeWi
 from ricordo.formation.cleaning.hygiene import FENCE_END, FENCE_START
 from ricordo.limits import GUIDE_AIM_BYTES, MAX_HINTED_THEMES, MAX_THEME_CHARS
 from ricordo.model.context import Context
-from ricordo.model.theme import Theme
+from ricordo.model.item import Theme
 from ricordo.model.vocabulary import ContextPolicy
 from ricordo.prompt.guide import guide
 from ricordo.storage.tables import thread_views

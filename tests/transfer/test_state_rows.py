@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from ricordo import CheckpointNotFound, ImportFailed, Memory, UserMemory
 from ricordo.integrations.langgraph import RicordoSaver, RicordoStore
-from ricordo.model.conversation import Compaction
+from ricordo.model.thread import Compaction
 from ricordo.storage.tables import OWNED_TABLES, compactions, store_entries, thread_views
 from ricordo.storage.threads import note_seen, put_compaction
 from ricordo.testing.clock import ManualClock

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from ricordo import InvalidCursor, InvalidInput, InvalidValue, NewMemory, Scope, ScopeWidened
 from ricordo.model import checks
+from ricordo.model.checks import format_moment, parse_moment
 from ricordo.model.filters import Sort
-from ricordo.model.lifecycle import LEGAL_STEPS
-from ricordo.model.page import decode_cursor, encode_cursor
+from ricordo.model.item import LEGAL_STEPS
+from ricordo.model.record import decode_cursor, encode_cursor
 from ricordo.model.thread import NewTurn
-from ricordo.model.times import format_moment, parse_moment
 from ricordo.model.vocabulary import Status
 
 zoned = st.datetimes(datetime(2, 1, 1), datetime(9998, 12, 31), timezones=st.timezones())

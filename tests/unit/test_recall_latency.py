@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo.model.recall_latency import (
+from ricordo.model.activity import (
     BOUNDS_MS,
     BUCKETS,
     RECALLS,

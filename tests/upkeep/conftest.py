@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from ricordo import Job, Memory
 from ricordo.model.job import Report
-from ricordo.model.upkeep import RoundReport
+from ricordo.model.reports import RoundReport
 from ricordo.storage.tables import jobs
 from ricordo.testing.clock import ManualClock
 from ricordo.testing.model_server import ModelServer

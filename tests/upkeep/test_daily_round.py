@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from ricordo import Event, limits
 from ricordo.formation.scheduling import SUMMARY_JOB
-from ricordo.model.upkeep import RoundReport
+from ricordo.model.reports import RoundReport
 from ricordo.storage.history import put_events
 from ricordo.storage.search_rows import EMBED_JOB
 from ricordo.storage.tables import checked_pairs, history, item_index, items, relations

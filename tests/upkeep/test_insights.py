@@ -13,7 +13,7 @@ from ricordo.limits import (
     MAX_INSIGHT_EPISODES,
     MAX_INSIGHT_FACTS,
 )
-from ricordo.model.insight import InsightReport
+from ricordo.model.reports import InsightReport
 from ricordo.model.vocabulary import GLOBAL_OWNER
 from ricordo.storage.users import upkeep_state
 from ricordo.testing.clock import ManualClock

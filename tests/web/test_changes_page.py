@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from ricordo import limits
-from ricordo.model.history import Change
+from ricordo.model.item import Change
 from ricordo.model.vocabulary import Event
 from ricordo.testing.clock import ManualClock
 from ricordo.user_memory import UserMemory

@@ -10,9 +10,9 @@ from ricordo.access import keys
 from ricordo.clock import Clock
 from ricordo.errors import InvalidValue, KeyNotFound, StorageError, in_log
 from ricordo.model import checks
-from ricordo.model.key import ApiKey, CreatedKey
-from ricordo.model.page import Page
-from ricordo.model.theme_name import category_slugs
+from ricordo.model.checks import category_slugs
+from ricordo.model.record import Page
+from ricordo.model.scope import ApiKey, CreatedKey
 from ricordo.model.vocabulary import KeyKind, Permission
 
 _log = logging.getLogger(__name__)

@@ -15,7 +15,7 @@ from ricordo.access.located import Kind, Node
 from ricordo.access.policy import ALL_CATEGORIES, DEFAULT_AGENTS, AccessPolicy, CategoryRule, Pair
 from ricordo.errors import InvalidPolicy, InvalidValue
 from ricordo.model import checks
-from ricordo.model.theme_name import theme_slug
+from ricordo.model.checks import theme_slug
 from ricordo.model.vocabulary import ContextPolicy
 
 _MAX_LISTED: Final = 20  # names that a message gives before it says how many more there are

@@ -8,7 +8,7 @@ from typing import Final, Self
 from ricordo import limits
 from ricordo.errors import CategoryNotAllowed
 from ricordo.model import checks
-from ricordo.model.theme_name import theme_slug
+from ricordo.model.checks import theme_slug
 from ricordo.model.vocabulary import ContextPolicy
 
 ALL_CATEGORIES: Final = "*"

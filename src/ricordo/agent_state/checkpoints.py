@@ -2,7 +2,7 @@
 
 from ricordo.agent_state.json_text import JsonText, read_json
 from ricordo.errors import CheckpointNotFound, Conflict
-from ricordo.model.checkpoint import Checkpoint
+from ricordo.model.thread import Checkpoint
 from ricordo.storage.checkpoints import (
     Standing,
     delete_state,

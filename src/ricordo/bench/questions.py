@@ -14,7 +14,7 @@ from typing import Any, Final
 from ricordo import limits
 from ricordo.errors import ImportFailed, InvalidValue
 from ricordo.model import checks
-from ricordo.model.times import parse_moment
+from ricordo.model.checks import parse_moment
 from ricordo.transfer.importers.opening import parsed, read_text
 from ricordo.transfer.importers.shapes import JsonObject, a_list, a_text, an_object
 

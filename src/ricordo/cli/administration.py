@@ -18,7 +18,7 @@ from ricordo.cli.shapes import Versions
 from ricordo.version import __version__
 
 if TYPE_CHECKING:
-    from ricordo.model.receipt import ErasureReceipt
+    from ricordo.model.reports import ErasureReceipt
 
 After = Annotated[str, typer.Option(metavar="NAME", help="Last user of the page before.")]
 Erased = Annotated[

@@ -16,33 +16,46 @@ from ricordo.cli.finding import CheckFinding
 from ricordo.embedding.checkup import EmbeddingTest
 from ricordo.llm.checkup import ModelReport
 from ricordo.model.activity import ActivityEvent, Counters, DayActivity
-from ricordo.model.audit import AuditReport
-from ricordo.model.backup import BackupReport, RestoreReport
-from ricordo.model.checkpoint import Checkpoint, CheckpointInfo
-from ricordo.model.consolidation import ConsolidationReport
 from ricordo.model.context import Context, Feedback, RecalledMemory, TokenSplit
-from ricordo.model.conversation import CompactionReport, DayLog, Window
 from ricordo.model.embedding import EmbeddingState, EmbeddingStatus
-from ricordo.model.formation import FormationReport
-from ricordo.model.graph import RelationGraph
-from ricordo.model.history import Change, Changes
-from ricordo.model.home import HomeReport
-from ricordo.model.item import Added, Item
+from ricordo.model.item import Added, Change, Changes, Item, Lineage, Theme
 from ricordo.model.job import Job, JobStats
-from ricordo.model.key import ApiKey, CreatedKey
-from ricordo.model.lineage import Lineage
-from ricordo.model.mirror import MirrorReport, MirrorStatus
-from ricordo.model.page import Page
-from ricordo.model.profile import Profile, ProfileUpdate
-from ricordo.model.proposal import Proposal
-from ricordo.model.query import QueryAnswer
-from ricordo.model.receipt import ErasureReceipt, ImportReport
-from ricordo.model.search import MemoryHit, Related, SearchResults, TurnHit
-from ricordo.model.sharing import BlockedSender, Link
-from ricordo.model.summary import Summary
-from ricordo.model.theme import Theme
-from ricordo.model.thread import FormedTurn, Observed, Thread, Turn
-from ricordo.model.upkeep import RoundReport
+from ricordo.model.profile import Profile, ProfileUpdate, Summary
+from ricordo.model.proposal import BlockedSender, Link, Proposal
+from ricordo.model.record import Page
+from ricordo.model.reports import (
+    AuditReport,
+    BackupReport,
+    ConsolidationReport,
+    ErasureReceipt,
+    FormationReport,
+    HomeReport,
+    ImportReport,
+    MirrorReport,
+    MirrorStatus,
+    RestoreReport,
+    RoundReport,
+)
+from ricordo.model.scope import ApiKey, CreatedKey
+from ricordo.model.search import (
+    MemoryHit,
+    QueryAnswer,
+    Related,
+    RelationGraph,
+    SearchResults,
+    TurnHit,
+)
+from ricordo.model.thread import (
+    Checkpoint,
+    CheckpointInfo,
+    CompactionReport,
+    DayLog,
+    FormedTurn,
+    Observed,
+    Thread,
+    Turn,
+    Window,
+)
 from ricordo.workers.looking import BrokerStatus
 
 

@@ -16,7 +16,7 @@ from ricordo.errors import StorageUnavailable
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from ricordo.model.backup import BackupReport, RestoreReport
+    from ricordo.model.reports import BackupReport, RestoreReport
 
 _UNITS: Final = ("bytes", "kB", "MB", "GB", "TB")
 _STEP: Final = 1_000

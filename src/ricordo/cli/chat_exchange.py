@@ -12,7 +12,7 @@ from ricordo.model.record import plain
 if TYPE_CHECKING:
     from ricordo.llm.chat import ChatModel
     from ricordo.model.context import Context
-    from ricordo.model.conversation import Window
+    from ricordo.model.thread import Window
     from ricordo.user_memory import UserMemory
 
 Show = Callable[[str], None]

@@ -12,12 +12,12 @@ from ricordo.cli.render import answer, harmless, say, write_lines
 from ricordo.cli.shapes import ChatComplaint, ChatHelp
 from ricordo.cli.windows import window_text
 from ricordo.errors import RicordoError
+from ricordo.model.proposal import attributed
 from ricordo.model.record import Record
-from ricordo.model.sharing import attributed
 
 if TYPE_CHECKING:
     from ricordo.model.context import RecalledMemory
-    from ricordo.model.conversation import Window
+    from ricordo.model.thread import Window
 
 _PROMPT: Final = "> "
 _HELP: Final = """\

@@ -17,8 +17,8 @@ from ricordo.cli.tables import moment_text, more_text
 from ricordo.errors import InvalidValue
 
 if TYPE_CHECKING:
-    from ricordo.model.checkpoint import Checkpoint, CheckpointInfo
-    from ricordo.model.page import Page
+    from ricordo.model.record import Page
+    from ricordo.model.thread import Checkpoint, CheckpointInfo
 
 ThreadId = Annotated[
     str,

@@ -9,11 +9,10 @@ from ricordo.model.vocabulary import Action
 if TYPE_CHECKING:
     from ricordo.llm.checkup import ModelReport
     from ricordo.model.activity import ActivityEvent, Counters, DayActivity
-    from ricordo.model.audit import AuditReport, Findings
-    from ricordo.model.formation import Decision, FormationReport
-    from ricordo.model.page import Page
+    from ricordo.model.profile import Summary
     from ricordo.model.proposal import Proposal
-    from ricordo.model.summary import Summary
+    from ricordo.model.record import Page
+    from ricordo.model.reports import AuditReport, Decision, Findings, FormationReport
 
 _COLOURS: Final = {
     Action.ADD.value: "green",

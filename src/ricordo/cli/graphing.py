@@ -12,7 +12,7 @@ from ricordo.cli.session import open_user
 from ricordo.cli.tables import one_line
 
 if TYPE_CHECKING:
-    from ricordo.model.graph import RelationGraph
+    from ricordo.model.search import RelationGraph
 
 OfTheme = Annotated[
     str | None,

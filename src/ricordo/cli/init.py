@@ -12,7 +12,7 @@ from ricordo.cli.render import answer
 from ricordo.cli.session import file_of, is_made, open_store, untouched_database
 
 if TYPE_CHECKING:
-    from ricordo.model.home import HomeReport
+    from ricordo.model.reports import HomeReport
 
 User = Annotated[
     str,
@@ -40,7 +40,7 @@ def _make(store: Store, user: str) -> "HomeReport":
     from ricordo.errors import InvalidValue
     from ricordo.files.starters import make_home
     from ricordo.model import checks
-    from ricordo.model.home import HomeReport
+    from ricordo.model.reports import HomeReport
     from ricordo.wiring import files_folder, read_settings
 
     owner = checks.user_id(user)

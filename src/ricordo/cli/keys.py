@@ -18,8 +18,8 @@ from ricordo.model.vocabulary import Permission
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from ricordo.model.key import ApiKey, CreatedKey
-    from ricordo.model.page import Page
+    from ricordo.model.record import Page
+    from ricordo.model.scope import ApiKey, CreatedKey
 
 KEY_VARIABLE: Final = "RICORDO_API_KEY"
 

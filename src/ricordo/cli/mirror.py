@@ -14,7 +14,7 @@ from ricordo.cli.session import open_store, open_user
 from ricordo.errors import RicordoError
 
 if TYPE_CHECKING:
-    from ricordo.model.mirror import MirrorEntry, MirrorReport, MirrorStatus
+    from ricordo.model.reports import MirrorEntry, MirrorReport, MirrorStatus
 
 AllowDeletes = Annotated[
     bool,

@@ -12,7 +12,7 @@ from ricordo.cli.session import open_user
 from ricordo.cli.tables import memory_text, moment_text, more_text
 
 if TYPE_CHECKING:
-    from ricordo.model.page import Page
+    from ricordo.model.record import Page
     from ricordo.model.thread import FormedTurn, Turn
 
 FromPosition = Annotated[

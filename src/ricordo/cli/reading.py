@@ -22,8 +22,7 @@ from ricordo.cli.session import open_store, open_user
 from ricordo.model.filters import SortColumn
 
 if TYPE_CHECKING:
-    from ricordo.model.item import Item
-    from ricordo.model.lineage import Lineage
+    from ricordo.model.item import Item, Lineage
 
 IncludeDeleted = Annotated[
     bool, typer.Option("--include-deleted", help="Also when it was forgotten but not purged yet.")
@@ -120,7 +119,7 @@ def changes(*, since: Since = 0, limit: ChangeLimit = limits.DEFAULT_CHANGES, ow
 
 
 def _several(found: "tuple[Item, ...]") -> Shown:
-    from ricordo.model.page import Page
+    from ricordo.model.record import Page
 
     return tables.memory_table(Page(found), with_owner=False, filtered=True)
 

@@ -14,7 +14,7 @@ from ricordo.cli.options import MemoryId, Owner, completing, words
 from ricordo.cli.render import answer, say
 from ricordo.cli.session import open_user
 from ricordo.errors import InvalidValue
-from ricordo.model.query import QUERY_FILTERS, Returns
+from ricordo.model.search import QUERY_FILTERS, Returns
 
 EVERYTHING: Final = "*"
 _NUMBERS: Final = ("importance_min", "importance_max")

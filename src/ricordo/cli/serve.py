@@ -11,7 +11,7 @@ from ricordo.cli.shapes import KeyFile, Serving, ServingEnded
 
 if TYPE_CHECKING:
     from ricordo.memory import Memory
-    from ricordo.model.key import CreatedKey
+    from ricordo.model.scope import CreatedKey
 
 Host = Annotated[
     str | None,

@@ -13,7 +13,7 @@ from ricordo.cli.shapes import Unblocked, Unlinked
 from ricordo.model.vocabulary import LinkState
 
 if TYPE_CHECKING:
-    from ricordo.model.sharing import Link
+    from ricordo.model.proposal import Link
 
 Viewer = Annotated[
     str,

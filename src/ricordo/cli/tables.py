@@ -6,18 +6,15 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
 from ricordo.cli.render import Listing, Shown
-from ricordo.model.sharing import attributed
+from ricordo.model.proposal import attributed
 from ricordo.model.vocabulary import Status
 
 if TYPE_CHECKING:
-    from ricordo.model.history import Change, Changes
-    from ricordo.model.item import Item
+    from ricordo.model.item import Change, Changes, Item, Theme
     from ricordo.model.job import Job, JobStats
-    from ricordo.model.page import Page
-    from ricordo.model.query import QueryAnswer
-    from ricordo.model.search import Hit, MemoryHit, Related, SearchResults, TurnHit
-    from ricordo.model.sharing import BlockedSender, Link
-    from ricordo.model.theme import Theme
+    from ricordo.model.proposal import BlockedSender, Link
+    from ricordo.model.record import Page
+    from ricordo.model.search import Hit, MemoryHit, QueryAnswer, Related, SearchResults, TurnHit
     from ricordo.model.thread import Thread, Turn
 
 _MAX_LISTED_CHARS: Final = 200

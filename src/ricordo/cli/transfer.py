@@ -13,7 +13,7 @@ from ricordo.cli.shapes import Exported
 from ricordo.errors import InvalidValue
 
 if TYPE_CHECKING:
-    from ricordo.model.receipt import ImportReport
+    from ricordo.model.reports import ImportReport
 
 _AUTO: Final = "auto"
 _OURS: Final = "ricordo"

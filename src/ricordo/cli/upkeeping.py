@@ -10,8 +10,7 @@ from ricordo.cli.render import Listing, Shown, answer
 from ricordo.cli.session import open_user
 
 if TYPE_CHECKING:
-    from ricordo.model.consolidation import ConsolidationReport
-    from ricordo.model.upkeep import RoundReport
+    from ricordo.model.reports import ConsolidationReport, RoundReport
 
 DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Say what would be done, without a language model.")

@@ -12,7 +12,7 @@ from ricordo.cli.session import open_user
 from ricordo.cli.tables import moment_text
 
 if TYPE_CHECKING:
-    from ricordo.model.conversation import CompactionReport, DayLog, Window
+    from ricordo.model.thread import CompactionReport, DayLog, Window
 
 ThreadName = Annotated[
     str,

@@ -14,9 +14,8 @@ from ricordo.conversation.telling import Teller, Told
 from ricordo.formation.policy import FormationPolicy
 from ricordo.formation.scheduling import plan_forming
 from ricordo.limits import MAX_COMPACTIONS_PER_JOB
-from ricordo.model.conversation import Compaction
 from ricordo.model.job import Report
-from ricordo.model.thread import Turn
+from ricordo.model.thread import Compaction, Turn
 from ricordo.model.vocabulary import GLOBAL_OWNER
 from ricordo.storage.database import Database, retried
 from ricordo.storage.formation import turns_between

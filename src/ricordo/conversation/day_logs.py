@@ -6,7 +6,7 @@ from datetime import tzinfo
 import sqlalchemy as sa
 
 from ricordo.limits import MAX_DAY_LOG_CHARS, MAX_PAGE_ITEMS
-from ricordo.model.conversation import Compaction
+from ricordo.model.thread import Compaction
 from ricordo.storage.threads import compactions_of_day
 
 

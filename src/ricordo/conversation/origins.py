@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from ricordo.formation.origins import may_be_source, source_among
 from ricordo.limits import MAX_SIMULTANEOUS_TURNS
 from ricordo.model.item import Item
-from ricordo.model.page import Page
+from ricordo.model.record import Page
 from ricordo.model.thread import FormedTurn, Turn
 from ricordo.storage.database import Reading
 from ricordo.storage.items import items_from_moments, items_of_messages

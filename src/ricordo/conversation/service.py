@@ -11,9 +11,8 @@ from ricordo.conversation.telling import Teller
 from ricordo.errors import ThreadNotFound
 from ricordo.formation.forming import Formation
 from ricordo.indexing.recent import Recent
-from ricordo.model.conversation import CompactionReport, DayEntry, DayLog, Window
 from ricordo.model.job import Report
-from ricordo.model.thread import Turn
+from ricordo.model.thread import CompactionReport, DayEntry, DayLog, Turn, Window
 from ricordo.storage.database import Database
 from ricordo.storage.formation import turns_between
 from ricordo.storage.threads import count_open_turns, find_thread, last_compaction

@@ -14,8 +14,7 @@ from ricordo.errors import BadAnswer, BudgetExhausted, ModelRefused, ModelUnavai
 from ricordo.formation import prompt_files
 from ricordo.llm.messages import Message
 from ricordo.metering import MeteredModel
-from ricordo.model.conversation import EXTRACT
-from ricordo.model.thread import Turn
+from ricordo.model.thread import EXTRACT, Turn
 from ricordo.text.analyser import Analyser
 
 _ANSWER_TOKENS: Final = 2_400

@@ -15,7 +15,7 @@ from ricordo.errors import FilesUnavailable
 from ricordo.files.atomic import make_folder, read_file, replace_if_same
 from ricordo.files.mirror_notes import Notes
 from ricordo.files.mirror_source import LogEntry, log_entries, thread_key
-from ricordo.model.mirror import MirrorEntry
+from ricordo.model.reports import MirrorEntry
 from ricordo.storage.database import Database
 
 _ATTEMPTS: Final = 5

@@ -33,7 +33,7 @@ from ricordo.files.mirror_reading import (
 from ricordo.files.mirror_seen import Seen
 from ricordo.files.mirror_source import Stored, position_of, stored_memories
 from ricordo.files.mirror_text import body, digests, header, last_line
-from ricordo.model.mirror import MirrorEntry, MirrorReport, MirrorStatus
+from ricordo.model.reports import MirrorEntry, MirrorReport, MirrorStatus
 from ricordo.storage.database import Database
 
 _ATTEMPTS: Final = 5

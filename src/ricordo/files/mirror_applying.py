@@ -9,7 +9,7 @@ from ricordo.files.mirror_merge import Add, Plan, Replace
 from ricordo.files.mirror_text import Shown
 from ricordo.model.draft import NewMemory
 from ricordo.model.item import Added
-from ricordo.model.mirror import MirrorEntry
+from ricordo.model.reports import MirrorEntry
 from ricordo.model.vocabulary import Source
 
 _ADDED: Final = "added in MEMORY.md"

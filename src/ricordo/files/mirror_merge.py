@@ -12,7 +12,7 @@ from ricordo.errors import InvalidValue
 from ricordo.files.mirror_reading import Digests, Leftover, Line, ReadFile, Unreadable
 from ricordo.files.mirror_text import Shown, as_written
 from ricordo.model.draft import NewMemory
-from ricordo.model.mirror import MirrorEntry
+from ricordo.model.reports import MirrorEntry
 
 _FEW: Final = 5
 """Fewer lines may be missing whatever their share; from then on more than a quarter may be an

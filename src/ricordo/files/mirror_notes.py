@@ -17,7 +17,7 @@ from ricordo import limits
 from ricordo.errors import FilesUnavailable
 from ricordo.files.atomic import read_file, replace_file
 from ricordo.files.mirror_reading import Digests
-from ricordo.model.times import format_moment
+from ricordo.model.checks import format_moment
 
 _VERSION: Final = 1
 _SERIES: Final = re.compile("[0-9a-f]+")

@@ -19,7 +19,7 @@ from ricordo.files.mirror_text import (
     last_line,
 )
 from ricordo.limits import MAX_ID
-from ricordo.model.theme_name import theme_slug
+from ricordo.model.checks import theme_slug
 from ricordo.model.vocabulary import GENERAL_THEME
 from ricordo.text.patterns import lazy_pattern
 

@@ -9,7 +9,7 @@ from ricordo import limits
 from ricordo.errors import FilesUnavailable
 from ricordo.files.atomic import Stamp, read_file, replace_file
 from ricordo.files.mirror_notes import UNUSABLE
-from ricordo.model.mirror import MirrorEntry
+from ricordo.model.reports import MirrorEntry
 
 _VERSION: Final = 1
 

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 from ricordo import limits
 from ricordo.files.mirror_text import Shown
-from ricordo.model.times import format_moment
+from ricordo.model.checks import format_moment
 from ricordo.model.vocabulary import Status
 from ricordo.storage.database import Database, Reading
 from ricordo.storage.history import revision_of

@@ -19,7 +19,7 @@ from ricordo.formation.memory_writes import WRITING_ACTIONS, Prepared, write
 from ricordo.formation.policy import FormationPolicy
 from ricordo.model.activity import FORMED_WRITES
 from ricordo.model.draft import NewMemory
-from ricordo.model.formation import Decision
+from ricordo.model.reports import Decision
 from ricordo.model.vocabulary import Action
 from ricordo.recall.service import Recall
 from ricordo.storage.daily_counters import tally_of

@@ -14,8 +14,8 @@ from ricordo.model.activity import (
     TOKENS,
     Counters,
     decisions_counter,
+    without_buckets,
 )
-from ricordo.model.recall_latency import without_buckets
 from ricordo.model.vocabulary import Action
 from ricordo.storage.daily_counters import day_of, totals
 from ricordo.storage.database import Database

@@ -4,13 +4,15 @@ from collections.abc import Mapping
 from datetime import UTC, timedelta
 
 from ricordo.model.activity import (
+    BUCKETS,
     COMPLETION_TOKENS,
     MODEL_CALLS,
     PROMPT_TOKENS,
     DayActivity,
     decisions_counter,
+    percentile_ms,
+    recalls_in,
 )
-from ricordo.model.recall_latency import BUCKETS, percentile_ms, recalls_in
 from ricordo.model.vocabulary import Action
 from ricordo.storage.daily_counters import daily_totals
 from ricordo.storage.database import Database

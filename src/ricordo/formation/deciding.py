@@ -9,8 +9,8 @@ from ricordo.formation.comparing.resolving import IDENTICAL, REDUNDANT, Resoluti
 from ricordo.formation.memory_writes import WRITING_ACTIONS
 from ricordo.formation.writing.rejection import Rejection, RejectionCode
 from ricordo.model.activity import FORMED_WRITES, KNOWN_ALREADY, decisions_counter
-from ricordo.model.formation import Decision
 from ricordo.model.item import Added
+from ricordo.model.reports import Decision
 from ricordo.model.vocabulary import Action, EventStatus
 from ricordo.storage.daily_counters import tally
 from ricordo.storage.history import put_events

@@ -12,7 +12,7 @@ from typing import Final
 
 from ricordo.embedding.secrets import SecretBox
 from ricordo.errors import EmbedderRefused
-from ricordo.model.formation import Decision
+from ricordo.model.reports import Decision
 
 LOGGER: Final = "ricordo.decisions"
 FIELDS: Final = "fields"

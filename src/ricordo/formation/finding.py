@@ -24,8 +24,8 @@ from ricordo.formation.writing.quotation import resting_on_its_clause
 from ricordo.formation.writing.rejection import Rejection, RejectionCode
 from ricordo.formation.writing.validator import validated
 from ricordo.metering import MeteredModel
-from ricordo.model.formation import Decision
-from ricordo.model.theme_name import theme_slug
+from ricordo.model.checks import theme_slug
+from ricordo.model.reports import Decision
 from ricordo.model.vocabulary import GENERAL_THEME, MemoryType
 from ricordo.text.secrets import has_secret, without_secrets
 

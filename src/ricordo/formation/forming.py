@@ -25,7 +25,7 @@ from ricordo.formation.policy import FormationPolicy
 from ricordo.formation.stretch import Stretch, next_stretch
 from ricordo.metering import MeteredModel, next_day
 from ricordo.model.activity import FORMATION_FAILURES, FORMATION_RUNS
-from ricordo.model.formation import Decision, FormationReport
+from ricordo.model.reports import Decision, FormationReport
 from ricordo.model.vocabulary import GLOBAL_OWNER, Action, EventStatus
 from ricordo.recall.service import Recall
 from ricordo.storage.daily_counters import tally

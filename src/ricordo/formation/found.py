@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ricordo.formation.candidate import Candidate
-from ricordo.model.formation import Decision
+from ricordo.model.reports import Decision
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from ricordo.formation import prompt_files
 from ricordo.llm.messages import Message
 from ricordo.metering import MeteredModel
 from ricordo.model.item import Item
-from ricordo.model.summary import Summary
+from ricordo.model.profile import Summary
 from ricordo.model.vocabulary import GENERAL_THEME, MemoryType, Status
 from ricordo.storage.database import Database, Reading, retried
 from ricordo.storage.history import revision_of

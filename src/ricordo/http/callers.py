@@ -13,7 +13,7 @@ from ricordo.errors import InvalidValue, NotAuthenticated, PermissionMissing
 from ricordo.http.limiting import RateLimiter
 from ricordo.memory import Memory
 from ricordo.model import checks
-from ricordo.model.key import ApiKey
+from ricordo.model.scope import ApiKey
 from ricordo.model.vocabulary import KeyKind, Permission, SharingRight
 from ricordo.observing.current import note_key
 from ricordo.user_memory import UserMemory

@@ -13,8 +13,7 @@ import sqlalchemy as sa
 
 from ricordo.errors import Conflict, StorageError, in_log
 from ricordo.model.job import STORE_JOB_USER, NewJob
-from ricordo.model.searchable import text_of_turn
-from ricordo.model.thread import Turn
+from ricordo.model.thread import Turn, text_of_turn
 from ricordo.storage.backend import INDEXED, ITEMS, Indexed
 from ricordo.storage.database import Database, retried
 from ricordo.storage.items import find_items, searchable_item

@@ -19,7 +19,7 @@ from ricordo.mcp.binding import Binding
 from ricordo.mcp.paging import only_page
 from ricordo.model import checks
 from ricordo.model.context import RecalledMemory
-from ricordo.model.sharing import attributed
+from ricordo.model.proposal import attributed
 from ricordo.model.vocabulary import ContextMode
 from ricordo.prompt.fencing import fenced, one_line
 from ricordo.prompt.guide import DATA_NOTE

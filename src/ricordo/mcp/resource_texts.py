@@ -6,8 +6,8 @@ from typing import Any, Final
 from ricordo.files.mirror_source import stored_memories
 from ricordo.files.mirror_text import TITLE, Shown, body
 from ricordo.limits import MAX_MCP_TEXT_BYTES
+from ricordo.model.proposal import attributed, other_owner
 from ricordo.model.record import plain
-from ricordo.model.sharing import attributed, other_owner
 from ricordo.text.secrets import without_secrets
 from ricordo.user_memory import UserMemory
 from ricordo.user_memory.confining import check_whole

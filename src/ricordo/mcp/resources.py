@@ -20,9 +20,9 @@ from ricordo.errors import NotFound
 from ricordo.mcp import resource_texts
 from ricordo.mcp.binding import Binding
 from ricordo.mcp.paging import cursor_of, only_page
+from ricordo.model.checks import format_moment
 from ricordo.model.item import Item
-from ricordo.model.sharing import attributed, other_owner
-from ricordo.model.times import format_moment
+from ricordo.model.proposal import attributed, other_owner
 from ricordo.prompt.fencing import one_line
 from ricordo.user_memory import UserMemory
 

@@ -21,8 +21,7 @@ from ricordo.limits import MAX_MERGED_ITEMS, MAX_TAGS
 from ricordo.memories.owning import own_item
 from ricordo.memories.recording import record_change
 from ricordo.memories.undo_plan import MADE, MERGED_IDS, TAKEN_UP
-from ricordo.model.item import Item
-from ricordo.model.lifecycle import check_step
+from ricordo.model.item import Item, check_step
 from ricordo.model.record import plain
 from ricordo.model.scope import Scope
 from ricordo.model.vocabulary import Event, Status

@@ -7,8 +7,7 @@ from ricordo.errors import IllegalTransition, MemoryNotFound, Occupied
 from ricordo.memories.expiring import is_expired, settle_if_expired, soft_delete
 from ricordo.memories.owning import own_item
 from ricordo.memories.recording import record_change
-from ricordo.model.item import Item
-from ricordo.model.lifecycle import check_step
+from ricordo.model.item import Item, check_step
 from ricordo.model.scope import Scope
 from ricordo.model.vocabulary import Event, Status
 from ricordo.storage.history import last_change, old_versions

@@ -5,7 +5,7 @@ from typing import Final
 
 from ricordo.errors import StorageError, UserNotFound
 from ricordo.model.job import STORE_JOB_USER, NewJob
-from ricordo.model.receipt import ErasureReceipt
+from ricordo.model.reports import ErasureReceipt
 from ricordo.model.vocabulary import Event
 from ricordo.storage.database import Database
 from ricordo.storage.jobs import discard_queued

@@ -4,8 +4,7 @@ from ricordo.errors import IllegalTransition, MemoryNotFound, NothingToUndo
 from ricordo.limits import MAX_PREDECESSORS
 from ricordo.memories.reading import read_items
 from ricordo.memories.undo_plan import REPLACED, plan_undo
-from ricordo.model.item import Item
-from ricordo.model.lineage import Lineage
+from ricordo.model.item import Item, Lineage
 from ricordo.model.scope import Scope
 from ricordo.model.vocabulary import Status, Undoable
 from ricordo.storage.database import Reading

@@ -8,10 +8,8 @@ import sqlalchemy as sa
 
 from ricordo.errors import MemoryNotFound
 from ricordo.model.filters import ItemFilter, Sort
-from ricordo.model.history import Change
-from ricordo.model.item import Item
-from ricordo.model.page import Page
-from ricordo.model.theme import Theme
+from ricordo.model.item import Change, Item, Theme
+from ricordo.model.record import Page
 from ricordo.model.vocabulary import ContextPolicy, Status
 from ricordo.storage.database import Reading
 from ricordo.storage.history import history_of

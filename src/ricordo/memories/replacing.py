@@ -14,10 +14,7 @@ from ricordo.memories.owning import own_item
 from ricordo.memories.recording import record_change
 from ricordo.memories.undo_plan import MADE, MERGED_IDS, TAKEN_UP, UndoPlan, plan_undo
 from ricordo.model.draft import NewMemory
-from ricordo.model.former import former_values
-from ricordo.model.history import Change
-from ricordo.model.item import Added, Item
-from ricordo.model.lifecycle import check_step
+from ricordo.model.item import Added, Change, Item, check_step, former_values
 from ricordo.model.record import plain
 from ricordo.model.scope import Scope
 from ricordo.model.vocabulary import Event, Status, Undoable

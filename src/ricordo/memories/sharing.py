@@ -24,9 +24,8 @@ from ricordo.errors import (
 from ricordo.memories.expiring import is_expired
 from ricordo.memories.owning import own_item, shared_item
 from ricordo.model.item import Item
-from ricordo.model.proposal import Proposal
+from ricordo.model.proposal import BlockedSender, Link, Offer, Proposal
 from ricordo.model.scope import Scope
-from ricordo.model.sharing import BlockedSender, Link, Offer
 from ricordo.model.vocabulary import (
     Event,
     LinkState,

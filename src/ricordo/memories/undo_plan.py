@@ -13,8 +13,7 @@ import sqlalchemy as sa
 from ricordo.errors import IllegalTransition, MemoryNotFound, NothingToUndo
 from ricordo.memories.expiring import is_expired
 from ricordo.memories.owning import check_in_reach
-from ricordo.model.history import Change
-from ricordo.model.item import Item
+from ricordo.model.item import Change, Item
 from ricordo.model.scope import Scope
 from ricordo.model.vocabulary import Event, Status, Undoable
 from ricordo.storage.history import last_change, last_update, replaced_by, update_that_kept

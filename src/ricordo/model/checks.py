@@ -1,13 +1,9 @@
-"""Checks on values that come from outside. Each returns the clean value or raises InvalidValue.
-
-They are used by every way in (library, command line, files), so that the same mistake gets the
-same answer everywhere.
-"""
+"""Checks on values that come from outside. Each returns the clean value or raises InvalidValue."""
 
 import json
 import re
 from collections.abc import Iterable, Mapping
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from enum import StrEnum
 from itertools import islice
 from pathlib import Path
@@ -15,8 +11,54 @@ from typing import Any, TypeVar
 
 from ricordo import limits
 from ricordo.errors import InvalidValue, UnknownField
-from ricordo.model.times import parse_moment
-from ricordo.model.vocabulary import GLOBAL_OWNER
+from ricordo.model.vocabulary import GENERAL_THEME, GLOBAL_OWNER
+from ricordo.text.normalise import slug
+
+_ALLOWED = "an ISO 8601 time such as 2026-01-31T12:00:00+00:00, or a date"
+
+
+def parse_moment(field: str, value: datetime | date | str) -> datetime:
+    """Read a time given by a caller as UTC.
+
+    Text without an offset, and dates, are taken as UTC. A ``datetime`` without a zone is refused,
+    because in Python it usually means local time.
+
+    Raises:
+        InvalidValue: not a time, or outside the years 1 to 9999.
+    """
+    if isinstance(value, str):
+        parsed = _from_text(field, value)
+    elif isinstance(value, datetime):
+        if value.tzinfo is None:
+            raise InvalidValue(field, "a datetime needs a time zone, e.g. datetime.now(UTC)")
+        parsed = value
+    elif isinstance(value, date):
+        parsed = datetime(value.year, value.month, value.day, tzinfo=UTC)
+    else:
+        raise InvalidValue(field, f"expected {_ALLOWED}, got {type(value).__name__}")
+    try:
+        return parsed.astimezone(UTC)
+    except OverflowError:
+        raise InvalidValue(field, "is outside the years 1 to 9999") from None
+
+
+def _from_text(field: str, value: str) -> datetime:
+    try:
+        parsed = datetime.fromisoformat(value.strip())
+    except ValueError:
+        raise InvalidValue(field, f"expected {_ALLOWED}, got {value[:40]!r}") from None
+    return parsed if parsed.tzinfo is not None else parsed.replace(tzinfo=UTC)
+
+
+def format_moment(moment: datetime) -> str:
+    """The one textual form of a time: fixed width, so that it sorts like the time itself."""
+    if moment.tzinfo is not UTC:
+        moment = moment.astimezone(UTC)
+    return moment.isoformat(timespec="microseconds")
+
+
+# They are used by every way in (library, command line, files), so that the same mistake gets the
+# same answer everywhere.
 
 # An escaped NUL, not one whose backslash is itself escaped.
 _ENCODED_NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
@@ -233,3 +275,32 @@ def _shown(value: object) -> str:
     except (ValueError, RecursionError):  # an endless number; lists in lists in lists
         rendered = f"this {type(value).__name__}"
     return rendered if len(rendered) <= 60 else f"{rendered[:57]}..."
+
+
+def theme_slug(value: object) -> str:
+    """The slug of a theme as a caller names it; nothing named means ``general``.
+
+    Raises:
+        InvalidValue: too long, or without any letter or digit.
+    """
+    name = optional_text("theme", value, limits.MAX_THEME_CHARS)
+    if name is None:
+        return GENERAL_THEME
+    made = slug(name)
+    if not made or len(made) > limits.MAX_THEME_CHARS:
+        raise InvalidValue("theme", f"{name!r} has no letters or digits to make a name of")
+    return made
+
+
+def category_slugs(given: object) -> frozenset[str]:
+    """The slugs of the categories that somebody is to be kept to, one or several; maybe none,
+    which is then nothing at all and not everything.
+
+    Raises:
+        InvalidValue: one of them cannot be a name, or there are too many.
+    """
+    if isinstance(given, Iterable) and not isinstance(given, str):
+        named = entries("categories", given, limits.MAX_FILTER_VALUES)
+    else:
+        named = [given]
+    return frozenset(theme_slug(text("categories", name, limits.MAX_THEME_CHARS)) for name in named)

@@ -8,8 +8,8 @@ from typing import Any, Self
 from ricordo import limits
 from ricordo.errors import InvalidValue, ScopeWidened
 from ricordo.model import checks
+from ricordo.model.checks import theme_slug
 from ricordo.model.scope import Scope
-from ricordo.model.theme_name import theme_slug
 from ricordo.model.vocabulary import GENERAL_THEME, MemoryType, Source, default_confidence
 
 _STAMPED = ("agent_id", "thread_id", "run_id", "actor_id", "role")

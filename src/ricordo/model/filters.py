@@ -2,14 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
-from datetime import datetime
+from datetime import date, datetime
 from enum import StrEnum
 from typing import Any, Self
 
 from ricordo import limits
 from ricordo.errors import InvalidValue
 from ricordo.model import checks
-from ricordo.model.theme_name import theme_slug
+from ricordo.model.checks import theme_slug
 from ricordo.model.vocabulary import MemoryType, Source, Status
 from ricordo.text.normalise import folded
 
@@ -182,3 +182,36 @@ _CHECKS: dict[str, Any] = {
 }
 
 FILTER_NAMES = frozenset(field.name for field in fields(ItemFilter)) | frozenset(_SYNONYMS)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnFilter:
+    """Conditions on turns; all that are given must hold. ``until`` is exclusive."""
+
+    thread: str | None = None
+    role: str | None = None
+    actor: str | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+
+    @classmethod
+    def parse(
+        cls,
+        thread: object,
+        role: object,
+        actor: object,
+        since: datetime | date | str | None,
+        until: datetime | date | str | None,
+    ) -> Self:
+        """A filter from plain values; None means "not given".
+
+        Raises:
+            InvalidValue: a value is not allowed.
+        """
+        return cls(
+            thread=checks.optional_reference("thread", thread),
+            role=checks.optional_reference("role", role),
+            actor=checks.optional_reference("actor", actor),
+            since=checks.optional_moment("since", since),
+            until=checks.optional_moment("until", until),
+        )

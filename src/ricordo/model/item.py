@@ -1,11 +1,16 @@
-"""The memory itself as it is stored and shown."""
+"""A memory as it is stored and shown: its theme, status, lineage and history."""
 
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any, Self
+from typing import Any, Final, Self
 
+from ricordo import limits
+from ricordo.errors import IllegalTransition
+from ricordo.model import checks
+from ricordo.model.draft import NewMemory
 from ricordo.model.record import Record
-from ricordo.model.vocabulary import MemoryType, Source, Status
+from ricordo.model.vocabulary import ContextPolicy, Event, MemoryType, Source, Status, Undoable
 from ricordo.text.secrets import without_secrets
 
 PROVENANCE = ("source_context", "thread_id", "message_id", "agent_id", "run_id", "actor_id", "role")
@@ -78,3 +83,156 @@ class Added(Record):
     def is_new(self) -> bool:
         """True where a memory was stored that was not there before."""
         return not (self.duplicate or self.updated)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Theme(Record):
+    """A heading with the number of active memories that its user sees under it."""
+
+    slug: str
+    display_name: str
+    description: str | None
+    context: ContextPolicy
+    rag_length: int | None
+    created_at: datetime
+    updated_at: datetime
+    active_count: int = 0
+
+
+#          ┌────────── undo ─────────┐
+#          ▼                         │
+#  add ─▶ active ─── supersede ─▶ superseded
+#          │ ▲ ▲                     │
+# archive  │ │ └──── restore ──┐     │ forget
+#          ▼ │ restore         │     ▼
+#        archived ── forget ─▶ deleted ── purge ─▶ (gone)
+
+LEGAL_STEPS: Final[dict[Status, frozenset[Status]]] = {
+    Status.ACTIVE: frozenset({Status.ARCHIVED, Status.SUPERSEDED, Status.DELETED}),
+    Status.ARCHIVED: frozenset({Status.ACTIVE, Status.DELETED}),
+    Status.SUPERSEDED: frozenset({Status.ACTIVE, Status.DELETED}),
+    Status.DELETED: frozenset({Status.ACTIVE}),
+}
+"""A deleted memory can also be purged, which removes its row instead of giving it a status."""
+
+
+def check_step(memory_id: int, present: Status, wanted: Status) -> None:
+    """Refuse a step that the table does not have.
+
+    Raises:
+        IllegalTransition: says where the memory stands and where it may go.
+    """
+    if wanted not in LEGAL_STEPS[present]:
+        allowed = ", ".join(sorted(LEGAL_STEPS[present]))
+        raise IllegalTransition(
+            f"memory {memory_id} is {present} and cannot become {wanted}; allowed: {allowed}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Lineage(Record):
+    """Where a memory stands among those that replaced each other.
+
+    ``successor`` stands in its place now; ``predecessors`` are those whose place it took and still
+    has, the latest first. ``undoable`` is what an undo of it would take back, None where there is
+    nothing. An undo can still be refused where another memory has taken the place meanwhile.
+    """
+
+    successor: Item | None = None
+    predecessors: tuple[Item, ...] = ()
+    undoable: Undoable | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change(Record):
+    """One write. ``old_ref`` and ``new_ref`` are ids of memories that it led from and to.
+
+    ``before`` holds the values that an update replaced. It is emptied when the memory is purged,
+    so that history outlives a memory without keeping what it said.
+    """
+
+    revision: int
+    event: Event
+    item_id: int
+    at: datetime
+    actor: str
+    reason: str | None = None
+    old_ref: int | None = None
+    new_ref: int | None = None
+    other_user: str | None = None
+    meta: Mapping[str, Any] = field(default_factory=dict)
+    before: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Changes(Record):
+    """A stretch of the change feed, oldest first.
+
+    ``revision`` is where the feed stands now; ``more`` says that it goes on after the last change
+    given here.
+    """
+
+    changes: tuple[Change, ...]
+    revision: int
+    more: bool
+
+    def __iter__(self) -> Iterator[Change]:
+        return iter(self.changes)
+
+    def __len__(self) -> int:
+        return len(self.changes)
+
+
+# History can come from a file, so what it kept is checked like anything else from outside: an
+# undo writes it into a memory.
+
+_DRAFTED: Final = frozenset(
+    {
+        "content",
+        "key",
+        "type",
+        "tags",
+        "source",
+        "confidence",
+        "importance",
+        "pinned",
+        "valid_from",
+        "valid_to",
+        "expires_at",
+        *PROVENANCE,
+    }
+)
+_MOMENTS: Final = ("last_verified_at", "last_accessed_at")
+FORMER_FIELDS: Final = _DRAFTED | {*_MOMENTS, "access_count", "status"}
+_PLACEHOLDER: Final = "-"
+
+
+def former_values(before: Mapping[str, Any]) -> dict[str, Any]:
+    """What history kept, as the model has it; without the status, which no undo writes back.
+
+    Raises:
+        InvalidValue: a value that a memory cannot have.
+        UnknownField: something that no change replaces.
+    """
+    checks.known_fields("replaced value", before, FORMER_FIELDS)
+    drafted = {name: value for name, value in before.items() if name in _DRAFTED}
+    draft = NewMemory.parse({"content": _PLACEHOLDER, **drafted})
+    values: dict[str, Any] = {name: getattr(draft, name) for name in drafted}
+    for name in _MOMENTS:
+        if name in before:
+            values[name] = checks.optional_moment(name, before[name])
+    if "access_count" in before:
+        values["access_count"] = checks.integer(
+            "access_count", before["access_count"], 0, limits.MAX_ID
+        )
+    if "status" in before:
+        checks.choice("status", before["status"], Status)
+    return _complete(values)
+
+
+def _complete(values: dict[str, Any]) -> dict[str, Any]:
+    """A memory always has these; a null in their place is as good as nothing kept."""
+    required = ("type", "tags", "source", "confidence", "importance", "pinned", "valid_from")
+    return {
+        name: value for name, value in values.items() if value is not None or name not in required
+    }

@@ -1,8 +1,4 @@
-"""The profile of a user: short fields such as name, city or tone, each an ordinary keyed memory.
-
-A field lies in the theme ``profile``, carries the tag ``profile``, has its name as key, and reads
-``City: Bekasi``. History, undo, export and erasure are those of every memory.
-"""
+"""The profile of a user: short fields such as name, city or tone, each an ordinary keyed memory."""
 
 import unicodedata
 from collections.abc import Iterable, Mapping
@@ -17,6 +13,9 @@ from ricordo.model import checks
 from ricordo.model.item import Item
 from ricordo.model.record import Record
 from ricordo.text.normalise import canonical, slug
+
+# A field lies in the theme ``profile``, carries the tag ``profile``, has its name as key, and
+# reads ``City: Bekasi``. History, undo, export and erasure are those of every memory.
 
 PROFILE_THEME: Final = "profile"
 PROFILE_TAG: Final = "profile"
@@ -222,3 +221,18 @@ def _check_one_line(where: str, text: str) -> None:
             raise InvalidValue(where, "must be one line without control characters")
     if any(sign in text for sign in _COMMENT_SIGNS):
         raise InvalidValue(where, "must not contain the signs of a comment, <!-- or -->")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary(Record):
+    """The narrative of a user.
+
+    It was made from the memories as of ``revision``; ``is_current`` says whether they have changed
+    since. ``made_by`` is a model, or ``template``.
+    """
+
+    content: str
+    revision: int
+    made_by: str
+    updated_at: datetime
+    is_current: bool

@@ -1,12 +1,19 @@
-"""What was said but is not stored until the user agrees, or says it again."""
+"""Proposals: what waits for the user's consent, including memories that others offer."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from ricordo.model.item import Item
 from ricordo.model.record import Record
-from ricordo.model.vocabulary import ProposalKind, ProposalState
+from ricordo.model.vocabulary import (
+    GLOBAL_OWNER,
+    LinkState,
+    MemoryType,
+    ProposalKind,
+    ProposalState,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,4 +97,90 @@ class StoredProposal:
             decided_at=self.decided_at,
             decided_by=self.decided_by,
             item_id=self.item_id,
+        )
+
+
+_QUOTES = str.maketrans(dict.fromkeys('"“”„«»', "'"))
+
+
+def other_owner(owner_id: str, viewer: str) -> str | None:
+    """Whose a memory is that a user sees; None where it is their own."""
+    return None if owner_id == viewer else owner_id
+
+
+def attributed(content: str, owner_id: str | None, kind: MemoryType) -> str:
+    """What a memory says, for a model: where it is another's, as a quotation of who wrote it.
+
+    Nothing inside ends the quotation, so that it can be taken neither for a fact about the user nor
+    for an instruction.
+    """
+    if owner_id is None:
+        return content
+    who = "the service" if owner_id == GLOBAL_OWNER else owner_id.translate(_QUOTES)
+    return f'{who} wrote ({kind.value}): "{content.translate(_QUOTES)}"'
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Link(Record):
+    """Whom a memory is shared with, or only offered to.
+
+    ``since`` is when it was accepted or offered; an offer that nobody answers ends at
+    ``expires_at``.
+    """
+
+    id: int
+    user_id: str
+    state: LinkState
+    since: datetime
+    expires_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BlockedSender(Record):
+    """Somebody who can offer this user nothing."""
+
+    user_id: str
+    since: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Offer:
+    """A memory that ``owner_id`` offers to ``user_id``, as its row has it: not a word of it.
+
+    Its number among the viewer's proposals is that of the memory.
+    """
+
+    user_id: str
+    item_id: int
+    owner_id: str
+    state: ProposalState
+    created_at: datetime
+    expires_at: datetime
+    decided_at: datetime | None
+    decided_by: str | None
+
+    def state_at(self, now: datetime) -> ProposalState:
+        """Where it stands: one whose time has passed is expired."""
+        lapsed = self.state is ProposalState.OPEN and self.expires_at <= now
+        return ProposalState.EXPIRED if lapsed else self.state
+
+    def shown(self, item: Item | None, now: datetime) -> Proposal:
+        """As its viewer sees it; ``item`` is what the memory says now, None where it is decided."""
+        return Proposal(
+            id=self.item_id,
+            kind=ProposalKind.SHARE,
+            state=self.state_at(now),
+            fields=(),
+            content=None if item is None else item.content,
+            quote=None,
+            theme=None if item is None else item.theme,
+            type=None if item is None else item.type.value,
+            thread_id=None,
+            signals=1,
+            created_at=self.created_at,
+            expires_at=self.expires_at,
+            decided_at=self.decided_at,
+            decided_by=self.decided_by,
+            item_id=self.item_id if self.state is ProposalState.APPROVED else None,
+            owner_id=self.owner_id,
         )

@@ -1,13 +1,15 @@
-"""Who is asking. Everything except administration goes through a scope."""
+"""Who is asking: scopes and API keys."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
+from datetime import datetime, timedelta
 from typing import Any, Final, Self
 
 from ricordo.errors import CategoryNotAllowed, ScopeWidened
 from ricordo.model import checks
-from ricordo.model.theme_name import category_slugs
-from ricordo.model.vocabulary import GLOBAL_OWNER, SharingRight
+from ricordo.model.checks import category_slugs
+from ricordo.model.record import Record
+from ricordo.model.vocabulary import GLOBAL_OWNER, KeyKind, Permission, SharingRight
 
 _NAMES: Final = ("agent_id", "thread_id", "run_id", "actor_id", "role")
 
@@ -108,3 +110,48 @@ class Scope:
                 f"this scope has the categories {present}; it cannot get {', '.join(more)}"
             )
         return wanted
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApiKey(Record):
+    """What is known of a key; the secret part itself is kept nowhere.
+
+    ``user_id`` is the one user whom a key of a user or an agent acts for; a service's key acts for
+    whom each request names. ``categories`` are what an agent's key can read and write; None for
+    whatever the policy file allows the agent.
+    """
+
+    id: str
+    name: str
+    kind: KeyKind
+    user_id: str | None
+    agent_id: str | None
+    categories: tuple[str, ...] | None
+    permissions: tuple[Permission, ...]
+    created_at: datetime
+    expires_at: datetime | None
+    revoked_at: datetime | None
+    last_used_at: datetime | None
+
+    def is_live(self, now: datetime) -> bool:
+        """Whether the key opens at this moment: it is neither revoked nor expired."""
+        return self.revoked_at is None and (self.expires_at is None or self.expires_at > now)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CreatedKey(Record):
+    """A new key with its ``secret``, which is what callers send. It is shown this once."""
+
+    key: ApiKey
+    secret: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """``purge_after``: from soft delete to removal for good. ``global_until``: users with fewer
+    active memories than this also see the global ones. ``offer_life``: how long a memory that is
+    offered to another user waits for them."""
+
+    purge_after: timedelta
+    global_until: int
+    offer_life: timedelta

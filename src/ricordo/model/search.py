@@ -1,10 +1,16 @@
-"""What a search finds."""
+"""What a search, a query and a graph of relations find."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Generic, TypeVar
+from enum import StrEnum
+from typing import Any, Final, Generic, Self, TypeVar
 
+from ricordo import limits
+from ricordo.errors import InvalidValue
+from ricordo.model import checks
+from ricordo.model.checks import theme_slug
+from ricordo.model.item import Item
 from ricordo.model.record import Record
 from ricordo.model.vocabulary import MemoryType, Status
 
@@ -90,3 +96,142 @@ class Related(Record):
     type: MemoryType
     content: str
     similarity: float
+
+
+QUERY_FILTERS: Final = frozenset(
+    {
+        "user_id",
+        "agent_id",
+        "run_id",
+        "actor_id",
+        "role",
+        "category",
+        "pinned",
+        "importance_min",
+        "importance_max",
+        "updated_after",
+        "updated_before",
+        "tags",
+        "type",
+    }
+)
+
+
+class Returns(StrEnum):
+    """What a query gives back: short bullets, or the whole memories."""
+
+    BULLETS = "bullets"
+    FULL = "full"
+
+
+@dataclass(frozen=True, slots=True)
+class Bullet(Record):
+    """A memory in a line that a model can read: ``[category] text``. ``owner_id`` is whose it is,
+    None for the user's own; what is another's is quoted in the text."""
+
+    id: int
+    category: str
+    text: str
+    owner_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueryAnswer(Record):
+    """What a query found, within its budget of ``tokens``.
+
+    ``confidence`` is that of the best one, None where nothing was found; ``degraded`` says why the
+    search went by words alone, if it did.
+    """
+
+    bullets: tuple[Bullet, ...] = ()
+    items: tuple[Item, ...] = ()
+    related: tuple[Bullet, ...] = ()
+    tokens: int
+    confidence: float | None
+    degraded: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueryRequest:
+    """A query, checked. ``categories`` are those asked for by name, None where none were;
+    ``within`` those that the asking scope is kept to, None for all."""
+
+    text: str
+    agent: str | None
+    categories: tuple[str, ...] | None
+    filters: Mapping[str, Any]
+    top_k: int
+    returns: Returns
+    budget_tokens: int
+    threshold: float | None
+    related: int
+    within: frozenset[str] | None = None
+
+    @classmethod
+    def parse(
+        cls,
+        *,
+        query: object,
+        agent: object,
+        categories: Iterable[str] | str | None,
+        filters: Mapping[str, Any] | None,
+        top_k: object,
+        returns: object,
+        budget_tokens: object,
+        threshold: object,
+        related: object,
+        within: frozenset[str] | None = None,
+    ) -> Self:
+        """A query from plain values.
+
+        Raises:
+            UnknownField: a filter does not exist; it is never ignored.
+            InvalidValue: a value is not allowed.
+        """
+        if filters is not None and not isinstance(filters, Mapping):
+            raise InvalidValue("filters", f"expected an object, got {type(filters).__name__}")
+        given = {name: value for name, value in (filters or {}).items() if value is not None}
+        checks.known_fields("filter of a query", given, QUERY_FILTERS)
+        by_filter = given.pop("category", None)
+        if by_filter is not None and categories is not None:
+            raise InvalidValue("category", "is given twice (also as 'categories')")
+        return cls(
+            text=checks.question("query", query),
+            agent=checks.optional_reference("agent", agent),
+            categories=_categories(categories if categories is not None else by_filter),
+            filters=given,
+            top_k=checks.integer("top_k", top_k, 1, limits.MAX_RESULTS),
+            returns=checks.choice("returns", returns, Returns),
+            budget_tokens=checks.integer("budget_tokens", budget_tokens, 1, limits.MAX_BUDGET),
+            threshold=checks.optional_share("threshold", threshold),
+            related=checks.integer("related", related, 0, limits.MAX_RELATED_BULLETS),
+            within=within,
+        )
+
+
+def _categories(given: Iterable[str] | str | None) -> tuple[str, ...] | None:
+    if given is None:
+        return None
+    named = checks.texts("categories", given, limits.MAX_THEME_CHARS)
+    return tuple(dict.fromkeys(theme_slug(name) for name in named))
+
+
+@dataclass(frozen=True, slots=True)
+class RelationEdge(Record):
+    """Two memories that are about the same, the lower id first, and how similar they are."""
+
+    one: int
+    other: int
+    similarity: float
+
+
+@dataclass(frozen=True, slots=True)
+class RelationGraph(Record):
+    """Memories, the most connected first, and the relations among them, the closest first.
+
+    ``more`` says that others were left out.
+    """
+
+    memories: tuple[Item, ...]
+    relations: tuple[RelationEdge, ...]
+    more: bool

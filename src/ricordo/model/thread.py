@@ -1,7 +1,7 @@
-"""Conversations: a thread and the turns that were said in it."""
+"""Conversations: threads, turns, windows onto them, and states saved with them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from typing import Any, Self
 
@@ -10,6 +10,9 @@ from ricordo.errors import InvalidValue
 from ricordo.model import checks
 from ricordo.model.item import Item
 from ricordo.model.record import Record
+from ricordo.model.vocabulary import GENERAL_THEME, MemoryType
+from ricordo.text.dates import date_terms
+from ricordo.text.secrets import without_secrets
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,3 +163,128 @@ def _called(tool_calls: object) -> str:
 
 
 _MESSAGE_FIELDS = frozenset({"role", "content", "actor", "at", "id", "tool_calls"})
+
+
+EXTRACT = "extract"
+"""``made_by`` of summaries that were put together from sentences, without a model."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Window(Record):
+    """A conversation as a prompt shows it: the latest turns, and what came before them in short.
+
+    ``bridge`` tells everything up to and including the turn ``compacted_to``; None where nothing
+    came before ``turns``. ``today`` is what else the user talked about that day, for a
+    conversation that was taken up again. ``is_provisional`` says that the bridge was put together
+    for this call alone, because a summary is still to be made.
+    """
+
+    thread_id: str
+    bridge: str | None
+    today: str | None
+    turns: tuple[Turn, ...]
+    compacted_to: int
+    is_provisional: bool
+
+    def without_secrets(self) -> "Window":
+        """The same with every secret masked."""
+        return replace(
+            self,
+            bridge=None if self.bridge is None else without_secrets(self.bridge),
+            today=None if self.today is None else without_secrets(self.today),
+            turns=tuple(
+                replace(turn, content=without_secrets(turn.content)) for turn in self.turns
+            ),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compaction(Record):
+    """A stretch of a conversation in short, and the conversation up to its end.
+
+    ``made_by`` is a model, or ``extract``. ``at`` is when its last turn was said.
+    """
+
+    thread_id: str
+    first_position: int
+    last_position: int
+    day: str
+    summary: str
+    bridge: str
+    made_by: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompactionReport(Record):
+    """What compacting brought: summaries made, the turns they tell, and the turns left as said."""
+
+    thread_id: str
+    compactions: int
+    turns: int
+    open_turns: int
+    made_by: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DayEntry(Record):
+    """What was said in one stretch of a conversation, in short."""
+
+    thread_id: str
+    at: datetime
+    summary: str
+    made_by: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DayLog(Record):
+    """What a user's conversations of one day were about, in the order in which they went on."""
+
+    day: str
+    entries: tuple[DayEntry, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checkpoint(Record):
+    """The state that was saved last for a conversation.
+
+    ``version`` is 1 for the first save and one more with each save after it.
+    """
+
+    thread_id: str
+    version: int
+    state: object
+    created_at: datetime
+    updated_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckpointInfo(Record):
+    """What is known of a saved state without reading it."""
+
+    thread_id: str
+    version: int
+    size_bytes: int
+    created_at: datetime
+    updated_at: datetime
+
+
+# The vector is of the bare content. The terms also take in where a memory is filed, and for a
+# turn who spoke and when, so that a name or a date in a question can match.
+
+
+def text_of_item(item: Item) -> str:
+    """A memory with its key, tags and theme. Where it came from stays out: that is its owner's."""
+    parts = [item.content, *item.tags]
+    if item.key is not None:
+        parts.append(item.key)
+    if item.theme != GENERAL_THEME:
+        parts.append(item.theme)
+    if item.type is MemoryType.EPISODE:
+        parts.append(date_terms(item.valid_from))
+    return "\n".join(parts)
+
+
+def text_of_turn(turn: Turn) -> str:
+    """A turn with its speaker and date."""
+    return "\n".join([turn.actor or "", turn.content, date_terms(turn.at)])

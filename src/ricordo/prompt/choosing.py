@@ -9,12 +9,10 @@ from typing import Final
 from ricordo.access.policy import AccessPolicy
 from ricordo.formation.comparing.opposition import opposed
 from ricordo.limits import MAX_RECALLED_MEMORIES, MAX_RESULTS
-from ricordo.model.filters import ItemFilter, Sort
-from ricordo.model.item import Item
+from ricordo.model.filters import ItemFilter, Sort, TurnFilter
+from ricordo.model.item import Item, Theme
+from ricordo.model.proposal import other_owner
 from ricordo.model.search import TurnHit
-from ricordo.model.sharing import other_owner
-from ricordo.model.theme import Theme
-from ricordo.model.turn_filter import TurnFilter
 from ricordo.model.vocabulary import ContextPolicy, MemoryType
 from ricordo.recall.question import question_in
 from ricordo.recall.service import Recall

@@ -13,9 +13,8 @@ from enum import StrEnum
 from typing import Final
 
 from ricordo.limits import MAX_DELTA_BULLET_CHARS, MAX_DELTA_BULLETS, MAX_DELTAS_ONE_BY_ONE
-from ricordo.model.history import Change
-from ricordo.model.item import Item
-from ricordo.model.sharing import attributed, other_owner
+from ricordo.model.item import Change, Item
+from ricordo.model.proposal import attributed, other_owner
 from ricordo.model.vocabulary import Event, Status
 from ricordo.prompt.fencing import one_line
 from ricordo.storage.database import Database, retried

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from ricordo.limits import GUIDE_AIM_BYTES, MAX_HINTED_THEMES
-from ricordo.model.theme import Theme
+from ricordo.model.item import Theme
 from ricordo.prompt.fencing import one_line
 
 DATA_NOTE: Final = (

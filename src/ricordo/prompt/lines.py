@@ -5,8 +5,8 @@ from datetime import datetime, tzinfo
 
 from ricordo.limits import MAX_RECALLED_CHARS
 from ricordo.model.context import RecalledMemory, RecalledTurn
+from ricordo.model.proposal import attributed
 from ricordo.model.search import TurnHit
-from ricordo.model.sharing import attributed
 from ricordo.model.vocabulary import GLOBAL_OWNER
 from ricordo.prompt.choosing import Chosen
 from ricordo.prompt.fencing import one_line

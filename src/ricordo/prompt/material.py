@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from ricordo.model.conversation import Window
+from ricordo.model.thread import Window
 from ricordo.prompt.choosing import Choice
 
 

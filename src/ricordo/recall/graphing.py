@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from ricordo.limits import MAX_GRAPHED_MEMORIES
 from ricordo.model.filters import ItemFilter
-from ricordo.model.graph import RelationEdge, RelationGraph
+from ricordo.model.search import RelationEdge, RelationGraph
 from ricordo.storage.database import Reading
 from ricordo.storage.items import items_by_id
 from ricordo.storage.relations import (

@@ -9,8 +9,8 @@ from ricordo.indexing.embedders import Embedders
 from ricordo.indexing.shelves import Shelves
 from ricordo.model.filters import ItemFilter, Sort
 from ricordo.model.item import Item
+from ricordo.model.proposal import other_owner
 from ricordo.model.search import MemoryHit, SearchResults, Signals
-from ricordo.model.sharing import other_owner
 from ricordo.recall.accesses import AccessCounter
 from ricordo.recall.memory_candidates import CandidateSource
 from ricordo.recall.memory_ranking import Ranked, ranked

@@ -10,8 +10,8 @@ from ricordo.errors import ScopeWidened
 from ricordo.limits import MAX_RESULTS
 from ricordo.model.filters import ItemFilter
 from ricordo.model.item import Item
-from ricordo.model.query import Bullet, QueryAnswer, QueryRequest, Returns
-from ricordo.model.sharing import attributed, other_owner
+from ricordo.model.proposal import attributed, other_owner
+from ricordo.model.search import Bullet, QueryAnswer, QueryRequest, Returns
 from ricordo.model.vocabulary import MemoryType
 from ricordo.recall.memories import MemorySearch
 from ricordo.recall.related import read_related

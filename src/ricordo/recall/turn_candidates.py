@@ -13,7 +13,7 @@ import sqlalchemy as sa
 
 from ricordo.indexing.shelf import best_rows, term_weights
 from ricordo.indexing.turn_shelf import NO_TURN, Codes, TurnShelf
-from ricordo.model.turn_filter import TurnFilter
+from ricordo.model.filters import TurnFilter
 from ricordo.recall.fusion import Scores
 from ricordo.recall.question import Question
 from ricordo.recall.ranking import WINDOW_LEXICAL, WINDOW_SEMANTIC, Ranking

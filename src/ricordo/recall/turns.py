@@ -12,8 +12,8 @@ from ricordo.indexing.shelf import Shelf
 from ricordo.indexing.shelves import Shelves
 from ricordo.indexing.turn_shelf import TurnShelf
 from ricordo.model.embedding import VectorModel
+from ricordo.model.filters import TurnFilter
 from ricordo.model.search import SearchResults, Signals, TurnHit
-from ricordo.model.turn_filter import TurnFilter
 from ricordo.recall.confidence import confidence_of
 from ricordo.recall.question import Question
 from ricordo.recall.ranking import Ranking

@@ -9,9 +9,9 @@ from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import FunctionElement
 
-from ricordo.model.checkpoint import CheckpointInfo
-from ricordo.model.page import Page, cursor_moment, decode_cursor, encode_cursor
-from ricordo.model.times import format_moment
+from ricordo.model.checks import format_moment
+from ricordo.model.record import Page, cursor_moment, decode_cursor, encode_cursor
+from ricordo.model.thread import CheckpointInfo
 from ricordo.storage.columns import Moment, Words
 from ricordo.storage.statements import Prepared
 from ricordo.storage.tables import checkpoints, graph_channels, graph_checkpoints, graph_writes

@@ -12,7 +12,7 @@ from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import FunctionElement
 
 from ricordo.errors import StorageCorrupt
-from ricordo.model.times import format_moment
+from ricordo.model.checks import format_moment
 
 if TYPE_CHECKING:
     import numpy as np

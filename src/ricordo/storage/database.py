@@ -14,7 +14,7 @@ from ricordo.clock import Clock
 from ricordo.errors import RoleNotConfined
 from ricordo.limits import MAX_CONFLICT_RETRIES
 from ricordo.model.embedding import KnownVectors
-from ricordo.model.policy import Policy
+from ricordo.model.scope import Policy
 from ricordo.storage.backend import Backend, LostToAnother, Watch, unwatched
 from ricordo.storage.links import others_concerned
 from ricordo.storage.transaction import Writing

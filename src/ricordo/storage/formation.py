@@ -7,8 +7,8 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
-from ricordo.model.page import Page, decode_cursor, encode_cursor
 from ricordo.model.proposal import StoredProposal
+from ricordo.model.record import Page, decode_cursor, encode_cursor
 from ricordo.model.thread import Turn
 from ricordo.model.vocabulary import JobState, ProposalKind, ProposalState
 from ricordo.storage.columns import Moment, stored_choice

@@ -7,8 +7,8 @@ from typing import Any, Final
 import sqlalchemy as sa
 
 from ricordo.model.activity import ActivityEvent
-from ricordo.model.history import Change, Changes
-from ricordo.model.page import Page, decode_cursor, encode_cursor
+from ricordo.model.item import Change, Changes
+from ricordo.model.record import Page, decode_cursor, encode_cursor
 from ricordo.model.vocabulary import Event, EventStatus
 from ricordo.storage.columns import stored_choice
 from ricordo.storage.tables import EVENT_IDS, events, history, users

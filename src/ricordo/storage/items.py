@@ -11,12 +11,12 @@ import sqlalchemy as sa
 from ricordo import limits
 from ricordo.errors import InvalidCursor
 from ricordo.limits import MAX_FORMED_MEMORIES
+from ricordo.model.checks import format_moment
 from ricordo.model.embedding import VectorModel
 from ricordo.model.filters import Sort, SortColumn
 from ricordo.model.item import Item
-from ricordo.model.page import Page, cursor_moment, decode_cursor, encode_cursor
-from ricordo.model.searchable import text_of_item
-from ricordo.model.times import format_moment
+from ricordo.model.record import Page, cursor_moment, decode_cursor, encode_cursor
+from ricordo.model.thread import text_of_item
 from ricordo.model.vocabulary import Event, MemoryType, Source, Status, VectorState
 from ricordo.storage.backend import ITEMS, Matrix, matrix_of
 from ricordo.storage.columns import Moment, Words, among, bound_list, stored_choice, vector_bytes

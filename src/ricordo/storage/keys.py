@@ -9,9 +9,9 @@ import sqlalchemy as sa
 
 from ricordo.errors import Conflict, KeyNotFound
 from ricordo.limits import MAX_API_KEYS
-from ricordo.model.key import ApiKey
-from ricordo.model.page import Page, cursor_moment, decode_cursor, encode_cursor
-from ricordo.model.times import format_moment
+from ricordo.model.checks import format_moment
+from ricordo.model.record import Page, cursor_moment, decode_cursor, encode_cursor
+from ricordo.model.scope import ApiKey
 from ricordo.model.vocabulary import KeyKind, Permission
 from ricordo.storage.database import Database, retried
 from ricordo.storage.tables import api_keys, ended_sessions

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
-from ricordo.model.sharing import BlockedSender, Offer
+from ricordo.model.proposal import BlockedSender, Offer
 from ricordo.model.vocabulary import ProposalState
 from ricordo.storage.columns import Words, stored_choice
 from ricordo.storage.statements import Prepared

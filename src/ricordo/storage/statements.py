@@ -9,7 +9,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from ricordo.model.times import format_moment
+from ricordo.model.checks import format_moment
 from ricordo.storage.columns import Moment, stored_moment
 
 # Running a Core statement costs 40 to 80 µs of bookkeeping, as much as a whole SQLite transaction

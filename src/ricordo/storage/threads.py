@@ -8,11 +8,9 @@ from typing import Any, Final, NamedTuple
 import sqlalchemy as sa
 
 from ricordo.limits import MAX_ID
-from ricordo.model.conversation import Compaction
-from ricordo.model.page import Page, cursor_moment, decode_cursor, encode_cursor
-from ricordo.model.searchable import text_of_turn
-from ricordo.model.thread import NewTurn, Thread, Turn
-from ricordo.model.times import format_moment
+from ricordo.model.checks import format_moment
+from ricordo.model.record import Page, cursor_moment, decode_cursor, encode_cursor
+from ricordo.model.thread import Compaction, NewTurn, Thread, Turn, text_of_turn
 from ricordo.model.vocabulary import Event
 from ricordo.storage.backend import TURNS
 from ricordo.storage.columns import Moment, Words, among, bound_list

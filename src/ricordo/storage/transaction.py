@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 from ricordo.model.embedding import KnownVectors
 from ricordo.model.job import NewJob
-from ricordo.model.policy import Policy
+from ricordo.model.scope import Policy
 from ricordo.model.vocabulary import Event
 from ricordo.storage.backend import Backend, LostToAnother
 from ricordo.storage.columns import Moment

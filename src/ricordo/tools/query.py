@@ -3,7 +3,7 @@
 from typing import Any, Final
 
 from ricordo import limits
-from ricordo.model.query import QUERY_FILTERS, Bullet, QueryAnswer, Returns
+from ricordo.model.search import QUERY_FILTERS, Bullet, QueryAnswer, Returns
 from ricordo.model.vocabulary import MemoryType
 from ricordo.tools import showing
 from ricordo.tools.tool import Answer, Arguments, Tool, integer, record, text, texts, word

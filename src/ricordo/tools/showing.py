@@ -4,11 +4,9 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Any, Final
 
-from ricordo.model.item import Added, Item
-from ricordo.model.proposal import Proposed
+from ricordo.model.item import Added, Item, Theme
+from ricordo.model.proposal import Proposed, attributed, other_owner
 from ricordo.model.search import MemoryHit, SearchResults
-from ricordo.model.sharing import attributed, other_owner
-from ricordo.model.theme import Theme
 from ricordo.model.vocabulary import Status
 from ricordo.text.secrets import without_secrets
 

@@ -8,12 +8,11 @@ from pathlib import Path
 
 from ricordo import limits
 from ricordo.errors import ImportFailed, InvalidValue
-from ricordo.model.conversation import Compaction
 from ricordo.model.draft import NewMemory
 from ricordo.model.proposal import StoredProposal
-from ricordo.model.receipt import ImportReport
+from ricordo.model.reports import ImportReport
 from ricordo.model.scope import Scope
-from ricordo.model.thread import NewTurn, Observer
+from ricordo.model.thread import Compaction, NewTurn, Observer
 from ricordo.model.vocabulary import ProposalKind, ProposalState, Status
 from ricordo.storage.database import Database
 from ricordo.storage.users import has_anything

@@ -11,13 +11,12 @@ import sqlalchemy as sa
 from ricordo.errors import ImportFailed, InvalidValue
 from ricordo.limits import WRITE_BATCH_ITEMS
 from ricordo.memories.adding import add_all, check_times
-from ricordo.model.conversation import Compaction
 from ricordo.model.draft import NewMemory
 from ricordo.model.item import Added
 from ricordo.model.proposal import StoredProposal
-from ricordo.model.receipt import ImportReport
+from ricordo.model.reports import ImportReport
 from ricordo.model.scope import Scope
-from ricordo.model.thread import NewTurn
+from ricordo.model.thread import Compaction, NewTurn
 from ricordo.storage.database import Database, retried
 from ricordo.storage.formation import FormationState, advance, state_of
 from ricordo.storage.items import find_items

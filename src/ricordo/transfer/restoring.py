@@ -15,8 +15,7 @@ from ricordo.limits import WRITE_BATCH_ITEMS
 from ricordo.memories import sharing
 from ricordo.memories.changing import WENT_WITH
 from ricordo.memories.undo_plan import MERGED_IDS
-from ricordo.model.history import Change
-from ricordo.model.item import Item
+from ricordo.model.item import Change, Item
 from ricordo.model.scope import Scope
 from ricordo.model.thread import Turn
 from ricordo.model.vocabulary import Event, ProposalState

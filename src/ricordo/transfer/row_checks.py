@@ -13,11 +13,11 @@ from ricordo.formation.consent.proposing import PROPOSAL
 from ricordo.memories.changing import WENT_WITH
 from ricordo.memories.undo_plan import MERGED_IDS, TAKEN_UP
 from ricordo.model import checks
+from ricordo.model.checks import parse_moment
 from ricordo.model.draft import FIELD_NAMES, NewMemory
-from ricordo.model.former import former_values
+from ricordo.model.item import former_values
 from ricordo.model.record import plain
 from ricordo.model.thread import Observer
-from ricordo.model.times import parse_moment
 from ricordo.model.vocabulary import (
     SAID_KINDS,
     ContextPolicy,

@@ -19,7 +19,7 @@ from ricordo.indexing import rebuilding
 from ricordo.model.activity import UPKEEP_ROUNDS
 from ricordo.model.embedding import VectorModel
 from ricordo.model.job import NewJob, Report
-from ricordo.model.upkeep import RoundReport
+from ricordo.model.reports import RoundReport
 from ricordo.model.vocabulary import (
     GLOBAL_OWNER,
     EventStatus,

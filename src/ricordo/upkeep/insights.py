@@ -22,7 +22,7 @@ from ricordo.memories.adding import add_all
 from ricordo.metering import MeteredModel
 from ricordo.model.draft import NewMemory
 from ricordo.model.embedding import KnownVectors
-from ricordo.model.insight import INSIGHTS_DROPPED, INSIGHTS_WRITTEN, InsightReport
+from ricordo.model.reports import INSIGHTS_DROPPED, INSIGHTS_WRITTEN, InsightReport
 from ricordo.model.scope import Scope
 from ricordo.model.vocabulary import GLOBAL_OWNER, EventStatus, MemoryType, Source
 from ricordo.recall.service import Recall

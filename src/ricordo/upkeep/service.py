@@ -2,9 +2,8 @@
 
 from ricordo.formation.comparing.judging import ModelJudge
 from ricordo.formation.forming import Formation
-from ricordo.model.consolidation import ConsolidationReport
 from ricordo.model.job import Report
-from ricordo.model.upkeep import RoundReport
+from ricordo.model.reports import ConsolidationReport, RoundReport
 from ricordo.recall.service import Recall
 from ricordo.storage.database import Database
 from ricordo.upkeep.consolidating.consolidation import Consolidation

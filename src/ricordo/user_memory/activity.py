@@ -5,7 +5,7 @@ from ricordo.formation.counting import counters_of
 from ricordo.formation.daily import daily_of
 from ricordo.model import checks
 from ricordo.model.activity import ActivityEvent, Counters, DayActivity
-from ricordo.model.page import Page
+from ricordo.model.record import Page
 from ricordo.storage.history import page_of_events
 from ricordo.user_memory.bound import Bound
 

@@ -10,7 +10,7 @@ from ricordo.files.folder import FilesFolder
 from ricordo.files.profile_following import ProfileFiles
 from ricordo.formation.forming import Formation
 from ricordo.model import checks
-from ricordo.model.recall_latency import bucket_of
+from ricordo.model.activity import bucket_of
 from ricordo.model.scope import Scope
 from ricordo.prompt.service import Prompting
 from ricordo.recall.service import Recall

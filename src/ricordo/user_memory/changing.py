@@ -13,9 +13,8 @@ from ricordo.errors import InvalidValue, ThemeNotFound
 from ricordo.memories import changing, expiring, reading, replacing
 from ricordo.memories.owning import check_unchanged
 from ricordo.model import checks
-from ricordo.model.item import Item
-from ricordo.model.theme import Theme
-from ricordo.model.theme_name import theme_slug
+from ricordo.model.checks import theme_slug
+from ricordo.model.item import Item, Theme
 from ricordo.model.vocabulary import ContextPolicy
 from ricordo.storage.database import retried
 from ricordo.storage.themes import change_theme

@@ -15,8 +15,7 @@ from typing import Any, Final
 
 from ricordo.errors import PermissionMissing
 from ricordo.model.filters import ItemFilter
-from ricordo.model.history import Change
-from ricordo.model.item import Item
+from ricordo.model.item import Change, Item
 from ricordo.model.record import Record
 from ricordo.model.scope import Scope
 

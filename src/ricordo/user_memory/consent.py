@@ -7,9 +7,8 @@ from ricordo.formation.consent import approving
 from ricordo.memories import sharing
 from ricordo.model import checks
 from ricordo.model.item import Added
-from ricordo.model.page import Page, decode_cursor, encode_cursor
-from ricordo.model.proposal import Proposal
-from ricordo.model.sharing import Offer
+from ricordo.model.proposal import Offer, Proposal
+from ricordo.model.record import Page, decode_cursor, encode_cursor
 from ricordo.model.vocabulary import ProposalState
 from ricordo.storage.database import Reading, retried
 from ricordo.storage.formation import CURSOR, page_of_proposals

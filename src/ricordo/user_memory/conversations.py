@@ -10,7 +10,7 @@ from ricordo.conversation.redaction import Wanted, redact
 from ricordo.errors import InvalidValue, ThreadNotFound
 from ricordo.formation.scheduling import plan_after_turns
 from ricordo.model import checks
-from ricordo.model.page import Page
+from ricordo.model.record import Page
 from ricordo.model.thread import NewTurn, Observed, Observer, Thread, Turn
 from ricordo.storage import threads as thread_rows
 from ricordo.storage.database import retried

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ricordo.model import checks
-from ricordo.model.receipt import ImportReport
+from ricordo.model.reports import ImportReport
 from ricordo.model.scope import Scope
 from ricordo.transfer import exporting, importing
 from ricordo.transfer.progress import Progress, no_progress

@@ -4,9 +4,8 @@ from ricordo import limits
 from ricordo.formation.looking_over.auditing import audit
 from ricordo.formation.narrative import current_summary
 from ricordo.model import checks
-from ricordo.model.audit import AuditReport
-from ricordo.model.formation import FormationReport
-from ricordo.model.summary import Summary
+from ricordo.model.profile import Summary
+from ricordo.model.reports import AuditReport, FormationReport
 from ricordo.user_memory.bound import Bound
 
 

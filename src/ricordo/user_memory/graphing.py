@@ -2,9 +2,9 @@
 
 from ricordo import limits
 from ricordo.model import checks
+from ricordo.model.checks import theme_slug
 from ricordo.model.filters import ItemFilter
-from ricordo.model.graph import RelationGraph
-from ricordo.model.theme_name import theme_slug
+from ricordo.model.search import RelationGraph
 from ricordo.recall.graphing import read_graph
 from ricordo.user_memory.bound import Bound
 from ricordo.user_memory.confining import confined

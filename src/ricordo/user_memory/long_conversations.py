@@ -4,7 +4,7 @@ from datetime import date, datetime
 
 from ricordo.errors import InvalidValue
 from ricordo.model import checks
-from ricordo.model.conversation import CompactionReport, DayLog, Window
+from ricordo.model.thread import CompactionReport, DayLog, Window
 from ricordo.user_memory.bound import Bound
 
 _DAY_CHARS = 10

@@ -13,7 +13,7 @@ from ricordo.memories.owning import own_item
 from ricordo.model import checks
 from ricordo.model.draft import NewMemory
 from ricordo.model.item import Added, Item
-from ricordo.model.mirror import MirrorReport, MirrorStatus
+from ricordo.model.reports import MirrorReport, MirrorStatus
 from ricordo.model.scope import Scope
 from ricordo.model.vocabulary import GLOBAL_OWNER, Event, Source, Status
 from ricordo.storage.database import retried

@@ -5,7 +5,7 @@ from ricordo.conversation.origins import read_formed, read_source
 from ricordo.errors import ThreadNotFound
 from ricordo.memories import reading
 from ricordo.model import checks
-from ricordo.model.page import Page
+from ricordo.model.record import Page
 from ricordo.model.thread import FormedTurn, Turn
 from ricordo.storage.threads import find_thread
 from ricordo.user_memory.bound import Bound

@@ -8,11 +8,8 @@ from ricordo.memories import reading
 from ricordo.memories.lineage import read_lineage
 from ricordo.model import checks
 from ricordo.model.filters import ItemFilter, Sort
-from ricordo.model.history import Change, Changes
-from ricordo.model.item import Item
-from ricordo.model.lineage import Lineage
-from ricordo.model.page import Page
-from ricordo.model.theme import Theme
+from ricordo.model.item import Change, Changes, Item, Lineage, Theme
+from ricordo.model.record import Page
 from ricordo.storage.history import changes_since, revision_of
 from ricordo.user_memory.bound import Bound
 from ricordo.user_memory.confining import confined

@@ -9,10 +9,16 @@ from ricordo import limits
 from ricordo.errors import InvalidValue
 from ricordo.memories import reading
 from ricordo.model import checks
-from ricordo.model.filters import ItemFilter
-from ricordo.model.query import QueryAnswer, QueryRequest, Returns
-from ricordo.model.search import MemoryHit, Related, SearchResults, TurnHit
-from ricordo.model.turn_filter import TurnFilter
+from ricordo.model.filters import ItemFilter, TurnFilter
+from ricordo.model.search import (
+    MemoryHit,
+    QueryAnswer,
+    QueryRequest,
+    Related,
+    Returns,
+    SearchResults,
+    TurnHit,
+)
 from ricordo.model.vocabulary import Status
 from ricordo.recall.related import read_related
 from ricordo.storage.backend import Step

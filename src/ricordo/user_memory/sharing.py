@@ -3,7 +3,7 @@
 from ricordo.errors import NotOwner
 from ricordo.memories import reading, sharing
 from ricordo.model import checks
-from ricordo.model.sharing import BlockedSender, Link
+from ricordo.model.proposal import BlockedSender, Link
 from ricordo.model.vocabulary import SharingRight
 from ricordo.storage.database import retried
 from ricordo.storage.links import blocked_by, unblock

@@ -4,8 +4,8 @@ from ricordo import limits
 from ricordo.agent_state import checkpoints as saving
 from ricordo.agent_state.json_text import JsonText, json_text
 from ricordo.model import checks
-from ricordo.model.checkpoint import Checkpoint, CheckpointInfo
-from ricordo.model.page import Page
+from ricordo.model.record import Page
+from ricordo.model.thread import Checkpoint, CheckpointInfo
 from ricordo.storage import checkpoints as state_rows
 from ricordo.storage.database import retried
 from ricordo.user_memory.bound import Bound

@@ -2,8 +2,7 @@
 
 from ricordo.errors import InvalidValue
 from ricordo.model import checks
-from ricordo.model.consolidation import ConsolidationReport
-from ricordo.model.upkeep import RoundReport
+from ricordo.model.reports import ConsolidationReport, RoundReport
 from ricordo.model.vocabulary import GLOBAL_OWNER
 from ricordo.user_memory.bound import Bound
 

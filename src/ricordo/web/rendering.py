@@ -10,7 +10,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 from starlette.responses import HTMLResponse
 
-from ricordo.model.times import format_moment
+from ricordo.model.checks import format_moment
 from ricordo.version import __version__
 from ricordo.web.headers import PRIVATE
 from ricordo.web.static_files import address_of

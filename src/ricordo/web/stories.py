@@ -4,8 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from ricordo.model.history import Change
-from ricordo.model.item import Item
+from ricordo.model.item import Change, Item
 from ricordo.model.vocabulary import Event
 from ricordo.user_memory import UserMemory
 from ricordo.web.wording import Difference, Told, acting, differences, told

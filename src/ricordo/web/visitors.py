@@ -12,7 +12,7 @@ from ricordo import limits
 from ricordo.errors import KeyNotFound, NotAuthenticated
 from ricordo.http.callers import Caller, Gate, user_memory_of
 from ricordo.memory import Memory
-from ricordo.model.key import ApiKey
+from ricordo.model.scope import ApiKey
 from ricordo.model.vocabulary import Permission
 from ricordo.observing.current import note_key
 from ricordo.storage.keys import session_has_ended

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
-from ricordo.model.history import Change
-from ricordo.model.times import parse_moment
+from ricordo.model.checks import parse_moment
+from ricordo.model.item import Change
 from ricordo.model.vocabulary import Event, Source
 
 SOURCES: Final[Mapping[Source, str]] = {

@@ -7,7 +7,7 @@ from typing import Any
 from ricordo.clock import Clock, system_clock
 from ricordo.errors import InvalidValue
 from ricordo.model import checks
-from ricordo.model.backup import BackupReport, RestoreReport
+from ricordo.model.reports import BackupReport, RestoreReport
 from ricordo.transfer.backup import checking, restoring
 from ricordo.wiring.databases import TEMPORARY, file_opener, open_database
 from ricordo.wiring.environment import read_settings

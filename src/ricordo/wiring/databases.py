@@ -11,7 +11,7 @@ from typing import Final
 
 from ricordo.clock import Clock, system_clock
 from ricordo.errors import InvalidValue, StorageUnavailable, without_password
-from ricordo.model.policy import Policy
+from ricordo.model.scope import Policy
 from ricordo.settings import Settings
 from ricordo.storage.backend import Backend
 from ricordo.storage.database import Database

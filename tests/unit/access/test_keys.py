@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from ricordo.access import keys
 from ricordo.errors import NotAuthenticated
-from ricordo.model.key import ApiKey, CreatedKey
+from ricordo.model.scope import ApiKey, CreatedKey
 from ricordo.model.vocabulary import KeyKind
 
 pytestmark = pytest.mark.requirement("access.key-secrets")

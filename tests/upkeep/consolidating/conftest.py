@@ -9,8 +9,8 @@ import pytest
 
 from ricordo import Item, Memory, UserMemory
 from ricordo.formation.comparing.judging import ModelJudge
-from ricordo.model.consolidation import ConsolidationReport, PairDecision
 from ricordo.model.job import Report
+from ricordo.model.reports import ConsolidationReport, PairDecision
 from ricordo.model.vocabulary import GLOBAL_OWNER
 from ricordo.testing.clock import ManualClock
 from ricordo.testing.model_server import ModelServer

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ricordo import Event, Status
-from ricordo.model.consolidation import PairAction
+from ricordo.model.reports import PairAction
 from ricordo.model.vocabulary import ON_PURPOSE, Source
 from tests.support.sharing import share
 from tests.upkeep.consolidating.conftest import Tidied, judging

@@ -7,7 +7,7 @@ import pytest
 
 from ricordo import Event, Memory, ModelUnavailable, Status
 from ricordo.formation.comparing.verdict import Relationship
-from ricordo.model.consolidation import PairAction
+from ricordo.model.reports import PairAction
 from ricordo.model.vocabulary import Source
 from ricordo.storage.users import UpkeepState, upkeep_state
 from ricordo.testing.model_server import ModelServer

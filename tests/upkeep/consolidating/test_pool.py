@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from ricordo import Memory, limits
-from ricordo.model.consolidation import PairAction
+from ricordo.model.reports import PairAction
 from ricordo.model.vocabulary import GLOBAL_OWNER
 from ricordo.storage import items
 from ricordo.testing.clock import ManualClock

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from ricordo import Event, Item, Memory, Status
 from ricordo.formation.comparing.likeness import keep_the_order
 from ricordo.formation.comparing.refinement import says_nothing_new
-from ricordo.model.consolidation import PairAction
+from ricordo.model.reports import PairAction
 from ricordo.model.vocabulary import ON_PURPOSE, Source
 from ricordo.storage.tables import checked_pairs
 from ricordo.testing.clock import ManualClock

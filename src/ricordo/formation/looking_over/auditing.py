@@ -27,9 +27,9 @@ from ricordo.formation.looking_over.near_pairs import (
 )
 from ricordo.limits import MAX_PAGE_ITEMS
 from ricordo.model import checks
-from ricordo.model.audit import AuditReport, Finding, Findings
+from ricordo.model.checks import format_moment
 from ricordo.model.item import Item
-from ricordo.model.times import format_moment
+from ricordo.model.reports import AuditReport, Finding, Findings
 from ricordo.model.vocabulary import Source, Status
 from ricordo.recall.service import Recall
 from ricordo.storage.backend import Matrix

@@ -13,12 +13,9 @@ from ricordo.http.callers import Acting
 from ricordo.http.lengthy import lengthy
 from ricordo.http.routing import router_for
 from ricordo.model.activity import ActivityEvent, Counters, DayActivity
-from ricordo.model.audit import AuditReport
-from ricordo.model.consolidation import ConsolidationReport
-from ricordo.model.page import Page
-from ricordo.model.record import plain
-from ricordo.model.summary import Summary
-from ricordo.model.upkeep import RoundReport
+from ricordo.model.profile import Summary
+from ricordo.model.record import Page, plain
+from ricordo.model.reports import AuditReport, ConsolidationReport, RoundReport
 
 router = router_for("Overview and upkeep", "/v1")
 

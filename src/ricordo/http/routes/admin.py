@@ -19,7 +19,7 @@ from ricordo.http.routes.transfer import FILE, LINES
 from ricordo.http.routing import router_for
 from ricordo.llm.checkup import ModelReport
 from ricordo.model.activity import Counters, DayActivity
-from ricordo.model.receipt import ErasureReceipt, ImportReport
+from ricordo.model.reports import ErasureReceipt, ImportReport
 from ricordo.model.vocabulary import GLOBAL_OWNER
 
 # Without idempotency keys: all of this can be done twice as it is, and of a user who is erased

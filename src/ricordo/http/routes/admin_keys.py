@@ -13,8 +13,8 @@ from ricordo.http.asked import Asked, PageAsked
 from ricordo.http.callers import Calling, Managing, ReadingAll, check_may_give
 from ricordo.http.gating import GatedRoute
 from ricordo.http.routing import router_for
-from ricordo.model.key import ApiKey, CreatedKey
-from ricordo.model.page import Page
+from ricordo.model.record import Page
+from ricordo.model.scope import ApiKey, CreatedKey
 from ricordo.model.vocabulary import Permission
 
 # Without idempotency keys: answers to requests that have one are kept, and secrets must not be.

@@ -14,7 +14,7 @@ from ricordo.http.routes.memories import GetAsked, ListAsked, NewMemoryAsked
 from ricordo.http.routing import router_for
 from ricordo.memory import Memory
 from ricordo.model.item import Added, Item
-from ricordo.model.page import Page
+from ricordo.model.record import Page
 from ricordo.user_memory import UserMemory
 
 router = router_for("Administration: memories", "/v1/admin")

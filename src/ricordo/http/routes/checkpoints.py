@@ -15,8 +15,8 @@ from ricordo.http.callers import Acting
 from ricordo.http.problems import PreconditionFailed, documented, says_json
 from ricordo.http.routing import router_for
 from ricordo.http.showing import NOT_CHANGED, showing
-from ricordo.model.checkpoint import Checkpoint, CheckpointInfo
-from ricordo.model.page import Page
+from ricordo.model.record import Page
+from ricordo.model.thread import Checkpoint, CheckpointInfo
 from ricordo.user_memory import UserMemory
 
 router = router_for("Checkpoints", "/v1/checkpoints")

@@ -12,9 +12,9 @@ from ricordo.http.asked import Asked, PageAsked, ReasonAsked, given_by
 from ricordo.http.callers import Acting
 from ricordo.http.routing import router_for
 from ricordo.model.item import Added
-from ricordo.model.page import Page
 from ricordo.model.profile import Profile, ProfileUpdate
 from ricordo.model.proposal import Proposal
+from ricordo.model.record import Page
 from ricordo.model.vocabulary import ProposalState
 
 router = router_for("Consent and profile", "/v1")

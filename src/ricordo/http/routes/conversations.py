@@ -13,11 +13,10 @@ from ricordo.http.asked import Asked, PageAsked, ThreadName
 from ricordo.http.callers import Acting
 from ricordo.http.lengthy import lengthy
 from ricordo.http.routing import router_for
-from ricordo.model.conversation import CompactionReport, DayLog, Window
-from ricordo.model.formation import FormationReport
-from ricordo.model.page import Page
+from ricordo.model.record import Page
+from ricordo.model.reports import FormationReport
 from ricordo.model.search import SearchResults, TurnHit
-from ricordo.model.thread import Observed, Thread, Turn
+from ricordo.model.thread import CompactionReport, DayLog, Observed, Thread, Turn, Window
 
 router = router_for("Conversations", "/v1")
 

@@ -12,7 +12,7 @@ from ricordo.http.asked import QueryAsked
 from ricordo.http.callers import Acting
 from ricordo.http.routes import examples
 from ricordo.http.routing import router_for, showing
-from ricordo.model.graph import RelationGraph
+from ricordo.model.search import RelationGraph
 
 router = router_for("Memories", "/v1")
 

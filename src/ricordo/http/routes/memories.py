@@ -19,11 +19,9 @@ from ricordo.http.routing import NOT_CHANGED, router_for, showing
 from ricordo.http.states import tag_of
 from ricordo.model.draft import NewMemory
 from ricordo.model.filters import SortColumn
-from ricordo.model.history import Change
-from ricordo.model.item import Added, Item
-from ricordo.model.lineage import Lineage
-from ricordo.model.page import Page
+from ricordo.model.item import Added, Change, Item, Lineage
 from ricordo.model.proposal import Proposed
+from ricordo.model.record import Page
 from ricordo.tools.writes import added_by_agent
 
 PREFIX = "/v1/memories"

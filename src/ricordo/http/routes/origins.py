@@ -12,8 +12,7 @@ from ricordo.http.asked import MemoryId, PageAsked, ThreadName
 from ricordo.http.callers import Acting
 from ricordo.http.routes import examples
 from ricordo.http.routing import router_for, showing
-from ricordo.model.page import Page
-from ricordo.model.record import plain
+from ricordo.model.record import Page, plain
 from ricordo.model.thread import FormedTurn, Turn
 
 router = router_for("Conversations", "/v1")

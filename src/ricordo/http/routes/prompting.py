@@ -13,7 +13,7 @@ from ricordo.http.routes import examples
 from ricordo.http.routes.filters import Several, one_or_all
 from ricordo.http.routing import router_for, showing
 from ricordo.model.context import Context, Feedback
-from ricordo.model.query import QueryAnswer, Returns
+from ricordo.model.search import QueryAnswer, Returns
 from ricordo.model.vocabulary import ContextMode, MemoryType
 
 router = router_for("For agents and prompts", "/v1")

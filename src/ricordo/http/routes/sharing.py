@@ -12,7 +12,7 @@ from ricordo.http.callers import Acting
 from ricordo.http.routes import examples
 from ricordo.http.routes.memories import PREFIX
 from ricordo.http.routing import router_for, showing
-from ricordo.model.sharing import BlockedSender, Link
+from ricordo.model.proposal import BlockedSender, Link
 
 router = router_for("Sharing", "/v1")
 

@@ -12,8 +12,7 @@ from ricordo.http.asked import Asked, QueryAsked
 from ricordo.http.callers import Acting
 from ricordo.http.routes import examples
 from ricordo.http.routing import router_for, showing
-from ricordo.model.history import Changes
-from ricordo.model.theme import Theme
+from ricordo.model.item import Changes, Theme
 from ricordo.model.vocabulary import ContextPolicy
 
 router = router_for("Themes and changes", "/v1")

@@ -15,7 +15,7 @@ from ricordo.errors import (
     StorageError,
 )
 from ricordo.files.atomic import file_errors
-from ricordo.model.backup import BackupReport
+from ricordo.model.reports import BackupReport
 from ricordo.storage.database import Database
 from ricordo.storage.migrations import CHAIN, HEAD
 from ricordo.storage.sqlite.connection import Use

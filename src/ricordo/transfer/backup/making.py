@@ -12,7 +12,7 @@ from ricordo.errors import (
     StorageError,
     StorageUnavailable,
 )
-from ricordo.model.backup import BackupReport
+from ricordo.model.reports import BackupReport
 from ricordo.storage.database import Database
 from ricordo.storage.migrations import HEAD
 from ricordo.storage.migrations.upgrade import upgrade, version_of

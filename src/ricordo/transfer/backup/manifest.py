@@ -10,7 +10,7 @@ from typing import Any, Final
 import sqlalchemy as sa
 
 from ricordo.errors import DatabaseTooNew, InvalidBackup
-from ricordo.model.times import format_moment
+from ricordo.model.checks import format_moment
 from ricordo.storage.migrations import BACKUP_MANIFEST
 from ricordo.storage.tables import OWNED_TABLES
 from ricordo.transfer.backup.digesting import TableSum

@@ -13,7 +13,7 @@ import sqlalchemy as sa
 
 from ricordo.errors import AccessDenied, StorageError, StoreNotEmpty
 from ricordo.files.atomic import file_errors, make_folder
-from ricordo.model.backup import RestoreReport
+from ricordo.model.reports import RestoreReport
 from ricordo.storage.database import Database
 from ricordo.storage.migrations import HEAD
 from ricordo.storage.migrations.upgrade import upgrade, version_of

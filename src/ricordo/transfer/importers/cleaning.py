@@ -12,8 +12,7 @@ from typing import Final
 from ricordo import limits
 from ricordo.errors import InvalidValue
 from ricordo.model import checks
-from ricordo.model.theme_name import theme_slug
-from ricordo.model.times import parse_moment
+from ricordo.model.checks import parse_moment, theme_slug
 
 _LONE_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _REPLACEMENT: Final = "\ufffd"

@@ -7,14 +7,14 @@ from typing import Any, Final
 
 from ricordo.memories.absorbing import absorb
 from ricordo.memories.expiring import SYSTEM_ACTED, is_expired
-from ricordo.model.consolidation import (
+from ricordo.model.item import Item
+from ricordo.model.reports import (
     CONSOLIDATION_LINKED,
     CONSOLIDATION_MERGED,
     CONSOLIDATION_PAIRS,
     CONSOLIDATION_SUPERSEDED,
     PairAction,
 )
-from ricordo.model.item import Item
 from ricordo.model.scope import Scope
 from ricordo.model.vocabulary import Event, EventStatus, Status
 from ricordo.storage.daily_counters import tally, tally_of

@@ -12,12 +12,8 @@ from ricordo import limits
 from ricordo.errors import BadAnswer, LanguageModelError, ModelUnavailable
 from ricordo.formation.comparing.resolving import Judge
 from ricordo.formation.policy import FormationPolicy
-from ricordo.model.consolidation import (
-    CONSOLIDATION_PAIRS,
-    ConsolidationReport,
-    PairAction,
-)
 from ricordo.model.job import Report
+from ricordo.model.reports import CONSOLIDATION_PAIRS, ConsolidationReport, PairAction
 from ricordo.model.vocabulary import GLOBAL_OWNER
 from ricordo.recall.service import Recall
 from ricordo.storage.daily_counters import tally_of

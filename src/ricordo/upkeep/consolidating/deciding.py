@@ -32,8 +32,8 @@ from ricordo.formation.comparing.opposition import opposed
 from ricordo.formation.comparing.refinement import refines, says_nothing_new
 from ricordo.formation.comparing.statements import statements_of
 from ricordo.formation.comparing.verdict import Pair, Relationship, Verdict
-from ricordo.model.consolidation import PairAction, PairDecision
 from ricordo.model.item import Item
+from ricordo.model.reports import PairAction, PairDecision
 from ricordo.model.vocabulary import ON_PURPOSE, MemoryType
 from ricordo.text.analyser import Analyser
 from ricordo.upkeep.consolidating.pairs import NearPair

@@ -10,8 +10,7 @@ from ricordo.errors import AlreadyDecided, InvalidValue, ProposalNotFound
 from ricordo.http.problems import status_of
 from ricordo.memories.sharing import decides
 from ricordo.model.item import Added
-from ricordo.model.proposal import Proposal
-from ricordo.model.sharing import BlockedSender
+from ricordo.model.proposal import BlockedSender, Proposal
 from ricordo.model.vocabulary import ProposalState
 from ricordo.user_memory.consent import ANY_STATE
 from ricordo.web.forms import Fields, Posted

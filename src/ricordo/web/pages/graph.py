@@ -5,7 +5,7 @@ from typing import Final
 from starlette.responses import Response
 
 from ricordo.limits import DEFAULT_GRAPH_MEMORIES
-from ricordo.model.graph import RelationGraph
+from ricordo.model.search import RelationGraph
 from ricordo.model.vocabulary import MemoryType
 from ricordo.web.drawing.figures import cut
 from ricordo.web.drawing.webs import Node, Tie, Web, web_of

@@ -12,7 +12,7 @@ from ricordo import limits
 from ricordo.errors import Conflict, InvalidValue, PermissionMissing
 from ricordo.http.callers import check_may_give
 from ricordo.http.problems import status_of
-from ricordo.model.key import ApiKey, CreatedKey
+from ricordo.model.scope import ApiKey, CreatedKey
 from ricordo.model.vocabulary import Permission
 from ricordo.web.form_ids import OneTimeForms
 from ricordo.web.forms import Fields, Posted

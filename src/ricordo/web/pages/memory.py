@@ -21,9 +21,8 @@ from ricordo.errors import (
 from ricordo.http.problems import status_of
 from ricordo.memories.expiring import is_expired
 from ricordo.model import checks
-from ricordo.model.history import Change
-from ricordo.model.item import Item
-from ricordo.model.times import format_moment
+from ricordo.model.checks import format_moment
+from ricordo.model.item import Change, Item
 from ricordo.model.vocabulary import GLOBAL_OWNER, Event, Status
 from ricordo.observing.current import note_error
 from ricordo.web.forms import Fields, Posted
