@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from ricordo.text.analyser import Analyser
-from ricordo.text.splitting import is_dense
+from ricordo.text.folding import is_dense
 
 CUT_MARK: Final = "…"
 MAX_SENTENCE_CHARS: Final = 240

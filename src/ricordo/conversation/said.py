@@ -13,7 +13,7 @@ from ricordo.conversation.choosing import MAX_SENTENCE_CHARS, Sentence, shortene
 from ricordo.formation.cleaning.hygiene import kept_pieces
 from ricordo.formation.cleaning.text_spans import sentences
 from ricordo.model.thread import Turn
-from ricordo.text.sentences import capitalised_inside_sentence
+from ricordo.text.normalise import capitalised_inside_sentence
 
 NOTHING_TO_REPEAT: Final = "[…]"
 """Stands for a turn of which nothing may be repeated, such as code alone."""

@@ -21,7 +21,7 @@ from ricordo.files.mirror_text import (
 from ricordo.limits import MAX_ID
 from ricordo.model.checks import theme_slug
 from ricordo.model.vocabulary import GENERAL_THEME
-from ricordo.text.patterns import lazy_pattern
+from ricordo.text.normalise import lazy_pattern
 
 _COPY: Final = lazy_pattern(rf"{re.escape(COPY_OPENING)}\s+([0-9a-f]+-[0-9]{{1,18}})\s*\Z")
 _BULLET: Final = lazy_pattern(r"([ \t]*)[-*+](?:[ \t]+(.*))?\Z")

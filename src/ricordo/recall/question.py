@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from ricordo.indexing.embedders import QueryVector
 from ricordo.limits import MAX_QUERY_CHARS
 from ricordo.text.analyser import Analyser
-from ricordo.text.splitting import is_identifier
+from ricordo.text.folding import is_identifier
 
 
 def question_in(text: str) -> str:

@@ -8,7 +8,7 @@ import re
 from collections import Counter
 from typing import Final
 
-from ricordo.text.stop_words import stop_words
+from ricordo.text.analyser import stop_words
 
 # Everyday words beside the stop words, which tell apart what shares those: verbs, mostly.
 _FURTHER: Final = {

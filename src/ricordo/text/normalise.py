@@ -1,12 +1,14 @@
-"""Three ways to make texts comparable, each for one purpose.
-
-``canonical`` decides whether two memories say exactly the same; ``folded`` is what a substring
-search looks at; ``slug`` names a theme. All are computed here, never in a database, so that SQLite
-and PostgreSQL agree to the last character.
-"""
+"""Texts made comparable, and patterns compiled when first used."""
 
 import hashlib
+import re
 import unicodedata
+from functools import cached_property
+from typing import Any, Final, cast
+
+# ``canonical`` decides whether two memories say exactly the same; ``folded`` is what a substring
+# search looks at; ``slug`` names a theme. All are computed here, never in a database, so that
+# SQLite and PostgreSQL agree to the last character.
 
 
 def canonical(text: str) -> str:
@@ -55,3 +57,45 @@ def _folded_case(text: str) -> str:
     # Case folding can leave the normal form, and normalising can bring capitals back.
     once = unicodedata.normalize("NFKC", text).casefold()
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", once).casefold())
+
+
+# Long ones take milliseconds each, and there are dozens: a short command that never reads a
+# conversation should not wait for them.
+
+
+class _Later:
+    """Becomes a pattern with its first use; has all that a pattern has."""
+
+    def __init__(self, text: str, flags: int) -> None:
+        self.pattern = text
+        self._flags = flags
+
+    @cached_property
+    def _compiled(self) -> re.Pattern[str]:
+        return re.compile(self.pattern, self._flags)
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._compiled, name)
+        setattr(self, name, found)  # found at once from now on
+        return found
+
+
+def lazy_pattern(text: str, flags: int = 0) -> re.Pattern[str]:
+    """The pattern of a text, compiled when it is first used."""
+    return cast("re.Pattern[str]", _Later(text, flags))
+
+
+_OPENING: Final = " \t\"'“”‘’«»(["
+_ENDING: Final = ".!?:…\r\n"
+_LOOK_BACK_CHARS: Final = 64
+
+
+def capitalised_inside_sentence(text: str, start: int, end: int) -> bool:
+    """Whether the word at this place has a capital that the start of a sentence does not explain.
+
+    A word in capitals only says nothing: the whole text may be shouted.
+    """
+    if not (text[start : start + 1].isupper() and text[start + 1 : end].islower()):
+        return False
+    before = text[max(0, start - _LOOK_BACK_CHARS) : start].rstrip(_OPENING)
+    return bool(before) and before[-1] not in _ENDING

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from ricordo.text import stemming
+from ricordo.text import analyser
 
 _WORDS = 400
 
@@ -24,9 +24,9 @@ def _words_of(plain: Any, chance: random.Random) -> list[str]:
 
 
 @pytest.mark.requirement("recall.text")
-@pytest.mark.parametrize("language", stemming.languages())
+@pytest.mark.parametrize("language", analyser.languages())
 def test_every_stem_is_the_same(language: str) -> None:
-    quick = stemming._load(language)
+    quick = analyser._load(language)
     _, plain, *_ = type(quick.__self__).__mro__[1:]  # type: ignore[attr-defined]
     words = _words_of(plain, random.Random(language))
 

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from ricordo.errors import InvalidValue
 from ricordo.limits import MAX_TERMS_PER_TEXT
-from ricordo.text.analyser import Analyser
-from ricordo.text.stemming import languages, stemmer
+from ricordo.text.analyser import Analyser, languages, stemmer
 from tests.unit.tables import cases
 
 pytestmark = pytest.mark.requirement("recall.text")

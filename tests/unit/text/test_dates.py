@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ricordo.text.analyser import Analyser
-from ricordo.text.dates import NamedTime, date_terms, named_times
-from ricordo.text.month_names import ENGLISH_MONTHS
+from ricordo.text.dates import ENGLISH_MONTHS, NamedTime, date_terms, named_times
 from tests.unit.tables import cases, phrases
 
 # What is asked => the months, years and days that it names.

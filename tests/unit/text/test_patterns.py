@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from ricordo.text.patterns import lazy_pattern
+from ricordo.text.normalise import lazy_pattern
 
 
 def test_a_lazy_pattern_finds_what_the_pattern_finds() -> None:

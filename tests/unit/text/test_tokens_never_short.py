@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo.text.token_costs import WHOLE_WORDS
-from ricordo.text.tokens import estimate_tokens
+from ricordo.text.tokens import WHOLE_WORDS, estimate_tokens
 from tests.unit.text.real_tokenizers import counters
 from tests.unit.text.token_texts import MADE_UP, NATURAL, PROSE, WRITTEN
 

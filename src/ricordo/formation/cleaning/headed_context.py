@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from ricordo.formation.cleaning.text_spans import Span, lines
-from ricordo.text.patterns import lazy_pattern
+from ricordo.text.normalise import lazy_pattern
 
 _KINDS = (
     r"relevant|related|recalled|retrieved|saved|stored|long-?term|past|previous|user(?:'s)?"

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from ricordo.formation.cleaning.text_spans import Paragraphs, Span, lines
-from ricordo.text.patterns import lazy_pattern
+from ricordo.text.normalise import lazy_pattern
 
 _FENCE = lazy_pattern(r"[ \t]*+(?P<mark>`{3,}+|~{3,}+)")
 _INDENTED = lazy_pattern(r"(?: {4}|[ ]{0,3}\t)")

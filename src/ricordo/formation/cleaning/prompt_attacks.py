@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from ricordo.formation.cleaning.text_spans import Paragraphs, Sentences, Span
-from ricordo.text.patterns import lazy_pattern
+from ricordo.text.normalise import lazy_pattern
 
 _DROP_VERBS: Final = (
     r"ignor(?:e|ing)|disregard(?:ing)?|forget|overlook|override|bypass|skip|neglect|drop"

@@ -17,7 +17,7 @@ from typing import Final
 
 from ricordo.formation.cleaning import voice_words as words
 from ricordo.formation.cleaning.text_spans import CUT_FILLER, Paragraphs, Sentences, Span, lines
-from ricordo.text.patterns import lazy_pattern
+from ricordo.text.normalise import lazy_pattern
 
 _MAX_LEAD_CHARS: Final = 160
 _MAX_FIRST_LINE_CHARS: Final = 120

@@ -7,7 +7,7 @@ Italian, Dutch, Japanese and Chinese there are the commonest words.
 
 from typing import Final
 
-from ricordo.text.patterns import lazy_pattern
+from ricordo.text.normalise import lazy_pattern
 
 _TEXTS: Final = (
     r"\b(?:texts?|messages?|msgs?|e-?mails?|mails?|letters?|sms|dms?|posts?|tweets?|articles?|blog|"

@@ -9,8 +9,7 @@ from typing import Final
 
 from ricordo.formation.comparing.places import AREAS, CITIES
 from ricordo.formation.comparing.statements import Statement, statements_of
-from ricordo.text.normalise import canonical
-from ricordo.text.patterns import lazy_pattern
+from ricordo.text.normalise import canonical, lazy_pattern
 
 _VALUE: Final = r"(?P<value>[^,]{1,80})"
 _SUBJECT: Final = r"^(?:the )?(?P<subject>[^,]{1,60}?)"

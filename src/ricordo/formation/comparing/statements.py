@@ -10,9 +10,8 @@ from typing import Final
 
 from ricordo.formation.consent.phrases import plain_text, words_of
 from ricordo.limits import MAX_CONTENT_CHARS
-from ricordo.text.analyser import Analyser
-from ricordo.text.patterns import lazy_pattern
-from ricordo.text.stop_words import stop_words
+from ricordo.text.analyser import Analyser, stop_words
+from ricordo.text.normalise import lazy_pattern
 
 
 def _words(listed: str) -> frozenset[str]:

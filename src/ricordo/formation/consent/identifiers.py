@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from ricordo.text.folding import fold_marks
-from ricordo.text.patterns import lazy_pattern
+from ricordo.text.normalise import lazy_pattern
 
 _MAIL: Final = lazy_pattern(r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,6}")
 _DIGITS: Final = lazy_pattern(r"(?<![\w.,])\d(?:[ -]?\d){11,18}(?![\w]|[.,]\d)")

@@ -10,7 +10,7 @@ from typing import Final
 
 from ricordo.formation.candidate import Candidate
 from ricordo.model.vocabulary import MemoryType
-from ricordo.text.patterns import lazy_pattern
+from ricordo.text.normalise import lazy_pattern
 
 MONEY: Final = "redirects_money"
 MAIL: Final = "redirects_mail"

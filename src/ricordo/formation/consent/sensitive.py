@@ -15,7 +15,7 @@ from ricordo.formation.consent.sensitive_japanese import JAPANESE
 from ricordo.formation.consent.sensitive_patterns import PATTERNS
 from ricordo.limits import MAX_TURN_CHARS
 from ricordo.text.folding import fold_marks
-from ricordo.text.patterns import lazy_pattern
+from ricordo.text.normalise import lazy_pattern
 
 SENSITIVE_FIELDS: Final[tuple[str, ...]] = (
     "preferred_name",

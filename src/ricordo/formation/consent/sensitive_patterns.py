@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 from typing import Final
 
-from ricordo.text.patterns import lazy_pattern
+from ricordo.text.normalise import lazy_pattern
 
 _LANGUAGES: Final = (
     "english|indonesian|bahasa|javanese|sundanese|malay|german|french|italian|spanish|portuguese"

@@ -6,9 +6,8 @@ from typing import Final
 from ricordo.formation.consent.phrases import words_of
 from ricordo.limits import MAX_CONTENT_CHARS
 from ricordo.model.vocabulary import MemoryType
-from ricordo.text.folding import fold_letters
-from ricordo.text.patterns import lazy_pattern
-from ricordo.text.splitting import is_dense
+from ricordo.text.folding import fold_letters, is_dense
+from ricordo.text.normalise import lazy_pattern
 
 _FEWEST_WORDS: Final = 2
 _FEWEST_DENSE_SIGNS: Final = 3  # of a script without spaces

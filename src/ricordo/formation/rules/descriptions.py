@@ -13,7 +13,7 @@ from ricordo.formation.rules.word_lists import (
     OCCUPATIONS,
 )
 from ricordo.formation.rules.word_sets import words
-from ricordo.text.month_names import CLEAR_MONTHS, MONTHS_OR_NAMES, MONTHS_OR_WORDS
+from ricordo.text.dates import CLEAR_MONTHS, MONTHS_OR_NAMES, MONTHS_OR_WORDS
 
 _MAX_WORDS: Final = 6
 _OLDEST: Final = 110

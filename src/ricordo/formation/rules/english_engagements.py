@@ -9,7 +9,7 @@ from ricordo.formation.rules.rule import Statement
 from ricordo.formation.rules.trimming import has_pronoun, trimmed
 from ricordo.formation.rules.word_sets import words
 from ricordo.model.vocabulary import MemoryType
-from ricordo.text.month_names import CLEAR_MONTHS
+from ricordo.text.dates import CLEAR_MONTHS
 from ricordo.text.normalise import folded, slug
 
 _MAX_WORDS: Final = 18

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from datetime import MAXYEAR, datetime, timedelta
 from typing import Final
 
-from ricordo.text.month_names import CLEAR_MONTHS, ENGLISH_MONTHS
+from ricordo.text.dates import CLEAR_MONTHS, ENGLISH_MONTHS
 
 _INDONESIAN_MONTHS: Final = [
     "Januari",

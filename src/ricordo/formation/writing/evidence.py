@@ -9,8 +9,8 @@ from ricordo.formation.candidate import Passage
 from ricordo.formation.cleaning.plain_view import PlainView, comparable_view
 from ricordo.formation.writing.naming import NamedThings, said_things
 from ricordo.limits import MAX_QUOTE_CHARS
-from ricordo.text.splitting import is_dense
-from ricordo.text.stop_words import stop_words
+from ricordo.text.analyser import stop_words
+from ricordo.text.folding import is_dense
 
 _AROUND: Final = " \t\n\r\"'“”„‘’«»「」『』….,;:!?-–—*_>"
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")

@@ -4,8 +4,8 @@ import re
 from dataclasses import dataclass
 from typing import Final, Self
 
+from ricordo.text.dates import CLEAR_MONTHS, MONTHS_OR_NAMES, MONTHS_OR_WORDS
 from ricordo.text.languages import guess
-from ricordo.text.month_names import CLEAR_MONTHS, MONTHS_OR_NAMES, MONTHS_OR_WORDS
 from ricordo.text.normalise import folded
 
 _USER_WORDS = "user users user's pengguna nutzer nutzers nutzerin benutzer utente usuario usuário"

@@ -8,9 +8,9 @@ from ricordo.formation.candidate import Candidate
 from ricordo.formation.consent.sensitive import sensitive_fields_of
 from ricordo.formation.rules.clauses import clauses
 from ricordo.formation.rules.sentences import sentences
+from ricordo.text.analyser import stop_words
 from ricordo.text.folding import fold_letters, fold_marks
 from ricordo.text.secrets import has_secret
-from ricordo.text.stop_words import stop_words
 
 _WORD: Final = re.compile(r"[^\W_]+")
 _STEM_CHARS: Final = 4

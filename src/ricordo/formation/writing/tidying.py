@@ -6,7 +6,7 @@ from typing import Final
 from ricordo.formation.cleaning.text_spans import sentences
 from ricordo.formation.writing.writing_words import BULLET, LABEL
 from ricordo.limits import MAX_FORMED_CHARS, MAX_FORMED_SENTENCES
-from ricordo.text.splitting import is_dense
+from ricordo.text.folding import is_dense
 
 _PAIRS: Final = ('""', "''", "“”", "‘’", "„“", "«»", "「」", "『』", "**", "__", "``", "()")
 _EMOJI = re.compile(

@@ -16,9 +16,9 @@ from ricordo.formation.writing.rejection import RejectionCode
 from ricordo.formation.writing.telling_time import hangs_in_time, is_told_as_present
 from ricordo.limits import MAX_FORMED_CHARS, MAX_FORMED_SENTENCES
 from ricordo.model.vocabulary import MemoryType
+from ricordo.text.folding import is_dense
 from ricordo.text.languages import guess
 from ricordo.text.secrets import has_secret
-from ricordo.text.splitting import is_dense
 
 _QUOTATION = re.compile(
     r"\"[^\"]{0,300}\"|“[^”]{0,300}”|„[^“”]{0,300}[“”]|«[^»]{0,300}»|「[^」]{0,300}」"
