@@ -14,7 +14,7 @@ from ricordo.bench.machine import this_machine
 from ricordo.bench.questions import read_questions
 from ricordo.cli.bench import progress_bars
 from ricordo.cli.render import Listing, answer, say
-from ricordo.embedding.local import LocalEmbedder
+from ricordo.providers.local_embedder import LocalEmbedder
 
 _HEADINGS = ("System", "Version", "R@10", "R@1", "MRR", "p50 ms", "p95 ms", "stored/s", "MB")
 

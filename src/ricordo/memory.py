@@ -17,7 +17,6 @@ from ricordo.formation.daily import daily_of
 from ricordo.indexing.reindexing import bring_up_to_date, rebuild
 from ricordo.jobs.background import Background
 from ricordo.jobs.running import JobRunner
-from ricordo.llm.checkup import ModelReport, test_model
 from ricordo.memories import erasing, reading
 from ricordo.model import checks
 from ricordo.model.activity import Counters, DayActivity
@@ -29,6 +28,7 @@ from ricordo.model.record import Page
 from ricordo.model.reports import BackupReport, ErasureReceipt, ImportReport
 from ricordo.model.scope import ApiKey, CreatedKey, Scope
 from ricordo.model.vocabulary import GLOBAL_OWNER, JobState, Permission
+from ricordo.providers.chat import ModelReport, test_model
 from ricordo.settings import Settings
 from ricordo.storage.database import retried
 from ricordo.storage.keys import StoredKeys

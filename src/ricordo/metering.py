@@ -13,8 +13,6 @@ from typing import TypeVar
 from pydantic import BaseModel
 
 from ricordo.errors import BudgetExhausted
-from ricordo.llm.chat import ChatModel
-from ricordo.llm.messages import Message, Usage
 from ricordo.model.activity import (
     COMPLETION_TOKENS,
     FAILED_MODEL_CALLS,
@@ -22,6 +20,8 @@ from ricordo.model.activity import (
     PROMPT_TOKENS,
     TOKENS,
 )
+from ricordo.providers.chat import ChatModel
+from ricordo.providers.chat_model import Message, Usage
 from ricordo.storage.daily_counters import day_of, tally, tally_of
 from ricordo.storage.database import Database, retried
 from ricordo.storage.transaction import Writing

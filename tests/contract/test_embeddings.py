@@ -9,9 +9,9 @@ import pytest
 import sqlalchemy as sa
 
 from ricordo import Conflict, EmbeddingState, InvalidValue, Memory, UserMemory
-from ricordo.embedding.vectors import unit_rows
 from ricordo.errors import TargetRefused
 from ricordo.model.embedding import EmbeddingStatus
+from ricordo.providers.embedder import unit_rows
 from ricordo.storage.backend import ITEMS
 from ricordo.storage.relations import relations_of
 from ricordo.storage.tables import item_index

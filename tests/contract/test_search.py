@@ -8,7 +8,7 @@ import psycopg
 import pytest
 
 from ricordo import EmbedderUnavailable, InvalidValue, Memory, UnknownField, UserMemory
-from ricordo.embedding.contract import Vectors
+from ricordo.providers.embedder import Vectors
 from ricordo.recall.ranking import MAX_BOOST
 from ricordo.testing.clock import ManualClock
 from ricordo.testing.embedder import WordEmbedder

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from ricordo.embedding.remote import RemoteEmbedder, RemoteTarget
+from ricordo.providers.remote_embedder import RemoteEmbedder, RemoteTarget
 from ricordo.testing.embedding_server import EmbeddingServer
 from tests.endpoints.surroundings import SteppingTime, forget_proxies
 

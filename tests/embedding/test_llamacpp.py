@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from ricordo import Memory
-from ricordo.embedding.choice import EmbeddingChoice
-from ricordo.embedding.detect import detect_llamacpp
+from ricordo.providers.embedding_choice import EmbeddingChoice, detect_llamacpp
 from ricordo.testing.embedding_server import EmbeddingServer
 from tests.support import llamacpp
 

@@ -13,10 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from onnx import TensorProto
 
-from ricordo.embedding import model_files
-from ricordo.embedding.local import LocalEmbedder
-from ricordo.embedding.onnx_model import OnnxModel
 from ricordo.errors import BadEmbedding, EmbedderRefused, EmbedderUnavailable
+from ricordo.providers import local_embedder
+from ricordo.providers.local_embedder import LocalEmbedder, OnnxModel
 from tests.embedding.onnx_models import TABLE, write_graph, write_tokenizer
 
 TEXTS = [
@@ -86,15 +85,15 @@ def test_a_deadline_is_looked_at_between_batches() -> None:
 
 def test_a_missing_or_changed_file_is_named_and_not_used(tmp_path: Path) -> None:
     with pytest.raises(EmbedderRefused, match=r"cannot read .*tokenizer\.json"):
-        OnnxModel(model_files.shipped_in(tmp_path), threads=1)
+        OnnxModel(local_embedder.shipped_in(tmp_path), threads=1)
     copy = tmp_path / "model"
-    shutil.copytree(model_files.SHIPPED_FOLDER, copy)
-    for name in model_files.SHIPPED_SHA256:
+    shutil.copytree(local_embedder.SHIPPED_FOLDER, copy)
+    for name in local_embedder.SHIPPED_SHA256:
         whole = (copy / name).read_bytes()
         half = len(whole) // 2
         (copy / name).write_bytes(whole[:half] + bytes([whole[half] ^ 1]) + whole[half + 1 :])
         with pytest.raises(BadEmbedding, match=f"{name} is not the file .* SHA-256"):
-            OnnxModel(model_files.shipped_in(copy), threads=1)
+            OnnxModel(local_embedder.shipped_in(copy), threads=1)
         (copy / name).write_bytes(whole)
 
 
@@ -104,7 +103,7 @@ def test_a_forked_child_embeds_and_ends() -> None:
     """In a process of its own, for the test runner has threads that do not survive a fork."""
     program = (
         "import os, sys\n"
-        "from ricordo.embedding.local import LocalEmbedder\n"
+        "from ricordo.providers.local_embedder import LocalEmbedder\n"
         "embedder = LocalEmbedder(threads=2)\n"
         "before = embedder.embed(['hello'])\n"
         "child = os.fork()\n"
@@ -125,7 +124,7 @@ def test_nothing_is_reported_to_anybody(tmp_path: Path) -> None:
     """onnxruntime's reports would leave a device id and a database in the home folder."""
     unset = ("CI", "ORT_DISABLE_TELEMETRY", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME")
     environment = {name: value for name, value in os.environ.items() if name not in unset}
-    program = "from ricordo.embedding.local import LocalEmbedder; LocalEmbedder().embed(['hello'])"
+    program = "from ricordo.providers.local_embedder import LocalEmbedder; LocalEmbedder().embed(['hello'])"
     subprocess.run(
         [sys.executable, "-c", program], check=True, env={**environment, "HOME": str(tmp_path)}
     )
@@ -135,8 +134,8 @@ def test_nothing_is_reported_to_anybody(tmp_path: Path) -> None:
 def test_heavy_packages_are_loaded_late() -> None:
     program = (
         "import sys, ricordo\n"
-        "import ricordo.embedding.local, ricordo.embedding.remote, ricordo.embedding.choice\n"
-        "import ricordo.embedding.detect, ricordo.embedding.checkup\n"
+        "import ricordo.providers.local_embedder, ricordo.providers.remote_embedder, ricordo.providers.embedding_choice\n"
+        "import ricordo.providers.embedding_choice, ricordo.providers.embedding_choice\n"
         "print({'onnxruntime', 'tokenizers', 'httpx2'} & set(sys.modules))"
     )
     done = subprocess.run(

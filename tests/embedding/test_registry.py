@@ -8,16 +8,20 @@ from pathlib import Path
 
 import pytest
 
-from ricordo.embedding import checkup, model_files
-from ricordo.embedding.checkup import EmbeddingTest
-from ricordo.embedding.choice import PROVIDERS, EmbedderRegistry, EmbeddingChoice, effective
-from ricordo.embedding.local import LocalEmbedder
-from ricordo.embedding.onnx_model import OnnxModel
-from ricordo.embedding.presets import PRESETS
-from ricordo.embedding.remote import RemoteEmbedder
-from ricordo.endpoints.addresses import split_url
 from ricordo.errors import EmbedderUnavailable, InvalidValue, TargetRefused
 from ricordo.limits import MAX_CACHED_EMBEDDERS
+from ricordo.providers import embedding_choice, local_embedder
+from ricordo.providers.embedding_choice import (
+    PRESETS,
+    PROVIDERS,
+    EmbedderRegistry,
+    EmbeddingChoice,
+    EmbeddingTest,
+    effective,
+)
+from ricordo.providers.endpoint import split_url
+from ricordo.providers.local_embedder import LocalEmbedder, OnnxModel
+from ricordo.providers.remote_embedder import RemoteEmbedder
 from ricordo.testing.embedding_server import EmbeddingServer
 from tests.endpoints.forking import succeeds_in_child
 from tests.endpoints.surroundings import SteppingTime
@@ -110,7 +114,7 @@ def test_without_the_packages_there_is_none(monkeypatch: pytest.MonkeyPatch, mis
     monkeypatch.setitem(sys.modules, missing, None)
     assert effective(None, None, None) == EmbeddingChoice("none")
     with pytest.raises(EmbedderUnavailable, match=f"{missing} cannot be loaded"):
-        OnnxModel(model_files.SHIPPED, threads=1)
+        OnnxModel(local_embedder.SHIPPED, threads=1)
 
 
 @pytest.fixture
@@ -233,7 +237,7 @@ def test_a_forked_child_makes_its_own(registry: EmbedderRegistry, server: Embedd
 
 def test_an_embedder_that_works_is_tried_out() -> None:
     moments = iter([5.0, 5.004])
-    result = checkup.test_embedder(LocalEmbedder(), monotonic=lambda: next(moments))
+    result = embedding_choice.test_embedder(LocalEmbedder(), monotonic=lambda: next(moments))
     assert result.latency_ms == pytest.approx(4.0)
     assert (result.ok, result.problem, result.dimensions) == (True, None, 384)
     assert (result.provider, result.model) == ("local", "ricordo-minilm@e4050eb4")
@@ -245,7 +249,7 @@ def test_an_embedder_that_fails_says_why_in_one_line(
     server.fail_next(status=404, body=b'{"error": "no such\\nmodel"}')
     problem = f"custom_http ({server.base_url}) answered 404: no such model"
     expected = EmbeddingTest(False, "custom_http", "test-model", None, None, problem)
-    assert checkup.test_embedder(remote()) == expected
-    result = checkup.test_embedder(LocalEmbedder(tmp_path / "nowhere"))
+    assert embedding_choice.test_embedder(remote()) == expected
+    result = embedding_choice.test_embedder(LocalEmbedder(tmp_path / "nowhere"))
     assert (result.ok, result.model) == (False, None)
     assert "there is no folder" in (result.problem or "")

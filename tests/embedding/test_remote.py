@@ -6,7 +6,7 @@ import httpx2
 import numpy
 import pytest
 
-from ricordo.embedding.remote import RemoteEmbedder, RemoteTarget
+from ricordo.providers.remote_embedder import RemoteEmbedder, RemoteTarget
 from ricordo.testing.embedding_server import EmbeddingServer, hashed_vector
 
 Make = Callable[..., RemoteEmbedder]

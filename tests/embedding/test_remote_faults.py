@@ -8,10 +8,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from ricordo.embedding.breaker import CircuitBreaker
-from ricordo.embedding.remote import RemoteEmbedder, RemoteTarget
 from ricordo.errors import BadEmbedding, EmbedderRefused, EmbedderUnavailable
 from ricordo.limits import MAX_EMBEDDING_ATTEMPTS, MAX_EMBEDDING_RESPONSE_BYTES
+from ricordo.providers.remote_embedder import CircuitBreaker, RemoteEmbedder, RemoteTarget
 from ricordo.testing.embedding_server import EmbeddingServer
 from tests.endpoints.surroundings import SteppingTime
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo.embedding.secrets import SecretBox
 from ricordo.errors import EmbedderRefused, InvalidValue
+from ricordo.providers.encryption import SecretBox
 
 BOX = SecretBox(key=SecretBox.new_key())
 

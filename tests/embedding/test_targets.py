@@ -18,10 +18,9 @@ from cryptography.x509.oid import NameOID
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo.embedding.guarded_transport import GuardedTransport
-from ricordo.embedding.remote import RemoteEmbedder, RemoteTarget
-from ricordo.embedding.targets import refusal
 from ricordo.errors import InvalidValue, TargetRefused
+from ricordo.providers.address_guard import GuardedTransport, refusal
+from ricordo.providers.remote_embedder import RemoteEmbedder, RemoteTarget
 from ricordo.testing.embedding_server import EmbeddingServer
 from tests.support.targets import check_target
 

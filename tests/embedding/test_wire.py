@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo.embedding.batches import fitted, in_batches
-from ricordo.embedding.wire import read_vectors
 from ricordo.errors import BadEmbedding
+from ricordo.providers.embedder import fitted, in_batches
+from ricordo.providers.remote_embedder import read_vectors
 
 
 def answer(*rows: object) -> bytes:

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from ricordo.endpoints.timing import Timing
+from ricordo.providers.endpoint import Timing
 
 
 class SteppingTime:

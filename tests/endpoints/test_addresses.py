@@ -4,10 +4,9 @@ import ssl
 
 import pytest
 
-from ricordo.endpoints.addresses import is_nearby, split_url
-from ricordo.endpoints.certificates import trusted_at
 from ricordo.errors import InvalidValue
 from ricordo.limits import MAX_URL_CHARS
+from ricordo.providers.endpoint import is_nearby, split_url, trusted_at
 
 
 @pytest.mark.parametrize(

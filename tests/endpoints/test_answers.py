@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo.endpoints.answers import (
+from ricordo.providers.endpoint import (
+    Deadline,
     bounded,
     check_not_compressed,
     may_pass,
@@ -14,7 +15,6 @@ from ricordo.endpoints.answers import (
     read_json,
     said,
 )
-from ricordo.endpoints.timing import Deadline
 from tests.endpoints.surroundings import SteppingTime
 
 USED_UP = b'{"error": {"code": "insufficient_quota", "message": "no credit"}}'

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from ricordo.endpoints.shared_client import SharedClient
+from ricordo.providers.endpoint import SharedClient
 from tests.endpoints.forking import succeeds_in_child
 
 

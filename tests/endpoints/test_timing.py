@@ -8,9 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo.endpoints.hurry import within
-from ricordo.endpoints.timing import Deadline, backoff_seconds, may_wait, retry_after_seconds
 from ricordo.limits import MAX_RETRY_AFTER_SECONDS
+from ricordo.providers.endpoint import (
+    Deadline,
+    backoff_seconds,
+    may_wait,
+    retry_after_seconds,
+    within,
+)
 from tests.endpoints.surroundings import SteppingTime
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

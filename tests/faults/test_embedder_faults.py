@@ -18,10 +18,10 @@ from bench.rebuild import problems_of
 from bench.rebuilding.course import run_course
 
 from ricordo import Memory, UserMemory
-from ricordo.embedding.choice import EmbeddingChoice
 from ricordo.errors import EmbeddingError
 from ricordo.indexing.filling import FILL_BATCH
 from ricordo.limits import MAX_JOB_ATTEMPTS
+from ricordo.providers.embedding_choice import EmbeddingChoice
 from ricordo.storage.backend import INDEXED, ITEMS
 from ricordo.testing.clock import ManualClock
 from ricordo.testing.embedding_server import EmbeddingServer
@@ -73,7 +73,7 @@ class TouchyServer(EmbeddingServer):
 @pytest.fixture(autouse=True)
 def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pauses between attempts are tested elsewhere."""
-    monkeypatch.setattr("ricordo.embedding.deadlines.EMBEDDING_BACKOFF_BASE_SECONDS", 0.0)
+    monkeypatch.setattr("ricordo.providers.remote_embedder.EMBEDDING_BACKOFF_BASE_SECONDS", 0.0)
 
 
 @pytest.fixture

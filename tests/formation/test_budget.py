@@ -6,8 +6,8 @@ from datetime import timedelta
 import pytest
 
 from ricordo import BadAnswer, BudgetExhausted, ModelUnavailable, ThreadNotFound
-from ricordo.llm.messages import Message
 from ricordo.metering import MeteredModel
+from ricordo.providers.chat_model import Message
 from ricordo.testing.model_server import ModelServer
 from tests.formation.conftest import Talking, WithModel, at_once, extracted, tables_with
 

@@ -14,9 +14,9 @@ from ricordo import (
     ProposalNotFound,
     ProposalState,
 )
-from ricordo.embedding.contract import Vectors
 from ricordo.formation.scheduling import FORM_JOB
 from ricordo.model.proposal import StoredProposal
+from ricordo.providers.embedder import Vectors
 from ricordo.storage.formation import insert_proposal
 from ricordo.storage.tables import ITEM_IDS
 from ricordo.testing.embedder import WordEmbedder

@@ -9,10 +9,9 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from ricordo.embedding.guarded_transport import GuardedTransport
-from ricordo.embedding.targets import allowed_addresses, refusal
-from ricordo.endpoints.addresses import is_nearby, split_url
 from ricordo.errors import EmbedderUnavailable, InvalidValue, RicordoError, TargetRefused
+from ricordo.providers.address_guard import GuardedTransport, allowed_addresses, refusal
+from ricordo.providers.endpoint import is_nearby, split_url
 from tests.fuzz.mutating import mutated, odd_texts
 from tests.fuzz.running import FUZZ
 from tests.support.targets import check_target

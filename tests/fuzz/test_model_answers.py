@@ -8,16 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from ricordo.embedding.wire import read_vectors
-from ricordo.endpoints.answers import one_line, said
 from ricordo.errors import RicordoError
 from ricordo.formation.reading import Extracted
 from ricordo.limits import MAX_ANSWER_DEPTH, MAX_MODEL_ANSWER_CHARS
-from ricordo.llm.corrections import Unusable
-from ricordo.llm.loose_json import readings
-from ricordo.llm.reading import read_text, read_value
-from ricordo.llm.repair import read_object
-from ricordo.llm.wire import Answer, error_status, read_answer
+from ricordo.providers.chat import Unusable, read_text, read_value
+from ricordo.providers.chat_client import Answer, error_status, read_answer
+from ricordo.providers.endpoint import one_line, said
+from ricordo.providers.json_repair import read_object, readings
+from ricordo.providers.remote_embedder import read_vectors
 from tests.fuzz.mutating import altered, json_values, mutated, mutated_bytes, odd_texts
 from tests.fuzz.running import FUZZ
 

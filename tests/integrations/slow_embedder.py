@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Sequence
 
-from ricordo.embedding.contract import Vectors
+from ricordo.providers.embedder import Vectors
 from ricordo.testing.embedder import WordEmbedder
 
 PATIENCE_SECONDS = 30.0

@@ -5,9 +5,8 @@ from collections.abc import Callable, Iterator
 import pytest
 from pydantic import BaseModel, Field
 
-from ricordo.llm.chat import ChatModel
-from ricordo.llm.choice import ModelChoice
-from ricordo.llm.messages import Message, Usage
+from ricordo.providers.chat import ChatModel
+from ricordo.providers.chat_model import Message, ModelChoice, Usage
 from ricordo.testing.model_server import ModelServer
 from tests.endpoints.surroundings import SteppingTime, forget_proxies
 

@@ -12,8 +12,8 @@ import pytest
 
 from ricordo.errors import BadAnswer, ModelRefused
 from ricordo.limits import MAX_CORRECTIONS, MAX_REPEATED_ANSWER_CHARS
-from ricordo.llm.messages import Message, Usage, estimated_tokens
-from ricordo.llm.schema import strict_schema
+from ricordo.providers.chat import strict_schema
+from ricordo.providers.chat_model import Message, Usage, estimated_tokens
 from ricordo.testing.model_server import ModelServer
 from ricordo.version import __version__
 from tests.endpoints.forking import succeeds_in_child
@@ -318,7 +318,7 @@ def test_a_forked_child_has_connections_of_its_own(server: ModelServer, asker: M
 @pytest.mark.requirement("formation.model-layer")
 def test_the_client_library_is_loaded_only_when_it_is_used() -> None:
     program = (
-        "import sys, ricordo.llm.chat, ricordo.llm.checkup\n"
+        "import sys, ricordo.providers.chat, ricordo.providers.chat\n"
         "sys.exit(bool({'openai', 'httpx2'} & set(sys.modules)))"
     )
     assert subprocess.run([sys.executable, "-c", program]).returncode == 0

@@ -15,7 +15,7 @@ from ricordo.limits import (
     MAX_MODEL_RESPONSE_BYTES,
     MAX_MODEL_RETRIES,
 )
-from ricordo.llm.messages import Usage, estimated_tokens
+from ricordo.providers.chat_model import Usage, estimated_tokens
 from ricordo.testing.model_server import ModelServer
 from tests.endpoints.surroundings import SteppingTime
 from tests.llm.conftest import QUESTION, TEA, Asker

@@ -5,8 +5,8 @@ from collections.abc import Callable
 import pytest
 
 from ricordo.errors import InvalidValue
-from ricordo.llm import checkup
-from ricordo.llm.choice import PROVIDERS, ModelChoice
+from ricordo.providers import chat
+from ricordo.providers.chat_model import PROVIDERS, ModelChoice
 from ricordo.testing.model_server import ModelServer
 from tests.llm.conftest import Asker
 
@@ -60,7 +60,7 @@ def test_all_is_well(server: ModelServer, asker: Make) -> None:
     server.refuse_schema()
     server.answer({"hour": 9, "destination": "the coast"})
     moments = iter([1.0, 1.25])
-    report = checkup.test_model(asker().model, monotonic=lambda: next(moments))
+    report = chat.test_model(asker().model, monotonic=lambda: next(moments))
     assert (report.ok, report.problem, report.structured_output) == (True, None, "json_object")
     assert (report.provider, report.model) == ("custom_http", "test-model")
     assert (report.latency_ms, report.completion_tokens) == (250.0, 5)
@@ -80,7 +80,7 @@ def test_a_problem_is_one_line(
     server: ModelServer, asker: Make, fault: Callable[[ModelServer], None], problem: str
 ) -> None:
     fault(server)
-    report = checkup.test_model(asker().model)
+    report = chat.test_model(asker().model)
     assert report.problem is not None
     assert problem in report.problem
     assert "\n" not in report.problem

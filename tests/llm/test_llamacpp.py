@@ -6,9 +6,8 @@ from typing import Literal
 import pytest
 from pydantic import BaseModel, Field
 
-from ricordo.llm.chat import ChatModel
-from ricordo.llm.choice import ModelChoice
-from ricordo.llm.messages import Message, Usage
+from ricordo.providers.chat import ChatModel
+from ricordo.providers.chat_model import Message, ModelChoice, Usage
 from tests.support import llamacpp
 
 

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ricordo.limits import MAX_ANSWER_DEPTH, MAX_MODEL_ANSWER_CHARS
-from ricordo.llm import loose_json
-from ricordo.llm.repair import read_object, without_thinking
+from ricordo.providers import json_repair
+from ricordo.providers.json_repair import read_object, without_thinking
 
 pytestmark = pytest.mark.requirement("formation.structured-output")
 
@@ -179,7 +179,7 @@ HOSTILE = [
 def test_nothing_is_read_twice(piece: str, count: int) -> None:
     """Each reading begins at or after where the one before came to, so work is linear."""
     text = (piece * count)[:MAX_MODEL_ANSWER_CHARS]
-    found = list(loose_json.readings(text))
+    found = list(json_repair.readings(text))
     for one, other in itertools.pairwise(found):
         assert other.start >= max(one.start + 1, one.end)
     assert sum(reading.end - reading.start + 1 for reading in found) <= 3 * len(text)

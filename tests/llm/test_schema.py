@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 import pytest
 from pydantic import BaseModel, Field
 
-from ricordo.llm.schema import schema_name, strict_schema
+from ricordo.providers.chat import schema_name, strict_schema
 
 pytestmark = pytest.mark.requirement("formation.structured-output")
 

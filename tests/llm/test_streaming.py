@@ -6,8 +6,8 @@ import threading
 import pytest
 
 from ricordo.errors import BadAnswer, LanguageModelError, ModelRefused, ModelUnavailable
-from ricordo.llm.chat import ChatModel
-from ricordo.llm.choice import ModelChoice
+from ricordo.providers.chat import ChatModel
+from ricordo.providers.chat_model import ModelChoice
 from ricordo.testing.model_server import ModelServer
 
 pytestmark = pytest.mark.requirement("conversations.chat")

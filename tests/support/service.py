@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import httpx2
 
-from ricordo.endpoints.certificates import trusted_at
 from ricordo.http.serving import serving
 from ricordo.memory import Memory
+from ricordo.providers.endpoint import trusted_at
 from ricordo.web.site import create_site
 
 TIMEOUT_SECONDS = 60.0

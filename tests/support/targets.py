@@ -1,7 +1,7 @@
 """What the guard of users' addresses says to a whole address, as a connection to it would ask."""
 
-from ricordo.embedding.targets import Resolve, allowed_addresses, system_resolve
-from ricordo.endpoints.addresses import split_url
+from ricordo.providers.address_guard import Resolve, allowed_addresses, system_resolve
+from ricordo.providers.endpoint import split_url
 
 _PORTS = {"http": 80, "https": 443}
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ricordo import EmbedderUnavailable, Memory, Source, UserMemory
-from ricordo.embedding.contract import Vectors
+from ricordo.providers.embedder import Vectors
 from ricordo.testing.clock import ManualClock
 from ricordo.testing.embedder import WordEmbedder
 from ricordo.tools import TOOL_SETS, Tools

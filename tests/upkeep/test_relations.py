@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ricordo import Memory, UserMemory
-from ricordo.embedding.contract import Vectors
 from ricordo.indexing.nearness import Nearest
 from ricordo.limits import MAX_RELATED_PER_ROUND
+from ricordo.providers.embedder import Vectors
 from ricordo.storage.tables import relations
 from ricordo.storage.users import upkeep_state
 from ricordo.testing.clock import ManualClock

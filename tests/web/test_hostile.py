@@ -13,11 +13,11 @@ from urllib.parse import unquote_plus
 import pytest
 from playwright.sync_api import Page
 
-from ricordo.embedding.contract import Vectors
 from ricordo.errors import EmbedderRefused
 from ricordo.formation.scheduling import FORM_JOB
 from ricordo.limits import MAX_CONTENT_CHARS, MAX_JOB_ATTEMPTS
 from ricordo.memory import Memory
+from ricordo.providers.embedder import Vectors
 from ricordo.testing.clock import ManualClock
 from ricordo.testing.embedder import WordEmbedder
 from tests.support.life import Life

@@ -6,7 +6,7 @@ from typing import Final
 from ricordo.bench.figures import Figure, judged
 from ricordo.bench.ground import Ground
 from ricordo.bench.latency import latency, times_ms
-from ricordo.embedding.local import LocalEmbedder
+from ricordo.providers.local_embedder import LocalEmbedder
 from ricordo.user_memory import UserMemory
 from ricordo.wiring import open_memory
 

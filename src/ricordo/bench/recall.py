@@ -19,10 +19,10 @@ from ricordo.bench.latency import Latency, latency
 from ricordo.bench.metrics import DEPTH, Outcome
 from ricordo.bench.questions import Conversation, QuestionSet, SaidTurn
 from ricordo.bench.scoring import Scores, scored
-from ricordo.embedding.contract import Embedder
 from ricordo.errors import EmbedderRefused, EmbedderUnavailable
 from ricordo.memory import Memory
 from ricordo.model.record import Record
+from ricordo.providers.embedder import Embedder
 from ricordo.transfer.progress import Progress, no_progress
 from ricordo.user_memory import UserMemory
 from ricordo.wiring import open_memory

@@ -53,7 +53,7 @@ def resident_mb(url: str, user: str, queries: Sequence[str]) -> float | None:
 
 def main() -> None:
     """Search as told on standard input; the size in megabytes on standard output."""
-    from ricordo.embedding.local import LocalEmbedder
+    from ricordo.providers.local_embedder import LocalEmbedder
     from ricordo.wiring import open_memory
 
     task = json.load(sys.stdin)

@@ -13,8 +13,6 @@ from ricordo.bench.ladder import Rung
 from ricordo.bench.recall import RecallReport
 from ricordo.cli import shapes
 from ricordo.cli.finding import CheckFinding
-from ricordo.embedding.checkup import EmbeddingTest
-from ricordo.llm.checkup import ModelReport
 from ricordo.model.activity import ActivityEvent, Counters, DayActivity
 from ricordo.model.context import Context, Feedback, RecalledMemory, TokenSplit
 from ricordo.model.embedding import EmbeddingState, EmbeddingStatus
@@ -56,6 +54,8 @@ from ricordo.model.thread import (
     Turn,
     Window,
 )
+from ricordo.providers.chat import ModelReport
+from ricordo.providers.embedding_choice import EmbeddingTest
 from ricordo.workers.looking import BrokerStatus
 
 

@@ -10,9 +10,9 @@ from ricordo.limits import MAX_TURN_CHARS
 from ricordo.model.record import plain
 
 if TYPE_CHECKING:
-    from ricordo.llm.chat import ChatModel
     from ricordo.model.context import Context
     from ricordo.model.thread import Window
+    from ricordo.providers.chat import ChatModel
     from ricordo.user_memory import UserMemory
 
 Show = Callable[[str], None]

@@ -20,8 +20,8 @@ from ricordo.limits import MAX_API_KEY_CHARS, MAX_VECTOR_WIDTH
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ricordo.embedding.checkup import EmbeddingTest
     from ricordo.model.embedding import EmbeddingChange, EmbeddingState, EmbeddingStatus
+    from ricordo.providers.embedding_choice import EmbeddingTest
     from ricordo.user_memory import UserMemory
 
 KEY_VARIABLE: Final = "RICORDO_EMBEDDINGS_KEY"
@@ -76,7 +76,7 @@ class Endpoint:
             return sys.stdin.read(MAX_API_KEY_CHARS + 2).strip()
         if self.api_key is not None:
             return self.api_key
-        from ricordo.embedding.presets import PRESETS
+        from ricordo.providers.embedding_choice import PRESETS
 
         # The variable may be set for good; providers that take no key do not mind.
         return os.environ.get(KEY_VARIABLE) or None if provider in PRESETS else None

@@ -7,12 +7,12 @@ from ricordo.cli.tables import moment_text, more_text, one_line
 from ricordo.model.vocabulary import Action
 
 if TYPE_CHECKING:
-    from ricordo.llm.checkup import ModelReport
     from ricordo.model.activity import ActivityEvent, Counters, DayActivity
     from ricordo.model.profile import Summary
     from ricordo.model.proposal import Proposal
     from ricordo.model.record import Page
     from ricordo.model.reports import AuditReport, Decision, Findings, FormationReport
+    from ricordo.providers.chat import ModelReport
 
 _COLOURS: Final = {
     Action.ADD.value: "green",

@@ -12,9 +12,9 @@ from ricordo.conversation.extracting import condensed, extended_bridge, extract_
 from ricordo.conversation.policy import ConversationPolicy
 from ricordo.errors import BadAnswer, BudgetExhausted, ModelRefused, ModelUnavailable, in_log
 from ricordo.formation import prompt_files
-from ricordo.llm.messages import Message
 from ricordo.metering import MeteredModel
 from ricordo.model.thread import EXTRACT, Turn
+from ricordo.providers.chat_model import Message
 from ricordo.text.analyser import Analyser
 
 _ANSWER_TOKENS: Final = 2_400

@@ -10,9 +10,9 @@ import secrets
 from collections.abc import Mapping
 from typing import Final
 
-from ricordo.embedding.secrets import SecretBox
 from ricordo.errors import EmbedderRefused
 from ricordo.model.reports import Decision
+from ricordo.providers.encryption import SecretBox
 
 LOGGER: Final = "ricordo.decisions"
 FIELDS: Final = "fields"

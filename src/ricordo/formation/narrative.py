@@ -15,11 +15,11 @@ import sqlalchemy as sa
 from ricordo import limits
 from ricordo.errors import BadAnswer, ModelRefused, in_log
 from ricordo.formation import prompt_files
-from ricordo.llm.messages import Message
 from ricordo.metering import MeteredModel
 from ricordo.model.item import Item
 from ricordo.model.profile import Summary
 from ricordo.model.vocabulary import GENERAL_THEME, MemoryType, Status
+from ricordo.providers.chat_model import Message
 from ricordo.storage.database import Database, Reading, retried
 from ricordo.storage.history import revision_of
 from ricordo.storage.items import foremost_items, has_ended

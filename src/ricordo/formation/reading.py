@@ -16,9 +16,9 @@ from ricordo.formation.rules.screening import screened
 from ricordo.formation.rules.sentences import sentences
 from ricordo.formation.writing.evidence import find_quote, reason_in_material, supports
 from ricordo.formation.writing.rejection import Rejection, RejectionCode
-from ricordo.llm.messages import Message
 from ricordo.metering import MeteredModel
 from ricordo.model.vocabulary import MemoryType
+from ricordo.providers.chat_model import Message
 from ricordo.text.normalise import slug
 
 SUBJECT: Final = "User"

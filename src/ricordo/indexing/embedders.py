@@ -12,13 +12,12 @@ from typing import Final
 
 import sqlalchemy as sa
 
-from ricordo.embedding.choice import EmbedderRegistry, EmbeddingChoice, effective
-from ricordo.embedding.choice_checks import NONE
-from ricordo.embedding.contract import Embedder
-from ricordo.embedding.secrets import SecretBox
 from ricordo.errors import EmbeddingError, InvalidInput, in_log
 from ricordo.indexing.recent import Recent
 from ricordo.model.embedding import KnownVectors, StoredChoice, VectorModel
+from ricordo.providers.embedder import Embedder
+from ricordo.providers.embedding_choice import NONE, EmbedderRegistry, EmbeddingChoice, effective
+from ricordo.providers.encryption import SecretBox
 from ricordo.storage.backend import INDEXED, Row, Step
 from ricordo.storage.database import Database
 from ricordo.storage.search_rows import text_hash, vectors_of_texts

@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from ricordo import forks
-from ricordo.embedding.contract import Embedder
 from ricordo.errors import BadEmbedding, EmbedderRefused, EmbeddingError, InvalidInput
 from ricordo.indexing.embedders import Embedders, model_of
 from ricordo.indexing.relating import Relating
@@ -24,6 +23,7 @@ from ricordo.indexing.waiting import (
 )
 from ricordo.limits import EMBEDDING_FILL_SECONDS
 from ricordo.model.embedding import KnownVectors, VectorModel
+from ricordo.providers.embedder import Embedder
 from ricordo.storage.backend import INDEXED, ITEMS, Indexed, Row, Step
 from ricordo.storage.database import Database, retried
 from ricordo.storage.search_rows import vectors_of_texts

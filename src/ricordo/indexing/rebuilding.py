@@ -10,8 +10,6 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
-from ricordo.embedding.choice import EmbeddingChoice, effective
-from ricordo.embedding.choice_checks import NONE
 from ricordo.errors import EmbeddingError, InvalidValue
 from ricordo.indexing.embedders import Embedders, model_of
 from ricordo.indexing.waiting import count_waiting
@@ -23,6 +21,7 @@ from ricordo.model.embedding import (
     VectorModel,
 )
 from ricordo.model.vocabulary import JobState, VectorState
+from ricordo.providers.embedding_choice import NONE, EmbeddingChoice, effective
 from ricordo.storage.backend import INDEXED, ITEMS, Indexed
 from ricordo.storage.search_rows import EMBED_JOB, PAGE_ROWS, ask_for_vectors
 from ricordo.storage.tables import jobs

@@ -8,8 +8,8 @@ from collections.abc import Mapping, MutableMapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import Final
 
-from ricordo.endpoints.addresses import split_url
 from ricordo.errors import InvalidValue
+from ricordo.providers.endpoint import split_url
 from ricordo.settings import Settings
 
 Attributes = Mapping[str, str | int]

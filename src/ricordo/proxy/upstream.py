@@ -4,10 +4,9 @@ from collections.abc import Mapping
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import TYPE_CHECKING, Final
 
-from ricordo.endpoints.addresses import is_nearby, split_url
-from ricordo.endpoints.certificates import trusted_at
 from ricordo.errors import InvalidValue
 from ricordo.limits import MODEL_CONNECT_SECONDS
+from ricordo.providers.endpoint import is_nearby, split_url, trusted_at
 from ricordo.proxy.anthropic import ANTHROPIC
 from ricordo.proxy.calls import CallWatch
 from ricordo.proxy.headers import to_upstream, with_added

@@ -6,7 +6,7 @@ from typing import Final
 
 import numpy as np
 
-from ricordo.embedding.contract import Vectors
+from ricordo.providers.embedder import Vectors
 
 _WIDTH: Final = 64
 

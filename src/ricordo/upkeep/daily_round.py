@@ -11,8 +11,6 @@ from typing import Final
 import sqlalchemy as sa
 
 from ricordo import limits
-from ricordo.embedding.checkup import test_embedder
-from ricordo.embedding.contract import Embedder
 from ricordo.formation.narrative import LEFT_OUT
 from ricordo.formation.scheduling import SUMMARY_JOB, plan_what_ends
 from ricordo.indexing import rebuilding
@@ -27,6 +25,8 @@ from ricordo.model.vocabulary import (
     Status,
     VectorState,
 )
+from ricordo.providers.embedder import Embedder
+from ricordo.providers.embedding_choice import test_embedder
 from ricordo.recall.service import Recall
 from ricordo.storage.daily_counters import tally
 from ricordo.storage.database import Database, retried

@@ -17,7 +17,6 @@ from ricordo.errors import BadAnswer, ModelRefused, in_log
 from ricordo.formation import prompt_files
 from ricordo.formation.policy import FormationPolicy
 from ricordo.indexing.relating import Neighbours
-from ricordo.llm.messages import Message
 from ricordo.memories.adding import add_all
 from ricordo.metering import MeteredModel
 from ricordo.model.draft import NewMemory
@@ -25,6 +24,7 @@ from ricordo.model.embedding import KnownVectors
 from ricordo.model.reports import INSIGHTS_DROPPED, INSIGHTS_WRITTEN, InsightReport
 from ricordo.model.scope import Scope
 from ricordo.model.vocabulary import GLOBAL_OWNER, EventStatus, MemoryType, Source
+from ricordo.providers.chat_model import Message
 from ricordo.recall.service import Recall
 from ricordo.storage.daily_counters import tally
 from ricordo.storage.database import Database, retried

@@ -3,10 +3,6 @@
 from collections.abc import Iterable
 
 from ricordo import limits
-from ricordo.embedding.checkup import EmbeddingTest, test_embedder
-from ricordo.embedding.choice import effective
-from ricordo.embedding.choice_checks import NONE
-from ricordo.embedding.contract import Embedder
 from ricordo.errors import Conflict, InvalidValue
 from ricordo.indexing import rebuilding
 from ricordo.indexing.embedders import model_of
@@ -21,6 +17,8 @@ from ricordo.model.embedding import (
     EmbeddingState,
     EmbeddingStatus,
 )
+from ricordo.providers.embedder import Embedder
+from ricordo.providers.embedding_choice import NONE, EmbeddingTest, effective, test_embedder
 from ricordo.storage.database import retried
 from ricordo.transfer.progress import Progress, no_progress
 from ricordo.user_memory.bound import Bound

@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Final, Self
 
-from ricordo.embedding.choice_checks import LOCAL, NONE, PROVIDERS
-from ricordo.embedding.presets import PRESETS
 from ricordo.errors import InvalidValue
+from ricordo.providers.embedding_choice import LOCAL, NONE, PRESETS, PROVIDERS
 
 _NAMES: Final = {
     LOCAL: "On this server, with the shipped model",

@@ -16,8 +16,8 @@ from cryptography.fernet import Fernet, InvalidToken
 from starlette.requests import Request
 from starlette.responses import Response
 
-from ricordo.embedding.secrets import SecretBox
 from ricordo.errors import EmbedderRefused, in_log
+from ricordo.providers.encryption import SecretBox
 from ricordo.settings import Settings
 
 _PURPOSE: Final = "ricordo web session"

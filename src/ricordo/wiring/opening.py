@@ -10,7 +10,6 @@ from typing import Any
 from ricordo.access.reloading import PolicyFile
 from ricordo.clock import Clock, system_clock
 from ricordo.conversation.service import ConversationService
-from ricordo.embedding.contract import Embedder
 from ricordo.files.folder import FilesFolder
 from ricordo.files.following import MirrorFollower
 from ricordo.files.profile_following import ProfileFiles
@@ -25,6 +24,7 @@ from ricordo.jobs.threads import ThreadRunner
 from ricordo.jobs.waking import BrokerWaker
 from ricordo.memory import Memory
 from ricordo.prompt.service import Prompting
+from ricordo.providers.embedder import Embedder
 from ricordo.recall.ranking import Ranking
 from ricordo.recall.service import Recall
 from ricordo.settings import Settings
@@ -56,7 +56,7 @@ def open_memory(
     """Open a store, making or upgrading it when needed.
 
     Settings given here win over the environment (``RICORDO_…``), which wins over the defaults.
-    An ``embedder`` of one's own (see ``ricordo.embedding.contract``) makes everybody's vectors. A
+    An ``embedder`` of one's own (see ``ricordo.providers.embedder``) makes everybody's vectors. A
     ``token_counter`` of one's own says what a text costs in a prompt, instead of an estimate.
 
     Raises:

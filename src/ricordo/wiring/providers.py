@@ -2,15 +2,14 @@
 
 from typing import Final
 
-from ricordo.embedding.choice import EmbedderRegistry, EmbeddingChoice
-from ricordo.embedding.contract import Embedder
-from ricordo.embedding.detect import detect_llamacpp
-from ricordo.embedding.secrets import SecretBox
 from ricordo.errors import InvalidValue
 from ricordo.indexing.embedders import Embedders
-from ricordo.llm.chat import ChatModel
-from ricordo.llm.choice import ModelChoice
 from ricordo.metering import MeteredModel
+from ricordo.providers.chat import ChatModel
+from ricordo.providers.chat_model import ModelChoice
+from ricordo.providers.embedder import Embedder
+from ricordo.providers.embedding_choice import EmbedderRegistry, EmbeddingChoice, detect_llamacpp
+from ricordo.providers.encryption import SecretBox
 from ricordo.settings import Settings
 from ricordo.storage.database import Database
 

@@ -35,9 +35,9 @@ def store_apart(store: Store) -> Iterator["Memory"]:
 
 def embedder(memory: "Memory") -> tuple[CheckFinding, MadeVectors | None]:
     """Whether texts become vectors."""
-    from ricordo.embedding.checkup import test_embedder
     from ricordo.indexing.embedders import model_of
     from ricordo.model.vocabulary import GLOBAL_OWNER
+    from ricordo.providers.embedding_choice import test_embedder
 
     with memory.database.read(GLOBAL_OWNER) as view:
         chosen = memory.recall.embedders.chosen(view.connection, GLOBAL_OWNER)

@@ -8,8 +8,8 @@ from pydantic import BaseModel, Field
 from ricordo import limits
 from ricordo.formation import prompt_files
 from ricordo.formation.comparing.verdict import Pair, Relationship, Verdict
-from ricordo.llm.messages import Message
 from ricordo.metering import MeteredModel
+from ricordo.providers.chat_model import Message
 
 _TOKENS_PER_PAIR: Final = 60
 _UNASKED: Final = Verdict(Relationship.DIFFERENT)

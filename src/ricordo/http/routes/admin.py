@@ -17,10 +17,10 @@ from ricordo.http.routes.activity import CountersAsked, DailyAsked
 from ricordo.http.routes.changing import PurgeAsked, Purged
 from ricordo.http.routes.transfer import FILE, LINES
 from ricordo.http.routing import router_for
-from ricordo.llm.checkup import ModelReport
 from ricordo.model.activity import Counters, DayActivity
 from ricordo.model.reports import ErasureReceipt, ImportReport
 from ricordo.model.vocabulary import GLOBAL_OWNER
+from ricordo.providers.chat import ModelReport
 
 # Without idempotency keys: all of this can be done twice as it is, and of a user who is erased
 # nothing may be kept.

@@ -7,7 +7,6 @@ from fastapi.responses import Response
 from pydantic import BaseModel, Field
 
 from ricordo import limits
-from ricordo.embedding.checkup import EmbeddingTest
 from ricordo.http.answers import answer
 from ricordo.http.asked import Asked, QueryAsked, given_by
 from ricordo.http.callers import Acting
@@ -19,6 +18,7 @@ from ricordo.model.embedding import (
     EmbeddingState,
     EmbeddingStatus,
 )
+from ricordo.providers.embedding_choice import EmbeddingTest
 
 router = router_for("Settings", "/v1/settings/embeddings")
 

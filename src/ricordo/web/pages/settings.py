@@ -6,11 +6,11 @@ from typing import Any, Final
 
 from starlette.responses import Response
 
-from ricordo.embedding.checkup import EmbeddingTest
 from ricordo.errors import EmbeddingError, InvalidValue, TargetRefused
 from ricordo.http.lengthy import lengthy
 from ricordo.http.problems import status_of
 from ricordo.model.embedding import ChoiceOrigin, EmbeddingChange
+from ricordo.providers.embedding_choice import EmbeddingTest
 from ricordo.web.embedding_form import FIELD_NAMES, EmbeddingForm, provider_name, providers
 from ricordo.web.embedding_progress import EmbeddingProgress
 from ricordo.web.forms import Posted

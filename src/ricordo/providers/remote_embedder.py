@@ -1,36 +1,214 @@
-"""Vectors from an endpoint that speaks the OpenAI wire format."""
+"""The OpenAI wire format for embeddings: requests made, answers read and distrusted."""
 
-from collections.abc import Sequence
+import contextlib
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import numpy
 
-from ricordo.embedding.batches import fitted, in_batches
-from ricordo.embedding.breaker import CircuitBreaker
-from ricordo.embedding.connections import open_client
-from ricordo.embedding.contract import Vectors
-from ricordo.embedding.deadlines import backoff_seconds
-from ricordo.embedding.targets import Resolve
-from ricordo.embedding.vectors import no_rows
-from ricordo.embedding.wire import read_vectors, request_body
-from ricordo.endpoints.answers import bounded, check_not_compressed, may_pass, one_line, said
-from ricordo.endpoints.hurry import within
-from ricordo.endpoints.shared_client import SharedClient
-from ricordo.endpoints.timing import Deadline, Timing, may_wait, retry_after_seconds
-from ricordo.errors import BadEmbedding, EmbedderRefused, EmbedderUnavailable
+from ricordo import forks
+from ricordo.errors import BadEmbedding, EmbedderRefused, EmbedderUnavailable, RicordoError
 from ricordo.limits import (
+    BREAKER_FAILURES,
+    BREAKER_OPEN_SECONDS,
+    EMBEDDING_BACKOFF_BASE_SECONDS,
+    EMBEDDING_BACKOFF_CAP_SECONDS,
     EMBEDDING_REQUEST_SECONDS,
     MAX_EMBEDDED_CHARS,
     MAX_EMBEDDING_ATTEMPTS,
     MAX_EMBEDDING_REQUEST_CHARS,
     MAX_EMBEDDING_RESPONSE_BYTES,
 )
+from ricordo.providers import endpoint
+from ricordo.providers.address_guard import Resolve, allowed_addresses, system_resolve
+from ricordo.providers.embedder import Vectors, fitted, in_batches, no_rows, unit_rows
+from ricordo.providers.endpoint import (
+    Deadline,
+    Monotonic,
+    SharedClient,
+    Timing,
+    bounded,
+    check_not_compressed,
+    is_nearby,
+    may_pass,
+    may_wait,
+    one_line,
+    read_json,
+    retry_after_seconds,
+    said,
+    trusted_at,
+    within,
+)
 
 if TYPE_CHECKING:
     import httpx2
+
+
+def request_body(model: str, texts: Sequence[str], dimensions: Mapping[str, int]) -> bytes:
+    """What is posted. ``dimensions`` is empty, or the one field that asks for a width."""
+    body = {"model": model, "input": list(texts), "encoding_format": "float", **dimensions}
+    return json.dumps(body).encode("ascii")
+
+
+def read_vectors(content: bytes, count: int) -> Vectors:
+    """The vectors of an answer, in the order of the texts, each of length one.
+
+    Raises:
+        BadEmbedding: it is not one finite vector per text, all of one width.
+    """
+    rows = _in_order(_entries(read_json(content, BadEmbedding)), count)
+    width = len(rows[0])
+    for row in rows:
+        if len(row) != width:
+            raise BadEmbedding(f"the answer has vectors of {width} and of {len(row)} numbers")
+        # numpy would take True and "1.5" for numbers.
+        if not all(type(number) in (float, int) for number in row):
+            raise BadEmbedding("the answer has a vector with something other than numbers in it")
+    if not width:
+        raise BadEmbedding("the answer has vectors without numbers")
+    try:
+        matrix = numpy.asarray(rows, dtype=numpy.float64)
+    except OverflowError:
+        raise BadEmbedding("the answer has a vector with numbers that are too large") from None
+    return unit_rows(matrix, "the endpoint")
+
+
+def _entries(answer: Any) -> list[Mapping[str, Any]]:
+    entries = answer.get("data") if isinstance(answer, dict) else None
+    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+        raise BadEmbedding("the answer has no list of embeddings under 'data'; is base_url right?")
+    return entries
+
+
+def _in_order(entries: list[Mapping[str, Any]], count: int) -> list[list[Any]]:
+    if len(entries) != count:
+        raise BadEmbedding(f"the answer has {len(entries)} vectors for {count} texts")
+    vectors = [entry.get("embedding") for entry in entries]
+    if not all(isinstance(vector, list) for vector in vectors):
+        raise BadEmbedding("the answer has an embedding that is not a list of numbers")
+    if any("index" in entry for entry in entries):
+        # Some servers leave out what is zero, so a single missing index means the first text.
+        places = [entry.get("index", 0) for entry in entries]
+        if not all(type(place) is int for place in places) or sorted(places) != list(range(count)):
+            raise BadEmbedding("the answer does not say which vector belongs to which text")
+    else:
+        places = list(range(count))
+    ordered: list[list[Any]] = [[]] * count
+    for place, vector in zip(places, vectors, strict=True):
+        ordered[place] = vector  # type: ignore[assignment]  # checked above
+    return ordered
+
+
+def open_client(base_url: str, *, guarded: bool, resolve: Resolve | None = None) -> "httpx2.Client":
+    """A client of the endpoint; ``guarded`` ones connect only to what users may name."""
+    import httpx2
+
+    if guarded:
+        from ricordo.providers.address_guard import GuardedTransport
+
+        # No proxy from the environment: it would look the name up again, unchecked.
+        guard = GuardedTransport(partial(allowed_addresses, resolve=resolve or system_resolve))
+        return httpx2.Client(transport=guard, trust_env=False, follow_redirects=False)
+    return httpx2.Client(
+        verify=trusted_at(base_url), trust_env=not is_nearby(base_url), follow_redirects=False
+    )
+
+
+class CircuitBreaker:
+    """Closed: every attempt goes through. Open: none does. Half open: one may try.
+
+    ``EmbedderUnavailable`` counts as a failure, as does anything unforeseen. An endpoint that
+    refuses, or answers with nonsense, is there and answers at once, so nobody waits for it.
+    """
+
+    def __init__(
+        self,
+        failures: int = BREAKER_FAILURES,
+        open_seconds: float = BREAKER_OPEN_SECONDS,
+        monotonic: Monotonic = time.monotonic,
+    ) -> None:
+        self._limit = failures
+        self._open_seconds = open_seconds
+        self._monotonic = monotonic
+        self._set_up()
+        forks.reset_in_child(self)
+
+    def _set_up(self) -> None:
+        self._lock = threading.Lock()
+        self._failures = 0
+        self._opened_at: float | None = None
+        self._probing = False
+
+    def reset_after_fork(self) -> threading.Lock:
+        """A child begins with a closed circuit and a lock that nobody holds."""
+        inherited = self._lock
+        self._set_up()
+        return inherited
+
+    @property
+    def is_open(self) -> bool:
+        """Whether an attempt would be turned away now."""
+        with self._lock:
+            return self._refusal() is not None
+
+    @contextlib.contextmanager
+    def attempt(self) -> Iterator[None]:
+        """Count what happens inside.
+
+        Raises:
+            EmbedderUnavailable: the circuit is open; the message says for how long.
+        """
+        probe = self._admit()
+        reached = False
+        try:
+            yield
+            reached = True
+        except RicordoError as error:
+            reached = not isinstance(error, EmbedderUnavailable)
+            raise
+        finally:
+            self._record(reached, probe)
+
+    def _admit(self) -> bool:
+        with self._lock:
+            refusal = self._refusal()
+            if refusal is not None:
+                raise EmbedderUnavailable(refusal)
+            self._probing = self._opened_at is not None
+            return self._probing
+
+    def _refusal(self) -> str | None:
+        if self._opened_at is None:
+            return None
+        left = self._opened_at + self._open_seconds - self._monotonic()
+        if left > 0:
+            return f"failed {self._failures} times in a row; tried again in {left:.0f} s"
+        return "failed before; another call is trying it right now" if self._probing else None
+
+    def _record(self, reached: bool, probe: bool) -> None:
+        with self._lock:
+            if probe:
+                self._probing = False
+            if reached:
+                self._failures, self._opened_at = 0, None
+            elif probe or self._opened_at is None:
+                # Attempts that began before the circuit opened do not keep it open for longer.
+                self._failures += 1
+                if self._failures >= self._limit:
+                    self._opened_at = self._monotonic()
+
+
+def backoff_seconds(attempt: int, jitter: Callable[[], float]) -> float:
+    """A random pause after attempt 1, 2 …, longer each time."""
+    return endpoint.backoff_seconds(
+        attempt, jitter, base=EMBEDDING_BACKOFF_BASE_SECONDS, cap=EMBEDDING_BACKOFF_CAP_SECONDS
+    )
 
 
 @dataclass(frozen=True)

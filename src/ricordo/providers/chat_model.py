@@ -1,0 +1,210 @@
+"""Which language model is asked, what its endpoint understands, and messages to it."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Final, Literal, Self
+
+from ricordo.errors import InvalidValue
+from ricordo.providers import endpoint
+from ricordo.text.tokens import estimate_tokens
+
+
+class Structure(StrEnum):
+    """How an answer is kept in shape, from the strictest way to the loosest."""
+
+    JSON_SCHEMA = "json_schema"  # the endpoint lets the model write nothing else
+    JSON_OBJECT = "json_object"  # the endpoint sees to it that it is JSON
+    PLAIN = "plain"  # the model is asked for JSON
+
+
+@dataclass(frozen=True)
+class Preset:
+    """The defaults of one kind of endpoint."""
+
+    base_url: str | None
+    default_model: str | None
+    needs_key: bool
+    structure: Structure = Structure.JSON_SCHEMA
+    """The best that it may support; what it really does is found out when it is asked."""
+    max_tokens_field: str = "max_tokens"
+    keeps_bounds: bool = False
+    """Whether a schema may hold the least and the most of numbers and lists."""
+
+
+PRESETS: Final[Mapping[str, Preset]] = MappingProxyType(
+    {
+        "openai": Preset(
+            base_url="https://api.openai.com/v1",
+            default_model="gpt-4.1-mini",
+            needs_key=True,
+            max_tokens_field="max_completion_tokens",
+        ),
+        "mistral": Preset(
+            base_url="https://api.mistral.ai/v1",
+            default_model="mistral-small-latest",
+            needs_key=True,
+        ),
+        "gemini": Preset(
+            base_url="https://generativelanguage.googleapis.com/v1beta/openai",
+            default_model="gemini-2.5-flash-lite",
+            needs_key=True,
+        ),
+        "ollama": Preset(
+            base_url="http://127.0.0.1:11434/v1",
+            default_model="llama3.2",
+            needs_key=False,
+            keeps_bounds=True,
+        ),
+        "llamacpp": Preset(
+            base_url="http://127.0.0.1:8080/v1",
+            default_model="default",  # it answers with the one that it was started with
+            needs_key=False,
+            keeps_bounds=True,
+        ),
+        "custom_http": Preset(base_url=None, default_model=None, needs_key=False),
+    }
+)
+
+
+PROVIDERS: Final = tuple(PRESETS)
+
+
+@dataclass(frozen=True)
+class ModelChoice:
+    """A provider with everything that it needs. Make it with :meth:`parse`."""
+
+    provider: str
+    model: str
+    base_url: str
+    api_key: str | None = field(default=None, repr=False)
+
+    @classmethod
+    def parse(
+        cls,
+        provider: str,
+        *,
+        model: str | None = None,
+        base_url: str | None = None,
+        api_key: str | None = None,
+    ) -> Self:
+        """Check what was given, and fill in what the provider is known for.
+
+        Raises:
+            InvalidValue: names the setting and says what is allowed.
+        """
+        preset = PRESETS.get(provider)
+        if preset is None:
+            allowed = ", ".join(PROVIDERS)
+            raise InvalidValue("provider", f"{provider[:60]!r} is not one of: {allowed}")
+        return cls(
+            provider,
+            model=endpoint.checked_model(provider, model, preset.default_model),
+            base_url=endpoint.checked_base_url(
+                provider, base_url, preset.base_url, path="/chat/completions"
+            ),
+            api_key=endpoint.checked_api_key(provider, api_key, is_needed=preset.needs_key),
+        )
+
+    @property
+    def preset(self) -> Preset:
+        """What is known of the provider."""
+        return PRESETS[self.provider]
+
+    @property
+    def place(self) -> str:
+        """How messages name the endpoint."""
+        return f"{self.provider} ({self.base_url})"
+
+
+_STATUSES: Final = frozenset({400, 404, 422, 501})
+_LOOSER: Final = {
+    Structure.JSON_SCHEMA: Structure.JSON_OBJECT,
+    Structure.JSON_OBJECT: Structure.PLAIN,
+}
+_TOKENS_FIELDS: Final = ("max_tokens", "max_completion_tokens")
+
+_SAYS_STRUCTURE = re.compile(
+    r"response[_ ]?format|json[_ ]?schema|json[_ ]?object|json[_ ]mode|structured[_ ]output"
+    r"|\bgrammar\b|invalid schema",
+    re.IGNORECASE,
+)
+_SAYS_TEMPERATURE = re.compile(r"\btemperature\b", re.IGNORECASE)
+_SAYS_TOKENS_FIELD = re.compile(r"\bmax_(completion_)?tokens\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """How a request is put to this endpoint."""
+
+    structure: Structure
+    max_tokens_field: str
+    sends_temperature: bool = True
+    tried_both_fields: bool = False
+
+    @classmethod
+    def of(cls, preset: Preset) -> "Dialect":
+        """What to begin with."""
+        return cls(preset.structure, preset.max_tokens_field)
+
+    def after_refusal(self, status: int, said: str, *, is_structured: bool) -> "Dialect | None":
+        """What to try next; None when the refusal is about something else.
+
+        Every step goes one way, so that there are four at most.
+        """
+        if status not in _STATUSES:
+            return None
+        looser = _LOOSER.get(self.structure) if is_structured else None
+        if looser is not None and _SAYS_STRUCTURE.search(said):
+            return replace(self, structure=looser)
+        # Models that reason before they answer take no temperature.
+        if self.sends_temperature and _SAYS_TEMPERATURE.search(said):
+            return replace(self, sends_temperature=False)
+        if not self.tried_both_fields and _SAYS_TOKENS_FIELD.search(said):
+            (other,) = (name for name in _TOKENS_FIELDS if name != self.max_tokens_field)
+            return replace(self, max_tokens_field=other, tried_both_fields=True)
+        return None
+
+
+Role = Literal["system", "user", "assistant"]
+
+_MESSAGE_COST: Final = 5  # the marks around a message and the name of its role
+_ANSWER_START_COST: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message of a conversation with a model."""
+
+    role: Role
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """The tokens of one request that was sent.
+
+    ``failed``: it brought nothing that could be used. Such a request counts as well, because the
+    endpoint may have worked, and charged, for it.
+    """
+
+    prompt_tokens: int
+    completion_tokens: int
+    failed: bool
+
+
+OnUsage = Callable[[Usage], None]
+BeforeRequest = Callable[[int], None]
+"""Told the most tokens that a request can take, before it is sent. What it raises ends the call."""
+
+
+def no_limit(_tokens: int) -> None:
+    """For calls that may take what they need."""
+
+
+def estimated_tokens(messages: Sequence[Message]) -> int:
+    """An upward estimate of what the messages cost as a prompt."""
+    texts = sum(estimate_tokens(message.content) for message in messages)
+    return texts + _MESSAGE_COST * len(messages) + _ANSWER_START_COST

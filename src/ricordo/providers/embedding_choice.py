@@ -1,0 +1,433 @@
+"""What is known of the endpoints that people use. All of them speak the OpenAI wire format."""
+
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, Generic, Self, TypeVar
+
+from ricordo import forks
+from ricordo.errors import EmbeddingError, InvalidInput, InvalidValue, RicordoError
+from ricordo.limits import MAX_CACHED_EMBEDDERS, MAX_EMBEDDED_CHARS, MAX_VECTOR_WIDTH
+from ricordo.model.record import Record
+from ricordo.providers import endpoint, local_embedder
+from ricordo.providers.address_guard import Resolve
+from ricordo.providers.embedder import Embedder
+from ricordo.providers.endpoint import Monotonic, Timing, trusted_at
+from ricordo.providers.local_embedder import LocalEmbedder
+from ricordo.providers.remote_embedder import (
+    CircuitBreaker,
+    RemoteEmbedder,
+    RemoteTarget,
+    read_vectors,
+    request_body,
+)
+
+if TYPE_CHECKING:
+    import httpx2
+
+
+@dataclass(frozen=True)
+class Preset:
+    """The defaults of one kind of endpoint."""
+
+    base_url: str | None
+    default_model: str | None
+    needs_key: bool
+    max_batch_texts: int
+    max_text_chars: int = MAX_EMBEDDED_CHARS
+    dimensions_field: str = "dimensions"
+    widths: Mapping[str, int] = field(default_factory=dict)
+    shortens: frozenset[str] = frozenset()
+    """Models trained so that a shorter vector can be asked for."""
+
+
+PRESETS: Final[Mapping[str, Preset]] = MappingProxyType(
+    {
+        "llamacpp": Preset(
+            base_url="http://127.0.0.1:8080/v1",
+            default_model=None,  # whatever it was started with
+            needs_key=False,
+            max_batch_texts=32,
+            max_text_chars=2_000,  # one text must fit its physical batch, 512 tokens by default
+        ),
+        "ollama": Preset(
+            base_url="http://127.0.0.1:11434/v1",
+            default_model="nomic-embed-text",
+            needs_key=False,
+            max_batch_texts=32,
+            widths={"nomic-embed-text": 768, "mxbai-embed-large": 1024, "all-minilm": 384},
+        ),
+        "openai": Preset(
+            base_url="https://api.openai.com/v1",
+            default_model="text-embedding-3-small",
+            needs_key=True,
+            max_batch_texts=128,
+            widths={
+                "text-embedding-3-small": 1536,
+                "text-embedding-3-large": 3072,
+                "text-embedding-ada-002": 1536,
+            },
+            shortens=frozenset({"text-embedding-3-small", "text-embedding-3-large"}),
+        ),
+        "mistral": Preset(
+            base_url="https://api.mistral.ai/v1",
+            default_model="mistral-embed",
+            needs_key=True,
+            max_batch_texts=64,
+            dimensions_field="output_dimension",
+            widths={"mistral-embed": 1024},
+        ),
+        "gemini": Preset(
+            base_url="https://generativelanguage.googleapis.com/v1beta/openai",
+            default_model="gemini-embedding-001",
+            needs_key=True,
+            max_batch_texts=64,
+            widths={"gemini-embedding-001": 3072},
+            shortens=frozenset({"gemini-embedding-001"}),
+        ),
+        "custom_http": Preset(
+            base_url=None, default_model=None, needs_key=False, max_batch_texts=32
+        ),
+    }
+)
+
+
+LOCAL: Final = "local"
+LOCAL_FOLDER: Final = "local:"
+NONE: Final = "none"
+PROVIDERS: Final = (LOCAL, *PRESETS, NONE)
+
+
+def check_without_endpoint(provider: str, from_user: bool, **options: object) -> None:
+    """A provider that needs no endpoint, and so takes no options."""
+    is_folder = provider.startswith(LOCAL_FOLDER) and provider != LOCAL_FOLDER
+    if is_folder and from_user:
+        raise InvalidValue("provider", "only the operator may name a model folder; use 'local'")
+    if not is_folder and provider not in (LOCAL, NONE):
+        allowed = ", ".join(PROVIDERS) + ("" if from_user else ", local:FOLDER")
+        raise InvalidValue("provider", f"{provider[:60]!r} is not one of: {allowed}")
+    for name, value in options.items():
+        if value is not None:
+            raise InvalidValue(name, f"is not used by {provider!r}; leave it out")
+
+
+def checked_model(provider: str, preset: Preset, given: str | None) -> str:
+    """The model as given, or the usual one."""
+    if given is None and provider == "llamacpp":
+        raise InvalidValue("model", "llamacpp needs the id that its /v1/models lists")
+    return endpoint.checked_model(provider, given, preset.default_model)
+
+
+def checked_base_url(provider: str, preset: Preset, given: str | None) -> str:
+    """The address as given, or the usual one, without a slash at its end."""
+    return endpoint.checked_base_url(provider, given, preset.base_url, path="/embeddings")
+
+
+def checked_api_key(provider: str, preset: Preset, given: str | None) -> str | None:
+    """A key that can be sent in a header; None where none is needed."""
+    return endpoint.checked_api_key(provider, given, is_needed=preset.needs_key)
+
+
+def checked_dimensions(given: int | None) -> int | None:
+    """A width to ask for; None is whatever the model has."""
+    if given is None:
+        return None
+    if type(given) is not int or not 1 <= given <= MAX_VECTOR_WIDTH:
+        raise InvalidValue("dimensions", f"expected a whole number from 1 to {MAX_VECTOR_WIDTH}")
+    return given
+
+
+Kept = TypeVar("Kept")
+
+
+@dataclass(frozen=True)
+class EmbeddingChoice:
+    """A provider with everything that it needs. Make it with :meth:`parse`."""
+
+    provider: str
+    model: str | None = None
+    base_url: str | None = None
+    api_key: str | None = field(default=None, repr=False)
+    dimensions: int | None = None
+    from_user: bool = False
+
+    @classmethod
+    def parse(
+        cls,
+        provider: str,
+        *,
+        model: str | None = None,
+        base_url: str | None = None,
+        api_key: str | None = None,
+        dimensions: int | None = None,
+        from_user: bool = False,
+    ) -> Self:
+        """Check what was given, and fill in what the provider is known for.
+
+        Raises:
+            InvalidValue: names the field and says what is allowed.
+        """
+        preset = PRESETS.get(provider)
+        if preset is None:
+            check_without_endpoint(
+                provider,
+                from_user,
+                model=model,
+                base_url=base_url,
+                api_key=api_key,
+                dimensions=dimensions,
+            )
+            return cls(provider, from_user=from_user)
+        return cls(
+            provider,
+            model=checked_model(provider, preset, model),
+            base_url=checked_base_url(provider, preset, base_url),
+            api_key=checked_api_key(provider, preset, api_key),
+            dimensions=checked_dimensions(dimensions),
+            from_user=from_user,
+        )
+
+    @property
+    def local_folder(self) -> Path | None:
+        """The folder of ``local:FOLDER``; None for the shipped model and everything else."""
+        if not self.provider.startswith(LOCAL_FOLDER):
+            return None
+        return Path(self.provider.removeprefix(LOCAL_FOLDER)).expanduser()
+
+
+def effective(
+    operator: EmbeddingChoice | None,
+    detected: EmbeddingChoice | None,
+    users_own: EmbeddingChoice | None,
+) -> EmbeddingChoice:
+    """Who has the say: the operator, or a service found for it; the user; then the shipped model.
+
+    Where the shipped model cannot run (its packages are missing), there is no embedder at all.
+    """
+    for choice in (operator, detected, users_own):
+        if choice is not None:
+            return choice
+    return EmbeddingChoice(LOCAL if local_embedder.is_possible() else NONE)
+
+
+class EmbedderRegistry:
+    """Makes embedders when they are first asked for, and keeps those used last."""
+
+    def __init__(
+        self,
+        *,
+        threads: int,
+        max_width: int,
+        allow_private: bool,
+        timing: Timing | None = None,
+        resolve: Resolve | None = None,
+    ) -> None:
+        """``allow_private`` lets users' settings point into our own network."""
+        self._threads = threads
+        self._max_width = max_width
+        self._allow_private = allow_private
+        self._timing = timing or Timing()
+        self._resolve = resolve
+        self._set_up()
+        forks.reset_in_child(self)
+
+    def _set_up(self) -> None:
+        self._lock = threading.Lock()
+        self._embedders: _MostRecent[Embedder] = _MostRecent(MAX_CACHED_EMBEDDERS)
+        # Kept for longer than embedders, so that nobody waits again for what is known to be down.
+        self._breakers: _MostRecent[CircuitBreaker] = _MostRecent(4 * MAX_CACHED_EMBEDDERS)
+
+    def reset_after_fork(self) -> Any:
+        """A child makes its own embedders."""
+        inherited = (self._lock, self._embedders, self._breakers)
+        self._set_up()
+        return inherited
+
+    def get(self, choice: EmbeddingChoice) -> Embedder | None:
+        """The embedder of a choice; None when the choice is to have none.
+
+        Raises:
+            InvalidValue: the choice asks for vectors that the database cannot hold.
+        """
+        if choice.provider == NONE:
+            return None
+        with self._lock:
+            embedder, dropped = self._embedders.get(choice, lambda: self._make(choice))
+        if dropped is not None:
+            dropped.close()
+        return embedder
+
+    def close(self) -> None:
+        """Let go of all connections."""
+        with self._lock:
+            embedders = self._embedders.clear()
+        for embedder in embedders:
+            embedder.close()
+
+    def _make(self, choice: EmbeddingChoice) -> Embedder:
+        preset = PRESETS.get(choice.provider)
+        if preset is None or choice.model is None or choice.base_url is None:
+            return LocalEmbedder(
+                choice.local_folder, self._threads, monotonic=self._timing.monotonic
+            )
+        target = RemoteTarget(
+            provider=choice.provider,
+            model=choice.model,
+            base_url=choice.base_url,
+            api_key=choice.api_key,
+            dimensions=self._dimensions(choice, preset),
+            dimensions_field=preset.dimensions_field,
+            known_width=preset.widths.get(choice.model),
+            max_batch_texts=preset.max_batch_texts,
+            max_text_chars=preset.max_text_chars,
+            guarded=choice.from_user and not self._allow_private,
+            names_address=choice.from_user,
+        )
+        # By key too: one user's used-up rate must not shut others out.
+        place = (choice.base_url, choice.model, choice.api_key)
+        breaker, _ = self._breakers.get(
+            place, lambda: CircuitBreaker(monotonic=self._timing.monotonic)
+        )
+        return RemoteEmbedder(
+            target,
+            max_width=self._max_width,
+            breaker=breaker,
+            timing=self._timing,
+            resolve=self._resolve,
+        )
+
+    def _dimensions(self, choice: EmbeddingChoice, preset: Preset) -> int | None:
+        """What to ask for: as chosen, else as much of a shortenable vector as fits."""
+        if choice.dimensions is not None:
+            if choice.dimensions > self._max_width:
+                raise InvalidValue(
+                    "dimensions",
+                    f"{choice.dimensions}; the database takes at most {self._max_width}",
+                )
+            return choice.dimensions
+        width = preset.widths.get(choice.model or "", 0)
+        too_wide = width > self._max_width and choice.model in preset.shortens
+        return self._max_width if too_wide else None
+
+
+class _MostRecent(Generic[Kept]):
+    """Keeps what was used last, up to a number. Its owner holds a lock around it."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._kept: OrderedDict[Hashable, Kept] = OrderedDict()
+
+    def get(self, key: Hashable, make: Callable[[], Kept]) -> tuple[Kept, Kept | None]:
+        """What is kept under the key, made if need be; and what had to go for it."""
+        dropped = None
+        if key not in self._kept:
+            self._kept[key] = make()
+            if len(self._kept) > self._most:
+                _, dropped = self._kept.popitem(last=False)
+        self._kept.move_to_end(key)
+        return self._kept[key], dropped
+
+    def clear(self) -> list[Kept]:
+        """Forget everything; what it was."""
+        everything = list(self._kept.values())
+        self._kept.clear()
+        return everything
+
+
+# What every version of its /props says about itself.
+_MARKS: Final = ("default_generation_settings", "total_slots", "model_path", "build_info")
+
+
+def detect_llamacpp(url: str, timeout_seconds: float = 0.3) -> EmbeddingChoice | None:
+    """The choice of the llama.cpp server at an operator's address; None when there is none.
+
+    Three short questions: is it llama.cpp (``/props``), which model (``/v1/models``), and, as
+    neither tells, does it embed one word. Never raises; a server that is slow counts as absent.
+    """
+    import httpx2
+
+    root = url.rstrip("/").removesuffix("/v1")
+    try:
+        with httpx2.Client(
+            verify=trusted_at(url), timeout=timeout_seconds, trust_env=False, follow_redirects=False
+        ) as client:
+            return _ask(client, root)
+    except (httpx2.HTTPError, httpx2.InvalidURL, RicordoError, ValueError):
+        return None
+
+
+def _ask(client: "httpx2.Client", root: str) -> EmbeddingChoice | None:
+    props = _json(client.get(f"{root}/props"))
+    if not isinstance(props, dict) or not any(mark in props for mark in _MARKS):
+        return None
+    model = _first_model(_json(client.get(f"{root}/v1/models")))
+    if model is None:
+        return None
+    choice = EmbeddingChoice.parse("llamacpp", model=model, base_url=f"{root}/v1")
+    answer = client.post(
+        f"{root}/v1/embeddings",
+        content=request_body(model, ["hello"], {}),
+        headers={"Content-Type": "application/json"},
+    )
+    if answer.status_code != 200:
+        return None
+    read_vectors(answer.content, 1)
+    return choice
+
+
+def _json(response: "httpx2.Response") -> Any:
+    return response.json() if response.status_code == 200 else None
+
+
+def _first_model(listed: Any) -> str | None:
+    entries = listed.get("data") if isinstance(listed, dict) else None
+    if not isinstance(entries, list) or not entries or not isinstance(entries[0], dict):
+        return None
+    name = entries[0].get("id")
+    return name if isinstance(name, str) else None
+
+
+_DEADLINE_SECONDS: Final = 15.0
+_SAMPLES: Final = ("Prefers tea over coffee.", "The train to the coast leaves at nine.")
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddingTest(Record):
+    """What came of it. ``problem`` is None when all is well."""
+
+    ok: bool
+    provider: str
+    model: str | None
+    dimensions: int | None
+    latency_ms: float | None
+    problem: str | None
+
+
+def test_embedder(
+    embedder: Embedder,
+    *,
+    deadline_seconds: float = _DEADLINE_SECONDS,
+    monotonic: Monotonic = time.monotonic,
+) -> EmbeddingTest:
+    """Embed two short texts; the latency is that of the second call, after all is loaded."""
+    try:
+        vectors = embedder.embed(_SAMPLES, deadline_seconds=deadline_seconds)
+        begun = monotonic()
+        embedder.embed(_SAMPLES[:1], deadline_seconds=deadline_seconds)
+        latency_ms = (monotonic() - begun) * 1_000
+        name = embedder.model
+    except (EmbeddingError, InvalidInput) as error:
+        problem = " ".join(str(error).split())
+        return EmbeddingTest(False, embedder.provider, _name(embedder), None, None, problem)
+    return EmbeddingTest(True, embedder.provider, name, vectors.shape[1], latency_ms, None)
+
+
+def _name(embedder: Embedder) -> str | None:
+    try:
+        return embedder.model
+    except EmbeddingError:  # of a local model whose files are not there
+        return None

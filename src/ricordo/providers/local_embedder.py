@@ -1,0 +1,437 @@
+"""The files of a local model: found, checked, and given a name."""
+
+import hashlib
+import importlib
+import importlib.util
+import os
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy
+import numpy.typing
+
+from ricordo import forks
+from ricordo.errors import BadEmbedding, EmbedderRefused, EmbedderUnavailable
+from ricordo.limits import (
+    DEFAULT_LOCAL_TOKENS,
+    LOCAL_BATCH_TEXTS,
+    MAX_EMBEDDED_CHARS,
+    MAX_LOCAL_FILE_BYTES,
+    MAX_LOCAL_TOKENS,
+)
+from ricordo.providers.embedder import Vectors, fitted, no_rows, unit_rows
+from ricordo.providers.endpoint import Deadline, Monotonic
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+SHIPPED_FOLDER: Final = Path(__file__).parent / "ricordo_minilm"
+SHIPPED_GRAPH: Final = "ricordo-minilm-int8.onnx"
+SHIPPED_NAME: Final = "ricordo-minilm"
+SHIPPED_WIDTH: Final = 384
+SHIPPED_SHA256: Final = {
+    SHIPPED_GRAPH: "e4050eb48f9e1fdfcd32ed094e368149b72968bef86b9a81960c21115acb8fbb",
+    "tokenizer.json": "32d70b45ea2679485328eafb8a5a94dcc9fbaadaf0c92b7ca06fe5684a4b8389",
+}
+_DIGEST_CHARS: Final = 8
+_PREFERRED_GRAPHS: Final = ("model.onnx", "onnx/model.onnx")
+
+
+@dataclass(frozen=True)
+class ModelFiles:
+    """A folder that holds what is needed to run a model."""
+
+    graph: Path
+    tokenizer: Path
+    is_shipped: bool
+
+    def identity(self) -> str:
+        """A name that changes when the model does.
+
+        Raises:
+            EmbedderRefused: a file cannot be read.
+        """
+        if self.is_shipped:
+            return f"{SHIPPED_NAME}@{SHIPPED_SHA256[SHIPPED_GRAPH][:_DIGEST_CHARS]}"
+        digest = hashlib.sha256()
+        for path in (self.graph, *self._weights_beside(), self.tokenizer):
+            digest.update(_sha256(path))
+        folder = self.tokenizer.parent.resolve()
+        return f"{folder.name}@{digest.hexdigest()[:_DIGEST_CHARS]}"
+
+    def read_checked(self, path: Path) -> bytes:
+        """The content of one of the files; of the shipped model only as it was released.
+
+        Raises:
+            BadEmbedding: a shipped file was changed.
+            EmbedderRefused: the file cannot be read.
+        """
+        content = _read(path)
+        expected = SHIPPED_SHA256[path.name] if self.is_shipped else None
+        if expected is not None and hashlib.sha256(content).hexdigest() != expected:
+            raise BadEmbedding(
+                f"{path} is not the file that ricordo was released with (its SHA-256 differs);"
+                " install the package again"
+            )
+        return content
+
+    def _weights_beside(self) -> list[Path]:
+        """Large graphs keep their weights in files of their own."""
+        return sorted(
+            path
+            for path in self.graph.parent.glob(f"{self.graph.name}*data*")
+            if path != self.graph and path.is_file()
+        )
+
+
+def shipped_in(folder: Path) -> ModelFiles:
+    """A copy of the model inside this package, held to the same sums."""
+    return ModelFiles(folder / SHIPPED_GRAPH, folder / "tokenizer.json", is_shipped=True)
+
+
+SHIPPED: Final = shipped_in(SHIPPED_FOLDER)
+
+
+def in_folder(folder: Path) -> ModelFiles:
+    """Another model: ``tokenizer.json`` and one ONNX file.
+
+    Raises:
+        EmbedderRefused: the folder, or one of the two, is not there.
+    """
+    if not folder.is_dir():
+        raise EmbedderRefused(f"local model: there is no folder {folder}")
+    tokenizer = folder / "tokenizer.json"
+    if not tokenizer.is_file():
+        raise EmbedderRefused(f"local model: there is no tokenizer.json in {folder}")
+    return ModelFiles(_graph_in(folder), tokenizer, is_shipped=False)
+
+
+def _graph_in(folder: Path) -> Path:
+    for name in _PREFERRED_GRAPHS:
+        if (folder / name).is_file():
+            return folder / name
+    found = sorted(folder.glob("*.onnx"))
+    if not found:
+        raise EmbedderRefused(f"local model: there is no .onnx file in {folder}")
+    if len(found) > 1:
+        names = ", ".join(path.name for path in found)
+        raise EmbedderRefused(
+            f"local model: {folder} has several .onnx files ({names}); name one model.onnx"
+        )
+    return found[0]
+
+
+def _read(path: Path) -> bytes:
+    try:
+        size = path.stat().st_size
+        if size > MAX_LOCAL_FILE_BYTES:
+            raise EmbedderRefused(
+                f"local model: {path} has {size} bytes; allowed: at most {MAX_LOCAL_FILE_BYTES}"
+            )
+        return path.read_bytes()
+    except OSError as error:
+        raise EmbedderRefused(f"local model: cannot read {path}: {error.strerror}") from None
+
+
+def _sha256(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").digest()
+    except OSError as error:
+        raise EmbedderRefused(f"local model: cannot read {path}: {error.strerror}") from None
+
+
+_NO_TELEMETRY: Final = "ORT_DISABLE_TELEMETRY"
+
+
+def load_onnxruntime() -> ModuleType:
+    """The onnxruntime package.
+
+    Its released builds report their use to the maker by default (on Windows through the system,
+    since 1.29 also on Linux and macOS). Set before the first import, the variable keeps all of
+    it from starting: no upload, no device id on the disk, no thread that a fork would lose.
+
+    Raises:
+        EmbedderUnavailable: it is not installed, or does not run here.
+    """
+    os.environ[_NO_TELEMETRY] = "1"
+    try:
+        onnxruntime = importlib.import_module("onnxruntime")  # it has no type information
+    except ImportError as error:
+        raise EmbedderUnavailable(f"local model: onnxruntime cannot be loaded: {error}") from None
+    onnxruntime.disable_telemetry_events()  # Windows; and where somebody imported it before us
+    return onnxruntime
+
+
+_IDS: Final = "input_ids"
+_MASK: Final = "attention_mask"
+_KINDS: Final = "token_type_ids"
+_SENTENCE: Final = "sentence_embedding"
+_INTEGERS: Final = {"tensor(int64)": numpy.int64, "tensor(int32)": numpy.int32}
+_ONLY_ERRORS: Final = 3
+
+Session = Any  # onnxruntime has no type information
+Tokens = Sequence[int]
+Integers = numpy.typing.NDArray[numpy.signedinteger[Any]]
+
+
+class OnnxModel:
+    """A loaded model. Any number of threads may use it at once."""
+
+    def __init__(self, files: ModelFiles, threads: int) -> None:
+        self._path = files.graph
+        self._tokenizer = _load_tokenizer(files)
+        self._session = _load_session(files, threads)
+        self._inputs = _known_inputs(self._session, files.graph)
+        self._output, self.width = _usable_output(self._session, files.graph)
+        if files.is_shipped:
+            self.width = SHIPPED_WIDTH
+
+    def tokens(self, text: str) -> Tokens:
+        """The text as the model reads it, cut to what it can read.
+
+        One text at a time: the tokenizer's batches use threads that would not survive a fork.
+        """
+        ids: Tokens = self._tokenizer.encode(text).ids
+        return ids
+
+    def vectors(self, batch: Sequence[Tokens]) -> Vectors:
+        """One row of length one per text.
+
+        Raises:
+            BadEmbedding: the graph fails, or its output is of no use.
+        """
+        longest = max(len(ids) for ids in batch)
+        ids = numpy.zeros((len(batch), longest), numpy.int64)
+        mask = numpy.zeros((len(batch), longest), numpy.int64)
+        for row, entry in enumerate(batch):
+            ids[row, : len(entry)] = entry
+            mask[row, : len(entry)] = 1
+        rows = self._pooled(self._run(ids, mask), mask)
+        self.width = rows.shape[1]
+        return unit_rows(rows, f"local model {self._path.name}")
+
+    def _run(self, ids: Integers, mask: Integers) -> numpy.typing.NDArray[Any]:
+        values = {_IDS: ids, _MASK: mask, _KINDS: numpy.zeros_like(ids)}
+        feed = {name: values[name].astype(kind) for name, kind in self._inputs.items()}
+        try:
+            (output,) = self._session.run([self._output], feed)
+        except Exception as error:  # noqa: BLE001 - onnxruntime has no public error class
+            raise BadEmbedding(f"local model {self._path} failed: {_first_line(error)}") from None
+        return numpy.asarray(output)
+
+    def _pooled(
+        self, output: numpy.typing.NDArray[Any], mask: Integers
+    ) -> numpy.typing.NDArray[Any]:
+        if output.ndim == 3 and output.shape[:2] == mask.shape:
+            weights = mask[:, :, None].astype(numpy.float32)
+            summed = (output.astype(numpy.float32) * weights).sum(axis=1)
+            output = summed / numpy.maximum(weights.sum(axis=1), 1.0)
+        if output.ndim != 2 or output.shape[0] != mask.shape[0] or not output.shape[1]:
+            raise BadEmbedding(
+                f"local model {self._path}: output {self._output} has shape {output.shape},"
+                f" not one vector for each of {mask.shape[0]} texts"
+            )
+        return output
+
+
+def _load_tokenizer(files: ModelFiles) -> "Tokenizer":
+    content = files.read_checked(files.tokenizer)
+    try:
+        from tokenizers import Tokenizer
+    except ImportError as error:
+        raise EmbedderUnavailable(f"local model: tokenizers cannot be loaded: {error}") from None
+    try:
+        tokenizer: Tokenizer = Tokenizer.from_buffer(content)
+    except Exception as error:  # noqa: BLE001 - tokenizers raises bare Exception
+        raise BadEmbedding(
+            f"local model: {files.tokenizer} is not a tokenizer: {_first_line(error)}"
+        ) from None
+    own = (tokenizer.truncation or {}).get("max_length", DEFAULT_LOCAL_TOKENS)
+    tokenizer.enable_truncation(max_length=min(own, MAX_LOCAL_TOKENS))
+    tokenizer.no_padding()  # texts are padded to the longest of their batch only
+    return tokenizer
+
+
+def _load_session(files: ModelFiles, threads: int) -> Session:
+    # The very bytes that were checked; other graphs by path, as their weights may lie beside them.
+    source = files.read_checked(files.graph) if files.is_shipped else str(files.graph)
+    onnxruntime = load_onnxruntime()
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = _ONLY_ERRORS
+    options.intra_op_num_threads = min(threads, _cores())
+    # Its threads would go round in circles between two steps of a text, waiting for the next, and
+    # so take twice the time of a core for each text, from whatever else there is to be done.
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    try:
+        return onnxruntime.InferenceSession(source, options, providers=["CPUExecutionProvider"])
+    except Exception as error:  # noqa: BLE001 - onnxruntime has no public error class
+        raise BadEmbedding(
+            f"local model: {files.graph} cannot be used: {_first_line(error)}"
+        ) from None
+
+
+def _known_inputs(session: Session, path: Path) -> dict[str, type[Any]]:
+    kinds = {entry.name: _INTEGERS.get(entry.type) for entry in session.get_inputs()}
+    known = {name: kind for name, kind in kinds.items() if kind and name in (_IDS, _MASK, _KINDS)}
+    if _IDS not in known or known.keys() != kinds.keys():
+        raise BadEmbedding(
+            f"local model: {path} takes {', '.join(sorted(kinds))};"
+            f" needed: {_IDS}, {_MASK} and at most {_KINDS}, all whole numbers"
+        )
+    return known
+
+
+def _usable_output(session: Session, path: Path) -> tuple[str, int | None]:
+    """Its name, and its width when the graph says so."""
+    shapes = {entry.name: list(entry.shape or []) for entry in session.get_outputs()}
+    by_tokens = [name for name, shape in shapes.items() if len(shape) == 3]
+    by_text = [name for name, shape in shapes.items() if len(shape) == 2]
+    if _SENTENCE in shapes:
+        chosen = _SENTENCE
+    elif by_tokens:
+        chosen = by_tokens[0]
+    elif len(by_text) == 1:
+        chosen = by_text[0]
+    else:
+        raise BadEmbedding(
+            f"local model: {path} gives {', '.join(sorted(shapes))};"
+            f" needed: {_SENTENCE} [texts, width] or token embeddings [texts, tokens, width]"
+        )
+    width = shapes[chosen][-1] if shapes[chosen] else None
+    return chosen, width if isinstance(width, int) else None
+
+
+def _cores() -> int:
+    if hasattr(os, "sched_getaffinity"):  # what a container or taskset allows, where it is known
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _first_line(error: Exception) -> str:
+    return next(iter(str(error).splitlines()), type(error).__name__)[:300]
+
+
+def is_possible() -> bool:
+    """Whether the packages that local models need are installed."""
+    return all(importlib.util.find_spec(name) for name in ("onnxruntime", "tokenizers"))
+
+
+class _LoadedModels:
+    """Every model of this process, loaded when first used and then shared."""
+
+    def __init__(self) -> None:
+        self._set_up()
+        forks.reset_in_child(self)
+
+    def _set_up(self) -> None:
+        self._lock = threading.Lock()
+        self._models: dict[tuple[ModelFiles, int], OnnxModel] = {}
+        self._names: dict[ModelFiles, str] = {}
+
+    def reset_after_fork(self) -> Any:
+        """The threads of a loaded model are gone in a child, so it loads its own."""
+        inherited = (self._lock, self._models)
+        names = self._names
+        self._set_up()
+        self._names = names
+        return inherited
+
+    def get(self, files: ModelFiles, threads: int) -> OnnxModel:
+        """The model, loading it when nobody has; a failed load is tried again next time."""
+        loaded = self._models.get((files, threads))
+        if loaded is None:
+            with self._lock:
+                loaded = self._models.get((files, threads))
+                if loaded is None:
+                    loaded = self._models[files, threads] = OnnxModel(files, threads)
+        return loaded
+
+    def loaded(self, files: ModelFiles, threads: int) -> OnnxModel | None:
+        """The model, if it is loaded."""
+        return self._models.get((files, threads))
+
+    def name(self, files: ModelFiles) -> str:
+        """The model's identity; large files are read once only."""
+        known = self._names.get(files)
+        if known is None:
+            known = self._names[files] = files.identity()
+        return known
+
+
+_models = _LoadedModels()
+
+
+class LocalEmbedder:
+    """Runs an ONNX model. Cheap to make: files are read with the first text."""
+
+    provider = "local"
+    is_local = True
+
+    def __init__(
+        self,
+        folder: Path | None = None,
+        threads: int = 0,
+        *,
+        monotonic: Monotonic = time.monotonic,
+    ) -> None:
+        """``folder`` None is the shipped model; ``threads`` 0 lets onnxruntime choose."""
+        self._folder = folder
+        self._threads = threads
+        self._monotonic = monotonic
+
+    def __repr__(self) -> str:
+        return f"LocalEmbedder(folder={self._folder!r}, threads={self._threads})"
+
+    @property
+    def model(self) -> str:
+        """The model's name and the beginning of its digest.
+
+        Raises:
+            EmbedderRefused: the model's files are not there.
+        """
+        return _models.name(self._files())
+
+    @property
+    def width(self) -> int | None:
+        """How many numbers a vector has; of other models known once they are loaded."""
+        if self._folder is None:
+            return SHIPPED_WIDTH
+        loaded = _models.loaded(self._files(), self._threads)
+        return None if loaded is None else loaded.width
+
+    def embed(self, texts: Sequence[str], *, deadline_seconds: float | None = None) -> Vectors:
+        """One row of length one per text; see the contract for errors."""
+        if not texts:
+            return no_rows(self.width)
+        deadline = Deadline(deadline_seconds, self._monotonic)
+        model = _models.get(self._files(), self._threads)
+        tokens = [model.tokens(fitted(text, MAX_EMBEDDED_CHARS)) for text in texts]
+        # Texts of like length share a batch, so that little is spent on padding.
+        order = sorted(range(len(texts)), key=lambda place: len(tokens[place]))
+        parts = []
+        for start in range(0, len(order), LOCAL_BATCH_TEXTS):
+            if deadline.has_passed:
+                raise EmbedderUnavailable(
+                    f"local model: {start} of {len(texts)} texts were done when"
+                    f" {deadline.seconds} s were over"
+                )
+            parts.append(
+                model.vectors([tokens[at] for at in order[start : start + LOCAL_BATCH_TEXTS]])
+            )
+        rows = numpy.empty((len(texts), parts[0].shape[1]), dtype=numpy.float32)
+        rows[order] = numpy.concatenate(parts)
+        return rows
+
+    def close(self) -> None:
+        """Nothing to do: the model is shared, and stays loaded for the next."""
+
+    def _files(self) -> ModelFiles:
+        if self._folder is None:
+            return SHIPPED
+        return in_folder(self._folder)
