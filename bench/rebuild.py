@@ -11,7 +11,7 @@ from bench.rebuilding.course import NAMES, Outcome, run_course
 from ricordo.bench.latency import Latency, latency
 from ricordo.bench.machine import Machine, this_machine
 from ricordo.cli.render import Listing, answer, say
-from ricordo.indexing.filling import FILL_BATCH
+from ricordo.index.backfill import FILL_BATCH
 from ricordo.model.record import Record
 
 _MEMORIES = 20_000

@@ -14,7 +14,7 @@ from ricordo.files.erasing import FilesErasure
 from ricordo.files.following import MirrorFollower
 from ricordo.formation.counting import counters_of
 from ricordo.formation.daily import daily_of
-from ricordo.indexing.reindexing import bring_up_to_date, rebuild
+from ricordo.index.rebuild import bring_up_to_date, rebuild
 from ricordo.jobs.background import Background
 from ricordo.jobs.running import JobRunner
 from ricordo.memories import erasing, reading

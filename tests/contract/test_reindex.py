@@ -12,7 +12,7 @@ import pytest
 import sqlalchemy as sa
 
 from ricordo import Conflict, Memory
-from ricordo.indexing.reindexing import (
+from ricordo.index.rebuild import (
     REINDEX_JOB,
     bring_up_to_date,
     note_analyser,
@@ -30,7 +30,7 @@ pytestmark = pytest.mark.requirement("recall.reindex")
 OpenStore = Callable[..., Memory]
 KILLED = """
 import os, signal, sys
-from ricordo.indexing.reindexing import bring_up_to_date
+from ricordo.index.rebuild import bring_up_to_date
 from ricordo.wiring import open_memory
 
 def progress(done, total):

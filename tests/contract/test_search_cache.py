@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from ricordo import Memory, UserMemory
-from ricordo.indexing.shelf import Shelf
-from ricordo.indexing.shelves import Shelves
+from ricordo.index.cache import Shelves
+from ricordo.index.user_index import Shelf
 from ricordo.storage.backend import ITEMS, TURNS, Indexed
 from ricordo.storage.search_rows import index_position
 from ricordo.testing.clock import ManualClock

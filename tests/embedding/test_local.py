@@ -124,7 +124,9 @@ def test_nothing_is_reported_to_anybody(tmp_path: Path) -> None:
     """onnxruntime's reports would leave a device id and a database in the home folder."""
     unset = ("CI", "ORT_DISABLE_TELEMETRY", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME")
     environment = {name: value for name, value in os.environ.items() if name not in unset}
-    program = "from ricordo.providers.local_embedder import LocalEmbedder; LocalEmbedder().embed(['hello'])"
+    program = (
+        "from ricordo.providers.local_embedder import LocalEmbedder; LocalEmbedder().embed(['hi'])"
+    )
     subprocess.run(
         [sys.executable, "-c", program], check=True, env={**environment, "HOME": str(tmp_path)}
     )
@@ -134,8 +136,8 @@ def test_nothing_is_reported_to_anybody(tmp_path: Path) -> None:
 def test_heavy_packages_are_loaded_late() -> None:
     program = (
         "import sys, ricordo\n"
-        "import ricordo.providers.local_embedder, ricordo.providers.remote_embedder, ricordo.providers.embedding_choice\n"
-        "import ricordo.providers.embedding_choice, ricordo.providers.embedding_choice\n"
+        "import ricordo.providers.local_embedder, ricordo.providers.remote_embedder\n"
+        "import ricordo.providers.embedding_choice\n"
         "print({'onnxruntime', 'tokenizers', 'httpx2'} & set(sys.modules))"
     )
     done = subprocess.run(

@@ -19,7 +19,7 @@ from bench.rebuilding.course import run_course
 
 from ricordo import Memory, UserMemory
 from ricordo.errors import EmbeddingError
-from ricordo.indexing.filling import FILL_BATCH
+from ricordo.index.backfill import FILL_BATCH
 from ricordo.limits import MAX_JOB_ATTEMPTS
 from ricordo.providers.embedding_choice import EmbeddingChoice
 from ricordo.storage.backend import INDEXED, ITEMS

@@ -405,7 +405,7 @@ def test_one_broken_check_leaves_the_others(
     def fail(_database: object) -> int:
         raise ZeroDivisionError("no")
 
-    monkeypatch.setattr("ricordo.indexing.reindexing.outdated", fail)
+    monkeypatch.setattr("ricordo.index.rebuild.outdated", fail)
     said = found("--db", sqlite_url)
     assert said["terms"][:2] == ("problem", "ZeroDivisionError: no")
     assert (said["vectors"][0], said["jobs"][0]) == ("ok", "ok")

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ricordo import Memory, UserMemory
-from ricordo.indexing.nearness import Nearest
+from ricordo.index.relations import Nearest
 from ricordo.limits import MAX_RELATED_PER_ROUND
 from ricordo.providers.embedder import Vectors
 from ricordo.storage.tables import relations

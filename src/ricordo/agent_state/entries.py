@@ -19,7 +19,7 @@ from ricordo.agent_state.entry_memories import (
     memory_of_entry,
 )
 from ricordo.agent_state.json_text import JsonText, read_json
-from ricordo.indexing.relating import Neighbours
+from ricordo.index.relations import Neighbours
 from ricordo.memories import adding
 from ricordo.memories.expiring import plan_lifecycle
 from ricordo.model.draft import NewMemory

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from ricordo.conversation.policy import ConversationPolicy
 from ricordo.conversation.scheduling import plan_compaction
 from ricordo.errors import InvalidValue, ThreadNotFound
-from ricordo.indexing.embedders import Embedders
+from ricordo.index.embedders import Embedders
 from ricordo.memories.erasing import plan_scrub, scrub_now
 from ricordo.model.scope import Scope
 from ricordo.model.thread import Turn

@@ -10,7 +10,7 @@ from ricordo.conversation.policy import ConversationPolicy
 from ricordo.conversation.telling import Teller
 from ricordo.errors import ThreadNotFound
 from ricordo.formation.forming import Formation
-from ricordo.indexing.recent import Recent
+from ricordo.index.recent import Recent
 from ricordo.model.job import Report
 from ricordo.model.thread import CompactionReport, DayEntry, DayLog, Turn, Window
 from ricordo.storage.database import Database

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from ricordo.formation.comparing.resolving import Resolution
-from ricordo.indexing.relating import Neighbours
+from ricordo.index.relations import Neighbours
 from ricordo.memories import adding, replacing, sharing
 from ricordo.model.draft import NewMemory
 from ricordo.model.embedding import KnownVectors

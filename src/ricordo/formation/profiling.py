@@ -14,7 +14,7 @@ from ricordo.formation.consent.profile_consent import (
 from ricordo.formation.consent.profile_fields import TONE, benign_field
 from ricordo.formation.consent.proposing import settle_by_storing
 from ricordo.formation.forming import Formation
-from ricordo.indexing.relating import Neighbours
+from ricordo.index.relations import Neighbours
 from ricordo.memories import adding, changing
 from ricordo.model.draft import NewMemory
 from ricordo.model.embedding import KnownVectors

@@ -24,7 +24,7 @@ from ricordo.formation.scheduling import (
     sweep,
     wait_for_silence,
 )
-from ricordo.indexing.reindexing import REINDEX_JOB, reindex_as_asked
+from ricordo.index.rebuild import REINDEX_JOB, reindex_as_asked
 from ricordo.jobs.running import Handler
 from ricordo.jobs.stint import Stint
 from ricordo.memories.erasing import SCRUB_JOB

@@ -5,7 +5,7 @@ from typing import Final
 
 from ricordo.conversation.scheduling import COMPACT_JOB
 from ricordo.formation.scheduling import FORM_JOB, SUMMARY_JOB
-from ricordo.indexing.reindexing import REINDEX_JOB
+from ricordo.index.rebuild import REINDEX_JOB
 from ricordo.memories.erasing import SCRUB_JOB
 from ricordo.model.vocabulary import Lane
 from ricordo.storage.search_rows import EMBED_JOB

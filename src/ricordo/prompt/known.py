@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Final
 
 from ricordo.formation.narrative import TEMPLATE, current_summary
-from ricordo.indexing.recent import Recent
+from ricordo.index.recent import Recent
 from ricordo.memories.reading import read_theme_counts, read_themes
 from ricordo.model.item import Theme
 from ricordo.storage.database import Database, Reading

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from ricordo.indexing.embedders import Embedders
-from ricordo.indexing.shelves import Shelves
+from ricordo.index.cache import Shelves
+from ricordo.index.embedders import Embedders
 from ricordo.model.filters import ItemFilter, Sort
 from ricordo.model.item import Item
 from ricordo.model.proposal import other_owner

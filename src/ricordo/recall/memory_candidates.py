@@ -13,8 +13,8 @@ from typing import Any, Final
 import numpy as np
 import sqlalchemy as sa
 
-from ricordo.indexing.shelf import Shelf, best_rows, term_weights
-from ricordo.indexing.shelves import Shelves
+from ricordo.index.cache import Shelves
+from ricordo.index.user_index import Shelf, best_rows, term_weights
 from ricordo.model.vocabulary import GLOBAL_OWNER
 from ricordo.recall.fusion import Scores
 from ricordo.recall.question import Question

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ricordo.indexing.embedders import QueryVector
+from ricordo.index.embedders import QueryVector
 from ricordo.limits import MAX_QUERY_CHARS
 from ricordo.text.analyser import Analyser
 from ricordo.text.folding import is_identifier

@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 
 from ricordo.access.reloading import PolicyFile
-from ricordo.indexing.embedders import Embedders
-from ricordo.indexing.filling import Filling
-from ricordo.indexing.relating import Relating
-from ricordo.indexing.shelves import Shelves
+from ricordo.index.backfill import Filling
+from ricordo.index.cache import Shelves
+from ricordo.index.embedders import Embedders
+from ricordo.index.relations import Relating
 from ricordo.recall.accesses import AccessCounter
 from ricordo.recall.memories import MemorySearch
 from ricordo.recall.querying import Querying

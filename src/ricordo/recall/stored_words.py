@@ -7,7 +7,7 @@ from typing import Final
 
 import sqlalchemy as sa
 
-from ricordo.indexing import bm25
+from ricordo.index import user_index
 from ricordo.recall.question import Question
 from ricordo.recall.ranking import Ranking
 from ricordo.recall.words import GUESSES_PER_TERM, LEAST_SIMILARITY, rare_terms, term_shares
@@ -82,14 +82,15 @@ def _scored(
     rare: Sequence[str],
 ) -> Found:
     weights = {
-        term: sure * bm25.rarity(max(documents, count), count)
+        term: sure * user_index.rarity(max(documents, count), count)
         for term, sure in meant.items()
         if (count := matches.frequency.get(term, 0))
     }
     lengths = [len(stored.split()) for stored in matches.terms_by_id.values()]
     mean = sum(lengths) / len(lengths) if lengths else 1.0
     scores = {
-        row_id: bm25.score(stored, weights, mean) for row_id, stored in matches.terms_by_id.items()
+        row_id: user_index.score(stored, weights, mean)
+        for row_id, stored in matches.terms_by_id.items()
     }
     best = sorted(scores, key=lambda row_id: (-scores[row_id], -row_id))[:limit]
     shares = term_shares(terms, meant, documents, matches.frequency)

@@ -11,8 +11,7 @@ from typing import Any, Final
 import numpy as np
 import sqlalchemy as sa
 
-from ricordo.indexing.shelf import best_rows, term_weights
-from ricordo.indexing.turn_shelf import NO_TURN, Codes, TurnShelf
+from ricordo.index.user_index import NO_TURN, Codes, TurnShelf, best_rows, term_weights
 from ricordo.model.filters import TurnFilter
 from ricordo.recall.fusion import Scores
 from ricordo.recall.question import Question

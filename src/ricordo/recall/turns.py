@@ -6,11 +6,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from ricordo.indexing.embedders import Chosen, Embedders
-from ricordo.indexing.recent import Recent
-from ricordo.indexing.shelf import Shelf
-from ricordo.indexing.shelves import Shelves
-from ricordo.indexing.turn_shelf import TurnShelf
+from ricordo.index.cache import Shelves
+from ricordo.index.embedders import Chosen, Embedders
+from ricordo.index.recent import Recent
+from ricordo.index.user_index import Shelf, TurnShelf
 from ricordo.model.embedding import VectorModel
 from ricordo.model.filters import TurnFilter
 from ricordo.model.search import SearchResults, Signals, TurnHit

@@ -6,8 +6,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from ricordo.indexing.bm25 import rarity
-from ricordo.indexing.shelf import Shelf
+from ricordo.index.user_index import Shelf, rarity
 from ricordo.recall.ranking import Ranking
 from ricordo.text.trigrams import similar_terms
 

@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from ricordo import limits
 from ricordo.formation.narrative import LEFT_OUT
 from ricordo.formation.scheduling import SUMMARY_JOB, plan_what_ends
-from ricordo.indexing import rebuilding
+from ricordo.index import rebuild
 from ricordo.model.activity import UPKEEP_ROUNDS
 from ricordo.model.embedding import VectorModel
 from ricordo.model.job import NewJob, Report
@@ -83,7 +83,7 @@ def _ask_for_vectors(database: Database, recall: Recall, user_id: str) -> tuple[
         chosen = recall.embedders.chosen(view.connection, user_id)
         if chosen.model is None:
             return 0, chosen.problem
-        if not rebuilding.count_missing(view.connection, user_id, chosen.model):
+        if not rebuild.count_missing(view.connection, user_id, chosen.model):
             return 0, None
     problem = _tried(chosen.embedder)
     return (0, problem) if problem else (_backfill(database, user_id, chosen.model), None)
@@ -98,7 +98,7 @@ def _tried(embedder: Embedder | None) -> str | None:
 @retried
 def _backfill(database: Database, user_id: str, model: VectorModel) -> int:
     with database.write(user_id) as writing:
-        return rebuilding.backfill(writing, model).pending
+        return rebuild.backfill(writing, model).pending
 
 
 @retried

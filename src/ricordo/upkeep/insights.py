@@ -16,7 +16,7 @@ from ricordo import limits
 from ricordo.errors import BadAnswer, ModelRefused, in_log
 from ricordo.formation import prompt_files
 from ricordo.formation.policy import FormationPolicy
-from ricordo.indexing.relating import Neighbours
+from ricordo.index.relations import Neighbours
 from ricordo.memories.adding import add_all
 from ricordo.metering import MeteredModel
 from ricordo.model.draft import NewMemory

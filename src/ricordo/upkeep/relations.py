@@ -10,8 +10,7 @@ from typing import Final
 import sqlalchemy as sa
 
 from ricordo import limits
-from ricordo.indexing.nearness import Near, Nearest
-from ricordo.indexing.relating import Relating
+from ricordo.index.relations import Near, Nearest, Relating
 from ricordo.model.job import Report
 from ricordo.recall.service import Recall
 from ricordo.storage.database import Database, retried

@@ -6,7 +6,7 @@ from typing import Any
 
 from ricordo import limits
 from ricordo.errors import InvalidValue
-from ricordo.indexing.relating import Neighbours
+from ricordo.index.relations import Neighbours
 from ricordo.memories import adding, replacing
 from ricordo.model import checks
 from ricordo.model.draft import NewMemory

@@ -4,10 +4,10 @@ from collections.abc import Iterable
 
 from ricordo import limits
 from ricordo.errors import Conflict, InvalidValue
-from ricordo.indexing import rebuilding
-from ricordo.indexing.embedders import model_of
-from ricordo.indexing.rebuilding import Candidate
-from ricordo.indexing.waiting import count_waiting
+from ricordo.index import rebuild
+from ricordo.index.backfill import count_waiting
+from ricordo.index.embedders import model_of
+from ricordo.index.rebuild import Candidate
 from ricordo.memories.vector_states import read_states
 from ricordo.model import checks
 from ricordo.model.embedding import (
@@ -30,9 +30,7 @@ class Embeddings(Bound):
     def embedding_status(self) -> EmbeddingStatus:
         """Where the vectors are made, who decided that, and how far it has come."""
         with self.database.read(self.scope.user_id) as view:
-            return rebuilding.read_status(
-                self.recall.embedders, view.connection, self.scope.user_id
-            )
+            return rebuild.read_status(self.recall.embedders, view.connection, self.scope.user_id)
 
     def embedding_states(self, ids: Iterable[int]) -> tuple[EmbeddingState, ...]:
         """How far the vector of each of these memories has come, in the order of the ids.
@@ -78,7 +76,7 @@ class Embeddings(Bound):
                 if value is not None:
                     raise InvalidValue(name, "needs a provider, too")
             return self._test_present()
-        choice = rebuilding.read_choice(provider, model, base_url, api_key, dimensions)
+        choice = rebuild.read_choice(provider, model, base_url, api_key, dimensions)
         wanted = choice or effective(None, None, None)
         return _tested(self.recall.embedders.for_choice(wanted))
 
@@ -106,16 +104,16 @@ class Embeddings(Bound):
             Conflict: the operator has chosen for everybody.
             EmbedderRefused: the key cannot be encrypted, because its secret key cannot be read.
         """
-        choice = rebuilding.read_choice(provider, model, base_url, api_key, dimensions)
+        choice = rebuild.read_choice(provider, model, base_url, api_key, dimensions)
         confirmed = checks.flag("confirm", confirm)
         self._refuse_if_decided()
-        wanted = rebuilding.candidate(self.recall.embedders, choice)
-        problem = rebuilding.try_out(self.recall.embedders, choice)
+        wanted = rebuild.candidate(self.recall.embedders, choice)
+        problem = rebuild.try_out(self.recall.embedders, choice)
         if confirmed:
             count = self._change(wanted)
         else:
             with self.database.read(self.scope.user_id) as view:
-                count = rebuilding.count_missing(view.connection, self.scope.user_id, wanted.model)
+                count = rebuild.count_missing(view.connection, self.scope.user_id, wanted.model)
         return EmbeddingChange(
             provider=wanted.provider,
             model=None if wanted.model is None else wanted.model.model,
@@ -130,7 +128,7 @@ class Embeddings(Bound):
         Raises:
             Conflict: the operator has chosen for everybody.
         """
-        return self.set_embeddings(rebuilding.STORES_WAY, confirm=confirm)
+        return self.set_embeddings(rebuild.STORES_WAY, confirm=confirm)
 
     def rebuild_embeddings(self, *, confirm: bool = False) -> EmbeddingChange:
         """Make all vectors anew with the present model.
@@ -147,7 +145,7 @@ class Embeddings(Bound):
             count = self._rebuild()
         else:
             with self.database.read(self.scope.user_id) as view:
-                count = rebuilding.count_missing(view.connection, self.scope.user_id, None)
+                count = rebuild.count_missing(view.connection, self.scope.user_id, None)
         return EmbeddingChange(
             provider=present.provider,
             model=present.model,
@@ -166,7 +164,7 @@ class Embeddings(Bound):
         """
         present = model_of(self._present())
         with self.database.write(self.scope.user_id) as writing:
-            return rebuilding.backfill(writing, present)
+            return rebuild.backfill(writing, present)
 
     def fill_embeddings(self, *, progress: Progress = no_progress) -> int:
         """Make the vectors that wait now, in this thread; how many were made.
@@ -203,7 +201,7 @@ class Embeddings(Bound):
         with self.database.read(self.scope.user_id) as view:
             chosen = self.recall.embedders.chosen(view.connection, self.scope.user_id)
             if chosen.problem is not None:
-                status = rebuilding.read_status(
+                status = rebuild.read_status(
                     self.recall.embedders, view.connection, self.scope.user_id
                 )
                 return EmbeddingTest(False, status.provider, None, None, None, chosen.problem)
@@ -211,9 +209,7 @@ class Embeddings(Bound):
 
     def _refuse_if_decided(self) -> None:
         with self.database.read(self.scope.user_id) as view:
-            origin = rebuilding.origin_of(
-                self.recall.embedders, view.connection, self.scope.user_id
-            )
+            origin = rebuild.origin_of(self.recall.embedders, view.connection, self.scope.user_id)
         if origin is ChoiceOrigin.OPERATOR:
             raise Conflict(
                 "the operator has chosen the embedding provider for everybody;"
@@ -228,12 +224,12 @@ class Embeddings(Bound):
     @retried
     def _store(self, wanted: Candidate, sealed_key: str | None) -> int:
         with self.database.write(self.scope.user_id) as writing:
-            return rebuilding.change_choice(writing, wanted, sealed_key)
+            return rebuild.change_choice(writing, wanted, sealed_key)
 
     @retried
     def _rebuild(self) -> int:
         with self.database.write(self.scope.user_id) as writing:
-            return rebuilding.rebuild_all(writing)
+            return rebuild.rebuild_all(writing)
 
 
 def _tested(embedder: Embedder | None) -> EmbeddingTest:

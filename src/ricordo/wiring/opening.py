@@ -15,7 +15,7 @@ from ricordo.files.following import MirrorFollower
 from ricordo.files.profile_following import ProfileFiles
 from ricordo.files.prompt_files import PromptFiles
 from ricordo.formation.forming import Formation
-from ricordo.indexing.reindexing import note_analyser
+from ricordo.index.rebuild import note_analyser
 from ricordo.jobs.background import Background
 from ricordo.jobs.handlers import standard_handlers
 from ricordo.jobs.queue import JobQueue

@@ -3,7 +3,7 @@
 from typing import Final
 
 from ricordo.errors import InvalidValue
-from ricordo.indexing.embedders import Embedders
+from ricordo.index.embedders import Embedders
 from ricordo.metering import MeteredModel
 from ricordo.providers.chat import ChatModel
 from ricordo.providers.chat_model import ModelChoice

@@ -35,7 +35,7 @@ def store_apart(store: Store) -> Iterator["Memory"]:
 
 def embedder(memory: "Memory") -> tuple[CheckFinding, MadeVectors | None]:
     """Whether texts become vectors."""
-    from ricordo.indexing.embedders import model_of
+    from ricordo.index.embedders import model_of
     from ricordo.model.vocabulary import GLOBAL_OWNER
     from ricordo.providers.embedding_choice import test_embedder
 

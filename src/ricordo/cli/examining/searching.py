@@ -48,7 +48,7 @@ def _pgvector(database: "Database", schema: str | None) -> CheckFinding:
 
 def terms(database: "Database") -> CheckFinding:
     """Whether all terms are there, and made by the analyser of now."""
-    from ricordo.indexing.reindexing import outdated
+    from ricordo.index.rebuild import outdated
 
     count = outdated(database)
     if not count:

@@ -11,7 +11,7 @@ from typing import Final
 
 from ricordo.errors import Changed, Conflict, InvalidValue, NotFound, Occupied
 from ricordo.formation.consent.agent_notes import check_no_secret
-from ricordo.indexing.relating import Neighbours
+from ricordo.index.relations import Neighbours
 from ricordo.limits import MAX_FILE_RETRIES, MAX_KEY_CHARS, MAX_MEMORY_FILES
 from ricordo.memories import adding, changing
 from ricordo.memories.recording import record_change

@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 
 from ricordo.formation.comparing.likeness import share_of_words
-from ricordo.indexing.nearness import Nearest
+from ricordo.index.relations import Nearest
 from ricordo.model.item import Item
 from ricordo.model.vocabulary import MemoryType
 from ricordo.recall.service import Recall

@@ -1,17 +1,132 @@
-"""One user's index in memory: vectors as a matrix, terms as postings.
+"""One user's search index in memory: vectors as a matrix, terms as postings."""
 
-A search over a shelf is exact, and takes well under a millisecond per thousand rows. A shelf is not
-thread-safe: whoever uses it holds its lock (``shelves.py``).
-"""
-
-from collections.abc import Collection, Mapping, Sequence
+import math
+from array import array
+from collections import Counter
+from collections.abc import Collection, KeysView, Mapping, Sequence
+from datetime import datetime
+from itertools import islice
 from typing import Any, Final
 
 import numpy as np
 
-from ricordo.indexing.bm25 import LENGTH_SHARE, SATURATION, rarity
-from ricordo.indexing.postings import Flags, Ints, Postings
 from ricordo.storage.backend import Row
+from ricordo.storage.threads import SaidTurn
+
+SATURATION: Final = 1.2
+"""How soon a term that is repeated stops counting more (k1)."""
+
+LENGTH_SHARE: Final = 0.75
+"""How far a long text needs more matches than a short one (b)."""
+
+
+def rarity(documents: int, frequency: int) -> float:
+    """What a match of a term is worth: the rarer, the more; never less than nothing."""
+    return math.log1p((documents - frequency + 0.5) / (frequency + 0.5))
+
+
+def score(terms: str, weights: Mapping[str, float], mean_length: float) -> float:
+    """The score of one text, given what each term of the question is worth."""
+    counts = Counter(terms.split())
+    length = counts.total()
+    norm = SATURATION * (1 - LENGTH_SHARE + LENGTH_SHARE * length / max(mean_length, 1.0))
+    return sum(
+        weight * counts[term] * (SATURATION + 1) / (counts[term] + norm)
+        for term, weight in weights.items()
+        if term in counts
+    )
+
+
+Ints = np.ndarray[tuple[int], np.dtype[np.int64]]
+Flags = np.ndarray[tuple[int], np.dtype[np.bool_]]
+
+_COUNT_BITS: Final = 8
+_MAX_COUNT: Final = (1 << _COUNT_BITS) - 1
+_BYTES_PER_TERM: Final = 200  # a dictionary entry, its key and a small array
+_BYTES_PER_POSTING: Final = 8
+_TERMS_AT_ONCE: Final = 4_096  # looked through together, which bounds the memory that it takes
+
+
+class Postings:
+    """Rows by term, in the order in which they were added, which is that of their numbers."""
+
+    def __init__(self) -> None:
+        # Each posting is a row and how often the term stands there, in one number.
+        self._by_term: dict[str, array[int]] = {}
+        self._postings = 0
+
+    def __contains__(self, term: str) -> bool:
+        return term in self._by_term
+
+    @property
+    def terms(self) -> KeysView[str]:
+        """Every term that stands in a row."""
+        return self._by_term.keys()
+
+    @property
+    def nbytes(self) -> int:
+        """About how much memory they take."""
+        return len(self._by_term) * _BYTES_PER_TERM + self._postings * _BYTES_PER_POSTING
+
+    def add(self, row: int, terms: str) -> int:
+        """Note a row under each of its terms; how many there are."""
+        words = terms.split()
+        counts = Counter(words)
+        by_term = self._by_term
+        shifted = row << _COUNT_BITS
+        for term, count in counts.items():
+            found = by_term.get(term)
+            if found is None:
+                found = by_term[term] = array("q")
+            found.append(shifted | min(count, _MAX_COUNT))
+        self._postings += len(counts)
+        return len(words)
+
+    def frequency(self, term: str) -> int:
+        """In how many rows a term stands."""
+        return len(self._by_term.get(term, ()))
+
+    def rows(self, term: str) -> Ints:
+        """The rows of a term that stands in some."""
+        return self._packed(term) >> _COUNT_BITS
+
+    def counts(self, term: str) -> Ints:
+        """How often the term stands in each of its rows."""
+        return self._packed(term) & _MAX_COUNT
+
+    def keep_only(self, wanted: Flags) -> None:
+        """Forget every row that is not wanted, and the terms that stand in no other.
+
+        Rows are not kept with their terms, so all terms have to be looked through.
+        """
+        terms = iter(list(self._by_term))
+        while some := list(islice(terms, _TERMS_AT_ONCE)):
+            self._keep_only(wanted, some)
+
+    def _keep_only(self, wanted: Flags, terms: Sequence[str]) -> None:
+        """The same for some terms, whose postings are looked at as one long list."""
+        lists = [self._by_term[term] for term in terms]
+        ends = np.cumsum([len(one) for one in lists])
+        packed = np.frombuffer(b"".join(lists), np.int64)
+        stays = wanted[packed >> _COUNT_BITS]
+        gone = np.flatnonzero(~stays)
+        kept_ends = [0, *(ends - np.searchsorted(gone, ends)).tolist()]
+        kept = packed[stays]
+        for place in np.unique(np.searchsorted(ends, gone, side="right")).tolist():
+            left = kept[kept_ends[place] : kept_ends[place + 1]]
+            if len(left):
+                self._by_term[terms[place]] = array("q", left.tobytes())
+            else:
+                del self._by_term[terms[place]]
+        self._postings -= len(gone)
+
+    def _packed(self, term: str) -> Ints:
+        # Without a copy; nothing may be added while somebody holds on to it.
+        return np.frombuffer(self._by_term[term], np.int64)
+
+
+# A search over a shelf is exact, and takes well under a millisecond per thousand rows. A shelf is
+# not thread-safe: whoever uses it holds its lock (``shelves.py``).
 
 Floats = np.ndarray[tuple[int], np.dtype[np.float32]]
 
@@ -292,3 +407,144 @@ def term_weights(shelves: Sequence[Shelf], terms: Mapping[str, float]) -> dict[s
         for term, sure in terms.items()
         if found[term]
     }
+
+
+NO_TURN: Final = -1
+_SAID_BYTES: Final = 250  # what Python needs for a short text and the tuple around it
+
+
+class Codes:
+    """Small numbers for words that repeat."""
+
+    def __init__(self) -> None:
+        self._codes: dict[str | None, int] = {}
+        self.words: list[str | None] = []
+
+    def of(self, word: str | None) -> int:
+        """The number of a word, a new one where it has none."""
+        code = self._codes.get(word)
+        if code is None:
+            code = self._codes[word] = len(self.words)
+            self.words.append(word)
+        return code
+
+    def find(self, word: str | None) -> int:
+        """The number of a word, or one that no word has."""
+        return self._codes.get(word, NO_TURN)
+
+
+class TurnShelf(Shelf):
+    """What was said to and by one user."""
+
+    def __init__(self, expected_rows: int = 0) -> None:
+        super().__init__(expected_rows)
+        self.threads = Codes()
+        self.actors = Codes()
+        self.roles = Codes()
+        self._thread = Column(np.int32)
+        self._actor = Column(np.int32)
+        self._role = Column(np.int32)
+        self._moment = Column(np.float64)
+        self._month = Column(np.int32)
+        self._day = Column(np.int32)
+        self._before = Column(np.int32)
+        self._place: dict[tuple[int, int], int] = {}
+        self._lenders: Ints | None = None
+        self._content_bytes = 0
+        self.said: list[SaidTurn | None] = []
+
+    def _append_all(self, stored: Sequence[tuple[Any, ...]], vectors: Sequence[Row | None]) -> None:
+        start = self.rows
+        super()._append_all(stored, vectors)
+        self._lenders = None
+        threads = [self.threads.of(one[3]) for one in stored]
+        moments = [datetime.fromisoformat(one[7]) for one in stored]
+        self._thread.fill(start, threads)
+        self._actor.fill(start, [self.actors.of(one[5]) for one in stored])
+        self._role.fill(start, [self.roles.of(one[6]) for one in stored])
+        self._moment.fill(start, [moment.timestamp() for moment in moments])
+        self._month.fill(start, [moment.year * 12 + moment.month - 1 for moment in moments])
+        self._day.fill(start, [moment.day for moment in moments])
+        self._before.fill(start, [NO_TURN] * len(stored))
+        for row, (thread, one) in enumerate(zip(threads, stored, strict=True), start=start):
+            self._follow(row, thread, one[4])
+        for one, moment in zip(stored, moments, strict=True):
+            _, _, _, thread_id, position, actor, role, _, message_id, content = one
+            kept = None
+            if content is not None:
+                kept = SaidTurn(thread_id, position, message_id, role, actor, content, moment)
+                self._content_bytes += _SAID_BYTES + len(content)
+            self.said.append(kept)
+
+    def can_let_go(self, count: int) -> bool:
+        """Of none. Turns go only with their user; were one to go alone, what it is to others would
+        have to go as well: the turn before, the lender of its nearness, a speaker of that name."""
+        return not count
+
+    @property
+    def nbytes(self) -> int:
+        """About how much memory the shelf takes."""
+        return super().nbytes + self._content_bytes
+
+    def _follow(self, row: int, thread: int, position: int) -> None:
+        """Tie a turn to the one before and the one after, whichever came first."""
+        self._place[thread, position] = row
+        before = self._place.get((thread, position - 1))
+        if before is not None:
+            self._before.set(row, before)
+        after = self._place.get((thread, position + 1))
+        if after is not None:
+            self._before.set(after, row)
+
+    @property
+    def lenders(self) -> Ints:
+        """The row that lends each row a share of its nearness: the turn before, or itself."""
+        if self._lenders is None:
+            before = self.before
+            usable = (before != NO_TURN) & self.with_vector[before]
+            self._lenders = np.where(usable, before, np.arange(self.rows))
+        return self._lenders
+
+    def _set_vector(self, row: int, vector: Row | None) -> None:
+        super()._set_vector(row, vector)
+        self._lenders = None
+
+    @property
+    def speakers(self) -> tuple[str, ...]:
+        """Everyone who has spoken, by name."""
+        return tuple(name for name in self.actors.words if name is not None)
+
+    @property
+    def thread(self) -> Ints:
+        """The number of each row's thread."""
+        return self._thread.head(self.rows)  # type: ignore[no-any-return]
+
+    @property
+    def actor(self) -> Ints:
+        """The number of each row's speaker."""
+        return self._actor.head(self.rows)  # type: ignore[no-any-return]
+
+    @property
+    def role(self) -> Ints:
+        """The number of each row's role."""
+        return self._role.head(self.rows)  # type: ignore[no-any-return]
+
+    @property
+    def moment(self) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+        """When each turn was said, in seconds."""
+        return self._moment.head(self.rows)  # type: ignore[no-any-return]
+
+    @property
+    def month(self) -> Ints:
+        """The month of each turn, counted from year 0."""
+        return self._month.head(self.rows)  # type: ignore[no-any-return]
+
+    @property
+    def day(self) -> Ints:
+        """The day of the month of each turn."""
+        return self._day.head(self.rows)  # type: ignore[no-any-return]
+
+    @property
+    def before(self) -> Ints:
+        """The row of the turn before in the same thread, or ``NO_TURN``."""
+        return self._before.head(self.rows)  # type: ignore[no-any-return]

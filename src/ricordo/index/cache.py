@@ -16,8 +16,7 @@ import numpy as np
 import sqlalchemy as sa
 
 from ricordo import forks
-from ricordo.indexing.shelf import Shelf
-from ricordo.indexing.turn_shelf import TurnShelf
+from ricordo.index.user_index import Shelf, TurnShelf
 from ricordo.model.embedding import VectorModel
 from ricordo.storage.backend import ITEMS, TURNS, Indexed, Row, matrix_of
 from ricordo.storage.search_rows import (

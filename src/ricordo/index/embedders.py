@@ -13,7 +13,7 @@ from typing import Final
 import sqlalchemy as sa
 
 from ricordo.errors import EmbeddingError, InvalidInput, in_log
-from ricordo.indexing.recent import Recent
+from ricordo.index.recent import Recent
 from ricordo.model.embedding import KnownVectors, StoredChoice, VectorModel
 from ricordo.providers.embedder import Embedder
 from ricordo.providers.embedding_choice import NONE, EmbedderRegistry, EmbeddingChoice, effective

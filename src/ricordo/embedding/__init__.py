@@ -1,1 +1,0 @@
-"""Texts to vectors: the shipped model, other local models, and endpoints that speak HTTP."""

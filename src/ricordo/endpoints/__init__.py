@@ -1,1 +1,0 @@
-"""What every call to a remote endpoint needs, whatever is asked there."""

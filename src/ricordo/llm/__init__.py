@@ -1,1 +1,0 @@
-"""Asking a language model over the OpenAI wire format."""

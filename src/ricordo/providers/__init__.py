@@ -1,0 +1,1 @@
+"""Models behind one guarded client: embeddings, local or remote, and chat."""
