@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from ricordo import limits
-from ricordo.access.key_ring import KeyRing
+from ricordo.access.keys import KeyRing
 from ricordo.errors import InvalidValue, StorageError, UserNotFound, in_log
 from ricordo.files.erasing import FilesErasure
 from ricordo.files.following import MirrorFollower
@@ -17,7 +17,7 @@ from ricordo.formation.daily import daily_of
 from ricordo.index.rebuild import bring_up_to_date, rebuild
 from ricordo.jobs.background import Background
 from ricordo.jobs.running import JobRunner
-from ricordo.memories import erasing, reading
+from ricordo.memories import erasure, lookup
 from ricordo.model import checks
 from ricordo.model.activity import Counters, DayActivity
 from ricordo.model.checks import category_slugs
@@ -126,7 +126,7 @@ class Memory:
         ordered = Sort.parse(sort, order)
         size = checks.integer("limit", limit, 1, limits.MAX_PAGE_ITEMS)
         with self.database.read_all() as view:
-            return reading.read_page(view, EVERYONE, wanted, ordered, size, cursor)
+            return lookup.read_page(view, EVERYONE, wanted, ordered, size, cursor)
 
     @retried
     def erase_user(self, user_id: str) -> ErasureReceipt:
@@ -141,7 +141,7 @@ class Memory:
         erased = _any_owner(user_id)
         with FilesErasure.begin(self.parts.files, erased) as files:
             try:
-                receipt = erasing.erase_user(self.database, erased)
+                receipt = erasure.erase_user(self.database, erased)
             except UserNotFound:
                 if not files.exist:
                     raise

@@ -23,7 +23,7 @@ from ricordo import (
     Undoable,
     UserMemory,
 )
-from ricordo.memories.undo_plan import MERGED_IDS
+from ricordo.memories.replacement import MERGED_IDS
 from ricordo.model.filters import SortColumn
 from ricordo.model.record import Record
 from ricordo.storage.consistency import find_inconsistencies

@@ -468,7 +468,7 @@ def test_what_is_forgotten_expired_or_purged(ana: UserMemory, clock: ManualClock
 
 @pytest.mark.requirement("memories.lineage")
 def test_no_more_than_the_latest(ana: UserMemory, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ricordo.memories.lineage.MAX_PREDECESSORS", 3)
+    monkeypatch.setattr("ricordo.memories.replacement.MAX_PREDECESSORS", 3)
     kept = ana.add("Reads book 0", key="reads").id
     for number in range(1, 6):
         ana.add(f"Reads book {number}", key="reads")

@@ -247,11 +247,11 @@ def test_of_many_the_latest_and_what_they_are_related_to(
     relate(ana, (old[0], old[1]), (old[2], new[0]), (old[2], new[1]), (old[3], new[2]))
     relate(ana, *((other, new[2]) for other in elsewhere))
     ana.archive(old[3])
-    monkeypatch.setattr("ricordo.recall.graphing.MAX_GRAPHED_MEMORIES", 3)
+    monkeypatch.setattr("ricordo.recall.service.MAX_GRAPHED_MEMORIES", 3)
     graph = ana.relation_graph(theme)
     assert ids(graph) == [old[2], new[1], new[0]]
     assert graph.more
-    monkeypatch.setattr("ricordo.recall.graphing.MAX_GRAPHED_MEMORIES", 6)
+    monkeypatch.setattr("ricordo.recall.service.MAX_GRAPHED_MEMORIES", 6)
     assert set(ids(ana.relation_graph("work"))) == {*old[:3], *new[:2]}
     assert not ana.relation_graph("work").more
 

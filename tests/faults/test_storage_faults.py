@@ -20,7 +20,7 @@ from ricordo import (
     StorageUnavailable,
     UnknownField,
 )
-from ricordo.memories.adding import add_all
+from ricordo.memories.additions import add_all
 from ricordo.model.scope import Scope
 from ricordo.storage.migrations import HEAD
 from ricordo.testing.clock import ManualClock

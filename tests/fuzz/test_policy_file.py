@@ -8,7 +8,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo.access.loading import parse_policy
+from ricordo.access.policy_file import parse_policy
 from ricordo.errors import InvalidPolicy
 from ricordo.limits import MAX_FILTER_VALUES, MAX_RAG_LENGTH
 from tests.fuzz.mutating import altered, mutated, mutated_bytes

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ricordo import Memory
-from ricordo.agent_state.json_text import checked_json_text, json_text
+from ricordo.agent_state.checkpoints import checked_json_text, json_text
 from ricordo.errors import InvalidCursor, InvalidInput, InvalidValue, RicordoError
 from ricordo.model import checks
 from ricordo.model.checks import format_moment, parse_moment

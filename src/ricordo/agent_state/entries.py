@@ -1,9 +1,7 @@
-"""Entries of a program's key-value store, each of which can also be a memory.
+"""Entries of a program's key-value store, each of which can also be a memory."""
 
-An entry with a text has a memory of that text, so that everything that finds memories finds it,
-and whoever looks after their memories sees it too. Both are written in one transaction.
-"""
-
+import hashlib
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -12,28 +10,77 @@ from itertools import islice
 from typing import Any, Final
 
 from ricordo import limits
-from ricordo.agent_state.entry_memories import (
-    ENTRY_TAG,
-    REASON,
-    forget_memories,
-    memory_of_entry,
-)
-from ricordo.agent_state.json_text import JsonText, read_json
+from ricordo.agent_state.checkpoints import JsonText, read_json
 from ricordo.index.relations import Neighbours
-from ricordo.memories import adding
-from ricordo.memories.expiring import plan_lifecycle
+from ricordo.limits import MAX_CONTENT_CHARS, MAX_THEME_CHARS
+from ricordo.memories import additions
+from ricordo.memories.lifecycle import forget, is_expired, plan_lifecycle
 from ricordo.model.draft import NewMemory
 from ricordo.model.embedding import KnownVectors
 from ricordo.model.filters import ItemFilter
 from ricordo.model.item import Added
 from ricordo.model.scope import Scope
+from ricordo.model.vocabulary import Source, Status
 from ricordo.recall.ranking import SCORE_DIGITS
 from ricordo.recall.service import Recall
 from ricordo.storage import entries as rows
 from ricordo.storage.database import Database, retried
-from ricordo.storage.entries import EntryName, StoredEntry
+from ricordo.storage.entries import SEPARATOR, EntryName, StoredEntry
+from ricordo.storage.items import item_of
 from ricordo.storage.search_rows import text_hash
 from ricordo.storage.transaction import Writing
+from ricordo.text.normalise import slug
+
+ENTRY_TAG: Final = "langgraph"
+"""On every memory that is an entry of a store."""
+
+REASON: Final = "entry of a store"
+"""In the history of such a memory."""
+
+_KEY_PREFIX: Final = "entry:"
+_DIGEST_BYTES: Final = 16
+
+
+def memory_of_entry(name: EntryName, text: str) -> NewMemory:
+    """What an entry is remembered as. Pinned: a program counts on its entries staying."""
+    return NewMemory(
+        content=entry_text(text),
+        theme=theme_of(name.namespace),
+        key=key_of(name),
+        tags=(ENTRY_TAG,),
+        source=Source.TOOL_CALL,
+        pinned=True,
+    )
+
+
+def entry_text(text: str) -> str:
+    """A text as a memory can hold it: without NUL, and cut to the length of one."""
+    return text.replace("\x00", " ").strip()[:MAX_CONTENT_CHARS].strip()
+
+
+def theme_of(namespace: str) -> str:
+    """The theme of a namespace; two that differ only in signs share one."""
+    made = slug(namespace.replace(SEPARATOR, " "))[:MAX_THEME_CHARS].strip("-_")
+    return made or ENTRY_TAG
+
+
+def key_of(name: EntryName) -> str:
+    """A key that no two entries share and that fits whatever they are named."""
+    encoded = json.dumps(list(name)).encode("utf-8")
+    return _KEY_PREFIX + hashlib.blake2b(encoded, digest_size=_DIGEST_BYTES).hexdigest()
+
+
+def forget_memories(writing: Writing, scope: Scope, item_ids: Iterable[int]) -> None:
+    """Forget the memories of entries, those that are still there."""
+    for item_id in item_ids:
+        item = item_of(writing.connection, writing.user_id, item_id)
+        is_gone = item is None or item.status is Status.DELETED
+        if item is not None and not is_gone and not is_expired(item, writing.now):
+            forget(writing, scope, item.id, REASON)
+
+
+# An entry with a text has a memory of that text, so that everything that finds memories finds it,
+# and whoever looks after their memories sees it too. Both are written in one transaction.
 
 _FOUND: Final = ItemFilter(tags=(ENTRY_TAG,))
 
@@ -195,7 +242,7 @@ class StoreEntries:
         known: KnownVectors,
         near: Neighbours,
     ) -> dict[EntryName, Added]:
-        added = adding.add_all(writing, self._scope, list(drafts.values()), REASON, adopts=False)
+        added = additions.add_all(writing, self._scope, list(drafts.values()), REASON, adopts=False)
         written = [
             (one, text_hash(draft.content))
             for one, draft in zip(added, drafts.values(), strict=True)

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 import sqlalchemy as sa
 
 from ricordo import limits
-from ricordo.agent_state.row_names import check_together, name_part
+from ricordo.agent_state.checkpoints import check_together, name_part
 from ricordo.errors import Conflict, InvalidValue
 from ricordo.model import checks
 from ricordo.model.scope import Scope

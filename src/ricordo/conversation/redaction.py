@@ -12,7 +12,7 @@ from ricordo.conversation.policy import ConversationPolicy
 from ricordo.conversation.scheduling import plan_compaction
 from ricordo.errors import InvalidValue, ThreadNotFound
 from ricordo.index.embedders import Embedders
-from ricordo.memories.erasing import plan_scrub, scrub_now
+from ricordo.memories.erasure import plan_scrub, scrub_now
 from ricordo.model.scope import Scope
 from ricordo.model.thread import Turn
 from ricordo.model.vocabulary import Event

@@ -6,7 +6,7 @@ from typing import Final
 
 from ricordo.formation.comparing.resolving import Resolution
 from ricordo.index.relations import Neighbours
-from ricordo.memories import adding, replacing, sharing
+from ricordo.memories import additions, replacement, sharing
 from ricordo.model.draft import NewMemory
 from ricordo.model.embedding import KnownVectors
 from ricordo.model.item import Added
@@ -53,7 +53,7 @@ def _written(writing: Writing, resolution: Resolution, draft: NewMemory) -> Adde
     if resolution.action is Action.REPLACE:
         # What a model says of two memories stays with the one that was replaced.
         why = resolution.reason if resolution.why is None else resolution.why
-        return replacing.replace_with(
+        return replacement.replace_with(
             writing,
             scope,
             targets,
@@ -65,4 +65,4 @@ def _written(writing: Writing, resolution: Resolution, draft: NewMemory) -> Adde
     if resolution.action is Action.UNLINK:
         for target in targets:
             sharing.unlink(writing, scope, target, None)
-    return adding.add_all(writing, scope, [draft], resolution.reason)[0]
+    return additions.add_all(writing, scope, [draft], resolution.reason)[0]

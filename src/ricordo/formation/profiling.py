@@ -15,7 +15,7 @@ from ricordo.formation.consent.profile_fields import TONE, benign_field
 from ricordo.formation.consent.proposing import settle_by_storing
 from ricordo.formation.forming import Formation
 from ricordo.index.relations import Neighbours
-from ricordo.memories import adding, changing
+from ricordo.memories import additions, lifecycle
 from ricordo.model.draft import NewMemory
 from ricordo.model.embedding import KnownVectors
 from ricordo.model.item import Added, Item
@@ -137,7 +137,7 @@ class _Setter:
     def _remove(self, present: Item | None) -> _Outcome:
         if present is None or not is_field(present):
             return _Outcome(FieldOutcome.UNCHANGED)
-        changing.forget(self._writing, self._scope, present.id, self._reason)
+        lifecycle.forget(self._writing, self._scope, present.id, self._reason)
         return _Outcome(FieldOutcome.REMOVED, present.id)
 
     def _put(self, change: FieldChange, present: Item | None) -> _Outcome:
@@ -149,7 +149,7 @@ class _Setter:
         if held is not None:
             item_id = None if present is None else present.id
             return _Outcome(held.outcome, item_id, held.proposal_id)
-        added = adding.add_all(self._writing, self._scope, [draft], self._reason)[0]
+        added = additions.add_all(self._writing, self._scope, [draft], self._reason)[0]
         self._relate(added, draft)
         settle_by_storing(self._writing, candidate_of(draft, value), added.id)
         return _Outcome(FieldOutcome.APPLIED, added.id)

@@ -5,7 +5,7 @@ from typing import Final
 
 from ricordo.formation.policy import FormationPolicy
 from ricordo.limits import MAX_THREADS_PER_SWEEP
-from ricordo.memories.expiring import next_end, plan_lifecycle
+from ricordo.memories.lifecycle import next_end, plan_lifecycle
 from ricordo.model.job import STORE_JOB_USER, Job, NewJob, Postpone
 from ricordo.model.vocabulary import GLOBAL_OWNER
 from ricordo.storage.database import Database, retried

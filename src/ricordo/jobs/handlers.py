@@ -27,8 +27,14 @@ from ricordo.formation.scheduling import (
 from ricordo.index.rebuild import REINDEX_JOB, reindex_as_asked
 from ricordo.jobs.running import Handler
 from ricordo.jobs.stint import Stint
-from ricordo.memories.erasing import SCRUB_JOB
-from ricordo.memories.expiring import LIFECYCLE_JOB, expire_due, next_end, plan_lifecycle, purge_due
+from ricordo.memories.erasure import SCRUB_JOB
+from ricordo.memories.lifecycle import (
+    LIFECYCLE_JOB,
+    expire_due,
+    next_end,
+    plan_lifecycle,
+    purge_due,
+)
 from ricordo.model.job import Postpone, Report
 from ricordo.recall.service import Recall
 from ricordo.storage.database import Database, retried

@@ -6,7 +6,7 @@ from typing import Final
 from ricordo.conversation.scheduling import COMPACT_JOB
 from ricordo.formation.scheduling import FORM_JOB, SUMMARY_JOB
 from ricordo.index.rebuild import REINDEX_JOB
-from ricordo.memories.erasing import SCRUB_JOB
+from ricordo.memories.erasure import SCRUB_JOB
 from ricordo.model.vocabulary import Lane
 from ricordo.storage.search_rows import EMBED_JOB
 from ricordo.upkeep.kinds import CONSOLIDATE_JOB, INSIGHTS_JOB, RELATE_JOB

@@ -21,8 +21,7 @@ from ricordo.errors import (
     PermissionMissing,
     ProposalNotFound,
 )
-from ricordo.memories.expiring import is_expired
-from ricordo.memories.owning import own_item, shared_item
+from ricordo.memories.lifecycle import is_expired, own_item, shared_item
 from ricordo.model.item import Item
 from ricordo.model.proposal import BlockedSender, Link, Offer, Proposal
 from ricordo.model.scope import Scope

@@ -14,8 +14,8 @@ from ricordo.model.item import Item, Theme
 from ricordo.model.proposal import other_owner
 from ricordo.model.search import TurnHit
 from ricordo.model.vocabulary import ContextPolicy, MemoryType
-from ricordo.recall.question import question_in
 from ricordo.recall.service import Recall
+from ricordo.recall.words import question_in
 from ricordo.storage.database import Database
 from ricordo.storage.items import page_of_items
 from ricordo.storage.where import audience_of, matching

@@ -7,7 +7,7 @@ from typing import Final
 
 from ricordo.formation.narrative import TEMPLATE, current_summary
 from ricordo.index.recent import Recent
-from ricordo.memories.reading import read_theme_counts, read_themes
+from ricordo.memories.lookup import read_theme_counts, read_themes
 from ricordo.model.item import Theme
 from ricordo.storage.database import Database, Reading
 from ricordo.storage.history import standing_of

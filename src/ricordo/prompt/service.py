@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from datetime import tzinfo
 
 from ricordo.access.policy import AccessPolicy
-from ricordo.access.reloading import PolicyFile
+from ricordo.access.policy_file import PolicyFile
 from ricordo.conversation.service import ConversationService
 from ricordo.errors import StorageError
 from ricordo.files.prompt_files import PromptFiles

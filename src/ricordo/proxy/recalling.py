@@ -8,7 +8,7 @@ from ricordo.model.context import RecalledMemory
 from ricordo.prompt.budget import MESSAGE_TOKENS
 from ricordo.prompt.lines import says_only_the_time
 from ricordo.proxy.complaints import Complaints
-from ricordo.recall.question import question_in
+from ricordo.recall.words import question_in
 from ricordo.user_memory import UserMemory
 
 

@@ -16,11 +16,8 @@ import sqlalchemy as sa
 from ricordo.index.cache import Shelves
 from ricordo.index.user_index import Shelf, best_rows, term_weights
 from ricordo.model.vocabulary import GLOBAL_OWNER
-from ricordo.recall.fusion import Scores
-from ricordo.recall.question import Question
-from ricordo.recall.ranking import Ranking
-from ricordo.recall.stored_words import best_by_words
-from ricordo.recall.words import covered, holding, meant_terms
+from ricordo.recall.ranking import Ranking, Scores
+from ricordo.recall.words import Question, best_by_words, covered, holding, meant_terms
 from ricordo.storage.backend import ITEMS, Backend
 from ricordo.storage.columns import Moment, among, bound_list
 from ricordo.storage.search_rows import linked_index

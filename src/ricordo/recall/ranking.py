@@ -1,8 +1,11 @@
-"""How much each part of a score counts. Every part can be turned off by its name."""
+"""Ranking: the weight of each part of a score, fusion of signals, and confidence."""
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Final, Self
+from typing import Any, Final, Self
+
+import numpy as np
 
 from ricordo.errors import InvalidValue
 
@@ -84,3 +87,104 @@ def _parts(names: Iterable[str]) -> frozenset[str]:
     if unknown:
         raise InvalidValue("ranking_off", f"{min(unknown)!r} is not one of: {', '.join(PARTS)}")
     return frozenset(wanted)
+
+
+Scores = np.ndarray[tuple[int], np.dtype[np.floating[Any]]]
+
+
+def normalised(scores: Scores) -> Scores:
+    """Scores from 0 (the least of them) to 1 (the best). Where all are the same, what is above
+    nothing counts as the best."""
+    if not len(scores):
+        return scores
+    low, high = float(scores.min()), float(scores.max())
+    if high - low < 1e-9:
+        return (scores > 0).astype(np.float64)
+    return (scores - low) / (high - low)
+
+
+def nearness(cosines: Scores) -> Scores:
+    """Cosines from 1 (the nearest) down, in steps that mean something.
+
+    Where all are about equally near, or equally far, they say next to nothing about the order:
+    stretching the least difference over the whole scale would drown the words that match.
+    """
+    if not len(cosines):
+        return cosines
+    high = float(cosines.max())
+    spread = max(high - float(cosines.min()), LEAST_SPREAD)
+    return 1 - (high - cosines) / spread
+
+
+def strength(cosines: Scores | None) -> float:
+    """How much nearness by meaning has to say, 0 to 1: little, where even the nearest is far."""
+    if cosines is None or not len(cosines):
+        return 0.0
+    return min(1.0, max(0.1, float(cosines.max()) / STRONG_COSINE))
+
+
+def fused(
+    ranking: Ranking,
+    semantic: Scores | None,
+    lexical: Scores | None,
+    strong: float = 1.0,
+    exact: Scores | None = None,
+) -> Scores:
+    """One score per candidate; where a signal has nothing to say, the other decides alone.
+
+    ``strong`` is how much the semantic signal has to say, ``exact`` the share of the question's
+    rare exact terms that a candidate holds.
+    """
+    both = _weighed(ranking, semantic, lexical, strong)
+    if exact is None or not exact.any():
+        return both
+    return EXACT_SHARE * exact + (1 - EXACT_SHARE) * both
+
+
+def _weighed(
+    ranking: Ranking, semantic: Scores | None, lexical: Scores | None, strong: float
+) -> Scores:
+    weights = {"semantic": ranking.semantic_weight * strong, "lexical": ranking.lexical_weight}
+    said = {"semantic": semantic, "lexical": lexical}
+    present = {name: scores for name, scores in said.items() if scores is not None and scores.any()}
+    total = sum(weights[name] for name in present)
+    if not present or total <= 0:
+        some = semantic if semantic is not None else lexical
+        return np.zeros(0 if some is None else len(some))
+    first, *others = (weights[name] / total * scores for name, scores in present.items())
+    return first + others[0] if others else first
+
+
+# Two independent hints count: how near the hit is by meaning, and how much of what is rare in the
+# question stands in it. Either alone can convince. The scale is that of the model: a cosine means
+# something else for every one of them.
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """Where a cosine is as likely as not to be of an answer, and how sharp the change is."""
+
+    even: float
+    slope: float
+
+
+_OURS: Final = Scale(even=0.5, slope=10.0)
+_UNKNOWN: Final = Scale(even=0.6, slope=10.0)
+_OUR_MODEL: Final = "ricordo-minilm"
+
+COVERAGE_EVEN: Final = 0.8
+COVERAGE_SLOPE: Final = 6.0
+
+
+def confidence_of(cosine: float | None, coverage: float, model: str | None) -> float:
+    """From the cosine to the question (None: not compared) and the share of its rare terms."""
+    by_words = _logistic((coverage - COVERAGE_EVEN) * COVERAGE_SLOPE) if coverage > 0 else 0.0
+    if cosine is None:
+        return round(by_words, 4)
+    scale = _OURS if model is not None and model.startswith(_OUR_MODEL) else _UNKNOWN
+    by_meaning = _logistic((cosine - scale.even) * scale.slope)
+    return round(1 - (1 - by_meaning) * (1 - by_words), 4)
+
+
+def _logistic(value: float) -> float:
+    return 1 / (1 + math.exp(-value))

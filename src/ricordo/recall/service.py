@@ -1,18 +1,212 @@
 """Everything that searching needs, put together once per store."""
 
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from ricordo.access.reloading import PolicyFile
+from ricordo.access.policy import AccessPolicy
+from ricordo.access.policy_file import PolicyFile
+from ricordo.errors import ScopeWidened
 from ricordo.index.backfill import Filling
 from ricordo.index.cache import Shelves
 from ricordo.index.embedders import Embedders
 from ricordo.index.relations import Relating
+from ricordo.limits import MAX_GRAPHED_MEMORIES, MAX_RESULTS
+from ricordo.model.filters import ItemFilter
+from ricordo.model.item import Item
+from ricordo.model.proposal import attributed, other_owner
+from ricordo.model.search import (
+    Bullet,
+    QueryAnswer,
+    QueryRequest,
+    Related,
+    RelationEdge,
+    RelationGraph,
+    Returns,
+)
+from ricordo.model.vocabulary import MemoryType
 from ricordo.recall.accesses import AccessCounter
-from ricordo.recall.memories import MemorySearch
-from ricordo.recall.querying import Querying
+from ricordo.recall.memory_search import MemorySearch
 from ricordo.recall.ranking import Ranking
-from ricordo.recall.turns import TurnSearch
-from ricordo.storage.database import Database
+from ricordo.recall.turn_search import TurnSearch
+from ricordo.storage.database import Database, Reading
+from ricordo.storage.items import find_items, items_by_id
+from ricordo.storage.relations import (
+    Pair,
+    ids_among,
+    latest_active_ids,
+    pairs_brought_by,
+    relations_of,
+    relations_within,
+)
+from ricordo.storage.statements import plan_by_values
+from ricordo.storage.tables import items
+from ricordo.storage.where import Audience, matching
+from ricordo.text.secrets import without_secrets
+from ricordo.text.tokens import estimate_tokens, fit_tokens
+
+
+def read_related(
+    view: Reading,
+    user_id: str,
+    ids: Collection[int],
+    limit: int,
+    wanted: ItemFilter | None = None,
+) -> list[Related]:
+    """Active memories of a user that are related to any of these, the most similar first."""
+    similarity: dict[int, float] = {}
+    for low, high, found in relations_of(view.connection, user_id, ids):
+        for one, other in ((low, high), (high, low)):
+            if one in ids and other not in ids:
+                similarity[other] = max(found, similarity.get(other, 0.0))
+    if not similarity:
+        return []
+    where = matching(Audience(user_id), wanted or ItemFilter(), view.now)
+    present = find_items(view.connection, where & items.c.id.in_(list(similarity)))
+    related = [
+        Related(
+            id=item.id,
+            theme=item.theme,
+            type=item.type,
+            content=without_secrets(item.content),
+            similarity=round(similarity[item.id], 4),
+        )
+        for item in present
+    ]
+    return sorted(related, key=lambda one: (-one.similarity, -one.id))[:limit]
+
+
+_Said = tuple[int, str, str, str | None]
+"""The number of a memory, its category, what it says, and whose it is, None for the user's own."""
+
+_UNLESS_ASKED_FOR = tuple(kind for kind in MemoryType if kind is not MemoryType.PROCEDURE)
+
+
+class Querying:
+    """Queries of agents on behalf of users."""
+
+    def __init__(self, database: Database, search: MemorySearch, policy: PolicyFile) -> None:
+        self._database = database
+        self._search = search
+        self._policy = policy
+
+    def answer(self, user_id: str, request: QueryRequest) -> QueryAnswer:
+        """What an agent may know that answers its question, within its budget.
+
+        Raises:
+            CategoryNotAllowed: a category outside the agent's allowlist; nothing was read.
+            InvalidPolicy: the policy file is broken; nothing was read.
+            ScopeWidened: the filter names another user.
+        """
+        policy = self._policy.current()
+        allowed = policy.check(
+            request.agent, request.categories or (), within=request.within, user=user_id
+        )
+        wanted = _filter(user_id, request, allowed)
+        caps = _caps(policy, request.top_k)
+        # What a capped category may not show leaves room for others.
+        limit = MAX_RESULTS if caps else request.top_k
+        found = self._search.answer(user_id, request.text, limit, wanted, request.threshold)
+        answered = [item.without_secrets() for item in _capped(found.items, caps)[: request.top_k]]
+        purse = _Purse(request.budget_tokens)
+        bullets: tuple[Bullet, ...] = ()
+        items: tuple[Item, ...] = ()
+        if request.returns is Returns.BULLETS:
+            bullets = purse.bullets([_said(item, user_id) for item in answered])
+        else:
+            items = purse.whole(answered)
+        return QueryAnswer(
+            bullets=bullets,
+            items=items,
+            related=self._related(user_id, answered, wanted, request.related, purse),
+            tokens=purse.spent,
+            confidence=found.sure,
+            degraded=found.degraded,
+        )
+
+    def _related(
+        self, user_id: str, found: Sequence[Item], wanted: ItemFilter, count: int, purse: "_Purse"
+    ) -> tuple[Bullet, ...]:
+        if not count or not found:
+            return ()
+        with self._database.read(user_id) as view:
+            ids = [item.id for item in found]
+            near = read_related(view, user_id, ids, count, wanted)
+        return purse.bullets([(one.id, one.theme, one.content, None) for one in near])
+
+
+def _said(item: Item, viewer: str) -> _Said:
+    owner_id = other_owner(item.user_id, viewer)
+    return item.id, item.theme, attributed(item.content, owner_id, item.type), owner_id
+
+
+def _caps(policy: AccessPolicy, top_k: int) -> dict[str, int]:
+    """How many memories of a category one answer may show, where that is fewer than asked for."""
+    return {
+        slug: rule.rag_length
+        for slug, rule in policy.categories.items()
+        if rule.rag_length is not None and rule.rag_length < top_k
+    }
+
+
+def _capped(found: Sequence[Item], caps: Mapping[str, int]) -> list[Item]:
+    shown: Counter[str] = Counter()
+    kept = []
+    for item in found:
+        shown[item.theme] += 1
+        if shown[item.theme] <= caps.get(item.theme, shown[item.theme]):
+            kept.append(item)
+    return kept
+
+
+class _Purse:
+    """A budget of tokens that is never exceeded."""
+
+    def __init__(self, tokens: int) -> None:
+        self._left = tokens
+        self.spent = 0
+
+    def bullets(self, wanted: Sequence[_Said]) -> tuple[Bullet, ...]:
+        """As many lines as can be paid for, in order; the last may be cut short."""
+        lines = []
+        for item_id, category, content, owner_id in wanted:
+            line = f"[{category}] {' '.join(content.split())}"
+            shown = fit_tokens(line, self._left)
+            if len(shown) <= len(f"[{category}] …"):
+                break  # nothing of it would be left
+            self._pay(shown)
+            lines.append(Bullet(item_id, category, shown, owner_id))
+            if shown != line:
+                break
+        return tuple(lines)
+
+    def whole(self, wanted: Sequence[Item]) -> tuple[Item, ...]:
+        """The memories that can be paid for in full."""
+        kept = []
+        for item in wanted:
+            if estimate_tokens(item.content) <= self._left:
+                self._pay(item.content)
+                kept.append(item)
+        return tuple(kept)
+
+    def _pay(self, text: str) -> None:
+        price = estimate_tokens(text)
+        self._left -= price
+        self.spent += price
+
+
+def _filter(user_id: str, request: QueryRequest, allowed: tuple[str, ...] | None) -> ItemFilter:
+    given: dict[str, Any] = dict(request.filters)
+    asked_user = given.pop("user_id", user_id)
+    if asked_user != user_id:
+        raise ScopeWidened(f"this memory is of user {user_id!r}; it cannot become {asked_user!r}")
+    categories = request.categories if allowed is None else allowed
+    if categories is not None:
+        given["theme"] = categories
+    if "type" not in given and request.categories is None:
+        given["type"] = _UNLESS_ASKED_FOR
+    return ItemFilter.parse(given)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,3 +249,76 @@ class Recall:
             Filling(database, embedders, relating),
             Querying(database, memories, policy),
         )
+
+
+Neighbours = dict[int, set[int]]
+
+
+def read_graph(view: Reading, user_id: str, wanted: ItemFilter, limit: int) -> RelationGraph:
+    """The most connected of a user's own memories that a filter wants, and how they are related.
+
+    Looked at are the latest ``MAX_GRAPHED_MEMORIES`` of them, and what those were related to when
+    they came.
+    """
+    plan_by_values(view.connection)
+    where = matching(Audience(user_id), wanted, view.now)
+    latest = latest_active_ids(
+        view.connection,
+        where,
+        MAX_GRAPHED_MEMORIES + 1,
+        of_themes=wanted.theme is not None,
+    )
+    looked_at = latest[:MAX_GRAPHED_MEMORIES]
+    pairs = pairs_brought_by(view.connection, user_id, looked_at)
+    holding = set(looked_at)
+    if len(latest) > len(looked_at):  # otherwise these are all that can be shown
+        older = {low for low, _ in pairs} - holding
+        holding |= ids_among(view.connection, where, older)
+    near = _neighbours(pair for pair in pairs if holding.issuperset(pair))
+    chosen = most_connected(near, limit)
+    stored = items_by_id(view.connection, [(user_id, item_id) for item_id in chosen])
+    return RelationGraph(
+        memories=tuple(stored[item_id] for item_id in chosen),
+        relations=_edges(view, user_id, chosen),
+        more=len(near) > len(chosen) or len(latest) > len(looked_at),
+    )
+
+
+def most_connected(near: Neighbours, limit: int) -> list[int]:
+    """Up to ``limit`` memories with the most neighbours, each beside at least one of its own.
+
+    The most connected first, the latest first among equals. One whose neighbours all have fewer
+    brings the most connected of them with it.
+    """
+
+    def rank(item_id: int) -> tuple[int, int]:
+        return -len(near[item_id]), -item_id
+
+    chosen: set[int] = set()
+    for item_id in sorted(near, key=rank):
+        if item_id in chosen:
+            continue
+        new = {item_id}
+        if chosen.isdisjoint(near[item_id]):
+            new.add(min(near[item_id], key=rank))
+        if len(chosen) + len(new) <= limit:
+            chosen |= new
+        if len(chosen) == limit:
+            break
+    return sorted(chosen, key=rank)
+
+
+def _neighbours(pairs: Iterable[Pair]) -> Neighbours:
+    near: Neighbours = {}
+    for low, high in pairs:
+        near.setdefault(low, set()).add(high)
+        near.setdefault(high, set()).add(low)
+    return near
+
+
+def _edges(view: Reading, user_id: str, chosen: Sequence[int]) -> tuple[RelationEdge, ...]:
+    found = [
+        RelationEdge(low, high, round(similarity, 4))
+        for low, high, similarity in relations_within(view.connection, user_id, chosen)
+    ]
+    return tuple(sorted(found, key=lambda edge: (-edge.similarity, edge.one, edge.other)))

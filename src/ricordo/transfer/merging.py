@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from ricordo.errors import ImportFailed, InvalidValue
 from ricordo.limits import WRITE_BATCH_ITEMS
-from ricordo.memories.adding import add_all, check_times
+from ricordo.memories.additions import add_all, check_times
 from ricordo.model.draft import NewMemory
 from ricordo.model.item import Added
 from ricordo.model.proposal import StoredProposal

@@ -13,8 +13,8 @@ from ricordo.formation.consent.proposing import PROPOSAL
 from ricordo.formation.scheduling import plan_what_ends
 from ricordo.limits import WRITE_BATCH_ITEMS
 from ricordo.memories import sharing
-from ricordo.memories.changing import WENT_WITH
-from ricordo.memories.undo_plan import MERGED_IDS
+from ricordo.memories.lifecycle import WENT_WITH
+from ricordo.memories.replacement import MERGED_IDS
 from ricordo.model.item import Change, Item
 from ricordo.model.scope import Scope
 from ricordo.model.thread import Turn

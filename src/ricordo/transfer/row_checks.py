@@ -10,8 +10,8 @@ import sqlalchemy as sa
 from ricordo import limits
 from ricordo.errors import InvalidValue
 from ricordo.formation.consent.proposing import PROPOSAL
-from ricordo.memories.changing import WENT_WITH
-from ricordo.memories.undo_plan import MERGED_IDS, TAKEN_UP
+from ricordo.memories.lifecycle import WENT_WITH
+from ricordo.memories.replacement import MERGED_IDS, TAKEN_UP
 from ricordo.model import checks
 from ricordo.model.checks import parse_moment
 from ricordo.model.draft import FIELD_NAMES, NewMemory

@@ -7,8 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from ricordo import limits
-from ricordo.agent_state.json_text import checked_json_text, read_json
-from ricordo.agent_state.row_names import check_together, name_part
+from ricordo.agent_state.checkpoints import check_together, checked_json_text, name_part, read_json
 from ricordo.errors import InvalidValue
 from ricordo.model import checks
 

@@ -9,9 +9,9 @@ from typing import Final
 
 import sqlalchemy as sa
 
-from ricordo.agent_state.entry_memories import forget_memories
+from ricordo.agent_state.entries import forget_memories
 from ricordo.limits import WRITE_BATCH_ITEMS
-from ricordo.memories.expiring import plan_lifecycle
+from ricordo.memories.lifecycle import plan_lifecycle
 from ricordo.model.scope import Scope
 from ricordo.model.vocabulary import Status
 from ricordo.storage import checkpoints as state_rows

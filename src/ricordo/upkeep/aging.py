@@ -8,7 +8,7 @@ import sqlalchemy as sa
 
 from ricordo import limits
 from ricordo.formation.scheduling import plan_summary
-from ricordo.memories.expiring import SYSTEM_ACTED, soft_delete
+from ricordo.memories.lifecycle import SYSTEM_ACTED, soft_delete
 from ricordo.model.activity import UPKEEP_FORGOTTEN
 from ricordo.model.job import Report
 from ricordo.model.vocabulary import ON_PURPOSE, Event, Status

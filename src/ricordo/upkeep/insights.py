@@ -17,7 +17,7 @@ from ricordo.errors import BadAnswer, ModelRefused, in_log
 from ricordo.formation import prompt_files
 from ricordo.formation.policy import FormationPolicy
 from ricordo.index.relations import Neighbours
-from ricordo.memories.adding import add_all
+from ricordo.memories.additions import add_all
 from ricordo.metering import MeteredModel
 from ricordo.model.draft import NewMemory
 from ricordo.model.embedding import KnownVectors

@@ -7,7 +7,7 @@ from typing import Any
 from ricordo import limits
 from ricordo.errors import InvalidValue
 from ricordo.index.relations import Neighbours
-from ricordo.memories import adding, replacing
+from ricordo.memories import additions, replacement
 from ricordo.model import checks
 from ricordo.model.draft import NewMemory
 from ricordo.model.embedding import KnownVectors
@@ -89,7 +89,7 @@ class Adding(Bound):
         listed = checks.entries("memories", memories, limits.MAX_BULK_ITEMS)
         drafts = [NewMemory.parse(given).stamped(self.scope) for given in listed]
         for draft in drafts:
-            adding.check_times(draft, self.database.clock())
+            additions.check_times(draft, self.database.clock())
         why = checked_reason(reason)
         added: list[Added] = []
         for start in range(0, len(drafts), limits.WRITE_BATCH_ITEMS):
@@ -135,7 +135,7 @@ class Adding(Bound):
     def _write_batch(self, drafts: Sequence[NewMemory], reason: str | None) -> Sequence[Added]:
         known, near = self._look_up(draft.content for draft in drafts)
         with self.database.write(self.scope.user_id, known=known) as writing:
-            added = adding.add_all(writing, self.scope, drafts, reason)
+            added = additions.add_all(writing, self.scope, drafts, reason)
             if known.by_hash or any(one.updated for one in added):
                 self._relate(writing, list(zip(added, drafts, strict=True)), known, near)
             return added
@@ -160,7 +160,7 @@ class Adding(Bound):
     ) -> Added:
         known, near = self._look_up([draft.content])
         with self.database.write(self.scope.user_id, touching=old_ids, known=known) as writing:
-            added = replacing.replace_with(writing, self.scope, old_ids, draft, event, reason)
+            added = replacement.replace_with(writing, self.scope, old_ids, draft, event, reason)
             self.recall.relating.note(writing, [(added.id, text_hash(draft.content))], known, near)
             return added
 

@@ -4,7 +4,7 @@ import time
 from dataclasses import dataclass
 
 from ricordo import limits
-from ricordo.access.reloading import PolicyFile
+from ricordo.access.policy_file import PolicyFile
 from ricordo.conversation.service import ConversationService
 from ricordo.files.folder import FilesFolder
 from ricordo.files.profile_following import ProfileFiles

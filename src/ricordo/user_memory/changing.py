@@ -10,8 +10,8 @@ from typing import Any
 
 from ricordo import limits
 from ricordo.errors import InvalidValue, ThemeNotFound
-from ricordo.memories import changing, expiring, reading, replacing
-from ricordo.memories.owning import check_unchanged
+from ricordo.memories import lifecycle, lookup, replacement
+from ricordo.memories.lifecycle import check_unchanged
 from ricordo.model import checks
 from ricordo.model.checks import theme_slug
 from ricordo.model.item import Item, Theme
@@ -40,7 +40,7 @@ class Changing(Bound):
         """
         item_id, why = checks.memory_id(id), checked_reason(reason)
         with self._changing(item_id, expected_updated_at) as writing:
-            return changing.archive(writing, self.scope, item_id, why)
+            return lifecycle.archive(writing, self.scope, item_id, why)
 
     @retried
     def restore(
@@ -57,7 +57,7 @@ class Changing(Bound):
         """
         item_id, why = checks.memory_id(id), checked_reason(reason)
         with self._changing(item_id, expected_updated_at) as writing:
-            return changing.restore(writing, self.scope, item_id, why)
+            return lifecycle.restore(writing, self.scope, item_id, why)
 
     @retried
     def forget(
@@ -90,10 +90,10 @@ class Changing(Bound):
         item_id = None if id is None else checks.memory_id(id)
         if item_id is not None:
             with self._changing(item_id, expected_updated_at) as writing:
-                return (changing.forget(writing, self.scope, item_id, why),)
+                return (lifecycle.forget(writing, self.scope, item_id, why),)
         assert wanted_key is not None
         with self.database.write(self.scope.user_id) as writing:
-            return tuple(changing.forget_key(writing, self.scope, wanted_key, slug, why))
+            return tuple(lifecycle.forget_key(writing, self.scope, wanted_key, slug, why))
 
     @retried
     def pin(self, id: int, pinned: bool = True, *, expected_updated_at: When | None = None) -> Item:
@@ -107,7 +107,7 @@ class Changing(Bound):
         """
         item_id, wanted = checks.memory_id(id), checks.flag("pinned", pinned)
         with self._changing(item_id, expected_updated_at) as writing:
-            return changing.pin(writing, self.scope, item_id, wanted)
+            return lifecycle.pin(writing, self.scope, item_id, wanted)
 
     @retried
     def verify(self, id: int, *, expected_updated_at: When | None = None) -> Item:
@@ -121,7 +121,7 @@ class Changing(Bound):
         """
         item_id = checks.memory_id(id)
         with self._changing(item_id, expected_updated_at) as writing:
-            return changing.verify(writing, self.scope, item_id)
+            return lifecycle.verify(writing, self.scope, item_id)
 
     @retried
     def undo(
@@ -140,7 +140,7 @@ class Changing(Bound):
         """
         item_id, why = checks.memory_id(id), checked_reason(reason)
         with self._changing(item_id, expected_updated_at) as writing:
-            return replacing.undo(writing, self.scope, item_id, why)
+            return replacement.undo(writing, self.scope, item_id, why)
 
     def purge(self, *, before_time: bool = False) -> int:
         """Remove forgotten memories for good whose time has come; how many there were.
@@ -177,7 +177,7 @@ class Changing(Bound):
             if not change_theme(writing.connection, self.scope.user_id, slug, changed):
                 raise ThemeNotFound(slug)
         with self.database.read(self.scope.user_id) as view:
-            themes = reading.read_themes(view, self._audience(view), self.scope.user_id)
+            themes = lookup.read_themes(view, self._audience(view), self.scope.user_id)
         return next(found for found in themes if found.slug == slug)
 
     @contextmanager
@@ -191,8 +191,8 @@ class Changing(Bound):
     @retried
     def _purge_batch(self, before_time: bool) -> int:
         with self.database.write(self.scope.user_id) as writing:
-            expiring.expire_due(writing)
-            return expiring.purge_due(writing, before_time=before_time)
+            lifecycle.expire_due(writing)
+            return lifecycle.purge_due(writing, before_time=before_time)
 
 
 def _theme_values(

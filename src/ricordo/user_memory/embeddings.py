@@ -8,7 +8,7 @@ from ricordo.index import rebuild
 from ricordo.index.backfill import count_waiting
 from ricordo.index.embedders import model_of
 from ricordo.index.rebuild import Candidate
-from ricordo.memories.vector_states import read_states
+from ricordo.memories.lookup import read_states
 from ricordo.model import checks
 from ricordo.model.embedding import (
     ChoiceOrigin,

@@ -5,7 +5,7 @@ from ricordo.model import checks
 from ricordo.model.checks import theme_slug
 from ricordo.model.filters import ItemFilter
 from ricordo.model.search import RelationGraph
-from ricordo.recall.graphing import read_graph
+from ricordo.recall.service import read_graph
 from ricordo.user_memory.bound import Bound
 from ricordo.user_memory.confining import confined
 

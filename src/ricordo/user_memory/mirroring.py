@@ -8,8 +8,8 @@ from ricordo.errors import FilesUnavailable, Occupied, RicordoError
 from ricordo.files.folder import UserFiles
 from ricordo.files.mirror import UserMirror
 from ricordo.files.mirror_text import Shown
-from ricordo.memories import changing, replacing
-from ricordo.memories.owning import own_item
+from ricordo.memories import lifecycle, replacement
+from ricordo.memories.lifecycle import own_item
 from ricordo.model import checks
 from ricordo.model.draft import NewMemory
 from ricordo.model.item import Added, Item
@@ -100,7 +100,7 @@ class _FileWrites(Adding):
                 return None
             _check_key_is_free(writing, present, theme)
             draft = _successor(writing, present, content, theme)
-            added = replacing.replace_with(
+            added = replacement.replace_with(
                 writing, self.scope, [old.id], draft, Event.SUPERSEDE, reason
             )
             self.recall.relating.note(writing, [(added.id, text_hash(content))], known, near)
@@ -112,7 +112,7 @@ class _FileWrites(Adding):
         with self.database.write(self.scope.user_id, touching=[old.id]) as writing:
             if _unchanged(writing, self.scope, old) is None:
                 return False
-            changing.forget(writing, self.scope, old.id, reason)
+            lifecycle.forget(writing, self.scope, old.id, reason)
             return True
 
 

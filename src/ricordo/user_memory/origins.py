@@ -3,7 +3,7 @@
 from ricordo import limits
 from ricordo.conversation.origins import read_formed, read_source
 from ricordo.errors import ThreadNotFound
-from ricordo.memories import reading
+from ricordo.memories import lookup
 from ricordo.model import checks
 from ricordo.model.record import Page
 from ricordo.model.thread import FormedTurn, Turn
@@ -25,7 +25,7 @@ class Origins(Bound):
         """
         item_id = checks.memory_id(id)
         with self.database.read(self.scope.user_id) as view:
-            item = reading.read_item(view, self._audience(view), item_id)
+            item = lookup.read_item(view, self._audience(view), item_id)
             return read_source(view, item) if item.user_id == self.scope.user_id else None
 
     def formed_turns(

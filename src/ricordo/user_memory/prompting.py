@@ -6,7 +6,7 @@ from typing import Any
 
 from ricordo import limits
 from ricordo.errors import InvalidValue, MemoryNotFound
-from ricordo.memories.reading import read_history, read_item
+from ricordo.memories.lookup import read_history, read_item
 from ricordo.model import checks
 from ricordo.model.context import Context, Feedback
 from ricordo.model.item import Item

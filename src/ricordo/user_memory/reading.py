@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from ricordo import limits
-from ricordo.memories import reading
-from ricordo.memories.lineage import read_lineage
+from ricordo.memories import lookup
+from ricordo.memories.replacement import read_lineage
 from ricordo.model import checks
 from ricordo.model.filters import ItemFilter, Sort
 from ricordo.model.item import Change, Changes, Item, Lineage, Theme
@@ -27,7 +27,7 @@ class Reading(Bound):
         item_id = checks.memory_id(id)
         also_deleted = checks.flag("include_deleted", include_deleted)
         with self.database.read(self.scope.user_id) as view:
-            return reading.read_item(
+            return lookup.read_item(
                 view, self._audience(view), item_id, include_deleted=also_deleted
             )
 
@@ -43,7 +43,7 @@ class Reading(Bound):
         wanted = [checks.memory_id(item_id) for item_id in listed]
         also_deleted = checks.flag("include_deleted", include_deleted)
         with self.database.read(self.scope.user_id) as view:
-            found = reading.read_items(
+            found = lookup.read_items(
                 view, self._audience(view), wanted, include_deleted=also_deleted
             )
         return tuple(found)
@@ -60,7 +60,7 @@ class Reading(Bound):
         item_id = checks.memory_id(id)
         with self.database.read(self.scope.user_id) as view:
             audience = self._audience(view)
-            item = reading.read_item(view, audience, item_id, include_deleted=True)
+            item = lookup.read_item(view, audience, item_id, include_deleted=True)
             if item.user_id != self.scope.user_id:
                 return Lineage()
             return read_lineage(view, audience, self.scope, item)
@@ -89,7 +89,7 @@ class Reading(Bound):
         ordered = Sort.parse(sort, order)
         size = checks.integer("limit", limit, 1, limits.MAX_PAGE_ITEMS)
         with self.database.read(self.scope.user_id) as view:
-            return reading.read_page(view, self._audience(view), wanted, ordered, size, cursor)
+            return lookup.read_page(view, self._audience(view), wanted, ordered, size, cursor)
 
     def history(self, id: int, *, limit: int = limits.DEFAULT_CHANGES) -> tuple[Change, ...]:
         """What happened to a memory, oldest first; also for one that was purged.
@@ -101,12 +101,12 @@ class Reading(Bound):
         size = checks.integer("limit", limit, 1, limits.MAX_CHANGES)
         with self.database.read(self.scope.user_id) as view:
             user_id = self.scope.user_id
-            return tuple(reading.read_history(view, self._audience(view), user_id, item_id, size))
+            return tuple(lookup.read_history(view, self._audience(view), user_id, item_id, size))
 
     def themes(self) -> tuple[Theme, ...]:
         """The headings with the number of active memories under each, most used first."""
         with self.database.read(self.scope.user_id) as view:
-            return tuple(reading.read_themes(view, self._audience(view), self.scope.user_id))
+            return tuple(lookup.read_themes(view, self._audience(view), self.scope.user_id))
 
     def changes(self, since: int = 0, *, limit: int = limits.DEFAULT_CHANGES) -> Changes:
         """What happened after a revision, oldest first."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from ricordo import limits
 from ricordo.errors import InvalidValue
-from ricordo.memories import reading
+from ricordo.memories import lookup
 from ricordo.model import checks
 from ricordo.model.filters import ItemFilter, TurnFilter
 from ricordo.model.search import (
@@ -20,7 +20,7 @@ from ricordo.model.search import (
     TurnHit,
 )
 from ricordo.model.vocabulary import Status
-from ricordo.recall.related import read_related
+from ricordo.recall.service import read_related
 from ricordo.storage.backend import Step
 from ricordo.user_memory.adding import When
 from ricordo.user_memory.bound import Bound
@@ -147,7 +147,7 @@ class Searching(Bound):
         item_id = checks.memory_id(id)
         size = checks.integer("limit", limit, 1, limits.MAX_RESULTS)
         with self.database.read(self.scope.user_id) as view:
-            item = reading.read_item(view, self._audience(view), item_id)
+            item = lookup.read_item(view, self._audience(view), item_id)
             wanted = confined(ItemFilter(), self.scope)
             return tuple(read_related(view, self.scope.user_id, [item.id], size, wanted))
 

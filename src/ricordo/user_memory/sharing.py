@@ -1,7 +1,7 @@
 """Sharing memories with other users, and what others share with this one."""
 
 from ricordo.errors import NotOwner
-from ricordo.memories import reading, sharing
+from ricordo.memories import lookup, sharing
 from ricordo.model import checks
 from ricordo.model.proposal import BlockedSender, Link
 from ricordo.model.vocabulary import SharingRight
@@ -54,7 +54,7 @@ class Sharing(Bound):
         """
         item_id = checks.memory_id(id)
         with self.database.read(self.scope.user_id) as view:
-            item = reading.read_item(view, self._audience(view), item_id)
+            item = lookup.read_item(view, self._audience(view), item_id)
             if item.user_id != self.scope.user_id:
                 raise NotOwner(
                     f"memory {item.id} is shared with you; only its owner sees with whom"

@@ -2,7 +2,7 @@
 
 from ricordo import limits
 from ricordo.agent_state import checkpoints as saving
-from ricordo.agent_state.json_text import JsonText, json_text
+from ricordo.agent_state.checkpoints import JsonText, json_text
 from ricordo.model import checks
 from ricordo.model.record import Page
 from ricordo.model.thread import Checkpoint, CheckpointInfo

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ricordo.access.reloading import PolicyFile
+from ricordo.access.policy_file import PolicyFile
 from ricordo.clock import Clock, system_clock
 from ricordo.conversation.service import ConversationService
 from ricordo.files.folder import FilesFolder

@@ -10,8 +10,8 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo.access.loading import parse_policy, read_policy
 from ricordo.access.policy import AccessPolicy, CategoryRule
+from ricordo.access.policy_file import parse_policy, read_policy
 from ricordo.errors import InvalidInput, InvalidPolicy
 from ricordo.limits import MAX_FILTER_VALUES, MAX_POLICY_FILE_BYTES, MAX_RAG_LENGTH
 from ricordo.model.vocabulary import ContextPolicy
@@ -208,7 +208,7 @@ def test_a_file_has_a_largest_size(tmp_path: Path) -> None:
 
 
 def test_the_yaml_library_is_loaded_only_for_a_file() -> None:
-    code = "import ricordo.access.reloading, sys; print('yaml' in sys.modules)"
+    code = "import ricordo.access.policy_file, sys; print('yaml' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ricordo.access.policy import AccessPolicy
-from ricordo.access.reloading import PolicyFile
+from ricordo.access.policy_file import PolicyFile
 from ricordo.errors import InvalidPolicy
 
 BEFORE = "categories: [a, b]\nallowlists: {planner: [a]}\n"

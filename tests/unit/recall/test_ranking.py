@@ -6,9 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ricordo import InvalidValue
-from ricordo.recall.confidence import confidence_of
-from ricordo.recall.fusion import fused, normalised
-from ricordo.recall.ranking import PARTS, Ranking
+from ricordo.recall.ranking import PARTS, Ranking, confidence_of, fused, normalised
 from ricordo.wiring import open_memory
 
 pytestmark = pytest.mark.requirement("recall.search")

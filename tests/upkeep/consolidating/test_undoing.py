@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ricordo import Event, IllegalTransition, InvalidValue, Item, NothingToUndo, Status
-from ricordo.memories.absorbing import absorb
+from ricordo.memories.replacement import absorb
 from ricordo.model.scope import Scope
 from tests.support.soundness import problems_of
 from tests.upkeep.consolidating.conftest import Tidied

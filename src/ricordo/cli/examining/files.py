@@ -85,7 +85,7 @@ def _free_space(path: Path) -> CheckFinding:
 
 
 def _policy(path: Path) -> CheckFinding:
-    from ricordo.access.reloading import PolicyFile
+    from ricordo.access.policy_file import PolicyFile
 
     PolicyFile(path).current()
     return ok("policy", f"{path} is valid")

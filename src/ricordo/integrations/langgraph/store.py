@@ -20,15 +20,13 @@ from langgraph.store.base import (
 )
 
 from ricordo import limits
-from ricordo.agent_state.entries import Entry, NewEntry, StoreEntries
-from ricordo.agent_state.entry_memories import entry_text
-from ricordo.agent_state.json_text import json_text
-from ricordo.agent_state.row_names import check_together, name_part
+from ricordo.agent_state.checkpoints import check_together, json_text, name_part
+from ricordo.agent_state.entries import Entry, NewEntry, StoreEntries, entry_text
 from ricordo.errors import InvalidValue
 from ricordo.integrations.langgraph.filtering import check_filter, matches, namespace_matches
 from ricordo.integrations.langgraph.indexing import WHOLE_VALUE, text_of
 from ricordo.model import checks
-from ricordo.recall.question import question_in
+from ricordo.recall.words import question_in
 from ricordo.storage.entries import SEPARATOR, EntryName
 from ricordo.user_memory import UserMemory
 from ricordo.user_memory.confining import check_whole

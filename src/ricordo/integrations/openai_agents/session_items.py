@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from ricordo import limits
 from ricordo.agent_state import checkpoints
-from ricordo.agent_state.json_text import JsonText, json_text, read_json
+from ricordo.agent_state.checkpoints import JsonText, json_text, read_json
 from ricordo.errors import InvalidValue
 from ricordo.model import checks
 from ricordo.storage.checkpoints import find_state

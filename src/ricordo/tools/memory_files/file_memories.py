@@ -13,8 +13,8 @@ from ricordo.errors import Changed, Conflict, InvalidValue, NotFound, Occupied
 from ricordo.formation.consent.agent_notes import check_no_secret
 from ricordo.index.relations import Neighbours
 from ricordo.limits import MAX_FILE_RETRIES, MAX_KEY_CHARS, MAX_MEMORY_FILES
-from ricordo.memories import adding, changing
-from ricordo.memories.recording import record_change
+from ricordo.memories import additions, lifecycle
+from ricordo.memories.lifecycle import record_change
 from ricordo.model.draft import NewMemory
 from ricordo.model.embedding import KnownVectors
 from ricordo.model.item import Item
@@ -98,7 +98,7 @@ class FileMemories:
         with self.database.write(self._scope.user_id, known=known) as writing:
             self._check_free(writing, key)
             self._check_room(writing)
-            added = adding.add_all(writing, self._scope, [draft], "create", adopts=False)[0]
+            added = additions.add_all(writing, self._scope, [draft], "create", adopts=False)[0]
             self._user.recall.relating.note(writing, [(added.id, text_hash(text))], known, near)
 
     def change(self, field: str, key: str, edit: Callable[[str], str], reason: str) -> bool:
@@ -143,7 +143,7 @@ class FileMemories:
                     "new_path", f"{shown(moved)} would be too long; take a shorter name"
                 )
             draft = NewMemory(content=item.content, theme=FILES_THEME, key=moved)
-            adding.update_keyed(writing, self._scope, item, draft, "rename")
+            additions.update_keyed(writing, self._scope, item, draft, "rename")
 
         self._each(key, rename, lambda writing: self._check_free(writing, new_key))
 
@@ -156,7 +156,7 @@ class FileMemories:
         """
 
         def forget(writing: Writing, item: Item) -> None:
-            changing.forget(writing, self._scope, item.id, "delete")
+            lifecycle.forget(writing, self._scope, item.id, "delete")
 
         return self._each(key, forget, lambda _writing: None)
 
@@ -217,7 +217,7 @@ class FileMemories:
                     # An edit counts, also where the clock of this machine is behind another's.
                     valid_from=max(writing.now, present.valid_from),
                 )
-                adding.add_all(writing, self._scope, [draft], reason, adopts=False)
+                additions.add_all(writing, self._scope, [draft], reason, adopts=False)
             written = [(present.id, text_hash(text))]
             self._user.recall.relating.renew(writing, written, known, near)
 

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, Final
 
-from ricordo.memories.absorbing import absorb
-from ricordo.memories.expiring import SYSTEM_ACTED, is_expired
+from ricordo.memories.lifecycle import SYSTEM_ACTED, is_expired
+from ricordo.memories.replacement import absorb
 from ricordo.model.item import Item
 from ricordo.model.reports import (
     CONSOLIDATION_LINKED,

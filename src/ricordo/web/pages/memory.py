@@ -19,7 +19,7 @@ from ricordo.errors import (
     told_outside,
 )
 from ricordo.http.problems import status_of
-from ricordo.memories.expiring import is_expired
+from ricordo.memories.lifecycle import is_expired
 from ricordo.model import checks
 from ricordo.model.checks import format_moment
 from ricordo.model.item import Change, Item

@@ -1,27 +1,230 @@
-"""Changing the standing of a memory: archive, forget, restore, pin, verify."""
+"""The life of a memory: who may change it, its status, its expiry, and the history of each change."""
 
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from datetime import datetime
+from typing import Any, Final
 
-from ricordo.errors import IllegalTransition, MemoryNotFound, Occupied
-from ricordo.memories.expiring import is_expired, settle_if_expired, soft_delete
-from ricordo.memories.owning import own_item
-from ricordo.memories.recording import record_change
+import sqlalchemy as sa
+
+from ricordo.errors import Changed, IllegalTransition, MemoryNotFound, NotOwner, Occupied
+from ricordo.limits import SWEEP_BATCH_ITEMS
 from ricordo.model.item import Item, check_step
+from ricordo.model.job import NewJob
 from ricordo.model.scope import Scope
-from ricordo.model.vocabulary import Event, Status
-from ricordo.storage.history import last_change, old_versions
+from ricordo.model.vocabulary import GLOBAL_OWNER, Event, Status
+from ricordo.storage.columns import Moment
+from ricordo.storage.entries import next_entry_end, remove_expired_entries
+from ricordo.storage.history import last_change, old_versions, silence
+from ricordo.storage.idempotency import drop_answers
 from ricordo.storage.items import (
     active_with_key,
     active_with_text,
     changed_at,
+    delete_items,
+    find_item,
     find_items,
     item_of,
     update_item,
 )
+from ricordo.storage.links import remove_links, viewers_of
 from ricordo.storage.tables import items
-from ricordo.storage.transaction import Writing
+from ricordo.storage.themes import drop_summary
+from ricordo.storage.transaction import OWNER_ACTED, Writing
+from ricordo.storage.where import audience_of, not_expired
 from ricordo.text.normalise import content_hash
+
+
+def record_change(
+    writing: Writing,
+    item: Item,
+    event: Event,
+    *,
+    actor: str,
+    reason: str | None = None,
+    old_ref: int | None = None,
+    new_ref: int | None = None,
+    meta: Mapping[str, Any] | None = None,
+    before: Mapping[str, Any] | None = None,
+) -> None:
+    """One row for the owner, and one without any of their words for each viewer.
+
+    Viewers get the row so that what follows their change feed (caches, files) learns of it.
+    """
+    writing.record(
+        event,
+        item.id,
+        actor=actor,
+        reason=reason,
+        old_ref=old_ref,
+        new_ref=new_ref,
+        meta=meta,
+        before=before,
+        user_id=item.user_id,
+    )
+    for viewer in viewers_of(writing.connection, item.user_id, item.id):
+        writing.record(event, item.id, actor=OWNER_ACTED, other_user=item.user_id, user_id=viewer)
+
+
+LIFECYCLE_JOB: Final = "lifecycle"
+"""Kind of the job that expires and purges one user's memories when their time comes."""
+
+SYSTEM_ACTED: Final = "system"
+
+
+def is_expired(item: Item, now: datetime) -> bool:
+    """True where the memory's own end has come."""
+    return item.expires_at is not None and item.expires_at <= now
+
+
+def settle_if_expired(writing: Writing, item: Item) -> Item:
+    """The memory as it really stands: one whose time has come is soft-deleted first."""
+    if item.status is Status.DELETED or not is_expired(item, writing.now):
+        return item
+    return soft_delete(writing, item, Event.TTL, SYSTEM_ACTED, "expired")
+
+
+def soft_delete(
+    writing: Writing,
+    item: Item,
+    event: Event,
+    actor: str,
+    reason: str | None = None,
+    meta: Mapping[str, Any] | None = None,
+) -> Item:
+    """Hide a memory from every read and plan its removal."""
+    purge_at = writing.now + writing.policy.purge_after
+    values: dict[str, Any] = {
+        "status": Status.DELETED,
+        "purge_at": purge_at,
+        "updated_at": changed_at(writing, item),
+    }
+    update_item(writing, item, values)
+    drop_summary(writing.connection, item.user_id)  # it may tell of this memory
+    before = {"status": item.status.value}
+    record_change(writing, item, event, actor=actor, reason=reason, meta=meta, before=before)
+    plan_lifecycle(writing, item.user_id, purge_at)
+    return replace(item, **values)
+
+
+def plan_lifecycle(writing: Writing, user_id: str, when: datetime) -> None:
+    """Queue the job that will look after this user's memories at that time."""
+    writing.enqueue(
+        NewJob(kind=LIFECYCLE_JOB, user_id=user_id, run_at=when, unique_key="", payload={})
+    )
+
+
+def expire_due(writing: Writing) -> int:
+    """Soft-delete a bounded number of memories whose time has come; how many there were.
+
+    Entries of stores whose time has come are removed along with them, and counted too.
+    """
+    due = sa.and_(
+        items.c.user_id == writing.user_id,
+        items.c.expires_at <= writing.now,
+        items.c.status != Status.DELETED.value,
+    )
+    expired = find_items(writing.connection, due, SWEEP_BATCH_ITEMS)
+    for item in expired:
+        settle_if_expired(writing, item)
+    return len(expired) + remove_expired_entries(writing, SWEEP_BATCH_ITEMS)
+
+
+def purge_due(writing: Writing, *, before_time: bool = False) -> int:
+    """Remove a bounded number of soft-deleted memories for good; how many there were.
+
+    ``before_time`` also takes those whose time has not come yet. History keeps that they existed,
+    and nothing of what they said.
+    """
+    due = [items.c.user_id == writing.user_id, items.c.status == Status.DELETED.value]
+    if not before_time:
+        due.append(items.c.purge_at <= writing.now)
+    doomed = find_items(writing.connection, sa.and_(*due), SWEEP_BATCH_ITEMS)
+    if not doomed:
+        return 0
+    for item in doomed:
+        record_change(writing, item, Event.PURGE, actor=SYSTEM_ACTED)
+    ids = [item.id for item in doomed]
+    silence(writing.connection, writing.user_id, ids)
+    remove_links(writing.connection, writing.user_id, ids)
+    delete_items(writing, ids)
+    drop_answers(writing.connection, writing.user_id)
+    writing.backend.search.compact(writing.connection)
+    return len(doomed)
+
+
+def next_end(writing: Writing) -> datetime | None:
+    """When the next memory of this user expires or is to be purged, or an entry of a store ends."""
+    deleted = items.c.status == Status.DELETED.value
+    moment = sa.case((deleted, items.c.purge_at), else_=items.c.expires_at)
+    earliest = sa.select(sa.func.min(moment, type_=Moment)).where(
+        items.c.user_id == writing.user_id
+    )
+    ends = (
+        writing.connection.execute(earliest).scalar_one(),
+        next_entry_end(writing.connection, writing.user_id),
+    )
+    return min((end for end in ends if end is not None), default=None)
+
+
+def own_item(writing: Writing, scope: Scope, item_id: int) -> Item:
+    """A memory of the writing user, in any status.
+
+    One that has expired counts as deleted from that moment on.
+
+    Raises:
+        MemoryNotFound: there is none, it is another user's, or it is out of the scope's reach.
+        NotOwner: it is another user's but linked to this one, or global.
+    """
+    found = item_of(writing.connection, writing.user_id, item_id)
+    if found is not None:
+        check_in_reach(scope, found)
+        return settle_if_expired(writing, found)
+    shared = shared_item(writing, scope, item_id)
+    if shared is None:
+        raise MemoryNotFound(item_id)
+    if shared.user_id == GLOBAL_OWNER:
+        raise NotOwner(f"memory {item_id} is a global one: users cannot change it")
+    raise NotOwner(f"memory {item_id} is shared with you: you can unlink it, not change it")
+
+
+def check_unchanged(
+    writing: Writing, scope: Scope, item_id: int, expected_updated_at: datetime | None
+) -> None:
+    """Refuse to go on with a memory that is no longer as its caller saw it; None: in any state.
+
+    Raises:
+        Changed: it was changed at another time than the caller knows of.
+        MemoryNotFound, NotOwner.
+    """
+    if expected_updated_at is None:
+        return
+    if own_item(writing, scope, item_id).updated_at != expected_updated_at:
+        raise Changed(item_id)
+
+
+def check_in_reach(scope: Scope, item: Item) -> None:
+    """Refuse a memory that is there, but not for this scope.
+
+    Raises:
+        MemoryNotFound: its theme is none of the scope's categories.
+    """
+    if not scope.reaches(item.theme):
+        raise MemoryNotFound(item.id)
+
+
+def shared_item(writing: Writing, scope: Scope, item_id: int) -> Item | None:
+    """A memory that the writing user may see, whosever it is."""
+    audience = audience_of(
+        writing.connection,
+        writing.user_id,
+        writing.policy.global_until,
+        writing.now,
+        scope.categories,
+    )
+    visible = audience.condition() & not_expired(writing.now) & (items.c.id == item_id)
+    return find_item(writing.connection, visible)
+
 
 WENT_WITH = "went_with"
 """In the meta of a DELETE: the memory whose former text it was and which took it along."""

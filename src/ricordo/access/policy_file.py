@@ -1,22 +1,175 @@
-"""The policy file: YAML with ``categories``, ``allowlists`` and ``sharing``, every word checked.
-
-What is not understood is refused with its line. A policy that was half understood could let an
-agent read what its author meant to keep from it.
-"""
+"""The policy file: YAML with ``categories``, ``allowlists`` and ``sharing``, reloaded when it changes."""
 
 import re
 import stat
 from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
-from typing import Final, TypeVar, overload
+from typing import Any, Final, TypeVar, overload
+
+import yaml
+from yaml.error import Mark, MarkedYAMLError
+from yaml.reader import ReaderError
 
 from ricordo import limits
-from ricordo.access.located import Kind, Node
 from ricordo.access.policy import ALL_CATEGORIES, DEFAULT_AGENTS, AccessPolicy, CategoryRule, Pair
 from ricordo.errors import InvalidPolicy, InvalidValue
+from ricordo.limits import MAX_POLICY_DEPTH
 from ricordo.model import checks
 from ricordo.model.checks import theme_slug
 from ricordo.model.vocabulary import ContextPolicy
+
+_MAX_SHOWN_CHARS: Final = 60
+
+
+class Kind(StrEnum):
+    """What a place in the file holds, in the words of messages."""
+
+    TEXT = "text"
+    NUMBER = "a whole number"
+    NOTHING = "nothing"
+    OTHER = "a value that YAML does not take for text (put it in quotes)"
+    LIST = "a list"
+    MAPPING = "a mapping"
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One value with its place. Of ``text``, ``entries`` and ``pairs`` its kind uses one."""
+
+    file: str
+    line: int
+    column: int
+    kind: Kind
+    text: str = ""
+    entries: tuple["Node", ...] = ()
+    pairs: tuple[tuple["Node", "Node"], ...] = ()
+
+    def wrong(self, problem: str) -> InvalidPolicy:
+        """The error to raise about this place."""
+        return InvalidPolicy(self.file, problem, self.line, self.column)
+
+    @property
+    def shown(self) -> str:
+        """The value in a message: its words, or what it is where it has none."""
+        if self.kind in (Kind.LIST, Kind.MAPPING, Kind.NOTHING):
+            return self.kind.value
+        rendered = repr(self.text)
+        if len(rendered) > _MAX_SHOWN_CHARS:
+            rendered = f"{rendered[: _MAX_SHOWN_CHARS - 3]}..."
+        return f"{rendered}, {self.kind.value}" if self.kind is Kind.OTHER else rendered
+
+
+# Anchors, aliases and tags are refused: a policy needs none, and a few lines of aliases can stand
+# for millions of entries. Nothing is made of the values here; a reader looks at each itself.
+
+_MAX_PROBLEM_CHARS: Final = 200
+_QUOTE_HINT: Final = 'to mean all, write "*" in quotes'
+_SCALAR_KINDS: Final = {
+    "tag:yaml.org,2002:str": Kind.TEXT,
+    "tag:yaml.org,2002:int": Kind.NUMBER,
+    "tag:yaml.org,2002:null": Kind.NOTHING,
+}
+
+
+def compose(file: str, text: str) -> Node:
+    """The one document in a text. ``file`` is its name in messages.
+
+    Raises:
+        InvalidPolicy: it is not YAML, not one document, or uses what is refused here.
+    """
+    try:
+        loader = _StrictLoader(text)
+    except ReaderError as problem:
+        raise _unreadable(file, text, problem) from None
+    try:
+        root = loader.get_single_node()
+    except _Refused as problem:
+        raise InvalidPolicy(file, str(problem), *problem.place) from None
+    except MarkedYAMLError as problem:
+        raise _malformed(file, problem) from None
+    except (ValueError, OverflowError) as problem:
+        # PyYAML lets these through for escapes beyond Unicode and absurdly long version numbers.
+        raise InvalidPolicy(
+            file, f"not valid YAML ({_shortened(problem)})", loader.line + 1, loader.column + 1
+        ) from None
+    finally:
+        loader.dispose()
+    if root is None:
+        raise InvalidPolicy(file, "the file is empty", 1, 1)
+    return _node(file, root)
+
+
+class _Refused(Exception):
+    """Good YAML, but nothing that a policy may use."""
+
+    def __init__(self, problem: str, mark: Any) -> None:
+        self.place = _position(mark)
+        super().__init__(problem)
+
+
+class _StrictLoader(yaml.SafeLoader):
+    """Stops at the first thing that is refused, before anything is built from it."""
+
+    depth = 0
+
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        event: Any = self.peek_event()  # type: ignore[no-untyped-call]
+        if isinstance(event, yaml.AliasEvent):
+            raise _Refused(f"aliases are not allowed; {_QUOTE_HINT}", event.start_mark)
+        if event.anchor is not None:
+            raise _Refused("anchors are not allowed", event.start_mark)
+        if event.tag is not None:
+            raise _Refused("tags are not allowed", event.start_mark)
+        if self.depth >= MAX_POLICY_DEPTH:
+            raise _Refused(
+                f"nested too deeply; allowed: {MAX_POLICY_DEPTH} levels", event.start_mark
+            )
+        self.depth += 1
+        try:
+            return super().compose_node(parent, index)
+        finally:
+            self.depth -= 1
+
+
+def _node(file: str, found: yaml.Node) -> Node:
+    line, column = _position(found.start_mark)
+    if isinstance(found, yaml.MappingNode):
+        pairs = tuple((_node(file, key), _node(file, value)) for key, value in found.value)
+        return Node(file, line, column, Kind.MAPPING, pairs=pairs)
+    if isinstance(found, yaml.SequenceNode):
+        entries = tuple(_node(file, entry) for entry in found.value)
+        return Node(file, line, column, Kind.LIST, entries=entries)
+    kind = _SCALAR_KINDS.get(found.tag, Kind.OTHER)
+    return Node(file, line, column, kind, text=found.value)
+
+
+def _position(mark: Mark | None) -> tuple[int, int]:
+    return (1, 1) if mark is None else (mark.line + 1, mark.column + 1)
+
+
+def _malformed(file: str, problem: MarkedYAMLError) -> InvalidPolicy:
+    line, column = _position(problem.problem_mark or problem.context_mark)
+    said = ", ".join(part for part in (problem.context, problem.problem) if part)
+    hint = f"; {_QUOTE_HINT}" if problem.context == "while scanning an alias" else ""
+    return InvalidPolicy(file, f"not valid YAML ({_shortened(said)}{hint})", line, column)
+
+
+def _unreadable(file: str, text: str, problem: ReaderError) -> InvalidPolicy:
+    before = text[: problem.position]
+    line, column = before.count("\n") + 1, len(before) - (before.rfind("\n") + 1) + 1
+    said = f"the character U+{ord(text[problem.position]):04X} is not allowed"
+    return InvalidPolicy(file, said, line, column)
+
+
+def _shortened(problem: object) -> str:
+    said = str(problem)
+    return said if len(said) <= _MAX_PROBLEM_CHARS else f"{said[: _MAX_PROBLEM_CHARS - 3]}..."
+
+
+# What is not understood is refused with its line. A policy that was half understood could let an
+# agent read what its author meant to keep from it.
 
 _MAX_LISTED: Final = 20  # names that a message gives before it says how many more there are
 
@@ -64,9 +217,9 @@ def parse_policy(path: Path, raw: bytes) -> AccessPolicy:
     Raises:
         InvalidPolicy: the text is not a valid policy; names the file, line and column.
     """
-    from ricordo.access import yaml_tree  # loads PyYAML, which most processes never need
+    # loads PyYAML, which most processes never need
 
-    root = yaml_tree.compose(str(path), _decoded(path, raw))
+    root = compose(str(path), _decoded(path, raw))
     parts = _fields(root, "a policy", _KEYS)
     if "allowlists" not in parts:
         # Not "everything is allowed": a file that is cut off must not open what it should close.
@@ -293,3 +446,35 @@ def _listed(names: Collection[str]) -> str:
     shown = ", ".join(list(names)[:_MAX_LISTED])
     more = len(names) - _MAX_LISTED
     return f"{shown} and {more} more" if more > 0 else shown
+
+
+class PolicyFile:
+    """Where the policy of a process comes from; without a path, everything is allowed.
+
+    The file is read at every call, which costs some microseconds, and parsed again when its bytes
+    have changed. Size and time of change would not do: a file edited twice within one tick of the
+    file system's clock can keep both, and the old rules would stay in force.
+
+    Safe in threads without a lock: all that ever changes is one reference to an immutable pair.
+    """
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+        self._latest: tuple[bytes, AccessPolicy] | None = None
+        self._open = AccessPolicy.open()
+
+    def current(self) -> AccessPolicy:
+        """The policy as the file says now.
+
+        Raises:
+            InvalidPolicy: the file is missing or not valid. The last good policy does not go on:
+                the edit may have been made to take a permission away.
+        """
+        if self._path is None:
+            return self._open
+        raw = read_policy(self._path)
+        latest = self._latest
+        if latest is None or latest[0] != raw:
+            latest = (raw, parse_policy(self._path, raw))
+            self._latest = latest
+        return latest[1]

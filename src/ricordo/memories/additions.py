@@ -10,8 +10,7 @@ from datetime import datetime
 from typing import Any
 
 from ricordo.errors import InvalidValue
-from ricordo.memories.expiring import plan_lifecycle, settle_if_expired
-from ricordo.memories.recording import record_change
+from ricordo.memories.lifecycle import plan_lifecycle, record_change, settle_if_expired
 from ricordo.model.draft import NewMemory
 from ricordo.model.item import PROVENANCE, Added, Item
 from ricordo.model.record import plain

@@ -1,0 +1,554 @@
+"""One memory in place of others: superseding, merging, absorbing, and undoing it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, Final
+
+import sqlalchemy as sa
+
+from ricordo.errors import IllegalTransition, InvalidValue, MemoryNotFound, NothingToUndo
+from ricordo.limits import MAX_MERGED_ITEMS, MAX_PREDECESSORS, MAX_TAGS
+from ricordo.memories.additions import add_all, update_keyed
+from ricordo.memories.lifecycle import (
+    check_in_reach,
+    check_place_is_free,
+    is_expired,
+    own_item,
+    reactivate,
+    record_change,
+    set_values,
+)
+from ricordo.memories.lookup import read_items
+from ricordo.model.draft import NewMemory
+from ricordo.model.item import Added, Change, Item, Lineage, check_step, former_values
+from ricordo.model.record import plain
+from ricordo.model.scope import Scope
+from ricordo.model.vocabulary import Event, Status, Undoable
+from ricordo.storage.database import Reading
+from ricordo.storage.entries import hand_over_entry, has_entry
+from ricordo.storage.history import (
+    UNDONE_REVISION,
+    drop_replaced_values,
+    formers_of,
+    last_change,
+    last_changes,
+    last_update,
+    replaced_by,
+    update_that_kept,
+)
+from ricordo.storage.items import changed_at, delete_items, item_of, update_item
+from ricordo.storage.links import remove_links, viewers_of
+from ricordo.storage.relations import remove_relations
+from ricordo.storage.transaction import OWNER_ACTED, Writing
+from ricordo.storage.where import Audience
+from ricordo.text.normalise import canonical
+
+# :mod:`ricordo.memories.replacement` does what is planned here; who only shows a memory asks here,
+# too, whether something can be undone.
+
+REPLACED: Final = (Event.SUPERSEDE, Event.MERGE)
+MERGED_IDS: Final = "merged_ids"
+"""In the meta of a MERGE: the memories that became one. In that of an UPDATE: what brought it."""
+TAKEN_UP: Final = "taken_up"
+"""In the meta of a replacement by a memory that was there before (``absorbing.py``): how many
+recalls went to it, and when it had last been recalled and verified itself."""
+MADE: Final = "made"
+"""In the meta of a replacement: whether the new memory was made for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Closed:
+    """A superseded memory, and the change that closed it."""
+
+    item: Item
+    change: Change
+
+
+@dataclass(frozen=True, slots=True)
+class UndoPlan:
+    """What is taken back, and what becomes of the memories.
+
+    Of a replacement: ``item`` comes back and so do its ``siblings``, which were merged along with
+    it; ``withdrawn`` was made in their place and is put aside. Of an update: ``item`` gets its
+    former values.
+    """
+
+    undoable: Undoable
+    item: Item
+    change: Change
+    siblings: tuple[Closed, ...] = ()
+    withdrawn: Item | None = None
+
+
+def plan_undo(connection: sa.Connection, scope: Scope, item: Item, now: datetime) -> UndoPlan:
+    """How the last replacement or update of a memory of the user's own would be taken back.
+
+    Raises:
+        NothingToUndo: it was neither superseded, merged nor updated.
+        IllegalTransition: it was archived or deleted, or has expired.
+        MemoryNotFound: what would change along with it is gone, or not in reach of the scope.
+    """
+    if item.status not in (Status.ACTIVE, Status.SUPERSEDED) or is_expired(item, now):
+        raise IllegalTransition(f"memory {item.id} is {item.status}: restore it instead")
+    if item.status is Status.SUPERSEDED:
+        change = last_change(connection, item.user_id, item.id, REPLACED)
+        if change is None or change.new_ref is None:
+            return _by_old_version(connection, scope, item, now)
+        return _of_replacement(connection, scope, Closed(item, change))
+    update = last_update(connection, item.user_id, item.id)
+    replaced = _last_replacement(connection, item)
+    if replaced is not None and (update is None or _absorbed_after(update, replaced.change)):
+        return _of_replacement(connection, scope, replaced)
+    if update is not None:
+        return _of_update(item, update)
+    raise NothingToUndo(f"memory {item.id} has no change that can be undone")
+
+
+def _last_replacement(connection: sa.Connection, item: Item) -> Closed | None:
+    """The memory whose place this one took last and still has, and the change that did it."""
+    for old_id in dict.fromkeys(replaced_by(connection, item.user_id, item.id)):
+        closed = _closed_by(connection, item.user_id, old_id, item.id)
+        if closed is not None:
+            return closed
+    return None
+
+
+def _closed_by(
+    connection: sa.Connection, user_id: str, old_id: int, replacement_id: int
+) -> Closed | None:
+    """A memory that is superseded by this one and no other, if that is still so."""
+    old = item_of(connection, user_id, old_id)
+    if old is None or old.status is not Status.SUPERSEDED:
+        return None
+    change = last_change(connection, user_id, old_id, REPLACED)
+    if change is None or change.new_ref != replacement_id:
+        return None
+    return Closed(old, change)
+
+
+def _absorbed_after(update: Change, replacement: Change) -> bool:
+    return TAKEN_UP in replacement.meta and replacement.revision > update.revision
+
+
+def _of_replacement(connection: sa.Connection, scope: Scope, closed: Closed) -> UndoPlan:
+    item, change = closed.item, closed.change
+    assert change.new_ref is not None
+    check_in_reach(scope, item)
+    replacement = item_of(connection, item.user_id, change.new_ref)  # None: purged
+    is_made = bool(change.meta.get(MADE))
+    if replacement is not None and (is_made or TAKEN_UP in change.meta):
+        check_in_reach(scope, replacement)
+        if is_made and replacement.status is Status.SUPERSEDED:
+            raise NothingToUndo(
+                f"memory {replacement.id}, which took the place of {item.id}, was itself"
+                " superseded: undo that first"
+            )
+    others = (one for one in change.meta.get(MERGED_IDS, ()) if one != item.id)
+    found = (_closed_by(connection, item.user_id, one, change.new_ref) for one in others)
+    siblings = tuple(one for one in found if one is not None)
+    for sibling in siblings:
+        check_in_reach(scope, sibling.item)
+    return UndoPlan(Undoable.REPLACEMENT, item, change, siblings, replacement if is_made else None)
+
+
+def _by_old_version(
+    connection: sa.Connection, scope: Scope, version: Item, now: datetime
+) -> UndoPlan:
+    """Undo by naming the old text that an update kept, if nothing happened since."""
+    update = update_that_kept(connection, version.user_id, version.id)
+    if update is None:
+        raise NothingToUndo(f"memory {version.id} was not superseded by another one")
+    present = item_of(connection, version.user_id, update.item_id)
+    if present is None:
+        raise MemoryNotFound(update.item_id)
+    check_in_reach(scope, present)
+    newest = last_update(connection, version.user_id, present.id)
+    is_present = present.status is Status.ACTIVE and not is_expired(present, now)
+    if not is_present or newest is None or newest.revision != update.revision:
+        raise NothingToUndo(f"memory {present.id} has changed since; undo its later changes first")
+    return _of_update(present, update)
+
+
+def _of_update(item: Item, update: Change) -> UndoPlan:
+    if update.before is None:
+        raise NothingToUndo(f"what memory {item.id} said before was purged")
+    return UndoPlan(Undoable.UPDATE, item, update)
+
+
+def replace_with(
+    writing: Writing,
+    scope: Scope,
+    old_ids: Sequence[int],
+    draft: NewMemory,
+    event: Event,
+    reason: str | None,
+    *,
+    reason_to_add: str | None = None,
+) -> Added:
+    """Supersede one memory, or merge several, by a new one.
+
+    The old ones are kept, closed at the new one's start. What the new one leaves open it takes
+    from them: where they are filed, what they are, how much they matter. ``reason_to_add`` is what
+    the new one's own history says where the reason tells of the old ones.
+
+    Raises:
+        InvalidValue: the new one would begin before an old one did.
+        IllegalTransition, MemoryNotFound, NotOwner.
+    """
+    olds = [own_item(writing, scope, old_id) for old_id in dict.fromkeys(old_ids)]
+    draft = _inheriting(draft, olds)
+    if len(olds) == 1 and _says_the_same(olds[0], draft):
+        changed = update_keyed(writing, scope, olds[0], draft, reason)
+        return Added(olds[0].id, Status.ACTIVE, duplicate=not changed, updated=changed)
+    start = draft.start(writing.now)
+    for old in olds:
+        check_step(old.id, old.status, Status.SUPERSEDED)
+        if draft.begins_before(old.valid_from):
+            raise InvalidValue(
+                "valid_from", f"must not be before that of memory {old.id}, which it replaces"
+            )
+        _close(writing, old, start)
+    added = add_all(writing, scope, [draft], reason_to_add or reason)[0]
+    made = not (added.duplicate or added.updated)
+    merged = [old.id for old in olds]
+    for old in olds:
+        hand_over_entry(writing, old.id, added.id)
+        record_change(
+            writing,
+            old,
+            event,
+            actor=scope.actor,
+            reason=reason,
+            old_ref=old.id,
+            new_ref=added.id,
+            meta={MADE: made} | ({MERGED_IDS: merged} if event is Event.MERGE else {}),
+            before={"valid_to": plain(old.valid_to)},
+        )
+    return added
+
+
+def _inheriting(draft: NewMemory, olds: Sequence[Item]) -> NewMemory:
+    """The draft with what it leaves open taken from what it replaces, where those agree."""
+    open_fields: dict[str, Any] = {
+        "importance": max(old.importance for old in olds),
+        "pinned": any(old.pinned for old in olds),
+        "tags": tuple(dict.fromkeys(tag for old in olds for tag in old.tags))[:MAX_TAGS],
+    }
+    for name in ("theme", "type", "key"):
+        values = {getattr(old, name) for old in olds}
+        if len(values) == 1:
+            open_fields[name] = values.pop()
+    return replace(
+        draft,
+        **{name: value for name, value in open_fields.items() if getattr(draft, name) is None},
+    )
+
+
+def undo(writing: Writing, scope: Scope, item_id: int, reason: str | None) -> Item:
+    """Take back the last replacement or update of a memory; what stands in its place now.
+
+    A superseded memory comes back and the one made in its place is archived, whichever of the two
+    is named; a merge is taken back as a whole. An updated one gets its former values. A scope that
+    does not reach all that would change by it can undo nothing.
+
+    Raises:
+        NothingToUndo: it was neither superseded, merged nor updated.
+        Occupied: its key or text has been taken by another active memory.
+        IllegalTransition, MemoryNotFound, NotOwner.
+    """
+    item = own_item(writing, scope, item_id)
+    plan = plan_undo(writing.connection, scope, item, writing.now)
+    if plan.undoable is Undoable.UPDATE:
+        return _undo_update(writing, scope, plan.item, plan.change, reason)
+    return _undo_replacement(writing, scope, plan, reason)
+
+
+def _undo_replacement(writing: Writing, scope: Scope, plan: UndoPlan, reason: str | None) -> Item:
+    if plan.withdrawn is not None:
+        _withdraw(writing, scope, plan.withdrawn, plan.item.id)
+    for sibling in plan.siblings:
+        _bring_back(writing, scope, sibling.item, sibling.change, reason)
+    return _bring_back(writing, scope, plan.item, plan.change, reason)
+
+
+def _undo_update(
+    writing: Writing, scope: Scope, item: Item, update: Change, reason: str | None
+) -> Item:
+    values = former_values(update.before or {})
+    if has_entry(writing, item.id):
+        values.pop("expires_at", None)  # when an entry of a store ends, its program says
+    former = replace(item, **values, updated_at=changed_at(writing, item))
+    if is_expired(former, writing.now):  # or it would be gone at once
+        former = replace(former, expires_at=None)
+        values["expires_at"] = None
+    check_place_is_free(writing, former)
+    update_item(writing, item, {**values, "updated_at": former.updated_at})
+    if update.old_ref is not None:  # only now: until then it kept the vector of its text
+        _dissolve_former_text(writing, update.old_ref)
+    drop_replaced_values(writing.connection, writing.user_id, update.revision)
+    record_change(
+        writing,
+        item,
+        Event.UNDO,
+        actor=scope.actor,
+        reason=reason,
+        old_ref=update.old_ref,
+        new_ref=item.id,
+        meta={UNDONE_REVISION: update.revision},
+    )
+    return former
+
+
+def _dissolve_former_text(writing: Writing, former_id: int) -> None:
+    """The kept old text is the text again; its own row, and who it was shared with, go."""
+    for viewer in viewers_of(writing.connection, writing.user_id, former_id):
+        writing.record(
+            Event.UNLINK,
+            former_id,
+            actor=OWNER_ACTED,
+            other_user=writing.user_id,
+            user_id=viewer,
+        )
+    remove_links(writing.connection, writing.user_id, [former_id])
+    delete_items(writing, [former_id])
+
+
+def _bring_back(
+    writing: Writing, scope: Scope, item: Item, change: Change, reason: str | None
+) -> Item:
+    if TAKEN_UP in change.meta:
+        _give_back(writing, scope, item, change, reason)
+    hand_over_entry(writing, change.new_ref or 0, item.id)
+    former = former_values(change.before or {})
+    return reactivate(writing, item, Event.UNDO, scope.actor, reason, former)
+
+
+def _give_back(
+    writing: Writing, scope: Scope, absorbed: Item, change: Change, reason: str | None
+) -> None:
+    """Take off the survivor what it had taken up; tags and importance if it is as it was left."""
+    survivor = item_of(writing.connection, writing.user_id, change.new_ref or 0)
+    if survivor is None:  # purged
+        return
+    taken_up = former_values(change.meta[TAKEN_UP])
+    count = max(0, survivor.access_count - taken_up.get("access_count", 0))
+    values: dict[str, Any] = {
+        "access_count": count,
+        "updated_at": changed_at(writing, survivor),
+    }
+    for name in ("last_accessed_at", "last_verified_at"):
+        if getattr(survivor, name) == getattr(absorbed, name):  # not again since
+            values[name] = taken_up.get(name)
+    update = last_update(writing.connection, writing.user_id, survivor.id)
+    if update is not None and absorbed.id in update.meta.get(MERGED_IDS, ()):
+        values |= former_values(update.before or {})
+        drop_replaced_values(writing.connection, writing.user_id, update.revision)
+        undone = {UNDONE_REVISION: update.revision}
+        record_change(writing, survivor, Event.UNDO, actor=scope.actor, reason=reason, meta=undone)
+    update_item(writing, survivor, values)
+
+
+def _withdraw(writing: Writing, scope: Scope, replacement: Item, old_id: int) -> None:
+    """Put aside what was made in the place of a memory, where it is not out of the way already."""
+    if replacement.status is Status.ACTIVE:
+        why = f"took the place of memory {old_id}, which was brought back"
+        aside = {"status": Status.ARCHIVED}
+        set_values(writing, replacement, aside, Event.ARCHIVE, scope.actor, why)
+
+
+def _close(writing: Writing, old: Item, start: datetime) -> None:
+    ended = start if old.valid_to is None else min(old.valid_to, start)
+    closed = {
+        "status": Status.SUPERSEDED,
+        "valid_to": max(old.valid_from, ended),  # its start lies ahead after a clock was set back
+        "updated_at": changed_at(writing, old),
+    }
+    update_item(writing, old, closed)
+
+
+def _says_the_same(old: Item, draft: NewMemory) -> bool:
+    return (
+        old.status is Status.ACTIVE
+        and old.theme == draft.theme
+        and old.key == draft.key
+        and canonical(old.content) == canonical(draft.content)
+    )
+
+
+# What the others had more of goes to it: importance, tags, how often they were recalled and when
+# they were last verified. As it was said again, it counts as changed now. The existing
+# :func:`ricordo.memories.replacement.undo` takes all of that back, whichever is named:
+#
+# - what was absorbed comes back as it was;
+# - the survivor gets its former importance and tags back, unless it was updated since: then the
+#   later update is what it says and stays;
+# - the recalls that were added to the survivor's are taken off again, those since then stay; so
+#   does a verification since then.
+
+
+def absorb(
+    writing: Writing,
+    scope: Scope,
+    survivor_id: int,
+    absorbed_ids: Sequence[int],
+    event: Event,
+    reason: str | None,
+) -> Item:
+    """Let a memory take the place of others of the same user; the memory as it stands now.
+
+    ``event`` says whether they said the same (``MERGE``) or were outdated (``SUPERSEDE``). Each is
+    closed at the survivor's start where that is later than its own, and else now.
+
+    Raises:
+        InvalidValue: nothing, too much or the survivor itself would be absorbed.
+        IllegalTransition: one of them is not active.
+        MemoryNotFound, NotOwner.
+    """
+    listed = list(dict.fromkeys(absorbed_ids))
+    if not listed or survivor_id in listed or len(listed) > MAX_MERGED_ITEMS:
+        raise InvalidValue(
+            "absorbed_ids", f"must name 1 to {MAX_MERGED_ITEMS} memories besides the survivor"
+        )
+    survivor = own_item(writing, scope, survivor_id)
+    if survivor.status is not Status.ACTIVE:
+        raise IllegalTransition(f"memory {survivor.id} is {survivor.status}, not active")
+    absorbed = [own_item(writing, scope, one) for one in listed]
+    for one in absorbed:
+        check_step(one.id, one.status, Status.SUPERSEDED)
+        ended = _end(one, survivor, writing.now)
+        at = changed_at(writing, one)
+        closed = {"status": Status.SUPERSEDED, "valid_to": ended, "updated_at": at}
+        update_item(writing, one, closed)
+    # Recorded first, so that for an undo the replacement is the later of the two.
+    grown = _grown(writing, scope, survivor, absorbed, reason)
+    for one in absorbed:
+        grown = _with_recalls(writing, scope, grown, one, listed, event, reason)
+    remove_relations(writing, listed)
+    return grown
+
+
+def _end(absorbed: Item, survivor: Item, now: datetime) -> datetime:
+    """When what was absorbed ceased to hold; never before it began."""
+    begun_later = survivor.valid_from > absorbed.valid_from
+    ended = survivor.valid_from if begun_later else max(now, absorbed.valid_from)
+    return ended if absorbed.valid_to is None else min(absorbed.valid_to, ended)
+
+
+def _grown(
+    writing: Writing, scope: Scope, survivor: Item, absorbed: Sequence[Item], reason: str | None
+) -> Item:
+    """The survivor with the highest importance and all tags, noted as an update if it changes."""
+    importance = max(item.importance for item in (survivor, *absorbed))
+    tags = survivor.tags
+    # What others see of a shared memory must not tell them of one that they never saw.
+    if not viewers_of(writing.connection, writing.user_id, survivor.id):
+        every = (tag for item in (survivor, *absorbed) for tag in item.tags)
+        tags = tuple(dict.fromkeys(every))[: max(MAX_TAGS, len(survivor.tags))]
+    if (importance, tags) == (survivor.importance, survivor.tags):
+        return survivor
+    values: dict[str, Any] = {
+        "importance": importance,
+        "tags": tags,
+        "updated_at": changed_at(writing, survivor),
+    }
+    update_item(writing, survivor, values)
+    record_change(
+        writing,
+        survivor,
+        Event.UPDATE,
+        actor=scope.actor,
+        reason=reason,
+        meta={MERGED_IDS: [one.id for one in absorbed]},
+        before={"importance": survivor.importance, "tags": list(survivor.tags)},
+    )
+    return replace(survivor, **values)
+
+
+def _later(one: datetime | None, other: datetime | None) -> datetime | None:
+    return max((at for at in (one, other) if at is not None), default=None)
+
+
+def _with_recalls(
+    writing: Writing,
+    scope: Scope,
+    survivor: Item,
+    absorbed: Item,
+    together: Sequence[int],
+    event: Event,
+    reason: str | None,
+) -> Item:
+    """Add the recalls of one that was absorbed to the survivor's, and record what happened."""
+    values: dict[str, Any] = {
+        "access_count": survivor.access_count + absorbed.access_count,
+        "last_accessed_at": _later(survivor.last_accessed_at, absorbed.last_accessed_at),
+        "last_verified_at": _later(survivor.last_verified_at, absorbed.last_verified_at),
+        # It was said again, and is not to be forgotten for that.
+        "updated_at": changed_at(writing, survivor),
+    }
+    update_item(writing, survivor, values)
+    taken_up = {
+        "access_count": absorbed.access_count,
+        "last_accessed_at": plain(survivor.last_accessed_at),
+        "last_verified_at": plain(survivor.last_verified_at),
+    }
+    merged = {MERGED_IDS: list(together)} if event is Event.MERGE else {}
+    record_change(
+        writing,
+        absorbed,
+        event,
+        actor=scope.actor,
+        reason=reason,
+        old_ref=absorbed.id,
+        new_ref=survivor.id,
+        meta={MADE: False, TAKEN_UP: taken_up, **merged},
+        before={"valid_to": plain(absorbed.valid_to)},
+    )
+    return replace(survivor, **values)
+
+
+def read_lineage(reading: Reading, audience: Audience, scope: Scope, item: Item) -> Lineage:
+    """Where a memory of the user's own stands among those that replaced each other.
+
+    Only memories that the audience may see are named, also forgotten ones.
+    """
+    return Lineage(
+        _successor(reading, audience, item),
+        _predecessors(reading, audience, item),
+        _undoable(reading, scope, item),
+    )
+
+
+def _successor(reading: Reading, audience: Audience, item: Item) -> Item | None:
+    if item.status is not Status.SUPERSEDED:
+        return None
+    replaced = last_change(reading.connection, item.user_id, item.id, REPLACED)
+    successor_id = None if replaced is None else replaced.new_ref
+    if successor_id is None:  # the former text of one that was updated
+        update = update_that_kept(reading.connection, item.user_id, item.id)
+        successor_id = None if update is None else update.item_id
+    if successor_id is None:
+        return None
+    found = read_items(reading, audience, [successor_id], include_deleted=True)
+    return found[0] if found else None
+
+
+def _predecessors(reading: Reading, audience: Audience, item: Item) -> tuple[Item, ...]:
+    """Those whose place a memory took, without what came back since or was replaced again."""
+    ids = formers_of(reading.connection, item.user_id, item.id, MAX_PREDECESSORS)
+    found = read_items(reading, audience, ids, include_deleted=True)
+    replaced = last_changes(reading.connection, item.user_id, ids, REPLACED)
+
+    def is_replaced_by_it(former: Item) -> bool:
+        change = replaced.get(former.id)
+        by = None if change is None else change.new_ref  # None: by an update of it
+        return former.status is Status.SUPERSEDED and by in (item.id, None)
+
+    return tuple(former for former in found if is_replaced_by_it(former))
+
+
+def _undoable(reading: Reading, scope: Scope, item: Item) -> Undoable | None:
+    try:
+        return plan_undo(reading.connection, scope, item, reading.now).undoable
+    except (NothingToUndo, IllegalTransition, MemoryNotFound):
+        return None
