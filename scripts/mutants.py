@@ -108,14 +108,14 @@ MUTANTS = (
     ),
     Mutant(
         "consent",
-        "formation/consent/consenting.py",
+        "formation/consent.py",
         "    if candidate.is_explicit:\n        return None\n    kind",
         "    if not candidate.is_explicit:\n        return None\n    kind",
         "tests/formation/test_consent.py",
     ),
     Mutant(
         "consent",
-        "formation/consent/consenting.py",
+        "formation/consent.py",
         "touched & policy.sensitive_fields",
         "touched - policy.sensitive_fields",
         "tests/formation/test_consent.py",
@@ -136,14 +136,14 @@ MUTANTS = (
     ),
     Mutant(
         "conflict table",
-        "formation/comparing/resolving.py",
+        "formation/conflicts.py",
         "one.item.valid_from < candidate.passage.at",
         "one.item.valid_from != candidate.passage.at",
         "tests/formation/test_conflicts.py tests/formation/test_racing.py",
     ),
     Mutant(
         "conflict table",
-        "formation/comparing/resolving.py",
+        "formation/conflicts.py",
         "if shared and reason == CONTRADICTION:",
         "if shared and reason == MORE_SPECIFIC:",
         "tests/formation/test_conflicts.py tests/formation/test_racing.py",

@@ -12,8 +12,7 @@ from ricordo.access.keys import KeyRing
 from ricordo.errors import InvalidValue, StorageError, UserNotFound, in_log
 from ricordo.files.erasing import FilesErasure
 from ricordo.files.following import MirrorFollower
-from ricordo.formation.counting import counters_of
-from ricordo.formation.daily import daily_of
+from ricordo.formation.counters import counters_of, daily_of
 from ricordo.index.rebuild import bring_up_to_date, rebuild
 from ricordo.jobs.background import Background
 from ricordo.jobs.running import JobRunner

@@ -9,7 +9,7 @@ import pytest
 import sqlalchemy as sa
 
 from ricordo import Decision, Memory, StorageBusy, UserMemory
-from ricordo.formation.comparing.resolving import IDENTICAL, REDUNDANT
+from ricordo.formation.conflicts import IDENTICAL, REDUNDANT
 from ricordo.recall.accesses import TIMER_NAME, AccessCounter
 from ricordo.storage.tables import items
 from ricordo.testing.clock import ManualClock

@@ -8,9 +8,8 @@ import pytest
 import sqlalchemy as sa
 
 from ricordo import InvalidValue, Memory, UserMemory
-from ricordo.formation.looking_over import auditing, near_pairs
-from ricordo.formation.looking_over.auditing import audit
-from ricordo.formation.looking_over.junk import junk_reason
+from ricordo.formation import audit as audit_module
+from ricordo.formation.audit import audit, junk_reason
 from ricordo.model.reports import AuditReport, Findings
 from ricordo.model.vocabulary import MemoryType
 from ricordo.storage.tables import item_index
@@ -127,8 +126,8 @@ def test_lists_are_bounded_and_counts_up_to_a_maximum(
     assert ids(report.junk) == sorted(ids(report.junk))
     assert report.junk.listed[0].reason == "question"
     assert report.junk.is_complete
-    monkeypatch.setattr(auditing, "MAX_COUNTED_FINDINGS", 5)
-    monkeypatch.setattr(auditing, "MAX_EXAMINED_PAIRS", 0)
+    monkeypatch.setattr(audit_module, "MAX_COUNTED_FINDINGS", 5)
+    monkeypatch.setattr(audit_module, "MAX_EXAMINED_PAIRS", 0)
     report = audited(memory)
     assert report.junk.count == 5
     assert not report.junk.is_complete
@@ -164,8 +163,8 @@ def test_what_cannot_be_compared_is_compared_by_relations(
     first = ana.add(HONEY, theme="drinks").id
     second = ana.add(f"{HONEY} daily", theme="food").id
     if why == "too many":
-        monkeypatch.setattr(auditing, "MAX_COMPARED_MEMORIES", 1)
-        monkeypatch.setattr(near_pairs, "_RELATION_BATCH", 1)
+        monkeypatch.setattr(audit_module, "MAX_COMPARED_MEMORIES", 1)
+        monkeypatch.setattr(audit_module, "_RELATION_BATCH", 1)
     else:
         ana.add("User owns a boat.")
         with memory.database.transaction() as connection:

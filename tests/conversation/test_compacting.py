@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from ricordo.conversation.choosing import CUT_MARK, Sentence, shortened, within
 from ricordo.conversation.extracting import condensed, extended_bridge, extract_summary
 from ricordo.conversation.said import NOTHING_TO_REPEAT
-from ricordo.formation.cleaning.injected import FENCE_END, FENCE_START
+from ricordo.formation.injected import FENCE_END, FENCE_START
 from ricordo.limits import (
     MAX_BRIDGE_CHARS,
     MAX_COMPACTION_CHARS,

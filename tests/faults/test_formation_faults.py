@@ -7,7 +7,7 @@ import pytest
 import sqlalchemy as sa
 
 from ricordo import EventStatus, Memory
-from ricordo.formation.scheduling import FORM_JOB
+from ricordo.formation.schedule import FORM_JOB
 from ricordo.model.activity import FORMED_WRITES
 from ricordo.storage.tables import formation, threads
 from ricordo.testing.clock import ManualClock

@@ -7,7 +7,7 @@ import pytest
 import sqlalchemy as sa
 
 from ricordo import Action, InvalidValue, Memory, ScopeWidened, Source, ThreadNotFound, limits
-from ricordo.formation.scheduling import FORM_JOB, SUMMARY_JOB, SWEEP_JOB
+from ricordo.formation.schedule import FORM_JOB, SUMMARY_JOB, SWEEP_JOB
 from ricordo.storage.tables import jobs as job_rows
 from tests.formation.conftest import Talking, WithModel, tables_with
 from tests.support.scripted_model import read_tastes
@@ -148,7 +148,7 @@ LATER = {"Retry-After": "3600"}  # the client gives up at once
 
 @pytest.fixture
 def small_sweeps(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ricordo.formation.scheduling.MAX_THREADS_PER_SWEEP", SWEPT)
+    monkeypatch.setattr("ricordo.formation.schedule.MAX_THREADS_PER_SWEEP", SWEPT)
 
 
 def lose_jobs(talking: Talking, user_id: str = "ana") -> None:

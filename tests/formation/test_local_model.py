@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from ricordo import Action, Memory
-from ricordo.formation.writing.evidence import occurrence
+from ricordo.formation.evidence import occurrence
 from ricordo.limits import MAX_EXTRACTED_CANDIDATES, MAX_FORMED_CHARS
 from ricordo.testing.clock import ManualClock
 from tests.formation.conftest import Talking

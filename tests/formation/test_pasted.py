@@ -13,10 +13,10 @@ from bench.attack.texts import Attack, Texts, attacks
 
 from ricordo import Action, ProposalKind, Source
 from ricordo.formation.candidate import Candidate
-from ricordo.formation.consent.consenting import must_wait
-from ricordo.formation.finding import find_candidates
-from ricordo.formation.policy import FormationPolicy
-from ricordo.formation.stretch import Stretch
+from ricordo.formation.consent import must_wait
+from ricordo.formation.extraction import find_candidates
+from ricordo.formation.schedule import FormationPolicy
+from ricordo.formation.segment import Stretch
 from ricordo.model.thread import Turn
 from tests.formation.conftest import Talking, extracted
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ricordo import Event, Memory, Source, Status, UserMemory
-from ricordo.formation.consent.sensitive import sensitive_fields_of
+from ricordo.formation.sensitive import sensitive_fields_of
 from ricordo.limits import MAX_WRITES_PER_TURN
 from ricordo.storage.consistency import find_inconsistencies
 from ricordo.storage.tables import formation, threads

@@ -14,7 +14,7 @@ from ricordo import (
     ProposalNotFound,
     ProposalState,
 )
-from ricordo.formation.scheduling import FORM_JOB
+from ricordo.formation.schedule import FORM_JOB
 from ricordo.model.proposal import StoredProposal
 from ricordo.providers.embedder import Vectors
 from ricordo.storage.formation import insert_proposal

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ricordo import Action, BadAnswer, LanguageModelError, MemoryType, Source
-from ricordo.formation import prompt_files
+from ricordo.formation import prompts as prompt_files
 from ricordo.limits import MAX_TRANSCRIPT_CHARS
 from ricordo.testing.model_server import ModelServer
 from tests.formation.conftest import Talking, WithModel, extracted, judged

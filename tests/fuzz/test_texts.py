@@ -10,12 +10,11 @@ from hypothesis import strategies as st
 
 from ricordo import Memory
 from ricordo.errors import InvalidValue
-from ricordo.formation.cleaning.hygiene import kept_pieces, without_fenced
-from ricordo.formation.cleaning.injected import FENCE_END, FENCE_START
-from ricordo.formation.cleaning.transcript import render
-from ricordo.formation.consent.sensitive import sensitive_fields_of
+from ricordo.formation.evidence import find_quote, supports
+from ricordo.formation.hygiene import kept_pieces, render, without_fenced
+from ricordo.formation.injected import FENCE_END, FENCE_START
 from ricordo.formation.rules.explicit import explicit_spans
-from ricordo.formation.writing.evidence import find_quote, supports
+from ricordo.formation.sensitive import sensitive_fields_of
 from ricordo.limits import (
     MAX_QUERY_CHARS,
     MAX_TERM_CHARS,

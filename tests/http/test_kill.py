@@ -10,7 +10,7 @@ import httpx2
 import pytest
 
 from ricordo import JobState, Memory
-from ricordo.formation.scheduling import FORM_JOB
+from ricordo.formation.schedule import FORM_JOB
 from ricordo.testing.model_server import ModelServer
 from tests.support.scripted_model import PORTRAIT, read_tastes
 from tests.support.served import served

@@ -9,7 +9,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import INTERNAL_ERROR, GetPromptResult, TextContent
 
 from ricordo import Memory, Tools, UserMemory
-from ricordo.formation.cleaning.injected import FENCE_END, FENCE_START
+from ricordo.formation.injected import FENCE_END, FENCE_START
 from ricordo.limits import MAX_CONTENT_CHARS
 from ricordo.mcp.binding import Asked, Binding
 from ricordo.mcp.server import server_for

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from ricordo import Memory, UserMemory
-from ricordo.formation.writing.quotation import cut_quote, quote_for_others
+from ricordo.formation.evidence import cut_quote, quote_for_others
 
 pytestmark = [pytest.mark.requirement("formation.quotes"), pytest.mark.both_databases]
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
-from ricordo.formation.scheduling import FORM_JOB
+from ricordo.formation.schedule import FORM_JOB
 from ricordo.limits import MAX_JOB_ATTEMPTS
 from ricordo.memory import Memory
 from ricordo.model.activity import COMPLETION_TOKENS, MODEL_CALLS, PROMPT_TOKENS, TOKENS

@@ -13,7 +13,7 @@ from ricordo.memory import Memory
 from ricordo.wiring import open_memory
 
 ROOT = Path(__file__).parents[2]
-_PRELOADED = ["tests.support.processes", "ricordo.wiring", "ricordo.formation.finding"]
+_PRELOADED = ["tests.support.processes", "ricordo.wiring", "ricordo.formation.extraction"]
 _COMMANDS = frozenset({"execute", "executemany", "commit"})
 
 

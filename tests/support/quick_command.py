@@ -63,7 +63,7 @@ def _serve(address: str) -> None:
     import tokenizers  # noqa: F401
 
     import ricordo.cli.main
-    import ricordo.formation.finding
+    import ricordo.formation.extraction
     import ricordo.storage.postgres.backend
     import ricordo.wiring
     from tests.support.commandline import assembled_once

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-import ricordo.formation.finding  # before a test that needs it is measured
+import ricordo.formation.extraction  # before a test that needs it is measured
 from ricordo import Memory, UserMemory
 from ricordo.wiring import open_memory
 from tests.support.commandline import ABOUT_THE_STORE, Ran, ricordo

@@ -9,7 +9,7 @@ import pytest
 import sqlalchemy as sa
 
 from ricordo import Event, limits
-from ricordo.formation.scheduling import SUMMARY_JOB
+from ricordo.formation.schedule import SUMMARY_JOB
 from ricordo.model.reports import RoundReport
 from ricordo.storage.history import put_events
 from ricordo.storage.search_rows import EMBED_JOB

@@ -14,7 +14,7 @@ import pytest
 from playwright.sync_api import Page
 
 from ricordo.errors import EmbedderRefused
-from ricordo.formation.scheduling import FORM_JOB
+from ricordo.formation.schedule import FORM_JOB
 from ricordo.limits import MAX_CONTENT_CHARS, MAX_JOB_ATTEMPTS
 from ricordo.memory import Memory
 from ricordo.providers.embedder import Vectors

@@ -1,4 +1,4 @@
-"""The policy file: YAML with ``categories``, ``allowlists`` and ``sharing``, reloaded when it changes."""
+"""The policy file: YAML with ``categories``, ``allowlists`` and ``sharing``, reloaded on change."""
 
 import re
 import stat

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from ricordo.conversation.policy import ConversationPolicy
 from ricordo.conversation.scheduling import plan_compaction
 from ricordo.conversation.telling import Teller, Told
-from ricordo.formation.policy import FormationPolicy
-from ricordo.formation.scheduling import plan_forming
+from ricordo.formation.schedule import FormationPolicy, plan_forming
 from ricordo.limits import MAX_COMPACTIONS_PER_JOB
 from ricordo.model.job import Report
 from ricordo.model.thread import Compaction, Turn

@@ -6,7 +6,7 @@ from datetime import tzinfo
 from typing import Final
 
 from ricordo.conversation.choosing import MAX_SENTENCE_CHARS, Sentence, shortened, within
-from ricordo.formation.cleaning.text_spans import sentences
+from ricordo.formation.text_spans import sentences
 from ricordo.limits import MAX_BRIDGE_CHARS, MAX_COMPACTION_CHARS
 from ricordo.model.thread import Turn
 from ricordo.text.analyser import Analyser

@@ -6,7 +6,7 @@ from typing import Final
 
 import sqlalchemy as sa
 
-from ricordo.formation.origins import may_be_source, source_among
+from ricordo.formation.writes import may_be_source, source_among
 from ricordo.limits import MAX_SIMULTANEOUS_TURNS
 from ricordo.model.item import Item
 from ricordo.model.record import Page

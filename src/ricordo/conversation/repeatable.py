@@ -1,10 +1,8 @@
 """What of a model's summary may be kept: it may have repeated what it should not."""
 
-from ricordo.formation.cleaning.injected import fence_cuts
-from ricordo.formation.cleaning.plain_view import plain_view
-from ricordo.formation.cleaning.prompt_attacks import attack_cuts
-from ricordo.formation.cleaning.secret_patterns import secret_cuts
-from ricordo.formation.cleaning.text_spans import Span, blanked, merged, outside
+from ricordo.formation.hygiene import secret_cuts
+from ricordo.formation.injected import attack_cuts, fence_cuts
+from ricordo.formation.text_spans import Span, blanked, merged, outside, plain_view
 
 
 def repeatable(text: str) -> str:

@@ -10,8 +10,8 @@ from datetime import tzinfo
 from typing import Final
 
 from ricordo.conversation.choosing import MAX_SENTENCE_CHARS, Sentence, shortened
-from ricordo.formation.cleaning.hygiene import kept_pieces
-from ricordo.formation.cleaning.text_spans import sentences
+from ricordo.formation.hygiene import kept_pieces
+from ricordo.formation.text_spans import sentences
 from ricordo.model.thread import Turn
 from ricordo.text.normalise import capitalised_inside_sentence
 

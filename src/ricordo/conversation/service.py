@@ -9,7 +9,7 @@ from ricordo.conversation.day_logs import beside, day_text, entries_of_day
 from ricordo.conversation.policy import ConversationPolicy
 from ricordo.conversation.telling import Teller
 from ricordo.errors import ThreadNotFound
-from ricordo.formation.forming import Formation
+from ricordo.formation.service import Formation
 from ricordo.index.recent import Recent
 from ricordo.model.job import Report
 from ricordo.model.thread import CompactionReport, DayEntry, DayLog, Turn, Window

@@ -11,7 +11,7 @@ from ricordo import limits
 from ricordo.conversation.extracting import condensed, extended_bridge, extract_summary
 from ricordo.conversation.policy import ConversationPolicy
 from ricordo.errors import BadAnswer, BudgetExhausted, ModelRefused, ModelUnavailable, in_log
-from ricordo.formation import prompt_files
+from ricordo.formation import prompts
 from ricordo.metering import MeteredModel
 from ricordo.model.thread import EXTRACT, Turn
 from ricordo.providers.chat_model import Message
@@ -84,13 +84,13 @@ class Teller:
     ) -> Told | None:
         """What the model tells; None where there is nothing that it may be shown, or is left."""
         from ricordo.conversation.repeatable import repeatable  # these take long to load
-        from ricordo.formation.cleaning.transcript import render
+        from ricordo.formation.hygiene import render
 
         transcript = render(turns, first_new_position=turns[0].position).text
         if not transcript:
             return None
-        prompt = prompt_files.render(
-            prompt_files.COMPACT,
+        prompt = prompts.render(
+            prompts.COMPACT,
             summary=limits.MAX_COMPACTION_CHARS,
             bridge=limits.MAX_BRIDGE_CHARS,
             before=former or _NOTHING_BEFORE,

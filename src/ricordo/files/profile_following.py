@@ -28,9 +28,9 @@ from ricordo.files.profile_lines import FieldLine, field_lines, with_fields
 from ricordo.files.profile_notes import check_whose, lock_beside, read_notes, write_notes
 from ricordo.files.prompt_files import read_text
 from ricordo.files.starters import USER_STARTER
-from ricordo.formation.consent.profile_consent import check_harmless
-from ricordo.formation.forming import Formation
-from ricordo.formation.profiling import read_fields, set_fields
+from ricordo.formation.profile import read_fields, set_fields
+from ricordo.formation.profile_consent import check_harmless
+from ricordo.formation.service import Formation
 from ricordo.model.profile import FieldChange, ProfileField, checked_change
 from ricordo.model.scope import Scope
 from ricordo.model.vocabulary import GLOBAL_OWNER, Source

@@ -14,7 +14,7 @@ import sqlalchemy as sa
 
 from ricordo import limits
 from ricordo.errors import BadAnswer, ModelRefused, in_log
-from ricordo.formation import prompt_files
+from ricordo.formation import prompts
 from ricordo.metering import MeteredModel
 from ricordo.model.item import Item
 from ricordo.model.profile import Summary
@@ -134,7 +134,7 @@ def _store(
 
 def _portrait(model: MeteredModel, user_id: str, known: Sequence[Item]) -> str:
     notes = _notes(known)
-    prompt = prompt_files.render(prompt_files.SUMMARISE, most=limits.MAX_SUMMARY_CHARS, notes=notes)
+    prompt = prompts.render(prompts.SUMMARISE, most=limits.MAX_SUMMARY_CHARS, notes=notes)
     told = model.reply(user_id, [Message("user", prompt)], max_tokens=_ANSWER_TOKENS)
     return told.strip()[: limits.MAX_SUMMARY_CHARS]
 

@@ -12,7 +12,7 @@ from functools import lru_cache
 from http import HTTPStatus
 from typing import Final, Protocol
 
-from ricordo.formation.decision_log import FIELDS
+from ricordo.formation.decisions import FIELDS
 from ricordo.http.addresses import is_loopback
 from ricordo.settings import Settings
 

@@ -12,10 +12,9 @@ from ricordo.errors import (
     StorageBusy,
     ThreadNotFound,
 )
-from ricordo.formation.consent.proposing import lapse_due
-from ricordo.formation.forming import Formation
 from ricordo.formation.narrative import renew_summary
-from ricordo.formation.scheduling import (
+from ricordo.formation.proposals import lapse_due
+from ricordo.formation.schedule import (
     FORM_JOB,
     LAPSE_JOB,
     SUMMARY_JOB,
@@ -24,6 +23,7 @@ from ricordo.formation.scheduling import (
     sweep,
     wait_for_silence,
 )
+from ricordo.formation.service import Formation
 from ricordo.index.rebuild import REINDEX_JOB, reindex_as_asked
 from ricordo.jobs.running import Handler
 from ricordo.jobs.stint import Stint

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from ricordo.conversation.scheduling import COMPACT_JOB
-from ricordo.formation.scheduling import FORM_JOB, SUMMARY_JOB
+from ricordo.formation.schedule import FORM_JOB, SUMMARY_JOB
 from ricordo.index.rebuild import REINDEX_JOB
 from ricordo.memories.erasure import SCRUB_JOB
 from ricordo.model.vocabulary import Lane

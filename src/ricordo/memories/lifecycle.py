@@ -1,4 +1,4 @@
-"""The life of a memory: who may change it, its status, its expiry, and the history of each change."""
+"""The life of a memory: who may change it, its status, its expiry, and its history."""
 
 from collections.abc import Mapping
 from dataclasses import replace

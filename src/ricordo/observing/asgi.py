@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, MutableMapping
 from contextlib import suppress
 from typing import Any, Final
 
-from ricordo.formation.decision_log import FIELDS
+from ricordo.formation.decisions import FIELDS
 from ricordo.observing.current import CurrentRequest, current_request, new_request_id
 from ricordo.observing.instruments import METHODS, OTHER_METHOD, UNMATCHED
 from ricordo.observing.log_lines import TOLD_BEFORE

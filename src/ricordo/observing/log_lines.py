@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from types import TracebackType
 from typing import Final
 
-from ricordo.formation.decision_log import FIELDS
+from ricordo.formation.decisions import FIELDS
 from ricordo.observing.current import request_id
 
 OURS: Final = "ricordo"

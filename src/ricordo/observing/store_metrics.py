@@ -10,7 +10,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.registry import Collector
 
 from ricordo.errors import StorageError
-from ricordo.formation.counting import counters_from
+from ricordo.formation.counters import counters_from
 from ricordo.memory import Memory
 from ricordo.model.activity import (
     COMPLETION_TOKENS,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from ricordo.access.policy import AccessPolicy
-from ricordo.formation.comparing.opposition import opposed
+from ricordo.formation.opposition import opposed
 from ricordo.limits import MAX_RECALLED_MEMORIES, MAX_RESULTS
 from ricordo.model.filters import ItemFilter, Sort, TurnFilter
 from ricordo.model.item import Item, Theme

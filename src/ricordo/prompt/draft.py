@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import tzinfo
 
-from ricordo.formation.cleaning.injected import FENCE_START
+from ricordo.formation.injected import FENCE_START
 from ricordo.model.search import TurnHit
 from ricordo.prompt import lines
 from ricordo.prompt.choosing import Chosen

@@ -1,6 +1,6 @@
 """Recalled text is data: it stands between markers that nothing inside can close.
 
-Formation recognises the same markers (``formation/cleaning/injected.py``), so that what was
+Formation recognises the same markers (``formation/injected.py``), so that what was
 recalled is never learnt again.
 """
 
@@ -8,7 +8,7 @@ import unicodedata
 from collections.abc import Iterable
 from typing import Final
 
-from ricordo.formation.cleaning.injected import FENCE_END, FENCE_START
+from ricordo.formation.injected import FENCE_END, FENCE_START
 
 _OPENING_SIGNS: Final = "<＜﹤"
 """What a model, or a pattern that undoes disguises, may read as the start of a tag."""

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Final
 
-from ricordo.formation.cleaning.hygiene import without_fenced
-from ricordo.formation.cleaning.injected import FENCE_START
+from ricordo.formation.hygiene import without_fenced
+from ricordo.formation.injected import FENCE_START
 from ricordo.limits import MAX_TOOL_PASSAGE_CHARS
 from ricordo.model.thread import Turn
 from ricordo.prompt.budget import MESSAGE_TOKENS, Purse

@@ -8,7 +8,7 @@ from ricordo.access.policy_file import PolicyFile
 from ricordo.conversation.service import ConversationService
 from ricordo.errors import StorageError
 from ricordo.files.prompt_files import PromptFiles
-from ricordo.formation.profiling import read_fields
+from ricordo.formation.profile import read_fields
 from ricordo.model.activity import CONTEXTS, CONTEXTS_RECALLING, CONTEXTS_UNSURE
 from ricordo.model.context import Context
 from ricordo.model.profile import PROFILE_THEME, Profile, profile_text

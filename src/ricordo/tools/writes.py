@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from ricordo.formation.consent.agent_notes import propose_if_sensitive
+from ricordo.formation.agent_notes import propose_if_sensitive
 from ricordo.model.draft import NewMemory
 from ricordo.model.item import Added
 from ricordo.model.proposal import Proposed

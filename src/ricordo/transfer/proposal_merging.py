@@ -7,7 +7,7 @@ from typing import Final
 
 import sqlalchemy as sa
 
-from ricordo.formation.consent.proposing import add_proposal
+from ricordo.formation.proposals import add_proposal
 from ricordo.limits import WRITE_BATCH_ITEMS
 from ricordo.model.proposal import StoredProposal
 from ricordo.model.scope import Scope

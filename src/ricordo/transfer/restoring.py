@@ -9,8 +9,8 @@ from typing import Any, Final, NamedTuple
 import sqlalchemy as sa
 
 from ricordo.errors import AccessDenied, Conflict, InvalidValue
-from ricordo.formation.consent.proposing import PROPOSAL
-from ricordo.formation.scheduling import plan_what_ends
+from ricordo.formation.proposals import PROPOSAL
+from ricordo.formation.schedule import plan_what_ends
 from ricordo.limits import WRITE_BATCH_ITEMS
 from ricordo.memories import sharing
 from ricordo.memories.lifecycle import WENT_WITH

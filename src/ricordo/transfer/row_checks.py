@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from ricordo import limits
 from ricordo.errors import InvalidValue
-from ricordo.formation.consent.proposing import PROPOSAL
+from ricordo.formation.proposals import PROPOSAL
 from ricordo.memories.lifecycle import WENT_WITH
 from ricordo.memories.replacement import MERGED_IDS, TAKEN_UP
 from ricordo.model import checks

@@ -7,7 +7,7 @@ from typing import Final
 import sqlalchemy as sa
 
 from ricordo import limits
-from ricordo.formation.scheduling import plan_summary
+from ricordo.formation.schedule import plan_summary
 from ricordo.memories.lifecycle import SYSTEM_ACTED, soft_delete
 from ricordo.model.activity import UPKEEP_FORGOTTEN
 from ricordo.model.job import Report

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 
 from ricordo import limits
 from ricordo.formation.narrative import LEFT_OUT
-from ricordo.formation.scheduling import SUMMARY_JOB, plan_what_ends
+from ricordo.formation.schedule import SUMMARY_JOB, plan_what_ends
 from ricordo.index import rebuild
 from ricordo.model.activity import UPKEEP_ROUNDS
 from ricordo.model.embedding import VectorModel

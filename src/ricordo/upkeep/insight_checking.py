@@ -9,16 +9,14 @@ import sqlalchemy as sa
 
 from ricordo import limits
 from ricordo.formation.candidate import USER_ROLE, Candidate, Passage
-from ricordo.formation.comparing.likeness import share_of_words
-from ricordo.formation.comparing.opposition import opposed
-from ricordo.formation.comparing.refinement import says_nothing_new
-from ricordo.formation.comparing.standing import KnownMemories
-from ricordo.formation.consent.sensitive import sensitive_fields_of
-from ricordo.formation.policy import FormationPolicy
-from ricordo.formation.writing.evidence import supports
-from ricordo.formation.writing.rejection import Rejection, RejectionCode
-from ricordo.formation.writing.telling_time import hangs_in_time
-from ricordo.formation.writing.validator import validated
+from ricordo.formation.conflicts import KnownMemories
+from ricordo.formation.decisions import Rejection, RejectionCode
+from ricordo.formation.evidence import supports
+from ricordo.formation.opposition import opposed, says_nothing_new
+from ricordo.formation.schedule import FormationPolicy
+from ricordo.formation.sensitive import sensitive_fields_of
+from ricordo.formation.statements import share_of_words
+from ricordo.formation.writing_rules import hangs_in_time, validated
 from ricordo.model.filters import ItemFilter
 from ricordo.model.vocabulary import MemoryType, Status
 from ricordo.recall.service import Recall

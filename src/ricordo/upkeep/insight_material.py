@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from ricordo import limits
 from ricordo.formation.candidate import USER_ROLE
-from ricordo.formation.cleaning.hygiene import kept_pieces
+from ricordo.formation.hygiene import kept_pieces
 from ricordo.model.filters import Sort, SortColumn
 from ricordo.model.item import Item
 from ricordo.model.thread import Turn

@@ -14,8 +14,8 @@ from pydantic import BaseModel, Field
 
 from ricordo import limits
 from ricordo.errors import BadAnswer, ModelRefused, in_log
-from ricordo.formation import prompt_files
-from ricordo.formation.policy import FormationPolicy
+from ricordo.formation import prompts
+from ricordo.formation.schedule import FormationPolicy
 from ricordo.index.relations import Neighbours
 from ricordo.memories.additions import add_all
 from ricordo.metering import MeteredModel
@@ -122,8 +122,8 @@ def _look(database: Database, user_id: str) -> _Look | str:
 
 
 def _ask(model: MeteredModel, user_id: str, material: Material) -> list[str]:
-    prompt = prompt_files.render(
-        prompt_files.INSIGHTS,
+    prompt = prompts.render(
+        prompts.INSIGHTS,
         most=limits.MAX_INSIGHTS,
         characters=limits.MAX_FORMED_CHARS,
         lately=lines_of(material.lately),

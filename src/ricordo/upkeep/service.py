@@ -1,7 +1,7 @@
 """Everything that upkeep consists of, put together once per store."""
 
-from ricordo.formation.comparing.judging import ModelJudge
-from ricordo.formation.forming import Formation
+from ricordo.formation.conflicts import ModelJudge
+from ricordo.formation.service import Formation
 from ricordo.model.job import Report
 from ricordo.model.reports import ConsolidationReport, RoundReport
 from ricordo.recall.service import Recall

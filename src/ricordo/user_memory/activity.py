@@ -1,8 +1,7 @@
 """What background work did for a user, and how often."""
 
 from ricordo import limits
-from ricordo.formation.counting import counters_of
-from ricordo.formation.daily import daily_of
+from ricordo.formation.counters import counters_of, daily_of
 from ricordo.model import checks
 from ricordo.model.activity import ActivityEvent, Counters, DayActivity
 from ricordo.model.record import Page

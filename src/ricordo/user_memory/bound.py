@@ -8,7 +8,7 @@ from ricordo.access.policy_file import PolicyFile
 from ricordo.conversation.service import ConversationService
 from ricordo.files.folder import FilesFolder
 from ricordo.files.profile_following import ProfileFiles
-from ricordo.formation.forming import Formation
+from ricordo.formation.service import Formation
 from ricordo.model import checks
 from ricordo.model.activity import bucket_of
 from ricordo.model.scope import Scope

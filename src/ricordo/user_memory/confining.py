@@ -109,7 +109,7 @@ def _shown(found: Any) -> Any:
     if isinstance(found, Item):
         if found.source_context is None:
             return found
-        from ricordo.formation.writing.quotation import quote_for_others  # takes long to load
+        from ricordo.formation.evidence import quote_for_others  # takes long to load
 
         quote = quote_for_others(found.content, found.key, found.source_context)
         return replace(found, source_context=quote)

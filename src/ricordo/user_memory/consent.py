@@ -3,7 +3,7 @@
 import logging
 
 from ricordo import limits
-from ricordo.formation.consent import approving
+from ricordo.formation import approval
 from ricordo.memories import sharing
 from ricordo.model import checks
 from ricordo.model.item import Added
@@ -96,7 +96,7 @@ class Consent(Bound):
         """
         if self._is_offer(id):
             return self._accept(checks.memory_id(id), checked_reason(reason))
-        added = approving.approve(
+        added = approval.approve(
             self.formation, self.scope, checks.memory_id(id), checked_reason(reason)
         )
         if self.parts.profile_files.follow(self.scope.user_id):
@@ -115,7 +115,7 @@ class Consent(Bound):
         """
         if self._is_offer(id):
             return self._turn_down(checks.memory_id(id), checked_reason(reason))
-        return approving.reject(
+        return approval.reject(
             self.formation, self.scope, checks.memory_id(id), checked_reason(reason)
         )
 

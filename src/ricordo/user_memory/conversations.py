@@ -8,7 +8,7 @@ from ricordo import limits
 from ricordo.conversation import scheduling as compaction
 from ricordo.conversation.redaction import Wanted, redact
 from ricordo.errors import InvalidValue, ThreadNotFound
-from ricordo.formation.scheduling import plan_after_turns
+from ricordo.formation.schedule import plan_after_turns
 from ricordo.model import checks
 from ricordo.model.record import Page
 from ricordo.model.thread import NewTurn, Observed, Observer, Thread, Turn

@@ -1,7 +1,7 @@
 """From what was said to what is known: forming it now, telling it, looking it over."""
 
 from ricordo import limits
-from ricordo.formation.looking_over.auditing import audit
+from ricordo.formation.audit import audit
 from ricordo.formation.narrative import current_summary
 from ricordo.model import checks
 from ricordo.model.profile import Summary

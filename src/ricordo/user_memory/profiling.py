@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 
 from ricordo.errors import InvalidValue
-from ricordo.formation.consent.profile_consent import check_harmless
-from ricordo.formation.profiling import read_fields, set_fields
+from ricordo.formation.profile import read_fields, set_fields
+from ricordo.formation.profile_consent import check_harmless
 from ricordo.model import checks
 from ricordo.model.profile import Profile, ProfileUpdate, checked_changes
 from ricordo.model.vocabulary import GLOBAL_OWNER, Source

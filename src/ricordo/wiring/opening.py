@@ -14,7 +14,7 @@ from ricordo.files.folder import FilesFolder
 from ricordo.files.following import MirrorFollower
 from ricordo.files.profile_following import ProfileFiles
 from ricordo.files.prompt_files import PromptFiles
-from ricordo.formation.forming import Formation
+from ricordo.formation.service import Formation
 from ricordo.index.rebuild import note_analyser
 from ricordo.jobs.background import Background
 from ricordo.jobs.handlers import standard_handlers

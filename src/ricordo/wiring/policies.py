@@ -4,8 +4,8 @@ from datetime import UTC, timedelta, tzinfo
 
 from ricordo.conversation.policy import ConversationPolicy
 from ricordo.errors import InvalidValue, UnknownField
-from ricordo.formation.consent.sensitive import SENSITIVE_FIELDS
-from ricordo.formation.policy import FormationPolicy
+from ricordo.formation.schedule import FormationPolicy
+from ricordo.formation.sensitive import SENSITIVE_FIELDS
 from ricordo.prompt.service import PromptPolicy
 from ricordo.settings import Settings
 from ricordo.text.tokens import TokenCounter

@@ -3,7 +3,7 @@
 from collections.abc import Collection
 
 from ricordo import Memory, ProposalKind, Source
-from ricordo.formation.consent.sensitive import SENSITIVE_FIELDS, sensitive_fields_of
+from ricordo.formation.sensitive import SENSITIVE_FIELDS, sensitive_fields_of
 from tests.formation.quality.measure import Judgement, Stored, judge
 from tests.formation.quality.snippets import Snippet
 

@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo.formation.comparing.opposition import opposed
-from ricordo.formation.comparing.refinement import refines, says_nothing_new
+from ricordo.formation.opposition import opposed, refines, says_nothing_new
 from tests.unit.tables import cases, phrases
 
 pytestmark = pytest.mark.requirement("formation.resolve")

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo.formation.consent.profile_fields import benign_field
-from ricordo.formation.consent.sensitive import SENSITIVE_FIELDS, sensitive_fields_of
+from ricordo.formation.consent import benign_field
+from ricordo.formation.sensitive import SENSITIVE_FIELDS, sensitive_fields_of
 from ricordo.model.vocabulary import MemoryType
 from tests.unit.tables import phrases
 

@@ -3,8 +3,8 @@
 import pytest
 
 from ricordo.formation.candidate import TOOL_ROLE
-from ricordo.formation.corrections import uncorrected
-from ricordo.formation.rules.extracting import extract
+from ricordo.formation.extraction import uncorrected
+from ricordo.formation.rules.extractor import extract
 from ricordo.limits import MAX_TURN_CHARS
 from tests.unit.formation.rules.passages import passage
 from tests.unit.tables import cases

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ricordo.formation.candidate import Passage
-from ricordo.formation.writing.evidence import find_quote, occurrence, supports
+from ricordo.formation.evidence import find_quote, occurrence, supports
 from tests.unit.formation.rules import passages as rules
 from tests.unit.tables import cases
 

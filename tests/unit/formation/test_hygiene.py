@@ -6,14 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo.formation.cleaning.hygiene import (
-    FENCE_END,
-    FENCE_START,
-    kept_pieces,
-    passages,
-    without_fenced,
-)
-from ricordo.formation.cleaning.text_spans import sentences
+from ricordo.formation.hygiene import FENCE_END, FENCE_START, kept_pieces, passages, without_fenced
+from ricordo.formation.text_spans import sentences
 from ricordo.limits import MAX_TOOL_PASSAGE_CHARS, MAX_TURN_CHARS
 from ricordo.model.thread import Turn
 from tests.unit.tables import phrases

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo.formation.cleaning.hygiene import FENCE_END, FENCE_START
-from ricordo.formation.cleaning.transcript import render
+from ricordo.formation.hygiene import FENCE_END, FENCE_START, render
 from ricordo.limits import MAX_TRANSCRIPT_CHARS
 from ricordo.model.thread import Turn
 

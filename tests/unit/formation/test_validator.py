@@ -8,9 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ricordo.formation.candidate import Candidate, Passage
-from ricordo.formation.writing.rejection import Rejection, RejectionCode
-from ricordo.formation.writing.validator import validated
-from ricordo.formation.writing.writing_rules import RULES, Written
+from ricordo.formation.decisions import Rejection, RejectionCode
+from ricordo.formation.writing_rules import RULES, Written, validated
 from ricordo.limits import MAX_FORMED_CHARS
 from ricordo.model.vocabulary import MemoryType
 from tests.unit.tables import phrases

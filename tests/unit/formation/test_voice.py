@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 import pytest
 
 from ricordo.formation.candidate import Candidate, Passage
-from ricordo.formation.cleaning.hygiene import passages
-from ricordo.formation.consent.redirection import redirections
+from ricordo.formation.consent import redirections
+from ricordo.formation.hygiene import passages
 from ricordo.model.thread import Turn
 from ricordo.model.vocabulary import MemoryType
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ricordo import Item, Memory, UserMemory
-from ricordo.formation.comparing.judging import ModelJudge
+from ricordo.formation.conflicts import ModelJudge
 from ricordo.model.job import Report
 from ricordo.model.reports import ConsolidationReport, PairDecision
 from ricordo.model.vocabulary import GLOBAL_OWNER

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from ricordo import Event, Memory, ModelUnavailable, Status
-from ricordo.formation.comparing.verdict import Relationship
+from ricordo.formation.conflicts import Relationship
 from ricordo.model.reports import PairAction
 from ricordo.model.vocabulary import Source
 from ricordo.storage.users import UpkeepState, upkeep_state

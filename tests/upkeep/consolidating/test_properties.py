@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ricordo import Event, Item, Memory, Status
-from ricordo.formation.comparing.likeness import keep_the_order
-from ricordo.formation.comparing.refinement import says_nothing_new
+from ricordo.formation.opposition import says_nothing_new
+from ricordo.formation.statements import keep_the_order
 from ricordo.model.reports import PairAction
 from ricordo.model.vocabulary import ON_PURPOSE, Source
 from ricordo.storage.tables import checked_pairs

@@ -1,12 +1,161 @@
 """Clauses of a sentence: each is looked at by itself, with what stands before and after it."""
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from ricordo.formation.rules.english_verbs import BASE_FORMS
-from ricordo.formation.rules.sentences import Sentence
-from ricordo.formation.rules.word_sets import words
+from ricordo.formation.rules import tasks
+from ricordo.formation.rules.rule import BASE_FORMS
+from ricordo.formation.rules.word_lists import words
+
+# The screened text is as long as the passage, so that every place in one is a place in the other.
+
+BLANKED: Final = "\ufffc"  # stands for a quotation inside a sentence
+_LONG_PASSAGE_CHARS: Final = 4_000  # beyond that a passage is mostly pasted
+_OPENING_CHARS: Final = 1_000  # what of such a passage the user probably typed
+_SENTENCES_IN_A_LIST: Final = 2
+
+_FENCE = re.compile(r"^[ \t]{0,8}(?:```|~~~)")
+_MARKED_LINE = re.compile(r"^[ \t]*(?:>|\||#{1,6} |//|\$ |<[a-z/!])|^(?: {4,}|\t)\S", re.IGNORECASE)
+_LIST_LINE = re.compile(r"^[ \t]*(?:[-*•–+]|\(?\d{1,3}[.)]|[a-z][.)])[ \t]+\S", re.IGNORECASE)
+_OWN_LIST = re.compile(
+    r"\b(?:about me|about myself|remember|facts? about me|my (?:details|profile|background)|"
+    r"tentang (?:saya|aku|gue|diri(?:ku| saya))|ingat|catat|profil (?:saya|ku))\b",
+    re.IGNORECASE,
+)
+_QUOTATIONS: Final = (
+    re.compile(r"`[^`\n]{1,400}`"),
+    re.compile(r"\"[^\"\n]{0,400}\""),
+    re.compile(r"“[^”\n]{0,400}”"),
+    re.compile(r"„[^“”\n]{0,400}[“”]"),
+    re.compile(r"«[^»\n]{0,400}»"),
+    re.compile(r"(?<!\w)‘[^‘\n]{2,400}?’(?!\w)"),
+    re.compile(r"(?<!\w)'(?=\S)[^'\n]{1,30}(?:'\w[^'\n]{0,60}){0,6}(?<=\S)'(?!\w)"),
+    re.compile(r"\*[^*\n]{2,200}\*(?=\s|$)"),
+    re.compile(r"[\"“«„][^\n]*"),  # opened and never closed
+)
+
+
+def screened(text: str) -> str:
+    """The text with everything blanked out that the user does not say in their own voice."""
+    own = tasks.without_given_text(text)
+    if not own.strip():
+        return own
+    if len(text) > _LONG_PASSAGE_CHARS:
+        end = _end_of_opening(text)
+        own = own[:end] + _blank_lines(own[end:])
+    own = _without_marked_lines(own)
+    for quotation in _QUOTATIONS:
+        own = quotation.sub(lambda found: BLANKED * len(found.group()), own)
+    return own
+
+
+def _end_of_opening(text: str) -> int:
+    end = text.find("\n\n", 0, _OPENING_CHARS)
+    return max(0, end)
+
+
+def _blank_lines(text: str) -> str:
+    return re.sub(r"[^\n]", " ", text)
+
+
+def _without_marked_lines(text: str) -> str:
+    """Without code, block quotes, tables, headings and lists of sentences."""
+    lines = text.split("\n")
+    keep = [True] * len(lines)
+    in_fence = False
+    for number, line in enumerate(lines):
+        fence = bool(_FENCE.match(line))
+        keep[number] = not (in_fence or fence or _MARKED_LINE.match(line))
+        in_fence ^= fence
+    _drop_lists(lines, keep)
+    return "\n".join(
+        line if kept else " " * len(line) for line, kept in zip(lines, keep, strict=True)
+    )
+
+
+def _drop_lists(lines: list[str], keep: list[bool]) -> None:
+    """Drop lists, which are mostly material, unless they are introduced as being about the user."""
+    introduction = ""
+    run: list[int] = []
+    for number, line in enumerate([*lines, "end"]):
+        if number < len(lines) and _LIST_LINE.match(line):
+            run.append(number)
+            continue
+        if not line.strip() and number < len(lines):
+            continue
+        if len(run) >= _SENTENCES_IN_A_LIST and not _OWN_LIST.search(introduction):
+            for item in run:
+                keep[item] = False
+        introduction, run = line[:400], []
+
+
+MAX_SENTENCE_CHARS: Final = 400
+MAX_SENTENCES: Final = 500
+_WRAPPED_LINE_CHARS: Final = 60  # a line so long without a full stop goes on in the next one
+
+_BREAK = re.compile(r"[.!?…]+[\"'”’)\]]*(?=\s|$)|[;\n]|(?<=[a-z\d])[!?]+(?=[A-Z])")
+_ABBREVIATION = re.compile(
+    r"(?:^|[\s(])(?:dr|mr|mrs|ms|prof|st|mt|ft|jr|sr|vs|e\.g|i\.e|approx|jl|jln|tgl|dll|dsb|"
+    r"pt|cv|tbk|ir|drs|hj|bpk|sdr|[a-z]|(?:[a-z]\.)+[a-z])$",
+    re.IGNORECASE,
+)
+_BULLET = re.compile(r"\s*(?:(?:[-*•–+]|\(?\d{1,3}[.)])\s+)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A piece of the passage; ``ending`` is the sign that closes it, if any."""
+
+    text: str
+    start: int
+    ending: str
+
+    @property
+    def end(self) -> int:
+        """Where it ends in the passage, its sign not included."""
+        return self.start + len(self.text)
+
+
+def sentences(text: str) -> list[Sentence]:
+    """The sentences of a text, over-long ones left out: they are hardly chat."""
+    found = []
+    for start, end, ending in _pieces(text):
+        bullet = _BULLET.match(text, start, end)
+        body_start = bullet.end() if bullet else start
+        body = text[body_start:end].rstrip()
+        if body and len(body) <= MAX_SENTENCE_CHARS:
+            found.append(Sentence(body, body_start, ending))
+            if len(found) == MAX_SENTENCES:
+                break
+    return found
+
+
+def _pieces(text: str) -> Iterator[tuple[int, int, str]]:
+    start = 0
+    for sign in _BREAK.finditer(text):
+        if sign.group() == "." and _ABBREVIATION.search(
+            text[max(start, sign.start() - 12) : sign.start()]
+        ):
+            continue
+        if sign.group() == "\n" and _goes_on(text, start, sign.start()):
+            continue
+        yield start, sign.start(), sign.group().strip()
+        start = sign.end()
+    yield start, len(text), ""
+
+
+def _goes_on(text: str, start: int, line_end: int) -> bool:
+    """Whether a line break only wraps a long line."""
+    line_start = max(start, text.rfind("\n", start, line_end) + 1)
+    following = text[line_end + 1 : line_end + 2]
+    return (
+        line_end - line_start >= _WRAPPED_LINE_CHARS
+        and following.isalnum()
+        and BLANKED not in text[line_start:line_end]
+    )
+
 
 MAX_CLAUSES: Final = 12
 
@@ -159,3 +308,130 @@ def _clause(sentence: Sentence, text: str, place: int, sharing: Clause | None) -
         after=sentence.text[place + len(text) :],
         subject=subject,
     )
+
+
+_UNCERTAIN = (
+    r"if|unless|whether|suppos\w{1,5}|assum\w{1,4}|wish\w{0,3}|would|could|might|maybe|perhaps|"
+    r"probably|"
+    r"hypothetical\w{0,2}|imagin\w{1,4}|pretend\w{0,3}|guess|allegedly|apparently|not sure|"
+    r"i think|i believe|"
+    r"i feel like|kinda|sort of|almost|nearly|technically|"
+    r"kalau|kalo|klo|jika|jikalau|bila|andai\w{0,3}|seandainya|misal|misalnya|umpama\w{0,3}|"
+    r"mungkin|"
+    r"barangkali|kayaknya|kayanya|sepertinya|kira-kira|seolah|entah|hampir|harusnya|seharusnya"
+)
+_REPORTED = (
+    r"sa(?:id|ys?|ying)|told|tells|asked|asks|thinks|thought|claims|claimed|(?<![iI] )wrote|"
+    r"writes|heard|"
+    r"believes|"
+    r"quot\w{1,4}|according to|katanya|kata|bilang|berkata|menurut|ujar|konon"
+)
+_BEFORE = re.compile(
+    rf"\b(?:{_UNCERTAIN}|{_REPORTED}|example|instance|when|whenever|once|until|"
+    r"as an? (?:test|joke|example|hypothetical)|story|novel|characters?|dream\w{0,2}|"
+    r"lyrics?|poem|you(?: are|['’]re)|ur|let['’]?s|"
+    r"contoh|ketika|waktu|dulu|cerita|mimpi|lirik|e\.g|oh (?:great|sure|wow)|sure)\b",
+    re.IGNORECASE,
+)
+_INSIDE = re.compile(
+    rf"\b(?:{_UNCERTAIN}|{_REPORTED}|used to|apa|apakah|siapa|mana|berapa|kapan|kenapa|gimana|"
+    rf"bagaimana|today|tonight|this (?:morning|afternoon|evening|"
+    rf"week)|for now|temporarily|hari ini|sementara|supposed to|i['’]d|may (?:be|not|have|want|"
+    rf"need|like)|"
+    r"dulu|dulunya|tadinya|pernah|belum|lorem|xx+|foo|bar baz|todo|tbd)\b|"
+    rf"[\[\]<>{{}}|\\=#^~]|__|\.\.|[{BLANKED}]|https?:",
+    re.IGNORECASE,
+)
+_AFTER = re.compile(
+    r"^\W*(?:or|atau|right|correct|yes|huh|eh|kan|ya kan|isn['’]?t|aren['’]?t|don['’]?t i|"
+    r"do i(?=\W*$)|"
+    r"am i(?=\W*$)|not$|"
+    r"not any|no longer|said|says|was what|is what|would|katanya|kata|bukan(?=\W*$)|anymore)\b|"
+    r"\b(?:i wish|(?:came|moved|went) back|returned|said no|or (?:so|something|not)|in (?:the|"
+    r"my|this) (?:story|novel|dream|"
+    r"game)|or was it)\b",
+    re.IGNORECASE,
+)
+_TAG = re.compile(
+    r"\b(?:right|correct|huh|eh|kan|bukan|ya kan|isn['’]?t it|don['’]?t i|yes|no|or not)\W*$",
+    re.IGNORECASE,
+)
+# What follows a statement only to have it confirmed: "I live in Rome, do I not?".
+_CONFIRMS = re.compile(
+    r"\W*(?:(?:or|and|so|atau|dan)\W+)?(?:"
+    r"(?:do|am|have|did|was|can|will|is|are|does|should|would|could)(?:n['’]?t)? "
+    r"(?:i|it|we|that|you think)(?: not)?|"
+    r"(?:is|was) (?:that|this|it) (?:right|correct|true|so|it)|(?:that['’]?s|is) (?:right|correct)|"
+    r"(?:you (?:think|say|mean|reckon)|do you think(?: so)?)|"
+    r"(?:benar|bener|betul|iya|ya|begitu|gitu)(?: (?:kan|ya|tidak|nggak|gak|ga|bukan))?|"
+    r"(?:apa|atau) (?:bukan|tidak|nggak|gak|ga)|"
+    r"(?!(?:tips|ideas|advice|suggestions|recommendations|thoughts|help|you|kamu|saran|solusi|"
+    r"rekomendasi)\b)[\w'’-]+|)\W*",
+    re.IGNORECASE,
+)
+# "Is it odd that I'm tall and I hate heels, really?" asks about both.
+_ASKING = re.compile(
+    r"\W*(?:(?:so|and|but|hi|hey|hello|ok|okay)\W+)?"
+    r"(?:do|does|did|is|are|was|am|what|why|how|when|who|which|where|would|could|should|can|will|"
+    r"apa|apakah|kenapa|mengapa|bagaimana|gimana|siapa|kapan|bisakah)\b[^,;:!?]*$",
+    re.IGNORECASE,
+)
+_INTRODUCTION = re.compile(
+    r"\W*(?:(?:a|some|more|and|just|quick|little|bit|of|few|things?|facts?|oh|ok|okay|so|hi|hey|"
+    r"hello|halo|hai|also)\W+){0,6}(?:(?:about|abt) (?:me|myself)|heads[- ]up|fun fact|"
+    r"side note|reminder|"
+    r"fyi|btw|question|tanya|pertanyaan|note|notes|"
+    r"info|context|background|"
+    r"for context|for the record|update|intro|"
+    r"introduction|ps|p\.s|"
+    r"remember(?: (?:this|that|these|the following|about me|about myself))?|keep in mind|"
+    r"please (?:note|remember)(?: (?:this|that|about me))?|details|my details|"
+    r"tentang (?:saya|aku|gue|diriku)|catatan|sekadar info|sekedar info|info|konteks|"
+    r"ingat(?: ya| ini)?|catat(?: ya| ini)?|"
+    r"tolong (?:ingat|catat)(?: ini| ya)?)\W*",
+    re.IGNORECASE,
+)
+_HELPFUL_TAIL = re.compile(
+    r"[,\s]+(?:if (?:that|it|this) (?:helps|matters|makes|is|changes)|in case (?:that|it|you)|"
+    r"if you (?:need|want|must|were)|kalau (?:itu )?(?:membantu|perlu))\b.*$",
+    re.IGNORECASE,
+)
+
+
+def without_helpful_tail(text: str) -> str:
+    """The text without "if that helps"."""
+    return _HELPFUL_TAIL.sub("", text)
+
+
+def may_be_source(sentence: Sentence, clause: Clause) -> bool:
+    """Whether what the clause says can be taken as said by the user, of now, and in earnest.
+
+    Negations are not judged here: a rule says which of them it reads.
+    """
+    own = without_helpful_tail(clause.text)
+    after = without_helpful_tail(clause.after)
+    return not (
+        _INSIDE.search(own)
+        or _TAG.search(own)
+        or _AFTER.search(after)
+        or _is_asked(sentence, clause)
+        or is_led_astray(clause.before)
+    )
+
+
+def _is_asked(sentence: Sentence, clause: Clause) -> bool:
+    """A question, unless a statement leads to one: "I live in Bekasi, where can I swim?"."""
+    if "?" in clause.after[:3]:
+        return True
+    if "?" not in sentence.ending:
+        return False
+    return bool(_CONFIRMS.fullmatch(clause.after)) or bool(_ASKING.match(clause.before))
+
+
+def is_led_astray(before: str) -> bool:
+    """Whether what stands before a clause makes it a report, a guess or somebody else's line."""
+    if ":" in before:
+        introduction, _, before = before.rpartition(":")
+        if not _INTRODUCTION.fullmatch(introduction):
+            return True
+    return bool(_BEFORE.search(before))

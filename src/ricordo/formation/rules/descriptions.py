@@ -3,16 +3,17 @@
 import re
 from typing import Final
 
-from ricordo.formation.rules.places import KNOWN_PLACES, NOT_WHERE_ONE_LIVES
-from ricordo.formation.rules.trimming import cut_at, has_indonesian_possessive, has_pronoun, trimmed
+from ricordo.formation.rules.rule import cut_at, has_indonesian_possessive, has_pronoun, trimmed
 from ricordo.formation.rules.word_lists import (
     FIELDS_OF_WORK,
     INDONESIAN_LANGUAGES,
     INDONESIAN_OCCUPATIONS,
+    KNOWN_PLACES,
     LANGUAGES,
+    NOT_WHERE_ONE_LIVES,
     OCCUPATIONS,
+    words,
 )
-from ricordo.formation.rules.word_sets import words
 from ricordo.text.dates import CLEAR_MONTHS, MONTHS_OR_NAMES, MONTHS_OR_WORDS
 
 _MAX_WORDS: Final = 6

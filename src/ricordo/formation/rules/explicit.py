@@ -4,11 +4,20 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from ricordo.formation.consent.sensitive import sensitive_fields_of
-from ricordo.formation.rules.clauses import clauses
-from ricordo.formation.rules.guards import is_led_astray
-from ricordo.formation.rules.screening import screened
-from ricordo.formation.rules.sentences import Sentence, sentences
+from ricordo.formation.rules import english_forms, indonesian_forms
+from ricordo.formation.rules.clauses import (
+    Sentence,
+    clauses,
+    is_led_astray,
+    may_be_source,
+    screened,
+    sentences,
+)
+from ricordo.formation.rules.english_forms import in_third_person
+from ricordo.formation.rules.rule import Statement, has_indonesian_possessive, has_pronoun
+from ricordo.formation.sensitive import sensitive_fields_of
+from ricordo.model.vocabulary import MemoryType
+from ricordo.text.normalise import folded, slug
 
 _POLITE = (
     r"(?:(?:please|pls|hi|hey|hello|ok|okay|so|also|and|but|just|btw|by the way|can you|"
@@ -179,3 +188,183 @@ def _end_of_list(sentence: Sentence, text: str) -> int:
         end = line_end if line_end >= 0 else len(text)
         place = line_end
     return end
+
+
+_MIN_WORDS: Final = 3
+_MAX_WORDS: Final = 40
+_FILLER_TAIL = re.compile(
+    r"[,\s]+(?:please|pls|ok|okay|thanks|thank you|ya|yah|dong|kak|makasih)\W*$", re.IGNORECASE
+)
+# "my member number, it's 4512": the thing is named twice.
+_IT_IS = re.compile(r"^(my [\w' -]{2,40}?),? (?:it['’]?s|it is|that['’]?s) ", re.IGNORECASE)
+_FIRST_PERSON = re.compile(r"\b(?:i|i['’]m|im|i['’]ve|my|me|mine)\b", re.IGNORECASE)
+_FIRST_PERSON_INDONESIAN = re.compile(
+    r"\b(?:saya|aku|gue|gw|gua)\b|\b(?:nama|istri|suami|anak|rumah|mobil|ibu|ayah|adik|kakak|"
+    r"kucing|anjing)ku\b",
+    re.IGNORECASE,
+)
+_INDONESIAN = re.compile(
+    r"\b(?:yang|di|ke|dari|dan|untuk|dengan|adalah|ada|tidak|hari|tanggal|jam|pada|harus|"
+    r"setiap|tutup|buka|besok|kantor|rumah)\b",
+    re.IGNORECASE,
+)
+_STATES = re.compile(
+    r"\b(?:is|are|was|were|has|have|lives|works|likes|loves|hates|needs|costs|starts|ends|"
+    r"closes|opens|prefers|"
+    r"speaks|can|will|must|wants|comes|goes|takes|owns|uses|studies|expires|happens|arrives|"
+    r"leaves|eats|drinks|"
+    r"contains|runs|moved|died|married|means|stands|belongs|meets)\b",
+    re.IGNORECASE,
+)
+
+
+def as_it_stands(request: Request) -> Statement | None:
+    """What a request asks to remember, as one statement, if that can be said safely."""
+    text = _FILLER_TAIL.sub("", request.body.text).strip(" ,.!")
+    text = _IT_IS.sub(r"\1 is ", text)
+    words = text.split()
+    if not _MIN_WORDS <= len(words) <= _MAX_WORDS or not _is_earnest(request):
+        return None
+    said = _said(text, request.is_strong)
+    if said is None:
+        return None
+    content = said[:1].upper() + said[1:] + "."
+    is_own = bool(_FIRST_PERSON.search(text) or _FIRST_PERSON_INDONESIAN.search(text))
+    return Statement(
+        content, theme="profile" if is_own else "general", importance=3, is_explicit=True
+    )
+
+
+def _said(text: str, is_strong: bool) -> str | None:
+    if _FIRST_PERSON_INDONESIAN.search(text):
+        return indonesian_forms.in_third_person(text)
+    if _FIRST_PERSON.search(text):
+        starts = re.match(r"(?:i|i['’]m|im|i['’]ve|my)\b", text, re.IGNORECASE) or _STATES.search(
+            text
+        )
+        return english_forms.in_third_person(text) if starts else None
+    states = _STATES.search(text) or _INDONESIAN.search(text)
+    if not is_strong or not states or has_pronoun(text) or has_indonesian_possessive(text):
+        return None
+    return text
+
+
+def _is_earnest(request: Request) -> bool:
+    return all(may_be_source(request.body, clause) for clause in clauses(request.body))
+
+
+_REACH_CHARS: Final = 1_000
+_MIN_STEPS: Final = 2
+_MAX_SLUG_CHARS: Final = 60
+
+_REQUEST = re.compile(
+    r"(?:^|(?<=[.!?\n]))[ \t]*(?:(?:please|pls|tolong|hi|ok|mohon)[,\s]+){0,2}"
+    r"(?:(?:remember|save|store|memori[sz]e|keep) (?:(?:these|the following|this|my|the|"
+    r"how) )(?:[\w-]+ ){0,4}?"
+    r"(?:steps|procedure|process|workflow|checklist|recipe|routine|to)\b(?P<what>[^:\n]{0,80}):|"
+    r"(?:remember|note|save|memori[sz]e)(?: down)? how i (?:always |"
+    r"usually )?(?P<how>[^:\n]{3,60}):|"
+    r"(?:ingat|inget|catat|catet|simpan|simpen)(?: ya)? (?:langkah-langkah|langkah|prosedur|cara|"
+    r"resep|urutan|alur)\b(?P<apa>[^:\n]{0,80}):)",
+    re.IGNORECASE,
+)
+_REQUEST_AFTER = re.compile(
+    r"(?:^|(?<=[.!?\n\s]))(?:please |pls |tolong |can you |could you |mohon ){0,2}(?:remember|"
+    r"save|note|"
+    r"memori[sz]e|keep|ingat|inget|catat|simpan)(?: ya)? (?:these|the|this|those|all (?:these|the)|"
+    r"langkah|urutan|prosedur)(?: (?:steps|procedure|routine|workflow|checklist|order|recipe|ini|"
+    r"itu|tadi|di atas|process)\b){1,2}(?!\s*:)(?! (?:for|to|of)\b)",
+    re.IGNORECASE,
+)
+_HEADING = re.compile(
+    r"(?:^|(?<=[.!?\n]))[ \t]*(?:(?:here['’]?s|this is) )?how i (?:always |usually )?"
+    r"(?P<how>[^:\n.!?]{3,60}):[ \t\n]*$|(?:^|(?<=[.!?\n]))[^:\n.!?]{0,80}:[ \t\n]*$",
+    re.IGNORECASE,
+)
+_STEP = re.compile(
+    r"(?:^|\s)(?P<number>\d{1,2})[.)][ \t]+(?P<text>[^\n]{2,200}?)(?=\s+\d{1,2}[.)][ \t]|\n|$)"
+)
+_IT = re.compile(r"\b(?:it|them)\b", re.IGNORECASE)
+_END_OF_SENTENCE = re.compile(r"[.!?](?=\s|$)")
+
+
+@dataclass(frozen=True, slots=True)
+class Procedure:
+    """A procedure and its place in the passage."""
+
+    statement: Statement
+    start: int
+    end: int
+
+
+def procedure_in(text: str) -> Procedure | None:
+    """The first procedure of a screened text that the user asks to be remembered."""
+    request = _REQUEST.search(text)
+    if request:
+        start = request.start() + len(request.group()) - len(request.group().lstrip())
+        return _procedure(text, start, request.end(), _title(request))
+    after = _REQUEST_AFTER.search(text)
+    first = _STEP.search(text, 0, after.start()) if after else None
+    if after is None or first is None or first["number"] != "1":
+        return None
+    heading = _HEADING.search(text[: first.start() + 1])
+    said = heading["how"] if heading else None
+    title = _own_way(said) if said else None
+    found = _procedure(text, first.start("number"), first.start(), title or "Steps")
+    return found if found and found.end <= after.start() else None
+
+
+def _procedure(text: str, start: int, low: int, title: str) -> Procedure | None:
+    steps: list[str] = []
+    end = low
+    for step in _STEP.finditer(text, low, low + _REACH_CHARS):
+        between = text[end : step.start()].strip(" \t\r\n.,;")
+        if int(step["number"]) != len(steps) + 1 or between:
+            break
+        line = step["text"]
+        stop = _END_OF_SENTENCE.search(line)
+        steps.append((line[: stop.start()] if stop else line).strip(" ,;"))
+        end = step.start("text") + len(line.rstrip())
+        if stop and line[stop.end() :].strip():
+            end = step.start("text") + stop.end()
+            break
+    content = " ".join(f"{number}. {step}." for number, step in enumerate(steps, start=1))
+    # "Tag it" speaks of the step before; any other pronoun hangs in the air.
+    if len(steps) < _MIN_STEPS or has_pronoun(f"{title} {_IT.sub('', content)}"):
+        return None
+    purpose = re.sub(r"^(?:Steps|Langkah) ?", "", title)
+    key = slug(folded(purpose))[:_MAX_SLUG_CHARS].strip("-_")
+    statement = Statement(
+        f"{title}: {content}",
+        type=MemoryType.PROCEDURE,
+        theme="procedures",
+        key=f"procedure:{key}" if key else None,
+        importance=3,
+        is_explicit=True,
+    )
+    return Procedure(statement, start, end)
+
+
+def _own_way(said: str) -> str | None:
+    """The title of what the user describes as their own way: "How User brews"."""
+    turned = in_third_person(f"I {said.strip()}")
+    return f"How {turned}" if turned else None
+
+
+def _title(request: re.Match[str]) -> str:
+    if request["how"] is not None:
+        return _own_way(request["how"]) or "Steps"
+    purpose = _purpose(request)
+    name = "Langkah" if request["apa"] is not None else "Steps"
+    return f"{name} {purpose}" if purpose else name
+
+
+def _purpose(request: re.Match[str]) -> str:
+    said = (request["what"] or request["apa"] or "").strip(" ,")
+    if re.search(r"\bhow to\b", request.group(), re.IGNORECASE) and not said.lower().startswith(
+        ("for", "to")
+    ):
+        said = f"to {said}"
+    said = re.sub(r"\b(?:ini|berikut|following|please|ya)\b", "", said)
+    said = re.sub(r" (?:saya|aku|gue|gw)\s*$|^(?:saya|aku|gue|gw) ", " ", said.strip())
+    return " ".join(said.split()).strip(" ,")

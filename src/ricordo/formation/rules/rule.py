@@ -5,10 +5,124 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from ricordo.formation.rules.english_verbs import third_person
-from ricordo.formation.rules.trimming import trimmed
+from ricordo.formation.rules.word_lists import words
 from ricordo.model.vocabulary import DEFAULT_IMPORTANCE, MemoryType
 from ricordo.text.normalise import folded, slug
+
+_STRONG_STOP = re.compile(r"[.!?;:(){}\[\]\"<>|…]|\s[-–—]\s")
+_DECORATION = re.compile(r"[^\w%+#'’)]+$")
+_FILLER_TAIL = re.compile(
+    r"[,\s]+(?:by the way|btw|these days|nowadays|now|currently|right now|at the moment|today|"
+    r"though|tho|too|"
+    r"as well|actually|honestly|lol|haha\w{0,8}|hehe\w{0,8}|xd|you know|please|pls|thanks|"
+    r"thank you|so much|"
+    r"a lot|lots|very much|more than anything|to be honest|tbh|anyway|of course|really|"
+    r"after all|in general|"
+    r"most of all|best|the most|at all|personally|again|still|permanently|just fyi|fyi|anymore|"
+    r"any more|lately|etc|"
+    r"already|alone|ok|okay|"
+    r"unfortunately|luckily|sadly|and all|and stuff|and so on|full[- ]time|part[- ]time|"
+    r"sih|kok|lho|loh|dong|deh|nih|ya|yah|banget|bgt|sekali|sekarang|saat ini|kak|min|bro|gan|"
+    r"sis|juga|"
+    r"kok|tuh|wkwk\w{0,10}|hehe|aja|saja|btw|makasih|terima kasih|pokoknya|terus|skrg|dulu ya|"
+    r"sejak (?:lama|kecil)|dari kecil|dari dulu)$",
+    re.IGNORECASE,
+)
+_TIMES: Final = 4
+
+
+def trimmed(text: str) -> str:
+    """The text up to the first strong stop, without filler, smileys and signs at its end."""
+    stop = _STRONG_STOP.search(text)
+    kept = text[: stop.start()] if stop else text
+    for _ in range(_TIMES):
+        shorter = _FILLER_TAIL.sub("", _DECORATION.sub("", kept).strip())
+        if shorter == kept:
+            break
+        kept = shorter
+    return kept.strip(" ,'’")
+
+
+def cut_at(text: str, words: re.Pattern[str]) -> str:
+    """The text before the first of these words."""
+    found = words.search(text)
+    return text[: found.start()] if found else text
+
+
+_PERSON = re.compile(
+    r"\b(?:i|me|my|mine|myself|we|our|ours|us|you|your|yours|yourself|u|ur|he|she|him|her|his|"
+    r"hers|they|"
+    r"them|their|it|its|this|that|these|those|here|there|one|ones|something|anything|"
+    r"everything|nothing|"
+    r"someone|everyone|"
+    r"saya|aku|gue|gw|gua|kamu|anda|kau|lu|lo|loe|elo|kita|kami|dia|mereka|ini|itu|sini|sana|"
+    r"situ|tersebut|"
+    r"begitu|gitu|gini|tadi)\b"
+)
+_INDONESIAN_POSSESSIVE = re.compile(r"\b\w{3,}(?:mu|nya)\b", re.IGNORECASE)
+_NO_POSSESSIVE: Final = words("""
+ilmu jamu tamu kamu nyamu semu bertemu temu tanya bertanya surabaya
+""")
+
+
+def has_pronoun(text: str) -> bool:
+    """Whether a pronoun is left that another reader could not resolve."""
+    without_country = re.sub(r"\b(?:US|IT)\b", "", text)
+    return bool(_PERSON.search(without_country.lower()))
+
+
+def has_indonesian_possessive(text: str) -> bool:
+    """Whether a word ends in "your" or "its"."""
+    found = (word.group().lower() for word in _INDONESIAN_POSSESSIVE.finditer(text))
+    return any(word not in _NO_POSSESSIVE for word in found)
+
+
+BASE_FORMS: Final = words("""
+accept add admire agree answer apply ask attend avoid bake believe belong bike blog book breed
+bring brush build buy call camp care carry celebrate change check choose clean climb close coach
+code collect commute consider cook cope count cover create crochet cut cycle dance deal deliver
+depend design despise detest dislike dive do draw drink drive earn eat edit end enjoy expect
+explain fast feed film fix feel finish fish fly follow forget garden get give go grow handle hate
+have hear help hike hold host hunt improve install invest jog join keep knit know lead learn leave
+lift like listen live look lose love make manage marry mean meet meditate mention mind move need
+offer open order organise organize own paint paste pay photograph plan play post practice practise
+pray prefer program publish pull put raise read receive record recycle rent repair restore reply
+report request require respond rest ride run sail save say see sell send serve sew share ship shop
+show sing sit skate ski sleep smoke spend stand start stay stop study submit suffer supervise
+support swim take talk teach tell think train translate travel try tutor type understand upload
+use vape visit volunteer vote wait wake walk want watch wear weigh win wish work worry write
+""")
+
+PAST_FORMS: Final = words("""
+was were had did became began bought broke brought built came caught chose drank drew drove ate
+fell felt flew forgot found gave got grew heard held kept knew learnt led left lent lost made
+meant met paid put quit ran read rode said sang sat saw sent slept sold spent spoke stood swam
+taught thought told took understood went woke won wore wrote
+""")
+
+MODALS: Final = words("""
+can cannot can't must should will won't shall shouldn't mustn't
+""")
+
+ADVERBS: Final = words("""
+also always already actually currently even generally hardly just mainly mostly never normally now
+often only originally personally primarily rarely really regularly seldom sometimes still strongly
+typically usually absolutely completely definitely recently finally officially
+""")
+
+_ODD: Final = {"have": "has", "do": "does", "go": "goes", "am": "is", "be": "is"}
+
+
+def third_person(verb: str) -> str:
+    """The form after "he": ``try`` gives ``tries``."""
+    if verb in _ODD:
+        return _ODD[verb]
+    if verb.endswith(("s", "x", "z", "ch", "sh")):
+        return f"{verb}es"
+    if verb.endswith("y") and verb[-2:-1] not in "aeiou":
+        return f"{verb[:-1]}ies"
+    return f"{verb}s"
+
 
 Thing = Callable[[str], str | None]
 _MAX_SLUG_CHARS: Final = 60

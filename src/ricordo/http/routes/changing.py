@@ -11,7 +11,7 @@ from fastapi.responses import Response
 from pydantic import BaseModel, Field
 
 from ricordo import limits
-from ricordo.formation.consent.agent_notes import check_needs_no_consent
+from ricordo.formation.agent_notes import check_needs_no_consent
 from ricordo.http.answers import answer
 from ricordo.http.asked import Asked, IfMatch, MemoryId, QueryAsked, ReasonAsked, given_by
 from ricordo.http.callers import Acting

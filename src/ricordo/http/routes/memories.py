@@ -8,7 +8,7 @@ from fastapi.responses import Response
 from pydantic import Field
 
 from ricordo import limits
-from ricordo.formation.consent.agent_notes import check_needs_no_consent
+from ricordo.formation.agent_notes import check_needs_no_consent
 from ricordo.http.answers import answer, unchanged
 from ricordo.http.asked import Asked, IfNoneMatch, MemoryId, PageAsked, QueryAsked, ReasonAsked
 from ricordo.http.callers import Acting

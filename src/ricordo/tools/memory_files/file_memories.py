@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Final
 
 from ricordo.errors import Changed, Conflict, InvalidValue, NotFound, Occupied
-from ricordo.formation.consent.agent_notes import check_no_secret
+from ricordo.formation.agent_notes import check_no_secret
 from ricordo.index.relations import Neighbours
 from ricordo.limits import MAX_FILE_RETRIES, MAX_KEY_CHARS, MAX_MEMORY_FILES
 from ricordo.memories import additions, lifecycle

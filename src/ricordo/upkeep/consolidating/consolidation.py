@@ -10,8 +10,8 @@ from typing import Final
 
 from ricordo import limits
 from ricordo.errors import BadAnswer, LanguageModelError, ModelUnavailable
-from ricordo.formation.comparing.resolving import Judge
-from ricordo.formation.policy import FormationPolicy
+from ricordo.formation.conflicts import Judge
+from ricordo.formation.schedule import FormationPolicy
 from ricordo.model.job import Report
 from ricordo.model.reports import CONSOLIDATION_PAIRS, ConsolidationReport, PairAction
 from ricordo.model.vocabulary import GLOBAL_OWNER

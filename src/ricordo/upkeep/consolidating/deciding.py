@@ -22,16 +22,15 @@ from dataclasses import dataclass
 from datetime import UTC, date
 from typing import Final
 
-from ricordo.formation.comparing.likeness import (
+from ricordo.formation.conflicts import Pair, Relationship, Verdict
+from ricordo.formation.opposition import opposed, refines, says_nothing_new
+from ricordo.formation.statements import (
     CONTRADICTION_MIN,
     figures_and_denials,
     keep_the_order,
     share_words,
+    statements_of,
 )
-from ricordo.formation.comparing.opposition import opposed
-from ricordo.formation.comparing.refinement import refines, says_nothing_new
-from ricordo.formation.comparing.statements import statements_of
-from ricordo.formation.comparing.verdict import Pair, Relationship, Verdict
 from ricordo.model.item import Item
 from ricordo.model.reports import PairAction, PairDecision
 from ricordo.model.vocabulary import ON_PURPOSE, MemoryType

@@ -10,7 +10,7 @@ from typing import Final
 
 import numpy as np
 
-from ricordo.formation.comparing.likeness import share_of_words
+from ricordo.formation.statements import share_of_words
 from ricordo.index.relations import Nearest
 from ricordo.model.item import Item
 from ricordo.model.vocabulary import MemoryType

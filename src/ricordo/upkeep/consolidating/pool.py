@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Final
 
-from ricordo.formation.comparing.standing import STATEMENT_TYPES
+from ricordo.formation.conflicts import STATEMENT_TYPES
 from ricordo.model.item import Item
 from ricordo.model.vocabulary import MemoryType
 from ricordo.storage.database import Reading

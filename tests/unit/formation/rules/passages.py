@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 
 from ricordo.formation.candidate import USER_ROLE, Candidate, Passage
-from ricordo.formation.rules.extracting import extract
+from ricordo.formation.rules.extractor import extract
 
 NOW = datetime(2025, 5, 14, 9, 0, tzinfo=UTC)
 

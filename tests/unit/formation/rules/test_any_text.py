@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ricordo.formation.rules.clauses import BLANKED, screened
 from ricordo.formation.rules.explicit import explicit_spans
-from ricordo.formation.rules.extracting import MAX_CANDIDATES, MAX_CONTENT_CHARS
-from ricordo.formation.rules.screening import BLANKED, screened
+from ricordo.formation.rules.extractor import MAX_CANDIDATES, MAX_CONTENT_CHARS
 from ricordo.limits import MAX_KEY_CHARS, MAX_TURN_CHARS
 from tests.unit.formation.rules.passages import said
 

@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 import pytest
 
 from ricordo.formation.candidate import TOOL_ROLE, Candidate
-from ricordo.formation.cleaning.hygiene import passages
-from ricordo.formation.rules.extracting import MAX_CANDIDATES, extract
+from ricordo.formation.hygiene import passages
+from ricordo.formation.rules.extractor import MAX_CANDIDATES, extract
 from ricordo.model.thread import Turn
 from tests.unit.formation.rules.passages import passage, said
 from tests.unit.tables import cases

@@ -1,0 +1,94 @@
+"""What agents store themselves: no secrets, and what is sensitive only when the user agrees."""
+
+from dataclasses import replace
+from typing import Final
+
+from ricordo.errors import InvalidValue
+from ricordo.formation import consent_rules
+from ricordo.formation.candidate import Candidate
+from ricordo.formation.profile_consent import candidate_of
+from ricordo.formation.proposals import Heard, keep_proposal
+from ricordo.formation.service import Formation
+from ricordo.model.draft import NewMemory
+from ricordo.model.proposal import Proposed
+from ricordo.model.scope import Scope
+from ricordo.storage.database import retried
+from ricordo.storage.items import active_with_text
+from ricordo.text.normalise import content_hash
+from ricordo.text.secrets import has_secret
+
+PROPOSED: Final = "proposed"
+TURNED_DOWN: Final = "turned_down"
+_WAITS: Final = "It is sensitive, and waits for the user's consent; do not treat it as known."
+_REFUSED: Final = "The user has turned it down before; do not ask again."
+
+
+def check_no_secret(field: str, text: str | None) -> None:
+    """Refuse a secret.
+
+    Raises:
+        InvalidValue: there is one in the text.
+    """
+    if text is not None and has_secret(text):
+        raise InvalidValue(
+            field,
+            "holds a secret, such as a password, a code, a key or a card number; agents do not"
+            " store those. Leave it out",
+        )
+
+
+def check_needs_no_consent(formation: Formation, field: str, draft: NewMemory) -> None:
+    """Refuse what may only be proposed, where there is no room for a proposal.
+
+    Raises:
+        InvalidValue: it is sensitive, or holds a secret.
+    """
+    check_no_secret(field, draft.content)
+    check_no_secret(field, draft.source_context)
+    touched = consent_rules.touched_fields(formation.policy, _candidate(formation, draft))
+    if touched:
+        raise InvalidValue(
+            field,
+            f"is sensitive ({', '.join(touched)}) and needs the user's consent; add it alone, and"
+            " it is proposed to them",
+        )
+
+
+@retried
+def propose_if_sensitive(formation: Formation, scope: Scope, draft: NewMemory) -> Proposed | None:
+    """Keep what is sensitive as a proposal; None for what an agent may store, or is stored already.
+
+    Raises:
+        InvalidValue: it holds a secret.
+        CategoryNotAllowed, ScopeWidened: it is not for this scope to write.
+    """
+    check_no_secret("content", draft.content)
+    check_no_secret("source_context", draft.source_context)
+    stamped = draft.stamped(scope)
+    candidate = _candidate(formation, stamped)
+    if not consent_rules.touched_fields(formation.policy, candidate):
+        return None
+    with formation.database.write(scope.user_id) as writing:
+        themes, hashes = {stamped.effective_theme}, {content_hash(stamped.content)}
+        if active_with_text(writing.connection, scope.user_id, themes, hashes, writing.now):
+            return None
+        waiting = consent_rules.waiting_for(
+            writing.connection, scope.user_id, formation.policy, candidate, writing.now
+        )
+        assert waiting is not None
+        if waiting.is_turned_down:
+            return Proposed(
+                proposal_id=None, status=TURNED_DOWN, fields=waiting.fields, note=_REFUSED
+            )
+        if waiting.open is not None:
+            number = waiting.open.id
+        else:
+            kept = replace(stamped, valid_from=candidate.passage.at)
+            heard = Heard(candidate.quote, (), stamped.thread_id, scope.actor)
+            number = keep_proposal(writing, formation.policy, waiting, kept, heard)
+        return Proposed(proposal_id=number, status=PROPOSED, fields=waiting.fields, note=_WAITS)
+
+
+def _candidate(formation: Formation, draft: NewMemory) -> Candidate:
+    dated = replace(draft, valid_from=draft.start(formation.database.clock()))
+    return candidate_of(dated, draft.source_context or draft.content)

@@ -1,0 +1,146 @@
+"""The user's say on what was proposed."""
+
+from typing import Final
+
+from ricordo.errors import AlreadyDecided, StorageBusy
+from ricordo.formation.candidate import Candidate, Passage
+from ricordo.formation.conflicts import NOT_NEWER, Resolution
+from ricordo.formation.profile_consent import is_profile_draft, resolve_field
+from ricordo.formation.proposals import OVERTAKEN, drafted, open_proposal, settle_proposal
+from ricordo.formation.schedule import plan_summary
+from ricordo.formation.service import Formation
+from ricordo.formation.writes import WRITING_ACTIONS, Prepared, prepare, write
+from ricordo.model.activity import PROPOSALS_APPROVED, PROPOSALS_REJECTED
+from ricordo.model.draft import NewMemory
+from ricordo.model.item import Added
+from ricordo.model.proposal import Proposal, StoredProposal
+from ricordo.model.scope import Scope
+from ricordo.model.vocabulary import DEFAULT_IMPORTANCE, MemoryType, ProposalState, Status
+from ricordo.storage.daily_counters import tally
+from ricordo.storage.database import retried
+from ricordo.storage.formation import find_proposal
+from ricordo.storage.history import revision_of
+from ricordo.storage.themes import keyed_profile_items
+from ricordo.storage.transaction import Writing
+
+_ATTEMPTS: Final = 20
+
+
+def approve(formation: Formation, scope: Scope, proposal_id: int, reason: str | None) -> Added:
+    """Store what was proposed, against what is known now; what became of it.
+
+    Raises:
+        ProposalNotFound: this user has none with this number.
+        AlreadyDecided: it was decided before, its time has passed, or something newer is known.
+        StorageBusy: the user's memories change all the time; nothing was written.
+    """
+    for _ in range(_ATTEMPTS):
+        added = _approve_unless_moved_on(formation, scope, proposal_id, reason)
+        if added is not None:
+            return added
+    raise StorageBusy(f"the memories of user {scope.user_id!r} change all the time; try again")
+
+
+@retried
+def _approve_unless_moved_on(
+    formation: Formation, scope: Scope, proposal_id: int, reason: str | None
+) -> Added | None:
+    """What became of it; None when the memories have changed since they were looked at."""
+    user_id = scope.user_id
+    with formation.database.read(user_id) as view:
+        revision = revision_of(view.connection, user_id)
+        draft = drafted(open_proposal(view.connection, user_id, proposal_id, view.now))
+    resolution = _resolved(formation, user_id, draft)
+    prepared = prepare(formation.recall, user_id, [resolution])
+    touching = [item.id for item in resolution.targets]
+    with formation.database.write(user_id, touching=touching, known=prepared.known) as writing:
+        proposal = open_proposal(writing.connection, writing.user_id, proposal_id, writing.now)
+        if writing.revision != revision:
+            return None
+        if resolution.reason != NOT_NEWER:
+            return _store(formation, writing, proposal, resolution, draft, prepared, scope, reason)
+        settle_proposal(writing, proposal, ProposalState.EXPIRED, reason=OVERTAKEN)
+    newer = resolution.targets[0].id
+    raise AlreadyDecided(f"proposal {proposal_id} is overtaken: memory {newer} is newer")
+
+
+def _resolved(formation: Formation, user_id: str, draft: NewMemory) -> Resolution:
+    """What is to become of it, beside what is known now."""
+    candidate = _candidate(draft)
+    if not is_profile_draft(draft):
+        return formation.rules_only.resolve(user_id, [candidate])[0]
+    with formation.database.read(user_id) as view:
+        known = keyed_profile_items(view.connection, user_id, view.now)
+    present = next((item for item in known if item.key == draft.key), None)
+    return resolve_field(candidate, present)
+
+
+def _store(
+    formation: Formation,
+    writing: Writing,
+    proposal: StoredProposal,
+    resolution: Resolution,
+    draft: NewMemory,
+    prepared: Prepared,
+    scope: Scope,
+    reason: str | None,
+) -> Added:
+    """Write what was approved, or find that it is known; close the proposal."""
+    if resolution.action in WRITING_ACTIONS:
+        added = write(formation.recall, writing, resolution, draft, prepared)
+        plan_summary(writing)
+    else:
+        added = Added(resolution.targets[0].id, Status.ACTIVE, duplicate=True)
+    settle_proposal(
+        writing,
+        proposal,
+        ProposalState.APPROVED,
+        added.id,
+        decided_by=scope.actor,
+        reason=reason,
+    )
+    tally(writing, {PROPOSALS_APPROVED: 1})
+    return added
+
+
+@retried
+def reject(formation: Formation, scope: Scope, proposal_id: int, reason: str | None) -> Proposal:
+    """Turn down what was proposed. It is forgotten, and not proposed again for a long time.
+
+    Raises:
+        ProposalNotFound: this user has none with this number.
+        AlreadyDecided: it was decided before, or its time has passed.
+    """
+    with formation.database.write(scope.user_id) as writing:
+        proposal = open_proposal(writing.connection, writing.user_id, proposal_id, writing.now)
+        settle_proposal(
+            writing, proposal, ProposalState.REJECTED, decided_by=scope.actor, reason=reason
+        )
+        tally(writing, {PROPOSALS_REJECTED: 1})
+        decided = find_proposal(writing.connection, scope.user_id, proposal_id)
+        assert decided is not None  # it was there a moment ago
+        return decided.shown(writing.now)
+
+
+def _candidate(draft: NewMemory) -> Candidate:
+    """What was said then, as formation looks at it."""
+    assert draft.valid_from is not None
+    passage = Passage(
+        turn_id=0,
+        position=0,
+        role=draft.role or "",
+        actor=draft.actor_id,
+        message_id=draft.message_id,
+        at=draft.valid_from,
+        text=draft.source_context or "",
+    )
+    return Candidate(
+        content=draft.content,
+        quote=draft.source_context or "",
+        passage=passage,
+        type=draft.type or MemoryType.FACT,
+        theme=draft.theme,
+        key=draft.key,
+        importance=draft.importance or DEFAULT_IMPORTANCE,
+        is_explicit=True,
+    )

@@ -1,0 +1,370 @@
+"""Memories that look as if they should never have been stored."""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+import numpy as np
+import sqlalchemy as sa
+
+from ricordo.formation.opposition import opposed
+from ricordo.formation.sensitive import words_of
+from ricordo.formation.statements import CONTRADICTION_MIN, share_words
+from ricordo.limits import MAX_CONTENT_CHARS, MAX_PAGE_ITEMS
+from ricordo.model import checks
+from ricordo.model.checks import format_moment
+from ricordo.model.embedding import VectorModel
+from ricordo.model.item import Item
+from ricordo.model.reports import AuditReport, Finding, Findings
+from ricordo.model.vocabulary import MemoryType, Source, Status
+from ricordo.recall.service import Recall
+from ricordo.storage.backend import ITEMS, Matrix, matrix_of
+from ricordo.storage.database import Database, Reading
+from ricordo.storage.items import find_items
+from ricordo.storage.relations import relations_of
+from ricordo.storage.search_rows import whole_index
+from ricordo.storage.tables import items
+from ricordo.text.analyser import Analyser
+from ricordo.text.folding import fold_letters, is_dense
+from ricordo.text.normalise import content_hash, lazy_pattern
+
+_FEWEST_WORDS: Final = 2
+_FEWEST_DENSE_SIGNS: Final = 3  # of a script without spaces
+_QUOTED: Final = lazy_pattern(r"\"[^\"]{1,300}\"|“[^”]{1,300}”|«[^»]{1,300}»|「[^」]{1,300}」")
+_SUSPECTS: Final = (
+    (
+        "code or markup",
+        lazy_pattern(
+            r"```|</?[a-z][a-z0-9]{0,15}(?: [^<>]{0,200})?>|^\s*[{\[].{0,500}[}\]]\s*$|\);\s*$"
+            r"|^(?:import|from|def|class|function|const|let|var|select|insert into) [\w{*(].{0,200}"
+            r"(?:[;(){}=]|import )|^#{1,6} |\|\s*-{3,}\s*\|",
+            re.DOTALL,
+        ),
+    ),
+    (
+        "placeholder",
+        lazy_pattern(
+            r"\{\{|\}\}|\$\{|%[sd]\b|\[(?:[a-z_ ]{0,20}(?:name|city|date|place|value|insert|your"
+            r"|user|email|nama)[a-z_ ]{0,20})\]|<(?:[a-z_ ]{0,20}(?:name|city|date|place|value"
+            r"|insert|your|nama)[a-z_ ]{0,20})>|\blorem ipsum\b|\b(?:todo|tbd|xxx+|placeholder)\b"
+            r"|^(?:n/?a|none|null|nil|unknown|undefined|test|tidak ada|keine)\W*$"
+        ),
+    ),
+    (
+        "boot text",
+        lazy_pattern(
+            r"\byou are (?:a|an) (?:\w{1,20} ){0,3}(?:assistant|agent|model|chatbot)\b"
+            r"|\bsystem prompt\b|\bsession (?:started|ended|resumed)\b|\binitiali[sz](?:ing|ed)\b"
+            r"|\bloading (?:model|memory|config)|\bmemory tools unavailable\b|^\[?(?:info|debug"
+            r"|warn|warning|error|trace)\]?[: ]|\bas an ai\b|\bknowledge cutoff\b"
+        ),
+    ),
+    (
+        "greeting or talk about the conversation",
+        lazy_pattern(
+            r"^(?:hello|hi|hey|thanks|thank you|ok|okay|sure|great|good (?:morning|evening|night)"
+            r"|you're welcome|no problem|halo|hai|terima kasih|makasih|selamat (?:pagi|siang|sore"
+            r"|malam)|oke|baik|hallo|danke|guten (?:morgen|tag|abend)|こんにちは|ありがとう)\b"
+            r"|^here (?:is|are) |\b(?:the )?(?:user|assistant) (?:greeted|thanked|said (?:hello|hi"
+            r"|thanks)|asked (?:a question|for help|about)|is asking|wants to know)\b"
+            r"|\b(?:in|during) this (?:conversation|chat|session)\b|\bpengguna (?:menyapa|bertanya"
+            r"|mengucapkan terima kasih)\b"
+        ),
+    ),
+    ("question", lazy_pattern(r"[?？]\s*$")),
+)
+_FIRST_OR_SECOND_PERSON: Final = frozenset(
+    {"i", "me", "my", "mine", "myself", "we", "our", "ours", "you", "your", "yours"}
+    | {"saya", "aku", "gue", "gua", "kami", "kamu", "anda", "ich", "mein", "meine", "wir", "du"}
+)
+_MAY_ADDRESS: Final = frozenset(
+    {MemoryType.INSTRUCTION, MemoryType.PROCEDURE, MemoryType.SUMMARY, MemoryType.OTHER}
+)
+
+
+def junk_reason(content: str, type: MemoryType) -> str | None:
+    """Why a memory looks like junk; None where it does not.
+
+    Instructions and procedures may say "you" and "me": they are addressed to the assistant.
+    """
+    plain = fold_letters(content[:MAX_CONTENT_CHARS]).strip()
+    for reason, pattern in _SUSPECTS:
+        if pattern.search(plain):
+            return reason
+    words = words_of(plain)
+    dense = sum(is_dense(sign) for sign in plain)
+    if len(words) < _FEWEST_WORDS and dense < _FEWEST_DENSE_SIGNS:
+        return "shorter than two words"
+    if type not in _MAY_ADDRESS:
+        said = set(words_of(_QUOTED.sub(" ", plain)))
+        if not said.isdisjoint(_FIRST_OR_SECOND_PERSON):
+            return "first or second person"
+    return None
+
+
+MAX_COMPARED_MEMORIES: Final = 20_000
+"""Up to so many memories of a user are all compared with each other, which takes some seconds."""
+
+_BLOCK_ROWS: Final = 64  # compared with all at once: at most 5 MB of cosines
+_RELATION_BATCH: Final = 500
+
+Pair = tuple[int, int, float]
+"""The places of two memories in a list, the smaller first, and their cosine."""
+
+Wanted = np.ndarray[tuple[int, int], np.dtype[np.bool_]]
+Selection = Callable[[Matrix, int], Wanted]
+"""From the cosines of a block and the place of its first row: which pairs are wanted."""
+
+
+class Vectors:
+    """The vectors of listed memories. ``places`` says which memory each row belongs to."""
+
+    def __init__(self, places: Sequence[int], matrix: Matrix) -> None:
+        self.places = np.asarray(places, np.int64)
+        self.matrix = matrix
+
+
+def read_vectors(
+    connection: sa.Connection, user_id: str, model: VectorModel, ids: Sequence[int]
+) -> Vectors:
+    """The vectors of these memories that can be compared; others are left out."""
+    place_of = {item_id: place for place, item_id in enumerate(ids)}
+    places: list[int] = []
+    blocks: list[Matrix] = []
+    for page in whole_index(connection, ITEMS, user_id, model):
+        rows = [row for row in page if row[2] is not None and row[0] in place_of]
+        width = len(rows[0][2]) if rows else 0
+        kept = [row for row in rows if len(row[2]) == width]
+        if kept:
+            block = matrix_of(connection, [row[2] for row in kept])
+            if not blocks or block.shape[1] == blocks[0].shape[1]:
+                blocks.append(block)
+                places += [place_of[row[0]] for row in kept]
+    return Vectors(places, np.concatenate(blocks) if blocks else np.zeros((0, 0), np.float32))
+
+
+def pairs_of_vectors(vectors: Vectors, wanted: Selection) -> Iterator[Pair]:
+    """The pairs that are wanted, each once, in the order of their places."""
+    matrix, places = vectors.matrix, vectors.places
+    for start in range(0, len(matrix), _BLOCK_ROWS):
+        cosines = matrix[start : start + _BLOCK_ROWS] @ matrix[start:].T
+        below = np.tril(np.ones(cosines.shape, np.bool_))  # itself, and pairs seen the other way
+        rows, columns = np.nonzero(wanted(cosines, start) & ~below)
+        for row, column in zip(rows, columns, strict=True):
+            one, other = int(places[start + row]), int(places[start + column])
+            yield min(one, other), max(one, other), float(cosines[row, column])
+
+
+def pairs_of_relations(
+    connection: sa.Connection, user_id: str, ids: Sequence[int]
+) -> Iterator[Pair]:
+    """The pairs that were noted as related when they were written."""
+    place_of = {item_id: place for place, item_id in enumerate(ids)}
+    for start in range(0, len(ids), _RELATION_BATCH):
+        batch = ids[start : start + _RELATION_BATCH]
+        for low, high, similarity in sorted(relations_of(connection, user_id, batch)):
+            one, other = place_of.get(low), place_of.get(high)
+            if one is None or other is None:
+                continue
+            # Met from both ends when these are in two batches: taken from the first.
+            first, second = min(one, other), max(one, other)
+            if first >= start:
+                yield first, second, similarity
+
+
+# It reads and reports; nothing is changed. Memory and time are bounded however much is stored:
+# the counts say where they stopped.
+
+DOUBTFUL_BELOW: Final = 60
+"""A memory of less confidence should be verified."""
+UNVERIFIED_DAYS: Final = 90
+"""So long after it was learned from a conversation, a memory should have been verified."""
+MAX_COUNTED_FINDINGS: Final = 10_000
+"""Findings of one kind are counted up to here."""
+MAX_EXAMINED_PAIRS: Final = 100_000
+"""Pairs of near memories whose words are compared."""
+MAX_PAIRED_MEMORIES: Final = 100_000
+"""Memories, the oldest, that are looked at for duplicates and contradictions."""
+
+_PAGE_ROWS: Final = 1_000
+_KEPT_CHARS: Final = 500  # of a memory, for comparing it: 50 MB of the most memories at worst
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """What is kept of a memory to compare it with others."""
+
+    id: int
+    theme: str
+    text: str
+    digest: str
+
+
+class _Kind:
+    """Findings of one kind as they are found."""
+
+    def __init__(self) -> None:
+        self.found: list[Finding] = []
+        self.is_complete = True
+
+    def add(self, *ids: int, reason: str, similarity: float | None = None) -> None:
+        if len(self.found) >= MAX_COUNTED_FINDINGS:
+            self.is_complete = False
+        else:
+            self.found.append(Finding(ids=ids, reason=reason, similarity=similarity))
+
+    def findings(self, limit: int) -> Findings:
+        """The most similar first, then in the order of their ids."""
+        ordered = sorted(self.found, key=lambda one: (-(one.similarity or 0.0), one.ids))
+        return Findings(
+            count=len(self.found), listed=tuple(ordered[:limit]), is_complete=self.is_complete
+        )
+
+
+def audit(
+    database: Database,
+    recall: Recall,
+    user_id: str,
+    *,
+    limit: int,
+    redundant_min: float,
+) -> AuditReport:
+    """Look over a user's own active memories; at most ``limit`` findings of a kind are listed.
+
+    Raises:
+        InvalidValue: a limit below 1 or above 1000, or a ``redundant_min`` outside of 0 to 1.
+    """
+    most = checks.integer("limit", limit, 1, MAX_PAGE_ITEMS)
+    near = checks.number("redundant_min", redundant_min, 0, 1)
+    with database.read(user_id) as view:
+        looked = _Audit(view.now, database.analyser, near)
+        for item in _active(view, user_id):
+            looked.look_at(item)
+        looked.compare(_pairs(view, recall, user_id, looked))
+    return AuditReport(
+        user_id=user_id,
+        memories=looked.memories,
+        duplicates=looked.duplicates.findings(most),
+        contradictions=looked.contradictions.findings(most),
+        junk=looked.junk.findings(most),
+        unverified=looked.unverified.findings(most),
+        expired=looked.expired.findings(most),
+    )
+
+
+class _Audit:
+    """One audit while it goes on."""
+
+    def __init__(self, now: datetime, analyser: Analyser, redundant_min: float) -> None:
+        self._now = now
+        self._analyser = analyser
+        self.redundant_min = redundant_min
+        self.memories = 0
+        self.kept: list[_Kept] = []
+        self._first_with: dict[str, int] = {}
+        self.duplicates = _Kind()
+        self.contradictions = _Kind()
+        self.junk = _Kind()
+        self.unverified = _Kind()
+        self.expired = _Kind()
+
+    def look_at(self, item: Item) -> None:
+        """Check one memory by itself, and keep what is needed to compare it."""
+        if item.expires_at is not None and item.expires_at <= self._now:
+            self.expired.add(item.id, reason=f"expired at {format_moment(item.expires_at)}")
+            return  # gone for every read
+        self.memories += 1
+        suspicion = junk_reason(item.content, item.type)
+        if suspicion is not None:
+            self.junk.add(item.id, reason=suspicion)
+        doubt = _doubt(item, self._now)
+        if doubt is not None:
+            self.unverified.add(item.id, reason=doubt)
+        if len(self.kept) < MAX_PAIRED_MEMORIES:
+            self._keep(item)
+        else:
+            self.duplicates.is_complete = self.contradictions.is_complete = False
+
+    def _keep(self, item: Item) -> None:
+        digest = content_hash(item.content)
+        place = len(self.kept)
+        self.kept.append(_Kept(item.id, item.theme, item.content[:_KEPT_CHARS], digest))
+        first = self._first_with.setdefault(digest, place)
+        if first != place:
+            self.duplicates.add(
+                self.kept[first].id, item.id, reason="same text in another theme", similarity=1.0
+            )
+
+    def compare(self, pairs: Iterable[Pair]) -> None:
+        """Check near memories for saying the same, or the opposite."""
+        for examined, (first, second, similarity) in enumerate(pairs):
+            if examined >= MAX_EXAMINED_PAIRS:
+                self.duplicates.is_complete = self.contradictions.is_complete = False
+                return
+            one, other = self.kept[first], self.kept[second]
+            if one.digest == other.digest:
+                continue  # counted already
+            rounded = round(min(similarity, 1.0), 4)
+            reason = opposed(one.text, other.text)
+            if reason is not None:
+                if one.theme == other.theme and similarity >= CONTRADICTION_MIN:
+                    self.contradictions.add(one.id, other.id, reason=reason, similarity=rounded)
+            elif similarity >= self.redundant_min and share_words(
+                self._analyser, one.text, other.text
+            ):
+                self.duplicates.add(one.id, other.id, reason="says the same", similarity=rounded)
+
+
+def _active(view: Reading, user_id: str) -> Iterator[Item]:
+    after = 0
+    own = sa.and_(items.c.user_id == user_id, items.c.status == Status.ACTIVE.value)
+    while page := find_items(view.connection, own & (items.c.id > after), _PAGE_ROWS):
+        yield from page
+        after = page[-1].id
+
+
+def _doubt(item: Item, now: datetime) -> str | None:
+    if item.last_verified_at is not None:
+        return None
+    if item.confidence < DOUBTFUL_BELOW:
+        return f"confidence {item.confidence}, never verified"
+    age = now - item.created_at
+    if item.source is Source.CONVERSATION and age > timedelta(days=UNVERIFIED_DAYS):
+        return f"learned in a conversation {age.days} days ago, never verified"
+    return None
+
+
+def _pairs(view: Reading, recall: Recall, user_id: str, looked: _Audit) -> Iterator[Pair]:
+    """Pairs of near memories: by their vectors or, without, as noted when they were written."""
+    ids = [one.id for one in looked.kept]
+    model = recall.embedders.chosen(view.connection, user_id).model
+    compared: set[int] = set()
+    if model is not None and len(ids) <= MAX_COMPARED_MEMORIES:
+        vectors = read_vectors(view.connection, user_id, model, ids)
+        compared.update(vectors.places.tolist())
+        yield from pairs_of_vectors(vectors, _near(looked, vectors))
+    if len(compared) == len(ids):
+        return
+    looked.duplicates.is_complete = looked.contradictions.is_complete = False
+    for pair in pairs_of_relations(view.connection, user_id, ids):
+        if not compared.issuperset(pair[:2]):
+            yield pair
+
+
+def _near(looked: _Audit, vectors: Vectors) -> Selection:
+    """Which pairs are worth comparing: much alike, or somewhat alike under the same theme."""
+    codes: dict[str, int] = {}
+    themes = np.asarray(
+        [codes.setdefault(looked.kept[place].theme, len(codes)) for place in vectors.places]
+    )
+
+    def wanted(cosines: Matrix, start: int) -> Wanted:
+        same_theme = themes[start : start + len(cosines), None] == themes[None, start:]
+        chosen: Wanted = (cosines >= looked.redundant_min) | (
+            same_theme & (cosines >= CONTRADICTION_MIN)
+        )
+        return chosen
+
+    return wanted

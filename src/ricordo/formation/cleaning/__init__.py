@@ -1,1 +1,0 @@
-"""What of a conversation may be learned from: everything else is cut out first."""

@@ -1,1 +1,0 @@
-"""Holding what was said against what is known."""

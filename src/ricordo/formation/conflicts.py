@@ -1,0 +1,450 @@
+"""Conflicts between a new statement and what is known: the table of outcomes."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from enum import StrEnum
+from typing import Annotated, Final, Protocol
+
+from pydantic import BaseModel, Field
+
+from ricordo import limits
+from ricordo.formation import prompts
+from ricordo.formation.candidate import Candidate
+from ricordo.formation.opposition import opposed, refines, says_nothing_new
+from ricordo.formation.schedule import FormationPolicy
+from ricordo.formation.statements import share_of_words
+from ricordo.metering import MeteredModel
+from ricordo.model.filters import ItemFilter
+from ricordo.model.item import Item
+from ricordo.model.vocabulary import GLOBAL_OWNER, Action, MemoryType, Status
+from ricordo.providers.chat_model import Message
+from ricordo.recall.service import Recall
+from ricordo.storage.database import Database
+from ricordo.storage.items import find_items
+from ricordo.storage.tables import items
+from ricordo.storage.where import not_expired
+from ricordo.text.analyser import Analyser
+from ricordo.text.normalise import canonical
+
+_NEIGHBOURS: Final = 8
+STATEMENT_TYPES: Final = (
+    MemoryType.PREFERENCE,
+    MemoryType.FACT,
+    MemoryType.INSTRUCTION,
+    MemoryType.EPISODE,
+    MemoryType.OTHER,
+)
+"""What statements are compared with. Insights and summaries are our own words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A memory that the user sees and that is near what was said."""
+
+    item: Item
+    similarity: float
+
+    def is_shared_with(self, user_id: str) -> bool:
+        """True where it is another user's, linked to this one."""
+        return self.item.user_id not in (user_id, GLOBAL_OWNER)
+
+    @property
+    def is_global(self) -> bool:
+        """True where it belongs to everybody."""
+        return self.item.user_id == GLOBAL_OWNER
+
+
+class KnownMemories:
+    """Looks up what is known, without counting as recalled."""
+
+    def __init__(self, database: Database, recall: Recall) -> None:
+        self._database = database
+        self._recall = recall
+
+    def near(self, user_id: str, content: str, kind: MemoryType) -> list[Standing]:
+        """The memories nearest to a statement, the nearest first."""
+        wanted = ItemFilter(
+            statuses=(Status.ACTIVE,),
+            types=(MemoryType.PROCEDURE,) if kind is MemoryType.PROCEDURE else STATEMENT_TYPES,
+        )
+        found = self._recall.memories.find(user_id, content, _NEIGHBOURS, wanted)
+        near = [
+            Standing(item, _similarity(ranked.candidate.cosine, content, item, self._analyser))
+            for item, ranked in zip(found.items, found.ranked, strict=True)
+        ]
+        return sorted(near, key=lambda one: (-one.similarity, one.item.id))
+
+    def with_key(self, user_id: str, key: str, theme: str | None) -> Item | None:
+        """The user's memory that answers what the key asks; first the one in this theme."""
+        with self._database.read(user_id) as view:
+            where = (
+                (items.c.user_id == user_id)
+                & (items.c.key == key)
+                & (items.c.status == Status.ACTIVE.value)
+                & not_expired(view.now)
+            )
+            found = find_items(view.connection, where)
+        return min(found, key=lambda item: (item.theme != theme, item.id), default=None)
+
+    @property
+    def _analyser(self) -> Analyser:
+        return self._database.analyser
+
+
+def _similarity(cosine: float | None, content: str, item: Item, analyser: Analyser) -> float:
+    """By meaning; where there are no vectors to compare, by the share of words in common."""
+    if cosine is not None:
+        return cosine
+    return share_of_words(analyser, content, item.content)
+
+
+class Relationship(StrEnum):
+    """How a new statement stands to a stored one."""
+
+    SAME = "same"
+    CONTRADICTION = "contradiction"
+    REFINEMENT = "refinement"
+    DIFFERENT = "different"
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A new statement and a stored one that is near it."""
+
+    new: str
+    new_at: datetime
+    old: str
+    old_at: datetime
+    similarity: float
+
+    @property
+    def texts(self) -> tuple[str, str]:
+        """What is compared."""
+        return self.new, self.old
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """How the new statement of a pair stands to the old one, and why, in the model's words."""
+
+    kind: Relationship
+    reason: str | None = None
+
+
+# | what was said is …                     | then
+# | |----------------------------------------|----------------------------------------------------
+# -----| | identical, or says nothing new         | ignored
+# | | an answer to the same key              | the memory is updated
+# | | more specific                          | takes the place of the old one
+# | | a contradiction                        | takes its place, the old one is closed and kept
+# | | a contradiction to a shared memory     | that is unlinked for this user, the new one added
+# | | none of these                          | added
+# |
+#
+# An older statement never takes the place of a newer one. What can be told by words and
+# similarity is told so; only what lies in between is put before the model, in one question.
+
+IDENTICAL: Final = "known already"
+REDUNDANT: Final = "says nothing new"
+NOT_NEWER: Final = "older than what is known"
+SAME_KEY: Final = "another answer to the same key"
+MORE_SPECIFIC: Final = "more specific"
+CONTRADICTION: Final = "contradicts what was known"
+SHARED_CONTRADICTED: Final = "contradicts a shared memory"
+NEW: Final = "new"
+CORRECTED: Final = "corrected later in the conversation"
+
+
+Answered = dict[tuple[str, str], Verdict]
+"""What the model said, by the new and the old text of a pair."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resolution:
+    """What is to be done with a candidate. ``why`` may tell more than ``reason``, to the user."""
+
+    candidate: Candidate
+    action: Action
+    reason: str
+    targets: tuple[Item, ...] = ()
+    similarity: float | None = None
+    why: str | None = None
+
+
+class Judge(Protocol):
+    """Decides what words and similarity cannot; there may be none."""
+
+    def __call__(self, user_id: str, pairs: Sequence[Pair]) -> list[Verdict]:
+        """One verdict for each pair, in their order."""
+
+
+class Resolver:
+    """Decides for each candidate of one user what becomes of it."""
+
+    def __init__(
+        self,
+        known: KnownMemories,
+        policy: FormationPolicy,
+        judge: Judge | None,
+        must_wait: Callable[[Candidate], bool],
+    ) -> None:
+        """``must_wait`` tells what will not be stored at once, whatever is decided here."""
+        self._known = known
+        self._policy = policy
+        self._judge = judge
+        self._must_wait = must_wait
+
+    def resolve(
+        self, user_id: str, candidates: Sequence[Candidate], answered: Answered | None = None
+    ) -> list[Resolution]:
+        """What becomes of candidates in the order in which they were said.
+
+        ``answered`` keeps what the model said, so that deciding again asks only what is new.
+
+        Raises:
+            LanguageModelError: the model was needed and could not answer.
+        """
+        resolved: list[Resolution | None] = []
+        waiting: list[tuple[int, Standing]] = []
+        for place, candidate in enumerate(candidates):
+            overtaken = self._overtaken(candidate, candidates[place + 1 :])
+            if overtaken is not None:
+                resolved.append(overtaken)
+                continue
+            told, doubtful = self._by_rules(user_id, candidate)
+            resolved.append(told)
+            if told is None:
+                waiting += [(place, one) for one in doubtful]
+        verdicts = self._judged(user_id, candidates, waiting, {} if answered is None else answered)
+        return [
+            found or self._by_verdicts(user_id, candidates[place], verdicts.get(place, []))
+            for place, found in enumerate(resolved)
+        ]
+
+    def _overtaken(self, candidate: Candidate, later: Sequence[Candidate]) -> Resolution | None:
+        """Whether the same conversation says it again, better or otherwise, further on.
+
+        What has to wait itself takes nothing's place: the user may never agree to it.
+        """
+        for other in later:
+            if canonical(candidate.content) == canonical(other.content):
+                return _ignored(candidate, IDENTICAL, None)
+            if self._must_wait(other) and not self._must_wait(candidate):
+                continue
+            same_key = candidate.key is not None and candidate.key == other.key
+            if same_key or opposed(other.content, candidate.content):
+                return _ignored(candidate, CORRECTED, None)
+            if says_nothing_new(candidate.content, other.content):
+                return _ignored(candidate, REDUNDANT, None)
+        return None
+
+    def _by_rules(
+        self, user_id: str, candidate: Candidate
+    ) -> tuple[Resolution | None, list[Standing]]:
+        """What can be told without a model, or what a model would have to look at."""
+        if candidate.key is not None:
+            present = self._known.with_key(user_id, candidate.key, candidate.theme)
+            if present is not None:
+                return _same_key(candidate, present), []
+        near = self._known.near(user_id, candidate.content, candidate.type)
+        near = [one for one in near if one.similarity >= self._policy.judge_min]
+        for one in near:
+            if canonical(one.item.content) == canonical(candidate.content):
+                return _ignored(candidate, IDENTICAL, one), []
+        against = [one for one in near if opposed(candidate.content, one.item.content)]
+        if against:
+            return _replacing(user_id, candidate, against, CONTRADICTION), []
+        for one in near:
+            if says_nothing_new(candidate.content, one.item.content):
+                return _ignored(candidate, REDUNDANT, one), []
+        for one in near:
+            if refines(candidate.content, one.item.content):
+                return _replacing(user_id, candidate, [one], MORE_SPECIFIC), []
+        if near and near[0].similarity >= self._policy.redundant_min:
+            return _ignored(candidate, REDUNDANT, near[0]), []
+        if near and self._judge is not None:
+            return None, near
+        return _new(candidate, near), []
+
+    def _judged(
+        self,
+        user_id: str,
+        candidates: Sequence[Candidate],
+        waiting: Sequence[tuple[int, Standing]],
+        answered: Answered,
+    ) -> dict[int, list[tuple[Standing, Verdict]]]:
+        pairs = [_pair(candidates[place], one) for place, one in waiting]
+        asked = [pair for pair in pairs if pair.texts not in answered]
+        if asked and self._judge is not None:
+            for pair, verdict in zip(asked, self._judge(user_id, asked), strict=True):
+                answered[pair.texts] = verdict
+        found: dict[int, list[tuple[Standing, Verdict]]] = {}
+        for (place, one), pair in zip(waiting, pairs, strict=True):
+            found.setdefault(place, []).append((one, answered[pair.texts]))
+        return found
+
+    @staticmethod
+    def _by_verdicts(
+        user_id: str, candidate: Candidate, verdicts: Sequence[tuple[Standing, Verdict]]
+    ) -> Resolution:
+        for one, verdict in verdicts:
+            if verdict.kind is Relationship.SAME:
+                return _ignored(candidate, REDUNDANT, one)
+        for says, reason in (
+            (Relationship.CONTRADICTION, CONTRADICTION),
+            (Relationship.REFINEMENT, MORE_SPECIFIC),
+        ):
+            met = [(one, verdict) for one, verdict in verdicts if verdict.kind is says]
+            if met:
+                made = _replacing(user_id, candidate, [one for one, _ in met], reason)
+                return replace(made, why=met[0][1].reason)
+        return _new(candidate, [one for one, _ in verdicts])
+
+
+def _pair(candidate: Candidate, near: Standing) -> Pair:
+    return Pair(
+        candidate.content,
+        candidate.passage.at,
+        near.item.content,
+        near.item.valid_from,
+        near.similarity,
+    )
+
+
+def _same_key(candidate: Candidate, present: Item) -> Resolution:
+    if canonical(present.content) == canonical(candidate.content):
+        return _ignored(candidate, IDENTICAL, Standing(present, 1.0))
+    if says_nothing_new(candidate.content, present.content):
+        return _ignored(candidate, REDUNDANT, Standing(present, 1.0))
+    # Of the same moment, a detail is no contradiction.
+    is_detail = refines(candidate.content, present.content)
+    said_at, known_since = candidate.passage.at, present.valid_from
+    if said_at < known_since or (said_at == known_since and not is_detail):
+        return _ignored(candidate, NOT_NEWER, Standing(present, 1.0))
+    kept_in_place = replace(candidate, theme=present.theme)
+    return Resolution(
+        candidate=kept_in_place, action=Action.UPDATE, reason=SAME_KEY, targets=(present,)
+    )
+
+
+def _replacing(
+    user_id: str, candidate: Candidate, olds: Sequence[Standing], reason: str
+) -> Resolution:
+    """Take the place of memories, as far as what was said is newer and they are the user's."""
+    own = [one for one in olds if one.item.user_id == user_id]
+    shared = [one for one in olds if one.is_shared_with(user_id)]
+    newer_than = [one for one in own if one.item.valid_from < candidate.passage.at]
+    if len(newer_than) < len(own):
+        if reason == MORE_SPECIFIC:  # both are true, so the detail is not lost
+            return _new(candidate, olds)
+        later = next(one for one in own if one not in newer_than)
+        return _ignored(candidate, NOT_NEWER, later)
+    best = olds[0].similarity
+    if own:
+        items = tuple(one.item for one in own)
+        return Resolution(
+            candidate=candidate,
+            action=Action.REPLACE,
+            reason=reason,
+            targets=items,
+            similarity=best,
+        )
+    if shared and reason == CONTRADICTION:
+        items = tuple(one.item for one in shared)
+        return Resolution(
+            candidate=candidate,
+            action=Action.UNLINK,
+            reason=SHARED_CONTRADICTED,
+            targets=items,
+            similarity=best,
+        )
+    return _new(candidate, olds)
+
+
+def _ignored(candidate: Candidate, reason: str, met: Standing | None) -> Resolution:
+    return Resolution(
+        candidate=candidate,
+        action=Action.IGNORE,
+        reason=reason,
+        targets=() if met is None else (met.item,),
+        similarity=None if met is None else met.similarity,
+    )
+
+
+def _new(candidate: Candidate, near: Sequence[Standing]) -> Resolution:
+    nearest = near[0].similarity if near else None
+    return Resolution(candidate=candidate, action=Action.ADD, reason=NEW, similarity=nearest)
+
+
+_TOKENS_PER_PAIR: Final = 60
+_UNASKED: Final = Verdict(Relationship.DIFFERENT)
+
+
+class PairVerdict(BaseModel, defer_build=True):
+    """What the model says of one pair."""
+
+    pair: int
+    verdict: Relationship
+    reason: str
+
+
+class Verdicts(BaseModel, defer_build=True):
+    """What the model says of all pairs."""
+
+    # Told to the model, not checked: what it says of pairs that there are not is left out.
+    verdicts: Annotated[
+        list[PairVerdict], Field(json_schema_extra={"maxItems": limits.MAX_JUDGED_PAIRS})
+    ]
+
+
+class ModelJudge:
+    """Asks the model how new statements stand to stored ones."""
+
+    def __init__(self, model: MeteredModel) -> None:
+        self._model = model
+
+    def __call__(self, user_id: str, pairs: Sequence[Pair]) -> list[Verdict]:
+        """One verdict for each pair; the nearest are asked about, the others count as different.
+
+        Raises:
+            LanguageModelError: the model could not answer.
+        """
+        order = sorted(range(len(pairs)), key=lambda place: -pairs[place].similarity)
+        asked = sorted(order[: limits.MAX_JUDGED_PAIRS])
+        shown = [_shown(number, pairs[place]) for number, place in enumerate(asked, start=1)]
+        prompt = prompts.render(prompts.JUDGE, pairs="\n\n".join(shown))
+        found = self._model.ask(
+            user_id,
+            [Message("user", prompt)],
+            Verdicts,
+            max_tokens=_TOKENS_PER_PAIR * (len(asked) + 1),
+        )
+        answered = {entry.pair: entry for entry in found.verdicts}
+        verdicts = [_UNASKED] * len(pairs)
+        for number, place in enumerate(asked, start=1):
+            entry = answered.get(number)
+            if entry is not None:
+                verdicts[place] = Verdict(entry.verdict, _storable(entry.reason) or None)
+        return verdicts
+
+
+def _storable(words: str) -> str:
+    """A model's reason, of bounded length and without signs that a database refuses."""
+    printable = "".join(sign if sign.isprintable() else " " for sign in words)
+    return printable.strip()[: limits.MAX_REASON_CHARS]
+
+
+def _shown(number: int, pair: Pair) -> str:
+    return "\n".join(
+        [
+            f"Pair {number}",
+            f"OLD ({pair.old_at.date().isoformat()}): {_one_line(pair.old)}",
+            f"NEW ({pair.new_at.date().isoformat()}): {_one_line(pair.new)}",
+        ]
+    )
+
+
+def _one_line(text: str) -> str:
+    """A statement cannot begin a line of its own, so it cannot pass for a pair."""
+    return " ".join(text.split())[: limits.MAX_JUDGED_CHARS]

@@ -1,0 +1,367 @@
+"""What may be stored at once, and what needs the user's consent."""
+
+import re
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+import sqlalchemy as sa
+
+from ricordo.formation.candidate import Candidate
+from ricordo.formation.opposition import opposed, refines, says_nothing_new
+from ricordo.formation.schedule import FormationPolicy
+from ricordo.formation.sensitive import plain_text, sensitive_fields_of
+from ricordo.limits import CORROBORATION_DAYS, MAX_CONTENT_CHARS, REJECTED_DAYS
+from ricordo.model.proposal import StoredProposal
+from ricordo.model.vocabulary import MemoryType, ProposalKind
+from ricordo.storage.formation import open_proposals, rejected_since
+from ricordo.text.normalise import content_hash, lazy_pattern
+
+# Who can make an assistant copy in an address, pay to an account or run a command from now on has
+# taken more than any fact would give. So such a wish waits for the user whoever seems to have
+# said it, whoever read it, and even where it was asked for in so many words.
+
+MONEY: Final = "redirects_money"
+MAIL: Final = "redirects_mail"
+CREDENTIALS: Final = "redirects_credentials"
+TOOLS: Final = "redirects_tools"
+REDIRECTIONS: Final = frozenset({MONEY, MAIL, CREDENTIALS, TOOLS})
+"""Fields of proposals: what a wish would lead elsewhere."""
+
+_WISHES: Final = frozenset({MemoryType.INSTRUCTION, MemoryType.PROCEDURE, MemoryType.PREFERENCE})
+# A wish that a reader took for a fact: "User wants invoices sent to …".
+_WISHED: Final = lazy_pattern(
+    r"\b(?:wants?|wishes|would like|asks?|asked|expects?|instructs?|prefers?|should|must|always|"
+    r"never|"
+    r"from now on|going forward|every time|whenever|by default|"
+    r"ingin|mau|minta|meminta|harus|selalu|mulai sekarang|setiap kali|"
+    r"möchte|will|immer|ab jetzt|ab sofort|soll|quiere|siempre|a partir de ahora|debe|"
+    r"veut|toujours|désormais|doit|quer|sempre|a partir de agora|vuole|d'ora in poi|wil|altijd|"
+    r"voortaan)\b"
+    r"|必ず|常に|今後|これから|总是|今后|从现在|一律",
+    re.IGNORECASE,
+)
+
+_ADDRESS: Final = r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+"
+_MAIL = lazy_pattern(
+    r"\b(?:b?cc|carbon[- ]copy|in cop(?:y|ies)|cop(?:y|ies) (?:of|in|to)|blind copy|forward(?:s|"
+    r"ed|ing)?|"
+    r"redirect\w{0,3}|reroute\w{0,2}|reply-to|tembusan|teruskan|meneruskan|salinan|in kopie|"
+    r"weiterleit\w{0,4}|"
+    r"en copia|copia oculta|reenv[íi]\w{1,4}|en copie|transf[ée]r\w{1,4}|em cópia|encaminh\w{1,4}|"
+    r"in copia|"
+    r"inoltr\w{1,4}|doorstu\w{1,4}|in cc)\b|転送|抄送|转发|轉發"
+    rf"|(?:send|mail|e-?mail|share|deliver|submit|post|upload|report|kirim\w{{0,4}}|"
+    rf"schick\w{{0,3}}|send\w{{0,4}}|"
+    rf"env[ií]\w{{0,4}}|envoy\w{{0,4}}|mand\w{{1,4}}|invi\w{{1,4}}|"
+    rf"stu{{1,2}}r\w{{0,3}})\b(?:[^.\n]|\.(?=\S)){{0,80}}"
+    rf"(?:{_ADDRESS}|https?://)|{_ADDRESS}",
+    re.IGNORECASE,
+)
+_MONEY_NOUNS: Final = (
+    r"(?:pay(?:s|ing|ments?)?|paid|invoices?|bills?|money|funds?|salar(?:y|ies)|wages?|refunds?|"
+    r"transfers?|"
+    r"deposits?|donations?|rent|fees?|orders?|purchases?|iban|bitcoin|crypto|wallet|"
+    r"bayar\w{0,4}|pembayaran|faktur|tagihan|uang|gaji|dana|transfer|rechnung(?:en)?|zahl\w{1,6}|"
+    r"überweis\w{1,4}|"
+    r"geld|factur\w{1,3}|pag(?:o|os|ar|amentos?|amenti)|dinero|paie\w{0,4}|argent|fatur\w{1,3}|"
+    r"dinheiro|"
+    r"fattur\w{1,3}|soldi|betal\w{1,4}|factu\w{1,4})"
+)
+_MONEY = lazy_pattern(
+    rf"\b{_MONEY_NOUNS}\b(?:[^.\n]|\.(?=\S)){{0,80}}\b(?:to|into|onto|via|through|account|with|"
+    rf"from|ke|lewat|"
+    rf"melalui|an|auf|"
+    r"über|a|en|sur|à|para|na|su|naar|op)\b|"
+    r"\b(?:use|using|used|gunakan|pakai|menggunakan|verwende\w{0,2}|usa|usar|utilise\w{0,2}|"
+    r"gebruik\w{0,2})\b(?:[^.\n]|\.(?=\S)){0,40}"
+    r"\b(?:account|iban|card|bank|wallet|supplier|rekening|kartu|konto|karte|cuenta|tarjeta|"
+    r"compte|carte|conta|"
+    r"cartão|conto|carta)\b|\biban\b|\b[a-z]{2}[0-9]{2}(?: ?[0-9a-z]{4}){3,7}\b|送金|振り?込|支払|"
+    r"付款|汇款|转账",
+    re.IGNORECASE,
+)
+_CREDENTIALS = lazy_pattern(
+    r"\b(?:passwords?|passcodes?|pins?|credentials?|log-?ins?|api[- ]?keys?|keys?|tokens?|"
+    r"secrets?|2fa|otp|"
+    r"verification codes?|security codes?|one-time codes?|kata sandi|sandi|passwort\w{0,3}|"
+    r"zugangsdaten|"
+    r"contraseñas?|mots? de passe|senhas?|credenziali|wachtwoord\w{0,2})\b|パスワード|暗証番号|"
+    r"密码|验证码",
+    re.IGNORECASE,
+)
+_HANDED_OVER = lazy_pattern(
+    r"\b(?:send|share|give|forward|include|add|tell|paste|put|use|log|store|post|upload|accept|"
+    r"approve|skip|"
+    r"kirim\w{0,4}|berikan|pakai|gunakan|schick\w{0,3}|gib|nutze|env[ií]\w{0,4}|usa|envoie\w{0,2}|"
+    r"donne\w{0,2}|"
+    r"mand\w{1,4}|stuur\w{0,2})\b|送|发送|使用",
+    re.IGNORECASE,
+)
+_TOOLS = lazy_pattern(
+    r"\b(?:run|runs|running|execute\w{0,2}|install\w{0,4}|download\w{0,3}|launch|invoke|call the|"
+    r"curl|wget|sudo|"
+    r"bash|powershell|npm|pip|ssh|eval|click|visit|open|fetch|browse to|load|connect to|"
+    r"jalankan|instal|unduh|buka|führe|ausführ\w{0,4}|installier\w{0,3}|öffne|ejecut\w{1,4}|"
+    r"instal\w{1,4}|descarg\w{1,4}|"
+    r"exécut\w{1,4}|télécharg\w{1,4}|execut\w{1,4}|baix\w{1,4}|esegui\w{0,4}|scaric\w{1,4}|"
+    r"voer\w{0,2}|download)\b"
+    r"(?:[^.\n]|\.(?=\S)){0,80}\b(?:before|after|first|every|each|whenever|command\w{0,3}|"
+    r"script\w{0,2}|code|"
+    r"tools?|"
+    r"programs?|packages?|plugins?|extensions?|links?|files?|urls?|sites?|server|"
+    r"sebelum|setelah|perintah|skrip|vor|bevor|befehl|skript|antes|comando|avant|commande|prima|"
+    r"voor|curl|wget|sudo|bash)\b"
+    r"|\b(?:curl|wget|sudo|ssh|rm -rf|npx|pip install|npm install)\b|https?://|\b(?:use|call|"
+    r"trust)\b(?:[^.\n]|\.(?=\S)){0,30}"
+    r"\b(?:tools?|mcp|plugins?|webhooks?|endpoints?|proxy|server|api)\b"
+    r"|\b(?:without|never|don't|not|stop|skip) (?:\w+ ){0,3}(?:confirmation|confirming|approval|"
+    r"permission|consent)\b"
+    r"|実行|インストール|运行|执行|安装",
+    re.IGNORECASE,
+)
+
+
+def redirections(candidate: Candidate) -> tuple[str, ...]:
+    """What a standing wish would lead elsewhere; empty for facts and for harmless wishes."""
+    said = f"{candidate.content}\n{candidate.quote}"
+    if candidate.type not in _WISHES and not _WISHED.search(said):
+        return ()
+    if candidate.type is MemoryType.PREFERENCE and not _WISHED.search(said):
+        return ()
+    found = [
+        (MONEY, _MONEY.search(said)),
+        (MAIL, _MAIL.search(said)),
+        (CREDENTIALS, _CREDENTIALS.search(said) and _HANDED_OVER.search(said)),
+        (TOOLS, _TOOLS.search(said)),
+    ]
+    return tuple(name for name, met in found if met)
+
+
+TONE: Final = "tone"
+GOALS: Final = "goals"
+BENIGN_FIELDS: Final[tuple[str, ...]] = (TONE, GOALS)
+
+_TONE_KEYS: Final = frozenset(
+    {"tone", "style", "answer_style", "answers", "reply_style", "response_style", "writing_style"}
+    | {"answer_length", "answer_format", "formatting", "verbosity", "gaya_jawaban", "gaya_bahasa"}
+)
+_GOAL_KEYS: Final = frozenset({"goal", "goals", "tujuan", "ziel", "ziele"})
+
+_ANSWERS: Final = (
+    r"(?:answers?|repl(?:y|ies)|responses?|explanations?|summar(?:y|ies)|formatting|wording"
+    r"|tone of voice|writing style|bullet points?|bullets|jawaban|balasan|respons|penjelasan"
+    r"|ringkasan|antworten?|erklarungen|erklarung|zusammenfassungen|stichpunkten?|stichpunkte)"
+)
+_LIKING: Final = (
+    r"(?:prefers?|prefer|likes?|loves?|wants?|enjoys?|favou?rs?|hates?|dislikes?|appreciates?"
+    r"|(?:does not|doesn't|do not|don't) (?:like|want)|asks? for|suka|menyukai|lebih suka|ingin|mau"
+    r"|senang|tidak suka|minta|bevorzugt?e?|mag|mochte|hatte gern|wunscht|will|liebt|hasst)"
+)
+_WANTED_ANSWERS: Final = re.compile(
+    rf"\b{_LIKING} (?:[\w'/,-]{{1,30}} ){{0,6}}?{_ANSWERS}\b"
+    rf"|\b{_LIKING} (?:to be|being) (?:answered|addressed|spoken to|written to)\b"
+    r"|\b(?:suka|ingin|mau|minta) dijawab\b"
+)
+_JAPANESE_TONE: Final = re.compile(
+    r"(?:答え|回答|返答|返事|返信|説明|要約|箇条書き|敬語|タメ口)[^。\n]{0,40}"
+    r"(?:好|希望|してほしい|して欲しい|がいい|がよい|望)|(?:好|希望)[^。\n]{0,10}(?:答え|回答|返答|返事|返信|説明)"
+)
+_ABOUT_OTHERS: Final = re.compile(
+    r"\b(?:survey|exam|quiz|customers?|colleagues?|interview|tests?|waiting for|umfrage|ujian)\b"
+)
+
+
+def benign_field(candidate_key: str | None, type: MemoryType, content: str) -> str | None:
+    """The benign profile field that a statement is about; None for everything else.
+
+    ``tone`` is how the user likes to be answered, ``goals`` what they want to reach. Standing
+    instructions are explicit and need no second signal.
+    """
+    if type is MemoryType.INSTRUCTION:
+        return None
+    by_key = _field_of_key(candidate_key)
+    if by_key is not None:
+        return by_key
+    return TONE if type in _TASTES and _is_about_answers(content) else None
+
+
+_TASTES: Final = frozenset({MemoryType.PREFERENCE, MemoryType.FACT, MemoryType.OTHER})
+
+
+def _field_of_key(key: str | None) -> str | None:
+    if key is None:
+        return None
+    head = re.sub(r"[\s.-]+", "_", plain_text(key).partition(":")[0].strip())
+    if head in _TONE_KEYS:
+        return TONE
+    return GOALS if head in _GOAL_KEYS else None
+
+
+def _is_about_answers(content: str) -> bool:
+    plain = plain_text(content[:MAX_CONTENT_CHARS])
+    if _JAPANESE_TONE.search(plain):
+        return True
+    return _WANTED_ANSWERS.search(plain) is not None and _ABOUT_OTHERS.search(plain) is None
+
+
+# | what was said                                     | then
+# | |---------------------------------------------------|-----------------------------------------
+# -----| | a wish that leads money, mail, credentials or     | proposed: stored when the user
+# agrees        | | tools elsewhere                                   |
+# | | a wish or a request where somebody else may be    | proposed: stored when the user agrees
+# | | speaking; anything where that is likely           |
+# | | explicitly, "remember that …"                     | stored
+# | | privately, added to a request for something else  | proposed: stored when the user agrees
+# | | touches a sensitive field                         | proposed: stored when the user agrees
+# | | a wish about tone, or a goal                      | proposed: stored when it is said again
+# | | was proposed before, and turned down              | ignored
+# | | anything else                                     | stored
+# |
+
+NEEDS_CONSENT: Final = "sensitive: waits for consent"
+NEEDS_CONSENT_TO_REDIRECT: Final = "leads something elsewhere: waits for consent"
+NEEDS_OWN_VOICE: Final = "maybe not the user's own words: waits for consent"
+NEEDS_CORROBORATION: Final = "waits until it is said again"
+PROPOSED_BEFORE: Final = "proposed already"
+TURNED_DOWN: Final = "turned down before"
+UNSURE_VOICE: Final = "unsure_voice"
+"""The field of a proposal whose words may be somebody else's."""
+_ASKING: Final = frozenset({MemoryType.INSTRUCTION, MemoryType.PROCEDURE})
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """Why a candidate may not be stored now.
+
+    ``open`` is the proposal that it belongs to, if there is one. ``is_ripe``: it has now been said
+    often enough, so it may be stored and the proposal is done. ``overtakes`` are open proposals
+    that give another answer to the same question.
+    """
+
+    kind: ProposalKind
+    fields: tuple[str, ...]
+    open: StoredProposal | None = None
+    overtakes: tuple[StoredProposal, ...] = ()
+    is_ripe: bool = False
+    is_turned_down: bool = False
+
+
+def waiting_for(
+    connection: sa.Connection,
+    user_id: str,
+    policy: FormationPolicy,
+    candidate: Candidate,
+    now: datetime,
+) -> Waiting | None:
+    """Whether something has to wait, and for what; None where it may be stored at once."""
+    kind, fields = _kind_of(policy, candidate)
+    if kind is None:
+        return None
+    digest = content_hash(candidate.content)
+    if digest in rejected_since(connection, user_id, {digest}, now - timedelta(days=REJECTED_DAYS)):
+        return Waiting(kind, fields, is_turned_down=True)
+    present = [
+        one for one in open_proposals(connection, user_id, now) if one.kind is kind and one.draft
+    ]
+    met = next((one for one in present if _says_the_same(one, candidate, digest)), None)
+    if met is not None:
+        signals = {*met.signals, candidate.passage.turn_id}
+        said_again = kind is ProposalKind.CORROBORATION
+        is_ripe = said_again and len(signals) >= policy.corroborating_signals
+        return Waiting(kind, fields, met, is_ripe=is_ripe)
+    if kind is ProposalKind.CORROBORATION and policy.corroborating_signals <= 1:
+        return None
+    overtaken = tuple(one for one in present if _answers_the_same(one, candidate))
+    return Waiting(kind, fields, overtakes=overtaken)
+
+
+def settled_by(
+    connection: sa.Connection, user_id: str, candidate: Candidate, now: datetime
+) -> tuple[list[StoredProposal], list[StoredProposal]]:
+    """The open proposals that are done with when this is stored: those that say the same, and
+    those that give another answer."""
+    digest = content_hash(candidate.content)
+    same, overtaken = [], []
+    for proposal in open_proposals(connection, user_id, now):
+        if _says_the_same(proposal, candidate, digest):
+            same.append(proposal)
+        elif _answers_the_same(proposal, candidate):
+            overtaken.append(proposal)
+    return same, overtaken
+
+
+def reason_of(waiting: Waiting) -> str:
+    """Why something waits."""
+    if waiting.kind is ProposalKind.CORROBORATION:
+        return NEEDS_CORROBORATION
+    if UNSURE_VOICE in waiting.fields:
+        return NEEDS_OWN_VOICE
+    return NEEDS_CONSENT_TO_REDIRECT if REDIRECTIONS & {*waiting.fields} else NEEDS_CONSENT
+
+
+def must_wait(policy: FormationPolicy, candidate: Candidate) -> bool:
+    """Whether something needs consent, or to be said again, before it is stored."""
+    return _kind_of(policy, candidate)[0] is not None
+
+
+def touched_fields(policy: FormationPolicy, candidate: Candidate) -> tuple[str, ...]:
+    """The sensitive fields that make something need consent; none where it does not."""
+    kind, fields = _kind_of(policy, candidate)
+    return fields if kind is ProposalKind.CONSENT else ()
+
+
+def lifetime(policy: FormationPolicy, kind: ProposalKind) -> timedelta:
+    """How long a proposal stays open."""
+    if kind is ProposalKind.CONSENT:
+        return policy.proposal_life
+    return timedelta(days=CORROBORATION_DAYS)
+
+
+def _kind_of(
+    policy: FormationPolicy, candidate: Candidate
+) -> tuple[ProposalKind | None, tuple[str, ...]]:
+    always = _always_asked(candidate)
+    if always:
+        return ProposalKind.CONSENT, always
+    if candidate.is_explicit:
+        return None, ()
+    touched = sensitive_fields_of(candidate.content, candidate.quote, candidate.key)
+    sensitive = tuple(sorted(touched & policy.sensitive_fields))
+    if sensitive:
+        return ProposalKind.CONSENT, sensitive
+    benign = benign_field(candidate.key, candidate.type, candidate.content)
+    if benign is not None:
+        return ProposalKind.CORROBORATION, (benign,)
+    return None, ()
+
+
+def _always_asked(candidate: Candidate) -> tuple[str, ...]:
+    """What needs consent even where it was asked for."""
+    if redirected := redirections(candidate):
+        return redirected
+    asks = candidate.is_explicit or candidate.type in _ASKING
+    waits = candidate.is_doubtful or (asks and candidate.is_unsure)
+    return (UNSURE_VOICE,) if waits else ()
+
+
+def _says_the_same(proposal: StoredProposal, candidate: Candidate, digest: str) -> bool:
+    """Whether a proposal is of the same statement, maybe in other words."""
+    if proposal.content_hash == digest:
+        return True
+    proposed = _content(proposal)
+    return not opposed(candidate.content, proposed) and (
+        says_nothing_new(candidate.content, proposed) or refines(candidate.content, proposed)
+    )
+
+
+def _answers_the_same(proposal: StoredProposal, candidate: Candidate) -> bool:
+    """Whether a proposal answers the question that the candidate answers otherwise."""
+    key = None if proposal.draft is None else proposal.draft.get("key")
+    if key is not None and key == candidate.key:
+        return True
+    return opposed(candidate.content, _content(proposal)) is not None
+
+
+def _content(proposal: StoredProposal) -> str:
+    return "" if proposal.draft is None else str(proposal.draft.get("content", ""))

@@ -1,1 +1,0 @@
-"""What is sensitive, and the say of the user on it."""

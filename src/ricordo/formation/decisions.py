@@ -1,0 +1,225 @@
+"""Decisions of formation: why a candidate was rejected, what is counted, logged and reported."""
+
+import functools
+import hashlib
+import hmac
+import json
+import logging
+import secrets
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Final
+
+from ricordo.errors import EmbedderRefused
+from ricordo.formation.conflicts import IDENTICAL, REDUNDANT, Resolution
+from ricordo.formation.writes import WRITING_ACTIONS
+from ricordo.model.activity import FORMED_WRITES, KNOWN_ALREADY, decisions_counter
+from ricordo.model.item import Added
+from ricordo.model.reports import Decision
+from ricordo.model.vocabulary import Action, EventStatus
+from ricordo.providers.encryption import SecretBox
+from ricordo.storage.daily_counters import tally
+from ricordo.storage.history import put_events
+from ricordo.storage.transaction import Writing
+from ricordo.text.secrets import without_secrets
+
+
+class RejectionCode(StrEnum):
+    """What was wrong with a candidate.
+
+    ``TOO_MANY``, ``MATERIAL``, ``UNSUPPORTED``, ``NOT_ASKED_FOR`` and ``OUT_OF_REACH`` are for
+    whoever makes candidates; the rest are the validator's.
+    """
+
+    EMPTY = "empty"
+    TOO_LONG = "too_long"
+    TOO_MANY = "too_many"
+    NO_EVIDENCE = "no_evidence"
+    MATERIAL = "material"
+    UNSUPPORTED = "unsupported"
+    NOT_ASKED_FOR = "not_asked_for"
+    FROM_A_TOOL = "from_a_tool"
+    SECRET = "secret"  # noqa: S105 - the name of a rule
+    OUT_OF_REACH = "out_of_reach"
+    ADDRESSES_THE_MODEL = "addresses_the_model"
+    MARKUP = "markup"
+    PLACEHOLDER = "placeholder"
+    QUESTION = "question"
+    NOT_NEUTRAL = "not_neutral"
+    NUMBERED = "numbered"
+    NOT_STEPS = "not_steps"
+    NOT_THIRD_PERSON = "not_third_person"
+    NO_REFERENT = "no_referent"
+    ABOUT_THE_CONVERSATION = "about_the_conversation"
+    NOT_PAST = "not_past"
+    DANGLING_TIME = "dangling_time"
+    OTHER_LANGUAGE = "other_language"
+
+
+@dataclass(frozen=True, slots=True)
+class Rejection:
+    """``detail`` says for a log what was wrong, without repeating what was said."""
+
+    code: RejectionCode
+    detail: str
+
+
+NODE: Final = "formation"
+DAILY_CAP: Final = "the daily number of memories is reached"
+TURN_CAP: Final = "enough from one turn"
+_SKIPPED: Final = frozenset({Action.IGNORE, Action.REJECT, Action.DEFER})
+_KNOWN: Final = frozenset({IDENTICAL, REDUNDANT})
+
+
+def decision_of(resolution: Resolution, added: Added | None = None) -> Decision:
+    """A resolution as it is reported."""
+    candidate = resolution.candidate
+    target = resolution.targets[0].id if resolution.targets else None
+    action, reason = resolution.action, resolution.reason
+    if added is not None and added.duplicate:
+        action, reason = Action.IGNORE, IDENTICAL
+    return Decision(
+        action=action,
+        reason=reason,
+        content=candidate.content,
+        theme=candidate.theme,
+        type=candidate.type.value,
+        key=candidate.key,
+        memory_id=None if added is None else added.id,
+        target_id=target,
+        similarity=None if resolution.similarity is None else round(resolution.similarity, 4),
+    )
+
+
+def put_off(resolution: Resolution) -> Decision:
+    """What no longer fits into the day."""
+    return decision_of(replace(resolution, action=Action.DEFER, reason=DAILY_CAP, targets=()))
+
+
+def too_many(resolution: Resolution) -> Decision:
+    """What goes beyond the most that one turn may give."""
+    return decision_of(replace(resolution, action=Action.REJECT, reason=TURN_CAP, targets=()))
+
+
+def out_of_reach(resolution: Resolution) -> Decision:
+    """What an agent recorded that would change what the agent may not touch."""
+    reason = RejectionCode.OUT_OF_REACH.value
+    return decision_of(replace(resolution, action=Action.REJECT, reason=reason, targets=()))
+
+
+def turned_away(content: str, rejection: Rejection) -> Decision:
+    """What is not written as a memory should be, or rests on nothing that was said."""
+    shown = without_secrets(content)
+    return Decision(action=Action.REJECT, reason=rejection.code.value, content=shown)
+
+
+def said_again(
+    user_id: str, resolutions: Sequence[Resolution], decisions: Sequence[Decision]
+) -> list[int]:
+    """The user's own memories that were said once more, so that there was nothing to write.
+
+    There may be more decisions, of what never came to a resolution, after the others.
+    """
+    met = []
+    for resolution, decision in zip(resolutions, decisions, strict=False):
+        if not _is_known(decision):
+            continue
+        if decision.memory_id is not None:  # met only when it was about to be written
+            met.append(decision.memory_id)
+        else:
+            met += [item.id for item in resolution.targets if item.user_id == user_id]
+    return met
+
+
+def note_decisions(writing: Writing, thread_id: str, decisions: Sequence[Decision]) -> int:
+    """Count what was decided and note it as events; how many memories were written."""
+    counts = Counter(decisions_counter(one.action) for one in decisions)
+    written = sum(one.action in WRITING_ACTIONS for one in decisions)
+    known = sum(_is_known(one) for one in decisions)
+    tally(writing, {**counts, FORMED_WRITES: written, KNOWN_ALREADY: known})
+    put_events(writing, [_event(thread_id, one) for one in decisions])
+    return written
+
+
+def _is_known(decision: Decision) -> bool:
+    return decision.action is Action.IGNORE and decision.reason in _KNOWN
+
+
+def _event(thread_id: str, decision: Decision) -> dict[str, object]:
+    status = EventStatus.SKIPPED if decision.action in _SKIPPED else EventStatus.OK
+    return {
+        "node": NODE,
+        "op": decision.action.value,
+        "status": status.value,
+        "thread_id": thread_id,
+        "item_id": decision.memory_id or decision.proposal_id or decision.target_id,
+        "theme": decision.theme,
+        "similarity": decision.similarity,
+        "detail": decision.reason,
+    }
+
+
+# nobody's name. Logs outlive the users who are erased, so these stand in them by a pseudonym.
+
+LOGGER: Final = "ricordo.decisions"
+FIELDS: Final = "fields"
+"""The attribute of a log record under which its values are, for handlers that write them."""
+_EVENT: Final = "memory_decision"
+_PURPOSE: Final = "ricordo log pseudonyms"
+_log = logging.getLogger(LOGGER)
+
+
+class DecisionLog:
+    """Writes the lines; with a handler for ``ricordo.decisions`` they can go anywhere."""
+
+    def __init__(self, secret: SecretBox) -> None:
+        self._secret = secret
+
+    def write(
+        self,
+        user_id: str,
+        thread_id: str,
+        *,
+        read_by: str,
+        turns: int,
+        input_chars: int,
+        material: Mapping[str, int],
+        decisions: list[Decision],
+    ) -> None:
+        """One line, where anybody wants it."""
+        if not _log.isEnabledFor(logging.INFO):
+            return
+        line = {
+            "event": _EVENT,
+            "user": self._pseudonym(user_id),
+            "thread": self._pseudonym(user_id, thread_id),
+            "read_by": read_by,
+            "turns": turns,
+            "input_chars": input_chars,
+            "material": dict(sorted(material.items())),
+            "extracted_count": len(decisions),
+            "decisions": [_shown(decision) for decision in decisions],
+        }
+        _log.info(json.dumps(line, ensure_ascii=False), extra={FIELDS: line})
+
+    def _pseudonym(self, *names: str) -> str:
+        """The same for the same names, and nothing that leads back to them without the key."""
+        said = json.dumps(names).encode("utf-8")
+        return hmac.new(self._key, said, hashlib.sha256).hexdigest()[:16]
+
+    @functools.cached_property
+    def _key(self) -> bytes:
+        """The key of all processes of this store; where it cannot be kept, one of this process."""
+        try:
+            return self._secret.key_for(_PURPOSE)
+        except EmbedderRefused:
+            return secrets.token_bytes(32)
+
+
+def _shown(decision: Decision) -> dict[str, object]:
+    told = decision.to_dict()
+    del told["content"]
+    del told["key"]  # it may name what the memory is about
+    return {name: value for name, value in told.items() if value is not None}

@@ -1,0 +1,360 @@
+"""The names and numbers of a text, and whether another text has them too."""
+
+import re
+import unicodedata
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Final, Self
+
+from ricordo.formation.candidate import Candidate, Passage
+from ricordo.formation.rules.clauses import clauses, sentences
+from ricordo.formation.sensitive import sensitive_fields_of
+from ricordo.formation.text_spans import PlainView, comparable_view
+from ricordo.limits import MAX_QUOTE_CHARS
+from ricordo.text.analyser import stop_words
+from ricordo.text.dates import CLEAR_MONTHS, MONTHS_OR_NAMES, MONTHS_OR_WORDS
+from ricordo.text.folding import fold_letters, fold_marks, is_dense
+from ricordo.text.languages import guess
+from ricordo.text.normalise import folded
+from ricordo.text.secrets import has_secret
+
+_USER_WORDS = "user users user's pengguna nutzer nutzers nutzerin benutzer utente usuario usuário"
+_DAYS = """
+monday tuesday wednesday thursday friday saturday sunday senin selasa rabu kamis jumat sabtu minggu
+montag dienstag mittwoch donnerstag freitag samstag sonnabend sonntag
+"""
+_TITLES = "i mr mrs ms dr prof pak bu ibu bapak herr frau am pm ok tv pc the a an his her their"
+_EXEMPT: Final = frozenset(f"{_USER_WORDS} {_DAYS} {_TITLES}".split()) | {
+    *CLEAR_MONTHS,
+    *MONTHS_OR_WORDS,
+    *MONTHS_OR_NAMES,
+}
+_NUMBER_WORDS: Final = {
+    0: "zero nol null",
+    1: "one once a an single satu sebuah seorang ein eine einen einer 一 ひとつ 一人",
+    2: "two twice both couple dua zwei beide 二 ふたつ 二人",
+    3: "three tiga drei 三",
+    4: "four empat vier 四",
+    5: "five lima fünf 五",
+    6: "six enam sechs 六",
+    7: "seven tujuh sieben 七",
+    8: "eight delapan acht 八",
+    9: "nine sembilan neun 九",
+    10: "ten sepuluh zehn 十",
+    11: "eleven sebelas elf 十一",
+    12: "twelve dozen noon zwölf mittags 十二",
+    15: "fifteen quarter fünfzehn 十五",
+    20: "twenty zwanzig 二十",
+    30: "thirty half dreißig halb setengah 三十 半",
+    40: "forty vierzig 四十",
+    50: "fifty fünfzig 五十",
+    60: "sixty sechzig 六十",
+    100: "hundred seratus hundert 百",
+    1000: "thousand seribu tausend 千",
+}
+_VALUE_OF: Final = {
+    folded(word): str(number) for number, words in _NUMBER_WORDS.items() for word in words.split()
+}
+
+_NAME_WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
+_NUMBER = re.compile(r"[0-9]+(?:[.,:][0-9]+)*")
+_KATAKANA = re.compile("[\u30a1-\u30fa\u30fc]{2,}")
+_USER_IN_KATAKANA: Final = "ユーザー"
+_SENTENCE_START = re.compile(r"(?:^|[.!?:]\s+|\n)[\"'“„(]*$")
+_GERMAN_PLACE = re.compile(r"\b(?:in|aus|nach|heißt|namens)\s+$")
+_GERMAN_STATES: Final = frozenset(
+    [
+        "hause",
+        "rente",
+        "pension",
+        "teilzeit",
+        "vollzeit",
+        "urlaub",
+        "zukunft",
+        "ordnung",
+        "elternzeit",
+    ]
+)
+_GERMAN_USER = re.compile(r"\b(?:Nutzer|Nutzerin|Benutzer|Benutzerin)\b")
+_DATE = re.compile(
+    r"(?:19|20)[0-9]{2}-[0-9]{2}(?:-[0-9]{2})?|[0-9]{1,2}[./][0-9]{1,2}[./](?:[0-9]{2}){1,2}"
+    r"|(?:[0-9]{4}年)?[0-9]{1,2}月(?:[0-9]{1,2}日)?"
+)
+_MONTH = "|".join(
+    sorted({*CLEAR_MONTHS, *MONTHS_OR_WORDS, *MONTHS_OR_NAMES}, key=len, reverse=True)
+)
+_WRITTEN_DATE = re.compile(
+    rf"(?:\b[0-9]{{1,2}}(?:st|nd|rd|th|\.)?\s+(?:of\s+)?)?\b(?:{_MONTH})\b\.?"
+    r"(?:\s+[0-9]{1,2}(?:st|nd|rd|th)?\b(?!:))?(?:,?\s+(?:19|20)[0-9]{2}\b)?"
+)
+_MIN_SHARED_START: Final = 4
+_MIN_SHARED_PAIRS: Final = 0.5
+_LONGEST_ACRONYM: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class SaidThings:
+    """What a source says, made ready to look names and numbers up in."""
+
+    words: frozenset[str]
+    initials: str
+    numbers: frozenset[str]
+    text: str
+    is_german: bool
+
+    def has_name(self, name: str) -> bool:
+        """In the same form, a related one (Italy, Italian), or as an acronym of what was said."""
+        if name in self.words or any(_are_related(name, word) for word in self.words):
+            return True
+        if len(name) <= _LONGEST_ACRONYM and name in self.initials:
+            return True
+        return "-" in name and all(self.has_name(part) for part in name.split("-") if part)
+
+    def has_katakana(self, run: str) -> bool:
+        """Whether half of its pairs of signs were said, so that compounds pass."""
+        pairs = [run[place : place + 2] for place in range(len(run) - 1)]
+        return sum(pair in self.text for pair in pairs) >= _MIN_SHARED_PAIRS * len(pairs)
+
+
+@dataclass(frozen=True, slots=True)
+class NamedThings:
+    """The names and numbers of a content that must come from its source."""
+
+    names: tuple[str, ...]
+    numbers: tuple[str, ...]
+    katakana: tuple[str, ...]
+
+    @classmethod
+    def of(cls, content: str, *, is_german: bool, years: tuple[int, ...]) -> Self:
+        """``years`` need not have been said: those that "last year" may have become."""
+        is_german = is_german or _GERMAN_USER.search(content) is not None
+        dateless = _without_dates(content)
+        numbers = tuple(
+            number
+            for found in _NUMBER.finditer(dateless)
+            if (number := _plain_number(found.group())) not in map(str, years)
+        )
+        runs = _KATAKANA.findall(content.replace(_USER_IN_KATAKANA, " "))
+        return cls(tuple(_names(content, is_german=is_german)), numbers, tuple(runs))
+
+    def are_in(self, said: SaidThings) -> bool:
+        """Whether the source has all of them."""
+        return (
+            all(map(said.has_name, self.names))
+            and said.numbers.issuperset(self.numbers)
+            and all(map(said.has_katakana, self.katakana))
+        )
+
+
+def said_things(source: str) -> SaidThings:
+    """The words, numbers and initials of a source."""
+    flat = folded(source)
+    words = _NAME_WORD.findall(flat)
+    parts = {part for word in words for part in re.split("['’-]", word)}
+    numbers = {_plain_number(found) for found in _NUMBER.findall(flat)}
+    numbers |= {part for found in _NUMBER.findall(flat) for part in re.split("[.,:]", found)}
+    numbers |= {_VALUE_OF[word] for word in words if word in _VALUE_OF}
+    numbers |= {value for word, value in _VALUE_OF.items() if not word.isascii() and word in flat}
+    return SaidThings(
+        frozenset({*words, *parts}),
+        "".join(word[0] for word in words),
+        frozenset(numbers),
+        source,
+        guess(source) == "de",
+    )
+
+
+def _names(content: str, *, is_german: bool) -> list[str]:
+    found = []
+    matches = list(_NAME_WORD.finditer(content))
+    for place, match in enumerate(matches):
+        word = match.group()
+        following = matches[place + 1].group() if place + 1 < len(matches) else ""
+        if not word[0].isupper() or not _is_name(content, match, following, is_german=is_german):
+            continue
+        name = re.sub(r"['’]s?$|['’](?:s|ll|re|ve|d|m)$", "", folded(word))
+        if name not in _EXEMPT and not (is_german and name in _GERMAN_STATES):
+            found.append(name)
+    return found
+
+
+def _is_name(content: str, match: re.Match[str], following: str, *, is_german: bool) -> bool:
+    before = content[max(0, match.start() - 40) : match.start()]
+    if is_german:  # where every noun has a capital
+        return _GERMAN_PLACE.search(before) is not None
+    starts_sentence = not before.strip() or _SENTENCE_START.search(before) is not None
+    return not starts_sentence or following[:1].isupper()
+
+
+def _are_related(one: str, other: str) -> bool:
+    """Whether two words have most of their beginning in common."""
+    shared = 0
+    for mine, yours in zip(one, other, strict=False):
+        if mine != yours:
+            break
+        shared += 1
+    return shared >= _MIN_SHARED_START and shared * 2 > max(len(one), len(other))
+
+
+def _without_dates(content: str) -> str:
+    return _WRITTEN_DATE.sub(" ", _DATE.sub(" ", folded(content)))
+
+
+def _plain_number(number: str) -> str:
+    """Without separators, so that 1,500 and 1.500 and 1500 are one; 20:00 is as 20."""
+    whole = number.removesuffix(":00")
+    return re.sub("[.,:]", "", whole).lstrip("0") or "0"
+
+
+_AROUND: Final = " \t\n\r\"'“”„‘’«»「」『』….,;:!?-–—*_>"
+_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+_MIN_WORDS: Final = 2
+_MIN_CHARS: Final = 3
+_LANGUAGES: Final = (
+    "english",
+    "indonesian",
+    "german",
+    "spanish",
+    "french",
+    "italian",
+    "portuguese",
+    "dutch",
+)
+_STOP_WORDS: Final = tuple(stop_words(language) for language in _LANGUAGES)
+
+
+def find_quote(quote: str, passages: Iterable[Passage]) -> tuple[Passage, str] | None:
+    """The passage in which these words stand, and exactly what stands there.
+
+    White space, quotation marks, case and Unicode form do not matter; words must be whole. The
+    latest passage counts where several have the words, because the latest statement is the one
+    that holds. None also for a quote that says too little (under two words, or three characters in
+    scripts without spaces, or stop words only), and for one that is too long.
+    """
+    if not _says_enough(quote):
+        return None
+    by_position = sorted(passages, key=lambda passage: passage.position, reverse=True)
+    for passage in by_position:
+        if (found := occurrence(quote, passage.text)) is not None:
+            return passage, found
+    return None
+
+
+def reason_in_material(quote: str, passages: Iterable[Passage]) -> str | None:
+    """Why these words are not the user's, where they stand in material; None where they do not."""
+    for passage in passages:
+        for stretch in passage.material:
+            if occurrence(quote, stretch.text) is not None:
+                return stretch.reason
+    return None
+
+
+def occurrence(quote: str, text: str) -> str | None:
+    """The part of the text that is this quote, but for what :func:`find_quote` overlooks."""
+    wanted = comparable_view(quote[: MAX_QUOTE_CHARS + 1].strip(_AROUND)).text.strip()
+    if not wanted or len(quote) > MAX_QUOTE_CHARS:
+        return None
+    view = comparable_view(text)
+    place = view.text.rfind(wanted)
+    while place >= 0:
+        end = place + len(wanted)
+        if _is_whole(view, place, end):
+            start_place, end_place = view.original((place, end))
+            return text[start_place:end_place].strip()
+        place = view.text.rfind(wanted, 0, end - 1)
+    return None
+
+
+def supports(content: str, quote: str, passage: Passage | None = None) -> bool:
+    """Whether the names and numbers of a content were said in the quote or its passage.
+
+    A cheap check against invention: "lives in Paris" does not follow from "I live near the river".
+    Only names (words with a capital that a sentence does not explain, words in katakana) and
+    numbers are looked at; other words may be chosen freely. The word for the user, names of months
+    and days, and the numbers of a date are exempt, because "tomorrow" becomes a date.
+    """
+    source = quote
+    years: tuple[int, ...] = ()
+    if passage is not None:
+        source = f"{quote}\n{passage.text}\n{passage.actor or ''}"
+        years = (passage.at.year - 1, passage.at.year, passage.at.year + 1)
+    said = said_things(source)
+    return NamedThings.of(content, is_german=said.is_german, years=years).are_in(said)
+
+
+def _says_enough(quote: str) -> bool:
+    plain = unicodedata.normalize("NFKC", quote).casefold()
+    letters = [letter for letter in plain if letter.isalnum()]
+    if sum(map(is_dense, letters)) >= _MIN_CHARS:
+        return True
+    words = [word.replace("'", "").replace("’", "") for word in _WORD.findall(plain)]
+    if len(words) < _MIN_WORDS or len(letters) < _MIN_CHARS:
+        return False
+    return not any(all(word in known for word in words) for known in _STOP_WORDS)
+
+
+def _is_whole(view: PlainView, start: int, end: int) -> bool:
+    """Whether neither end of the match lies inside a character or a word."""
+    text, places = view.text, view.places
+    if start and (places[start] == places[start - 1] or unicodedata.combining(text[start])):
+        return False
+    if end < len(text) and (places[end] == places[end - 1] or unicodedata.combining(text[end])):
+        return False
+    return not (_joins(text, start) or _joins(text, end))
+
+
+def _joins(text: str, place: int) -> bool:
+    """Whether a word goes on across this place."""
+    if not 0 < place < len(text):
+        return False
+    before, after = text[place - 1], text[place]
+    if is_dense(before) or is_dense(after):
+        return False
+    return before.isalnum() and after.isalnum()
+
+
+_QUOTED_WORD: Final = re.compile(r"[^\W_]+")
+_STEM_CHARS: Final = 4
+_LITTLE: Final = stop_words("english") | stop_words("indonesian") | {"user", "pengguna", "user's"}
+
+
+def resting_on_its_clause(candidate: Candidate) -> Candidate:
+    """The candidate with its quote cut to the clauses that say what it says."""
+    quote = cut_quote(candidate.content, candidate.quote)
+    return candidate if quote == candidate.quote else replace(candidate, quote=quote)
+
+
+def cut_quote(content: str, quote: str) -> str:
+    """The part of a quote from the first clause that a statement shares words with to the last.
+
+    A quote that shares none is left as it is: it may be in another language.
+    """
+    wanted = _stems(content)
+    told = [
+        (clause.start, clause.end)
+        for sentence in sentences(quote)
+        for clause in clauses(sentence)
+        if not wanted.isdisjoint(_stems(clause.text))
+    ]
+    return quote[told[0][0] : told[-1][1]] if told else quote
+
+
+def quote_for_others(content: str, key: str | None, quote: str) -> str | None:
+    """A quote for who may read some categories alone; None where it tells more than the memory."""
+    cut = cut_quote(content, quote)
+    more = sensitive_fields_of(cut, "", None) - sensitive_fields_of(content, "", key)
+    if more or has_secret(cut):
+        return None
+    wanted = _stems(content)
+    aside = [
+        clause
+        for sentence in sentences(cut)
+        for clause in clauses(sentence)
+        if wanted.isdisjoint(_stems(clause.text))
+    ]
+    return None if aside else cut
+
+
+def _stems(text: str) -> set[str]:
+    words = _QUOTED_WORD.findall(fold_letters(fold_marks(text)))
+    return {word[:_STEM_CHARS] for word in words if word not in _LITTLE}

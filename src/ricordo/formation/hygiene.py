@@ -1,0 +1,498 @@
+"""What a user pasted and did not say: code, quotations, e-mails, logs of other chats, raw data."""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from ricordo import limits
+from ricordo.formation.candidate import TOOL_ROLE, USER_ROLE, Material, Passage, source_role
+from ricordo.formation.injected import (
+    FENCE_END,
+    FENCE_START,
+    attack_cuts,
+    block_cuts,
+    fence_cuts,
+    headed_cuts,
+    order_cuts,
+    template_cuts,
+)
+from ricordo.formation.text_spans import (
+    Paragraphs,
+    Sentences,
+    Span,
+    blanked,
+    lines,
+    merged,
+    outside,
+    plain_view,
+)
+from ricordo.formation.voice import Part, Reason, Voice, parts
+from ricordo.limits import MAX_TOOL_PASSAGE_CHARS
+from ricordo.model.thread import Turn
+from ricordo.text.normalise import lazy_pattern
+from ricordo.text.secrets import secrets_in
+
+# Everything here looks at a plain view (see ``plain_view.py``) and gives the spans to cut.
+
+_FENCE = lazy_pattern(r"[ \t]*+(?P<mark>`{3,}+|~{3,}+)")
+_INDENTED = lazy_pattern(r"(?: {4}|[ ]{0,3}\t)")
+_LIST_ENTRY = lazy_pattern(r"[ \t]*+(?:[-*•+]|[0-9]{1,3}[.)])[ \t]")
+_CODE_LINE = lazy_pattern(
+    r"[ \t]*+(?:(?:async )?def \w+\(|class \w+[(:{]|import [\w.]+[ \t]*+$"
+    r"|from [\w.]+ import\b|#include\b"
+    r"|(?:const|let|var) \w+ ?=|function \w*\(|return\b[^\n]{0,200};|>>> |\$ \w|traceback \("
+    r"|file \"[^\"\n]{1,200}\", line|at [\w.$]+\(|\w{0,40}(?:error|exception): "
+    r"|(?:export )?[a-z_]{2,40}=\S|(?:select|insert|update|delete) [^\n]{1,200}"
+    r"\b(?:from|into|set) [^\n]{0,300};)"
+)
+_QUOTATION = lazy_pattern(r"[ \t]{0,8}>")
+
+# So long, it is not a word of one's own between marks but somebody's statement.
+_LONG_QUOTATION = lazy_pattern(r"(?<![\w\"])\"[^\"\n]{60,4000}+\"(?!\w)|「[^「」\n]{30,2000}+」")
+# Shorter ones are somebody's words where they are sentences, or speak of a person.
+_QUOTED_SENTENCE = lazy_pattern(
+    r"(?<![\w\"])\"(?=[^\"\n]{0,60}(?:[.!?]\"|[.!?] |\b(?:i|i'm|my|me|you|your|saya|aku|kamu|anda|"
+    r"ich|mein|du|dein|yo|je|tu|eu|io|ik)\b))[^\"\n]{8,60}+\"(?!\w)"
+)
+_QUOTED_BLOCK = lazy_pattern(r"(?:^|\n)[ \t]*+\"[^\"]{12,8000}+\"[ \t.]*+(?=\n|$)")
+
+_DATA = lazy_pattern(
+    r"\bdata:[a-z0-9/+.-]{1,80}+[;,][^\s\"')>]*+|(?<![a-z0-9+/=_-])[a-z0-9+/=_-]{80,}+"
+)
+
+_MAIL_FIELDS: Final = (
+    r"from|to|cc|bcc|subject|date|sent|reply-to|message-id|received|von|an|betreff|datum|gesendet"
+    r"|dari|kepada|perihal|tanggal|差出人|宛先|件名|日時|送信日時"
+)
+_MAIL_FIELD = lazy_pattern(rf"[ \t*>]*+(?P<field>{_MAIL_FIELDS})[ \t*]{{0,4}}:[ \t*]")
+_MAIL_SENDERS: Final = frozenset({"from", "von", "dari", "差出人", "received"})
+_MAIL_START = lazy_pattern(
+    r"[ \t]*+(?:-{2,}+[ \t]*+)?(?:begin\s+)?(?:forwarded\s+message|original\s+message"
+    r"|weitergeleitete\s+nachricht|ursprüngliche\s+nachricht|pesan\s+(?:yang\s+)?(?:diteruskan|asli)"
+    r"|転送(?:された)?メッセージ)\b[ \t:-]*+"
+    r"|[ \t]*+(?:on|am|pada)\b[^\n]{4,120}\b(?:wrote|schrieb|menulis)\b[^\n]{0,60}:[ \t]*+"
+    r"|--[ \t]?|sent\s+from\s+my\s+\S{1,30}.{0,20}|von\s+meinem\s+\S{1,30}\s+gesendet.{0,10}"
+    r"|dikirim\s+dari\s+\S{1,30}.{0,20}"
+)
+
+_MODELS = "assistant ai bot chatgpt gpt claude gemini copilot model asisten assistent アシスタント"
+_PERSONS = "user human you me customer system q pengguna nutzer benutzer ユーザー"
+_MODEL_SPEAKERS: Final = frozenset(_MODELS.split())
+_PERSON_SPEAKERS: Final = frozenset(_PERSONS.split())
+_SPEAKER_LINE = lazy_pattern(
+    r"[ \t*#>_]{0,8}(?:[\[(]?[0-9][0-9:.,/ apm\-]{3,24}[\])]?[ \t,-]{0,4})?"
+    r"(?P<name>[^\W\d][\w.'-]{0,20}(?:[ ][^\W\d][\w.'-]{0,20}){0,2})[ \t*_]{0,4}:(?=[ \t*\n]|$)"
+)
+_MIN_LOG_LINES: Final = 3
+
+
+def code_cuts(view: str) -> Iterator[Span]:
+    """Fenced code, to the end where the fence is not closed, and lines of code without one."""
+    fence = ""
+    start = 0
+    for line_start, line_end in lines(view):
+        found = _FENCE.match(view, line_start, line_end)
+        if fence:
+            if found and found["mark"].startswith(fence):
+                yield start, line_end
+                fence = ""
+        elif found:
+            fence, start = found["mark"], line_start
+        elif _is_code(view, line_start, line_end):
+            yield line_start, line_end
+    if fence:
+        yield start, len(view)
+
+
+def _is_code(view: str, start: int, end: int) -> bool:
+    if _CODE_LINE.match(view, start, end):
+        return True
+    is_indented = _INDENTED.match(view, start, end) is not None
+    return is_indented and not _LIST_ENTRY.match(view, start, end)
+
+
+def quotation_cuts(view: str) -> Iterator[Span]:
+    """Lines that begin with ``>``, and what others state between quotation marks."""
+    for quotation in (_LONG_QUOTATION, _QUOTED_BLOCK, _QUOTED_SENTENCE):
+        yield from (found.span() for found in quotation.finditer(view))
+    for start, end in lines(view):
+        if _QUOTATION.match(view, start, end):
+            yield start, end
+
+
+def data_cuts(view: str) -> Iterator[Span]:
+    """Data addresses, and runs of characters too long for any word."""
+    return (found.span() for found in _DATA.finditer(view))
+
+
+def mail_cuts(view: str) -> Iterator[Span]:
+    """From the head of a pasted e-mail, or the mark of a signature, to the end of the text."""
+    fields: set[str] = set()
+    head = 0
+    for start, end in lines(view):
+        if _MAIL_START.fullmatch(view, start, end):
+            yield start, len(view)
+            return
+        if found := _MAIL_FIELD.match(view, start, end):
+            head = head if fields else start
+            fields.add(found["field"])
+            if len(fields) > 1 and fields & _MAIL_SENDERS:
+                yield head, len(view)
+                return
+        elif view[start:end].strip():
+            fields.clear()
+
+
+def chat_log_cuts(view: str) -> Iterator[Span]:
+    """A log of a chat: a model among the speakers, or speakers who take turns.
+
+    From the first line with a speaker to the end of the paragraph of the last.
+    """
+    spoken = [
+        (found.start(), found.end(), found["name"])
+        for start, end in lines(view)
+        if (found := _SPEAKER_LINE.match(view, start, end))
+    ]
+    names = Counter(name for _, _, name in spoken)
+    with_model = any(name in _MODEL_SPEAKERS for name in names)
+    known = {name for name in names if name in _MODEL_SPEAKERS | _PERSON_SPEAKERS}
+    take_turns = len(spoken) >= _MIN_LOG_LINES and sum(n > 1 for n in names.values()) > 0
+    if with_model and len(known) > 1:
+        spoken = [entry for entry in spoken if entry[2] in known]
+    elif not (take_turns and len(names) > 1):
+        return
+    yield spoken[0][0], Paragraphs(view).end_after(spoken[-1][1])
+
+
+def secret_cuts(view: str) -> Iterator[Span]:
+    """The sentences of a plain view that hold a secret; a key block to the end of its paragraph.
+
+    Where the line before ends with the colon after which the secret comes, it goes too.
+    """
+    sentences = Sentences(view)
+    paragraphs = Paragraphs(view)
+    for start, end in secrets_in(view):
+        first, last = sentences.around(start, end)
+        if view.startswith("-----begin", start):
+            last = paragraphs.end_after(end)
+        before = view[:first].rstrip()
+        if before.endswith((":", "=")):
+            first = sentences.around(len(before) - 1, len(before))[0]
+        yield first, last
+
+
+# A message is divided into the user's own voice and material, each stretch of it with a reason:
+# recalled memories, injected context, pasted text, attacks on the model and secrets. Material is
+# cut out. Nothing is ever put in: a passage consists of pieces of the turn, in their order, with
+# a line break between them.
+
+__all__ = ["FENCE_END", "FENCE_START", "kept_pieces", "passages", "without_fenced"]
+
+Cutter = Callable[[str], Iterable[Span]]
+
+
+def _injected_cuts(view: str) -> Iterator[Span]:
+    """Injected blocks, and the template around them when there is one."""
+    blocks = merged(block_cuts(view))
+    yield from blocks
+    yield from template_cuts(blanked(view, blocks), blocks[0][0] if blocks else None)
+
+
+# In this order: each sees the text without what the ones before it cut out.
+_CUTTERS: Final[tuple[tuple[Reason, Cutter], ...]] = (
+    (Reason.RECALLED, fence_cuts),
+    (Reason.CODE, code_cuts),
+    (Reason.INJECTED, _injected_cuts),
+    (Reason.INJECTED, headed_cuts),
+    (Reason.SECRET, secret_cuts),  # before the data, so that the words around a long key go with it
+    (Reason.DATA, data_cuts),
+    (Reason.QUOTATION, quotation_cuts),
+    (Reason.MAIL, mail_cuts),
+    (Reason.CHAT_LOG, chat_log_cuts),
+    (Reason.ATTACK, attack_cuts),
+)
+
+
+def passages(turns: Sequence[Turn]) -> list[Passage]:
+    """The parts of these turns that memory may rest on, in order; turns without any give none."""
+    return [passage for passage in divided(turns) if passage.text]
+
+
+def divided(turns: Sequence[Turn]) -> list[Passage]:
+    """The turns that are sources, each with its own words and its material; some have no words."""
+    return [_passage(turn, role) for turn in turns if (role := source_role(turn.role)) is not None]
+
+
+def kept_pieces(
+    content: str, *, is_from_tool: bool = False, is_from_user: bool = False
+) -> list[str]:
+    """The pieces of a text that are left after all cuts, each a part of it, in order.
+
+    Of what a tool gave back, orders to the assistant are cut out too, and only the head and the
+    tail of a long result are kept; of what a user says, all that is not in their own voice.
+    """
+    found = _parts(content, is_from_tool=is_from_tool, is_from_user=is_from_user)
+    pieces = [content[start:end] for start, end in _kept(content, found)]
+    return _head_and_tail(pieces, MAX_TOOL_PASSAGE_CHARS) if is_from_tool else pieces
+
+
+def without_fenced(text: str) -> str:
+    """Anybody's text without what ricordo recalled into it."""
+    view = plain_view(text)
+    cuts = [
+        Part(view.original(span), Voice.MATERIAL, Reason.RECALLED)
+        for span in merged(fence_cuts(view.text))
+    ]
+    return "\n".join(text[start:end] for start, end in _kept(text, cuts))
+
+
+def _parts(content: str, *, is_from_tool: bool, is_from_user: bool) -> list[Part]:
+    """What of a text is not surely its speaker's own voice, by place in the text."""
+    view = plain_view(content)
+    seen = view.text
+    found: list[Part] = []
+    cutters = (*_CUTTERS, (Reason.ORDER, order_cuts)) if is_from_tool else _CUTTERS
+    for reason, cutter in cutters:
+        cuts = merged(cutter(seen))
+        found += [Part(span, Voice.MATERIAL, reason) for span in cuts]
+        seen = blanked(seen, cuts) if cuts else seen
+    if is_from_user:
+        if any(part.reason is Reason.ATTACK for part in found):
+            found.append(Part((0, len(seen)), Voice.UNSURE, Reason.ATTACK))
+        found += parts(seen, view.text)
+    return [Part(view.original(part.span), part.voice, part.reason) for part in found]
+
+
+def _kept(content: str, found: Iterable[Part]) -> list[Span]:
+    """The spans outside of the material that say something, without the space around them."""
+    cuts = [part.span for part in found if part.voice is Voice.MATERIAL]
+    kept = []
+    for start, end in outside(cuts, len(content)):
+        piece = content[start:end]
+        if any(letter.isalnum() for letter in piece):
+            left = start + len(piece) - len(piece.lstrip())
+            kept.append((left, left + len(piece.strip())))
+    return kept
+
+
+def _head_and_tail(pieces: list[str], maximum: int) -> list[str]:
+    """The pieces if they fit when joined, else as much of both ends as does."""
+    if len("\n".join(pieces)) <= maximum:
+        return pieces
+    half = (maximum - 1) // 2
+    head = _first(pieces, half)
+    tail = [piece[::-1] for piece in _first([piece[::-1] for piece in reversed(pieces)], half)]
+    return [*head, *reversed(tail)]
+
+
+def _first(pieces: Iterable[str], maximum: int) -> list[str]:
+    taken: list[str] = []
+    for piece in pieces:
+        room = maximum - sum(len(part) + 1 for part in taken)
+        if room <= 0:
+            break
+        taken.append(piece[:room])
+    return taken
+
+
+def _passage(turn: Turn, role: str) -> Passage:
+    is_from_user = role == USER_ROLE
+    found = _parts(turn.content, is_from_tool=role == TOOL_ROLE, is_from_user=is_from_user)
+    spans = _kept(turn.content, found)
+    pieces = [turn.content[start:end] for start, end in spans]
+    if role == TOOL_ROLE:
+        pieces = _head_and_tail(pieces, MAX_TOOL_PASSAGE_CHARS)
+    return Passage(
+        turn_id=turn.id,
+        position=turn.position,
+        role=role,
+        actor=turn.actor,
+        message_id=turn.message_id,
+        at=turn.at,
+        text="\n".join(pieces),
+        unsure=tuple(_places(spans, found, Voice.UNSURE, Voice.DOUBTFUL)),
+        doubtful=tuple(_places(spans, found, Voice.DOUBTFUL)),
+        material=tuple(
+            Material(turn.content[slice(*part.span)], part.reason.value)
+            for part in found
+            if part.voice is Voice.MATERIAL
+        ),
+        observed_by=turn.observed_by,
+    )
+
+
+def _places(kept: Sequence[Span], found: Iterable[Part], *voices: Voice) -> Iterator[Span]:
+    """Where the passage, which is the kept pieces joined, is in one of these voices."""
+    spoken = merged(part.span for part in found if part.voice in voices)
+    place = 0
+    for start, end in kept:
+        for first, last in spoken:
+            if first < end and start < last:
+                yield place + max(first - start, 0), place + min(last, end) - start
+        place += end - start + 1
+
+
+# Every turn is a block under a header line. Only ricordo writes header lines: what looks like one
+# in a turn is changed, so that nobody can put words into another's mouth.
+
+_ASSISTANT_ROLE: Final = "assistant"
+_CITABLE: Final = "NEW, may be quoted"
+_CONTEXT: Final = "earlier, context only"
+_NO_SOURCE: Final = "not a source"
+
+_MARK: Final = "==="
+_LIKE_A_MARK = re.compile(r"[=＝﹦═〓]{3,}")
+_SPACE = re.compile(r"\s+")
+_CUT: Final = " … "
+# Of a turn that is cut, at least so much is shown; with less room it is left out.
+_MIN_SHOWN_CHARS: Final = 40
+_NOTICE_CHARS: Final = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """``passages``: the new ones that the text shows, whole or in part; only they may be quoted."""
+
+    text: str
+    passages: tuple[Passage, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Block:
+    header: str
+    body: str
+    citable: Passage | None
+
+    @property
+    def whole(self) -> str:
+        return f"{self.header}\n{self.body}"
+
+
+def render(turns: Sequence[Turn], *, first_new_position: int) -> Transcript:
+    """The turns as text of at most ``MAX_TRANSCRIPT_CHARS``, head and tail kept.
+
+    What users said and tools gave back is shown after hygiene, and may be quoted from
+    ``first_new_position`` on. What the assistant said is shown in short; what a system or anybody
+    else said is left out, and so are turns of which nothing is left.
+    """
+    cleaned = {passage.turn_id: passage for passage in passages(turns)}
+    blocks = []
+    for turn in turns:
+        passage = cleaned.get(turn.id)
+        if passage is not None:
+            blocks.append(_of_source(turn, passage, is_new=turn.position >= first_new_position))
+        elif turn.role == _ASSISTANT_ROLE:
+            blocks.append(_Block(_header(turn, _ASSISTANT_ROLE, _NO_SOURCE), _reply(turn), None))
+    return _fitted([block for block in blocks if block.body], limits.MAX_TRANSCRIPT_CHARS)
+
+
+def _of_source(turn: Turn, passage: Passage, *, is_new: bool) -> _Block:
+    who = USER_ROLE if passage.is_from_user else "tool result"
+    header = _header(turn, who, _CITABLE if is_new else _CONTEXT)
+    return _Block(header, _harmless(passage.text), passage if is_new else None)
+
+
+def _header(turn: Turn, who: str, standing: str) -> str:
+    actor = f" ({_name(turn.actor)})" if turn.actor else ""
+    when = turn.at.strftime("%A, %Y-%m-%d %H:%M")
+    return f"{_MARK} turn {turn.position} | {who}{actor} | {when} | {standing} {_MARK}"
+
+
+def _reply(turn: Turn) -> str:
+    said = without_fenced(turn.content)
+    if turn.tool_calls and said.startswith("[calls "):
+        said = ""  # what stands in for the content of a message that only calls tools
+    shown = [_harmless(_shortened(said, limits.MAX_TRANSCRIPT_REPLY_CHARS))] if said else []
+    calls = turn.tool_calls or []
+    shown += [f"calls {_called(call)}" for call in calls[: limits.MAX_TRANSCRIPT_CALLS]]
+    if len(calls) > limits.MAX_TRANSCRIPT_CALLS:
+        shown.append(f"and {len(calls) - limits.MAX_TRANSCRIPT_CALLS} more calls")
+    return "\n".join(shown)
+
+
+def _called(call: object) -> str:
+    """A tool call as ``name(arguments)``, in the forms of the common chat programs."""
+    described = call.get("function", call) if isinstance(call, Mapping) else None
+    if not isinstance(described, Mapping):
+        return "tool()"
+    arguments = described.get("arguments", described.get("input", ""))
+    if not isinstance(arguments, str):
+        arguments = json.dumps(arguments, ensure_ascii=False, default=str)
+    shown = _SPACE.sub(" ", without_fenced(arguments))
+    name = _name(described.get("name") or "tool")
+    return _harmless(f"{name}({_shortened(shown, limits.MAX_TRANSCRIPT_CALL_CHARS)})")
+
+
+def _name(name: object) -> str:
+    """A name on one line, without the signs that part a header."""
+    plain = _SPACE.sub(" ", _harmless(str(name)).replace("|", "/").replace("\x00", ""))
+    return plain[: limits.MAX_TRANSCRIPT_NAME_CHARS].strip()
+
+
+def _harmless(text: str) -> str:
+    """The text without anything that could be taken for the mark of a header."""
+    return _LIKE_A_MARK.sub("==", text)
+
+
+def _shortened(text: str, maximum: int) -> str:
+    if len(text) <= maximum:
+        return text
+    half = (maximum - len(_CUT)) // 2
+    return f"{text[:half]}{_CUT}{text[-half:]}"
+
+
+def _fitted(blocks: Sequence[_Block], maximum: int) -> Transcript:
+    """All blocks if they fit, else as many whole ones and parts as do from both ends."""
+    whole = "\n\n".join(block.whole for block in blocks)
+    if len(whole) <= maximum:
+        return _transcript(whole, blocks)
+    room = (maximum - _NOTICE_CHARS) // 2
+    head, first_left, taken = _head(blocks, room)
+    tail, shown_from_end = _tail(blocks[first_left:], room, taken)
+    kept = len("\n\n".join([*head, *tail]))
+    notice = f"{_MARK} {len(whole) - kept} characters left out here {_MARK}"
+    shown = [*blocks[: first_left + (taken > 0)], *blocks[len(blocks) - shown_from_end :]]
+    return _transcript("\n\n".join([*head, notice, *tail]), shown)
+
+
+def _head(blocks: Sequence[_Block], room: int) -> tuple[list[str], int, int]:
+    """Blocks from the start; the place of the first not shown whole, and how much of it is."""
+    shown: list[str] = []
+    for place, block in enumerate(blocks):
+        if len(block.whole) > room:
+            part = room - len(block.header) - 1
+            if part < _MIN_SHOWN_CHARS:
+                return shown, place, 0
+            return [*shown, f"{block.header}\n{block.body[:part]}"], place, part
+        shown.append(block.whole)
+        room -= len(block.whole) + 2
+    return shown, len(blocks), 0
+
+
+def _tail(blocks: Sequence[_Block], room: int, taken: int) -> tuple[list[str], int]:
+    """Blocks from the end, and how many; ``taken`` characters of the first are shown already.
+
+    The rest of a block that the head began follows without a header, right after the notice.
+    """
+    shown: list[str] = []
+    for place in range(len(blocks) - 1, -1, -1):
+        block = blocks[place]
+        was_begun = place == 0 and taken > 0
+        text = block.body[taken:] if was_begun else block.whole
+        if len(text) > room:
+            part = room if was_begun else room - len(block.header) - 1
+            if part < _MIN_SHOWN_CHARS:
+                break
+            body = block.body[-part:]
+            return [body if was_begun else f"{block.header}\n{body}", *shown], len(shown) + 1
+        shown.insert(0, text)
+        room -= len(text) + 2
+    return shown, len(shown)
+
+
+def _transcript(text: str, shown: Sequence[_Block]) -> Transcript:
+    citable = {block.citable.turn_id: block.citable for block in shown if block.citable}
+    return Transcript(text, tuple(citable.values()))

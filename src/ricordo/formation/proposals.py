@@ -1,0 +1,204 @@
+"""Proposals: what waits for the user, how it is decided, and how it lapses."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+import sqlalchemy as sa
+
+from ricordo.errors import AlreadyDecided, ProposalNotFound
+from ricordo.formation.candidate import Candidate
+from ricordo.formation.consent_rules import Waiting, lifetime, settled_by
+from ricordo.formation.schedule import FormationPolicy, plan_lapsing
+from ricordo.limits import MAX_PAGE_ITEMS
+from ricordo.model.draft import NewMemory
+from ricordo.model.proposal import StoredProposal
+from ricordo.model.record import plain
+from ricordo.model.vocabulary import Event, ProposalState
+from ricordo.storage.formation import (
+    find_proposal,
+    insert_proposal,
+    lapsed_proposals,
+    next_lapse,
+    update_proposal,
+)
+from ricordo.storage.history import history_of
+from ricordo.storage.tables import ITEM_IDS
+from ricordo.storage.transaction import Writing
+from ricordo.text.normalise import content_hash
+
+FORMATION: Final = "formation"
+"""Who acts where nobody has decided anything."""
+
+SAID_AGAIN: Final = "said again"
+OVERTAKEN: Final = "something else was said since"
+PROPOSAL: Final = "proposal"
+"""In the meta of a CONSENT on a memory: the proposal that it comes from."""
+
+_STEP: Final = "consent"
+_PROPOSED: Final = "proposed"
+_HEARD: Final = "heard"
+_FIELDS: Final = "fields"
+_DRAFTED: Final = (
+    "content",
+    "theme",
+    "type",
+    "key",
+    "importance",
+    "confidence",
+    "expires_at",
+    "source",
+    "source_context",
+    "thread_id",
+    "agent_id",
+    "message_id",
+    "actor_id",
+    "role",
+    "valid_from",
+    "tags",
+)
+"""What a proposal keeps of the memory that it would become."""
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """What a proposal rests on: the words, the turns they were said in, and who passes it on."""
+
+    quote: str
+    turn_ids: tuple[int, ...]
+    thread_id: str | None
+    actor: str = FORMATION
+
+
+def keep_proposal(
+    writing: Writing, policy: FormationPolicy, waiting: Waiting, draft: NewMemory, heard: Heard
+) -> int:
+    """Keep what may not be stored yet, in place of what it overtakes; the proposal's number."""
+    for overtaken in waiting.overtakes:
+        settle_proposal(writing, overtaken, ProposalState.EXPIRED, reason=OVERTAKEN)
+    (proposal_id,) = writing.take_ids(ITEM_IDS, 1)
+    proposal = StoredProposal(
+        id=proposal_id,
+        kind=waiting.kind,
+        state=ProposalState.OPEN,
+        fields=waiting.fields,
+        content_hash=content_hash(draft.content),
+        draft={name: plain(getattr(draft, name)) for name in _DRAFTED},
+        quote=heard.quote,
+        signals=heard.turn_ids,
+        thread_id=heard.thread_id,
+        created_at=writing.now,
+        expires_at=writing.now + lifetime(policy, waiting.kind),
+    )
+    add_proposal(writing, proposal, heard.actor)
+    return proposal_id
+
+
+def add_proposal(
+    writing: Writing, proposal: StoredProposal, actor: str, reason: str | None = None
+) -> None:
+    """Keep an open proposal, with the history and the job that belong to it."""
+    insert_proposal(writing, proposal)
+    meta = {_STEP: _PROPOSED, _FIELDS: list(proposal.fields)}
+    _record(writing, proposal.id, actor, meta, reason)
+    plan_lapsing(writing, proposal.expires_at)
+
+
+def note_signal(writing: Writing, proposal: StoredProposal, turn_id: int) -> None:
+    """Count that what waits was said once more."""
+    if turn_id not in proposal.signals:
+        update_proposal(writing, proposal.id, {"signals": [*proposal.signals, turn_id]})
+
+
+def note_heard(writing: Writing, proposal_id: int, actor: str) -> None:
+    """Count that what waits was said, where nobody knows in which turn."""
+    _record(writing, proposal_id, actor, {_STEP: _HEARD})
+
+
+def times_heard(writing: Writing, proposal_id: int) -> int:
+    """How often what waits was said in no known turn, before this transaction."""
+    changes = history_of(writing.connection, writing.user_id, proposal_id, MAX_PAGE_ITEMS)
+    return sum(change.meta.get(_STEP) == _HEARD for change in changes)
+
+
+def open_proposal(
+    connection: sa.Connection, user_id: str, proposal_id: int, now: datetime
+) -> StoredProposal:
+    """A proposal of a user that can still be decided.
+
+    Raises:
+        ProposalNotFound: this user has none with this number.
+        AlreadyDecided: it was approved or rejected, or its time has passed.
+    """
+    found = find_proposal(connection, user_id, proposal_id)
+    if found is None:
+        raise ProposalNotFound(proposal_id)
+    state = found.shown(now).state
+    if state is not ProposalState.OPEN:
+        raise AlreadyDecided(f"proposal {proposal_id} is {state}; only open ones can be decided")
+    return found
+
+
+def drafted(proposal: StoredProposal) -> NewMemory:
+    """The memory that an open proposal would become."""
+    assert proposal.draft is not None  # as long as it is open
+    return NewMemory.parse(proposal.draft)
+
+
+def settle_proposal(
+    writing: Writing,
+    proposal: StoredProposal,
+    state: ProposalState,
+    item_id: int | None = None,
+    *,
+    decided_by: str = FORMATION,
+    reason: str | None = None,
+    said_again: bool = False,
+) -> None:
+    """Close a proposal and forget what it said; record how it ended."""
+    update_proposal(
+        writing,
+        proposal.id,
+        {
+            "state": state,
+            "draft": None,
+            "quote": None,
+            "decided_at": writing.now,
+            "decided_by": decided_by,
+            "item_id": item_id,
+        },
+    )
+    meta = {_STEP: SAID_AGAIN if said_again else state.value, _FIELDS: list(proposal.fields)}
+    _record(writing, proposal.id, decided_by, meta, reason, item_id)
+    if item_id is not None:
+        _record(writing, item_id, decided_by, {**meta, PROPOSAL: proposal.id}, reason)
+
+
+def settle_by_storing(writing: Writing, candidate: Candidate, item_id: int) -> None:
+    """Close the open proposals that are done with now that something was stored."""
+    same, overtaken = settled_by(writing.connection, writing.user_id, candidate, writing.now)
+    for proposal in same:
+        settle_proposal(writing, proposal, ProposalState.APPROVED, item_id, said_again=True)
+    for proposal in overtaken:
+        settle_proposal(writing, proposal, ProposalState.EXPIRED, reason=OVERTAKEN)
+
+
+def lapse_due(writing: Writing) -> datetime | None:
+    """Close what nobody has decided in time; when the next proposal's time is up."""
+    for proposal_id in lapsed_proposals(writing.connection, writing.user_id, writing.now):
+        found = find_proposal(writing.connection, writing.user_id, proposal_id)
+        assert found is not None  # the user's row is locked
+        settle_proposal(writing, found, ProposalState.EXPIRED)
+    return next_lapse(writing.connection, writing.user_id)
+
+
+def _record(
+    writing: Writing,
+    item_id: int,
+    actor: str,
+    meta: Mapping[str, Any],
+    reason: str | None = None,
+    new_ref: int | None = None,
+) -> None:
+    writing.record(Event.CONSENT, item_id, actor=actor, reason=reason, new_ref=new_ref, meta=meta)

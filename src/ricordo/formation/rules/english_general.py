@@ -1,0 +1,578 @@
+"""English rules of the second line: who the user is and how they are, in other words."""
+
+import re
+from typing import Final
+
+from ricordo.formation.rules.descriptions import (
+    date_in_full,
+    field_of_work,
+    languages,
+    subject_of_study,
+    trade,
+)
+from ricordo.formation.rules.english_tastes import allergen, any_of
+from ricordo.formation.rules.rule import (
+    Rule,
+    Thing,
+    cut_at,
+    has_pronoun,
+    nothing_more,
+    starting,
+    trimmed,
+    whatever_follows,
+)
+from ricordo.formation.rules.things import known_or_capitalised_place, name, taste
+from ricordo.formation.rules.word_lists import (
+    CHILDREN,
+    DEMONYMS,
+    DIETS,
+    LANGUAGES,
+    NUMBER_WORDS,
+    OCCUPATIONS,
+    PETS,
+    RELATIONS,
+    RELIGIONS,
+    words,
+)
+from ricordo.model.vocabulary import MemoryType
+
+# They are asked only where no closer rule reads the clause.
+
+_PEOPLES: Final = (DEMONYMS - RELIGIONS - DIETS - words("latin african asian european")) | words(
+    "scottish english welsh irish dutch french spanish portuguese swiss filipino"
+)
+_RELATION = rf"my (?P<relation>{any_of(RELATIONS)})"
+_YEAR = r"(?:first|second|third|fourth|fifth|final|last|1st|2nd|3rd|4th)"
+_AFTER = re.compile(
+    r"[,\s]+(?:so|but|because|and|at|in|for|with|which|who|now|on|since|when|if|or)\b.*|,.*",
+    re.IGNORECASE,
+)
+_ILL = (
+    r"(?:always )?(?:makes?|made) me (?:(?:really|very|so|feel) ){0,2}(?P<ill>ill|sick|"
+    r"bloated|queasy|"
+    r"nauseous|itchy|wheeze|sneeze|itch|swell up|throw up|break out(?: in hives| in a "
+    r"rash)?)(?! to\b)"
+)
+_NOT_A_CAUSE: Final = words("""
+this that it he she they what which who thinking work job boss life news people everything nothing
+reading seeing looking watching stress heat politics code something hearing
+""")
+_CONDITION_NOUN = (
+    r"(?:[a-z'-]+ ){0,2}?(?:[a-z]+(?:itis|osis|emia|aemia|algia|lepsy|phobia|pathy|plegia|oma)|"
+    r"alzheimer's|parkinson's|dementia|cancer|asthma|diabetes|adhd|autism|dyslexia|eczema|migraines|"
+    r"allergies|hay fever|tinnitus|gout|lupus|ibs|pcos|gerd|crohn's|a pacemaker|"
+    r"a (?:[a-z]+ ){1,2}(?:allergy|intolerance|condition))"
+)
+
+
+def _short(text: str) -> str | None:
+    bare = trimmed(cut_at(text, _AFTER))
+    return bare if 1 <= len(bare.split()) <= 4 and not has_pronoun(bare) else None
+
+
+def _people(text: str) -> str | None:
+    bare = trimmed(cut_at(text, _AFTER))
+    if bare.lower() not in _PEOPLES or not bare[:1].isupper():
+        return None
+    return bare
+
+
+def _line_of_work(text: str) -> str | None:
+    return field_of_work(cut_at(text, _AFTER))
+
+
+def _first_name(text: str) -> str | None:
+    """A name between a relative and what is told of them."""
+    found = re.match(r"([A-Z][a-z]{1,14})(?= [a-z']|$|,)", text)
+    is_day = found and re.fullmatch(r"\w+day|English|God", found[1])
+    return name(found[1]) if found and not is_day else None
+
+
+def _rule(
+    begins: str, content: str, thing: Thing = whatever_follows, key: str | None = None,
+    theme: str = "profile",
+) -> Rule:  # fmt: skip
+    return Rule(
+        begins=starting(begins), thing=thing, content=content, key=key, theme=theme, importance=3
+    )
+
+
+def _liking(begins: str, content: str, thing: Thing = taste, key: str = "taste:{slug}") -> Rule:
+    return Rule(
+        begins=starting(begins), thing=thing, content=content, key=key, theme="preferences",
+        type=MemoryType.PREFERENCE,
+    )  # fmt: skip
+
+
+SELF: Final = (
+    _rule(r"(?:everyone|everybody|people|(?:my )?friends|most people) (?:just |always |usually )?"
+          r"calls? me|you are (?:talking|speaking|chatting) (?:to|with)", "User goes by "
+          "{thing}.", name,
+          "preferred_name"),
+    _rule(r"(?P<name>[a-z]{2,14}) is (?:the|my) name(?=$|,|\W*$)", "User's name is {name}.",
+          whatever_follows, "preferred_name"),
+    _rule(r"(?:my|our) (?:flat|house|home|apartment|place|garden|allotment) (?:is )?in(?= [A-Z])|"
+          r"here in(?= [A-Z])|(?:I|we) (?:still |both |all )?live (?:by|on|near|close to|next to) "
+          r"the [\w ]{3,20}? in|we (?:live|are based) (?:just |right )?(?:outside|in|near)|"
+          r"I am (?:living|posted|stationed|settled) (?:\w+ )?in",
+          "User lives in {thing}.",
+          lambda text: known_or_capitalised_place(re.split(r" (?:is|are|has|we|it|it's|"
+              r"the)\b", text)[0]),
+          "home_city"),
+    _rule(r"(?:as a|I am a) (?:native|local) of", "User is from {thing}.",
+          lambda text: known_or_capitalised_place(re.split(r",| I ", text)[0]), "hometown"),
+    _rule(r"I am(?: half| originally)?", "User is {thing}.", _people, "nationality"),
+    _rule(rf"{_RELATION} is(?: half| originally)?", "User's {relation} is {thing}.", _people,
+          "family:{relation}-nationality", "family"),
+    _rule(r"my job is in|I am in(?= [a-z])", "User works in "
+        "{thing}.", _line_of_work, "field_of_work",
+          "work"),
+    _rule(r"I am a (?P<what>stay[- ]at[- ]home (?:mom|mum|dad|parent|mother|father)|housewife|"
+          r"full[- ]time (?:carer|parent|mum|mom|dad))", "User is a {what}.", whatever_follows,
+          "occupation", "work"),
+    _rule(rf"I am in (?:my|the) (?P<year>{_YEAR}) year (?P<of>of|at|in)",
+          "User is in the {year} year {of} {thing}.", _short, "studies", "work"),
+    _rule(rf"I am (?P<who>an? (?:{_YEAR}[- ]year|sophomore|freshman|senior|grad|graduate|phd|"
+        rf"high school|"
+          r"postgrad)(?: [\w-]+){0,2}?(?: student)?(?: majoring in| studying)?)"
+          r"(?= [\w ]+$|$|,)", "User is {who} {thing}.",
+          lambda text: None if text == "in" else _short(text) or "", "studies", "work"),
+    _rule(rf"(?P<name>{any_of(LANGUAGES)}) is my (?P<which>first|second|"
+          r"third|native) language", "{name} is User's {which} language.",
+          whatever_follows, "language:{name}"),
+    _rule(rf"my (?P<name>{any_of(LANGUAGES)}) is (?:(?:very|quite|still|a bit|pretty|really) "
+        rf")?(?P<how>rusty|fluent|basic|poor|good|bad|"
+          r"terrible|weak|limited|ok|okay|decent)", "User's {name} is {how}.", whatever_follows,
+          "language:{name}"),
+    _rule(r"I (?:turn|am turning|will be turning) (?P<age>\d\d) (?P<when>(?:in|on|this|next) "
+        r".{3,20})",
+          "User turns {age} {when}.", whatever_follows, "age"),
+    _rule(r"(?:my|our) (?:wedding )?anniversary is(?: on)?", "User's anniversary is {thing}.",
+          date_in_full, "anniversary", "family"),
+    _rule(r"I am (?P<which>the (?:eldest|oldest|youngest|middle)(?: child| one)?(?: of (?:two|"
+        r"three|four|"
+          r"five|six|seven|eight))?|an only child|an? (?:identical )?twin)(?! in)",
+          "User is {which}.", whatever_follows, "family:siblings", "family"),
+    _rule(r"I am (?P<tall>\d(?:'|ft ?|foot ?)\d{0,2}\"?|1[.,]?\d\d ?(?:cm|m))(?: tall)?",
+          "User is {tall} tall.", whatever_follows, "height"),
+    _rule(r"I (?:usually |always |tend to )?vote(?: for)?(?= (?:the )?[A-Z])", "User votes "
+        "{thing}.",
+          _short, "party"),
+)  # fmt: skip
+
+HEALTH: Final = (
+    _rule(rf"(?!(?:\w+ )?(?:{any_of(_NOT_A_CAUSE)})\b)(?P<what>[a-z]+(?: [a-z]+)?) "
+        rf"{_ILL}", "{what} makes User {ill}.",
+          whatever_follows, "allergy:{what}", "health"),
+    _rule(r"I (?:react badly|am sensitive|have a bad reaction|have a sensitivity|am intolerant) to",
+          "User reacts badly to {thing}.", allergen, "allergy:{slug}", "health"),
+    _rule(rf"{_RELATION} has (?P<what>{_CONDITION_NOUN})(?!\w)", "User's {relation} has {what}.",
+          whatever_follows, "family:{relation}-health", "family"),
+    _rule(rf"I (?:have|suffer from|live with|got diagnosed with|was diagnosed with) "
+          rf"(?P<what>{_CONDITION_NOUN})(?!\w)", "User has {what}.", whatever_follows,
+          "condition:{what}", "health"),
+    _rule(r"I am (?P<what>hiv[- ]positive|bipolar|blind|partially sighted|anaemic|anemic|an "
+        r"amputee|"
+          r"schizophrenic|immunocompromised|in recovery|in a wheelchair|disabled|"
+          r"neurodivergent)(?! to\b)",
+          "User is {what}.", whatever_follows, "condition:{what}", "health"),
+    _rule(r"I (?P<verb>wear|use|have) (?P<what>(?:a |an )?(?:hearing aids?|wheelchair|contact "
+        r"lenses|"
+          r"contacts|glasses|cochlear implant|walking stick|insulin pump|inhaler|pacemaker|"
+          r"prosthetic \w+|cpap(?: machine)?))", "User {verb} {what}.", whatever_follows,
+          "aid:{what}", "health"),
+    _rule(r"I keep (?P<diet>kosher|halal)|I (?:only )?eat (?P<only>halal|kosher|plant-based|raw)",
+          "User keeps {diet}{only}.", whatever_follows, "diet", "health"),
+    _rule(r"I am (?:on|doing|following|trying) (?:an? )?(?:strict )?(?P<diet>keto|paleo|"
+        r"low-carb|low carb|"
+          r"gluten-free|mediterranean|low-fodmap|carnivore|whole30|vegan|low-sodium|dairy-free)"
+          r"(?: diet)?", "User's diet is {diet}.", whatever_follows, "diet", "health"),
+    _rule(rf"I (?:have )?(?:recently |just )?(?:went|gone|turned|became|become) "
+        rf"(?P<diet>{any_of(DIETS)})",
+          "User is {diet}.", whatever_follows, "diet", "health"),
+    _rule(r"I do not do (?P<what>dairy|gluten|meat|alcohol|caffeine|sugar|spicy(?: food)?|"
+        r"seafood|carbs)",
+          "User does not eat or drink {what}.", nothing_more, "diet:{what}", "health"),
+)  # fmt: skip
+
+LIKINGS: Final = (
+    _liking(r"(?P<what>[a-z][\w'-]*(?: [\w'-]+){0,3}?) (?:is|are) (?:not|never) (?:really "
+        r")?(?:my thing|"
+            r"my cup of tea|for me|my style|my jam)", "User does not like "
+            "{what}.", whatever_follows,
+            "taste:{what}"),
+    _liking(r"(?:nothing beats|you cannot beat)(?=.*)(?! (?:the|this|that|a good)\b)",
+            "User loves {thing}.",
+            lambda text: taste(re.sub(r"^an? (?:long |good |nice )?| for me\b.*| any "
+                r"?day\b.*", "", text))),
+    _liking(r"I am (?:more of )?an? (?P<what>(?:early )?(?:morning|night|evening|cat|dog|tea|"
+        r"coffee|beach|"
+            r"mountain|city|country|people|wine|beer|book|summer|winter|outdoor|savou?ry|"
+            r"sweet|[a-z]+)) "
+            r"person", "User is a {what} person.", whatever_follows,
+            "taste:{what}"),
+    _liking(r"my (?P<kind>guilty pleasure|go-to (?:[a-z]+ ){0,2}?[a-z]+|comfort food|usual "
+        r"(?:order|drink)|"
+            r"happy place|passion|obsession|pet peeve|biggest fear|fear|hobby) (?:is|are)",
+            "User's {kind} is {thing}.", taste, "favourite:{kind}"),
+    _liking(r"I (?:have )?(?:liked|loved|enjoyed|adored)(?=.*(?:$|since|for "
+        r"years))(?=\s\w+(?:ing|s)?\b)"
+            r"(?! (?:the|that|this|it|your|how|our|my|every|all|a)\b)(?=.*(?<!ed)$)",
+            "User likes {thing}.", taste),
+)  # fmt: skip
+
+FAMILY: Final = (
+    _rule(rf"my (?:(?:older|younger|little|big|elder|eldest|oldest|youngest|twin|late) )?"
+          rf"(?P<relation>{any_of(RELATIONS)}|best friend|boss|neighbour|neighbor|roommate|"
+          rf"flatmate)(?= )",
+          "User's {relation} is called {thing}.", _first_name, "family:{relation}", "family"),
+    _rule(rf"{_RELATION} works(?= (?P<when>nights|shifts|from home|away|abroad|offshore|weekends))",
+          "User's {relation} works {when}.", whatever_follows, "family:{relation}-work", "family"),
+    _rule(r"my (?P<relation>parents|grandparents|in-laws|family|siblings|kids|children|"
+        r"sisters|brothers) "
+          r"(?:all |both |still )?(?:live|are living|are) in", "User's {relation} live in {thing}.",
+          known_or_capitalised_place, "family:{relation}-home", "family"),
+)  # fmt: skip
+
+ABOUT_RULES: Final = (*SELF, *HEALTH, *LIKINGS, *FAMILY)
+
+
+# They are asked only where no closer rule reads the clause.
+
+_MAX_WORDS: Final = 6
+_KIN = (
+    rf"my (?:(?:older|younger|little|big|elder|eldest|oldest|youngest|middle|twin) )?"
+    rf"(?P<relation>{any_of(RELATIONS)}|youngest|eldest|oldest)(?: one)?"
+)
+_COUNT = rf"(?:{any_of(NUMBER_WORDS)}|\d{{1,2}})"
+_AFTER_HELD = re.compile(
+    r"[,\s]+(?:that|which|who|with|and (?=i\b|my\b|we\b|it\b|now|want|need)|but|so|for|from|"
+    r"since|at|"
+    r"in|because|yesterday|last|now|today|on|to|this|whose|already|when|as|if|after|before|every|"
+    r"off|online|secondhand|second-hand|and (?:i|my|we))\b.*|,.*",
+    re.IGNORECASE,
+)
+# What one "has" or "calls" something without keeping it.
+_NO_BELONGING: Final = words("""
+function variable file table column class method script folder directory repo repository project app
+application character server bug song book movie film show game branch package module library field
+tool api endpoint database model company colleague coworker question problem issue thing plan idea
+ticket tickets few lot couple bunch bit copy version sandwich coffee meal drink present gift pizza
+snack lunch dress shirt pair bottle packet bag box pack piece course subscription plane bus train
+taxi cab uber wave roller bargain hard mile night day while lift flight domain bugger
+""")
+_PROBLEM: Final = words("""
+leak leaks mould mold mice damp crack cracks smell rats ants noise problem problems issue issues
+draught flea fleas moths wasps been no not a
+""")
+_ABOUT_THEM = (
+    r"(?P<does>loves|likes|hates|enjoys|plays|speaks|studies|teaches|collects|dislikes|adores)"
+)
+_MEDICINE = re.compile(
+    r"(?:\d+ ?mg (?:of )?)?[a-z]{3,}(?:ine|ol|lin|cin|tin|pin|fin|nin|min|rin|sin|ium|ide|one|"
+    r"ate|pam|lam|pril|tan|ole|ril|ast|ax|mab|xin|oxin|parin|phen|fen|cet|zac)"
+    r"(?=$|,| (?:and|for|daily|every|twice|once|at|in|so|but|because|since|\d))"
+)
+_NO_MEDICINE: Final = words("""
+online everyone someone alone phone time line wine medicine magazine caffeine routine vitamin
+machine offline anyone one pole climate private late role mate rate state control school pole
+separate ride side pride guide inside outside roadside quinine cabin basin cuisine vaccine
+""")
+
+
+def _thing(text: str) -> str | None:
+    bare = trimmed(cut_at(text, _AFTER_HELD))
+    found = bare.lower().split()
+    if not 1 <= len(found) <= _MAX_WORDS or set(found) & _NO_BELONGING or has_pronoun(bare):
+        return None
+    return bare if re.fullmatch(r"[\w][\w '’./&+-]*", bare) else None
+
+
+def _make(text: str) -> str | None:
+    """A thing told by its make or model: a capital or a number stands in it."""
+    bare = _thing(text)
+    if bare is None:
+        return None
+    is_named = any(word[:1].isupper() and len(word) > 1 for word in bare.split())
+    is_day = bare.lower().endswith("day")
+    return bare if is_named and not is_day and len(bare.split()) >= 2 else None
+
+
+def _kept(text: str) -> str | None:
+    """Animals or a tank: with a number or an article, or in the plural."""
+    bare = trimmed(cut_at(text, _AFTER_HELD))
+    with_what = re.match(r".{3,40}? with (?:[\w-]+ ){0,2}?[\w-]+s(?: and (?:[\w-]+ "
+        r")?[\w-]+)?(?=$|,|\.)",
+                         text)  # fmt: skip
+    bare = with_what.group() if with_what else bare
+    found = bare.lower().split()
+    if (
+        not 1 <= len(found) <= 10
+        or has_pronoun(bare)
+        or any(word.endswith("ing") for word in found)
+    ):
+        return None
+    counted = re.match(rf"{_COUNT} \w", bare, re.IGNORECASE)
+    if counted:
+        return None if set(found) & (_NO_BELONGING | _KEPT_OTHERWISE) else bare
+    plural = len(found) <= 2 and found[-1].endswith("s") and found[-1] not in _KEPT_OTHERWISE
+    return bare if plural and found[0] not in ("the", "my", "your") else None
+
+
+_KEPT_OTHERWISE: Final = words("""
+tabs notes records secrets things receipts logs diary journal list log eye promises friends track
+backups fingers losing running close low mess lots eggs leftovers spares record hold low-profile
+hours snacks spreadsheet calendar budget tally note copies errors tidy books
+""")
+
+
+def _house(text: str) -> str | None:
+    bare = trimmed(re.split(r",| and (?=i\b|we\b|it\b)| but | so | which ", text, maxsplit=1)[0])
+    found = bare.lower().split()
+    if not 2 <= len(found) <= 9 or has_pronoun(bare):
+        return None
+    return None if set(found) - {"a"} & _PROBLEM or found[0] in ("been", "no", "to") else bare
+
+
+def _medicine(text: str) -> str | None:
+    found = _MEDICINE.match(text.lower())
+    if found is None or found.group().split()[-1] in _NO_MEDICINE:
+        return None
+    return text[: found.end()]
+
+
+def _pet_word(text: str) -> str | None:
+    return name(text) if text[:1].isupper() else None
+
+
+HELD_FAMILY: Final = (
+    Rule(begins=starting(rf"{_KIN} is (?:\w+ly )?(?P<how>allergic to|intolerant to)"),
+         thing=allergen, content="User's {relation} is {how} "
+             "{thing}.", theme="family", importance=4),
+    Rule(begins=starting(rf"{_KIN} (?:turns|will turn|will be|is turning) (?P<age>\d{{1,3}})"),
+         thing=date_in_full, content="User's {relation} turns {age} on {thing}.",
+         key="family:{relation}-birthday", theme="family", importance=3),
+    Rule(begins=starting(rf"{_KIN}(?:'s birthday is| was born| has (?:his|her) birthday)"),
+         thing=date_in_full, content="User's {relation} has a birthday on {thing}.",
+         key="family:{relation}-birthday", theme="family", importance=3),
+    Rule(begins=starting(rf"{_KIN}(?: [A-Z][a-z]+)? {_ABOUT_THEM}"), thing=taste,
+         content="User's {relation} {does} {thing}.", theme="family"),
+    Rule(begins=starting(rf"I (?:look after|care for|am (?:the )?carer for|am caring for|take "
+        rf"care of|"
+                         rf"live with) {_KIN}"),
+         thing=whatever_follows, content="User looks after or lives with their {relation}.",
+         key="family:{relation}-care", theme="family", importance=3),
+    Rule(begins=starting(rf"(?:I|we) have (?P<count>{_COUNT}) (?:(?:small|young|little|adult|"
+        rf"teenage|"
+                         rf"grown-up) )?(?P<kind>{any_of(CHILDREN)}|boys|girls|teenagers|"
+                         rf"toddlers|twins)"
+                         r"(?=$|,| (?:under|aged|and|between|in|at|who|so|but|with|over|now))"),
+         thing=whatever_follows, content="User has {count} {kind}.", key="family:children",
+         theme="family", importance=3),
+    Rule(begins=starting(r"I have the (?P<kind>kids|boys|girls|children|twins) (?P<when>every "
+        r"other "
+                         r"(?:week|weekend)|half the week|(?:on|at) weekends|every weekend|"
+                         r"part[- ]time|"
+                         r"full[- ]time)"),
+         thing=whatever_follows, content="User has the {kind} {when}.", key="family:custody",
+         theme="family", importance=3),
+)  # fmt: skip
+
+HELD: Final = (
+    Rule(
+        begins=starting(
+            r"(?:I|we) (?:have|(?:just |recently )?(?:adopted|rescued|got)) (?P<article>an?) "
+            rf"(?P<pet>(?:[a-z-]+ ){{0,2}}?(?:{any_of(PETS)}))"
+            r"(?=$|,| (?:who|that|which|and|from|last|this|with|so|but|at))"
+        ),
+        thing=whatever_follows,
+        content="User has {article} {pet}.",
+        key="pet:{pet}",
+        theme="family",
+    ),
+    Rule(begins=starting(rf"(?:I|we) have (?P<article>an?) (?!(?:[a-z-]+ "
+        rf"){{0,2}}(?:{any_of(_NO_BELONGING)}) )"
+                         r"(?P<pet>(?:[a-z-]+ ){0,2}?[a-z-]+) "
+                         r"(?:called|named|by the name of)"),
+         thing=_pet_word, content="User has {article} {pet} called {thing}.", key="pet:{pet}",
+         theme="family", importance=3),
+    Rule(begins=starting(r"(?:I|we) (?:keep|raise|breed)(?! (?:on|up|in|at|to|it|going|"
+        r"getting)\b)"),
+         thing=_kept, content="User keeps {thing}.", key="keeps:{slug}", theme="family"),
+    Rule(begins=starting(r"(?:I|we) (?:own|ride|have (?:just |recently |finally )?bought|"
+                         r"(?:just |recently |finally )(?:bought|got)) (?P<article>an?)"),
+         thing=_thing, content="User has {article} {thing}.", key="possession:{slug}"),
+    Rule(begins=starting(r"(?:I|we) (?:have|use|bought|got|drive) (?P<article>an?)"),
+         thing=_make, content="User has {article} {thing}.", key="possession:{slug}"),
+    Rule(begins=starting(r"(?:my|our) (?P<home>house|flat|apartment|home|garden|kitchen|bathroom) "
+                         r"(?:still |only |also )?has(?: got)?"),
+         thing=_house, content="User's {home} has {thing}.", key="home:{home}"),
+    Rule(begins=starting(r"I (?:take|am (?:on|taking)|have been (?:on|taking))"), thing=_medicine,
+         content="User takes {thing}.", key="medication:{slug}", theme="health", importance=4),
+    Rule(begins=starting(r"(?:my )?(?P<what>take[- ]home(?: pay)?|salary|rent|mortgage|"
+        r"pension|income) "
+                         r"is (?:about |around |roughly |just over |just under |only )?"
+                         r"(?P<amount>[$€£]? ?\d[\d.,]{2,9}\d(?:k| euros?| dollars| pounds)?)"
+                         r"(?P<per>(?: (?:an?|per|every) (?:month|year|week))?)"),
+         thing=whatever_follows, content="User's {what} is {amount} {per}.", key="{what}"),
+)  # fmt: skip
+
+HOLDING_RULES: Final = (*HELD_FAMILY, *HELD)
+
+
+# They are asked only where no closer rule reads the clause.
+
+_MAX_ROLE_WORDS: Final = 5
+# Nouns of people that name no trade, though they end like one.
+_NO_TRADE: Final = words("""
+beginner starter newcomer learner lover hater user customer member buyer owner player smoker drinker
+thinker believer eater sleeper riser helper follower reader listener viewer speaker winner loser
+sucker stranger outsider insider foreigner number matter father mother brother sister daughter
+grandfather grandmother teenager kisser fighter survivor sufferer patient parent client resident
+tenant adult child person human optimist pessimist perfectionist feminist realist minimalist
+idealist narcissist racist sexist tourist vegetarian christian librarian's italian indian
+asian american canadian australian brazilian russian norwegian hungarian austrian egyptian
+nigerian giant savant
+applicant participant migrant immigrant descendant dependant mess bit holder keeper hoarder gamer
+walker talker stickler spender saver picker dreamer wanderer traveller traveler commuter neighbour
+neighbor visitor investor donor voter supporter subscriber contender sitter quitter goner late-comer
+disaster monster transfer order error minor major senior junior elder boomer homeowner landowner
+zoomer backer cancer diabetic extrovert introvert right-hander left-hander procrastinator newlywed
+nonsmoker non-smoker maker heavy sponsor survivor worrier over-thinker overthinker outlier
+""")
+_TRADE_ENDINGS: Final = (
+    "er", "or", "ist", "ician", "arian", "ographer", "man", "woman", "wright", "smith", "keeper",
+    "monger", "nurse", "guide", "vet", "medic", "clerk", "agent", "attendant", "assistant", "chef",
+    "host", "hostess", "apprentice", "guard", "cook", "coach", "pilot", "rep", "dev", "scientist",
+    "captain", "consultant", "accountant", "analyst",
+)  # fmt: skip
+_LOOSE: Final = words("""
+good great bad better terrible big huge slow fast quick real team lazy poor happy proud fussy picky
+light late early fellow former ex first-time aspiring wannabe would-be future bit total complete
+fast keen born natural sore hard hardcore long longtime avid
+""")
+_COURSE = (
+    r"(?P<course>(?:[\w'-]+ ){0,4}?(?:degree|diploma|certificate|course|apprenticeship|phd|"
+    r"master's|"
+    r"masters|bachelor's|bachelors|mba|doctorate|internship|traineeship|residency|a-levels|"
+    r"bootcamp|evening class|night class|qualification|minor|major))"
+)
+_NOT_RUN: Final = words("""
+script test tests server program query job command container cluster loop function fever risk errand
+mac pc computer machine windows model version instance build check scan report campaign simulation
+marathon race bath cold temperature few lot lower higher query node process service vm docker
+benchmark line line-by-line survey experiment pipeline migration search linux ship smile life
+""")
+
+
+def role(text: str) -> str | None:
+    """An occupation by its ending: "harbour pilot", "luthier's apprentice"."""
+    bare = trade(f"a {text}")
+    if bare is None or len(bare.split()) > _MAX_ROLE_WORDS:
+        return None
+    found = bare.lower().split()[1:]
+    last = found[-1]
+    if last in _NO_TRADE or set(found) & (_LOOSE | LANGUAGES) or not last.isascii():
+        return None
+    is_trade = last in OCCUPATIONS or (len(last) > 4 and last.endswith(_TRADE_ENDINGS))
+    return bare[2:] if is_trade else None
+
+
+def _with_article(text: str) -> str | None:
+    found = role(text)
+    return f"{'an' if found[0].lower() in 'aeiou' else 'a'} {found}" if found else None
+
+
+def _any_trade(text: str) -> str | None:
+    """What stands before "by trade", which says by itself what it is."""
+    bare = trimmed(re.split(r" by (?:trade|profession)", text, maxsplit=1)[0])
+    return bare if 1 <= len(bare.split()) <= _MAX_ROLE_WORDS and not has_pronoun(bare) else None
+
+
+def _means(text: str) -> str | None:
+    return _with_article(re.split(r" (?:means|is|makes|has)\b|,", text, maxsplit=1)[0])
+
+
+def _named(text: str) -> str | None:
+    """A name after "a company called"."""
+    found = re.match(r"(?P<name>[A-Z][\w&'’.-]*(?: [A-Z][\w&'’.-]*){0,3})", text)
+    return found["name"].rstrip(".") if found else None
+
+
+def _led(text: str) -> str | None:
+    """What one leads or runs: people or a place, not a program."""
+    bare = trimmed(
+        cut_at(text, re.compile(r"[,\s]+(?:in|at|for|on|with|and|but|so|that|which|who|where|near|"
+                                r"from|because|every|to|out|as)\b.*|,.*", re.IGNORECASE))
+    )  # fmt: skip
+    found = bare.lower().split()
+    if not 1 <= len(found) <= 6 or set(found) & _NOT_RUN or has_pronoun(bare):
+        return None
+    return bare if not any(map(str.isdigit, found[0])) else None
+
+
+def _topic(text: str) -> str | None:
+    bare = trimmed(re.split(r",| and (?=i\b|my\b)| but | so | due ", text, maxsplit=1)[0])
+    return bare if 1 <= len(bare.split()) <= 8 and not has_pronoun(bare) else None
+
+
+def _spoken(text: str) -> str | None:
+    """The languages in "Thai with my parents and Lao at work"."""
+    known = [
+        word for word in re.findall(r"[A-Za-z]+", text.split(",", maxsplit=1)[0])
+        if word.lower() in LANGUAGES
+    ]  # fmt: skip
+    first = text.split(maxsplit=1)[0].lower() if text else ""
+    if first not in LANGUAGES and first not in ("fluent", "some", "both", "good", "basic"):
+        return None
+    return languages(" and ".join(dict.fromkeys(known[:4]))) if known else None
+
+
+def _work(begins: str, content: str, thing: Thing = role, key: str = "occupation") -> Rule:
+    return Rule(
+        begins=starting(begins), thing=thing, content=content, key=key, theme="work", importance=3
+    )
+
+
+ROLES: Final = (
+    _work(r"I am (?P<article>an?)", "User is {article} {thing}."),
+    _work(r"I am (?P<article>an?)(?= .{3,50} by (?:trade|profession)\b)",
+          "User is {article} {thing} by trade.", _any_trade),
+    _work(r"(?:speaking )?as (?P<article>an?)(?=[\w ,-]{4,50},? (?:I|my)\b)",
+          "User is {article} {thing}.",
+          lambda text: role(re.split(r",? (?:I|my)\b", text, maxsplit=1)[0])),
+    _work(r"being (?P<article>an?)(?= .{3,40} (?:means|is|makes|has)\b.*\b(?:I|me|my)\b)",
+          "User is {thing}.", _means),
+    _work(r"(?:I am )?(?:a )?(?:retired|ex-|semi-retired)(?= )", "User is a retired {thing}."),
+    _work(r"[^.!?]{0,120}?\bwhere I am(?: the| an?)?", "User is {thing}.", _with_article),
+    _work(r"I (?:have )?(?:just |recently )?(?:qualified|trained|retrained|started(?: out)?|"
+          r"got (?:hired|promoted)(?: to)?) as an?", "User is {thing}.", _with_article),
+    _work(r"I am (?:on|in|part of|with) (?:the|an?) (?:[\w-]+ ){0,4}(?:team|department|office|"
+        r"crew) "
+          r"(?:at|of|for)(?: an? (?:[\w-]+ ){0,4}(?:called|named))?(?= )",
+          "User works at {thing}.", _named, "employer"),
+    _work(r"I (?:work|am working|am employed) (?:at|for|with|in) (?:an?|the) (?:[\w-]+ ){0,4}"
+          r"(?:called|named)", "User works at {thing}.", _named, "employer"),
+    _work(r"I (?P<verb>manage|lead|coach|conduct|chair|run|own|co-own|head|direct) "
+        r"(?P<article>an?)",
+          "User {verb} {article} {thing}.", _led, "leads:{slug}"),
+)  # fmt: skip
+
+STUDIES: Final = (
+    _work(
+        r"I am (?:currently )?(?:doing|taking|pursuing|finishing|studying for|working (?:on|"
+        r"towards?)|"
+        rf"enrolled (?:in|on)|in the middle of|halfway through) (?:an?|my) {_COURSE}"
+        r"(?! (?:project|assignment|work))",
+        "User is doing a {course}.", whatever_follows, "studies"),
+    _work(r"my (?P<work>thesis|dissertation|phd|master's thesis|doctorate|degree|major|research|"
+          r"bachelor's thesis) is (?P<about>on|about|in)",
+          "User's {work} is {about} {thing}.", _topic, "studies"),
+    _work(r"I (?:have )?(?:studied|majored in|got a degree in|have a degree in|"
+          r"did a (?:degree|master's|phd) in)", "User studied "
+          "{thing}.", subject_of_study, "education"),
+    Rule(begins=starting(r"I (?:can )?(?:speak|am fluent in)"), thing=_spoken,
+         content="User speaks {thing}.", key="language"),
+)  # fmt: skip
+
+ROLE_RULES: Final = (*ROLES, *STUDIES)

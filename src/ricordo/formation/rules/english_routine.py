@@ -1,0 +1,288 @@
+"""English: what the user does again and again, or has been doing for long, whatever it is."""
+
+import re
+from datetime import datetime
+from typing import Final
+
+from ricordo.formation.rules.plans import with_dates
+from ricordo.formation.rules.rule import PAST_FORMS, Statement, has_pronoun, third_person, trimmed
+from ricordo.formation.rules.word_lists import words
+from ricordo.model.vocabulary import MemoryType
+from ricordo.text.dates import CLEAR_MONTHS
+from ricordo.text.normalise import folded, slug
+
+# The time tells a habit from a remark: "on Tuesdays", "every morning", "for twelve years".
+
+_MAX_WORDS: Final = 16
+_MAX_SLUG_CHARS: Final = 60
+_DAY = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day"
+_PART = r"(?:morning|afternoon|evening|night|lunchtime)"
+_OFTEN = (
+    rf"(?:every|each) (?:single |other |second )?(?:day|week|weekend|month|year|spring|summer|"
+    rf"autumn|"
+    rf"fall|winter|{_PART}|{_DAY}(?: {_PART})?)s?|"
+    rf"(?:on )?(?:{_DAY}s|{_DAY} {_PART}s|weekdays|weekends|weeknights)|at (?:the )?weekends?|"
+    rf"(?:once|twice|(?:two|three|four|five|six|\d) times) (?:a|per|every) (?:day|week|month|year)|"
+    rf"most (?:days|weeks|weekends|{_PART}s|{_DAY}s)|daily|in the (?:mornings|evenings|afternoons)"
+)
+_CLOCK = (
+    r"(?:at|by|around|before|after|until|till) (?:\d{1,2}(?::\d\d)?(?: ?[ap]m)?|noon|midnight|dawn)"
+)
+_USUALLY = r"(?:usually|always|normally|generally|typically|often|mostly)"
+_ADVERBS = rf"(?P<adverbs>(?:(?:{_USUALLY}|also|still|now|only|just|currently) )*)"
+_HABIT = re.compile(
+    rf"(?P<first>(?:{_OFTEN}),? )?(?P<who>I|we) {_ADVERBS}(?P<verb>[a-z]+)(?P<rest>(?: .*)?)",
+    re.IGNORECASE,
+)
+_WHEN = re.compile(
+    rf"\b(?:{_OFTEN})(?:(?:,| and|, and) (?:{_DAY}s|{_PART}s|weekends))*(?: {_CLOCK})?\b",
+    re.IGNORECASE,
+)
+_AT_A_TIME = re.compile(rf"\b(?:{_CLOCK})\b", re.IGNORECASE)
+# Verbs of the mind, of trouble and of helping others to speak: no habit worth keeping.
+_NO_HABIT: Final = words("""
+am is are was were be been being have had has do did does don't can cannot could will would shall
+should may might must need want wish hope think know feel believe guess suppose wonder see hear seem
+say ask tell mean understand remember forget like love hate prefer enjoy get lose miss try fail
+struggle keep find agree not never really hardly rarely thought actually literally basically even
+hit crash receive suffer worry cry hurt fear regret appreciate apologise apologize thank promise
+""")
+_GETS_UP = re.compile(r"get (?:up|to work|home|off work)\b", re.IGNORECASE)
+_ONGOING = re.compile(
+    r"(?:I|we) have (?:now |also )?been (?P<doing>[a-z]{3,}ing)(?P<rest> .*?)?,? "
+    r"(?P<long>(?:for|since) "
+    r"(?:(?:about|almost|nearly|over|around|more than|the (?:last|past)) )?(?:(?:\w+|\d+)(?:-| )?"
+    r"(?:odd )?(?:years?|decades?|months)|(?:19|20)\d\d|ages|my whole life|i was (?:a kid|a child|"
+    r"little|\w+)))\b.*",
+    re.IGNORECASE,
+)
+_NOT_ONGOING: Final = words("""
+trying having getting thinking wondering looking waiting feeling struggling meaning wanting dealing
+being going experiencing suffering seeing hoping procrastinating putting debating avoiding noticing
+ignoring considering needing missing fighting asking
+""")
+_END = re.compile(
+    r",.*|;.*| (?:because|so|but|which|though|although|then|while|if|when|and (?=i\b)).*"
+)
+
+
+def habit(clause: str) -> Statement | None:
+    """What a clause in full spelling says that the user does regularly."""
+    said = _HABIT.fullmatch(clause)
+    if said is None:
+        return None
+    verb, rest = said["verb"].lower(), said["rest"]
+    first = (said["first"] or "").strip(" ,")
+    phrase = f"{verb}{rest}"
+    if not _is_done(phrase, verb):
+        return None
+    when = _WHEN.search(rest)
+    if when:
+        kept = rest[: when.end()]
+    else:
+        timed = _AT_A_TIME.search(rest)
+        often = re.search(rf"\b{_USUALLY}\b", said["adverbs"], re.IGNORECASE)
+        if first:
+            kept = _END.sub("", rest)
+        elif timed and often:
+            kept = rest[: timed.end()]
+        else:
+            return None
+    return _kept(f"{third_person(verb)}{_about_user(kept)}", first.lower())
+
+
+def _is_done(phrase: str, verb: str) -> bool:
+    if _GETS_UP.match(phrase):
+        return True
+    is_past = (verb in PAST_FORMS and verb not in ("read", "put", "quit")) or verb.endswith("ed")
+    return not (verb in _NO_HABIT or is_past or verb.endswith(("ing", "ly")))
+
+
+def _kept(done: str, first: str) -> Statement | None:
+    bare = trimmed(done)
+    if not 1 <= len(bare.split()) <= _MAX_WORDS or has_pronoun(bare):
+        return None
+    if re.search(r"\b(?:not|never|or|errors?|bugs?|tests?|script|query|build|server)\b|[%$]", bare):
+        return None
+    content = f"User {bare}{f' {first}' if first else ''}."
+    return Statement(content, theme="routine", key=f"routine:{_slug(bare)}")
+
+
+def ongoing(clause: str) -> Statement | None:
+    """What a clause in full spelling says that the user has been doing for months or years."""
+    said = _ONGOING.fullmatch(clause)
+    if said is None or said["doing"].lower() in _NOT_ONGOING:
+        return None
+    long = re.sub(r"\bi was\b", "being", said["long"], flags=re.IGNORECASE)
+    done = trimmed(f"{said['doing'].lower()}{_about_user(said['rest'] or '')}")
+    if has_pronoun(done) or len(done.split()) > _MAX_WORDS or re.search(r"\b(?:not|or)\b|,", done):
+        return None
+    return Statement(f"User has been {done} {long}.", theme="routine", key=f"doing:{_slug(done)}")
+
+
+def _about_user(text: str) -> str:
+    own = re.sub(r"\b(?:my|our)\b", "User's", text, flags=re.IGNORECASE)
+    return re.sub(r"\b(?:me|us)\b", "User", own)
+
+
+def _slug(text: str) -> str:
+    return slug(folded(text))[:_MAX_SLUG_CHARS].strip("-_")
+
+
+_MAX_ENGAGEMENT_WORDS: Final = 18
+
+_MONTH = "|".join(sorted({*CLEAR_MONTHS, "march", "may"}, key=len, reverse=True))
+_DATE = (
+    rf"(?:the )?(?:\d{{1,2}}(?:st|nd|rd|th)?(?: of)? (?:{_MONTH}|next month)|"
+    rf"(?:{_MONTH}) \d{{1,2}}(?:st|nd|rd|th)?)"
+)
+_TO_COME = (
+    rf"(?:(?:on|by|from) {_DATE}|(?:in|at the end of|in early|in late|by|early|late) (?:{_MONTH})|"
+    r"next (?:week|month|year|spring|summer|autumn|fall|winter|weekend)|"
+    r"(?:this|in the) (?:spring|summer|autumn|fall|winter)|"
+    r"in (?:a|an|one|two|three|four|five|six|\d{1,2}) (?:days?|weeks?|months?)(?:['’]? time)?|"
+    r"(?:over|at|for|on) (?:the )?(?:christmas|easter|thanksgiving|new year|[a-z]+ day weekend|"
+    r"half[- ]term|eid|ramadan|holidays|bank holiday))(?:,? 20\d\d)?"
+)
+_DOING = re.compile(
+    rf"(?:(?P<first>{_TO_COME}),? )?(?:I|we) (?:am|are|will be) (?:finally |also |both |all )?"
+    rf"(?P<what>(?:going to |off to )?(?P<verb>[a-z]+)(?: .*)?)",
+    re.IGNORECASE,
+)
+_OF_MINE = re.compile(
+    rf"(?:my|our) (?P<what>[a-z'-]+(?: [a-z'-]+){{0,3}}) (?:is|are|starts?|begins?|takes? "
+    rf"place|falls?) "
+    rf"(?:\w+ )?(?P<when>{_TO_COME}).*",
+    re.IGNORECASE,
+)
+_HAD = re.compile(
+    rf"(?:I|we) have (?:an?|my|our|the) (?P<what>[a-z'-]+(?: [a-z'-]+){{0,3}}?) (?:coming up )?"
+    rf"(?P<when>(?!next week){_TO_COME}).*",
+    re.IGNORECASE,
+)
+_COMING_WHEN = re.compile(rf"\b{_TO_COME}", re.IGNORECASE)
+_NOT_TO_COME: Final = words("""
+trying wondering thinking looking feeling not just hoping sure worried stuck asking
+writing reading working using sorry afraid being happy free busy available new doing wanting
+considering expecting moving relocating flying travelling traveling visiting unsure
+supposed about due able ready so very only still always aware
+""")
+_NOT_EVENTS: Final = words("""
+birthday deadline homework assignment essay code problem question plan idea
+""")
+# Aims that change a life a little; "trying to install" is a task.
+_AIM = (
+    r"(?:cut|bring|get|keep) (?:down |back )?(?:on )?my .+|cut (?:down|back) on .+|"
+    r"(?:reduce|lower|improve|increase|grow|fix) my (?:\w+ )?(?:screen|sleep|weight|diet|posture|"
+    r"spending|blood|cholesterol|fitness|debt|carbon|stress|\w+ (?:time|intake|skills?|"
+    r"savings))\b.*|"
+    r"(?:lose|gain) (?:some |a bit of )?(?:weight|muscle|\d+ ?(?:kg|kilos|pounds|lbs|stone))\b.*|"
+    r"(?:quit|stop|give up) (?:\w+ing|sugar|alcohol|coffee|caffeine|meat|nicotine)\b.*|"
+    r"(?:eat|drink|sleep|exercise|walk|read|cook|spend|smoke|swim|run|meditate) (?:more|less|"
+    r"\d+|earlier|every|at least)\b.*|get (?:fit|fitter|healthier|stronger|in shape|back into .+|"
+    r"better at .+|out of debt)\b.*|pay off .+|save (?:up )?(?:for )?.+|become an? .+|"
+    r"learn (?:to )?(?!how|what|why|more|about)\S.*|finish my (?:novel|book|degree|thesis|"
+    r"album|memoir|"
+    r"screenplay|phd)\b.*|write (?:a|my) (?:novel|book|memoir|screenplay|album)\b.*|"
+    r"pass my .+|qualify (?:as|for) .+|be more \w+.*"
+)
+_AIMING = re.compile(
+    rf"(?:(?:this|next) (?:year|month|summer|winter|spring|autumn),? )?I (?:am (?:\w+ly "
+    rf")?(?:trying|"
+    rf"aiming|hoping|determined|working|going|planning)|want|hope|aim|plan|intend|have "
+    rf"decided|need) "
+    rf"to (?:\w+ly )?(?P<what>{_AIM})",
+    re.IGNORECASE,
+)
+_APPLYING = re.compile(
+    r"I am (?!\w+ for (?:an?|my|the) (?:\w+ )?(?:exams?|test|quiz|midterms?|finals?|meeting|"
+    r"party)\b)"
+    r"(?P<what>(?:applying|training|studying|preparing|retraining|saving(?: up)?|practi[cs]ing|"
+    r"revising|rehearsing) (?:to (?:be|become) an? |for (?:an? |my |the )|as an? )\S.*)",
+    re.IGNORECASE,
+)
+_LEARNING = re.compile(
+    r"I am (?:slowly |also )?(?:learning|teaching myself|getting into|taking up)"
+    r"(?P<what> (?!about|how|what|why|more|a lot|from|that|this|the (?!guitar|piano|\w+$)).+)",
+    re.IGNORECASE,
+)
+_ENGAGEMENT_END = re.compile(
+    r"[,;].*| (?:because|so|but|which|though|although|and (?=i\b|my\b|need|want)|where|with my|"
+    r"if|when|for (?:fun|work|a while|now)|third attempt)\b.*",
+    re.IGNORECASE,
+)
+_VAGUE = re.compile(
+    r"\b(?:this|that|these|those|it|here|now|today|tonight|tomorrow|code|function|bug|error|file|"
+    r"script|answer|late|not|or|meeting|call|e-?mail)\b",
+    re.IGNORECASE,
+)
+
+
+def engagement(clause: str, at: datetime) -> Statement | None:
+    """What a clause in full spelling says is coming up."""
+    event = _OF_MINE.fullmatch(clause) or _HAD.fullmatch(clause)
+    if event:
+        named = event["what"].lower()
+        if set(named.split()) & _NOT_EVENTS or has_pronoun(named):
+            return None
+        return _episode(f"User's {event['what']} is {with_dates(event['when'], at)}.")
+    doing = _DOING.fullmatch(clause)
+    if doing is None or doing["verb"].lower() in _NOT_TO_COME:
+        return None
+    what = re.sub(r"^off to ", "going to ", _cut(doing["what"]))
+    is_doing = what.split()[0].lower().endswith("ing") if what else False
+    first = doing["first"]
+    if re.match(r"going to (?!the |an? |see |visit )[a-z]", what):
+        return None
+    if not is_doing or not (first or _COMING_WHEN.search(what)) or not _is_plain(what):
+        return None
+    when = f" {first[0].lower() + first[1:]}" if first else ""
+    return _episode(f"User plans on {with_dates(_engagement_of_user(what + when), at)}.")
+
+
+def aim(clause: str) -> Statement | None:
+    """What a clause in full spelling says that the user works towards."""
+    aiming = _AIMING.fullmatch(clause)
+    if aiming:
+        return _goal("wants to", _cut(aiming["what"]))
+    applying = _APPLYING.fullmatch(clause)
+    if applying:
+        return _goal("is", _cut(applying["what"]))
+    learning = _LEARNING.fullmatch(clause)
+    bare = _cut(learning["what"]) if learning else ""
+    if not 1 <= len(bare.split()) <= 5:
+        return None
+    return _goal("is learning", bare)
+
+
+def _goal(verb: str, bare: str) -> Statement | None:
+    if not _is_plain(bare):
+        return None
+    short = slug(folded(bare))[:_MAX_SLUG_CHARS].strip("-_")
+    return Statement(
+        f"User {verb} {_engagement_of_user(bare)}.",
+        theme="plans",
+        key=f"goal:{short}",
+        importance=3,
+    )
+
+
+def _cut(text: str) -> str:
+    return trimmed(_ENGAGEMENT_END.sub("", text.strip()))
+
+
+def _is_plain(text: str) -> bool:
+    own = _engagement_of_user(text)
+    return (
+        1 <= len(own.split()) <= _MAX_ENGAGEMENT_WORDS
+        and not has_pronoun(own)
+        and not _VAGUE.search(own)
+    )
+
+
+def _engagement_of_user(text: str) -> str:
+    return re.sub(r"\b(?:my|our)\b", "User's", text, flags=re.IGNORECASE)
+
+
+def _episode(content: str) -> Statement:
+    return Statement(content, type=MemoryType.EPISODE, theme="plans", importance=3)

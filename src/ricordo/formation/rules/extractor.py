@@ -1,0 +1,412 @@
+"""The second line: what the form of a clause says where no rule knows its words."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import datetime
+from typing import Final
+
+from ricordo.formation.candidate import Candidate, Passage
+from ricordo.formation.rules import (
+    english_general,
+    english_home,
+    english_identity,
+    english_tastes,
+    english_work,
+    indonesian_general,
+    indonesian_home,
+    indonesian_identity,
+    indonesian_tastes,
+)
+from ricordo.formation.rules.clauses import (
+    Clause,
+    Sentence,
+    clauses,
+    may_be_source,
+    screened,
+    sentences,
+    without_helpful_tail,
+)
+from ricordo.formation.rules.english_forms import is_greeting, of_both, regular, spelled_out
+from ricordo.formation.rules.english_forms import regular as regular_english
+from ricordo.formation.rules.english_routine import aim, engagement, habit, ongoing
+from ricordo.formation.rules.english_tastes import any_of
+from ricordo.formation.rules.explicit import (
+    Request,
+    as_it_stands,
+    is_surely_asked_for,
+    procedure_in,
+    requests_in,
+)
+from ricordo.formation.rules.indonesian_forms import regular as regular_indonesian
+from ricordo.formation.rules.indonesian_general import (
+    indonesian_aim,
+    indonesian_engagement,
+    indonesian_habit,
+)
+from ricordo.formation.rules.instructions import instruction
+from ricordo.formation.rules.plans import plan_or_goal
+from ricordo.formation.rules.rule import Statement
+from ricordo.formation.rules.things import capitalised_name, name
+from ricordo.formation.rules.word_lists import BUSINESSES, NOT_PLACES, OCCUPATIONS
+
+_ENGLISH: Final = (
+    *english_general.ROLE_RULES,
+    *english_tastes.GENERAL_TASTE_RULES,
+    *english_general.HOLDING_RULES,
+    *english_general.ABOUT_RULES,
+)
+
+
+def general_statement(text: str, at: datetime) -> Statement | None:
+    """What a clause states by its form; the first reading counts."""
+    return _english(text, at) or _indonesian(text, at)
+
+
+def _indonesian(text: str, at: datetime) -> Statement | None:
+    clause = regular_indonesian(text)
+    for rule in indonesian_general.RULES:
+        statement = rule.read(clause)
+        if statement:
+            return statement
+    return indonesian_engagement(clause, at) or indonesian_habit(clause) or indonesian_aim(clause)
+
+
+def _english(text: str, at: datetime) -> Statement | None:
+    clause = regular(text)
+    for rule in _ENGLISH:
+        statement = rule.read(clause) or rule.read(of_both(clause))
+        if statement:
+            return statement
+    full = spelled_out(text)
+    return engagement(full, at) or habit(full) or ongoing(full) or aim(clause)
+
+
+_NAME = r"(?P<name>[^\W\d_a-z][\w'’-]*(?: [^\W\d_a-z][\w'’-]*){0,2})"
+_GIVEN = (
+    (
+        re.compile(
+            rf"(?:(?:I am|[Tt]his is|[Ii]t(?:'s| is)) {_NAME}(?=$|,| from (?!the\b)| and | here$)|"
+            rf"{_NAME.replace('<name>', '<here>')} (?:here|again)(?=$|,))"
+        ),
+        "User's name is {}.",
+    ),
+    (re.compile(rf"saya(?: adalah)? {_NAME}(?=$|,| dari | dan )"), "Nama pengguna adalah {}."),
+)
+_PRESENTED = re.compile(
+    r"(?:\w+[,!]? ){0,2}(?:kenalin|kenalkan|perkenalkan)[,]? (?:nama )?(?:saya|aku|gue|gw|gua)"
+    r"(?: adalah)? (?P<name>[\w'’-]{2,20}(?: [\w'’-]{2,20})?)(?=$|,| dari | dan )",
+    re.IGNORECASE,
+)
+
+
+def name_given_in_greeting(english: str, indonesian: str) -> Statement | None:
+    """The name in a regular clause that follows a greeting."""
+    for clause, (pattern, content) in zip((english, indonesian), _GIVEN, strict=True):
+        given = pattern.match(clause)
+        groups = given.groupdict() if given else {}
+        found = capitalised_name(groups.get("name") or groups.get("here") or "")
+        if found and found.lower() not in NOT_PLACES:
+            return Statement(content.format(found), key="preferred_name", importance=4)
+    return None
+
+
+def name_presented(text: str) -> Statement | None:
+    """The name after "kenalin", by which one presents oneself, in capitals or not."""
+    given = _PRESENTED.match(text)
+    found = name(given["name"]) if given else None
+    if found is None:
+        return None
+    return Statement(f"Nama pengguna adalah {found}.", key="preferred_name", importance=4)
+
+
+# Before the part that is left out nothing may stand but such words.
+_NOTHING_SAID = re.compile(
+    r"\W*(?:(?:hi|hello|hey|hiya|ok|okay|yes|yeah|yep|well|so|also|and|oh|btw|by the way|fyi|"
+    r"honestly|tbh|anyway|there|all|hmm|um|uh|plus|lol|thanks|thank you|just|update)\W+){0,4}",
+    re.IGNORECASE,
+)
+_LEFT_OUT: Final = tuple(
+    (re.compile(rf"(?:{begins})(?!\w)", re.IGNORECASE), subject)
+    for begins, subject in (
+        (r"been (?:living|working|studying|teaching|learning|playing|(?:a )?vegan|"
+            r"(?:a )?vegetarian)",
+         "I have"),
+        (r"(?:just |recently |finally )(?:started|moved|turned|got|adopted|retired|bought|joined|"
+         r"finished|graduated)", "I"),
+        (r"retired (?:last|in|after|early|two|three|\d)|moved (?:here )?from .{2,30} to|"
+         r"grew up in|got (?:a new|married(?= (?:last|in|this|two|a)\b|[,.!]|$)|"
+         r"an? \w+ called)|adopted an?", "I"),
+        (r"can(?:['’]?t|not) stand|hate(?! (?:to|it|that|this|when|on|speech|crimes?|"
+            r"mail)\b)", "I"),
+        (r"born (?:(?:and (?:raised|bred) )?in|(?:on )?(?:the )?\d)", "I was"),
+        (rf"(?:own|run|manage) an? (?:[\w-]+ ){{0,3}}(?:{any_of(BUSINESSES)})|"
+         r"live (?:in|by|near)|work (?:as an?|at|for|in|from home)", "I"),
+        (r"(?:a )?(?:big|huge|massive) fan of", "I am"),
+        (r"(?:currently|now|still|presently) (?:living|working|studying|learning|doing|training)",
+         "I am"),
+        (r"not (?:a (?:big |huge )?fan of|into|keen on|fond of)", "I am"),
+        (r"(?:(?:severely|very|highly|deathly) )?allergic to|"
+         r"based in|originally from", "I am"),
+        (r"(?:trying|hoping|planning) to (?:learn|lose|quit|save|run|move|become|get)|"
+         r"training for|saving (?:up )?for", "I am"),
+    )
+)  # fmt: skip
+# An -ing form that opens a clause may also be what the clause is about: "moving to Rome is hard".
+_GERUND: Final = re.compile(
+    r"(?:(?:moving|relocating|flying|travell?ing) (?:from .{2,30} )?(?:back )?to|"
+    r"doing (?:a|my) (?:[\w-]+ ){0,2}(?:phd|master['’]?s|bachelor['’]?s|mba|degree|doctorate)|"
+    r"living in|working as|getting married)(?!\w)",
+    re.IGNORECASE,
+)
+_FINITE = re.compile(
+    r"\b(?:is|isn['’]t|are|was|were|can|could|will|would|might|may|should|must|takes?|took|makes?|"
+    r"made|seems?|sounds?|feels?|means?|requires?|needs?|has|have|had|costs?|does|did|helps?|gets?|"
+    r"sucks?|became|becomes)\b",
+    re.IGNORECASE,
+)
+_HERE = re.compile(r"(?:an? )?((?:[a-z'’-]+ ){0,4}([a-z]+)) here(?=$|,)", re.IGNORECASE)
+_ITEMS_MAX: Final = 8
+_ABOUT_ME = re.compile(r"\b(?:about|abt) (?:me|myself)\s*:\s*", re.IGNORECASE)
+_ITEM_SUBJECTS: Final = ("I am", "I have", "I")
+
+
+def with_subject(text: str, before: str) -> str:
+    """The clause with "I" put back, or as it stands; ``before`` is its sentence so far."""
+    if not _NOTHING_SAID.fullmatch(before):
+        return text
+    opening = _NOTHING_SAID.match(text)
+    bare = text[opening.end() :] if opening else text
+    full = text if re.match(r"\W*just\b", text, re.IGNORECASE) else bare
+    for said in dict.fromkeys((full, bare)):
+        for begins, subject in _LEFT_OUT:
+            if begins.match(said):
+                return f"{subject} {said}"
+    if _GERUND.match(bare) and not _FINITE.search(bare):
+        return f"I am {bare}"
+    here = _HERE.match(bare)
+    if here and here[2].lower() in OCCUPATIONS:
+        return f"I am a {here[1]}"
+    return text
+
+
+def items_about_me(text: str) -> list[tuple[str, int]]:
+    """The pieces of a list such as "about me: vegan, two cats", with their places."""
+    introduction = _ABOUT_ME.search(text)
+    if introduction is None:
+        return []
+    pieces = []
+    place = introduction.end()
+    for piece in text[place:].split(",")[:_ITEMS_MAX]:
+        bare = piece.strip()
+        if bare:
+            pieces.append((bare, place + piece.index(bare[0])))
+        place += len(piece) + 1
+    return pieces
+
+
+def readings(item: str) -> list[str]:
+    """What such a piece may say in full, in regular form."""
+    return [regular(f"{subject} {item}") for subject in _ITEM_SUBJECTS]
+
+
+MAX_CANDIDATES: Final = 10  # of one passage
+MAX_CONTENT_CHARS: Final = 280
+
+_RULES: Final = (
+    (
+        regular_english,
+        (
+            *english_identity.PROFILE_RULES,
+            *english_work.WORK_RULES,
+            *english_tastes.PERSONAL_RULES,
+            *english_home.FAMILY_RULES,
+            *english_identity.SELF_RULES,
+            *english_work.OCCUPATION_RULES,
+            *english_home.HOUSEHOLD_RULES,
+        ),
+    ),
+    (
+        regular_indonesian,
+        (
+            *indonesian_identity.PROFILE_RULES,
+            *indonesian_tastes.RULES,
+            *indonesian_home.FAMILY_RULES,
+            *indonesian_identity.SELF_RULES,
+            *indonesian_home.HOUSEHOLD_RULES,
+        ),
+    ),
+)
+_PERSON_LEFT = re.compile(
+    r"\b(?:i|me|my|mine|myself|we|our|ours|you|your|yours|yourself|i'm|saya|aku|gue|gua|gw|"
+    r"kamu|anda|kita|kami)\b"
+    r"|\bus\b",
+    re.IGNORECASE,
+)
+
+
+def extract(passage: Passage) -> list[Candidate]:
+    """What the user states about themselves in a passage; nothing for what a tool gave back.
+
+    At most ten candidates; where two are about the same key, the later one.
+    """
+    if not passage.is_from_user:
+        return []
+    by_subject: dict[str, Candidate] = {}
+    for statement, start, end in _statements(passage):
+        subject = statement.key or statement.content
+        if _is_sound(statement.content):
+            by_subject.pop(subject, None)
+            by_subject[subject] = _candidate(passage, statement, start, end)
+        if len(by_subject) == MAX_CANDIDATES:
+            break
+    return list(by_subject.values())
+
+
+def _candidate(passage: Passage, statement: Statement, start: int, end: int) -> Candidate:
+    return Candidate(
+        content=statement.content,
+        quote=passage.text[start:end],
+        passage=passage,
+        type=statement.type,
+        theme=statement.theme,
+        key=statement.key,
+        importance=statement.importance,
+        is_explicit=statement.is_explicit,
+    )
+
+
+def _is_sound(content: str) -> bool:
+    without_country = re.sub(r"\b(?:US|IT)\b", "", content)
+    return len(content) <= MAX_CONTENT_CHARS and not _PERSON_LEFT.search(without_country)
+
+
+def _statements(passage: Passage) -> Iterator[tuple[Statement, int, int]]:
+    own = screened(passage.text)
+    procedure = procedure_in(own)
+    if procedure:
+        yield procedure.statement, procedure.start, procedure.end
+        own = (
+            own[: procedure.start] + " " * (procedure.end - procedure.start) + own[procedure.end :]
+        )
+    found = sentences(own)
+    requests = {request.body.start: request for request in requests_in(found, own)}
+    requested = {request.body.end: request for request in requests.values()}
+    greeted = False
+    for sentence in found:
+        request = requested.get(sentence.end) or requests.get(sentence.start)
+        greeted = greeted or (sentence is found[0] and is_greeting(sentence.text))
+        if request:
+            before = own[sentence.start : request.start].rstrip(" ,")
+            yield from _said(passage, Sentence(before, sentence.start, ""), greeted)
+            yield from _asked_for(passage, request)
+        else:
+            yield from _said(passage, sentence, greeted)
+
+
+# Names inside a sentence, and numbers.
+_NAMED = re.compile(r"(?<=\s)[A-Z][\w'’-]+|\d+")
+
+
+def _asked_for(passage: Passage, request: Request) -> Iterator[tuple[Statement, int, int]]:
+    """What a request to remember holds: by the rules, or else the whole of it.
+
+    Also the whole where the rules would leave out a name or a number: it was asked for.
+    """
+    told = list(_said(passage, request.body, greeted=False))
+    contents = " ".join(statement.content for statement, _, _ in told)
+    left_out = [name for name in _NAMED.findall(request.body.text) if name not in contents]
+    whole = as_it_stands(request) if left_out or not told else None
+    if whole:
+        # Where one rule has read it, that still tells what it is about.
+        about = replace(told[0][0], content=whole.content) if len(told) == 1 else whole
+        told = [(about, request.body.start, request.body.end)]
+    else:
+        told += _added_to(request, told)
+    for statement, start, end in told:
+        is_explicit = is_surely_asked_for(statement.content, request)
+        yield replace(statement, is_explicit=is_explicit), start, end
+
+
+_AND_THAT = re.compile(
+    r"\b(?:and|but|dan|serta)\s+(?:also\s+|juga\s+)?(?:that|bahwa|kalau|kalo)\s*$", re.IGNORECASE
+)
+
+
+def _added_to(
+    request: Request, told: list[tuple[Statement, int, int]]
+) -> list[tuple[Statement, int, int]]:
+    """What a request adds ("… and that …") and no rule reads, as it stands: it was asked for."""
+    found = []
+    for clause in clauses(request.body):
+        is_read = any(start < clause.end and clause.start < end for _, start, end in told)
+        if is_read or not _AND_THAT.search(clause.before):
+            continue
+        body = Sentence(clause.text, clause.start, "")
+        alone = as_it_stands(replace(request, start=clause.start, end=clause.end, body=body))
+        if alone:
+            found.append((alone, clause.start, clause.end))
+    return found
+
+
+def _said(
+    passage: Passage, sentence: Sentence, greeted: bool
+) -> Iterator[tuple[Statement, int, int]]:
+    """What a sentence says: a standing instruction, or what its clauses state."""
+    if "?" not in sentence.ending:
+        standing = instruction(sentence.text)
+        if standing:
+            yield standing, sentence.start, sentence.end
+            return
+    for clause in clauses(sentence):
+        if may_be_source(sentence, clause):
+            for statement in _stated(passage, clause, greeted):
+                yield statement, clause.start, clause.end
+    for item, place in items_about_me(sentence.text):
+        listed = _listed(item)
+        if listed:
+            yield listed, sentence.start + place, sentence.start + place + len(item)
+
+
+def _listed(item: str) -> Statement | None:
+    """What a piece of a list about the user says."""
+    for reading in readings(item):
+        for rule in _RULES[0][1]:
+            statement = rule.read(reading)
+            if statement:
+                return statement
+    return None
+
+
+def _stated(passage: Passage, clause: Clause, greeted: bool) -> Iterator[Statement]:
+    """What a clause states: by the close rules, or else by the form of the sentence alone."""
+    text = without_helpful_tail(clause.full)
+    if not clause.subject:
+        text = with_subject(text, clause.before)
+    found = [*_closely(passage, text), *_named(text, clause, greeted)]
+    if not found:
+        general = general_statement(text, passage.at)
+        found = [general] if general else []
+    yield from found
+
+
+def _closely(passage: Passage, text: str) -> Iterator[Statement]:
+    for spell_out, rules in _RULES:
+        spelled_out = spell_out(text)
+        for rule in rules:
+            statement = rule.read(spelled_out) or rule.read(of_both(spelled_out))
+            if statement:
+                yield statement
+    plan = plan_or_goal(regular_english(text), regular_indonesian(text), passage.at)
+    if plan:
+        yield plan
+
+
+def _named(text: str, clause: Clause, greeted: bool) -> Iterator[Statement]:
+    presented = name_presented(text)
+    if presented:
+        yield presented
+    if greeted or is_greeting(clause.before) or is_greeting(text):
+        name = name_given_in_greeting(regular_english(text), regular_indonesian(text))
+        if name:
+            yield name

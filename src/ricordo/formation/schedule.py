@@ -1,0 +1,172 @@
+"""When conversations are formed: jobs queued together with what causes them."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from ricordo.limits import MAX_THREADS_PER_SWEEP
+from ricordo.memories.lifecycle import next_end, plan_lifecycle
+from ricordo.model.job import STORE_JOB_USER, Job, NewJob, Postpone
+from ricordo.model.vocabulary import GLOBAL_OWNER
+from ricordo.storage.database import Database, retried
+from ricordo.storage.formation import (
+    next_lapse,
+    note_observed,
+    observed_and_behind,
+    state_of,
+    unformed_threads,
+)
+from ricordo.storage.jobs import put_job
+from ricordo.storage.transaction import Writing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FormationPolicy:
+    """When conversations are formed, what needs consent, and what counts as known already.
+
+    ``redundant_min`` and ``judge_min`` are similarities: from the first on a statement is taken
+    for known unless something speaks against it; below the second two are unrelated.
+    """
+
+    is_automatic: bool
+    delay: timedelta
+    stale_after: timedelta
+    daily_writes: int
+    sensitive_fields: frozenset[str]
+    proposal_life: timedelta
+    corroborating_signals: int
+    redundant_min: float
+    judge_min: float
+
+
+FORM_JOB: Final = "form"
+"""Kind of the job that forms one conversation."""
+
+SWEEP_JOB: Final = "form-stale"
+"""Kind of the job that looks for conversations which were left unformed."""
+
+SUMMARY_JOB: Final = "summarise"
+"""Kind of the job that tells anew what is known of a user."""
+
+LAPSE_JOB: Final = "lapse-proposals"
+"""Kind of the job that closes proposals which nobody has decided in time."""
+
+_LONGEST_DELAYS: Final = 6
+"""How many times the delay a conversation that never falls silent waits at most."""
+
+
+def plan_after_turns(
+    writing: Writing, policy: FormationPolicy, thread_id: str, *, is_new_thread: bool
+) -> None:
+    """Queue the forming of a conversation in which something was just said.
+
+    Formation waits for a moment of silence. A new conversation is also the sign that those
+    before it are over.
+    """
+    if not policy.is_automatic or writing.user_id == GLOBAL_OWNER:
+        return
+    note_observed(writing, thread_id)
+    plan_forming(writing, thread_id, writing.now + policy.delay)
+    if is_new_thread:
+        others = unformed_threads(
+            writing.connection, writing.user_id, MAX_THREADS_PER_SWEEP, other_than=thread_id
+        )
+        for other in others:
+            if other.observed_at is not None:
+                plan_forming(writing, other.thread_id, writing.now)
+    writing.enqueue(_sweep_at(writing.now + policy.stale_after))
+
+
+def plan_forming(writing: Writing, thread_id: str, when: datetime) -> None:
+    """Queue the forming of one conversation of the writing user."""
+    writing.enqueue(_forming(writing.user_id, thread_id, when))
+
+
+def plan_summary(writing: Writing) -> None:
+    """Queue the telling anew of what is known of the writing user."""
+    writing.enqueue(
+        NewJob(
+            kind=SUMMARY_JOB,
+            user_id=writing.user_id,
+            run_at=writing.now,
+            unique_key="",
+            payload={},
+        )
+    )
+
+
+def plan_lapsing(writing: Writing, when: datetime) -> None:
+    """Queue the closing of the writing user's proposals whose time has passed by then."""
+    writing.enqueue(
+        NewJob(kind=LAPSE_JOB, user_id=writing.user_id, run_at=when, unique_key="", payload={})
+    )
+
+
+def plan_what_ends(writing: Writing) -> None:
+    """Queue the jobs for the next memory and the next proposal of the writing user to end."""
+    next_expiry = next_end(writing)
+    if next_expiry is not None:
+        plan_lifecycle(writing, writing.user_id, next_expiry)
+    lapses_at = next_lapse(writing.connection, writing.user_id)
+    if lapses_at is not None:
+        plan_lapsing(writing, lapses_at)
+
+
+def wait_for_silence(database: Database, policy: FormationPolicy, job: Job) -> None:
+    """Let a conversation that goes on right now go on, within reason.
+
+    Raises:
+        Postpone: something was said a moment ago.
+    """
+    with database.read(job.user_id) as view:
+        state = state_of(view.connection, job.user_id, job.unique_key)
+        now = view.now
+    if state is None or state.observed_at is None:
+        return
+    silent_at = state.observed_at + policy.delay
+    longest = _LONGEST_DELAYS * policy.delay
+    until = min(silent_at, job.created_at + longest)
+    # What was heard far in the future was heard by a clock that was wrong.
+    if now < until <= now + longest:
+        raise Postpone(until, "the conversation goes on")
+
+
+@retried
+def sweep(database: Database, policy: FormationPolicy) -> int:
+    """Queue the forming of what was left unformed by conversations long silent; how many.
+
+    Those that a job takes care of are left to it: it knows when to try again. The sweep runs again
+    as long as there is anything unformed, because that job may die.
+    """
+    with database.transaction() as connection:
+        now = database.clock()
+        behind = observed_and_behind(connection, 1)
+        left = observed_and_behind(connection, MAX_THREADS_PER_SWEEP, without_job=FORM_JOB)
+        stale = [
+            state
+            for state in left
+            if state.observed_at is not None and state.observed_at <= now - policy.stale_after
+        ]
+        for state in stale:
+            job = _forming(state.user_id, state.thread_id, now)
+            put_job(database.backend, connection, job, now)
+        if behind:
+            following = _next_sweep(now, policy.stale_after, behind[0].observed_at)
+            put_job(database.backend, connection, _sweep_at(following), now)
+    if behind:
+        database.on_job_queued()
+    return len(stale)
+
+
+def _next_sweep(now: datetime, stale_after: timedelta, longest_silent: datetime | None) -> datetime:
+    """When the next conversation will have been silent long enough; never at once."""
+    earliest = now + stale_after / 6
+    return earliest if longest_silent is None else max(earliest, longest_silent + stale_after)
+
+
+def _forming(user_id: str, thread_id: str, when: datetime) -> NewJob:
+    return NewJob(kind=FORM_JOB, user_id=user_id, run_at=when, unique_key=thread_id, payload={})
+
+
+def _sweep_at(when: datetime) -> NewJob:
+    return NewJob(kind=SWEEP_JOB, user_id=STORE_JOB_USER, run_at=when, unique_key="", payload={})

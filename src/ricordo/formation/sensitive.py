@@ -1,0 +1,442 @@
+"""Numbers and addresses that point at one person: cards, accounts, phones, mail, streets."""
+
+import ipaddress
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final
+
+from ricordo.formation import sensitive_words
+from ricordo.formation.sensitive_words import JAPANESE
+from ricordo.limits import MAX_TURN_CHARS
+from ricordo.text.folding import fold_letters, fold_marks
+from ricordo.text.normalise import lazy_pattern
+
+_MAIL: Final = lazy_pattern(r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,6}")
+_DIGITS: Final = lazy_pattern(r"(?<![\w.,])\d(?:[ -]?\d){11,18}(?![\w]|[.,]\d)")
+_SIXTEEN: Final = lazy_pattern(r"(?<!\d)\d{16}(?!\d)")
+# A look ahead, because what follows in the text may look like more of it.
+_IBAN: Final = lazy_pattern(r"(?<!\w)(?=([A-Z]{2}\d{2}(?: ?[A-Z0-9]){11,38}))")
+_SSN: Final = lazy_pattern(r"(?<![\w-])\d{3}-\d{2}-\d{4}(?![\w-])")
+_PHONE: Final = lazy_pattern(r"(?<![\w.,/-])(?:\+ ?|\()?\d[\d ().-]{4,20}\d(?!\w|[.,:]\d)")
+_PHONE_WORD: Final = lazy_pattern(
+    r"\b(?:phone|telephone|tel|mobile|cell|whatsapp|wa|hp|telp|telepon|ponsel|telefon|handy"
+    r"|handynummer|telefonnummer|signal|sms|text me at|call me (?:at|on))\b|電話|携帯",
+    re.IGNORECASE,
+)
+_AMERICAN_PHONE: Final = lazy_pattern(r"\(?\d{3}\)?[ .-]\d{3}[ .-]\d{4}")
+_DATE: Final = lazy_pattern(r"\d{4}-\d{1,2}-\d{1,2}\b|\d{1,2}[.-]\d{1,2}[.-]\d{2,4}$")
+_IP4: Final = lazy_pattern(r"(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?![\w]|\.\d)")
+_IP6: Final = lazy_pattern(r"(?<![\w:.])[0-9a-fA-F:]{6,39}(?![\w:])")
+_STREET: Final = lazy_pattern(
+    r"\b\d{1,5}[a-zA-Z]?,? (?:[A-Z][\w'.-]{0,30} ){1,3}"
+    r"(?:Street|St|Avenue|Ave|Road|Rd|Lane|Ln|Drive|Dr|Boulevard|Blvd|Way|Court|Ct|Square|Terrace"
+    r"|Close|Place|Crescent)\b"
+    r"|\b\d{1,5} \w{1,30} (?:street|avenue|boulevard)\b"
+    r"|\b(?:[Jj]alan|[Jj]ln|[Jj]l|[Gg]ang|[Gg]g)\.? \w{1,30}(?: \w{1,30}){0,4}?"
+    r",? ?(?:[Nn]o\.? ?)?\d{1,4}\b"
+    r"|\b\w{0,30}(?:strasse|stra(?:ss|ß)e|str\.|weg|platz|allee|gasse) \d{1,4}\b"
+    r"|\b[Vv]ia \w{1,30}(?: \w{1,30}){0,3}?,? \d{1,4}\b|\b[Rr]ue (?:\w{1,30} ){1,4}\d{1,4}\b"
+    r"|\d丁目|\d番地|〒 ?\d{3}"
+)
+_LONGEST_IBAN: Final = 34
+_SHORTEST_IBAN: Final = 15
+_PHONE_DIGITS: Final = range(8, 16)
+_FEWEST_NAMED_PHONE_DIGITS: Final = 6
+
+
+def has_identifier(text: str) -> bool:
+    """True where a text holds something that points at one person, by its form."""
+    plain = fold_marks(text)
+    return (
+        any(pattern.search(plain) for pattern in (_MAIL, _SIXTEEN, _SSN, _STREET))
+        or any(_is_card(found.group()) for found in _DIGITS.finditer(plain))
+        or any(_begins_with_iban(found[1]) for found in _IBAN.finditer(plain.upper()))
+        or _has_phone(plain)
+        or any(_is_address(found) for found in _addresses(plain))
+        or "〒" in text
+    )
+
+
+def has_street(text: str) -> bool:
+    """True where a text names a street with a number."""
+    return _STREET.search(fold_marks(text)) is not None
+
+
+def _is_card(found: str) -> bool:
+    """The check digit of bank cards (Luhn)."""
+    digits = [int(sign) for sign in found if sign.isdigit()]
+    if len(digits) < 13 or len(set(digits)) == 1:
+        return False
+    doubled = (sum(divmod(2 * digit, 10)) for digit in digits[-2::-2])
+    return (sum(digits[-1::-2]) + sum(doubled)) % 10 == 0
+
+
+def _begins_with_iban(found: str) -> bool:
+    groups = found.split(" ")
+    return any(_is_iban("".join(groups[:count])) for count in range(1, len(groups) + 1))
+
+
+def _is_iban(bare: str) -> bool:
+    """The check digits of an account number (ISO 7064, mod 97)."""
+    if not (_SHORTEST_IBAN <= len(bare) <= _LONGEST_IBAN and bare.isascii()):
+        return False
+    return int("".join(str(int(sign, 36)) for sign in bare[4:] + bare[:4])) % 97 == 1
+
+
+def _has_phone(plain: str) -> bool:
+    is_named = _PHONE_WORD.search(plain) is not None
+    return any(_is_phone(found.group(), is_named) for found in _PHONE.finditer(plain))
+
+
+def _is_phone(found: str, is_named: bool) -> bool:
+    if _DATE.match(found):
+        return False
+    digits = sum(sign.isdigit() for sign in found)
+    if is_named and digits >= _FEWEST_NAMED_PHONE_DIGITS:
+        return True
+    if digits not in _PHONE_DIGITS:
+        return False
+    return found.startswith(("+", "0", "(0")) or _AMERICAN_PHONE.fullmatch(found) is not None
+
+
+def _addresses(plain: str) -> Iterator[str]:
+    for pattern in (_IP4, _IP6):
+        for found in pattern.finditer(plain):
+            yield found.group()
+
+
+def _is_address(found: str) -> bool:
+    try:
+        address = ipaddress.ip_address(found)
+    except ValueError:
+        return False
+    return not (address.is_loopback or address.is_unspecified)
+
+
+_WORD: Final = re.compile(r"[^\W_]+")
+_SPACE: Final = re.compile(r"\s+")
+_ANY_ENDING: Final = "*"
+
+Span = tuple[int, int]
+"""The first word of a match and the one behind its last."""
+
+
+def plain_text(text: str) -> str:
+    """A text without case, diacritics and repeated space, as the lists are written."""
+    return _SPACE.sub(" ", fold_letters(fold_marks(text))).strip()
+
+
+def words_of(plain: str) -> list[str]:
+    """The words of a plain text; hyphens, apostrophes and underscores part words."""
+    return _WORD.findall(plain)
+
+
+class Phrases:
+    """A list of words and phrases, one per comma; ``*`` at the end of a word is any ending.
+
+    Words are looked up in dictionaries, so a long list costs no more than a short one, and no text
+    can make it slow.
+    """
+
+    def __init__(self, listed: str) -> None:
+        self._exact: dict[str, list[tuple[str, ...]]] = {}
+        self._begun: dict[str, list[tuple[str, ...]]] = {}
+        for entry in listed.replace("\n", " ").split(","):
+            pieces = tuple(plain_text(entry).split())
+            if pieces:
+                first = pieces[0]
+                known = self._begun if first.endswith(_ANY_ENDING) else self._exact
+                known.setdefault(first.rstrip(_ANY_ENDING), []).append(pieces)
+        self._lengths = sorted({len(beginning) for beginning in self._begun})
+
+    def spans(self, words: Sequence[str]) -> Iterator[Span]:
+        """Every place where a phrase stands, in order."""
+        for place, word in enumerate(words):
+            for pieces in self._starting_with(word):
+                if _stands_at(pieces, words, place):
+                    yield place, place + len(pieces)
+
+    def _starting_with(self, word: str) -> Iterator[tuple[str, ...]]:
+        yield from self._exact.get(word, ())
+        for length in self._lengths:
+            if length > len(word):
+                break
+            yield from self._begun.get(word[:length], ())
+
+
+def _stands_at(pieces: tuple[str, ...], words: Sequence[str], place: int) -> bool:
+    if place + len(pieces) > len(words):
+        return False
+    return all(
+        word.startswith(piece[:-1]) if piece.endswith(_ANY_ENDING) else word == piece
+        for piece, word in zip(pieces, words[place : place + len(pieces)], strict=True)
+    )
+
+
+_LANGUAGES: Final = (
+    "english|indonesian|bahasa|javanese|sundanese|malay|german|french|italian|spanish|portuguese"
+    "|dutch|danish|swedish|norwegian|finnish|polish|czech|slovak|russian|ukrainian|greek|turkish"
+    "|arabic|hebrew|persian|farsi|hindi|urdu|bengali|punjabi|tamil|telugu|thai|vietnamese|tagalog"
+    "|filipino|chinese|mandarin|cantonese|japanese|korean|hungarian|romanian|bulgarian|croatian"
+    "|serbian|catalan|basque|welsh|irish|swahili|latin|esperanto|inggris|jawa|sunda|jepang|jerman"
+    "|arab|prancis|belanda|korea|deutsch|englisch|franzosisch|italienisch|spanisch|russisch"
+    "|turkisch|arabisch|polnisch|japanisch|chinesisch|indonesisch|niederlandisch"
+)
+_SOFTWARE: Final = (
+    "code|codes|file|files|config|configuration|data|app|apps|repo|repository|logic|function"
+    "|module|script|scripts|state|database|service|server|project|documentation|docs|class|test"
+    "|tests|component|character|novel|story"
+)
+_NOT_A_PLACE: Final = (
+    r"(?:python|java|javascript|typescript|rust|go|golang|kotlin|swift|ruby|php|linux|ubuntu|macos"
+    r"|windows|postgres\w{0,5}|mysql|sqlite|mongodb|redis|aws|azure|gcp|github|gitlab|git|docker"
+    r"|kubernetes|react|vue|angular|svelte|django|flask|fastapi|vim|neovim|emacs|vscode|notion"
+    r"|slack|tears|management|marketing|sales|production|staging|main|version|dark|remote|part"
+    r"|full|design|engineering|finance|hr|async|\w{0,20}ing|using|be|do|tim|divisi|bagian)\b"
+)
+_NOT_LIVED_IN: Final = r"(?:fear|peace|harmony|denial|sin|src|the (?:moment|past|present|cloud))\b"
+_MONTHS: Final = (
+    "january|february|march|april|may|june|july|august|september|october|november|december"
+    "|januari|februari|maret|mei|juni|juli|agustus|oktober|desember|januar|februar|marz|dezember"
+)
+
+_NAME: Final = lazy_pattern(
+    r"\b(?:my|user'?s) (?:(?:full|first|last|real|preferred|given|family|middle|legal) )?name\b"
+    r"(?! ?(?:server|space))"
+    r"|\bcalls? me (?!back|later|tomorrow|today|tonight|now|again|when|whenever|if|at|on|in|after"
+    r"|before|once|maybe|as soon|crazy|every|anytime|by phone|to\b|for\b)\w"
+    r"|\b(?:user|i|he|she|they) (?:also )?(?:goes|go|went) by\b(?! (?:the (?!name)|bus|train|car"
+    r"|bike|bicycle|plane|foot|boat|metro|taxi|ferry|subway|tram|air|sea|feel))"
+    r"|\bto be (?:called|known as|addressed)\b|\b(?:user is|i'm|i am) (?:called|named)\b"
+    r"|\bnama(?:ku|nya)?(?: (?:saya|aku|pengguna|gue|gua|panggilan))? (?:adalah|ialah)\b"
+    r"|\bnama(?:ku| (?:saya|aku|pengguna|gue|gua))\b|(?<!\w )\bpengguna bernama\b"
+    r"|\bpanggil(?:lah)? (?:saya|aku|dia|gue|gua|pengguna)\b"
+    r"|\b(?:biasa|sering|ingin|mau|suka|minta) dipanggil\b"
+    r"|\bich heisse\b|\bmein name\b|\b(?:be)?nutzer(?:in)? heisst\b|\bnenn(?:t|en sie)? mich\b"
+)
+_HOME: Final = lazy_pattern(
+    rf"(?<!\bthat )\b(?:live|lives|living|lived|resides?|residing) (?:\w{{1,20}} ){{0,2}}?"
+    rf"(?:in|at|near|outside|close to)\b(?! {_NOT_LIVED_IN})"
+    r"|\b(?:based|settled) (?:in|near|out of)\b"
+    r"|\b(?:i'm|i am|user is|user comes?|i come|user hails|he is|she is) (?:originally )?from\b"
+    r"(?! (?:the |a |an )?(?:\w{1,20} )?(?:team|department|company|office|future|squad|division))"
+    r"|\boriginally from\b|\bhome is (?!office|where)\w"
+    rf"|\bborn (?:and raised )?in (?!\d|the \d|{_MONTHS})"
+    r"|\b(?:apartment|flat|house|home) in (?!one|two|a |the (?:near|next|sims)|order|minecraft)\w"
+    r"|\b(?:tinggal|menetap|bermukim|ngekos|kos|ngontrak|berdomisili) (?:\w{1,20} ){0,2}?"
+    r"(?:di|dekat)\b"
+    rf"|\bpindah (?:rumah )?ke (?!{_NOT_A_PLACE})"
+    r"|\b(?:berasal|asal|asalnya|asli) dari (?!tim|divisi|perusahaan)|\brumah(?:nya|ku| saya)? di\b"
+    r"|\blahir di\b"
+    r"|\b(?:wohne|wohnt|wohnen|wohnte|lebe|lebt) (?:\w{1,20} ){0,2}?(?:in|bei|nahe)\b"
+    r"|\b(?:gezogen|zieht|ziehe|zog|umgezogen) (?:\w{1,20} ){0,2}?(?:nach|in)\b"
+    r"|\bnach \w{1,30} (?:um)?gezogen\b|\b(?:kommt|komme|stammt|stamme) (?:\w{1,20} )?aus\b"
+    r"|\bgeboren in (?!\d)"
+)
+_LIVING_SOFTWARE: Final = lazy_pattern(
+    rf"\b(?:{_SOFTWARE}) (?:that )?(?:lives?|living|lived|resides?) (?:\w{{1,20}} )?(?:in|at)\b"
+)
+_MOVED: Final = lazy_pattern(
+    r"\b(?:move|moved|moving|moves|relocat(?:e|es|ed|ing)|emigrated|immigrated) "
+    r"(?:back |over |away |out |here )?(?:to|from) "
+)
+_NO_PLACE: Final = lazy_pattern(_NOT_A_PLACE)
+_MOVED_ANYHOW: Final = lazy_pattern(_MOVED.pattern, re.IGNORECASE)
+_VAGUE: Final = lazy_pattern(r"(?:a|an|the|my|our|his|her|their|another|new)\b")
+_MOVED_HOME: Final = lazy_pattern(
+    r"(?:a|an|the|my|our|his|her|their|another)(?: new| bigger| smaller| different)? "
+    r"(?:flat|house|apartment|home|place|city|town|village|country|countryside|suburbs?|coast)\b"
+)
+_MOVED_TO_NAME: Final = lazy_pattern(r"(?:The |the )?[A-Z][a-z]")
+_LANGUAGE: Final = lazy_pattern(
+    rf"\b(?:speak|speaks|spoke|speaking|fluent|understands?) (?:\w{{1,20}},? ){{0,4}}?"
+    rf"(?:{_LANGUAGES})\b"
+    r"|\b(?:answers?|answered|repl(?:y|ies)|responses?|respond|talk|chat|chats|communicate|addressed)"
+    rf" (?:\w{{1,20}} ){{0,3}}?in (?:\w{{1,20}} )?(?:{_LANGUAGES})\b"
+    r"|\b(?:fasih|lancar|bisa|menguasai|berbicara|bicara|ngomong|jawab|jawaban|balas|pakai)"
+    r" (?:\w{1,20} ){0,4}?(?:ber)?bahasa (?!pemrograman|program\b|python|java\b)"
+    rf"|\b(?:spricht|spreche|sprechen|fliessend) (?:\w{{1,20}} ){{0,3}}?(?:{_LANGUAGES})\b"
+    rf"|\bantwort\w{{0,4}} (?:\w{{1,20}} ){{0,3}}?auf (?:{_LANGUAGES})\b"
+    rf"|\b(?:{_LANGUAGES}) is (?:my|his|her|their|user'?s) (?:first|native|mother|main)\b"
+)
+_PRONOUNS: Final = lazy_pattern(
+    r"\b(?:she|he|they|ze|xe) ?/ ?(?:her|hers|him|his|them|theirs|they|she|he|zir|xem)\b"
+)
+# Currency signs stand between spaces in a plain text.
+_INCOME: Final = lazy_pattern(
+    r"\b(?:makes?|making|earn(?:s|ed)?|paid|gets?|owes?|owed?|saved|verdient|verdiene)\b"
+    r" (?:\w{1,15} ){0,2}?(?:[$€£¥]|rp\.? ?|usd |eur |idr )? ?\d[\d.,]{0,15} ?(?:k|m|jt|juta)?"
+    r" ?(?:dollars?|euros?|euro|pounds?|usd|eur|rupiah|yen)?"
+    r" ?(?:(?:a|per|an|each|im|pro) (?:year|month|week|hour|day|annum|monat|jahr|stunde)|yearly"
+    r"|monthly|annually|brutto|netto)\b"
+    r"|\b(?:owes?|owed|saved)\b (?:\w{1,15} ){0,3}?(?:[$€£¥]|rp\.? ?) ?\d"
+)
+_FULL_DATE: Final = (
+    r"(?:\d{4}-\d{1,2}-\d{1,2}|\d{1,2}[./ -]\d{1,2}[./ -]\d{2,4}"
+    r"|\d{1,2}(?:st|nd|rd|th|\.|er)?(?: of| de)? \w{3,10}(?: of| de)?,? (?:19|20)\d\d"
+    r"|\w{3,10} \d{1,2}(?:st|nd|rd|th)?,? (?:19|20)\d\d)"
+)
+_BIRTH: Final = lazy_pattern(
+    r"\b(?:date of birth|birth ?date|dob|tanggal lahir|tgl lahir|geburtsdatum|fecha de nacimiento"
+    r"|date de naissance|data di nascita|data de nascimento|geboortedatum)\b"
+    r"|\b(?:born|lahir|geboren|nacio|nacido|nacida|nee?|nato|nata|nascid[oa]|birthday"
+    rf"|ulang tahun\w{{0,3}}|geburtstag|cumpleanos)\b(?: \w{{1,12}}){{0,4}}? {_FULL_DATE}"
+    rf"|\b{_FULL_DATE} geboren\b"
+)
+_SEEN_BY: Final = lazy_pattern(
+    r"\b(?:sees?|seeing|saw|visits?|visited|visiting|consults?|consulted|appointments? (?:with|at)"
+    r"|referred to|treated by|my|user's) (?:a |an |the |his |her |their |my )?"
+    r"(?:psycholog|psychiatr|psychotherap|therapist|counsell?or|oncolog|cardiolog|neurolog|urolog"
+    r"|gyna?ecolog|dermatolog|endocrinolog|rheumatolog|fertility|physio|midwife)"
+)
+
+
+def _tells_a_home(plain: str, cased: str) -> bool:
+    kept = _LIVING_SOFTWARE.sub(" ", plain)
+    if _HOME.search(kept):
+        return True
+    for found in _MOVED.finditer(plain):
+        following = plain[found.end() : found.end() + 60]
+        if _MOVED_HOME.match(following):
+            return True
+        if following and not _VAGUE.match(following) and not _NO_PLACE.match(following):
+            return True
+    return any(
+        _MOVED_TO_NAME.match(cased[found.end() : found.end() + 10])
+        and not _NO_PLACE.match(cased[found.end() : found.end() + 30].casefold())
+        for found in _MOVED_ANYHOW.finditer(cased)
+    )
+
+
+def _finds(pattern: re.Pattern[str]) -> Callable[[str, str], bool]:
+    return lambda plain, _cased: pattern.search(plain) is not None
+
+
+PATTERNS: Final[dict[str, Callable[[str, str], bool]]] = {
+    "preferred_name": _finds(_NAME),
+    "pronouns": _finds(_PRONOUNS),
+    "city": _tells_a_home,
+    "language": _finds(_LANGUAGE),
+    "health": _finds(_SEEN_BY),
+    "money": _finds(_INCOME),
+    "identifiers": _finds(_BIRTH),
+}
+"""By field: whether a plain text, or the same with its capitals, says so."""
+
+
+# What it is filed under counts first, then the words of the statement and of what it rests on. It
+# would rather ask once too often: a field that is missed is stored without anybody being asked.
+
+SENSITIVE_FIELDS: Final[tuple[str, ...]] = (
+    "preferred_name",
+    "pronouns",
+    "city",
+    "language",
+    "health",
+    "faith",
+    "sexuality",
+    "politics",
+    "money",
+    "identifiers",
+)
+
+_BY_KEY: Final[dict[str, str]] = {
+    "preferred_name": "preferred_name name user_name full_name first_name last_name nickname"
+    " surname nama nama_panggilan",
+    "pronouns": "pronouns pronoun gender_pronouns",
+    "city": "city home_city hometown home_town home home_address address location residence"
+    " birthplace kota tempat_tinggal alamat",
+    "language": "language languages native_language spoken_language mother_tongue bahasa",
+    "health": "health allergy allergies diagnosis condition illness disease medication medications"
+    " medicine disability mental_health pregnancy therapy addiction blood_type intolerance"
+    " kesehatan alergi penyakit obat",
+    "faith": "faith religion church denomination belief agama",
+    "sexuality": "sexuality sexual_orientation orientation gender gender_identity",
+    "politics": "politics party political_party political_view vote union politik",
+    "money": "money salary income wage debt loan savings mortgage net_worth bank_balance gaji"
+    " penghasilan utang tabungan",
+    "identifiers": "identifiers identifier email e_mail phone phone_number mobile address"
+    " home_address street_address alamat passport id_number nik ssn tax_number tax_id npwp iban"
+    " card_number account_number licence_plate license_plate ip_address password"
+    " date_of_birth birth_date birthdate dob tanggal_lahir",
+}
+_FIELDS_OF_KEY: Final[dict[str, frozenset[str]]] = {
+    name: frozenset(field for field, names in _BY_KEY.items() if name in names.split())
+    for names in _BY_KEY.values()
+    for name in names.split()
+}
+_WORDS: Final = {field: Phrases(listed) for field, listed in sensitive_words.WORDS.items()}
+_HARMLESS: Final = {field: Phrases(listed) for field, listed in sensitive_words.HARMLESS.items()}
+_WORK: Final = Phrases(sensitive_words.WORK)
+_TRADE: Final = Phrases(sensitive_words.TRADE)
+_OF_TRADES: Final = frozenset({"health", "faith", "politics", "money"})
+_WORK_REACH_WORDS: Final = 8
+_TRADE_REACH_WORDS: Final = 2
+_JAPANESE: Final = {field: lazy_pattern(pattern, re.VERBOSE) for field, pattern in JAPANESE.items()}
+_PROGRAMMING: Final = frozenset({"programming", "scripting", "pemrograman", "programmiersprache"})
+
+
+def sensitive_fields_of(content: str, quote: str, key: str | None) -> frozenset[str]:
+    """Those of :data:`SENSITIVE_FIELDS` that a statement touches.
+
+    ``quote`` is what the statement rests on, ``key`` what it is filed under. A key can add fields
+    but never takes one away.
+    """
+    found: set[str] = set()
+    for text in (content, quote):
+        found |= _fields_of_text(text[:MAX_TURN_CHARS])
+    return frozenset(found | _fields_of_key(key, content))
+
+
+def _fields_of_key(key: str | None, content: str) -> set[str]:
+    if key is None:
+        return set()
+    plain = plain_text(key[:MAX_TURN_CHARS])
+    head = re.sub(r"[\s.-]+", "_", plain.partition(":")[0].strip())
+    found = set(_FIELDS_OF_KEY.get(head, ()))
+    if not _PROGRAMMING.isdisjoint(words_of(plain_text(content[:MAX_TURN_CHARS]))):
+        found.discard("language")
+    return found | _fields_of_words(words_of(plain))
+
+
+def _fields_of_text(text: str) -> set[str]:
+    plain = plain_text(text)
+    found = _fields_of_words(words_of(plain))
+    if not plain.isascii():
+        found |= {field for field, pattern in _JAPANESE.items() if pattern.search(plain)}
+    cased = " ".join(fold_marks(text).split())
+    found |= {field for field, touches in PATTERNS.items() if touches(plain, cased)}
+    if has_identifier(text):
+        found.add("identifiers")
+    if has_street(text):
+        found.add("city")
+    return found
+
+
+def _fields_of_words(words: Sequence[str]) -> set[str]:
+    about_work = sorted({place for place, _ in _WORK.spans(words)})
+    trades = {place for place, _ in _TRADE.spans(words)} if about_work else set()
+    found = set()
+    for field, listed in _WORDS.items():
+        harmless = _covered(field, words)
+        for span in listed.spans(words):
+            if not harmless.isdisjoint(range(*span)):
+                continue
+            if field in _OF_TRADES and _names_a_trade(span, about_work, trades):
+                continue
+            found.add(field)
+            break
+    return found
+
+
+def _covered(field: str, words: Sequence[str]) -> set[int]:
+    """The places of words that mean something harmless here."""
+    listed = _HARMLESS.get(field)
+    return set() if listed is None else {n for span in listed.spans(words) for n in range(*span)}
+
+
+def _names_a_trade(span: Span, about_work: Sequence[int], trades: set[int]) -> bool:
+    """True of "works for a cancer charity": what somebody works on, not how they are."""
+    start, end = span
+    follows = not trades.isdisjoint(range(end, end + _TRADE_REACH_WORDS))
+    return follows and any(start - _WORK_REACH_WORDS <= place < start for place in about_work)

@@ -1,0 +1,344 @@
+"""Carrying out what was decided: memories and proposals, within what a turn and a day may give."""
+
+import contextlib
+import functools
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+from ricordo import limits
+from ricordo.errors import BudgetExhausted, InvalidValue, LanguageModelError, StorageBusy
+from ricordo.formation import consent_rules, schedule
+from ricordo.formation.conflicts import Answered, KnownMemories, ModelJudge, Resolution, Resolver
+from ricordo.formation.consent_rules import must_wait
+from ricordo.formation.decisions import (
+    DAILY_CAP,
+    NODE,
+    DecisionLog,
+    decision_of,
+    note_decisions,
+    out_of_reach,
+    put_off,
+    said_again,
+    too_many,
+)
+from ricordo.formation.extraction import Found
+from ricordo.formation.proposals import Heard, keep_proposal, note_signal, settle_by_storing
+from ricordo.formation.schedule import FormationPolicy
+from ricordo.formation.segment import Stretch, next_stretch
+from ricordo.formation.writes import WRITING_ACTIONS, Prepared, draft_of, prepare, write
+from ricordo.metering import MeteredModel, next_day
+from ricordo.model.activity import FORMATION_FAILURES, FORMATION_RUNS, FORMED_WRITES
+from ricordo.model.draft import NewMemory
+from ricordo.model.reports import Decision, FormationReport
+from ricordo.model.vocabulary import GLOBAL_OWNER, Action, EventStatus
+from ricordo.recall.service import Recall
+from ricordo.storage.daily_counters import tally, tally_of
+from ricordo.storage.database import Database, retried
+from ricordo.storage.formation import advance, state_of, unformed_threads
+from ricordo.storage.history import put_events, revision_of
+from ricordo.storage.transaction import Writing
+from ricordo.text.normalise import canonical
+
+
+class Applier:
+    """Carries out resolutions inside one transaction of one user."""
+
+    def __init__(self, recall: Recall, policy: FormationPolicy) -> None:
+        self._recall = recall
+        self._policy = policy
+
+    def apply(
+        self,
+        writing: Writing,
+        thread_id: str,
+        resolutions: Sequence[Resolution],
+        prepared: Prepared,
+    ) -> list[Decision]:
+        """Write them in order; what became of each.
+
+        What no longer fits into the day is put off, and so is all that was said after it.
+        """
+        left = self._policy.daily_writes - tally_of(
+            writing.connection, writing.user_id, writing.now, FORMED_WRITES
+        )
+        decisions: list[Decision] = []
+        per_turn: Counter[int] = Counter()
+        for place, resolution in enumerate(resolutions):
+            turn = resolution.candidate.passage.turn_id
+            if left > 0 and _is_said_again(resolution, resolutions[place + 1 :]):
+                decisions.append(self._note_said(writing, thread_id, resolution))
+            elif resolution.action not in WRITING_ACTIONS:
+                decisions.append(decision_of(resolution))
+            elif _reaches_beyond(resolution):
+                decisions.append(out_of_reach(resolution))
+            elif left <= 0:
+                decisions.append(put_off(resolution))
+            elif per_turn[turn] >= limits.MAX_WRITES_PER_TURN:
+                decisions.append(too_many(resolution))
+            else:
+                made = self._carry_out(writing, thread_id, resolution, prepared)
+                written = made.action in WRITING_ACTIONS
+                per_turn[turn] += written
+                left -= written
+                decisions.append(made)
+        return decisions
+
+    def _carry_out(
+        self, writing: Writing, thread_id: str, resolution: Resolution, prepared: Prepared
+    ) -> Decision:
+        candidate = resolution.candidate
+        waiting = consent_rules.waiting_for(
+            writing.connection, writing.user_id, self._policy, candidate, writing.now
+        )
+        draft = draft_of(candidate, thread_id, writing.now)
+        if waiting is not None and not waiting.is_ripe:
+            return self._wait(writing, thread_id, resolution, draft, waiting)
+        added = write(self._recall, writing, resolution, draft, prepared)
+        settle_by_storing(writing, candidate, added.id)
+        return decision_of(resolution, added)
+
+    def _note_said(self, writing: Writing, thread_id: str, resolution: Resolution) -> Decision:
+        """Count what is said again further on, so that the second time is the second."""
+        candidate = resolution.candidate
+        waiting = consent_rules.waiting_for(
+            writing.connection, writing.user_id, self._policy, candidate, writing.now
+        )
+        if waiting is None or waiting.is_ripe:
+            return decision_of(resolution)
+        draft = draft_of(candidate, thread_id, writing.now)
+        return self._wait(writing, thread_id, resolution, draft, waiting)
+
+    def _wait(
+        self,
+        writing: Writing,
+        thread_id: str,
+        resolution: Resolution,
+        draft: NewMemory,
+        waiting: consent_rules.Waiting,
+    ) -> Decision:
+        ignored = replace(resolution, action=Action.IGNORE, targets=())
+        if waiting.is_turned_down:
+            return decision_of(replace(ignored, reason=consent_rules.TURNED_DOWN))
+        if waiting.open is not None:
+            note_signal(writing, waiting.open, resolution.candidate.passage.turn_id)
+            again = replace(ignored, reason=consent_rules.PROPOSED_BEFORE)
+            return replace(decision_of(again), proposal_id=waiting.open.id)
+        candidate = resolution.candidate
+        heard = Heard(candidate.quote, (candidate.passage.turn_id,), thread_id)
+        proposal_id = keep_proposal(writing, self._policy, waiting, draft, heard)
+        needed = consent_rules.reason_of(waiting)
+        proposed = replace(resolution, action=Action.PROPOSE, reason=needed, targets=())
+        return replace(decision_of(proposed), proposal_id=proposal_id)
+
+
+def _reaches_beyond(resolution: Resolution) -> bool:
+    """Whether what an agent recorded would take the place of what the agent may not touch."""
+    observer = resolution.candidate.passage.observed_by
+    if observer is None:
+        return False
+    return any(not observer.reaches(item.theme) for item in resolution.targets)
+
+
+def _is_said_again(resolution: Resolution, later: Sequence[Resolution]) -> bool:
+    """Whether the same conversation says the same once more, and that is to be written."""
+    said = canonical(resolution.candidate.content)
+    return resolution.action is Action.IGNORE and any(
+        one.action in WRITING_ACTIONS and canonical(one.candidate.content) == said for one in later
+    )
+
+
+# Reading and deciding happen outside of any transaction, because a model or an embedder may take
+# its time; writing is one transaction, which first looks whether anything has changed meanwhile.
+
+RULES: Final = "rules"
+_ATTEMPTS: Final = 20
+
+
+class _MovedOn(Exception):
+    """The user's memories have changed since they were looked at."""
+
+
+class Formation:
+    """Forms the conversations of any user."""
+
+    def __init__(
+        self,
+        database: Database,
+        recall: Recall,
+        policy: FormationPolicy,
+        model: MeteredModel | None,
+    ) -> None:
+        self.database = database
+        self.recall = recall
+        self.policy = policy
+        self.model = model
+        known = KnownMemories(database, recall)
+        judge = None if model is None else ModelJudge(model)
+        waits = functools.partial(must_wait, policy)
+        self._resolver = Resolver(known, policy, judge, waits)
+        self.rules_only = Resolver(known, policy, None, waits)
+        self._applier = Applier(recall, policy)
+        self._log = DecisionLog(recall.embedders.secrets)
+
+    def form(self, user_id: str, thread_id: str | None) -> FormationReport:
+        """Form what is new in one conversation, or in all of them.
+
+        Where the day's budget ends it, the report says so and the rest is formed later.
+
+        Raises:
+            ThreadNotFound: this user has no such conversation.
+            LanguageModelError: the model could not answer; what was formed before it stays.
+            StorageBusy: the user's memories change all the time; what was formed before it stays.
+        """
+        if user_id == GLOBAL_OWNER:
+            raise InvalidValue("user_id", "global memories are not formed from conversations")
+        threads = [thread_id] if thread_id is not None else self._unformed(user_id)
+        turns = 0
+        decisions: list[Decision] = []
+        for place, one in enumerate(threads):
+            while stretch := next_stretch(self.database, user_id, one):
+                try:
+                    made = self.form_stretch(user_id, stretch)
+                    waits = DAILY_CAP if _is_put_off(made) else None
+                except BudgetExhausted as problem:
+                    made, waits = [], str(problem)
+                else:
+                    turns += len(stretch.new)
+                decisions += made
+                if waits is not None:
+                    self._form_tomorrow(user_id, threads[place:])
+                    return _report(place + 1, turns, decisions, waits)
+        return _report(len(threads), turns, decisions, None)
+
+    def form_stretch(self, user_id: str, stretch: Stretch) -> list[Decision]:
+        """Form one part of a conversation; what was decided.
+
+        Nothing when somebody else has formed it at the same time.
+
+        Raises:
+            BudgetExhausted, LanguageModelError: see ``form``. Nothing was written.
+        """
+        from ricordo.formation.extraction import find_candidates  # takes long to load
+
+        try:
+            found = find_candidates(self.model, user_id, stretch)
+            decisions = self._decide_and_write(user_id, stretch, found)
+        except LanguageModelError as problem:
+            self._note_failure(user_id, stretch.thread_id, problem)
+            raise
+        if decisions is None:
+            return []
+        self._log.write(
+            user_id,
+            stretch.thread_id,
+            read_by=RULES if self.model is None else self.model.name,
+            turns=len(stretch.new),
+            input_chars=stretch.chars,
+            material=found.material,
+            decisions=decisions,
+        )
+        return decisions
+
+    def close(self) -> None:
+        """Let go of the model's connections."""
+        if self.model is not None:
+            self.model.close()
+
+    def _decide_and_write(
+        self, user_id: str, stretch: Stretch, found: Found
+    ) -> list[Decision] | None:
+        """Decide by what is known now, and write if it still is so then.
+
+        What was known already counts as recalled. None when somebody else has formed the same
+        stretch.
+        """
+        answered: Answered = {}
+        for _ in range(_ATTEMPTS):
+            with self.database.read(user_id) as view:
+                revision = revision_of(view.connection, user_id)
+            resolutions = self._resolver.resolve(user_id, found.candidates, answered)
+            prepared = prepare(self.recall, user_id, resolutions)
+            with contextlib.suppress(_MovedOn):
+                made = self._write(user_id, stretch, found, resolutions, prepared, revision)
+                met = said_again(user_id, resolutions, made or ())
+                self.recall.accesses.note(user_id, met, self.database.clock())
+                return made
+        raise StorageBusy(f"the memories of user {user_id!r} change all the time; try again")
+
+    @retried
+    def _write(
+        self,
+        user_id: str,
+        stretch: Stretch,
+        found: Found,
+        resolutions: Sequence[Resolution],
+        prepared: Prepared,
+        revision: int,
+    ) -> list[Decision] | None:
+        touching = [item.id for one in resolutions for item in one.targets]
+        with self.database.write(user_id, touching=touching, known=prepared.known) as writing:
+            present = state_of(writing.connection, user_id, stretch.thread_id)
+            if present is None or present.formed_position != stretch.formed_position:
+                return None
+            if writing.revision != revision:
+                raise _MovedOn
+            carried_out = self._applier.apply(writing, stretch.thread_id, resolutions, prepared)
+            decisions = [*carried_out, *found.refused]
+            if note_decisions(writing, stretch.thread_id, decisions):
+                schedule.plan_summary(writing)
+            tally(writing, {FORMATION_RUNS: 1})
+            advance(writing, stretch.thread_id, _reached(stretch, resolutions, carried_out))
+        return decisions
+
+    def _unformed(self, user_id: str) -> list[str]:
+        with self.database.read(user_id) as view:
+            behind = unformed_threads(view.connection, user_id, limits.MAX_THREADS_PER_FORMING)
+        return [state.thread_id for state in behind]
+
+    @retried
+    def _form_tomorrow(self, user_id: str, threads: Sequence[str]) -> None:
+        if not self.policy.is_automatic:
+            return
+        with self.database.write(user_id) as writing:
+            for thread_id in threads:
+                schedule.plan_forming(writing, thread_id, next_day(writing.now))
+
+    @retried
+    def _note_failure(self, user_id: str, thread_id: str, problem: LanguageModelError) -> None:
+        waits = isinstance(problem, BudgetExhausted)
+        with self.database.write(user_id) as writing:
+            tally(writing, {} if waits else {FORMATION_FAILURES: 1})
+            put_events(
+                writing,
+                [
+                    {
+                        "node": NODE,
+                        "op": "read",
+                        "status": (EventStatus.SKIPPED if waits else EventStatus.ERROR).value,
+                        "thread_id": thread_id,
+                        "detail": type(problem).__name__,
+                    }
+                ],
+            )
+
+
+def _report(
+    threads: int, turns: int, decisions: Sequence[Decision], waits: str | None
+) -> FormationReport:
+    return FormationReport(threads=threads, turns=turns, decisions=tuple(decisions), waits=waits)
+
+
+def _is_put_off(decisions: Sequence[Decision]) -> bool:
+    return any(decision.action is Action.DEFER for decision in decisions)
+
+
+def _reached(
+    stretch: Stretch, resolutions: Sequence[Resolution], decisions: Sequence[Decision]
+) -> int:
+    """The last turn that is done with: all, or those before the first that was put off."""
+    for resolution, decision in zip(resolutions, decisions, strict=True):
+        if decision.action is Action.DEFER:
+            return resolution.candidate.passage.position - 1
+    return stretch.reached

@@ -1,0 +1,284 @@
+"""Whose voice a message speaks in: the user's own, or that of material the user brought along.
+
+A message is divided into parts. What follows a request about a text or announces one ("Got this
+today:", "tl;dr?", "Is this legit?"), a letter, and what addresses the user as a customer is
+material: nothing is formed from it. Where it cannot be told, the part is unsure: facts are formed,
+but what it asks or orders waits for the user's consent. Where it also tells of others than the
+user, it is doubtful: all of it waits.
+
+Everything here looks at a plain view (see ``plain_view.py``), takes linear time, and goes by form
+first and by words second; the words are of ten languages.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import IntEnum, StrEnum
+from typing import Final
+
+from ricordo.formation import voice_words as words
+from ricordo.formation.text_spans import CUT_FILLER, Paragraphs, Sentences, Span, lines
+from ricordo.text.normalise import lazy_pattern
+
+_MAX_LEAD_CHARS: Final = 160
+_MAX_FIRST_LINE_CHARS: Final = 120
+_LONG_CHARS: Final = 4_000  # beyond that a message is mostly pasted
+_OPENING_CHARS: Final = 1_000  # what of such a message the user probably typed
+_SPACE: Final = f" \t\n{CUT_FILLER}"
+_AROUND_LEAD: Final = f"{_SPACE}-–—=*_#~>([{{.!…"
+
+
+class Voice(StrEnum):
+    """Whose words a part is."""
+
+    OWN = "own"
+    UNSURE = "unsure"
+    DOUBTFUL = "doubtful"
+    MATERIAL = "material"
+
+
+class Reason(StrEnum):
+    """Why a part is not, or not surely, the user's own voice."""
+
+    RECALLED = "recalled"
+    CODE = "code"
+    INJECTED = "injected"
+    SECRET = "secret"  # noqa: S105 - the name of a reason
+    DATA = "data"
+    QUOTATION = "quotation"
+    MAIL = "mail"
+    CHAT_LOG = "chat_log"
+    ATTACK = "attack"
+    ORDER = "order"
+    GIVEN = "given_text"  # after a request about a text, or before one that looks back
+    LETTER = "letter"
+    ADDRESSED = "addressed_to_user"
+    LONG = "long_text"
+    TABLE = "table"
+    RULED = "between_rules"
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A span of a text that is not surely the user's own voice."""
+
+    span: Span
+    voice: Voice
+    reason: Reason
+
+
+class _Lead(IntEnum):
+    """How surely a line is about a text that the user gives."""
+
+    NONE = 0
+    MAYBE = 1
+    LABEL = 2  # "Thoughts?": about what follows it, or about what the user has just said
+    SURE = 3
+
+
+_FENCED = lazy_pattern(r"[ \t]*+(?:`{3}|~{3}|>)")
+_COLON = lazy_pattern(r":(?=\s|$)")
+_RULE_LINE = lazy_pattern(r"[ \t]*+(?:-{3,}+|={3,}+|\*{3,}+|_{3,}+|~{3,}+)[ \t]*+")
+_LIST_LINE = lazy_pattern(r"[ \t]*+(?:[-*•–+]|\(?[0-9]{1,3}[.)])[ \t]++\S")
+_TABLE_LINE = lazy_pattern(
+    r"[ \t]*+(?:\|[^\n]*\||</?[a-z][a-z0-9]{0,15}(?:[ /][^<>\n]{0,200})?>[^\n]*"
+    r"|[{}\[\]][{}\[\],]{0,8}[ \t]*+|\"[\w .-]{1,40}\"[ \t]*+:[^\n]*)[ \t]*+,?"
+)
+
+
+def parts(view: str, original: str = "") -> list[Part]:
+    """What of a user's message is material, or may be. What is cut already is filler in the view.
+
+    ``original`` is the view before the cuts, to tell whether a block was fenced in.
+    """
+    found = [
+        *_given(view, original or view),
+        *_letters(view),
+        *_addressed(view),
+        *_tables(view),
+        *_ruled(view),
+    ]
+    if len(view) > _LONG_CHARS:
+        end = max(0, view.find("\n\n", 0, _OPENING_CHARS))
+        found.append(Part((end, len(view)), Voice.UNSURE, Reason.LONG))
+    return found
+
+
+def _given(view: str, original: str) -> Iterator[Part]:
+    """The text that a request is about: what follows it or, where nothing does, what precedes."""
+    place = 0
+    is_first = True
+    for start, end in Sentences(view).spans():
+        if start < place or not view[start:end].strip(_SPACE):
+            continue
+        lead, lead_end = _lead(view, start, end, is_first=is_first)
+        if not _is_greeting(view[start:end]):
+            is_first = False
+        if lead is _Lead.NONE:
+            continue
+        if not view[lead_end:].strip(_SPACE) or _is_only_thanks(view[lead_end:]):
+            yield from _looked_back_at(view, start, lead)
+            return
+        if (fence_end := _end_of_fence(view, original, lead_end)) is not None:
+            place = fence_end
+            continue
+        voice = _not_surely_own(view[lead_end:]) if lead is _Lead.MAYBE else Voice.MATERIAL
+        yield Part((lead_end, len(view)), voice, Reason.GIVEN)
+        if voice is Voice.MATERIAL:
+            yield from _asked_at_end(view, lead_end)
+            return
+
+
+def _asked_at_end(view: str, place: int) -> Iterator[Part]:
+    """What stands before a question about it at the end, also where something else led to that."""
+    spans = [span for span in Sentences(view).spans() if view[slice(*span)].strip(_SPACE)]
+    while spans and _is_only_thanks(view[slice(*spans[-1])]):
+        spans.pop()
+    if not spans or spans[-1][0] < place:
+        return
+    start, end = spans[-1]
+    lead, _ = _lead(view, start, end, is_first=False)
+    if lead is not _Lead.NONE:
+        yield from _looked_back_at(view, start, lead)
+
+
+def _looked_back_at(view: str, start: int, lead: _Lead) -> Iterator[Part]:
+    """What stands before a question about it, in lines of its own."""
+    line_start = view.rfind("\n", 0, start) + 1
+    is_alone = not view[line_start:start].strip(_SPACE)
+    voice = _not_surely_own(view[:start])
+    if lead is _Lead.MAYBE:
+        is_of_own = voice is Voice.UNSURE and words.speaks_of_user(view[start:])
+        if not is_alone or is_of_own:
+            return
+    if is_alone and lead is _Lead.SURE:
+        voice = Voice.MATERIAL
+    yield Part((0, line_start if is_alone else start), voice, Reason.GIVEN)
+
+
+def _not_surely_own(text: str) -> Voice:
+    """How little a text that may be the user's own can be trusted to be."""
+    told = (text[slice(*span)].strip(_SPACE) for span in Sentences(text).spans())
+    tells_of_others = any(words.tells_of_others(said) for said in told)
+    return Voice.DOUBTFUL if tells_of_others else Voice.UNSURE
+
+
+def _lead(view: str, start: int, end: int, *, is_first: bool) -> tuple[_Lead, int]:
+    """Whether a sentence leads to a text or asks about one, and where it ends."""
+    sentence = view[start:end]
+    colon = _COLON.search(sentence, 0, _MAX_LEAD_CHARS)
+    if colon and sentence[colon.end() :].strip(_SPACE):
+        head = sentence[: colon.end()].strip(_AROUND_LEAD)
+        if words.is_about_text(head) or words.announces(head):
+            return _Lead.SURE, start + colon.end()
+        if is_first and not (words.is_own_lead(head) or words.is_statement(head)):
+            return _Lead.MAYBE, start + colon.end()
+    said = sentence.strip(_AROUND_LEAD)
+    if not said or len(said) > _MAX_LEAD_CHARS:
+        return _Lead.NONE, end
+    line_end = view.find("\n", end - 1)
+    ends_line = line_end < 0 or not view[end:line_end].strip(_SPACE)
+    if words.is_label(said):
+        return _Lead.LABEL, end
+    if words.is_about_text(said) or (is_first and words.asks_of_somebody(said)):
+        return _Lead.SURE, end
+    is_question = said.endswith("?")
+    if not ends_line:
+        may_lead = is_first and is_question and not words.speaks_of_user(said)
+        return (_Lead.MAYBE if may_lead and not _is_greeting(said) else _Lead.NONE), end
+    has_stop = sentence.rstrip(_SPACE).endswith((".", "!", "。"))
+    if words.announces(said, is_stopped=has_stop):
+        return _Lead.SURE, end
+    if words.is_own_lead(said) or _LIST_LINE.match(view, start):
+        return _Lead.NONE, end
+    if said.endswith(":") and not _begins_list(view, end):
+        return _Lead.SURE, end
+    states = has_stop or (not is_question and words.is_statement(said))
+    if states or len(said) > _MAX_FIRST_LINE_CHARS or _is_greeting(said):
+        return _Lead.NONE, end
+    return _Lead.MAYBE, end
+
+
+def _is_greeting(text: str) -> bool:
+    return words.is_greeting(text.strip(_AROUND_LEAD + ","))
+
+
+def _is_only_thanks(text: str) -> bool:
+    return words.is_thanks(text.strip(_AROUND_LEAD + ","))
+
+
+def _begins_list(view: str, place: int) -> bool:
+    following = len(view) - len(view[place:].lstrip(_SPACE))
+    return _LIST_LINE.match(view, following) is not None
+
+
+def _end_of_fence(view: str, original: str, place: int) -> int | None:
+    """Where the fenced or quoted block ends that stands right after a place; None without one."""
+    first = place + len(original[place:]) - len(original[place:].lstrip(" \t\n"))
+    if first >= len(view) or view[first] != CUT_FILLER or not _FENCED.match(original, first):
+        return None
+    return first + len(view[first:]) - len(view[first:].lstrip(_SPACE))
+
+
+def _letters(view: str) -> Iterator[Part]:
+    """A letter from its salutation on, and all that stands above a closing."""
+    found = lines(view)
+    salutation: int | None = None
+    for number, (start, end) in enumerate(found):
+        line = view[start : min(end, start + 120)]
+        if words.is_formal_salutation(line) and view[end:].strip(_SPACE):
+            yield Part((start, len(view)), Voice.MATERIAL, Reason.LETTER)
+            return
+        if words.is_salutation(line) and salutation is None:
+            salutation = start
+        elif words.is_closing(line) and _signs(view, found, number):
+            yield Part((salutation or 0, len(view)), Voice.MATERIAL, Reason.LETTER)
+            return
+
+
+def _signs(view: str, found: Sequence[Span], number: int) -> bool:
+    """Whether a closing ends a letter: text precedes, and at most a few short lines follow."""
+    following = [view[start:end] for start, end in found[number + 1 : number + 9]]
+    filled = [line for line in following if line.strip(_SPACE)]
+    return number > 0 and 0 < len(filled) <= 4 and any(len(line) < 60 for line in filled)
+
+
+def _addressed(view: str) -> Iterator[Part]:
+    """Paragraphs that speak to the user as a customer, or for several people to their reader; then
+    the rest is not surely the user's."""
+    paragraphs = Paragraphs(view)
+    first: int | None = None
+    place = 0
+    customers = [found.span() for found in words.ADDRESSED.finditer(view)]
+    readers = [
+        (begins, ends)
+        for begins, ends in Sentences(view).spans()
+        if words.speaks_to_reader(view[begins:ends].strip(_SPACE))
+    ]
+    for begins, ends in sorted([*customers, *readers]):
+        if begins < place:
+            continue
+        start = max(view.rfind("\n\n", 0, begins) + 2, 0)
+        start = 0 if start == 1 else start
+        place = paragraphs.end_after(ends)
+        first = start if first is None else first
+        yield Part((start, place), Voice.MATERIAL, Reason.ADDRESSED)
+    if first is not None:
+        yield Part((0, len(view)), Voice.UNSURE, Reason.ADDRESSED)
+
+
+def _tables(view: str) -> Iterator[Part]:
+    """Lines of tables, of HTML and of JSON."""
+    for start, end in lines(view):
+        if _TABLE_LINE.fullmatch(view, start, end):
+            yield Part((start, end), Voice.MATERIAL, Reason.TABLE)
+
+
+def _ruled(view: str) -> Iterator[Part]:
+    """What stands between two rules (``---``)."""
+    opened: int | None = None
+    for start, end in lines(view):
+        if not _RULE_LINE.fullmatch(view, start, end):
+            continue
+        if opened is not None:
+            yield Part((opened, end), Voice.MATERIAL, Reason.RULED)
+        opened = start if opened is None else None

@@ -1,1 +1,0 @@
-"""How a memory is written, and what it rests on."""

@@ -1,0 +1,553 @@
+"""When something is, as a content tells it: past, now, planned, or a day only its speaker knew."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Final
+
+from ricordo.formation.candidate import Candidate
+from ricordo.formation.decisions import Rejection, RejectionCode
+from ricordo.formation.evidence import occurrence
+from ricordo.formation.injected import has_attack
+from ricordo.formation.text_spans import plain_view, sentences
+from ricordo.limits import MAX_FORMED_CHARS, MAX_FORMED_SENTENCES
+from ricordo.model.vocabulary import MemoryType
+from ricordo.text.dates import named_times
+from ricordo.text.folding import is_dense
+from ricordo.text.languages import guess
+from ricordo.text.secrets import has_secret
+
+_RELATIVE = re.compile(
+    r"\b(?:tomorrow|yesterday|today|tonight|(?:the )?day after tomorrow|this (?:morning|afternoon"
+    r"|evening|week|weekend|month|year)|(?:next|last) (?:week|weekend|month|year|monday|tuesday"
+    r"|wednesday|thursday|friday|saturday|sunday|night)|in (?:a|two|three|a few|[0-9]+) (?:days?"
+    r"|weeks?|months?)|(?:a|two|three|a few|[0-9]+) (?:days?|weeks?|months?) ago"
+    r"|right now|just now)\b"
+    r"|\b(?:besok|lusa|kemarin(?: lusa)?|hari ini|malam ini|nanti (?:malam|sore|siang)|tadi (?:pagi"
+    r"|siang|malam)|(?:minggu|pekan|bulan|tahun) (?:depan|lalu|ini|kemarin)|barusan)\b"
+    r"|(?<!am )(?<!jeden )\bmorgen\b(?! (?:früh )?immer)|\b(?:heute|gestern|übermorgen|vorgestern"
+    r"|(?:nächste|letzte|diese|kommende)[nrsm]? (?:woche|monat|jahr|wochenende|montag|dienstag"
+    r"|mittwoch|donnerstag|freitag|samstag|sonntag))\b"
+    r"|明日|明後日|昨日|一昨日|今日|今朝|今夜|今晩|来週|先週|今週|来月|先月|今月|来年|去年|昨年|今年"
+)
+_DATED_IN_JAPANESE = re.compile("[0-9]{4}年|[0-9]{1,2}月[0-9]{1,2}日")
+
+_PLANNED = re.compile(
+    r"\b(?:plan(?:s|ned|ning)?|will|going to|intend(?:s|ed|ing)?|want(?:s|ed)? to"
+    r"|hop(?:es|ed|ing) to"
+    r"|would like|scheduled|appointment|booked|looking forward|aims? to|due|about to|expects?"
+    r"|expecting|has to|needs? to|starts? on|upcoming)\b"
+    r"|\b(?:akan|berencana|merencanakan|ingin|mau|hendak|rencana|dijadwalkan|janji temu|berniat)\b"
+    r"|\b(?:wird|werden|plant|planen|möchte|will|vorhat|beabsichtigt|termin|geplant|vor)\b"
+    r"|予定|つもり|たい|計画|する(?:だろう|と思)"
+)
+_IRREGULAR_PAST: Final = (
+    r"was|were|had|did|went|got|came|saw|met|bought|began|became|broke|brought|built|caught|chose"
+    r"|drank|drove|ate|fell|felt|flew|forgot|found|gave|grew|heard|held|hurt|kept|knew|led|left|lent"
+    r"|lost|made|paid|put|quit|ran|read|rode|said|sang|sat|sent|set|shot|slept|sold|spent|spoke|stood"
+    r"|swam|taught|thought|told|took|understood|woke|won|wore|wrote|cut|let|been|gone|done|seen|ago"
+)
+_PAST = re.compile(
+    rf"\b(?:{_IRREGULAR_PAST}|\w{{2,}}ed)\b"
+    r"|\b(?:telah|sudah|pernah|tadi|kemarin|lalu|sebelumnya|dulu|baru saja|sempat|berhasil)\b"
+    r"|\b(?:war|waren|hatte|hatten|wurde|wurden|ging|kam|kaufte|fand|nahm|bekam|begann|sah|traf"
+    r"|ge\w{2,}(?:t|en)|\w{2,}iert|\w{3,}te|gestern|besucht|verkauft|verloren|bekommen|erhalten)\b"
+    r"|(?:た|だった|でした|ました)[。.\s]*$"
+)
+_PRESENT = re.compile(
+    r"^(?:the )?user(?:'s \w+)? (?:\w+ly )?(?:is|are|am|has|does|\w+[^s\W]s)\b"
+    r"|\b(?:is|are) (?:\w+ )?\w+ing\b|\b(?:now|currently|right now|at the moment|these days)\b"
+    r"|\b(?:sedang|sekarang|saat ini|kini|lagi)\b"
+    r"|\b(?:gerade|jetzt|momentan|derzeit|zurzeit|aktuell)\b"
+    r"|(?:[てで]い(?:る|ます)|中だ|中です|中である)[。.\s]*$"
+)
+
+
+def is_told_as_present(small: str) -> bool:
+    """Whether a text in small letters clearly tells what goes on now: neither past nor planned."""
+    if _PAST.search(small) or _PLANNED.search(small):
+        return False
+    return _PRESENT.search(small) is not None
+
+
+def hangs_in_time(text: str) -> bool:
+    """Whether a text counts from the day on which it was said and names no date."""
+    if not _RELATIVE.search(text.lower()):
+        return False
+    return named_times(text) is None and not _DATED_IN_JAPANESE.search(text)
+
+
+# Patterns are searched in a text in small letters whose quotations were taken out, unless a
+# comment says otherwise.
+
+
+def _words(listed: str) -> frozenset[str]:
+    return frozenset(listed.split())
+
+
+LABEL: Final = re.compile(
+    r"(?:memory|memories|fact|preference|note|insight|episode|event|summary|content|instruction"
+    r"|reminder|ingatan|memori|fakta|catatan|preferensi|erinnerung|fakt|notiz|merke"
+    r"|記憶|メモ|事実)\s*[:：]\s*",
+    re.IGNORECASE,
+)
+BULLET: Final = re.compile(r"(?:[-*•‣▪+–—]|\(?[0-9]{1,2}[.)])\s+")
+
+# By language: words that make a sentence the first or second person's.
+PERSONS: Final = {
+    "en": _words(
+        "i i'm i've i'd i'll my me myself we we're we've our ours ourselves you you're you've your"
+        " yours yourself us let's"
+    ),
+    "id": _words("saya aku gue gua kami kita kamu anda engkau kau lu elo kalian"),
+    "de": _words(
+        "ich mich mir mein meine meinem meinen meiner meines wir uns unser unsere unserem unseren"
+        " unserer du dich dir dein deine deinem deinen deiner euch euer eure"
+    ),
+}
+# Of these, what means nothing else in the other languages: looked for where the language is unsure.
+SURE_PERSONS: Final = _words(
+    "i i'm i've i'd i'll my me myself we we're our you you're your yours saya aku gue kamu ich mich"
+    " mein meine wir unser unsere dich dein deine"
+)
+JAPANESE_PERSONS: Final = re.compile(
+    r"私(?![立服鉄物費有生的])|僕(?<!下僕)(?<!公僕)|俺|あなた|貴方"
+)
+
+# At the start of a content they point to something that is not there.
+POINTERS: Final = {
+    "en": _words(
+        "he she it they this that these those his her hers its their theirs him them there here"
+        " he's she's it's they're that's there's another"
+    ),
+    "id": _words("dia ia mereka beliau ini itu tersebut hal situ sana sini"),
+    "de": _words("er sie es dies diese dieser dieses dort hier ihr ihre sein seine jener jene"),
+}
+# Sure in any language; "es", "er", "sie", "die", "hal", "sein" and the like are not.
+SURE_POINTERS: Final = _words(
+    "he she it they this that these those his their he's she's it's they're that's dia mereka"
+    " beliau ini itu dies diese dieser dieses"
+)
+JAPANESE_POINTERS: Final = re.compile(
+    r"(?:ユーザーは)?(?:彼女?[はがのも]|彼ら|それ|これ|あれ|そこ[にでは]|ここ[にでは]|あそこ)"
+)
+# "User lives there." says nothing; "User moved to Rome and works there." does.
+POINTING_END: Final = re.compile(
+    r"(?<=\s)(?:here|there|it|this|that|them|him|those|these|too|so|di sana|di sini|di situ|itu"
+    r"|ini|dort"
+    r"|hier|das|es|ihn)[.\s]*$"
+)
+POINTING_INSIDE: Final = re.compile(
+    r"\b(?:this|that|the same|the other|the first|the second) ones?\b|\bthe (?:former|latter)\b"
+    r"|\b(?:mentioned|stated|described) (?:above|below|earlier|before)\b|\b(?:as|see) above\b"
+    r"|\byang (?:ini|itu|tadi)\b|\btersebut di atas\b|\boben genannt\w*|\b(?:obige|besagte)\w*"
+    r"|上記の|前述の"
+)
+MAX_WORDS_WITH_POINTING_END: Final = 5
+
+NOT_NEUTRAL: Final = re.compile(
+    r"\b(?:wow|omg|lol|lmao|haha\w*|hehe\w*|yay|woohoo|wkwk\w*|anjir|mantap banget|krass|boah)\b"
+    r"|笑笑|ｗｗ|わーい"
+)
+HYPE: Final = re.compile(  # in the text as given, before exclamation marks are taken away
+    r"\b(?:amazing|awesome|incredible|fantastic|wonderful|unbelievable|epic|luar biasa|keren"
+    r"|mantap|dahsyat|geil|krass|unglaublich|fantastisch|wahnsinn)[\s.]*[!！]|(?:すごい|最高|すばらしい)[!！]",
+    re.IGNORECASE,
+)
+
+PLACEHOLDER: Final = re.compile(
+    r"\[[^\]\n]{0,60}\]|\{[^}\n]{0,60}\}|\bx{3,}\b|\bn/a\b|\bunknown\b|\bunspecified\b|\btbd\b"
+    r"|\bnot (?:specified|mentioned|provided|stated|known|available|given|disclosed)\b"
+    r"|\bno (?:information|details?|data|relevant (?:facts|information|memories)|facts"
+    r"|new (?:facts|information|memories))\b|\bnone\b[.\s]*$|\bnull\b|\bundefined\b|\blorem ipsum\b"
+    r"|\.\.\.|…|___|\?\?|\btidak (?:diketahui|disebutkan|ada informasi)\b"
+    r"|\bnicht (?:angegeben|bekannt|genannt)\b|\bunbekannt\b|\bkeine (?:angaben?|informationen)\b"
+    r"|不明|未定義|情報なし|該当なし|○○|〇〇"
+)
+
+_USER = r"^(?:the )?user(?: \w+)? (?:has |have |is |was |just |also |again )*"
+ABOUT_THE_CONVERSATION: Final = re.compile(
+    rf"{_USER}(?:ask(?:s|ed|ing)? (?:about|whether|if|for|how|what|why|when|where|who|which|a "
+    r"|several|some|the assistant|the ai|questions?)|want(?:s|ed)? to know|wonder(?:s|ed|ing)?"
+    r"|inquir(?:es|ed|ing)|request(?:s|ed|ing)|greet(?:s|ed|ing)|thank(?:s|ed|ing)"
+    r"|sa(?:id|ys|ying) (?:hi|hello|hey|thanks|thank|bye|goodbye|yes|no|ok|okay|good)\b"
+    r"|test(?:s|ed|ing)?\b(?: (?:the|this|memory|whether|if|out)\b.*)?[.\s]*$"
+    r"|chat(?:s|ted|ting) with|talk(?:s|ed|ing) (?:to|with) the (?:assistant|ai|bot)"
+    r"|convers(?:es|ed|ing)|acknowledg|interact(?:s|ed|ing) with the|repl(?:ies|ied)\b"
+    r"|respond(?:s|ed)\b|seek(?:s|ing)? (?:help|advice|information|clarification))"
+    r"|\b(?:this|the|our|current) (?:conversation|chat|session|dialogue|exchange|transcript)\b"
+    r"|^(?:pengguna|user) (?:sedang |telah |sudah )?(?:bertanya|menanyakan|menyapa|mengobrol"
+    r"|menguji|mengucapkan (?:terima|salam)|berterima kasih"
+    r"|meminta (?:bantuan|informasi|penjelasan))"
+    r"|\b(?:percakapan|obrolan) ini\b"
+    r"|^(?:der |die )?(?:be)?nutzer(?:in)? (?:hat )?(?:fragt|fragte|gefragt|grüßt|grüßte|begrüßt"
+    r"|bedankt|bedankte|testet|bittet um (?:hilfe|auskunft|informationen))"
+    r"|\bdieses? (?:gespräch|unterhaltung|chat)\w*"
+    r"|^ユーザーは.{0,60}(?:質問し|尋ね|挨拶し|聞いてい|感謝し|お礼を|テストし|依頼し)|この(?:会話|チャット)"
+)
+ASSISTANT_FIRST: Final = re.compile(
+    r"^(?:the |an? )?(?:ai |virtual )?(?:assistant|ai|chatbot|language model)\b|^(?:si )?asisten\b"
+    r"|^(?:der |die )?(?:assistent(?:in)?|ki)\b|^(?:アシスタント|ai)[はが]"
+)
+ADDRESSES_THE_MODEL: Final = re.compile(
+    r"^(?:ignore|disregard|forget|override|bypass|abaikan|lupakan|ignoriere?|missachte|vergiss)\b"
+    r"|\b(?:always|must) (?:obey|comply)\b|\bno restrictions\b|無視して"
+)
+
+
+# Every rule says in a few words what is wrong, or nothing.
+
+_QUOTATION = re.compile(
+    r"\"[^\"]{0,300}\"|“[^”]{0,300}”|„[^“”]{0,300}[“”]|«[^»]{0,300}»|「[^」]{0,300}」"
+    r"|『[^』]{0,300}』|(?<![^\s(])['‘][^'’\n]{1,300}['’](?![\w])"
+)
+_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
+_MARKUP = re.compile(
+    r"</?[a-zA-Z][^>]{0,200}>|```|\]\(|^#{1,6} |\|\s*-{3}|^\s*[{\[].{0,300}[}\]]\.?$|\w\(\)|=>"
+    r"|==|&&"
+    r"|\b(?:def|class|import|return|const|var|function|SELECT|INSERT)\b.{0,80}[;{(=]|;\s*$"
+)
+_ADDRESS = re.compile(r"(?:https?://|www\.)\S+")
+_NUMBERED = re.compile(r"(?:^|\s)1[.)]\s.{1,600}?\s2[.)]\s", re.DOTALL)
+_STEP = re.compile(r"(?:^|\s)(?P<number>[0-9]{1,2})[.)]\s+(?=\S)")
+_NOT_AN_ORDER = re.compile(
+    r"(?:the|a|an|user|users?'s|i|he|she|it|they|we|you|pengguna|dia|saya|nutzer|der|die|das|er|sie"
+    r"|ich)\b|ユーザー|彼|私",
+    re.IGNORECASE,
+)
+_ROMAN_ONE = re.compile(r"(?:[A-Z][\w.]+|\b(?:type|phase|part|level|class|war|volume))\s+$")
+_MIN_STEPS: Final = 2
+_MIN_WORDS: Final = 2
+_MIN_DENSE_CHARS: Final = 4
+_MIN_SHOUTED_LETTERS: Final = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A tidy content and the forms of it that rules look at."""
+
+    content: str
+    type: MemoryType
+
+    @property
+    def bare(self) -> str:
+        """Without quotations, whose words are somebody's own."""
+        return _QUOTATION.sub(' "" ', self.content)
+
+    @property
+    def small(self) -> str:
+        """Bare, in small letters, with plain apostrophes."""
+        return self.bare.lower().replace("’", "'").strip()
+
+
+Rule = Callable[[Written], str | None]
+
+
+def is_numbered(content: str) -> bool:
+    """Whether a content counts its parts: 1., 2. and so on."""
+    return _NUMBERED.search(content) is not None
+
+
+def _says_something(written: Written) -> str | None:
+    letters = [letter for letter in written.content if letter.isalnum()]
+    dense = sum(map(is_dense, letters))
+    enough = dense >= _MIN_DENSE_CHARS or len(_WORD.findall(written.content)) >= _MIN_WORDS
+    return None if enough else "no statement is left"
+
+
+def _is_short(written: Written) -> str | None:
+    if len(written.content) > MAX_FORMED_CHARS:
+        return f"{len(written.content)} characters without a sentence end to cut at"
+    if written.type is MemoryType.PROCEDURE:
+        return None
+    count = len(sentences(written.content))
+    return None if count <= MAX_FORMED_SENTENCES else f"{count} sentences"
+
+
+def _gives_away_nothing(written: Written) -> str | None:
+    return "holds a secret" if has_secret(plain_view(written.content).text) else None
+
+
+def _does_not_address_the_model(written: Written) -> str | None:
+    view = plain_view(written.content).text
+    found = has_attack(view) or ADDRESSES_THE_MODEL.search(written.small)
+    return "speaks to the model" if found else None
+
+
+def _is_plain_text(written: Written) -> str | None:
+    if _MARKUP.search(written.content):
+        return "markup or code"
+    rest, addresses = _ADDRESS.subn(" ", written.content)
+    if addresses and len(_WORD.findall(rest)) < _MIN_WORDS and not any(map(is_dense, rest)):
+        return "only an address"
+    return None
+
+
+def _is_filled_in(written: Written) -> str | None:
+    found = PLACEHOLDER.search(written.content.lower())
+    return "a placeholder, or says that something is not known" if found else None
+
+
+def _is_a_statement(written: Written) -> str | None:
+    asked = any(mark in written.bare for mark in "?？") or written.bare.rstrip("。. ").endswith(
+        ("ですか", "ますか", "でしょうか")
+    )
+    return "a question" if asked else None
+
+
+def _is_neutral(written: Written) -> str | None:
+    if NOT_NEUTRAL.search(written.small):
+        return "an exclamation"
+    letters = [letter for letter in written.content if letter.isalpha()]
+    cased = [letter for letter in letters if letter.isupper() or letter.islower()]
+    if len(cased) >= _MIN_SHOUTED_LETTERS and all(map(str.isupper, cased)):
+        return "all in capitals"
+    return None
+
+
+def _has_the_right_shape(written: Written) -> str | None:
+    if written.type is MemoryType.PROCEDURE:
+        return None
+    return "a numbered list" if is_numbered(written.content) else None
+
+
+def _is_made_of_steps(written: Written) -> str | None:
+    if written.type is not MemoryType.PROCEDURE:
+        return None
+    marks = list(_STEP.finditer(written.content))
+    if len(marks) < _MIN_STEPS:
+        return "a procedure without numbered steps"
+    if [int(mark["number"]) for mark in marks] != list(range(1, len(marks) + 1)):
+        return "steps that are not numbered in order"
+    title = written.content[: marks[0].start()].strip()
+    if title and not title.endswith((":", "：")):
+        return "text beside the steps"
+    if any(_NOT_AN_ORDER.match(written.content, mark.end()) for mark in marks):
+        return "a step that tells instead of saying what to do"
+    return None
+
+
+def _is_in_the_third_person(written: Written) -> str | None:
+    bare = written.bare.replace("’", "'")
+    if JAPANESE_PERSONS.search(bare):
+        return "the first or second person"
+    language = guess(bare)
+    persons = PERSONS.get(language, SURE_PERSONS) if language else SURE_PERSONS
+    for found in _WORD.finditer(bare):
+        word, before = found.group(), bare[: found.start()]
+        if word.lower() in persons and not _is_a_name(word, before):
+            return "the first or second person"
+    if language == "de" and re.search(r"[a-zäöü,] (?:Sie|Ihnen|Ihre?[nmrs]?)\b", bare):
+        return "the second person"
+    return None
+
+
+def _is_a_name(word: str, before: str) -> bool:
+    """The US, Henry I, the song My Way: a capital that a sentence does not explain."""
+    if word == "I":
+        return _ROMAN_ONE.search(before) is not None
+    starts_sentence = not before.strip(" \"'") or before.rstrip(" \"'").endswith((".", ":", "。"))
+    return word[0].isupper() and "'" not in word and not starts_sentence
+
+
+def _refers_to_something(written: Written) -> str | None:
+    small = written.small
+    if JAPANESE_POINTERS.match(small) or POINTING_INSIDE.search(small):
+        return "points to something that is not there"
+    found = _WORD.findall(small)
+    if not found:
+        return None
+    if _starts_with_a_pointer(written, found):
+        return "begins with a word that points to nothing"
+    first = next(iter(sentences(small)), "")
+    few_words = len(_WORD.findall(first)) <= MAX_WORDS_WITH_POINTING_END
+    if few_words and POINTING_END.search(first):
+        return "points to something that is not there"
+    return None
+
+
+def _starts_with_a_pointer(written: Written, found: list[str]) -> bool:
+    first = next(iter(_WORD.findall(written.bare)), "")
+    if first.isupper() and len(first) > 1 and not written.content.isupper():
+        return False  # IT, not it
+    pointers = SURE_POINTERS
+    if language := guess(written.bare):
+        pointers = POINTERS.get(language, pointers)
+    return found[0] in pointers
+
+
+def _is_about_the_user(written: Written) -> str | None:
+    if ABOUT_THE_CONVERSATION.search(written.small):
+        return "tells of the conversation, not of the user"
+    if written.type is MemoryType.INSTRUCTION:
+        return None
+    return "tells of the assistant" if ASSISTANT_FIRST.search(written.small) else None
+
+
+def _happened(written: Written) -> str | None:
+    if written.type is MemoryType.EPISODE and is_told_as_present(written.small):
+        return "an episode in the present tense"
+    return None
+
+
+def _stands_in_time(written: Written) -> str | None:
+    lasting = written.type in (MemoryType.FACT, MemoryType.PREFERENCE)
+    return "a time that only its speaker knew" if lasting and hangs_in_time(written.bare) else None
+
+
+RULES: Final[tuple[tuple[RejectionCode, Rule], ...]] = (
+    (RejectionCode.EMPTY, _says_something),
+    (RejectionCode.TOO_LONG, _is_short),
+    (RejectionCode.SECRET, _gives_away_nothing),
+    (RejectionCode.ADDRESSES_THE_MODEL, _does_not_address_the_model),
+    (RejectionCode.MARKUP, _is_plain_text),
+    (RejectionCode.PLACEHOLDER, _is_filled_in),
+    (RejectionCode.QUESTION, _is_a_statement),
+    (RejectionCode.NOT_NEUTRAL, _is_neutral),
+    (RejectionCode.NUMBERED, _has_the_right_shape),
+    (RejectionCode.NOT_STEPS, _is_made_of_steps),
+    (RejectionCode.ABOUT_THE_CONVERSATION, _is_about_the_user),
+    (RejectionCode.NOT_THIRD_PERSON, _is_in_the_third_person),
+    (RejectionCode.NO_REFERENT, _refers_to_something),
+    (RejectionCode.NOT_PAST, _happened),
+    (RejectionCode.DANGLING_TIME, _stands_in_time),
+)
+
+
+_PAIRS: Final = ('""', "''", "“”", "‘’", "„“", "«»", "「」", "『』", "**", "__", "``", "()")
+_EMOJI = re.compile(
+    "[\u2190-\u21ff\u2600-\u27bf\u2b00-\u2bff\ufe0f\u200d\U0001f000-\U0001faff\U000e0020-\U000e007f]"
+)
+_INVISIBLE = re.compile("[\u0000-\u0008\u000e-\u001f\u007f\u200b-\u200f\u2060\ufeff]")
+_EMPHASIS = re.compile(r"\*\*|__|`")
+_EXCLAMATION = re.compile(r"[!！]+(?=\s|$)")
+_EXCLAMATION_INSIDE_DENSE = re.compile(r"(?<=[\u3040-\u30ff\u4e00-\u9fff])[!！]+")
+_DOUBLE_STOP = re.compile(r"(?<![.])[.](?:[ ]?[.])(?![.])|([。])[。.]+")
+_SPACE = re.compile(r"\s+")
+_SPACE_IN_LINE = re.compile(r"[^\S\n]+")
+_LINE_BREAKS = re.compile(r"\s*\n\s*")
+_ENDED: Final = tuple(".?!。？…")
+_CLOSING: Final = "\"')]”’»」』）"
+_MAX_ROUNDS: Final = 20
+
+
+def tidied(content: str, *, keep_lines: bool) -> str:
+    """Without bullets, labels, quotation marks around it, emoji, exclamation and double spaces.
+
+    Ends with a full stop, and is cut to two sentences and 280 characters where whole sentences
+    fit; a text that cannot be cut so comes back too long. Tidy text comes back as it is.
+    ``keep_lines``: steps of a procedure, which keep their lines and numbers and are not cut.
+    """
+    for _ in range(_MAX_ROUNDS):
+        once = _round(content, keep_lines=keep_lines)
+        if once == content:
+            return content
+        content = once
+    return ""  # nothing that a person would write
+
+
+def _round(content: str, *, keep_lines: bool) -> str:
+    text = _EMOJI.sub("", _INVISIBLE.sub("", content))
+    if keep_lines:
+        text = _SPACE_IN_LINE.sub(" ", _LINE_BREAKS.sub("\n", text)).strip()
+        return _EMPHASIS.sub("", text)
+    text = _unwrapped(_SPACE.sub(" ", _EMPHASIS.sub("", text)).strip())
+    text = _EXCLAMATION.sub(".", _EXCLAMATION_INSIDE_DENSE.sub("。", text))
+    text = _DOUBLE_STOP.sub(lambda found: found[1] or ".", text).strip()
+    return _cut(_stopped(text)) if any(map(str.isalnum, text)) else ""
+
+
+def _unwrapped(text: str) -> str:
+    """Without bullets and labels before it and one pair of marks around it."""
+    while found := BULLET.match(text) or LABEL.match(text):
+        text = text[found.end() :]
+    for opening, closing in _PAIRS:
+        inside = text[1:-1]
+        if (
+            len(text) > 2
+            and text[0] == opening
+            and text[-1] == closing
+            and opening not in inside
+            and closing not in inside
+        ):
+            return inside.strip()
+    return text
+
+
+def _stopped(text: str) -> str:
+    bare = text.rstrip(_CLOSING)
+    if text.endswith(_ENDED) or bare.endswith(_ENDED):
+        return text
+    bare = text.rstrip(",;:、 -–—")
+    if not bare:
+        return text
+    return bare + ("。" if is_dense(bare[-1]) else ".")
+
+
+def _cut(text: str) -> str:
+    """The first sentences that fit; the text as it is when not even the first does."""
+    found = sentences(text)
+    if len(text) <= MAX_FORMED_CHARS and len(found) <= MAX_FORMED_SENTENCES:
+        return text
+    end = 0
+    for sentence in found[:MAX_FORMED_SENTENCES]:
+        after = text.index(sentence, end) + len(sentence)
+        if after > MAX_FORMED_CHARS:
+            break
+        end = after
+    return text[:end] if end else text
+
+
+# A memory is read years later, by a model that knows nothing of the conversation. So it must say
+# by itself who did what, in a sentence or two, in the user's own language.
+
+__all__ = ["Rejection", "RejectionCode", "validated"]
+
+# Only a user can want something; what a tool gave back can at most be a fact.
+_WISHES: Final = frozenset({MemoryType.INSTRUCTION, MemoryType.PREFERENCE, MemoryType.PROCEDURE})
+_LISTED_LINES = re.compile(r"(?:^|\n)[ \t]*(?:[-*•+]|[0-9]{1,2}[.)])[ \t]")
+# Far more than can be put right; looked at no further, so that nothing costs much time.
+_MAX_LOOKED_AT_CHARS: Final = 8_000
+
+
+def validated(candidate: Candidate) -> Candidate | Rejection:
+    """The candidate with its content put right, or what is wrong with it. Never raises.
+
+    What is valid comes back unchanged.
+    """
+    given = candidate.content
+    if len(given) > _MAX_LOOKED_AT_CHARS:
+        return Rejection(RejectionCode.TOO_LONG, f"{len(given)} characters")
+    is_procedure = candidate.type is MemoryType.PROCEDURE
+    if not is_procedure and (is_numbered(given) or len(_LISTED_LINES.findall(given)) > 1):
+        return Rejection(RejectionCode.NUMBERED, "a list")
+    if HYPE.search(given):
+        return Rejection(RejectionCode.NOT_NEUTRAL, "an exclamation")
+    if found := _of_source(candidate):
+        return found
+    content = tidied(given, keep_lines=is_procedure)
+    written = Written(content, candidate.type)
+    for code, rule in RULES:
+        if problem := rule(written):
+            return Rejection(code, problem)
+    return _other_language(candidate, content) or replace(candidate, content=content)
+
+
+def _of_source(candidate: Candidate) -> Rejection | None:
+    passage = candidate.passage
+    if occurrence(candidate.quote, passage.text) is None:
+        return Rejection(RejectionCode.NO_EVIDENCE, "the quote is not in the passage")
+    if not passage.is_from_user and (candidate.type in _WISHES or candidate.is_explicit):
+        return Rejection(RejectionCode.FROM_A_TOOL, f"a tool cannot give a {candidate.type.value}")
+    return None
+
+
+def _other_language(candidate: Candidate, content: str) -> Rejection | None:
+    """Only where both are sure. A tool's language says nothing about the user's."""
+    if not candidate.passage.is_from_user:
+        return None
+    written = guess(content)
+    said = guess(candidate.quote) or guess(candidate.passage.text)
+    if written and said and written != said:
+        return Rejection(RejectionCode.OTHER_LANGUAGE, f"written in {written}, said in {said}")
+    return None
