@@ -20,7 +20,7 @@ from ricordo.bench.machine import Machine, this_machine
 from ricordo.cli.bench import progress_bars
 from ricordo.cli.render import Listing, answer
 from ricordo.model.record import Record
-from ricordo.transfer.progress import Progress
+from ricordo.transfer.exports import Progress
 
 _COMMAND: Final = str(Path(sys.executable).with_name("ricordo"))
 _MEMORIES: Final = 20_000

@@ -16,7 +16,7 @@ from ricordo.memory import Memory
 from ricordo.model.record import Record
 from ricordo.prompt.budget import MESSAGE_TOKENS
 from ricordo.text.tokens import estimate_tokens
-from ricordo.transfer.progress import Progress
+from ricordo.transfer.exports import Progress
 from ricordo.wiring import open_memory
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from ricordo.cli.bench import progress_bars
 from ricordo.cli.render import Listing, answer
 from ricordo.memory import Memory
 from ricordo.model.record import Record
-from ricordo.transfer.progress import Progress
+from ricordo.transfer.exports import Progress
 
 _MEMORIES: Final = 10_000
 _AT_ONCE: Final = 1_000

@@ -19,7 +19,7 @@ from ricordo.bench.resident import resident_mb
 from ricordo.cli.bench import progress_bars
 from ricordo.cli.render import Listing, answer, say
 from ricordo.model.record import Record
-from ricordo.transfer.progress import Progress
+from ricordo.transfer.exports import Progress
 
 _STEPS = (1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 200_000)
 _DEFAULT_MOST = 200_000

@@ -21,7 +21,7 @@ from ricordo.cli.render import Listing, answer
 from ricordo.memory import Memory
 from ricordo.model.record import Record
 from ricordo.testing.clock import ManualClock
-from ricordo.transfer.progress import Progress, no_progress
+from ricordo.transfer.exports import Progress, no_progress
 
 _MEMORIES = 100_000
 _SECONDS = 60.0

@@ -16,7 +16,7 @@ from ricordo.memory import Memory
 from ricordo.model.record import Record
 from ricordo.testing.clock import ManualClock
 from ricordo.testing.embedder import WordEmbedder
-from ricordo.transfer.progress import Progress, no_progress
+from ricordo.transfer.exports import Progress, no_progress
 from ricordo.wiring import open_memory
 
 _USERS = 200

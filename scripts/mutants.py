@@ -304,14 +304,14 @@ MUTANTS = (
     ),
     Mutant(
         "backup digest",
-        "transfer/backup/checking.py",
+        "transfer/backup.py",
         "        _compare(manifest.tables, sums_of(reading.connection), path)\n",
         "",
         "tests/backup/test_damage.py",
     ),
     Mutant(
         "backup digest",
-        "transfer/backup/digesting.py",
+        "transfer/backup.py",
         "digest.update(_lines(waiting))\n    return",
         "digest.update(_lines(waiting[:1]))\n    return",
         "tests/backup/test_damage.py",

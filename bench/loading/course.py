@@ -17,7 +17,7 @@ from tests.support.served import COMMAND, ServedStore, served
 
 from bench.loading.requests import Added, Kind, Outcome, Plan
 from ricordo.bench.invented import InventedTexts
-from ricordo.transfer.progress import Progress
+from ricordo.transfer.exports import Progress
 from ricordo.wiring import open_memory
 
 _ROOT: Final = Path(__file__).parents[2]

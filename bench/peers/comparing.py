@@ -25,7 +25,7 @@ from ricordo.bench.questions import QuestionSet, SaidTurn
 from ricordo.bench.recall import measure_recall, observe_all, store_for_measuring
 from ricordo.bench.scoring import Scores, scored
 from ricordo.model.record import Record
-from ricordo.transfer.progress import Progress
+from ricordo.transfer.exports import Progress
 from ricordo.version import __version__
 
 RICORDO = "ricordo"

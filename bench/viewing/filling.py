@@ -16,7 +16,7 @@ from ricordo.bench.invented import InventedTexts
 from ricordo.memory import Memory
 from ricordo.model.vocabulary import MemoryType
 from ricordo.storage.tables import relations
-from ricordo.transfer.progress import Progress
+from ricordo.transfer.exports import Progress
 
 _AT_ONCE: Final = 5_000
 _THEMES: Final = 40

@@ -16,7 +16,7 @@ from ricordo.memory import Memory
 from ricordo.model.item import Change
 from ricordo.model.vocabulary import Source, Status
 from ricordo.testing.clock import ManualClock
-from ricordo.transfer.progress import Progress
+from ricordo.transfer.exports import Progress
 from ricordo.user_memory import UserMemory
 
 MONTH_DAYS: Final = 30

@@ -10,12 +10,11 @@ from typing import Any, Self
 from ricordo import limits
 from ricordo.access.keys import KeyRing
 from ricordo.errors import InvalidValue, StorageError, UserNotFound, in_log
-from ricordo.files.erasing import FilesErasure
-from ricordo.files.following import MirrorFollower
+from ricordo.files.home import FilesErasure
+from ricordo.files.mirror import MirrorFollower
 from ricordo.formation.counters import counters_of, daily_of
 from ricordo.index.rebuild import bring_up_to_date, rebuild
-from ricordo.jobs.background import Background
-from ricordo.jobs.running import JobRunner
+from ricordo.jobs.runner import Background, JobRunner
 from ricordo.memories import erasure, lookup
 from ricordo.model import checks
 from ricordo.model.activity import Counters, DayActivity
@@ -33,10 +32,9 @@ from ricordo.storage.database import retried
 from ricordo.storage.keys import StoredKeys
 from ricordo.storage.users import list_users
 from ricordo.storage.where import EVERYONE
-from ricordo.transfer import exporting, importing
-from ricordo.transfer.backup import making
-from ricordo.transfer.backup.checking import FileOpener
-from ricordo.transfer.progress import Progress, no_progress
+from ricordo.transfer import backup_, exports, imports
+from ricordo.transfer.backup import FileOpener
+from ricordo.transfer.exports import Progress, no_progress
 from ricordo.user_memory import UserMemory
 from ricordo.user_memory.bound import Parts
 
@@ -160,11 +158,11 @@ class Memory:
 
     def export_lines(self) -> Iterator[str]:
         """Every user's data as JSON Lines, from one consistent state."""
-        return exporting.export_lines(self.database, None)
+        return exports.export_lines(self.database, None)
 
     def export(self, path: str | Path) -> int:
         """Write every user's data to a JSON Lines file; the number of lines."""
-        return exporting.export_file(self.database, None, checks.path("path", path))
+        return exports.export_file(self.database, None, checks.path("path", path))
 
     def import_file(self, path: str | Path, *, progress: Progress = no_progress) -> ImportReport:
         """Bring in a ricordo export of any number of users, each under their own name.
@@ -172,7 +170,7 @@ class Memory:
         Raises:
             ImportFailed: the file cannot be read; the message says where. Nothing was written.
         """
-        return importing.import_store(self.database, checks.path("path", path), progress)
+        return imports.import_store(self.database, checks.path("path", path), progress)
 
     def backup(self, path: str | Path, *, force: bool = False) -> BackupReport:
         """Write all that the store holds at this moment to one file, while others go on using it.
@@ -188,7 +186,7 @@ class Memory:
         """
         wanted = checks.path("path", path)
         replaces = checks.flag("force", force)
-        return making.make_backup(self.database, wanted, self._open_file, force=replaces)
+        return backup_.make_backup(self.database, wanted, self._open_file, force=replaces)
 
     def reindex(self, *, everything: bool = False, progress: Progress = no_progress) -> int:
         """Make the search terms anew that are missing or of another analyser; how many.

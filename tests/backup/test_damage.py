@@ -146,19 +146,19 @@ def test_a_backup_of_a_newer_ricordo_is_refused(
     memory.backup(backup_path)
     newer_format = backup_path.with_name("newer.backup")
     shutil.copy(backup_path, newer_format)
-    from ricordo.transfer.backup import manifest
+    from ricordo.transfer import backup_
 
     with closing(sqlite3.connect(newer_format)) as file:
         (document,) = file.execute("SELECT document FROM backup_manifest").fetchone()
         changed = document.replace('"format": 1', '"format": 2')
         file.execute(
             "UPDATE backup_manifest SET document = ?, sha256 = ?",
-            (changed, manifest._hash(changed)),
+            (changed, backup_._hash(changed)),
         )
         file.commit()
     with pytest.raises(DatabaseTooNew, match="format 2"):
         restore_backup(newer_format, other_url, clock=clock)
-    monkeypatch.setattr("ricordo.transfer.backup.checking.CHAIN", ("0001", "0002"))
+    monkeypatch.setattr("ricordo.transfer.backup.CHAIN", ("0001", "0002"))
     with pytest.raises(DatabaseTooNew, match="upgrade the package"):
         restore_backup(backup_path, other_url, clock=clock)
     if not other_url.startswith("postgresql"):

@@ -12,7 +12,7 @@ from ricordo.bench.ground import Ground, Sizes, search_latencies, synthetic
 from ricordo.bench.invented import TOPIC_NAMES, InventedTexts, SyntheticEmbedder
 from ricordo.bench.speed import Kind, measure_speed, plan_speed
 from ricordo.errors import InvalidValue, UserNotFound
-from ricordo.transfer.progress import Progress, no_progress
+from ricordo.transfer.exports import Progress, no_progress
 from ricordo.wiring import open_memory
 
 DEAR = (Kind.START, Kind.USERS, Kind.RESIDENT, Kind.ADD, Kind.SEARCH)

@@ -7,11 +7,8 @@ from itertools import pairwise
 import pytest
 
 from ricordo import Conflict, InvalidValue, JobNotFound, Memory, StorageClosed
-from ricordo.jobs.lanes import SLOW_JOBS, lane_of
-from ricordo.jobs.queue import JobQueue
-from ricordo.jobs.running import Handler, JobRunner
-from ricordo.jobs.stint import JobLost, Stint
-from ricordo.jobs.threads import ThreadRunner
+from ricordo.jobs.queue import SLOW_JOBS, JobQueue, lane_of
+from ricordo.jobs.runner import Handler, JobLost, JobRunner, Stint, ThreadRunner
 from ricordo.limits import MAX_JOB_ATTEMPTS
 from ricordo.model.job import NewJob
 from ricordo.model.vocabulary import JobState, Lane

@@ -8,9 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo.conversation.choosing import CUT_MARK, Sentence, shortened, within
-from ricordo.conversation.extracting import condensed, extended_bridge, extract_summary
-from ricordo.conversation.said import NOTHING_TO_REPEAT
+from ricordo.conversation.summaries import (
+    CUT_MARK,
+    NOTHING_TO_REPEAT,
+    Sentence,
+    condensed,
+    extended_bridge,
+    extract_summary,
+    shortened,
+    within,
+)
 from ricordo.formation.injected import FENCE_END, FENCE_START
 from ricordo.limits import (
     MAX_BRIDGE_CHARS,
@@ -250,7 +257,7 @@ def test_many_who_compact_at_once_tell_each_turn_once(talk: Talk) -> None:
 def test_a_job_does_so_much_at_most_and_leaves_the_rest_to_another(
     talk: Talk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ricordo.conversation.compacting.MAX_COMPACTIONS_PER_JOB", 3)
+    monkeypatch.setattr("ricordo.conversation.compaction.MAX_COMPACTIONS_PER_JOB", 3)
     talk.go_on(15 * 3 + 40)
     (job,) = [job for job in talk.memory.jobs(state="queued") if job.kind == "compact"]
     assert talk.memory.runner.run_one(job.id)

@@ -12,10 +12,9 @@ from typing import Any
 import pytest
 
 from ricordo import FilesUnavailable, Memory, StorageError
-from ricordo.files import locking
-from ricordo.files.locking import Busy, holding
-from ricordo.files.mirror import UserMirror
-from ricordo.files.mirror_applying import MirrorWrites
+from ricordo.files import disk
+from ricordo.files.disk import Busy, holding
+from ricordo.files.mirror import MirrorWrites, UserMirror
 from ricordo.user_memory.mirroring import mirror_of
 from tests.files.killed import killed_at, started
 from tests.files.mirrors import Mirrored, while_writing
@@ -231,7 +230,7 @@ def test_who_waits_too_long_is_told(me: Mirrored, monkeypatch: pytest.MonkeyPatc
 def test_a_lock_is_held_by_one_at_a_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, can_flock: bool
 ) -> None:
-    monkeypatch.setattr(locking, "CAN_FLOCK", can_flock)
+    monkeypatch.setattr(disk, "CAN_FLOCK", can_flock)
     path = tmp_path / "lock"
     with holding(path, 0), pytest.raises(Busy), holding(path, 0):
         pass

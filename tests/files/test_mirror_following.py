@@ -122,7 +122,7 @@ def test_a_look_takes_only_so_many_and_the_others_come_next(
 ) -> None:
     monkeypatch.setattr("ricordo.limits.MAX_MIRRORS_PER_LOOK", 2)
     monkeypatch.setattr("ricordo.limits.MIRROR_SECONDS", 0)
-    monkeypatch.setattr("ricordo.files.following._REST", 0)
+    monkeypatch.setattr("ricordo.files.mirror._REST", 0)
     users = [Mirrored(me.memory, f"user-{number}") for number in range(5)]
     for one in users:
         one.sync()

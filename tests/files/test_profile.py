@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from ricordo import AlreadyDecided, FieldOutcome, InvalidValue, Memory, UserMemory
 from ricordo.errors import InvalidInput
-from ricordo.files.profile_lines import all_field_lines, field_lines, with_fields
+from ricordo.files.profile import all_field_lines, field_lines, with_fields
 from ricordo.limits import (
     MAX_PROFILE_FIELD_CHARS,
     MAX_PROFILE_FIELDS,

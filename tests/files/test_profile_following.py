@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ricordo import Memory, UserMemory
-from ricordo.files.profile_lines import field_lines
-from ricordo.files.starters import USER_STARTER
+from ricordo.files.home import USER_STARTER
+from ricordo.files.profile import field_lines
 from ricordo.limits import MAX_PROMPT_FILE_BYTES, PROFILE_QUIET_SECONDS
 from ricordo.wiring import open_memory
 from tests.files.killed import killed_at

@@ -5,10 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from ricordo.files.comments import without_comments
 from ricordo.files.folder import FilesFolder
-from ricordo.files.prompt_files import PromptFiles, PromptTexts
-from ricordo.files.starters import RULES_STARTER, SOUL_STARTER, USER_STARTER
+from ricordo.files.home import RULES_STARTER, SOUL_STARTER, USER_STARTER
+from ricordo.files.prompt_files import PromptFiles, PromptTexts, without_comments
 from ricordo.limits import MAX_PROMPT_FILE_BYTES
 from tests.support.commandline import ricordo
 

@@ -12,11 +12,20 @@ from hypothesis import strategies as st
 
 from ricordo import Memory
 from ricordo.errors import RicordoError
-from ricordo.files.comments import comment_spans, without_comments
-from ricordo.files.mirror_notes import Notes
-from ricordo.files.mirror_reading import Unreadable, decoded, read_mirror
-from ricordo.files.mirror_text import Shown, as_written, body, digests, header, in_one_line
-from ricordo.files.profile_lines import field_lines, with_fields
+from ricordo.files.mirror_merge import Notes
+from ricordo.files.mirror_text import (
+    Shown,
+    Unreadable,
+    as_written,
+    body,
+    decoded,
+    digests,
+    header,
+    in_one_line,
+    read_mirror,
+)
+from ricordo.files.profile import field_lines, with_fields
+from ricordo.files.prompt_files import comment_spans, without_comments
 from tests.files.mirrors import Mirrored
 from tests.fuzz.mutating import (
     altered,

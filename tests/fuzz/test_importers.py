@@ -15,8 +15,9 @@ from ricordo import Memory, limits
 from ricordo.cli.transcripts import Unnamed, read_transcript
 from ricordo.errors import ImportFailed, RicordoError
 from ricordo.storage.consistency import find_inconsistencies
-from ricordo.transfer.importers import IMPORTERS, opening, recognise
-from ricordo.transfer.importers.blocks import Kind, blocks
+from ricordo.transfer import foreign_files
+from ricordo.transfer.importers import IMPORTERS, recognise
+from ricordo.transfer.markdown import Kind, blocks
 from tests.fuzz.mutating import (
     altered,
     json_values,
@@ -155,7 +156,7 @@ def test_a_format_is_recognised_as_one_that_can_be_read_or_refused(
 
 
 def _whole(data: Any) -> Any:
-    return list(data) if isinstance(data, opening.Entries) else data
+    return list(data) if isinstance(data, foreign_files.Entries) else data
 
 
 @FUZZ
@@ -166,7 +167,7 @@ def test_no_archive_unpacks_to_more_than_is_allowed(tmp_path: Path, content: byt
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(limits, "MAX_IMPORT_FILE_BYTES", 1_000)
         with contextlib.suppress(ImportFailed):
-            read = list(opening.documents(path, ("conversations.json",)))
+            read = list(foreign_files.documents(path, ("conversations.json",)))
             texts = [as_json(_whole(document.data)) for document in read]
             assert sum(map(len, texts)) <= 2_000
 

@@ -23,7 +23,7 @@ from ricordo.limits import (
 )
 from ricordo.model.checks import theme_slug
 from ricordo.model.thread import Turn
-from ricordo.prompt.fencing import block, fenced, one_line
+from ricordo.prompt.fence import block, fenced, one_line
 from ricordo.text.analyser import Analyser
 from ricordo.text.dates import named_times
 from ricordo.text.normalise import canonical, content_hash, folded, slug

@@ -15,7 +15,7 @@ from ricordo.limits import GUIDE_AIM_BYTES, MAX_HINTED_THEMES, MAX_THEME_CHARS
 from ricordo.model.context import Context
 from ricordo.model.item import Theme
 from ricordo.model.vocabulary import ContextPolicy
-from ricordo.prompt.guide import guide
+from ricordo.prompt.fence import guide
 from ricordo.storage.tables import thread_views
 from ricordo.testing.clock import ManualClock
 

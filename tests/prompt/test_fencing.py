@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ricordo.formation.hygiene import FENCE_END, FENCE_START, without_fenced
-from ricordo.prompt.fencing import block, fenced, one_line
+from ricordo.prompt.fence import block, fenced, one_line
 
 pytestmark = pytest.mark.requirement("prompt.fences")
 

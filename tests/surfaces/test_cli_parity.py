@@ -18,7 +18,7 @@ from ricordo.cli.assembling import Group
 from ricordo.cli.filtering import Filters
 from ricordo.cli.groups import expanded
 from ricordo.testing.model_server import ModelServer
-from ricordo.transfer.importing import FORMATS
+from ricordo.transfer.imports import FORMATS
 from tests.support.answers import check_answer, command_of, commands, document
 from tests.support.commandline import ABOUT_THE_STORE, Ran, ricordo
 

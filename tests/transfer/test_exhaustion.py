@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from ricordo import ImportFailed, Memory, UserMemory, limits
-from ricordo.transfer.importers import IMPORTERS, opening
+from ricordo.transfer import foreign_files
+from ricordo.transfer.importers import IMPORTERS
 from tests.transfer import test_importers_chatgpt as chatgpt
 
 pytestmark = pytest.mark.requirement("transfer.bounded")
@@ -92,7 +93,7 @@ def test_json_of_many_values_is_refused_before_they_are_made(
     name: str,
 ) -> None:
     monkeypatch.setattr(limits, "MAX_IMPORT_ENTRY_BYTES", 100_000)
-    monkeypatch.setattr(opening, "_CHUNK_BYTES", 16_384)
+    monkeypatch.setattr(foreign_files, "_CHUNK_BYTES", 16_384)
     monkeypatch.setattr(limits, "MAX_IMPORT_ENTRY_VALUES", 5_000)
     monkeypatch.setattr(limits, "MAX_IMPORTED_ENTRIES", 500)
     path = tmp_path / "export.json"

@@ -14,10 +14,8 @@ from ricordo.model.reports import RoundReport
 from ricordo.storage.tables import jobs
 from ricordo.testing.clock import ManualClock
 from ricordo.testing.model_server import ModelServer
-from ricordo.upkeep.aging import forget_unused
-from ricordo.upkeep.daily_round import run_round
-from ricordo.upkeep.policy import UpkeepPolicy
-from ricordo.upkeep.trimming import trim
+from ricordo.upkeep.daily_round import forget_unused, run_round, trim
+from ricordo.upkeep.schedule import UpkeepPolicy
 
 
 def quietly(_progress: str) -> None:

@@ -19,8 +19,8 @@ from ricordo.storage.database import Database
 from ricordo.storage.tables import items
 from ricordo.storage.transaction import Writing
 from ricordo.testing.clock import ManualClock
-from ricordo.upkeep.aging import forget_unused
-from ricordo.upkeep.policy import UpkeepPolicy
+from ricordo.upkeep.daily_round import forget_unused
+from ricordo.upkeep.schedule import UpkeepPolicy
 from tests.formation.conftest import tables_with
 from tests.support.sharing import share
 from tests.support.soundness import problems_of

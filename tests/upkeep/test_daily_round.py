@@ -18,7 +18,7 @@ from ricordo.storage.themes import find_summary
 from ricordo.storage.users import UpkeepState, note_upkeep, upkeep_state
 from ricordo.testing.embedder import WordEmbedder
 from ricordo.testing.embedding_server import EmbeddingServer
-from ricordo.upkeep.kinds import CONSOLIDATE_JOB, INSIGHTS_JOB, RELATE_JOB
+from ricordo.upkeep.schedule import CONSOLIDATE_JOB, INSIGHTS_JOB, RELATE_JOB
 from tests.formation.conftest import tables_with
 from tests.upkeep.conftest import Stopped, Tended, untended
 

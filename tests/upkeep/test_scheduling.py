@@ -17,8 +17,15 @@ from ricordo.model.job import STORE_JOB_USER, NewJob
 from ricordo.storage.jobs import put_job
 from ricordo.storage.users import note_upkeep
 from ricordo.testing.clock import ManualClock
-from ricordo.upkeep.kinds import INSIGHTS_JOB, PLAN_JOB, ROUND_JOB
-from ricordo.upkeep.scheduling import ensure_planned, last_slot, plan_rounds, slot_of
+from ricordo.upkeep.schedule import (
+    INSIGHTS_JOB,
+    PLAN_JOB,
+    ROUND_JOB,
+    ensure_planned,
+    last_slot,
+    plan_rounds,
+    slot_of,
+)
 from tests.formation.conftest import tables_with
 from tests.upkeep.conftest import Tended, quietly, untended
 

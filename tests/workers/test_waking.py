@@ -12,8 +12,7 @@ import sqlalchemy as sa
 from kombu import Connection
 
 from ricordo import InvalidValue, Memory
-from ricordo.jobs.broker import BrokerUnreachable, Messenger, masked
-from ricordo.jobs.waking import send_waiting, sweep
+from ricordo.jobs.broker import BrokerUnreachable, Messenger, masked, send_waiting, sweep
 from ricordo.storage.tables import jobs
 from ricordo.testing.clock import ManualClock
 from ricordo.wiring import open_memory

@@ -11,7 +11,7 @@ import pytest
 
 from ricordo import Memory
 from ricordo.jobs.broker import Messenger
-from ricordo.jobs.lanes import lane_of
+from ricordo.jobs.queue import lane_of
 from ricordo.model.job import NewJob
 from ricordo.model.vocabulary import Lane
 from ricordo.wiring import open_memory

@@ -17,7 +17,7 @@ from ricordo.bench.invented import InventedTexts, SyntheticEmbedder
 from ricordo.bench.latency import Latency, latency
 from ricordo.memory import Memory
 from ricordo.providers.local_embedder import LocalEmbedder
-from ricordo.transfer.progress import Progress
+from ricordo.transfer.exports import Progress
 from ricordo.user_memory import UserMemory
 from ricordo.wiring import open_memory
 

@@ -7,7 +7,7 @@ from typing import Final
 from ricordo.bench.questions import QuestionSet
 from ricordo.bench.recall import RecallReport, measure_recall
 from ricordo.model.record import Record
-from ricordo.transfer.progress import Progress, no_progress
+from ricordo.transfer.exports import Progress, no_progress
 
 PLAIN: Final = "plain"
 STEPS: Final = ("names", "window", "actor", "date", "thread", "role")

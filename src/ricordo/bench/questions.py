@@ -15,8 +15,7 @@ from ricordo import limits
 from ricordo.errors import ImportFailed, InvalidValue
 from ricordo.model import checks
 from ricordo.model.checks import parse_moment
-from ricordo.transfer.importers.opening import parsed, read_text
-from ricordo.transfer.importers.shapes import JsonObject, a_list, a_text, an_object
+from ricordo.transfer.foreign_files import JsonObject, a_list, a_text, an_object, parsed, read_text
 
 _ROLES: Final = ("user", "assistant", None)
 

@@ -23,7 +23,7 @@ from ricordo.errors import EmbedderRefused, EmbedderUnavailable
 from ricordo.memory import Memory
 from ricordo.model.record import Record
 from ricordo.providers.embedder import Embedder
-from ricordo.transfer.progress import Progress, no_progress
+from ricordo.transfer.exports import Progress, no_progress
 from ricordo.user_memory import UserMemory
 from ricordo.wiring import open_memory
 

@@ -36,7 +36,7 @@ def make(*, path: NewFile, force: Force = False, store: Store) -> None:
 
     Example: ricordo backup make ricordo-monday.backup
     """
-    from ricordo.transfer.backup.making import make_backup
+    from ricordo.transfer.backup import make_backup
     from ricordo.wiring import file_opener, read_settings
 
     with (

@@ -38,7 +38,7 @@ def init(*, user: User = DEFAULT_USER, store: Store) -> None:
 
 def _make(store: Store, user: str) -> "HomeReport":
     from ricordo.errors import InvalidValue
-    from ricordo.files.starters import make_home
+    from ricordo.files.home import make_home
     from ricordo.model import checks
     from ricordo.model.reports import HomeReport
     from ricordo.wiring import files_folder, read_settings

@@ -113,7 +113,7 @@ def _write_key(memory: "Memory", made: "CreatedKey") -> KeyFile:
         FilesUnavailable: it cannot be written; the key is revoked again.
     """
     from ricordo.errors import FilesUnavailable
-    from ricordo.files.atomic import make_folder, replace_file
+    from ricordo.files.disk import make_folder, replace_file
 
     path = memory.settings.home.expanduser() / f"first-key-{made.key.id}"
     try:

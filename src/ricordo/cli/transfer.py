@@ -25,7 +25,7 @@ ImportPath = Annotated[Path, typer.Argument(metavar="FILE", help="What to bring 
 
 
 def _known_formats(incomplete: str) -> list[str]:
-    from ricordo.transfer.importing import FORMATS
+    from ricordo.transfer.imports import FORMATS
 
     return [name for name in FORMATS if name.startswith(incomplete)]
 

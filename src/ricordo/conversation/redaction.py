@@ -8,8 +8,8 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
-from ricordo.conversation.policy import ConversationPolicy
-from ricordo.conversation.scheduling import plan_compaction
+from ricordo.conversation.compaction import plan_compaction
+from ricordo.conversation.summaries import ConversationPolicy
 from ricordo.errors import InvalidValue, ThreadNotFound
 from ricordo.index.embedders import Embedders
 from ricordo.memories.erasure import plan_scrub, scrub_now

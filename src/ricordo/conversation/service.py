@@ -4,10 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from ricordo.conversation.compacting import Compactor
-from ricordo.conversation.day_logs import beside, day_text, entries_of_day
-from ricordo.conversation.policy import ConversationPolicy
-from ricordo.conversation.telling import Teller
+from ricordo.conversation.compaction import Compactor, beside, day_text, entries_of_day
+from ricordo.conversation.summaries import ConversationPolicy, Teller
 from ricordo.errors import ThreadNotFound
 from ricordo.formation.service import Formation
 from ricordo.index.recent import Recent

@@ -11,7 +11,7 @@ from urllib.parse import unquote_to_bytes
 
 from ricordo import limits
 from ricordo.errors import InvalidValue, RicordoError
-from ricordo.files.atomic import folder_names, read_file
+from ricordo.files.disk import folder_names, read_file
 from ricordo.model import checks
 from ricordo.model.vocabulary import GLOBAL_OWNER
 

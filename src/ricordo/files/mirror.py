@@ -1,40 +1,235 @@
 """The mirror of one user's memories in files that a person can read and edit."""
 
+import json
+import logging
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from datetime import tzinfo
-from typing import Final
+from pathlib import Path
+from typing import Any, Final, Protocol, Self
 
-from ricordo import limits
-from ricordo.errors import FilesUnavailable
-from ricordo.files.atomic import (
+from ricordo import forks, limits
+from ricordo.errors import FilesUnavailable, Occupied, RicordoError, StorageError, in_log
+from ricordo.files.disk import (
+    Busy,
+    Stamp,
+    holding,
     is_being_written,
     make_folder,
     read_file,
     remove_drafts,
+    replace_file,
     replace_if_same,
     says,
     stamp_of,
 )
-from ricordo.files.daily_files import DailyFiles
-from ricordo.files.folder import UserFiles
-from ricordo.files.locking import Busy, holding
-from ricordo.files.mirror_applying import MirrorWrites, Outcome, apply
-from ricordo.files.mirror_merge import Plan, merge
-from ricordo.files.mirror_notes import Notes
-from ricordo.files.mirror_reading import (
+from ricordo.files.folder import FilesFolder, UserFiles
+from ricordo.files.mirror_merge import UNUSABLE, Add, Notes, Plan, Replace, merge
+from ricordo.files.mirror_source import DailyFiles, Stored, position_of, stored_memories
+from ricordo.files.mirror_text import (
     ReadFile,
+    Shown,
     Unreadable,
+    body,
     copy_of,
     decoded,
+    digests,
+    header,
     is_cut,
+    last_line,
     read_mirror,
 )
-from ricordo.files.mirror_seen import Seen
-from ricordo.files.mirror_source import Stored, position_of, stored_memories
-from ricordo.files.mirror_text import body, digests, header, last_line
+from ricordo.model.draft import NewMemory
+from ricordo.model.item import Added
 from ricordo.model.reports import MirrorEntry, MirrorReport, MirrorStatus
+from ricordo.model.vocabulary import Source
 from ricordo.storage.database import Database
+
+_ADDED: Final = "added in MEMORY.md"
+_CHANGED: Final = "edited in MEMORY.md"
+_MOVED: Final = "moved in MEMORY.md"
+_DELETED: Final = "deleted in MEMORY.md"
+_BOTH_KEPT: Final = "changed in MEMORY.md and elsewhere: both are kept"
+
+
+class MirrorWrites(Protocol):
+    """The writes of a user that a mirror needs. Each raises StorageError, having done nothing."""
+
+    def add_new(self, drafts: Sequence[NewMemory], reason: str) -> Sequence[Added]:
+        """Remember things; what became of each, in order."""
+
+    def replace_unchanged(self, old: Shown, content: str, theme: str, reason: str) -> Added | None:
+        """Supersede a memory, if it still is as it was shown; None where it is not.
+
+        Raises:
+            Occupied: another memory of the theme has its key.
+        """
+
+    def forget_unchanged(self, old: Shown, reason: str) -> bool:
+        """Soft-delete a memory, if it still is as it was shown; whether it was."""
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What was done to memories."""
+
+    added: list[MirrorEntry] = field(default_factory=list)
+    changed: list[MirrorEntry] = field(default_factory=list)
+    moved: list[MirrorEntry] = field(default_factory=list)
+    forgotten: list[MirrorEntry] = field(default_factory=list)
+    conflicts: list[MirrorEntry] = field(default_factory=list)
+
+
+def apply(plan: Plan, writes: MirrorWrites, outcome: Outcome) -> None:
+    """Carry out a plan. What turns out otherwise than planned is added to its problems.
+
+    Every text that the file has is stored in the end: what is deleted goes first, so that nothing
+    new is taken for the same as a memory that goes, and what is new comes last.
+
+    Raises:
+        StorageError: the database could not do one of the writes; those before it are done.
+    """
+    _Applying(plan, writes, outcome).run()
+
+
+class _Applying:
+    def __init__(self, plan: Plan, writes: MirrorWrites, outcome: Outcome) -> None:
+        self.plan = plan
+        self.writes = writes
+        self.outcome = outcome
+        self.adds = list(plan.adds)
+        self.replaced_by: dict[int, Replace] = {}
+        """What was taken for the same as a memory, by that memory's id."""
+
+    def run(self) -> None:
+        for old in self.plan.forgets:
+            self._forget(old)
+        for step in self.plan.replaces:
+            self._replace(step)
+        self._add_all()
+
+    def _forget(self, old: Shown) -> None:
+        if self.writes.forget_unchanged(old, _DELETED):
+            self.outcome.forgotten.append(MirrorEntry(note=_DELETED, id=old.id))
+        else:
+            self.plan.note("was deleted here, but has changed since: kept", None, old.id)
+
+    def _replace(self, step: Replace) -> None:
+        line, old = step.line, step.old
+        reason = _MOVED if step.is_move else _CHANGED
+        try:
+            added = self._replaced(step, reason)
+        except StorageError:
+            raise
+        except RicordoError as problem:
+            if step.is_move:
+                self.plan.note(f"not moved: {problem}", line, old.id)
+            else:
+                self.plan.refuse(line, f"not taken over: {problem}")
+            return
+        if added is None and step.is_move:
+            self.plan.note("was moved here, but has changed since: left in place", line, old.id)
+        elif added is None:
+            self.adds.append(Add(line, step.content, step.theme, old.id))
+        elif added.id == old.id:
+            self.plan.note("says the same as before: left as it was", line, old.id)
+        else:
+            self._note_replaced(step, added, reason)
+
+    def _replaced(self, step: Replace, reason: str) -> Added | None:
+        try:
+            return self.writes.replace_unchanged(step.old, step.content, step.theme, reason)
+        except Occupied as problem:
+            if step.is_move or step.theme == step.old.theme:
+                raise
+            self.plan.note(f"not moved: {problem}", step.line, step.old.id)
+            return self.writes.replace_unchanged(step.old, step.content, step.old.theme, _CHANGED)
+
+    def _note_replaced(self, step: Replace, added: Added, reason: str) -> None:
+        entries = self.outcome.moved if step.is_move else self.outcome.changed
+        entries.append(
+            MirrorEntry(note=reason, line=step.line.number, id=step.old.id, new_id=added.id)
+        )
+        said_before = self.replaced_by.pop(step.old.id, None)
+        if said_before is not None:  # two lines that took each other's text: it is wanted still
+            self.adds.append(Add(said_before.line, said_before.content, said_before.theme))
+        if not added.is_new:
+            self.replaced_by[added.id] = step
+
+    def _add_all(self) -> None:
+        new = [step for step in self.adds if step.instead_of is None]
+        for step, item_id in self._added(new, _ADDED):
+            self.outcome.added.append(
+                MirrorEntry(note=_ADDED, line=step.line.number, new_id=item_id)
+            )
+        in_conflict = [step for step in self.adds if step.instead_of is not None]
+        for step, item_id in self._added(in_conflict, _BOTH_KEPT):
+            self.outcome.conflicts.append(
+                MirrorEntry(
+                    note=_BOTH_KEPT, line=step.line.number, id=step.instead_of, new_id=item_id
+                )
+            )
+
+    def _added(self, steps: Sequence[Add], reason: str) -> list[tuple[Add, int]]:
+        """Remember what is new; what was there already is not in the answer."""
+        drafts = [
+            NewMemory(content=step.content, theme=step.theme, source=Source.FILE) for step in steps
+        ]
+        done = self.writes.add_new(drafts, reason)
+        return [(step, added.id) for step, added in zip(steps, done, strict=True) if added.is_new]
+
+
+_VERSION: Final = 1
+
+Position = tuple[int, int, str]
+"""Where a user's change feed and daily logs stand."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """While position and stamp are the same, there is nothing to do."""
+
+    position: Position
+    stamp: Stamp | None
+    problems: tuple[MirrorEntry, ...] = ()
+
+    @classmethod
+    def load(cls, path: Path) -> Self | None:
+        """What was noted last; None where that cannot be told."""
+        try:
+            held = read_file(path, limits.MAX_MIRROR_FILE_BYTES)
+            return None if held is None else cls._from_json(json.loads(held))
+        except (FilesUnavailable, *UNUSABLE):
+            return None
+
+    @classmethod
+    def _from_json(cls, noted: dict[str, Any]) -> Self | None:
+        if noted["version"] != _VERSION:
+            return None
+        revision, count, newest = noted["position"]
+        stamp = noted["stamp"]
+        return cls(
+            (int(revision), int(count), str(newest)),
+            None if stamp is None else (int(stamp[0]), int(stamp[1]), int(stamp[2])),
+            tuple(MirrorEntry(**entry) for entry in noted["problems"]),
+        )
+
+    def save(self, path: Path) -> None:
+        """Note it.
+
+        Raises:
+            FilesUnavailable: it cannot be written.
+        """
+        noted = {
+            "version": _VERSION,
+            "position": self.position,
+            "stamp": self.stamp,
+            "problems": [entry.to_dict() for entry in self.problems],
+        }
+        replace_file(path, json.dumps(noted, ensure_ascii=False).encode("utf-8"))
+
 
 _ATTEMPTS: Final = 5
 """How often to begin again when somebody saves the file just then."""
@@ -302,3 +497,94 @@ def _kept_lines(read: ReadFile, plan: Plan) -> list[str]:
     for left in sorted(plan.leftovers, key=lambda one: one.number):
         kept += ["", *left.raw] if kept else left.raw
     return kept
+
+
+_REST: Final = 10
+"""How many times as long as a look took it rests: large files must not take a whole core."""
+
+_log: Final = logging.getLogger(__name__)
+
+
+class MirrorFollower:
+    """Looks after every mirror of the folder. Never raises: a mirror is not worth a failed job."""
+
+    def __init__(
+        self,
+        folder: FilesFolder | None,
+        mirror_of: Callable[[UserFiles], UserMirror],
+        follow_profile: Callable[[str], tuple[str, ...]],
+    ) -> None:
+        self._folder = folder
+        self._mirror_of = mirror_of
+        self._follow_profile = follow_profile
+        self._told: dict[str, str] = {}
+        self._next_at = 0.0
+        self._place = 0  # among the users, where the next look begins
+        self._lock = threading.Lock()
+        forks.reset_in_child(self)
+
+    def reset_after_fork(self) -> Any:
+        """The lock may have been held by a thread that the child does not have."""
+        inherited, self._lock = self._lock, threading.Lock()
+        return inherited
+
+    def follow_all(self, *, at_once: bool = False) -> None:
+        """Bring every mirror up to date that is behind, or was edited.
+
+        Not more often than every ``MIRROR_SECONDS``, unless ``at_once``.
+        """
+        if self._folder is None or not self._lock.acquire(blocking=at_once):
+            return
+        try:
+            began = time.monotonic()
+            if at_once or began >= self._next_at:
+                self._look(self._folder, everyone=at_once)
+                ended = time.monotonic()
+                self._next_at = ended + max(limits.MIRROR_SECONDS, _REST * (ended - began))
+        finally:
+            self._lock.release()
+
+    def close(self) -> None:
+        """Bring every mirror up to date for the last time."""
+        self.follow_all(at_once=True)
+        self._folder = None
+
+    def _look(self, folder: FilesFolder, *, everyone: bool) -> None:
+        try:
+            found = list(folder.mirrored())
+        except (RicordoError, OSError) as problem:
+            self._tell("", f"the folder of the files cannot be looked through: {in_log(problem)}")
+            return
+        most = len(found) if everyone else limits.MAX_MIRRORS_PER_LOOK
+        start = self._place % max(len(found), 1)
+        for files in [*found[start:], *found[:start]][:most]:
+            self._follow(files, at_once=everyone)
+        self._place = start + most
+
+    def _follow(self, files: UserFiles, *, at_once: bool) -> None:
+        try:
+            report = self._mirror_of(files).follow(at_once=at_once)
+            # Whatever changed memories may have changed a field of the profile.
+            unfollowed = () if report is None else self._follow_profile(files.user_id)
+        except (RicordoError, OSError) as problem:
+            if files.memory.is_dir():  # not removed, with its user, just now
+                self._tell(files.user_id, f"{files.memory} does not follow: {in_log(problem)}")
+            return
+        if report is not None:
+            # Numbers of lines only: what they say is nothing for a log.
+            notes = [
+                entry.note if entry.line is None else f"line {entry.line}: {entry.note}"
+                for entry in (*report.conflicts, *report.problems)
+            ]
+            if unfollowed:
+                notes.append(
+                    f"{len(unfollowed)} times the profile's file is not as the store has it"
+                )
+            told = "; ".join(notes)
+            self._tell(files.user_id, f"{report.path}: {told}" if told else "")
+
+    def _tell(self, user_id: str, problem: str) -> None:
+        """Say once what is wrong, and again when it is something else."""
+        if problem and self._told.get(user_id) != problem:
+            _log.warning("%s", problem)
+        self._told[user_id] = problem

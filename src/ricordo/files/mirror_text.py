@@ -1,4 +1,4 @@
-"""How a memory becomes a line of MEMORY.md, a line a text, and memories the whole file."""
+"""MEMORY.md as text: written from memories, and read as a person may have left it."""
 
 import hashlib
 import re
@@ -6,6 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Final
+
+from ricordo.errors import InvalidValue
+from ricordo.limits import MAX_ID
+from ricordo.model.checks import theme_slug
+from ricordo.model.vocabulary import GENERAL_THEME
+from ricordo.text.normalise import lazy_pattern
 
 LINE_BREAK: Final = "⏎"
 _CARRIAGE_RETURN: Final = "␍"
@@ -129,3 +135,281 @@ def is_of_header(line: str) -> bool:
 def digests(memories: Iterable[Shown]) -> Mapping[int, tuple[str, str]]:
     """Theme and digest of each memory as it is shown, by id."""
     return {one.id: (one.theme, one.digest) for one in memories}
+
+
+_COPY: Final = lazy_pattern(rf"{re.escape(COPY_OPENING)}\s+([0-9a-f]+-[0-9]{{1,18}})\s*\Z")
+_BULLET: Final = lazy_pattern(r"([ \t]*)[-*+](?:[ \t]+(.*))?\Z")
+_TICKED: Final = lazy_pattern(r"\A\[[ xX]\](?:[ \t]+|\Z)")
+_NUMBERED: Final = lazy_pattern(r"\[([0-9]{1,18})\](?:[ \t]+|\Z)")
+_ESCAPED_NUMBER: Final = lazy_pattern(r"\\\[([0-9]{1,18})\\?\][ \t]+")
+_ESCAPED: Final = lazy_pattern(r"\\+\[")
+_MENTIONED: Final = lazy_pattern(r"\[([0-9]{1,18})\]")
+_HEADING: Final = lazy_pattern(r"## *(?!#)(.*)\Z")
+_BEHIND_HEADING: Final = " \t#"  # signs that may close it
+_FENCE: Final = lazy_pattern(r" {0,3}(`{3,}|~{3,})")
+_BEGINS_SOMETHING: Final = lazy_pattern(r"[ \t]*(?:[-*+•–—>|#<=`~]|[0-9]{1,9}[.)])")
+_CONFLICT_MARK: Final = lazy_pattern(r"(?:<{7}|>{7})(?: |\Z)")
+_NESTED_CHARS: Final = 2  # spaces before a bullet from which on it belongs to the one above
+_LONGEST_BREAKING: Final = 400  # lines that one line may have been broken into
+
+Digests = Mapping[int, tuple[str, str]]
+
+
+class Unreadable(Exception):
+    """The file as a whole cannot be taken for a mirror: nothing of it may be applied."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One memory as the file has it. ``theme`` is None under a heading that names none."""
+
+    number: int
+    id: int | None
+    text: str
+    theme: str | None
+    raw: tuple[str, ...]
+    digest: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "digest", digest(self.text))
+
+
+@dataclass(frozen=True, slots=True)
+class Leftover:
+    """Lines that say nothing that could be stored; kept as they are."""
+
+    number: int
+    raw: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class ReadFile:
+    """What a file holds."""
+
+    copy: str | None = None
+    lines: list[Line] = field(default_factory=list)
+    leftovers: list[Leftover] = field(default_factory=list)
+    waiting: list[str] = field(default_factory=list)
+    """What lies under "Not understood" since before."""
+    waiting_at: int | None = None
+
+    def mentioned(self) -> set[int]:
+        """The ids in what is left over: a memory that is named there was not deleted."""
+        rest = [*self.waiting, *(line for left in self.leftovers for line in left.raw)]
+        return {int(found) for line in rest for found in _MENTIONED.findall(line)}
+
+
+def decoded(held: bytes) -> str:
+    """The text of a file.
+
+    Raises:
+        Unreadable: it is not UTF-8, or has the marks of a merge that was not finished.
+    """
+    try:
+        text = held.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise Unreadable(f"is not UTF-8 (byte {error.start})") from None
+    for number, line in enumerate(text.split("\n"), start=1):
+        if _CONFLICT_MARK.match(line):
+            raise Unreadable(f"has the mark of an unfinished merge in line {number}")
+    return text
+
+
+def copy_of(text: str) -> str | None:
+    """Which copy of the mirror a file was made from; None where it does not say."""
+    for line in text.split("\n"):
+        found = _COPY.match(line.rstrip())
+        if found:
+            return found[1]
+    return None
+
+
+def is_cut(text: str, copy: str | None) -> bool:
+    """Whether a file is not all there: a program may still be writing it.
+
+    A whole one has the last line of its copy, and ends what follows that with a line break.
+    """
+    if copy is None:  # or it is somebody's own file
+        return header("", 0).partition(COPY_OPENING)[0].startswith(text.rstrip()) or (
+            text.rstrip().rpartition("\n")[2].startswith(COPY_OPENING)
+        )
+    _, found, after = text.rpartition(f"\n{last_line(copy)}")
+    return not found or bool(after.strip() and not after.endswith("\n"))
+
+
+def read_mirror(text: str, base: Digests) -> ReadFile:
+    """Take a file apart. ``base`` is what it said when it was written, to know broken lines by."""
+    reader = _Reader(text, base)
+    reader.read()
+    reader.found.copy = copy_of(text)
+    return reader.found
+
+
+class _Reader:
+    def __init__(self, text: str, base: Digests) -> None:
+        self.rows = [row.removesuffix("\r") for row in text.split("\n")]
+        self.base = base
+        self.found = ReadFile()
+        self.theme: str | None = GENERAL_THEME
+        self.at = 0
+        self.follows_memory = False
+        self.left: list[tuple[int, int]] = []
+        """Which rows say nothing that could be stored: the first, and the one behind the last."""
+        self.unclosed: dict[str, int] = {}
+        """How long the shortest fence of each sign is that is not closed from here on."""
+
+    def read(self) -> None:
+        in_preamble = True
+        while self.at < len(self.rows):
+            row = self.rows[self.at]
+            heading = _HEADING.match(row)
+            if in_preamble and row.rstrip() == TITLE:
+                self.at += 1
+            elif in_preamble and row.startswith(COPY_OPENING):
+                self._skip_header()
+            elif is_last_line(row):
+                self.follows_memory = False
+                self.at += 1
+            elif row.rstrip() == NOT_UNDERSTOOD:
+                self._keep_waiting()
+                in_preamble = False
+            elif heading:
+                self._begin_theme(heading[1].rstrip(_BEHIND_HEADING))
+                in_preamble = False
+            else:
+                self._take(row)
+        self.found.leftovers = [
+            Leftover(first + 1, tuple(self.rows[first:end])) for first, end in self.left
+        ]
+
+    def _take(self, row: str) -> None:
+        if not row.strip():
+            self.follows_memory = False
+            self.at += 1
+        elif _FENCE.match(row):
+            self._leave_fenced(row)
+        elif bullet := _BULLET.match(row):
+            self._take_bullet(bullet)
+        elif self.follows_memory and self._goes_on(row):
+            self._join()
+        else:
+            self._leave(1)
+
+    def _skip_header(self) -> None:
+        self.at += 1
+        while self.at < len(self.rows) and is_of_header(self.rows[self.at]):
+            ended = HEADER_END in self.rows[self.at]
+            self.at += 1
+            if ended:
+                return
+
+    def _begin_theme(self, name: str) -> None:
+        self.follows_memory = False
+        try:
+            self.theme = theme_slug(name) if name.strip() else None
+        except InvalidValue:
+            self.theme = None
+        if self.theme is None:
+            self._leave(1)
+        else:
+            self.at += 1
+
+    def _take_bullet(self, bullet: re.Match[str]) -> None:
+        text = _TICKED.sub("", bullet[2] or "", count=1).strip()
+        numbered = _NUMBERED.match(text) or self._escaped_number(text)
+        if numbered:
+            item_id: int | None = min(int(numbered[1]), MAX_ID)
+            text = text[numbered.end() :].strip()
+        else:
+            item_id = None
+            text = text[1:] if _ESCAPED.match(text) else text
+        indent = len(bullet[1].expandtabs(4))
+        is_lost = indent >= _NESTED_CHARS or self.theme is None
+        if item_id is None and is_lost:
+            self._leave(1)
+            return
+        rows, text = self._whole(item_id, text)
+        raw = tuple(self.rows[self.at : self.at + rows])
+        self.found.lines.append(Line(self.at + 1, item_id, text, self.theme, raw))
+        self.at += rows
+        self.follows_memory = True
+
+    def _escaped_number(self, text: str) -> re.Match[str] | None:
+        """The number of a memory that still says the same: some editors escape its brackets."""
+        found = _ESCAPED_NUMBER.match(text)
+        known = None if found is None else self.base.get(int(found[1]))
+        if found is None or known is None or digest(text[found.end() :]) != known[1]:
+            return None
+        return found
+
+    def _whole(self, item_id: int | None, text: str) -> tuple[int, str]:
+        """How many rows a memory takes that an editor may have broken, and what it says."""
+        known = None if item_id is None else self.base.get(item_id)
+        joined = text
+        if known is not None and digest(text) != known[1]:
+            following = self.rows[self.at + 1 : self.at + _LONGEST_BREAKING]
+            for rows, row in enumerate(following, start=2):
+                bullet = _BULLET.match(row)
+                has_id = bullet is not None and _NUMBERED.match(bullet[2] or "")
+                if not row.strip() or has_id:
+                    break
+                joined = f"{joined} {row.strip()}".strip()
+                if digest(joined) == known[1]:
+                    return rows, joined
+        return 1, text
+
+    def _join(self) -> None:
+        """Take all rows that go on with the memory before them."""
+        last = self.found.lines[-1]
+        first = self.at
+        while self.at < len(self.rows) and self._goes_on(self.rows[self.at]):
+            self.at += 1
+        more = self.rows[first : self.at]
+        text = " ".join([last.text, *(row.strip() for row in more)]).strip()
+        self.found.lines[-1] = Line(last.number, last.id, text, last.theme, (*last.raw, *more))
+
+    def _goes_on(self, row: str) -> bool:
+        """Whether a row says nothing of its own."""
+        return bool(row.strip()) and not _BEGINS_SOMETHING.match(row)
+
+    def _leave_fenced(self, opening: str) -> None:
+        fence = _FENCE.match(opening)
+        assert fence is not None
+        sign = fence[1]
+        # Where one so long is not closed, none of those after it is: a paste may have many.
+        if len(sign) < self.unclosed.get(sign[0], len(sign) + 1):
+            for end in range(self.at + 1, len(self.rows)):
+                closing = self.rows[end].strip()
+                if closing.startswith(sign) and not closing.strip(sign[0]):
+                    self._leave(end + 1 - self.at)
+                    return
+            self.unclosed[sign[0]] = len(sign)
+        self._leave(1)
+
+    def _leave(self, rows: int) -> None:
+        first, end = self.at, self.at + rows
+        if self.left and self.left[-1][1] == first:
+            first, _ = self.left.pop()
+        self.left.append((first, end))
+        self.follows_memory = False
+        self.at = end
+
+    def _keep_waiting(self) -> None:
+        self.at += 1
+        self.follows_memory = False
+        start = self.at
+        while self.at < len(self.rows) and not (
+            _HEADING.match(self.rows[self.at]) or is_last_line(self.rows[self.at])
+        ):
+            self.at += 1
+        kept = [row.removeprefix(INDENT) for row in self.rows[start : self.at]]
+        while kept and not kept[-1].strip():
+            kept.pop()
+        while kept and not kept[0].strip():
+            kept.pop(0)
+            start += 1
+        if kept:
+            waiting = self.found.waiting
+            self.found.waiting = [*waiting, "", *kept] if waiting else kept
+            if self.found.waiting_at is None:
+                self.found.waiting_at = start + 1

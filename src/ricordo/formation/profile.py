@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from ricordo import limits
 from ricordo.errors import InvalidValue
-from ricordo.formation.consent_rules import TONE, benign_field
+from ricordo.formation.consent import TONE, benign_field
 from ricordo.formation.profile_consent import FieldGate, HeldBack, candidate_of, check_harmless
 from ricordo.formation.proposals import settle_by_storing
 from ricordo.formation.service import Formation

@@ -6,7 +6,7 @@ from typing import Final
 from ricordo.errors import InvalidValue
 from ricordo.formation.candidate import USER_ROLE, Candidate, Passage
 from ricordo.formation.conflicts import IDENTICAL, NEW, NOT_NEWER, SAME_KEY, Resolution
-from ricordo.formation.consent_rules import Waiting, waiting_for
+from ricordo.formation.consent import Waiting, waiting_for
 from ricordo.formation.injected import fence_cuts, has_attack
 from ricordo.formation.proposals import Heard, keep_proposal, note_heard, note_signal, times_heard
 from ricordo.formation.schedule import FormationPolicy

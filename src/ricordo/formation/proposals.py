@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from ricordo.errors import AlreadyDecided, ProposalNotFound
 from ricordo.formation.candidate import Candidate
-from ricordo.formation.consent_rules import Waiting, lifetime, settled_by
+from ricordo.formation.consent import Waiting, lifetime, settled_by
 from ricordo.formation.schedule import FormationPolicy, plan_lapsing
 from ricordo.limits import MAX_PAGE_ITEMS
 from ricordo.model.draft import NewMemory

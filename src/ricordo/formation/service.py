@@ -11,7 +11,7 @@ from ricordo import limits
 from ricordo.errors import BudgetExhausted, InvalidValue, LanguageModelError, StorageBusy
 from ricordo.formation import consent_rules, schedule
 from ricordo.formation.conflicts import Answered, KnownMemories, ModelJudge, Resolution, Resolver
-from ricordo.formation.consent_rules import must_wait
+from ricordo.formation.consent import must_wait
 from ricordo.formation.decisions import (
     DAILY_CAP,
     NODE,

@@ -3,7 +3,7 @@
 import contextlib
 from collections.abc import Callable, Mapping
 
-from ricordo.conversation.scheduling import COMPACT_JOB
+from ricordo.conversation.compaction import COMPACT_JOB
 from ricordo.conversation.service import ConversationService
 from ricordo.errors import (
     BudgetExhausted,
@@ -25,8 +25,7 @@ from ricordo.formation.schedule import (
 )
 from ricordo.formation.service import Formation
 from ricordo.index.rebuild import REINDEX_JOB, reindex_as_asked
-from ricordo.jobs.running import Handler
-from ricordo.jobs.stint import Stint
+from ricordo.jobs.runner import Handler, Stint
 from ricordo.memories.erasure import SCRUB_JOB
 from ricordo.memories.lifecycle import (
     LIFECYCLE_JOB,
@@ -39,13 +38,7 @@ from ricordo.model.job import Postpone, Report
 from ricordo.recall.service import Recall
 from ricordo.storage.database import Database, retried
 from ricordo.storage.search_rows import EMBED_JOB
-from ricordo.upkeep.kinds import (
-    CONSOLIDATE_JOB,
-    INSIGHTS_JOB,
-    PLAN_JOB,
-    RELATE_JOB,
-    ROUND_JOB,
-)
+from ricordo.upkeep.schedule import CONSOLIDATE_JOB, INSIGHTS_JOB, PLAN_JOB, RELATE_JOB, ROUND_JOB
 from ricordo.upkeep.service import Upkeep
 
 

@@ -21,8 +21,7 @@ from ricordo.model import checks
 from ricordo.model.context import RecalledMemory
 from ricordo.model.proposal import attributed
 from ricordo.model.vocabulary import ContextMode
-from ricordo.prompt.fencing import fenced, one_line
-from ricordo.prompt.guide import DATA_NOTE
+from ricordo.prompt.fence import DATA_NOTE, fenced, one_line
 from ricordo.recall.words import question_in
 from ricordo.tools import Tools
 from ricordo.user_memory import UserMemory

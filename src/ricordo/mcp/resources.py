@@ -23,7 +23,7 @@ from ricordo.mcp.paging import cursor_of, only_page
 from ricordo.model.checks import format_moment
 from ricordo.model.item import Item
 from ricordo.model.proposal import attributed, other_owner
-from ricordo.prompt.fencing import one_line
+from ricordo.prompt.fence import one_line
 from ricordo.user_memory import UserMemory
 
 SCHEME: Final = "ricordo://"

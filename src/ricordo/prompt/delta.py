@@ -16,7 +16,7 @@ from ricordo.limits import MAX_DELTA_BULLET_CHARS, MAX_DELTA_BULLETS, MAX_DELTAS
 from ricordo.model.item import Change, Item
 from ricordo.model.proposal import attributed, other_owner
 from ricordo.model.vocabulary import Event, Status
-from ricordo.prompt.fencing import one_line
+from ricordo.prompt.fence import one_line
 from ricordo.storage.database import Database, retried
 from ricordo.storage.history import changes_since, revision_of
 from ricordo.storage.items import find_items

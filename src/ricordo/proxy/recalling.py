@@ -6,7 +6,7 @@ from ricordo.errors import in_log
 from ricordo.limits import MAX_CONTEXT_TOKENS
 from ricordo.model.context import RecalledMemory
 from ricordo.prompt.budget import MESSAGE_TOKENS
-from ricordo.prompt.lines import says_only_the_time
+from ricordo.prompt.selection import says_only_the_time
 from ricordo.proxy.complaints import Complaints
 from ricordo.recall.words import question_in
 from ricordo.user_memory import UserMemory

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from ricordo.aio import AsyncUserMemory, in_pool
 from ricordo.errors import InvalidValue, RicordoError, StorageClosed, StorageError, UnknownField
-from ricordo.prompt.guide import UNAVAILABLE
+from ricordo.prompt.fence import UNAVAILABLE
 from ricordo.tools import formats
 from ricordo.tools.failures import told
 from ricordo.tools.guides import guide_for

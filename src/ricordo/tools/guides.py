@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from ricordo.model.item import Theme
-from ricordo.prompt.guide import STANDARD_GUIDE, guide
+from ricordo.prompt.fence import STANDARD_GUIDE, guide
 
 _HEADING: Final = "## Memory\nYou have a long-term memory of this user, kept by tools.\n"
 _SINGLE: Final = """\

@@ -1,9 +1,6 @@
-"""The daily round of one user: what is quick is done at once, the rest is left to jobs.
+"""The daily round of one user: what is quick is done at once, the rest is left to jobs."""
 
-It can stop between any two steps and be run again: what is done stays done, and the last step notes
-in one transaction that the round is over, together with the jobs that it queues.
-"""
-
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final
@@ -12,14 +9,17 @@ import sqlalchemy as sa
 
 from ricordo import limits
 from ricordo.formation.narrative import LEFT_OUT
-from ricordo.formation.schedule import SUMMARY_JOB, plan_what_ends
+from ricordo.formation.schedule import SUMMARY_JOB, plan_summary, plan_what_ends
 from ricordo.index import rebuild
-from ricordo.model.activity import UPKEEP_ROUNDS
+from ricordo.memories.lifecycle import SYSTEM_ACTED, soft_delete
+from ricordo.model.activity import UPKEEP_FORGOTTEN, UPKEEP_ROUNDS
 from ricordo.model.embedding import VectorModel
 from ricordo.model.job import NewJob, Report
 from ricordo.model.reports import RoundReport
 from ricordo.model.vocabulary import (
     GLOBAL_OWNER,
+    ON_PURPOSE,
+    Event,
     EventStatus,
     MemoryType,
     Status,
@@ -28,18 +28,171 @@ from ricordo.model.vocabulary import (
 from ricordo.providers.embedder import Embedder
 from ricordo.providers.embedding_choice import test_embedder
 from ricordo.recall.service import Recall
-from ricordo.storage.daily_counters import tally
+from ricordo.storage.columns import Moment
+from ricordo.storage.daily_counters import day_of, fold_tallies, tally
 from ricordo.storage.database import Database, retried
-from ricordo.storage.history import put_events
-from ricordo.storage.tables import history, item_index, items, threads
+from ricordo.storage.history import put_events, trim_events
+from ricordo.storage.idempotency import trim_answers
+from ricordo.storage.items import find_items
+from ricordo.storage.tables import checked_pairs, history, item_index, items, links, threads
 from ricordo.storage.themes import find_summary
 from ricordo.storage.transaction import Writing
 from ricordo.storage.users import UpkeepState, note_upkeep, upkeep_state
-from ricordo.upkeep.aging import forget_unused
-from ricordo.upkeep.kinds import CONSOLIDATE_JOB, INSIGHTS_JOB, RELATE_JOB
-from ricordo.upkeep.policy import UpkeepPolicy
+from ricordo.storage.where import Condition
 from ricordo.upkeep.relations import prune_relations
-from ricordo.upkeep.trimming import trim
+from ricordo.upkeep.schedule import CONSOLIDATE_JOB, INSIGHTS_JOB, RELATE_JOB, UpkeepPolicy
+
+_FORGETTABLE: Final = (Status.ACTIVE.value, Status.SUPERSEDED.value)
+
+
+def forget_unused(database: Database, policy: UpkeepPolicy, user_id: str, report: Report) -> int:
+    """Soft-delete a user's own memories that matter little and were not used for long; how many.
+
+    Nothing pinned or shared is touched. What was recalled, changed or verified in the meantime has
+    a full new period, and so has what was brought back or came with an import.
+    """
+    before = database.clock() - policy.forget_after
+    if not _is_tended_since(database, user_id, before):
+        return 0
+    unused = _is_unused(policy, user_id, before)
+    forgotten = 0
+    seen: tuple[datetime, int] | None = None
+    while page := _page_after(database, user_id, before, unused, seen):
+        ids = [row.id for row in page if row.unused]
+        seen = (page[-1].updated_at, page[-1].id)
+        if ids:  # no end without progress: whoever takes this up again starts from the beginning
+            forgotten += _forget(database, policy, unused, user_id, ids)
+            report(f"{forgotten} memories forgotten")
+    return forgotten
+
+
+@retried
+def _is_tended_since(database: Database, user_id: str, before: datetime) -> bool:
+    """Whether somebody has looked after this user's memories since then, without a long break.
+
+    A store that was closed for months, or whose clock was wrong, saw no recalls either: what is in
+    it gets a full period from now on.
+    """
+    with database.write(user_id) as writing:
+        state = upkeep_state(writing.connection, user_id)
+        pause = (writing.now - before) / 2
+        if state.upkept_at is not None and writing.now - state.upkept_at > pause:
+            note_upkeep(writing, tended_since=writing.now)
+            return False
+    return state.tended_since is None or state.tended_since <= before
+
+
+def _page_after(
+    database: Database,
+    user_id: str,
+    before: datetime,
+    unused: Condition,
+    seen: tuple[datetime, int] | None,
+) -> Sequence[sa.Row[tuple[int, datetime, bool]]]:
+    """The next memories that have not changed since then, whether they are to go or to stay."""
+    own = sa.and_(items.c.user_id == user_id, items.c.updated_at < before)
+    if seen is not None:
+        last = sa.tuple_(sa.literal(seen[0], Moment), sa.literal(seen[1], sa.BigInteger))
+        own &= sa.tuple_(items.c.updated_at, items.c.id) > last
+    wanted = (
+        sa.select(items.c.id, items.c.updated_at, unused.label("unused"))
+        .where(own)
+        .order_by(items.c.updated_at, items.c.id)
+        .limit(limits.SWEEP_BATCH_ITEMS)
+    )
+    with database.read(user_id) as view:
+        return view.connection.execute(wanted).all()
+
+
+@retried
+def _forget(
+    database: Database, policy: UpkeepPolicy, unused: Condition, user_id: str, ids: Sequence[int]
+) -> int:
+    """Soft-delete those of the memories that are still unused; how many."""
+    reason = f"not recalled for {policy.forget_after.total_seconds() / 86_400:g} days"
+    with database.write(user_id, touching=ids) as writing:
+        doomed = find_items(writing.connection, sa.and_(items.c.id.in_(ids), unused))
+        if doomed and find_summary(writing.connection, user_id) is not None:
+            plan_summary(writing)  # it goes with what it may tell of, and is told anew
+        for item in doomed:
+            soft_delete(writing, item, Event.TTL, SYSTEM_ACTED, reason)
+        tally(writing, {UPKEEP_FORGOTTEN: len(doomed)})
+    return len(doomed)
+
+
+def _is_unused(policy: UpkeepPolicy, user_id: str, before: datetime) -> Condition:
+    explicit = items.c.source.in_([source.value for source in ON_PURPOSE])
+    too_important = sa.case((explicit, policy.forget_explicit_below), else_=policy.forget_below)
+    # A memory may be older than its place in this store: its history tells since when it is here.
+    touched = sa.exists().where(
+        history.c.user_id == items.c.user_id,
+        history.c.item_id == items.c.id,
+        history.c.at >= before,
+    )
+    shared = sa.exists().where(links.c.owner_id == items.c.user_id, links.c.item_id == items.c.id)
+    return sa.and_(
+        items.c.user_id == user_id,
+        items.c.status.in_(_FORGETTABLE),
+        sa.not_(items.c.pinned),
+        items.c.importance < too_important,
+        items.c.updated_at < before,
+        _never_or_before(items.c.last_accessed_at, before),
+        _never_or_before(items.c.last_verified_at, before),
+        sa.not_(touched),
+        sa.not_(shared),
+    )
+
+
+def _never_or_before(moment: sa.Column[datetime], before: datetime) -> Condition:
+    return sa.or_(moment.is_(None), moment < before)
+
+
+def trim(database: Database, policy: UpkeepPolicy, user_id: str, report: Report) -> int:
+    """Remove a user's old events, notes of pairs and kept answers, and put old counters together;
+    how many rows.
+
+    Sums of counters over all time stay as they are.
+    """
+    trimmed = gone = _trim_step(database, policy, user_id)
+    while gone >= limits.TRIM_BATCH_ROWS:  # or else there was room for all of each kind
+        report(f"{trimmed} rows trimmed")
+        gone = _trim_step(database, policy, user_id)
+        trimmed += gone
+    return trimmed
+
+
+@retried
+def _trim_step(database: Database, policy: UpkeepPolicy, user_id: str) -> int:
+    most = limits.TRIM_BATCH_ROWS
+    with database.write(user_id) as writing:
+        now = writing.now
+        oldest_day = day_of(now - timedelta(days=limits.COUNTER_DAYS))
+        waiting = upkeep_state(writing.connection, user_id).pairs_wait_since
+        # Kept while pairs wait, or those looked at first would come again before the last.
+        checked_before = min(now - timedelta(days=limits.CHECKED_PAIR_DAYS), waiting or now)
+        return (
+            trim_events(writing.connection, user_id, now - policy.event_life, most)
+            + fold_tallies(writing, oldest_day, most)
+            + _trim_pairs(writing.connection, user_id, checked_before, most)
+            + trim_answers(writing.connection, user_id, now)
+        )
+
+
+def _trim_pairs(connection: sa.Connection, user_id: str, before: datetime, limit: int) -> int:
+    own = checked_pairs.c.user_id == user_id
+    pair = (checked_pairs.c.low_id, checked_pairs.c.high_id)
+    oldest = (
+        sa.select(*pair)
+        .where(own, checked_pairs.c.checked_at < before)
+        .order_by(checked_pairs.c.checked_at)
+        .limit(limit)
+    )
+    gone = sa.delete(checked_pairs).where(own, sa.tuple_(*pair).in_(oldest))
+    return connection.execute(gone).rowcount
+
+
+# It can stop between any two steps and be run again: what is done stays done, and the last step
+# notes in one transaction that the round is over, together with the jobs that it queues.
 
 NODE: Final = "upkeep"
 """What events of upkeep are noted under."""

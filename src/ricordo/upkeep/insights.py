@@ -1,39 +1,347 @@
-"""Insights: a few observations a day, drawn by a model from what a user was recently busy with.
+"""Insights: a few observations a day, drawn by a model from what a user was recently busy with."""
 
-They are read in one view of the database, thought of outside of any transaction, and written in
-one, which first looks whether somebody else has done the same meanwhile.
-"""
-
+import itertools
 import logging
-from collections.abc import Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields
 from datetime import datetime, timedelta
 from typing import Annotated, Any, Final
 
+import sqlalchemy as sa
 from pydantic import BaseModel, Field
 
 from ricordo import limits
 from ricordo.errors import BadAnswer, ModelRefused, in_log
 from ricordo.formation import prompts
+from ricordo.formation.candidate import USER_ROLE, Candidate, Passage
+from ricordo.formation.conflicts import KnownMemories
+from ricordo.formation.decisions import Rejection, RejectionCode
+from ricordo.formation.evidence import supports
+from ricordo.formation.hygiene import kept_pieces
+from ricordo.formation.opposition import opposed, says_nothing_new
 from ricordo.formation.schedule import FormationPolicy
+from ricordo.formation.sensitive import sensitive_fields_of
+from ricordo.formation.statements import share_of_words
+from ricordo.formation.writing_rules import hangs_in_time, validated
 from ricordo.index.relations import Neighbours
 from ricordo.memories.additions import add_all
 from ricordo.metering import MeteredModel
 from ricordo.model.draft import NewMemory
 from ricordo.model.embedding import KnownVectors
+from ricordo.model.filters import ItemFilter, Sort, SortColumn
+from ricordo.model.item import Item
 from ricordo.model.reports import INSIGHTS_DROPPED, INSIGHTS_WRITTEN, InsightReport
 from ricordo.model.scope import Scope
-from ricordo.model.vocabulary import GLOBAL_OWNER, EventStatus, MemoryType, Source
+from ricordo.model.thread import Turn
+from ricordo.model.vocabulary import GLOBAL_OWNER, EventStatus, MemoryType, Source, Status
 from ricordo.providers.chat_model import Message
 from ricordo.recall.service import Recall
 from ricordo.storage.daily_counters import tally
-from ricordo.storage.database import Database, retried
+from ricordo.storage.database import Database, Reading, retried
+from ricordo.storage.formation import speakers_in
 from ricordo.storage.history import put_events
+from ricordo.storage.items import find_items, page_of_items
 from ricordo.storage.search_rows import text_hash
+from ricordo.storage.tables import formation, items, turns
+from ricordo.storage.threads import page_of_threads
 from ricordo.storage.transaction import Writing
 from ricordo.storage.users import note_upkeep, upkeep_state
-from ricordo.upkeep.insight_checking import InsightSieve, Sifted
-from ricordo.upkeep.insight_material import Material, gather, is_anything_new, lines_of
+from ricordo.storage.where import Condition, not_expired
+from ricordo.text.analyser import Analyser
+from ricordo.text.normalise import content_hash, folded
+
+_TURN_COLUMNS: Final = [turns.c[field.name] for field in fields(Turn)]
+_OWN_WORDS: Final = (MemoryType.INSIGHT, MemoryType.SUMMARY)
+"""What memory has said itself; nothing is learned from it."""
+
+_MIN_SHOWN_CHARS: Final = 40  # of a turn that is cut; with less room it is left out
+_NOTHING: Final = "(nothing)"
+_CUT: Final = "…"
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """One statement as a model is shown it, on one line."""
+
+    at: datetime
+    text: str
+
+    @property
+    def line(self) -> str:
+        """With the day it is from."""
+        return f"- ({self.at.date().isoformat()}) {self.text}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Material:
+    """What was read in one view of the database, and from which rows."""
+
+    looked_at: datetime
+    lately: Sequence[Shown]
+    known: Sequence[Shown]
+    said: Sequence[Shown]
+    items: Sequence[Item]
+    turn_ids: Sequence[int]
+
+    @property
+    def statements(self) -> list[str]:
+        """All that is shown, without the days."""
+        return [one.text for one in (*self.lately, *self.known, *self.said)]
+
+    def still_holds(self, writing: Writing) -> bool:
+        """Whether nothing of it was changed, forgotten or erased since."""
+        mine = items.c.id.in_([item.id for item in self.items]) & _holding(
+            writing.user_id, writing.now
+        )
+        present = {item.id: item.content for item in find_items(writing.connection, mine)}
+        said = sa.select(sa.func.count()).where(
+            turns.c.user_id == writing.user_id, turns.c.id.in_(self.turn_ids)
+        )
+        return present == {item.id: item.content for item in self.items} and (
+            writing.connection.execute(said).scalar_one() == len(self.turn_ids)
+        )
+
+
+def is_anything_new(view: Reading, user_id: str, since: datetime) -> bool:
+    """Whether the user said something since then, or something was learned about them."""
+    said = sa.exists().where(formation.c.user_id == user_id, formation.c.observed_at > since)
+    learned = sa.exists().where(_told(user_id, view.now), items.c.updated_at > since)
+    return bool(view.connection.execute(sa.select(sa.or_(said, learned))).scalar_one())
+
+
+def gather(view: Reading, user_id: str) -> Material:
+    """The latest episodes (or memories), the newest other memories, and what was said last.
+
+    Everything passes the hygiene of formation: no tool output, no pasted context, no secrets, no
+    recalled memories, no orders to a model.
+    """
+    told = _told(user_id, view.now)
+    is_episode = items.c.type == MemoryType.EPISODE.value
+    lately = _latest(view, told & is_episode, limits.MAX_INSIGHT_EPISODES)
+    if not lately:
+        lately = _latest(view, told, limits.MAX_INSIGHT_EPISODES)
+    others = told & ~is_episode & items.c.id.not_in([item.id for item in lately])
+    known = _latest(view, others, limits.MAX_INSIGHT_FACTS)
+    said = _said_last(view, user_id)
+    return Material(
+        looked_at=view.now,
+        lately=_shown(lately),
+        known=_shown(known),
+        said=[one for _, one in said],
+        items=[*lately, *known],
+        turn_ids=[turn_id for turn_id, _ in said],
+    )
+
+
+def lines_of(shown: Iterable[Shown]) -> str:
+    """Statements as the lines of a prompt."""
+    return "\n".join(one.line for one in shown) or _NOTHING
+
+
+def _holding(user_id: str, now: datetime) -> Condition:
+    return (items.c.user_id == user_id) & (items.c.status == Status.ACTIVE.value) & not_expired(now)
+
+
+def _told(user_id: str, now: datetime) -> Condition:
+    """What holds and was told by somebody; steps to follow tell nothing of who keeps them."""
+    left_out = [kind.value for kind in (*_OWN_WORDS, MemoryType.PROCEDURE)]
+    return _holding(user_id, now) & items.c.type.not_in(left_out)
+
+
+def _latest(view: Reading, where: Condition, limit: int) -> Sequence[Item]:
+    return page_of_items(view.connection, where, Sort(SortColumn.VALID_FROM), limit, None).items
+
+
+def _shown(found: Iterable[Item]) -> list[Shown]:
+    """Memories as statements, the oldest first; those of which nothing is left give none."""
+    ordered = sorted(found, key=lambda item: (item.valid_from, item.id))
+    cleaned = [Shown(item.valid_from, _cut(_clean(item.content))) for item in ordered]
+    return [one for one in cleaned if one.text]
+
+
+def _cut(text: str) -> str:
+    most = limits.MAX_INSIGHT_STATEMENT_CHARS
+    return text if len(text) <= most else f"{text[: most - 1]}{_CUT}"
+
+
+def _said_last(view: Reading, user_id: str) -> list[tuple[int, Shown]]:
+    """As much of what the user said last as may be shown, by the id of the turn, oldest first."""
+    shown: list[tuple[int, Shown]] = []
+    room = limits.MAX_INSIGHT_CONVERSATION_CHARS
+    for turn in _own_turns(view, user_id):
+        one = Shown(turn.at, _clean(turn.content, is_from_user=True))
+        if not one.text:
+            continue
+        if len(one.line) > room:
+            left = room - (len(one.line) - len(one.text)) - len(_CUT)
+            if left >= _MIN_SHOWN_CHARS:
+                shown.append((turn.id, Shown(turn.at, f"{one.text[:left]}{_CUT}")))
+            break
+        shown.append((turn.id, one))
+        room -= len(one.line) + 1
+    return shown[::-1]
+
+
+def _own_turns(view: Reading, user_id: str) -> list[Turn]:
+    """What the user said in their latest conversations, the latest first."""
+    latest = page_of_threads(view.connection, user_id, limits.MAX_INSIGHT_THREADS, None).items
+    said = itertools.chain.from_iterable(
+        _own_turns_in(view, user_id, thread.thread_id) for thread in latest
+    )
+    return sorted(said, key=lambda turn: (turn.at, turn.id), reverse=True)
+
+
+def _own_turns_in(view: Reading, user_id: str, thread_id: str) -> list[Turn]:
+    """Where several speak to the assistant, only what the one with the user's name says."""
+    wanted = (
+        sa.select(*_TURN_COLUMNS)
+        .where(
+            turns.c.user_id == user_id,
+            turns.c.thread_id == thread_id,
+            turns.c.role == USER_ROLE,
+        )
+        .order_by(turns.c.position.desc())
+        .limit(limits.MAX_INSIGHT_TURNS_PER_THREAD)
+    )
+    found = [Turn.from_row(row) for row in view.connection.execute(wanted).mappings()]
+    speakers = speakers_in(view.connection, user_id, thread_id, USER_ROLE)
+    if len({folded(name) for name in speakers}) < 2:
+        return found
+    return [turn for turn in found if turn.actor is None or folded(turn.actor) == folded(user_id)]
+
+
+def _clean(text: str, *, is_from_user: bool = False) -> str:
+    """What hygiene leaves, on one line."""
+    return " ".join(" ".join(kept_pieces(text, is_from_user=is_from_user)).split())
+
+
+SENSITIVE: Final = "sensitive"
+KNOWN: Final = "known_already"
+NOT_ABOUT_THE_USER: Final = "not_about_the_user"
+
+_SUBJECT: Final = re.compile(
+    r"(?:the |der |die |el |la |o |a |le )?(?:user|pengguna|(?:be)?nutzer(?:in)?|usuari[oa]"
+    r"|usuári[oa]|gebruiker)\b|l['’](?:utente|utilisateur|utilisatrice)\b|ユーザー",
+    re.IGNORECASE,
+)
+_NEAR: Final = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Sifted:
+    """Observations that may be stored, and why each of the others was turned away."""
+
+    kept: Sequence[str]
+    dropped: Sequence[str]
+
+
+class InsightSieve:
+    """Holds what a model has noticed against what it was shown and what is known."""
+
+    def __init__(self, database: Database, recall: Recall, policy: FormationPolicy) -> None:
+        self._database = database
+        self._recall = recall
+        self._policy = policy
+        self._known = KnownMemories(database, recall)
+
+    def sift(self, user_id: str, observed: Iterable[str], material: Material) -> Sifted:
+        """Take the good ones, in their order. No transaction may be open."""
+        kept: list[str] = []
+        dropped: list[str] = []
+        for place, one in enumerate(observed):
+            if place >= limits.MAX_INSIGHTS:
+                dropped.append(RejectionCode.TOO_MANY.value)
+                continue
+            content, problem = self._checked(one, material)
+            if problem is None and self._is_known(user_id, content, kept):
+                problem = KNOWN
+            if problem is None:
+                kept.append(content)
+            else:
+                dropped.append(problem)
+        return Sifted(kept, dropped)
+
+    def _checked(self, observed: str, material: Material) -> tuple[str, str | None]:
+        """An observation put right, and what is wrong with it by itself."""
+        shown = material.statements
+        checked = validated(_as_candidate(_printable(observed), shown, material))
+        if isinstance(checked, Rejection):
+            return observed, checked.code.value
+        content = checked.content
+        if not _SUBJECT.match(content):
+            return content, NOT_ABOUT_THE_USER
+        if hangs_in_time(content):
+            return content, RejectionCode.DANGLING_TIME.value
+        if not supports(content, "\n".join(shown)):
+            return content, RejectionCode.UNSUPPORTED.value
+        if sensitive_fields_of(content, "", None) & self._policy.sensitive_fields:
+            return content, SENSITIVE
+        return content, None
+
+    def _is_known(self, user_id: str, content: str, kept: Sequence[str]) -> bool:
+        """Whether it is no news beside these, the stored facts, or what was noticed before."""
+        near = self._known.near(user_id, content, MemoryType.FACT)
+        compared = [(one.item.content, one.similarity) for one in near]
+        compared += self._noticed(user_id, content)
+        compared += [(one, share_of_words(self._analyser, content, one)) for one in kept]
+        return self._was_noticed(user_id, content) or any(
+            says_nothing_new(content, other)
+            or (similarity >= self._policy.redundant_min and not opposed(content, other))
+            for other, similarity in compared
+        )
+
+    def _noticed(self, user_id: str, content: str) -> list[tuple[str, float]]:
+        """The active insights nearest to a text, with their similarity."""
+        wanted = ItemFilter(statuses=(Status.ACTIVE,), types=(MemoryType.INSIGHT,))
+        found = self._recall.memories.find(user_id, content, _NEAR, wanted)
+        return [
+            (
+                item.content,
+                share_of_words(self._analyser, content, item.content)
+                if ranked.candidate.cosine is None
+                else ranked.candidate.cosine,
+            )
+            for item, ranked in zip(found.items, found.ranked, strict=True)
+        ]
+
+    def _was_noticed(self, user_id: str, content: str) -> bool:
+        """Whether an insight with this text is stored, also one that was put aside: whoever did
+        that does not want it back every day."""
+        same = sa.exists().where(
+            items.c.user_id == user_id,
+            items.c.type == MemoryType.INSIGHT.value,
+            items.c.content_hash == content_hash(content),
+        )
+        with self._database.read(user_id) as view:
+            return bool(view.connection.execute(sa.select(same)).scalar_one())
+
+    @property
+    def _analyser(self) -> Analyser:
+        return self._database.analyser
+
+
+def _as_candidate(observed: str, shown: Sequence[str], material: Material) -> Candidate:
+    """For the validator, to which all that was shown is one passage that the user has said."""
+    passage = Passage(
+        turn_id=0,
+        position=0,
+        role=USER_ROLE,
+        actor=None,
+        message_id=None,
+        at=material.looked_at,
+        text="\n".join(shown),
+    )
+    return Candidate(content=observed, quote=shown[-1], passage=passage, type=MemoryType.INSIGHT)
+
+
+def _printable(observed: str) -> str:
+    """A model's words without signs that a database refuses."""
+    return "".join(sign if sign.isprintable() or sign == "\n" else " " for sign in observed)
+
+
+# They are read in one view of the database, thought of outside of any transaction, and written in
+# one, which first looks whether somebody else has done the same meanwhile.
 
 THEME: Final = "insights"
 REASON: Final = "drawn from recent activity"

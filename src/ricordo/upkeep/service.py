@@ -6,11 +6,10 @@ from ricordo.model.job import Report
 from ricordo.model.reports import ConsolidationReport, RoundReport
 from ricordo.recall.service import Recall
 from ricordo.storage.database import Database
-from ricordo.upkeep.consolidating.consolidation import Consolidation
+from ricordo.upkeep.consolidation import Consolidation
 from ricordo.upkeep.daily_round import run_round
-from ricordo.upkeep.policy import UpkeepPolicy
 from ricordo.upkeep.relations import refresh_relations
-from ricordo.upkeep.scheduling import ensure_planned, plan_rounds
+from ricordo.upkeep.schedule import UpkeepPolicy, ensure_planned, plan_rounds
 
 
 def _silently(_progress: str) -> None:

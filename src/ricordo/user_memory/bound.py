@@ -7,7 +7,7 @@ from ricordo import limits
 from ricordo.access.policy_file import PolicyFile
 from ricordo.conversation.service import ConversationService
 from ricordo.files.folder import FilesFolder
-from ricordo.files.profile_following import ProfileFiles
+from ricordo.files.profile import ProfileFiles
 from ricordo.formation.service import Formation
 from ricordo.model import checks
 from ricordo.model.activity import bucket_of

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from ricordo import limits
-from ricordo.conversation import scheduling as compaction
+from ricordo.conversation import compaction
 from ricordo.conversation.redaction import Wanted, redact
 from ricordo.errors import InvalidValue, ThreadNotFound
 from ricordo.formation.schedule import plan_after_turns

@@ -20,7 +20,7 @@ from ricordo.model.embedding import (
 from ricordo.providers.embedder import Embedder
 from ricordo.providers.embedding_choice import NONE, EmbeddingTest, effective, test_embedder
 from ricordo.storage.database import retried
-from ricordo.transfer.progress import Progress, no_progress
+from ricordo.transfer.exports import Progress, no_progress
 from ricordo.user_memory.bound import Bound
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 from ricordo.model import checks
 from ricordo.model.reports import ImportReport
 from ricordo.model.scope import Scope
-from ricordo.transfer import exporting, importing
-from ricordo.transfer.progress import Progress, no_progress
+from ricordo.transfer import exports, imports
+from ricordo.transfer.exports import Progress, no_progress
 from ricordo.user_memory.bound import Bound
 
 
@@ -20,7 +20,7 @@ class Files(Bound):
         Raises:
             UserNotFound: nothing is stored for this user.
         """
-        return exporting.export_lines(self.database, self.scope.user_id)
+        return exports.export_lines(self.database, self.scope.user_id)
 
     def export(self, path: str | Path) -> int:
         """Write everything of this user's to a JSON Lines file; the number of lines.
@@ -30,7 +30,7 @@ class Files(Bound):
         Raises:
             UserNotFound: nothing is stored for this user.
         """
-        return exporting.export_file(self.database, self.scope.user_id, checks.path("path", path))
+        return exports.export_file(self.database, self.scope.user_id, checks.path("path", path))
 
     def import_file(
         self, path: str | Path, *, format: str = "auto", progress: Progress = no_progress
@@ -45,6 +45,6 @@ class Files(Bound):
         """
         # An import is the whole user's: what it brings may name any agent or thread.
         whole = Scope(self.scope.user_id)
-        return importing.import_file(
+        return imports.import_file(
             self.database, whole, checks.path("path", path), format, progress
         )

@@ -11,8 +11,8 @@ from ricordo.model import checks
 from ricordo.model.context import Context, Feedback
 from ricordo.model.item import Item
 from ricordo.model.vocabulary import ContextMode
-from ricordo.prompt.feedback import give_feedback, used_in
 from ricordo.prompt.request import PromptRequest
+from ricordo.prompt.selection import give_feedback, used_in
 from ricordo.storage.backend import Step
 from ricordo.user_memory.bound import Bound
 

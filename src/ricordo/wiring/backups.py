@@ -8,7 +8,7 @@ from ricordo.clock import Clock, system_clock
 from ricordo.errors import InvalidValue
 from ricordo.model import checks
 from ricordo.model.reports import BackupReport, RestoreReport
-from ricordo.transfer.backup import checking, restoring
+from ricordo.transfer import backup_, restore
 from ricordo.wiring.databases import TEMPORARY, file_opener, open_database
 from ricordo.wiring.environment import read_settings
 
@@ -33,7 +33,7 @@ def restore_backup(
         raise InvalidValue("url", "a temporary store would be gone at once; name another")
     database, clean_up = open_database(chosen, clock)
     try:
-        return restoring.restore_backup(
+        return restore.restore_backup(
             database,
             checks.path("path", path),
             file_opener(chosen, clock),
@@ -51,4 +51,4 @@ def check_backup(path: str | Path, **settings: Any) -> BackupReport:
         InvalidInput, InvalidBackup, StorageError.
     """
     chosen = read_settings(os.environ, settings)
-    return checking.check_backup(checks.path("path", path), file_opener(chosen))
+    return backup_.check_backup(checks.path("path", path), file_opener(chosen))

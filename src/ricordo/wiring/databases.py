@@ -18,7 +18,7 @@ from ricordo.storage.database import Database
 from ricordo.storage.sqlite.backend import SqliteBackend
 from ricordo.storage.sqlite.connection import ConnectionPlan, DatabaseKey, Use
 from ricordo.text.analyser import Analyser
-from ricordo.transfer.backup.checking import FileOpener
+from ricordo.transfer.backup import FileOpener
 
 TEMPORARY: Final = ":memory:"
 _DATABASE_FILE: Final = "ricordo.db"

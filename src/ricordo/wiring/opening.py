@@ -11,17 +11,15 @@ from ricordo.access.policy_file import PolicyFile
 from ricordo.clock import Clock, system_clock
 from ricordo.conversation.service import ConversationService
 from ricordo.files.folder import FilesFolder
-from ricordo.files.following import MirrorFollower
-from ricordo.files.profile_following import ProfileFiles
+from ricordo.files.mirror import MirrorFollower
+from ricordo.files.profile import ProfileFiles
 from ricordo.files.prompt_files import PromptFiles
 from ricordo.formation.service import Formation
 from ricordo.index.rebuild import note_analyser
-from ricordo.jobs.background import Background
+from ricordo.jobs.broker import BrokerWaker
 from ricordo.jobs.handlers import standard_handlers
 from ricordo.jobs.queue import JobQueue
-from ricordo.jobs.running import JobRunner
-from ricordo.jobs.threads import ThreadRunner
-from ricordo.jobs.waking import BrokerWaker
+from ricordo.jobs.runner import Background, JobRunner, ThreadRunner
 from ricordo.memory import Memory
 from ricordo.prompt.service import Prompting
 from ricordo.providers.embedder import Embedder

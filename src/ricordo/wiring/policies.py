@@ -2,14 +2,14 @@
 
 from datetime import UTC, timedelta, tzinfo
 
-from ricordo.conversation.policy import ConversationPolicy
+from ricordo.conversation.summaries import ConversationPolicy
 from ricordo.errors import InvalidValue, UnknownField
 from ricordo.formation.schedule import FormationPolicy
 from ricordo.formation.sensitive import SENSITIVE_FIELDS
 from ricordo.prompt.service import PromptPolicy
 from ricordo.settings import Settings
 from ricordo.text.tokens import TokenCounter
-from ricordo.upkeep.policy import UpkeepPolicy
+from ricordo.upkeep.schedule import UpkeepPolicy
 
 
 def formation_policy(settings: Settings) -> FormationPolicy:

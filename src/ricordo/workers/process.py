@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Final
 
-from ricordo.jobs.threads import ThreadRunner
+from ricordo.jobs.runner import ThreadRunner
 from ricordo.memory import Memory
 from ricordo.model.vocabulary import Lane
 

@@ -3,8 +3,7 @@
 import threading
 from typing import Final
 
-from ricordo.jobs.broker import Messenger
-from ricordo.jobs.waking import sweep
+from ricordo.jobs.broker import Messenger, sweep
 from ricordo.memory import Memory
 from ricordo.wiring import open_memory
 from ricordo.workers.configuration import broker_of

@@ -14,7 +14,7 @@ from ricordo.model.reports import ConsolidationReport, PairDecision
 from ricordo.model.vocabulary import GLOBAL_OWNER
 from ricordo.testing.clock import ManualClock
 from ricordo.testing.model_server import ModelServer
-from ricordo.upkeep.consolidating.consolidation import Consolidation
+from ricordo.upkeep.consolidation import Consolidation
 from tests.upkeep.conftest import quietly, upkeep_policy
 
 Verdict = Callable[[str, str], str]

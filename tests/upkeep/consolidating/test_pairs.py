@@ -11,8 +11,8 @@ from ricordo.model.reports import PairAction
 from ricordo.model.vocabulary import Source
 from ricordo.storage.users import UpkeepState, upkeep_state
 from ricordo.testing.model_server import ModelServer
-from ricordo.upkeep.consolidating.consolidation import DAY_IS_FULL, NOT_ASKED
-from ricordo.upkeep.kinds import CONSOLIDATE_JOB
+from ricordo.upkeep.consolidation import DAY_IS_FULL, NOT_ASKED
+from ricordo.upkeep.schedule import CONSOLIDATE_JOB
 from tests.support.sharing import share
 from tests.upkeep.consolidating.conftest import Tidied, judging, pairs_in
 

@@ -11,8 +11,8 @@ from ricordo.model.vocabulary import GLOBAL_OWNER
 from ricordo.storage import items
 from ricordo.testing.clock import ManualClock
 from ricordo.testing.embedder import WordEmbedder
-from ricordo.upkeep.consolidating import neighbours
-from ricordo.upkeep.consolidating.pool import read_pool
+from ricordo.upkeep import pairs
+from ricordo.upkeep.pairs import read_pool
 from tests.upkeep.consolidating.conftest import Tidied
 
 pytestmark = pytest.mark.requirement("upkeep.pool")
@@ -133,14 +133,14 @@ def test_without_vectors_so_many_are_compared_by_words(
     open_tidied: Callable[..., Tidied],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(neighbours, "BY_WORDS", 2)
+    monkeypatch.setattr(pairs, "BY_WORDS", 2)
     tidied = open_tidied(embedder=None, embedding_provider="none")
     for adverb in ("", "still ", "really "):
         tidied.say(f"User {adverb}has a cat called Momo.")
     tidied.say("Newer matter")
     tidied.say("Latest news")
     assert tidied.consolidate().pairs == 0
-    monkeypatch.setattr(neighbours, "BY_WORDS", 3)
+    monkeypatch.setattr(pairs, "BY_WORDS", 3)
     assert tidied.consolidate().merged == 1
 
 

@@ -90,7 +90,7 @@ def service(settings: "Settings", database: "Database") -> CheckFinding:
 
 def mirror(settings: "Settings") -> CheckFinding:
     """Whether the files that mirror memories could be read and written lately."""
-    from ricordo.files.mirror_seen import Seen
+    from ricordo.files.mirror import Seen
     from ricordo.wiring import files_folder
 
     folder = files_folder(settings)

@@ -14,7 +14,7 @@ from ricordo.http.gating import GatedRoute
 from ricordo.http.lengthy import at_length
 from ricordo.http.routing import router_for
 from ricordo.model.reports import ImportReport
-from ricordo.transfer.importing import AUTO, FORMATS
+from ricordo.transfer.imports import AUTO, FORMATS
 
 router = router_for("Export and import", "/v1", route_class=GatedRoute)
 

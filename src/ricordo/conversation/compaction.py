@@ -1,0 +1,222 @@
+"""When conversations are compacted: the job that is queued with the turn that fills the window."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import tzinfo
+from typing import Final
+
+import sqlalchemy as sa
+
+from ricordo.conversation.summaries import ConversationPolicy, Teller, Told
+from ricordo.formation.schedule import FormationPolicy, plan_forming
+from ricordo.limits import MAX_COMPACTIONS_PER_JOB, MAX_DAY_LOG_CHARS, MAX_PAGE_ITEMS
+from ricordo.model.job import NewJob, Report
+from ricordo.model.thread import Compaction, Turn
+from ricordo.model.vocabulary import GLOBAL_OWNER
+from ricordo.storage.database import Database, retried
+from ricordo.storage.formation import turns_between
+from ricordo.storage.threads import (
+    compactions_of_day,
+    count_open_turns,
+    id_of_turn,
+    last_compaction,
+    put_compaction,
+)
+from ricordo.storage.transaction import Writing
+
+COMPACT_JOB: Final = "compact"
+"""Kind of the job that tells the oldest open turns of a conversation in short."""
+
+
+def plan_after_turns(
+    writing: Writing, policy: ConversationPolicy, thread_id: str, recorded: int
+) -> None:
+    """Queue the compaction of a conversation whose window has just been filled.
+
+    Not with every turn from then on: where a model is down, each of them would make the job try
+    again at once. Should the job be lost, the next full window queues another.
+    """
+    open_turns = count_open_turns(writing.connection, writing.user_id, thread_id)
+    if open_turns // policy.window_turns > (open_turns - recorded) // policy.window_turns:
+        plan_compaction(writing, thread_id)
+
+
+def plan_compaction(writing: Writing, thread_id: str) -> None:
+    """Queue the compaction of one conversation of the writing user."""
+    writing.enqueue(
+        NewJob(
+            kind=COMPACT_JOB,
+            user_id=writing.user_id,
+            run_at=writing.now,
+            unique_key=thread_id,
+            payload={},
+        )
+    )
+
+
+# A stretch is read in one view of the database, told outside of any transaction, because a model
+# may take its time, and written in one, which first looks whether somebody else has done it
+# meanwhile. The turns themselves stay where they are.
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """Turns to be told in short, and what tells those before them."""
+
+    thread_id: str
+    former: Compaction | None
+    turns: list[Turn]
+
+    @property
+    def bridge(self) -> str | None:
+        """What tells the conversation up to this stretch."""
+        return None if self.former is None else self.former.bridge
+
+
+Telling = Callable[[Stretch], Told]
+
+
+class Compactor:
+    """Compacts the conversations of any user."""
+
+    def __init__(
+        self,
+        database: Database,
+        policy: ConversationPolicy,
+        formation_policy: FormationPolicy,
+        teller: Teller,
+    ) -> None:
+        self.database = database
+        self._policy = policy
+        self._formation_policy = formation_policy
+        self._teller = teller
+
+    def compact_full(
+        self, user_id: str, thread_id: str, report: Report, *, is_last_attempt: bool
+    ) -> None:
+        """Compact until the window is not full any more: what the job does.
+
+        Raises:
+            ModelUnavailable: the model is down, and this is not the last attempt; what was
+                compacted before it stays.
+        """
+
+        def tell(stretch: Stretch) -> Told:
+            patient = not is_last_attempt
+            return self._teller.tell(user_id, stretch.bridge, stretch.turns, is_patient=patient)
+
+        for done in range(MAX_COMPACTIONS_PER_JOB):
+            if self.compact_once(user_id, thread_id, self._policy.window_turns, tell) is None:
+                return
+            report(f"{done + 1} stretches told in short")
+        self._go_on_later(user_id, thread_id)
+
+    def compact_all(self, user_id: str, thread_id: str, *, asks_model: bool) -> list[Compaction]:
+        """Compact all but the turns that stay, however many they are; what was made."""
+
+        def tell(stretch: Stretch) -> Told:
+            if asks_model:
+                told = self._teller.tell(user_id, stretch.bridge, stretch.turns, is_patient=False)
+            else:
+                told = self._teller.extract(stretch.bridge, stretch.turns)
+            return told
+
+        made: list[Compaction] = []
+        least = self._policy.kept_turns + 1
+        while (one := self.compact_once(user_id, thread_id, least, tell)) is not None:
+            made.append(one)
+        return made
+
+    def compact_once(
+        self, user_id: str, thread_id: str, least: int, tell: Telling
+    ) -> Compaction | None:
+        """Compact one stretch of a conversation with at least so many open turns.
+
+        None where it has fewer, by now.
+        """
+        while (stretch := self._next(user_id, thread_id, least)) is not None:
+            told = tell(stretch)
+            made = self._write(user_id, stretch, told)
+            if made is not None:
+                return made
+        return None
+
+    def _next(self, user_id: str, thread_id: str, least: int) -> Stretch | None:
+        with self.database.read(user_id) as view:
+            open_turns = count_open_turns(view.connection, user_id, thread_id)
+            size = min(self._policy.stretch_turns, open_turns - self._policy.kept_turns)
+            if open_turns < least or size < 1:
+                return None
+            former = last_compaction(view.connection, user_id, thread_id)
+            reached = 0 if former is None else former.last_position
+            turns = turns_between(view.connection, user_id, thread_id, reached + 1, reached + size)
+        return Stretch(thread_id, former, turns)
+
+    @retried
+    def _write(self, user_id: str, stretch: Stretch, told: Told) -> Compaction | None:
+        """Keep what was told; None where somebody was faster, or the conversation is gone."""
+        first, last = stretch.turns[0], stretch.turns[-1]
+        at = max(turn.at for turn in stretch.turns)
+        made = Compaction(
+            thread_id=stretch.thread_id,
+            first_position=first.position,
+            last_position=last.position,
+            day=self._policy.day_of(at),
+            summary=told.summary,
+            bridge=told.bridge,
+            made_by=told.made_by,
+            at=at,
+        )
+        with self.database.write(user_id) as writing:
+            if not _still_next(writing, stretch):
+                return None
+            put_compaction(writing, made)
+            if self._formation_policy.is_automatic and user_id != GLOBAL_OWNER:
+                plan_forming(writing, stretch.thread_id, writing.now)
+        return made
+
+    @retried
+    def _go_on_later(self, user_id: str, thread_id: str) -> None:
+        with self.database.write(user_id) as writing:
+            open_turns = count_open_turns(writing.connection, user_id, thread_id)
+            if open_turns >= self._policy.window_turns:
+                plan_compaction(writing, thread_id)
+
+
+def _still_next(writing: Writing, stretch: Stretch) -> bool:
+    """Whether these are still the oldest open turns, and not those of another of that name."""
+    user_id, thread_id = writing.user_id, stretch.thread_id
+    present = last_compaction(writing.connection, user_id, thread_id)
+    if present != stretch.former:
+        return False
+    last = stretch.turns[-1]
+    return id_of_turn(writing.connection, user_id, thread_id, last.position) == last.id
+
+
+def entries_of_day(connection: sa.Connection, user_id: str, day: str) -> list[Compaction]:
+    """The latest stretches of a day in order, without those in which nobody spoke."""
+    found = compactions_of_day(connection, user_id, day, MAX_PAGE_ITEMS)
+    return [one for one in found if one.summary]
+
+
+def beside(entries: Sequence[Compaction], thread_id: str, bridge: str | None) -> list[Compaction]:
+    """Those entries that the bridge of a conversation does not tell already.
+
+    The latest one of the conversation itself is in its bridge, in whatever words.
+    """
+    own = [one for one in entries if one.thread_id == thread_id]
+    told = own[-1:] + [one for one in own if bridge is not None and one.summary in bridge]
+    return [one for one in entries if one not in told]
+
+
+def day_text(entries: Sequence[Compaction], zone: tzinfo) -> str | None:
+    """As many of the entries as fit into ``MAX_DAY_LOG_CHARS``, the newest last."""
+    room = MAX_DAY_LOG_CHARS
+    shown: list[str] = []
+    for one in reversed(entries):
+        text = f"[{one.at.astimezone(zone):%H:%M}, {one.thread_id}]\n{one.summary}"
+        if len(text) > room:
+            break
+        room -= len(text) + 2
+        shown.append(text)
+    return "\n\n".join(reversed(shown)) or None

@@ -1,0 +1,420 @@
+"""Summaries of a part of a conversation: by a model where there is one, else by key sentences."""
+
+import heapq
+import logging
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, tzinfo
+from typing import Final
+
+from pydantic import BaseModel
+
+from ricordo import limits
+from ricordo.errors import BadAnswer, BudgetExhausted, ModelRefused, ModelUnavailable, in_log
+from ricordo.formation import prompts
+from ricordo.formation.hygiene import kept_pieces, secret_cuts
+from ricordo.formation.injected import attack_cuts, fence_cuts
+from ricordo.formation.text_spans import Span, blanked, merged, outside, plain_view, sentences
+from ricordo.limits import MAX_BRIDGE_CHARS, MAX_COMPACTION_CHARS
+from ricordo.metering import MeteredModel
+from ricordo.model.thread import EXTRACT, Turn
+from ricordo.providers.chat_model import Message
+from ricordo.text.analyser import Analyser
+from ricordo.text.folding import is_dense
+from ricordo.text.normalise import capitalised_inside_sentence
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConversationPolicy:
+    """How many turns are shown as they were said, and whose midnight ends a day.
+
+    At ``window_turns`` the oldest are told in short, and ``kept_turns`` stay.
+    """
+
+    window_turns: int
+    kept_turns: int
+    zone: tzinfo
+
+    @property
+    def stretch_turns(self) -> int:
+        """How many turns one summary tells."""
+        return self.window_turns - self.kept_turns
+
+    def day_of(self, moment: datetime) -> str:
+        """The day of the log to which a moment belongs."""
+        return moment.astimezone(self.zone).date().isoformat()
+
+
+# Pure functions: the same sentences always give the same choice.
+
+CUT_MARK: Final = "…"
+MAX_SENTENCE_CHARS: Final = 240
+_LONGEST_WORD: Final = 60
+# What a sentence without any telling word is worth, such as "Yes." or a sign.
+_BARE_WORTH: Final = 0.1
+# Added to lengths, so that very short sentences do not win by being short.
+_LENGTH_OFFSET: Final = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """One sentence of somebody. Those of one ``place`` stand together after the speaker's name."""
+
+    place: int
+    speaker: str
+    text: str
+    weight: float
+
+
+def within(
+    sentences: Sequence[Sentence], room: int, analyser: Analyser, *, keeps_first: bool = False
+) -> str:
+    """As many of the sentences as fit into this many characters, in their order, one line a place.
+
+    Those come first that bring most new terms for their length, rare terms above frequent ones.
+    ``keeps_first`` takes the very first sentence in any case.
+    """
+    terms = [frozenset(analyser.terms(sentence.text)) for sentence in sentences]
+    worth = _worth_of_terms(terms)
+    covered: set[str] = set()
+    opened: set[int] = set()
+    chosen: list[int] = []
+    repeated: set[str] = set()
+
+    def gain(index: int) -> float:
+        sentence = sentences[index]
+        if sentence.text in repeated:
+            return 0.0
+        # Summed exactly, because the order of sets differs from one process to the next.
+        new = math.fsum(worth[term] for term in terms[index] - covered)
+        return (
+            sentence.weight * (new + _BARE_WORTH) / math.sqrt(len(sentence.text) + _LENGTH_OFFSET)
+        )
+
+    def take(index: int) -> None:
+        nonlocal room
+        sentence = sentences[index]
+        cost = _cost(sentence, is_new_line=sentence.place not in opened)
+        if cost <= room:
+            room -= cost
+            opened.add(sentence.place)
+            covered.update(terms[index])
+            repeated.add(sentence.text)
+            chosen.append(index)
+
+    waiting = [(-gain(index), index) for index in range(len(sentences))]
+    if keeps_first and sentences:
+        take(0)
+        del waiting[0]
+    heapq.heapify(waiting)
+    while waiting:
+        _, index = heapq.heappop(waiting)
+        now = gain(index)  # what was chosen since can only have made it less
+        if now <= 0:
+            continue
+        if waiting and -now > waiting[0][0]:
+            heapq.heappush(waiting, (-now, index))
+        else:
+            take(index)
+    return _lines([sentences[index] for index in sorted(chosen)])
+
+
+def shortened(text: str, maximum: int) -> str:
+    """The text on one line, cut between words where it is too long, which ``…`` shows.
+
+    A script without spaces is cut after any character, and so is a word of absurd length.
+    """
+    flat = " ".join(text.split())
+    if len(flat) <= maximum:
+        return flat
+    end = maximum - len(CUT_MARK)
+    if end <= 0:
+        return ""
+    if flat[end] != " " and not is_dense(flat[end]) and not is_dense(flat[end - 1]):
+        space = flat.rfind(" ", 0, end)
+        begins = space + 1
+        if end - begins <= _LONGEST_WORD:
+            end = max(space, 0)
+    head = flat[:end].rstrip()
+    return f"{head}{CUT_MARK}" if head else ""
+
+
+def _worth_of_terms(terms: Sequence[frozenset[str]]) -> dict[str, float]:
+    """A term that most sentences have says little of any of them."""
+    frequency = Counter(term for found in terms for term in found)
+    return {term: math.log(1 + len(terms) / count) for term, count in frequency.items()}
+
+
+def _cost(sentence: Sentence, *, is_new_line: bool) -> int:
+    prefix = len(sentence.speaker) + 2 if sentence.speaker else 0
+    return len(sentence.text) + 1 + (prefix if is_new_line else 0)
+
+
+def _lines(chosen: Sequence[Sentence]) -> str:
+    lines: dict[int, list[str]] = {}
+    for sentence in chosen:
+        begun = f"{sentence.speaker}: {sentence.text}" if sentence.speaker else sentence.text
+        if sentence.place in lines:
+            lines[sentence.place].append(sentence.text)
+        else:
+            lines[sentence.place] = [begun]
+    return "\n".join(" ".join(parts) for parts in lines.values())
+
+
+# What was recalled, injected or pasted into a message, and secrets, are not repeated: a summary
+# would launder them.
+
+NOTHING_TO_REPEAT: Final = "[…]"
+"""Stands for a turn of which nothing may be repeated, such as code alone."""
+
+UNTOLD_ROLES: Final = frozenset({"system", "developer"})
+"""Who sets a conversation up, and says nothing in it."""
+
+_USER_ROLE: Final = "user"
+_TOOL_ROLES: Final = frozenset({"tool", "function"})
+_ROLE_WEIGHTS: Final = {_USER_ROLE: 1.5, "tool": 0.6, "function": 0.6}
+_ENDS: Final = 1.3  # the first and the last thing that was said
+_NUMBER: Final = 1.2
+_NAME: Final = 1.15
+_DECISION: Final = 1.3
+_UNANSWERED: Final = 1.4
+_REPEATS_NOTHING: Final = 0.3
+# A very long turn is looked at from both ends.
+_FIRST_SENTENCES: Final = 24
+_LAST_SENTENCES: Final = 8
+_MAX_SPEAKER_CHARS: Final = 40
+
+_WORD = re.compile(r"[^\W\d_]+")
+_DIGIT = re.compile(r"\d")
+_QUESTION = re.compile(r"[?？¿؟]")
+# What decides or asks for something. A nudge only: other languages do without.
+_DECIDES = re.compile(
+    r"\b(?:decide[ds]?|agree[ds]?|let'?s|we'?ll|i'?ll|must|should|need to|have to|please|remember"
+    r"|don'?t|never|always|instead|deadline|promise[ds]?"
+    r"|sepakat|putuskan|harus|tolong|jangan|perlu|ingat"
+    r"|entschieden|einigen|müssen|bitte|sollen|nie|immer"
+    r"|decidido|debemos|hay que|por favor|recuerda|décidé|il faut|deciso|dobbiamo)\b"
+    r"|決め|決まり|決定|必ず|お願い|ください|しましょう|决定|必须|请|记住",
+    re.IGNORECASE,
+)
+
+
+def sentences_of(turns: Sequence[Turn], zone: tzinfo) -> list[Sentence]:
+    """The sentences of turns that may be repeated, in order; the first of each day says the day."""
+    told = [turn for turn in turns if turn.role not in UNTOLD_ROLES]
+    answered = max(
+        (place for place, turn in enumerate(told) if turn.role != _USER_ROLE), default=-1
+    )
+    found: list[Sentence] = []
+    day = ""
+    for place, turn in enumerate(told):
+        today = turn.at.astimezone(zone).date().isoformat()
+        speaker = _speaker(turn) if today == day else f"{_speaker(turn)}, {today}"
+        day = today
+        for number, text in enumerate(_texts(turn)):
+            weight = _weight(turn, text, is_unanswered=place > answered)
+            if (place == 0 and number == 0) or place == len(told) - 1:
+                weight *= _ENDS
+            found.append(Sentence(place, speaker, text, weight))
+    return found
+
+
+def _texts(turn: Turn) -> Iterator[str]:
+    pieces = kept_pieces(
+        turn.content,
+        is_from_tool=turn.role in _TOOL_ROLES,
+        is_from_user=turn.role == _USER_ROLE,
+    )
+    split = [sentence for piece in pieces for sentence in sentences(piece)]
+    if len(split) > _FIRST_SENTENCES + _LAST_SENTENCES:
+        split = [*split[:_FIRST_SENTENCES], *split[-_LAST_SENTENCES:]]
+    short = (shortened(text, MAX_SENTENCE_CHARS) for text in split)
+    yield from [text for text in short if text] or [NOTHING_TO_REPEAT]
+
+
+def _weight(turn: Turn, text: str, *, is_unanswered: bool) -> float:
+    if text == NOTHING_TO_REPEAT:
+        return _REPEATS_NOTHING
+    weight = _ROLE_WEIGHTS.get(turn.role, 1.0)
+    if _DIGIT.search(text):
+        weight *= _NUMBER
+    if any(capitalised_inside_sentence(text, *word.span()) for word in _WORD.finditer(text)):
+        weight *= _NAME
+    if _DECIDES.search(text):
+        weight *= _DECISION
+    if is_unanswered and _QUESTION.search(text):
+        weight *= _UNANSWERED
+    return weight
+
+
+def _speaker(turn: Turn) -> str:
+    """A name that cannot be taken for more than a name."""
+    named = (turn.actor or turn.role).replace(":", " ")
+    return shortened(named, _MAX_SPEAKER_CHARS) or turn.role[:_MAX_SPEAKER_CHARS]
+
+
+_BREAK: Final = "\n\n"
+_NEWEST_SHARE: Final = 0.55  # of a bridge, for what was said last
+_NEXT_SHARE: Final = 0.6  # of what is left then, for what was said before that, and so on
+_OPENING_CHARS: Final = 200  # kept free for how it began
+_MIN_BLOCK_CHARS: Final = 80  # less is not worth its room
+_OLDEST_WEIGHT: Final = 0.5  # of what was said last; in between it rises evenly
+_SPOKEN = re.compile(r"(?P<speaker>[^\s:][^:\n]{0,59}): (?P<said>\S.*)")
+
+
+def extract_summary(turns: Sequence[Turn], analyser: Analyser, zone: tzinfo) -> str:
+    """What was said in these turns, within ``MAX_COMPACTION_CHARS``; empty where nobody spoke."""
+    # takes long to load
+
+    return within(sentences_of(turns, zone), MAX_COMPACTION_CHARS, analyser)
+
+
+def extended_bridge(former: str | None, summary: str, analyser: Analyser) -> str:
+    """A bridge that also tells the next stretch, within ``MAX_BRIDGE_CHARS``.
+
+    Stretches are parted by blank lines. What is older gets shorter each time, and in the end goes,
+    but for how the conversation began.
+    """
+    parts = [part.strip("\n") for part in [*(former or "").split(_BREAK), summary]]
+    blocks = [part for part in parts if part.strip()]
+    joined = _BREAK.join(blocks)
+    if len(joined) <= MAX_BRIDGE_CHARS:
+        return joined
+    newest = condensed(blocks.pop(), int(MAX_BRIDGE_CHARS * _NEWEST_SHARE), analyser)
+    room = MAX_BRIDGE_CHARS - len(newest) - len(_BREAK)
+    kept = [newest]
+    for place in range(len(blocks) - 1, 0, -1):
+        share = int((room - _OPENING_CHARS) * _NEXT_SHARE)
+        if share < _MIN_BLOCK_CHARS:
+            break
+        kept.append(condensed(blocks[place], share, analyser))
+        room -= len(kept[-1]) + len(_BREAK)
+    if blocks:
+        kept.append(condensed(blocks[0], room, analyser, keeps_first=True))
+    return _BREAK.join(part for part in reversed(kept) if part)
+
+
+def condensed(text: str, room: int, analyser: Analyser, *, keeps_first: bool = False) -> str:
+    """A summary or a bridge in fewer characters; what stands later counts for more."""
+    if len(text) <= room:
+        return text
+    lines = text.splitlines()
+    found: list[Sentence] = []
+    for place, line in enumerate(lines):
+        spoken = _SPOKEN.fullmatch(line)
+        speaker, said = (spoken["speaker"], spoken["said"]) if spoken else ("", line)
+        weight = _OLDEST_WEIGHT + (1 - _OLDEST_WEIGHT) * (place + 1) / len(lines)
+        for sentence in sentences(said):
+            short = shortened(sentence, min(MAX_SENTENCE_CHARS, room // 2))
+            if short:
+                found.append(Sentence(place, speaker, short, weight))
+    return within(found, room, analyser, keeps_first=keeps_first)
+
+
+def repeatable(text: str) -> str:
+    """The text without recalled memory, secrets and attacks on a model."""
+    view = plain_view(text)
+    seen = view.text
+    cuts: list[Span] = []
+    for cutter in (fence_cuts, secret_cuts, attack_cuts):
+        found = merged(cutter(seen))
+        cuts += found
+        seen = blanked(seen, found)
+    kept = outside(map(view.original, cuts), len(text))
+    pieces = (text[start:end].strip() for start, end in kept)
+    return "\n".join(piece for piece in pieces if any(map(str.isalnum, piece)))
+
+
+_ANSWER_TOKENS: Final = 2_400
+_NOTHING_BEFORE: Final = "(nothing)"
+
+_log = logging.getLogger(__name__)
+
+
+class StretchInShort(BaseModel, defer_build=True):
+    """What a model makes of a stretch. Its limits are told, not checked: what is longer is cut."""
+
+    summary: str
+    bridge: str
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A stretch in short, and the conversation up to its end."""
+
+    summary: str
+    bridge: str
+    made_by: str
+
+
+class Teller:
+    """Makes summaries and bridges."""
+
+    def __init__(
+        self, analyser: Analyser, policy: ConversationPolicy, model: MeteredModel | None
+    ) -> None:
+        self._analyser = analyser
+        self._policy = policy
+        self._model = model
+
+    def tell(
+        self, user_id: str, former: str | None, turns: Sequence[Turn], *, is_patient: bool
+    ) -> Told:
+        """A stretch in short. No transaction may be open.
+
+        Where the model gives nothing usable, and trying again would not help, it is told without.
+        ``is_patient`` says that somebody will try again where the model is merely down.
+
+        Raises:
+            ModelUnavailable: the model is down, and this is patient.
+        """
+        if self._model is not None:
+            try:
+                told = self._asked(self._model, user_id, former, turns)
+            except (BadAnswer, BudgetExhausted, ModelRefused) as problem:
+                _log.warning("a conversation is told without the model: %s", in_log(problem))
+            except ModelUnavailable as problem:
+                if is_patient:
+                    raise
+                _log.warning("a conversation is told without the model: %s", in_log(problem))
+            else:
+                if told is not None:
+                    return told
+        return self.extract(former, turns)
+
+    def extract(self, former: str | None, turns: Sequence[Turn]) -> Told:
+        """A stretch in short without a model: always possible, and always the same."""
+        summary = extract_summary(turns, self._analyser, self._policy.zone)
+        return Told(summary, extended_bridge(former, summary, self._analyser), EXTRACT)
+
+    def _asked(
+        self, model: MeteredModel, user_id: str, former: str | None, turns: Sequence[Turn]
+    ) -> Told | None:
+        """What the model tells; None where there is nothing that it may be shown, or is left."""
+        # these take long to load
+        from ricordo.formation.hygiene import render
+
+        transcript = render(turns, first_new_position=turns[0].position).text
+        if not transcript:
+            return None
+        prompt = prompts.render(
+            prompts.COMPACT,
+            summary=limits.MAX_COMPACTION_CHARS,
+            bridge=limits.MAX_BRIDGE_CHARS,
+            before=former or _NOTHING_BEFORE,
+            transcript=transcript,
+        )
+        asked = [Message("user", prompt)]
+        made = model.ask(user_id, asked, StretchInShort, max_tokens=_ANSWER_TOKENS)
+        summary = repeatable(made.summary)
+        bridge = repeatable(made.bridge)
+        if not summary or not bridge:
+            return None
+        return Told(
+            condensed(summary, limits.MAX_COMPACTION_CHARS, self._analyser),
+            condensed(bridge, limits.MAX_BRIDGE_CHARS, self._analyser),
+            model.name,
+        )

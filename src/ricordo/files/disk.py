@@ -1,0 +1,343 @@
+"""Reading, replacing and locking files of the home folder."""
+
+import contextlib
+import errno
+import os
+import secrets
+import signal
+import stat
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+from ricordo.errors import FilesUnavailable
+from ricordo.limits import MIRROR_OPEN_SECONDS
+
+# A file is replaced as a whole or not at all: whoever reads it sees the old text or the new one,
+# and so does whoever looks after a power cut. Files are for their owner alone.
+
+fcntl: Any
+try:
+    import fcntl
+except ImportError:  # not on Windows
+    fcntl = None
+
+_PRIVATE_FILE: Final = 0o600
+_PRIVATE_FOLDER: Final = 0o700
+_WITHOUT_WAITING: Final = getattr(os, "O_NONBLOCK", 0)  # a pipe in a file's place must not block
+_BINARY: Final = getattr(os, "O_BINARY", 0)
+_DRAFT_ENDING: Final = ".ricordo-draft"
+_LOCK_ENDING: Final = ".lock"
+
+
+@contextlib.contextmanager
+def file_errors(path: Path) -> Iterator[None]:
+    """Turn the system's errors into ours.
+
+    Raises:
+        FilesUnavailable: names the file and says why.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise FilesUnavailable(f"{path}: {error.strerror or error}") from error
+
+
+def make_folder(path: Path) -> None:
+    """Make a folder, and those above it, that only their owner can enter.
+
+    Raises:
+        FilesUnavailable: it cannot be made, or something else has its name.
+    """
+    with file_errors(path):
+        for missing in [path, *path.parents][::-1]:
+            if not missing.is_dir():
+                with contextlib.suppress(FileExistsError):
+                    missing.mkdir(mode=_PRIVATE_FOLDER)
+        if not path.is_dir():
+            raise FilesUnavailable(f"{path}: is not a folder")
+
+
+def folder_names(path: Path) -> list[str]:
+    """The names of the folders in a folder, in order; none where it is missing.
+
+    Raises:
+        FilesUnavailable: it cannot be read.
+    """
+    with file_errors(path):
+        try:
+            with os.scandir(path) as entries:
+                return sorted(entry.name for entry in entries if entry.is_dir())
+        except FileNotFoundError:
+            return []
+
+
+def read_file(path: Path, max_bytes: int) -> bytes | None:
+    """What a file holds; None where there is none.
+
+    Raises:
+        FilesUnavailable: it cannot be read, is no ordinary file, or is larger than allowed.
+    """
+    with file_errors(path):
+        try:
+            handle = os.open(path, os.O_RDONLY | _WITHOUT_WAITING | _BINARY)
+        except FileNotFoundError:
+            return None
+        with os.fdopen(handle, "rb") as file:
+            if not stat.S_ISREG(os.fstat(handle).st_mode):
+                raise FilesUnavailable(f"{path}: is not an ordinary file")
+            held = file.read(max_bytes + 1)
+    if len(held) > max_bytes:
+        raise FilesUnavailable(f"{path}: larger than the {max_bytes} bytes that are allowed")
+    return held
+
+
+Stamp = tuple[int, int, int]
+"""By which a file is known to be as it was: time of its last change, size and place on the disk."""
+
+
+def stamp_of(path: Path) -> Stamp | None:
+    """The stamp of a file as it is now; None where there is none, or no looking at it."""
+    try:
+        return _stamp(path.lstat())
+    except OSError:
+        return None
+
+
+def _stamp(found: os.stat_result) -> Stamp:
+    return found.st_mtime_ns, found.st_size, found.st_ino
+
+
+def is_being_written(path: Path, now: float, quiet_seconds: float) -> bool:
+    """Whether a file was saved a moment ago, or lately by a program that has it open to write on.
+
+    A time of saving that is to come says nothing: there is no waiting for that.
+    """
+    try:
+        age = now - path.lstat().st_mtime
+    except OSError:
+        return False
+    if 0 <= age < quiet_seconds:
+        return True
+    return 0 <= age < MIRROR_OPEN_SECONDS and _has_writers(path)
+
+
+def _has_writers(path: Path) -> bool:
+    """Whether anybody has a file open for writing, where the system tells."""
+    if not hasattr(fcntl, "F_SETLEASE"):
+        return False
+    try:
+        handle = os.open(path, os.O_RDONLY | _WITHOUT_WAITING)
+    except OSError:
+        return False
+    try:
+        # Who opens it just then is held up until we let go, and we are sent a signal: one that
+        # is ignored unless somebody waits for it.
+        fcntl.fcntl(handle, fcntl.F_SETSIG, signal.SIGURG)
+        fcntl.fcntl(handle, fcntl.F_SETLEASE, fcntl.F_RDLCK)
+        fcntl.fcntl(handle, fcntl.F_SETLEASE, fcntl.F_UNLCK)
+    except OSError as error:
+        return error.errno == errno.EAGAIN
+    finally:
+        os.close(handle)
+    return False
+
+
+def replace_file(path: Path, held: bytes) -> Stamp:
+    """Put a file in place, as a whole, in a folder that exists; the stamp that it has then.
+
+    Raises:
+        FilesUnavailable: it cannot be written, or something that is no ordinary file, such as a
+            link to one, has its name; what was there is as it was.
+    """
+    with file_errors(path), _drafted(path, held) as (draft, stamp):
+        draft.replace(path)
+        settle(path.parent)
+    return stamp
+
+
+def replace_if_same(path: Path, held: bytes, before: bytes | None) -> Stamp | None:
+    """The same where a file still says what it said before (None: there was none); else None.
+
+    Whoever saves the file meanwhile must not lose that, and writing takes its time. So it is looked
+    at again when all that is left to do is to give the new one its name.
+
+    Raises:
+        FilesUnavailable: as for :func:`replace_file`.
+    """
+    with file_errors(path), _drafted(path, held) as (draft, stamp):
+        if not says(path, before):
+            return None
+        draft.replace(path)
+        settle(path.parent)
+    return stamp
+
+
+def says(path: Path, held: bytes | None) -> bool:
+    """Whether a file holds just this; for None, whether there is none."""
+    try:
+        return read_file(path, len(held or b"")) == held
+    except FilesUnavailable:  # larger, or something else altogether
+        return False
+
+
+@contextlib.contextmanager
+def _drafted(path: Path, held: bytes) -> Iterator[tuple[Path, Stamp]]:
+    """A file beside the one that it is to replace, for as long as it is not moved there."""
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}{_DRAFT_ENDING}")
+    _check_replaceable(path)
+    handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY, _PRIVATE_FILE)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(held)
+            file.flush()
+            os.fsync(handle)
+            stamp = _stamp(os.fstat(handle))
+        yield draft, stamp
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def remove_drafts(path: Path) -> int:
+    """Remove what a killed process left half-written of a file; how many there were.
+
+    Only for who knows that nobody else is writing it.
+
+    Raises:
+        FilesUnavailable: one cannot be removed.
+    """
+    with file_errors(path):
+        left = list(path.parent.glob(f".{path.name}.*{_DRAFT_ENDING}"))
+        for draft in left:
+            draft.unlink(missing_ok=True)
+    return len(left)
+
+
+def _check_replaceable(path: Path) -> None:
+    try:
+        mode = path.lstat().st_mode
+    except FileNotFoundError:
+        return
+    if not stat.S_ISREG(mode):
+        raise FilesUnavailable(f"{path}: is not an ordinary file, and is not replaced by one")
+
+
+def settle(folder: Path) -> None:
+    """Write down that a name changed; where a folder cannot be opened for that, it settles late."""
+    with contextlib.suppress(PermissionError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def remove_tree(path: Path) -> int:
+    """Remove a folder or file with all that is in it; how many files there were, without locks.
+
+    A link is removed, not what it leads to.
+
+    Raises:
+        FilesUnavailable: something cannot be removed; the rest of it is gone.
+    """
+    left: list[FilesUnavailable] = []
+    removed = _remove(path, left)
+    if left:
+        raise left[0]
+    return removed
+
+
+def _remove(path: Path, left: list[FilesUnavailable]) -> int:
+    removed = 0
+    try:
+        with file_errors(path):
+            if path.is_dir() and not path.is_symlink():
+                for inner in sorted(path.iterdir()):
+                    removed += _remove(inner, left)
+                path.rmdir()
+                return removed
+    except FilesUnavailable as problem:
+        left.append(problem)
+        return removed
+    return _unlink(path, left)
+
+
+def _unlink(path: Path, left: list[FilesUnavailable]) -> int:
+    try:
+        with file_errors(path):
+            path.unlink()
+    except FilesUnavailable as problem:
+        if not isinstance(problem.__cause__, FileNotFoundError):
+            left.append(problem)
+        return 0
+    return 0 if path.suffix == _LOCK_ENDING else 1
+
+
+try:
+    import fcntl
+except ImportError:  # not on Windows
+    CAN_FLOCK = False
+else:
+    CAN_FLOCK = True
+
+
+_LOOK_SECONDS: Final = 0.02
+_ABANDONED_SECONDS: Final = 300.0
+"""How old a lock without ``fcntl`` must be for its holder to be taken for dead."""
+
+
+class Busy(FilesUnavailable):
+    """Somebody else is at these files."""
+
+
+@contextlib.contextmanager
+def holding(path: Path, patience_seconds: float) -> Iterator[None]:
+    """Hold the lock that a file stands for, in a folder that exists.
+
+    Raises:
+        Busy: somebody else has held it for all that time.
+        FilesUnavailable: it cannot be made.
+    """
+    take = _take_locked if CAN_FLOCK else _take_exclusively_made
+    give_up_at = time.monotonic() + patience_seconds
+    while True:
+        with file_errors(path):
+            handle = take(path)
+        if handle is not None:
+            break
+        if time.monotonic() >= give_up_at:
+            raise Busy(f"{path}: another process is at these files; try again")
+        time.sleep(_LOOK_SECONDS)
+    try:
+        yield
+    finally:
+        if not CAN_FLOCK:
+            path.unlink(missing_ok=True)
+        os.close(handle)
+
+
+def _take_locked(path: Path) -> int | None:
+    handle = os.open(path, os.O_RDWR | os.O_CREAT, _PRIVATE_FILE)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if os.fstat(handle).st_ino == path.stat().st_ino:
+            return handle
+    except (BlockingIOError, FileNotFoundError):
+        pass
+    except BaseException:
+        os.close(handle)
+        raise
+    # Held by another, or removed with its folder while this one waited: then it locks nothing.
+    os.close(handle)
+    return None
+
+
+def _take_exclusively_made(path: Path) -> int | None:
+    try:
+        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, _PRIVATE_FILE)
+    except FileExistsError:
+        with contextlib.suppress(FileNotFoundError):
+            if time.time() - path.stat().st_mtime > _ABANDONED_SECONDS:
+                path.unlink()
+        return None

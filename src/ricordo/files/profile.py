@@ -1,0 +1,446 @@
+"""``USER.md`` and the profile in the store, kept the same whichever of them changes."""
+
+import re
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from ricordo import limits
+from ricordo.errors import FilesUnavailable, InvalidInput
+from ricordo.files.disk import (
+    holding,
+    is_being_written,
+    make_folder,
+    remove_drafts,
+    replace_if_same,
+)
+from ricordo.files.folder import FilesFolder, UserFiles
+from ricordo.files.home import USER_STARTER
+from ricordo.files.prompt_files import (
+    Span,
+    check_whose,
+    comment_spans,
+    lock_beside,
+    read_notes,
+    read_text,
+    write_notes,
+)
+from ricordo.formation.profile import read_fields, set_fields
+from ricordo.formation.profile_consent import check_harmless
+from ricordo.formation.service import Formation
+from ricordo.limits import MAX_PROFILE_FIELD_CHARS
+from ricordo.model.profile import (
+    FieldChange,
+    ProfileField,
+    checked_change,
+    field_content,
+    field_key,
+)
+from ricordo.model.scope import Scope
+from ricordo.model.vocabulary import GLOBAL_OWNER, Source
+from ricordo.text.normalise import content_hash
+
+# Only these lines are changed. Everything else in the file is the person's and stays as it is,
+# byte for byte.
+
+_LINE: Final = re.compile(r"[^\n]*\n|[^\n]+\Z")
+_BULLET: Final = re.compile(r" {0,3}[-*+][ \t]+")
+_EMPHASIS: Final = ("**", "__", "*", "_")
+_MAX_RAW_LABEL_CHARS: Final = MAX_PROFILE_FIELD_CHARS + 2 * max(map(len, _EMPHASIS))
+_BYTE_ORDER_MARK: Final = "\ufeff"
+
+
+@dataclass(frozen=True, slots=True)
+class FieldLine:
+    """A line that may be a field. ``value_span`` is where its value stands, without the space
+    around it; ``end`` is behind the line break."""
+
+    key: str
+    label: str
+    value: str
+    start: int
+    end: int
+    value_span: Span
+    has_comment: bool
+
+
+def field_lines(text: str) -> dict[str, FieldLine]:
+    """The lines of the form ``- Name: value`` by the key of their name, the first of each."""
+    found: dict[str, FieldLine] = {}
+    for line in all_field_lines(text):
+        found.setdefault(line.key, line)
+    return found
+
+
+def with_fields(text: str, wanted: Mapping[str, tuple[str, str] | None]) -> str:
+    """The text with fields set to a value, given as ``(label, value)``, or with None removed.
+
+    A line that is there keeps its label and its place. A new one goes behind the last of the
+    fields, or to the end.
+    """
+    for key, said in wanted.items():
+        line = field_lines(text).get(key)
+        if said is None:
+            text = _without(text, key)
+        elif line is None:
+            text = _added(text, *said, wanted.keys())
+        elif line.value != said[1]:
+            text = _changed(text, line, said[1])
+    return text
+
+
+def all_field_lines(text: str) -> Iterator[FieldLine]:
+    """Every line of the form ``- Name: value``, in order; none that begins in a comment."""
+    comments = iter(comment_spans(text))
+    nobody = (len(text), len(text))
+    comment = next(comments, nobody)
+    for found in _LINE.finditer(text):
+        while comment != nobody and comment[1] <= found.start():
+            comment = next(comments, nobody)
+        is_inside = comment[0] < found.start() < comment[1]
+        line = None if is_inside else _field_line(text, found.span(), comment[0])
+        if line is not None:
+            yield line
+
+
+def _field_line(text: str, span: Span, next_comment: int) -> FieldLine | None:
+    start, end = span
+    bullet = _BULLET.match(text, start + len(_mark_of(text[:1], start)), end)
+    stop = min(end, next_comment)
+    colon = text.find(":", start, stop)
+    if bullet is None or colon < bullet.end() or colon - bullet.end() > _MAX_RAW_LABEL_CHARS:
+        return None
+    raw = text[bullet.end() : colon].strip()
+    key = field_key(raw)
+    if not key:
+        return None
+    first = colon + 1 + _closing_emphasis(raw, text[colon + 1 : stop])
+    value = text[first:stop].strip()
+    if value:
+        first = text.index(value, first)
+    return FieldLine(
+        key=key,
+        label=raw,
+        value=value,
+        start=start,
+        end=end,
+        value_span=(first, first + len(value)),
+        has_comment=next_comment < end,
+    )
+
+
+def _closing_emphasis(raw_label: str, rest: str) -> int:
+    """How long the sign is that ends what the label began: ``**City:** Bekasi``."""
+    for sign in _EMPHASIS:
+        if raw_label.startswith(sign) and not raw_label.endswith(sign) and rest.startswith(sign):
+            return len(sign)
+    return 0
+
+
+def _changed(text: str, line: FieldLine, value: str) -> str:
+    first, last = line.value_span
+    space = "" if text[first - 1] in " \t" else " "
+    return f"{text[:first]}{space}{value}{text[last:]}"
+
+
+def _without(text: str, key: str) -> str:
+    """The text without a field, however often a line of it is there."""
+    lines = [line for line in all_field_lines(text) if line.key == key]
+    for line in reversed(lines):
+        text = _removed(text, line)
+    return text
+
+
+def _removed(text: str, line: FieldLine) -> str:
+    if line.has_comment:  # which is not ours to remove
+        first, last = line.value_span
+        return text[:first] + text[last:]
+    return text[: line.start] + _mark_of(text[:1], line.start) + text[line.end :]
+
+
+def _added(text: str, label: str, value: str, fields: Collection[str]) -> str:
+    place = _place_for_more(text, fields)
+    ending = "\r\n" if text[: text.find("\n") + 1].endswith("\r\n") else "\n"
+    before = ""
+    if text[:place] not in ("", _BYTE_ORDER_MARK):
+        ends_line = text[place - 1] == "\n"
+        opens_list = place == len(text) and not _ends_in_list(text)
+        before = ending if opens_list or not ends_line else ""  # a list follows an empty line
+    return f"{text[:place]}{before}- {field_content(label, value)}{ending}{text[place:]}"
+
+
+def _place_for_more(text: str, fields: Collection[str]) -> int:
+    """Behind the last line of a field, and behind a comment that begins on it."""
+    own = [line.end for key, line in field_lines(text).items() if key in fields]
+    if not own:
+        return len(text)
+    place = max(own)
+    for start, end in comment_spans(text):
+        if start < place < end:
+            following = text.find("\n", end)
+            place = len(text) if following < 0 else following + 1
+    return place
+
+
+def _ends_in_list(text: str) -> bool:
+    last = text.removesuffix("\n").rpartition("\n")[2]
+    return not last.strip() or _BULLET.match(last) is not None
+
+
+def _mark_of(first: str, place: int) -> str:
+    """The mark that a text may begin with, where a line begins with it."""
+    return first if place == 0 and first == _BYTE_ORDER_MARK else ""
+
+
+# | since they last agreed                   | then
+# | |------------------------------------------|--------------------------------------------------
+# ---| | only the store has changed               | the line is changed, added or removed
+# | | only the line was edited or deleted      | the memory is updated or forgotten, with history
+# | | both have changed                        | the line wins, the store's value stays as history
+# | | the store has changed, the line is gone  | the line comes back
+# | | lines are gone, the file was just saved  | nothing: half of it may be missing still
+# | | many lines are gone at once              | nothing: a person is asked
+# |
+#
+# The database is written first, then the file, then the notes on what was agreed. Whatever ends
+# in between is made up for the next time.
+
+_ATTEMPTS: Final = 5
+_EDITED: Final = "edited in USER.md"
+_FEW: Final = 5
+"""Fewer fields may be missing whatever their share; from then on more than a quarter may be an
+accident."""
+_WAITS: Final = "it may be being saved, and is looked at again when it has been quiet for a while"
+_ASKS: Final = (
+    "nothing was taken over, in case that is a mistake; if it is meant, run: ricordo profile unset"
+    " FIELD; to have the lines written anew, empty the file"
+)
+
+
+class ProfileFiles:
+    """Follows the profiles of all users in their ``USER.md``."""
+
+    def __init__(
+        self,
+        folder: FilesFolder | None,
+        formation: Formation,
+        wall_clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._folder = folder
+        self._formation = formation
+        self._wall_clock = wall_clock  # what the times of files are told by
+
+    def follow(self, user_id: str, taking: Collection[str] = ()) -> tuple[str, ...]:
+        """Bring file and store together; what could not be done, one line each.
+
+        Lines of the file that are no fields yet are the person's own text, except those of the
+        fields named in ``taking``: these are about to be set and become part of their history.
+        """
+        files = self._files_of(user_id)
+        if files is None:
+            return ()
+        try:
+            make_folder(files.profile.parent)
+            with holding(lock_beside(files.profile), limits.MIRROR_LOCK_SECONDS):
+                return self._follow(files, taking)
+        except FilesUnavailable as problem:
+            return (str(problem),)
+
+    def _files_of(self, user_id: str) -> UserFiles | None:
+        """The files of a user who has any, or whose mirror is on."""
+        if self._folder is None or user_id == GLOBAL_OWNER:
+            return None
+        files = self._folder.of(user_id)
+        try:
+            return files if files.profile.exists() or files.memory.is_dir() else None
+        except OSError:  # a folder that may not be entered
+            return files
+
+    def _follow(self, files: UserFiles, taking: Collection[str]) -> tuple[str, ...]:
+        check_whose(files.profile, files.user_id)
+        problems: dict[str, None] = {}
+        for _ in range(_ATTEMPTS):
+            text = read_text(files.profile)
+            noted = read_notes(files.profile)
+            plan = _Plan(files.profile, text or "", noted, self._stored(files), problems)
+            doubt = self._doubt(files.profile, plan)
+            if doubt is not None:
+                return (f"{files.profile}: {doubt}",)
+            self._take_over(files, plan.edits(taking), plan)
+            stored = self._stored(files)
+            new = plan.text_with(stored)
+            if read_text(files.profile) != text:
+                continue  # the person has just saved it
+            is_new = new != (text if plan.goes_on_from_file else USER_STARTER)
+            if is_new and not _write(files.profile, new, text):
+                continue
+            agreed = plan.agreed(new, stored)
+            if agreed != noted:
+                write_notes(files.profile, files.user_id, agreed)
+            return tuple(problems)
+        return (*problems, f"{files.profile}: is edited all the time; try again")
+
+    def _doubt(self, path: Path, plan: "_Plan") -> str | None:
+        """Why lines that are missing may not have been deleted: then nothing is done or written.
+
+        The file is the person's own and has no last line to know a whole one by.
+        """
+        gone, known = len(plan.missing()), len(plan.noted)
+        is_emptied = not plan.goes_on_from_file and bool(plan.stored)
+        if not (gone or is_emptied):
+            return None
+        if is_being_written(path, self._wall_clock(), limits.PROFILE_QUIET_SECONDS):
+            return f"{'is empty' if is_emptied else f'lacks {gone} fields'}; {_WAITS}"
+        if gone >= _FEW and 4 * gone > known:
+            return f"lacks {gone} of {known} fields; {_ASKS}"
+        return None
+
+    def _stored(self, files: UserFiles) -> dict[str, ProfileField]:
+        return {one.key: one for one in read_fields(self._formation.database, files.user_id)}
+
+    def _take_over(self, files: UserFiles, edits: list[FieldChange], plan: "_Plan") -> None:
+        """Apply what a person has done to the lines, as ordinary writes with history."""
+        if not edits:
+            return
+        try:
+            set_fields(self._formation, Scope(files.user_id), edits, Source.FILE, _EDITED)
+        except InvalidInput as problem:
+            for edit in edits:
+                plan.leave(edit.key, str(problem))
+
+
+@dataclass(slots=True)
+class _Plan:
+    """What is to be done about each field of one file."""
+
+    path: Path
+    text: str
+    noted: Mapping[str, str]
+    stored: Mapping[str, ProfileField]
+    problems: dict[str, None]
+    """What is to be told, in order."""
+    left: set[str] = field(default_factory=set)
+    """Fields that stay as they are on both sides, because of a problem."""
+    goes_on_from_file: bool = True
+
+    def __post_init__(self) -> None:
+        if not self.text.strip("\ufeff \t\r\n"):
+            # A file that says nothing was removed or cut off, not emptied field by field.
+            self.text, self.noted, self.goes_on_from_file = USER_STARTER, {}, False
+
+    def missing(self) -> list[str]:
+        """The fields that file and store agreed on, and of which there is no line any more."""
+        lines = self._lines()
+        return [key for key in self.noted if key in self.stored and key not in lines]
+
+    def edits(self, taking: Collection[str]) -> list[FieldChange]:
+        """What people have done to the lines, as changes of the store."""
+        lines = self._lines()
+        found = []
+        for key in dict.fromkeys((*self.stored, *self.noted, *taking)):
+            edit = self._edit(key, lines.get(key), key in taking)
+            if edit is not None:
+                found.append(edit)
+        return found
+
+    def _edit(self, key: str, line: FieldLine | None, is_taken: bool) -> FieldChange | None:
+        """What a person has done to the line of a field, if anything."""
+        known, agreed = self.stored.get(key), self.noted.get(key)
+        in_file = None if line is None else content_hash(line.value)
+        in_store = None if known is None else content_hash(known.value)
+        if in_file in (in_store, agreed):
+            return None
+        if line is None:
+            return self._deletion(key, known, was_changed=in_store != agreed)
+        if in_store is None and agreed is None and not is_taken:
+            return None  # text of their own that looks like a field
+        if in_store != agreed:
+            self._tell(
+                f"{key} was changed both here and in the store; the line stands,"
+                " the other value is in history"
+            )
+        return self._checked(key, line)
+
+    def _deletion(
+        self, key: str, known: ProfileField | None, *, was_changed: bool
+    ) -> FieldChange | None:
+        if was_changed:
+            self._tell(f"{key} was removed here but changed in the store; it is back")
+            return None
+        return None if known is None else FieldChange(known.label, None)
+
+    def _checked(self, key: str, line: FieldLine) -> FieldChange | None:
+        """A line as a field, if it can be one."""
+        known = self.stored.get(key)
+        label = line.label.strip("*_ ") if known is None else known.label
+        try:
+            change = checked_change(label, line.value)
+            check_harmless(change)
+        except InvalidInput as problem:
+            self.leave(key, str(problem))
+            return None
+        return change
+
+    def leave(self, key: str, problem: str) -> None:
+        """Let a field be as it is."""
+        self.left.add(key)
+        self._tell(f"not taken over: {problem}")
+
+    def _tell(self, problem: str) -> None:
+        self.problems[f"{self.path}: {problem}"] = None
+
+    def text_with(self, stored: Mapping[str, ProfileField]) -> str:
+        """The text with what the store has now."""
+        lines = self._lines()
+        wanted: dict[str, tuple[str, str] | None] = {}
+        for key in self.noted:
+            if key not in stored and key not in self.left:
+                wanted[key] = None
+        for key, known in stored.items():
+            line = lines.get(key)
+            if line is not None and (key in self.left or _agree(line.value, known.value)):
+                wanted[key] = (known.label, line.value)
+            elif self._fits_a_line(known):
+                wanted[key] = (known.label, known.value)
+        return with_fields(self.text, wanted)
+
+    def _fits_a_line(self, known: ProfileField) -> bool:
+        """Whether a value can stand in a line; words of a conversation need not."""
+        try:
+            checked_change(known.label, known.value)
+        except InvalidInput as problem:
+            self._tell(f"not written: {problem}")
+            return False
+        return True
+
+    def agreed(self, text: str, stored: Mapping[str, ProfileField]) -> dict[str, str]:
+        """What file and store agree on now; of what was left, what they agreed on before."""
+        lines = field_lines(text)
+        found = {key: self.noted[key] for key in self.left if key in self.noted}
+        for key, known in stored.items():
+            if key in lines and _agree(lines[key].value, known.value):
+                found[key] = content_hash(known.value)
+        return found
+
+    def _lines(self) -> dict[str, FieldLine]:
+        """The lines that say something."""
+        return {key: line for key, line in field_lines(self.text).items() if line.value}
+
+
+def _agree(one: str, other: str) -> bool:
+    return content_hash(one) == content_hash(other)
+
+
+def _write(path: Path, text: str, before: str | None) -> bool:
+    """Write the file; False where it does not say any more what it said before."""
+    held = text.encode("utf-8")
+    if len(held) > limits.MAX_PROMPT_FILE_BYTES:
+        raise FilesUnavailable(
+            f"{path}: would be larger than the {limits.MAX_PROMPT_FILE_BYTES} bytes that a"
+            " prompt file may have"
+        )
+    remove_drafts(path)
+    known = None if before is None else before.encode("utf-8")
+    return replace_if_same(path, held, known) is not None

@@ -1,0 +1,291 @@
+"""Running jobs: worker threads, heartbeats, and what a handler is given."""
+
+import contextlib
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Final, Protocol
+
+from ricordo import forks
+from ricordo.clock import Clock
+from ricordo.errors import StorageError, in_log
+from ricordo.jobs.queue import JobQueue, kinds_in
+from ricordo.limits import MAX_JOBS_PER_RUN
+from ricordo.model.job import Job, Postpone
+from ricordo.model.vocabulary import Lane
+
+_REPORT_SECONDS: Final = 1.0
+"""How often progress is written at most: reporting must not cost more than the work."""
+
+
+class JobLost(Exception):
+    """The job was given to another worker, which took this one for dead."""
+
+
+class Stint:
+    """One worker's time with one job.
+
+    A handler that works in steps calls :meth:`report` between them. When its time is over, or the
+    worker is to stop, that call ends the stint: the job goes back into the queue, behind those
+    that are due, and what was done stays done.
+    """
+
+    def __init__(
+        self,
+        job: Job,
+        clock: Clock,
+        seconds: float,
+        stopping: threading.Event,
+        tell: Callable[[str], bool],
+    ) -> None:
+        self.job = job
+        self._clock = clock
+        self._ends_at = time.monotonic() + seconds
+        self._stopping = stopping
+        self._tell = tell
+        self._told_at = time.monotonic()
+        self._lost = threading.Event()
+
+    def report(self, progress: str) -> None:
+        """Say how far the work has come, between two steps of it.
+
+        Raises:
+            Postpone: the time is over, or the worker is to stop.
+            JobLost: another worker has the job now.
+        """
+        now = time.monotonic()
+        is_over = now >= self._ends_at or self._stopping.is_set()
+        if is_over or now - self._told_at >= _REPORT_SECONDS:
+            self._told_at = now
+            if not self._tell(progress):
+                self._lost.set()
+        if self._lost.is_set():
+            raise JobLost(f"job {self.job.id} was given to another worker")
+        if is_over:
+            raise Postpone(self._clock(), progress)
+
+    def note_lost(self) -> None:
+        """A sign of life was refused: somebody else has the job."""
+        self._lost.set()
+
+
+_TRIM_SECONDS: Final = 3_600.0
+
+Handler = Callable[[Stint], None]
+
+_log = logging.getLogger(__name__)
+
+
+class JobRunner:
+    """Takes jobs from the queue and runs them, one per calling thread at a time."""
+
+    def __init__(
+        self,
+        queue: JobQueue,
+        handlers: Mapping[str, Handler],
+        run_seconds: float,
+        between: Callable[[], object] = lambda: None,
+    ) -> None:
+        """``run_seconds`` is how long a job works before others get their turn; ``between`` is
+        called whenever a worker has worked off the queue."""
+        self.queue = queue
+        self.kinds = frozenset(handlers)
+        self._handlers = handlers
+        self._run_seconds = run_seconds
+        self._between = between
+        self._trim_at = 0.0
+        self._stopping = threading.Event()
+        forks.reset_in_child(self)
+
+    def reset_after_fork(self) -> Any:
+        """A lock inside may have been held by a thread that the child does not have."""
+        inherited, self._stopping = self._stopping, threading.Event()
+        return inherited
+
+    def stop(self) -> None:
+        """End jobs that work in steps after the step at hand; they go on another time."""
+        self._stopping.set()
+
+    def keep_house(self) -> None:
+        """What a worker does when there is nothing to do, and before it begins."""
+        self._between()
+        if time.monotonic() >= self._trim_at:
+            self._trim_at = time.monotonic() + _TRIM_SECONDS
+            self.queue.trim()
+
+    def run_due(self, limit: int = MAX_JOBS_PER_RUN) -> int:
+        """Run what is due now in the calling thread; how many jobs there were."""
+        done = 0
+        while done < limit and self.run_next():
+            done += 1
+        return done
+
+    def run_next(self, lane: Lane | None = None) -> bool:
+        """Run the job that is due longest, of a lane or of all; False where none is."""
+        return self._run_claimed(self.queue.claim(kinds_in(self.kinds, lane)))
+
+    def run_one(self, job_id: int) -> bool:
+        """Run this job; False where it is not due, or somebody else has it."""
+        return self._run_claimed(self.queue.claim(self.kinds, only=job_id))
+
+    def _run_claimed(self, job: Job | None) -> bool:
+        if job is not None:
+            self._run(job)
+        return job is not None
+
+    def _run(self, job: Job) -> None:
+        stint = self._stint(job)
+        try:
+            with self._heartbeats(stint):
+                self._handlers[job.kind](stint)
+        except Postpone as wait:
+            self.queue.postpone(job, wait.until, str(wait))
+        except JobLost as lost:
+            _log.warning("%s", lost)
+        except Exception as error:  # noqa: BLE001 - whatever a handler raises is put on its job
+            told = in_log(error)  # the row keeps all of it
+            _log.warning("job %s (%s) failed: %s", job.id, job.kind, told, exc_info=True)
+            self.queue.fail(job, f"{type(error).__name__}: {error}")
+        else:
+            self.queue.finish(job)
+
+    def _stint(self, job: Job) -> Stint:
+        def tell(progress: str) -> bool:
+            return self.queue.heartbeat(job, progress)
+
+        clock = self.queue.database.clock
+        return Stint(job, clock, self._run_seconds, self._stopping, tell)
+
+    @contextlib.contextmanager
+    def _heartbeats(self, stint: Stint) -> Iterator[None]:
+        """Keep the lease alive while a handler works."""
+        finished = threading.Event()
+        interval = self.queue.lease.total_seconds() / 3
+        job = stint.job
+
+        def beat() -> None:
+            while not finished.wait(interval):
+                try:
+                    if not self.queue.heartbeat(job):
+                        stint.note_lost()
+                        return
+                except StorageError as error:
+                    _log.warning("no heartbeat for job %s: %s", job.id, in_log(error))
+
+        beating = threading.Thread(target=beat, name=f"ricordo-heartbeat-{job.id}", daemon=True)
+        beating.start()
+        try:
+            yield
+        finally:
+            finished.set()
+            beating.join()
+
+
+ONE_EACH: Final = (Lane.FAST, Lane.SLOW)
+_SHORTEST_PAUSE_SECONDS: Final = 0.01
+
+
+class _Line:
+    """One thread and the lane that it serves."""
+
+    def __init__(self, lane: Lane) -> None:
+        self.lane = lane
+        self.wake = threading.Event()
+        self.thread: threading.Thread | None = None
+
+
+class ThreadRunner:
+    """Runs due jobs in threads, each serving a lane; they sleep until the next job is due or
+    somebody queues one."""
+
+    def __init__(
+        self,
+        runner: JobRunner,
+        poll_seconds: float,
+        lanes: Sequence[Lane] = ONE_EACH,
+    ) -> None:
+        """There is a thread for each entry of ``lanes``; the first of them also keeps house."""
+        self._runner = runner
+        self._poll_seconds = poll_seconds
+        self._lanes = tuple(lanes)
+        self._wanted = False
+        self._set_up()
+        forks.reset_in_child(self)
+
+    def _set_up(self) -> None:
+        self._lock = threading.Lock()
+        self._stop = threading.Event()
+        self._lines = [_Line(lane) for lane in self._lanes]
+
+    def reset_after_fork(self) -> Any:
+        """Threads do not survive a fork; the child's own start with its first queued job."""
+        inherited = (self._lock, self._stop, self._lines)
+        self._set_up()
+        return inherited
+
+    def start(self) -> None:
+        """Begin working in the background."""
+        self._wanted = True
+        self._start_threads()
+
+    def wake(self) -> None:
+        """There is a new job in the queue."""
+        if self._wanted:
+            self._start_threads()
+        for line in self._lines:
+            line.wake.set()
+
+    def stop(self) -> None:
+        """End the threads: jobs that work in steps after the step at hand, others when done."""
+        self._wanted = False
+        self._stop.set()
+        self._runner.stop()
+        for line in self._lines:
+            line.wake.set()
+        for line in self._lines:
+            if line.thread is not None and line.thread is not threading.current_thread():
+                line.thread.join()
+
+    def _start_threads(self) -> None:
+        with self._lock:
+            for number, line in enumerate(self._lines):
+                if line.thread is None or not line.thread.is_alive():
+                    name = f"ricordo-jobs-{line.lane}-{number}"
+                    line.thread = threading.Thread(
+                        target=self._work, args=(line,), name=name, daemon=True
+                    )
+                    line.thread.start()
+
+    def _work(self, line: _Line) -> None:
+        keeps_house = line is self._lines[0]
+        while not self._stop.is_set():
+            line.wake.clear()
+            try:
+                while self._runner.run_next(line.lane):
+                    if self._stop.is_set():
+                        return
+                if keeps_house:
+                    self._runner.keep_house()
+                pause = self._pause(line.lane)
+            except Exception as error:  # noqa: BLE001 - the thread must outlive any bad moment
+                _log.warning("the job queue cannot be worked off now: %s", in_log(error))
+                pause = self._poll_seconds
+            line.wake.wait(max(pause, _SHORTEST_PAUSE_SECONDS))
+
+    def _pause(self, lane: Lane) -> float:
+        due = self._runner.queue.seconds_until_due(kinds_in(self._runner.kinds, lane))
+        return self._poll_seconds if due is None else min(due, self._poll_seconds)
+
+
+class Background(Protocol):
+    """Threads of this process, or a broker that wakes workers elsewhere."""
+
+    def start(self) -> None:
+        """Begin."""
+
+    def wake(self) -> None:
+        """There is a new job in the queue."""
+
+    def stop(self) -> None:
+        """End, as far as this process is concerned."""

@@ -1,0 +1,352 @@
+"""The parts of a prompt, and the order in which they stand."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import tzinfo
+from typing import Final, TypeVar
+
+from ricordo.formation.injected import FENCE_START
+from ricordo.limits import MAX_GUIDE_BYTES
+from ricordo.model.context import Context, TokenSplit
+from ricordo.model.item import Item
+from ricordo.model.search import TurnHit
+from ricordo.model.thread import Window
+from ricordo.model.vocabulary import ContextMode
+from ricordo.prompt import selection
+from ricordo.prompt.budget import (
+    MESSAGE_TOKENS,
+    REQUEST_TOKENS,
+    Budget,
+    Message,
+    Purse,
+    history_messages,
+    request_tokens,
+)
+from ricordo.prompt.delta import Fits
+from ricordo.prompt.fence import DATA_NOTE, UNAVAILABLE, UNSURE, block, fenced
+from ricordo.prompt.request import PromptRequest
+from ricordo.prompt.selection import Choice, Chosen
+from ricordo.text.tokens import fit_tokens
+
+
+@dataclass(slots=True)
+class Draft:
+    """The parts of a prompt, each already cut to what it may cost."""
+
+    soul: str = ""
+    rules: str = ""
+    user: str = ""
+    now: str = ""
+    guide: str = ""
+    note: str = ""
+    unsure: str = ""
+    delta: tuple[str, ...] = ()
+    delta_section: str = ""
+    narrative: str = ""
+    memories: list[Chosen] = field(default_factory=list)
+    quotes: list[TurnHit] = field(default_factory=list)
+    bridge: str = ""
+    history: list[Message] = field(default_factory=list)
+
+    def memory_sections(self, zone: tzinfo) -> list[str]:
+        """What memory itself says."""
+        said = sorted(self.quotes, key=lambda hit: (hit.at, hit.id))
+        return [
+            self.delta_section,
+            self.narrative,
+            *self._recalled(zone),
+            fenced_list(selection.QUOTED, (selection.quote_line(hit, zone) for hit in said)),
+        ]
+
+    def _recalled(self, zone: tzinfo) -> list[str]:
+        """The user's own memories, those of others, and those of the service: each apart."""
+        by_time = sorted(self.memories, key=lambda one: (one.item.valid_from, one.item.id))
+        told: dict[str, list[str]] = {heading: [] for heading in selection.HEADINGS}
+        for one in by_time:
+            told[selection.heading_of(one)].append(selection.memory_line(one, zone))
+        return [fenced_list(heading, listed) for heading, listed in told.items()]
+
+    def system(self, zone: tzinfo) -> str:
+        """The whole system text."""
+        said = [message["content"] for message in self.history]
+        about_data = [*self.memory_sections(zone), self.user, self.bridge, *said]
+        note = self.note if any(FENCE_START in part for part in about_data) else ""
+        before = [self.soul, self.rules, self.user, self.now, self.guide, note, self.unsure]
+        return joined([*before, *self.memory_sections(zone), self.bridge])
+
+
+def fenced_list(heading: str, data: Iterable[str]) -> str:
+    """Lines of data in a fence under a heading; nothing for none."""
+    inside = fenced(data)
+    return f"{heading}\n{inside}" if inside else ""
+
+
+def joined(parts: Iterable[str]) -> str:
+    """The parts that there are, with an empty line between them."""
+    return "\n\n".join(part for part in parts if part)
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    """What was found for a request. ``unavailable`` says why the store could not be asked."""
+
+    soul: str = ""
+    rules: str = ""
+    user: str = ""
+    now: str = ""
+    guide: str = ""
+    narrative: str = ""
+    window: Window | None = None
+    choice: Choice = field(default_factory=Choice)
+    problems: tuple[str, ...] = ()
+    unavailable: str | None = None
+
+
+# The order is that of the spec: who the assistant is, its rules, the user, date and time, and
+# then memory: the guide, what changed, the narrative, what is recalled, what came before. What is
+# spent first is what matters most; whatever has no room is named in ``left_out``.
+
+_DROPPED_LAST: Final = {
+    "bridge": "what came before",
+    "narrative": "summary",
+    "user": "USER.md",
+    "soul": "SOUL.md",
+    "rules": "RULES.md",
+}
+
+Shown = TypeVar("Shown")
+
+Look = Callable[[Fits], tuple[str, ...]]
+"""Gives what is new to the conversation, as far as there is room for it."""
+
+
+class Builder:
+    """Builds one prompt."""
+
+    def __init__(self, request: PromptRequest, budget: Budget, zone: tzinfo) -> None:
+        self._request = request
+        self._budget = budget
+        self._zone = zone
+        self._count = budget.count
+
+    def build(self, material: Material, look: Look) -> tuple[Context, list[Item]]:
+        """The prompt from what was found, and the memories that it shows.
+
+        ``look`` is asked once, when it is known how much room there is to tell.
+        """
+        draft = Draft()
+        system = self._budget.for_system()
+        self._spend_on_system(draft, material, system)
+        memory = self._budget.for_memories()
+        self._tell_changes(draft, look, memory)
+        self._spend_on_memories(draft, material, memory)
+        history = self._budget.for_history(system, memory)
+        self._spend_on_history(draft, material, history)
+        messages, dropped = self._within_budget(draft)
+        left_out = (*system.left_out, *memory.left_out, *history.left_out, *dropped)
+        context = self._context(draft, material, messages, left_out)
+        return context, [one.item for one in draft.memories]
+
+    # -- the parts -------------------------------------------------------------------------
+
+    def _spend_on_system(self, draft: Draft, material: Material, purse: Purse) -> None:
+        if self._request.has(ContextMode.TOOLS):
+            shown = UNAVAILABLE if material.unavailable is not None else material.guide
+            draft.guide = purse.pay_whole("guide", shown)
+        if self._may_have_data(material):
+            draft.note = purse.pay_whole("note on data", DATA_NOTE)
+        if self._suggests_query(material) and draft.guide:
+            draft.unsure = purse.pay_whole("suggestion to ask", UNSURE)
+        draft.now = purse.pay_whole("date", material.now)
+        draft.rules = purse.pay_for_head("RULES.md", material.rules)
+        draft.soul = purse.pay_for_head("SOUL.md", material.soul)
+        draft.user = self._fenced_head("USER.md", selection.ABOUT_USER, block(material.user), purse)
+
+    def _may_have_data(self, material: Material) -> bool:
+        return bool(self._request.shows_content or material.user or material.window)
+
+    def _tell_changes(self, draft: Draft, look: Look, purse: Purse) -> None:
+        """The changes come before all else that memory says: they are told only once."""
+        draft.delta = look(lambda bullets: self._has_room_for(bullets, draft, purse))
+        if draft.delta:
+            draft.delta_section = purse.pay(self._delta_section(draft.delta))
+
+    def _has_room_for(self, bullets: Sequence[str], draft: Draft, purse: Purse) -> bool:
+        section = self._delta_section(bullets)
+        if not self._request.shows_content:
+            guide = joined([draft.guide, section])
+            if len(guide.encode()) > MAX_GUIDE_BYTES:
+                return False
+        return purse.affords(section) and self._stays(section, draft)
+
+    def _stays(self, section: str, draft: Draft) -> bool:
+        """Whether changes have room beside what stays when all else has to go: they are told only
+        once, so nothing of them may be cut off again."""
+        staying = joined([draft.now, draft.guide, draft.note, draft.unsure, section])
+        return self._count(staying) <= self._budget.room
+
+    def _delta_section(self, bullets: Sequence[str]) -> str:
+        listed = [f"- {bullet}" for bullet in bullets]
+        plain = "\n".join([selection.CHANGED, *listed]) if listed else ""
+        return fenced_list(selection.CHANGED, listed) if self._request.shows_content else plain
+
+    def _spend_on_memories(self, draft: Draft, material: Material, purse: Purse) -> None:
+        choice = material.choice
+        draft.memories = _affordable(
+            choice.memories,
+            lambda one: selection.memory_line(one, self._zone),
+            selection.heading_of,
+            purse,
+        )
+        missing = len(choice.memories) - len(draft.memories)
+        if missing:
+            purse.left_out.append(f"{missing} memories")
+        draft.narrative = self._fenced_head(
+            "summary", selection.NARRATIVE, block(material.narrative), purse
+        )
+        draft.quotes = _affordable(
+            choice.turns,
+            lambda hit: selection.quote_line(hit, self._zone),
+            lambda _: selection.QUOTED,
+            purse,
+        )
+
+    def _spend_on_history(self, draft: Draft, material: Material, purse: Purse) -> None:
+        window = material.window
+        if window is None:
+            return
+        told = [(selection.TODAY, window.today), (selection.BRIDGE, window.bridge)]
+        parts = [
+            self._fenced_head("what came before", heading, block(text), purse)
+            for heading, text in told
+            if text
+        ]
+        draft.bridge = joined(parts)
+        draft.history = history_messages(window.turns, self._request.message, purse)
+
+    def _fenced_head(self, name: str, heading: str, text: str, purse: Purse) -> str:
+        """A text under a heading, in a fence, or as much of its beginning as there is room for."""
+        if not text:
+            return ""
+        whole = fenced_list(heading, [text])
+        if purse.affords(whole):
+            return purse.pay(whole)
+        purse.left_out.append(name)
+        around = purse.price(fenced_list(heading, ["-"]))
+        head = fit_tokens(text, purse.left - around, self._count)
+        section = fenced_list(heading, [head]) if head else ""
+        return purse.pay(section) if section and purse.affords(section) else ""
+
+    # -- the whole -------------------------------------------------------------------------
+
+    def _within_budget(self, draft: Draft) -> tuple[list[Message], list[str]]:
+        """The messages, made smaller where a counter finds the whole dearer than its parts, and
+        what had to go for that."""
+        dropped: Counter[str] = Counter()
+        shrinking = self._ways_to_shrink(draft)
+        while True:
+            messages = self._messages(draft, draft.system(self._zone))
+            if self._cost(messages) <= self._request.budget_tokens:
+                return messages, _counted(dropped)
+            gone = next(shrinking, None)
+            if gone is None:
+                break
+            dropped[gone] += 1
+        # Nothing is left that is fenced, except changes, and these have room.
+        whole = fit_tokens(draft.system(self._zone), self._budget.room, self._count)
+        return self._messages(draft, whole), [*_counted(dropped), "guide"]
+
+    def _ways_to_shrink(self, draft: Draft) -> Iterator[str]:
+        """Take one thing after another out, the least needed first, and name it."""
+        while draft.history:
+            draft.history.pop(0)
+            yield "turns"
+        while draft.quotes:
+            draft.quotes.pop()
+            yield "quotes"
+        while draft.memories:
+            draft.memories.pop()
+            yield "memories"
+        for part, name in _DROPPED_LAST.items():
+            if getattr(draft, part):
+                setattr(draft, part, "")
+                yield name
+
+    def _messages(self, draft: Draft, system: str) -> list[Message]:
+        message = self._request.message
+        asked = [{"role": "user", "content": message}] if message else []
+        return [{"role": "system", "content": system}, *draft.history, *asked]
+
+    def _cost(self, messages: Sequence[Message]) -> int:
+        sent = request_tokens(messages, self._count)
+        return sent + self._budget.tools + self._request.reply_tokens
+
+    def _context(
+        self,
+        draft: Draft,
+        material: Material,
+        messages: list[Message],
+        left_out: tuple[str, ...],
+    ) -> Context:
+        choice = material.choice
+        return Context(
+            system=messages[0]["content"],
+            messages=tuple(messages),
+            memories=tuple(selection.recalled_memory(one) for one in draft.memories),
+            quotes=tuple(selection.recalled_turn(hit) for hit in draft.quotes),
+            delta=draft.delta,
+            confidence=choice.confidence,
+            suggests_query=self._suggests_query(material),
+            tokens=self._split(draft, messages),
+            left_out=left_out,
+            problems=material.problems,
+        )
+
+    def _split(self, draft: Draft, messages: Sequence[Message]) -> TokenSplit:
+        system = self._count(messages[0]["content"]) + MESSAGE_TOKENS + REQUEST_TOKENS
+        memories = self._count(joined(draft.memory_sections(self._zone)))
+        bridge = self._count(draft.bridge)
+        said = sum(self._count(one["content"]) + MESSAGE_TOKENS for one in draft.history)
+        # The parts of the system text may be dearer apart than together.
+        memories = min(memories, system)
+        bridge = min(bridge, system - memories)
+        return TokenSplit(
+            budget=self._request.budget_tokens,
+            system=system - memories - bridge,
+            memories=memories,
+            history=said + bridge,
+            message=self._budget.message,
+            tools=self._budget.tools,
+            reply=self._request.reply_tokens,
+        )
+
+    def _suggests_query(self, material: Material) -> bool:
+        confidence = material.choice.confidence
+        return confidence is not None and confidence < self._request.threshold
+
+
+def _affordable(
+    wanted: Sequence[Shown],
+    line: Callable[[Shown], str],
+    heading: Callable[[Shown], str],
+    purse: Purse,
+) -> list[Shown]:
+    """Those whose lines can be paid for, the most wanted first; each heading and its fence are
+    paid once, with the first line under it."""
+    kept = []
+    paid: set[str] = set()
+    for one in wanted:
+        under = heading(one)
+        around = [] if under in paid else [fenced_list(under, ["-"])]
+        if purse.affords("\n".join([*around, line(one)])):
+            for part in (*around, line(one)):
+                purse.pay(part)
+            paid.add(under)
+            kept.append(one)
+    return kept
+
+
+def _counted(dropped: Mapping[str, int]) -> list[str]:
+    whole = _DROPPED_LAST.values()
+    return [name if name in whole else f"{count} more {name}" for name, count in dropped.items()]

@@ -1,0 +1,572 @@
+"""Backups: one SQLite file with every row of a store, and the digest of its rows."""
+
+import contextlib
+import glob
+import hashlib
+import json
+import os
+import secrets
+import stat
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Final, TypeAlias
+
+import sqlalchemy as sa
+
+from ricordo.errors import (
+    AccessDenied,
+    DatabaseTooNew,
+    DatabaseTooOld,
+    InvalidBackup,
+    InvalidValue,
+    StorageCorrupt,
+    StorageError,
+    StorageUnavailable,
+)
+from ricordo.files.disk import file_errors, settle
+from ricordo.limits import BACKUP_ROWS_AT_ONCE, BACKUP_WIDE_ROWS_AT_ONCE
+from ricordo.model.checks import format_moment
+from ricordo.model.reports import BackupReport
+from ricordo.storage.backend import matrix_of
+from ricordo.storage.columns import Vector, vector_bytes
+from ricordo.storage.database import Database
+from ricordo.storage.migrations import BACKUP_MANIFEST, CHAIN, HEAD
+from ricordo.storage.migrations.upgrade import upgrade, version_of
+from ricordo.storage.sqlite.backend import SqliteBackend
+from ricordo.storage.sqlite.connection import Use
+from ricordo.storage.tables import (
+    ID_SERIES,
+    OWNED_TABLES,
+    checkpoints,
+    graph_channels,
+    graph_checkpoints,
+    graph_writes,
+    kept_answers,
+    metadata,
+    store,
+    store_entries,
+)
+from ricordo.version import __version__
+
+# Every table counts that has rows of its own, also those that the text index consists of, so that
+# a single changed value anywhere is found. The statistics of the planner do not: nothing rests on
+# them.
+
+_PIECE_CHARS: Final = 1_048_576  # a row has up to 16 MB, so that rows are not counted
+# Without a root page it is virtual: its rows are in other tables, which are listed themselves.
+_TABLES: Final = (
+    "SELECT name FROM sqlite_master WHERE type = 'table' AND rootpage > 0"
+    " AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND name <> ? ORDER BY name"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class TableSum:
+    """How many rows a table has, and the SHA-256 over them in the order of their key."""
+
+    rows: int
+    sha256: str
+
+
+def sums_of(connection: sa.Connection) -> dict[str, TableSum]:
+    """What every table of the file adds up to, by its name."""
+    driver: Any = connection.connection.dbapi_connection
+    names = [row[0] for row in driver.execute(_TABLES, (BACKUP_MANIFEST,))]
+    return {name: _sum_of(driver, name) for name in names}
+
+
+def _sum_of(driver: Any, table: str) -> TableSum:
+    described = driver.execute(f"PRAGMA table_info({_quoted(table)})").fetchall()
+    columns = [_quoted(row[1]) for row in described]
+    keyed = sorted((row[5], _quoted(row[1])) for row in described if row[5])
+    order = [name for _, name in keyed] or columns
+    rows = driver.execute(
+        f"SELECT {', '.join(columns)} FROM {_quoted(table)} ORDER BY {', '.join(order)}"  # noqa: S608 - quoted names
+    )
+    digest = hashlib.sha256("\n".join(columns).encode())
+    count, waiting, chars = 0, [], 0
+    for row in rows:
+        # As Python writes it in ASCII: no two different rows are written alike, and every version
+        # of Python writes it so.
+        written = ascii(row)
+        count += 1
+        waiting.append(written)
+        chars += len(written)
+        if chars > _PIECE_CHARS:
+            digest.update(_lines(waiting))
+            waiting, chars = [], 0
+    digest.update(_lines(waiting))
+    return TableSum(count, digest.hexdigest())
+
+
+def _lines(written: list[str]) -> bytes:
+    return "".join(f"\n{line}" for line in written).encode("ascii")
+
+
+def _quoted(name: str) -> str:
+    escaped = name.replace('"', '""')
+    return f'"{escaped}"'
+
+
+FORMAT: Final = 1
+"""How backups are written; a ricordo reads all formats up to its own."""
+
+_CREATE: Final = f"CREATE TABLE {BACKUP_MANIFEST} (document TEXT NOT NULL, sha256 TEXT NOT NULL)"
+_INSERT: Final = f"INSERT INTO {BACKUP_MANIFEST} VALUES (?, ?)"  # noqa: S608 - ours
+_PRESENT: Final = "SELECT count(*) FROM sqlite_master WHERE name = ? AND type = 'table'"
+_SELECT: Final = f"SELECT document, sha256 FROM {BACKUP_MANIFEST}"  # noqa: S608 - ours
+_DROP: Final = f"DROP TABLE {BACKUP_MANIFEST}"
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What a backup says of itself; see ``BackupReport`` for what each means."""
+
+    version: str
+    schema: str
+    made_at: datetime
+    database: str
+    tables: Mapping[str, TableSum]
+
+    @property
+    def rows(self) -> dict[str, int]:
+        """How many rows each table with anything of a user's has."""
+        names = sorted(table.name for table in OWNED_TABLES)
+        return {name: self.tables[name].rows for name in names if name in self.tables}
+
+
+def write_manifest(connection: sa.Connection, manifest: Manifest) -> None:
+    """Make a file a backup by what it must hold."""
+    document = json.dumps(
+        {
+            "format": FORMAT,
+            "version": manifest.version,
+            "schema": manifest.schema,
+            "made_at": format_moment(manifest.made_at),
+            "database": manifest.database,
+            "tables": {name: asdict(one) for name, one in manifest.tables.items()},
+        }
+    )
+    connection.exec_driver_sql(_CREATE)
+    connection.exec_driver_sql(_INSERT, (document, _hash(document)))
+
+
+def remove_manifest(connection: sa.Connection) -> None:
+    """Make a backup an ordinary store."""
+    connection.exec_driver_sql(_DROP)
+
+
+def has_manifest(connection: sa.Connection) -> bool:
+    """True where a file says that it is a backup."""
+    return bool(connection.exec_driver_sql(_PRESENT, (BACKUP_MANIFEST,)).scalar())
+
+
+def read_manifest(connection: sa.Connection, path: str) -> Manifest:
+    """What a backup says of itself.
+
+    Raises:
+        InvalidBackup: the file is no backup, or this part of it was changed.
+        DatabaseTooNew: a newer ricordo made it, in a format that this one does not know.
+    """
+    if not has_manifest(connection):
+        raise InvalidBackup(f"{path}: is not a backup that ricordo made")
+    rows = connection.exec_driver_sql(_SELECT).all()
+    if len(rows) != 1 or _hash(str(rows[0][0])) != rows[0][1]:
+        raise InvalidBackup(f"{path}: what the backup says of itself is damaged, or was changed")
+    try:
+        return _parsed(json.loads(rows[0][0]), path)
+    except (AttributeError, KeyError, TypeError, ValueError):
+        raise InvalidBackup(
+            f"{path}: what the backup says of itself is damaged, or was changed"
+        ) from None
+
+
+def _parsed(said: dict[str, Any], path: str) -> Manifest:
+    if said["format"] > FORMAT:
+        raise DatabaseTooNew(
+            f"{path}: a backup of format {said['format']}, made by ricordo {said['version']};"
+            f" this one knows up to {FORMAT}: upgrade the package"
+        )
+    return Manifest(
+        version=str(said["version"]),
+        schema=str(said["schema"]),
+        made_at=datetime.fromisoformat(said["made_at"]),
+        database=str(said["database"]),
+        tables={name: TableSum(**one) for name, one in said["tables"].items()},
+    )
+
+
+def _hash(document: str) -> str:
+    return hashlib.sha256(document.encode()).hexdigest()
+
+
+FileOpener: TypeAlias = Callable[[Path, Use], Database]
+"""Opens a SQLite file with the settings of the store, its key among them."""
+
+_NOT_OURS: Final = "SELECT name FROM sqlite_master WHERE type IN ('trigger', 'view') LIMIT 1"
+
+
+def check_backup(path: Path, open_file: FileOpener) -> BackupReport:
+    """What is in a backup, once all of it was read and is as it was when it was made.
+
+    Raises:
+        InvalidValue: there is no such file.
+        InvalidBackup: it is no backup, or is damaged or was changed.
+        DatabaseTooNew: a newer ricordo made it.
+    """
+    with opened(path, Use.LOOK, open_file) as database:
+        return reported(path, verified(database, path))
+
+
+def reported(path: Path, manifest: Manifest) -> BackupReport:
+    """What a sound backup says of itself, and how large it is."""
+    with file_errors(path):
+        size = path.stat().st_size
+    return BackupReport(
+        path=str(path),
+        made_at=manifest.made_at,
+        version=manifest.version,
+        schema=manifest.schema,
+        database=manifest.database,
+        size_bytes=size,
+        rows=manifest.rows,
+    )
+
+
+@contextlib.contextmanager
+def opened(path: Path, use: Use, open_file: FileOpener) -> Iterator[Database]:
+    """A SQLite file, open for a while.
+
+    Raises:
+        InvalidValue: there is no such file.
+    """
+    with file_errors(path):
+        is_there = path.is_file()
+    if not is_there:
+        raise InvalidValue("path", f"there is no file {path}")
+    database = open_file(path, use)
+    try:
+        yield database
+    finally:
+        database.backend.close()
+
+
+def verified(database: Database, path: Path) -> Manifest:
+    """What a backup says of itself, once all of it was found to be so; ``path`` is its name.
+
+    Raises:
+        InvalidBackup: it is no backup, or is damaged or was changed.
+        DatabaseTooNew: a newer ricordo made it.
+    """
+    manifest = recognised(database, path)
+    with _refusing(path), database.read_all() as reading:
+        damage = damage_of(reading.connection)
+        if damage is not None:
+            raise InvalidBackup(f"{path}: the backup is damaged ({damage})")
+        if reading.connection.exec_driver_sql(_NOT_OURS).first() is not None:
+            raise InvalidBackup(f"{path}: holds something that is not ricordo's")
+        _compare(manifest.tables, sums_of(reading.connection), path)
+    return manifest
+
+
+def damage_of(connection: sa.Connection) -> str | None:
+    """What is wrong with the structure of a SQLite file; None if nothing is.
+
+    Not whether its text index fits its rows: that can be made anew, and keeps nobody from a backup.
+    """
+    found = str(connection.exec_driver_sql("PRAGMA integrity_check(1)").scalar_one())
+    return None if found == "ok" else found
+
+
+def recognised(database: Database, path: Path) -> Manifest:
+    """What a backup says of itself, without looking whether it is so.
+
+    Raises:
+        InvalidBackup: it is no backup.
+        DatabaseTooNew: a newer ricordo made it.
+    """
+    with _refusing(path), database.read_all() as reading:
+        manifest = read_manifest(reading.connection, str(path))
+    if manifest.schema not in CHAIN:
+        raise DatabaseTooNew(
+            f"{path}: a backup of schema {manifest.schema}, made by ricordo {manifest.version};"
+            f" this one knows up to {HEAD}: upgrade the package"
+        )
+    return manifest
+
+
+@contextlib.contextmanager
+def _refusing(path: Path) -> Iterator[None]:
+    """A file that the database can make nothing of is no backup of anybody's."""
+    try:
+        yield
+    except UnicodeDecodeError as error:  # the driver quotes what it found in the file
+        raise InvalidBackup(f"{path}: is damaged, or is not a backup") from error
+    except StorageError as error:
+        if type(error) in (StorageCorrupt, StorageError):
+            raise InvalidBackup(f"{path}: is damaged, or is not a backup") from error
+        raise
+
+
+def _compare(said: Mapping[str, TableSum], found: Mapping[str, TableSum], path: Path) -> None:
+    differing = sorted(name for name in {*said, *found} if said.get(name) != found.get(name))
+    if differing:
+        raise InvalidBackup(f"{path}: is damaged, or was changed since, in {', '.join(differing)}")
+
+
+_WIDE: Final = frozenset(
+    (checkpoints, graph_channels, graph_checkpoints, graph_writes, kept_answers, store_entries)
+)
+"""Tables a row of which can have many megabytes."""
+
+
+def copy_rows(source: sa.Connection, target: sa.Connection) -> None:
+    """Copy all rows of every table, in an order in which those that refer to others come later.
+
+    Numbers that are given out next are no rows on one of the databases: see ``Backend.ids_given``.
+    """
+    for table in metadata.sorted_tables:
+        insert = sa.insert(table)
+        for rows in _pages(source, table):
+            target.execute(insert, rows)
+
+
+def count_rows(connection: sa.Connection) -> dict[str, int]:
+    """How many rows each table has, whatever the database."""
+    return {
+        table.name: connection.execute(
+            sa.select(sa.func.count()).select_from(table).where(_copied(table))
+        ).scalar_one()
+        for table in metadata.sorted_tables
+    }
+
+
+def _pages(source: sa.Connection, table: sa.Table) -> Iterator[Sequence[Mapping[str, Any]]]:
+    at_once = BACKUP_WIDE_ROWS_AT_ONCE if table in _WIDE else BACKUP_ROWS_AT_ONCE
+    vectors = [column.name for column in table.columns if isinstance(column.type, Vector)]
+    columns = [
+        vector_bytes(column).label(column.name) if column.name in vectors else column
+        for column in table.columns
+    ]
+    wanted = sa.select(*columns).where(_copied(table)).order_by(*table.primary_key.columns)
+    with source.execute(wanted.execution_options(yield_per=at_once)) as found:
+        for page in found.mappings().partitions():
+            rows = [dict(row) for row in page]
+            for name in vectors:
+                _decode(source, rows, name)
+            yield rows
+
+
+def _decode(source: sa.Connection, rows: list[dict[str, Any]], name: str) -> None:
+    for row in rows:
+        if row[name] is not None:
+            row[name] = matrix_of(source, [row[name]])[0]
+
+
+def _copied(table: sa.Table) -> sa.ColumnElement[bool]:
+    return table.c.name.not_in(ID_SERIES) if table is store else sa.true()
+
+
+# A draft is locked for as long as somebody makes it. One without a lock was left by a process
+# that was killed; it is removed the next time.
+
+try:
+    import fcntl
+except ImportError:  # not on Windows
+    CAN_FLOCK = False
+else:
+    CAN_FLOCK = True
+
+_ENDING: Final = ".ricordo-draft"
+_OF_SQLITE: Final = ("", "-journal", "-wal", "-shm")
+_PRIVATE_FILE: Final = 0o600
+_NAME_CHARS: Final = 100  # of the file that it is for: names may not be longer than 255 bytes
+_COPIED_BYTES: Final = 1_048_576
+
+
+@contextlib.contextmanager
+def draft_beside(path: Path) -> Iterator[Path]:
+    """A new, empty file that only its owner can read; removed at the end if it is still there.
+
+    Raises:
+        FilesUnavailable: it cannot be made.
+    """
+    start = f".{path.name[:_NAME_CHARS]}."
+    with file_errors(path):
+        _remove_left(path.parent, start)
+        draft = path.parent / f"{start}{secrets.token_hex(8)}{_ENDING}"
+        handle = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL, _PRIVATE_FILE)
+    try:
+        _try_lock(handle)
+        yield draft
+    finally:
+        os.close(handle)
+        _remove(draft)
+
+
+def copy_into(draft: Path, source: Path) -> None:
+    """Fill a draft with the bytes of a file.
+
+    Raises:
+        FilesUnavailable: the one cannot be read, or the other not be written.
+    """
+    with file_errors(source), source.open("rb") as read, draft.open("wb") as written:
+        while piece := read.read(_COPIED_BYTES):
+            written.write(piece)
+
+
+def put_in_place(draft: Path, path: Path, *, force: bool) -> None:
+    """Give a draft that is complete its name, for good: it survives a power cut from now on.
+
+    Raises:
+        InvalidValue: there is something of that name, and it is not to be replaced.
+        FilesUnavailable: it cannot be written.
+    """
+    with file_errors(path):
+        handle = os.open(draft, os.O_RDWR)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+        require_free(path, force=force)
+        if force or not _linked(draft, path):
+            draft.replace(path)
+        settle(path.parent)
+
+
+def require_free(path: Path, *, force: bool) -> None:
+    """See to it that a file can be made at a place.
+
+    Raises:
+        InvalidValue: there is something already, and it is not a file or not to be replaced.
+        FilesUnavailable: there is no looking at that place.
+    """
+    with file_errors(path):
+        try:
+            mode = path.lstat().st_mode
+        except FileNotFoundError:
+            return
+    if not stat.S_ISREG(mode):
+        raise InvalidValue("path", f"{path} is not an ordinary file, and is not replaced by one")
+    if not force:
+        raise InvalidValue("path", f"{path} exists already; name another, or force to replace it")
+
+
+def _linked(draft: Path, path: Path) -> bool:
+    """Name a file only if nothing else has the name; False where the disk cannot do that."""
+    try:
+        os.link(draft, path)
+    except FileExistsError:
+        require_free(path, force=False)
+        raise
+    except OSError:
+        return False
+    return True
+
+
+def _remove_left(folder: Path, start: str) -> None:
+    for left in folder.glob(f"{glob.escape(start)}*{_ENDING}"):
+        with contextlib.suppress(FileNotFoundError):
+            handle = os.open(left, os.O_RDWR)
+            try:
+                is_abandoned = _try_lock(handle)
+            finally:
+                os.close(handle)
+            if is_abandoned:
+                _remove(left)
+
+
+def _try_lock(handle: int) -> bool:
+    """Lock a file as long as it is open here; False where somebody else has, or nobody can."""
+    if not CAN_FLOCK:
+        return False
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+def _remove(draft: Path) -> None:
+    for ending in _OF_SQLITE:
+        draft.with_name(f"{draft.name}{ending}").unlink(missing_ok=True)
+
+
+def make_backup(
+    database: Database, path: Path, open_file: FileOpener, *, force: bool
+) -> BackupReport:
+    """Write a backup of a store. It appears whole or not at all.
+
+    Raises:
+        InvalidValue: there is a file of that name, and ``force`` does not say to replace it.
+        FilesUnavailable: it cannot be written.
+        AccessDenied: the role may not see every row.
+        StorageError: the database could not answer, or there is no store.
+    """
+    require_free(path, force=force)
+    made_at = database.clock()  # what is acknowledged by now will be in it
+    schema = _schema_of(database)
+    with draft_beside(path) as draft:
+        if isinstance(database.backend, SqliteBackend):
+            with database.our_errors():
+                database.backend.write_copy(draft)
+        else:
+            _copy_from_server(database, draft, schema, open_file)
+        manifest = _sealed(database, draft, schema, made_at, open_file)
+        put_in_place(draft, path, force=force)
+    return reported(path, manifest)
+
+
+def _schema_of(database: Database) -> str:
+    schema = version_of(database)
+    if schema is None:
+        raise StorageUnavailable(f"{database.backend.location}: there is no store to back up")
+    return schema
+
+
+def _copy_from_server(database: Database, draft: Path, schema: str, open_file: FileOpener) -> None:
+    """Copy every row of one snapshot into a new store in a file."""
+    if schema != HEAD:
+        raise DatabaseTooOld(
+            f"{database.backend.location} is at schema {schema}, this ricordo backs up {HEAD}:"
+            " run ricordo migrate first, or make a dump with PostgreSQL's own pg_dump"
+        )
+    with database.read_all() as reading, opened(draft, Use.DRAFT, open_file) as copy:
+        _require_every_row(database, reading.connection)
+        upgrade(copy)
+        with copy.transaction() as target:
+            copy_rows(reading.connection, target)
+            copy.backend.search.rebuild(target)
+            # As of now, which is after the snapshot: never less than an id in it.
+            copy.backend.go_on_after(target, database.backend.ids_given(reading.connection))
+            if count_rows(reading.connection) != count_rows(target):
+                raise StorageError(f"{database.backend.location}: rows were lost on the way")
+
+
+def _require_every_row(database: Database, connection: sa.Connection) -> None:
+    if database.backend.hides_rows(connection):
+        raise AccessDenied(
+            f"{database.backend.location}: row-level security binds this role, which must not be"
+            " trusted with everybody's rows: make backups as the role that owns the tables"
+        )
+
+
+def _sealed(
+    database: Database, draft: Path, schema: str, made_at: datetime, open_file: FileOpener
+) -> Manifest:
+    """Write down what a copy holds, once it was found to be sound."""
+    with opened(draft, Use.DRAFT, open_file) as copy, copy.transaction() as connection:
+        damage = damage_of(connection)
+        if damage is not None:
+            raise StorageCorrupt(f"{database.backend.location}: is damaged ({damage})")
+        manifest = Manifest(
+            version=__version__,
+            schema=schema,
+            made_at=made_at,
+            database=database.backend.name,
+            tables=sums_of(connection),
+        )
+        write_manifest(connection, manifest)
+    return manifest

@@ -1,0 +1,262 @@
+"""One message of a ChatGPT export: who sent it, to whom, and what it says."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from ricordo import limits
+from ricordo.errors import ImportFailed
+from ricordo.model.draft import NewMemory
+from ricordo.model.thread import NewTurn
+from ricordo.model.vocabulary import MemoryType, Source
+from ricordo.transfer import foreign_files
+from ricordo.transfer.foreign_files import JsonObject, is_kept
+from ricordo.transfer.merge import Findings, FoundThread
+
+THEME: Final = "chatgpt"
+_TURN_ROLES: Final = ("user", "assistant")
+_TURN_CONTENT: Final = ("text", "multimodal_text", "code")
+_INSTRUCTIONS: Final = "user_editable_context"
+_MEMORY_TOOL: Final = "bio"
+_EVERYBODY: Final = "all"
+
+
+class Message:
+    """A message as exported, with the parts that every export has in its own place."""
+
+    def __init__(self, node_id: str, raw: JsonObject) -> None:
+        self.id: str | None = foreign_files.reference(raw.get("id") or node_id)
+        self.role: str = foreign_files.text(
+            foreign_files.object_or_empty(raw.get("author")).get("role")
+        )
+        self.created_at: datetime | None = foreign_files.moment(raw.get("create_time"))
+        self.content: JsonObject = foreign_files.object_or_empty(raw.get("content"))
+        self.metadata: JsonObject = foreign_files.object_or_empty(raw.get("metadata"))
+        self.text: str = foreign_files.text("\n".join(_texts(self.content)))
+        self._recipient: object = raw.get("recipient") or _EVERYBODY
+
+    @property
+    def holds_instructions(self) -> bool:
+        """True for the hidden message that repeats the custom instructions."""
+        return self.content.get("content_type") == _INSTRUCTIONS
+
+    @property
+    def is_saved_memory(self) -> bool:
+        """True where the assistant saved something to its memory."""
+        return self.role == "assistant" and self._recipient == _MEMORY_TOOL
+
+    def reason_to_skip(self) -> str | None:
+        """Why it is not a turn of the conversation; None for one that is."""
+        if self.role not in _TURN_ROLES:
+            return f"{self.role} messages" if self.role in ("system", "tool") else "other messages"
+        if self.metadata.get("is_visually_hidden_from_conversation"):
+            return "hidden messages"
+        if self._recipient != _EVERYBODY:
+            return "messages to tools"
+        if self.content.get("content_type") not in _TURN_CONTENT:
+            return "reasoning and other content"
+        return None
+
+
+def _texts(content: JsonObject) -> list[str]:
+    """The texts among the parts; code stands beside them, and spoken words inside a part."""
+    parts: list[Any] = [*foreign_files.list_or_empty(content.get("parts")), content.get("text")]
+    found = [part.get("text") if isinstance(part, dict) else part for part in parts]
+    return [text for text in found if isinstance(text, str)]
+
+
+_LONG_AGO: Final = datetime.min.replace(tzinfo=UTC)
+# The exported text explains to the model what follows, and puts the user's own words in a fence.
+_USERS_OWN_WORDS: Final = re.compile(r"```(.*)```", re.DOTALL)
+
+
+class _Field(NamedTuple):
+    """One of the two texts: where it stands in a message and what becomes of it."""
+
+    in_content: str
+    in_metadata: str
+    key: str
+    type: MemoryType
+
+
+class _Version(NamedTuple):
+    """One of the texts as it was at a time."""
+
+    at: datetime | None
+    text: str
+
+
+_FIELDS: Final = (
+    _Field("user_profile", "about_user_message", "chatgpt-profile", MemoryType.FACT),
+    _Field(
+        "user_instructions", "about_model_message", "chatgpt-instructions", MemoryType.INSTRUCTION
+    ),
+)
+
+
+class CustomInstructions:
+    """Collects both texts over all conversations and keeps the newest of each."""
+
+    def __init__(self) -> None:
+        self._newest: dict[_Field, _Version] = {}
+
+    def note(self, message: Message, conversation_at: datetime | None) -> None:
+        """Look at a message that holds instructions; few of them carry a time of their own."""
+        at = message.created_at or conversation_at
+        for field in _FIELDS:
+            text = _text_of(field, message)
+            if text and self._is_newer(field, at):
+                self._newest[field] = _Version(at, text)
+
+    def add_to(self, found: Findings) -> None:
+        """Make a memory of the newest of each; an older one never stands in for it."""
+        for field, version in self._newest.items():
+            if is_kept(found, version.text, limits.MAX_CONTENT_CHARS):
+                found.memories.append(
+                    NewMemory(
+                        content=version.text,
+                        type=field.type,
+                        key=field.key,
+                        theme=THEME,
+                        source=Source.IMPORT,
+                        created_at=version.at,
+                    )
+                )
+
+    def _is_newer(self, field: _Field, at: datetime | None) -> bool:
+        present = self._newest.get(field)
+        return present is None or (at or _LONG_AGO) > (present.at or _LONG_AGO)
+
+
+def _text_of(field: _Field, message: Message) -> str:
+    bare = foreign_files.object_or_empty(message.metadata.get("user_context_message_data"))
+    text = foreign_files.text(bare.get(field.in_metadata))
+    if text:
+        return text
+    explained = foreign_files.text(message.content.get(field.in_content))
+    own_words = _USERS_OWN_WORDS.search(explained)
+    return own_words[1].strip() if own_words else explained
+
+
+# A conversation is a tree of messages, because a message can be edited and an answer made anew;
+# its ``current_node`` is the end of the branch that was last on the screen, and only that branch
+# is read. Messages that the assistant sent to ``bio`` are what it saved to its memory.
+#
+# The frame (lists, conversations, their trees) has to be right; single parts of a message may be
+# missing, as they are in exports of different years.
+
+MEMBERS: Final = ("conversations.json", "conversations-*.json")
+
+
+@dataclass(frozen=True, slots=True)
+class _Conversation:
+    """What the messages of a conversation have in common."""
+
+    thread_id: str
+    title: str | None
+    created_at: datetime | None
+
+
+def fits(data: object) -> bool:
+    """True for JSON that looks like ChatGPT's conversations."""
+    return "mapping" in foreign_files.first_object(data)
+
+
+def read(path: Path) -> Iterator[Findings]:
+    """The conversations of an export, what was saved to memory in them, and the instructions.
+
+    Raises:
+        ImportFailed: not such an export; the message names the file and the conversation.
+    """
+    instructions = CustomInstructions()
+    for document in foreign_files.documents(path, MEMBERS):
+        entries = foreign_files.listed(document.place, document.data)
+        for number, entry in enumerate(entries, start=1):
+            found = Findings()
+            place = f"{document.place}, conversation {number}"
+            _read_conversation(found, instructions, place, foreign_files.an_object(place, entry))
+            yield found
+    last = Findings()
+    instructions.add_to(last)
+    yield last
+
+
+def _read_conversation(
+    found: Findings, instructions: CustomInstructions, place: str, entry: JsonObject
+) -> None:
+    conversation = _described(place, entry)
+    turns: list[NewTurn] = []
+    for message in _messages_seen(found, place, entry):
+        if message.holds_instructions:
+            instructions.note(message, conversation.created_at)
+        elif message.is_saved_memory:
+            _keep_saved(found, conversation, message)
+        elif (reason := message.reason_to_skip()) is not None:
+            found.skipped[reason] += 1
+        else:
+            _keep_turn(found, turns, message)
+    if turns:
+        found.threads.append(FoundThread(conversation.thread_id, conversation.title, turns))
+    else:
+        found.skipped["conversations without text"] += 1
+
+
+def _described(place: str, entry: JsonObject) -> _Conversation:
+    given = entry.get("conversation_id") or entry.get("id")
+    thread_id = foreign_files.thread_id("chatgpt", given)
+    if thread_id is None:
+        raise ImportFailed(f"{place}: no usable 'conversation_id' or 'id'")
+    created_at = foreign_files.moment(entry.get("create_time"))
+    return _Conversation(thread_id, foreign_files.title(entry.get("title")), created_at)
+
+
+def _messages_seen(found: Findings, place: str, entry: JsonObject) -> Iterator[Message]:
+    """The messages from the first to the one last on the screen."""
+    nodes = foreign_files.an_object(f"{place}, 'mapping'", entry.get("mapping"))
+    current = entry.get("current_node")
+    if nodes and not (isinstance(current, str) and current in nodes):
+        raise ImportFailed(f"{place}: 'current_node' names none of its messages")
+    branch: dict[str, JsonObject] = {}
+    while isinstance(current, str) and current in nodes:
+        if current in branch:
+            raise ImportFailed(f"{place}: message {current!r} is its own ancestor")
+        branch[current] = foreign_files.an_object(f"{place}, message {current!r}", nodes[current])
+        current = branch[current].get("parent")
+    if current is not None:
+        found.skipped["earlier messages missing from the file"] += 1
+    for node_id, node in reversed(branch.items()):
+        if isinstance(node.get("message"), dict):  # the root of the tree has none
+            yield Message(node_id, node["message"])
+
+
+def _keep_saved(found: Findings, conversation: _Conversation, message: Message) -> None:
+    for line in message.text.splitlines():
+        content = line.strip()
+        if content and is_kept(found, content, limits.MAX_CONTENT_CHARS):
+            found.memories.append(
+                NewMemory(
+                    content=content,
+                    type=MemoryType.FACT,
+                    theme=THEME,
+                    source=Source.IMPORT,
+                    source_context=conversation.title,
+                    thread_id=conversation.thread_id,
+                    message_id=message.id,
+                    created_at=message.created_at or conversation.created_at,
+                )
+            )
+
+
+def _keep_turn(found: Findings, turns: list[NewTurn], message: Message) -> None:
+    if is_kept(found, message.text, limits.MAX_TURN_CHARS):
+        turns.append(
+            NewTurn(
+                role=message.role,
+                content=message.text,
+                at=message.created_at,
+                message_id=message.id,
+            )
+        )

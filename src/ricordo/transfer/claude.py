@@ -1,0 +1,167 @@
+"""What Claude remembers, as its data export has it: a few Markdown texts in JSON."""
+
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from ricordo import limits
+from ricordo.errors import ImportFailed
+from ricordo.model.draft import NewMemory
+from ricordo.model.thread import NewTurn
+from ricordo.model.vocabulary import MemoryType, Source
+from ricordo.transfer import foreign_files
+from ricordo.transfer.foreign_files import JsonObject, in_batches, is_kept
+from ricordo.transfer.markdown import Kind, blocks
+from ricordo.transfer.merge import Findings, FoundThread
+
+# ``conversations_memory`` is about the user, ``project_memories`` has a text for each project,
+# and ``memory_files`` has those that Claude keeps by topic. Every bullet and paragraph is a
+# memory.
+
+_THEME: Final = "claude"
+_FIELDS: Final = ("conversations_memory", "project_memories", "memory_files", "account_uuid")
+
+
+class _Text(NamedTuple):
+    """One Markdown text, where it was found and how old it is."""
+
+    markdown: str
+    origin: str | None
+    at: datetime | None
+
+
+def holds_memories(data: object) -> bool:
+    """True for JSON with what Claude remembers: one account, or a list of them."""
+    account = data if isinstance(data, dict) else foreign_files.first_object(data)
+    return any(name in account for name in _FIELDS)
+
+
+def read_memories(place: str, data: object) -> Iterator[Findings]:
+    """What Claude remembers, text by text.
+
+    Raises:
+        ImportFailed: an account, or one of its parts, is not what it should be.
+    """
+    accounts = [data] if isinstance(data, dict) else foreign_files.listed(place, data)
+    for number, account in enumerate(accounts, start=1):
+        where = f"{place}, account {number}"
+        for text in _texts(where, foreign_files.an_object(where, account)):
+            yield from in_batches(_kept(text))
+
+
+def _texts(place: str, account: JsonObject) -> Iterator[_Text]:
+    where = f"{place}, 'conversations_memory'"
+    yield _Text(foreign_files.a_text(where, account.get("conversations_memory") or ""), None, None)
+    where = f"{place}, 'project_memories'"
+    for project, text in foreign_files.an_object(
+        where, account.get("project_memories") or {}
+    ).items():
+        yield _Text(foreign_files.a_text(where, text), f"project {project}", None)
+    where = f"{place}, 'memory_files'"
+    for entry in foreign_files.a_list(where, account.get("memory_files") or []):
+        file = foreign_files.an_object(where, entry)
+        at = foreign_files.moment(file.get("updated_at"))
+        text = foreign_files.a_text(where, file.get("content"))
+        yield _Text(text, foreign_files.title(file.get("path")), at)
+
+
+def _kept(text: _Text) -> Iterator[Findings]:
+    for block in blocks(foreign_files.text(text.markdown)):
+        found = Findings()
+        if block.kind not in (Kind.BULLET, Kind.PARAGRAPH):
+            found.skipped[block.kind.value] += 1
+        elif is_kept(found, block.text, limits.MAX_CONTENT_CHARS):
+            context = foreign_files.title(": ".join(filter(None, (text.origin, block.heading))))
+            found.memories.append(
+                NewMemory(
+                    content=block.text,
+                    type=MemoryType.FACT,
+                    theme=_THEME,
+                    source=Source.IMPORT,
+                    source_context=context,
+                    created_at=text.at,
+                )
+            )
+        yield found
+
+
+# ``conversations.json`` lists conversations with their ``chat_messages`` in order. What Claude
+# remembers is in ``memories.json`` (newer exports: ``memories/<account>.json``), as Markdown.
+
+MEMBERS: Final = (
+    "conversations.json",
+    "conversations-*.json",
+    "memories.json",
+    "memories/*.json",
+)
+_ROLE_OF_SENDER: Final = {"human": "user", "assistant": "assistant"}
+
+
+def fits(data: object) -> bool:
+    """True for JSON that looks like Claude's conversations or memories."""
+    return "chat_messages" in foreign_files.first_object(data) or holds_memories(data)
+
+
+def read(path: Path) -> Iterator[Findings]:
+    """The conversations of an export and what Claude remembered.
+
+    Raises:
+        ImportFailed: not such an export; the message names the file and the conversation.
+    """
+    for document in foreign_files.documents(path, MEMBERS):
+        if holds_memories(document.data):
+            yield from read_memories(document.place, document.data)
+            continue
+        entries = foreign_files.listed(document.place, document.data)
+        for number, entry in enumerate(entries, start=1):
+            found = Findings()
+            place = f"{document.place}, conversation {number}"
+            _read_conversation(found, place, foreign_files.an_object(place, entry))
+            yield found
+
+
+def _read_conversation(found: Findings, place: str, entry: JsonObject) -> None:
+    thread_id = foreign_files.thread_id("claude", entry.get("uuid"))
+    if thread_id is None:
+        raise ImportFailed(f"{place}: no usable 'uuid'")
+    messages = foreign_files.a_list(f"{place}, 'chat_messages'", entry.get("chat_messages"))
+    turns: list[NewTurn] = []
+    for number, message in enumerate(messages, start=1):
+        where = f"{place}, message {number}"
+        _keep_turn(found, turns, foreign_files.an_object(where, message))
+    if turns:
+        found.threads.append(FoundThread(thread_id, foreign_files.title(entry.get("name")), turns))
+    else:
+        found.skipped["conversations without text"] += 1
+
+
+def _keep_turn(found: Findings, turns: list[NewTurn], message: JsonObject) -> None:
+    for name in ("attachments", "files"):
+        found.skipped["attachments"] += len(foreign_files.list_or_empty(message.get(name)))
+    role = _ROLE_OF_SENDER.get(foreign_files.text(message.get("sender")))
+    if role is None:
+        found.skipped["other messages"] += 1
+        return
+    content = _text_of(message)
+    if is_kept(found, content, limits.MAX_TURN_CHARS):
+        turns.append(
+            NewTurn(
+                role=role,
+                content=content,
+                at=foreign_files.moment(message.get("created_at")),
+                message_id=foreign_files.reference(message.get("uuid")),
+            )
+        )
+
+
+def _text_of(message: JsonObject) -> str:
+    """What was said, without the thinking and the use of tools in between.
+
+    ``text`` has placeholders for those, so it counts only where there are no blocks of text.
+    """
+    blocks = map(foreign_files.object_or_empty, foreign_files.list_or_empty(message.get("content")))
+    said = [
+        foreign_files.text(block.get("text")) for block in blocks if block.get("type") == "text"
+    ]
+    return "\n\n".join(filter(None, said)) or foreign_files.text(message.get("text"))

@@ -1,0 +1,407 @@
+"""Files of other systems: opened within limits, and their values checked and cleaned."""
+
+import contextlib
+import io
+import json
+import re
+import struct
+import zipfile
+import zlib
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path, PurePosixPath
+from typing import IO, Any, Final
+
+from ricordo import limits
+from ricordo.errors import ImportFailed, InvalidValue
+from ricordo.limits import WRITE_BATCH_ITEMS
+from ricordo.model import checks
+from ricordo.model.checks import parse_moment, theme_slug
+from ricordo.transfer.json_bounds import Listing, OutOfBounds, opened_value
+from ricordo.transfer.merge import Findings
+
+_CHUNK_BYTES: Final = 256 * 1024
+_ARCHIVE_STARTS: Final = (b"PK\x03\x04", b"PK\x05\x06")
+_MAC_LEFTOVERS: Final = "__MACOSX"
+# The others unpack as much as there is at once, whatever one asks for.
+_METHODS: Final = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+# What zipfile and its decompressors raise on damaged, encrypted or unsupported archives.
+_UNREADABLE: Final = (
+    zipfile.BadZipFile,
+    zlib.error,
+    struct.error,
+    EOFError,
+    OSError,
+    RuntimeError,
+    ValueError,
+)
+Chunks = Callable[[], Iterator[bytes]]
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One JSON text of an export; a list in it is read while one goes through it.
+
+    ``place`` names it in messages.
+    """
+
+    place: str
+    data: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Entries:
+    """A list that is read while one goes through it.
+
+    Going through it raises ImportFailed where it is not JSON, or beyond a limit.
+    """
+
+    place: str
+    listing: Listing
+
+    def __iter__(self) -> Iterator[Any]:
+        """Read the entries."""
+        entries = iter(self.listing)
+        while True:
+            try:
+                entry = next(entries)
+            except StopIteration:
+                return
+            except (ValueError, RecursionError) as problem:
+                raise _refusal(self.place, problem) from None
+            yield entry
+
+
+def is_archive(path: Path) -> bool:
+    """True where a file begins like a zip archive.
+
+    Raises:
+        ImportFailed: the file cannot be read.
+    """
+    try:
+        with path.open("rb") as file:
+            return file.read(4) in _ARCHIVE_STARTS
+    except OSError as error:
+        raise _unreadable(path, error) from None
+
+
+def read_text(path: Path, max_bytes: int | None = None) -> str:
+    """The whole of a text file, as large as one of notes may be unless said otherwise.
+
+    Raises:
+        ImportFailed: it cannot be read, is too large or is not UTF-8.
+    """
+    most = limits.MAX_IMPORT_TEXT_BYTES if max_bytes is None else max_bytes
+    most = min(most, limits.MAX_IMPORT_FILE_BYTES)
+    raw = bytearray()
+    for chunk in _of_file(path):
+        raw += chunk
+        if len(raw) > most:
+            raise ImportFailed(f"{path}: larger than {most} bytes")
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as problem:
+        raise _refusal(str(path), problem) from None
+
+
+def document(path: Path) -> Document:
+    """A JSON file.
+
+    Raises:
+        ImportFailed: not readable, too large or not JSON.
+    """
+    return _document(str(path), lambda: _of_file(path))
+
+
+def documents(path: Path, members: Collection[str]) -> Iterator[Document]:
+    """The JSON file itself or, of a zip archive, the members that match one of the patterns.
+
+    Raises:
+        ImportFailed: not readable, too large, not JSON, or an archive without such members.
+    """
+    if not is_archive(path):
+        yield document(path)
+        return
+    with _opened(path) as archive:
+        chosen = _chosen(path, archive, members)
+    for member in chosen:
+        yield _document(f"{path}, {member.filename}", _unpacking(path, member))
+
+
+def parsed(place: str, text: str) -> Any:
+    """A JSON text of one's own as Python values, whatever their number.
+
+    Raises:
+        ImportFailed: it is not JSON, or nested too deeply to be read.
+    """
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as problem:
+        raise _refusal(place, problem) from None
+
+
+def _document(place: str, chunks: Chunks) -> Document:
+    try:
+        data = opened_value(chunks)
+    except (ValueError, RecursionError) as problem:
+        raise _refusal(place, problem) from None
+    return Document(place, Entries(place, data) if isinstance(data, Listing) else data)
+
+
+def _refusal(place: str, problem: ValueError | RecursionError) -> ImportFailed:
+    if isinstance(problem, OutOfBounds):
+        return ImportFailed(f"{place}: {problem}")
+    if isinstance(problem, UnicodeDecodeError):
+        return ImportFailed(f"{place}: not text in UTF-8 (byte {problem.start})")
+    return ImportFailed(f"{place}: not valid JSON ({problem})")
+
+
+def _of_file(path: Path) -> Iterator[bytes]:
+    try:
+        with path.open("rb") as file:
+            yield from _read_bounded(str(path), file)
+    except OSError as error:
+        raise _unreadable(path, error) from None
+
+
+def _unpacking(path: Path, member: zipfile.ZipInfo) -> Chunks:
+    place = f"{path}, {member.filename}"
+
+    def chunks() -> Iterator[bytes]:
+        with _opened(path) as archive:
+            try:
+                with archive.open(member) as file:
+                    yield from _read_bounded(place, file)
+            except ImportFailed:
+                raise
+            except _UNREADABLE as problem:
+                raise ImportFailed(f"{place}: cannot be unpacked ({problem})") from None
+
+    return chunks
+
+
+def _read_bounded(place: str, file: IO[bytes]) -> Iterator[bytes]:
+    size = 0
+    while chunk := file.read(_CHUNK_BYTES):
+        size += len(chunk)
+        if size > limits.MAX_IMPORT_FILE_BYTES:
+            raise _too_large(place)
+        yield chunk
+
+
+class _BoundedReads(io.FileIO):
+    """A file of which nobody reads much at once, as zipfile would do with a directory."""
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        """Read so many bytes, if they are not too many."""
+        most = limits.MAX_ARCHIVE_DIRECTORY_BYTES
+        if size is not None and size > most:
+            raise zipfile.BadZipFile(f"its directory is larger than {most} bytes")
+        return super().read(size) or b""
+
+
+@contextlib.contextmanager
+def _opened(path: Path) -> Iterator[zipfile.ZipFile]:
+    try:
+        file = _BoundedReads(path)
+    except OSError as error:
+        raise _unreadable(path, error) from None
+    with file:
+        try:
+            archive = zipfile.ZipFile(file)
+        except _UNREADABLE as problem:
+            raise ImportFailed(f"{path}: not a readable zip archive ({problem})") from None
+        with archive:
+            yield archive
+
+
+def _chosen(
+    path: Path, archive: zipfile.ZipFile, patterns: Collection[str]
+) -> list[zipfile.ZipInfo]:
+    chosen = [member for member in archive.infolist() if _is_wanted(member.filename, patterns)]
+    if not chosen:
+        raise ImportFailed(f"{path}: the archive holds no {' or '.join(sorted(patterns))}")
+    unpacked = sum(member.file_size for member in chosen)  # none gives out more than it says
+    if unpacked > limits.MAX_IMPORT_FILE_BYTES:
+        raise _too_large(str(path))
+    ratio = limits.MAX_UNPACKED_RATIO
+    if unpacked > max(ratio * path.stat().st_size, limits.MIN_UNPACKED_BYTES):
+        raise ImportFailed(f"{path}: unpacks to more than {ratio} times its size")
+    for member in chosen:
+        if member.compress_type not in _METHODS:
+            what = "packed in a way that is not read; allowed: deflate, or not packed"
+            raise ImportFailed(f"{path}, {member.filename}: {what}")
+    return sorted(chosen, key=lambda member: member.filename)
+
+
+def _is_wanted(name: str, patterns: Collection[str]) -> bool:
+    member = PurePosixPath(name)
+    if name.endswith("/") or _MAC_LEFTOVERS in member.parts:
+        return False
+    return any(member.match(pattern) for pattern in patterns)
+
+
+def _unreadable(path: Path, error: OSError) -> ImportFailed:
+    return ImportFailed(f"{path}: cannot be read ({error.strerror})")
+
+
+def _too_large(place: str) -> ImportFailed:
+    return ImportFailed(f"{place}: larger than {limits.MAX_IMPORT_FILE_BYTES} bytes")
+
+
+JsonObject = dict[str, Any]
+
+
+def an_object(place: str, value: object) -> JsonObject:
+    """The value, known to be a JSON object.
+
+    Raises:
+        ImportFailed: it is something else.
+    """
+    if not isinstance(value, dict):
+        raise ImportFailed(f"{place}: expected an object, got {kind_of(value)}")
+    return value
+
+
+def a_list(place: str, value: object) -> list[Any]:
+    """The value, known to be a JSON array.
+
+    Raises:
+        ImportFailed: it is something else.
+    """
+    if not isinstance(value, list):
+        raise ImportFailed(f"{place}: expected a list, got {kind_of(value)}")
+    return value
+
+
+def listed(place: str, value: object) -> Iterable[Any]:
+    """The entries of a whole document, known to be a list.
+
+    Raises:
+        ImportFailed: it is something else.
+    """
+    return value if isinstance(value, Entries) else a_list(place, value)
+
+
+def a_text(place: str, value: object) -> str:
+    """The value, known to be text.
+
+    Raises:
+        ImportFailed: it is something else.
+    """
+    if not isinstance(value, str):
+        raise ImportFailed(f"{place}: expected text, got {kind_of(value)}")
+    return value
+
+
+def object_or_empty(value: object) -> JsonObject:
+    """The value where it is an object; for parts that an export may leave out."""
+    return value if isinstance(value, dict) else {}
+
+
+def list_or_empty(value: object) -> list[Any]:
+    """The value where it is a list; for parts that an export may leave out."""
+    return value if isinstance(value, list) else []
+
+
+def first_object(value: object) -> JsonObject:
+    """The first object of a list, by which a format is recognised; empty where there is none."""
+    entries = value if isinstance(value, Entries) else list_or_empty(value)
+    return object_or_empty(next(iter(entries), None))
+
+
+def kind_of(value: object) -> str:
+    """What a value is, in words for a message."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true or false"
+    if isinstance(value, int | float):
+        return "a number"
+    if isinstance(value, str):
+        return "text"
+    return "a list" if isinstance(value, list | Entries) else "an object"
+
+
+# The checks of the model refuse such values, which is right for callers but would lose a whole
+# export for one stray character in it.
+
+_LONE_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+_REPLACEMENT: Final = "\ufffd"
+
+
+def text(value: object) -> str:
+    """Trimmed text without NUL characters and lone surrogates; empty for anything but text."""
+    if not isinstance(value, str):
+        return ""
+    return _LONE_SURROGATE.sub(_REPLACEMENT, value.replace("\x00", "")).strip()
+
+
+def title(value: object) -> str | None:
+    """A title in one line, cut to what a thread can have."""
+    line = " ".join(text(value).split())
+    return line[: limits.MAX_THREAD_TITLE_CHARS].rstrip() or None
+
+
+def theme(value: object) -> str | None:
+    """The slug of a theme, or None where nothing can be made of it."""
+    try:
+        return theme_slug(text(value))
+    except InvalidValue:
+        return None
+
+
+def tags(values: Iterable[object]) -> tuple[str, ...]:
+    """Those that can be tags, as many as a memory may have."""
+    cleaned = dict.fromkeys(text(value) for value in values)
+    fitting = [tag for tag in cleaned if 0 < len(tag) <= limits.MAX_TAG_CHARS]
+    return tuple(fitting[: limits.MAX_TAGS])
+
+
+def reference(value: object) -> str | None:
+    """A foreign identifier, or None where it could not be stored exactly as it is."""
+    try:
+        return checks.optional_reference("reference", value)
+    except InvalidValue:
+        return None
+
+
+def thread_id(system: str, value: object) -> str | None:
+    """What a conversation of another system is called here, or None without a usable id."""
+    return reference(f"{system}:{value}") if isinstance(value, str) and value else None
+
+
+def moment(value: object) -> datetime | None:
+    """A time given as ISO 8601 or in seconds since 1970; None where it is neither."""
+    try:
+        if isinstance(value, str):
+            return parse_moment("time", value)
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            return datetime.fromtimestamp(value, tz=UTC)
+    except (ValueError, OverflowError, OSError):
+        return None
+    return None
+
+
+def in_batches(pieces: Iterable[Findings]) -> Iterator[Findings]:
+    """The same memories, as many together as are written at once."""
+    gathered = Findings()
+    for piece in pieces:
+        gathered.memories += piece.memories
+        gathered.skipped.update(piece.skipped)
+        if len(gathered.memories) >= WRITE_BATCH_ITEMS:
+            yield gathered
+            gathered = Findings()
+    yield gathered
+
+
+def is_kept(found: Findings, text: str, maximum: int) -> bool:
+    """True for a text that can be stored; one that is empty or too long is counted as skipped."""
+    if not text:
+        found.skipped["empty"] += 1
+    elif len(text) > maximum:
+        found.skipped[f"longer than {maximum} characters"] += 1
+    else:
+        return True
+    return False

@@ -1,0 +1,215 @@
+"""Markdown as far as memories need it: which lines are headings, list items and the rest."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import islice
+from pathlib import Path
+from typing import Final
+
+from ricordo import limits
+from ricordo.errors import ImportFailed
+from ricordo.limits import MAX_CONTENT_CHARS
+from ricordo.model.draft import NewMemory
+from ricordo.model.vocabulary import Source
+from ricordo.transfer import foreign_files
+from ricordo.transfer.foreign_files import in_batches, is_kept
+from ricordo.transfer.merge import Findings
+
+_LINE_END: Final = re.compile(r"\r\n|\r|\n")
+_HEADING: Final = re.compile(r" {0,3}#{1,6}(?:[ \t]+|$)")
+_UNDERLINE: Final = re.compile(r" {0,3}(?:=+|-{2,})\s*")
+_RULE: Final = re.compile(r"\s*([-*_])(?:\s*\1){2,}\s*")
+_BULLET: Final = re.compile(r"\s*(?:[-*+]|\d{1,9}[.)])(?:\s+(?P<text>.*))?")
+_TASK_BOX: Final = re.compile(r"\[[ xX]\](?:\s+|$)")
+_FENCE: Final = re.compile(r"\s*(?P<mark>`{3,}(?=[^`]*$)|~{3,})")
+_FRONT_MATTER_START: Final = "---"
+_FRONT_MATTER_ENDS: Final = ("---", "...")
+
+
+class Kind(StrEnum):
+    """What a stretch of lines is, in the words of a report on what was left out."""
+
+    BULLET = "bullets"
+    PARAGRAPH = "text outside bullets"
+    CODE = "code blocks"
+    FRONT_MATTER = "front matter"
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A stretch of lines that belong together, and the heading that it stands under."""
+
+    kind: Kind
+    text: str
+    heading: str | None
+
+
+def blocks(text: str) -> Iterator[Block]:
+    """The blocks of a Markdown text in order. A nested list item is a block of its own."""
+    start = _end_of_front_matter(text)
+    if start:
+        yield Block(Kind.FRONT_MATTER, "", None)
+    scanner = _Scanner()
+    for line in islice(_lines(text), start, None):
+        yield from scanner.take(line)
+    yield from scanner.close()
+
+
+def _lines(text: str) -> Iterator[str]:
+    """One after the other: all of them at once take many times what the text does."""
+    at = 0
+    for end in _LINE_END.finditer(text):
+        yield text[at : end.start()]
+        at = end.end()
+    yield text[at:]
+
+
+def _end_of_front_matter(text: str) -> int:
+    """The number of lines that front matter takes; 0 without any."""
+    for number, line in enumerate(_lines(text), start=1):
+        if number == 1 and line.rstrip() != _FRONT_MATTER_START:
+            return 0
+        if number > 1 and line.rstrip() in _FRONT_MATTER_ENDS:
+            return number
+    return 0
+
+
+class _Scanner:
+    """Reads line by line; a block is given out once it is known where it ends."""
+
+    def __init__(self) -> None:
+        self._heading: str | None = None
+        self._kind: Kind | None = None
+        self._lines: list[str] = []
+        self._chars = 0
+        self._fence = ""
+
+    def take(self, line: str) -> Iterator[Block]:
+        """The block that this line brings to its end, if any."""
+        if self._kind is Kind.CODE:
+            if _closes(self._fence, line):
+                yield from self.close()
+        elif fence := _FENCE.match(line):
+            yield from self._open(Kind.CODE, "")
+            self._fence = fence["mark"]
+        elif not line.strip():
+            if self._kind is Kind.PARAGRAPH:  # a list item may go on, indented
+                yield from self.close()
+        elif self._is_underline(line):
+            self._heading = self._lines[0]
+            self._kind = None
+        elif self._continues(line):
+            self._append(line.strip())
+        else:
+            yield from self._start(line)
+
+    def close(self) -> Iterator[Block]:
+        """The block that is open, if any."""
+        if self._kind is not None:
+            yield Block(self._kind, " ".join(filter(None, self._lines)), self._heading)
+        self._kind = None
+
+    def _start(self, line: str) -> Iterator[Block]:
+        heading = _heading_of(line)
+        if heading is not None:
+            yield from self.close()
+            self._heading = heading
+        elif _RULE.fullmatch(line):
+            yield from self.close()
+        elif bullet := _BULLET.fullmatch(line):
+            yield from self._open(Kind.BULLET, _without_task_box(bullet["text"] or ""))
+        else:
+            yield from self._open(Kind.PARAGRAPH, line)
+
+    def _append(self, line: str) -> None:
+        """Go on with a block, unless it is too long to be kept already."""
+        if self._chars <= MAX_CONTENT_CHARS:
+            self._lines.append(line)
+            self._chars += len(line) + 1
+
+    def _open(self, kind: Kind, first_line: str) -> Iterator[Block]:
+        yield from self.close()
+        self._kind = kind
+        self._lines = [first_line.strip()]
+        self._chars = len(self._lines[0])
+
+    def _is_underline(self, line: str) -> bool:
+        opened = self._kind is Kind.PARAGRAPH and len(self._lines) == 1
+        return opened and _UNDERLINE.fullmatch(line) is not None
+
+    def _continues(self, line: str) -> bool:
+        if _BULLET.fullmatch(line) or _HEADING.match(line) or _RULE.fullmatch(line):
+            return False
+        if self._kind is Kind.BULLET:
+            return line[0] in " \t"
+        return self._kind is Kind.PARAGRAPH
+
+
+def _closes(fence: str, line: str) -> bool:
+    mark = line.strip()
+    return len(mark) >= len(fence) and not mark.strip(fence[0])
+
+
+def _without_task_box(text: str) -> str:
+    box = _TASK_BOX.match(text)
+    return text[box.end() :] if box else text
+
+
+def _heading_of(line: str) -> str | None:
+    """The text of a heading, of which a line in bold is one too; None for any other line."""
+    marker = _HEADING.match(line)
+    if marker is None:
+        return _bold_of(line.strip().rstrip(":"))
+    name = line[marker.end() :].strip()
+    bare = name.rstrip("#")
+    is_closed = not bare or bare[-1].isspace()
+    return (bare if is_closed else name).strip(" \t*_")
+
+
+def _bold_of(line: str) -> str | None:
+    inner = line[2:-2].strip()
+    is_bold = len(line) > 4 and line[:2] == line[-2:] and line[:2] in ("**", "__")
+    return inner.rstrip(":") if is_bold and line[:2] not in inner else None
+
+
+# Each bullet (``-``, ``*``, ``+``, ``1.``, with or without a task box) is a memory, nested ones
+# too; the heading above it is its theme. Indented lines below a bullet belong to it.
+
+
+def fits(path: Path) -> bool:
+    """True for a file of text in which there is something to import."""
+    try:
+        return has_bullets(foreign_files.read_text(path))
+    except ImportFailed:
+        return False
+
+
+def has_bullets(text: str) -> bool:
+    """True where there is something in a text to import."""
+    return any(block.kind is Kind.BULLET for block in blocks(text))
+
+
+def read(path: Path) -> Iterator[Findings]:
+    """The bullets of a Markdown file.
+
+    Raises:
+        ImportFailed: the file is not text in UTF-8, or has no bullets.
+    """
+    text = foreign_files.read_text(path)
+    if not has_bullets(text):
+        raise ImportFailed(f"{path}: no Markdown bullets in it")
+    yield from in_batches(_found(block) for block in blocks(text))
+
+
+def _found(block: Block) -> Findings:
+    found = Findings()
+    if block.kind is not Kind.BULLET:
+        found.skipped[block.kind.value] += 1
+        return found
+    content = foreign_files.text(block.text)
+    if is_kept(found, content, limits.MAX_CONTENT_CHARS):
+        theme = foreign_files.theme(block.heading)
+        found.memories.append(NewMemory(content=content, theme=theme, source=Source.FILE))
+    return found

@@ -1,0 +1,103 @@
+"""What mem0 gives out: the answer of its ``get_all``, or the memories of an export job.
+
+JSON that is a list of memories, or an object with that list under ``results`` or ``memories``.
+The text of a memory is under ``memory``, in older versions under ``text`` or ``data``.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+from ricordo import limits
+from ricordo.errors import ImportFailed
+from ricordo.model.draft import NewMemory
+from ricordo.model.vocabulary import Source
+from ricordo.transfer import foreign_files
+from ricordo.transfer.foreign_files import JsonObject, in_batches, is_kept
+from ricordo.transfer.merge import Findings
+
+_LIST_FIELDS: Final = ("results", "memories")
+_TEXT_FIELDS: Final = ("memory", "text", "data")
+_SHOWN_USERS: Final = 5
+
+
+def fits(data: object) -> bool:
+    """True for JSON that looks like memories of mem0."""
+    if isinstance(data, dict):
+        data = next((data[name] for name in _LIST_FIELDS if name in data), None)
+        if data == []:
+            return True
+    first = foreign_files.first_object(data)
+    return any(isinstance(first.get(name), str) for name in _TEXT_FIELDS)
+
+
+def read(path: Path) -> Iterator[Findings]:
+    """The memories of one mem0 user.
+
+    Raises:
+        ImportFailed: not such a file, or one with the memories of several users.
+    """
+    users: set[str] = set()
+    yield from in_batches(_found(path, users))
+    _check_one_user(path, sorted(users))
+
+
+def _found(path: Path, users: set[str]) -> Iterator[Findings]:
+    for number, entry in enumerate(_listed(path, foreign_files.document(path).data), start=1):
+        given = foreign_files.an_object(_place(path, number), entry)
+        if given.get("user_id") is not None:
+            users.add(foreign_files.text(str(given["user_id"])))
+        found = Findings()
+        content = foreign_files.text(_content(_place(path, number), given))
+        if is_kept(found, content, limits.MAX_CONTENT_CHARS):
+            found.memories.append(_memory(content, given))
+        yield found
+
+
+def _place(path: Path, number: int) -> str:
+    return f"{path}, memory {number}"
+
+
+def _listed(path: Path, data: object) -> Iterable[object]:
+    if not isinstance(data, dict):
+        return foreign_files.listed(str(path), data)
+    for name in _LIST_FIELDS:
+        if name in data:
+            return foreign_files.a_list(f"{path}, {name!r}", data[name])
+    raise ImportFailed(f"{path}: an object without {' or '.join(map(repr, _LIST_FIELDS))}")
+
+
+def _check_one_user(path: Path, users: Sequence[str]) -> None:
+    if len(users) <= 1:
+        return
+    more = f" and {len(users) - _SHOWN_USERS} more" if len(users) > _SHOWN_USERS else ""
+    raise ImportFailed(
+        f"{path}: memories of {len(users)} users ({', '.join(users[:_SHOWN_USERS])}{more}); "
+        "split the file and import each user's part for that user"
+    )
+
+
+def _content(place: str, entry: JsonObject) -> str:
+    for name in _TEXT_FIELDS:
+        value = entry.get(name)
+        if value is not None:
+            return foreign_files.a_text(f"{place}, {name!r}", value)
+    raise ImportFailed(f"{place}: no text under {', '.join(map(repr, _TEXT_FIELDS))}")
+
+
+def _memory(content: str, entry: JsonObject) -> NewMemory:
+    categories = foreign_files.list_or_empty(entry.get("categories"))
+    if not categories:
+        categories = [foreign_files.object_or_empty(entry.get("metadata")).get("category")]
+    return NewMemory(
+        content=content,
+        theme=foreign_files.theme(categories[0]),
+        tags=foreign_files.tags(categories[1:]),
+        source=Source.IMPORT,
+        agent_id=foreign_files.reference(entry.get("agent_id")),
+        run_id=foreign_files.reference(entry.get("run_id")),
+        actor_id=foreign_files.reference(entry.get("actor_id")),
+        role=foreign_files.reference(entry.get("role")),
+        created_at=foreign_files.moment(entry.get("created_at")),
+        expires_at=foreign_files.moment(entry.get("expiration_date")),
+    )

@@ -1,0 +1,231 @@
+"""Restoring a backup: a store then holds what the backup does, or else what it held before.
+
+The backup is looked through first, and anything older is brought up to date in a copy of it. Then a
+file is replaced by one transaction of SQLite, and the rows of a server by one of PostgreSQL.
+"""
+
+import contextlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import sqlalchemy as sa
+
+from ricordo.errors import AccessDenied, StorageError, StoreNotEmpty
+from ricordo.files.disk import file_errors, make_folder
+from ricordo.model.reports import RestoreReport
+from ricordo.storage.database import Database
+from ricordo.storage.migrations import HEAD
+from ricordo.storage.migrations.upgrade import upgrade, version_of
+from ricordo.storage.sqlite.backend import SqliteBackend
+from ricordo.storage.sqlite.connection import Use
+from ricordo.storage.tables import OWNED_TABLES, metadata, users
+from ricordo.transfer.backup import (
+    FileOpener,
+    Manifest,
+    copy_into,
+    copy_rows,
+    count_rows,
+    draft_beside,
+    opened,
+    recognised,
+    remove_manifest,
+    verified,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """What a store held before: whether anything, which ids it gave out, how far its index was."""
+
+    anything: bool = False
+    ids: Mapping[str, int] = field(default_factory=dict)
+    last_stamp: int = 0
+
+
+def restore_backup(
+    target: Database, path: Path, open_file: FileOpener, *, replace: bool
+) -> RestoreReport:
+    """Have a store hold what a backup does: an empty or new one or, to ``replace``, any.
+
+    Raises:
+        InvalidValue: there is no such file.
+        InvalidBackup: it is no backup, or is damaged or was changed.
+        DatabaseTooNew: a newer ricordo made the backup, or the store.
+        StoreNotEmpty: the store holds something, and it is not to be replaced.
+        StorageBusy: other programs have the store open.
+        AccessDenied: the tables belong to another role.
+        StorageError: the database could not do it. In all cases the store is as it was.
+    """
+    into = _into_file if isinstance(target.backend, SqliteBackend) else _into_server
+    manifest, replaced, rows = into(target, path, open_file, replace)
+    return RestoreReport(
+        path=str(path),
+        made_at=manifest.made_at,
+        database=target.backend.location,
+        schema=HEAD,
+        migrated_from=None if manifest.schema == HEAD else manifest.schema,
+        replaced=replaced,
+        rows={name: rows[name] for name in sorted(table.name for table in OWNED_TABLES)},
+    )
+
+
+_Restored = tuple[Manifest, bool, dict[str, int]]
+
+
+# -- into a file ---------------------------------------------------------------------------
+
+
+def _into_file(target: Database, path: Path, open_file: FileOpener, replace: bool) -> _Restored:
+    backend = target.backend
+    assert isinstance(backend, SqliteBackend)
+    with opened(path, Use.LOOK, open_file) as backup:
+        recognised(backup, path)
+    make_folder(backend.path.parent)
+    with _up_to_date_copy(path, backend.path, open_file) as (copy, manifest):
+        held = _Held()
+        if _is_made(backend.path):
+            with target.our_errors():
+                backend.require_alone()
+            held = _held_before(target)
+        _require_empty(target, held, replace)
+        with copy.transaction() as connection:
+            _continue_from(copy, connection, held)
+            rows = count_rows(connection)
+        assert isinstance(copy.backend, SqliteBackend)
+        with target.our_errors():
+            backend.take_over(copy.backend)
+    _check_counts(target, rows)
+    return manifest, held.anything, rows
+
+
+def _is_made(path: Path) -> bool:
+    with file_errors(path):
+        return path.exists() and path.stat().st_size > 0
+
+
+@contextlib.contextmanager
+def _up_to_date_copy(
+    path: Path, beside: Path, open_file: FileOpener
+) -> Iterator[tuple[Database, Manifest]]:
+    """A copy of a backup as an ordinary store of the present schema, which nobody else knows."""
+    with draft_beside(beside) as draft:
+        copy_into(draft, path)
+        with opened(draft, Use.DRAFT, open_file) as copy:
+            manifest = verified(copy, path)
+            with copy.transaction() as connection:
+                remove_manifest(connection)
+            upgrade(copy)
+            yield copy, manifest
+
+
+# -- into a server -------------------------------------------------------------------------
+
+
+def _into_server(target: Database, path: Path, open_file: FileOpener, replace: bool) -> _Restored:
+    with _present_backup(path, open_file) as (backup, manifest):
+        _require_empty(target, _held_before(target), replace)
+        upgrade(target)
+        with backup.read_all() as reading, target.transaction() as connection:
+            held = _taken(target, connection, replace)
+            copy_rows(reading.connection, connection)
+            given = backup.backend.ids_given(reading.connection)
+            target.backend.go_on_after(connection, given)
+            _continue_from(target, connection, held)
+            rows = count_rows(reading.connection)
+            _require_same(target, rows, count_rows(connection))
+    return manifest, held.anything, rows
+
+
+@contextlib.contextmanager
+def _present_backup(path: Path, open_file: FileOpener) -> Iterator[tuple[Database, Manifest]]:
+    """A sound backup as a store of the present schema: the file itself, or a copy of an older."""
+    with opened(path, Use.LOOK, open_file) as backup:
+        manifest = verified(backup, path)
+        if manifest.schema == HEAD:
+            yield backup, manifest
+            return
+    with _up_to_date_copy(path, path, open_file) as found:
+        yield found
+
+
+def _taken(target: Database, connection: sa.Connection, replace: bool) -> _Held:
+    """Empty the tables of a server for what comes; what they held."""
+    target.backend.claim_tables(connection)
+    held = _held(target, connection)
+    _require_empty(target, held, replace)
+    names = ", ".join(table.name for table in metadata.sorted_tables)
+    connection.exec_driver_sql(f"TRUNCATE {names}")
+    return held
+
+
+# -- into either ---------------------------------------------------------------------------
+
+
+def _held_before(target: Database) -> _Held:
+    """What a store holds, be it of an older schema or none at all.
+
+    Raises:
+        AccessDenied: its tables belong to another role.
+    """
+    if version_of(target) is None:
+        return _Held()
+    with target.read_all() as reading:
+        owner = target.backend.owner_elsewhere(reading.connection)
+        if owner is not None:
+            raise AccessDenied(
+                f"{target.backend.location}: only the role that owns the tables, {owner!r}, can"
+                " restore a backup"
+            )
+        return _held(target, reading.connection)
+
+
+def _held(target: Database, connection: sa.Connection) -> _Held:
+    there = set(sa.inspect(connection).get_table_names())
+    some = (
+        sa.exists(sa.select(sa.literal(1)).select_from(table))
+        for table in OWNED_TABLES
+        if table.name in there
+    )
+    return _Held(
+        anything=bool(connection.execute(sa.select(sa.or_(*some))).scalar()),
+        ids=target.backend.ids_given(connection),
+        last_stamp=_last_stamp(connection),
+    )
+
+
+def _last_stamp(connection: sa.Connection) -> int:
+    columns = {column["name"] for column in sa.inspect(connection).get_columns(users.name)}
+    if users.c.index_stamp.name not in columns:  # from before there was search
+        return 0
+    return connection.execute(sa.select(sa.func.max(users.c.index_stamp))).scalar() or 0
+
+
+def _require_empty(target: Database, held: _Held, replace: bool) -> None:
+    if held.anything and not replace:
+        raise StoreNotEmpty(
+            f"{target.backend.location} holds something already: restore into an empty store, or"
+            " replace all that is in this one"
+        )
+
+
+def _continue_from(restored: Database, connection: sa.Connection, held: _Held) -> None:
+    """Have nothing be mistaken for what the store held before.
+
+    No id is given out again that was given out there. Programs that still have an index of the
+    former contents in memory find that theirs is an older one, and read it anew.
+    """
+    restored.backend.go_on_after(connection, held.ids)
+    now = int(restored.clock().timestamp() * 1_000_000)  # as the first stamp of every user
+    stamp = max(now, held.last_stamp, _last_stamp(connection)) + 1
+    connection.execute(sa.update(users).values(index_stamp=stamp, index_epoch=stamp))
+
+
+def _check_counts(target: Database, rows: dict[str, int]) -> None:
+    with target.read_all() as reading:
+        _require_same(target, rows, count_rows(reading.connection))
+
+
+def _require_same(target: Database, wanted: dict[str, int], found: dict[str, int]) -> None:
+    if wanted != found:
+        raise StorageError(f"{target.backend.location}: rows were lost on the way")

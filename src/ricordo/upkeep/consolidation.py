@@ -1,0 +1,392 @@
+"""Doing what was decided about a pair, if it is still as it was when that was decided."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from ricordo import limits
+from ricordo.errors import BadAnswer, LanguageModelError, ModelUnavailable
+from ricordo.formation.conflicts import Judge
+from ricordo.formation.schedule import FormationPolicy
+from ricordo.memories.lifecycle import SYSTEM_ACTED, is_expired
+from ricordo.memories.replacement import absorb
+from ricordo.model.item import Item
+from ricordo.model.job import Report
+from ricordo.model.reports import (
+    CONSOLIDATION_LINKED,
+    CONSOLIDATION_MERGED,
+    CONSOLIDATION_PAIRS,
+    CONSOLIDATION_SUPERSEDED,
+    ConsolidationReport,
+    PairAction,
+)
+from ricordo.model.scope import Scope
+from ricordo.model.vocabulary import GLOBAL_OWNER, Event, EventStatus, Status
+from ricordo.recall.service import Recall
+from ricordo.storage.daily_counters import tally, tally_of
+from ricordo.storage.database import Database, Reading, retried
+from ricordo.storage.history import put_events
+from ricordo.storage.items import items_by_id, replaced_before, shared_among
+from ricordo.storage.relations import add_relations, note_checked
+from ricordo.storage.transaction import Writing
+from ricordo.storage.users import note_upkeep, upkeep_state
+from ricordo.upkeep.pairs import (
+    NearPair,
+    Neighbours,
+    Ruling,
+    Table,
+    as_question,
+    read_pool,
+    unchecked_pairs,
+)
+from ricordo.upkeep.schedule import UpkeepPolicy
+
+NODE: Final = "consolidation"
+_HISTORY: Final = {PairAction.MERGE: Event.MERGE, PairAction.SUPERSEDE: Event.SUPERSEDE}
+_COUNTERS: Final = {
+    PairAction.MERGE: CONSOLIDATION_MERGED,
+    PairAction.SUPERSEDE: CONSOLIDATION_SUPERSEDED,
+    PairAction.LINK: CONSOLIDATION_LINKED,
+}
+_DECIDED_BY: Final = (
+    "content",
+    "theme",
+    "type",
+    "key",
+    "agent_id",
+    "source",
+    "valid_from",
+    "valid_to",
+    "expires_at",
+)
+
+
+class Applier:
+    """Writes what consolidation decides: each replacement in a transaction of its own, pairs of
+    which both stay together in one."""
+
+    def __init__(self, database: Database, daily_pairs: int) -> None:
+        self.database = database
+        self._daily_pairs = daily_pairs
+
+    @retried
+    def apply(self, user_id: str, ruling: Ruling) -> bool:
+        """Let one memory take the other's place and note that the pair was looked at, all in one;
+        False where it was dropped.
+
+        It is dropped where either memory has changed since, or the day's pairs are used up.
+        """
+        ids = [ruling.kept.id, ruling.other.id]
+        with self.database.write(user_id, touching=ids) as writing:
+            if not self._still_holds(writing, ruling):
+                return False
+            absorb(
+                writing,
+                Scope(user_id, actor_id=SYSTEM_ACTED),
+                ruling.kept.id,
+                [ruling.other.id],
+                _HISTORY[ruling.action],
+                ruling.reason,
+            )
+            _note(writing, [ruling])
+        return True
+
+    @retried
+    def note(self, user_id: str, rulings: Sequence[Ruling]) -> list[Ruling]:
+        """Link and note pairs of which both stay, all in one; those that were not dropped."""
+        ids = {item.id for ruling in rulings for item in (ruling.kept, ruling.other)}
+        with self.database.write(user_id) as writing:
+            found = items_by_id(writing.connection, [(user_id, one) for one in sorted(ids)])
+            holding = [
+                ruling
+                for ruling in rulings
+                if all(
+                    _is_as_decided(found.get(item.id), item, writing.now)
+                    for item in (ruling.kept, ruling.other)
+                )
+            ][: self._left_today(writing)]
+            links = [one for one in holding if one.action is PairAction.LINK]
+            add_relations(
+                writing, [(one.kept.id, one.other.id, one.pair.similarity) for one in links]
+            )
+            _note(writing, holding)
+        return holding
+
+    @retried
+    def finish(self, user_id: str, waiting_since: datetime | None) -> None:
+        """Note that a user's consolidation came to its end, and whether pairs were left."""
+        with self.database.write(user_id) as writing:
+            note_upkeep(writing, consolidated_at=writing.now, pairs_wait_since=waiting_since)
+
+    @retried
+    def leave(self, user_id: str, waiting_since: datetime) -> None:
+        """Note that a user's consolidation could not come to its end, and what it looked at."""
+        with self.database.write(user_id) as writing:
+            note_upkeep(writing, pairs_wait_since=waiting_since)
+
+    def _still_holds(self, writing: Writing, ruling: Ruling) -> bool:
+        if not self._left_today(writing):
+            return False
+        ids = [ruling.kept.id, ruling.other.id]
+        found = items_by_id(writing.connection, [(writing.user_id, one) for one in ids])
+        as_decided = all(
+            _is_as_decided(found.get(item.id), item, writing.now)
+            for item in (ruling.kept, ruling.other)
+        )
+        return (
+            as_decided
+            and not found[ruling.other.id].pinned
+            and not shared_among(writing.connection, writing.user_id, [ruling.other.id])
+            and not replaced_before(writing.connection, writing.user_id, ids)
+        )
+
+    def _left_today(self, writing: Writing) -> int:
+        looked_at = tally_of(writing.connection, writing.user_id, writing.now, CONSOLIDATION_PAIRS)
+        return max(0, self._daily_pairs - looked_at)
+
+
+def _is_as_decided(now: Item | None, then: Item, moment: datetime) -> bool:
+    """True of a memory that is active and says what it said when it was looked at."""
+    if now is None or now.status is not Status.ACTIVE or is_expired(now, moment):
+        return False
+    return all(getattr(now, name) == getattr(then, name) for name in _DECIDED_BY)
+
+
+def _note(writing: Writing, rulings: Sequence[Ruling]) -> None:
+    """Note that these pairs were looked at, and what became of them."""
+    counts = Counter({CONSOLIDATION_PAIRS: len(rulings)})
+    happened: list[dict[str, Any]] = []
+    for ruling in rulings:
+        kept, other = ruling.kept.id, ruling.other.id
+        note_checked(writing, kept, other, ruling.pair.fingerprint, ruling.action.value)
+        if ruling.action in _COUNTERS:
+            counts[_COUNTERS[ruling.action]] += 1
+        happened.append(
+            {
+                "node": NODE,
+                "op": ruling.action.value,
+                "status": EventStatus.OK.value,
+                "item_id": kept,
+                "similarity": round(ruling.pair.similarity, 4),
+                "detail": f"beside memory {other}",
+            }
+        )
+    tally(writing, counts)
+    put_events(writing, happened)
+
+
+@dataclass(slots=True)
+class Plan:
+    """Pairs of one day, the most similar first: those decided by rules, and those in doubt.
+
+    ``waiting`` says how many more there are. ``changed_since`` is from when on changes were looked
+    at.
+    """
+
+    changed_since: datetime
+    ruled: list[Ruling] = field(default_factory=list)
+    doubtful: list[NearPair] = field(default_factory=list)
+    waiting: int = 0
+
+
+def plan(
+    blocks: Iterable[Sequence[NearPair]],
+    most: int,
+    table: Table,
+    has_judge: bool,
+    changed_since: datetime,
+) -> Plan:
+    """Decide what can be decided, most similar pairs first, up to as many as the day allows.
+
+    A memory that one pair takes away is no partner for another. What is in doubt waits for the
+    judge, or stays as it is where there is none.
+    """
+    made = Plan(changed_since)
+    gone: set[int] = set()
+    for pair in (pair for block in blocks for pair in block):
+        if not gone.isdisjoint((pair.older.id, pair.newer.id)):
+            continue
+        if len(made.ruled) + len(made.doubtful) >= most:
+            made.waiting += 1
+            continue
+        ruling = table.by_rules(pair)
+        if ruling is None and not has_judge:
+            ruling = table.beside_each_other(pair)
+        if ruling is None:
+            made.doubtful.append(pair)
+            continue
+        made.ruled.append(ruling)
+        if ruling.takes_away:
+            gone.add(ruling.other.id)
+    return made
+
+
+def next_portion(pairs: Sequence[NearPair]) -> int:
+    """How many of the pairs to ask about next, so that all questions are about equally long.
+
+    Ten at most; and at least five, unless there are fewer.
+    """
+    questions = -(-len(pairs) // limits.MAX_JUDGED_PAIRS)
+    return -(-len(pairs) // questions) if questions else 0
+
+
+# Nothing is kept in memory between steps that a later run would need: what was done is noted with
+# what it did, so that a run that was stopped goes on where it ended.
+
+DAY_IS_FULL: Final = "the day's pairs are used up"
+NOT_ASKED: Final = "a dry run does not ask the model"
+
+
+class Consolidation:
+    """Consolidates the memories of any user."""
+
+    def __init__(
+        self,
+        database: Database,
+        recall: Recall,
+        formation_policy: FormationPolicy,
+        policy: UpkeepPolicy,
+        link_min: float,
+        judge: Judge | None,
+    ) -> None:
+        self._database = database
+        self._daily_pairs = policy.daily_pairs
+        self._judge = judge
+        self._neighbours = Neighbours(database, recall, formation_policy.judge_min)
+        self._table = Table(database.analyser, formation_policy.redundant_min, link_min)
+        self._applier = Applier(database, policy.daily_pairs)
+
+    def run(self, user_id: str, report: Report, *, dry_run: bool = False) -> ConsolidationReport:
+        """Look at as many pairs as the user's day allows.
+
+        A dry run says what would be done without the model, and writes nothing. ``report`` is
+        told between two steps how far the work has come, and may stop it by raising: another run
+        goes on from there.
+
+        Raises:
+            ModelUnavailable: the model is down; what could be done without it was done.
+        """
+        if user_id == GLOBAL_OWNER or not self._daily_pairs:
+            return ConsolidationReport(dry_run=dry_run)
+        planned = self._plan(user_id, report)
+        if dry_run:
+            return _as_planned(planned)
+        work = _Work(self._applier, self._table, user_id, report)
+        work.apply_ruled(planned.ruled)
+        trouble = None if self._judge is None else work.ask(self._judge, planned.doubtful)
+        if isinstance(trouble, ModelUnavailable):
+            self._applier.leave(user_id, planned.changed_since)
+            raise trouble
+        waiting = planned.waiting + work.unanswered
+        self._applier.finish(user_id, planned.changed_since if waiting else None)
+        waits = DAY_IS_FULL if planned.waiting else None
+        if trouble is not None:
+            waits = " ".join(str(trouble).split())
+        return _counted(work.done, waiting, waits, dry_run=False)
+
+    def _plan(self, user_id: str, report: Report) -> Plan:
+        with self._database.read(user_id) as view:
+            looked_at = tally_of(view.connection, user_id, view.now, CONSOLIDATION_PAIRS)
+            since = _changed_since(view, user_id)
+            pool = read_pool(view, user_id, since)
+        # Not ended in the middle, because the next turn would begin it anew.
+        near = self._neighbours.of(user_id, pool)
+        report(f"{len(near)} near pairs of {len(pool)} memories")
+        blocks = unchecked_pairs(self._database, user_id, near, since)
+        most = max(0, self._daily_pairs - looked_at)
+        return plan(blocks, most, self._table, self._judge is not None, since)
+
+
+def _changed_since(view: Reading, user_id: str) -> datetime:
+    """From when on changes are looked at: some days; or since the last time, where that was longer
+    ago; or since pairs have been waiting."""
+    usual = view.now - timedelta(hours=limits.POOL_CHANGED_HOURS)
+    state = upkeep_state(view.connection, user_id)
+    known = (state.consolidated_at, state.pairs_wait_since)
+    return min([usual, *(moment for moment in known if moment is not None)])
+
+
+class _Work:
+    """One run while it goes on."""
+
+    def __init__(self, applier: Applier, table: Table, user_id: str, report: Report) -> None:
+        self._applier = applier
+        self._table = table
+        self._user_id = user_id
+        self._report = report
+        self._gone: set[int] = set()
+        self.done: list[Ruling] = []
+        self.unanswered = 0
+
+    def apply_ruled(self, rulings: Sequence[Ruling]) -> None:
+        """Do what the rules decided: replacements one by one, what only is noted together."""
+        for ruling in rulings:
+            if ruling.takes_away:
+                self._report(f"{len(self.done)} pairs done")
+                self._apply(ruling)
+        staying = [ruling for ruling in rulings if not ruling.takes_away]
+        if staying:
+            self._report(f"{len(self.done)} pairs done")
+            self.done += self._applier.note(self._user_id, staying)
+
+    def ask(self, judge: Judge, doubtful: Sequence[NearPair]) -> LanguageModelError | None:
+        """Put what is in doubt before the model, portion by portion; why some is left, if it is.
+
+        An answer that makes no sense leaves only its own portion for another day.
+        """
+        trouble: LanguageModelError | None = None
+        left = list(doubtful)
+        while left := [pair for pair in left if self._is_there(pair)]:
+            count = next_portion(left)
+            asked, left = left[:count], left[count:]
+            self._report(f"{len(self.done)} pairs done, asking about {count} more")
+            try:
+                verdicts = judge(self._user_id, [as_question(pair) for pair in asked])
+            except BadAnswer as problem:
+                self.unanswered += count
+                trouble = problem
+                continue
+            except LanguageModelError as problem:
+                self.unanswered += count + len(left)
+                return problem
+            # Without a stop in between, which would waste the answer.
+            for pair, verdict in zip(asked, verdicts, strict=True):
+                if self._is_there(pair):
+                    self._apply(self._table.by_verdict(pair, verdict))
+        return trouble
+
+    def _apply(self, ruling: Ruling) -> None:
+        if not ruling.takes_away:
+            self.done += self._applier.note(self._user_id, [ruling])
+        elif self._applier.apply(self._user_id, ruling):
+            self.done.append(ruling)
+            self._gone.add(ruling.other.id)
+
+    def _is_there(self, pair: NearPair) -> bool:
+        return self._gone.isdisjoint((pair.older.id, pair.newer.id))
+
+
+def _as_planned(planned: Plan) -> ConsolidationReport:
+    waits = DAY_IS_FULL if planned.waiting else None
+    if planned.doubtful:
+        waits = NOT_ASKED
+    waiting = planned.waiting + len(planned.doubtful)
+    return _counted(planned.ruled, waiting, waits, dry_run=True)
+
+
+def _counted(
+    rulings: Sequence[Ruling], waiting: int, waits: str | None, *, dry_run: bool
+) -> ConsolidationReport:
+    actions = [one.action for one in rulings]
+    return ConsolidationReport(
+        pairs=len(rulings),
+        merged=actions.count(PairAction.MERGE),
+        superseded=actions.count(PairAction.SUPERSEDE),
+        linked=actions.count(PairAction.LINK),
+        waiting=waiting,
+        waits=waits,
+        decisions=tuple(one.decision for one in rulings),
+        dry_run=dry_run,
+    )

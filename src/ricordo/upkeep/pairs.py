@@ -1,0 +1,408 @@
+"""Pairs of memories near enough to compare, and what becomes of each."""
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from typing import Final
+
+import numpy as np
+
+from ricordo import limits
+from ricordo.formation.conflicts import STATEMENT_TYPES, Pair, Relationship, Verdict
+from ricordo.formation.opposition import opposed, refines, says_nothing_new
+from ricordo.formation.statements import (
+    CONTRADICTION_MIN,
+    figures_and_denials,
+    keep_the_order,
+    share_of_words,
+    share_words,
+    statements_of,
+)
+from ricordo.index.relations import Nearest
+from ricordo.model.item import Item
+from ricordo.model.reports import PairAction, PairDecision
+from ricordo.model.vocabulary import ON_PURPOSE, MemoryType
+from ricordo.recall.service import Recall
+from ricordo.storage.backend import ITEMS
+from ricordo.storage.database import Database, Reading
+from ricordo.storage.items import (
+    Comparables,
+    comparable,
+    items_by_id,
+    pooled_ids,
+    replaced_before,
+    shared_among,
+)
+from ricordo.storage.relations import checked_since
+from ricordo.text.analyser import Analyser
+from ricordo.text.normalise import content_hash
+
+COMPARED_TYPES: Final = (*STATEMENT_TYPES, MemoryType.PROCEDURE)
+"""Insights and summaries are our own words and never looked at."""
+
+
+def types_beside(kind: MemoryType) -> tuple[MemoryType, ...]:
+    """What a memory of this type is held against: procedures only against each other."""
+    return (MemoryType.PROCEDURE,) if kind is MemoryType.PROCEDURE else STATEMENT_TYPES
+
+
+def read_pool(view: Reading, user_id: str, changed_since: datetime) -> list[Item]:
+    """The user's own memories that are worth a look.
+
+    First what was changed since then, then what is often recalled, then what is important;
+    nothing that nobody has touched for a season.
+    """
+    ids = pooled_ids(view.connection, user_id, COMPARED_TYPES, view.now, changed_since)
+    found = items_by_id(view.connection, [(user_id, one) for one in ids])
+    return [found[one] for one in ids if one in found]
+
+
+SHARED_WORDS_MIN: Final = 0.25
+"""The least share of the shorter text's content words that two memories have in common.
+
+Low on purpose: two homes ("lives in …") share one word of two, and a statement put otherwise often
+keeps only its noun. What shares nothing but the user is about something else, however near the
+vectors lie."""
+
+_BLOCK_PAIRS: Final = 200
+_ABOUT_WHOM: Final = frozenset({"user", "pengguna"})  # stands in nearly every memory
+
+Near = tuple[int, int, float]
+"""The ids of two memories, the lower first, and how similar they are."""
+
+
+@dataclass(frozen=True, slots=True)
+class NearPair:
+    """Two memories that may say the same, or the opposite. ``shared`` are those others see too."""
+
+    older: Item
+    newer: Item
+    similarity: float
+    fingerprint: str
+    shared: frozenset[int]
+
+
+def unchecked_pairs(
+    database: Database, user_id: str, near: Sequence[Near], changed_since: datetime
+) -> Iterator[list[NearPair]]:
+    """Pairs that share words and were not looked at lately, in their order, block by block.
+
+    While changes since an earlier time are looked at, because pairs wait, none that was looked at
+    since then comes again: or the last of them would never have their turn. Left out is what
+    somebody has brought back after it was replaced: once is enough.
+    """
+    for start in range(0, len(near), _BLOCK_PAIRS):
+        with database.read(user_id) as view:
+            since = min(view.now - timedelta(days=limits.CHECKED_PAIR_DAYS), changed_since)
+            block = near[start : start + _BLOCK_PAIRS]
+            yield _read(view, database.analyser, user_id, block, since)
+
+
+def _read(
+    view: Reading,
+    analyser: Analyser,
+    user_id: str,
+    near: Sequence[Near],
+    since: datetime,
+) -> list[NearPair]:
+    ids = {one for low, high, _ in near for one in (low, high)}
+    found = items_by_id(view.connection, [(user_id, one) for one in ids])
+    left_alone = replaced_before(view.connection, user_id, ids)
+    shared = shared_among(view.connection, user_id, ids)
+    checked = checked_since(view.connection, user_id, {low for low, _, _ in near}, since)
+    pairs = []
+    for low, high, similarity in near:
+        if low not in found or high not in found or not left_alone.isdisjoint((low, high)):
+            continue
+        one, other = found[low], found[high]
+        fingerprint = fingerprint_of(one, other, similarity)
+        if checked.get((low, high)) != fingerprint and have_words_in_common(analyser, one, other):
+            older, newer = sorted((one, other), key=lambda item: (item.valid_from, item.id))
+            pairs.append(NearPair(older, newer, similarity, fingerprint, shared & {low, high}))
+    return pairs
+
+
+def fingerprint_of(one: Item, other: Item, similarity: float) -> str:
+    """By which a pair is known again; another one when either text or their distance changes."""
+    low, high = sorted((one, other), key=lambda item: item.id)
+    parts = (content_hash(low.content), content_hash(high.content), f"{similarity:.2f}")
+    return hashlib.sha256(" ".join(parts).encode()).hexdigest()
+
+
+def have_words_in_common(analyser: Analyser, one: Item, other: Item) -> bool:
+    """True where two memories share enough words, numbers included, to be about the same."""
+    if content_hash(one.content) == content_hash(other.content):
+        return True
+    first, second = (set(analyser.terms(item.content)) - _ABOUT_WHOM for item in (one, other))
+    fewer = min(len(first), len(second))
+    return bool(fewer) and len(first & second) >= SHARED_WORDS_MIN * fewer
+
+
+# Vectors are read once from beginning to end, in blocks, and compared with the whole pool at
+# once. That is exact on both databases, needs no index in memory, and takes no room in the cache
+# of those whose users are searching right now. Nothing is embedded.
+
+NEIGHBOURS: Final = 8
+"""How many partners are looked for per memory of the pool."""
+BY_WORDS: Final = 100
+"""Memories without a vector whose partners are looked for by their words."""
+
+_WORD_MATCHES: Final = 4 * NEIGHBOURS  # looked at, because the index weighs words otherwise
+_ASKED_TERMS: Final = 32
+
+
+class Neighbours:
+    """Finds near pairs among one user's memories."""
+
+    def __init__(self, database: Database, recall: Recall, least: float) -> None:
+        self._database = database
+        self._recall = recall
+        self._least = least
+
+    def of(self, user_id: str, pool: Sequence[Item]) -> list[Near]:
+        """Each pair of a pooled memory and a near one, once, the most similar first."""
+        found: dict[tuple[int, int], float] = {}
+        compared = self._by_vectors(user_id, pool, found)
+        without = [item for item in pool if item.id not in compared]
+        for item in without[:BY_WORDS]:
+            self._by_words(user_id, item, found)
+        near = [(low, high, similarity) for (low, high), similarity in found.items()]
+        return sorted(near, key=lambda pair: (-pair[2], pair[0], pair[1]))
+
+    def _by_vectors(
+        self, user_id: str, pool: Sequence[Item], found: dict[tuple[int, int], float]
+    ) -> set[int]:
+        """Add the near pairs of all that have a vector; which of the pool do."""
+        with self._database.read(user_id) as view:
+            model = self._recall.embedders.chosen(view.connection, user_id).model
+            if model is None or not pool:
+                return set()
+            where = comparable(user_id, COMPARED_TYPES, view.now)
+            others = Comparables(user_id, model, where)
+            alike = others.vectors(view.connection, [item.id for item in pool])
+        if not alike:
+            return set()
+        own = alike[0]  # what has a vector of another width is compared by its words
+        type_of = {item.id: item.type for item in pool}
+        is_procedure = np.asarray([type_of[one] is MemoryType.PROCEDURE for one in own.ids])
+        nearest = Nearest(own.ids, own.matrix, count=NEIGHBOURS, least=self._least)
+        after: int | None = 0
+        while after is not None:
+            with self._database.read(user_id) as view:
+                page = others.page(view.connection, own.matrix.shape[1], after)
+            kinds = np.asarray([kind == MemoryType.PROCEDURE for kind in page.types], np.bool_)
+            nearest.show(page.ids, page.matrix, kinds[:, None] == is_procedure)
+            after = page.last
+        for item_id, near in nearest.found().items():
+            for other, cosine in near:
+                found[min(item_id, other), max(item_id, other)] = min(cosine, 1.0)
+        return set(own.ids)
+
+    def _by_words(self, user_id: str, item: Item, found: dict[tuple[int, int], float]) -> None:
+        """Add the pairs of one memory whose share of words in common is large enough."""
+        analyser = self._database.analyser
+        terms = analyser.query_terms(item.content)
+        if not terms:
+            return
+        with self._database.read(user_id) as view:
+            where = comparable(user_id, types_beside(item.type), view.now)
+            matches = self._database.backend.search.matches(
+                view.connection, ITEMS, [user_id], terms[:_ASKED_TERMS], where, _WORD_MATCHES
+            )
+            others = items_by_id(view.connection, [(user_id, one) for one in matches.terms_by_id])
+        shares = []
+        for other in others.values():
+            share = share_of_words(analyser, item.content, other.content)
+            if other.id != item.id and share >= self._least:
+                shares.append((share, other.id))
+        for share, other_id in sorted(shares, key=lambda one: (-one[0], one[1]))[:NEIGHBOURS]:
+            found.setdefault((min(item.id, other_id), max(item.id, other_id)), share)
+
+
+# | the two …                                             | then
+# | |-------------------------------------------------------|-------------------------------------
+# -----| | contradict each other, in one theme                   | the newer takes the place of
+# the older   | | say the same, the newer with more detail              | the newer takes the
+# place of the older   | | say the same, the newer with nothing new              | merged; what
+# says more survives          | | are much alike, and add words on one side only        | merged
+# | | are none of these                                     | a model is asked; without one,
+# linked    |
+#
+# Rules speak only where all words of one stand in the other in the same order: a word exchanged
+# or moved may be all the difference (another day, another person, from or to). Contradictions are
+# told by rules of their own.
+#
+# Not everything may go: what is pinned, what others see too, what answers a key that the survivor
+# does not have, what was put there on purpose beside what was not, what lasts longer, and what
+# stands under another theme, for another agent or on another day than the survivor stay, and are
+# linked at most. A model may not overrule what words show: figures and denials that differ are
+# never the same.
+
+SAME: Final = "says the same"
+NOTHING_NEW: Final = "says nothing new"
+MORE_SPECIFIC: Final = "more specific"
+CONTRADICTION: Final = "contradicts what was known"
+ALIKE: Final = "about the same"
+APART: Final = "not near enough to be linked"
+MAY_NOT_GO: Final = "neither may be taken away"
+
+
+@dataclass(frozen=True, slots=True)
+class Ruling:
+    """What is to be done with a pair. Where both stay, ``kept`` and ``other`` are just the two."""
+
+    pair: NearPair
+    action: PairAction
+    reason: str
+    kept: Item
+    other: Item
+
+    @property
+    def takes_away(self) -> bool:
+        """True where ``other`` is to be replaced by ``kept``."""
+        return self.action in (PairAction.MERGE, PairAction.SUPERSEDE)
+
+    @property
+    def decision(self) -> PairDecision:
+        """As reports show it."""
+        return PairDecision(
+            kept=self.kept.id,
+            action=self.action,
+            reason=self.reason,
+            similarity=round(self.pair.similarity, 4),
+            replaced=self.other.id if self.takes_away else None,
+            beside=None if self.takes_away else self.other.id,
+        )
+
+
+class Table:
+    """Decides about pairs. ``link_min`` is the similarity from which what stays is linked."""
+
+    def __init__(self, analyser: Analyser, redundant_min: float, link_min: float) -> None:
+        self._analyser = analyser
+        self._redundant_min = redundant_min
+        self._link_min = link_min
+
+    def by_rules(self, pair: NearPair) -> Ruling | None:
+        """What words and similarity tell; None where they do not suffice.
+
+        Where neither may go, there is nothing to ask a model.
+        """
+        if not _may_go(pair, pair.older, pair.newer) and not _may_go(pair, pair.newer, pair.older):
+            return self.beside_each_other(pair, MAY_NOT_GO)
+        newer, older = pair.newer.content, pair.older.content
+        against = opposed(newer, older)
+        if against is not None:
+            if pair.newer.theme != pair.older.theme or pair.similarity < CONTRADICTION_MIN:
+                return None
+            return self._supersede(pair, f"{CONTRADICTION}: {against}")
+        if not keep_the_order(newer, older):
+            return None
+        if refines(newer, older):
+            return self._supersede(pair, MORE_SPECIFIC)
+        if says_nothing_new(newer, older):
+            return self._merge(pair, NOTHING_NEW)
+        if pair.similarity >= self._redundant_min and self._is_same(newer, older):
+            return self._merge(pair, SAME)
+        return None
+
+    def by_verdict(self, pair: NearPair, verdict: Verdict) -> Ruling:
+        """What a model says, as far as it may."""
+        reason = verdict.reason
+        if verdict.kind is Relationship.SAME and _may_be_same(pair):
+            return self._merge(pair, reason or SAME)
+        if verdict.kind is Relationship.REFINEMENT:
+            return self._supersede(pair, reason or MORE_SPECIFIC)
+        if verdict.kind is Relationship.CONTRADICTION:
+            return self._supersede(pair, reason or CONTRADICTION)
+        return self.beside_each_other(pair)
+
+    def beside_each_other(self, pair: NearPair, reason: str | None = None) -> Ruling:
+        """Both stay, linked where they are near enough."""
+        near = pair.similarity >= self._link_min
+        action = PairAction.LINK if near else PairAction.KEEP
+        return Ruling(pair, action, reason or (ALIKE if near else APART), pair.newer, pair.older)
+
+    def _is_same(self, newer: str, older: str) -> bool:
+        who = [{one.subject for one in statements_of(text)} for text in (newer, older)]
+        return who[0] == who[1] and share_words(self._analyser, newer, older)
+
+    def _supersede(self, pair: NearPair, reason: str) -> Ruling:
+        older, newer = pair.older, pair.newer
+        if older.key not in (None, newer.key) or not _may_go(pair, older, newer):
+            return self.beside_each_other(pair, MAY_NOT_GO)
+        return Ruling(pair, PairAction.SUPERSEDE, reason, pair.newer, pair.older)
+
+    def _merge(self, pair: NearPair, reason: str) -> Ruling:
+        best, rest = sorted((pair.older, pair.newer), key=_worth, reverse=True)
+        if _says_more(rest, best):
+            best, rest = rest, best
+        orders = [(best, rest)] if _says_more(best, rest) else [(best, rest), (rest, best)]
+        for kept, other in orders:
+            # A key's answer is overwritten some day, with all that was merged into it.
+            if other.key == kept.key and _may_go(pair, other, kept):
+                return Ruling(pair, PairAction.MERGE, reason, kept, other)
+        return self.beside_each_other(pair, MAY_NOT_GO)
+
+
+def as_question(pair: NearPair) -> Pair:
+    """A pair as a model is asked about it."""
+    return Pair(
+        pair.newer.content,
+        pair.newer.valid_from,
+        pair.older.content,
+        pair.older.valid_from,
+        pair.similarity,
+    )
+
+
+def _may_go(pair: NearPair, going: Item, staying: Item) -> bool:
+    """Whether nobody loses anything but a text when one memory gives way to another."""
+    if going.pinned or going.id in pair.shared or not _stand_together(going, staying):
+        return False
+    if going.source in ON_PURPOSE and staying.source not in ON_PURPOSE:
+        return False
+    ends, lasts = staying.expires_at, going.expires_at
+    return ends is None or (lasts is not None and lasts <= ends)
+
+
+def _stand_together(one: Item, other: Item) -> bool:
+    """True of memories that whoever reads the one would read the other, too: filed under one theme,
+    written for the same agent, of one kind; and of episodes, those of one day."""
+    if (one.theme, one.agent_id) != (other.theme, other.agent_id):
+        return False
+    if (one.type is MemoryType.INSTRUCTION) != (other.type is MemoryType.INSTRUCTION):
+        return False
+    if MemoryType.EPISODE in (one.type, other.type):
+        return _day_of(one) == _day_of(other)
+    return True
+
+
+def _day_of(item: Item) -> date:
+    return item.valid_from.astimezone(UTC).date()
+
+
+def _may_be_same(pair: NearPair) -> bool:
+    one, other = pair.newer.content, pair.older.content
+    return figures_and_denials(one) == figures_and_denials(other) and opposed(one, other) is None
+
+
+def _says_more(one: Item, other: Item) -> bool:
+    """True where one says all that the other says, and not the other way round."""
+    return says_nothing_new(other.content, one.content) and not says_nothing_new(
+        one.content, other.content
+    )
+
+
+def _worth(item: Item) -> tuple[bool, bool, int, int, float, int]:
+    """Which of two that say the same stays: pinned, put there on purpose, important, often
+    recalled, then the older."""
+    return (
+        item.pinned,
+        item.source in ON_PURPOSE,
+        item.importance,
+        item.access_count,
+        -item.valid_from.timestamp(),
+        -item.id,
+    )
