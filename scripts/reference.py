@@ -22,8 +22,8 @@ from reference_parts import page, table, text_of
 import ricordo
 from ricordo import errors, limits
 from ricordo.cli.app import COMMANDS, assemble
-from ricordo.cli.assembling import Group
-from ricordo.cli.exit_codes import EXIT_CODES, INTERRUPTED, OK, UNEXPECTED, exit_code_of
+from ricordo.cli.commands import Group
+from ricordo.cli.errors import EXIT_CODES, INTERRUPTED, OK, UNEXPECTED, exit_code_of
 from ricordo.model import filters
 
 FOLDER: Final = Path(__file__).parents[1] / "docs" / "reference"

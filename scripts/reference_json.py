@@ -6,9 +6,9 @@ from typing import Any, Final
 
 from reference_parts import page, table
 
-from ricordo.cli import answers, json_shapes
+from ricordo.cli import json_schemas
 from ricordo.cli.app import COMMANDS
-from ricordo.cli.assembling import Group
+from ricordo.cli.commands import Group
 from ricordo.tools import TOOL_SETS
 
 SCHEMA_FILE: Final = "cli.schema.json"
@@ -16,7 +16,7 @@ SCHEMA_FILE: Final = "cli.schema.json"
 
 def cli_json_page() -> str:
     """What every command answers with ``--json``, and every type that is in it."""
-    document = json_shapes.document()
+    document = json_schemas.document()
     parts = [
         "With `--json` a command writes JSON to standard output and nothing else. Where the table"
         " says *on lines*, every line is a document of its own and any number may come; otherwise"
@@ -32,12 +32,12 @@ def cli_json_page() -> str:
         " Commands that look whether something is well (`doctor`, `model test`,"
         " `embeddings test`, `celery status`, `migrate --check`) answer first, and then end with"
         " such a code where it is not.",
-        _schema_table(json_shapes.ERROR),
+        _schema_table(json_schemas.ERROR),
     ]
     for topic, commands in COMMANDS.items():
         rows = []
         for path in _command_paths(commands):
-            answer = answers.ANSWERS[path]
+            answer = json_schemas.ANSWERS[path]
             shown = [
                 _shown_answer(kind, when, answer.on_lines) for when, kind in answer.types.items()
             ]
@@ -58,7 +58,7 @@ def _command_paths(commands: dict[str, Any]) -> Iterator[str]:
 
 
 def _shown_answer(kind: Any, when: str, on_lines: bool) -> str:
-    shown = _schema_type(json_shapes.Shapes().schema(kind))
+    shown = _schema_type(json_schemas.Shapes().schema(kind))
     return f"{when}: {shown}" if when else f"{shown}{', on lines' if on_lines else ''}"
 
 
@@ -108,7 +108,7 @@ def _anchor(name: str) -> str:
 
 def cli_schema() -> str:
     """The JSON Schema of all answers."""
-    return f"{json.dumps(json_shapes.document(), indent=2, ensure_ascii=False)}\n"
+    return f"{json.dumps(json_schemas.document(), indent=2, ensure_ascii=False)}\n"
 
 
 # -- Tools ---------------------------------------------------------------------------------------

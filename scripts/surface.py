@@ -16,7 +16,7 @@ from typing import Any
 import typer.main
 
 import ricordo
-from ricordo.cli import json_shapes
+from ricordo.cli import json_schemas
 from ricordo.cli.app import assemble
 from ricordo.http.app import create_app
 from ricordo.tools import TOOL_SETS
@@ -33,7 +33,7 @@ def surface() -> dict[str, Any]:
     return {
         "python": {name: _described(getattr(ricordo, name)) for name in sorted(ricordo.__all__)},
         "commands": _command(typer.main.get_command(assemble())),
-        "answers": _plain(json_shapes.document()),
+        "answers": _plain(json_schemas.document()),
         "routes": _without_names(_plain(openapi["paths"])),
         "schemas": sorted(
             json.dumps(_without_names(_plain(one)), sort_keys=True)

@@ -54,7 +54,7 @@ RicordoError
     ├── BadAnswer           it answered, but not with what was asked for
     └── BudgetExhausted     the tokens of the day are used up; work goes on at ``until``
 
-Each surface maps this tree to its own codes in one table (see ``cli/exit_codes.py``).
+Each surface maps this tree to its own codes in one table (see ``cli/errors.py``).
 """
 
 import re

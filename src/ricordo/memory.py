@@ -32,7 +32,7 @@ from ricordo.storage.database import retried
 from ricordo.storage.keys import StoredKeys
 from ricordo.storage.users import list_users
 from ricordo.storage.where import EVERYONE
-from ricordo.transfer import backup_, exports, imports
+from ricordo.transfer import backup, exports, imports
 from ricordo.transfer.backup import FileOpener
 from ricordo.transfer.exports import Progress, no_progress
 from ricordo.user_memory import UserMemory
@@ -186,7 +186,7 @@ class Memory:
         """
         wanted = checks.path("path", path)
         replaces = checks.flag("force", force)
-        return backup_.make_backup(self.database, wanted, self._open_file, force=replaces)
+        return backup.make_backup(self.database, wanted, self._open_file, force=replaces)
 
     def reindex(self, *, everything: bool = False, progress: Progress = no_progress) -> int:
         """Make the search terms anew that are missing or of another analyser; how many.

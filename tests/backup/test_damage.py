@@ -146,14 +146,14 @@ def test_a_backup_of_a_newer_ricordo_is_refused(
     memory.backup(backup_path)
     newer_format = backup_path.with_name("newer.backup")
     shutil.copy(backup_path, newer_format)
-    from ricordo.transfer import backup_
+    from ricordo.transfer import backup
 
     with closing(sqlite3.connect(newer_format)) as file:
         (document,) = file.execute("SELECT document FROM backup_manifest").fetchone()
         changed = document.replace('"format": 1', '"format": 2')
         file.execute(
             "UPDATE backup_manifest SET document = ?, sha256 = ?",
-            (changed, backup_._hash(changed)),
+            (changed, backup._hash(changed)),
         )
         file.commit()
     with pytest.raises(DatabaseTooNew, match="format 2"):

@@ -14,7 +14,7 @@ import ricordo
 from ricordo import InvalidValue, Memory, StorageReadOnly
 from ricordo.errors import FilesUnavailable
 from ricordo.storage.migrations import HEAD
-from ricordo.transfer import backup_
+from ricordo.transfer import backup
 from ricordo.version import __version__
 
 
@@ -74,13 +74,13 @@ def test_a_file_is_replaced_only_when_asked_to(owned: Memory, backup_path: Path)
 def test_a_name_that_is_taken_meanwhile_is_not_replaced(
     owned: Memory, backup_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    sealed = backup_._sealed
+    sealed = backup._sealed
 
     def taken_first(*given: object) -> object:
         backup_path.write_text("something of mine")
         return sealed(*given)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(backup_, "_sealed", taken_first)
+    monkeypatch.setattr(backup, "_sealed", taken_first)
     with pytest.raises(InvalidValue, match="exists already"):
         owned.backup(backup_path)
     assert backup_path.read_text() == "something of mine"
@@ -114,14 +114,14 @@ def test_what_a_killed_process_left_is_removed_the_next_time(
 def test_two_backups_of_one_name_do_not_take_each_others_drafts(
     owned: Memory, backup_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    sealed = backup_._sealed
+    sealed = backup._sealed
 
     def beside_another(*given: object) -> object:
-        monkeypatch.setattr(backup_, "_sealed", sealed)
+        monkeypatch.setattr(backup, "_sealed", sealed)
         owned.backup(backup_path, force=True)
         return sealed(*given)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(backup_, "_sealed", beside_another)
+    monkeypatch.setattr(backup, "_sealed", beside_another)
     owned.user("ana").add("Prefers tea")
     owned.backup(backup_path, force=True)
     assert ricordo.check_backup(backup_path).rows["items"] == 1

@@ -10,7 +10,7 @@ import pytest
 
 from ricordo import Memory
 from ricordo.storage.sqlite import backend
-from ricordo.transfer import backup_
+from ricordo.transfer import backup
 from tests.support.soundness import problems_of
 from tests.support.waiting import wait_until
 
@@ -59,13 +59,13 @@ def test_writers_do_not_wait_for_a_backup(
     """In the middle of copying, somebody writes: it is done at once, and is not in the backup."""
     owned.user("ana").add_many([f"Said before: {number}" for number in range(200)])
     if owner_url.startswith("postgresql"):
-        copy = backup_.copy_rows
+        copy = backup.copy_rows
 
         def writing_between(*given: object) -> None:
             owned.user("ana").add("Said meanwhile")
             copy(*given)  # type: ignore[arg-type]
 
-        monkeypatch.setattr(backup_, "copy_rows", writing_between)
+        monkeypatch.setattr(backup, "copy_rows", writing_between)
     else:
         _write_while_vacuuming(owned, monkeypatch)
     made = owned.backup(backup_path)

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ricordo import Memory, limits
-from ricordo.cli.transcripts import Unnamed, read_transcript
+from ricordo.cli.input import Unnamed, read_transcript
 from ricordo.errors import ImportFailed, RicordoError
 from ricordo.storage.consistency import find_inconsistencies
 from ricordo.transfer import foreign_files

@@ -7,9 +7,9 @@ from typing import Any
 
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
-from ricordo.cli.answers import ANSWERS
 from ricordo.cli.app import COMMANDS
-from ricordo.cli.assembling import Group
+from ricordo.cli.commands import Group
+from ricordo.cli.json_schemas import ANSWERS
 from tests.docs.markdown import DOCS
 
 SCHEMA = DOCS / "reference" / "cli.schema.json"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ricordo import UserMemory
-from ricordo.cli.exit_codes import CONFLICT, INVALID_INPUT, MODEL_ERROR, NOT_FOUND, OK
+from ricordo.cli.errors import CONFLICT, INVALID_INPUT, MODEL_ERROR, NOT_FOUND, OK
 from ricordo.model.record import plain
 from ricordo.testing.model_server import ModelServer
 from ricordo.tools import TOOL_SETS, chosen, formats

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ricordo.cli.app import COMMANDS
-from ricordo.cli.completing import Typed, complete, offers
+from ricordo.cli.completion import Typed, complete, offers
 from ricordo.wiring import open_memory
 from tests.support.commandline import COMMAND, ricordo
 

@@ -18,7 +18,7 @@ import pytest
 import sqlalchemy as sa
 
 from ricordo import Memory, UserMemory
-from ricordo.cli.examining import contents, machine
+from ricordo.cli import checks
 from ricordo.jobs.queue import JobQueue
 from ricordo.model.job import NewJob
 from ricordo.storage.tables import history, item_index, jobs, users
@@ -296,7 +296,7 @@ def test_a_secret_that_is_right_is_not_shown(home: Path, monkeypatch: pytest.Mon
 def test_a_machine_that_cannot_be(monkeypatch: pytest.MonkeyPatch) -> None:
     for year in (1970, 2150):
         now = datetime(year, 1, 1, tzinfo=UTC)
-        monkeypatch.setattr(machine, "system_clock", lambda now=now: now)
+        monkeypatch.setattr(checks, "system_clock", lambda now=now: now)
         assert found()["clock"][0] == "problem"
     monkeypatch.setattr(sqlite3, "sqlite_version_info", (3, 30, 0))
     assert found()["sqlite"][0] == "problem"
@@ -307,7 +307,7 @@ def test_the_clock_of_the_server_is_another(postgres_url: str) -> None:
         return datetime.now(UTC) - timedelta(minutes=5)
 
     with open_memory(postgres_url, run_jobs=False, clock=behind) as memory:
-        finding = contents.times(memory.database)
+        finding = checks.times(memory.database)
     assert (finding.state, "300 s apart" in finding.found) == ("warning", True)
 
 

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from ricordo import Memory, errors
-from ricordo.cli import checkup, finding, fixes
+from ricordo.cli import checks, doctor
+from ricordo.cli import errors as cli_errors
 from ricordo.cli.app import COMMANDS
-from ricordo.cli.assembling import Group
-from ricordo.cli.examining import contents, files, models, searching, work
-from ricordo.cli.exit_codes import EXIT_CODES, UNEXPECTED, exit_code_of
+from ricordo.cli.commands import Group
+from ricordo.cli.errors import EXIT_CODES, UNEXPECTED, exit_code_of
 from ricordo.wiring import open_memory
 from tests.support.commandline import Ran, ricordo
 
@@ -62,9 +62,9 @@ def test_every_error_has_its_exit_code_and_its_fix() -> None:
         families = [code for family, code in CODE_OF_FAMILY.items() if issubclass(kind, family)]
         assert len(families) == (0 if kind is errors.RicordoError else 1)
         assert exit_code_of(_made(kind)) == (families[0] if families else UNEXPECTED)
-        assert issubclass(kind, errors.InvalidInput) or fixes.fix_of(kind.__new__(kind)), kind
+        assert issubclass(kind, errors.InvalidInput) or cli_errors.fix_of(kind.__new__(kind)), kind
     tops = [kind for kind in KINDS if kind.__bases__[0] is errors.RicordoError]
-    known = {*fixes._FIXES, errors.InvalidInput}
+    known = {*cli_errors._FIXES, errors.InvalidInput}
     assert [kind for kind in tops if kind not in known] == []
 
 
@@ -274,8 +274,8 @@ def test_names_that_are_near(sqlite_url: str, monkeypatch: pytest.MonkeyPatch) -
     assert "dinners" not in fix("theme", "dinner", "--name", "X")
     assert fix("theme", "zzz", "--name", "X") == "ricordo themes shows what there is; -u says whose"
     unknown = errors.UnknownField("setting", ["poolsize"], ["pool_size", "home"])
-    assert fixes.fix_of(unknown) == "did you mean 'pool_size'?"
-    assert fixes.fix_of(errors.InvalidValue("theme", "no"), None) is None
+    assert cli_errors.fix_of(unknown) == "did you mean 'pool_size'?"
+    assert cli_errors.fix_of(errors.InvalidValue("theme", "no"), None) is None
 
 
 def test_a_wrong_setting_names_its_variable(sqlite_url: str) -> None:
@@ -334,7 +334,7 @@ SAID_OF_IT = ("import", "depends")  # words of sentences and code, not of advice
 
 def test_commands_that_are_advised_exist() -> None:
     commands = {name: one for listed in COMMANDS.values() for name, one in listed.items()}
-    sources = (fixes, checkup, contents, files, finding, models, searching, work)
+    sources = (errors, doctor, checks, checks, checks, checks, checks, checks)
     text = "".join(map(inspect.getsource, sources))
     for first, second, rest in re.findall(r"\bricordo( [a-z][a-z-]*)( [a-z]+)?([^;,\"]*)", text):
         if first.strip() not in commands:  # a sentence about it

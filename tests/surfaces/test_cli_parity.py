@@ -11,12 +11,11 @@ import jsonschema  # type: ignore[import-untyped]
 import pytest
 
 from ricordo import ItemFilter, Memory, UserMemory
-from ricordo.cli import json_shapes
-from ricordo.cli.answers import ANSWERS
+from ricordo.cli import json_schemas
 from ricordo.cli.app import COMMANDS
-from ricordo.cli.assembling import Group
-from ricordo.cli.filtering import Filters
-from ricordo.cli.groups import expanded
+from ricordo.cli.commands import Group, expanded
+from ricordo.cli.json_schemas import ANSWERS
+from ricordo.cli.options import Filters
 from ricordo.testing.model_server import ModelServer
 from ricordo.transfer.imports import FORMATS
 from tests.support.answers import check_answer, command_of, commands, document
@@ -194,7 +193,7 @@ def test_help_names_what_can_be_read() -> None:
 @pytest.mark.requirement("cli.json-schema")
 def test_the_document_has_every_command_as_its_records_say() -> None:
     assert sorted(ANSWERS) == sorted(document()["commands"]) == sorted(commands())
-    assert document() == json_shapes.document()
+    assert document() == json_schemas.document()
     jsonschema.Draft202012Validator.check_schema(document())
     for name, call in _commands().items():
         if name != "mcp":  # its options are those of every command about a user

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from ricordo import Memory, UserMemory, limits
+from ricordo.cli.input import Unnamed, read_transcript
 from ricordo.cli.options import Store
 from ricordo.cli.session import open_store as open_for_command
-from ricordo.cli.transcripts import Unnamed, read_transcript
 from ricordo.errors import ImportFailed
 from ricordo.model.record import plain
 from tests.support.commandline import Ran
@@ -310,7 +310,7 @@ def test_a_bad_transcript_is_not_recorded(
     assert (folder.code, "Is a directory" in folder.err) == (2, True)
     nameless = cli("observe", "--thread", "", stdin="ana: hi")
     assert (nameless.code, "thread: must not be empty" in nameless.err) == (2, True)
-    monkeypatch.setattr("ricordo.cli.transcripts._MAX_TRANSCRIPT_BYTES", 10)
+    monkeypatch.setattr("ricordo.cli.input._MAX_TRANSCRIPT_BYTES", 10)
     long = cli("observe", "--thread", "t1", stdin="ana: hello!")
     assert (long.code, "standard input: longer than 10 bytes" in long.err) == (2, True)
     assert store.users() == ()

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from rich.cells import cell_len
 
-from ricordo.cli import progress
+from ricordo.cli import render
 from ricordo.wiring import open_memory
 from tests.support.commandline import ricordo
 from tests.surfaces.screens import Screen, on_screen
@@ -93,7 +93,7 @@ class _Timer:
     started: "list[_Timer]" = []  # noqa: RUF012 - emptied by each test
 
     def __init__(self, seconds: float, function: Callable[[], None]) -> None:
-        assert seconds == progress.SHOWN_AFTER_SECONDS
+        assert seconds == render.SHOWN_AFTER_SECONDS
         self.go_off = function
         self.is_cancelled = False
         self.daemon = False
@@ -117,7 +117,7 @@ def screen(term: str = "xterm-256color") -> Iterator[Screen]:
 
 def test_a_bar_comes_after_a_second_and_shows_how_far_it_is() -> None:
     with screen() as seen:
-        with progress.progress_bar("Counting", wanted=True) as move:
+        with render.progress_bar("Counting", wanted=True) as move:
             move(1, 4)
             assert seen.said == ""
             (timer,) = _Timer.started
@@ -130,12 +130,12 @@ def test_a_bar_comes_after_a_second_and_shows_how_far_it_is() -> None:
 
 def test_a_line_says_what_is_being_done_and_is_wiped_off() -> None:
     with screen() as seen:
-        with progress.working("Looking", wanted=True) as tell:
+        with render.working("Looking", wanted=True) as tell:
             _Timer.started[0].go_off()
             tell("Looking elsewhere")
         assert "\x1b[2K" in seen.said.rpartition("Looking elsewhere")[2]
     with screen() as seen:
-        with progress.working("Working", wanted=True) as tell:
+        with render.working("Working", wanted=True) as tell:
             tell("Working on")  # done at once
         _Timer.started[0].go_off()  # too late
         assert seen.said == ""
@@ -148,7 +148,7 @@ def test_nothing_is_shown_where_it_is_not_wanted_or_cannot_be_taken_back(
     term: str, wanted: bool
 ) -> None:
     with screen(term) as seen:
-        with progress.working("Looking", wanted=wanted) as tell:
+        with render.working("Looking", wanted=wanted) as tell:
             tell("Looking elsewhere")
             assert _Timer.started == []
         assert seen.said == ""
@@ -188,14 +188,14 @@ def test_every_long_command_tells_what_it_does(
     if "embeddings" in command:
         monkeypatch.setenv("RICORDO_EMBEDDING_PROVIDER", "local")
     told: list[str] = []
-    real = progress._display
+    real = render._display
 
     def noted(description: str, *, wanted: bool) -> object:
         if wanted:
             told.append(description)
         return real(description, wanted=wanted)
 
-    monkeypatch.setattr(progress, "_display", noted)
+    monkeypatch.setattr(render, "_display", noted)
     arguments = command.format(tmp_path).split()
     ran = ricordo(*arguments, stdin="user: Hello\n")
     assert ran.code == 0, ran.err

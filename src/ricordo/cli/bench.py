@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from ricordo.cli.options import AsJson
-from ricordo.cli.progress import progress_bar
-from ricordo.cli.render import Listing, answer
+from ricordo.cli.render import Listing, answer, progress_bar
 
 if TYPE_CHECKING:
     from ricordo.bench.figures import Figure, FigureReport

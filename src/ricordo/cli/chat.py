@@ -1,21 +1,35 @@
 """A chat in the terminal: ``chat``."""
 
 import contextlib
+import json
 import logging
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
 from ricordo import limits
-from ricordo.cli.names import Named, completing_names
-from ricordo.cli.options import Owner, completing, words
+from ricordo.cli.conversations import window_text
+from ricordo.cli.options import Named, Owner, completing, completing_names, words
+from ricordo.cli.recall import request_text
+from ricordo.cli.render import answer, harmless, say, write_lines
 from ricordo.cli.session import is_debugging
+from ricordo.cli.shapes import ChatComplaint, ChatHelp
+from ricordo.errors import InvalidInput, LanguageModelError, NotFound, RicordoError, StorageError
+from ricordo.limits import MAX_TURN_CHARS
 from ricordo.model import checks
+from ricordo.model.proposal import attributed
+from ricordo.model.record import Record, plain
 from ricordo.model.vocabulary import ContextMode
 
 if TYPE_CHECKING:
     from ricordo.memory import Memory
+    from ricordo.model.context import Context, RecalledMemory
+    from ricordo.model.thread import Window
+    from ricordo.providers.chat import ChatModel
+    from ricordo.user_memory import UserMemory
 
 _MAX_SECONDS = 86_400
 
@@ -71,8 +85,6 @@ def chat(
 
     Example: ricordo chat --thread garden
     """
-    from ricordo.cli.chat_exchange import Conversing
-    from ricordo.cli.chat_loop import run_chat
 
     allowed = checks.number("seconds", seconds, 1, _MAX_SECONDS)
     modes = mode or [ContextMode.RECALL, ContextMode.SUMMARY]
@@ -93,3 +105,321 @@ def _open(owner: Owner) -> Iterator["Memory"]:
         logging.getLogger("ricordo").addHandler(logging.NullHandler())
     with open_memory(**owner.settings()) as memory:
         yield memory
+
+
+Show = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """What became of one message.
+
+    ``answer`` is what came, even if it broke off: then ``error`` says why, or ``is_stopped`` that
+    whoever reads it had enough. Without a model there is none.
+    """
+
+    thread: str
+    message: str
+    context: "Context | None"
+    answer: str | None
+    error: str | None
+    is_stopped: bool
+
+    def to_dict(self) -> dict[str, Any]:
+        """The exchange as JSON can carry it, with all that was sent."""
+        context = self.context
+        return {
+            "thread": self.thread,
+            "message": self.message,
+            "answer": self.answer,
+            "error": self.error,
+            "stopped": self.is_stopped,
+            "messages": [] if context is None else [dict(one) for one in context.messages],
+            "memories": [] if context is None else plain(context.memories),
+            "tokens": None if context is None else plain(context.tokens),
+        }
+
+
+class Conversing:
+    """A conversation of a user with the model that the settings name, or with none."""
+
+    def __init__(
+        self,
+        memory: "UserMemory",
+        thread: str,
+        modes: Sequence[str],
+        budget: int | None,
+        seconds: float,
+    ) -> None:
+        self.memory = memory
+        self.thread = thread
+        self.last: Context | None = None
+        """What was sent last."""
+        self._modes = modes
+        self._budget = budget
+        self._seconds = seconds
+
+    @property
+    def model(self) -> "ChatModel | None":
+        """Who answers, if anybody."""
+        metered = self.memory.formation.model
+        return None if metered is None else metered.plain
+
+    def take_up(self) -> "Window":
+        """What was said before, made ready to go on from.
+
+        Raises:
+            InvalidInput: the name of the conversation, a mode or the budget is not allowed.
+            StorageError: the store could not be read.
+        """
+        self._check()
+        return self.memory.resume(self.thread)
+
+    def exchange(self, message: str, show: Show) -> Exchange:
+        """Send a message and show the answer as it comes; every problem is part of the result.
+
+        The message is recorded before the model is asked, so that it stays whatever happens then.
+        """
+        try:
+            self.last = context = self._context(message)
+            self._record("user", message)
+        except (InvalidInput, StorageError) as problem:
+            return Exchange(self.thread, message, None, None, str(problem), is_stopped=False)
+        model = self.model
+        if model is None:
+            return Exchange(self.thread, message, context, None, None, is_stopped=False)
+        came: list[str] = []
+        error: str | None = None
+        is_stopped = False
+        try:
+            self._stream(model, context, came, show)
+        except LanguageModelError as problem:
+            error = str(problem)
+        except KeyboardInterrupt:
+            is_stopped = True
+        answer = "".join(came)
+        error = self._keep(context, answer) or error
+        return Exchange(self.thread, message, context, answer, error, is_stopped=is_stopped)
+
+    def finish(self) -> int:
+        """Form memories from what was said, now that it is over; how many there were.
+
+        Where that fails, a job does it another time.
+        """
+        if not self.memory.formation.policy.is_automatic:
+            return 0
+        with contextlib.suppress(RicordoError):
+            return len(self.memory.form(self.thread).decisions)
+        return 0
+
+    def _check(self) -> None:
+        """Refuse at the start what every message would be refused for."""
+        from ricordo.prompt.request import PromptRequest
+
+        policy = self.memory.parts.prompting.policy
+        PromptRequest.parse(
+            user_id=self.memory.scope.user_id,
+            message="",
+            thread_id=self.thread,
+            agent=None,
+            run_id=None,
+            modes=self._modes,
+            threshold=policy.threshold,
+            budget_tokens=policy.budget_tokens if self._budget is None else self._budget,
+            reply_tokens=None,
+            tools=None,
+        )
+
+    def _context(self, message: str) -> "Context":
+        return self.memory.context(
+            message, thread=self.thread, modes=self._modes, budget_tokens=self._budget
+        )
+
+    def _stream(self, model: "ChatModel", context: "Context", came: list[str], show: Show) -> None:
+        pieces = model.stream(
+            context.messages,
+            max_tokens=max(context.tokens.reply, 1),
+            deadline_seconds=self._seconds,
+        )
+        with contextlib.closing(pieces):
+            for piece in pieces:
+                came.append(piece)
+                show(piece)
+
+    def _keep(self, context: "Context", answer: str) -> str | None:
+        """Record what came and what of memory it used; what went wrong, if anything did."""
+        said = answer.replace("\x00", "").encode("utf-8", "replace").decode("utf-8")
+        if not said.strip():
+            return None
+        try:
+            self._record("assistant", said[:MAX_TURN_CHARS])
+            shown = [memory.id for memory in context.memories]
+            if shown:
+                with contextlib.suppress(NotFound):  # forgotten in between
+                    self.memory.feedback(shown, answer=said)
+        except (InvalidInput, StorageError) as problem:
+            return str(problem)
+        return None
+
+    def _record(self, role: str, content: str) -> None:
+        self.memory.observe([{"role": role, "content": content}], thread=self.thread)
+
+
+_PROMPT: Final = "> "
+_HELP: Final = """\
+/memories    what was recalled for the last answer
+/prompt      what was sent last
+/window      what is shown of this conversation from now on
+/forget ID   forget a memory
+/help        this list
+/quit        leave; so does the end of the input
+// TEXT      a message that begins with a single /"""
+
+
+def run_chat(talk: Conversing, *, as_json: bool) -> None:
+    """Talk until the input ends.
+
+    Raises:
+        InvalidInput: the name of the conversation, a mode or the budget is not allowed.
+        StorageError: the store could not be read at the start.
+    """
+    is_at_terminal = sys.stdin.isatty() and not as_json
+    window = talk.take_up()
+    if is_at_terminal:
+        say(_greeting(talk, window))
+    screen = Screen(talk, as_json=as_json)
+    with contextlib.suppress(KeyboardInterrupt):
+        for line in _lines(is_at_terminal):
+            if not screen.take(line):
+                break
+    with contextlib.suppress(KeyboardInterrupt):
+        decided = talk.finish()
+        if decided and is_at_terminal:
+            say(f"Looked over {decided} new things to remember: ricordo list")
+
+
+class Screen:
+    """Takes lines and shows what becomes of them."""
+
+    def __init__(self, talk: Conversing, *, as_json: bool) -> None:
+        self._talk = talk
+        self._as_json = as_json
+        self._commands: dict[str, Callable[[str], None]] = {
+            "/memories": self._memories,
+            "/prompt": self._prompt,
+            "/window": self._window,
+            "/forget": self._forget,
+            "/help": self._help,
+        }
+
+    def take(self, line: str) -> bool:
+        """Take one line; False when it says that the chat is over."""
+        word, _, rest = line.partition(" ")
+        if word == "/quit":
+            return False
+        if not line.startswith("/"):
+            self._send(line)
+        elif line.startswith("//"):
+            self._send(line[1:])
+        else:
+            self._run(word, rest.strip())
+        return True
+
+    def _run(self, word: str, rest: str) -> None:
+        command = self._commands.get(word)
+        if command is None:
+            self._complain(f"there is no {word}; /help lists what there is")
+            return
+        try:
+            command(rest)
+        except RicordoError as problem:
+            self._complain(str(problem))
+
+    def _send(self, message: str) -> None:
+        if self._as_json:
+            exchange = self._talk.exchange(message, lambda _piece: None)
+            write_lines([json.dumps(exchange.to_dict(), ensure_ascii=False)])
+            return
+        exchange = self._talk.exchange(message, _write)
+        if exchange.answer:
+            _write("\n")
+        elif exchange.context is not None and self._talk.model is None:
+            _write(f"{request_text(exchange.context)}\n")
+        if exchange.is_stopped:
+            say("(stopped; what came is kept)")
+        if exchange.error is not None:
+            self._complain(exchange.error)
+
+    def _memories(self, _rest: str) -> None:
+        last = self._talk.last
+        answer(self._as_json, () if last is None else last.memories, _memories_text)
+
+    def _prompt(self, _rest: str) -> None:
+        last = self._talk.last
+        if last is None:
+            self._complain("nothing was sent yet")
+        else:
+            answer(self._as_json, last, request_text)
+
+    def _window(self, _rest: str) -> None:
+        answer(self._as_json, self._talk.memory.window(self._talk.thread), window_text)
+
+    def _forget(self, rest: str) -> None:
+        if not rest.isdecimal():
+            self._complain("/forget needs the number of a memory; /memories shows them")
+            return
+        forgotten = self._talk.memory.forget(int(rest), reason="asked for in a chat")
+        answer(self._as_json, forgotten, lambda items: f"Forgotten: {_ids(items)}.")
+
+    def _help(self, _rest: str) -> None:
+        answer(self._as_json, ChatHelp(help=_HELP.splitlines()), lambda _: _HELP)
+
+    def _complain(self, problem: str) -> None:
+        line = " ".join(problem.split())
+        if self._as_json:
+            write_lines([json.dumps(ChatComplaint(error=line), ensure_ascii=False)])
+        else:
+            say(f"error: {line}")
+
+
+def _lines(is_at_terminal: bool) -> Iterator[str]:
+    """What is typed or piped in, without empty lines."""
+    while True:
+        if is_at_terminal:
+            try:
+                line = input(_PROMPT)
+            except EOFError:
+                say("")
+                return
+        else:
+            read = sys.stdin.buffer.readline()
+            if not read:
+                return
+            line = read.decode("utf-8", "replace").removeprefix("\ufeff")
+        line = line.replace("\x00", "").strip()
+        if line:
+            yield line
+
+
+def _write(piece: str) -> None:
+    sys.stdout.write(harmless(piece))
+    sys.stdout.flush()
+
+
+def _greeting(talk: Conversing, window: "Window") -> str:
+    model = talk.model
+    who = "without a model" if model is None else f"with {model.provider}:{model.model}"
+    before = f" {len(window.turns) + window.compacted_to} turns before." if window.turns else ""
+    return f"Conversation {talk.thread}, {who}.{before} /help lists commands."
+
+
+def _memories_text(memories: "Sequence[RecalledMemory]") -> str:
+    lines = [
+        f"{memory.id}  {attributed(memory.text, memory.owner_id, memory.type)}"
+        for memory in memories
+    ]
+    return "\n".join(lines) or "Nothing was recalled."
+
+
+def _ids(items: "Sequence[Record]") -> str:
+    return ", ".join(str(getattr(item, "id", "")) for item in items)

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ricordo import limits
-from ricordo.cli.names import Named, completing_names
-from ricordo.cli.options import STANDARD_STREAM, Cursor, Limit, Owner
+from ricordo.cli.options import STANDARD_STREAM, Cursor, Limit, Named, Owner, completing_names
 from ricordo.cli.render import Listing, Shown, answer
 from ricordo.cli.session import open_user
 from ricordo.cli.shapes import DeletedCheckpoint

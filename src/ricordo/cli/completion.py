@@ -1,16 +1,218 @@
 """Completion in the shell: ``completion``."""
 
+import contextlib
+import os
+import shlex
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import Annotated, Final
+from typing import Annotated, Any, Final, get_type_hints
 
 import typer
 
-from ricordo.cli.completing import VARIABLE
+from ricordo.cli.commands import Command, Group, Topics, expanded, made
 from ricordo.cli.options import AsJson, completing, words
 from ricordo.cli.render import answer
 from ricordo.cli.shapes import CompletionInstalled, CompletionScript
 from ricordo.errors import InvalidInput
 from ricordo.model import checks
+
+# Typer could do this, too, but loads much that takes longer than people wait for a tab: only the
+# one command that is being typed is made here. The scripts that ask are typer's own (see
+# ``completion.py``); each hands over what was typed in variables of its own.
+
+VARIABLE: Final = "_RICORDO_COMPLETE"
+_EQUALS: Final = "="
+_OF_THE_PROGRAM: Final = ("--help", "--version", "--install-completion", "--show-completion")
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """Something that could be typed next, and what it is."""
+
+    value: str
+    summary: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Typed:
+    """What stands on the command line before the word that is being typed, and that word."""
+
+    before: list[str]
+    word: str
+
+
+def complete(topics: Topics, instruction: str) -> str:
+    """What to print for the shell that asks; nothing for one that is not known."""
+    shell = instruction.removeprefix("complete_")
+    asking = _ASKING.get(shell)
+    if asking is None or shell == instruction:
+        return ""
+    read, shown = asking
+    # Whatever is wrong with what was typed, a shell that completes must not show a traceback.
+    with contextlib.suppress(Exception):
+        return shown(list(offers(topics, read())))
+    return ""
+
+
+def offers(topics: Topics, typed: Typed) -> Iterator[Offer]:
+    """What could come next."""
+    commands: dict[str, Command | Group] = {
+        name: one for listed in topics.values() for name, one in listed.items()
+    }
+    words = list(typed.before)
+    if not words or words[0] not in commands:
+        if not words:
+            yield from _matching(commands, typed.word)
+        if typed.word.startswith("-"):
+            yield from (Offer(name) for name in _OF_THE_PROGRAM if name.startswith(typed.word))
+        return
+    command = commands[words.pop(0)]
+    if isinstance(command, Group):
+        if words and words[0] in command.commands:
+            command = command.commands[words.pop(0)]
+        else:
+            if not words:
+                yield from _matching(command.commands, typed.word)
+            if command.default is None:
+                return
+            command = command.commands[command.default]
+    yield from _of_command(command, words, typed)
+
+
+def _matching(commands: Any, word: str) -> Iterator[Offer]:
+    for name, one in commands.items():
+        if name.startswith(word):
+            said = one.summary if isinstance(one, Group) else one.__doc__ or ""
+            yield Offer(name, " ".join(said.split("\n\n")[0].split()))
+
+
+def _of_command(command: Command, words: Sequence[str], typed: Typed) -> Iterator[Offer]:
+    parameters = made("", command).params
+    options = {
+        flag: one
+        for one in parameters
+        if one.param_type_name == "option" and not one.hidden
+        for flag in (*one.opts, *one.secondary_opts)
+    }
+    waiting, given = _read(options, words)
+    name, equals, part = typed.word.partition(_EQUALS)
+    if waiting is not None:
+        yield from _values(command, waiting, typed.before, typed.word)
+    elif equals and name in options:
+        for offer in _values(command, options[name].name, typed.before, part):
+            yield Offer(f"{name}={offer.value}", offer.summary)
+    elif typed.word.startswith("-"):
+        for flag, one in options.items():
+            if flag.startswith(typed.word) and flag not in words:
+                yield Offer(flag, one.help or "")
+    else:
+        arguments = [one for one in parameters if one.param_type_name == "argument"]
+        if arguments:
+            place = arguments[min(given, len(arguments) - 1)]
+            if given < len(arguments) or place.nargs == -1:
+                yield from _values(command, place.name, typed.before, typed.word)
+
+
+def _read(options: dict[str, Any], words: Sequence[str]) -> tuple[str | None, int]:
+    """The option that the next word is the value of, if any; and how many arguments came."""
+    waiting: str | None = None
+    given = 0
+    for word in words:
+        if waiting is not None:
+            waiting = None
+        elif word in options and not options[word].is_flag:
+            waiting = options[word].name
+        elif not word.startswith("-"):
+            given += 1
+    return waiting, given
+
+
+def _values(command: Command, name: str, before: list[str], part: str) -> Iterator[Offer]:
+    """What the parameter of a command offers, if it does."""
+    hint = get_type_hints(expanded(command), include_extras=True)[name]
+    for note in getattr(hint, "__metadata__", ()):
+        offering = getattr(note, "autocompletion", None)
+        if offering is not None:
+            wanted = offering.__code__.co_varnames[: offering.__code__.co_argcount]
+            given = {"args": before, "incomplete": part}
+            yield from (Offer(value) for value in offering(*(given[one] for one in wanted)))
+
+
+# -- how each shell asks, and wants to be answered -----------------------------------------------
+
+
+def _split(text: str) -> list[str]:
+    """Words as a shell would split them; an open quote ends where the text does."""
+    for closing in ("", "'", '"'):
+        with contextlib.suppress(ValueError):
+            return shlex.split(text + closing)
+    return text.split()
+
+
+def _from_bash() -> Typed:
+    words = _split(os.environ["COMP_WORDS"])
+    position = int(os.environ["COMP_CWORD"])
+    before = words[1:position]
+    word = words[position] if position < len(words) else ""
+    # Bash takes --option=value for three words.
+    if word == _EQUALS:
+        word = ""
+    return Typed([one for one in before if one != _EQUALS], word)
+
+
+def _from_line() -> Typed:
+    line = os.environ.get("_TYPER_COMPLETE_ARGS", "")
+    words = _split(line)[1:]
+    if words and not line.endswith(" "):
+        return Typed(words[:-1], words[-1])
+    return Typed(words, "")
+
+
+def _from_powershell() -> Typed:
+    word = os.environ.get("_TYPER_COMPLETE_WORD_TO_COMPLETE", "")
+    words = _split(os.environ.get("_TYPER_COMPLETE_ARGS", ""))[1:]
+    return Typed(words[:-1] if word else words, word)
+
+
+def _for_bash(found: list[Offer]) -> str:
+    return "\n".join(shlex.quote(one.value) for one in found)
+
+
+def _for_zsh(found: list[Offer]) -> str:
+    if not found:
+        return "_files"
+    quoted = (
+        f'"{_for_zsh_word(one.value)}"'
+        + (f':"{_for_zsh_word(one.summary)}"' if one.summary else "")
+        for one in found
+    )
+    return "_arguments '*: :((" + "\n".join(quoted) + "))'"
+
+
+def _for_zsh_word(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '""').replace("'", "''")
+    return escaped.replace("$", "\\$").replace("`", "\\`").replace(":", "\\\\:")
+
+
+def _for_fish(found: list[Offer]) -> str:
+    if os.environ.get("_TYPER_COMPLETE_FISH_ACTION") == "is-args":
+        raise SystemExit(0 if found else 1)  # whether fish offers files instead
+    return "\n".join(f"{one.value}\t{one.summary}" if one.summary else one.value for one in found)
+
+
+def _for_powershell(found: list[Offer]) -> str:
+    return "\n".join(f"{one.value}:::{one.summary or ' '}" for one in found)
+
+
+_ASKING: Final[dict[str, tuple[Callable[[], Typed], Callable[[list[Offer]], str]]]] = {
+    "bash": (_from_bash, _for_bash),
+    "zsh": (_from_line, _for_zsh),
+    "fish": (_from_line, _for_fish),
+    "powershell": (_from_powershell, _for_powershell),
+    "pwsh": (_from_powershell, _for_powershell),
+}
+
 
 _NAME: Final = "ricordo"
 

@@ -1,22 +1,40 @@
-"""What was said: ``observe``, ``search-turns``, ``threads``, ``thread`` and ``turns``."""
+"""Conversations: ``observe`` to ``redact``, windows onto them, and what is formed from them."""
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ricordo import limits
 from ricordo.cli import tables
-from ricordo.cli.formation_tables import formation_table
-from ricordo.cli.names import Named, completing_names
-from ricordo.cli.options import STANDARD_STREAM, Cursor, Limit, Owner, Reason
-from ricordo.cli.progress import progress_bar, working
-from ricordo.cli.render import Listing, answer
-from ricordo.cli.searching import Explain, ResultLimit, Threshold, warn
+from ricordo.cli.input import Unnamed, read_transcript
+from ricordo.cli.options import (
+    STANDARD_STREAM,
+    Cursor,
+    Limit,
+    MemoryId,
+    Named,
+    Owner,
+    Reason,
+    completing_names,
+)
+from ricordo.cli.recall import Explain, ResultLimit, Threshold, warn
+from ricordo.cli.render import Listing, Shown, answer, progress_bar, working
 from ricordo.cli.session import open_user
-from ricordo.cli.transcripts import Unnamed, read_transcript
+from ricordo.cli.tables import (
+    audit_table,
+    formation_table,
+    memory_text,
+    moment_text,
+    more_text,
+    summary_text,
+)
 from ricordo.model.thread import Observed, Thread
+
+if TYPE_CHECKING:
+    from ricordo.model.record import Page
+    from ricordo.model.thread import CompactionReport, DayLog, FormedTurn, Turn, Window
 
 ThreadId = Annotated[
     str,
@@ -208,3 +226,165 @@ def _thread_card(thread: Thread) -> Listing:
 def _sentence(observed: Observed) -> str:
     known = f", known already {observed.known}" if observed.known else ""
     return f"Recorded {observed.recorded} turns in {observed.thread_id}{known}."
+
+
+FromPosition = Annotated[
+    int | None, typer.Option(metavar="N", help="Number of the turn to begin with.")
+]
+
+
+def source(*, memory_id: MemoryId, owner: Owner) -> None:
+    """Show what was said that a memory was formed from."""
+    with open_user(owner) as memory:
+        found = memory.source_turn(memory_id)
+    answer(owner.as_json, found, _source_table)
+
+
+def formed(
+    *,
+    thread_id: ThreadId,
+    from_position: FromPosition = None,
+    limit: Limit = limits.DEFAULT_PAGE_ITEMS,
+    cursor: Cursor = None,
+    owner: Owner,
+) -> None:
+    """Show what was said in a conversation, and below each turn the memories that came from it.
+
+    Example: ricordo formed monday --from-position 20
+    """
+    with open_user(owner) as memory:
+        page = memory.formed_turns(
+            thread_id, from_position=from_position, limit=limit, cursor=cursor
+        )
+    answer(owner.as_json, page, _formed_table)
+
+
+def _source_table(turn: "Turn | None") -> Shown:
+    if turn is None:
+        return "No recorded turn can be told to be its source."
+    row = [turn.thread_id, *_said(turn)]
+    return Listing(["Thread", "", "At (UTC)", "Who", "Said"], [row])
+
+
+def _formed_table(page: "Page[FormedTurn]") -> Shown:
+    if not page.items:
+        return "Nothing was said in this conversation from there on."
+    rows = []
+    for one in page:
+        rows.append(_said(one.turn))
+        rows += [["", "", "", f"→ {item.id} {memory_text(item)}"] for item in one.memories]
+    return Listing(["", "At (UTC)", "Who", "Said"], rows, more_text(page.next_cursor))
+
+
+def _said(turn: "Turn") -> list[str]:
+    return [str(turn.position), moment_text(turn.at), turn.actor or turn.role, turn.content]
+
+
+ThreadName = Annotated[
+    str,
+    typer.Argument(
+        metavar="THREAD",
+        help="Name of the conversation.",
+        autocompletion=completing_names(Named.THREAD),
+    ),
+]
+OfDay = Annotated[
+    str | None, typer.Option(metavar="DATE", help="Day, such as 2026-01-31 (default: today).")
+]
+
+
+def window(*, thread: ThreadName, owner: Owner) -> None:
+    """Show what a prompt shows of a conversation: its latest turns, and the rest in short."""
+    with open_user(owner) as memory:
+        found = memory.window(thread)
+    answer(owner.as_json, found, window_text)
+
+
+def compact(*, thread: ThreadName, owner: Owner) -> None:
+    """Tell all but the latest turns of a conversation in short, now.
+
+    A job does that by itself when a conversation has grown long enough. The turns stay recorded.
+    """
+    with open_user(owner) as memory, working("Compacting", wanted=not owner.as_json):
+        report = memory.compact(thread)
+    answer(owner.as_json, report, _report_text)
+
+
+def resume(*, thread: ThreadName, owner: Owner) -> None:
+    """Take up a conversation again: its last turns, what came before, what else was said today."""
+    with open_user(owner) as memory:
+        found = memory.resume(thread)
+    answer(owner.as_json, found, window_text)
+
+
+def log(*, day: OfDay = None, owner: Owner) -> None:
+    """Show what the conversations of a day were about."""
+    with open_user(owner) as memory:
+        found = memory.day_log(day)
+    answer(owner.as_json, found, _log_table)
+
+
+def window_text(found: "Window") -> str:
+    """A window as people read it."""
+    parts = []
+    if found.today is not None:
+        parts.append(f"Else today:\n{found.today}")
+    if found.bridge is not None:
+        parts.append(f"Up to turn {found.compacted_to}, in short:\n{found.bridge}")
+    parts += [
+        f"{turn.position}. {turn.actor or turn.role} ({moment_text(turn.at)}): {turn.content}"
+        for turn in found.turns
+    ]
+    return "\n\n".join(parts) or "Nothing was said in this conversation."
+
+
+def _report_text(report: "CompactionReport") -> str:
+    if not report.compactions:
+        return f"Nothing to compact: {report.open_turns} turns stay as they are."
+    return (
+        f"Told {report.turns} turns in short ({', '.join(report.made_by)});"
+        f" {report.open_turns} stay as they are."
+    )
+
+
+def _log_table(found: "DayLog") -> Shown:
+    if not found.entries:
+        return f"Nothing was put into a summary on {found.day}."
+    rows = [[moment_text(one.at), one.thread_id, one.summary] for one in found.entries]
+    return Listing(["Until (UTC)", "Thread", "What was said"], rows)
+
+
+FormedThread = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="THREAD",
+        help="Conversation to form; all of them when not given.",
+        autocompletion=completing_names(Named.THREAD),
+    ),
+]
+
+
+def form(*, thread: FormedThread = None, owner: Owner) -> None:
+    """Form memories now from what is new in a conversation, or in all of them.
+
+    What is sensitive is not stored but proposed: ricordo proposals
+
+    Example: ricordo form monday
+    """
+    with open_user(owner) as memory, working("Forming memories", wanted=not owner.as_json):
+        report = memory.form(thread)
+    answer(owner.as_json, report, formation_table)
+
+
+def summary(*, owner: Owner) -> None:
+    """Tell what is known of a user, as one text."""
+    with open_user(owner) as memory, working("Summing up", wanted=not owner.as_json):
+        found = memory.summary()
+    answer(owner.as_json, found, summary_text)
+
+
+def audit(*, limit: Limit = limits.DEFAULT_PAGE_ITEMS, owner: Owner) -> None:
+    """Look over what is stored: duplicates, contradictions, junk, unverified and expired."""
+    with open_user(owner) as memory, working("Looking memories over", wanted=not owner.as_json):
+        report = memory.audit(limit=limit)
+    answer(owner.as_json, report, audit_table)

@@ -1,17 +1,25 @@
 """``doctor``: is everything as it should be?"""
 
-from collections.abc import Sequence
+import contextlib
+import os
+from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 import typer
 
-from ricordo.cli.exit_codes import STORAGE_ERROR
+from ricordo.cli import checks
+from ricordo.cli.checks import WHERE, CheckFinding, failed, guarded, ok, problem, to_mend, warning
+from ricordo.cli.database import schema_of
+from ricordo.cli.errors import STORAGE_ERROR, told
 from ricordo.cli.options import Store
-from ricordo.cli.progress import working
-from ricordo.cli.render import Listing, answer
+from ricordo.cli.render import Listing, answer, working
+from ricordo.cli.session import untouched_database
+from ricordo.errors import DatabaseTooNew, InvalidInput, InvalidValue, RicordoError
 
 if TYPE_CHECKING:
-    from ricordo.cli.finding import CheckFinding
+    from ricordo.memory import Memory
+    from ricordo.settings import Settings
+    from ricordo.storage.database import Database
 
 _COLOURS: Final = {"ok": "green", "warning": "yellow", "problem": "red"}
 
@@ -22,8 +30,7 @@ def doctor(store: Store) -> None:
     Nothing is changed, and nothing that anybody said is shown. The exit code is 0 where there is
     no problem, also with warnings, and 6 otherwise.
     """
-    from ricordo.cli.checkup import examine
-    from ricordo.cli.finding import State
+    from ricordo.cli.checks import State
 
     with working("Looking around", wanted=not store.as_json) as tell:
         findings = tuple(examine(store, tell))
@@ -43,3 +50,132 @@ def _table(findings: "Sequence[CheckFinding]") -> Listing:
     else:
         conclusion = "It works, with warnings." if "warning" in states else "All is well."
     return Listing(["", "Check", "Found", "What to do"], rows, conclusion, _COLOURS)
+
+
+_NEXT_VERSION: Final = "pip install --upgrade ricordo"
+
+Tell = Callable[[str], None]
+
+
+def examine(store: Store, tell: Tell = lambda _what: None) -> Iterator[CheckFinding]:
+    """Look at everything that ricordo depends on. ``tell`` is told what comes next."""
+    from ricordo.wiring import read_settings
+
+    yield checks.version()
+    yield checks.python()
+    yield checks.sqlite()
+    yield checks.clock()
+    try:
+        named = checks.settings(os.environ, store.settings())
+        settings = read_settings(os.environ, store.settings())
+    except InvalidInput as error:
+        yield _wrong_setting(error)
+        return  # with these there is no store to look at
+    made = yield from _models(store, named, tell)
+    if settings.broker_url is not None:
+        tell("Asking the broker")
+        url = settings.broker_url.get_secret_value()
+        yield from guarded("broker", lambda: checks.broker(url), "check RICORDO_BROKER_URL")
+    try:
+        with untouched_database(store) as database:
+            yield from checks.files(settings, database)
+            yield from _database(settings, database, made, tell)
+    except RicordoError as error:
+        yield problem("database", told(error), WHERE)
+
+
+def _models(
+    store: Store, named: CheckFinding, tell: Tell
+) -> Generator[CheckFinding, None, checks.MadeVectors | None]:
+    """What was found of the settings, the embedder and the model; and whose vectors are made."""
+    made: list[checks.MadeVectors] = []
+
+    def look(memory: "Memory") -> CheckFinding:
+        finding, now = checks.embedder(memory)
+        made.extend(() if now is None else (now,))
+        return finding
+
+    with contextlib.ExitStack() as at_the_end:
+        try:
+            # Some settings are only looked at by what they are for.
+            memory = at_the_end.enter_context(checks.store_apart(store))
+        except InvalidInput as error:
+            yield _wrong_setting(error)
+            return None
+        except Exception as error:  # noqa: BLE001 - whatever it is, the rest is looked at
+            yield named
+            yield failed("embedder", error, "give TMPDIR a folder with room for files")
+            return None
+        yield named
+        tell("Trying the embedder")
+        yield from guarded("embedder", lambda: look(memory), "check RICORDO_EMBEDDING_…")
+        tell("Asking the language model")
+        yield from guarded("model", lambda: checks.language_model(memory), "check RICORDO_MODEL_…")
+    return made[0] if made else None
+
+
+def _wrong_setting(error: InvalidInput) -> CheckFinding:
+    from ricordo.cli.errors import fix_of, fix_of_setting
+    from ricordo.settings import Settings
+
+    advice = fix_of(error)
+    if advice is None and isinstance(error, InvalidValue):
+        # What a setting is for calls it by a name of its own.
+        names = (error.field, f"embedding_{error.field}")
+        advice = next((fix_of_setting(one) for one in names if one in Settings.model_fields), None)
+    return problem("settings", told(error), advice or "correct what is named, or unset it")
+
+
+def _database(
+    settings: "Settings", database: "Database", made: checks.MadeVectors | None, tell: Tell
+) -> Iterator[CheckFinding]:
+    from ricordo.storage.migrations import HEAD
+
+    tell("Opening the database")
+    try:
+        schema = schema_of(database)
+    except DatabaseTooNew as error:
+        yield problem("database", told(error), _NEXT_VERSION)
+        return
+    except RicordoError as error:
+        yield problem("database", told(error), to_mend(error))
+        return
+    location = database.backend.location
+    yield from guarded("search", lambda: checks.engine(database, schema))
+    if schema is None:
+        yield ok("database", f"{location} is made by the first: ricordo add")
+        return
+    yield ok("database", f"opened {location}")
+    if schema != HEAD:
+        yield warning("schema", f"{schema}, not {HEAD}", "ricordo migrate")
+        return
+    yield ok("schema", schema)
+    for check, what, look in _looks(settings, database, made):
+        tell(what)
+        yield from guarded(check, look)
+
+
+def _looks(
+    settings: "Settings", database: "Database", made: checks.MadeVectors | None
+) -> Iterator[tuple[str, str, Callable[[], CheckFinding]]]:
+    """What there is to look at in a database of this version: its name, and what to say of it."""
+    if database.backend.name == "postgresql":
+        yield "isolation", "Checking isolation", lambda: checks.isolation(database)
+    else:
+        yield "encryption", "Looking at encryption", lambda: checks.encryption(database)
+    yield "integrity", "Checking the file for damage", lambda: checks.integrity(database)
+    yield "consistency", "Checking the history", lambda: checks.consistency(database)
+    yield "times", "Checking times", lambda: checks.times(database)
+    yield "terms", "Checking terms", lambda: checks.terms(database)
+    yield "vectors", "Counting vectors", lambda: checks.vectors(database)
+    if made is not None:
+        now = made
+        yield (
+            "fingerprints",
+            "Comparing vectors",
+            lambda: checks.fingerprints(database, settings, now),
+        )
+    yield "jobs", "Counting jobs", lambda: checks.jobs(database)
+    yield "workers", "Looking for workers", lambda: checks.abandoned(database)
+    yield "service", "Looking at the service", lambda: checks.service(settings, database)
+    yield "mirror", "Looking at files", lambda: checks.mirror(settings)

@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from ricordo.cli.confirming import confirm
-from ricordo.cli.exit_codes import exit_code_of
+from ricordo.cli.errors import exit_code_of
 from ricordo.cli.options import STANDARD_STREAM, MemoryIds, Owner, Yes
-from ricordo.cli.progress import progress_bar, working
-from ricordo.cli.render import Listing, Shown, answer
+from ricordo.cli.render import Listing, Shown, answer, confirm, progress_bar, working
 from ricordo.cli.session import open_user
 from ricordo.errors import EmbeddingError, InvalidInput
 from ricordo.limits import MAX_API_KEY_CHARS, MAX_VECTOR_WIDTH

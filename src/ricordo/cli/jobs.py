@@ -1,17 +1,37 @@
-"""Background work: ``jobs`` and what can be done with them."""
+"""Background work: ``jobs``, ``upkeep``, ``consolidate``, ``events``, ``worker``, ``celery``."""
 
-from typing import Annotated
+import logging
+import os
+import sys
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
 from ricordo import limits
 from ricordo.cli import tables
-from ricordo.cli.options import Limit, Store, completing, words
-from ricordo.cli.progress import working
-from ricordo.cli.render import answer
-from ricordo.cli.session import open_store
-from ricordo.cli.shapes import JobCancelled, JobRetried, JobsRun
-from ricordo.model.vocabulary import JobState
+from ricordo.cli.errors import MODEL_ERROR, STORAGE_ERROR
+from ricordo.cli.options import (
+    AllUsers,
+    AsJson,
+    Cursor,
+    Limit,
+    Owner,
+    Place,
+    Store,
+    completing,
+    words,
+)
+from ricordo.cli.render import Listing, Shown, answer, progress_bar, working
+from ricordo.cli.session import open_store, open_user
+from ricordo.cli.shapes import JobCancelled, JobRetried, JobsRun, Reindexed, WorkEnded, Working
+from ricordo.cli.tables import counter_table, daily_table, event_table, model_lines
+from ricordo.model import checks
+from ricordo.model.vocabulary import JobState, Lane
+
+if TYPE_CHECKING:
+    from ricordo.model.reports import ConsolidationReport, RoundReport
+    from ricordo.workers.looking import BrokerStatus
 
 State = Annotated[
     str | None,
@@ -72,3 +92,300 @@ def job_stats(*, store: Store) -> None:
     with open_store(store) as memory:
         stats = memory.job_stats()
     answer(store.as_json, stats, tables.job_stats_table)
+
+
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Say what would be done, without a language model.")
+]
+
+
+def upkeep(*, owner: Owner) -> None:
+    """Do a user's round of upkeep now: forget what is not used, trim, ask for vectors.
+
+    What takes longer is queued: ricordo jobs run
+    """
+    with open_user(owner) as memory, working("Tending memories", wanted=not owner.as_json):
+        report = memory.upkeep()
+    answer(owner.as_json, report, _round_text)
+
+
+def consolidate(*, dry_run: DryRun = False, owner: Owner) -> None:
+    """Merge what says the same, replace what is outdated, link what belongs together.
+
+    Anything that was done can be taken back: ricordo undo ID
+    """
+    with open_user(owner) as memory, working("Comparing memories", wanted=not owner.as_json):
+        report = memory.consolidate(dry_run=dry_run)
+    answer(owner.as_json, report, _consolidation_table)
+
+
+def _round_text(report: "RoundReport") -> Shown:
+    queued = f" Queued: {', '.join(report.queued)}." if report.queued else ""
+    return (
+        f"Forgotten: {report.forgotten}. Rows trimmed: {report.trimmed}."
+        f" Relations cut: {report.unrelated}. Vectors asked for: {report.vectors_asked}.{queued}"
+    )
+
+
+def _consolidation_table(report: "ConsolidationReport") -> Shown:
+    note = _consolidation_note(report)
+    if not report.decisions:
+        return f"Nothing to consolidate.{'' if note is None else f' {note}'}"
+    rows = [
+        [
+            one.action,
+            str(one.kept),
+            "" if one.replaced is None else str(one.replaced),
+            f"{one.similarity:.2f}",
+            one.reason,
+        ]
+        for one in report.decisions
+    ]
+    return Listing(["Decision", "Stays", "Gives way", "Similarity", "Why"], rows, note)
+
+
+def _consolidation_note(report: "ConsolidationReport") -> str | None:
+    said = ["Nothing was changed."] if report.dry_run else []
+    if report.waiting:
+        said.append(f"{report.waiting} pairs wait for another day.")
+    if report.waits is not None:
+        said.append(report.waits)
+    return " ".join(said) or None
+
+
+Days = Annotated[int | None, typer.Option(metavar="N", help="Only the last days, today included.")]
+LastDays = Annotated[
+    int,
+    typer.Option(
+        "--days",
+        metavar="N",
+        help=f"How many, today included (1 to {limits.MAX_DAILY_DAYS}).",
+    ),
+]
+
+
+def events(
+    *, limit: Limit = limits.DEFAULT_PAGE_ITEMS, cursor: Cursor = None, owner: Owner
+) -> None:
+    """List what background work did for a user, the latest first."""
+    with open_user(owner) as memory:
+        page = memory.events(limit=limit, cursor=cursor)
+    answer(owner.as_json, page, event_table)
+
+
+def counters(*, days: Days = None, all_users: AllUsers = False, owner: Owner) -> None:
+    """Show how many memories there are, and how often what happened."""
+    if all_users:
+        with open_store(owner) as memory:
+            found = memory.counters(days=days)
+    else:
+        with open_user(owner) as user_memory:
+            found = user_memory.counters(days=days)
+    answer(owner.as_json, found, counter_table)
+
+
+def daily(
+    *,
+    days: LastDays = limits.DEFAULT_DAILY_DAYS,
+    all_users: AllUsers = False,
+    owner: Owner,
+) -> None:
+    """Show what happened on each of the last days (UTC), today last."""
+    if all_users:
+        with open_store(owner) as memory:
+            found = memory.daily(days=days)
+    else:
+        with open_user(owner) as user_memory:
+            found = user_memory.daily(days=days)
+    answer(owner.as_json, found, daily_table)
+
+
+def test_model(*, store: Store) -> None:
+    """Ask the language model something small: what it can do, or what is wrong.
+
+    The exit code is 0 when it answers well.
+    """
+    with open_store(store) as memory, working("Asking the model", wanted=not store.as_json):
+        report = memory.test_model()
+    answer(store.as_json, report, model_lines)
+    if not report.ok:
+        raise typer.Exit(MODEL_ERROR)
+
+
+Everything = Annotated[
+    bool, typer.Option("--all", help="Also make the indexes themselves again, as after damage.")
+]
+
+
+def reindex(*, everything: Everything = False, store: Store) -> None:
+    """Make the search terms anew that are missing, or of another language or version.
+
+    A job does the same by itself after such a change. It can be stopped and goes on where it was.
+    """
+    with (
+        open_store(store) as memory,
+        progress_bar("Making search terms", wanted=not store.as_json) as progress,
+    ):
+        count = memory.reindex(everything=everything, progress=progress)
+    done = Reindexed(reindexed=count)
+    answer(store.as_json, done, lambda _: f"Search terms made anew: {count}.")
+
+
+OfLane = Annotated[
+    str | None,
+    typer.Option(
+        "--lane",
+        metavar="LANE",
+        help=f"Only jobs of this lane: {words(Lane)}.",
+        autocompletion=completing(Lane),
+    ),
+]
+Threads = Annotated[
+    int,
+    typer.Option(
+        metavar="N", help=f"How many slow jobs to run at once (1 to {limits.MAX_JOB_THREADS})."
+    ),
+]
+
+
+def worker(*, threads: Threads = 1, lane: OfLane = None, store: Store) -> None:
+    """Work off background jobs in this process until it is stopped.
+
+    Any number of workers share a store. Programs that leave the work to them open it with
+    run_jobs=False.
+    """
+    from ricordo.wiring import open_memory
+    from ricordo.workers.process import work_until_stopped
+
+    count = checks.integer("threads", threads, 1, limits.MAX_JOB_THREADS)
+    served = None if lane is None else checks.choice("lane", lane, Lane)
+    logging.basicConfig(stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    with open_memory(**{**store.settings(), "run_jobs": False}) as memory:
+        where = memory.database.backend.location
+        started = Working(working=where, threads=count, lane=served)
+        answer(store.as_json, started, lambda _: f"Working on the jobs of {where}.")
+        sys.stdout.flush()
+        work_until_stopped(memory, count, served)
+    answer(store.as_json, WorkEnded(stopped=where), lambda _: "Stopped.")
+
+
+_ONE_LINE_PER_TASK: Final = ("celery.worker.strategy", "celery.app.trace", "celery.beat")
+
+
+class Pool(StrEnum):
+    """What a worker runs its jobs in."""
+
+    PREFORK = "prefork"
+    THREADS = "threads"
+    SOLO = "solo"
+
+
+Concurrency = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N",
+        help=f"How many jobs to run at once (1 to {limits.MAX_JOB_THREADS};"
+        " default: as many as cores).",
+    ),
+]
+
+OfPool = Annotated[
+    str,
+    typer.Option(
+        metavar="POOL",
+        help=f"What to run jobs in: {words(Pool)}.",
+        autocompletion=completing(Pool),
+    ),
+]
+Beat = Annotated[
+    bool,
+    typer.Option("--beat", help="Send the sweeps, too; then no `celery beat` is needed."),
+]
+
+
+def celery_worker(
+    *,
+    concurrency: Concurrency = None,
+    lane: OfLane = None,
+    pool: OfPool = Pool.PREFORK.value,
+    beat: Beat = False,
+    place: Place,
+) -> None:
+    """Run the jobs that the broker tells of, until stopped.
+
+    Needs RICORDO_BROKER_URL. One process somewhere must send the sweeps: a worker with --beat, or
+    `ricordo celery beat`.
+    """
+    chosen = checks.choice("pool", pool, Pool)
+    served = None if lane is None else checks.choice("lane", lane, Lane)
+    count = checks.optional_integer("concurrency", concurrency, 1, limits.MAX_JOB_THREADS)
+    _broker(place)
+    from ricordo.jobs.broker import QUEUES
+    from ricordo.workers.celery_app import app
+    from ricordo.workers.clock import tick_inside
+
+    if beat:
+        tick_inside(app)
+    queues = QUEUES.values() if served is None else [QUEUES[served]]
+    _quieten()
+    app.worker_main(
+        [
+            *("--quiet", "worker", "--loglevel", "INFO"),
+            *("--hostname", f"ricordo-{os.getpid()}@%h"),  # any number of them on one machine
+            *("--pool", chosen.value, "--queues", ",".join(queues)),
+            *(() if count is None else ("--concurrency", str(count))),
+            *("--without-gossip", "--without-mingle"),  # workers need not know of each other
+        ]
+    )
+
+
+def beat(*, place: Place) -> None:
+    """Send the sweeps, which wake workers for what is due, until stopped.
+
+    Needs RICORDO_BROKER_URL. One is enough for all workers, more do no harm.
+    """
+    _broker(place)
+    from ricordo.workers.celery_app import app
+
+    _quieten()
+    app.start(["--quiet", "beat", "--loglevel", "INFO"])
+
+
+def status(*, as_json: AsJson = False) -> None:
+    """Show whether the broker answers, what waits there, and which workers listen.
+
+    The exit code is 0 when the broker answers, and 6 otherwise.
+    """
+    url = _broker(Place())
+    from ricordo.workers.looking import look_at
+
+    with working("Asking the broker", wanted=not as_json):
+        found = look_at(url)
+    answer(as_json, found, _table)
+    if not found.reachable:
+        raise typer.Exit(STORAGE_ERROR)
+
+
+def _broker(place: Place) -> str:
+    """The address of the broker. What was given on the command line goes into the environment,
+    from which Celery's processes read it."""
+    from ricordo.wiring import ENVIRONMENT_PREFIX, read_settings
+    from ricordo.workers.configuration import broker_of
+
+    for name, value in place.settings().items():
+        os.environ[f"{ENVIRONMENT_PREFIX}{name.upper()}"] = str(value)
+    return broker_of(read_settings(os.environ, {}))
+
+
+def _quieten() -> None:
+    """Celery writes lines for every task; jobs that fail are told of by ricordo itself."""
+    for name in _ONE_LINE_PER_TASK:
+        logging.getLogger(name).setLevel(logging.WARNING)
+
+
+def _table(found: "BrokerStatus") -> Listing:
+    rows = [["broker", found.broker, found.problem or "answers"]]
+    rows += [["queue", name, f"{length} waiting"] for name, length in found.queues.items()]
+    rows += [["worker", name, "answers"] for name in found.workers]
+    note = None if found.workers or not found.reachable else "No worker answers."
+    return Listing(["What", "Name", "State"], rows, note)

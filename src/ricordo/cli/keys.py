@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from ricordo import limits
-from ricordo.cli.names import Named, completing_names
-from ricordo.cli.options import Cursor, Limit, Store, completing, words
+from ricordo.cli.options import Cursor, Limit, Named, Store, completing, completing_names, words
 from ricordo.cli.render import Listing, Shown, answer
 from ricordo.cli.session import open_store
 from ricordo.cli.tables import moment_text, more_text

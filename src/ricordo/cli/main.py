@@ -15,10 +15,17 @@ from typing import Any, Final, cast
 import typer
 
 from ricordo.cli.app import COMMANDS, NAME, assemble
-from ricordo.cli.assembling import Group
-from ricordo.cli.completing import VARIABLE, complete
-from ricordo.cli.exit_codes import INTERRUPTED, INVALID_INPUT, OK, UNEXPECTED, exit_code_of
-from ricordo.cli.failures import report, report_as
+from ricordo.cli.commands import Group
+from ricordo.cli.completion import VARIABLE, complete
+from ricordo.cli.errors import (
+    INTERRUPTED,
+    INVALID_INPUT,
+    OK,
+    UNEXPECTED,
+    exit_code_of,
+    report,
+    report_as,
+)
 from ricordo.cli.render import write_lines
 from ricordo.cli.session import DEBUG_VARIABLE, is_debugging
 from ricordo.errors import RicordoError

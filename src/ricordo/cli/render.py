@@ -1,21 +1,24 @@
-"""Answers: one JSON document for programs, tables and sentences for people.
+"""Answers: one JSON document for programs, tables and sentences for people."""
 
-Text of memories comes from anywhere, so nothing in it may reach the terminal as a command.
-"""
-
+import contextlib
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, TypeVar
 
+from ricordo.errors import InvalidInput
 from ricordo.model.record import plain
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.progress import Progress, TaskID
     from rich.table import Table
     from rich.text import Text
+
+# Text of memories comes from anywhere, so nothing in it may reach the terminal as a command.
 
 Value = TypeVar("Value")
 _UNBOUNDED_COLUMNS: Final = 1_000_000
@@ -152,3 +155,134 @@ def _cards(listing: Listing) -> "Text":
                 cards.append(f"{harmless(cell)}\n", listing.colours.get(cell, ""))
     cards.rstrip()
     return cards
+
+
+# It appears on standard error, after a second, where that is a terminal; it is gone when the work
+# is done. Whoever pipes, redirects or asks for JSON sees nothing of it.
+
+SHOWN_AFTER_SECONDS: Final = 1.0
+"""What is done sooner needs no progress."""
+
+
+@contextlib.contextmanager
+def progress_bar(description: str, *, wanted: bool) -> Iterator[Callable[[int, int], None]]:
+    """A bar that moves when told what is done, and what there is to do in all."""
+    with _display(description, wanted=wanted) as display:
+
+        def move(done: int, total: int) -> None:
+            if display is not None:
+                display.move(done, total)
+
+        yield move
+
+
+@contextlib.contextmanager
+def working(description: str, *, wanted: bool) -> Iterator[Callable[[str], None]]:
+    """A line that says what is being done, for work that cannot tell how far it is.
+
+    What is yielded changes the line.
+    """
+    with _display(description, wanted=wanted) as display:
+
+        def say(what: str) -> None:
+            if display is not None:
+                display.describe(what)
+
+        yield say
+
+
+@contextlib.contextmanager
+def _display(description: str, *, wanted: bool) -> Iterator["_Display | None"]:
+    if not (wanted and is_seen()):
+        yield None
+        return
+    display = _Display(description)
+    timer = threading.Timer(SHOWN_AFTER_SECONDS, display.appear)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield display
+    finally:
+        timer.cancel()
+        display.vanish()
+
+
+def is_seen() -> bool:
+    """True where standard error is a terminal that can take back what it shows."""
+    return sys.stderr.isatty() and os.environ.get("TERM") not in (None, "", "dumb")
+
+
+class _Display:
+    """A bar or a line that is not there yet, that is there, or that is gone again."""
+
+    def __init__(self, description: str) -> None:
+        self._lock = threading.Lock()
+        self._description = description
+        self._done: tuple[int, int] | None = None
+        self._shown: tuple[Progress, TaskID] | None = None
+        self._is_over = False
+
+    def appear(self) -> None:
+        """Become visible, unless it is over already."""
+        # Loading takes a while, which only those wait for who would wait anyway.
+        import rich.progress  # noqa: F401 - before the lock, which the work may need meanwhile
+
+        with self._lock:
+            if not self._is_over:
+                self._shown = _started(self._description)
+                self._update()
+
+    def vanish(self) -> None:
+        """Leave nothing on the screen."""
+        with self._lock:
+            self._is_over = True
+            if self._shown is not None:
+                self._shown[0].stop()
+                self._shown = None
+
+    def move(self, done: int, total: int) -> None:
+        """Note how far the work is."""
+        with self._lock:
+            self._done = (done, total)
+            self._update()
+
+    def describe(self, what: str) -> None:
+        """Note what is being done."""
+        with self._lock:
+            self._description = what
+            self._update()
+
+    def _update(self) -> None:
+        if self._shown is None:
+            return
+        progress, task = self._shown
+        if self._done is None:
+            progress.update(task, description=self._description)
+        else:
+            done, total = self._done
+            progress.update(task, description=self._description, completed=done, total=total)
+
+
+def _started(description: str) -> "tuple[Progress, TaskID]":
+    from rich.console import Console
+    from rich.progress import Progress
+
+    console = Console(stderr=True, force_terminal=True, no_color=bool(os.environ.get("NO_COLOR")))
+    progress = Progress(console=console, transient=True)
+    task = progress.add_task(description, total=None)
+    progress.start()
+    return progress, task
+
+
+def confirm(consequence: str, expected: str) -> None:
+    """Let a person type a word to say that they mean it.
+
+    Raises:
+        InvalidInput: they typed something else, or nobody is there to be asked.
+    """
+    if not sys.stdin.isatty():
+        raise InvalidInput(f"this {consequence}; without a terminal it needs --yes")
+    sys.stderr.write(f"This {consequence}.\nType {expected} to go on: ")
+    sys.stderr.flush()
+    if sys.stdin.readline().strip() != expected:
+        raise InvalidInput("not confirmed; nothing was done")

@@ -1,19 +1,36 @@
-"""Files: ``export`` and ``import``."""
+"""Files: ``export``, ``import``, ``mirror`` and ``init``."""
 
+import os
+import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from ricordo.cli.options import STANDARD_STREAM, AllUsers, Owner
-from ricordo.cli.progress import progress_bar, working
-from ricordo.cli.render import answer, write_lines
-from ricordo.cli.session import open_store, open_user
+from ricordo import limits
+from ricordo.cli.options import (
+    DEFAULT_USER,
+    STANDARD_STREAM,
+    AllUsers,
+    Named,
+    Owner,
+    Store,
+    completing_names,
+)
+from ricordo.cli.render import Shown, answer, progress_bar, say, working, write_lines
+from ricordo.cli.session import file_of, is_made, open_store, open_user, untouched_database
 from ricordo.cli.shapes import Exported
-from ricordo.errors import InvalidValue
+from ricordo.errors import InvalidValue, RicordoError
 
 if TYPE_CHECKING:
-    from ricordo.model.reports import ImportReport
+    from ricordo.model.reports import (
+        HomeReport,
+        ImportReport,
+        MirrorEntry,
+        MirrorReport,
+        MirrorStatus,
+    )
 
 _AUTO: Final = "auto"
 _OURS: Final = "ricordo"
@@ -95,3 +112,151 @@ def _summary(report: "ImportReport") -> str:
     said = ", ".join(f"{name} {count}" for name, count in counts.items() if count) or "nothing new"
     left_out = ", ".join(f"{count} {reason}" for reason, count in report.skipped.items())
     return f"From {report.format}: {said}.{f' Left out: {left_out}.' if left_out else ''}"
+
+
+AllowDeletes = Annotated[
+    bool,
+    typer.Option("--allow-deletes", help="Take over a file, too, that lost many lines or its end."),
+]
+
+
+def status(*, owner: Owner) -> None:
+    """Show whether memories are kept in a file, and how far it is."""
+    with open_user(owner) as memory:
+        found = memory.mirror_status()
+    answer(owner.as_json, found, _status_text)
+
+
+def sync(*, allow_deletes: AllowDeletes = False, owner: Owner) -> None:
+    """Take over what was edited in MEMORY.md, and write it and the daily logs anew.
+
+    The first time switches the mirror on.
+    """
+    with open_user(owner) as memory, working("Syncing files", wanted=not owner.as_json):
+        report = memory.sync_mirror(allow_deletes=allow_deletes)
+    answer(owner.as_json, report, _report_text)
+
+
+def watch(*, owner: Owner) -> None:
+    """Keep MEMORY.md and the daily logs in step until stopped, telling what is done."""
+    from ricordo.user_memory.mirroring import followed_mirror
+    from ricordo.workers.process import told_to_stop
+
+    with told_to_stop() as stopped, open_store(owner) as memory:
+        whole = memory.global_memories() if owner.of_everyone else memory.user(owner.user)
+        mirror = followed_mirror(whole.parts, whole.scope.user_id)
+        _show(owner, mirror.sync())
+        told: str | None = None
+        while not stopped.wait(limits.MIRROR_SECONDS):
+            try:
+                report = mirror.follow()
+            except RicordoError as problem:  # it may pass
+                if str(problem) != told:
+                    told = str(problem)
+                    say(told)
+                continue
+            if report is not None and not report.is_quiet:
+                _show(owner, report)
+
+
+def _show(owner: Owner, report: "MirrorReport") -> None:
+    answer(owner.as_json, report, _report_text)
+    sys.stdout.flush()
+
+
+def _status_text(found: "MirrorStatus") -> Shown:
+    if found.path is None:
+        return "There is no folder for files here: name one (RICORDO_FILES)."
+    if not found.on:
+        return f"Off. This would begin {found.path}: ricordo mirror sync"
+    far = 0 if found.mirrored_revision is None else found.mirrored_revision
+    lines = [f"{found.path}: revision {far} of {found.revision}."]
+    if found.edited:
+        lines.append("It was edited since. Every command takes that over when it ends.")
+    lines += _told(found.problems)
+    return "\n".join(lines)
+
+
+def _report_text(report: "MirrorReport") -> Shown:
+    counts = (
+        f"Added: {len(report.added)}. Changed: {len(report.changed)}. Moved: {len(report.moved)}."
+        f" Forgotten: {len(report.forgotten)}. Conflicts: {len(report.conflicts)}."
+        f" Entries of the log: {report.daily_entries}."
+    )
+    state = "written anew" if report.written else "as it was"
+    lines = [f"{report.path}: {state}.", counts, *_told((*report.conflicts, *report.problems))]
+    return "\n".join(lines)
+
+
+def _told(entries: Iterable["MirrorEntry"]) -> list[str]:
+    return [
+        f"- {entry.note}" if entry.line is None else f"- Line {entry.line}: {entry.note}"
+        for entry in entries
+    ]
+
+
+User = Annotated[
+    str,
+    typer.Option(
+        "--user",
+        "-u",
+        metavar="NAME",
+        envvar="RICORDO_USER",
+        help="For whom to make a USER.md and a mirror.",
+        autocompletion=completing_names(Named.USER),
+    ),
+]
+
+
+def init(*, user: User = DEFAULT_USER, store: Store) -> None:
+    """Make the home folder: prompt files to begin with, the mirror and the database.
+
+    Nothing that is there is changed, so it can be run again, and for more users.
+    """
+    report = _make(store, user)
+    answer(store.as_json, report, _home_told)
+
+
+def _make(store: Store, user: str) -> "HomeReport":
+    from ricordo.errors import InvalidValue
+    from ricordo.files.home import make_home
+    from ricordo.model import checks
+    from ricordo.model.reports import HomeReport
+    from ricordo.wiring import files_folder, read_settings
+
+    owner = checks.user_id(user)
+    folder = files_folder(read_settings(os.environ, store.settings()))
+    if folder is None:
+        raise InvalidValue(
+            "setting files",
+            "is not set, and this database is not the one in the home folder:"
+            " set RICORDO_FILES to the folder for its prompt files and mirrors",
+        )
+    with untouched_database(store) as database:
+        location, file = database.backend.location, file_of(database)
+        was_made = is_made(database)
+    with open_store(store):
+        made, present = make_home(folder, owner)
+    databases: list[Path] = [] if file is None else [file]
+    (present if was_made else made).extend(databases)
+    return HomeReport(
+        folder=str(folder.top),
+        user=owner,
+        database=location,
+        made=tuple(map(str, made)),
+        present=tuple(map(str, present)),
+    )
+
+
+def _home_told(report: "HomeReport") -> str:
+    lines = [f"Made {path}" for path in report.made]
+    lines += [f"There already: {path}" for path in report.present]
+    lines += [
+        "",
+        "Next:",
+        "- Say who the assistant is, how it works and who you are: edit SOUL.md, RULES.md, USER.md",
+        "- Set a field of the profile: ricordo profile set city=Bekasi --explicit",
+        '- Remember something: ricordo add "Prefers tea to coffee"',
+        '- See what a model would be told: ricordo context "What do I like to drink?"',
+    ]
+    return "\n".join(lines)

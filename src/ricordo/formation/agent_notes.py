@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Final
 
 from ricordo.errors import InvalidValue
-from ricordo.formation import consent_rules
+from ricordo.formation import consent
 from ricordo.formation.candidate import Candidate
 from ricordo.formation.profile_consent import candidate_of
 from ricordo.formation.proposals import Heard, keep_proposal
@@ -45,7 +45,7 @@ def check_needs_no_consent(formation: Formation, field: str, draft: NewMemory) -
     """
     check_no_secret(field, draft.content)
     check_no_secret(field, draft.source_context)
-    touched = consent_rules.touched_fields(formation.policy, _candidate(formation, draft))
+    touched = consent.touched_fields(formation.policy, _candidate(formation, draft))
     if touched:
         raise InvalidValue(
             field,
@@ -66,13 +66,13 @@ def propose_if_sensitive(formation: Formation, scope: Scope, draft: NewMemory) -
     check_no_secret("source_context", draft.source_context)
     stamped = draft.stamped(scope)
     candidate = _candidate(formation, stamped)
-    if not consent_rules.touched_fields(formation.policy, candidate):
+    if not consent.touched_fields(formation.policy, candidate):
         return None
     with formation.database.write(scope.user_id) as writing:
         themes, hashes = {stamped.effective_theme}, {content_hash(stamped.content)}
         if active_with_text(writing.connection, scope.user_id, themes, hashes, writing.now):
             return None
-        waiting = consent_rules.waiting_for(
+        waiting = consent.waiting_for(
             writing.connection, scope.user_id, formation.policy, candidate, writing.now
         )
         assert waiting is not None

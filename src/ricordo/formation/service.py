@@ -9,7 +9,7 @@ from typing import Final
 
 from ricordo import limits
 from ricordo.errors import BudgetExhausted, InvalidValue, LanguageModelError, StorageBusy
-from ricordo.formation import consent_rules, schedule
+from ricordo.formation import consent, schedule
 from ricordo.formation.conflicts import Answered, KnownMemories, ModelJudge, Resolution, Resolver
 from ricordo.formation.consent import must_wait
 from ricordo.formation.decisions import (
@@ -89,7 +89,7 @@ class Applier:
         self, writing: Writing, thread_id: str, resolution: Resolution, prepared: Prepared
     ) -> Decision:
         candidate = resolution.candidate
-        waiting = consent_rules.waiting_for(
+        waiting = consent.waiting_for(
             writing.connection, writing.user_id, self._policy, candidate, writing.now
         )
         draft = draft_of(candidate, thread_id, writing.now)
@@ -102,7 +102,7 @@ class Applier:
     def _note_said(self, writing: Writing, thread_id: str, resolution: Resolution) -> Decision:
         """Count what is said again further on, so that the second time is the second."""
         candidate = resolution.candidate
-        waiting = consent_rules.waiting_for(
+        waiting = consent.waiting_for(
             writing.connection, writing.user_id, self._policy, candidate, writing.now
         )
         if waiting is None or waiting.is_ripe:
@@ -116,19 +116,19 @@ class Applier:
         thread_id: str,
         resolution: Resolution,
         draft: NewMemory,
-        waiting: consent_rules.Waiting,
+        waiting: consent.Waiting,
     ) -> Decision:
         ignored = replace(resolution, action=Action.IGNORE, targets=())
         if waiting.is_turned_down:
-            return decision_of(replace(ignored, reason=consent_rules.TURNED_DOWN))
+            return decision_of(replace(ignored, reason=consent.TURNED_DOWN))
         if waiting.open is not None:
             note_signal(writing, waiting.open, resolution.candidate.passage.turn_id)
-            again = replace(ignored, reason=consent_rules.PROPOSED_BEFORE)
+            again = replace(ignored, reason=consent.PROPOSED_BEFORE)
             return replace(decision_of(again), proposal_id=waiting.open.id)
         candidate = resolution.candidate
         heard = Heard(candidate.quote, (candidate.passage.turn_id,), thread_id)
         proposal_id = keep_proposal(writing, self._policy, waiting, draft, heard)
-        needed = consent_rules.reason_of(waiting)
+        needed = consent.reason_of(waiting)
         proposed = replace(resolution, action=Action.PROPOSE, reason=needed, targets=())
         return replace(decision_of(proposed), proposal_id=proposal_id)
 

@@ -8,7 +8,7 @@ from ricordo.clock import Clock, system_clock
 from ricordo.errors import InvalidValue
 from ricordo.model import checks
 from ricordo.model.reports import BackupReport, RestoreReport
-from ricordo.transfer import backup_, restore
+from ricordo.transfer import backup, restore
 from ricordo.wiring.databases import TEMPORARY, file_opener, open_database
 from ricordo.wiring.environment import read_settings
 
@@ -51,4 +51,4 @@ def check_backup(path: str | Path, **settings: Any) -> BackupReport:
         InvalidInput, InvalidBackup, StorageError.
     """
     chosen = read_settings(os.environ, settings)
-    return backup_.check_backup(checks.path("path", path), file_opener(chosen))
+    return backup.check_backup(checks.path("path", path), file_opener(chosen))

@@ -1,17 +1,60 @@
-"""Making typer's commands out of ours, each only when it is asked for.
+"""Typer commands made from functions, each only when it is called."""
 
-A command line names one command, so the other eighty are not made: that would take longer than
-all the rest of starting.
-"""
-
+import functools
+import inspect
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
-from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
+from typing import Any, Final, TypeAlias, get_type_hints
 
 import typer
 from typer.core import TyperGroup
 
-from ricordo.cli.groups import expanded
+# A command takes ``store: Store`` as one parameter; on the command line it is every field of
+# ``Store``. typer knows nothing of this, so :func:`expanded` gives it the signature it expects.
+
+
+def expanded(command: Callable[..., None]) -> Callable[..., None]:
+    """The same command, with the fields of its groups in place of the groups."""
+    hints = get_type_hints(command, include_extras=True)
+    declared = inspect.signature(command).parameters
+    groups = {name: hints[name] for name in declared if is_dataclass(hints[name])}
+
+    @functools.wraps(command)
+    def run(**given: Any) -> None:
+        made = {
+            name: group(**{field.name: given.pop(field.name) for field in fields(group)})
+            for name, group in groups.items()
+        }
+        command(**given, **made)
+
+    parameters: list[inspect.Parameter] = []
+    for name, parameter in declared.items():
+        if name in groups:
+            parameters += _fields_as_parameters(groups[name])
+        else:
+            parameters.append(_parameter(name, hints[name], parameter.default))
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return run
+
+
+def _fields_as_parameters(group: Any) -> Iterator[inspect.Parameter]:
+    hints = get_type_hints(group, include_extras=True)
+    for field in fields(group):
+        yield _parameter(field.name, hints[field.name], _default(field))
+
+
+def _default(field: Field[Any]) -> Any:
+    return inspect.Parameter.empty if field.default is MISSING else field.default
+
+
+def _parameter(name: str, hint: Any, default: Any) -> inspect.Parameter:
+    # By keyword, because then parameters with and without a default may stand in any order.
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hint)
+
+
+# A command line names one command, so the other eighty are not made: that would take longer than
+# all the rest of starting.
 
 HELP_OPTIONS: Final = ["-h", "--help"]
 _MAX_SUMMARY_CHARS: Final = 100

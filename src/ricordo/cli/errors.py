@@ -1,12 +1,59 @@
-"""What to do about an error, in one line: for people as a hint, for programs as ``fix``."""
+"""Errors on the command line: exit codes, messages, and what to do about each."""
 
 import difflib
+import json
 import os
 import re
+import sys
 from collections.abc import Sequence
 from typing import Final
 
 from ricordo import errors
+from ricordo.cli.options import Named, names_in_store
+from ricordo.cli.render import say
+from ricordo.errors import (
+    AccessDenied,
+    Conflict,
+    EmbeddingError,
+    FilesUnavailable,
+    InvalidInput,
+    LanguageModelError,
+    NotFound,
+    RicordoError,
+    StorageError,
+)
+
+OK: Final = 0
+UNEXPECTED: Final = 1
+INVALID_INPUT: Final = 2
+NOT_FOUND: Final = 3
+CONFLICT: Final = 4
+ACCESS_DENIED: Final = 5
+STORAGE_ERROR: Final = 6
+EMBEDDING_ERROR: Final = 7
+MODEL_ERROR: Final = 8
+FILES_ERROR: Final = 9
+INTERRUPTED: Final = 130
+
+EXIT_CODES: Final[dict[type[RicordoError], int]] = {
+    InvalidInput: INVALID_INPUT,
+    NotFound: NOT_FOUND,
+    Conflict: CONFLICT,
+    AccessDenied: ACCESS_DENIED,
+    StorageError: STORAGE_ERROR,
+    EmbeddingError: EMBEDDING_ERROR,
+    LanguageModelError: MODEL_ERROR,
+    FilesUnavailable: FILES_ERROR,
+}
+
+
+def exit_code_of(error: BaseException) -> int:
+    """The exit code of an error: that of its nearest parent in the table."""
+    for kind in type(error).__mro__:
+        if kind in EXIT_CODES:
+            return EXIT_CODES[kind]
+    return UNEXPECTED
+
 
 _PIP: Final = re.compile(r"pip install (?:'[^']+'|\S+)")
 _OF_A_SETTING: Final = re.compile(r"setting (\w+)")
@@ -111,3 +158,41 @@ def fix_of_setting(name: str) -> str:
         # Without limits it is one that must be there; with them it came from an option.
         return f"give it {takes}, here or in {variable}" if takes else f"set {variable}"
     return f"correct {variable}{allowed}, or unset it"
+
+
+_NAMED: dict[type[errors.RicordoError], Named] = {
+    errors.ThemeNotFound: Named.THEME,
+    errors.ThreadNotFound: Named.THREAD,
+    errors.UserNotFound: Named.USER,
+}
+
+
+def report(
+    error: errors.RicordoError, arguments: Sequence[str], command: str, *, as_json: bool
+) -> None:
+    """Say on standard error what the library refused or could not do."""
+    fix = fix_of(error, command)
+    kind = _NAMED.get(type(error))
+    if kind is not None:
+        meant = nearest(arguments, names_in_store(kind, arguments))
+        fix = fix if meant is None else f"{meant} {fix}"
+    report_as(type(error).__name__, told(error), fix, as_json=as_json)
+
+
+def told(error: Exception) -> str:
+    """What an error says, on one line, without the password of an address in it."""
+    # What a driver says may go over several lines.
+    return errors.without_password(" ".join(str(error).split()))
+
+
+def report_as(name: str, message: str, fix: str | None, *, as_json: bool) -> None:
+    """Say on standard error what went wrong: one JSON object, or lines for people."""
+    if as_json:
+        told = {"error": name, "message": message}
+        if fix is not None:
+            told["fix"] = fix
+        sys.stderr.write(f"{json.dumps(told)}\n")
+        return
+    say(f"error: {message}")
+    if fix is not None:
+        say(f"hint: {fix}")
