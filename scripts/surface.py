@@ -20,7 +20,7 @@ from ricordo.cli import json_schemas
 from ricordo.cli.app import assemble
 from ricordo.http.app import create_app
 from ricordo.tools import TOOL_SETS
-from ricordo.tools.formats import anthropic
+from ricordo.tools.tool import anthropic
 from ricordo.wiring import open_memory
 
 PROSE = {"description", "title", "summary", "example", "examples", "operationId"}

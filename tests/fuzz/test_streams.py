@@ -9,13 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo.proxy import events
 from ricordo.proxy.anthropic import ANTHROPIC
-from ricordo.proxy.events import EventReader, EventSplicer
-from ricordo.proxy.json_text import JsonObject, dumped, read_object
 from ricordo.proxy.openai import OPENAI
-from ricordo.proxy.tapping import MemoryTap
-from ricordo.proxy.wire import Wire
+from ricordo.proxy.stream import EventReader, EventSplicer, MemoryTap
+from ricordo.proxy.wire import JsonObject, Wire, dumped, read_object
 from tests.fuzz.mutating import altered, mutated, mutated_bytes, odd_texts
 from tests.fuzz.running import FUZZ
 from tests.proxy.test_events import ANTHROPIC_STREAM, OPENAI_STREAM
@@ -92,7 +89,7 @@ def test_chunks_say_what_the_whole_says_also_of_events_that_are_too_large(
     stream: bytes, at: list[int], most: int
 ) -> None:
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(events, "_MAX_EVENT_BYTES", most)
+        patched.setattr(stream, "_MAX_EVENT_BYTES", most)
         assert read(cut(stream, at)) == read([stream])
 
 

@@ -21,8 +21,8 @@ from ricordo.model.search import QueryRequest
 from ricordo.model.thread import NewTurn
 from ricordo.settings import Settings
 from ricordo.tools import Tools
-from ricordo.tools.memory_files.paths import ROOT, key_of, shown
-from ricordo.web.memory_filter import SORTS, MemoryFilter
+from ricordo.tools.memory_file_text import ROOT, key_of, shown
+from ricordo.web.memories import SORTS, MemoryFilter
 from ricordo.wiring import read_settings
 from tests.fuzz.mutating import altered, json_values, mutated, odd_texts
 from tests.fuzz.running import FUZZ, FUZZ_SLOWLY

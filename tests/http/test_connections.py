@@ -15,7 +15,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from ricordo.http.connections import Connections, Room
+from ricordo.http.protocol import Connections, Room
 from ricordo.http.routes import ROUTERS
 from ricordo.testing.model_server import ModelServer
 from ricordo.wiring import open_memory

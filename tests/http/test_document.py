@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter
 
-from ricordo.http import manual
-from ricordo.http.routes import examples
+from ricordo.http import examples
+from ricordo.http.routes import manual
 from ricordo.memory import Memory
 from ricordo.model import record
 from ricordo.model.context import Feedback

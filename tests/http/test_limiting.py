@@ -11,11 +11,11 @@ from starlette.types import Message, Receive, Scope, Send
 
 from ricordo.errors import InvalidValue
 from ricordo.http.addresses import is_loopback, is_within, url_of
-from ricordo.http.bodies import BodyLimit
-from ricordo.http.callers import user_named
-from ricordo.http.limiting import RateLimiter
+from ricordo.http.auth import user_named
+from ricordo.http.middleware import BodyLimit
 from ricordo.http.problems import TooManyRequests
-from ricordo.http.serving import serving
+from ricordo.http.rate_limit import RateLimiter
+from ricordo.http.server import serving
 from ricordo.limits import MAX_RATE_BUCKETS, MAX_REQUEST_BYTES
 from ricordo.memory import Memory
 from ricordo.testing.model_server import ModelServer

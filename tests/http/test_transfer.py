@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from starlette.requests import ClientDisconnect
 
-from ricordo.http import bodies
+from ricordo.http import middleware
 from ricordo.http.files import LinesResponse, Slots
 from ricordo.http.problems import TooManyTransfers
 from ricordo.limits import MAX_IMPORT_FILE_BYTES, MAX_IMPORTS_AT_ONCE
@@ -148,8 +148,8 @@ def test_a_body_that_is_too_large_leaves_nothing(
     service: Service, scratch: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for route in ("/v1/import", "/v1/admin/import"):
-        assert bodies._MAXIMUM_OF[route] == MAX_IMPORT_FILE_BYTES
-        monkeypatch.setitem(bodies._MAXIMUM_OF, route, 1_000)
+        assert middleware._MAXIMUM_OF[route] == MAX_IMPORT_FILE_BYTES
+        monkeypatch.setitem(middleware._MAXIMUM_OF, route, 1_000)
         refused = service.client("ana").post(route, content=iter([b"- Likes tea\n"] * 1_000))
         assert (refused.status_code, refused.json()["type"]) == (413, "RequestTooLarge")
     assert service.memory.users() == ()

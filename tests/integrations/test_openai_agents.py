@@ -19,8 +19,7 @@ from agents.models.interface import Model
 from openai import AsyncOpenAI
 
 from ricordo import AsyncMemory, InvalidValue, Memory, UserMemory
-from ricordo.integrations.openai_agents import MemorySession, memory_tools
-from ricordo.integrations.openai_agents.function_tools import Who
+from ricordo.integrations.openai_agents import MemorySession, Who, memory_tools
 from ricordo.testing.model_server import ModelServer
 from ricordo.testing.responses_server import ResponsesServer
 from ricordo.tools import TOOL_SETS

@@ -22,8 +22,7 @@ from ricordo import (
     ThreadNotFound,
     UserMemory,
 )
-from ricordo.integrations.openai_agents import MemorySession
-from ricordo.integrations.openai_agents.session_items import MAX_SESSION_ID_CHARS
+from ricordo.integrations.openai_agents import MAX_SESSION_ID_CHARS, MemorySession
 from ricordo.limits import MAX_CHECKPOINT_BYTES, MAX_OBSERVED_TURNS, MAX_TURN_CHARS
 from tests.integrations.slow_embedder import HeldEmbedder
 

@@ -22,8 +22,8 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import CallToolResult, TextContent, TextResourceContents
 
 from ricordo import UserMemory
-from ricordo.mcp.binding import Binding
 from ricordo.mcp.server import server_for
+from ricordo.mcp.session import Binding
 
 COMMAND = str(Path(sys.executable).with_name("ricordo"))
 MODES = ("auto", "legacy")

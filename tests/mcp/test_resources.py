@@ -12,7 +12,7 @@ from ricordo import Memory, UserMemory
 from ricordo.files.mirror_source import stored_memories
 from ricordo.files.mirror_text import body
 from ricordo.limits import DEFAULT_PAGE_ITEMS, MAX_MCP_TEXT_BYTES
-from ricordo.mcp.failures import ACCESS_DENIED
+from ricordo.mcp.server import ACCESS_DENIED
 from ricordo.model.record import plain
 from tests.mcp.legs import each_mode, in_process, refused, text_at
 

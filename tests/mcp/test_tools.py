@@ -11,8 +11,8 @@ from mcp_types import INTERNAL_ERROR, GetPromptResult, TextContent
 from ricordo import Memory, Tools, UserMemory
 from ricordo.formation.injected import FENCE_END, FENCE_START
 from ricordo.limits import MAX_CONTENT_CHARS
-from ricordo.mcp.binding import Asked, Binding
 from ricordo.mcp.server import server_for
+from ricordo.mcp.session import Asked, Binding
 from ricordo.tools import TOOL_SETS, chosen
 from tests.mcp.legs import each_mode, in_process, value_of
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ricordo.observing.logs import LogFormat, configure_logging
+from ricordo.observability.logs import LogFormat, configure_logging
 
 
 class Log:

@@ -9,11 +9,10 @@ from fastapi.responses import JSONResponse, StreamingResponse
 
 from ricordo.errors import StorageUnavailable
 from ricordo.memory import Memory
-from ricordo.observing.asgi import ObservingMiddleware
-from ricordo.observing.current import note_error, note_key
-from ricordo.observing.metrics import ServiceMetrics
-from ricordo.observing.steps import watch_steps
-from ricordo.observing.traces import Tracing
+from ricordo.observability.logs import note_error, note_key
+from ricordo.observability.metrics import ServiceMetrics, watch_steps
+from ricordo.observability.middleware import ObservingMiddleware
+from ricordo.observability.traces import Tracing
 
 
 class Service:

@@ -26,15 +26,16 @@ from ricordo.errors import (
 )
 from ricordo.limits import MAX_REQUEST_ID_CHARS
 from ricordo.memory import Memory
-from ricordo.observing.current import (
+from ricordo.observability.logs import (
     CurrentRequest,
+    JsonLines,
+    TextLines,
     current_request,
     new_request_id,
     note_error,
     note_key,
     request_id,
 )
-from ricordo.observing.log_lines import JsonLines, TextLines
 from ricordo.storage.backend import Step
 from tests.observing.conftest import OpenLog
 from tests.observing.services import Service

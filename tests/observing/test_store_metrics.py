@@ -12,9 +12,8 @@ from prometheus_client.parser import text_string_to_metric_families
 from ricordo.errors import StorageClosed
 from ricordo.memory import Memory
 from ricordo.model.job import NewJob
-from ricordo.observing.metrics import ServiceMetrics
-from ricordo.observing.steps import watch_steps
-from ricordo.observing.traces import Tracing
+from ricordo.observability.metrics import ServiceMetrics, watch_steps
+from ricordo.observability.traces import Tracing
 from ricordo.testing.clock import ManualClock
 from ricordo.testing.embedding_server import EmbeddingServer
 from ricordo.testing.model_server import ModelServer

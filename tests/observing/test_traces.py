@@ -18,7 +18,7 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Span, Status
 
 from ricordo.errors import InvalidValue
 from ricordo.memory import Memory
-from ricordo.observing.traces import Tracing
+from ricordo.observability.middleware import tracing_of
 from ricordo.settings import Settings
 from tests.observing.services import Service
 
@@ -87,7 +87,7 @@ def receiver() -> Iterator[Receiver]:
 
 @pytest.fixture
 def service(memory: Memory, receiver: Receiver) -> Iterator[Service]:
-    service = Service(memory, Tracing.from_settings(Settings(traces_url=receiver.url)))
+    service = Service(memory, tracing_of(Settings(traces_url=receiver.url)))
     yield service
     service.tracing.shutdown()
 
@@ -172,10 +172,11 @@ def test_a_receiver_that_refuses_fails_no_request(service: Service, receiver: Re
 def test_without_an_address_opentelemetry_is_not_even_loaded() -> None:
     program = """
 import sys
-from ricordo.observing.traces import Tracing
+from ricordo.observability.middleware import tracing_of
+from ricordo.observability.traces import Tracing
 from ricordo.settings import Settings
-import ricordo.observing.asgi, ricordo.observing.steps, ricordo.observing.logs
-Tracing.from_settings(Settings())
+import ricordo.observability.middleware, ricordo.observability.metrics, ricordo.observability.logs
+tracing_of(Settings())
 print([name for name in sys.modules if name.startswith("opentelemetry")])
 """
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
@@ -185,14 +186,14 @@ print([name for name in sys.modules if name.startswith("opentelemetry")])
 def test_without_the_package_it_is_said_what_to_install(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.delitem(sys.modules, "ricordo.observing.otlp", raising=False)
+    monkeypatch.delitem(sys.modules, "ricordo.observability.traces", raising=False)
     monkeypatch.setitem(sys.modules, "opentelemetry.sdk.trace", None)
     with pytest.raises(InvalidValue, match=r"pip install 'ricordo\[otel\]'"):
-        Tracing.from_settings(Settings(traces_url="http://127.0.0.1:4318/v1/traces"))
+        tracing_of(Settings(traces_url="http://127.0.0.1:4318/v1/traces"))
 
 
 def test_without_an_address_nothing_is_traced_and_what_is_none_is_refused() -> None:
-    tracing = Tracing.from_settings(Settings())
+    tracing = tracing_of(Settings())
     headers: dict[str, str] = {}
     with tracing.start_request({}) as request, tracing.span("step"):
         tracing.inject_headers(headers)
@@ -201,4 +202,4 @@ def test_without_an_address_nothing_is_traced_and_what_is_none_is_refused() -> N
     assert headers == {}
     for url in ("", "collector:4318", "ftp://x/", "http://a:b@x/", "http://x/?a"):
         with pytest.raises(InvalidValue, match="setting traces_url"):
-            Tracing.from_settings(Settings(traces_url=url))
+            tracing_of(Settings(traces_url=url))

@@ -11,7 +11,7 @@ import openai
 import pytest
 
 from ricordo import Memory, UserMemory
-from ricordo.http.serving import serving
+from ricordo.http.server import serving
 from ricordo.testing.anthropic_server import AnthropicServer
 from ricordo.testing.model_server import ModelServer
 

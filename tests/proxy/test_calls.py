@@ -8,8 +8,8 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from ricordo import Memory
-from ricordo.observing.instruments import UpstreamOutcome
-from ricordo.proxy.calls import Call, CallWatch, Outcome
+from ricordo.observability.metrics import UpstreamOutcome
+from ricordo.proxy.upstream import Call, CallWatch, Outcome
 from ricordo.testing.model_server import ModelServer
 from tests.observing.test_traces import PARENT_ID, TRACE_ID, Receiver
 from tests.proxy.conftest import USER, served

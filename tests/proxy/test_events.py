@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 from ricordo.proxy.anthropic import ANTHROPIC
-from ricordo.proxy.events import EventReader, EventSplicer
 from ricordo.proxy.openai import OPENAI
-from ricordo.proxy.tapping import MemoryTap
+from ricordo.proxy.stream import EventReader, EventSplicer, MemoryTap
 from ricordo.proxy.wire import Wire
 
 MEMORIES = '[{"id":1,"text":"tea ☕"}]'

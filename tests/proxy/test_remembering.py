@@ -7,8 +7,8 @@ import pytest
 
 from ricordo import Memory, UserMemory
 from ricordo.limits import MAX_OBSERVED_MESSAGES, MAX_TOOL_CALLS_BYTES, MAX_TURN_CHARS
-from ricordo.proxy.remembering import Exchange, remember, turns_of
-from ricordo.proxy.said import ASSISTANT, NOTHING_HEARD, TOOL, USER, Said
+from ricordo.proxy.memory import Exchange, remember, turns_of
+from ricordo.proxy.wire import ASSISTANT, NOTHING_HEARD, TOOL, USER, Said
 
 pytestmark = pytest.mark.requirement("proxy.observes")
 

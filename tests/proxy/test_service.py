@@ -12,9 +12,8 @@ import pytest
 from ricordo import InvalidValue, Memory
 from ricordo.limits import MAX_WAITING_EXCHANGES
 from ricordo.proxy import service
-from ricordo.proxy.afterwards import Afterwards
 from ricordo.proxy.openai import OPENAI
-from ricordo.proxy.service import ChatProxy, ProxyAnswer, ProxyCaller
+from ricordo.proxy.service import Afterwards, ChatProxy, ProxyAnswer, ProxyCaller
 from ricordo.proxy.stream import AnswerStream
 from ricordo.testing.model_server import ModelServer
 from tests.support.waiting import wait_until

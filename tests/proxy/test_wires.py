@@ -9,13 +9,10 @@ from hypothesis import strategies as st
 
 from ricordo import InvalidValue
 from ricordo.proxy.anthropic import ANTHROPIC
-from ricordo.proxy.headers import from_upstream, to_upstream
-from ricordo.proxy.identity import thread_of, user_in_body
-from ricordo.proxy.json_text import JsonObject, read_object, with_last
 from ricordo.proxy.openai import OPENAI
-from ricordo.proxy.request import ChatRequest
-from ricordo.proxy.said import ASSISTANT, TOOL, USER, Said
-from ricordo.proxy.wire import Wire
+from ricordo.proxy.service import ChatRequest, thread_of, user_in_body
+from ricordo.proxy.upstream import from_upstream, to_upstream
+from ricordo.proxy.wire import ASSISTANT, TOOL, USER, JsonObject, Said, Wire, read_object, with_last
 
 pytestmark = pytest.mark.requirement("proxy.openai")
 

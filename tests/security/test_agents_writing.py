@@ -10,7 +10,7 @@ import pytest
 from ricordo import InvalidValue, Memory, Source, UserMemory
 from ricordo.model.thread import Observer
 from ricordo.tools import TOOL_SETS, Tools
-from ricordo.tools.memory_files.files import MemoryFiles
+from ricordo.tools.memory_files import MemoryFiles
 from tests.support.service import Service, running
 
 pytestmark = pytest.mark.both_databases

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from ricordo.memory import Memory
-from ricordo.observing.logs import LogFormat, configure_logging
+from ricordo.observability.logs import LogFormat, configure_logging
 from ricordo.testing.anthropic_server import AnthropicServer
 from ricordo.testing.embedding_server import EmbeddingServer
 from ricordo.testing.model_server import ModelServer

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import httpx2
 
-from ricordo.http.serving import serving
+from ricordo.http.server import serving
 from ricordo.memory import Memory
 from ricordo.providers.endpoint import trusted_at
 from ricordo.web.site import create_site

@@ -12,7 +12,7 @@ from ricordo.providers.embedder import Vectors
 from ricordo.testing.clock import ManualClock
 from ricordo.testing.embedder import WordEmbedder
 from ricordo.tools import TOOL_SETS, Tools
-from ricordo.tools.showing import BY_WORDS_ALONE, NOTHING_FITS, NOTHING_THERE
+from ricordo.tools.answers import BY_WORDS_ALONE, NOTHING_FITS, NOTHING_THERE
 
 pytestmark = [
     pytest.mark.requirement("tools.standard"),

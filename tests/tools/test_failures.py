@@ -14,7 +14,7 @@ import ricordo
 from ricordo import AsyncTools, Memory, RicordoError, Tools, UnknownField
 from ricordo import errors as tree
 from ricordo.tools import TOOL_SETS
-from ricordo.tools.failures import HINT_OF, told
+from ricordo.tools.answers import HINT_OF, told
 
 pytestmark = pytest.mark.requirement("tools.errors")
 

@@ -26,9 +26,9 @@ from ricordo.limits import MAX_CONTENT_CHARS, MAX_LISTED_FILES
 from ricordo.model.vocabulary import Event, MemoryType, Status
 from ricordo.storage.consistency import find_inconsistencies
 from ricordo.testing.clock import ManualClock
-from ricordo.tools.memory_files import MemoryFiles, editing, file_memories
-from ricordo.tools.memory_files.file_rows import FILES_THEME
-from ricordo.tools.memory_files.listing import listed
+from ricordo.tools import memory_file_text, memory_files
+from ricordo.tools.memory_file_text import listed
+from ricordo.tools.memory_files import FILES_THEME, MemoryFiles
 
 pytestmark = pytest.mark.requirement("tools.memory-files")
 
@@ -121,7 +121,7 @@ def test_creating_refuses_what_is_there(
     with pytest.raises(Occupied, match="is a directory"):
         files.create("/memories/a", "x")
     assert text_of(ana) == TEXT.strip()
-    monkeypatch.setattr(file_memories, "MAX_MEMORY_FILES", 2)
+    monkeypatch.setattr(memory_files, "MAX_MEMORY_FILES", 2)
     with pytest.raises(Conflict, match="delete some"):
         files.create("/memories/c.md", "x")
 
@@ -293,12 +293,12 @@ def test_an_edit_is_what_python_would_make_of_the_text(text: str, new: str) -> N
         expected = whole.replace(old, new).strip()
         starts = [at for at in range(len(whole)) if whole.startswith(old, at)]
         if len(starts) == 1 and expected:
-            made, passage = editing.replaced(content, old, new)
+            made, passage = memory_file_text.replaced(content, old, new)
             assert made == expected
-            assert set(passage.split("\n")) <= set(editing.numbered(made).split("\n"))
+            assert set(passage.split("\n")) <= set(memory_file_text.numbered(made).split("\n"))
         else:
             with pytest.raises(InvalidValue):
-                editing.replaced(content, old, new)
+                memory_file_text.replaced(content, old, new)
 
 
 def test_calls_of_a_model(files: MemoryFiles) -> None:
@@ -367,7 +367,7 @@ def test_a_file_that_others_keep_changing(
 ) -> None:
     """Somebody always comes in between; in the end the model is told."""
     files.create(NOTES, "0")
-    monkeypatch.setattr(file_memories, "MAX_FILE_RETRIES", 3)
+    monkeypatch.setattr(memory_files, "MAX_FILE_RETRIES", 3)
     times = 0
 
     def edit(content: str) -> str:
@@ -376,7 +376,7 @@ def test_a_file_that_others_keep_changing(
         ana.add(f"said {times} times", theme=FILES_THEME, key="/notes.md")
         return f"{content} and more"
 
-    keeping = file_memories.FileMemories(ana)
+    keeping = memory_files.FileMemories(ana)
     with pytest.raises(Conflict, match="changed all the time"):
         keeping.change("path", "/notes.md", edit, "test")
     assert text_of(ana) == "said 3 times"

@@ -12,11 +12,8 @@ from ricordo import InvalidValue, Memory, NotFound, RicordoError, UserMemory
 from ricordo.limits import MAX_KEY_CHARS
 from ricordo.model.item import Item
 from ricordo.testing.embedder import WordEmbedder
-from ricordo.tools.memory_files import MemoryFiles
-from ricordo.tools.memory_files.editing import replaced
-from ricordo.tools.memory_files.file_memories import FileMemories
-from ricordo.tools.memory_files.file_rows import FILES_THEME
-from ricordo.tools.memory_files.paths import directories_of, is_file_key, key_of, shown
+from ricordo.tools.memory_file_text import directories_of, is_file_key, key_of, replaced, shown
+from ricordo.tools.memory_files import FILES_THEME, FileMemories, MemoryFiles
 from ricordo.wiring import open_memory
 from tests.support.sharing import share
 

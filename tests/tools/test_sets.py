@@ -12,7 +12,7 @@ from ricordo import InvalidValue, Memory
 from ricordo.model.vocabulary import SchemaForm, ToolSet
 from ricordo.text.tokens import estimate_tokens
 from ricordo.tools import TOOL_SETS, Tool, Tools, chosen
-from ricordo.tools.formats import FORMS
+from ricordo.tools.tool import FORMS
 
 EVERY_TOOL = chosen(*TOOL_SETS)
 NAMES = {

@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 from starlette.routing import Route
 
-from ricordo.web.pages import ROUTERS
+from ricordo.web.site import ROUTERS
 from tests.support.life import Life
 
 

@@ -9,7 +9,7 @@ import pytest
 from starlette.routing import Route
 
 from ricordo.memory import Memory
-from ricordo.web.pages import ROUTERS
+from ricordo.web.site import ROUTERS
 from tests.support.service import Service, running
 from tests.web.form_sending import Sender
 

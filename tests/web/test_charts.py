@@ -9,18 +9,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo.web.drawing.axes import day_marks, up_axis
-from ricordo.web.drawing.charts import (
+from ricordo.web.charts import (
     LARGEST,
     LINE_SPAN,
     MOST_SERIES,
     Chart,
     Series,
     bar_chart,
+    cut,
+    day_marks,
+    day_name,
+    exact,
     line_chart,
+    short,
+    strips,
+    up_axis,
 )
-from ricordo.web.drawing.figures import cut, day_name, exact, short
-from ricordo.web.drawing.strips import strips
 
 pytestmark = pytest.mark.requirement("page.charts")
 

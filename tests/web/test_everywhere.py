@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from ricordo.web.navigation import NAVIGATION
+from ricordo.web.rendering import NAVIGATION
 from tests.support.service import Service
 from tests.web.addresses import MISSING, NOT_PAGES, PAGES, get_routes, known_pages, known_states
 from tests.web.browsing import NARROW, Browsing, violations

@@ -12,11 +12,24 @@ from playwright.sync_api import Locator, Page, expect
 
 from ricordo.testing.clock import ManualClock
 from ricordo.user_memory import UserMemory
-from ricordo.web.drawing.labels import TEXT_SIZE, TEXT_SIZE_ON_A_PHONE, Label, Shown, Side
-from ricordo.web.drawing.layout import MOST_NODES, Edge, placed
-from ricordo.web.drawing.packing import Box
-from ricordo.web.drawing.spacing import spaced
-from ricordo.web.drawing.webs import HEIGHT, WIDTH, Circle, Node, Tie, web_of
+from ricordo.web.graph_layout import (
+    HEIGHT,
+    MOST_NODES,
+    TEXT_SIZE,
+    TEXT_SIZE_ON_A_PHONE,
+    WIDTH,
+    Box,
+    Circle,
+    Edge,
+    Label,
+    Node,
+    Shown,
+    Side,
+    Tie,
+    placed,
+    spaced,
+    web_of,
+)
 from tests.support.service import Service
 from tests.web.conftest import Reading, Serve
 

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from playwright.sync_api import expect
 
-from ricordo.web.form_ids import OneTimeForms
+from ricordo.web.forms import OneTimeForms
 from tests.support.service import Service
 from tests.web.browsing import Browsing
 from tests.web.form_sending import Sender

@@ -12,7 +12,7 @@ from ricordo.model.embedding import ChoiceOrigin, EmbeddingStatus
 from ricordo.testing.embedding_server import EmbeddingServer
 from ricordo.testing.serving import Response, json_response
 from ricordo.user_memory import UserMemory
-from ricordo.web.embedding_progress import EmbeddingProgress
+from ricordo.web.settings import EmbeddingProgress
 from tests.support.service import Service, running
 from tests.web.browsing import Browsing
 from tests.web.form_sending import Sender

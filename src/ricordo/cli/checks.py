@@ -548,7 +548,7 @@ def broker(url: str) -> CheckFinding:
         InvalidValue: not an address of a broker, or Celery is not installed.
     """
     from ricordo.jobs.broker import checked_url
-    from ricordo.workers.looking import look_at
+    from ricordo.workers.configuration import look_at
 
     found = look_at(checked_url(url))
     if not found.reachable:

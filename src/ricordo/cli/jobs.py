@@ -31,7 +31,7 @@ from ricordo.model.vocabulary import JobState, Lane
 
 if TYPE_CHECKING:
     from ricordo.model.reports import ConsolidationReport, RoundReport
-    from ricordo.workers.looking import BrokerStatus
+    from ricordo.workers.configuration import BrokerStatus
 
 State = Annotated[
     str | None,
@@ -321,8 +321,7 @@ def celery_worker(
     count = checks.optional_integer("concurrency", concurrency, 1, limits.MAX_JOB_THREADS)
     _broker(place)
     from ricordo.jobs.broker import QUEUES
-    from ricordo.workers.celery_app import app
-    from ricordo.workers.clock import tick_inside
+    from ricordo.workers.celery_app import app, tick_inside
 
     if beat:
         tick_inside(app)
@@ -357,7 +356,7 @@ def status(*, as_json: AsJson = False) -> None:
     The exit code is 0 when the broker answers, and 6 otherwise.
     """
     url = _broker(Place())
-    from ricordo.workers.looking import look_at
+    from ricordo.workers.configuration import look_at
 
     with working("Asking the broker", wanted=not as_json):
         found = look_at(url)

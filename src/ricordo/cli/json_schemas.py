@@ -66,7 +66,7 @@ from ricordo.model.thread import (
 )
 from ricordo.providers.chat import ModelReport
 from ricordo.providers.embedding_choice import EmbeddingTest
-from ricordo.workers.looking import BrokerStatus
+from ricordo.workers.configuration import BrokerStatus
 
 # The reference and its JSON Schema are written from this, and tests hold real answers against it.
 # It imports every record, so that no command imports it.

@@ -13,7 +13,7 @@ from ricordo.cli.shapes import KeyFile, Serving, ServingEnded
 from ricordo.model.vocabulary import ToolSet
 
 if TYPE_CHECKING:
-    from ricordo.mcp.binding import Who
+    from ricordo.mcp.session import Who
     from ricordo.memory import Memory
     from ricordo.model.scope import CreatedKey
 
@@ -47,8 +47,8 @@ def serve(
 
     Example: ricordo serve --port 8377
     """
-    from ricordo.http.serving import check_may_serve, serving
-    from ricordo.observing.logs import configure_logging
+    from ricordo.http.server import check_may_serve, serving
+    from ricordo.observability.logs import configure_logging
     from ricordo.web.site import create_site
     from ricordo.wiring import open_memory
 
@@ -156,10 +156,9 @@ def mcp(*, tools: ToolSets = None, agent: Agent = None, place: Place, whose: Who
 
     Example: ricordo mcp -u ana --tools standard --tools profile
     """
-    from ricordo.mcp.binding import default_sets
-    from ricordo.mcp.server import server_for
-    from ricordo.mcp.stdio import serve_streams
-    from ricordo.observing.logs import configure_logging
+    from ricordo.mcp.server import serve_streams, server_for
+    from ricordo.mcp.session import default_sets
+    from ricordo.observability.logs import configure_logging
     from ricordo.tools.sets import chosen_sets
     from ricordo.wiring import open_memory
 
@@ -178,7 +177,7 @@ def _bound(memory: "Memory", whose: Whose, agent: str | None, sets: tuple[str, .
         InvalidValue: nobody can have that name.
         InvalidPolicy: the policy file is not valid.
     """
-    from ricordo.mcp.binding import Asked, Binding
+    from ricordo.mcp.session import Asked, Binding
 
     whole = memory.global_memories() if whose.of_everyone else memory.user(whose.user)
 

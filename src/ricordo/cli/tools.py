@@ -45,13 +45,13 @@ def list_tools(*, sets: Sets = None, form: WantedForm = None, as_json: AsJson = 
 
     Example: ricordo tools list --set profile --form anthropic
     """
-    from ricordo.tools import chosen, formats
+    from ricordo.tools import chosen, tool
 
     tools = chosen(*(sets or ToolSet))
     if form is not None:
-        answer(True, tuple(formats.FORMS[form](tools)), str)
+        answer(True, tuple(tool.FORMS[form](tools)), str)
         return
-    answer(as_json, tuple(formats.anthropic(tools)), lambda _: _table(tools))
+    answer(as_json, tuple(tool.anthropic(tools)), lambda _: _table(tools))
 
 
 def call(

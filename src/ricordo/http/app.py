@@ -11,24 +11,21 @@ from starlette.concurrency import run_in_threadpool
 from starlette.middleware.cors import CORSMiddleware
 
 from ricordo.http.addresses import is_loopback
-from ricordo.http.answers import Uncached
-from ricordo.http.bodies import BodyLimit, HeadRequests
-from ricordo.http.callers import Gate
-from ricordo.http.catching import Catching
+from ricordo.http.auth import Gate
 from ricordo.http.files import Slots
-from ricordo.http.guarding import LoopbackGuard
-from ricordo.http.limiting import RateLimiter
-from ricordo.http.mcp_route import McpEndpoint, McpRoute
+from ricordo.http.middleware import BodyLimit, Catching, HeadRequests, LoopbackGuard
 from ricordo.http.problems import Problem, tell_problems
+from ricordo.http.rate_limit import RateLimiter
+from ricordo.http.responses import Uncached
 from ricordo.http.routes import ROUTERS
+from ricordo.http.routes.mcp import McpEndpoint, McpRoute
 from ricordo.limits import MAX_IMPORTS_AT_ONCE
 from ricordo.memory import Memory
-from ricordo.observing.asgi import ObservingMiddleware
-from ricordo.observing.metrics import ServiceMetrics
-from ricordo.observing.steps import watch_steps
-from ricordo.observing.traces import Tracing
-from ricordo.proxy.calls import CallWatch
+from ricordo.observability.metrics import ServiceMetrics, watch_steps
+from ricordo.observability.middleware import ObservingMiddleware, tracing_of
+from ricordo.observability.traces import Tracing
 from ricordo.proxy.service import ChatProxy
+from ricordo.proxy.upstream import CallWatch
 from ricordo.settings import Settings
 from ricordo.version import __version__
 
@@ -78,7 +75,7 @@ def create_app(memory: Memory) -> FastAPI:
     # An export holds a connection until its last line is taken; the others are for everybody else.
     app.state.exports = Slots("export", max(1, settings.pool_size // 2))
     app.state.metrics = ServiceMetrics(memory)
-    app.state.tracing = Tracing.from_settings(settings)
+    app.state.tracing = tracing_of(settings)
     watch_steps(memory, app.state.metrics, app.state.tracing)
     app.state.proxy = ChatProxy(memory, settings, _call_watch(app.state.metrics, app.state.tracing))
     app.state.mcp = McpEndpoint(memory, app.state.gate)

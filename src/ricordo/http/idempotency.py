@@ -18,8 +18,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect
 
 from ricordo.errors import Conflict, InvalidInput, InvalidValue
-from ricordo.http.callers import Caller, Gate
-from ricordo.http.gating import GatedRoute, Handler
+from ricordo.http.auth import Caller, Gate, GatedRoute, Handler
 from ricordo.limits import IDEMPOTENCY_HOURS, MAX_IDEMPOTENCY_KEY_CHARS, MAX_KEPT_ANSWER_BYTES
 from ricordo.model import checks
 from ricordo.model.vocabulary import GLOBAL_OWNER

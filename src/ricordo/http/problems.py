@@ -30,8 +30,8 @@ from ricordo.errors import (
     StorageFull,
     told_outside,
 )
-from ricordo.observing.current import note_error, request_id
-from ricordo.observing.metrics import ServiceMetrics
+from ricordo.observability.logs import note_error, request_id
+from ricordo.observability.metrics import ServiceMetrics
 
 PROBLEM_TYPE: Final = "application/problem+json"
 _RETRY_SECONDS: Final = "1"

@@ -1,13 +1,62 @@
 """What all routes about memories have in common."""
 
-from fastapi import APIRouter, Depends
-from fastapi.routing import APIRoute
+import functools
+from collections.abc import Callable, Coroutine
+from typing import Any, Final, ParamSpec, TypeVar, get_args, get_origin
 
-from ricordo.http.gating import GatedRoute
+import anyio.to_thread
+from anyio.lowlevel import RunVar
+from fastapi import APIRouter, Depends, Request
+from fastapi.responses import Response
+from fastapi.routing import APIRoute
+from pydantic import BaseModel
+
+from ricordo.errors import InvalidValue, UnknownField
+from ricordo.http.auth import Calling, GatedRoute
+from ricordo.http.examples import NOT_CHANGED, showing
 from ricordo.http.idempotency import IdempotentRoute
-from ricordo.http.parameters import check_parameters
 from ricordo.http.problems import EVERYWHERE
-from ricordo.http.showing import NOT_CHANGED, showing
+from ricordo.limits import MAX_LENGTHY_REQUESTS
+
+
+async def check_parameters(request: Request, _caller: Calling) -> None:
+    """Nothing, where the query string has only parameters of the route, each as often as it may.
+
+    Whoever may not come in is told so first.
+
+    Raises:
+        UnknownField: one does not exist.
+        InvalidValue: one that takes a single value comes several times.
+    """
+    if not request.url.query:
+        return
+    route = request.scope["route"]
+    assert isinstance(route, APIRoute)
+    takes_several = _parameters(route)
+    given = [name for name, _ in request.query_params.multi_items()]
+    unknown = {name for name in given if name not in takes_several}
+    if unknown:
+        raise UnknownField("query parameter", unknown, takes_several)
+    for name in takes_several:
+        if not takes_several[name] and given.count(name) > 1:
+            raise InvalidValue(name, "is given more than once")
+
+
+def _parameters(route: APIRoute) -> dict[str, bool]:
+    """The names that a query string may have, and whether several values may go by each."""
+    found: dict[str, Any] = {}
+    for field in route.dependant.query_params:
+        kind = field.field_info.annotation
+        if isinstance(kind, type) and issubclass(kind, BaseModel):
+            found |= {name: inner.annotation for name, inner in kind.model_fields.items()}
+        else:
+            found[field.alias] = kind
+    return {name: _is_list(kind) for name, kind in found.items()}
+
+
+def _is_list(annotation: object) -> bool:
+    return any(get_origin(part) is list for part in (annotation, *get_args(annotation)))
+
 
 __all__ = ["NOT_CHANGED", "operation_id", "router_for", "showing"]
 
@@ -32,3 +81,43 @@ def router_for(
         dependencies=[Depends(check_parameters)],
         generate_unique_id_function=operation_id,
     )
+
+
+# What asks a language model, or works through a whole file or store, can take minutes. In the
+# threads that all requests share, a few of those would keep everybody else waiting, ``/readyz``
+# included.
+
+Given = ParamSpec("Given")
+Found = TypeVar("Found")
+
+_threads: Final[RunVar[anyio.CapacityLimiter]] = RunVar("ricordo_lengthy_threads")
+
+
+def lengthy(
+    endpoint: Callable[Given, Response],
+) -> Callable[Given, Coroutine[Any, Any, Response]]:
+    """Let an endpoint run beside the threads that all requests share."""
+
+    @functools.wraps(endpoint)
+    async def call(*args: Given.args, **kwargs: Given.kwargs) -> Response:
+        return await at_length(endpoint, *args, **kwargs)
+
+    return call
+
+
+async def at_length(
+    work: Callable[Given, Found], *args: Given.args, **kwargs: Given.kwargs
+) -> Found:
+    """Do something that may take long. Where too much of that is done already, it waits."""
+    doing = functools.partial(work, *args, **kwargs)
+    return await anyio.to_thread.run_sync(doing, limiter=_limiter())
+
+
+def _limiter() -> anyio.CapacityLimiter:
+    """That of the running event loop."""
+    try:
+        return _threads.get()
+    except LookupError:
+        limiter = anyio.CapacityLimiter(MAX_LENGTHY_REQUESTS)
+        _threads.set(limiter)
+        return limiter

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from ricordo.errors import AccessDenied
 from ricordo.tools import Tool, ToolResult, Tools, chosen
-from ricordo.tools.failures import is_mistake
+from ricordo.tools.answers import is_mistake
 from ricordo.user_memory import UserMemory
 
 try:

@@ -1,30 +1,126 @@
 """What can be read without a tool: themes, memories, MEMORY.md and the change feed."""
 
+import json
 import re
 from collections.abc import Callable
-from typing import Final
+from typing import Any, Final
 
 from mcp_types import (
     Annotations,
+    GetPromptRequestParams,
+    GetPromptResult,
+    ListPromptsResult,
     ListResourcesResult,
     ListResourceTemplatesResult,
     PaginatedRequestParams,
+    Prompt,
+    PromptArgument,
+    PromptMessage,
     ReadResourceRequestParams,
     ReadResourceResult,
     Resource,
     ResourceTemplate,
+    TextContent,
     TextResourceContents,
 )
 
 from ricordo.errors import NotFound
-from ricordo.mcp import resource_texts
-from ricordo.mcp.binding import Binding
-from ricordo.mcp.paging import cursor_of, only_page
+from ricordo.files.mirror_source import stored_memories
+from ricordo.files.mirror_text import TITLE, Shown, body
+from ricordo.limits import MAX_MCP_TEXT_BYTES, MAX_MESSAGE_CHARS
+from ricordo.mcp.session import Binding, cursor_of, only_page
+from ricordo.model import checks
 from ricordo.model.checks import format_moment
+from ricordo.model.context import RecalledMemory
 from ricordo.model.item import Item
 from ricordo.model.proposal import attributed, other_owner
-from ricordo.prompt.fence import one_line
+from ricordo.model.record import plain
+from ricordo.model.vocabulary import ContextMode
+from ricordo.prompt.fence import DATA_NOTE, fenced, one_line
+from ricordo.recall.words import question_in
+from ricordo.text.secrets import without_secrets
+from ricordo.tools import Tools
 from ricordo.user_memory import UserMemory
+from ricordo.user_memory.confining import check_whole
+
+_LINE_BYTES: Final = 100  # of MEMORY.md beside a text: its number, and its heading
+
+
+def themes(user: UserMemory) -> str:
+    """The themes as JSON."""
+    return _json({"themes": plain(user.themes())})
+
+
+def memory(user: UserMemory, number: int) -> str:
+    """A memory as JSON.
+
+    Raises:
+        MemoryNotFound: there is none for this user.
+        InvalidValue: no memory can have this number.
+    """
+    item = user.get(number)
+    owner = other_owner(item.user_id, user.scope.user_id)
+    return _json({**item.to_dict(), "content": attributed(item.content, owner, item.type)})
+
+
+def changes(user: UserMemory, since: int = 0) -> str:
+    """What happened after a revision as JSON; ``next`` is the address to go on from.
+
+    Raises:
+        PermissionMissing: the change feed is about all of a memory.
+    """
+    found = user.changes(since)
+    told: list[object] = []
+    size = 0
+    for change in found:
+        one = plain(change)
+        size += len(_json(one).encode())
+        if told and size > MAX_MCP_TEXT_BYTES:
+            break
+        told.append(one)
+    reached = found.changes[len(told) - 1].revision if told else since
+    return _json(
+        {
+            "changes": told,
+            "revision": found.revision,
+            "more": found.more or len(told) < len(found),
+            "next": f"ricordo://changes?since={reached}",
+        }
+    )
+
+
+def memory_file(user: UserMemory) -> str:
+    """MEMORY.md as the mirror writes it, without what is for editing it.
+
+    Raises:
+        PermissionMissing: it is about all of a memory.
+    """
+    check_whole(user.scope, "memory.md")
+    stored = stored_memories(user.database, user.scope.user_id)
+    shown: list[Shown] = []
+    size = 0
+    for one in stored.shown.values():  # the newest first
+        size += len(one.text.encode()) + _LINE_BYTES
+        if size > MAX_MCP_TEXT_BYTES:
+            break
+        shown.append(one)
+    hidden = stored.hidden + len(stored.shown) - len(shown)
+    note = f"\nNot shown here: {hidden} more, the oldest.\n" if hidden else ""
+    return f"{TITLE}\n{note}{without_secrets(body(shown, []))}"
+
+
+def _json(value: Any) -> str:
+    return json.dumps(_shown(value), ensure_ascii=False, separators=(",", ":"))
+
+
+def _shown(value: Any) -> Any:
+    """The same without secrets: resources are read by models."""
+    if isinstance(value, str):
+        return without_secrets(value)
+    if isinstance(value, dict):
+        return {name: _shown(one) for name, one in value.items()}
+    return [_shown(one) for one in value] if isinstance(value, list | tuple) else value
+
 
 SCHEME: Final = "ricordo://"
 _JSON: Final = "application/json"
@@ -71,10 +167,10 @@ _CHANGES_SINCE: Final = ResourceTemplate(
     mime_type=_JSON,
 )
 _READERS: Final[tuple[tuple[re.Pattern[str], str, Callable[..., str]], ...]] = (
-    (re.compile(r"themes"), _JSON, resource_texts.themes),
-    (re.compile(r"memory\.md"), _MARKDOWN, resource_texts.memory_file),
-    (re.compile(r"changes(?:\?since=([0-9]{1,19}))?"), _JSON, resource_texts.changes),
-    (re.compile(r"memories/([0-9]{1,19})"), _JSON, resource_texts.memory),
+    (re.compile(r"themes"), _JSON, themes),
+    (re.compile(r"memory\.md"), _MARKDOWN, memory_file),
+    (re.compile(r"changes(?:\?since=([0-9]{1,19}))?"), _JSON, changes),
+    (re.compile(r"memories/([0-9]{1,19})"), _JSON, memory),
 )
 """By what follows the scheme; what is in brackets is given to the reader as a number."""
 
@@ -147,3 +243,72 @@ def _listed(item: Item, viewer: str) -> Resource:
         mime_type=_JSON,
         annotations=Annotations(last_modified=format_moment(item.updated_at)),
     )
+
+
+GUIDE: Final = "memory_guide"
+MESSAGE: Final = "message"
+_MAX_SHOWN_NAME_CHARS: Final = 100
+_PROMPT: Final = Prompt(
+    name=GUIDE,
+    title="Memory guide",
+    description="How to use the memory tools, with the themes there are. With a message, also what"
+    " is remembered that matters to it.",
+    arguments=[
+        PromptArgument(
+            name=MESSAGE,
+            title="Message",
+            description="What the user says or wants; memories that matter to it are added.",
+            required=False,
+        )
+    ],
+)
+
+
+def list_prompts(_bound: Binding, asked: PaginatedRequestParams | None) -> ListPromptsResult:
+    """The one prompt.
+
+    Raises:
+        InvalidCursor: there is only one page.
+    """
+    only_page(asked)
+    return ListPromptsResult(prompts=[_PROMPT])
+
+
+def get_prompt(bound: Binding, asked: GetPromptRequestParams) -> GetPromptResult:
+    """The guide, with what is recalled for a message where there is one.
+
+    Raises:
+        NotFound: there is no such prompt.
+        UnknownField: an argument that it does not have.
+        InvalidValue: a message that is too long.
+    """
+    if asked.name != GUIDE:
+        shown = asked.name[:_MAX_SHOWN_NAME_CHARS]
+        raise NotFound(f"no prompt {shown!r}; there is {GUIDE}")
+    given = asked.arguments or {}
+    checks.known_fields(f"argument of {GUIDE}", given, {MESSAGE})
+    guide = Tools(bound.user, *bound.sets).guide()
+    message = checks.optional_text(MESSAGE, given.get(MESSAGE), MAX_MESSAGE_CHARS)
+    texts = [guide] if message is None else [_with_recalled(guide, bound.user, message), message]
+    return GetPromptResult(
+        description=_PROMPT.description,
+        messages=[
+            PromptMessage(role="user", content=TextContent(type="text", text=text))
+            for text in texts
+        ],
+    )
+
+
+def _with_recalled(guide: str, user: UserMemory, message: str) -> str:
+    """The guide and, between markers that nothing inside can close, what matters to a message."""
+    # No request is built here whose budget the message would have to fit into.
+    asked = question_in(message)
+    recalled = user.context(asked, modes=ContextMode.RECALL, history=False).memories
+    if not recalled:
+        return guide
+    return "\n\n".join([guide, DATA_NOTE, fenced(map(_line, recalled))])
+
+
+def _line(one: RecalledMemory) -> str:
+    said = attributed(one.text, one.owner_id, one.type)
+    return f"- [{one.id}] {one.since:%Y-%m-%d}, {one_line(one.theme)}: {one_line(said)}"

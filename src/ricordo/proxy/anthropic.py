@@ -4,9 +4,19 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from ricordo.limits import MAX_OBSERVED_ANSWER_CHARS, MAX_TOOL_CALLS_BYTES
-from ricordo.proxy.json_text import JsonObject, dumped, read_object
-from ricordo.proxy.pieces import Pieces
-from ricordo.proxy.said import ASSISTANT, TOOL, USER, Said, joined, objects, text_of
+from ricordo.proxy.wire import (
+    ASSISTANT,
+    TOOL,
+    USER,
+    JsonObject,
+    Pieces,
+    Said,
+    dumped,
+    joined,
+    objects,
+    read_object,
+    text_of,
+)
 
 _TEXT: Final = "text"
 _CALL: Final = "tool_use"

@@ -3,9 +3,17 @@
 from typing import Any, Final
 
 from ricordo.limits import MAX_OBSERVED_ANSWER_CHARS, MAX_TOOL_CALLS_BYTES
-from ricordo.proxy.json_text import JsonObject, dumped
-from ricordo.proxy.pieces import Pieces
-from ricordo.proxy.said import ASSISTANT, TOOL, USER, Said, objects, text_of
+from ricordo.proxy.wire import (
+    ASSISTANT,
+    TOOL,
+    USER,
+    JsonObject,
+    Pieces,
+    Said,
+    dumped,
+    objects,
+    text_of,
+)
 
 _SYSTEM_ROLES: Final = ("system", "developer")
 _ROLES: Final = {USER: USER, ASSISTANT: ASSISTANT, TOOL: TOOL, "function": TOOL}

@@ -1,38 +1,191 @@
 """The chat proxy: memory in front of any model, and every other byte as it was."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
-from concurrent.futures import ThreadPoolExecutor
+import hashlib
+import logging
+import threading
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from ricordo.errors import InvalidValue
-from ricordo.limits import MAX_PROXIED_ANSWER_BYTES, MAX_PROXY_RECALL_SECONDS
+from ricordo.errors import InvalidValue, in_log
+from ricordo.limits import MAX_PROXIED_ANSWER_BYTES, MAX_PROXY_RECALL_SECONDS, MAX_WAITING_EXCHANGES
 from ricordo.memory import Memory
 from ricordo.model import checks
 from ricordo.model.vocabulary import ContextMode
-from ricordo.proxy.afterwards import Afterwards
 from ricordo.proxy.anthropic import ANTHROPIC
-from ricordo.proxy.calls import Call, CallWatch
-from ricordo.proxy.complaints import Complaints
-from ricordo.proxy.headers import from_upstream
-from ricordo.proxy.identity import thread_of
-from ricordo.proxy.json_text import dumped, read_object, with_last
+from ricordo.proxy.memory import Complaints, Exchange, Recalled, Recalling, remember
 from ricordo.proxy.openai import OPENAI
-from ricordo.proxy.recalling import Recalled, Recalling
-from ricordo.proxy.remembering import Exchange, remember
-from ricordo.proxy.request import ChatRequest
-from ricordo.proxy.said import NOTHING_HEARD, Said, first_of_user, last_of_user
-from ricordo.proxy.stream import AnswerStream, gathered
-from ricordo.proxy.tapping import MemoryTap, Tap, Untouched
-from ricordo.proxy.upstream import Upstream, UpstreamFault, upstreams_of
-from ricordo.proxy.wire import Wire
+from ricordo.proxy.stream import AnswerStream, MemoryTap, Tap, Untouched, gathered
+from ricordo.proxy.upstream import (
+    Call,
+    CallWatch,
+    Upstream,
+    UpstreamFault,
+    from_upstream,
+    upstreams_of,
+)
+from ricordo.proxy.wire import (
+    NOTHING_HEARD,
+    JsonObject,
+    Said,
+    Wire,
+    dumped,
+    first_of_user,
+    last_of_user,
+    read_object,
+    with_last,
+)
 from ricordo.settings import Settings
 from ricordo.user_memory import UserMemory
 
 if TYPE_CHECKING:
     import httpx2
+
+_log = logging.getLogger(__name__)
+
+_THREADS: Final = 2
+
+
+class Afterwards:
+    """Runs work in threads of its own, so that it delays no chat and no cancelled request ends it.
+
+    What fails is told to the log and to nobody else.
+    """
+
+    def __init__(self) -> None:
+        self._pool = ThreadPoolExecutor(_THREADS, thread_name_prefix="ricordo-proxy-after")
+        self._lock = threading.Lock()
+        self._waiting: set[Future[None]] = set()
+        self._is_closed = False
+
+    def do(self, work: Callable[[], None]) -> None:
+        """Have something done soon. It is not done where too much waits already, or after the end:
+        whoever asks for it has a chat to finish, and no use for an error."""
+        with self._lock:
+            refusal = self._refusal()
+            if refusal is None:
+                done = self._pool.submit(_quietly, work)
+                self._waiting.add(done)
+        if refusal is None:
+            done.add_done_callback(self._forget)
+        else:
+            _log.warning("a chat is not remembered: %s", refusal)
+
+    async def drain(self) -> None:
+        """Wait until all that was to be done is done."""
+        while True:
+            with self._lock:
+                waiting = list(self._waiting)
+            if not waiting:
+                return
+            await asyncio.wait([asyncio.wrap_future(one) for one in waiting])
+
+    async def close(self) -> None:
+        """Finish what there is, and take no more."""
+        await self.drain()
+        with self._lock:
+            self._is_closed = True
+        await self.drain()  # what came in between
+        self._pool.shutdown(wait=False)
+
+    def _refusal(self) -> str | None:
+        if self._is_closed:
+            return "the service has stopped"
+        has_room = len(self._waiting) < MAX_WAITING_EXCHANGES
+        return None if has_room else f"{MAX_WAITING_EXCHANGES} others wait"
+
+    def _forget(self, done: Future[None]) -> None:
+        with self._lock:
+            self._waiting.discard(done)
+
+
+def _quietly(work: Callable[[], None]) -> None:
+    try:
+        work()
+    except Exception as error:  # noqa: BLE001 - the chat is over, and the log is all that is left
+        _log.warning("a chat is not remembered: %s", in_log(error))
+
+
+@dataclass(frozen=True)
+class ChatRequest:
+    """The body of a request and what of it could be read: nothing, where it is no JSON object."""
+
+    wire: Wire
+    body: bytes
+    read: JsonObject | None
+
+    @classmethod
+    def parse(cls, wire: Wire, body: bytes) -> "ChatRequest":
+        """Read a body, once. What it says of itself is not checked: that is for the upstream."""
+        return cls(wire, body, JsonObject.read(body))
+
+    @property
+    def user(self) -> str | None:
+        """The user that the body names."""
+        return None if self.read is None else self.wire.user_in(self.read)
+
+    @cached_property
+    def said(self) -> Sequence[Said]:
+        """The messages, without system prompts."""
+        return () if self.read is None else tuple(self.wire.said_in(self.read))
+
+    def with_system(self, text: str) -> bytes:
+        """The body with one more system text in it, and otherwise the same to the byte."""
+        if self.read is None:
+            return self.body
+        return self.wire.with_system(self.read, text).encode("utf-8")
+
+
+THREAD_HEADERS: Final = ("x-ricordo-thread", "x-openwebui-chat-id")
+_DIGITS: Final = 16
+
+
+def user_in_body(named: str | None) -> str | None:
+    """The user that the body of a request names; None for nobody, which means without memory.
+
+    What it says may be meant for the upstream's own purposes, so a name there that nobody can have
+    is no error.
+    """
+    try:
+        return checks.user_id(named) if named else None
+    except InvalidValue:
+        return None
+
+
+def thread_of(headers: Mapping[str, str], first_message: str) -> str | None:
+    """The conversation that a request goes on with.
+
+    Where no header names it, it is told by what the user said first, which all requests of a
+    conversation have in common; None where there is nothing to tell it by.
+
+    Raises:
+        InvalidValue: a header has a name that no conversation can have.
+    """
+    named = _first(headers, THREAD_HEADERS)
+    if named is not None:
+        return checks.reference("thread", named)
+    said = first_message.strip()
+    if not said:
+        return None
+    digest = hashlib.sha256(said.encode("utf-8", "replace")).hexdigest()
+    return f"chat-{digest[:_DIGITS]}"
+
+
+def _first(headers: Mapping[str, str], names: tuple[str, ...]) -> str | None:
+    """The first of some headers that says anything; its bytes are UTF-8 where they are no ASCII."""
+    given = {name.lower(): value for name, value in headers.items()}
+    for name in names:
+        value = given.get(name, "").strip()
+        if value:
+            try:
+                return value.encode("latin-1").decode("utf-8")
+            except UnicodeError:
+                return value
+    return None
+
 
 _JSON: Final = "application/json"
 _PLAIN: Final = "identity"

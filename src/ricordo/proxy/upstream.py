@@ -1,15 +1,17 @@
 """The endpoint behind the proxy: any that speaks the wire format."""
 
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from http import HTTPStatus
 from http.cookiejar import CookieJar, DefaultCookiePolicy
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal
 
 from ricordo.errors import InvalidValue
 from ricordo.limits import MODEL_CONNECT_SECONDS
 from ricordo.providers.endpoint import is_nearby, split_url, trusted_at
 from ricordo.proxy.anthropic import ANTHROPIC
-from ricordo.proxy.calls import CallWatch
-from ricordo.proxy.headers import to_upstream, with_added
 from ricordo.proxy.openai import OPENAI
 from ricordo.proxy.wire import Wire
 from ricordo.settings import Settings
@@ -18,6 +20,159 @@ from ricordo.version import __version__
 if TYPE_CHECKING:
     import httpx2
     from pydantic import SecretStr
+
+Header = tuple[bytes, bytes]
+
+_HOP_BY_HOP: Final = frozenset(
+    {
+        "connection",
+        "keep-alive",
+        "proxy-authenticate",
+        "proxy-authorization",
+        "proxy-connection",
+        "te",
+        "trailer",
+        "transfer-encoding",
+        "upgrade",
+    }
+)
+_OF_THIS_SERVICE: Final = frozenset(
+    {
+        "accept-encoding",  # so that answers can be read
+        "content-length",
+        "cookie",
+        "expect",
+        "forwarded",
+        "host",
+        "origin",  # some upstreams refuse pages that they do not know
+        "via",
+        "x-real-ip",
+    }
+)
+_CREDENTIALS: Final = frozenset({"authorization", "x-api-key", "api-key"})
+_PRIVATE: Final = ("x-ricordo-", "x-openwebui-", "x-forwarded-", "sec-")
+
+_RETURNED: Final = frozenset(
+    {
+        "cache-control",
+        "content-type",
+        "request-id",
+        "retry-after",
+        "retry-after-ms",
+        "x-accel-buffering",
+        "x-request-id",
+        "x-should-retry",
+    }
+)
+_RETURNED_KINDS: Final = ("openai-", "anthropic-", "x-ratelimit-", "ratelimit")
+
+
+def to_upstream(
+    given: Mapping[str, str], key: tuple[str, str] | None, *, pass_credentials: bool
+) -> list[Header]:
+    """What is sent on: the caller's own headers, and the upstream's key in the place of theirs.
+
+    Without such a key the caller's credentials go on only with ``pass_credentials``: they may be
+    meant for this service.
+    """
+    named = {
+        name.strip().lower()
+        for listed, value in given.items()
+        if listed.lower() == "connection"
+        for name in value.split(",")
+    }
+    dropped = _HOP_BY_HOP | _OF_THIS_SERVICE | named
+    if key is not None or not pass_credentials:
+        dropped |= _CREDENTIALS
+    sent = [
+        _encoded(name, value)
+        for name, value in given.items()
+        if name.lower() not in dropped and not name.lower().startswith(_PRIVATE)
+    ]
+    sent.append((b"accept-encoding", b"identity"))
+    return sent if key is None else [*sent, _encoded(*key)]
+
+
+def with_added(sent: list[Header], added: Mapping[str, str]) -> list[Header]:
+    """The headers with some of ours, each in the place of the caller's of that name."""
+    ours = [_encoded(name.lower(), value) for name, value in added.items()]
+    names = {name for name, _ in ours}
+    return [*(header for header in sent if header[0].lower() not in names), *ours]
+
+
+def from_upstream(given: Iterable[Header]) -> dict[str, str]:
+    """What of an answer's headers comes back; never cookies, nor what is for one connection.
+
+    Their bytes are read as Latin-1, as ASGI has them: whatever they are, they come back the same.
+    """
+    read = ((name.decode("latin-1").lower(), value.decode("latin-1")) for name, value in given)
+    return {
+        name: value for name, value in read if name in _RETURNED or name.startswith(_RETURNED_KINDS)
+    }
+
+
+def _encoded(name: str, value: str) -> Header:
+    """As it came in: servers hand on the bytes of headers as Latin-1."""
+    try:
+        return name.encode("ascii"), value.encode("latin-1")
+    except UnicodeEncodeError:
+        return name.encode("ascii", "ignore"), value.encode("utf-8")
+
+
+Outcome = Literal["ok", "refused", "failed", "unreachable", "timeout", "broken", "left"]
+"""How a call ended: answered with 2xx, 4xx or 5xx, not at all, not in time, only in part, or with
+nobody left to answer to."""
+
+_OF_FAULTS: Final[dict[str, Outcome]] = {
+    "upstream_timeout": "timeout",
+    "upstream_unreachable": "unreachable",
+    "upstream_redirects": "refused",
+}
+
+
+@contextmanager
+def _no_span(_headers: MutableMapping[str, str]) -> Iterator[None]:
+    yield
+
+
+@dataclass(frozen=True, slots=True)
+class CallWatch:
+    """``span`` is around each call until its answer begins, and may add headers to it;
+    ``finished`` is told how it ended, and how many seconds it took up to the last byte."""
+
+    span: Callable[[MutableMapping[str, str]], AbstractContextManager[None]] = _no_span
+    finished: Callable[[Outcome, float], None] = lambda _outcome, _seconds: None
+
+
+class Call:
+    """One call under way. It ends once; what comes after that counts no more."""
+
+    def __init__(self, watch: CallWatch, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self._watch = watch
+        self._monotonic = monotonic
+        self._began_at = monotonic()
+        self._has_ended = False
+
+    def answered(self, status: int) -> None:
+        """The answer was read to its end."""
+        if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+            self._end("failed")
+        else:
+            self._end("refused" if status >= HTTPStatus.BAD_REQUEST else "ok")
+
+    def failed(self, code: str) -> None:
+        """There was no answer, or not all of one; the code says why (``upstream.py``)."""
+        self._end(_OF_FAULTS.get(code, "broken"))
+
+    def left(self) -> None:
+        """Whoever asked did not wait for the end."""
+        self._end("left")
+
+    def _end(self, outcome: Outcome) -> None:
+        if not self._has_ended:
+            self._has_ended = True
+            self._watch.finished(outcome, self._monotonic() - self._began_at)
+
 
 _IDLE_CONNECTIONS: Final = 100
 _SECRET_BYTES: Final = 8

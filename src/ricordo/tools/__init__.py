@@ -4,7 +4,7 @@ The sets are in ``sets.py``, each tool in the file of its set; ``calling.py`` ru
 the command line and the adapters for frameworks all offer these very tools.
 """
 
-from ricordo.tools.calling import AsyncTools, Tools
+from ricordo.tools.calls import AsyncTools, Tools
 from ricordo.tools.sets import TOOL_SETS, chosen
 from ricordo.tools.tool import Parameter, Tool, ToolResult
 

@@ -1,13 +1,15 @@
 """What a tool is: a name, a description for models, parameters, and what it does."""
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
 from ricordo.errors import InvalidValue, RicordoError
 from ricordo.model import checks
+from ricordo.model.item import Theme
+from ricordo.prompt.fence import STANDARD_GUIDE, guide
 from ricordo.user_memory import UserMemory
 
 Arguments = dict[str, Any]
@@ -138,3 +140,83 @@ def record(
         schema["properties"] = {key: dict(value) for key, value in properties.items()}
     schema["additionalProperties"] = False if values is None else dict(values)
     return Parameter(name, schema, required)
+
+
+def openai_chat(tools: Iterable[Tool]) -> list[dict[str, Any]]:
+    """For ``tools`` of OpenAI's chat completions, and of everybody who speaks like it."""
+    return [
+        {
+            "type": "function",
+            "function": {
+                "name": tool.name,
+                "description": tool.description,
+                "parameters": tool.input_schema(),
+            },
+        }
+        for tool in tools
+    ]
+
+
+def openai_responses(tools: Iterable[Tool]) -> list[dict[str, Any]]:
+    """For ``tools`` of OpenAI's Responses."""
+    return [
+        {
+            "type": "function",
+            "name": tool.name,
+            "description": tool.description,
+            "parameters": tool.input_schema(),
+            "strict": False,  # strict mode has no optional arguments
+        }
+        for tool in tools
+    ]
+
+
+def anthropic(tools: Iterable[Tool]) -> list[dict[str, Any]]:
+    """For ``tools`` of Anthropic's messages."""
+    return [
+        {
+            "name": tool.name,
+            "description": tool.description,
+            "input_schema": tool.input_schema(),
+        }
+        for tool in tools
+    ]
+
+
+FORMS: Final[Mapping[str, Callable[[Iterable[Tool]], list[dict[str, Any]]]]] = {
+    "openai": openai_chat,
+    "openai_responses": openai_responses,
+    "anthropic": anthropic,
+}
+"""By the name that each goes by on the command line and over HTTP."""
+
+
+_HEADING: Final = "## Memory\nYou have a long-term memory of this user, kept by tools.\n"
+_SINGLE: Final = """\
+- memory with action "search" before answering anything that earlier conversations may settle; \
+"*" gives the newest.
+- action "save" keeps what will matter later: one fact, wish or instruction at a time; with a key \
+it replaces what had that key; expires_days for what holds only for a while.
+- action "forget" only when the user asks or something is clearly wrong."""
+_QUERY: Final = """\
+- memory_query asks one question and gets a few bullets. Ask once, when the task depends on what \
+is known of the user; not at every turn."""
+_PROFILE: Final = """\
+- memory_search before answering anything that earlier conversations may settle.
+- memory_store keeps one thing under a short name, and replaces what had that name.
+- update_user_profile for what every conversation should begin with: name, city, language, tone. \
+What is sensitive waits for consent; do not treat it as known before.
+- memory_forget only when the user asks or something is clearly wrong."""
+_HONEST: Final = "- Say when you are not sure. Do not invent memories."
+_GUIDE_OF: Final = {"single": _SINGLE, "query": _QUERY, "profile": _PROFILE}
+
+
+def guide_for(sets: Sequence[str], themes: Iterable[Theme]) -> str:
+    """The guide to the tools of some sets, with the user's themes; never content of memories."""
+    known = tuple(themes)
+    if tuple(sets) == ("standard",):
+        return guide(known)
+    parts = [_GUIDE_OF[name] for name in sets if name in _GUIDE_OF]
+    head = STANDARD_GUIDE if "standard" in sets else f"{_HEADING}{parts.pop(0)}\n{_HONEST}"
+    more = "memory_list_themes" if "standard" in sets else None
+    return guide(known, "\n".join([head, *parts]), more)

@@ -1,6 +1,9 @@
 """What a form sends, once it is sure that one of our pages sent it."""
 
 import hmac
+import secrets
+import threading
+from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Annotated, Final
 from urllib.parse import parse_qsl
@@ -89,3 +92,37 @@ async def _posted(request: Request, visit: Visiting) -> Fields:
 
 Posted = Annotated[Fields, Depends(_posted)]
 """The fields of the form that a request sends."""
+
+
+_BYTES: Final = 16
+_LONGEST: Final = 64  # characters; ours have fewer, and a thousand long ones would be kept
+_MOST_USED: Final = 1_000
+
+
+class OneTimeForms:
+    """The ids of forms that were sent, those of the last time, in the memory of this process.
+
+    A form without an id of ours counts as sent. That another process does not know of it, or this
+    one after a restart, is what the browser's own question before it sends a form again is for.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._used: OrderedDict[str, None] = OrderedDict()
+
+    @staticmethod
+    def new_id() -> str:
+        """An id for a form that is about to be shown."""
+        return secrets.token_urlsafe(_BYTES)
+
+    def take(self, form_id: str | None) -> bool:
+        """Use an id up; False where it was before."""
+        if not form_id or len(form_id) > _LONGEST:
+            return False
+        with self._lock:
+            if form_id in self._used:
+                return False
+            self._used[form_id] = None
+            if len(self._used) > _MOST_USED:
+                self._used.popitem(last=False)
+            return True

@@ -1,19 +1,96 @@
 """From a template and values to HTML. Everything is escaped unless a template made it itself."""
 
+import hashlib
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import datetime
-from functools import lru_cache
-from typing import Any
+from functools import cache, lru_cache
+from importlib import resources
+from typing import Any, Final
 from urllib.parse import urlencode
 
+from fastapi import APIRouter
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
-from starlette.responses import HTMLResponse
+from starlette.responses import HTMLResponse, Response
 
 from ricordo.model.checks import format_moment
 from ricordo.version import __version__
-from ricordo.web.headers import PRIVATE
-from ricordo.web.static_files import address_of
+from ricordo.web.sessions import PATH
+
+_POLICY: Final = {
+    "default-src": "'none'",
+    "script-src": "'self'",
+    "style-src": "'self'",
+    "img-src": "'self'",
+    "connect-src": "'self'",
+    "form-action": "'self'",
+    "base-uri": "'none'",
+    "frame-ancestors": "'none'",
+}
+
+SECURITY: Final = {
+    "Content-Security-Policy": "; ".join(f"{what} {where}" for what, where in _POLICY.items()),
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    # Not `no-referrer`: forms would then come with the origin `null`, like those of anybody.
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+}
+PRIVATE: Final = {**SECURITY, "Cache-Control": "no-store"}
+"""For pages: what is remembered stays in no cache."""
+FOREVER: Final = {**SECURITY, "Cache-Control": "public, max-age=31536000, immutable"}
+"""For files whose address changes whenever they do."""
+
+
+_TYPE_OF: Final = {
+    "ricordo.css": "text/css; charset=utf-8",
+    "ricordo.js": "text/javascript; charset=utf-8",
+    "htmx.min.js": "text/javascript; charset=utf-8",
+    "icon.svg": "image/svg+xml",
+}
+_DIGITS: Final = 12
+
+
+@dataclass(frozen=True, slots=True)
+class StaticFile:
+    """A file of the page, and the address under which it never changes."""
+
+    content: bytes
+    media_type: str
+    address: str
+
+
+@cache
+def static_file(name: str) -> StaticFile:
+    """One of the files.
+
+    Raises:
+        KeyError: there is no such file.
+    """
+    media_type = _TYPE_OF[name]
+    content = resources.files("ricordo.web").joinpath("static", name).read_bytes()
+    digest = hashlib.sha256(content).hexdigest()[:_DIGITS]
+    return StaticFile(content, media_type, f"{PATH}/static/{digest}/{name}")
+
+
+def address_of(name: str) -> str:
+    """Where the page finds one of the files."""
+    return static_file(name).address
+
+
+router: Final = APIRouter(include_in_schema=False)
+
+
+@router.get(PATH + "/static/{digest}/{name}")
+def get_static(digest: str, name: str) -> Response:
+    """One of the files; an address of another version has gone with that version."""
+    if name not in _TYPE_OF or static_file(name).address.split("/")[-2] != digest:
+        return Response(status_code=404, headers=FOREVER | {"Cache-Control": "no-store"})
+    file = static_file(name)
+    return Response(file.content, media_type=file.media_type, headers=FOREVER)
 
 
 @lru_cache(maxsize=1)
@@ -93,3 +170,25 @@ def _shortened(text: str, length: int) -> str:
 def _words(name: str) -> str:
     """A name of the vocabulary as people write it."""
     return name.replace("_", " ")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A page in the navigation. ``is_filed``: it shows only what is filed under themes, so that
+    who is kept to some of them can see it, too."""
+
+    name: str
+    path: str
+    is_filed: bool
+
+
+NAVIGATION: Final = (
+    Place("Memories", "/ui/memories", is_filed=True),
+    Place("Themes", "/ui/themes", is_filed=True),
+    Place("Conversations", "/ui/conversations", is_filed=False),
+    Place("Changes", "/ui/changes", is_filed=False),
+    Place("Choices", "/ui/choices", is_filed=False),
+    Place("Graph", "/ui/graph", is_filed=True),
+    Place("Activity", "/ui/activity", is_filed=False),
+    Place("Settings", "/ui/settings", is_filed=False),
+)

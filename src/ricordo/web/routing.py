@@ -14,10 +14,9 @@ from starlette.responses import RedirectResponse
 
 from ricordo.errors import NotAuthenticated, RicordoError, told_outside
 from ricordo.http.problems import TooManyRequests, status_of
-from ricordo.observing.current import note_error, request_id
-from ricordo.observing.metrics import ServiceMetrics
-from ricordo.web.headers import PRIVATE
-from ricordo.web.rendering import address
+from ricordo.observability.logs import note_error, request_id
+from ricordo.observability.metrics import ServiceMetrics
+from ricordo.web.rendering import PRIVATE, address
 from ricordo.web.sessions import PATH
 from ricordo.web.visitors import NoUserChosen, Visitor, stranger
 
@@ -47,7 +46,7 @@ class PageRoute(APIRoute):
                 return failure(request, HTTPStatus.NOT_FOUND, _NO_SUCH_PAGE)
             except Exception as error:  # noqa: BLE001 - the last resort
                 # What it says may quote anything, so it is told to nobody; the log has where it
-                # was. As in http/catching.py, but as a page.
+                # was. As in http/middleware.py, but as a page.
                 note_error(error)
                 return failure(request, HTTPStatus.INTERNAL_SERVER_ERROR, _UNFORESEEN)
 

@@ -1,11 +1,41 @@
 """The service together with its web page."""
 
-from fastapi import FastAPI
+from typing import Final
+
+from fastapi import APIRouter, FastAPI
 
 from ricordo.http.app import create_app
 from ricordo.memory import Memory
-from ricordo.web.pages import ROUTERS
+from ricordo.web import (
+    activity,
+    changes,
+    conversations,
+    graph,
+    keys,
+    login,
+    memories,
+    memory,
+    proposals,
+    rendering,
+    settings,
+)
 from ricordo.web.sessions import SessionCookies
+
+ROUTERS: Final[tuple[APIRouter, ...]] = (
+    login.router,
+    rendering.router,
+    memories.router,
+    graph.themes_router,
+    graph.router,
+    activity.router,
+    memory.router,
+    changes.router,
+    conversations.router,
+    proposals.router,
+    settings.router,
+    keys.router,
+    login.missing_router,  # the last: it takes every address that is left
+)
 
 
 def create_site(memory: Memory) -> FastAPI:

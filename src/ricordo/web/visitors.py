@@ -10,16 +10,14 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from ricordo import limits
 from ricordo.errors import KeyNotFound, NotAuthenticated
-from ricordo.http.callers import Caller, Gate, user_memory_of
+from ricordo.http.auth import Caller, Gate, user_memory_of
 from ricordo.memory import Memory
 from ricordo.model.scope import ApiKey
 from ricordo.model.vocabulary import Permission
-from ricordo.observing.current import note_key
+from ricordo.observability.logs import note_key
 from ricordo.storage.keys import session_has_ended
 from ricordo.user_memory import UserMemory
-from ricordo.web.headers import PRIVATE
-from ricordo.web.navigation import NAVIGATION
-from ricordo.web.rendering import rendered
+from ricordo.web.rendering import NAVIGATION, PRIVATE, rendered
 from ricordo.web.sessions import Session, SessionCookies
 
 DEFAULT_USER: Final = "me"

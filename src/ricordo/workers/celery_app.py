@@ -1,8 +1,4 @@
-"""The Celery application: ``celery -A ricordo.workers.celery_app worker``.
-
-It is configured by ricordo's own settings in the environment (``RICORDO_BROKER_URL``, …). A task
-carries the number of a job and nothing else; whether the job still waits, its row knows.
-"""
+"""The Celery application: ``celery -A ricordo.workers.celery_app worker``."""
 
 import logging
 import os
@@ -10,10 +6,15 @@ import signal
 from typing import Any, Final
 
 from celery import Celery, signals
+from celery.beat import EmbeddedService
 
 from ricordo.errors import StorageError, in_log
 from ricordo.jobs.broker import RUN_TASK, SWEEP_TASK, BrokerUnreachable, masked
+from ricordo.workers.configuration import IN_MEMORY
 from ricordo.workers.store import STORE
+
+# It is configured by ricordo's own settings in the environment (``RICORDO_BROKER_URL``, …). A
+# task carries the number of a job and nothing else; whether the job still waits, its row knows.
 
 _END_SOON: Final = getattr(signal, "SIGUSR2", None)
 """What the parent of a pool of processes sends to its children when it is told to stop."""
@@ -94,3 +95,21 @@ signals.worker_process_init.connect(_on_child_init)
 signals.worker_shutting_down.connect(_on_shutting_down)
 signals.worker_process_shutdown.connect(_close)
 signals.worker_shutdown.connect(_close)
+
+
+def tick_inside(app: Celery) -> None:
+    """Have the worker that is about to start send the sweeps of the schedule, too.
+
+    Celery's own way, ``worker -B``, is a process beside the worker, which goes on for ever when
+    the worker is killed. This is a thread, which is not.
+    """
+    service = EmbeddedService(app, thread=True, scheduler_cls=IN_MEMORY)
+
+    def start(**_: Any) -> None:
+        service.start()
+
+    def stop(**_: Any) -> None:
+        service.service.stop()  # without waiting: it may sleep until the next sweep is due
+
+    signals.worker_ready.connect(start, weak=False)
+    signals.worker_shutting_down.connect(stop, weak=False)

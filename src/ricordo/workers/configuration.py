@@ -1,9 +1,19 @@
 """The settings of Celery, made from those of ricordo."""
 
+from dataclasses import dataclass
 from typing import Any, Final
 
 from ricordo.errors import InvalidValue
-from ricordo.jobs.broker import QUEUES, SWEEP_TASK, celery_configuration, checked_url
+from ricordo.jobs.broker import (
+    QUEUES,
+    SWEEP_TASK,
+    BrokerUnreachable,
+    Messenger,
+    celery_configuration,
+    checked_url,
+    masked,
+)
+from ricordo.model.record import Record
 from ricordo.model.vocabulary import Lane
 from ricordo.settings import Settings
 
@@ -66,3 +76,31 @@ def worker_configuration(settings: Settings) -> dict[str, Any]:
             }
         },
     }
+
+
+_PING_SECONDS: Final = 1.5
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerStatus(Record):
+    """What was found. Where the broker does not answer, ``problem`` says why."""
+
+    broker: str
+    reachable: bool
+    queues: dict[str, int]
+    workers: tuple[str, ...]
+    problem: str | None
+
+
+def look_at(url: str) -> BrokerStatus:
+    """Ask the broker for its queues, and whoever listens there for a sign of life."""
+    messenger = Messenger(url)
+    try:
+        lengths = messenger.lengths()
+        workers = tuple(sorted(messenger.ping(_PING_SECONDS)))
+    except BrokerUnreachable as problem:
+        return BrokerStatus(masked(url), False, {}, (), str(problem))
+    finally:
+        messenger.close()
+    queues = {QUEUES[lane]: length for lane, length in lengths.items()}
+    return BrokerStatus(masked(url), True, queues, workers, None)

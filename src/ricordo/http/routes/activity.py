@@ -7,11 +7,10 @@ from fastapi.responses import JSONResponse, Response
 from pydantic import Field
 
 from ricordo import limits
-from ricordo.http.answers import answer
-from ricordo.http.asked import Asked, PageAsked, QueryAsked, given_by
-from ricordo.http.callers import Acting
-from ricordo.http.lengthy import lengthy
-from ricordo.http.routing import router_for
+from ricordo.http.auth import Acting
+from ricordo.http.responses import answer
+from ricordo.http.routing import lengthy, router_for
+from ricordo.http.schemas import Asked, PageAsked, QueryAsked, given_by
 from ricordo.model.activity import ActivityEvent, Counters, DayActivity
 from ricordo.model.profile import Summary
 from ricordo.model.record import Page, plain

@@ -1,26 +1,39 @@
 """Administration: all users together, for whoever has the permission."""
 
-from typing import Annotated
+from dataclasses import fields
+from http import HTTPStatus
+from typing import Annotated, Any, get_type_hints
 
 from fastapi import Path, Query, Request
 from fastapi.responses import Response, StreamingResponse
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, create_model
 
 from ricordo import limits
-from ricordo.http.answers import answer
-from ricordo.http.asked import Asked, QueryAsked, given_by
-from ricordo.http.callers import Managing, ReadingAll
+from ricordo.http.auth import Caller, Calling, GatedRoute, Managing, ReadingAll, check_may_give
 from ricordo.http.files import LinesResponse, received_file
-from ricordo.http.gating import GatedRoute
-from ricordo.http.lengthy import at_length, lengthy
+from ricordo.http.responses import answer, nothing
 from ricordo.http.routes.activity import CountersAsked, DailyAsked
-from ricordo.http.routes.changing import PurgeAsked, Purged
+from ricordo.http.routes.memories import (
+    ForgetAsked,
+    GetAsked,
+    ListAsked,
+    NewMemoryAsked,
+    PurgeAsked,
+    Purged,
+)
 from ricordo.http.routes.transfer import FILE, LINES
-from ricordo.http.routing import router_for
+from ricordo.http.routing import at_length, lengthy, router_for
+from ricordo.http.schemas import Asked, MemoryId, PageAsked, QueryAsked, given_by
+from ricordo.memory import Memory
 from ricordo.model.activity import Counters, DayActivity
+from ricordo.model.item import Added, Item
+from ricordo.model.job import Job, JobStats
+from ricordo.model.record import Page
 from ricordo.model.reports import ErasureReceipt, ImportReport
-from ricordo.model.vocabulary import GLOBAL_OWNER
+from ricordo.model.scope import ApiKey, CreatedKey
+from ricordo.model.vocabulary import GLOBAL_OWNER, JobState, Permission
 from ricordo.providers.chat import ModelReport
+from ricordo.user_memory import UserMemory
 
 # Without idempotency keys: all of this can be done twice as it is, and of a user who is erased
 # nothing may be kept.
@@ -113,3 +126,208 @@ async def import_store(request: Request, store: Managing) -> Response:
     """Bring in an export of any number of users, each under their own name."""
     async with received_file(request, GLOBAL_OWNER) as path:
         return answer(await at_length(store.import_file, path))
+
+
+jobs_router = router_for("Administration: jobs", "/v1/admin/jobs")
+
+JobId = Annotated[int, Path(ge=1, le=limits.MAX_ID, description="The job.", examples=[12])]
+
+
+def _shown_fields() -> dict[str, Any]:
+    """What ``Job.to_dict`` shows: all but the token that only its worker may know."""
+    hints = get_type_hints(Job)
+    return {
+        field.name: (hints[field.name], ...) for field in fields(Job) if field.name != "lease_token"
+    }
+
+
+JobShown: Any = create_model("Job", __doc__="A job as it stands in the queue.", **_shown_fields())
+
+
+class JobsAsked(QueryAsked):
+    """Which jobs."""
+
+    state: str | None = Field(default=None, description=f"One of: {', '.join(JobState)}.")
+    kind: str | None = Field(default=None, examples=["form"])
+    limit: int = Field(
+        default=limits.DEFAULT_PAGE_ITEMS,
+        ge=1,
+        le=limits.MAX_PAGE_ITEMS,
+        description="How many entries at most.",
+    )
+
+
+class RunAsked(Asked):
+    """How much to do."""
+
+    limit: int = Field(
+        default=limits.MAX_JOBS_PER_RUN,
+        ge=1,
+        le=limits.MAX_JOBS_PER_RUN,
+        description="How many jobs at most.",
+    )
+
+
+class JobsRun(BaseModel):
+    """How many jobs there were."""
+
+    ran: int
+
+
+@jobs_router.get("", response_model=list[JobShown])
+def list_jobs(asked: Annotated[JobsAsked, Query()], store: ReadingAll) -> Response:
+    """List background jobs in the order in which they run or ran."""
+    return answer(store.jobs(**asked.given()))
+
+
+@jobs_router.get("/stats", response_model=list[JobStats])
+def read_job_stats(store: ReadingAll) -> Response:
+    """Count how many jobs of each kind wait, run, are done, dead or cancelled."""
+    return answer(store.job_stats())
+
+
+@jobs_router.post("/run", response_model=JobsRun)
+@lengthy
+def run_jobs(store: Managing, asked: RunAsked | None = None) -> Response:
+    """Run what is due now, and answer when it is done, which may take long."""
+    return answer({"ran": store.run_jobs(**given_by(asked))})
+
+
+@jobs_router.post("/{id}/retry", status_code=HTTPStatus.NO_CONTENT, response_model=None)
+def retry_job(id: JobId, store: Managing) -> Response:
+    """Give a dead job a fresh set of attempts."""
+    store.retry_job(id)
+    return nothing()
+
+
+@jobs_router.post("/{id}/cancel", status_code=HTTPStatus.NO_CONTENT, response_model=None)
+def cancel_job(id: JobId, store: Managing) -> Response:
+    """Take a job out of the queue that waits, or is dead."""
+    store.cancel_job(id)
+    return nothing()
+
+
+# Without idempotency keys: answers to requests that have one are kept, and secrets must not be.
+keys_router = router_for("Administration: keys", "/v1/admin/keys", route_class=GatedRoute)
+
+
+class NewKeyAsked(Asked):
+    """A key of a user, of an agent of one (with `agent`), or of a service (without `user`)."""
+
+    name: str = Field(
+        max_length=limits.MAX_KEY_NAME_CHARS, description="For people.", examples=["chat front end"]
+    )
+    user: str | None = Field(default=None, description="The one user whom it acts for.")
+    agent: str | None = Field(default=None, description="The agent of that user whose key it is.")
+    categories: list[str] | None = Field(
+        default=None, description="All that an agent's key can read and write."
+    )
+    permissions: list[str] = Field(
+        default=[],
+        description=f"Of a service's key: {', '.join(Permission)}; of an agent's: share.",
+    )
+    expires_days: int | None = Field(
+        default=None, ge=1, le=limits.MAX_KEY_DAYS, description="How long it is good."
+    )
+
+
+class KeysAsked(PageAsked):
+    """Which keys."""
+
+    user: str | None = Field(default=None, description="Only those of this user.")
+    include_revoked: bool = Field(default=False, description="Also those that were revoked.")
+
+
+@keys_router.post("", status_code=HTTPStatus.CREATED, response_model=CreatedKey)
+def create_key(asked: NewKeyAsked, store: Managing, caller: Calling) -> Response:
+    """Make a key. Its secret is in this answer, and nowhere else ever after.
+
+    Nobody can give a permission that they do not have.
+    """
+    check_may_give(caller, asked.permissions)
+    created = store.create_key(**asked.given())
+    return answer(created, HTTPStatus.CREATED, headers={"Cache-Control": "no-store"})
+
+
+@keys_router.get("", response_model=Page[ApiKey])
+def list_keys(asked: Annotated[KeysAsked, Query()], store: ReadingAll) -> Response:
+    """List the keys, the newest first, without their secrets."""
+    return answer(store.keys(**asked.given()))
+
+
+@keys_router.get("/{id}", response_model=ApiKey)
+def read_key(id: Annotated[str, Path(description="The key.")], store: ReadingAll) -> Response:
+    """Read one key, without its secret; also one that was revoked."""
+    return answer(store.key(id))
+
+
+@keys_router.delete("/{id}", response_model=ApiKey)
+def revoke_key(id: Annotated[str, Path(description="The key.")], store: Managing) -> Response:
+    """End a key: it is refused from now on."""
+    return answer(store.revoke_key(id))
+
+
+memories_router = router_for("Administration: memories", "/v1/admin")
+
+
+@memories_router.get("/memories", response_model=Page[Item])
+def list_all_memories(asked: Annotated[ListAsked, Query()], store: ReadingAll) -> Response:
+    """List all users' memories. Takes what the list of one user's takes."""
+    return answer(
+        store.list(
+            sort=asked.sort,
+            order=asked.order,
+            limit=asked.limit,
+            cursor=asked.cursor,
+            **asked.filters(),
+        )
+    )
+
+
+@memories_router.get("/global/memories", response_model=Page[Item])
+def list_global_memories(asked: Annotated[ListAsked, Query()], store: ReadingAll) -> Response:
+    """List the memories that every user sees who has few of their own."""
+    return answer(
+        store.global_memories().list(
+            sort=asked.sort,
+            order=asked.order,
+            limit=asked.limit,
+            cursor=asked.cursor,
+            **asked.filters(),
+        )
+    )
+
+
+@memories_router.post(
+    "/global/memories",
+    status_code=HTTPStatus.CREATED,
+    response_model=Added,
+    responses={200: {"model": Added, "description": "It was there already, or was updated."}},
+)
+def add_global_memory(asked: NewMemoryAsked, store: Managing, caller: Calling) -> Response:
+    """Keep a memory that every user sees who has few of their own."""
+    added = _global_memories(store, caller).add(**asked.given())
+    return answer(added, HTTPStatus.CREATED if added.is_new else HTTPStatus.OK)
+
+
+@memories_router.get("/global/memories/{id}", response_model=Item)
+def get_global_memory(
+    id: MemoryId, asked: Annotated[GetAsked, Query()], store: ReadingAll
+) -> Response:
+    """Read one of the memories that everybody sees."""
+    return answer(store.global_memories().get(id, **asked.given()))
+
+
+@memories_router.delete("/global/memories/{id}", response_model=Item)
+def forget_global_memory(
+    id: MemoryId, asked: Annotated[ForgetAsked, Query()], store: Managing, caller: Calling
+) -> Response:
+    """Forget one of the memories that everybody sees."""
+    (forgotten,) = _global_memories(store, caller).forget(id, **asked.given())
+    return answer(forgotten)
+
+
+def _global_memories(store: Memory, caller: Caller) -> UserMemory:
+    """The global memories; history names the agent, or else the key, that changes them."""
+    key = None if caller.key is None else caller.key.id
+    return store.global_memories(actor=caller.agent or key)

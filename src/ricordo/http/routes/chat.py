@@ -10,16 +10,14 @@ from starlette.requests import ClientDisconnect
 from starlette.types import Receive, Scope, Send
 
 from ricordo.errors import InvalidInput
-from ricordo.http.callers import Caller, Calling, Gate
+from ricordo.http.auth import Caller, Calling, Gate
 from ricordo.http.problems import EVERYWHERE, problem
 from ricordo.http.routing import operation_id
 from ricordo.model.vocabulary import KeyKind
 from ricordo.proxy.anthropic import ANTHROPIC
 from ricordo.proxy.asgi import send_answer, unless_gone
-from ricordo.proxy.identity import user_in_body
 from ricordo.proxy.openai import OPENAI
-from ricordo.proxy.request import ChatRequest
-from ricordo.proxy.service import ChatProxy, ProxyAnswer, ProxyCaller
+from ricordo.proxy.service import ChatProxy, ChatRequest, ProxyAnswer, ProxyCaller, user_in_body
 from ricordo.proxy.wire import Wire
 
 _GONE: Final = 499  # nobody hears it, but logs and metrics tell it from a success

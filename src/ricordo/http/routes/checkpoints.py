@@ -9,12 +9,12 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
 
 from ricordo.errors import CheckpointNotFound, Conflict
-from ricordo.http.answers import answer, check_match, is_among, nothing, tag, unchanged
-from ricordo.http.asked import IfMatch, IfNoneMatch, PageAsked, ThreadName
-from ricordo.http.callers import Acting
+from ricordo.http.auth import Acting
+from ricordo.http.examples import NOT_CHANGED, showing
 from ricordo.http.problems import PreconditionFailed, documented, says_json
+from ricordo.http.responses import answer, check_match, is_among, nothing, tag, unchanged
 from ricordo.http.routing import router_for
-from ricordo.http.showing import NOT_CHANGED, showing
+from ricordo.http.schemas import IfMatch, IfNoneMatch, PageAsked, ThreadName
 from ricordo.model.record import Page
 from ricordo.model.thread import Checkpoint, CheckpointInfo
 from ricordo.user_memory import UserMemory

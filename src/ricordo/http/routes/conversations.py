@@ -4,19 +4,27 @@ from http import HTTPStatus
 from typing import Annotated, Any
 
 from fastapi import Path, Query
-from fastapi.responses import Response
+from fastapi.responses import JSONResponse, Response
 from pydantic import Field
 
 from ricordo import limits
-from ricordo.http.answers import answer
-from ricordo.http.asked import Asked, PageAsked, ThreadName
-from ricordo.http.callers import Acting
-from ricordo.http.lengthy import lengthy
-from ricordo.http.routing import router_for
-from ricordo.model.record import Page
+from ricordo.http import examples
+from ricordo.http.auth import Acting
+from ricordo.http.responses import answer
+from ricordo.http.routing import lengthy, router_for, showing
+from ricordo.http.schemas import Asked, MemoryId, PageAsked, ThreadName
+from ricordo.model.record import Page, plain
 from ricordo.model.reports import FormationReport
 from ricordo.model.search import SearchResults, TurnHit
-from ricordo.model.thread import CompactionReport, DayLog, Observed, Thread, Turn, Window
+from ricordo.model.thread import (
+    CompactionReport,
+    DayLog,
+    FormedTurn,
+    Observed,
+    Thread,
+    Turn,
+    Window,
+)
 
 router = router_for("Conversations", "/v1")
 
@@ -194,3 +202,33 @@ def read_log(
     Days are those of the service's time zone.
     """
     return answer(user.day_log(day))
+
+
+origins_router = router_for("Conversations", "/v1")
+
+
+class FormedAsked(PageAsked):
+    """Which page of a conversation."""
+
+    from_position: int | None = Field(
+        default=None, ge=1, le=limits.MAX_ID, description="The turn to begin with.", examples=[20]
+    )
+
+
+@origins_router.get(
+    "/memories/{id}/source-turn", response_model=Turn | None, responses=showing(examples.TURN)
+)
+def read_source_turn(id: MemoryId, user: Acting) -> Response:
+    """Read what was said that a memory was formed from.
+
+    Null where it was not formed from a conversation, or where that cannot be told for certain.
+    """
+    return JSONResponse(plain(user.source_turn(id)))
+
+
+@origins_router.get("/threads/{thread:path}/formed", response_model=Page[FormedTurn])
+def list_formed_turns(
+    thread: ThreadName, asked: Annotated[FormedAsked, Query()], user: Acting
+) -> Response:
+    """Read what was said in a conversation, each turn with the memories that came from it."""
+    return answer(user.formed_turns(thread, **asked.given()))

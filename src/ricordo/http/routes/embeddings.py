@@ -7,11 +7,10 @@ from fastapi.responses import Response
 from pydantic import BaseModel, Field
 
 from ricordo import limits
-from ricordo.http.answers import answer
-from ricordo.http.asked import Asked, QueryAsked, given_by
-from ricordo.http.callers import Acting
-from ricordo.http.lengthy import lengthy
-from ricordo.http.routing import router_for
+from ricordo.http.auth import Acting
+from ricordo.http.responses import answer
+from ricordo.http.routing import lengthy, router_for
+from ricordo.http.schemas import Asked, QueryAsked, given_by
 from ricordo.model.embedding import (
     EmbeddingBackfill,
     EmbeddingChange,

@@ -6,9 +6,9 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 from pydantic import BaseModel
 
-from ricordo.http.answers import answer
-from ricordo.http.callers import ReadingAll
+from ricordo.http.auth import ReadingAll
 from ricordo.http.problems import documented
+from ricordo.http.responses import answer
 from ricordo.http.routing import operation_id
 from ricordo.memory import Memory
 from ricordo.version import __version__

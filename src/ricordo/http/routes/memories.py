@@ -1,28 +1,38 @@
 """Memories: adding, reading and listing them."""
 
 from http import HTTPStatus
-from typing import Annotated
+from typing import Annotated, Final
 
-from fastapi import Query
+from fastapi import Path, Query
 from fastapi.responses import Response
-from pydantic import Field
+from pydantic import BaseModel, Field
 
 from ricordo import limits
 from ricordo.formation.agent_notes import check_needs_no_consent
-from ricordo.http.answers import answer, unchanged
-from ricordo.http.asked import Asked, IfNoneMatch, MemoryId, PageAsked, QueryAsked, ReasonAsked
-from ricordo.http.callers import Acting
-from ricordo.http.routes import examples
-from ricordo.http.routes.drafts import DraftAsked
-from ricordo.http.routes.filters import FiltersAsked
+from ricordo.http import examples
+from ricordo.http.auth import Acting
+from ricordo.http.problems import documented
+from ricordo.http.responses import answer, expected_by, tag_of, unchanged
 from ricordo.http.routing import NOT_CHANGED, router_for, showing
-from ricordo.http.states import tag_of
+from ricordo.http.schemas import (
+    Asked,
+    DraftAsked,
+    FiltersAsked,
+    IfMatch,
+    IfNoneMatch,
+    MemoryId,
+    PageAsked,
+    QueryAsked,
+    ReasonAsked,
+    given_by,
+)
 from ricordo.model.draft import NewMemory
 from ricordo.model.filters import SortColumn
-from ricordo.model.item import Added, Change, Item, Lineage
+from ricordo.model.item import Added, Change, Changes, Item, Lineage, Theme
 from ricordo.model.proposal import Proposed
 from ricordo.model.record import Page
-from ricordo.tools.writes import added_by_agent
+from ricordo.model.vocabulary import ContextPolicy
+from ricordo.tools.answers import added_by_agent
 
 PREFIX = "/v1/memories"
 router = router_for("Memories", PREFIX)
@@ -181,3 +191,227 @@ def told(added: Added) -> Response:
     if not added.is_new:
         return answer(added)
     return answer(added, HTTPStatus.CREATED, headers={"Location": f"{PREFIX}/{added.id}"})
+
+
+# What changes one memory takes ``If-Match`` with the ETag that it had when it was read.
+
+changes_router = router_for("Changes of memories", PREFIX)
+
+_CHANGED: Final = {
+    **showing(examples.ITEM, tagged=True),
+    **documented(HTTPStatus.PRECONDITION_FAILED),
+}
+
+
+class ForgetAsked(QueryAsked, ReasonAsked):
+    """Why it is forgotten."""
+
+
+class ForgetKeyAsked(ReasonAsked):
+    """What to forget: whatever has this key, in one theme or in all."""
+
+    key: str = Field(max_length=limits.MAX_KEY_CHARS, examples=["favourite drink"])
+    theme: str | None = Field(default=None, description="Only in this theme.", examples=["drinks"])
+
+
+class PinAsked(Asked):
+    """Whether it is one to keep."""
+
+    pinned: bool = Field(default=True, description="False takes the mark away.")
+
+
+class MergeAsked(DraftAsked, ReasonAsked):
+    """What becomes of several memories. What is not given is taken from them."""
+
+    ids: list[Annotated[int, Field(ge=1, le=limits.MAX_ID)]] = Field(
+        min_length=2, max_length=limits.MAX_MERGED_ITEMS, examples=[[7, 9]]
+    )
+
+
+class PurgeAsked(Asked):
+    """What to remove for good."""
+
+    before_time: bool = Field(
+        default=False, description="Everything that was forgotten, not only what is due."
+    )
+
+
+class Purged(BaseModel):
+    """How many memories were removed for good."""
+
+    purged: int
+
+
+@changes_router.post("/{id}/archive", response_model=Item, responses=_CHANGED)
+def archive_memory(
+    id: MemoryId, user: Acting, asked: ReasonAsked | None = None, if_match: IfMatch = None
+) -> Response:
+    """Put a memory aside: kept, and out of reads unless asked for."""
+    expected = expected_by(if_match)
+    return _standing(user.archive(id, **given_by(asked), expected_updated_at=expected))
+
+
+@changes_router.post("/{id}/restore", response_model=Item, responses=_CHANGED)
+def restore_memory(
+    id: MemoryId, user: Acting, asked: ReasonAsked | None = None, if_match: IfMatch = None
+) -> Response:
+    """Bring back an archived or forgotten memory."""
+    expected = expected_by(if_match)
+    return _standing(user.restore(id, **given_by(asked), expected_updated_at=expected))
+
+
+@changes_router.post("/{id}/pin", response_model=Item, responses=_CHANGED)
+def pin_memory(
+    id: MemoryId, user: Acting, asked: PinAsked | None = None, if_match: IfMatch = None
+) -> Response:
+    """Mark a memory as one to keep, or take the mark away."""
+    return _standing(user.pin(id, **given_by(asked), expected_updated_at=expected_by(if_match)))
+
+
+@changes_router.post("/{id}/verify", response_model=Item, responses=_CHANGED)
+def verify_memory(id: MemoryId, user: Acting, if_match: IfMatch = None) -> Response:
+    """Note that a memory was found to be still true."""
+    return _standing(user.verify(id, expected_updated_at=expected_by(if_match)))
+
+
+@changes_router.post("/{id}/undo", response_model=Item, responses=_CHANGED)
+def undo_change(
+    id: MemoryId, user: Acting, asked: ReasonAsked | None = None, if_match: IfMatch = None
+) -> Response:
+    """Bring a superseded or merged memory back, or take back the last update of a keyed one.
+
+    A replacement is undone by naming either side of it; the answer is the memory that came back.
+    """
+    expected = expected_by(if_match)
+    return _standing(user.undo(id, **given_by(asked), expected_updated_at=expected))
+
+
+@changes_router.delete("/{id}", response_model=Item, responses=_CHANGED)
+def forget_memory(
+    id: MemoryId,
+    asked: Annotated[ForgetAsked, Query()],
+    user: Acting,
+    if_match: IfMatch = None,
+) -> Response:
+    """Forget a memory.
+
+    It is gone from every read at once, can be restored until `purge_at`, and is then removed for
+    good.
+    """
+    expected = expected_by(if_match)
+    (item,) = user.forget(id, reason=asked.reason, expected_updated_at=expected)
+    return _standing(item)
+
+
+@changes_router.post("/forget", response_model=list[Item], responses=showing([examples.ITEM]))
+def forget_key(asked: ForgetKeyAsked, user: Acting) -> Response:
+    """Forget what has a key, in one theme or in all."""
+    return answer(user.forget(key=asked.key, theme=asked.theme, reason=asked.reason))
+
+
+@changes_router.post(
+    "/merge",
+    status_code=HTTPStatus.CREATED,
+    response_model=Added,
+    responses={
+        **showing(examples.ADDED, 201, placed=True),
+        **showing(examples.KNOWN, 200, "What they become was there already.", model=Added),
+    },
+)
+def merge_memories(asked: MergeAsked, user: Acting) -> Response:
+    """Put one memory in the place of several, which are kept as history."""
+    draft = {name: value for name, value in asked.given().items() if name not in ("ids", "reason")}
+    if user.scope.is_of_an_agent:
+        check_needs_no_consent(user.formation, "content", NewMemory.parse(draft))
+    return told(user.merge(asked.ids, draft, reason=asked.reason))
+
+
+@changes_router.post("/purge", response_model=Purged, responses=showing({"purged": 3}))
+def purge_memories(user: Acting, asked: PurgeAsked | None = None) -> Response:
+    """Remove forgotten memories for good whose time has come. History keeps that they existed."""
+    return answer({"purged": user.purge(**given_by(asked))})
+
+
+def _standing(item: Item) -> Response:
+    return answer(item, etag=tag_of(item))
+
+
+themes_router = router_for("Themes and changes", "/v1")
+
+ThemeName = Annotated[
+    str, Path(min_length=1, description="The theme, in any spelling.", examples=["drinks"])
+]
+
+
+class ThemeAsked(Asked):
+    """What to change of a theme; what is not given stays."""
+
+    display_name: str | None = Field(
+        default=None,
+        max_length=limits.MAX_THEME_CHARS,
+        description="What it is called.",
+        examples=["Food and drink"],
+    )
+    description: str | None = Field(
+        default=None,
+        max_length=limits.MAX_THEME_DESCRIPTION_CHARS,
+        description="What belongs under it.",
+    )
+    context: str | None = Field(
+        default=None,
+        description=f"What prompts show of it: {', '.join(ContextPolicy)}.",
+        examples=[ContextPolicy.ALL.value],
+    )
+    rag_length: int | None = Field(
+        default=None,
+        ge=1,
+        le=limits.MAX_RAG_LENGTH,
+        description="How many of its memories prompts show.",
+    )
+
+
+class ChangesAsked(QueryAsked):
+    """Which stretch of the change feed."""
+
+    since: int = Field(
+        default=0, ge=0, le=limits.MAX_ID, description="The last revision that you know of."
+    )
+    limit: int = Field(
+        default=limits.DEFAULT_CHANGES,
+        ge=1,
+        le=limits.MAX_CHANGES,
+        description="How many changes at most.",
+    )
+
+
+class Revision(BaseModel):
+    """Where a user's change feed stands."""
+
+    revision: int
+
+
+@themes_router.get("/themes", response_model=list[Theme], responses=showing([examples.THEME]))
+def list_themes(user: Acting) -> Response:
+    """List the headings with the number of active memories under each, most used first."""
+    return answer(user.themes())
+
+
+@themes_router.patch("/themes/{theme}", response_model=Theme, responses=showing(examples.THEME))
+def describe_theme(theme: ThemeName, asked: ThemeAsked, user: Acting) -> Response:
+    """Change a theme's name, description and context policy."""
+    return answer(user.describe_theme(theme, **asked.given()))
+
+
+@themes_router.get("/changes", response_model=Changes, responses=showing(examples.CHANGES))
+def list_changes(asked: Annotated[ChangesAsked, Query()], user: Acting) -> Response:
+    """Tell what happened to memories after a revision, oldest first.
+
+    Ask again with `since` set to the revision of the last change; `more` says that there is more.
+    """
+    return answer(user.changes(asked.since, limit=asked.limit))
+
+
+@themes_router.get("/revision", response_model=Revision, responses=showing({"revision": 12}))
+def get_revision(user: Acting) -> Response:
+    """Tell where the change feed stands: it grows by one with each change of a memory."""
+    return answer({"revision": user.revision()})

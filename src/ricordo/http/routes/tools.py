@@ -7,15 +7,15 @@ from fastapi.responses import Response
 from pydantic import BaseModel, Field
 
 from ricordo import limits
-from ricordo.http.answers import answer
-from ricordo.http.asked import Asked, QueryAsked
-from ricordo.http.callers import Acting
+from ricordo.http.auth import Acting
+from ricordo.http.responses import answer
 from ricordo.http.routing import router_for, showing
+from ricordo.http.schemas import Asked, QueryAsked
 from ricordo.model.vocabulary import SchemaForm
 from ricordo.tools import TOOL_SETS, Tools
-from ricordo.tools.failures import is_mistake
-from ricordo.tools.formats import FORMS
+from ricordo.tools.answers import is_mistake
 from ricordo.tools.sets import DEFAULT_SET, named_sets
+from ricordo.tools.tool import FORMS
 
 router = router_for("Tools", "/v1/tools")
 

@@ -6,13 +6,11 @@ from fastapi import Query, Request
 from fastapi.responses import Response, StreamingResponse
 from pydantic import Field
 
-from ricordo.http.answers import answer
-from ricordo.http.asked import QueryAsked
-from ricordo.http.callers import Acting
+from ricordo.http.auth import Acting, GatedRoute
 from ricordo.http.files import JSON_LINES, LinesResponse, received_file
-from ricordo.http.gating import GatedRoute
-from ricordo.http.lengthy import at_length
-from ricordo.http.routing import router_for
+from ricordo.http.responses import answer
+from ricordo.http.routing import at_length, router_for
+from ricordo.http.schemas import QueryAsked
 from ricordo.model.reports import ImportReport
 from ricordo.transfer.imports import AUTO, FORMATS
 

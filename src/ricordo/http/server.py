@@ -1,0 +1,154 @@
+"""Running the service in this process until it is told to stop."""
+
+import asyncio
+import contextlib
+import errno
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Final, cast
+
+import uvicorn
+from starlette.types import ASGIApp
+
+from ricordo.errors import InvalidValue
+from ricordo.http.addresses import is_loopback, is_within, networks, url_of
+from ricordo.http.app import create_app, keys_are_required
+from ricordo.http.protocol import Connections, GuardedProtocol, Room
+from ricordo.memory import Memory
+from ricordo.settings import Settings
+from ricordo.storage.database import require_confined
+
+_STOP_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
+# Threads that compute take turns with the one that answers, which needs several for one request: a
+# tenth of Python's usual turn made /healthz under load two to three times as fast.
+_SWITCH_SECONDS: Final = 0.0005
+_FAULTS_OF_THE_PORT: Final = (errno.EADDRINUSE, errno.EACCES)
+
+
+def check_may_serve(memory: Memory) -> None:
+    """Nothing, where the store can be served at the address that is set without danger.
+
+    Raises:
+        InvalidValue: others could come in without a key.
+        RoleNotConfined: the role of the database could read past its row-level security.
+    """
+    settings = memory.settings
+    if not is_loopback(settings.host):
+        if not keys_are_required(settings):
+            raise InvalidValue(
+                "setting require_keys",
+                f"must not be false at {settings.host}, which others can reach",
+            )
+        if not memory.has_keys():
+            raise InvalidValue(
+                "setting host",
+                f"others can reach {settings.host}, and there is no key yet; make one first:"
+                " ricordo keys create admin --permission read_all --permission manage",
+            )
+    require_confined(memory.database)
+
+
+class Serving:
+    """A service that listens, and that :meth:`run` lets answer."""
+
+    def __init__(self, server: "_Server", listener: socket.socket) -> None:
+        self._server = server
+        self._listener = listener
+
+    def run(self) -> None:
+        """Answer requests until SIGTERM, SIGINT or :meth:`stop`; those under way are finished."""
+        former = sys.getswitchinterval()
+        sys.setswitchinterval(_SWITCH_SECONDS)
+        try:
+            with contextlib.closing(self._listener):
+                self._server.run([self._listener])
+        finally:
+            sys.setswitchinterval(former)
+
+    def stop(self) -> None:
+        """Take no more requests; from any thread."""
+        self._server.should_exit = True
+
+
+def serving(
+    memory: Memory,
+    on_listening: Callable[[str], None],
+    make_app: Callable[[Memory], ASGIApp] = create_app,
+) -> Serving:
+    """The service over an open store, at the address that is set.
+
+    ``on_listening`` is told the address as soon as requests can come. ``make_app`` makes what is
+    served. The store stays the caller's to close, which ends the jobs under way.
+
+    Raises:
+        InvalidValue: the address is taken or not one of this machine, or a proxy is no address.
+    """
+    settings = memory.settings
+    proxies = networks("setting trusted_proxies", settings.trusted_proxies)
+    room = Room.from_settings(settings)
+    connections = Connections(room, lambda place: is_loopback(place) or is_within(place, proxies))
+    listener = _listener(settings, room.waiting)
+    config = uvicorn.Config(
+        make_app(memory),
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        http=cast("type[asyncio.Protocol]", partial(GuardedProtocol, connections, settings)),
+        ws="none",
+        backlog=room.waiting,
+        proxy_headers=bool(proxies),
+        forwarded_allow_ips=proxies,
+        timeout_graceful_shutdown=int(settings.shutdown_seconds),
+    )
+    address = url_of(settings.host, listener.getsockname()[1])
+    return Serving(_Server(config, lambda: on_listening(address)), listener)
+
+
+def _listener(settings: Settings, waiting: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    listener = socket.socket(family)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((settings.host, settings.port))
+        listener.listen(waiting)  # here, because another may have bound it as well
+    except (OSError, UnicodeError) as error:  # the latter for what cannot be the name of a host
+        listener.close()
+        where = f"{settings.host}, port {settings.port}"
+        why = getattr(error, "strerror", None) or "no such host"
+        blamed = "port" if getattr(error, "errno", None) in _FAULTS_OF_THE_PORT else "host"
+        raise InvalidValue(f"setting {blamed}", f"cannot listen on {where}: {why}") from None
+    return listener
+
+
+class _Server(uvicorn.Server):
+    """A server that says when it listens, and that returns when a signal has ended it."""
+
+    def __init__(self, config: uvicorn.Config, on_listening: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._on_listening = on_listening
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self.started:
+            self._on_listening()
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Let signals end the server.
+
+        Uvicorn's own way raises them once more afterwards, which would end the process before the
+        store is closed.
+        """
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        former = {number: signal.signal(number, self.handle_exit) for number in _STOP_SIGNALS}
+        try:
+            yield
+        finally:
+            for number, handler in former.items():
+                signal.signal(number, handler)

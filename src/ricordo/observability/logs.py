@@ -1,0 +1,280 @@
+"""The request that is being answered, known wherever work is done for it."""
+
+import contextlib
+import json
+import logging
+import math
+import re
+import secrets
+import sys
+import threading
+import traceback
+from collections.abc import Callable, Iterator, Mapping
+from contextvars import ContextVar
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from types import TracebackType
+from typing import Final, Literal, TextIO
+
+from ricordo.formation.decisions import FIELDS
+from ricordo.limits import MAX_REQUEST_ID_CHARS
+
+_ALLOWED: Final = re.compile(rf"[A-Za-z0-9._-]{{1,{MAX_REQUEST_ID_CHARS}}}")
+
+
+@dataclass(slots=True)
+class CurrentRequest:
+    """A request as logs tell of it. ``key_id`` is there once its key is known, ``error`` once it
+    was answered with one."""
+
+    id: str
+    key_id: str | None = None
+    error: Exception | None = None
+
+
+current_request: Final[ContextVar[CurrentRequest | None]] = ContextVar(
+    "ricordo_request", default=None
+)
+
+
+def new_request_id(given: str | None) -> str:
+    """The caller's own id where it can stand in a log and a header, else a new one."""
+    if given is not None and _ALLOWED.fullmatch(given):
+        return given
+    return secrets.token_hex(16)
+
+
+def request_id() -> str | None:
+    """The id of the request that is being answered, if any is."""
+    request = current_request.get()
+    return None if request is None else request.id
+
+
+def note_key(key_id: str) -> None:
+    """Whoever found out which key a request comes with says so, for its log line and its span."""
+    request = current_request.get()
+    if request is not None:
+        request.key_id = key_id
+
+
+def note_error(error: Exception) -> None:
+    """Whoever answers an error with a problem says so, for its log line."""
+    request = current_request.get()
+    if request is not None:
+        request.error = error
+
+
+# Whatever a message holds, it cannot begin a second line. Of an exception only its kind and where
+# it came from are written: its message may quote what somebody said.
+
+OURS: Final = "ricordo"
+TOLD_BEFORE: Final = "_ricordo_told"
+"""The attribute of an exception that a line was written about."""
+
+_MAX_MESSAGE_CHARS: Final = 10_000
+_MAX_FRAMES: Final = 50
+_MAX_CAUSES: Final = 5
+_EVENT: Final = "event"
+
+
+def is_ours(logger: str) -> bool:
+    """Whether a logger belongs to ricordo, whose lines are known to hold nothing private."""
+    return logger == OURS or logger.startswith(f"{OURS}.")
+
+
+class JsonLines(logging.Formatter):
+    """One JSON object on one line, in plain ASCII."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The line, without its end."""
+        fields = _fields(record)
+        line: dict[str, object] = {
+            "time": moment(record.created),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            # A line with an event needs no text: the values are all there.
+            "message": fields.get(_EVENT) or message(record),
+            "request_id": request_id(),
+        }
+        line |= {name: value for name, value in fields.items() if name not in line}
+        line |= _trouble(record)
+        shown = {name: _plain(value) for name, value in line.items() if value is not None}
+        return json.dumps(shown, allow_nan=False)
+
+
+class TextLines(logging.Formatter):
+    """For people: the moment, the level, who says it, what; the frames of an error below."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The line, without its end."""
+        head = [moment(record.created), record.levelname, record.name]
+        if (request := request_id()) is not None:
+            head.append(f"[{request}]")
+        fields = {} if _EVENT in _fields(record) else _fields(record)
+        told = [f"{name}={value}" for name, value in fields.items() if value is not None]
+        line = _escaped(" ".join([*head, message(record), *told]))
+        trouble = _trouble(record)
+        if not trouble:
+            return line
+        frames = trouble.pop("frames")
+        assert isinstance(frames, list)
+        about = " ".join(f"{name}={value}" for name, value in trouble.items())
+        return "\n".join([f"{line} {_escaped(about)}", *(f"    {_escaped(at)}" for at in frames)])
+
+
+def message(record: logging.LogRecord) -> str:
+    """What a record says. Of others' records the first line: some put an exception below it."""
+    try:
+        told = record.getMessage()
+    except Exception:  # noqa: BLE001 - whatever is wrong with its values, they must not be shown
+        told = f"{record.msg!s} (its values do not fit)"
+    if not is_ours(record.name):
+        told = (told.splitlines() or [""])[0]
+    return told[:_MAX_MESSAGE_CHARS]
+
+
+def moment(created: float) -> str:
+    """A moment in UTC, to the millisecond."""
+    return datetime.fromtimestamp(created, UTC).isoformat(timespec="milliseconds")
+
+
+def _fields(record: logging.LogRecord) -> Mapping[str, object]:
+    found = getattr(record, FIELDS, None)
+    return found if isinstance(found, dict) and is_ours(record.name) else {}
+
+
+def _trouble(record: logging.LogRecord) -> dict[str, object]:
+    """The kind of an exception and where it came from, nothing of what it says."""
+    error = record.exc_info[1] if isinstance(record.exc_info, tuple) else None
+    if error is None:
+        return {}
+    kinds = [_kind(one) for one in _chain(error)]
+    told: dict[str, object] = {"error": kinds[0]}
+    if kinds[1:]:
+        told["caused_by"] = ", ".join(kinds[1:])
+    return {**told, "frames": _frames(error.__traceback__)}
+
+
+def _chain(error: BaseException) -> Iterator[BaseException]:
+    one: BaseException | None = error
+    for _ in range(1 + _MAX_CAUSES):
+        if one is None:
+            return
+        yield one
+        one = one.__cause__ or (None if one.__suppress_context__ else one.__context__)
+
+
+def _kind(error: BaseException) -> str:
+    kind = type(error)
+    return (
+        kind.__qualname__
+        if kind.__module__ == "builtins"
+        else f"{kind.__module__}.{kind.__qualname__}"
+    )
+
+
+def _frames(trace: TracebackType | None) -> list[str]:
+    """Module, line and function of each call, the last of them where there are too many."""
+    found = [
+        f"{frame.f_globals.get('__name__', '?')}:{number}:{frame.f_code.co_name}"
+        for frame, number in traceback.walk_tb(trace)
+    ]
+    return found[-_MAX_FRAMES:]
+
+
+def _plain(value: object) -> object:
+    """A value as JSON can carry it; of a kind that it does not know, only the kind."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    if value is None or isinstance(value, str | int):
+        return value
+    if isinstance(value, Mapping):
+        return {str(name): _plain(inner) for name, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(inner) for inner in value]
+    return type(value).__name__
+
+
+def _escaped(text: str) -> str:
+    """A text that stays on its line and does nothing to a terminal."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+LogFormat = Literal["json", "text"]
+
+_SERVER: Final = "uvicorn"
+_SERVER_LOGGERS: Final = ("uvicorn", "uvicorn.error", "uvicorn.access", "uvicorn.asgi")
+_NEVER: Final = (
+    "uvicorn.access",
+    "uvicorn.asgi",
+)  # they show whole paths, and there is our own line
+_log = logging.getLogger(f"{OURS}.threads")
+
+
+class _Fit(logging.Filter):
+    """Lets pass what is known to hold nothing private.
+
+    Libraries tell in detail what they send and receive when they tell little things at all, so that
+    of theirs only warnings and errors are written.
+    """
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if is_ours(record.name):
+            return True
+        if record.name.startswith(_NEVER):
+            return False
+        error = record.exc_info[1] if isinstance(record.exc_info, tuple) else None
+        if getattr(error, TOLD_BEFORE, False):
+            return False
+        is_server = record.name == _SERVER or record.name.startswith(f"{_SERVER}.")
+        return record.levelno >= (logging.INFO if is_server else logging.WARNING)
+
+
+class _Handler(logging.StreamHandler[TextIO]):
+    """Writes lines. One that cannot be written is dropped: what Python would print of it in its
+    place has the values in it."""
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: ARG002, N802
+        """Say no more than that, where somebody may see it."""
+        with contextlib.suppress(OSError, ValueError):
+            sys.stderr.write("a line of the log could not be written\n")
+
+
+def configure_logging(
+    log_format: LogFormat = "json", stream: TextIO | None = None, level: int = logging.INFO
+) -> Callable[[], None]:
+    """Write everything that this process logs as lines of one format, to stderr by default.
+
+    It takes the place of what was set up before, the web server's own handlers included. Errors
+    that end a thread are logged, too. Returns what puts everything back.
+    """
+    handler = _Handler(stream)
+    handler.setFormatter(JsonLines() if log_format == "json" else TextLines())
+    handler.addFilter(_Fit())
+    loggers = [logging.getLogger(), *(logging.getLogger(name) for name in _SERVER_LOGGERS)]
+    before = [(one, one.handlers[:], one.propagate, one.level) for one in loggers]
+    thread_hook = threading.excepthook
+
+    def undo() -> None:
+        for one, handlers, propagate, former_level in before:
+            one.handlers[:] = handlers
+            one.propagate = propagate
+            one.setLevel(former_level)
+        threading.excepthook = thread_hook
+
+    root, *servers = loggers
+    root.handlers[:] = [handler]
+    root.setLevel(level)
+    for one in servers:
+        one.handlers.clear()
+        one.propagate = True
+        one.setLevel(logging.NOTSET)
+    threading.excepthook = _log_thread_error
+    return undo
+
+
+def _log_thread_error(ended: threading.ExceptHookArgs) -> None:
+    name = "a thread" if ended.thread is None else f"thread {ended.thread.name}"
+    if ended.exc_value is not None:
+        trace = (ended.exc_type, ended.exc_value, ended.exc_traceback)
+        _log.error("%s ended by an error", name, exc_info=trace)

@@ -1,0 +1,190 @@
+"""What memory adds to a chat, and what a chat leaves in memory."""
+
+import hashlib
+import json
+import logging
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from ricordo import limits
+from ricordo.errors import InvalidValue, in_log
+from ricordo.limits import MAX_CONTEXT_TOKENS
+from ricordo.model.context import RecalledMemory
+from ricordo.model.thread import NewTurn
+from ricordo.prompt.budget import MESSAGE_TOKENS
+from ricordo.prompt.selection import says_only_the_time
+from ricordo.proxy.wire import Said
+from ricordo.recall.words import question_in
+from ricordo.user_memory import UserMemory
+
+_log = logging.getLogger(__name__)
+
+
+class Complaints:
+    """Tells the log what keeps memory from working: once, and again when that changes."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._last: str | None = None
+
+    def note(self, problem: str | None) -> None:
+        """Say what is wrong, None for nothing."""
+        with self._lock:
+            is_news, self._last = problem != self._last, problem
+        if is_news and problem is not None:
+            _log.warning("chats go on with less memory: %s", problem)
+        elif is_news:
+            _log.info("chats have memory again")
+
+
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """A text for the model, None where there is nothing to say, and the memories in it."""
+
+    text: str | None = None
+    memories: tuple[RecalledMemory, ...] = ()
+
+
+class Recalling:
+    """Asks memory for what a chat is to know."""
+
+    def __init__(
+        self, modes: str, budget_tokens: int, complaints: Complaints, *, persona: bool
+    ) -> None:
+        self._modes = modes
+        self._budget = budget_tokens
+        self._persona = persona
+        self._complaints = complaints
+
+    def recall(self, memory: UserMemory, message: str, thread: str | None) -> Recalled:
+        """What to add for a message; nothing where memory fails, because a chat goes on."""
+        try:
+            return self._recalled(memory, question_in(storable(message)), thread)
+        except Exception as error:  # noqa: BLE001 - whatever it is, nobody's chat may fail for it
+            self._complaints.note(in_log(error))
+            return Recalled()
+
+    def _recalled(self, memory: UserMemory, question: str, thread: str | None) -> Recalled:
+        """The budget is for what is added; the message has its place beside it."""
+        count = memory.parts.prompting.policy.count
+        beside = count(question) + MESSAGE_TOKENS if question else 0
+        context = memory.context(
+            question,
+            thread=thread,
+            modes=self._modes,
+            budget_tokens=min(self._budget + beside, MAX_CONTEXT_TOKENS),
+            reply_tokens=0,
+            history=False,
+            persona=self._persona,
+        )
+        # What the problem itself says may quote an endpoint, and that what it was sent.
+        self._complaints.note("a part of it cannot be read now" if context.problems else None)
+        if says_only_the_time(context.system):
+            return Recalled()
+        return Recalled(context.system, context.memories)
+
+
+def storable(text: str) -> str:
+    """A text from outside without what no database can store."""
+    return text.replace("\x00", "").encode("utf-8", "replace").decode("utf-8")
+
+
+# Clients send the whole conversation with every request, or the end of it. So each message gets
+# an id made of what it says and what was said right before it, which is the same in every
+# request.
+
+_ID_DIGITS: Final = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """A chat that was answered: what was said before, the answer, and what it was told."""
+
+    thread: str | None
+    said: Sequence[Said]
+    answer: Said
+    recalled: tuple[int, ...]
+
+
+def remember(memory: UserMemory, exchange: Exchange) -> None:
+    """Record what was said, and count which memories the answer used.
+
+    Raises:
+        RicordoError: it could not be recorded.
+    """
+    if exchange.thread is not None:
+        turns = _new_turns(memory, exchange.thread, exchange)
+        if turns:
+            memory.observe(turns, thread=exchange.thread)
+    answer = storable(exchange.answer.text).strip()
+    if exchange.recalled and answer:
+        memory.feedback(exchange.recalled, answer=answer[: limits.MAX_ANSWER_CHARS])
+
+
+def turns_of(said: Sequence[Said], answer: Said) -> list[NewTurn]:
+    """The latest messages and the answer, with ids that every request gives them."""
+    whole = [_cut(one) for one in (*said, answer) if one.says_anything]
+    with_former = list(zip([None, *whole], whole, strict=False))
+    latest = limits.MAX_OBSERVED_MESSAGES + int(answer.says_anything)
+    return [_turn(former, one) for former, one in with_former[-latest:]]
+
+
+def _new_turns(memory: UserMemory, thread: str, exchange: Exchange) -> list[NewTurn]:
+    """The turns without the first message of a request that is the end of a longer conversation.
+
+    What was said before that message is not in the request, so its id is not the one that it was
+    recorded with. That is so where anything after it is known already.
+    """
+    turns = turns_of(exchange.said, exchange.answer)
+    sent = sum(one.says_anything for one in exchange.said)
+    if not 1 < sent <= limits.MAX_OBSERVED_MESSAGES:
+        return turns
+    # Not by the memory's own window: an agent that is kept to some categories has none. What is
+    # read here it does not see.
+    window = memory.parts.conversation.window(memory.scope.user_id, thread)
+    known = {turn.message_id for turn in window.turns}
+    is_known = any(turn.message_id in known for turn in turns[1:])
+    return turns[1:] if is_known else turns
+
+
+def _cut(said: Said) -> Said:
+    text = storable(said.text).strip()[: limits.MAX_TURN_CHARS].strip()
+    return replace(said, text=text)
+
+
+def _turn(former: Said | None, said: Said) -> NewTurn:
+    message: dict[str, Any] = {
+        "role": said.role,
+        "content": said.text,
+        "id": _message_id(former, said),
+    }
+    if not said.calls:
+        return NewTurn.parse(message)
+    try:
+        return NewTurn.parse({**message, "tool_calls": list(said.calls)})
+    except InvalidValue:  # larger or deeper than can be stored: which tools were called is enough
+        names = [{"name": name[: limits.MAX_REFERENCE_CHARS]} for _, name in _called(said)]
+        return NewTurn.parse({**message, "tool_calls": names[: limits.MAX_TRANSCRIPT_CALLS]})
+
+
+def _message_id(former: Said | None, said: Said) -> str:
+    parts = [None if former is None else _fingerprint(former), _fingerprint(said)]
+    digest = hashlib.sha256(json.dumps(parts).encode("ascii")).hexdigest()
+    return f"chat-{digest[:_ID_DIGITS]}"
+
+
+def _fingerprint(said: Said) -> list[object]:
+    """What clients send back as they got it: arguments of tools are often written anew."""
+    return [said.role, said.text, _called(said)]
+
+
+def _called(said: Said) -> list[tuple[str, str]]:
+    """The ids and names of the tools that a message calls."""
+    found = []
+    for call in said.calls:
+        function = call.get("function")
+        described = function if isinstance(function, dict) else call
+        found.append((storable(str(call.get("id"))), storable(str(described.get("name")))))
+    return found

@@ -1,0 +1,217 @@
+"""What tools answer with: few tokens, and nothing that a model has no use for."""
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any, Final
+
+from ricordo.errors import (
+    AccessDenied,
+    CategoryNotAllowed,
+    Conflict,
+    EmbedderUnavailable,
+    InvalidInput,
+    InvalidPolicy,
+    ModelUnavailable,
+    NotFound,
+    RicordoError,
+    StorageBusy,
+    told_outside,
+)
+from ricordo.formation.agent_notes import propose_if_sensitive
+from ricordo.model.draft import NewMemory
+from ricordo.model.item import Added, Item, Theme
+from ricordo.model.proposal import Proposed, attributed, other_owner
+from ricordo.model.search import MemoryHit, SearchResults
+from ricordo.model.vocabulary import Status
+from ricordo.text.secrets import without_secrets
+from ricordo.tools.tool import Answer
+from ricordo.user_memory import UserMemory
+
+NOTHING_FITS: Final = "Nothing that is remembered fits. Try other words or fewer conditions."
+BY_WORDS_ALONE: Final = "Looked for the words alone. What is put in other words may be missing."
+"""Why that is so names the operator's machines, and is nothing that a model can mend."""
+NOTHING_THERE: Final = "Nothing is remembered, or nothing that fits the conditions."
+_MEMORY_FIELDS: Final = (
+    "id",
+    "content",
+    "theme",
+    "type",
+    "key",
+    "tags",
+    "status",
+    "source",
+    "confidence",
+    "importance",
+    "pinned",
+)
+_TIMES: Final = ("valid_from", "valid_to", "expires_at", "created_at", "updated_at")
+
+
+def found(results: SearchResults[MemoryHit], *, ranked: bool) -> dict[str, Any]:
+    """What a search found. How sure each one is is told only where they were ranked."""
+    answer: dict[str, Any] = {"results": [_hit(hit, ranked=ranked) for hit in results]}
+    if not results.results:
+        answer["note"] = NOTHING_FITS if ranked else NOTHING_THERE
+    if results.degraded is not None:
+        answer["degraded"] = BY_WORDS_ALONE
+    return answer
+
+
+def _hit(hit: MemoryHit, *, ranked: bool) -> dict[str, Any]:
+    shown: dict[str, Any] = {
+        "id": hit.id,
+        "date": _day(hit.created_at),
+        "theme": hit.theme,
+        "type": hit.type.value,
+        "content": attributed(hit.content_snippet, hit.owner_id, hit.type),
+    }
+    if hit.owner_id is not None:
+        shown["owner"] = hit.owner_id
+    if hit.status is not Status.ACTIVE:  # else what was archived would be taken for what holds
+        shown["status"] = hit.status.value
+    return {**shown, "confidence": round(hit.confidence, 2)} if ranked else shown
+
+
+def listed(items: Iterable[Item], viewer: str) -> list[dict[str, Any]]:
+    """Memories in a list, each in full but without what is seldom asked for."""
+    return [
+        _given(
+            id=item.id,
+            date=_day(item.created_at),
+            theme=item.theme,
+            type=item.type.value,
+            key=item.key,
+            content=_said(item, viewer),
+            owner=other_owner(item.user_id, viewer),
+        )
+        for item in items
+    ]
+
+
+def memory(item: Item, viewer: str) -> dict[str, Any]:
+    """One memory in full: whatever is set of it."""
+    whole = {**item.without_secrets().to_dict(), "content": _said(item, viewer)}
+    shown = {name: whole[name] for name in _MEMORY_FIELDS}
+    said_before = item.created_at  # most times are that of the note itself: say it once
+    times = {
+        name: None if moment == said_before and name != "created_at" else _second(moment)
+        for name, moment in ((name, getattr(item, name)) for name in _TIMES)
+    }
+    return _given(**shown, owner=other_owner(item.user_id, viewer), **times)
+
+
+def _said(item: Item, viewer: str) -> str:
+    """What a memory says; what is another's is quoted, with their name."""
+    owner = other_owner(item.user_id, viewer)
+    return attributed(without_secrets(item.content), owner, item.type)
+
+
+def stored(added: Added) -> dict[str, Any]:
+    """What became of something that was to be kept."""
+    return _given(
+        id=added.id,
+        status=added.status.value,
+        duplicate=added.duplicate,
+        updated=added.updated,
+    )
+
+
+def proposed(kept: Proposed) -> dict[str, Any]:
+    """What waits for the user."""
+    return _given(
+        proposal_id=kept.proposal_id,
+        status=kept.status,
+        sensitive=list(kept.fields),
+        note=kept.note,
+    )
+
+
+def forgotten(items: Iterable[Item], now: datetime) -> dict[str, Any]:
+    """What was forgotten and, where that is so, until when a person can bring all of it back."""
+    gone = tuple(items)
+    until = [item.purge_at for item in gone if item.purge_at is not None and item.purge_at > now]
+    return _given(
+        forgotten=[{"id": item.id, "content": without_secrets(item.content)} for item in gone],
+        restorable_until=_second(min(until, default=None)),
+    )
+
+
+def themes(known: Iterable[Theme]) -> dict[str, Any]:
+    """The themes there are, with how many memories each has."""
+    return {
+        "themes": [
+            _given(theme=theme.slug, memories=theme.active_count, about=theme.description)
+            for theme in known
+        ]
+    }
+
+
+def _day(moment: datetime) -> str:
+    return moment.date().isoformat()
+
+
+def _second(moment: datetime | None) -> str | None:
+    return None if moment is None else moment.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _given(**values: Any) -> dict[str, Any]:
+    """Only what says something: not what is empty, absent or false."""
+    return {name: value for name, value in values.items() if value or type(value) is int}
+
+
+def added_by_agent(user: UserMemory, **given: Any) -> Added | Proposed:
+    """Store something, or propose it to the user where it is sensitive.
+
+    Raises:
+        InvalidValue: a value is not allowed, or it holds a secret.
+        CategoryNotAllowed, ScopeWidened: it is not for this scope to write.
+    """
+    draft = {name: value for name, value in given.items() if name not in ("supersedes", "reason")}
+    proposed = propose_if_sensitive(user.formation, user.scope, NewMemory.parse(draft))
+    return user.add(**given) if proposed is None else proposed
+
+
+def store_note(user: UserMemory, **given: Any) -> Answer:
+    """The same as a tool answers it."""
+    kept = added_by_agent(user, **given)
+    return stored(kept) if isinstance(kept, Added) else proposed(kept)
+
+
+_GO_ON: Final = "Memory does not work right now. Go on without it, and say so if it matters."
+_LATER: Final = "Memory is busy. Go on without it, or call again once."
+HINT_OF: Final[dict[type[RicordoError], str]] = {
+    InvalidInput: "Mend the call as the message says, then try again.",
+    InvalidPolicy: _GO_ON,  # the operator's mistake
+    NotFound: "It may be gone or was never there. Look it up again; do not guess ids or names.",
+    Conflict: "Read it again, then decide whether it still needs to be done.",
+    CategoryNotAllowed: "Use a category (theme) that the message allows, or go on without it.",
+    AccessDenied: "You may not do this. Do not try again; go on without it.",
+    StorageBusy: _LATER,
+    EmbedderUnavailable: _LATER,
+    ModelUnavailable: _LATER,
+    RicordoError: _GO_ON,
+}
+
+
+_MISTAKES: Final = (InvalidInput, NotFound, Conflict, AccessDenied)
+
+
+def is_mistake(error: RicordoError | None) -> bool:
+    """Whether it is the model that has erred, rather than that memory does not work."""
+    return isinstance(error, _MISTAKES) and not isinstance(error, InvalidPolicy)
+
+
+def told(error: RicordoError, location: str) -> dict[str, Any]:
+    """An error as the answer of a tool; where the store is, is nothing that a model needs."""
+    return {
+        "error": {
+            "type": type(error).__name__,
+            "message": told_outside(error, location),
+            "hint": hint_of(error),
+        }
+    }
+
+
+def hint_of(error: RicordoError) -> str:
+    """What to do about an error: that of its nearest parent in the table."""
+    return next(HINT_OF[kind] for kind in type(error).__mro__ if kind in HINT_OF)

@@ -1,0 +1,150 @@
+"""What went on: charts by day, headline figures, the queue and the latest steps."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from starlette.responses import Response
+
+from ricordo.errors import InvalidValue, PermissionMissing
+from ricordo.model.activity import KNOWN_ALREADY, RECALLED_SHOWN, Counters, decisions_counter
+from ricordo.model.job import JobStats
+from ricordo.model.vocabulary import Action, Permission
+from ricordo.web.charts import Part, daily_charts, exact, strips
+from ricordo.web.routing import page_router
+from ricordo.web.visitors import Visiting, Visitor
+from ricordo.web.wording import JOBS
+
+PERIODS: Final = (7, 30, 90)
+EVERYBODY: Final = "everybody"
+_LATEST_EVENTS: Final = 20
+_JOB_STATES: Final = ("Due now", "Later", "Running", "Failed for good")
+_PROPOSING: Final = (Action.PROPOSE.value, Action.DEFER.value)
+_WRITING: Final = (Action.ADD, Action.UPDATE, Action.REPLACE, Action.UNLINK)
+
+router = page_router()
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A headline: what it is, how much, and what that means."""
+
+    name: str
+    value: str
+    hint: str
+
+
+@dataclass(frozen=True, slots=True)
+class JobRow:
+    """The jobs of one kind, by :data:`_JOB_STATES`."""
+
+    kind: str
+    figures: tuple[int, ...]
+    parts: tuple[Part, ...]
+    oldest_due_at: datetime | None
+
+
+@router.get("/activity")
+def show_activity(visit: Visiting, days: str = "30", whose: str = "") -> Response:
+    """What happened in the last days: of this user, or of everybody for who may see that."""
+    period = _period(days)
+    of_everybody = _is_everybody(visit, whose)
+    told = _of_everybody(visit, period) if of_everybody else _of_this_user(visit, period)
+    counters: Counters = told.pop("counters")
+    charts = daily_charts(told.pop("daily"))
+    return visit.page(
+        "activity.html",
+        **told,
+        periods=PERIODS,
+        days=period,
+        whose=EVERYBODY if of_everybody else None,
+        of_everybody=of_everybody,
+        may_see_everybody=visit.may(Permission.READ_ALL),
+        figures=_figures(counters),
+        charts=charts,
+        nothing_yet=not counters.memory_total_count and all(chart.is_empty for chart in charts),
+        jobs=_job_rows(visit.store.job_stats()) if visit.may(Permission.READ_ALL) else None,
+        job_states=_JOB_STATES,
+        job_names=JOBS,
+        proposing=_PROPOSING,
+    )
+
+
+def _of_this_user(visit: Visitor, days: int) -> dict[str, Any]:
+    memory = visit.memory
+    return {
+        "counters": memory.counters(days=days),
+        "daily": memory.daily(days=days),
+        "events": memory.events(limit=_LATEST_EVENTS).items,
+        "vectors": memory.embedding_status(),
+    }
+
+
+def _of_everybody(visit: Visitor, days: int) -> dict[str, Any]:
+    """Steps of background work and vectors belong to one user, so there are none of everybody."""
+    return {
+        "counters": visit.store.counters(days=days),
+        "daily": visit.store.daily(days=days),
+        "events": (),
+        "vectors": None,
+    }
+
+
+def _period(given: str) -> int:
+    if given not in map(str, PERIODS):
+        allowed = ", ".join(map(str, PERIODS))
+        raise InvalidValue("days", f"this is not one of: {allowed}")
+    return int(given)
+
+
+def _is_everybody(visit: Visitor, whose: str) -> bool:
+    if whose not in ("", EVERYBODY):
+        raise InvalidValue("whose", f"this is not {EVERYBODY}, and not nothing")
+    if whose == EVERYBODY and not visit.may(Permission.READ_ALL):
+        raise PermissionMissing(f"what all users do takes the permission {Permission.READ_ALL}")
+    return whose == EVERYBODY
+
+
+def _figures(counters: Counters) -> tuple[Figure, ...]:
+    counts = counters.counts
+    written = sum(counts.get(decisions_counter(action), 0) for action in _WRITING)
+    found = written + counts.get(KNOWN_ALREADY, 0)
+    looked_after = counts.get(RECALLED_SHOWN, 0)
+    return (
+        Figure("Memories", exact(counters.memory_total_count), "active now"),
+        Figure(
+            "Replaced",
+            _rate(counters.memory_replacement_rate, written),
+            "of what was formed took something’s place",
+        ),
+        Figure(
+            "Known already",
+            _rate(counters.memory_dedup_rate, found),
+            "of what was found worth a look",
+        ),
+        Figure(
+            "Of use",
+            _rate(counters.retrieval_hit_rate, looked_after),
+            "of recalled memories with feedback",
+        ),
+        Figure("Tokens", exact(counters.tokens_today), "spent today"),
+    )
+
+
+def _rate(share: float, counted: int) -> str:
+    """A share in percent; of nothing there is none."""
+    return f"{share:.0%}" if counted else "–"
+
+
+def _job_rows(stats: Sequence[JobStats]) -> list[JobRow]:
+    """Kinds of jobs that wait, run or have failed, those with the most first."""
+    figures = {one: (one.due, max(one.queued - one.due, 0), one.running, one.dead) for one in stats}
+    shown = sorted(
+        (one for one in stats if any(figures[one])), key=lambda one: (-sum(figures[one]), one.kind)
+    )
+    drawn = strips([figures[one] for one in shown])
+    return [
+        JobRow(one.kind, figures[one], parts, one.oldest_due_at)
+        for one, parts in zip(shown, drawn, strict=True)
+    ]

@@ -1,0 +1,60 @@
+"""The change feed: what happened to the memories, the newest first, and live."""
+
+from typing import Annotated, Any, Final
+
+from fastapi import Query
+from starlette.responses import Response
+
+from ricordo import limits
+from ricordo.web.rendering import PRIVATE, address
+from ricordo.web.routing import page_router
+from ricordo.web.visitors import Visiting, Visitor
+from ricordo.web.wording import steps
+
+_PATH: Final = "/ui/changes"
+_NO_CONTENT: Final = 204
+
+Revision = Annotated[int, Query(ge=0, le=limits.MAX_ID)]
+
+router = page_router()
+
+
+@router.get("/changes")
+def list_changes(visit: Visiting, before: Revision | None = None) -> Response:
+    """The newest changes, or those before one; for htmx only the list itself."""
+    revision = visit.memory.revision()
+    shown = _before(visit, revision + 1 if before is None else min(before, revision + 1))
+    if visit.is_partial:
+        return visit.fragment("_changes.html", **shown)
+    return visit.page("changes.html", **shown, revision=revision, is_newest=before is None)
+
+
+@router.get("/changes/newer")
+def list_newer(visit: Visiting, after: Revision) -> Response:
+    """What happened since, for the page that is open; nothing where nothing did."""
+    memory = visit.memory
+    revision = memory.revision()
+    if after >= revision:  # also where the user was erased since, and begins anew
+        return Response(status_code=_NO_CONTENT, headers=PRIVATE)
+    since = max(after, revision - limits.PAGE_ROWS)
+    newest = memory.changes(since, limit=limits.PAGE_ROWS).changes[::-1]
+    return visit.fragment(
+        "_change_news.html",
+        steps=steps(memory, newest),
+        is_fresh=True,
+        revision=newest[0].revision,
+        count=newest[0].revision - after,
+        left_out=since - after,
+        left_out_at=address(_PATH, before=since + 1),
+    )
+
+
+def _before(visit: Visitor, end: int) -> dict[str, Any]:
+    """A page of the feed. Revisions grow by one, so that its beginning is known."""
+    since = max(0, end - 1 - limits.PAGE_ROWS)
+    size = end - 1 - since
+    found = visit.memory.changes(since, limit=size).changes if size > 0 else ()
+    return {
+        "steps": steps(visit.memory, found[::-1]),
+        "older": address(_PATH, before=since + 1) if since > 0 else None,
+    }

@@ -1,0 +1,547 @@
+"""Charts as plain numbers for templates."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import date
+from itertools import accumulate
+from typing import Final
+
+from ricordo.model.activity import DayActivity
+from ricordo.model.vocabulary import Action
+
+_THOUSAND: Final = 1000
+_SHORT_UNITS: Final = ("", "k", "M", "G", "T")
+_MONTHS: Final = (
+    *("Jan", "Feb", "Mar", "Apr", "May", "Jun"),
+    *("Jul", "Aug", "Sep", "Oct", "Nov", "Dec"),
+)
+_DIGITS_OF_SHORT: Final = 3
+_BETWEEN_THOUSANDS: Final = "\N{NARROW NO-BREAK SPACE}"
+
+
+def short(value: float) -> str:
+    """A number in a few characters, for an axis: 950, 1.5k, 20M."""
+    size = abs(value)
+    unit = 0
+    # What would be rounded up to 1000 is 1 of the next unit.
+    while size >= _THOUSAND - 0.5 and unit < len(_SHORT_UNITS) - 1:
+        size /= _THOUSAND
+        unit += 1
+    if size >= _THOUSAND:  # beyond the largest unit
+        return f"{value:.1e}"
+    number = f"{size:.{_DIGITS_OF_SHORT}g}"
+    return f"{'-' if value < 0 and float(number) else ''}{number}{_SHORT_UNITS[unit]}"
+
+
+def exact(value: float | None) -> str:
+    """A number for a table: whole ones in full, small fractions with one or two digits."""
+    if value is None or not math.isfinite(value):
+        return "–"
+    digits = 0 if value == int(value) else 1 if abs(value) >= 10 else 2
+    return f"{value:,.{digits}f}".replace(",", _BETWEEN_THOUSANDS)
+
+
+def day_name(day: str) -> str:
+    """A day in ISO form as one says it: ``3 Nov``."""
+    parsed = date.fromisoformat(day)
+    return f"{parsed.day} {_MONTHS[parsed.month - 1]}"
+
+
+def cut(text: str, most: int) -> str:
+    """A text on one line, with at most ``most`` characters, cut between words where it can be."""
+    line = " ".join(text.split())
+    if len(line) <= most:
+        return line
+    kept = line[: most - 1]
+    at_word, _, rest = kept.rpartition(" ")
+    # A long word at the end is cut rather than lost.
+    return (at_word if at_word and len(rest) <= most // 3 else kept).rstrip(" ,;:.") + "…"
+
+
+_ROUND_STEPS: Final = (1.0, 2.0, 5.0, 10.0)
+_MOST_STEPS: Final = 4
+_ROOM_ON_A_PHONE: Final = 4  # labels of days that stand side by side in 250 px
+_ROOM_WHEN_WIDE: Final = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """A line across the chart, ``y`` units from its top."""
+
+    y: float
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class UpAxis:
+    """Values from 0 at the bottom to ``top``, which is a round number and never 0."""
+
+    top: float
+    height: float
+    ticks: tuple[Tick, ...]
+
+    def length(self, value: float) -> float:
+        """How far up a value reaches, from 0 to the whole height."""
+        return min(max(value / self.top, 0.0), 1.0) * self.height
+
+    def y(self, value: float) -> float:
+        """Where a value is, counted from the top as screens do."""
+        return self.height - self.length(value)
+
+
+@dataclass(frozen=True, slots=True)
+class DayMark:
+    """The label of a day: ``x`` percent across; one that is not ``always`` there needs a wide
+    chart."""
+
+    x: float
+    label: str
+    always: bool
+
+
+def up_axis(highest: float, height: float, *, whole: bool) -> UpAxis:
+    """An axis that holds ``highest``; ``whole`` for counts, which have no halves."""
+    step = _round_step(highest / _MOST_STEPS, whole=whole)
+    count = max(1, math.ceil(highest / step - 1e-9))
+    top = step * count
+    ticks = tuple(
+        Tick(height - height * number / count, short(step * number)) for number in range(count + 1)
+    )
+    return UpAxis(top, height, ticks)
+
+
+def day_marks(days: Sequence[str], centres: Sequence[float]) -> tuple[DayMark, ...]:
+    """Labels for some of the days, evenly apart and counted back from the last one."""
+    often = _every(len(days), _ROOM_WHEN_WIDE)
+    # Every so many of those, so that fewer labels are a part of more, at even distances.
+    seldom = often * _every(math.ceil(len(days) / often), _ROOM_ON_A_PHONE)
+    last = len(days) - 1
+    return tuple(
+        DayMark(centres[place], day_name(day), always=(last - place) % seldom == 0)
+        for place, day in enumerate(days)
+        if (last - place) % often == 0
+    )
+
+
+def _every(count: int, room: int) -> int:
+    return max(1, math.ceil(count / room))
+
+
+def _round_step(least: float, *, whole: bool) -> float:
+    """The smallest of 1, 2, 5, 10, 20 … (or 0.1, 0.2 …) that is not below ``least``."""
+    if least <= 0:
+        return 1.0
+    power = math.floor(math.log10(least))
+    if whole and power < 0:
+        return 1.0
+    unit = 10.0**power
+    return next((step * unit for step in _ROUND_STEPS if step * unit >= least), 10.0 * unit)
+
+
+def about_sums(title: str, days: Sequence[str], sums: Sequence[float], unit: str) -> str:
+    """How many there were in all, and on which day the most."""
+    highest = max(sums)
+    best = day_name(days[sums.index(highest)])
+    return (
+        f"{title}, {_span(days)}: {exact(sum(sums))} {unit} in all, "
+        f"the most on {best} with {exact(highest)}."
+    )
+
+
+def about_lines(
+    title: str,
+    days: Sequence[str],
+    names: Sequence[str],
+    values: Sequence[Sequence[float | None]],
+    unit: str,
+) -> str:
+    """Between which values each line lies."""
+    parts = []
+    for name, one in zip(names, values, strict=True):
+        known = [value for value in one if value is not None]
+        if known:
+            parts.append(f"{name} between {exact(min(known))} and {exact(max(known))} {unit}")
+    return f"{title}, {_span(days)}: {'; '.join(parts)}."
+
+
+def _span(days: Sequence[str]) -> str:
+    if len(days) == 1:
+        return day_name(days[0])
+    return f"{day_name(days[0])} to {day_name(days[-1])}"
+
+
+# Across, everything is in percent of the width, upwards in pixels: so a chart is as wide as its
+# place while its texts keep their size, on a phone as on a wide screen. Each chart also has its
+# numbers as a table and what it shows as a sentence, for those who do not see it.
+
+MOST_SERIES: Final = 8
+"""As many as there are colours that can be told apart."""
+PLOT_HEIGHT: Final = 160.0
+LINE_SPAN: Final = 1000.0
+"""How wide the box is that lines are drawn in; it is stretched to the width of the chart."""
+LARGEST: Final = 1e15
+"""The largest value that can be drawn; beyond it, floats are no exact counts any more."""
+NOTHING: Final = "Nothing in these days."
+_SHARE_OF_BAR: Final = 0.72
+_LEAST_BLOCK: Final = 1.5  # a day with one of thousands is still seen
+_GAP: Final = 1.0  # between the parts of a bar, so that they differ by more than colour
+_MOST_DAYS_WITH_DOTS: Final = 14
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """A named value for each day; None where there is none."""
+
+    name: str
+    values: Sequence[float | None]
+
+
+@dataclass(frozen=True, slots=True)
+class _Drawn:
+    number: int
+    name: str
+    values: list[float | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """A series in the legend: ``number`` says which of the colours it has, ``figure`` what it
+    comes to."""
+
+    number: int
+    name: str
+    figure: str
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """The numbers of a day as texts."""
+
+    day: str
+    figures: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A part of a bar: ``y`` and ``height`` in pixels from the top of the chart."""
+
+    number: int
+    y: float
+    height: float
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A day's bar, ``x`` and ``width`` in percent, with what it stands for in words. In a chart of
+    lines it has no parts, and is only there to be pointed at."""
+
+    x: float
+    width: float
+    note: str
+    blocks: tuple[Block, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Dot:
+    """A day's value on a line, ``x`` in percent and ``y`` in pixels."""
+
+    x: float
+    y: float
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A series as a path within a box of :data:`LINE_SPAN` by the height of the chart."""
+
+    number: int
+    path: str
+    dots: tuple[Dot, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chart:
+    """A chart ready to be written down. ``slug`` is unique on its page.
+
+    An empty one has a sentence to say so, and nothing to draw.
+    """
+
+    slug: str
+    title: str
+    summary: str
+    is_empty: bool
+    height: float = PLOT_HEIGHT
+    span: float = LINE_SPAN
+    ticks: tuple[Tick, ...] = ()
+    days: tuple[DayMark, ...] = ()
+    keys: tuple[Key, ...] = ()
+    bars: tuple[Bar, ...] = ()
+    lines: tuple[Line, ...] = ()
+    rows: tuple[Row, ...] = ()
+
+
+def bar_chart(
+    slug: str,
+    title: str,
+    days: Sequence[str],
+    series: Sequence[Series],
+    *,
+    unit: str,
+    nothing: str = NOTHING,
+) -> Chart:
+    """Counts by day, the series on top of one another.
+
+    ``unit`` is what is counted, ``nothing`` the sentence for a chart without any. Series without
+    any are left out; the others keep their colours.
+    """
+    drawn = _drawn(series, len(days), is_shown=any)
+    sums = [
+        sum(filter(None, column)) for column in zip(*(one.values for one in drawn), strict=True)
+    ]
+    if not any(sums):
+        return Chart(slug=slug, title=title, summary=nothing, is_empty=True)
+    axis = up_axis(max(sums), PLOT_HEIGHT, whole=True)
+    slot = 100 / len(days)
+    return Chart(
+        slug=slug,
+        title=title,
+        summary=about_sums(title, days, sums, unit),
+        is_empty=False,
+        ticks=axis.ticks,
+        days=day_marks(days, [slot * (place + 0.5) for place in range(len(days))]),
+        keys=tuple(
+            Key(one.number, one.name, exact(sum(filter(None, one.values)))) for one in drawn
+        ),
+        bars=tuple(
+            Bar(
+                x=slot * (place + (1 - _SHARE_OF_BAR) / 2),
+                width=slot * _SHARE_OF_BAR,
+                note=_note(day, drawn, place, unit),
+                blocks=_blocks(drawn, place, axis),
+            )
+            for place, day in enumerate(days)
+        ),
+        rows=_rows(days, drawn),
+    )
+
+
+def line_chart(
+    slug: str,
+    title: str,
+    days: Sequence[str],
+    series: Sequence[Series],
+    *,
+    unit: str,
+    nothing: str = NOTHING,
+) -> Chart:
+    """Measures by day, with a gap where there is none. ``unit`` is what they are measured in."""
+    drawn = _drawn(series, len(days), is_shown=_has_values)
+    known = [value for one in drawn for value in one.values if value is not None]
+    if not known:
+        return Chart(slug=slug, title=title, summary=nothing, is_empty=True)
+    axis = up_axis(max(known), PLOT_HEIGHT, whole=False)
+    slot = 100 / len(days)
+    centres = [slot * (place + 0.5) for place in range(len(days))]
+    return Chart(
+        slug=slug,
+        title=title,
+        summary=about_lines(
+            title, days, [one.name for one in drawn], [one.values for one in drawn], unit
+        ),
+        is_empty=False,
+        ticks=axis.ticks,
+        days=day_marks(days, centres),
+        keys=tuple(Key(one.number, one.name, _latest(one.values, unit)) for one in drawn),
+        bars=tuple(
+            Bar(x=slot * place, width=slot, note=_note(day, drawn, place, unit), blocks=())
+            for place, day in enumerate(days)
+        ),
+        lines=tuple(
+            Line(one.number, _path(one.values, centres, axis), _dots(one.values, centres, axis))
+            for one in drawn
+        ),
+        rows=_rows(days, drawn),
+    )
+
+
+def _has_values(values: Sequence[float | None]) -> bool:
+    return any(value is not None for value in values)
+
+
+def _drawn(
+    series: Sequence[Series], count: int, *, is_shown: Callable[[Sequence[float | None]], bool]
+) -> list[_Drawn]:
+    """The series that have anything to show, with one value for each day."""
+    numbered = enumerate(series[:MOST_SERIES], start=1)
+    drawn = [_Drawn(number, one.name, _drawable(one, count)) for number, one in numbered]
+    return [one for one in drawn if is_shown(one.values)]
+
+
+def _drawable(series: Series, count: int) -> list[float | None]:
+    """One value for each day; what cannot be drawn counts as not there."""
+    given = [*series.values[:count], *[None] * (count - len(series.values))]
+    return [
+        value if value is not None and 0 <= value <= LARGEST else None  # NaN is neither
+        for value in given
+    ]
+
+
+def _blocks(drawn: Sequence[_Drawn], place: int, axis: UpAxis) -> tuple[Block, ...]:
+    """The parts of a day's bar from the bottom up, never higher than the chart."""
+    blocks: list[Block] = []
+    bottom = axis.height
+    for one in drawn:
+        value = one.values[place]
+        height = min(max(axis.length(value), _LEAST_BLOCK), bottom) if value else 0.0
+        if height > 0:
+            bottom -= height
+            gap = _GAP if blocks and height > 2 * _GAP else 0.0
+            blocks.append(Block(one.number, bottom, height - gap))
+    return tuple(blocks)
+
+
+def _note(day: str, drawn: Sequence[_Drawn], place: int, unit: str) -> str:
+    values = [(one.name, one.values[place]) for one in drawn]
+    if len(values) == 1:
+        return f"{day_name(day)}: {exact(values[0][1])} {unit}"
+    parts = [f"{name} {exact(value)}" for name, value in values if value]
+    return f"{day_name(day)}: {', '.join(parts) or 'nothing'}"
+
+
+def _latest(values: Sequence[float | None], unit: str) -> str:
+    latest = next((value for value in reversed(values) if value is not None), None)
+    return "–" if latest is None else f"{exact(latest)} {unit}"
+
+
+def _path(values: Sequence[float | None], centres: Sequence[float], axis: UpAxis) -> str:
+    """Lines between days that follow one another; after a gap a new line begins."""
+    steps = []
+    is_down = False
+    for value, centre in zip(values, centres, strict=True):
+        if value is not None:
+            x = centre * LINE_SPAN / 100
+            steps.append(f"{'L' if is_down else 'M'}{x:.1f} {axis.y(value):.1f}")
+        is_down = value is not None
+    return " ".join(steps)
+
+
+def _dots(
+    values: Sequence[float | None], centres: Sequence[float], axis: UpAxis
+) -> tuple[Dot, ...]:
+    """A dot for each value; when there are too many, for those that no line leads to."""
+    dots = []
+    for place, value in enumerate(values):
+        around = (*values[max(place - 1, 0) : place], *values[place + 1 : place + 2])
+        is_alone = all(beside is None for beside in around)
+        if value is not None and (is_alone or len(values) <= _MOST_DAYS_WITH_DOTS):
+            dots.append(Dot(centres[place], axis.y(value)))
+    return tuple(dots)
+
+
+def _rows(days: Sequence[str], drawn: Sequence[_Drawn]) -> tuple[Row, ...]:
+    return tuple(
+        Row(day, tuple(exact(one.values[place]) for one in drawn)) for place, day in enumerate(days)
+    )
+
+
+_DECIDED = {
+    Action.ADD: "added",
+    Action.UPDATE: "updated",
+    Action.REPLACE: "replaced",
+    Action.UNLINK: "unlinked",
+    Action.IGNORE: "ignored",
+    Action.REJECT: "rejected",
+    Action.PROPOSE: "proposed",
+    Action.DEFER: "deferred",
+}
+"""Formation's decisions as people say them."""
+
+
+def daily_charts(activity: Sequence[DayActivity]) -> tuple[Chart, ...]:
+    """Every chart of the page, also those with nothing in them."""
+    days = [one.day for one in activity]
+    added = [one.memories_added for one in activity]
+    since = day_name(days[0]) if days else ""
+    return (
+        bar_chart(
+            "added",
+            "Memories added",
+            days,
+            [Series("Added", added)],
+            unit="memories",
+            nothing="No memory was added in these days.",
+        ),
+        line_chart(
+            "growth",
+            f"Memories added since {since}",
+            days,
+            [Series("In all", list(accumulate(added)) if any(added) else [])],
+            unit="memories",
+            nothing="No memory was added in these days.",
+        ),
+        bar_chart(
+            "decisions",
+            "Decisions on what was said",
+            days,
+            [
+                Series(name, [one.decisions.get(action.value, 0) for one in activity])
+                for action, name in _DECIDED.items()
+            ],
+            unit="decisions",
+            nothing="Nothing was decided in these days. Decisions are made when a conversation is"
+            " told and memories are formed from it.",
+        ),
+        line_chart(
+            "latency",
+            "Time that recall took",
+            days,
+            [
+                Series("Half of them within", [one.recall_p50_ms for one in activity]),
+                Series("95 % within", [one.recall_p95_ms for one in activity]),
+            ],
+            unit="ms",
+            nothing="Nothing was recalled in these days. Searches and prompts are measured.",
+        ),
+        bar_chart(
+            "tokens",
+            "Tokens spent",
+            days,
+            [
+                Series("Prompts", [one.prompt_tokens for one in activity]),
+                Series("Answers", [one.completion_tokens for one in activity]),
+            ],
+            unit="tokens",
+            nothing="No language model was asked in these days.",
+        ),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of a strip, in percent of the width; ``number`` says which colour it has."""
+
+    number: int
+    x: float
+    width: float
+
+
+def strips(rows: Sequence[Sequence[float]]) -> tuple[tuple[Part, ...], ...]:
+    """The parts of each row's strip, all to the same scale: the longest takes the whole width."""
+    drawable = [[_length(value) for value in row] for row in rows]
+    longest = max((sum(row) for row in drawable), default=0.0)
+    return tuple(_parts(row, longest) for row in drawable)
+
+
+def _length(value: float) -> float:
+    return value if math.isfinite(value) and value > 0 else 0.0
+
+
+def _parts(row: Sequence[float], longest: float) -> tuple[Part, ...]:
+    parts = []
+    x = 0.0
+    for number, value in enumerate(row, start=1):
+        width = min(100 * value / longest, 100 - x) if longest > 0 else 0.0
+        if width > 0:
+            parts.append(Part(number, x, width))
+            x += width
+    return tuple(parts)

@@ -1,0 +1,589 @@
+"""Memories and their relations as circles and lines: where each goes."""
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from ricordo.web.charts import cut
+
+TEXT_SIZE: Final = 13.0
+"""In the units of the drawing, when it is shown wide; the stylesheet says the same."""
+TEXT_SIZE_ON_A_PHONE: Final = 30.0
+"""There the drawing is less than half as wide, so its text has to be larger."""
+_MOST: Final = 24
+_MOST_ON_A_PHONE: Final = 5
+_WIDTH_OF_LETTER: Final = 0.58  # of the text's size: a little more than the mean
+_HEIGHT_OF_LINE: Final = 1.3
+_BESIDE: Final = 5.0
+
+
+Point = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """A node that would like a name: where it is, how large, what it is called, and where the
+    lines lead that begin there."""
+
+    x: float
+    y: float
+    radius: float
+    name: str
+    ends: tuple[Point, ...] = ()
+
+
+class Side(StrEnum):
+    """On which side of its node a label stands."""
+
+    AFTER = "after"
+    BEFORE = "before"
+    BELOW = "below"
+    ABOVE = "above"
+
+
+class Shown(StrEnum):
+    """When there is room for a label: always, when the drawing is wide, or when it is looked at
+    from near."""
+
+    ALWAYS = "always"
+    WIDE = "wide"
+    NEAR = "near"
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """A name, and the point that it begins at, ends at (``before``) or is centred on."""
+
+    x: float
+    y: float
+    name: str
+    side: Side
+    shown: Shown
+
+
+@dataclass(frozen=True, slots=True)
+class _Area:
+    left: float
+    top: float
+    right: float
+    bottom: float
+
+    def is_within(self, whole: "_Area") -> bool:
+        return (
+            whole.left <= self.left
+            and self.right <= whole.right
+            and whole.top <= self.top
+            and self.bottom <= whole.bottom
+        )
+
+    def meets(self, other: "_Area") -> bool:
+        return (
+            self.left < other.right
+            and other.left < self.right
+            and self.top < other.bottom
+            and other.top < self.bottom
+        )
+
+    def is_crossed(self, start: Point, end: Point) -> bool:
+        """Whether a line goes through it: what is left of the line after each edge has cut it."""
+        enters, leaves = 0.0, 1.0
+        for begin, step, low, high in (
+            (start[0], end[0] - start[0], self.left, self.right),
+            (start[1], end[1] - start[1], self.top, self.bottom),
+        ):
+            if step == 0:
+                if not low < begin < high:
+                    return False
+                continue
+            first, last = sorted(((low - begin) / step, (high - begin) / step))
+            enters, leaves = max(enters, first), min(leaves, last)
+        return enters < leaves
+
+
+def labelled(spots: Sequence[Spot], width: float, height: float) -> tuple[Label, ...]:
+    """A label for each node; the first of the nodes are served first.
+
+    Labels do not meet one another or a node, nor do they leave the drawing, unless it is looked at
+    from near. They stand beside the lines of their own node where they can. For a few of them there
+    is room at the size that a phone needs.
+    """
+    whole = _Area(0, 0, width, height)
+    nodes = [
+        _Area(
+            spot.x - spot.radius, spot.y - spot.radius, spot.x + spot.radius, spot.y + spot.radius
+        )
+        for spot in spots
+    ]
+    on_a_phone: list[_Area] = []
+    when_wide: list[_Area] = []
+    labels = []
+    for place, spot in enumerate(spots):
+        others = nodes[:place] + nodes[place + 1 :]
+        shown, side = Shown.NEAR, None
+        wide = {TEXT_SIZE: others + when_wide}
+        if len(on_a_phone) < _MOST_ON_A_PHONE:
+            both = {**wide, TEXT_SIZE_ON_A_PHONE: others + on_a_phone}
+            shown, side = Shown.ALWAYS, _side(spot, both, whole)
+        if side is None and len(when_wide) < _MOST:
+            shown, side = Shown.WIDE, _side(spot, wide, whole)
+        if side is None:
+            shown, side = Shown.NEAR, Side.AFTER
+        else:
+            when_wide.append(_area(spot, TEXT_SIZE, side))
+        if shown is Shown.ALWAYS:
+            on_a_phone.append(_area(spot, TEXT_SIZE_ON_A_PHONE, side))
+        labels.append(Label(*_anchor(spot, side), spot.name, side, shown))
+    return tuple(labels)
+
+
+def _side(spot: Spot, taken: Mapping[float, Sequence[_Area]], whole: _Area) -> Side | None:
+    """Where a label has room at each size, beside what is ``taken`` then; best where no line of its
+    node goes through it. None: nowhere."""
+    free = []
+    for side in Side:
+        areas = {size: _area(spot, size, side) for size in taken}
+        if any(
+            not area.is_within(whole) or any(map(area.meets, taken[size]))
+            for size, area in areas.items()
+        ):
+            continue
+        if not any(
+            area.is_crossed((spot.x, spot.y), end) for area in areas.values() for end in spot.ends
+        ):
+            return side
+        free.append(side)
+    return free[0] if free else None
+
+
+def _anchor(spot: Spot, side: Side) -> Point:
+    """The point that the text hangs on; how far below or above it that is, the text's size says."""
+    near = spot.radius + _BESIDE
+    return {
+        Side.AFTER: (spot.x + near, spot.y),
+        Side.BEFORE: (spot.x - near, spot.y),
+        Side.BELOW: (spot.x, spot.y + near),
+        Side.ABOVE: (spot.x, spot.y - near),
+    }[side]
+
+
+def _area(spot: Spot, size: float, side: Side) -> _Area:
+    """What a label covers, by a guess at how wide its letters are."""
+    x, y = _anchor(spot, side)
+    width, tall = len(spot.name) * size * _WIDTH_OF_LETTER, size * _HEIGHT_OF_LINE
+    left = {Side.AFTER: x, Side.BEFORE: x - width}.get(side, x - width / 2)
+    top = {Side.BELOW: y, Side.ABOVE: y - tall}.get(side, y - tall / 2)
+    return _Area(left, top, left + width, top + tall)
+
+
+Array: TypeAlias = npt.NDArray[np.float64]
+
+_BETWEEN_GROUPS: Final = 0.9  # in the units of the points: about as long as an edge
+_LARGEST_UNIT: Final = 150.0  # two nodes do not fill the whole box
+_ROWS_TRIED: Final = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """The place for a drawing. ``margin`` is kept free on each side; ``apart`` is how far from one
+    another points should at least be."""
+
+    width: float
+    height: float
+    margin: float
+    apart: float
+
+    @property
+    def inner_width(self) -> float:
+        """How far points may be from left to right."""
+        return self.width - 2 * self.margin
+
+    @property
+    def inner_height(self) -> float:
+        """How far points may be from top to bottom."""
+        return self.height - 2 * self.margin
+
+
+@dataclass(frozen=True, slots=True)
+class _Shelves:
+    corners: Array  # of each group's rectangle
+    width: float
+    height: float
+
+
+def packed(points: Array, groups: Sequence[npt.NDArray[np.intp]], box: Box) -> Array:
+    """The points of each group as they are to one another, the groups beside each other."""
+    lows = np.array([points[members].min(axis=0) for members in groups])
+    highs = np.array([points[members].max(axis=0) for members in groups])
+    sizes = highs - lows + _BETWEEN_GROUPS
+    order = np.lexsort((np.arange(len(groups)), -sizes[:, 1]))
+    best = max(
+        (_shelved(sizes, order, width) for width in _widths(sizes)),
+        key=lambda shelves: _scale(shelves, box),
+    )
+    scale = _scale(best, box)
+    laid = np.empty_like(points)
+    for group, members in enumerate(groups):
+        laid[members] = points[members] - lows[group] + best.corners[group] + _BETWEEN_GROUPS / 2
+    laid *= scale
+    # In the middle of the box by what is seen.
+    seen_low, seen_high = laid.min(axis=0), laid.max(axis=0)
+    middle = np.array([box.width, box.height]) / 2
+    return np.asarray(laid - (seen_low + seen_high) / 2 + middle)
+
+
+def _widths(sizes: Array) -> list[float]:
+    """How wide shelves could be: from all groups in one row to the widest group alone."""
+    low, high = float(sizes[:, 0].max()), float(sizes[:, 0].sum())
+    return [float(width) for width in np.geomspace(max(low, high), low, _ROWS_TRIED)]
+
+
+def _shelved(sizes: Array, order: npt.NDArray[np.intp], width: float) -> _Shelves:
+    """The groups on shelves of this width, the highest first."""
+    corners = np.zeros_like(sizes)
+    x = y = shelf_height = widest = 0.0
+    for group in order:
+        group_width, group_height = sizes[group]
+        if x > 0 and x + group_width > width * (1 + 1e-9):
+            x, y, shelf_height = 0.0, y + shelf_height, 0.0
+        corners[group] = x, y + max(shelf_height - group_height, 0.0) / 2
+        x += group_width
+        shelf_height = max(shelf_height, group_height)
+        widest = max(widest, x)
+    return _Shelves(corners, widest, y + shelf_height)
+
+
+def _scale(shelves: _Shelves, box: Box) -> float:
+    # What is kept free around the outermost groups is not seen, so the box may be that much larger.
+    across = box.inner_width / max(shelves.width - _BETWEEN_GROUPS, 1e-6)
+    along = box.inner_height / max(shelves.height - _BETWEEN_GROUPS, 1e-6)
+    return min(across, along, _LARGEST_UNIT)
+
+
+_PUSHES: Final = 40
+_ENOUGH: Final = 0.9  # of the distance wished for
+
+
+def spaced(points: Array, box: Box) -> Array:
+    """The points within the box and apart, moved as little as that takes.
+
+    Where pushing does not help, e.g. in a corner, every point goes to a place of its own in a
+    grid: so they are apart whatever is given, as far as there is room.
+    """
+    moved = _within(points, box)
+    if len(points) < 2:
+        return moved
+    for _ in range(_PUSHES):
+        pushes, closest = _pushes(moved, box.apart)
+        if closest >= box.apart * _ENOUGH:
+            return moved
+        moved = _within(moved + pushes, box)
+    return moved if _closest(moved) >= box.apart * _ENOUGH else _in_a_grid(moved, box)
+
+
+def _within(points: Array, box: Box) -> Array:
+    low = np.array([box.margin, box.margin])
+    high = np.array([box.width - box.margin, box.height - box.margin])
+    return np.clip(points, low, high)
+
+
+def _pushes(points: Array, apart: float) -> tuple[Array, float]:
+    """Half of what is missing between two points, away from each other, for each of them."""
+    differences = points[:, None, :] - points[None, :, :]
+    distances = np.sqrt((differences**2).sum(axis=2))
+    np.fill_diagonal(distances, np.inf)
+    closest = float(distances.min())
+    missing = np.clip(apart * 1.05 - distances, 0.0, None)
+    # Two points in one place have no direction, so each pair gets one of its own.
+    same = distances < 1e-6
+    if same.any():
+        places = np.arange(len(points))
+        angle = 2.4 * (places[:, None] + places[None, :])
+        sign = np.sign(places[:, None] - places[None, :])
+        own = np.stack([np.cos(angle) * sign, np.sin(angle) * sign], axis=2)
+        differences = np.where(same[:, :, None], own, differences)
+        distances = np.where(same, 1.0, distances)
+    directions = differences / distances[:, :, None]
+    return (directions * (missing / 2)[:, :, None]).sum(axis=1), closest
+
+
+def _closest(points: Array) -> float:
+    differences = points[:, None, :] - points[None, :, :]
+    distances = np.sqrt((differences**2).sum(axis=2))
+    np.fill_diagonal(distances, np.inf)
+    return float(distances.min())
+
+
+def _in_a_grid(points: Array, box: Box) -> Array:
+    """Each point at the nearest place of a grid that is still free; the grid is as wide as wished,
+    or as the number of points allows."""
+    columns, rows = _grid(len(points), box)
+    xs = np.linspace(box.margin, box.width - box.margin, columns)
+    ys = np.linspace(box.margin, box.height - box.margin, rows)
+    free = np.stack(np.meshgrid(xs, ys), axis=-1).reshape(-1, 2)
+    placed = np.empty_like(points)
+    for place, point in enumerate(points):
+        nearest = int(((free - point) ** 2).sum(axis=1).argmin())
+        placed[place] = free[nearest]
+        free = np.delete(free, nearest, axis=0)
+    return placed
+
+
+def _grid(count: int, box: Box) -> tuple[int, int]:
+    columns = max(1, int(box.inner_width // box.apart) + 1)
+    rows = max(1, int(box.inner_height // box.apart) + 1)
+    while columns * rows < count:  # closer than wished, but still one place for each
+        if box.inner_width / columns > box.inner_height / rows:
+            columns += 1
+        else:
+            rows += 1
+    return columns, rows
+
+
+# Between every two nodes of a component there is a spring as long as the way between them along
+# the edges. The rest position of all springs is found by majorising stress: each step is one
+# product of matrices, it never gets worse, and no chance is involved. Components are then packed
+# side by side into the box.
+
+Edge: TypeAlias = tuple[int, int, float]
+"""Two nodes by their place in the list, and how alike they are, from 0 to 1."""
+
+MOST_NODES: Final = 200
+_STEPS: Final = 60
+_SHORTEST: Final = 0.6  # of an edge between what is all but the same; 1.6 is the longest
+
+
+def placed(count: int, edges: Sequence[Edge], box: Box) -> Array:
+    """A point within the box for each of ``count`` nodes.
+
+    The same graph always gets the same places. Edges from a node to itself are passed over.
+
+    Raises:
+        ValueError: more than :data:`MOST_NODES`, or an edge to a node that is not there.
+    """
+    if count > MOST_NODES:
+        raise ValueError(f"{count} nodes; at most {MOST_NODES} can be drawn")
+    if any(not 0 <= end < count for one, other, _ in edges for end in (one, other)):
+        raise ValueError("an edge leads to a node that is not there")
+    if count == 0:
+        return np.zeros((0, 2))
+    ways = _ways(count, edges)
+    components = _components(ways)
+    rested = _at_rest(ways, components)
+    return spaced(packed(rested, components, box), box)
+
+
+def _ways(count: int, edges: Sequence[Edge]) -> Array:
+    """How long the shortest way is between every two nodes; infinite where there is none."""
+    ways = np.full((count, count), np.inf)
+    np.fill_diagonal(ways, 0.0)
+    for one, other, likeness in edges:
+        if one != other:
+            known = float(likeness) if np.isfinite(likeness) else 0.0
+            length = _SHORTEST + 1.0 - min(max(known, 0.0), 1.0)
+            ways[one, other] = ways[other, one] = min(ways[one, other], length)
+    for middle in range(count):
+        np.minimum(ways, ways[:, middle, None] + ways[None, middle, :], out=ways)
+    return ways
+
+
+def _components(ways: Array) -> list[npt.NDArray[np.intp]]:
+    """The nodes that hang together, the largest group first."""
+    left = np.ones(len(ways), dtype=bool)
+    found = []
+    for node in range(len(ways)):
+        if left[node]:
+            members = np.flatnonzero(np.isfinite(ways[node]))
+            left[members] = False
+            found.append(members)
+    return sorted(found, key=lambda members: (-len(members), int(members[0])))
+
+
+def _at_rest(ways: Array, components: Sequence[npt.NDArray[np.intp]]) -> Array:
+    """The nodes of each component where their springs are at rest, around its own middle."""
+    points = np.zeros((len(ways), 2))
+    together = np.zeros_like(ways)
+    for members in components:
+        points[members] = _start(ways[np.ix_(members, members)])
+        together[np.ix_(members, members)] = 1.0 / len(members)
+    is_pair = np.isfinite(ways) & (ways > 0)
+    weights = np.where(is_pair, 1.0, 0.0)
+    np.divide(weights, ways**2, out=weights, where=is_pair)
+    lengths = np.where(is_pair, ways, 0.0)
+    # The Laplacian of the weights has no inverse on its own, since a component may be moved as a
+    # whole; with the mean of each component held fast it has one.
+    laplacian = np.diag(weights.sum(axis=1)) - weights
+    inverse = np.linalg.inv(laplacian + together) - together
+    pull = weights * lengths
+    for _ in range(_STEPS):
+        across = points[:, 0, None] - points[None, :, 0]
+        along = points[:, 1, None] - points[None, :, 1]
+        apart = np.sqrt(across * across + along * along)
+        ratios = np.divide(pull, apart, out=np.zeros_like(pull), where=apart > 1e-9)
+        moved = ratios.sum(axis=1)[:, None] * points - ratios @ points
+        points = inverse @ moved
+    return points
+
+
+def _start(ways: Array) -> Array:
+    """A first guess: the two directions in which the ways differ most (classical scaling), with a
+    little spiral so that nodes alike in everything do not start from the same point."""
+    count = len(ways)
+    turns = np.arange(count) * 2.399963229728653  # the golden angle
+    spiral = np.stack([np.cos(turns), np.sin(turns)], axis=1) * np.sqrt(np.arange(count))[:, None]
+    if count < 3:
+        return np.array([[0.5 * place, 0.0] for place in range(count)])
+    squares = ways**2
+    centred = -0.5 * (
+        squares - squares.mean(axis=0)[None, :] - squares.mean(axis=1)[:, None] + squares.mean()
+    )
+    sizes, directions = np.linalg.eigh(centred)
+    scaled = directions[:, [-1, -2]] * np.sqrt(np.maximum(sizes[[-1, -2]], 0.0))
+    # A direction and its opposite are the same to the solver: the first large entry is positive.
+    for axis in range(2):
+        largest = int(np.argmax(np.abs(scaled[:, axis])))
+        if scaled[largest, axis] < 0:
+            scaled[:, axis] *= -1
+    return np.asarray(scaled + 0.05 * spiral)
+
+
+WIDTH: Final = 800.0
+HEIGHT: Final = 520.0
+_BOX: Final = Box(WIDTH, HEIGHT, margin=30.0, apart=30.0)
+_LEAST_RADIUS: Final = 6.0
+_MOST_RADIUS: Final = 13.0
+_RADIUS_BY_RELATION: Final = 2.0
+_LETTERS_OF_NAME: Final = 20
+_LETTERS_OF_TITLE: Final = 120
+_FAINTEST: Final = 0.3
+_FEW_TIES: Final = 40
+_THINNEST: Final = 1.0
+_THICKEST: Final = 3.5
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """What is to be drawn of a memory."""
+
+    id: int
+    kind: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Tie:
+    """Two memories that relate, by their ids, and how alike they are, from 0 to 1."""
+
+    one: int
+    other: int
+    similarity: float
+
+
+@dataclass(frozen=True, slots=True)
+class Circle:
+    """A memory in the drawing."""
+
+    id: int
+    kind: str
+    x: float
+    y: float
+    radius: float
+    title: str
+    ties: int
+    label: Label
+
+
+@dataclass(frozen=True, slots=True)
+class Thread:
+    """A relation in the drawing; the more alike, the stronger the line."""
+
+    x1: float
+    y1: float
+    x2: float
+    y2: float
+    thickness: float
+    opacity: float
+
+
+@dataclass(frozen=True, slots=True)
+class Web:
+    """The whole drawing, in a box of :data:`WIDTH` by :data:`HEIGHT`."""
+
+    circles: tuple[Circle, ...]
+    threads: tuple[Thread, ...]
+    width: float = WIDTH
+    height: float = HEIGHT
+
+
+def web_of(nodes: Sequence[Node], ties: Sequence[Tie]) -> Web:
+    """The drawing of at most :data:`~ricordo.web.graph_layout.MOST_NODES` memories.
+
+    The most connected come first, so that whoever goes from one to the next by keyboard meets them
+    first. Ties to memories that are not among the nodes are passed over.
+
+    Raises:
+        ValueError: too many nodes.
+    """
+    places = {node.id: place for place, node in enumerate(nodes)}
+    drawn = [tie for tie in ties if tie.one in places and tie.other in places]
+    edges = [(places[tie.one], places[tie.other], tie.similarity) for tie in drawn]
+    points = {node.id: point for node, point in zip(nodes, _points(nodes, edges), strict=True)}
+    degrees = Counter(end for tie in drawn for end in {tie.one, tie.other})
+    ends_of = _ends(drawn, points)
+    ranked = sorted(nodes, key=lambda node: (-degrees[node.id], node.id))
+    spots = [
+        _spot(node, points[node.id], degrees[node.id], ends_of.get(node.id, ())) for node in ranked
+    ]
+    circles = tuple(
+        Circle(
+            id=node.id,
+            kind=node.kind,
+            x=spot.x,
+            y=spot.y,
+            radius=spot.radius,
+            title=cut(node.text, _LETTERS_OF_TITLE),
+            ties=degrees[node.id],
+            label=label,
+        )
+        for node, spot, label in zip(ranked, spots, labelled(spots, WIDTH, HEIGHT), strict=True)
+    )
+    ends = {circle.id: circle for circle in circles}
+    room = min(1.0, math.sqrt(_FEW_TIES / max(len(drawn), 1)))
+    threads = (_thread(ends[tie.one], ends[tie.other], tie.similarity, room) for tie in drawn)
+    return Web(circles, tuple(threads))
+
+
+def _points(nodes: Sequence[Node], edges: Sequence[Edge]) -> list[Point]:
+    return [(float(x), float(y)) for x, y in placed(len(nodes), edges, _BOX)]
+
+
+def _ends(ties: Sequence[Tie], points: Mapping[int, Point]) -> dict[int, tuple[Point, ...]]:
+    """Where the lines lead that begin at each node."""
+    ends: dict[int, tuple[Point, ...]] = {}
+    for tie in ties:
+        ends[tie.one] = (*ends.get(tie.one, ()), points[tie.other])
+        ends[tie.other] = (*ends.get(tie.other, ()), points[tie.one])
+    return ends
+
+
+def _spot(node: Node, point: Point, degree: int, ends: tuple[Point, ...]) -> Spot:
+    radius = min(_LEAST_RADIUS + _RADIUS_BY_RELATION * math.sqrt(degree), _MOST_RADIUS)
+    return Spot(*point, radius, cut(node.text, _LETTERS_OF_NAME), ends)
+
+
+def _thread(one: Circle, other: Circle, similarity: float, room: float) -> Thread:
+    """A line; where there are many, they are finer, so that what they cross can be read."""
+    strength = min(max(similarity, 0.0), 1.0) if math.isfinite(similarity) else 0.0
+    return Thread(
+        x1=one.x,
+        y1=one.y,
+        x2=other.x,
+        y2=other.y,
+        thickness=_THINNEST + (_THICKEST - _THINNEST) * strength * room,
+        opacity=_FAINTEST + (1.0 - _FAINTEST) * strength * room,
+    )

@@ -1,0 +1,234 @@
+"""Which memories somebody looks for, as the form and the address of the page say it."""
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
+from typing import Any, Final, Protocol, Self
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from fastapi import Request
+from starlette.responses import RedirectResponse, Response
+
+from ricordo import limits
+from ricordo.errors import InvalidValue
+from ricordo.model.embedding import EmbeddingState
+from ricordo.model.filters import SortColumn
+from ricordo.model.item import Item
+from ricordo.model.search import MemoryHit
+from ricordo.model.vocabulary import MemoryType, Status
+from ricordo.web.forms import Posted
+from ricordo.web.rendering import PRIVATE, address
+from ricordo.web.routing import page_router
+from ricordo.web.visitors import Visiting, Visitor
+
+STATUSES: Final = {
+    "": "Active",
+    Status.ARCHIVED.value: "Archived",
+    Status.SUPERSEDED.value: "Superseded",
+    Status.DELETED.value: "Forgotten",
+    "any": "All but forgotten",
+}
+"""What can be chosen of statuses, and what the page calls each."""
+
+SORTS: Final = {
+    "": "Newest first",
+    "created_at-asc": "Oldest first",
+    "updated_at-desc": "Changed last",
+    "importance-desc": "Most important",
+    "access_count-desc": "Recalled most",
+    "last_accessed_at-desc": "Recalled last",
+    "confidence-asc": "Least sure",
+    "theme-asc": "By theme",
+    "expires_at-asc": "Expiring next",
+}
+"""Orders of the list. None by what memories say: the address of the next page would quote it."""
+_DEFAULT_SORT: Final = "created_at-desc"
+_LISTED: Final = re.compile(r'\s*"((?:[^"]|"")*)"\s*(?:,|$)|([^,]+)')
+
+
+class _Values(Protocol):
+    """Query parameters or fields of a form."""
+
+    def get(self, name: str, /) -> str | None: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryFilter:
+    """The choices of the form; an empty text stands for what was not chosen."""
+
+    theme: str = ""
+    type: str = ""
+    status: str = ""
+    tags: str = ""
+    since: str = ""
+    until: str = ""
+    zone: str = ""
+    archived: str = ""
+    sort: str = ""
+
+    @classmethod
+    def of(cls, given: _Values) -> Self:
+        """The choices that were made."""
+        return cls(**{name: (given.get(name) or "").strip() for name in cls.__slots__})
+
+    @property
+    def is_narrowed(self) -> bool:
+        """Whether anything is left out that would be listed otherwise."""
+        return any((self.theme, self.type, self.status, self.tags, self.since, self.until))
+
+    def parameters(self) -> dict[str, str]:
+        """What the address of this choice says."""
+        said = {name: str(getattr(self, name)) for name in type(self).__slots__}
+        if not (self.since or self.until):
+            del said["zone"]
+        return {name: value for name, value in said.items() if value}
+
+    def for_search(self) -> dict[str, Any]:
+        """The filters as the library takes them.
+
+        Raises:
+            InvalidValue: a date cannot be read.
+        """
+        tags = [tag.strip() for tag in _split(self.tags) if tag.strip()]
+        return {
+            "theme": self.theme or None,
+            "type": self.type or None,
+            "status": self._statuses(),
+            "tags": tags or None,
+            "created_after": self._moment("since", self.since),
+            "created_before": self._moment("until", self.until, days=1),
+        }
+
+    def for_list(self) -> dict[str, Any]:
+        """The filters and the order as the library takes them.
+
+        Raises:
+            InvalidValue: a date cannot be read, or there is no such order.
+        """
+        if self.sort not in (*SORTS, _DEFAULT_SORT):
+            raise InvalidValue("sort", f"is not one of: {', '.join(filter(None, SORTS))}")
+        column, _, order = (self.sort or _DEFAULT_SORT).partition("-")
+        return {**self.for_search(), "sort": SortColumn(column), "order": order}
+
+    def _statuses(self) -> object:
+        if not self.archived or self.status in ("any", Status.ARCHIVED.value):
+            return self.status or None
+        return [self.status or Status.ACTIVE.value, Status.ARCHIVED.value]
+
+    def _moment(self, name: str, day: str, *, days: int = 0) -> datetime | None:
+        """When a day begins where the reader is, or some days later."""
+        if not day:
+            return None
+        try:
+            begins = date.fromisoformat(day) + timedelta(days=days)
+        except (ValueError, OverflowError):
+            raise InvalidValue(name, "is no date; allowed: such as 2026-01-31") from None
+        return datetime.combine(begins, time(), _zone(self.zone))
+
+
+def _split(text: str) -> list[str]:
+    """The parts of a list with commas; one that has a comma itself stands in quotes."""
+    return [quoted.replace('""', '"') or plain for quoted, plain in _LISTED.findall(text)]
+
+
+def _zone(name: str) -> tzinfo:
+    """The reader's zone as the browser names it; UTC where that is unknown here."""
+    try:
+        return ZoneInfo(name) if name else UTC
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        return UTC
+
+
+_PATH: Final = "/ui/memories"
+_SEE_OTHER: Final = 303
+
+router = page_router()
+
+
+@router.get("/memories")
+def list_memories(visit: Visiting, request: Request, cursor: str | None = None) -> Response:
+    """A page of the memories that fit the filters; for htmx only the list itself."""
+    asked = MemoryFilter.of(request.query_params)
+    listed = _listed(visit, asked, cursor)
+    if visit.is_partial:
+        return visit.fragment("_memories.html", **listed)
+    return visit.page("memories.html", **listed, **_around(visit, asked))
+
+
+@router.post("/memories")
+def search_memories(visit: Visiting, form: Posted) -> Response:
+    """What answers a question best. It comes by POST, so that it stands in no address and no log.
+
+    Without a question the filters alone are meant, which make an address of their own.
+    """
+    asked = MemoryFilter.of(form)
+    where = address(_PATH, **asked.parameters())
+    question = form.get("q")
+    if question is not None:
+        found = _found(visit, asked, question)
+        if visit.is_partial:
+            return _addressed(visit, visit.fragment("_memories.html", **found), where, "Replace")
+        return visit.page("memories.html", **found, **_around(visit, asked, question))
+    if not visit.is_partial:
+        return RedirectResponse(where, _SEE_OTHER, PRIVATE)
+    return _addressed(visit, visit.fragment("_memories.html", **_listed(visit, asked)), where)
+
+
+def _addressed(visit: Visitor, answer: Response, where: str, how: str = "Push") -> Response:
+    """A part of the page whose filters make an address: the browser shows it, as a new step of
+    its history or in place of the last, unless it does already."""
+    shown = visit.request.headers.get("hx-current-url", "").partition("#")[0]
+    if not shown.endswith(where):
+        answer.headers[f"HX-{how}-Url"] = where
+    return answer
+
+
+def _listed(visit: Visitor, asked: MemoryFilter, cursor: str | None = None) -> dict[str, Any]:
+    """A page of the list, and the address of the next."""
+    page = visit.memory.list(**asked.for_list(), limit=limits.PAGE_ROWS, cursor=cursor or None)
+    more = None
+    if page.next_cursor is not None:
+        more = address(_PATH, **asked.parameters(), cursor=page.next_cursor)
+    return {
+        "results": None,
+        "items": page.items,
+        "more": more,
+        "vectors": _vectors(visit, page.items),
+        "is_first": not cursor,
+        "is_narrowed": asked.is_narrowed,
+    }
+
+
+def _found(visit: Visitor, asked: MemoryFilter, question: str) -> dict[str, Any]:
+    """What a search found, with the reasons for each."""
+    results = visit.memory.search(
+        question, **asked.for_search(), limit=limits.PAGE_RESULTS, explain=True
+    )
+    return {
+        "results": results,
+        "vectors": _vectors(visit, results.results),
+        "is_narrowed": asked.is_narrowed,
+    }
+
+
+def _around(visit: Visitor, asked: MemoryFilter, question: str = "") -> dict[str, Any]:
+    """What stands around the list: the form as it was filled in."""
+    themes = visit.memory.themes()
+    return {
+        "question": question,
+        "asked": asked,
+        "themes": themes,
+        "active_count": sum(theme.active_count for theme in themes),
+        "types": tuple(MemoryType),
+        "statuses": STATUSES,
+        "sorts": SORTS,
+    }
+
+
+def _vectors(
+    visit: Visitor, shown: tuple[Item, ...] | tuple[MemoryHit, ...]
+) -> dict[int, EmbeddingState]:
+    """What became of the vectors of these memories."""
+    if not shown:
+        return {}
+    return {state.id: state for state in visit.memory.embedding_states([one.id for one in shown])}

@@ -1,0 +1,231 @@
+"""How long a memory holds, as a line with points on it; the page also lists them as text."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from starlette.responses import Response
+
+from ricordo import limits
+from ricordo.errors import (
+    CategoryNotAllowed,
+    Changed,
+    Conflict,
+    InvalidInput,
+    InvalidValue,
+    MemoryNotFound,
+    NotOwner,
+    RicordoError,
+    ThreadNotFound,
+    told_outside,
+)
+from ricordo.http.problems import status_of
+from ricordo.memories.lifecycle import is_expired
+from ricordo.model import checks
+from ricordo.model.checks import format_moment
+from ricordo.model.item import Change, Item
+from ricordo.model.vocabulary import GLOBAL_OWNER, Event, Status
+from ricordo.observability.logs import note_error
+from ricordo.web.forms import Fields, Posted
+from ricordo.web.routing import page_router
+from ricordo.web.visitors import Visiting, Visitor
+from ricordo.web.wording import SOURCES, steps
+
+_LEFT: Final = 2.0  # percent of the width, so that signs at the ends are whole
+_RIGHT: Final = 98.0
+_RIGHT_IF_OPEN: Final = 88.0  # what has no end goes on after the last point
+_LEAST: Final = timedelta(hours=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A moment, ``x`` percent across."""
+
+    kind: str
+    label: str
+    at: datetime
+    x: float
+
+
+@dataclass(frozen=True, slots=True)
+class Lifetime:
+    """From ``begins`` to ``ends`` it holds: known as far as ``known``, then expected."""
+
+    points: tuple[Point, ...]
+    begins: float
+    known: float
+    ends: float
+    is_open: bool
+
+
+def lifetime(item: Item, now: datetime) -> Lifetime:
+    """The line of one memory, seen from now."""
+    named = [("from", "True from", item.valid_from)]
+    if item.valid_to is not None:
+        named.append(("to", "True until", item.valid_to))
+    named.append(("noted", "Noted", item.created_at))
+    if item.expires_at is not None:
+        named.append(("expires", "Expires", item.expires_at))
+    if item.status is Status.DELETED and item.purge_at is not None:
+        named.append(("purge", "Removed for good", item.purge_at))
+    named.append(("now", "Today", now))
+    first = min(at for _, _, at in named)
+    span = max(max(at for _, _, at in named) - first, _LEAST)
+
+    right = _RIGHT_IF_OPEN if item.valid_to is None else _RIGHT
+
+    def across(moment: datetime) -> float:
+        return round(_LEFT + (right - _LEFT) * ((moment - first) / span), 2)
+
+    begins = across(item.valid_from)
+    ends = 100.0 if item.valid_to is None else across(item.valid_to)
+    return Lifetime(
+        points=tuple(Point(kind, label, at, across(at)) for kind, label, at in named),
+        begins=begins,
+        known=min(max(across(now), begins), ends),
+        ends=ends,
+        is_open=item.valid_to is None,
+    )
+
+
+_TEMPLATE: Final = "memory.html"
+_REFUSED: Final = (Conflict, InvalidInput, NotOwner, CategoryNotAllowed)
+_OUTDATED: Final = "It has changed meanwhile, so nothing was done. This is how it stands now."
+
+router = page_router()
+
+
+@router.get("/memories/{id}")
+def show_memory(visit: Visiting, id: int) -> Response:
+    """All that is known of a memory; of one that is gone, what happened to it."""
+    return _shown(visit, _checked(id))
+
+
+@router.post("/memories/{id}/undo")
+def undo(visit: Visiting, form: Posted, id: int) -> Response:
+    """Take back the last replacement or update."""
+    return _acted(visit, form, _checked(id), visit.memory.undo, "Undone.")
+
+
+@router.post("/memories/{id}/restore")
+def restore(visit: Visiting, form: Posted, id: int) -> Response:
+    """Bring back what was archived or forgotten."""
+    return _acted(visit, form, _checked(id), visit.memory.restore, "Restored.")
+
+
+def _checked(id: int) -> int:
+    """A number that a memory can have; others are as good as unknown ones."""
+    try:
+        return checks.memory_id(id)
+    except InvalidValue:
+        raise MemoryNotFound(id) from None
+
+
+def _acted(
+    visit: Visitor, form: Fields, item_id: int, act: Callable[..., Item], notice: str
+) -> Response:
+    """Do it and show what came back; where it is refused, say why and how things stand."""
+    try:
+        item = act(
+            item_id,
+            reason=form.get("reason"),
+            expected_updated_at=form.get("expected_updated_at"),
+        )
+    except _REFUSED as error:
+        note_error(error)
+        return _shown(visit, item_id, error)
+    if item.id != item_id:
+        notice = f"{notice} This is the memory that came back."
+    return visit.back_to(f"/ui/memories/{item.id}", notice=notice)
+
+
+def _shown(visit: Visitor, item_id: int, refused: RicordoError | None = None) -> Response:
+    try:
+        item = visit.memory.get(item_id, include_deleted=True)
+    except MemoryNotFound:
+        return _gone(visit, item_id)
+    return visit.page(
+        _TEMPLATE,
+        status=200 if refused is None else int(status_of(refused)),
+        item_id=item_id,
+        item=item,
+        problem=None if refused is None else _reason(visit, refused),
+        **_about(visit, item),
+    )
+
+
+def _reason(visit: Visitor, refused: RicordoError) -> str:
+    if isinstance(refused, Changed):
+        return _OUTDATED
+    words = told_outside(refused, visit.store.database.backend.location)
+    return f"Nothing was done: {words}."
+
+
+def _about(visit: Visitor, item: Item) -> dict[str, Any]:
+    now = visit.store.database.clock()
+    own = item.user_id == visit.user
+    expired = item.status is not Status.DELETED and is_expired(item, now)
+    present = item.status is not Status.DELETED and not expired
+    changes, has_earlier = _history(visit, item.id)
+    lineage = visit.memory.lineage(item.id)
+    can_restore = own and (expired or item.status in (Status.ARCHIVED, Status.DELETED))
+    return {
+        "own": own,
+        "is_global": item.user_id == GLOBAL_OWNER,
+        "expired": expired,
+        "life": lifetime(item, now),
+        "source": SOURCES[item.source],
+        **_origin(visit, item, is_read=own and present),
+        "viewers": visit.memory.links(item.id) if own and present else (),
+        "vector": next(iter(visit.memory.embedding_states([item.id])), None),
+        "related": visit.memory.related(item.id) if present else (),
+        "lineage": lineage,
+        "steps": steps(visit.memory, changes, item.to_dict())[::-1],
+        "has_earlier": has_earlier,
+        "undoable": lineage.undoable,
+        "can_restore": can_restore,
+        # One that has expired is only now noted as forgotten, so that it would always differ.
+        "seen": None if expired else format_moment(item.updated_at),
+    }
+
+
+def _origin(visit: Visitor, item: Item, *, is_read: bool) -> dict[str, Any]:
+    """The conversation and the turn that a memory comes from, for who may read conversations."""
+    if item.thread_id is None or visit.is_confined or not is_read:
+        return {"turn": None, "thread": None}
+    try:
+        thread = visit.memory.thread(item.thread_id)
+    except ThreadNotFound:  # whoever noted the memory named it, and recorded nothing
+        return {"turn": None, "thread": None}
+    return {"turn": visit.memory.source_turn(item.id), "thread": thread}
+
+
+def _history(visit: Visitor, item_id: int) -> tuple[tuple[Change, ...], bool]:
+    """The latest changes, oldest first, and whether there were others before them."""
+    most = limits.PAGE_ROWS
+    changes = visit.memory.history(item_id, limit=most + 1)
+    return changes[-most:], len(changes) > most
+
+
+def _gone(visit: Visitor, item_id: int) -> Response:
+    """What is left of a memory that was purged, unshared, or never was one.
+
+    Raises:
+        MemoryNotFound: this user never had to do with it.
+    """
+    changes, has_earlier = _history(visit, item_id)
+    if not changes:
+        raise MemoryNotFound(item_id)
+    listed = steps(visit.memory, changes)[::-1]
+    purged = changes[-1].event is Event.PURGE and changes[-1].other_user is None
+    return visit.page(
+        _TEMPLATE,
+        item_id=item_id,
+        item=None,
+        problem=None,
+        steps=listed,
+        has_earlier=has_earlier,
+        is_proposal=all(step.is_about_proposal for step in listed),
+        is_purged=purged,
+    )
