@@ -18,7 +18,7 @@ from ricordo.bench.ground import USER, synthetic
 from ricordo.bench.invented import InventedTexts
 from ricordo.bench.machine import Machine, this_machine
 from ricordo.cli.bench import progress_bars
-from ricordo.cli.render import Listing, answer
+from ricordo.cli.render import TableListing, answer
 from ricordo.model.record import Record
 from ricordo.transfer.exports import Progress
 
@@ -99,7 +99,7 @@ def _seconds(home: Path, *arguments: str) -> float:
     return time.perf_counter() - started
 
 
-def _table(report: BackupReport) -> Listing:
+def _table(report: BackupReport) -> TableListing:
     rows = [
         ["memories; restored", f"{report.memories:,}; {report.restored:,}"],
         ["the store", f"{report.store_megabytes:.1f} MB"],
@@ -108,4 +108,4 @@ def _table(report: BackupReport) -> Listing:
         ["backup check", f"{report.check_seconds:.2f} s"],
         ["backup restore", f"{report.restore_seconds:.2f} s"],
     ]
-    return Listing(["Backups", ""], rows, report.machine.in_words)
+    return TableListing(["Backups", ""], rows, report.machine.in_words)

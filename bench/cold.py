@@ -19,7 +19,7 @@ from ricordo.bench.invented import InventedTexts
 from ricordo.bench.latency import Latency, latency
 from ricordo.bench.machine import Machine, this_machine
 from ricordo.cli.bench import progress_bars
-from ricordo.cli.render import Listing, answer
+from ricordo.cli.render import TableListing, answer
 from ricordo.model.record import Record
 from ricordo.transfer.exports import Progress
 
@@ -118,10 +118,10 @@ def _run_ms(home: Path, *arguments: str) -> float:
     return (time.perf_counter() - started) * 1_000
 
 
-def _table(report: ColdReport) -> Listing:
+def _table(report: ColdReport) -> TableListing:
     rows = [
         [one.command, *(f"{ms:.0f}" for ms in (one.least_ms, one.times.p50_ms, one.times.p95_ms))]
         for one in report.commands
     ]
     note = f"{report.memories:,} memories. {report.machine.in_words}"
-    return Listing(["Command", "least ms", "p50 ms", "p95 ms"], rows, note)
+    return TableListing(["Command", "least ms", "p50 ms", "p95 ms"], rows, note)

@@ -11,7 +11,7 @@ from bench.options import Commands, add_json
 from ricordo.bench.invented import InventedTexts, SyntheticEmbedder
 from ricordo.bench.machine import Machine, this_machine
 from ricordo.cli.bench import progress_bars
-from ricordo.cli.render import Listing, answer
+from ricordo.cli.render import TableListing, answer
 from ricordo.memory import Memory
 from ricordo.model.record import Record
 from ricordo.prompt.budget import MESSAGE_TOKENS
@@ -166,7 +166,7 @@ def _told_and_lost(memory: Memory, turns: int) -> tuple[int, int]:
     return len(stretches), len(set(range(1, turns + 1)) - {*told, *shown})
 
 
-def _table(measured: Conversation) -> Listing:
+def _table(measured: Conversation) -> TableListing:
     by_turns = {point.turns: point for point in measured.points}
     last = measured.points[-1]
     shown = [by_turns[turns] for turns in _SHOWN if turns in by_turns and turns != last.turns]
@@ -184,4 +184,4 @@ def _table(measured: Conversation) -> Listing:
         f"{measured.restarts} restarts, {measured.compactions} compactions,"
         f" {measured.turns_lost} turns lost. {measured.machine.in_words}"
     )
-    return Listing(headings, rows, note)
+    return TableListing(headings, rows, note)

@@ -20,7 +20,7 @@ from ricordo.bench.ground import USER, synthetic
 from ricordo.bench.invented import InventedTexts
 from ricordo.bench.machine import Machine, this_machine
 from ricordo.cli.bench import progress_bars
-from ricordo.cli.render import Listing, answer
+from ricordo.cli.render import TableListing, answer
 from ricordo.memory import Memory
 from ricordo.model.record import Record
 from ricordo.transfer.exports import Progress
@@ -139,10 +139,10 @@ def _cost(call: str, times: list[list[float]]) -> Cost:
     return Cost(call=call, plain_ms=plain, encrypted_ms=encrypted)
 
 
-def _table(report: EncryptionReport) -> Listing:
+def _table(report: EncryptionReport) -> TableListing:
     rows = [
         [cost.call, f"{cost.plain_ms:.2f} ms", f"{cost.encrypted_ms:.2f} ms"]
         for cost in report.costs
     ]
     title = f"Processor time, {report.memories:,} memories"
-    return Listing([title, "plain", "encrypted"], rows, report.machine.in_words)
+    return TableListing([title, "plain", "encrypted"], rows, report.machine.in_words)

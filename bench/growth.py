@@ -17,7 +17,7 @@ from ricordo.bench.latency import Latency, latency
 from ricordo.bench.machine import Machine, this_machine
 from ricordo.bench.resident import resident_mb
 from ricordo.cli.bench import progress_bars
-from ricordo.cli.render import Listing, answer, say
+from ricordo.cli.render import TableListing, answer, say
 from ricordo.model.record import Record
 from ricordo.transfer.exports import Progress
 
@@ -173,7 +173,7 @@ def _point(
     return Point(system=system, memories=size, searching=times)
 
 
-def _table(growth: Growth) -> Listing:
+def _table(growth: Growth) -> TableListing:
     rows = [
         [
             point.system,
@@ -186,4 +186,4 @@ def _table(growth: Growth) -> Listing:
         for point in growth.points
     ]
     headings = ["System", "Memories", "p50 ms", "p95 ms", "MB on disk", "MB resident"]
-    return Listing(headings, rows, growth.machine.in_words)
+    return TableListing(headings, rows, growth.machine.in_words)

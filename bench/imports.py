@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Final
 
 from bench.options import Commands, add_json
-from ricordo.cli.render import Listing, answer
+from ricordo.cli.render import TableListing, answer
 from ricordo.model.record import Record
 
 _MEGABYTES: Final = 20
@@ -158,7 +158,7 @@ def _said(number: int) -> Iterable[str]:
     return (f"In talk {number} somebody said sentence {one}. " * 40 for one in range(20))
 
 
-def _table(found: list[ImportCost]) -> Listing:
+def _table(found: list[ImportCost]) -> TableListing:
     rows = [
         (
             one.file,
@@ -169,4 +169,4 @@ def _table(found: list[ImportCost]) -> Listing:
         )
         for one in found
     ]
-    return Listing(("file", "MB", "resident MB", "CPU s", "outcome"), rows)
+    return TableListing(("file", "MB", "resident MB", "CPU s", "outcome"), rows)

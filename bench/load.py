@@ -22,7 +22,7 @@ from bench.options import Commands, add_json
 from ricordo.bench.latency import percentile
 from ricordo.bench.machine import Machine, this_machine
 from ricordo.cli.bench import progress_bars
-from ricordo.cli.render import Listing, answer, say
+from ricordo.cli.render import TableListing, answer, say
 from ricordo.model.record import Record
 from ricordo.wiring import open_memory
 
@@ -208,7 +208,7 @@ def _times(course: Course, kind: Kind) -> Times:
     )
 
 
-def _table(report: LoadReport) -> Listing:
+def _table(report: LoadReport) -> TableListing:
     names = [one.database for one in report.databases]
     rows = [
         ["requests per second", *(f"{one.requests_per_second:.0f}" for one in report.databases)],
@@ -232,7 +232,7 @@ def _table(report: LoadReport) -> Listing:
         ["cores that the clients took", *(f"{one.clients_core:.2f}" for one in report.databases)]
     )
     title = f"{report.clients} clients, {report.seconds:g} s, {report.memories:,} memories"
-    return Listing([title, *names], rows, report.machine.in_words)
+    return TableListing([title, *names], rows, report.machine.in_words)
 
 
 def _time_rows(kind: str, times: Sequence[Times]) -> list[list[str]]:

@@ -24,7 +24,7 @@ from bench.viewing.filling import Filled, fill
 from ricordo.bench.latency import Latency, latency
 from ricordo.bench.machine import Machine, this_machine
 from ricordo.cli.bench import progress_bars
-from ricordo.cli.render import Listing, answer
+from ricordo.cli.render import TableListing, answer
 from ricordo.model.record import Record
 from ricordo.transfer.exports import Progress
 
@@ -137,7 +137,7 @@ def _searching(client: httpx2.Client, filled: Filled, headers: dict[str, str]) -
     return ask
 
 
-def _table(report: PagesReport) -> Listing:
+def _table(report: PagesReport) -> TableListing:
     rows = [
         [
             one.page,
@@ -148,4 +148,4 @@ def _table(report: PagesReport) -> Listing:
         for one in report.pages
     ]
     note = f"{report.memories:,} memories of one user. {report.machine.in_words}"
-    return Listing(["Page", "size", "p50", "p95"], rows, note)
+    return TableListing(["Page", "size", "p50", "p95"], rows, note)

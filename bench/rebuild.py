@@ -10,7 +10,7 @@ from bench.options import Commands, add_json
 from bench.rebuilding.course import NAMES, Outcome, run_course
 from ricordo.bench.latency import Latency, latency
 from ricordo.bench.machine import Machine, this_machine
-from ricordo.cli.render import Listing, answer, say
+from ricordo.cli.render import TableListing, answer, say
 from ricordo.index.backfill import FILL_BATCH
 from ricordo.model.record import Record
 
@@ -96,7 +96,7 @@ def _report(machine: Machine, outcome: Outcome) -> RebuildReport:
     )
 
 
-def _table(report: RebuildReport) -> Listing:
+def _table(report: RebuildReport) -> TableListing:
     by_provider = ", ".join(f"{name} {report.by_provider.get(name, 0):,}" for name in NAMES)
     rows = [
         ["memories", f"{report.memories:,} ({report.archived:,} archived)"],
@@ -111,4 +111,4 @@ def _table(report: RebuildReport) -> Listing:
         ["search, p50", f"{report.searching.p50_ms:.1f} ms"],
         ["search, p95", f"{report.searching.p95_ms:.1f} ms"],
     ]
-    return Listing(["Rebuilding under load", ""], rows, report.machine.in_words)
+    return TableListing(["Rebuilding under load", ""], rows, report.machine.in_words)

@@ -15,7 +15,7 @@ from bench.options import Commands, add_json
 from bench.soaking.course import Course, Soak, run_course
 from ricordo.bench.latency import percentile
 from ricordo.bench.machine import Machine, this_machine
-from ricordo.cli.render import Listing, answer, say
+from ricordo.cli.render import TableListing, answer, say
 from ricordo.model.record import Record
 
 _SHOWN_PROBLEMS = 10
@@ -111,7 +111,7 @@ def _problems(course: Course) -> Iterator[str]:
         yield f"ricordo doctor is not content: {course.doctor}"
 
 
-def _table(report: SoakReport) -> Listing:
+def _table(report: SoakReport) -> TableListing:
     rows = [
         ["requests made up", f"{report.requests:,}"],
         ["answered with", _counts(report.statuses)],
@@ -130,7 +130,7 @@ def _table(report: SoakReport) -> Listing:
         ["additions lost", f"{report.lost:,}"],
     ]
     title = f"{report.database}, {report.seconds:.0f} s"
-    return Listing([title, ""], rows, report.machine.in_words)
+    return TableListing([title, ""], rows, report.machine.in_words)
 
 
 def _counts(statuses: dict[str, int]) -> str:

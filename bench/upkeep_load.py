@@ -17,7 +17,7 @@ from ricordo.bench.invented import InventedTexts
 from ricordo.bench.latency import Latency, latency, percentile
 from ricordo.bench.machine import Machine, this_machine
 from ricordo.cli.bench import progress_bars
-from ricordo.cli.render import Listing, answer
+from ricordo.cli.render import TableListing, answer
 from ricordo.memory import Memory
 from ricordo.model.record import Record
 from ricordo.testing.clock import ManualClock
@@ -158,7 +158,7 @@ def _most_resident_mb() -> float:
     return most / 1_000_000 if sys.platform == "darwin" else most * 1_024 / 1_000_000
 
 
-def _table(report: LoadReport) -> Listing:
+def _table(report: LoadReport) -> TableListing:
     rows = [
         ["memories", f"{report.memories:,}"],
         ["search alone, p50", f"{report.before.p50_ms:.1f} ms"],
@@ -175,4 +175,4 @@ def _table(report: LoadReport) -> Listing:
         [f"{one.name}, {one.runs} times", f"{one.p50_seconds:.2f} s, most {one.most_seconds:.2f} s"]
         for one in report.sweeps
     ]
-    return Listing(["Searching while upkeep works", ""], rows, report.machine.in_words)
+    return TableListing(["Searching while upkeep works", ""], rows, report.machine.in_words)

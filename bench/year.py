@@ -11,7 +11,7 @@ from bench.yearly.simulation import Course, Simulation
 from bench.yearly.store_size import StoreSize, most_tokens_of_a_user_day
 from ricordo.bench.machine import Machine, this_machine
 from ricordo.cli.bench import progress_bars
-from ricordo.cli.render import Listing, answer, say
+from ricordo.cli.render import TableListing, answer, say
 from ricordo.memory import Memory
 from ricordo.model.record import Record
 from ricordo.testing.clock import ManualClock
@@ -151,7 +151,7 @@ def _duplicates(memory: Memory, simulation: Simulation) -> int:
     return sum(memory.user(name).audit().duplicates.count for name in simulation.streams)
 
 
-def _table(report: YearReport) -> Listing:
+def _table(report: YearReport) -> TableListing:
     rows = [
         [
             f"day {one.day}" if one is not report.without else f"day {one.day}, without upkeep",
@@ -164,7 +164,7 @@ def _table(report: YearReport) -> Listing:
         for one in (*report.months, report.without)
     ]
     headings = ["", "Active", "Superseded", "Forgotten", "Rows", "MB"]
-    return Listing(headings, rows, report.machine.in_words)
+    return TableListing(headings, rows, report.machine.in_words)
 
 
 def _lines(report: YearReport) -> list[str]:

@@ -13,7 +13,7 @@ from bench.peers.registry import NOT_RUN, PEERS
 from ricordo.bench.machine import this_machine
 from ricordo.bench.questions import read_questions
 from ricordo.cli.bench import progress_bars
-from ricordo.cli.render import Listing, answer, say
+from ricordo.cli.render import TableListing, answer, say
 from ricordo.providers.local_embedder import LocalEmbedder
 
 _HEADINGS = ("System", "Version", "R@10", "R@1", "MRR", "p50 ms", "p95 ms", "stored/s", "MB")
@@ -68,12 +68,12 @@ def run(given: argparse.Namespace) -> None:
     answer(given.as_json, compared, _table)
 
 
-def _table(compared: Comparison) -> Listing:
+def _table(compared: Comparison) -> TableListing:
     for standing in compared.standings:
         if standing.scores is None:
             say(f"{standing.system}: {standing.reason}")
     rows = [_row(standing) for standing in compared.standings if standing.scores is not None]
-    return Listing(_HEADINGS, rows, compared.machine.in_words)
+    return TableListing(_HEADINGS, rows, compared.machine.in_words)
 
 
 def _row(standing: Standing) -> list[str]:

@@ -145,7 +145,7 @@ class Memory:
                 receipt = ErasureReceipt(
                     user_id=erased, erased_at=self.database.clock(), removed={}, scrubbed=False
                 )
-            self.recall.shelves.forget(erased)
+            self.recall.indexes.forget(erased)
             removed = files.remove()
         return replace(receipt, removed={**receipt.removed, "files": removed})
 

@@ -24,7 +24,7 @@ from ricordo.providers.chat import ChatModel
 from ricordo.providers.chat_model import Message, Usage
 from ricordo.storage.daily_counters import day_of, tally, tally_of
 from ricordo.storage.database import Database, retried
-from ricordo.storage.transaction import Writing
+from ricordo.storage.transaction import WriteTransaction
 from ricordo.text.secrets import without_secrets
 
 Answer = TypeVar("Answer", bound=BaseModel)
@@ -140,7 +140,7 @@ def _shown(messages: Sequence[Message]) -> list[Message]:
     return [replace(one, content=without_secrets(one.content)) for one in messages]
 
 
-def _still_counted(writing: Writing, held: SetAside | None) -> int:
+def _still_counted(writing: WriteTransaction, held: SetAside | None) -> int:
     """How much of what was set aside is in today's count: nothing of yesterday's, and no more
     than there is, because a user may have been erased since."""
     if held is None or held.day != day_of(writing.now):

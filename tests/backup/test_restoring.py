@@ -140,19 +140,19 @@ def test_an_index_in_memory_of_the_former_contents_is_not_used(
     for number in range(20):
         ana.add(f"Later statement {number}")
     assert ana.search("green tea").results
-    shelves = owned.recall.shelves
+    indexes = owned.recall.indexes
     owned.close()
     restore_backup(backup_path, owner_url, clock=clock, replace=True)
     after = open_store(owner_url)
     assert after.user("ana").add("Prefers black tea").status == "active"
-    kept = shelves._kept[ITEMS.name, "ana"]
-    after.recall.shelves._kept = shelves._kept  # as if this process had gone on
+    kept = indexes._kept[ITEMS.name, "ana"]
+    after.recall.indexes._kept = indexes._kept  # as if this process had gone on
     with (
         after.database.read("ana") as view,
-        after.recall.shelves.borrow(view.connection, ITEMS, "ana", kept.model) as shelf,
+        after.recall.indexes.borrow(view.connection, ITEMS, "ana", kept.model) as user_index,
     ):
-        assert shelf is not None
-        assert set(shelf.row_of) == {item.id for item in after.user("ana").list()}
+        assert user_index is not None
+        assert set(user_index.row_of) == {item.id for item in after.user("ana").list()}
 
 
 def test_only_the_owner_of_the_tables_restores(

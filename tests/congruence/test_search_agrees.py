@@ -82,7 +82,7 @@ def stores(tmp_path_factory: pytest.TempPathFactory, postgres_database: str) -> 
         ]
         for engine in ENGINES
     }
-    yield Stores(opened["shelves"], opened)
+    yield Stores(opened["indexes"], opened)
     for memories in opened.values():
         for memory in memories:
             memory.close()

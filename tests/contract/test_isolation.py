@@ -141,7 +141,7 @@ class World:
     def compare(self) -> None:
         """The open stores find what one finds that has just read everything."""
         for name in (*self.names.values(), "*"):
-            self.forgetful.recall.shelves.forget(name)
+            self.forgetful.recall.indexes.forget(name)
         for name in self.names.values():
             expected = found_by(self.forgetful.user(name))
             for store in self.warm:

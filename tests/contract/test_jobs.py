@@ -8,7 +8,7 @@ import pytest
 
 from ricordo import Conflict, InvalidValue, JobNotFound, Memory, StorageClosed
 from ricordo.jobs.queue import SLOW_JOBS, JobQueue, lane_of
-from ricordo.jobs.runner import Handler, JobLost, JobRunner, Stint, ThreadRunner
+from ricordo.jobs.runner import Handler, JobContext, JobLost, JobRunner, ThreadRunner
 from ricordo.limits import MAX_JOB_ATTEMPTS
 from ricordo.model.job import NewJob
 from ricordo.model.vocabulary import JobState, Lane
@@ -150,9 +150,9 @@ def test_a_retry_gives_way_to_a_newer_job_for_the_same_thing(
 def test_the_thread_runs_what_is_queued(memory: Memory) -> None:
     events = {"good": threading.Event(), "bad": threading.Event()}
 
-    def chore(stint: Stint) -> None:
-        events[stint.job.payload["key"]].set()
-        if stint.job.payload["key"] == "bad":
+    def chore(job_context: JobContext) -> None:
+        events[job_context.job.payload["key"]].set()
+        if job_context.job.payload["key"] == "bad":
             raise ValueError("no")
 
     runner = ThreadRunner(runner_of(memory, chore=chore), poll_seconds=60)
@@ -187,7 +187,7 @@ def test_finished_jobs_are_forgotten_after_a_week(
 def test_a_quick_job_does_not_wait_for_a_slow_one_and_stopping_does(memory: Memory) -> None:
     started, may_end, quick_ran = threading.Event(), threading.Event(), threading.Event()
 
-    def slow(_stint: Stint) -> None:
+    def slow(_stint: JobContext) -> None:
         started.set()
         assert may_end.wait(60)
 
@@ -219,16 +219,16 @@ def test_what_the_store_queues_itself_has_a_handler_and_a_lane(memory: Memory) -
     assert lane_of("lifecycle") is Lane.FAST
 
 
-@pytest.mark.requirement("jobs.stint")
+@pytest.mark.requirement("jobs.job_context")
 def test_a_job_that_takes_too_long_lets_others_go_first(memory: Memory, clock: ManualClock) -> None:
     done: list[str] = []
 
-    def long(stint: Stint) -> None:
+    def long(job_context: JobContext) -> None:
         for step in range(len(done), 3):
             done.append(f"step {step}")
-            stint.report(f"{step + 1} of 3")
+            job_context.report(f"{step + 1} of 3")
 
-    def quick(_stint: Stint) -> None:
+    def quick(_stint: JobContext) -> None:
         done.append("quick")
 
     runner = runner_of(memory, run_seconds=0, **{SLOW: long, QUICK: quick})
@@ -243,17 +243,17 @@ def test_a_job_that_takes_too_long_lets_others_go_first(memory: Memory, clock: M
     assert done == ["step 0", "quick"]
 
 
-@pytest.mark.requirement("jobs.stint")
+@pytest.mark.requirement("jobs.job_context")
 def test_a_stopped_worker_puts_back_what_works_in_steps(memory: Memory) -> None:
     runner = runner_of(memory)
     steps: list[int] = []
 
-    def long(stint: Stint) -> None:
+    def long(job_context: JobContext) -> None:
         for step in range(1000):
             steps.append(step)
             if step == 2:
                 runner.stop()
-            stint.report(f"{step} steps")
+            job_context.report(f"{step} steps")
 
     runner = runner_of(memory, **{SLOW: long})
     put(memory, kind=SLOW)
@@ -263,15 +263,15 @@ def test_a_stopped_worker_puts_back_what_works_in_steps(memory: Memory) -> None:
     assert (job.state, job.progress) == ("queued", "2 steps")
 
 
-@pytest.mark.requirement("jobs.stint")
+@pytest.mark.requirement("jobs.job_context")
 def test_whoever_lost_a_job_stops_working_on_it(memory: Memory, clock: ManualClock) -> None:
     told: list[type[BaseException]] = []
 
-    def slow(stint: Stint) -> None:
+    def slow(job_context: JobContext) -> None:
         clock.advance(seconds=61)
         assert JobQueue(memory.database, LEASE).claim(frozenset({SLOW}))
         try:
-            stint.report("half")
+            job_context.report("half")
         except JobLost as lost:
             told.append(type(lost))
             raise
@@ -286,7 +286,9 @@ def test_whoever_lost_a_job_stops_working_on_it(memory: Memory, clock: ManualClo
 @pytest.mark.requirement("jobs.celery")
 def test_one_job_can_be_run_by_its_number(memory: Memory) -> None:
     ran: list[str] = []
-    runner = runner_of(memory, **{QUICK: lambda stint: ran.append(stint.job.unique_key)})
+    runner = runner_of(
+        memory, **{QUICK: lambda job_context: ran.append(job_context.job.unique_key)}
+    )
     put(memory, "first")
     second = put(memory, "second")
     assert runner.run_one(second)

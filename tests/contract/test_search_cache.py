@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from ricordo import Memory, UserMemory
-from ricordo.index.cache import Shelves
-from ricordo.index.user_index import Shelf
+from ricordo.index.cache import IndexCache
+from ricordo.index.user_index import UserIndex
 from ricordo.storage.backend import ITEMS, TURNS, Indexed
 from ricordo.storage.search_rows import index_position
 from ricordo.testing.clock import ManualClock
@@ -29,22 +29,22 @@ def test_the_least_recently_used_are_dropped(
     memory = open_store(backend_url, embedder=WordEmbedder(384), global_until=0)
     for name in ("ana", "ben", "cleo"):
         memory.user(name).add_many([f"Tea of {name} number {number}" for number in range(60)])
-    shelves = Shelves(max_bytes=250_000)  # enough for two of them
+    indexes = IndexCache(max_bytes=250_000)  # enough for two of them
     model = memory.recall.embedders.chosen
     with memory.database.read_all() as view:
         made_by = model(view.connection, "ana").model
         kept = {}
         for name in ("ana", "ben", "ana", "cleo", "ana", "ben"):
-            with shelves.borrow(view.connection, ITEMS, name, made_by) as shelf:
-                assert shelf is not None
-                assert shelf.size == 60
-                kept.setdefault(name, []).append(shelf)
-                assert shelves.nbytes <= 250_000
+            with indexes.borrow(view.connection, ITEMS, name, made_by) as user_index:
+                assert user_index is not None
+                assert user_index.size == 60
+                kept.setdefault(name, []).append(user_index)
+                assert indexes.nbytes <= 250_000
     assert kept["ana"][0] is kept["ana"][1] is kept["ana"][2]
     assert kept["ben"][0] is not kept["ben"][1]
-    shelves.forget("ana")
-    shelves.forget("ben")
-    assert shelves.nbytes == 0
+    indexes.forget("ana")
+    indexes.forget("ben")
+    assert indexes.nbytes == 0
 
 
 def test_an_index_that_outgrows_the_cache_leaves_it(
@@ -54,16 +54,16 @@ def test_an_index_that_outgrows_the_cache_leaves_it(
     ana = memory.user("ana")
     ana.add("Tea 0")
     assert len(ana.search("tea")) == 1
-    assert memory.recall.shelves.nbytes > 0
+    assert memory.recall.indexes.nbytes > 0
     ana.add_many([f"Tea {number} and more" for number in range(1, 520)])
     assert len(ana.search("tea", limit=50)) == 50
-    assert memory.recall.shelves.nbytes == 0
+    assert memory.recall.indexes.nbytes == 0
     without = open_store(backend_url, index_cache_mb=0)
     without.user("ben").search("tea")  # nothing is indexed yet
     without.user("ben").observe([{"role": "user", "content": "Hello"}], thread="t")
     assert len(without.user("ben").search_turns("hello")) == 1
     assert len(without.user("ana").search("tea", limit=50)) == 50
-    assert without.recall.shelves.nbytes == 0
+    assert without.recall.indexes.nbytes == 0
 
 
 # Each text has words that no other has together, so that no two are equally near by chance.
@@ -74,13 +74,13 @@ def stores(backend_url: str, open_store: Callable[..., Memory]) -> list[Memory]:
     return [open_store(backend_url, embedder=WordEmbedder(384), global_until=0) for _ in range(3)]
 
 
-def shelf_of(memory: Memory, kind: Indexed) -> Shelf:
-    """The shelf of ana as the next search gets it."""
+def index_of(memory: Memory, kind: Indexed) -> UserIndex:
+    """The user_index of ana as the next search gets it."""
     with memory.database.read_all() as view:
         model = memory.recall.embedders.chosen(view.connection, "ana").model
-        with memory.recall.shelves.borrow(view.connection, kind, "ana", model) as shelf:
-            assert shelf is not None
-            return shelf
+        with memory.recall.indexes.borrow(view.connection, kind, "ana", model) as user_index:
+            assert user_index is not None
+            return user_index
 
 
 def test_a_shelf_is_kept_when_memories_go(stores: list[Memory]) -> None:
@@ -88,13 +88,13 @@ def test_a_shelf_is_kept_when_memories_go(stores: list[Memory]) -> None:
     ana, other = here.user("ana"), there.user("ana")
     ids = [one.id for one in ana.add_many([f"Tea number {n}" for n in range(40)])]
     ana.observe([{"role": "user", "content": "I like tea"}], thread="t")
-    memories, said = shelf_of(here, ITEMS), shelf_of(here, TURNS)
+    memories, said = index_of(here, ITEMS), index_of(here, TURNS)
     for gone in ids[:10]:
         other.forget(gone)
     other.purge(before_time=True)
     other.add("Tea of today")
-    assert shelf_of(here, ITEMS) is memories
-    assert shelf_of(here, TURNS) is said
+    assert index_of(here, ITEMS) is memories
+    assert index_of(here, TURNS) is said
     assert (memories.size, memories.rows) == (31, 41)
     assert set(memories.row_of) == {*ids[10:], ana.search("today")[0].id}
 
@@ -108,7 +108,7 @@ def test_a_shelf_is_made_anew_where_it_has_to_be(
     here, there, _ = stores
     ana, other = here.user("ana"), there.user("ana")
     ids = [one.id for one in ana.add_many([f"Tea number {n}" for n in range(120)])]
-    before = shelf_of(here, ITEMS)
+    before = index_of(here, ITEMS)
     if change == "rebuild":
         other.rebuild_embeddings(confirm=True)
     elif change == "erase":
@@ -118,7 +118,7 @@ def test_a_shelf_is_made_anew_where_it_has_to_be(
         for gone in ids[:100]:
             other.forget(gone)
         other.purge(before_time=True)
-    after = shelf_of(here, ITEMS)
+    after = index_of(here, ITEMS)
     assert after is not before
     assert after.rows == after.size == {"rebuild": 120, "erase": 0}.get(change, 20)
 
@@ -128,43 +128,43 @@ def test_no_word_and_no_vector_of_what_was_purged_stays(stores: list[Memory]) ->
     ana, other = here.user("ana"), there.user("ana")
     ana.add_many([f"Tea number {n}" for n in range(20)])
     secret = ana.add("Zebra keeps tea").id
-    shelf = shelf_of(here, ITEMS)
-    place = shelf.row_of[secret]
+    user_index = index_of(here, ITEMS)
+    place = user_index.row_of[secret]
     query = WordEmbedder(384).embed(["Zebra keeps tea"])[0]
-    cosines = shelf.cosines(query)
+    cosines = user_index.cosines(query)
     assert cosines is not None
     assert cosines[place] == pytest.approx(1)
-    assert "zebra" in shelf.vocabulary
-    taken = shelf.nbytes
+    assert "zebra" in user_index.vocabulary
+    taken = user_index.nbytes
     other.forget(secret)
     other.purge(before_time=True)
     hits = ana.search("zebrra tea", status="any", explain=True, limit=50)
-    assert shelf_of(here, ITEMS) is shelf
+    assert index_of(here, ITEMS) is user_index
     assert len(hits) == 20
     assert all("zebra" not in (hit.explanation or {})["terms"] for hit in hits)
-    assert "zebra" not in shelf.vocabulary
-    assert (shelf.frequency("zebra"), shelf.frequency("tea")) == (0, 20)
-    cosines = shelf.cosines(query)
+    assert "zebra" not in user_index.vocabulary
+    assert (user_index.frequency("zebra"), user_index.frequency("tea")) == (0, 20)
+    cosines = user_index.cosines(query)
     assert cosines is not None
     assert cosines[place] == 0
-    assert shelf.nbytes < taken
+    assert user_index.nbytes < taken
 
 
 def test_a_shelf_that_is_ahead_serves_an_older_view(stores: list[Memory]) -> None:
     here, there, _ = stores
     ana, other = here.user("ana"), there.user("ana")
     ids = [one.id for one in ana.add_many([f"Tea number {n}" for n in range(10)])]
-    shelf = shelf_of(here, ITEMS)
+    user_index = index_of(here, ITEMS)
     other.forget(ids[0])
     with here.database.read_all() as older:
         model = here.recall.embedders.chosen(older.connection, "ana").model
         position = index_position(older.connection, "ana")
         other.purge(before_time=True)
         added = other.add("Tea of today").id
-        assert shelf_of(here, ITEMS).row_of.keys() == {*ids[1:], added}
+        assert index_of(here, ITEMS).row_of.keys() == {*ids[1:], added}
         assert index_position(older.connection, "ana") == position
-        with here.recall.shelves.borrow(older.connection, ITEMS, "ana", model) as borrowed:
-            assert borrowed is shelf
+        with here.recall.indexes.borrow(older.connection, ITEMS, "ana", model) as borrowed:
+            assert borrowed is user_index
     assert {hit.id for hit in ana.search("tea", status="any", limit=50)} == {*ids[1:], added}
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from ricordo.conversation.summaries import (
     CUT_MARK,
     NOTHING_TO_REPEAT,
-    Sentence,
+    ScoredSentence,
     condensed,
     extended_bridge,
     extract_summary,
@@ -394,7 +394,7 @@ def test_nothing_is_cut_inside_a_word(words: list[str], room: int) -> None:
 
 
 def test_what_was_said_already_is_not_said_again_and_long_words_are_cut() -> None:
-    same = [Sentence(place, "user", "The bus is late.", 1.0) for place in range(5)]
+    same = [ScoredSentence(place, "user", "The bus is late.", 1.0) for place in range(5)]
     assert within(same, 1_000, ENGLISH) == "user: The bus is late."
     assert shortened("会議は九時に始まります", 6) == "会議は九時…"
     assert shortened("x" * 500, 100) == "x" * 99 + CUT_MARK

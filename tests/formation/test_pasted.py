@@ -16,7 +16,7 @@ from ricordo.formation.candidate import Candidate
 from ricordo.formation.consent import must_wait
 from ricordo.formation.extraction import find_candidates
 from ricordo.formation.schedule import FormationPolicy
-from ricordo.formation.segment import Stretch
+from ricordo.formation.segment import Segment
 from ricordo.model.thread import Turn
 from tests.formation.conftest import Talking, extracted
 
@@ -124,7 +124,7 @@ def stored_at_once(attack: Attack, policy: FormationPolicy) -> Iterator[Candidat
         tool_calls=None,
         at=at,
     )
-    stretch = Stretch("t", 0, (), [turn], frozenset())
+    stretch = Segment("t", 0, (), [turn], frozenset())
     for candidate in find_candidates(None, "ana", stretch).candidates:
         if not must_wait(policy, candidate):
             yield candidate

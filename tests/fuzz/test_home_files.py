@@ -14,7 +14,7 @@ from ricordo import Memory
 from ricordo.errors import RicordoError
 from ricordo.files.mirror_merge import Notes
 from ricordo.files.mirror_text import (
-    Shown,
+    ShownMemory,
     Unreadable,
     as_written,
     body,
@@ -41,9 +41,9 @@ from tests.fuzz.stores import fresh_user
 pytestmark = pytest.mark.requirement("faults.fuzzed")
 
 SHOWN = (
-    Shown(1, "general", "Likes tea"),
-    Shown(2, "places", "Lives in Porto\nsince 2019"),
-    Shown(30, "places", "⏎ \\⏎ and \r too"),
+    ShownMemory(1, "general", "Likes tea"),
+    ShownMemory(2, "places", "Lives in Porto\nsince 2019"),
+    ShownMemory(30, "places", "⏎ \\⏎ and \r too"),
 )
 COPY = "0a1b-3"
 MIRROR = header(COPY, 2) + body(SHOWN, ["what is this", "", "```", "- [5] x"])

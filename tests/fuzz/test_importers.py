@@ -17,7 +17,7 @@ from ricordo.errors import ImportFailed, RicordoError
 from ricordo.storage.consistency import find_inconsistencies
 from ricordo.transfer import foreign_files
 from ricordo.transfer.importers import IMPORTERS, recognise
-from ricordo.transfer.markdown import Kind, blocks
+from ricordo.transfer.markdown import BlockKind, blocks
 from tests.fuzz.mutating import (
     altered,
     json_values,
@@ -177,7 +177,7 @@ def test_no_archive_unpacks_to_more_than_is_allowed(tmp_path: Path, content: byt
 def test_every_block_of_markdown_says_what_stands_in_the_text(text: str) -> None:
     found = list(blocks(text))
     for block in found:
-        if block.kind in (Kind.BULLET, Kind.PARAGRAPH):
+        if block.kind in (BlockKind.BULLET, BlockKind.PARAGRAPH):
             assert all(word in text for word in block.text.split())
     assert sum(len(block.text.split()) for block in found) <= len(text.split())
 

@@ -12,7 +12,7 @@ from ricordo.errors import RicordoError
 from ricordo.formation.model_reader import Extracted
 from ricordo.limits import MAX_ANSWER_DEPTH, MAX_MODEL_ANSWER_CHARS
 from ricordo.providers.chat import Unusable, read_text, read_value
-from ricordo.providers.chat_client import Answer, error_status, read_answer
+from ricordo.providers.chat_client import ModelAnswer, error_status, read_answer
 from ricordo.providers.endpoint import one_line, said
 from ricordo.providers.json_repair import read_object, readings
 from ricordo.providers.remote_embedder import read_vectors
@@ -87,10 +87,12 @@ def test_no_answer_is_read_more_than_once(text: str) -> None:
 def test_an_answer_has_the_shape_or_is_unusable(
     shape: type[BaseModel], text: str, reason: str | None
 ) -> None:
-    answer = Answer(text, reason, None, None, 7)
+    answer = ModelAnswer(text, reason, None, None, 7)
     with contextlib.suppress(Unusable):
         found = read_value(answer, shape)
-        assert read_value(Answer(found.model_dump_json(), None, None, None, None), shape) == found
+        assert (
+            read_value(ModelAnswer(found.model_dump_json(), None, None, None, None), shape) == found
+        )
     with contextlib.suppress(Unusable):
         assert read_text(answer)
 

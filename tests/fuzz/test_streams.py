@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from ricordo.proxy.anthropic import ANTHROPIC
 from ricordo.proxy.openai import OPENAI
-from ricordo.proxy.stream import EventReader, EventSplicer, MemoryTap
+from ricordo.proxy.stream import EventReader, EventSplicer, MemoryStreamFilter
 from ricordo.proxy.wire import JsonObject, Wire, dumped, read_object
 from tests.fuzz.mutating import altered, mutated, mutated_bytes, odd_texts
 from tests.fuzz.running import FUZZ
@@ -77,7 +77,7 @@ def read(chunks: Iterable[bytes]) -> list[dict[str, Any]]:
 def test_chunks_say_what_the_whole_says(stream: bytes, at: list[int], wire: Wire) -> None:
     parts = cut(stream, at)
     assert read(parts) == read([stream])
-    whole, chunked = MemoryTap(wire, MEMORIES), MemoryTap(wire, MEMORIES)
+    whole, chunked = MemoryStreamFilter(wire, MEMORIES), MemoryStreamFilter(wire, MEMORIES)
     out = whole.feed(stream) + whole.flush()
     assert b"".join(chunked.feed(part) for part in parts) + chunked.flush() == out
     assert chunked.heard() == whole.heard()

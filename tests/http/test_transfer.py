@@ -12,7 +12,7 @@ import pytest
 from starlette.requests import ClientDisconnect
 
 from ricordo.http import middleware
-from ricordo.http.files import LinesResponse, Slots
+from ricordo.http.files import LinesResponse, TransferSlots
 from ricordo.http.problems import TooManyTransfers
 from ricordo.limits import MAX_IMPORT_FILE_BYTES, MAX_IMPORTS_AT_ONCE
 from ricordo.memory import Memory
@@ -193,7 +193,7 @@ def test_clients_that_take_nothing_leave_room_for_others(
 
 
 def test_a_client_that_takes_nothing_is_cut_off() -> None:
-    slots, closed = Slots("export", 1), list[bool]()
+    slots, closed = TransferSlots("export", 1), list[bool]()
 
     def lines() -> Iterator[str]:
         try:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from ricordo import InvalidValue, Memory, UserMemory
 from ricordo.formation.hygiene import FENCE_END, FENCE_START
 from ricordo.model.context import Context
-from ricordo.prompt.budget import MESSAGE_TOKENS, REQUEST_TOKENS, Purse
+from ricordo.prompt.budget import MESSAGE_TOKENS, REQUEST_TOKENS, TokenBudget
 from ricordo.text.tokens import TokenCounter, estimate_tokens
 
 pytestmark = pytest.mark.requirement("prompt.budget")
@@ -111,11 +111,11 @@ def test_more_than_fits_stays_within_the_budget(
 
 
 def test_nothing_is_paid_for_that_cannot_be() -> None:
-    purse = Purse(len, left=len("tea\n\n"))
-    assert purse.pay_whole("drinks", "teas") == ""
-    assert purse.pay_whole("drinks", "tea") == "tea"
-    assert (purse.left, purse.spent, purse.left_out) == (0, 5, ["drinks"])
-    assert not purse.affords("")
+    token_budget = TokenBudget(len, left=len("tea\n\n"))
+    assert token_budget.pay_whole("drinks", "teas") == ""
+    assert token_budget.pay_whole("drinks", "tea") == "tea"
+    assert (token_budget.left, token_budget.spent, token_budget.left_out) == (0, 5, ["drinks"])
+    assert not token_budget.affords("")
 
 
 def test_the_split_names_every_part(ana: UserMemory) -> None:

@@ -9,7 +9,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from ricordo import Memory
 from ricordo.observability.metrics import UpstreamOutcome
-from ricordo.proxy.upstream import Call, CallWatch, Outcome
+from ricordo.proxy.upstream import CallWatch, Outcome, UpstreamCall
 from ricordo.testing.model_server import ModelServer
 from tests.observing.test_traces import PARENT_ID, TRACE_ID, Receiver
 from tests.proxy.conftest import USER, served
@@ -35,7 +35,7 @@ def test_the_metrics_know_every_outcome() -> None:
     assert get_args(UpstreamOutcome) == get_args(Outcome)
 
 
-ENDINGS: list[tuple[Callable[[Call], None], str]] = [
+ENDINGS: list[tuple[Callable[[UpstreamCall], None], str]] = [
     (lambda call: call.answered(204), "ok"),
     (lambda call: call.answered(400), "refused"),
     (lambda call: call.answered(499), "refused"),
@@ -54,7 +54,7 @@ def test_a_call_ends_once() -> None:
         told: list[tuple[str, float]] = []
         clock = iter([10.0, 12.5])
         watch = CallWatch(finished=lambda *ended, told=told: told.append(ended))
-        call = Call(watch, lambda clock=clock: next(clock))
+        call = UpstreamCall(watch, lambda clock=clock: next(clock))
         assert told == []
         end(call)
         call.left()

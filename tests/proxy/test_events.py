@@ -9,7 +9,7 @@ import pytest
 
 from ricordo.proxy.anthropic import ANTHROPIC
 from ricordo.proxy.openai import OPENAI
-from ricordo.proxy.stream import EventReader, EventSplicer, MemoryTap
+from ricordo.proxy.stream import EventReader, EventSplicer, MemoryStreamFilter
 from ricordo.proxy.wire import Wire
 
 MEMORIES = '[{"id":1,"text":"tea ☕"}]'
@@ -48,7 +48,7 @@ def cut(stream: bytes, places: Iterable[int]) -> list[bytes]:
     return [stream[a:b] for a, b in itertools.pairwise(edges)]
 
 
-def passed(tap: MemoryTap, chunks: Iterable[bytes]) -> bytes:
+def passed(tap: MemoryStreamFilter, chunks: Iterable[bytes]) -> bytes:
     return b"".join([tap.feed(one) for one in chunks] + [tap.flush()])
 
 
@@ -65,7 +65,7 @@ def test_every_way_to_cut_a_stream_in_two(wire: Wire, stream: bytes, place: int,
     for ending in (b"\n", b"\r\n", b"\r"):
         whole = stream.replace(b"\r\n", b"\n").replace(b"\n", ending)
         for at in range(0, len(whole) + 1, 1 if ending == b"\r\n" else 7):
-            tap = MemoryTap(wire, MEMORIES)
+            tap = MemoryStreamFilter(wire, MEMORIES)
             assert passed(tap, cut(whole, [at])) == added.replace(b"\n", ending)
             assert tap.heard().text == said
 
@@ -73,9 +73,9 @@ def test_every_way_to_cut_a_stream_in_two(wire: Wire, stream: bytes, place: int,
 def test_nothing_is_added_after_a_first_event_that_is_no_object() -> None:
     for first in (b"data: [DONE]", b"data: hello", b'data: {"error": 1}', b"data: {\ndata: }"):
         stream = first + b"\n\n" + OPENAI_STREAM
-        assert passed(MemoryTap(OPENAI, MEMORIES), [stream]) == stream
+        assert passed(MemoryStreamFilter(OPENAI, MEMORIES), [stream]) == stream
     stream = ANTHROPIC_STREAM.replace(b"message_start", b"message_other")
-    assert passed(MemoryTap(ANTHROPIC, MEMORIES), [stream]) == stream
+    assert passed(MemoryStreamFilter(ANTHROPIC, MEMORIES), [stream]) == stream
 
 
 def test_only_the_first_event_is_held_back_and_no_line_for_ever() -> None:

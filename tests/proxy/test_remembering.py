@@ -7,8 +7,8 @@ import pytest
 
 from ricordo import Memory, UserMemory
 from ricordo.limits import MAX_OBSERVED_MESSAGES, MAX_TOOL_CALLS_BYTES, MAX_TURN_CHARS
-from ricordo.proxy.memory import Exchange, remember, turns_of
-from ricordo.proxy.wire import ASSISTANT, NOTHING_HEARD, TOOL, USER, Said
+from ricordo.proxy.memory import ChatExchange, remember, turns_of
+from ricordo.proxy.wire import ASSISTANT, NOTHING_HEARD, TOOL, USER, ChatMessage
 
 pytestmark = pytest.mark.requirement("proxy.observes")
 
@@ -18,21 +18,21 @@ def ana(memory: Memory) -> UserMemory:
     return memory.user("ana")
 
 
-def user(text: str) -> Said:
-    return Said(USER, text)
+def user(text: str) -> ChatMessage:
+    return ChatMessage(USER, text)
 
 
-def assistant(text: str) -> Said:
-    return Said(ASSISTANT, text)
+def assistant(text: str) -> ChatMessage:
+    return ChatMessage(ASSISTANT, text)
 
 
-def conversation(exchanges: int) -> list[Said]:
+def conversation(exchanges: int) -> list[ChatMessage]:
     pairs = [(user(f"Question {n}?"), assistant(f"Answer {n}.")) for n in range(exchanges)]
     return [one for pair in pairs for one in pair]
 
 
-def told(ana: UserMemory, said: Sequence[Said], answer: Said) -> None:
-    remember(ana, Exchange("t", said, answer, ()))
+def told(ana: UserMemory, said: Sequence[ChatMessage], answer: ChatMessage) -> None:
+    remember(ana, ChatExchange("t", said, answer, ()))
 
 
 def recorded(ana: UserMemory) -> list[str]:
@@ -58,8 +58,8 @@ def test_of_a_long_request_the_latest_messages_are_recorded(ana: UserMemory) -> 
 
 @pytest.mark.requirement("proxy.observes")
 def test_what_is_said_anew_and_what_is_said_twice(ana: UserMemory) -> None:
-    remember(ana, Exchange(None, [user("Hello")], assistant("Hi"), ()))
-    remember(ana, Exchange("t", [], NOTHING_HEARD, ()))
+    remember(ana, ChatExchange(None, [user("Hello")], assistant("Hi"), ()))
+    remember(ana, ChatExchange("t", [], NOTHING_HEARD, ()))
     assert list(ana.threads()) == []
     told(ana, [user("Hello?")], assistant("Yes."))
     told(ana, [user("Hello?")], assistant("Yes!"))
@@ -73,9 +73,13 @@ def test_what_is_said_anew_and_what_is_said_twice(ana: UserMemory) -> None:
 def test_calls_and_results_of_tools(ana: UserMemory) -> None:
     call = {"id": "c1", "type": "function", "function": {"name": "now", "arguments": '{"a": 1}'}}
     asked = [user("What time is it?")]
-    told(ana, asked, Said(ASSISTANT, "", (call,)))
+    told(ana, asked, ChatMessage(ASSISTANT, "", (call,)))
     again = {**call, "function": {"name": "now", "arguments": '{"a":1}'}}  # as clients rewrite it
-    told(ana, [*asked, Said(ASSISTANT, "", (again,)), Said(TOOL, "Noon")], assistant("Noon."))
+    told(
+        ana,
+        [*asked, ChatMessage(ASSISTANT, "", (again,)), ChatMessage(TOOL, "Noon")],
+        assistant("Noon."),
+    )
     turns = list(ana.turns("t"))
     assert [(turn.role, turn.content) for turn in turns] == [
         ("user", "What time is it?"),
@@ -88,12 +92,12 @@ def test_calls_and_results_of_tools(ana: UserMemory) -> None:
 
 def test_what_is_too_long_or_cannot_be_stored_is_cut() -> None:
     large = {"id": "c", "name": "put", "input": {"text": "x" * MAX_TOOL_CALLS_BYTES}}
-    said = [user("a\x00b\ud800" + "c" * MAX_TURN_CHARS), Said(ASSISTANT, "", (large,))]
+    said = [user("a\x00b\ud800" + "c" * MAX_TURN_CHARS), ChatMessage(ASSISTANT, "", (large,))]
     long, calling, answer = turns_of(said, assistant("  Done \n"))
     assert len(long.content) == MAX_TURN_CHARS and long.content.startswith("ab?c")
     assert (calling.content, calling.tool_calls) == ("[calls put]", [{"name": "put"}])
     assert answer.content == "Done"
-    odd = Said(ASSISTANT, "", ({"function": 3, "input": json.loads("[" * 90 + "]" * 90)},))
+    odd = ChatMessage(ASSISTANT, "", ({"function": 3, "input": json.loads("[" * 90 + "]" * 90)},))
     assert turns_of([odd], NOTHING_HEARD)[0].content == "[calls tool]"
 
 
@@ -101,7 +105,7 @@ def test_what_the_answer_used_is_counted(ana: UserMemory) -> None:
     used = ana.add("Drinks green tea in the morning").id
     unused = ana.add("Owns a red bicycle").id
     answer = assistant("You drink green tea in the morning.")
-    remember(ana, Exchange("t", [user("What do I drink?")], answer, (used, unused)))
-    remember(ana, Exchange("t", [user("What do I drink?")], NOTHING_HEARD, (used,)))
+    remember(ana, ChatExchange("t", [user("What do I drink?")], answer, (used, unused)))
+    remember(ana, ChatExchange("t", [user("What do I drink?")], NOTHING_HEARD, (used,)))
     ana.recall.accesses.flush()
     assert ana.counters().retrieval_hit_rate == 0.5

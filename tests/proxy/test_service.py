@@ -13,7 +13,7 @@ from ricordo import InvalidValue, Memory
 from ricordo.limits import MAX_WAITING_EXCHANGES
 from ricordo.proxy import service
 from ricordo.proxy.openai import OPENAI
-from ricordo.proxy.service import Afterwards, ChatProxy, ProxyAnswer, ProxyCaller
+from ricordo.proxy.service import BackgroundWrites, ChatProxy, ProxyAnswer, ProxyCaller
 from ricordo.proxy.stream import AnswerStream
 from ricordo.testing.model_server import ModelServer
 from tests.support.waiting import wait_until
@@ -131,7 +131,7 @@ def test_no_more_waits_than_there_may_and_nothing_after_the_end(
         done.append(1)
 
     async def pile_up() -> None:
-        afterwards = Afterwards()
+        afterwards = BackgroundWrites()
         for _ in range(MAX_WAITING_EXCHANGES + 3):
             afterwards.do(work)
         go_on.set()

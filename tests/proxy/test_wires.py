@@ -12,7 +12,16 @@ from ricordo.proxy.anthropic import ANTHROPIC
 from ricordo.proxy.openai import OPENAI
 from ricordo.proxy.service import ChatRequest, thread_of, user_in_body
 from ricordo.proxy.upstream import from_upstream, to_upstream
-from ricordo.proxy.wire import ASSISTANT, TOOL, USER, JsonObject, Said, Wire, read_object, with_last
+from ricordo.proxy.wire import (
+    ASSISTANT,
+    TOOL,
+    USER,
+    ChatMessage,
+    JsonObject,
+    Wire,
+    read_object,
+    with_last,
+)
 
 pytestmark = pytest.mark.requirement("proxy.openai")
 
@@ -114,10 +123,10 @@ def test_what_was_said_in_an_openai_request() -> None:
     request = ChatRequest.parse(OPENAI, json.dumps(body).encode())
     assert request.user == "ana"
     assert request.said == (
-        Said(USER, "Look\nhere"),
-        Said(ASSISTANT, "", (call,)),
-        Said(TOOL, "42"),
-        Said(ASSISTANT, "It is 42."),
+        ChatMessage(USER, "Look\nhere"),
+        ChatMessage(ASSISTANT, "", (call,)),
+        ChatMessage(TOOL, "42"),
+        ChatMessage(ASSISTANT, "It is 42."),
     )
 
 
@@ -137,11 +146,11 @@ def test_what_was_said_in_an_anthropic_request() -> None:
     request = ChatRequest.parse(ANTHROPIC, json.dumps(body).encode())
     assert request.user == "ana"
     assert request.said == (
-        Said(USER, "Hello"),
-        Said(ASSISTANT, "Well", (call,)),
-        Said(TOOL, "42"),
-        Said(TOOL, "43"),
-        Said(USER, "And now?"),
+        ChatMessage(USER, "Hello"),
+        ChatMessage(ASSISTANT, "Well", (call,)),
+        ChatMessage(TOOL, "42"),
+        ChatMessage(TOOL, "43"),
+        ChatMessage(USER, "And now?"),
     )
 
 

@@ -8,7 +8,7 @@ from ricordo import Memory
 from ricordo.testing.embedder import WordEmbedder
 
 ENGINES: dict[str, dict[str, Any]] = {
-    "shelves": {"index_cache_mb": 512},
+    "indexes": {"index_cache_mb": 512},
     "database": {"index_cache_mb": 0, "exact_scan_rows": 0},
 }
 # As wide as the shipped model's vectors: PostgreSQL has an index for these.

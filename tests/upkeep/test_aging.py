@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from ricordo import Event, Memory, Source, Status, UserMemory, limits
 from ricordo.storage.database import Database
 from ricordo.storage.tables import items
-from ricordo.storage.transaction import Writing
+from ricordo.storage.transaction import WriteTransaction
 from ricordo.testing.clock import ManualClock
 from ricordo.upkeep.daily_round import forget_unused
 from ricordo.upkeep.schedule import UpkeepPolicy
@@ -260,7 +260,7 @@ class Interrupted(Database):
         self._meanwhile = [meanwhile]
 
     @contextlib.contextmanager
-    def write(self, user_id: str, **more: object) -> Iterator[Writing]:
+    def write(self, user_id: str, **more: object) -> Iterator[WriteTransaction]:
         while self._meanwhile:
             self._meanwhile.pop()()
         with super().write(user_id, **more) as writing:  # type: ignore[arg-type]

@@ -22,8 +22,8 @@ from ricordo.web.graph_layout import (
     Circle,
     Edge,
     Label,
-    Node,
-    Shown,
+    LayoutNode,
+    ShownNode,
     Side,
     Tie,
     placed,
@@ -234,8 +234,8 @@ def test_nothing_and_too_much() -> None:
         placed(2, [(0, 2, 0.5)], BOX)
 
 
-def nodes_of(count: int) -> list[Node]:
-    return [Node(place, "fact", f"memory number {place}") for place in range(1, count + 1)]
+def nodes_of(count: int) -> list[LayoutNode]:
+    return [LayoutNode(place, "fact", f"memory number {place}") for place in range(1, count + 1)]
 
 
 def test_the_most_connected_come_first_and_are_largest() -> None:
@@ -245,7 +245,7 @@ def test_the_most_connected_come_first_and_are_largest() -> None:
     assert [circle.ties for circle in web.circles] == [3, 1, 1, 1, 0]
     first, second, *_, last = web.circles
     assert first.radius > second.radius > last.radius
-    assert (first.label.name, first.label.shown) == ("memory number 3", Shown.ALWAYS)
+    assert (first.label.name, first.label.shown) == ("memory number 3", ShownNode.ALWAYS)
 
 
 def area(label: Label, size: float) -> tuple[float, float, float, float]:
@@ -275,8 +275,8 @@ def check_apart(labels: list[Label], circles: tuple[Circle, ...], size: float) -
 def test_names_do_not_cover_one_another(count: int, ends: list[tuple[int, int, float]]) -> None:
     web = web_of(nodes_of(count), [Tie(*tie) for tie in ends])
     labels = [circle.label for circle in web.circles]
-    check_apart([one for one in labels if one.shown != Shown.NEAR], web.circles, TEXT_SIZE)
-    always = [one for one in labels if one.shown == Shown.ALWAYS]
+    check_apart([one for one in labels if one.shown != ShownNode.NEAR], web.circles, TEXT_SIZE)
+    always = [one for one in labels if one.shown == ShownNode.ALWAYS]
     assert len(always) <= 5
     check_apart(always, web.circles, TEXT_SIZE_ON_A_PHONE)
     for circle in web.circles:

@@ -23,7 +23,7 @@ from ricordo.model.vocabulary import ContextPolicy
 _MAX_SHOWN_CHARS: Final = 60
 
 
-class Kind(StrEnum):
+class NodeKind(StrEnum):
     """What a place in the file holds, in the words of messages."""
 
     TEXT = "text"
@@ -35,16 +35,16 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class PolicyNode:
     """One value with its place. Of ``text``, ``entries`` and ``pairs`` its kind uses one."""
 
     file: str
     line: int
     column: int
-    kind: Kind
+    kind: NodeKind
     text: str = ""
-    entries: tuple["Node", ...] = ()
-    pairs: tuple[tuple["Node", "Node"], ...] = ()
+    entries: tuple["PolicyNode", ...] = ()
+    pairs: tuple[tuple["PolicyNode", "PolicyNode"], ...] = ()
 
     def wrong(self, problem: str) -> InvalidPolicy:
         """The error to raise about this place."""
@@ -53,12 +53,12 @@ class Node:
     @property
     def shown(self) -> str:
         """The value in a message: its words, or what it is where it has none."""
-        if self.kind in (Kind.LIST, Kind.MAPPING, Kind.NOTHING):
+        if self.kind in (NodeKind.LIST, NodeKind.MAPPING, NodeKind.NOTHING):
             return self.kind.value
         rendered = repr(self.text)
         if len(rendered) > _MAX_SHOWN_CHARS:
             rendered = f"{rendered[: _MAX_SHOWN_CHARS - 3]}..."
-        return f"{rendered}, {self.kind.value}" if self.kind is Kind.OTHER else rendered
+        return f"{rendered}, {self.kind.value}" if self.kind is NodeKind.OTHER else rendered
 
 
 # Anchors, aliases and tags are refused: a policy needs none, and a few lines of aliases can stand
@@ -67,13 +67,13 @@ class Node:
 _MAX_PROBLEM_CHARS: Final = 200
 _QUOTE_HINT: Final = 'to mean all, write "*" in quotes'
 _SCALAR_KINDS: Final = {
-    "tag:yaml.org,2002:str": Kind.TEXT,
-    "tag:yaml.org,2002:int": Kind.NUMBER,
-    "tag:yaml.org,2002:null": Kind.NOTHING,
+    "tag:yaml.org,2002:str": NodeKind.TEXT,
+    "tag:yaml.org,2002:int": NodeKind.NUMBER,
+    "tag:yaml.org,2002:null": NodeKind.NOTHING,
 }
 
 
-def compose(file: str, text: str) -> Node:
+def compose(file: str, text: str) -> PolicyNode:
     """The one document in a text. ``file`` is its name in messages.
 
     Raises:
@@ -133,16 +133,16 @@ class _StrictLoader(yaml.SafeLoader):
             self.depth -= 1
 
 
-def _node(file: str, found: yaml.Node) -> Node:
+def _node(file: str, found: yaml.Node) -> PolicyNode:
     line, column = _position(found.start_mark)
     if isinstance(found, yaml.MappingNode):
         pairs = tuple((_node(file, key), _node(file, value)) for key, value in found.value)
-        return Node(file, line, column, Kind.MAPPING, pairs=pairs)
+        return PolicyNode(file, line, column, NodeKind.MAPPING, pairs=pairs)
     if isinstance(found, yaml.SequenceNode):
         entries = tuple(_node(file, entry) for entry in found.value)
-        return Node(file, line, column, Kind.LIST, entries=entries)
-    kind = _SCALAR_KINDS.get(found.tag, Kind.OTHER)
-    return Node(file, line, column, kind, text=found.value)
+        return PolicyNode(file, line, column, NodeKind.LIST, entries=entries)
+    kind = _SCALAR_KINDS.get(found.tag, NodeKind.OTHER)
+    return PolicyNode(file, line, column, kind, text=found.value)
 
 
 def _position(mark: Mark | None) -> tuple[int, int]:
@@ -252,16 +252,16 @@ def _decoded(path: Path, raw: bytes) -> str:
 # -- categories ----------------------------------------------------------------------------
 
 
-def _categories(node: Node) -> dict[str, CategoryRule]:
-    if node.kind is Kind.LIST:
+def _categories(node: PolicyNode) -> dict[str, CategoryRule]:
+    if node.kind is NodeKind.LIST:
         return {slug: CategoryRule(slug) for slug in _unique(node.entries, _slug, "category")}
-    if node.kind is not Kind.MAPPING:
+    if node.kind is not NodeKind.MAPPING:
         raise node.wrong(f"categories: expected a list or a mapping, got {node.shown}")
     return {slug: _category(slug, value) for slug, value in _named(node, _slug, "category").items()}
 
 
-def _category(slug: str, node: Node) -> CategoryRule:
-    if node.kind is Kind.NOTHING:  # "tasks:" with nothing after it
+def _category(slug: str, node: PolicyNode) -> CategoryRule:
+    if node.kind is NodeKind.NOTHING:  # "tasks:" with nothing after it
         return CategoryRule(slug)
     given = _fields(node, f"category {slug!r}", _CATEGORY_KEYS)
     context = _checked(given.get("context"), _context) or ContextPolicy.RAG
@@ -279,23 +279,23 @@ def _category(slug: str, node: Node) -> CategoryRule:
     )
 
 
-def _context(node: Node) -> ContextPolicy:
+def _context(node: PolicyNode) -> ContextPolicy:
     return checks.choice("context", _text("context", node), ContextPolicy)
 
 
-def _rag_length(node: Node) -> int:
+def _rag_length(node: PolicyNode) -> int:
     # Only plain decimal digits: to YAML 010 is eight and 1:30 is ninety.
-    plain = node.kind is Kind.NUMBER and _PLAIN_NUMBER.fullmatch(node.text)
+    plain = node.kind is NodeKind.NUMBER and _PLAIN_NUMBER.fullmatch(node.text)
     value = int(node.text) if plain else node.text or node.shown
     return checks.integer("rag_length", value, 1, limits.MAX_RAG_LENGTH)
 
 
-def _display_name(node: Node) -> str:
+def _display_name(node: PolicyNode) -> str:
     text = _text("display_name", node)
     return checks.text("display_name", text, limits.MAX_THEME_CHARS)
 
 
-def _description(node: Node) -> str:
+def _description(node: PolicyNode) -> str:
     text = _text("description", node)
     return checks.text("description", text, limits.MAX_THEME_DESCRIPTION_CHARS)
 
@@ -303,8 +303,8 @@ def _description(node: Node) -> str:
 # -- allowlists ----------------------------------------------------------------------------
 
 
-def _allowlists(node: Node, categories: Collection[str]) -> dict[str, frozenset[str]]:
-    if node.kind is not Kind.MAPPING:
+def _allowlists(node: PolicyNode, categories: Collection[str]) -> dict[str, frozenset[str]]:
+    if node.kind is not NodeKind.MAPPING:
         raise node.wrong(
             f"allowlists: expected a mapping of agents to their categories, got {node.shown}"
         )
@@ -314,8 +314,8 @@ def _allowlists(node: Node, categories: Collection[str]) -> dict[str, frozenset[
     }
 
 
-def _allowlist(agent: str, node: Node, categories: Collection[str]) -> frozenset[str]:
-    if node.kind is not Kind.LIST:
+def _allowlist(agent: str, node: PolicyNode, categories: Collection[str]) -> frozenset[str]:
+    if node.kind is not NodeKind.LIST:
         raise node.wrong(
             f"agent {agent!r}: expected a list of categories, got {node.shown};"
             " write [] to allow none"
@@ -326,8 +326,8 @@ def _allowlist(agent: str, node: Node, categories: Collection[str]) -> frozenset
             f" allowed: at most {limits.MAX_FILTER_VALUES}"
         )
 
-    def known(entry: Node) -> str:
-        if entry.kind is Kind.TEXT and entry.text == ALL_CATEGORIES:
+    def known(entry: PolicyNode) -> str:
+        if entry.kind is NodeKind.TEXT and entry.text == ALL_CATEGORIES:
             return ALL_CATEGORIES
         slug = _slug(entry)
         if slug not in categories:
@@ -343,8 +343,8 @@ def _allowlist(agent: str, node: Node, categories: Collection[str]) -> frozenset
 # -- sharing -------------------------------------------------------------------------------
 
 
-def _groups(node: Node) -> dict[str, frozenset[str]]:
-    if node.kind is not Kind.MAPPING:
+def _groups(node: PolicyNode) -> dict[str, frozenset[str]]:
+    if node.kind is not NodeKind.MAPPING:
         raise node.wrong(f"groups: expected a mapping of names to users, got {node.shown}")
     return {
         name: _group(name, members)
@@ -352,68 +352,72 @@ def _groups(node: Node) -> dict[str, frozenset[str]]:
     }
 
 
-def _group(name: str, node: Node) -> frozenset[str]:
-    if node.kind is not Kind.LIST:
+def _group(name: str, node: PolicyNode) -> frozenset[str]:
+    if node.kind is not NodeKind.LIST:
         raise node.wrong(f"group {name!r}: expected a list of users, got {node.shown}")
     return frozenset(_unique(node.entries, _user, "user"))
 
 
-def _pairs(node: Node) -> frozenset[Pair]:
-    if node.kind is not Kind.LIST:
+def _pairs(node: PolicyNode) -> frozenset[Pair]:
+    if node.kind is not NodeKind.LIST:
         raise node.wrong(
             f"pairs: expected a list of pairs, such as {{from: ben, to: ana}}, got {node.shown}"
         )
     return frozenset(_pair(entry) for entry in node.entries)
 
 
-def _pair(node: Node) -> Pair:
+def _pair(node: PolicyNode) -> Pair:
     given = _fields(node, "a pair", _PAIR_KEYS)
     if len(given) < len(_PAIR_KEYS):
         raise node.wrong("a pair has a from and a to, such as {from: ben, to: ana}")
     return _user(given["from"]), _user(given["to"])
 
 
-def _user(node: Node) -> str:
+def _user(node: PolicyNode) -> str:
     return _checked(node, lambda one: checks.user_id(_text("user", one)))
 
 
 # -- names and values ----------------------------------------------------------------------
 
 
-def _slug(node: Node) -> str:
+def _slug(node: PolicyNode) -> str:
     name = _text("category", node)
     if not name.strip():  # elsewhere that means "general"; here it is a slip of the pen
         raise node.wrong("category: must not be empty")
     return theme_slug(name)
 
 
-def _agent(node: Node) -> str:
+def _agent(node: PolicyNode) -> str:
     name = _text("agent", node)
     return DEFAULT_AGENTS[0] if name in DEFAULT_AGENTS else checks.reference("agent", name)
 
 
-def _fields(node: Node, what: str, allowed: tuple[str, ...]) -> dict[str, Node]:
+def _fields(node: PolicyNode, what: str, allowed: tuple[str, ...]) -> dict[str, PolicyNode]:
     """The values of a mapping that has no keys but the allowed ones."""
-    if node.kind is not Kind.MAPPING:
+    if node.kind is not NodeKind.MAPPING:
         raise node.wrong(f"{what}: expected a mapping of {', '.join(allowed)}, got {node.shown}")
 
-    def known(key: Node) -> str:
-        if key.kind is not Kind.TEXT or key.text not in allowed:
+    def known(key: PolicyNode) -> str:
+        if key.kind is not NodeKind.TEXT or key.text not in allowed:
             raise key.wrong(f"{what} has no key {key.shown}; allowed: {', '.join(allowed)}")
         return key.text
 
     return _named(node, known, "key")
 
 
-def _named(node: Node, name_of: Callable[[Node], str], what: str) -> dict[str, Node]:
+def _named(
+    node: PolicyNode, name_of: Callable[[PolicyNode], str], what: str
+) -> dict[str, PolicyNode]:
     """The values of a mapping by the checked names of its keys."""
     names = _unique((key for key, _ in node.pairs), name_of, what)
     return dict(zip(names, (value for _, value in node.pairs), strict=True))
 
 
-def _unique(nodes: Iterable[Node], name_of: Callable[[Node], str], what: str) -> list[str]:
+def _unique(
+    nodes: Iterable[PolicyNode], name_of: Callable[[PolicyNode], str], what: str
+) -> list[str]:
     """The checked names in order; YAML itself would let the last of two equal ones win."""
-    first: dict[str, Node] = {}
+    first: dict[str, PolicyNode] = {}
     for node in nodes:
         name = _checked(node, name_of)
         if name in first:
@@ -422,17 +426,17 @@ def _unique(nodes: Iterable[Node], name_of: Callable[[Node], str], what: str) ->
     return list(first)
 
 
-def _text(field: str, node: Node) -> str:
-    if node.kind is not Kind.TEXT:
+def _text(field: str, node: PolicyNode) -> str:
+    if node.kind is not NodeKind.TEXT:
         raise node.wrong(f"{field}: expected text, got {node.shown}")
     return node.text
 
 
 @overload
-def _checked(node: Node, check: Callable[[Node], Value]) -> Value: ...
+def _checked(node: PolicyNode, check: Callable[[PolicyNode], Value]) -> Value: ...
 @overload
-def _checked(node: Node | None, check: Callable[[Node], Value]) -> Value | None: ...
-def _checked(node: Node | None, check: Callable[[Node], Value]) -> Value | None:
+def _checked(node: PolicyNode | None, check: Callable[[PolicyNode], Value]) -> Value | None: ...
+def _checked(node: PolicyNode | None, check: Callable[[PolicyNode], Value]) -> Value | None:
     """What a check of the model says about a value, with the line; None where there is none."""
     if node is None:
         return None

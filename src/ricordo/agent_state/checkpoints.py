@@ -7,9 +7,15 @@ from typing import Any, Final, NamedTuple
 from ricordo.errors import CheckpointNotFound, Conflict, InvalidValue
 from ricordo.limits import MAX_JSON_DEPTH, MAX_ROW_NAME_BYTES
 from ricordo.model.thread import Checkpoint
-from ricordo.storage.checkpoints import Standing, delete_state, find_state, put_state, standing_of
-from ricordo.storage.database import Reading
-from ricordo.storage.transaction import Writing
+from ricordo.storage.checkpoints import (
+    CheckpointPosition,
+    delete_state,
+    find_state,
+    put_state,
+    standing_of,
+)
+from ricordo.storage.database import ReadTransaction
+from ricordo.storage.transaction import WriteTransaction
 
 # The text keeps the order of keys, whole numbers of any size and every digit of a number, which
 # the JSON columns of databases do not.
@@ -157,7 +163,9 @@ def _size(field: str, text: str) -> int:
         raise InvalidValue(field, "is not valid Unicode (lone surrogates)") from None
 
 
-def save(writing: Writing, thread_id: str, state: JsonText, expected: int | None) -> Checkpoint:
+def save(
+    writing: WriteTransaction, thread_id: str, state: JsonText, expected: int | None
+) -> Checkpoint:
     """Put a state in the place of the one before.
 
     Raises:
@@ -175,7 +183,7 @@ def save(writing: Writing, thread_id: str, state: JsonText, expected: int | None
     )
 
 
-def load(view: Reading, user_id: str, thread_id: str) -> Checkpoint:
+def load(view: ReadTransaction, user_id: str, thread_id: str) -> Checkpoint:
     """The state that was saved last.
 
     Raises:
@@ -193,7 +201,7 @@ def load(view: Reading, user_id: str, thread_id: str) -> Checkpoint:
     )
 
 
-def delete(writing: Writing, thread_id: str, expected: int | None) -> bool:
+def delete(writing: WriteTransaction, thread_id: str, expected: int | None) -> bool:
     """Remove what was saved for a conversation; False where nothing was.
 
     Raises:
@@ -205,7 +213,9 @@ def delete(writing: Writing, thread_id: str, expected: int | None) -> bool:
     return delete_state(writing, thread_id)
 
 
-def _check_expected(thread_id: str, present: Standing | None, expected: int | None) -> None:
+def _check_expected(
+    thread_id: str, present: CheckpointPosition | None, expected: int | None
+) -> None:
     there = 0 if present is None else present.version
     if expected is None or expected == there:
         return

@@ -28,7 +28,7 @@ from ricordo.storage.database import Database, retried
 from ricordo.storage.entries import SEPARATOR, EntryName, StoredEntry
 from ricordo.storage.items import item_of
 from ricordo.storage.search_rows import text_hash
-from ricordo.storage.transaction import Writing
+from ricordo.storage.transaction import WriteTransaction
 from ricordo.text.normalise import slug
 
 ENTRY_TAG: Final = "langgraph"
@@ -70,7 +70,7 @@ def key_of(name: EntryName) -> str:
     return _KEY_PREFIX + hashlib.blake2b(encoded, digest_size=_DIGEST_BYTES).hexdigest()
 
 
-def forget_memories(writing: Writing, scope: Scope, item_ids: Iterable[int]) -> None:
+def forget_memories(writing: WriteTransaction, scope: Scope, item_ids: Iterable[int]) -> None:
     """Forget the memories of entries, those that are still there."""
     for item_id in item_ids:
         item = item_of(writing.connection, writing.user_id, item_id)
@@ -237,7 +237,7 @@ class StoreEntries:
 
     def _remember(
         self,
-        writing: Writing,
+        writing: WriteTransaction,
         drafts: Mapping[EntryName, NewMemory],
         known: KnownVectors,
         near: Neighbours,
@@ -254,7 +254,7 @@ class StoreEntries:
         relating.note(writing, new, known, near)
         return dict(zip(drafts, added, strict=True))
 
-    def _forget_memories(self, writing: Writing, names: Sequence[EntryName]) -> None:
+    def _forget_memories(self, writing: WriteTransaction, names: Sequence[EntryName]) -> None:
         """Forget the memories of entries that go, or that have none from now on."""
         where = rows.of_user(writing.user_id)
         found = rows.entries_named(writing.connection, where, names).values()
@@ -262,7 +262,10 @@ class StoreEntries:
         forget_memories(writing, self._scope, ids)
 
     def _store(
-        self, writing: Writing, new_ones: Sequence[NewEntry], added: Mapping[EntryName, Added]
+        self,
+        writing: WriteTransaction,
+        new_ones: Sequence[NewEntry],
+        added: Mapping[EntryName, Added],
     ) -> None:
         where = rows.readable(writing.user_id, writing.now)
         present = rows.entries_named(writing.connection, where, [new.name for new in new_ones])
@@ -304,7 +307,7 @@ class StoreEntries:
 
 
 def _where_filed(
-    writing: Writing, drafts: Mapping[EntryName, NewMemory]
+    writing: WriteTransaction, drafts: Mapping[EntryName, NewMemory]
 ) -> dict[EntryName, NewMemory]:
     """The memories of entries in the themes where they are by now, or else in their own."""
     filed = rows.themes_of_memories(writing.connection, writing.user_id, drafts.keys())

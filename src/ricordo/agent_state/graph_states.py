@@ -19,7 +19,7 @@ from ricordo.model.scope import Scope
 from ricordo.storage import checkpoints as rows
 from ricordo.storage.checkpoints import ChannelName, GraphCheckpoint, GraphWrite, Packed, Position
 from ricordo.storage.database import Database, retried
-from ricordo.storage.transaction import Writing
+from ricordo.storage.transaction import WriteTransaction
 
 _READ_AT_ONCE: Final = 20
 
@@ -234,7 +234,7 @@ class GraphStates:
                 loaded[one] = LoadedGraph(one, own, writes.get(one.checkpoint_id, ()))
         return [loaded[one] for one in found]
 
-    def _drop_unnamed(self, writing: Writing, thread_id: str, namespace: str) -> None:
+    def _drop_unnamed(self, writing: WriteTransaction, thread_id: str, namespace: str) -> None:
         remaining = rows.list_checkpoints(
             writing.connection, writing.user_id, None, thread_id=thread_id, namespace=namespace
         )

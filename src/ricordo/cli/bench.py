@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from ricordo.cli.options import AsJson
-from ricordo.cli.render import Listing, answer, progress_bar
+from ricordo.cli.render import TableListing, answer, progress_bar
 
 if TYPE_CHECKING:
     from ricordo.bench.figures import Figure, FigureReport
@@ -147,12 +147,12 @@ def _working_folder(wanted: Path | None) -> Iterator[Path]:
         yield Path(name).absolute()
 
 
-def _recall_table(report: "RecallReport") -> Listing:
+def _recall_table(report: "RecallReport") -> TableListing:
     scores = report.scores
     rows = [["all", *_cells(scores.overall)]]
     rows += [[name, *_cells(measures)] for name, measures in scores.categories.items()]
     rows += [[f"apart: {name}", *_cells(measures)] for name, measures in scores.apart.items()]
-    return Listing([report.set_name, "Questions", *_MEASURES], rows)
+    return TableListing([report.set_name, "Questions", *_MEASURES], rows)
 
 
 def _recall_summary(report: "RecallReport") -> str:
@@ -179,7 +179,7 @@ def _apart_from_the_mean(scores: "Scores") -> Iterator[str]:
         )
 
 
-def _ladder_table(rungs: "Sequence[Rung]") -> Listing:
+def _ladder_table(rungs: "Sequence[Rung]") -> TableListing:
     rows = [
         [
             rung.step if number == 0 else f"+ {rung.step}",
@@ -189,10 +189,10 @@ def _ladder_table(rungs: "Sequence[Rung]") -> Listing:
         ]
         for number, rung in enumerate(rungs)
     ]
-    return Listing(["Step", "Gain R@10", "Questions", *_MEASURES, "Search"], rows)
+    return TableListing(["Step", "Gain R@10", "Questions", *_MEASURES, "Search"], rows)
 
 
-def figure_table(report: "FigureReport") -> Listing:
+def figure_table(report: "FigureReport") -> TableListing:
     """Figures beside their floors, and on standard error what they were measured on."""
     rows = [
         [
@@ -203,7 +203,7 @@ def figure_table(report: "FigureReport") -> Listing:
         ]
         for figure in report.figures
     ]
-    return Listing(["What", "Measured", "Floor", ""], rows, report.machine.in_words, _COLOURS)
+    return TableListing(["What", "Measured", "Floor", ""], rows, report.machine.in_words, _COLOURS)
 
 
 def _cells(measures: "Measures") -> list[str]:

@@ -92,7 +92,7 @@ def chat(
         me = memory.global_memories() if owner.of_everyone else memory.user(owner.user)
         day = me.parts.conversation.policy.day_of(memory.database.clock())
         name = f"chat-{day}" if thread is None else thread
-        talk = Conversing(me, name, modes, budget, allowed)
+        talk = ChatLoop(me, name, modes, budget, allowed)
         run_chat(talk, as_json=owner.as_json)
 
 
@@ -111,7 +111,7 @@ Show = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Exchange:
+class ChatTurn:
     """What became of one message.
 
     ``answer`` is what came, even if it broke off: then ``error`` says why, or ``is_stopped`` that
@@ -140,7 +140,7 @@ class Exchange:
         }
 
 
-class Conversing:
+class ChatLoop:
     """A conversation of a user with the model that the settings name, or with none."""
 
     def __init__(
@@ -175,7 +175,7 @@ class Conversing:
         self._check()
         return self.memory.resume(self.thread)
 
-    def exchange(self, message: str, show: Show) -> Exchange:
+    def exchange(self, message: str, show: Show) -> ChatTurn:
         """Send a message and show the answer as it comes; every problem is part of the result.
 
         The message is recorded before the model is asked, so that it stays whatever happens then.
@@ -184,10 +184,10 @@ class Conversing:
             self.last = context = self._context(message)
             self._record("user", message)
         except (InvalidInput, StorageError) as problem:
-            return Exchange(self.thread, message, None, None, str(problem), is_stopped=False)
+            return ChatTurn(self.thread, message, None, None, str(problem), is_stopped=False)
         model = self.model
         if model is None:
-            return Exchange(self.thread, message, context, None, None, is_stopped=False)
+            return ChatTurn(self.thread, message, context, None, None, is_stopped=False)
         came: list[str] = []
         error: str | None = None
         is_stopped = False
@@ -199,7 +199,7 @@ class Conversing:
             is_stopped = True
         answer = "".join(came)
         error = self._keep(context, answer) or error
-        return Exchange(self.thread, message, context, answer, error, is_stopped=is_stopped)
+        return ChatTurn(self.thread, message, context, answer, error, is_stopped=is_stopped)
 
     def finish(self) -> int:
         """Form memories from what was said, now that it is over; how many there were.
@@ -276,7 +276,7 @@ _HELP: Final = """\
 // TEXT      a message that begins with a single /"""
 
 
-def run_chat(talk: Conversing, *, as_json: bool) -> None:
+def run_chat(talk: ChatLoop, *, as_json: bool) -> None:
     """Talk until the input ends.
 
     Raises:
@@ -301,7 +301,7 @@ def run_chat(talk: Conversing, *, as_json: bool) -> None:
 class Screen:
     """Takes lines and shows what becomes of them."""
 
-    def __init__(self, talk: Conversing, *, as_json: bool) -> None:
+    def __init__(self, talk: ChatLoop, *, as_json: bool) -> None:
         self._talk = talk
         self._as_json = as_json
         self._commands: dict[str, Callable[[str], None]] = {
@@ -406,7 +406,7 @@ def _write(piece: str) -> None:
     sys.stdout.flush()
 
 
-def _greeting(talk: Conversing, window: "Window") -> str:
+def _greeting(talk: ChatLoop, window: "Window") -> str:
     model = talk.model
     who = "without a model" if model is None else f"with {model.provider}:{model.model}"
     before = f" {len(window.turns) + window.compacted_to} turns before." if window.turns else ""

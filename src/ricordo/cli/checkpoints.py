@@ -9,7 +9,7 @@ import typer
 
 from ricordo import limits
 from ricordo.cli.options import STANDARD_STREAM, Cursor, Limit, Named, Owner, completing_names
-from ricordo.cli.render import Listing, Shown, answer
+from ricordo.cli.render import Shown, TableListing, answer
 from ricordo.cli.session import open_user
 from ricordo.cli.shapes import DeletedCheckpoint
 from ricordo.cli.tables import moment_text, more_text
@@ -113,4 +113,4 @@ def _table(page: "Page[CheckpointInfo]") -> Shown:
         for one in page
     ]
     headings = ["Thread", "Version", "Bytes", "Saved (UTC)"]
-    return Listing(headings, rows, more_text(page.next_cursor))
+    return TableListing(headings, rows, more_text(page.next_cursor))

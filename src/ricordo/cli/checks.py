@@ -581,7 +581,7 @@ def service(settings: "Settings", database: "Database") -> CheckFinding:
 
 def mirror(settings: "Settings") -> CheckFinding:
     """Whether the files that mirror memories could be read and written lately."""
-    from ricordo.files.mirror import Seen
+    from ricordo.files.mirror import MirrorState
     from ricordo.wiring import files_folder
 
     folder = files_folder(settings)
@@ -589,7 +589,9 @@ def mirror(settings: "Settings") -> CheckFinding:
         return ok("mirror", "there is no folder for files")
     mirrored = list(folder.mirrored())
     troubled = [
-        files for files in mirrored if (seen := Seen.load(files.seen)) is not None and seen.problems
+        files
+        for files in mirrored
+        if (seen := MirrorState.load(files.seen)) is not None and seen.problems
     ]
     if troubled:
         first = troubled[0]

@@ -27,7 +27,7 @@ _OF_THE_PROGRAM: Final = ("--help", "--version", "--install-completion", "--show
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
+class Completion:
     """Something that could be typed next, and what it is."""
 
     value: str
@@ -55,7 +55,7 @@ def complete(topics: Topics, instruction: str) -> str:
     return ""
 
 
-def offers(topics: Topics, typed: Typed) -> Iterator[Offer]:
+def offers(topics: Topics, typed: Typed) -> Iterator[Completion]:
     """What could come next."""
     commands: dict[str, Command | Group] = {
         name: one for listed in topics.values() for name, one in listed.items()
@@ -65,7 +65,7 @@ def offers(topics: Topics, typed: Typed) -> Iterator[Offer]:
         if not words:
             yield from _matching(commands, typed.word)
         if typed.word.startswith("-"):
-            yield from (Offer(name) for name in _OF_THE_PROGRAM if name.startswith(typed.word))
+            yield from (Completion(name) for name in _OF_THE_PROGRAM if name.startswith(typed.word))
         return
     command = commands[words.pop(0)]
     if isinstance(command, Group):
@@ -80,14 +80,14 @@ def offers(topics: Topics, typed: Typed) -> Iterator[Offer]:
     yield from _of_command(command, words, typed)
 
 
-def _matching(commands: Any, word: str) -> Iterator[Offer]:
+def _matching(commands: Any, word: str) -> Iterator[Completion]:
     for name, one in commands.items():
         if name.startswith(word):
             said = one.summary if isinstance(one, Group) else one.__doc__ or ""
-            yield Offer(name, " ".join(said.split("\n\n")[0].split()))
+            yield Completion(name, " ".join(said.split("\n\n")[0].split()))
 
 
-def _of_command(command: Command, words: Sequence[str], typed: Typed) -> Iterator[Offer]:
+def _of_command(command: Command, words: Sequence[str], typed: Typed) -> Iterator[Completion]:
     parameters = made("", command).params
     options = {
         flag: one
@@ -101,11 +101,11 @@ def _of_command(command: Command, words: Sequence[str], typed: Typed) -> Iterato
         yield from _values(command, waiting, typed.before, typed.word)
     elif equals and name in options:
         for offer in _values(command, options[name].name, typed.before, part):
-            yield Offer(f"{name}={offer.value}", offer.summary)
+            yield Completion(f"{name}={offer.value}", offer.summary)
     elif typed.word.startswith("-"):
         for flag, one in options.items():
             if flag.startswith(typed.word) and flag not in words:
-                yield Offer(flag, one.help or "")
+                yield Completion(flag, one.help or "")
     else:
         arguments = [one for one in parameters if one.param_type_name == "argument"]
         if arguments:
@@ -128,7 +128,7 @@ def _read(options: dict[str, Any], words: Sequence[str]) -> tuple[str | None, in
     return waiting, given
 
 
-def _values(command: Command, name: str, before: list[str], part: str) -> Iterator[Offer]:
+def _values(command: Command, name: str, before: list[str], part: str) -> Iterator[Completion]:
     """What the parameter of a command offers, if it does."""
     hint = get_type_hints(expanded(command), include_extras=True)[name]
     for note in getattr(hint, "__metadata__", ()):
@@ -136,7 +136,7 @@ def _values(command: Command, name: str, before: list[str], part: str) -> Iterat
         if offering is not None:
             wanted = offering.__code__.co_varnames[: offering.__code__.co_argcount]
             given = {"args": before, "incomplete": part}
-            yield from (Offer(value) for value in offering(*(given[one] for one in wanted)))
+            yield from (Completion(value) for value in offering(*(given[one] for one in wanted)))
 
 
 # -- how each shell asks, and wants to be answered -----------------------------------------------
@@ -175,11 +175,11 @@ def _from_powershell() -> Typed:
     return Typed(words[:-1] if word else words, word)
 
 
-def _for_bash(found: list[Offer]) -> str:
+def _for_bash(found: list[Completion]) -> str:
     return "\n".join(shlex.quote(one.value) for one in found)
 
 
-def _for_zsh(found: list[Offer]) -> str:
+def _for_zsh(found: list[Completion]) -> str:
     if not found:
         return "_files"
     quoted = (
@@ -195,17 +195,17 @@ def _for_zsh_word(text: str) -> str:
     return escaped.replace("$", "\\$").replace("`", "\\`").replace(":", "\\\\:")
 
 
-def _for_fish(found: list[Offer]) -> str:
+def _for_fish(found: list[Completion]) -> str:
     if os.environ.get("_TYPER_COMPLETE_FISH_ACTION") == "is-args":
         raise SystemExit(0 if found else 1)  # whether fish offers files instead
     return "\n".join(f"{one.value}\t{one.summary}" if one.summary else one.value for one in found)
 
 
-def _for_powershell(found: list[Offer]) -> str:
+def _for_powershell(found: list[Completion]) -> str:
     return "\n".join(f"{one.value}:::{one.summary or ' '}" for one in found)
 
 
-_ASKING: Final[dict[str, tuple[Callable[[], Typed], Callable[[list[Offer]], str]]]] = {
+_ASKING: Final[dict[str, tuple[Callable[[], Typed], Callable[[list[Completion]], str]]]] = {
     "bash": (_from_bash, _for_bash),
     "zsh": (_from_line, _for_zsh),
     "fish": (_from_line, _for_fish),

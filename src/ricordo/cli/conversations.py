@@ -20,7 +20,7 @@ from ricordo.cli.options import (
     completing_names,
 )
 from ricordo.cli.recall import Explain, ResultLimit, Threshold, warn
-from ricordo.cli.render import Listing, Shown, answer, progress_bar, working
+from ricordo.cli.render import Shown, TableListing, answer, progress_bar, working
 from ricordo.cli.session import open_user
 from ricordo.cli.tables import (
     audit_table,
@@ -218,9 +218,9 @@ def redact(
     answer(owner.as_json, changed, lambda turn: f"Turn {turn.position} now says: {turn.content}")
 
 
-def _thread_card(thread: Thread) -> Listing:
+def _thread_card(thread: Thread) -> TableListing:
     known = {name: value for name, value in thread.to_dict().items() if value is not None}
-    return Listing([], [[name, str(value)] for name, value in known.items()])
+    return TableListing([], [[name, str(value)] for name, value in known.items()])
 
 
 def _sentence(observed: Observed) -> str:
@@ -263,7 +263,7 @@ def _source_table(turn: "Turn | None") -> Shown:
     if turn is None:
         return "No recorded turn can be told to be its source."
     row = [turn.thread_id, *_said(turn)]
-    return Listing(["Thread", "", "At (UTC)", "Who", "Said"], [row])
+    return TableListing(["Thread", "", "At (UTC)", "Who", "Said"], [row])
 
 
 def _formed_table(page: "Page[FormedTurn]") -> Shown:
@@ -273,7 +273,7 @@ def _formed_table(page: "Page[FormedTurn]") -> Shown:
     for one in page:
         rows.append(_said(one.turn))
         rows += [["", "", "", f"→ {item.id} {memory_text(item)}"] for item in one.memories]
-    return Listing(["", "At (UTC)", "Who", "Said"], rows, more_text(page.next_cursor))
+    return TableListing(["", "At (UTC)", "Who", "Said"], rows, more_text(page.next_cursor))
 
 
 def _said(turn: "Turn") -> list[str]:
@@ -351,7 +351,7 @@ def _log_table(found: "DayLog") -> Shown:
     if not found.entries:
         return f"Nothing was put into a summary on {found.day}."
     rows = [[moment_text(one.at), one.thread_id, one.summary] for one in found.entries]
-    return Listing(["Until (UTC)", "Thread", "What was said"], rows)
+    return TableListing(["Until (UTC)", "Thread", "What was said"], rows)
 
 
 FormedThread = Annotated[

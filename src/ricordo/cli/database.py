@@ -13,7 +13,7 @@ from ricordo import limits
 from ricordo.cli import tables
 from ricordo.cli.errors import CONFLICT
 from ricordo.cli.options import Limit, Named, Store, Yes, completing_names
-from ricordo.cli.render import Listing, answer, confirm, working
+from ricordo.cli.render import TableListing, answer, confirm, working
 from ricordo.cli.session import is_made, open_store, untouched_database
 from ricordo.cli.shapes import ConvertedDatabase, GrantedRole, Migrated, PrintedGrant, Versions
 from ricordo.errors import DatabaseTooOld, InvalidValue, StorageUnavailable
@@ -359,7 +359,7 @@ def version(store: Store) -> None:
         database=location,
     )
     rows = [[name, str(value)] for name, value in found.items()]
-    answer(store.as_json, found, lambda _: Listing([], rows))
+    answer(store.as_json, found, lambda _: TableListing([], rows))
 
 
 def _receipt(receipt: "ErasureReceipt") -> str:

@@ -12,7 +12,7 @@ from ricordo.cli.checks import WHERE, CheckFinding, failed, guarded, ok, problem
 from ricordo.cli.database import schema_of
 from ricordo.cli.errors import STORAGE_ERROR, told
 from ricordo.cli.options import Store
-from ricordo.cli.render import Listing, answer, working
+from ricordo.cli.render import TableListing, answer, working
 from ricordo.cli.session import untouched_database
 from ricordo.errors import DatabaseTooNew, InvalidInput, InvalidValue, RicordoError
 
@@ -39,7 +39,7 @@ def doctor(store: Store) -> None:
         raise typer.Exit(STORAGE_ERROR)
 
 
-def _table(findings: "Sequence[CheckFinding]") -> Listing:
+def _table(findings: "Sequence[CheckFinding]") -> TableListing:
     rows = [
         [finding.state.value, finding.check, finding.found, finding.advice or ""]
         for finding in findings
@@ -49,7 +49,7 @@ def _table(findings: "Sequence[CheckFinding]") -> Listing:
         conclusion = "Something needs attention."
     else:
         conclusion = "It works, with warnings." if "warning" in states else "All is well."
-    return Listing(["", "Check", "Found", "What to do"], rows, conclusion, _COLOURS)
+    return TableListing(["", "Check", "Found", "What to do"], rows, conclusion, _COLOURS)
 
 
 _NEXT_VERSION: Final = "pip install --upgrade ricordo"

@@ -10,7 +10,7 @@ import typer
 
 from ricordo.cli.errors import exit_code_of
 from ricordo.cli.options import STANDARD_STREAM, MemoryIds, Owner, Yes
-from ricordo.cli.render import Listing, Shown, answer, confirm, progress_bar, working
+from ricordo.cli.render import Shown, TableListing, answer, confirm, progress_bar, working
 from ricordo.cli.session import open_user
 from ricordo.errors import EmbeddingError, InvalidInput
 from ricordo.limits import MAX_API_KEY_CHARS, MAX_VECTOR_WIDTH
@@ -217,10 +217,10 @@ def _state_table(found: "Sequence[EmbeddingState]") -> Shown:
         ]
         for one in found
     ]
-    return Listing(["ID", "State", "Provider", "Model", "Dimensions", "Error"], rows)
+    return TableListing(["ID", "State", "Provider", "Model", "Dimensions", "Error"], rows)
 
 
-def _status_card(now: "EmbeddingStatus") -> Listing:
+def _status_card(now: "EmbeddingStatus") -> TableListing:
     rows = [
         ("provider", now.provider),
         ("model", now.model or ""),
@@ -234,7 +234,7 @@ def _status_card(now: "EmbeddingStatus") -> Listing:
         ("last error", now.last_error or ""),
         ("problem", now.problem or ""),
     ]
-    return Listing([], [(name, str(value)) for name, value in rows if value != ""])
+    return TableListing([], [(name, str(value)) for name, value in rows if value != ""])
 
 
 def _test_sentence(result: "EmbeddingTest") -> str:

@@ -22,7 +22,7 @@ from ricordo.cli.options import (
     completing,
     words,
 )
-from ricordo.cli.render import Listing, Shown, answer, progress_bar, working
+from ricordo.cli.render import Shown, TableListing, answer, progress_bar, working
 from ricordo.cli.session import open_store, open_user
 from ricordo.cli.shapes import JobCancelled, JobRetried, JobsRun, Reindexed, WorkEnded, Working
 from ricordo.cli.tables import counter_table, daily_table, event_table, model_lines
@@ -141,7 +141,7 @@ def _consolidation_table(report: "ConsolidationReport") -> Shown:
         ]
         for one in report.decisions
     ]
-    return Listing(["Decision", "Stays", "Gives way", "Similarity", "Why"], rows, note)
+    return TableListing(["Decision", "Stays", "Gives way", "Similarity", "Why"], rows, note)
 
 
 def _consolidation_note(report: "ConsolidationReport") -> str | None:
@@ -382,9 +382,9 @@ def _quieten() -> None:
         logging.getLogger(name).setLevel(logging.WARNING)
 
 
-def _table(found: "BrokerStatus") -> Listing:
+def _table(found: "BrokerStatus") -> TableListing:
     rows = [["broker", found.broker, found.problem or "answers"]]
     rows += [["queue", name, f"{length} waiting"] for name, length in found.queues.items()]
     rows += [["worker", name, "answers"] for name in found.workers]
     note = None if found.workers or not found.reachable else "No worker answers."
-    return Listing(["What", "Name", "State"], rows, note)
+    return TableListing(["What", "Name", "State"], rows, note)

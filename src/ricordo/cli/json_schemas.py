@@ -122,7 +122,7 @@ class VectorsAsked(TypedDict):
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class JsonAnswer:
     """What a command writes to standard output with ``--json``.
 
     ``types`` are the kinds of answers by when each is given; the usual one is under the empty
@@ -135,25 +135,27 @@ class Answer:
     instead: str | None = None
 
 
-def _one(usual: Any, **others: Any) -> Answer:
-    return Answer({"": usual, **{name.replace("_", " "): kind for name, kind in others.items()}})
+def _one(usual: Any, **others: Any) -> JsonAnswer:
+    return JsonAnswer(
+        {"": usual, **{name.replace("_", " "): kind for name, kind in others.items()}}
+    )
 
 
-def _lines(**types: Any) -> Answer:
-    return Answer({name.replace("_", " "): kind for name, kind in types.items()}, on_lines=True)
+def _lines(**types: Any) -> JsonAnswer:
+    return JsonAnswer({name.replace("_", " "): kind for name, kind in types.items()}, on_lines=True)
 
 
 _AN_ITEM: Final = _one(Item)
 
-ANSWERS: Final[Mapping[str, Answer]] = {
-    "add": Answer({"": Added, "with `--batch`": tuple[Added, ...]}),
+ANSWERS: Final[Mapping[str, JsonAnswer]] = {
+    "add": JsonAnswer({"": Added, "with `--batch`": tuple[Added, ...]}),
     "search": _one(SearchResults[MemoryHit]),
     "related": _one(tuple[Related, ...]),
     "graph": _one(RelationGraph),
     "query": _one(QueryAnswer),
     "context": _one(Context),
     "feedback": _one(Feedback),
-    "get": Answer({"": Item, "for several": tuple[Item, ...]}),
+    "get": JsonAnswer({"": Item, "for several": tuple[Item, ...]}),
     "list": _one(Page[Item]),
     "themes": _one(tuple[Theme, ...]),
     "history": _one(tuple[Change, ...]),
@@ -177,14 +179,14 @@ ANSWERS: Final[Mapping[str, Answer]] = {
     "senders blocked": _one(tuple[BlockedSender, ...]),
     "senders block": _one(BlockedSender),
     "senders unblock": _one(shapes.Unblocked),
-    "observe": Answer({"": Observed, "with `--form`": ObservedAndFormed}),
+    "observe": JsonAnswer({"": Observed, "with `--form`": ObservedAndFormed}),
     "search-turns": _one(SearchResults[TurnHit]),
     "threads": _one(Page[Thread]),
     "thread": _one(Thread),
     "turns": _one(Page[Turn]),
     "redact": _one(Turn),
     "formed": _one(Page[FormedTurn]),
-    "chat": Answer(
+    "chat": JsonAnswer(
         {
             "for a message": Exchange,
             "for `/memories`": tuple[RecalledMemory, ...],
@@ -213,7 +215,7 @@ ANSWERS: Final[Mapping[str, Answer]] = {
     "checkpoint save": _one(Checkpoint),
     "checkpoint load": _one(Checkpoint),
     "checkpoint delete": _one(shapes.DeletedCheckpoint),
-    "tools list": Answer(
+    "tools list": JsonAnswer(
         {"": tuple[shapes.ShownTool, ...], "with `--form`": tuple[dict[str, Any], ...]}
     ),
     "tools call": _one(dict[str, Any]),
@@ -222,7 +224,7 @@ ANSWERS: Final[Mapping[str, Answer]] = {
     "mirror status": _one(MirrorStatus),
     "mirror sync": _one(MirrorReport),
     "mirror watch": _lines(whenever_something_was_done=MirrorReport),
-    "export": Answer(
+    "export": JsonAnswer(
         {"to a file": shapes.Exported},
         instead="To standard output it writes the export itself, which is JSON Lines with and"
         " without `--json`: [its format](../howto/import-export.md).",
@@ -234,7 +236,7 @@ ANSWERS: Final[Mapping[str, Answer]] = {
         when_it_listens=shapes.Serving,
         when_it_stopped=shapes.ServingEnded,
     ),
-    "mcp": Answer({}, instead="It speaks the Model Context Protocol, which is JSON-RPC."),
+    "mcp": JsonAnswer({}, instead="It speaks the Model Context Protocol, which is JSON-RPC."),
     "users": _one(tuple[str, ...]),
     "erase": _one(ErasureReceipt),
     "jobs list": _one(tuple[Job, ...]),
@@ -248,8 +250,10 @@ ANSWERS: Final[Mapping[str, Answer]] = {
     "keys revoke": _one(ApiKey),
     "keys check": _one(ApiKey),
     "worker": _lines(when_it_begins=shapes.Working, when_it_stopped=shapes.WorkEnded),
-    "celery worker": Answer({}, instead="It writes its log until stopped, and has no `--json`."),
-    "celery beat": Answer({}, instead="It writes its log until stopped, and has no `--json`."),
+    "celery worker": JsonAnswer(
+        {}, instead="It writes its log until stopped, and has no `--json`."
+    ),
+    "celery beat": JsonAnswer({}, instead="It writes its log until stopped, and has no `--json`."),
     "celery status": _one(BrokerStatus),
     "embeddings status": _one(EmbeddingStatus),
     "embeddings states": _one(tuple[EmbeddingState, ...]),
@@ -269,11 +273,11 @@ ANSWERS: Final[Mapping[str, Answer]] = {
     "database encrypt": _one(shapes.ConvertedDatabase),
     "database decrypt": _one(shapes.ConvertedDatabase),
     "database rekey": _one(shapes.ConvertedDatabase),
-    "database grant": Answer({"": shapes.GrantedRole, "with `--print`": shapes.PrintedGrant}),
+    "database grant": JsonAnswer({"": shapes.GrantedRole, "with `--print`": shapes.PrintedGrant}),
     "doctor": _one(tuple[CheckFinding, ...]),
-    "bench recall": Answer({"": RecallReport, "with `--ladder`": tuple[Rung, ...]}),
+    "bench recall": JsonAnswer({"": RecallReport, "with `--ladder`": tuple[Rung, ...]}),
     "bench speed": _one(FigureReport),
-    "completion": Answer(
+    "completion": JsonAnswer(
         {"": shapes.CompletionScript, "with `--install`": shapes.CompletionInstalled}
     ),
     "version": _one(shapes.Versions),
@@ -326,7 +330,7 @@ ERROR: Final[Schema] = {
 }
 
 
-def answer_schema(answer: Answer, shapes: "Shapes") -> Schema:
+def answer_schema(answer: JsonAnswer, shapes: "Shapes") -> Schema:
     """What one answer of a command looks like; where there are lines, each of them."""
     kinds = [shapes.schema(kind) for kind in answer.types.values()]
     return kinds[0] if len(kinds) == 1 else {"anyOf": kinds}

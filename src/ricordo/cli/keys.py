@@ -9,7 +9,7 @@ import typer
 
 from ricordo import limits
 from ricordo.cli.options import Cursor, Limit, Named, Store, completing, completing_names, words
-from ricordo.cli.render import Listing, Shown, answer
+from ricordo.cli.render import Shown, TableListing, answer
 from ricordo.cli.session import open_store
 from ricordo.cli.tables import moment_text, more_text
 from ricordo.model.vocabulary import Permission
@@ -165,7 +165,7 @@ def _key_table(page: "Page[ApiKey]", is_any: bool) -> Shown:
     return _rows_of(page.items, more_text(page.next_cursor))
 
 
-def _rows_of(keys: "Iterable[ApiKey]", more: str | None = None) -> Listing:
+def _rows_of(keys: "Iterable[ApiKey]", more: str | None = None) -> TableListing:
     now = datetime.now(UTC)
     rows = [
         [
@@ -179,7 +179,7 @@ def _rows_of(keys: "Iterable[ApiKey]", more: str | None = None) -> Listing:
         for key in keys
     ]
     headings = ["Id", "Name", "Acts", "Made (UTC)", "Used (UTC)", "Standing"]
-    return Listing(headings, rows, more, {"revoked": "red"})
+    return TableListing(headings, rows, more, {"revoked": "red"})
 
 
 def _standing(key: "ApiKey", now: datetime) -> str:

@@ -15,11 +15,11 @@ from ricordo.cli.options import (
     Actor,
     AllUsers,
     Cursor,
-    Draft,
     Filters,
     Limit,
     MemoryId,
     MemoryIds,
+    MemoryOptions,
     Named,
     Owner,
     Reason,
@@ -28,7 +28,7 @@ from ricordo.cli.options import (
     completing_names,
     words,
 )
-from ricordo.cli.render import Listing, Shown, answer, confirm, working
+from ricordo.cli.render import Shown, TableListing, answer, confirm, working
 from ricordo.cli.session import open_store, open_user
 from ricordo.cli.shapes import Purged
 from ricordo.errors import InvalidValue
@@ -64,7 +64,7 @@ def add(
     *,
     content: Content = None,
     batch: Batch = None,
-    draft: Draft,
+    draft: MemoryOptions,
     supersedes: Supersedes = None,
     reason: Reason = None,
     acting: Acting,
@@ -91,7 +91,7 @@ def merge(
     *,
     ids: MergedIds,
     into: Into,
-    draft: Draft,
+    draft: MemoryOptions,
     reason: Reason = None,
     acting: Acting,
     owner: Owner,
@@ -108,7 +108,7 @@ def merge(
 
 def _add_batch(
     path: Path,
-    draft: Draft,
+    draft: MemoryOptions,
     acting: Acting,
     owner: Owner,
     reason: str | None,
@@ -248,7 +248,7 @@ def _lineage_table(found: "Lineage") -> Shown:
     )
     if not rows:
         return f"It took no other memory's place, and none took its. {undo}"
-    return Listing(["", "ID", "Memory"], rows, undo)
+    return TableListing(["", "ID", "Memory"], rows, undo)
 
 
 def _lineage_row(how: str, item: "Item") -> list[str]:

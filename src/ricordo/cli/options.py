@@ -141,7 +141,7 @@ class Store(Place):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Whose:
+class UserOption:
     """Whose memories a command is about."""
 
     user: Annotated[
@@ -170,7 +170,7 @@ class Whose:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Owner(Whose, Store):
+class Owner(UserOption, Store):
     """A store, and whose memories in it. For commands about one user."""
 
 
@@ -323,7 +323,7 @@ _TIME: Final = "TIME"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Draft:
+class MemoryOptions:
     """Every field of a new memory except its text and who acts; times in ISO 8601."""
 
     theme: Annotated[

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ricordo.cli.options import Acting, Owner, Reason
-from ricordo.cli.render import Listing, Shown, answer
+from ricordo.cli.render import Shown, TableListing, answer
 from ricordo.cli.session import open_user
 
 if TYPE_CHECKING:
@@ -79,12 +79,12 @@ def _profile_table(profile: "Profile") -> Shown:
         empty = "No fields yet. Set one: ricordo profile set FIELD=VALUE --explicit"
         return empty if note is None else f"{empty}\n{note}"
     rows = [[field.label, field.value, str(field.item_id)] for field in profile.fields]
-    return Listing(["Field", "Value", "Memory"], rows, note)
+    return TableListing(["Field", "Value", "Memory"], rows, note)
 
 
 def _update_table(update: "ProfileUpdate") -> Shown:
     rows = [[field.label, field.outcome.value, _told(field)] for field in update.fields]
-    return Listing(["Field", "Outcome", ""], rows, "\n".join(update.problems) or None)
+    return TableListing(["Field", "Outcome", ""], rows, "\n".join(update.problems) or None)
 
 
 def _told(field: "FieldUpdate") -> str:

@@ -22,7 +22,7 @@ from ricordo.cli.options import (
     completing_names,
     words,
 )
-from ricordo.cli.render import Listing, Shown, answer, say
+from ricordo.cli.render import Shown, TableListing, answer, say
 from ricordo.cli.session import open_user
 from ricordo.cli.tables import one_line
 from ricordo.errors import InvalidValue
@@ -242,7 +242,7 @@ def _table(found: "RelationGraph") -> Shown:
         for item in found.memories
     ]
     note = "More are related; --limit shows more at once." if found.more else None
-    return Listing(["ID", "Theme", "Related to", "Memory"], rows, note)
+    return TableListing(["ID", "Theme", "Related to", "Memory"], rows, note)
 
 
 Message = Annotated[

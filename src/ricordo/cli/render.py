@@ -33,7 +33,7 @@ _COMMANDS: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Listing:
+class TableListing:
     """Rows for people to read.
 
     ``note`` is said beside it, on standard error. ``colours`` are for cells that say just that.
@@ -45,7 +45,7 @@ class Listing:
     colours: Mapping[str, str] = field(default_factory=dict)
 
 
-Shown = Listing | str
+Shown = TableListing | str
 
 
 def answer(as_json: bool, value: Value, for_people: Callable[[Value], Shown]) -> None:
@@ -112,7 +112,7 @@ def _console() -> "Console":
     return console
 
 
-def _print_listing(listing: Listing) -> None:
+def _print_listing(listing: TableListing) -> None:
     console = _console()
     is_narrow = console.width < _FEWEST_COLUMNS * len(listing.headings)
     with console.capture() as captured:
@@ -124,7 +124,7 @@ def _print_listing(listing: Listing) -> None:
         say(listing.note)
 
 
-def _table(listing: Listing, console: "Console") -> "Table":
+def _table(listing: TableListing, console: "Console") -> "Table":
     from rich.box import SIMPLE
     from rich.table import Table
     from rich.text import Text
@@ -141,7 +141,7 @@ def _table(listing: Listing, console: "Console") -> "Table":
     return table
 
 
-def _cards(listing: Listing) -> "Text":
+def _cards(listing: TableListing) -> "Text":
     """The same for a terminal that is too narrow for columns: below each other, named."""
     from rich.text import Text
 

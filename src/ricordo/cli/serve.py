@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 import typer
 
-from ricordo.cli.options import Place, Store, Whose, completing, words
+from ricordo.cli.options import Place, Store, UserOption, completing, words
 from ricordo.cli.render import answer
 from ricordo.cli.session import is_debugging
 from ricordo.cli.shapes import KeyFile, Serving, ServingEnded
@@ -65,7 +65,7 @@ def serve(
                 store.as_json,
                 started,
                 lambda _: (
-                    f"Serving {started['database']} at {address}"
+                    f"RunningService {started['database']} at {address}"
                     " (open it in a browser; Ctrl-C stops it)."
                 ),
             )
@@ -148,7 +148,7 @@ Agent = Annotated[
 ]
 
 
-def mcp(*, tools: ToolSets = None, agent: Agent = None, place: Place, whose: Whose) -> None:
+def mcp(*, tools: ToolSets = None, agent: Agent = None, place: Place, whose: UserOption) -> None:
     """Serve a user's memory over MCP on standard input and output, for desktop clients.
 
     Clients start this themselves. It ends when they do, or with Ctrl-C; the log goes to standard
@@ -170,7 +170,7 @@ def mcp(*, tools: ToolSets = None, agent: Agent = None, place: Place, whose: Who
         serve_streams(server_for(who, threads=memory.settings.service_threads))
 
 
-def _bound(memory: "Memory", whose: Whose, agent: str | None, sets: tuple[str, ...]) -> "Who":
+def _bound(memory: "Memory", whose: UserOption, agent: str | None, sets: tuple[str, ...]) -> "Who":
     """Whom every request is about; what the policy file allows its agent is looked up each time.
 
     Raises:

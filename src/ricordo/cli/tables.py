@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
-from ricordo.cli.render import Listing, Shown
+from ricordo.cli.render import Shown, TableListing
 from ricordo.model.proposal import attributed
 from ricordo.model.vocabulary import Action, Status
 
@@ -53,14 +53,14 @@ def memory_table(page: "Page[Item]", *, with_owner: bool, filtered: bool) -> Sho
         headings.insert(1, "User")
         for row, item in zip(rows, page, strict=True):
             row.insert(1, item.user_id)
-    return Listing(headings, rows, more_text(page.next_cursor))
+    return TableListing(headings, rows, more_text(page.next_cursor))
 
 
-def memory_card(item: "Item") -> Listing:
+def memory_card(item: "Item") -> TableListing:
     """One memory with everything that is known of it."""
     known = {name: value for name, value in item.to_dict().items() if value not in (None, [], "")}
     names = [*_CARD_FIRST, *(name for name in known if name not in _CARD_FIRST)]
-    return Listing([], [[name, _plain_text(known[name])] for name in names])
+    return TableListing([], [[name, _plain_text(known[name])] for name in names])
 
 
 def _of(hit: "MemoryHit") -> str:
@@ -77,13 +77,13 @@ def hit_table(found: "SearchResults[MemoryHit]", nothing: str) -> Shown:
         return nothing
     if found.confidence is None:
         rows = [[str(hit.id), hit.theme, moment_text(hit.created_at), _of(hit)] for hit in found]
-        return Listing(["ID", "Theme", "Noted (UTC)", "Memory"], rows)
+        return TableListing(["ID", "Theme", "Noted (UTC)", "Memory"], rows)
     rows = [
         row
         for hit in found
         for row in _explained([str(hit.id), *_marks(hit), hit.theme, _of(hit)], hit)
     ]
-    return Listing(["ID", "Score", "Confidence", "Theme", "Memory"], rows)
+    return TableListing(["ID", "Score", "Confidence", "Theme", "Memory"], rows)
 
 
 def turn_hit_table(found: "SearchResults[TurnHit]", nothing: str) -> Shown:
@@ -99,7 +99,7 @@ def turn_hit_table(found: "SearchResults[TurnHit]", nothing: str) -> Shown:
             hit,
         )
     ]
-    return Listing(headings, rows)
+    return TableListing(headings, rows)
 
 
 def nothing_found(everything: str, threshold: float | None) -> str:
@@ -117,7 +117,7 @@ def related_table(found: "Sequence[Related]") -> Shown:
         [str(one.id), f"{one.similarity:.2f}", one.theme, one.type, one_line(one.content)]
         for one in found
     ]
-    return Listing(["ID", "Similarity", "Theme", "Type", "Memory"], rows)
+    return TableListing(["ID", "Similarity", "Theme", "Type", "Memory"], rows)
 
 
 def query_lines(found: "QueryAnswer") -> str:
@@ -161,7 +161,7 @@ def theme_table(themes: "Sequence[Theme]") -> Shown:
         ]
         for theme in themes
     ]
-    return Listing(headings, rows)
+    return TableListing(headings, rows)
 
 
 def thread_table(page: "Page[Thread]") -> Shown:
@@ -177,7 +177,9 @@ def thread_table(page: "Page[Thread]") -> Shown:
         ]
         for thread in page
     ]
-    return Listing(["Thread", "Turns", "Updated (UTC)", "Title"], rows, more_text(page.next_cursor))
+    return TableListing(
+        ["Thread", "Turns", "Updated (UTC)", "Title"], rows, more_text(page.next_cursor)
+    )
 
 
 def turn_table(page: "Page[Turn]") -> Shown:
@@ -188,7 +190,7 @@ def turn_table(page: "Page[Turn]") -> Shown:
         [str(turn.position), moment_text(turn.at), turn.actor or turn.role, turn.content]
         for turn in page
     ]
-    return Listing(["", "At (UTC)", "Who", "Said"], rows, more_text(page.next_cursor))
+    return TableListing(["", "At (UTC)", "Who", "Said"], rows, more_text(page.next_cursor))
 
 
 def job_table(jobs: "Sequence[Job]") -> Shown:
@@ -209,7 +211,7 @@ def job_table(jobs: "Sequence[Job]") -> Shown:
         for job in jobs
     ]
     headings = ["ID", "Kind", "User", "State", "Due (UTC)", "Tries", "Progress", "Last error"]
-    return Listing(headings, rows)
+    return TableListing(headings, rows)
 
 
 def job_stats_table(stats: "Sequence[JobStats]") -> Shown:
@@ -227,14 +229,14 @@ def job_stats_table(stats: "Sequence[JobStats]") -> Shown:
         for one in stats
     ]
     headings = ["Kind", "Lane", "Queued", "Due", "Running", "Done", "Dead", "Cancelled"]
-    return Listing([*headings, "Due since (UTC)"], rows)
+    return TableListing([*headings, "Due since (UTC)"], rows)
 
 
 def name_table(heading: str, empty: str) -> Callable[[Sequence[str]], Shown]:
     """Names below each other, or what to say when there are none."""
 
     def shown(names: Sequence[str]) -> Shown:
-        return Listing([heading], [[name] for name in names]) if names else empty
+        return TableListing([heading], [[name] for name in names]) if names else empty
 
     return shown
 
@@ -252,7 +254,9 @@ def link_table(empty: str) -> Callable[["Sequence[Link]"], Shown]:
             ]
             for one in links
         ]
-        return Listing(["User", "State", "Since (UTC)", "Until (UTC)"], rows) if rows else empty
+        return (
+            TableListing(["User", "State", "Since (UTC)", "Until (UTC)"], rows) if rows else empty
+        )
 
     return shown
 
@@ -261,7 +265,7 @@ def blocked_table(found: "Sequence[BlockedSender]") -> Shown:
     """Who is blocked, and since when."""
     if not found:
         return "Nobody is blocked. Block somebody: ricordo senders block USER"
-    return Listing(
+    return TableListing(
         ["User", "Since (UTC)"], [[one.user_id, moment_text(one.since)] for one in found]
     )
 
@@ -296,7 +300,7 @@ def _part(name: str, value: object) -> str:
     return f"{name} {value:g}" if isinstance(value, float) else f"{name} {value}"
 
 
-def _changes(changes: "Sequence[Change]", note: str | None) -> Listing:
+def _changes(changes: "Sequence[Change]", note: str | None) -> TableListing:
     headings = ["Revision", "At (UTC)", "Event", "Memory", "By", "Reason", "Details"]
     rows = [
         [
@@ -310,7 +314,7 @@ def _changes(changes: "Sequence[Change]", note: str | None) -> Listing:
         ]
         for change in changes
     ]
-    return Listing(headings, rows, note)
+    return TableListing(headings, rows, note)
 
 
 def _details(change: "Change") -> str:
@@ -376,7 +380,7 @@ def formation_table(report: "FormationReport") -> Shown:
         [one.action.value, _number(one), one_line(one.content), one.reason]
         for one in report.decisions
     ]
-    return Listing(["Decision", "ID", "Said", "Why"], rows, _note(report), _COLOURS)
+    return TableListing(["Decision", "ID", "Said", "Why"], rows, _note(report), _COLOURS)
 
 
 def proposal_table(page: "Page[Proposal]") -> Shown:
@@ -396,7 +400,7 @@ def proposal_table(page: "Page[Proposal]") -> Shown:
         for one in page
     ]
     headings = ["ID", "Waits for", "State", "About", "Until (UTC)", "Would be stored", "Said"]
-    return Listing(headings, rows, more_text(page.next_cursor))
+    return TableListing(headings, rows, more_text(page.next_cursor))
 
 
 def summary_text(summary: "Summary | None") -> str:
@@ -422,7 +426,9 @@ def audit_table(report: "AuditReport") -> Shown:
     ]
     counts = ", ".join(f"{kind} {findings.count}" for kind, findings in kinds.items())
     note = f"Of {report.memories} memories: {counts}."
-    return Listing(["Finding", "Memories", "Why"], rows, note) if rows else f"{note} All is well."
+    return (
+        TableListing(["Finding", "Memories", "Why"], rows, note) if rows else f"{note} All is well."
+    )
 
 
 def event_table(page: "Page[ActivityEvent]") -> Shown:
@@ -443,18 +449,18 @@ def event_table(page: "Page[ActivityEvent]") -> Shown:
         for one in page
     ]
     headings = ["At (UTC)", "Node", "Step", "Status", "Thread", "ID", "Similarity", "Detail"]
-    return Listing(headings, rows, more_text(page.next_cursor))
+    return TableListing(headings, rows, more_text(page.next_cursor))
 
 
-def counter_table(counters: "Counters") -> Listing:
+def counter_table(counters: "Counters") -> TableListing:
     """Every counter, one a row."""
     told = counters.to_dict()
     counts = told.pop("counts")
     rows = [[name, str(value)] for name, value in {**told, **counts}.items()]
-    return Listing([], rows)
+    return TableListing([], rows)
 
 
-def daily_table(days: "tuple[DayActivity, ...]") -> Listing:
+def daily_table(days: "tuple[DayActivity, ...]") -> TableListing:
     """What happened, one day a row."""
     rows = [
         [
@@ -470,13 +476,13 @@ def daily_table(days: "tuple[DayActivity, ...]") -> Listing:
         for one in days
     ]
     headings = ["Day (UTC)", "Added", "Decisions", "Model calls", "Tokens", "Recalls"]
-    return Listing([*headings, "Half in ms", "95 % in ms"], rows)
+    return TableListing([*headings, "Half in ms", "95 % in ms"], rows)
 
 
-def model_lines(report: "ModelReport") -> Listing:
+def model_lines(report: "ModelReport") -> TableListing:
     """What a language model can do, or what is wrong."""
     told = {name: value for name, value in report.to_dict().items() if value is not None}
-    return Listing([], [[name, str(value)] for name, value in told.items()])
+    return TableListing([], [[name, str(value)] for name, value in told.items()])
 
 
 def _milliseconds(taken: float | None) -> str:

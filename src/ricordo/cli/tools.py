@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ricordo.cli.options import STANDARD_STREAM, Acting, AsJson, Owner, completing, words
-from ricordo.cli.render import Listing, answer
+from ricordo.cli.render import TableListing, answer
 from ricordo.cli.session import open_user
 from ricordo.model.vocabulary import SchemaForm, ToolSet
 
@@ -85,12 +85,12 @@ def guide(*, sets: Sets = None, owner: Owner) -> None:
     answer(owner.as_json, {"guide": text}, lambda _: text)
 
 
-def _table(tools: "tuple[Tool, ...]") -> Listing:
+def _table(tools: "tuple[Tool, ...]") -> TableListing:
     rows = [
         (tool.name, ", ".join(one.name for one in tool.parameters), tool.description)
         for tool in tools
     ]
-    return Listing(("tool", "arguments", "what it is for"), rows)
+    return TableListing(("tool", "arguments", "what it is for"), rows)
 
 
 def _indented(value: dict[str, Any]) -> str:

@@ -7,7 +7,7 @@ from typing import Final
 
 import sqlalchemy as sa
 
-from ricordo.conversation.summaries import ConversationPolicy, Teller, Told
+from ricordo.conversation.summaries import ConversationPolicy, Summariser, SummaryPart
 from ricordo.formation.schedule import FormationPolicy, plan_forming
 from ricordo.limits import MAX_COMPACTIONS_PER_JOB, MAX_DAY_LOG_CHARS, MAX_PAGE_ITEMS
 from ricordo.model.job import NewJob, Report
@@ -22,14 +22,14 @@ from ricordo.storage.threads import (
     last_compaction,
     put_compaction,
 )
-from ricordo.storage.transaction import Writing
+from ricordo.storage.transaction import WriteTransaction
 
 COMPACT_JOB: Final = "compact"
 """Kind of the job that tells the oldest open turns of a conversation in short."""
 
 
 def plan_after_turns(
-    writing: Writing, policy: ConversationPolicy, thread_id: str, recorded: int
+    writing: WriteTransaction, policy: ConversationPolicy, thread_id: str, recorded: int
 ) -> None:
     """Queue the compaction of a conversation whose window has just been filled.
 
@@ -41,7 +41,7 @@ def plan_after_turns(
         plan_compaction(writing, thread_id)
 
 
-def plan_compaction(writing: Writing, thread_id: str) -> None:
+def plan_compaction(writing: WriteTransaction, thread_id: str) -> None:
     """Queue the compaction of one conversation of the writing user."""
     writing.enqueue(
         NewJob(
@@ -60,7 +60,7 @@ def plan_compaction(writing: Writing, thread_id: str) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
+class CompactionSpan:
     """Turns to be told in short, and what tells those before them."""
 
     thread_id: str
@@ -73,7 +73,7 @@ class Stretch:
         return None if self.former is None else self.former.bridge
 
 
-Telling = Callable[[Stretch], Told]
+Telling = Callable[[CompactionSpan], SummaryPart]
 
 
 class Compactor:
@@ -84,7 +84,7 @@ class Compactor:
         database: Database,
         policy: ConversationPolicy,
         formation_policy: FormationPolicy,
-        teller: Teller,
+        teller: Summariser,
     ) -> None:
         self.database = database
         self._policy = policy
@@ -101,7 +101,7 @@ class Compactor:
                 compacted before it stays.
         """
 
-        def tell(stretch: Stretch) -> Told:
+        def tell(stretch: CompactionSpan) -> SummaryPart:
             patient = not is_last_attempt
             return self._teller.tell(user_id, stretch.bridge, stretch.turns, is_patient=patient)
 
@@ -114,7 +114,7 @@ class Compactor:
     def compact_all(self, user_id: str, thread_id: str, *, asks_model: bool) -> list[Compaction]:
         """Compact all but the turns that stay, however many they are; what was made."""
 
-        def tell(stretch: Stretch) -> Told:
+        def tell(stretch: CompactionSpan) -> SummaryPart:
             if asks_model:
                 told = self._teller.tell(user_id, stretch.bridge, stretch.turns, is_patient=False)
             else:
@@ -141,7 +141,7 @@ class Compactor:
                 return made
         return None
 
-    def _next(self, user_id: str, thread_id: str, least: int) -> Stretch | None:
+    def _next(self, user_id: str, thread_id: str, least: int) -> CompactionSpan | None:
         with self.database.read(user_id) as view:
             open_turns = count_open_turns(view.connection, user_id, thread_id)
             size = min(self._policy.stretch_turns, open_turns - self._policy.kept_turns)
@@ -150,10 +150,10 @@ class Compactor:
             former = last_compaction(view.connection, user_id, thread_id)
             reached = 0 if former is None else former.last_position
             turns = turns_between(view.connection, user_id, thread_id, reached + 1, reached + size)
-        return Stretch(thread_id, former, turns)
+        return CompactionSpan(thread_id, former, turns)
 
     @retried
-    def _write(self, user_id: str, stretch: Stretch, told: Told) -> Compaction | None:
+    def _write(self, user_id: str, stretch: CompactionSpan, told: SummaryPart) -> Compaction | None:
         """Keep what was told; None where somebody was faster, or the conversation is gone."""
         first, last = stretch.turns[0], stretch.turns[-1]
         at = max(turn.at for turn in stretch.turns)
@@ -183,7 +183,7 @@ class Compactor:
                 plan_compaction(writing, thread_id)
 
 
-def _still_next(writing: Writing, stretch: Stretch) -> bool:
+def _still_next(writing: WriteTransaction, stretch: CompactionSpan) -> bool:
     """Whether these are still the oldest open turns, and not those of another of that name."""
     user_id, thread_id = writing.user_id, stretch.thread_id
     present = last_compaction(writing.connection, user_id, thread_id)

@@ -11,7 +11,7 @@ from ricordo.limits import MAX_SIMULTANEOUS_TURNS
 from ricordo.model.item import Item
 from ricordo.model.record import Page
 from ricordo.model.thread import FormedTurn, Turn
-from ricordo.storage.database import Reading
+from ricordo.storage.database import ReadTransaction
 from ricordo.storage.items import items_from_moments, items_of_messages
 from ricordo.storage.statements import plan_by_values
 from ricordo.storage.threads import page_of_turns, turn_of_message, unnamed_turns_at
@@ -19,7 +19,7 @@ from ricordo.storage.threads import page_of_turns, turn_of_message, unnamed_turn
 _CURSOR: Final = "formed turns"
 
 
-def read_source(view: Reading, item: Item) -> Turn | None:
+def read_source(view: ReadTransaction, item: Item) -> Turn | None:
     """The turn that a memory of its viewer was formed from; None where that cannot be told."""
     if item.thread_id is None:
         return None
@@ -32,7 +32,12 @@ def read_source(view: Reading, item: Item) -> Turn | None:
 
 
 def read_formed(
-    view: Reading, user_id: str, thread_id: str, from_position: int, limit: int, cursor: str | None
+    view: ReadTransaction,
+    user_id: str,
+    thread_id: str,
+    from_position: int,
+    limit: int,
+    cursor: str | None,
 ) -> Page[FormedTurn]:
     """A page of what was said, each turn with the memories that came from it.
 
@@ -60,7 +65,7 @@ def read_formed(
 
 
 def _by_message(
-    view: Reading, user_id: str, thread_id: str, said: Sequence[Turn]
+    view: ReadTransaction, user_id: str, thread_id: str, said: Sequence[Turn]
 ) -> list[tuple[Item, Turn]]:
     """The memories of turns with a message id, which decides alone."""
     named = {turn.message_id: turn for turn in said if turn.message_id is not None}
@@ -72,7 +77,7 @@ def _by_message(
 
 
 def _by_moment(
-    view: Reading, user_id: str, thread_id: str, said: Sequence[Turn]
+    view: ReadTransaction, user_id: str, thread_id: str, said: Sequence[Turn]
 ) -> list[tuple[Item, Turn]]:
     """The memories of turns without one, beside all that was said at the same times."""
     unnamed: dict[datetime, list[Turn]] = {}

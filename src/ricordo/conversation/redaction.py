@@ -20,7 +20,7 @@ from ricordo.storage.database import Database, retried
 from ricordo.storage.formation import turns_between
 from ricordo.storage.tables import ITEM_IDS, history, items, proposals
 from ricordo.storage.threads import change_turn, count_open_turns, drop_compactions, find_thread
-from ricordo.storage.transaction import Writing
+from ricordo.storage.transaction import WriteTransaction
 from ricordo.text.secrets import secrets_in
 
 REDACTED: Final = "[redacted]"
@@ -155,7 +155,7 @@ def _in_json(value: Any, take: Callable[[str], str]) -> Any:
     return [_in_json(one, take) for one in value] if isinstance(value, list) else value
 
 
-def _redact_quotes(writing: Writing, turn: Turn, take: Callable[[str], str]) -> None:
+def _redact_quotes(writing: WriteTransaction, turn: Turn, take: Callable[[str], str]) -> None:
     """Take the words out of what memories and proposals of the conversation quote, too."""
     theirs = sa.and_(items.c.user_id == writing.user_id, items.c.thread_id == turn.thread_id)
     quoting = sa.select(items.c.id, items.c.source_context).where(
@@ -176,7 +176,7 @@ def _redact_quotes(writing: Writing, turn: Turn, take: Callable[[str], str]) -> 
             _update(writing, proposals, number, values)
 
 
-def _redact_history(writing: Writing, number: int, take: Callable[[str], str]) -> None:
+def _redact_history(writing: WriteTransaction, number: int, take: Callable[[str], str]) -> None:
     of_it = sa.and_(
         history.c.user_id == writing.user_id,
         history.c.item_id == number,
@@ -189,6 +189,8 @@ def _redact_history(writing: Writing, number: int, take: Callable[[str], str]) -
         writing.connection.execute(sa.update(history).where(where).values(**values))
 
 
-def _update(writing: Writing, table: sa.Table, number: int, values: dict[str, Any]) -> None:
+def _update(
+    writing: WriteTransaction, table: sa.Table, number: int, values: dict[str, Any]
+) -> None:
     where = sa.and_(table.c.user_id == writing.user_id, table.c.id == number)
     writing.connection.execute(sa.update(table).where(where).values(**values))

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from ricordo.conversation.compaction import Compactor, beside, day_text, entries_of_day
-from ricordo.conversation.summaries import ConversationPolicy, Teller
+from ricordo.conversation.summaries import ConversationPolicy, Summariser
 from ricordo.errors import ThreadNotFound
 from ricordo.formation.service import Formation
 from ricordo.index.recent import Recent
@@ -41,7 +41,7 @@ class ConversationService:
     ) -> None:
         self.database = database
         self.policy = policy
-        self._teller = Teller(database.analyser, policy, formation.model)
+        self._teller = Summariser(database.analyser, policy, formation.model)
         self._taken_up: Recent[tuple[str, str], _TakenUp] = Recent(_THREADS_REMEMBERED)
         self._compactor = Compactor(database, policy, formation.policy, self._teller)
 

@@ -60,7 +60,7 @@ _LENGTH_OFFSET: Final = 30
 
 
 @dataclass(frozen=True, slots=True)
-class Sentence:
+class ScoredSentence:
     """One sentence of somebody. Those of one ``place`` stand together after the speaker's name."""
 
     place: int
@@ -70,7 +70,7 @@ class Sentence:
 
 
 def within(
-    sentences: Sequence[Sentence], room: int, analyser: Analyser, *, keeps_first: bool = False
+    sentences: Sequence[ScoredSentence], room: int, analyser: Analyser, *, keeps_first: bool = False
 ) -> str:
     """As many of the sentences as fit into this many characters, in their order, one line a place.
 
@@ -148,12 +148,12 @@ def _worth_of_terms(terms: Sequence[frozenset[str]]) -> dict[str, float]:
     return {term: math.log(1 + len(terms) / count) for term, count in frequency.items()}
 
 
-def _cost(sentence: Sentence, *, is_new_line: bool) -> int:
+def _cost(sentence: ScoredSentence, *, is_new_line: bool) -> int:
     prefix = len(sentence.speaker) + 2 if sentence.speaker else 0
     return len(sentence.text) + 1 + (prefix if is_new_line else 0)
 
 
-def _lines(chosen: Sequence[Sentence]) -> str:
+def _lines(chosen: Sequence[ScoredSentence]) -> str:
     lines: dict[int, list[str]] = {}
     for sentence in chosen:
         begun = f"{sentence.speaker}: {sentence.text}" if sentence.speaker else sentence.text
@@ -202,13 +202,13 @@ _DECIDES = re.compile(
 )
 
 
-def sentences_of(turns: Sequence[Turn], zone: tzinfo) -> list[Sentence]:
+def sentences_of(turns: Sequence[Turn], zone: tzinfo) -> list[ScoredSentence]:
     """The sentences of turns that may be repeated, in order; the first of each day says the day."""
     told = [turn for turn in turns if turn.role not in UNTOLD_ROLES]
     answered = max(
         (place for place, turn in enumerate(told) if turn.role != _USER_ROLE), default=-1
     )
-    found: list[Sentence] = []
+    found: list[ScoredSentence] = []
     day = ""
     for place, turn in enumerate(told):
         today = turn.at.astimezone(zone).date().isoformat()
@@ -218,7 +218,7 @@ def sentences_of(turns: Sequence[Turn], zone: tzinfo) -> list[Sentence]:
             weight = _weight(turn, text, is_unanswered=place > answered)
             if (place == 0 and number == 0) or place == len(told) - 1:
                 weight *= _ENDS
-            found.append(Sentence(place, speaker, text, weight))
+            found.append(ScoredSentence(place, speaker, text, weight))
     return found
 
 
@@ -302,7 +302,7 @@ def condensed(text: str, room: int, analyser: Analyser, *, keeps_first: bool = F
     if len(text) <= room:
         return text
     lines = text.splitlines()
-    found: list[Sentence] = []
+    found: list[ScoredSentence] = []
     for place, line in enumerate(lines):
         spoken = _SPOKEN.fullmatch(line)
         speaker, said = (spoken["speaker"], spoken["said"]) if spoken else ("", line)
@@ -310,7 +310,7 @@ def condensed(text: str, room: int, analyser: Analyser, *, keeps_first: bool = F
         for sentence in sentences(said):
             short = shortened(sentence, min(MAX_SENTENCE_CHARS, room // 2))
             if short:
-                found.append(Sentence(place, speaker, short, weight))
+                found.append(ScoredSentence(place, speaker, short, weight))
     return within(found, room, analyser, keeps_first=keeps_first)
 
 
@@ -334,7 +334,7 @@ _NOTHING_BEFORE: Final = "(nothing)"
 _log = logging.getLogger(__name__)
 
 
-class StretchInShort(BaseModel, defer_build=True):
+class SpanSummary(BaseModel, defer_build=True):
     """What a model makes of a stretch. Its limits are told, not checked: what is longer is cut."""
 
     summary: str
@@ -342,7 +342,7 @@ class StretchInShort(BaseModel, defer_build=True):
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class SummaryPart:
     """A stretch in short, and the conversation up to its end."""
 
     summary: str
@@ -350,7 +350,7 @@ class Told:
     made_by: str
 
 
-class Teller:
+class Summariser:
     """Makes summaries and bridges."""
 
     def __init__(
@@ -362,7 +362,7 @@ class Teller:
 
     def tell(
         self, user_id: str, former: str | None, turns: Sequence[Turn], *, is_patient: bool
-    ) -> Told:
+    ) -> SummaryPart:
         """A stretch in short. No transaction may be open.
 
         Where the model gives nothing usable, and trying again would not help, it is told without.
@@ -385,14 +385,14 @@ class Teller:
                     return told
         return self.extract(former, turns)
 
-    def extract(self, former: str | None, turns: Sequence[Turn]) -> Told:
+    def extract(self, former: str | None, turns: Sequence[Turn]) -> SummaryPart:
         """A stretch in short without a model: always possible, and always the same."""
         summary = extract_summary(turns, self._analyser, self._policy.zone)
-        return Told(summary, extended_bridge(former, summary, self._analyser), EXTRACT)
+        return SummaryPart(summary, extended_bridge(former, summary, self._analyser), EXTRACT)
 
     def _asked(
         self, model: MeteredModel, user_id: str, former: str | None, turns: Sequence[Turn]
-    ) -> Told | None:
+    ) -> SummaryPart | None:
         """What the model tells; None where there is nothing that it may be shown, or is left."""
         # these take long to load
         from ricordo.formation.hygiene import render
@@ -408,12 +408,12 @@ class Teller:
             transcript=transcript,
         )
         asked = [Message("user", prompt)]
-        made = model.ask(user_id, asked, StretchInShort, max_tokens=_ANSWER_TOKENS)
+        made = model.ask(user_id, asked, SpanSummary, max_tokens=_ANSWER_TOKENS)
         summary = repeatable(made.summary)
         bridge = repeatable(made.bridge)
         if not summary or not bridge:
             return None
-        return Told(
+        return SummaryPart(
             condensed(summary, limits.MAX_COMPACTION_CHARS, self._analyser),
             condensed(bridge, limits.MAX_BRIDGE_CHARS, self._analyser),
             model.name,

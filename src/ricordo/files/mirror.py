@@ -26,11 +26,11 @@ from ricordo.files.disk import (
     stamp_of,
 )
 from ricordo.files.folder import FilesFolder, UserFiles
-from ricordo.files.mirror_merge import UNUSABLE, Add, Notes, Plan, Replace, merge
+from ricordo.files.mirror_merge import UNUSABLE, Add, MergePlan, Notes, Replace, merge
 from ricordo.files.mirror_source import DailyFiles, Stored, position_of, stored_memories
 from ricordo.files.mirror_text import (
     ReadFile,
-    Shown,
+    ShownMemory,
     Unreadable,
     body,
     copy_of,
@@ -60,19 +60,21 @@ class MirrorWrites(Protocol):
     def add_new(self, drafts: Sequence[NewMemory], reason: str) -> Sequence[Added]:
         """Remember things; what became of each, in order."""
 
-    def replace_unchanged(self, old: Shown, content: str, theme: str, reason: str) -> Added | None:
+    def replace_unchanged(
+        self, old: ShownMemory, content: str, theme: str, reason: str
+    ) -> Added | None:
         """Supersede a memory, if it still is as it was shown; None where it is not.
 
         Raises:
             Occupied: another memory of the theme has its key.
         """
 
-    def forget_unchanged(self, old: Shown, reason: str) -> bool:
+    def forget_unchanged(self, old: ShownMemory, reason: str) -> bool:
         """Soft-delete a memory, if it still is as it was shown; whether it was."""
 
 
 @dataclass(slots=True)
-class Outcome:
+class MirrorOutcome:
     """What was done to memories."""
 
     added: list[MirrorEntry] = field(default_factory=list)
@@ -82,7 +84,7 @@ class Outcome:
     conflicts: list[MirrorEntry] = field(default_factory=list)
 
 
-def apply(plan: Plan, writes: MirrorWrites, outcome: Outcome) -> None:
+def apply(plan: MergePlan, writes: MirrorWrites, outcome: MirrorOutcome) -> None:
     """Carry out a plan. What turns out otherwise than planned is added to its problems.
 
     Every text that the file has is stored in the end: what is deleted goes first, so that nothing
@@ -95,7 +97,7 @@ def apply(plan: Plan, writes: MirrorWrites, outcome: Outcome) -> None:
 
 
 class _Applying:
-    def __init__(self, plan: Plan, writes: MirrorWrites, outcome: Outcome) -> None:
+    def __init__(self, plan: MergePlan, writes: MirrorWrites, outcome: MirrorOutcome) -> None:
         self.plan = plan
         self.writes = writes
         self.outcome = outcome
@@ -110,7 +112,7 @@ class _Applying:
             self._replace(step)
         self._add_all()
 
-    def _forget(self, old: Shown) -> None:
+    def _forget(self, old: ShownMemory) -> None:
         if self.writes.forget_unchanged(old, _DELETED):
             self.outcome.forgotten.append(MirrorEntry(note=_DELETED, id=old.id))
         else:
@@ -188,7 +190,7 @@ Position = tuple[int, int, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class MirrorState:
     """While position and stamp are the same, there is nothing to do."""
 
     position: Position
@@ -298,7 +300,7 @@ class UserMirror:
         files = self._files
         if not files.memory.is_dir():
             return None
-        seen = Seen.load(files.seen)
+        seen = MirrorState.load(files.seen)
         position = position_of(self._database, files.user_id)
         stamp = stamp_of(files.memory_file)
         if seen is not None and (seen.position, seen.stamp) == (position, stamp):
@@ -321,7 +323,7 @@ class UserMirror:
         """
         files = self._files
         revision, _, _ = position_of(self._database, files.user_id)
-        seen = Seen.load(files.seen)
+        seen = MirrorState.load(files.seen)
         path, is_on = str(files.memory_file), files.memory.is_dir()
         if seen is None:
             return MirrorStatus(path=path, on=is_on, revision=revision)
@@ -347,8 +349,8 @@ class UserMirror:
             notes.save(files.state)
         report = round_.report(entries, daily_problems)
         told = (*report.conflicts, *report.problems)
-        seen = Seen((report.revision, count, newest), round_.stamp, told)
-        if seen != Seen.load(files.seen):
+        seen = MirrorState((report.revision, count, newest), round_.stamp, told)
+        if seen != MirrorState.load(files.seen):
             seen.save(files.seen)
         return report
 
@@ -370,7 +372,7 @@ class _Round:
         self._writes = writes
         self._notes = notes
         self._allow_deletes = allow_deletes
-        self._outcome = Outcome()
+        self._outcome = MirrorOutcome()
         self._problems: list[MirrorEntry] = []
         self._stored = Stored(0, {}, 0)
         self._applied = True
@@ -492,7 +494,7 @@ class _Round:
         return _kept_lines(read, plan)
 
 
-def _kept_lines(read: ReadFile, plan: Plan) -> list[str]:
+def _kept_lines(read: ReadFile, plan: MergePlan) -> list[str]:
     kept = list(read.waiting)
     for left in sorted(plan.leftovers, key=lambda one: one.number):
         kept += ["", *left.raw] if kept else left.raw

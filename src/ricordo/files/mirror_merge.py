@@ -15,9 +15,9 @@ from ricordo.files.disk import read_file, replace_file
 from ricordo.files.mirror_text import (
     Digests,
     Leftover,
-    Line,
+    MirrorLine,
     ReadFile,
-    Shown,
+    ShownMemory,
     Unreadable,
     as_written,
 )
@@ -37,8 +37,8 @@ accident."""
 class Replace:
     """A line says something else now, or stands elsewhere."""
 
-    line: Line
-    old: Shown
+    line: MirrorLine
+    old: ShownMemory
     content: str
     theme: str
 
@@ -52,17 +52,17 @@ class Replace:
 class Add:
     """A line is new. ``instead_of`` is the memory whose line it was, where that went on."""
 
-    line: Line
+    line: MirrorLine
     content: str
     theme: str
     instead_of: int | None = None
 
 
 @dataclass(slots=True)
-class Plan:
+class MergePlan:
     """What is to be done."""
 
-    forgets: list[Shown] = field(default_factory=list)
+    forgets: list[ShownMemory] = field(default_factory=list)
     replaces: list[Replace] = field(default_factory=list)
     adds: list[Add] = field(default_factory=list)
     problems: list[MirrorEntry] = field(default_factory=list)
@@ -73,20 +73,20 @@ class Plan:
         """Whether there is nothing to be done to memories, and nothing that was not understood."""
         return not (self.forgets or self.replaces or self.adds or self.leftovers)
 
-    def refuse(self, line: Line, why: str) -> None:
+    def refuse(self, line: MirrorLine, why: str) -> None:
         """Keep a line that cannot be taken over."""
         self.leftovers.append(Leftover(line.number, line.raw))
         self.note(why, line, line.id)
 
-    def note(self, what: str, line: Line | None, item_id: int | None) -> None:
+    def note(self, what: str, line: MirrorLine | None, item_id: int | None) -> None:
         """Tell of something that is not as the file has it."""
         number = None if line is None else line.number
         self.problems.append(MirrorEntry(note=what, line=number, id=item_id))
 
 
 def merge(
-    read: ReadFile, base: Digests | None, stored: Mapping[int, Shown], *, allow_deletes: bool
-) -> Plan:
+    read: ReadFile, base: Digests | None, stored: Mapping[int, ShownMemory], *, allow_deletes: bool
+) -> MergePlan:
     """Find out what to do. Without a ``base`` nothing is deleted or replaced.
 
     Raises:
@@ -108,18 +108,20 @@ def merge(
 
 
 class _Merging:
-    def __init__(self, read: ReadFile, base: Digests | None, stored: Mapping[int, Shown]) -> None:
+    def __init__(
+        self, read: ReadFile, base: Digests | None, stored: Mapping[int, ShownMemory]
+    ) -> None:
         self.read = read
         self.base: Digests = {} if base is None else base
         self.knows_base = base is not None
         self.stored = stored
-        self.plan = Plan()
+        self.plan = MergePlan()
         self.seen: set[int] = set()
         """Ids whose line is there, or is named in what was not understood."""
 
     def compare(self) -> None:
         holders = self._holders()
-        loose: list[Line] = []
+        loose: list[MirrorLine] = []
         for line in self.read.lines:
             if line.id is not None and holders.get(line.id) is line:
                 self.seen.add(line.id)
@@ -133,9 +135,9 @@ class _Merging:
             self._take_loose(line, strays)
         self.seen |= self.read.mentioned()
 
-    def _holders(self) -> dict[int, Line]:
+    def _holders(self) -> dict[int, MirrorLine]:
         """For each memory of the copy, its line: the unchanged one where several have its id."""
-        found: dict[int, Line] = {}
+        found: dict[int, MirrorLine] = {}
         ranks: dict[int, int] = {}
         for line in self.read.lines:
             if line.id is None or not self._is_of_copy(line):
@@ -145,14 +147,14 @@ class _Merging:
                 found[line.id], ranks[line.id] = line, rank
         return found
 
-    def _is_of_copy(self, line: Line) -> bool:
+    def _is_of_copy(self, line: MirrorLine) -> bool:
         if line.id in self.base:
             return True
         # Of a copy that is not known, only what is still the same can be taken for its line.
         present = self.stored.get(line.id or 0)
         return present is not None and line.digest == present.digest
 
-    def _likeness(self, line: Line, item_id: int) -> int:
+    def _likeness(self, line: MirrorLine, item_id: int) -> int:
         theme, said = self._base_of(item_id)
         return 2 * (line.digest == said) + (line.theme == theme)
 
@@ -170,7 +172,7 @@ class _Merging:
                 found.setdefault(said, []).append(item_id)
         return found
 
-    def _take_loose(self, line: Line, strays: dict[str, list[int]]) -> None:
+    def _take_loose(self, line: MirrorLine, strays: dict[str, list[int]]) -> None:
         if line.id is not None and line.id not in self.seen:
             self.plan.note(
                 f"{line.id} is not the number of a memory of this file: taken as a new line",
@@ -189,7 +191,7 @@ class _Merging:
         else:
             self._add(line, line.theme, None)
 
-    def _compare_known(self, line: Line, item_id: int) -> None:
+    def _compare_known(self, line: MirrorLine, item_id: int) -> None:
         base_theme, said = self._base_of(item_id)
         theme = line.theme or base_theme
         is_edited = line.digest != said
@@ -210,7 +212,7 @@ class _Merging:
         else:
             self._add(line, theme, item_id)
 
-    def _leave_in_place(self, line: Line, item_id: int, theme: str) -> None:
+    def _leave_in_place(self, line: MirrorLine, item_id: int, theme: str) -> None:
         """A line that is not of this copy, with the text of a memory of another theme."""
         if self.knows_base:
             self._add(line, theme, None)
@@ -218,18 +220,18 @@ class _Merging:
             what = f"of which copy this file was made is not known: {item_id} stays where it is"
             self.plan.note(what, line, item_id)
 
-    def _replace(self, line: Line, present: Shown, theme: str) -> None:
+    def _replace(self, line: MirrorLine, present: ShownMemory, theme: str) -> None:
         same_text = line.digest == present.digest
         content = present.content if same_text else self._checked(line)
         if content is not None:
             self.plan.replaces.append(Replace(line, present, content, theme))
 
-    def _add(self, line: Line, theme: str, instead_of: int | None) -> None:
+    def _add(self, line: MirrorLine, theme: str, instead_of: int | None) -> None:
         content = self._checked(line)
         if content is not None:
             self.plan.adds.append(Add(line, content, theme, instead_of))
 
-    def _checked(self, line: Line) -> str | None:
+    def _checked(self, line: MirrorLine) -> str | None:
         try:
             return NewMemory(content=as_written(line.text)).content
         except InvalidValue as problem:

@@ -15,11 +15,11 @@ from ricordo import limits
 from ricordo.errors import FilesUnavailable
 from ricordo.files.disk import make_folder, read_file, replace_if_same
 from ricordo.files.mirror_merge import Notes
-from ricordo.files.mirror_text import Shown
+from ricordo.files.mirror_text import ShownMemory
 from ricordo.model.checks import format_moment
 from ricordo.model.reports import MirrorEntry
 from ricordo.model.vocabulary import Status
-from ricordo.storage.database import Database, Reading
+from ricordo.storage.database import Database, ReadTransaction
 from ricordo.storage.history import revision_of
 from ricordo.storage.tables import compactions, items
 from ricordo.storage.where import Condition, not_expired
@@ -35,7 +35,7 @@ class Stored:
     """A user's own active memories at one moment. ``hidden`` older ones are not shown."""
 
     revision: int
-    shown: dict[int, Shown]
+    shown: dict[int, ShownMemory]
     hidden: int
 
 
@@ -64,10 +64,10 @@ def stored_memories(database: Database, user_id: str) -> Stored:
             .order_by(items.c.id.desc())
             .limit(limits.MAX_MIRRORED_ITEMS)
         )
-        shown: dict[int, Shown] = {}
+        shown: dict[int, ShownMemory] = {}
         size = 0
         for item_id, theme, content in view.connection.execute(newest):
-            one = Shown(item_id, theme, content)
+            one = ShownMemory(item_id, theme, content)
             size += len(one.text.encode("utf-8"))
             if size > _MAX_SHOWN_BYTES:
                 break
@@ -77,7 +77,7 @@ def stored_memories(database: Database, user_id: str) -> Stored:
         return Stored(revision_of(view.connection, user_id), shown, total - len(shown))
 
 
-def _own_active(view: Reading, user_id: str) -> Condition:
+def _own_active(view: ReadTransaction, user_id: str) -> Condition:
     return sa.and_(
         items.c.user_id == user_id,
         items.c.status == Status.ACTIVE.value,

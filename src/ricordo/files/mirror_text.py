@@ -41,7 +41,7 @@ _SHOWN_RETURN: Final = re.compile(rf"(?<!\\)(\\*){_CARRIAGE_RETURN}")
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ShownMemory:
     """An active memory as the file shows it: its text in one line, known by its digest."""
 
     id: int
@@ -101,7 +101,7 @@ def is_last_line(line: str) -> bool:
     return line.startswith(_END_OPENING) and line.rstrip().endswith(HEADER_END)
 
 
-def body(memories: Iterable[Shown], leftovers: Sequence[str]) -> str:
+def body(memories: Iterable[ShownMemory], leftovers: Sequence[str]) -> str:
     """The file after its header: themes in order, in each the oldest first, then what was left."""
     in_order = sorted(memories, key=lambda one: (one.theme, one.id))
     parts = []
@@ -132,7 +132,7 @@ def is_of_header(line: str) -> bool:
     return bool(words) and all(word in _HEADER_WORDS or _NUMBER.fullmatch(word) for word in words)
 
 
-def digests(memories: Iterable[Shown]) -> Mapping[int, tuple[str, str]]:
+def digests(memories: Iterable[ShownMemory]) -> Mapping[int, tuple[str, str]]:
     """Theme and digest of each memory as it is shown, by id."""
     return {one.id: (one.theme, one.digest) for one in memories}
 
@@ -160,7 +160,7 @@ class Unreadable(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class MirrorLine:
     """One memory as the file has it. ``theme`` is None under a heading that names none."""
 
     number: int
@@ -187,7 +187,7 @@ class ReadFile:
     """What a file holds."""
 
     copy: str | None = None
-    lines: list[Line] = field(default_factory=list)
+    lines: list[MirrorLine] = field(default_factory=list)
     leftovers: list[Leftover] = field(default_factory=list)
     waiting: list[str] = field(default_factory=list)
     """What lies under "Not understood" since before."""
@@ -330,7 +330,7 @@ class _Reader:
             return
         rows, text = self._whole(item_id, text)
         raw = tuple(self.rows[self.at : self.at + rows])
-        self.found.lines.append(Line(self.at + 1, item_id, text, self.theme, raw))
+        self.found.lines.append(MirrorLine(self.at + 1, item_id, text, self.theme, raw))
         self.at += rows
         self.follows_memory = True
 
@@ -366,7 +366,9 @@ class _Reader:
             self.at += 1
         more = self.rows[first : self.at]
         text = " ".join([last.text, *(row.strip() for row in more)]).strip()
-        self.found.lines[-1] = Line(last.number, last.id, text, last.theme, (*last.raw, *more))
+        self.found.lines[-1] = MirrorLine(
+            last.number, last.id, text, last.theme, (*last.raw, *more)
+        )
 
     def _goes_on(self, row: str) -> bool:
         """Whether a row says nothing of its own."""

@@ -9,7 +9,7 @@ from ricordo.formation.profile_consent import is_profile_draft, resolve_field
 from ricordo.formation.proposals import OVERTAKEN, drafted, open_proposal, settle_proposal
 from ricordo.formation.schedule import plan_summary
 from ricordo.formation.service import Formation
-from ricordo.formation.writes import WRITING_ACTIONS, Prepared, prepare, write
+from ricordo.formation.writes import WRITING_ACTIONS, PreparedWrite, prepare, write
 from ricordo.model.activity import PROPOSALS_APPROVED, PROPOSALS_REJECTED
 from ricordo.model.draft import NewMemory
 from ricordo.model.item import Added
@@ -21,7 +21,7 @@ from ricordo.storage.database import retried
 from ricordo.storage.formation import find_proposal
 from ricordo.storage.history import revision_of
 from ricordo.storage.themes import keyed_profile_items
-from ricordo.storage.transaction import Writing
+from ricordo.storage.transaction import WriteTransaction
 
 _ATTEMPTS: Final = 20
 
@@ -77,11 +77,11 @@ def _resolved(formation: Formation, user_id: str, draft: NewMemory) -> Resolutio
 
 def _store(
     formation: Formation,
-    writing: Writing,
+    writing: WriteTransaction,
     proposal: StoredProposal,
     resolution: Resolution,
     draft: NewMemory,
-    prepared: Prepared,
+    prepared: PreparedWrite,
     scope: Scope,
     reason: str | None,
 ) -> Added:

@@ -21,7 +21,7 @@ from ricordo.model.reports import AuditReport, Finding, Findings
 from ricordo.model.vocabulary import MemoryType, Source, Status
 from ricordo.recall.service import Recall
 from ricordo.storage.backend import ITEMS, Matrix, matrix_of
-from ricordo.storage.database import Database, Reading
+from ricordo.storage.database import Database, ReadTransaction
 from ricordo.storage.items import find_items
 from ricordo.storage.relations import relations_of
 from ricordo.storage.search_rows import whole_index
@@ -118,7 +118,7 @@ Selection = Callable[[Matrix, int], Wanted]
 """From the cosines of a block and the place of its first row: which pairs are wanted."""
 
 
-class Vectors:
+class AuditVectors:
     """The vectors of listed memories. ``places`` says which memory each row belongs to."""
 
     def __init__(self, places: Sequence[int], matrix: Matrix) -> None:
@@ -128,7 +128,7 @@ class Vectors:
 
 def read_vectors(
     connection: sa.Connection, user_id: str, model: VectorModel, ids: Sequence[int]
-) -> Vectors:
+) -> AuditVectors:
     """The vectors of these memories that can be compared; others are left out."""
     place_of = {item_id: place for place, item_id in enumerate(ids)}
     places: list[int] = []
@@ -142,10 +142,10 @@ def read_vectors(
             if not blocks or block.shape[1] == blocks[0].shape[1]:
                 blocks.append(block)
                 places += [place_of[row[0]] for row in kept]
-    return Vectors(places, np.concatenate(blocks) if blocks else np.zeros((0, 0), np.float32))
+    return AuditVectors(places, np.concatenate(blocks) if blocks else np.zeros((0, 0), np.float32))
 
 
-def pairs_of_vectors(vectors: Vectors, wanted: Selection) -> Iterator[Pair]:
+def pairs_of_vectors(vectors: AuditVectors, wanted: Selection) -> Iterator[Pair]:
     """The pairs that are wanted, each once, in the order of their places."""
     matrix, places = vectors.matrix, vectors.places
     for start in range(0, len(matrix), _BLOCK_ROWS):
@@ -317,7 +317,7 @@ class _Audit:
                 self.duplicates.add(one.id, other.id, reason="says the same", similarity=rounded)
 
 
-def _active(view: Reading, user_id: str) -> Iterator[Item]:
+def _active(view: ReadTransaction, user_id: str) -> Iterator[Item]:
     after = 0
     own = sa.and_(items.c.user_id == user_id, items.c.status == Status.ACTIVE.value)
     while page := find_items(view.connection, own & (items.c.id > after), _PAGE_ROWS):
@@ -336,7 +336,7 @@ def _doubt(item: Item, now: datetime) -> str | None:
     return None
 
 
-def _pairs(view: Reading, recall: Recall, user_id: str, looked: _Audit) -> Iterator[Pair]:
+def _pairs(view: ReadTransaction, recall: Recall, user_id: str, looked: _Audit) -> Iterator[Pair]:
     """Pairs of near memories: by their vectors or, without, as noted when they were written."""
     ids = [one.id for one in looked.kept]
     model = recall.embedders.chosen(view.connection, user_id).model
@@ -353,7 +353,7 @@ def _pairs(view: Reading, recall: Recall, user_id: str, looked: _Audit) -> Itera
             yield pair
 
 
-def _near(looked: _Audit, vectors: Vectors) -> Selection:
+def _near(looked: _Audit, vectors: AuditVectors) -> Selection:
     """Which pairs are worth comparing: much alike, or somewhat alike under the same theme."""
     codes: dict[str, int] = {}
     themes = np.asarray(

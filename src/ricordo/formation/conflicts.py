@@ -39,7 +39,7 @@ STATEMENT_TYPES: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class KnownStatement:
     """A memory that the user sees and that is near what was said."""
 
     item: Item
@@ -62,7 +62,7 @@ class KnownMemories:
         self._database = database
         self._recall = recall
 
-    def near(self, user_id: str, content: str, kind: MemoryType) -> list[Standing]:
+    def near(self, user_id: str, content: str, kind: MemoryType) -> list[KnownStatement]:
         """The memories nearest to a statement, the nearest first."""
         wanted = ItemFilter(
             statuses=(Status.ACTIVE,),
@@ -70,7 +70,9 @@ class KnownMemories:
         )
         found = self._recall.memories.find(user_id, content, _NEIGHBOURS, wanted)
         near = [
-            Standing(item, _similarity(ranked.candidate.cosine, content, item, self._analyser))
+            KnownStatement(
+                item, _similarity(ranked.candidate.cosine, content, item, self._analyser)
+            )
             for item, ranked in zip(found.items, found.ranked, strict=True)
         ]
         return sorted(near, key=lambda one: (-one.similarity, one.item.id))
@@ -206,7 +208,7 @@ class Resolver:
             LanguageModelError: the model was needed and could not answer.
         """
         resolved: list[Resolution | None] = []
-        waiting: list[tuple[int, Standing]] = []
+        waiting: list[tuple[int, KnownStatement]] = []
         for place, candidate in enumerate(candidates):
             overtaken = self._overtaken(candidate, candidates[place + 1 :])
             if overtaken is not None:
@@ -241,7 +243,7 @@ class Resolver:
 
     def _by_rules(
         self, user_id: str, candidate: Candidate
-    ) -> tuple[Resolution | None, list[Standing]]:
+    ) -> tuple[Resolution | None, list[KnownStatement]]:
         """What can be told without a model, or what a model would have to look at."""
         if candidate.key is not None:
             present = self._known.with_key(user_id, candidate.key, candidate.theme)
@@ -271,22 +273,22 @@ class Resolver:
         self,
         user_id: str,
         candidates: Sequence[Candidate],
-        waiting: Sequence[tuple[int, Standing]],
+        waiting: Sequence[tuple[int, KnownStatement]],
         answered: Answered,
-    ) -> dict[int, list[tuple[Standing, Verdict]]]:
+    ) -> dict[int, list[tuple[KnownStatement, Verdict]]]:
         pairs = [_pair(candidates[place], one) for place, one in waiting]
         asked = [pair for pair in pairs if pair.texts not in answered]
         if asked and self._judge is not None:
             for pair, verdict in zip(asked, self._judge(user_id, asked), strict=True):
                 answered[pair.texts] = verdict
-        found: dict[int, list[tuple[Standing, Verdict]]] = {}
+        found: dict[int, list[tuple[KnownStatement, Verdict]]] = {}
         for (place, one), pair in zip(waiting, pairs, strict=True):
             found.setdefault(place, []).append((one, answered[pair.texts]))
         return found
 
     @staticmethod
     def _by_verdicts(
-        user_id: str, candidate: Candidate, verdicts: Sequence[tuple[Standing, Verdict]]
+        user_id: str, candidate: Candidate, verdicts: Sequence[tuple[KnownStatement, Verdict]]
     ) -> Resolution:
         for one, verdict in verdicts:
             if verdict.kind is Relationship.SAME:
@@ -302,7 +304,7 @@ class Resolver:
         return _new(candidate, [one for one, _ in verdicts])
 
 
-def _pair(candidate: Candidate, near: Standing) -> Pair:
+def _pair(candidate: Candidate, near: KnownStatement) -> Pair:
     return Pair(
         candidate.content,
         candidate.passage.at,
@@ -314,14 +316,14 @@ def _pair(candidate: Candidate, near: Standing) -> Pair:
 
 def _same_key(candidate: Candidate, present: Item) -> Resolution:
     if canonical(present.content) == canonical(candidate.content):
-        return _ignored(candidate, IDENTICAL, Standing(present, 1.0))
+        return _ignored(candidate, IDENTICAL, KnownStatement(present, 1.0))
     if says_nothing_new(candidate.content, present.content):
-        return _ignored(candidate, REDUNDANT, Standing(present, 1.0))
+        return _ignored(candidate, REDUNDANT, KnownStatement(present, 1.0))
     # Of the same moment, a detail is no contradiction.
     is_detail = refines(candidate.content, present.content)
     said_at, known_since = candidate.passage.at, present.valid_from
     if said_at < known_since or (said_at == known_since and not is_detail):
-        return _ignored(candidate, NOT_NEWER, Standing(present, 1.0))
+        return _ignored(candidate, NOT_NEWER, KnownStatement(present, 1.0))
     kept_in_place = replace(candidate, theme=present.theme)
     return Resolution(
         candidate=kept_in_place, action=Action.UPDATE, reason=SAME_KEY, targets=(present,)
@@ -329,7 +331,7 @@ def _same_key(candidate: Candidate, present: Item) -> Resolution:
 
 
 def _replacing(
-    user_id: str, candidate: Candidate, olds: Sequence[Standing], reason: str
+    user_id: str, candidate: Candidate, olds: Sequence[KnownStatement], reason: str
 ) -> Resolution:
     """Take the place of memories, as far as what was said is newer and they are the user's."""
     own = [one for one in olds if one.item.user_id == user_id]
@@ -362,7 +364,7 @@ def _replacing(
     return _new(candidate, olds)
 
 
-def _ignored(candidate: Candidate, reason: str, met: Standing | None) -> Resolution:
+def _ignored(candidate: Candidate, reason: str, met: KnownStatement | None) -> Resolution:
     return Resolution(
         candidate=candidate,
         action=Action.IGNORE,
@@ -372,7 +374,7 @@ def _ignored(candidate: Candidate, reason: str, met: Standing | None) -> Resolut
     )
 
 
-def _new(candidate: Candidate, near: Sequence[Standing]) -> Resolution:
+def _new(candidate: Candidate, near: Sequence[KnownStatement]) -> Resolution:
     nearest = near[0].similarity if near else None
     return Resolution(candidate=candidate, action=Action.ADD, reason=NEW, similarity=nearest)
 

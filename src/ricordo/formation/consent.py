@@ -231,7 +231,7 @@ _ASKING: Final = frozenset({MemoryType.INSTRUCTION, MemoryType.PROCEDURE})
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class PendingConsent:
     """Why a candidate may not be stored now.
 
     ``open`` is the proposal that it belongs to, if there is one. ``is_ripe``: it has now been said
@@ -253,14 +253,14 @@ def waiting_for(
     policy: FormationPolicy,
     candidate: Candidate,
     now: datetime,
-) -> Waiting | None:
+) -> PendingConsent | None:
     """Whether something has to wait, and for what; None where it may be stored at once."""
     kind, fields = _kind_of(policy, candidate)
     if kind is None:
         return None
     digest = content_hash(candidate.content)
     if digest in rejected_since(connection, user_id, {digest}, now - timedelta(days=REJECTED_DAYS)):
-        return Waiting(kind, fields, is_turned_down=True)
+        return PendingConsent(kind, fields, is_turned_down=True)
     present = [
         one for one in open_proposals(connection, user_id, now) if one.kind is kind and one.draft
     ]
@@ -269,11 +269,11 @@ def waiting_for(
         signals = {*met.signals, candidate.passage.turn_id}
         said_again = kind is ProposalKind.CORROBORATION
         is_ripe = said_again and len(signals) >= policy.corroborating_signals
-        return Waiting(kind, fields, met, is_ripe=is_ripe)
+        return PendingConsent(kind, fields, met, is_ripe=is_ripe)
     if kind is ProposalKind.CORROBORATION and policy.corroborating_signals <= 1:
         return None
     overtaken = tuple(one for one in present if _answers_the_same(one, candidate))
-    return Waiting(kind, fields, overtakes=overtaken)
+    return PendingConsent(kind, fields, overtakes=overtaken)
 
 
 def settled_by(
@@ -291,7 +291,7 @@ def settled_by(
     return same, overtaken
 
 
-def reason_of(waiting: Waiting) -> str:
+def reason_of(waiting: PendingConsent) -> str:
     """Why something waits."""
     if waiting.kind is ProposalKind.CORROBORATION:
         return NEEDS_CORROBORATION

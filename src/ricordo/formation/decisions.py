@@ -22,7 +22,7 @@ from ricordo.model.vocabulary import Action, EventStatus
 from ricordo.providers.encryption import SecretBox
 from ricordo.storage.daily_counters import tally
 from ricordo.storage.history import put_events
-from ricordo.storage.transaction import Writing
+from ricordo.storage.transaction import WriteTransaction
 from ricordo.text.secrets import without_secrets
 
 
@@ -133,7 +133,7 @@ def said_again(
     return met
 
 
-def note_decisions(writing: Writing, thread_id: str, decisions: Sequence[Decision]) -> int:
+def note_decisions(writing: WriteTransaction, thread_id: str, decisions: Sequence[Decision]) -> int:
     """Count what was decided and note it as events; how many memories were written."""
     counts = Counter(decisions_counter(one.action) for one in decisions)
     written = sum(one.action in WRITING_ACTIONS for one in decisions)

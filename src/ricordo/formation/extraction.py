@@ -16,7 +16,7 @@ from ricordo.formation.model_reader import read_with_model
 from ricordo.formation.rules.explicit import explicit_spans
 from ricordo.formation.rules.extractor import extract
 from ricordo.formation.rules.tasks import ends_a_scene, sets_a_scene
-from ricordo.formation.segment import Stretch
+from ricordo.formation.segment import Segment
 from ricordo.formation.writing_rules import validated
 from ricordo.limits import MAX_WRITES_PER_TURN
 from ricordo.metering import MeteredModel
@@ -251,7 +251,7 @@ _OUT_OF_REACH: Final = Rejection(RejectionCode.OUT_OF_REACH, "not in the agent's
 _SECRET: Final = Rejection(RejectionCode.SECRET, "holds a secret")
 
 
-def find_candidates(model: MeteredModel | None, user_id: str, stretch: Stretch) -> Found:
+def find_candidates(model: MeteredModel | None, user_id: str, stretch: Segment) -> Found:
     """Read a stretch, with everything cut out first that may not be learned from.
 
     Raises:
@@ -303,7 +303,7 @@ def _may_be_filed(candidate: Candidate) -> bool:
     return candidate.type is not MemoryType.PROCEDURE and observer.reaches(theme)
 
 
-def _secrets_asked_for(stretch: Stretch) -> list[Decision]:
+def _secrets_asked_for(stretch: Segment) -> list[Decision]:
     """What the user asked to be remembered and never is, so that they learn why."""
     refused = []
     for turn in stretch.new:

@@ -29,7 +29,7 @@ from ricordo.formation.text_spans import (
     outside,
     plain_view,
 )
-from ricordo.formation.voice import Part, Reason, Voice, parts
+from ricordo.formation.voice import Reason, Voice, VoicePart, parts
 from ricordo.limits import MAX_TOOL_PASSAGE_CHARS
 from ricordo.model.thread import Turn
 from ricordo.text.normalise import lazy_pattern
@@ -243,30 +243,30 @@ def without_fenced(text: str) -> str:
     """Anybody's text without what ricordo recalled into it."""
     view = plain_view(text)
     cuts = [
-        Part(view.original(span), Voice.MATERIAL, Reason.RECALLED)
+        VoicePart(view.original(span), Voice.MATERIAL, Reason.RECALLED)
         for span in merged(fence_cuts(view.text))
     ]
     return "\n".join(text[start:end] for start, end in _kept(text, cuts))
 
 
-def _parts(content: str, *, is_from_tool: bool, is_from_user: bool) -> list[Part]:
+def _parts(content: str, *, is_from_tool: bool, is_from_user: bool) -> list[VoicePart]:
     """What of a text is not surely its speaker's own voice, by place in the text."""
     view = plain_view(content)
     seen = view.text
-    found: list[Part] = []
+    found: list[VoicePart] = []
     cutters = (*_CUTTERS, (Reason.ORDER, order_cuts)) if is_from_tool else _CUTTERS
     for reason, cutter in cutters:
         cuts = merged(cutter(seen))
-        found += [Part(span, Voice.MATERIAL, reason) for span in cuts]
+        found += [VoicePart(span, Voice.MATERIAL, reason) for span in cuts]
         seen = blanked(seen, cuts) if cuts else seen
     if is_from_user:
         if any(part.reason is Reason.ATTACK for part in found):
-            found.append(Part((0, len(seen)), Voice.UNSURE, Reason.ATTACK))
+            found.append(VoicePart((0, len(seen)), Voice.UNSURE, Reason.ATTACK))
         found += parts(seen, view.text)
-    return [Part(view.original(part.span), part.voice, part.reason) for part in found]
+    return [VoicePart(view.original(part.span), part.voice, part.reason) for part in found]
 
 
-def _kept(content: str, found: Iterable[Part]) -> list[Span]:
+def _kept(content: str, found: Iterable[VoicePart]) -> list[Span]:
     """The spans outside of the material that say something, without the space around them."""
     cuts = [part.span for part in found if part.voice is Voice.MATERIAL]
     kept = []
@@ -324,7 +324,7 @@ def _passage(turn: Turn, role: str) -> Passage:
     )
 
 
-def _places(kept: Sequence[Span], found: Iterable[Part], *voices: Voice) -> Iterator[Span]:
+def _places(kept: Sequence[Span], found: Iterable[VoicePart], *voices: Voice) -> Iterator[Span]:
     """Where the passage, which is the kept pieces joined, is in one of these voices."""
     spoken = merged(part.span for part in found if part.voice in voices)
     place = 0

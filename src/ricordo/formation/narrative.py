@@ -20,12 +20,12 @@ from ricordo.model.item import Item
 from ricordo.model.profile import Summary
 from ricordo.model.vocabulary import GENERAL_THEME, MemoryType, Status
 from ricordo.providers.chat_model import Message
-from ricordo.storage.database import Database, Reading, retried
+from ricordo.storage.database import Database, ReadTransaction, retried
 from ricordo.storage.history import revision_of
 from ricordo.storage.items import foremost_items, has_ended
 from ricordo.storage.tables import items
 from ricordo.storage.themes import drop_summary, find_summary, put_summary
-from ricordo.storage.transaction import Writing
+from ricordo.storage.transaction import WriteTransaction
 from ricordo.storage.where import Condition, not_expired
 
 TEMPLATE: Final = "template"
@@ -151,14 +151,14 @@ def _notes(known: Sequence[Item]) -> str:
     return "\n".join(lines)
 
 
-def _still_hold(writing: Writing, told_of: Sequence[Item]) -> bool:
+def _still_hold(writing: WriteTransaction, told_of: Sequence[Item]) -> bool:
     """Whether all of these memories are still there and true."""
     ids = items.c.id.in_([item.id for item in told_of])
     wanted = sa.select(items.c.id).where(ids, _holding(writing.user_id, writing.now))
     return len(writing.connection.execute(wanted).all()) == len(told_of)
 
 
-def _known(view: Reading | Writing, user_id: str) -> list[Item]:
+def _known(view: ReadTransaction | WriteTransaction, user_id: str) -> list[Item]:
     """A user's own memories that hold now, what matters most first."""
     told = items.c.type.not_in([kind.value for kind in LEFT_OUT])
     where = _holding(user_id, view.now) & told

@@ -30,7 +30,7 @@ from ricordo.model.vocabulary import MemoryType, Source
 from ricordo.storage.database import Database, retried
 from ricordo.storage.search_rows import text_hash
 from ricordo.storage.themes import keyed_profile_items
-from ricordo.storage.transaction import Writing
+from ricordo.storage.transaction import WriteTransaction
 
 _IMPORTANCE = 3  # a field is not forgotten because nobody asked for it
 _ON_PURPOSE = frozenset({Source.USER_EXPLICIT, Source.FILE})
@@ -84,7 +84,7 @@ class _Setter:
         self,
         formation: Formation,
         scope: Scope,
-        writing: Writing,
+        writing: WriteTransaction,
         source: Source,
         reason: str | None,
         known: KnownVectors,

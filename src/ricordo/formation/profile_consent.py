@@ -6,7 +6,7 @@ from typing import Final
 from ricordo.errors import InvalidValue
 from ricordo.formation.candidate import USER_ROLE, Candidate, Passage
 from ricordo.formation.conflicts import IDENTICAL, NEW, NOT_NEWER, SAME_KEY, Resolution
-from ricordo.formation.consent import Waiting, waiting_for
+from ricordo.formation.consent import PendingConsent, waiting_for
 from ricordo.formation.injected import fence_cuts, has_attack
 from ricordo.formation.proposals import Heard, keep_proposal, note_heard, note_signal, times_heard
 from ricordo.formation.schedule import FormationPolicy
@@ -23,7 +23,7 @@ from ricordo.model.profile import (
 from ricordo.model.scope import Scope
 from ricordo.model.vocabulary import DEFAULT_IMPORTANCE, Action, MemoryType, ProposalKind
 from ricordo.storage.themes import last_turn_id
-from ricordo.storage.transaction import Writing
+from ricordo.storage.transaction import WriteTransaction
 from ricordo.text.normalise import content_hash
 
 _NO_TURN: Final = 0
@@ -61,7 +61,7 @@ class FieldGate:
     not known, every call counts.
     """
 
-    def __init__(self, writing: Writing, policy: FormationPolicy, scope: Scope) -> None:
+    def __init__(self, writing: WriteTransaction, policy: FormationPolicy, scope: Scope) -> None:
         self._writing = writing
         self._policy = policy
         self._scope = scope
@@ -90,7 +90,9 @@ class FieldGate:
             note_signal(writing, met, self._turn_id)
         return HeldBack(FieldOutcome.PROPOSED, met.id)
 
-    def _until_said_again(self, draft: NewMemory, value: str, waiting: Waiting) -> HeldBack | None:
+    def _until_said_again(
+        self, draft: NewMemory, value: str, waiting: PendingConsent
+    ) -> HeldBack | None:
         met = waiting.open
         if met is None:
             return HeldBack(FieldOutcome.WAITING, self._propose(draft, value, waiting))
@@ -104,7 +106,7 @@ class FieldGate:
             note_signal(self._writing, met, self._turn_id)
         return HeldBack(FieldOutcome.WAITING, met.id)
 
-    def _propose(self, draft: NewMemory, value: str, waiting: Waiting) -> int:
+    def _propose(self, draft: NewMemory, value: str, waiting: PendingConsent) -> int:
         """Keep the field as a proposal, in place of those that say otherwise; its number."""
         writing, scope = self._writing, self._scope
         if waiting.open is not None:

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from ricordo.errors import AlreadyDecided, ProposalNotFound
 from ricordo.formation.candidate import Candidate
-from ricordo.formation.consent import Waiting, lifetime, settled_by
+from ricordo.formation.consent import PendingConsent, lifetime, settled_by
 from ricordo.formation.schedule import FormationPolicy, plan_lapsing
 from ricordo.limits import MAX_PAGE_ITEMS
 from ricordo.model.draft import NewMemory
@@ -25,7 +25,7 @@ from ricordo.storage.formation import (
 )
 from ricordo.storage.history import history_of
 from ricordo.storage.tables import ITEM_IDS
-from ricordo.storage.transaction import Writing
+from ricordo.storage.transaction import WriteTransaction
 from ricordo.text.normalise import content_hash
 
 FORMATION: Final = "formation"
@@ -72,7 +72,11 @@ class Heard:
 
 
 def keep_proposal(
-    writing: Writing, policy: FormationPolicy, waiting: Waiting, draft: NewMemory, heard: Heard
+    writing: WriteTransaction,
+    policy: FormationPolicy,
+    waiting: PendingConsent,
+    draft: NewMemory,
+    heard: Heard,
 ) -> int:
     """Keep what may not be stored yet, in place of what it overtakes; the proposal's number."""
     for overtaken in waiting.overtakes:
@@ -96,7 +100,7 @@ def keep_proposal(
 
 
 def add_proposal(
-    writing: Writing, proposal: StoredProposal, actor: str, reason: str | None = None
+    writing: WriteTransaction, proposal: StoredProposal, actor: str, reason: str | None = None
 ) -> None:
     """Keep an open proposal, with the history and the job that belong to it."""
     insert_proposal(writing, proposal)
@@ -105,18 +109,18 @@ def add_proposal(
     plan_lapsing(writing, proposal.expires_at)
 
 
-def note_signal(writing: Writing, proposal: StoredProposal, turn_id: int) -> None:
+def note_signal(writing: WriteTransaction, proposal: StoredProposal, turn_id: int) -> None:
     """Count that what waits was said once more."""
     if turn_id not in proposal.signals:
         update_proposal(writing, proposal.id, {"signals": [*proposal.signals, turn_id]})
 
 
-def note_heard(writing: Writing, proposal_id: int, actor: str) -> None:
+def note_heard(writing: WriteTransaction, proposal_id: int, actor: str) -> None:
     """Count that what waits was said, where nobody knows in which turn."""
     _record(writing, proposal_id, actor, {_STEP: _HEARD})
 
 
-def times_heard(writing: Writing, proposal_id: int) -> int:
+def times_heard(writing: WriteTransaction, proposal_id: int) -> int:
     """How often what waits was said in no known turn, before this transaction."""
     changes = history_of(writing.connection, writing.user_id, proposal_id, MAX_PAGE_ITEMS)
     return sum(change.meta.get(_STEP) == _HEARD for change in changes)
@@ -147,7 +151,7 @@ def drafted(proposal: StoredProposal) -> NewMemory:
 
 
 def settle_proposal(
-    writing: Writing,
+    writing: WriteTransaction,
     proposal: StoredProposal,
     state: ProposalState,
     item_id: int | None = None,
@@ -175,7 +179,7 @@ def settle_proposal(
         _record(writing, item_id, decided_by, {**meta, PROPOSAL: proposal.id}, reason)
 
 
-def settle_by_storing(writing: Writing, candidate: Candidate, item_id: int) -> None:
+def settle_by_storing(writing: WriteTransaction, candidate: Candidate, item_id: int) -> None:
     """Close the open proposals that are done with now that something was stored."""
     same, overtaken = settled_by(writing.connection, writing.user_id, candidate, writing.now)
     for proposal in same:
@@ -184,7 +188,7 @@ def settle_by_storing(writing: Writing, candidate: Candidate, item_id: int) -> N
         settle_proposal(writing, proposal, ProposalState.EXPIRED, reason=OVERTAKEN)
 
 
-def lapse_due(writing: Writing) -> datetime | None:
+def lapse_due(writing: WriteTransaction) -> datetime | None:
     """Close what nobody has decided in time; when the next proposal's time is up."""
     for proposal_id in lapsed_proposals(writing.connection, writing.user_id, writing.now):
         found = find_proposal(writing.connection, writing.user_id, proposal_id)
@@ -194,7 +198,7 @@ def lapse_due(writing: Writing) -> datetime | None:
 
 
 def _record(
-    writing: Writing,
+    writing: WriteTransaction,
     item_id: int,
     actor: str,
     meta: Mapping[str, Any],

@@ -17,7 +17,7 @@ from ricordo.storage.formation import (
     unformed_threads,
 )
 from ricordo.storage.jobs import put_job
-from ricordo.storage.transaction import Writing
+from ricordo.storage.transaction import WriteTransaction
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +56,7 @@ _LONGEST_DELAYS: Final = 6
 
 
 def plan_after_turns(
-    writing: Writing, policy: FormationPolicy, thread_id: str, *, is_new_thread: bool
+    writing: WriteTransaction, policy: FormationPolicy, thread_id: str, *, is_new_thread: bool
 ) -> None:
     """Queue the forming of a conversation in which something was just said.
 
@@ -77,12 +77,12 @@ def plan_after_turns(
     writing.enqueue(_sweep_at(writing.now + policy.stale_after))
 
 
-def plan_forming(writing: Writing, thread_id: str, when: datetime) -> None:
+def plan_forming(writing: WriteTransaction, thread_id: str, when: datetime) -> None:
     """Queue the forming of one conversation of the writing user."""
     writing.enqueue(_forming(writing.user_id, thread_id, when))
 
 
-def plan_summary(writing: Writing) -> None:
+def plan_summary(writing: WriteTransaction) -> None:
     """Queue the telling anew of what is known of the writing user."""
     writing.enqueue(
         NewJob(
@@ -95,14 +95,14 @@ def plan_summary(writing: Writing) -> None:
     )
 
 
-def plan_lapsing(writing: Writing, when: datetime) -> None:
+def plan_lapsing(writing: WriteTransaction, when: datetime) -> None:
     """Queue the closing of the writing user's proposals whose time has passed by then."""
     writing.enqueue(
         NewJob(kind=LAPSE_JOB, user_id=writing.user_id, run_at=when, unique_key="", payload={})
     )
 
 
-def plan_what_ends(writing: Writing) -> None:
+def plan_what_ends(writing: WriteTransaction) -> None:
     """Queue the jobs for the next memory and the next proposal of the writing user to end."""
     next_expiry = next_end(writing)
     if next_expiry is not None:

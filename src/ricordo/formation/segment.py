@@ -18,7 +18,7 @@ _CALL_FRAME_CHARS: Final = 20  # around one tool call
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
+class Segment:
     """New turns, after those that were formed before; a few of these help to understand.
 
     ``speakers`` are the names of all who spoke as the user in this conversation.
@@ -41,7 +41,7 @@ class Stretch:
         return sum(len(turn.content) for turn in self.new)
 
 
-def next_stretch(database: Database, user_id: str, thread_id: str) -> Stretch | None:
+def next_stretch(database: Database, user_id: str, thread_id: str) -> Segment | None:
     """What is to be formed next, in pieces that a transcript holds; None when there is nothing.
 
     Raises:
@@ -64,7 +64,7 @@ def next_stretch(database: Database, user_id: str, thread_id: str) -> Stretch | 
     if not new:
         return None
     earlier = _last_that_fit([turn for turn in turns if turn.position <= formed], new)
-    return Stretch(thread_id, formed, earlier, new, speakers)
+    return Segment(thread_id, formed, earlier, new, speakers)
 
 
 def _first_that_fit(turns: Sequence[Turn]) -> list[Turn]:

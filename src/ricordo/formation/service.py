@@ -26,8 +26,8 @@ from ricordo.formation.decisions import (
 from ricordo.formation.extraction import Found
 from ricordo.formation.proposals import Heard, keep_proposal, note_signal, settle_by_storing
 from ricordo.formation.schedule import FormationPolicy
-from ricordo.formation.segment import Stretch, next_stretch
-from ricordo.formation.writes import WRITING_ACTIONS, Prepared, draft_of, prepare, write
+from ricordo.formation.segment import Segment, next_stretch
+from ricordo.formation.writes import WRITING_ACTIONS, PreparedWrite, draft_of, prepare, write
 from ricordo.metering import MeteredModel, next_day
 from ricordo.model.activity import FORMATION_FAILURES, FORMATION_RUNS, FORMED_WRITES
 from ricordo.model.draft import NewMemory
@@ -38,11 +38,11 @@ from ricordo.storage.daily_counters import tally, tally_of
 from ricordo.storage.database import Database, retried
 from ricordo.storage.formation import advance, state_of, unformed_threads
 from ricordo.storage.history import put_events, revision_of
-from ricordo.storage.transaction import Writing
+from ricordo.storage.transaction import WriteTransaction
 from ricordo.text.normalise import canonical
 
 
-class Applier:
+class DecisionWriter:
     """Carries out resolutions inside one transaction of one user."""
 
     def __init__(self, recall: Recall, policy: FormationPolicy) -> None:
@@ -51,10 +51,10 @@ class Applier:
 
     def apply(
         self,
-        writing: Writing,
+        writing: WriteTransaction,
         thread_id: str,
         resolutions: Sequence[Resolution],
-        prepared: Prepared,
+        prepared: PreparedWrite,
     ) -> list[Decision]:
         """Write them in order; what became of each.
 
@@ -86,7 +86,11 @@ class Applier:
         return decisions
 
     def _carry_out(
-        self, writing: Writing, thread_id: str, resolution: Resolution, prepared: Prepared
+        self,
+        writing: WriteTransaction,
+        thread_id: str,
+        resolution: Resolution,
+        prepared: PreparedWrite,
     ) -> Decision:
         candidate = resolution.candidate
         waiting = consent.waiting_for(
@@ -99,7 +103,9 @@ class Applier:
         settle_by_storing(writing, candidate, added.id)
         return decision_of(resolution, added)
 
-    def _note_said(self, writing: Writing, thread_id: str, resolution: Resolution) -> Decision:
+    def _note_said(
+        self, writing: WriteTransaction, thread_id: str, resolution: Resolution
+    ) -> Decision:
         """Count what is said again further on, so that the second time is the second."""
         candidate = resolution.candidate
         waiting = consent.waiting_for(
@@ -112,11 +118,11 @@ class Applier:
 
     def _wait(
         self,
-        writing: Writing,
+        writing: WriteTransaction,
         thread_id: str,
         resolution: Resolution,
         draft: NewMemory,
-        waiting: consent.Waiting,
+        waiting: consent.PendingConsent,
     ) -> Decision:
         ignored = replace(resolution, action=Action.IGNORE, targets=())
         if waiting.is_turned_down:
@@ -179,7 +185,7 @@ class Formation:
         waits = functools.partial(must_wait, policy)
         self._resolver = Resolver(known, policy, judge, waits)
         self.rules_only = Resolver(known, policy, None, waits)
-        self._applier = Applier(recall, policy)
+        self._applier = DecisionWriter(recall, policy)
         self._log = DecisionLog(recall.embedders.secrets)
 
     def form(self, user_id: str, thread_id: str | None) -> FormationReport:
@@ -212,7 +218,7 @@ class Formation:
                     return _report(place + 1, turns, decisions, waits)
         return _report(len(threads), turns, decisions, None)
 
-    def form_stretch(self, user_id: str, stretch: Stretch) -> list[Decision]:
+    def form_stretch(self, user_id: str, stretch: Segment) -> list[Decision]:
         """Form one part of a conversation; what was decided.
 
         Nothing when somebody else has formed it at the same time.
@@ -247,7 +253,7 @@ class Formation:
             self.model.close()
 
     def _decide_and_write(
-        self, user_id: str, stretch: Stretch, found: Found
+        self, user_id: str, stretch: Segment, found: Found
     ) -> list[Decision] | None:
         """Decide by what is known now, and write if it still is so then.
 
@@ -271,10 +277,10 @@ class Formation:
     def _write(
         self,
         user_id: str,
-        stretch: Stretch,
+        stretch: Segment,
         found: Found,
         resolutions: Sequence[Resolution],
-        prepared: Prepared,
+        prepared: PreparedWrite,
         revision: int,
     ) -> list[Decision] | None:
         touching = [item.id for one in resolutions for item in one.targets]
@@ -335,7 +341,7 @@ def _is_put_off(decisions: Sequence[Decision]) -> bool:
 
 
 def _reached(
-    stretch: Stretch, resolutions: Sequence[Resolution], decisions: Sequence[Decision]
+    stretch: Segment, resolutions: Sequence[Resolution], decisions: Sequence[Decision]
 ) -> int:
     """The last turn that is done with: all, or those before the first that was put off."""
     for resolution, decision in zip(resolutions, decisions, strict=True):

@@ -58,7 +58,7 @@ class Reason(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class VoicePart:
     """A span of a text that is not surely the user's own voice."""
 
     span: Span
@@ -85,7 +85,7 @@ _TABLE_LINE = lazy_pattern(
 )
 
 
-def parts(view: str, original: str = "") -> list[Part]:
+def parts(view: str, original: str = "") -> list[VoicePart]:
     """What of a user's message is material, or may be. What is cut already is filler in the view.
 
     ``original`` is the view before the cuts, to tell whether a block was fenced in.
@@ -99,11 +99,11 @@ def parts(view: str, original: str = "") -> list[Part]:
     ]
     if len(view) > _LONG_CHARS:
         end = max(0, view.find("\n\n", 0, _OPENING_CHARS))
-        found.append(Part((end, len(view)), Voice.UNSURE, Reason.LONG))
+        found.append(VoicePart((end, len(view)), Voice.UNSURE, Reason.LONG))
     return found
 
 
-def _given(view: str, original: str) -> Iterator[Part]:
+def _given(view: str, original: str) -> Iterator[VoicePart]:
     """The text that a request is about: what follows it or, where nothing does, what precedes."""
     place = 0
     is_first = True
@@ -122,13 +122,13 @@ def _given(view: str, original: str) -> Iterator[Part]:
             place = fence_end
             continue
         voice = _not_surely_own(view[lead_end:]) if lead is _Lead.MAYBE else Voice.MATERIAL
-        yield Part((lead_end, len(view)), voice, Reason.GIVEN)
+        yield VoicePart((lead_end, len(view)), voice, Reason.GIVEN)
         if voice is Voice.MATERIAL:
             yield from _asked_at_end(view, lead_end)
             return
 
 
-def _asked_at_end(view: str, place: int) -> Iterator[Part]:
+def _asked_at_end(view: str, place: int) -> Iterator[VoicePart]:
     """What stands before a question about it at the end, also where something else led to that."""
     spans = [span for span in Sentences(view).spans() if view[slice(*span)].strip(_SPACE)]
     while spans and _is_only_thanks(view[slice(*spans[-1])]):
@@ -141,7 +141,7 @@ def _asked_at_end(view: str, place: int) -> Iterator[Part]:
         yield from _looked_back_at(view, start, lead)
 
 
-def _looked_back_at(view: str, start: int, lead: _Lead) -> Iterator[Part]:
+def _looked_back_at(view: str, start: int, lead: _Lead) -> Iterator[VoicePart]:
     """What stands before a question about it, in lines of its own."""
     line_start = view.rfind("\n", 0, start) + 1
     is_alone = not view[line_start:start].strip(_SPACE)
@@ -152,7 +152,7 @@ def _looked_back_at(view: str, start: int, lead: _Lead) -> Iterator[Part]:
             return
     if is_alone and lead is _Lead.SURE:
         voice = Voice.MATERIAL
-    yield Part((0, line_start if is_alone else start), voice, Reason.GIVEN)
+    yield VoicePart((0, line_start if is_alone else start), voice, Reason.GIVEN)
 
 
 def _not_surely_own(text: str) -> Voice:
@@ -219,19 +219,19 @@ def _end_of_fence(view: str, original: str, place: int) -> int | None:
     return first + len(view[first:]) - len(view[first:].lstrip(_SPACE))
 
 
-def _letters(view: str) -> Iterator[Part]:
+def _letters(view: str) -> Iterator[VoicePart]:
     """A letter from its salutation on, and all that stands above a closing."""
     found = lines(view)
     salutation: int | None = None
     for number, (start, end) in enumerate(found):
         line = view[start : min(end, start + 120)]
         if words.is_formal_salutation(line) and view[end:].strip(_SPACE):
-            yield Part((start, len(view)), Voice.MATERIAL, Reason.LETTER)
+            yield VoicePart((start, len(view)), Voice.MATERIAL, Reason.LETTER)
             return
         if words.is_salutation(line) and salutation is None:
             salutation = start
         elif words.is_closing(line) and _signs(view, found, number):
-            yield Part((salutation or 0, len(view)), Voice.MATERIAL, Reason.LETTER)
+            yield VoicePart((salutation or 0, len(view)), Voice.MATERIAL, Reason.LETTER)
             return
 
 
@@ -242,7 +242,7 @@ def _signs(view: str, found: Sequence[Span], number: int) -> bool:
     return number > 0 and 0 < len(filled) <= 4 and any(len(line) < 60 for line in filled)
 
 
-def _addressed(view: str) -> Iterator[Part]:
+def _addressed(view: str) -> Iterator[VoicePart]:
     """Paragraphs that speak to the user as a customer, or for several people to their reader; then
     the rest is not surely the user's."""
     paragraphs = Paragraphs(view)
@@ -261,24 +261,24 @@ def _addressed(view: str) -> Iterator[Part]:
         start = 0 if start == 1 else start
         place = paragraphs.end_after(ends)
         first = start if first is None else first
-        yield Part((start, place), Voice.MATERIAL, Reason.ADDRESSED)
+        yield VoicePart((start, place), Voice.MATERIAL, Reason.ADDRESSED)
     if first is not None:
-        yield Part((0, len(view)), Voice.UNSURE, Reason.ADDRESSED)
+        yield VoicePart((0, len(view)), Voice.UNSURE, Reason.ADDRESSED)
 
 
-def _tables(view: str) -> Iterator[Part]:
+def _tables(view: str) -> Iterator[VoicePart]:
     """Lines of tables, of HTML and of JSON."""
     for start, end in lines(view):
         if _TABLE_LINE.fullmatch(view, start, end):
-            yield Part((start, end), Voice.MATERIAL, Reason.TABLE)
+            yield VoicePart((start, end), Voice.MATERIAL, Reason.TABLE)
 
 
-def _ruled(view: str) -> Iterator[Part]:
+def _ruled(view: str) -> Iterator[VoicePart]:
     """What stands between two rules (``---``)."""
     opened: int | None = None
     for start, end in lines(view):
         if not _RULE_LINE.fullmatch(view, start, end):
             continue
         if opened is not None:
-            yield Part((opened, end), Voice.MATERIAL, Reason.RULED)
+            yield VoicePart((opened, end), Voice.MATERIAL, Reason.RULED)
         opened = start if opened is None else None

@@ -18,28 +18,32 @@ from ricordo.model.thread import Turn
 from ricordo.model.vocabulary import Action, Event, Source
 from ricordo.recall.service import Recall
 from ricordo.storage.search_rows import text_hash
-from ricordo.storage.transaction import Writing
+from ricordo.storage.transaction import WriteTransaction
 
 WRITING_ACTIONS: Final = frozenset({Action.ADD, Action.UPDATE, Action.REPLACE, Action.UNLINK})
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
+class PreparedWrite:
     """What a write needs to know of vectors, found out before its transaction."""
 
     known: KnownVectors
     near: Neighbours
 
 
-def prepare(recall: Recall, user_id: str, resolutions: Sequence[Resolution]) -> Prepared:
+def prepare(recall: Recall, user_id: str, resolutions: Sequence[Resolution]) -> PreparedWrite:
     """Make the vectors of what may be written. No transaction may be open."""
     texts = [one.candidate.content for one in resolutions if one.action in WRITING_ACTIONS]
     known = recall.embedders.known_vectors(user_id, texts)
-    return Prepared(known, recall.relating.neighbours(user_id, known))
+    return PreparedWrite(known, recall.relating.neighbours(user_id, known))
 
 
 def write(
-    recall: Recall, writing: Writing, resolution: Resolution, draft: NewMemory, prepared: Prepared
+    recall: Recall,
+    writing: WriteTransaction,
+    resolution: Resolution,
+    draft: NewMemory,
+    prepared: PreparedWrite,
 ) -> Added:
     """Write one memory as the resolution says, and note what it is about the same as."""
     added = _written(writing, resolution, draft)
@@ -51,7 +55,7 @@ def write(
     return added
 
 
-def _written(writing: Writing, resolution: Resolution, draft: NewMemory) -> Added:
+def _written(writing: WriteTransaction, resolution: Resolution, draft: NewMemory) -> Added:
     scope = Scope(writing.user_id, agent_id=draft.agent_id)
     targets = [item.id for item in resolution.targets]
     if resolution.action is Action.REPLACE:

@@ -12,8 +12,8 @@ from starlette.middleware.cors import CORSMiddleware
 
 from ricordo.http.addresses import is_loopback
 from ricordo.http.auth import Gate
-from ricordo.http.files import Slots
-from ricordo.http.middleware import BodyLimit, Catching, HeadRequests, LoopbackGuard
+from ricordo.http.files import TransferSlots
+from ricordo.http.middleware import BodyLimit, ErrorMiddleware, HeadRequests, LoopbackGuard
 from ricordo.http.problems import Problem, tell_problems
 from ricordo.http.rate_limit import RateLimiter
 from ricordo.http.responses import Uncached
@@ -71,9 +71,9 @@ def create_app(memory: Memory) -> FastAPI:
     app.state.gate = Gate(
         memory, keys_are_required(settings), RateLimiter(settings.rate_limit_per_minute)
     )
-    app.state.imports = Slots("import", MAX_IMPORTS_AT_ONCE)
+    app.state.imports = TransferSlots("import", MAX_IMPORTS_AT_ONCE)
     # An export holds a connection until its last line is taken; the others are for everybody else.
-    app.state.exports = Slots("export", max(1, settings.pool_size // 2))
+    app.state.exports = TransferSlots("export", max(1, settings.pool_size // 2))
     app.state.metrics = ServiceMetrics(memory)
     app.state.tracing = tracing_of(settings)
     watch_steps(memory, app.state.metrics, app.state.tracing)
@@ -122,7 +122,7 @@ def _add_middleware(app: FastAPI, settings: Settings) -> None:
     """What each request passes; the one added last comes first."""
     origins = [origin.strip() for origin in settings.cors_origins.split(",") if origin.strip()]
     app.add_middleware(HeadRequests)
-    app.add_middleware(Catching)
+    app.add_middleware(ErrorMiddleware)
     app.add_middleware(BodyLimit)
     if origins:
         app.add_middleware(

@@ -24,7 +24,7 @@ _CHUNK_CHARS: Final = 64 * 1024
 _PREFIX: Final = "ricordo-import-"
 
 
-class Slots:
+class TransferSlots:
     """How many files a service sends or receives at once: one of a user, a few of all. Each has a
     connection to the database or a file on the disk, for as long as the client takes."""
 
@@ -80,7 +80,7 @@ class LinesResponse(StreamingResponse):
         lines: object,
         filename: str,
         user_id: str,
-        slots: Slots,
+        slots: TransferSlots,
         stall_seconds: float = EXPORT_STALL_SECONDS,
     ) -> None:
         """What is wrong from the start is raised here, so that it can still be told.
@@ -154,7 +154,7 @@ async def received_file(request: Request, user_id: str) -> AsyncIterator[Path]:
         StorageFull: it does not fit.
         ImportFailed: what the block raises, without the name of the file.
     """
-    slots: Slots = request.app.state.imports
+    slots: TransferSlots = request.app.state.imports
     with slots.held(user_id):
         path = await _received(request)
         try:

@@ -14,7 +14,7 @@ from ricordo.limits import MAX_IMPORT_FILE_BYTES, MAX_PROXY_REQUEST_BYTES, MAX_R
 from ricordo.observability.logs import note_error
 
 
-class Catching:
+class ErrorMiddleware:
     """Answers with a problem where the application fails in a way that nobody foresaw."""
 
     def __init__(self, app: ASGIApp) -> None:

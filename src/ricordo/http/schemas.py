@@ -14,7 +14,7 @@ from ricordo.model.vocabulary import MemoryType, Source, Status
 # library, so that the same mistake gets the same answer on every surface.
 
 
-class Asked(BaseModel):
+class RequestBody(BaseModel):
     """A body or a query string. Fields that do not exist are refused, never ignored."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
@@ -24,7 +24,7 @@ class Asked(BaseModel):
         return self.model_dump(exclude_unset=True)
 
 
-class QueryAsked(Asked):
+class QueryParameters(RequestBody):
     """A query string, in which everything comes as text."""
 
     model_config = ConfigDict(extra="forbid", strict=False)
@@ -41,7 +41,7 @@ IfNoneMatch = Annotated[
 ThreadName = Annotated[str, Path(description="The conversation.", examples=["monday"])]
 
 
-class PageAsked(QueryAsked):
+class PageRequest(QueryParameters):
     """Which page of a list."""
 
     limit: int = Field(
@@ -55,7 +55,7 @@ class PageAsked(QueryAsked):
     )
 
 
-class ReasonAsked(Asked):
+class ReasonRequest(RequestBody):
     """Why it is done."""
 
     reason: str | None = Field(
@@ -66,7 +66,7 @@ class ReasonAsked(Asked):
     )
 
 
-def given_by(asked: Asked | None) -> dict[str, Any]:
+def given_by(asked: RequestBody | None) -> dict[str, Any]:
     """What the caller sent in a body that may be left out."""
     return {} if asked is None else asked.given()
 
@@ -84,7 +84,7 @@ def _moment(description: str) -> Any:
     return Field(default=None, description=f"{description} ISO 8601; without an offset: UTC.")
 
 
-class DraftAsked(Asked):
+class DraftRequest(RequestBody):
     """A memory to be kept; only its content is needed."""
 
     content: str = Field(
@@ -157,7 +157,7 @@ def _filter_reference(description: str) -> Any:
     return Field(default=None, max_length=limits.MAX_REFERENCE_CHARS, description=description)
 
 
-class FiltersAsked(BaseModel):
+class FiltersRequest(BaseModel):
     """Every filter of the library, under its own name; all that are given must hold."""
 
     status: Several = _several(f"Any of: {', '.join(Status)}; or any. Default: active.")

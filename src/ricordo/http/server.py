@@ -52,7 +52,7 @@ def check_may_serve(memory: Memory) -> None:
     require_confined(memory.database)
 
 
-class Serving:
+class RunningService:
     """A service that listens, and that :meth:`run` lets answer."""
 
     def __init__(self, server: "_Server", listener: socket.socket) -> None:
@@ -78,7 +78,7 @@ def serving(
     memory: Memory,
     on_listening: Callable[[str], None],
     make_app: Callable[[Memory], ASGIApp] = create_app,
-) -> Serving:
+) -> RunningService:
     """The service over an open store, at the address that is set.
 
     ``on_listening`` is told the address as soon as requests can come. ``make_app`` makes what is
@@ -105,7 +105,7 @@ def serving(
         timeout_graceful_shutdown=int(settings.shutdown_seconds),
     )
     address = url_of(settings.host, listener.getsockname()[1])
-    return Serving(_Server(config, lambda: on_listening(address)), listener)
+    return RunningService(_Server(config, lambda: on_listening(address)), listener)
 
 
 def _listener(settings: Settings, waiting: int) -> socket.socket:

@@ -19,13 +19,13 @@ from ricordo.storage.backend import INDEXED, ITEMS, Indexed, Row, Step
 from ricordo.storage.columns import Words, among, bound_list
 from ricordo.storage.database import Database, retried
 from ricordo.storage.search_rows import EMBED_JOB, vectors_of_texts
-from ricordo.storage.statements import Prepared
+from ricordo.storage.statements import PreparedStatement
 from ricordo.storage.tables import jobs
-from ricordo.storage.transaction import Writing
+from ricordo.storage.transaction import WriteTransaction
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class PendingVectors:
     """A text that waits for its vector."""
 
     id: int
@@ -59,7 +59,7 @@ def _one_row(kind: Indexed) -> sa.ColumnElement[bool]:
 
 
 _next: Final = {
-    kind.name: Prepared(
+    kind.name: PreparedStatement(
         sa.select(kind.source.c.id, kind.source.c.content, kind.index.c.text_hash)
         .select_from(kind.joined())
         .where(_waits(kind))
@@ -68,9 +68,9 @@ _next: Final = {
     )
     for kind in INDEXED
 }
-_still: Final = {kind.name: Prepared(_still_waits(kind)) for kind in INDEXED}
+_still: Final = {kind.name: PreparedStatement(_still_waits(kind)) for kind in INDEXED}
 _set_ready: Final = {
-    kind.name: Prepared(
+    kind.name: PreparedStatement(
         sa.update(kind.index)
         .where(_one_row(kind))
         .values(
@@ -89,10 +89,10 @@ _set_ready: Final = {
 
 def next_waiting(
     connection: sa.Connection, kind: Indexed, user_id: str, size: int
-) -> list[Waiting]:
+) -> list[PendingVectors]:
     """The first of a user's texts that wait."""
     found = _next[kind.name].run(connection, {"of_user": user_id, "size": size})
-    return [Waiting(*row) for row in found]
+    return [PendingVectors(*row) for row in found]
 
 
 def count_waiting(connection: sa.Connection, user_id: str) -> int:
@@ -107,8 +107,8 @@ def count_waiting(connection: sa.Connection, user_id: str) -> int:
 
 
 def still_waiting(
-    writing: Writing, kind: Indexed, batch: Sequence[Waiting]
-) -> list[tuple[Waiting, bool]]:
+    writing: WriteTransaction, kind: Indexed, batch: Sequence[PendingVectors]
+) -> list[tuple[PendingVectors, bool]]:
     """Those that still wait with the same text, each with whether it is an active memory.
 
     None is left when the user was erased meanwhile.
@@ -123,7 +123,7 @@ def still_waiting(
 
 
 def store_vectors(
-    writing: Writing, kind: Indexed, model: VectorModel, rows: Sequence[tuple[int, Row]]
+    writing: WriteTransaction, kind: Indexed, model: VectorModel, rows: Sequence[tuple[int, Row]]
 ) -> None:
     """Give rows their vectors."""
     stamp = writing.next_stamp()
@@ -144,7 +144,7 @@ def store_vectors(
     )
 
 
-def is_job_waiting(writing: Writing) -> bool:
+def is_job_waiting(writing: WriteTransaction) -> bool:
     """Whether a job that makes the writing user's vectors is queued."""
     waiting = sa.exists().where(
         jobs.c.kind == EMBED_JOB,
@@ -155,10 +155,10 @@ def is_job_waiting(writing: Writing) -> bool:
 
 
 def mark_failed(
-    writing: Writing,
+    writing: WriteTransaction,
     kind: Indexed,
     problem: EmbeddingError | InvalidInput,
-    only: Waiting | None = None,
+    only: PendingVectors | None = None,
 ) -> None:
     """Write down why one text, or all that wait, did not get a vector."""
     where = _waits(kind)
@@ -191,7 +191,7 @@ def _silently(_made: int) -> None:
     pass
 
 
-class Filling:
+class VectorBackfill:
     """Makes missing vectors, batch by batch. Safe from many threads and processes at once."""
 
     def __init__(self, database: Database, embedders: Embedders, relating: Relating) -> None:
@@ -252,7 +252,7 @@ class Filling:
             return self._work_off(kind, user_id, embedder, batch)
 
     def _work_off(
-        self, kind: Indexed, user_id: str, embedder: Embedder, batch: Sequence[Waiting]
+        self, kind: Indexed, user_id: str, embedder: Embedder, batch: Sequence[PendingVectors]
     ) -> int:
         """Make and write the vectors of a batch, halving what the embedder does not take.
 
@@ -277,7 +277,9 @@ class Filling:
                 made += self._write(kind, user_id, model_of(embedder), part, vectors)
         return made
 
-    def _vectors(self, user_id: str, embedder: Embedder, part: Sequence[Waiting]) -> dict[str, Row]:
+    def _vectors(
+        self, user_id: str, embedder: Embedder, part: Sequence[PendingVectors]
+    ) -> dict[str, Row]:
         """The vectors by the hash of the text; what is stored already is not made again."""
         texts = {one.text_hash: one.content for one in part}
         found: dict[str, Row] = {}
@@ -301,7 +303,7 @@ class Filling:
         kind: Indexed,
         user_id: str,
         model: VectorModel,
-        part: Sequence[Waiting],
+        part: Sequence[PendingVectors],
         vectors: dict[str, Row],
     ) -> int:
         known = KnownVectors(model, _of_one_width(vectors))
@@ -323,7 +325,7 @@ class Filling:
         kind: Indexed,
         user_id: str,
         model: VectorModel,
-        one: Waiting,
+        one: PendingVectors,
         problem: EmbeddingError,
     ) -> None:
         with self.database.write(user_id) as writing:

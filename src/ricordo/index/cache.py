@@ -1,9 +1,9 @@
-"""The shelves of the users who search, kept in memory and up to date.
+"""The indexes of the users who search, kept in memory and up to date.
 
 Each search first reads how far the user's index has come, in the same view of the database that it
-answers from. A shelf that is behind takes in what was written since, by whichever process, and lets
-go of what is no longer there; only where the index itself was made over is it made anew. The least
-recently used ones are dropped when they take too much memory together.
+answers from. An index that is behind takes in what was written since, by whichever process, and
+lets go of what is no longer there; only where the index itself was made over is it made anew. The
+least recently used ones are dropped when they take too much memory together.
 """
 
 import contextlib
@@ -16,7 +16,7 @@ import numpy as np
 import sqlalchemy as sa
 
 from ricordo import forks
-from ricordo.index.user_index import Shelf, TurnShelf
+from ricordo.index.user_index import TurnIndex, UserIndex
 from ricordo.model.embedding import VectorModel
 from ricordo.storage.backend import ITEMS, TURNS, Indexed, Row, matrix_of
 from ricordo.storage.search_rows import (
@@ -32,21 +32,21 @@ from ricordo.storage.search_rows import (
 _ROW_BYTES: Final = 600  # terms, ids and bookkeeping of one row, roughly and rather too much
 _WIDTH_GUESS: Final = 384
 _MAX_SHELVES: Final = 10_000  # whoever asks gets one, also those who have nothing stored
-_SHELF_OF: Final[dict[str, type[Shelf]]] = {ITEMS.name: Shelf, TURNS.name: TurnShelf}
+_INDEX_OF: Final[dict[str, type[UserIndex]]] = {ITEMS.name: UserIndex, TURNS.name: TurnIndex}
 
 
 class _Kept:
-    """A shelf in the cache, with what it is a copy of."""
+    """A user_index in the cache, with what it is a copy of."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
-        self.shelf: Shelf | None = None
+        self.user_index: UserIndex | None = None
         self.position: IndexPosition | None = None
         self.model: VectorModel | None = None
         self.nbytes = 0
 
 
-class Shelves:
+class IndexCache:
     """Shelves by kind and user. Safe from many threads, and usable after a fork."""
 
     def __init__(self, max_bytes: int) -> None:
@@ -68,8 +68,8 @@ class Shelves:
     @contextlib.contextmanager
     def borrow(
         self, connection: sa.Connection, kind: Indexed, user_id: str, model: VectorModel | None
-    ) -> Iterator[Shelf | None]:
-        """A user's shelf, up to date with this view of the database and held for one search.
+    ) -> Iterator[UserIndex | None]:
+        """A user's user_index, up to date with this view of the database and held for one search.
 
         None where the user's index is too large to be kept in memory.
         """
@@ -80,26 +80,26 @@ class Shelves:
             if not self._is_current(kept, position, model):
                 self._bring_up_to_date(connection, kept, kind, user_id, position, model)
                 self._make_room(key, kept)
-            yield kept.shelf
+            yield kept.user_index
 
     def shared_with(
         self, connection: sa.Connection, viewer: str, model: VectorModel | None
-    ) -> Shelf:
+    ) -> UserIndex:
         """What others share with a user, which is little, read for one search."""
-        shelf = Shelf()
-        _fill(connection, shelf, linked_index(connection, viewer, model))
-        return shelf
+        user_index = UserIndex()
+        _fill(connection, user_index, linked_index(connection, viewer, model))
+        return user_index
 
     def forget(self, user_id: str) -> None:
         """Keep nothing of a user in memory."""
         with self._lock:
-            for kind in _SHELF_OF:
+            for kind in _INDEX_OF:
                 dropped = self._kept.pop((kind, user_id), None)
                 self._taken_bytes -= 0 if dropped is None else dropped.nbytes
 
     @property
     def nbytes(self) -> int:
-        """About how much memory the shelves take."""
+        """About how much memory the indexes take."""
         return self._taken_bytes
 
     def _entry(self, key: tuple[str, str]) -> _Kept:
@@ -111,7 +111,7 @@ class Shelves:
             return kept
 
     def _is_current(self, kept: _Kept, position: IndexPosition, model: VectorModel | None) -> bool:
-        """True of a shelf that has all that this view of the database has.
+        """True of a user index that has all that this view of the database has.
 
         It may have more, brought by a search that began later: what it finds is looked up in the
         view of whoever asks.
@@ -140,10 +140,10 @@ class Shelves:
             and kept.model == model
         )
         if not (same_index and _follow(connection, kept, kind, user_id, position)):
-            kept.shelf = kept.position = None  # or there would be two in memory for a while
-            kept.shelf = self._load(connection, kind, user_id, model)
-        elif kept.shelf is not None and not self._fits(kept.shelf.size):
-            kept.shelf = None
+            kept.user_index = kept.position = None  # or there would be two in memory for a while
+            kept.user_index = self._load(connection, kind, user_id, model)
+        elif kept.user_index is not None and not self._fits(kept.user_index.size):
+            kept.user_index = None
         kept.position, kept.model = position, model
 
     def _fits(self, rows: int) -> bool:
@@ -151,18 +151,18 @@ class Shelves:
 
     def _load(
         self, connection: sa.Connection, kind: Indexed, user_id: str, model: VectorModel | None
-    ) -> Shelf | None:
+    ) -> UserIndex | None:
         rows = count_indexed(connection, kind, user_id)
         if not self._fits(rows):
             return None
-        shelf = _SHELF_OF[kind.name](rows)
+        user_index = _INDEX_OF[kind.name](rows)
         for page in whole_index(connection, kind, user_id, model):
-            _fill(connection, shelf, page)
-        return shelf
+            _fill(connection, user_index, page)
+        return user_index
 
     def _make_room(self, key: tuple[str, str], changed: _Kept) -> None:
-        """Count what a shelf takes now, and drop those used longest ago while it is too much."""
-        nbytes = 0 if changed.shelf is None else changed.shelf.nbytes
+        """Drop the least recently used indexes while all of them take too much memory."""
+        nbytes = 0 if changed.user_index is None else changed.user_index.nbytes
         with self._lock:
             if self._kept.get(key) is not changed:
                 return  # dropped while it was being filled
@@ -178,52 +178,54 @@ class Shelves:
 def _follow(
     connection: sa.Connection, kept: _Kept, kind: Indexed, user_id: str, to: IndexPosition
 ) -> bool:
-    """Bring a shelf from where it stands to a later position of the same index.
+    """Bring a user index from where it stands to a later position of the same index.
 
     False where it has to be made anew after all, because too much of it is gone.
     """
-    shelf, behind = kept.shelf, kept.position
-    if shelf is None or behind is None or shelf.needs_compacting:
+    user_index, behind = kept.user_index, kept.position
+    if user_index is None or behind is None or user_index.needs_compacting:
         return False
     newer = index_since(connection, kind, user_id, kept.model, behind.stamp)
     gone: list[int] = []
     if behind.removals != to.removals:
-        gone = _gone(connection, shelf, kind, user_id, newer)
-        if not shelf.can_let_go(len(gone)):
+        gone = _gone(connection, user_index, kind, user_id, newer)
+        if not user_index.can_let_go(len(gone)):
             return False
     kept.position = None  # one that is stopped half way is not gone on with
-    shelf.let_go(gone)
-    _fill(connection, shelf, newer)
+    user_index.let_go(gone)
+    _fill(connection, user_index, newer)
     return True
 
 
 def _gone(
     connection: sa.Connection,
-    shelf: Shelf,
+    user_index: UserIndex,
     kind: Indexed,
     user_id: str,
     newer: Sequence[tuple[Any, ...]],
 ) -> list[int]:
-    """The rows of a shelf that the index no longer has; ``newer`` is what it has yet to take in.
+    """Rows of a user index that are gone from the database; ``newer`` is not taken in yet.
 
     All ids are read only where their number shows that some are gone: what was removed may have
     been of the other kind.
     """
-    unseen = sum(row[0] not in shelf.row_of for row in newer)
-    if count_indexed(connection, kind, user_id) == shelf.size + unseen:
+    unseen = sum(row[0] not in user_index.row_of for row in newer)
+    if count_indexed(connection, kind, user_id) == user_index.size + unseen:
         return []
-    had = np.fromiter(shelf.row_of, np.int64, shelf.size)
+    had = np.fromiter(user_index.row_of, np.int64, user_index.size)
     there = indexed_ids(connection, kind, user_id)
     gone: list[int] = np.setdiff1d(had, there, assume_unique=True).tolist()
     return gone
 
 
-def _fill(connection: sa.Connection, shelf: Shelf, rows: Sequence[tuple[Any, ...]]) -> None:
-    """Put rows onto a shelf; their vectors are decoded together where they have one width."""
+def _fill(
+    connection: sa.Connection, user_index: UserIndex, rows: Sequence[tuple[Any, ...]]
+) -> None:
+    """Put rows onto a user index; their vectors are decoded together where they have one width."""
     vectors: list[Row | None] = [None] * len(rows)
     for width in {len(row[2]) for row in rows if row[2] is not None}:
         places = [n for n, row in enumerate(rows) if row[2] is not None and len(row[2]) == width]
         matrix = matrix_of(connection, [rows[place][2] for place in places])
         for place, vector in zip(places, matrix, strict=True):
             vectors[place] = vector
-    shelf.take(rows, vectors)
+    user_index.take(rows, vectors)

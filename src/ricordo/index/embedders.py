@@ -43,7 +43,7 @@ class QueryVector:
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class ChosenEmbedder:
     """What makes a user's vectors. ``problem`` says why nothing does although something should."""
 
     embedder: Embedder | None = field(compare=False)
@@ -102,16 +102,16 @@ class Embedders:
         """The embedder of a choice that is not stored yet."""
         return self._registry.get(choice)
 
-    def chosen(self, connection: sa.Connection, user_id: str) -> Chosen:
+    def chosen(self, connection: sa.Connection, user_id: str) -> ChosenEmbedder:
         """What makes this user's vectors now; never an error."""
         try:
             embedder = self.embedder_of(connection, user_id)
             model = None if embedder is None else model_of(embedder)
         except (EmbeddingError, InvalidInput) as problem:
-            return Chosen(None, None, _one_line(problem))
-        return Chosen(embedder, model, None)
+            return ChosenEmbedder(None, None, _one_line(problem))
+        return ChosenEmbedder(embedder, model, None)
 
-    def query_vector(self, chosen: Chosen, text: str) -> QueryVector:
+    def query_vector(self, chosen: ChosenEmbedder, text: str) -> QueryVector:
         """The vector of a question; without one, why. Never an error: words are left."""
         if chosen.embedder is None:
             return QueryVector(None, problem=chosen.problem)

@@ -34,7 +34,7 @@ from ricordo.storage.search_rows import (
     put_entries,
 )
 from ricordo.storage.tables import items, jobs, store, turns
-from ricordo.storage.transaction import Writing
+from ricordo.storage.transaction import WriteTransaction
 from ricordo.storage.users import drop_choice, find_choice, list_users, store_choice
 
 # A vector is of use only beside others of the same model. So when the model changes, every row of
@@ -49,7 +49,7 @@ _TRIED: Final = "Prefers tea over coffee."
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class ModelCandidate:
     """A choice that is not stored yet. ``choice`` is None for going back to the store's way."""
 
     choice: EmbeddingChoice | None
@@ -78,7 +78,7 @@ def read_choice(
     return EmbeddingChoice.parse(str(provider), **wanted, from_user=True)
 
 
-def candidate(embedders: Embedders, choice: EmbeddingChoice | None) -> Candidate:
+def candidate(embedders: Embedders, choice: EmbeddingChoice | None) -> ModelCandidate:
     """What would make the vectors under a choice.
 
     Raises:
@@ -88,8 +88,8 @@ def candidate(embedders: Embedders, choice: EmbeddingChoice | None) -> Candidate
     wanted = choice or effective(None, None, None)
     embedder = embedders.for_choice(wanted)
     if embedder is None:
-        return Candidate(choice, NONE, None)
-    return Candidate(choice, wanted.provider, model_of(embedder))
+        return ModelCandidate(choice, NONE, None)
+    return ModelCandidate(choice, wanted.provider, model_of(embedder))
 
 
 def try_out(embedders: Embedders, choice: EmbeddingChoice | None) -> str | None:
@@ -128,7 +128,7 @@ def count_missing(connection: sa.Connection, user_id: str, model: VectorModel | 
     )
 
 
-def put_back(writing: Writing, model: VectorModel | None) -> int:
+def put_back(writing: WriteTransaction, model: VectorModel | None) -> int:
     """Let every row wait again that has no vector of this model; how many did not wait already.
 
     Items of every status are among them. With None, it is every row.
@@ -156,7 +156,7 @@ def put_back(writing: Writing, model: VectorModel | None) -> int:
     return changed
 
 
-def change_choice(writing: Writing, to: Candidate, sealed_key: str | None) -> int:
+def change_choice(writing: WriteTransaction, to: ModelCandidate, sealed_key: str | None) -> int:
     """Store a user's choice and start their vectors over; how many have to be made."""
     if to.choice is None:
         drop_choice(writing)
@@ -180,7 +180,7 @@ def change_choice(writing: Writing, to: Candidate, sealed_key: str | None) -> in
     return missing
 
 
-def rebuild_all(writing: Writing) -> int:
+def rebuild_all(writing: WriteTransaction) -> int:
     """Start all vectors over under the present model; how many there are."""
     everything = count_missing(writing.connection, writing.user_id, None)
     if put_back(writing, None):
@@ -190,7 +190,7 @@ def rebuild_all(writing: Writing) -> int:
     return everything
 
 
-def backfill(writing: Writing, model: VectorModel) -> EmbeddingBackfill:
+def backfill(writing: WriteTransaction, model: VectorModel) -> EmbeddingBackfill:
     """Ask again for what was given up or is of another model."""
     changed = put_back(writing, model)
     if changed > PAGE_ROWS:
@@ -483,7 +483,7 @@ def _reindex_batch(database: Database, kind: Indexed, user_id: str) -> int:
                 change_terms(writing, kind, found[row.id])
         if rows:
             writing.keeps_user = True
-            writing.note_rewrite()  # shelves keep what they have read; they start over
+            writing.note_rewrite()  # indexes keep what they have read; they start over
         return len(rows)
 
 
@@ -498,7 +498,7 @@ def _is_outdated(kind: Indexed, fingerprint: str) -> sa.ColumnElement[bool]:
     return sa.or_(kind.index.c.id.is_(None), kind.index.c.analyser != fingerprint)
 
 
-def _searchables(writing: Writing, kind: Indexed, ids: list[int]) -> list[Searchable]:
+def _searchables(writing: WriteTransaction, kind: Indexed, ids: list[int]) -> list[Searchable]:
     if kind is ITEMS:
         own = sa.and_(items.c.user_id == writing.user_id, items.c.id.in_(ids))
         return [searchable_item(item) for item in find_items(writing.connection, own)]

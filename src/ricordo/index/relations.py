@@ -6,16 +6,16 @@ from typing import Final
 import numpy as np
 import sqlalchemy as sa
 
-from ricordo.index.cache import Shelves
-from ricordo.index.user_index import Shelf, best_rows
+from ricordo.index.cache import IndexCache
+from ricordo.index.user_index import UserIndex, best_rows
 from ricordo.model.embedding import KnownVectors, VectorModel
 from ricordo.model.vocabulary import Status
 from ricordo.storage.backend import ITEMS, Matrix, Row
 from ricordo.storage.columns import among, bound_list
-from ricordo.storage.database import Database, Reading
+from ricordo.storage.database import Database, ReadTransaction
 from ricordo.storage.relations import Relation, add_relations, remove_relations
 from ricordo.storage.tables import item_index, items
-from ricordo.storage.transaction import Writing
+from ricordo.storage.transaction import WriteTransaction
 
 Neighbours = Mapping[str, Sequence[tuple[int, float]]]
 """By the hash of a text: the memories that are nearest to it, with their cosines."""
@@ -31,10 +31,10 @@ class Relating:
     """Finds the neighbours of new texts before a write, and notes them in it."""
 
     def __init__(
-        self, database: Database, shelves: Shelves, link_min: float, per_memory: int
+        self, database: Database, indexes: IndexCache, link_min: float, per_memory: int
     ) -> None:
         self._database = database
-        self._shelves = shelves
+        self._indexes = indexes
         self._link_min = link_min
         self._per_memory = per_memory
 
@@ -56,17 +56,17 @@ class Relating:
         vectors = np.stack([known.by_hash[digest] for digest in hashes])
         with (
             self._database.read(user_id) as view,
-            self._shelves.borrow(view.connection, ITEMS, user_id, known.model) as shelf,
+            self._indexes.borrow(view.connection, ITEMS, user_id, known.model) as user_index,
         ):
-            if shelf is None:
+            if user_index is None:
                 found = self._in_database(view, user_id, known.model, vectors)
             else:
-                found = self._on_shelf(shelf, vectors)
+                found = self._in_index(user_index, vectors)
         return dict(zip(hashes, found, strict=True))
 
     def note(
         self,
-        writing: Writing,
+        writing: WriteTransaction,
         written: Iterable[tuple[int, str]],
         known: KnownVectors,
         near: Neighbours,
@@ -87,7 +87,7 @@ class Relating:
 
     def renew(
         self,
-        writing: Writing,
+        writing: WriteTransaction,
         changed: Iterable[tuple[int, str]],
         known: KnownVectors,
         near: Neighbours,
@@ -98,28 +98,28 @@ class Relating:
             remove_relations(writing, [item_id for item_id, _ in listed])
             self.note(writing, listed, known, near)
 
-    def _on_shelf(self, shelf: Shelf, vectors: Matrix) -> list[list[tuple[int, float]]]:
+    def _in_index(self, user_index: UserIndex, vectors: Matrix) -> list[list[tuple[int, float]]]:
         found: list[list[tuple[int, float]]] = []
         for start in range(0, len(vectors), _TOGETHER):
-            cosines = shelf.cosines_to(vectors[start : start + _TOGETHER])
+            cosines = user_index.cosines_to(vectors[start : start + _TOGETHER])
             count = min(_TOGETHER, len(vectors) - start)
             if cosines is None:
                 found += [[] for _ in range(count)]
             else:
-                found += [self._best(shelf, cosines[:, column]) for column in range(count)]
+                found += [self._best(user_index, cosines[:, column]) for column in range(count)]
         return found
 
-    def _best(self, shelf: Shelf, cosines: Row) -> list[tuple[int, float]]:
-        usable = np.where(shelf.alive & shelf.with_vector, cosines, -1.0)
+    def _best(self, user_index: UserIndex, cosines: Row) -> list[tuple[int, float]]:
+        usable = np.where(user_index.alive & user_index.with_vector, cosines, -1.0)
         rows = best_rows(usable, self._per_memory * _LOOK_AT)
         return [
-            (int(shelf.ids[row]), float(usable[row]))
+            (int(user_index.ids[row]), float(usable[row]))
             for row in rows
             if usable[row] >= self._link_min
         ]
 
     def _in_database(
-        self, view: Reading, user_id: str, model: VectorModel, vectors: Matrix
+        self, view: ReadTransaction, user_id: str, model: VectorModel, vectors: Matrix
     ) -> list[list[tuple[int, float]]]:
         search = self._database.backend.search
         where = sa.and_(items.c.user_id == user_id, items.c.status == Status.ACTIVE.value)
@@ -151,7 +151,7 @@ class Relating:
         return found
 
 
-def _active_among(writing: Writing, ids: set[int]) -> set[int]:
+def _active_among(writing: WriteTransaction, ids: set[int]) -> set[int]:
     if not ids:
         return set()
     wanted = (

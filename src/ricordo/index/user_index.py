@@ -125,8 +125,8 @@ class Postings:
         return np.frombuffer(self._by_term[term], np.int64)
 
 
-# A search over a shelf is exact, and takes well under a millisecond per thousand rows. A shelf is
-# not thread-safe: whoever uses it holds its lock (``shelves.py``).
+# A search over a user index is exact, and takes well under a millisecond per thousand rows. It is
+# not thread-safe: whoever uses it holds its lock (``cache.py``).
 
 Floats = np.ndarray[tuple[int], np.dtype[np.float32]]
 
@@ -181,7 +181,7 @@ class Column:
         return self._values.nbytes
 
 
-class Shelf:
+class UserIndex:
     """Rows with an id, terms and perhaps a vector.
 
     A row that is replaced or taken away keeps its place, marked dead.
@@ -209,11 +209,11 @@ class Shelf:
 
     @property
     def needs_compacting(self) -> bool:
-        """True where too much of the shelf is taken by what was replaced or taken away."""
+        """True where too much of the user_index is taken by what was replaced or taken away."""
         return self._is_worn(self.rows - self.size)
 
     def can_let_go(self, count: int) -> bool:
-        """Whether so many rows can be taken away; if not, the shelf is to be made anew."""
+        """Whether so many rows can be taken away; if not, the user_index is to be made anew."""
         return not self._is_worn(self.rows - self.size + count)
 
     def _is_worn(self, dead: int) -> bool:
@@ -221,7 +221,7 @@ class Shelf:
 
     @property
     def nbytes(self) -> int:
-        """About how much memory the shelf takes."""
+        """About how much memory the user_index takes."""
         vectors = 0 if self._vectors is None else self._vectors.nbytes
         return vectors + self._postings.nbytes + self.rows * 150
 
@@ -247,7 +247,7 @@ class Shelf:
         return self._postings.terms
 
     def take(self, stored: Sequence[tuple[Any, ...]], vectors: Sequence[Row | None]) -> None:
-        """Put rows as ``index_reading`` gives them onto the shelf, new ones together."""
+        """Put rows as ``index_reading`` gives them onto the user_index, new ones together."""
         fresh = []
         for row, vector in zip(stored, vectors, strict=True):
             if row[0] in self.row_of:
@@ -395,13 +395,13 @@ class Shelf:
         return self._norms
 
 
-def term_weights(shelves: Sequence[Shelf], terms: Mapping[str, float]) -> dict[str, float]:
-    """What a match of each term is worth over several shelves together.
+def term_weights(indexes: Sequence[UserIndex], terms: Mapping[str, float]) -> dict[str, float]:
+    """What a match of each term is worth over several indexes together.
 
     ``terms`` are those of the question, each with how surely it is meant (1 unless guessed).
     """
-    documents = sum(shelf.size for shelf in shelves)
-    found = {term: sum(shelf.frequency(term) for shelf in shelves) for term in terms}
+    documents = sum(user_index.size for user_index in indexes)
+    found = {term: sum(user_index.frequency(term) for user_index in indexes) for term in terms}
     return {
         term: sure * rarity(max(documents, found[term]), found[term])
         for term, sure in terms.items()
@@ -433,7 +433,7 @@ class Codes:
         return self._codes.get(word, NO_TURN)
 
 
-class TurnShelf(Shelf):
+class TurnIndex(UserIndex):
     """What was said to and by one user."""
 
     def __init__(self, expected_rows: int = 0) -> None:
@@ -483,7 +483,7 @@ class TurnShelf(Shelf):
 
     @property
     def nbytes(self) -> int:
-        """About how much memory the shelf takes."""
+        """About how much memory the user_index takes."""
         return super().nbytes + self._content_bytes
 
     def _follow(self, row: int, thread: int, position: int) -> None:

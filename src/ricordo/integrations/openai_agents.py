@@ -33,8 +33,8 @@ from ricordo.model.thread import NewTurn
 from ricordo.proxy.memory import storable
 from ricordo.proxy.wire import ASSISTANT, TOOL, USER, text_of
 from ricordo.storage.checkpoints import find_state
-from ricordo.storage.database import Database, Reading, retried
-from ricordo.storage.transaction import Writing
+from ricordo.storage.database import Database, ReadTransaction, retried
+from ricordo.storage.transaction import WriteTransaction
 from ricordo.tools import TOOL_SETS, AsyncTools, Tool, Tools, chosen
 from ricordo.user_memory import UserMemory
 from ricordo.user_memory.confining import check_whole
@@ -169,7 +169,7 @@ MAX_SESSION_ID_CHARS: Final = limits.MAX_REFERENCE_CHARS - len(_PREFIX) - _MAX_D
 Item = Any
 """What the SDK keeps: an object as the Responses interface takes it for input."""
 
-View = Reading | Writing
+View = ReadTransaction | WriteTransaction
 
 
 class SessionItems:
@@ -252,7 +252,7 @@ class SessionItems:
         head = self._state(view, _HEAD)
         return _HEAD if head is None else int(head[_LAST])
 
-    def _set_last(self, writing: Writing, number: int) -> None:
+    def _set_last(self, writing: WriteTransaction, number: int) -> None:
         if number == _HEAD:
             checkpoints.delete(writing, self._name(_HEAD), None)
         else:
@@ -265,7 +265,7 @@ class SessionItems:
         found = find_state(view.connection, self._user_id, self._name(number))
         return None if found is None else read_json("items", found.state)
 
-    def _save(self, writing: Writing, number: int, state: object) -> None:
+    def _save(self, writing: WriteTransaction, number: int, state: object) -> None:
         encoded = json_text("items", state, limits.MAX_CHECKPOINT_BYTES)
         checkpoints.save(writing, self._name(number), encoded, None)
 

@@ -25,7 +25,7 @@ from ricordo.formation.schedule import (
 )
 from ricordo.formation.service import Formation
 from ricordo.index.rebuild import REINDEX_JOB, reindex_as_asked
-from ricordo.jobs.runner import Handler, Stint
+from ricordo.jobs.runner import Handler, JobContext
 from ricordo.memories.erasure import SCRUB_JOB
 from ricordo.memories.lifecycle import (
     LIFECYCLE_JOB,
@@ -60,11 +60,11 @@ def standard_handlers(
 
 def _conversation_handlers(conversation: ConversationService) -> Mapping[str, Handler]:
 
-    def compact(stint: Stint) -> None:
-        job = stint.job
+    def compact(job_context: JobContext) -> None:
+        job = job_context.job
         is_last = job.attempts >= job.max_attempts
         conversation.compact_full(
-            job.user_id, job.unique_key, stint.report, is_last_attempt=is_last
+            job.user_id, job.unique_key, job_context.report, is_last_attempt=is_last
         )
 
     return {COMPACT_JOB: compact}
@@ -72,23 +72,23 @@ def _conversation_handlers(conversation: ConversationService) -> Mapping[str, Ha
 
 def _upkeep_handlers(upkeep: Upkeep) -> Mapping[str, Handler]:
 
-    def plan(stint: Stint) -> None:
-        upkeep.plan_rounds(stint.report)
+    def plan(job_context: JobContext) -> None:
+        upkeep.plan_rounds(job_context.report)
 
-    def daily_round(stint: Stint) -> None:
-        upkeep.run_round(stint.job.user_id, stint.report)
+    def daily_round(job_context: JobContext) -> None:
+        upkeep.run_round(job_context.job.user_id, job_context.report)
 
-    def consolidate(stint: Stint) -> None:
-        upkeep.consolidate(stint.job.user_id, stint.report)
+    def consolidate(job_context: JobContext) -> None:
+        upkeep.consolidate(job_context.job.user_id, job_context.report)
 
-    def insights(stint: Stint) -> None:
+    def insights(job_context: JobContext) -> None:
         try:
-            upkeep.draw_insights(stint.job.user_id)
+            upkeep.draw_insights(job_context.job.user_id)
         except BudgetExhausted as problem:
             raise Postpone(problem.until, str(problem)) from None
 
-    def relate(stint: Stint) -> None:
-        upkeep.relate(stint.job.user_id, stint.report)
+    def relate(job_context: JobContext) -> None:
+        upkeep.relate(job_context.job.user_id, job_context.report)
 
     on_demand = {CONSOLIDATE_JOB: consolidate, INSIGHTS_JOB: insights, RELATE_JOB: relate}
     if not upkeep.policy.is_automatic:  # another process may do it, if that is meant to
@@ -99,50 +99,50 @@ def _upkeep_handlers(upkeep: Upkeep) -> Mapping[str, Handler]:
 def _formation_handlers(database: Database, formation: Formation) -> Mapping[str, Handler]:
     policy = formation.policy
 
-    def form(stint: Stint) -> None:
-        job = stint.job
+    def form(job_context: JobContext) -> None:
+        job = job_context.job
         wait_for_silence(database, policy, job)
         # A conversation can be gone by now; whatever else is missing is worth an error.
         with contextlib.suppress(ThreadNotFound):
             formation.form(job.user_id, job.unique_key)
 
-    def form_stale(_stint: Stint) -> None:
+    def form_stale(_stint: JobContext) -> None:
         sweep(database, policy)
 
-    def summarise(stint: Stint) -> None:
+    def summarise(job_context: JobContext) -> None:
         try:
-            renew_summary(database, formation.model, stint.job.user_id)
+            renew_summary(database, formation.model, job_context.job.user_id)
         except BudgetExhausted as problem:
             raise Postpone(problem.until, str(problem)) from None
 
-    def lapse(stint: Stint) -> None:
-        run_lapsing(database, stint.job.user_id)
+    def lapse(job_context: JobContext) -> None:
+        run_lapsing(database, job_context.job.user_id)
 
     return {FORM_JOB: form, SWEEP_JOB: form_stale, SUMMARY_JOB: summarise, LAPSE_JOB: lapse}
 
 
 def _store_handlers(database: Database, recall: Recall) -> Mapping[str, Handler]:
 
-    def lifecycle(stint: Stint) -> None:
-        run_lifecycle(database, stint.job.user_id, stint.report)
+    def lifecycle(job_context: JobContext) -> None:
+        run_lifecycle(database, job_context.job.user_id, job_context.report)
 
-    def scrub(_stint: Stint) -> None:
+    def scrub(_stint: JobContext) -> None:
         with database.our_errors():
             finished = database.backend.scrub()
         if not finished:
             raise StorageBusy("another process is reading; the freed space is overwritten later")
 
-    def embed(stint: Stint) -> None:
-        job = stint.job
+    def embed(job_context: JobContext) -> None:
+        job = job_context.job
         try:
-            recall.filling.fill(job.user_id, _told(stint, "vectors made"))
+            recall.filling.fill(job.user_id, _told(job_context, "vectors made"))
         except (EmbeddingError, InvalidInput) as problem:
             if job.attempts >= job.max_attempts:
                 recall.filling.give_up(job.user_id, problem)
             raise
 
-    def renew_terms(stint: Stint) -> None:
-        reindex_as_asked(database, stint.job.payload, _told(stint, "texts indexed"))
+    def renew_terms(job_context: JobContext) -> None:
+        reindex_as_asked(database, job_context.job.payload, _told(job_context, "texts indexed"))
 
     return {
         LIFECYCLE_JOB: lifecycle,
@@ -152,14 +152,14 @@ def _store_handlers(database: Database, recall: Recall) -> Mapping[str, Handler]
     }
 
 
-def _told(stint: Stint, what: str) -> Callable[[int], None]:
+def _told(job_context: JobContext, what: str) -> Callable[[int], None]:
     """Adds up what was done and reports it."""
     total = 0
 
     def tick(count: int) -> None:
         nonlocal total
         total += count
-        stint.report(f"{total} {what}")
+        job_context.report(f"{total} {what}")
 
     return tick
 

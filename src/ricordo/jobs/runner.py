@@ -23,12 +23,12 @@ class JobLost(Exception):
     """The job was given to another worker, which took this one for dead."""
 
 
-class Stint:
+class JobContext:
     """One worker's time with one job.
 
     A handler that works in steps calls :meth:`report` between them. When its time is over, or the
-    worker is to stop, that call ends the stint: the job goes back into the queue, behind those
-    that are due, and what was done stays done.
+    worker is to stop, that call ends the run: the job goes back into the queue, behind those that
+    are due, and what was done stays done.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class Stint:
 
 _TRIM_SECONDS: Final = 3_600.0
 
-Handler = Callable[[Stint], None]
+Handler = Callable[[JobContext], None]
 
 _log = logging.getLogger(__name__)
 
@@ -135,10 +135,10 @@ class JobRunner:
         return job is not None
 
     def _run(self, job: Job) -> None:
-        stint = self._stint(job)
+        job_context = self._stint(job)
         try:
-            with self._heartbeats(stint):
-                self._handlers[job.kind](stint)
+            with self._heartbeats(job_context):
+                self._handlers[job.kind](job_context)
         except Postpone as wait:
             self.queue.postpone(job, wait.until, str(wait))
         except JobLost as lost:
@@ -150,25 +150,25 @@ class JobRunner:
         else:
             self.queue.finish(job)
 
-    def _stint(self, job: Job) -> Stint:
+    def _stint(self, job: Job) -> JobContext:
         def tell(progress: str) -> bool:
             return self.queue.heartbeat(job, progress)
 
         clock = self.queue.database.clock
-        return Stint(job, clock, self._run_seconds, self._stopping, tell)
+        return JobContext(job, clock, self._run_seconds, self._stopping, tell)
 
     @contextlib.contextmanager
-    def _heartbeats(self, stint: Stint) -> Iterator[None]:
+    def _heartbeats(self, job_context: JobContext) -> Iterator[None]:
         """Keep the lease alive while a handler works."""
         finished = threading.Event()
         interval = self.queue.lease.total_seconds() / 3
-        job = stint.job
+        job = job_context.job
 
         def beat() -> None:
             while not finished.wait(interval):
                 try:
                     if not self.queue.heartbeat(job):
-                        stint.note_lost()
+                        job_context.note_lost()
                         return
                 except StorageError as error:
                     _log.warning("no heartbeat for job %s: %s", job.id, in_log(error))

@@ -26,7 +26,7 @@ from mcp_types import (
 
 from ricordo.errors import NotFound
 from ricordo.files.mirror_source import stored_memories
-from ricordo.files.mirror_text import TITLE, Shown, body
+from ricordo.files.mirror_text import TITLE, ShownMemory, body
 from ricordo.limits import MAX_MCP_TEXT_BYTES, MAX_MESSAGE_CHARS
 from ricordo.mcp.session import Binding, cursor_of, only_page
 from ricordo.model import checks
@@ -97,7 +97,7 @@ def memory_file(user: UserMemory) -> str:
     """
     check_whole(user.scope, "memory.md")
     stored = stored_memories(user.database, user.scope.user_id)
-    shown: list[Shown] = []
+    shown: list[ShownMemory] = []
     size = 0
     for one in stored.shown.values():  # the newest first
         size += len(one.text.encode()) + _LINE_BYTES

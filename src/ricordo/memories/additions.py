@@ -27,12 +27,12 @@ from ricordo.storage.items import (
 )
 from ricordo.storage.tables import ITEM_IDS
 from ricordo.storage.themes import ensure_themes
-from ricordo.storage.transaction import Writing
+from ricordo.storage.transaction import WriteTransaction
 from ricordo.text.normalise import canonical, content_hash
 
 
 def add_all(
-    writing: Writing,
+    writing: WriteTransaction,
     scope: Scope,
     drafts: Sequence[NewMemory],
     reason: str | None = None,
@@ -66,7 +66,7 @@ _UPDATED = (False, True)
 class _Batch:
     """Writes in the order of the drafts, new memories together as long as nothing is updated."""
 
-    def __init__(self, writing: Writing, scope: Scope, reason: str | None) -> None:
+    def __init__(self, writing: WriteTransaction, scope: Scope, reason: str | None) -> None:
         self._writing = writing
         self._scope = scope
         self._reason = reason
@@ -108,7 +108,7 @@ class _Known:
     """Plays the drafts through one after the other, so that a batch ends like single adds would."""
 
     def __init__(
-        self, writing: Writing, hashed: Sequence[tuple[NewMemory, str]], *, adopts: bool
+        self, writing: WriteTransaction, hashed: Sequence[tuple[NewMemory, str]], *, adopts: bool
     ) -> None:
         self._adopts = adopts
         self._by_key: dict[tuple[str, str], _Entry] = {}
@@ -145,7 +145,9 @@ class _Known:
             self._by_key[entry.theme, entry.key] = entry
 
 
-def _active_matches(writing: Writing, hashed: Sequence[tuple[NewMemory, str]]) -> list[ActiveMatch]:
+def _active_matches(
+    writing: WriteTransaction, hashed: Sequence[tuple[NewMemory, str]]
+) -> list[ActiveMatch]:
     """The stored memories that the drafts may meet, each once."""
     themes = {draft.effective_theme for draft, _ in hashed}
     keys = {draft.key for draft, _ in hashed if draft.key is not None}
@@ -157,11 +159,11 @@ def _active_matches(writing: Writing, hashed: Sequence[tuple[NewMemory, str]]) -
     return list({match.id: match for match in found}.values())
 
 
-def _settle(writing: Writing, match: ActiveMatch) -> None:
+def _settle(writing: WriteTransaction, match: ActiveMatch) -> None:
     settle_if_expired(writing, _stored(writing, match.id))
 
 
-def _stored(writing: Writing, item_id: int) -> Item:
+def _stored(writing: WriteTransaction, item_id: int) -> Item:
     found = item_of(writing.connection, writing.user_id, item_id)
     assert found is not None  # the user's row is locked, and it was there a moment ago
     return found
@@ -182,7 +184,7 @@ def check_times(draft: NewMemory, now: datetime) -> None:
 
 
 def _insert_new(
-    writing: Writing,
+    writing: WriteTransaction,
     scope: Scope,
     new: Sequence[tuple[_Entry, NewMemory]],
     reason: str | None,
@@ -204,7 +206,7 @@ def _insert_new(
         plan_lifecycle(writing, writing.user_id, min(ends))
 
 
-def _new_item(writing: Writing, item_id: int, draft: NewMemory) -> Item:
+def _new_item(writing: WriteTransaction, item_id: int, draft: NewMemory) -> Item:
     created_at = draft.created_at or writing.now
     return Item(
         id=item_id,
@@ -239,7 +241,7 @@ def _new_item(writing: Writing, item_id: int, draft: NewMemory) -> Item:
 
 
 def update_keyed(
-    writing: Writing, scope: Scope, present: Item, draft: NewMemory, reason: str | None
+    writing: WriteTransaction, scope: Scope, present: Item, draft: NewMemory, reason: str | None
 ) -> bool:
     """Change a keyed memory to what the draft says; False when it says nothing new.
 
@@ -286,7 +288,7 @@ def _check_ends(start: datetime, end: datetime | None) -> None:
         raise InvalidValue("valid_to", "must be later than valid_from")
 
 
-def _keep_old_version(writing: Writing, present: Item, draft: NewMemory) -> int:
+def _keep_old_version(writing: WriteTransaction, present: Item, draft: NewMemory) -> int:
     old_id = writing.take_ids(ITEM_IDS, 1)[0]
     ended = present.valid_to
     start = draft.start(writing.now)
@@ -328,7 +330,7 @@ def _stated(draft: NewMemory) -> dict[str, Any]:
     return {**stated, "content": draft.content, "key": draft.key}
 
 
-def _origin(writing: Writing, draft: NewMemory) -> dict[str, Any]:
+def _origin(writing: WriteTransaction, draft: NewMemory) -> dict[str, Any]:
     """What a new text never inherits: where it comes from, how long it holds, who verified it."""
     return {
         "source": draft.effective_source,

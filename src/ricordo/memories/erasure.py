@@ -10,7 +10,7 @@ from ricordo.model.vocabulary import Event
 from ricordo.storage.database import Database
 from ricordo.storage.jobs import discard_queued
 from ricordo.storage.links import links_granted
-from ricordo.storage.transaction import OWNER_ACTED, Writing
+from ricordo.storage.transaction import OWNER_ACTED, WriteTransaction
 from ricordo.storage.users import delete_user_rows, has_user
 
 SCRUB_JOB: Final = "scrub"
@@ -39,7 +39,7 @@ def erase_user(database: Database, user_id: str) -> ErasureReceipt:
     return ErasureReceipt(user_id=user_id, erased_at=erased_at, removed=removed, scrubbed=scrubbed)
 
 
-def plan_scrub(writing: Writing) -> None:
+def plan_scrub(writing: WriteTransaction) -> None:
     """Should this process die before it has scrubbed, a job remembers to."""
     if writing.backend.overwrites_freed_space:
         writing.enqueue(_scrub_job(writing.now + _SCRUB_DELAY))

@@ -30,13 +30,13 @@ from ricordo.storage.items import (
 from ricordo.storage.links import remove_links, viewers_of
 from ricordo.storage.tables import items
 from ricordo.storage.themes import drop_summary
-from ricordo.storage.transaction import OWNER_ACTED, Writing
+from ricordo.storage.transaction import OWNER_ACTED, WriteTransaction
 from ricordo.storage.where import audience_of, not_expired
 from ricordo.text.normalise import content_hash
 
 
 def record_change(
-    writing: Writing,
+    writing: WriteTransaction,
     item: Item,
     event: Event,
     *,
@@ -77,7 +77,7 @@ def is_expired(item: Item, now: datetime) -> bool:
     return item.expires_at is not None and item.expires_at <= now
 
 
-def settle_if_expired(writing: Writing, item: Item) -> Item:
+def settle_if_expired(writing: WriteTransaction, item: Item) -> Item:
     """The memory as it really stands: one whose time has come is soft-deleted first."""
     if item.status is Status.DELETED or not is_expired(item, writing.now):
         return item
@@ -85,7 +85,7 @@ def settle_if_expired(writing: Writing, item: Item) -> Item:
 
 
 def soft_delete(
-    writing: Writing,
+    writing: WriteTransaction,
     item: Item,
     event: Event,
     actor: str,
@@ -107,14 +107,14 @@ def soft_delete(
     return replace(item, **values)
 
 
-def plan_lifecycle(writing: Writing, user_id: str, when: datetime) -> None:
+def plan_lifecycle(writing: WriteTransaction, user_id: str, when: datetime) -> None:
     """Queue the job that will look after this user's memories at that time."""
     writing.enqueue(
         NewJob(kind=LIFECYCLE_JOB, user_id=user_id, run_at=when, unique_key="", payload={})
     )
 
 
-def expire_due(writing: Writing) -> int:
+def expire_due(writing: WriteTransaction) -> int:
     """Soft-delete a bounded number of memories whose time has come; how many there were.
 
     Entries of stores whose time has come are removed along with them, and counted too.
@@ -130,7 +130,7 @@ def expire_due(writing: Writing) -> int:
     return len(expired) + remove_expired_entries(writing, SWEEP_BATCH_ITEMS)
 
 
-def purge_due(writing: Writing, *, before_time: bool = False) -> int:
+def purge_due(writing: WriteTransaction, *, before_time: bool = False) -> int:
     """Remove a bounded number of soft-deleted memories for good; how many there were.
 
     ``before_time`` also takes those whose time has not come yet. History keeps that they existed,
@@ -153,7 +153,7 @@ def purge_due(writing: Writing, *, before_time: bool = False) -> int:
     return len(doomed)
 
 
-def next_end(writing: Writing) -> datetime | None:
+def next_end(writing: WriteTransaction) -> datetime | None:
     """When the next memory of this user expires or is to be purged, or an entry of a store ends."""
     deleted = items.c.status == Status.DELETED.value
     moment = sa.case((deleted, items.c.purge_at), else_=items.c.expires_at)
@@ -167,7 +167,7 @@ def next_end(writing: Writing) -> datetime | None:
     return min((end for end in ends if end is not None), default=None)
 
 
-def own_item(writing: Writing, scope: Scope, item_id: int) -> Item:
+def own_item(writing: WriteTransaction, scope: Scope, item_id: int) -> Item:
     """A memory of the writing user, in any status.
 
     One that has expired counts as deleted from that moment on.
@@ -189,7 +189,7 @@ def own_item(writing: Writing, scope: Scope, item_id: int) -> Item:
 
 
 def check_unchanged(
-    writing: Writing, scope: Scope, item_id: int, expected_updated_at: datetime | None
+    writing: WriteTransaction, scope: Scope, item_id: int, expected_updated_at: datetime | None
 ) -> None:
     """Refuse to go on with a memory that is no longer as its caller saw it; None: in any state.
 
@@ -213,7 +213,7 @@ def check_in_reach(scope: Scope, item: Item) -> None:
         raise MemoryNotFound(item.id)
 
 
-def shared_item(writing: Writing, scope: Scope, item_id: int) -> Item | None:
+def shared_item(writing: WriteTransaction, scope: Scope, item_id: int) -> Item | None:
     """A memory that the writing user may see, whosever it is."""
     audience = audience_of(
         writing.connection,
@@ -232,7 +232,7 @@ WENT_WITH = "went_with"
 _DELETED = (Event.DELETE, Event.TTL)
 
 
-def archive(writing: Writing, scope: Scope, item_id: int, reason: str | None) -> Item:
+def archive(writing: WriteTransaction, scope: Scope, item_id: int, reason: str | None) -> Item:
     """Put a memory aside: kept, and out of searches unless asked for.
 
     Raises:
@@ -245,7 +245,7 @@ def archive(writing: Writing, scope: Scope, item_id: int, reason: str | None) ->
     )
 
 
-def forget(writing: Writing, scope: Scope, item_id: int, reason: str | None) -> Item:
+def forget(writing: WriteTransaction, scope: Scope, item_id: int, reason: str | None) -> Item:
     """Soft-delete a memory, and the older texts that it replaced under its key.
 
     Raises:
@@ -261,7 +261,7 @@ def forget(writing: Writing, scope: Scope, item_id: int, reason: str | None) -> 
 
 
 def forget_key(
-    writing: Writing,
+    writing: WriteTransaction,
     scope: Scope,
     key: str,
     theme: str | None,
@@ -296,7 +296,7 @@ def forget_key(
     ]
 
 
-def restore(writing: Writing, scope: Scope, item_id: int, reason: str | None) -> Item:
+def restore(writing: WriteTransaction, scope: Scope, item_id: int, reason: str | None) -> Item:
     """Bring an archived or soft-deleted memory back.
 
     Raises:
@@ -318,7 +318,9 @@ def restore(writing: Writing, scope: Scope, item_id: int, reason: str | None) ->
     return reactivate(writing, item, Event.RESTORE, scope.actor, reason, values)
 
 
-def _restore_former_texts(writing: Writing, scope: Scope, item: Item, reason: str | None) -> None:
+def _restore_former_texts(
+    writing: WriteTransaction, scope: Scope, item: Item, reason: str | None
+) -> None:
     """What was forgotten along with a keyed memory comes back along with it."""
     for version in _with_ids(writing, old_versions(writing.connection, writing.user_id, item.id)):
         deleted = last_change(writing.connection, writing.user_id, version.id, _DELETED)
@@ -328,14 +330,14 @@ def _restore_former_texts(writing: Writing, scope: Scope, item: Item, reason: st
             set_values(writing, version, values, Event.RESTORE, scope.actor, reason)
 
 
-def _was_superseded(writing: Writing, item: Item) -> bool:
+def _was_superseded(writing: WriteTransaction, item: Item) -> bool:
     deleted = last_change(writing.connection, writing.user_id, item.id, _DELETED)
     before = {} if deleted is None or deleted.before is None else deleted.before
     return before.get("status") == Status.SUPERSEDED.value
 
 
 def reactivate(
-    writing: Writing,
+    writing: WriteTransaction,
     item: Item,
     event: Event,
     actor: str,
@@ -354,7 +356,7 @@ def reactivate(
     return set_values(writing, item, changes, event, actor, reason)
 
 
-def pin(writing: Writing, scope: Scope, item_id: int, pinned: bool) -> Item:
+def pin(writing: WriteTransaction, scope: Scope, item_id: int, pinned: bool) -> Item:
     """Mark a memory as one to keep, or take the mark away.
 
     Raises:
@@ -369,7 +371,7 @@ def pin(writing: Writing, scope: Scope, item_id: int, pinned: bool) -> Item:
     )
 
 
-def verify(writing: Writing, scope: Scope, item_id: int) -> Item:
+def verify(writing: WriteTransaction, scope: Scope, item_id: int) -> Item:
     """Note that a memory was found to be still true.
 
     Raises:
@@ -381,7 +383,7 @@ def verify(writing: Writing, scope: Scope, item_id: int) -> Item:
 
 
 def set_values(
-    writing: Writing,
+    writing: WriteTransaction,
     item: Item,
     values: dict[str, Any],
     event: Event,
@@ -396,19 +398,19 @@ def set_values(
     return replace(item, **changes)
 
 
-def _present_item(writing: Writing, scope: Scope, item_id: int) -> Item:
+def _present_item(writing: WriteTransaction, scope: Scope, item_id: int) -> Item:
     item = own_item(writing, scope, item_id)
     if item.status is Status.DELETED:
         raise IllegalTransition(f"memory {item.id} was deleted: restore it first")
     return item
 
 
-def _with_ids(writing: Writing, ids: list[int]) -> list[Item]:
+def _with_ids(writing: WriteTransaction, ids: list[int]) -> list[Item]:
     where = (items.c.user_id == writing.user_id) & items.c.id.in_(ids)
     return find_items(writing.connection, where) if ids else []
 
 
-def check_place_is_free(writing: Writing, item: Item) -> None:
+def check_place_is_free(writing: WriteTransaction, item: Item) -> None:
     """Refuse to give a memory a place that another active one has.
 
     Raises:

@@ -13,7 +13,7 @@ from ricordo.model.item import Change, Item, Theme
 from ricordo.model.record import Page
 from ricordo.model.vocabulary import ContextPolicy, Status, VectorState
 from ricordo.storage.backend import ITEMS
-from ricordo.storage.database import Reading
+from ricordo.storage.database import ReadTransaction
 from ricordo.storage.history import history_of
 from ricordo.storage.items import find_item, find_items, page_of_items
 from ricordo.storage.tables import item_index, items
@@ -22,7 +22,7 @@ from ricordo.storage.where import Audience, Condition, active, matching, not_exp
 
 
 def read_item(
-    reading: Reading, audience: Audience, item_id: int, *, include_deleted: bool = False
+    reading: ReadTransaction, audience: Audience, item_id: int, *, include_deleted: bool = False
 ) -> Item:
     """One memory that the audience may see.
 
@@ -38,7 +38,11 @@ def read_item(
 
 
 def read_items(
-    reading: Reading, audience: Audience, ids: Iterable[int], *, include_deleted: bool = False
+    reading: ReadTransaction,
+    audience: Audience,
+    ids: Iterable[int],
+    *,
+    include_deleted: bool = False,
 ) -> list[Item]:
     """Those of some memories that ``read_item`` would find, in the order of the ids, each once."""
     listed = list(dict.fromkeys(ids))
@@ -50,7 +54,7 @@ def read_items(
     return [by_id[item_id] for item_id in listed if item_id in by_id]
 
 
-def _readable(reading: Reading, audience: Audience, *, include_deleted: bool) -> Condition:
+def _readable(reading: ReadTransaction, audience: Audience, *, include_deleted: bool) -> Condition:
     """What an audience reads by id: with ``include_deleted`` also what expired or was deleted."""
     if include_deleted:
         return audience.condition()
@@ -60,7 +64,7 @@ def _readable(reading: Reading, audience: Audience, *, include_deleted: bool) ->
 
 
 def read_page(
-    reading: Reading,
+    reading: ReadTransaction,
     audience: Audience,
     wanted: ItemFilter,
     sort: Sort,
@@ -78,7 +82,7 @@ def read_page(
 
 
 def read_history(
-    reading: Reading, audience: Audience, viewer: str, item_id: int, limit: int
+    reading: ReadTransaction, audience: Audience, viewer: str, item_id: int, limit: int
 ) -> list[Change]:
     """What the viewer's history says of a memory; also of one that is gone.
 
@@ -94,7 +98,9 @@ def read_history(
     return found if audience.themes is None else _without_others(reading, audience, found)
 
 
-def _without_others(reading: Reading, audience: Audience, found: list[Change]) -> list[Change]:
+def _without_others(
+    reading: ReadTransaction, audience: Audience, found: list[Change]
+) -> list[Change]:
     """Changes as an audience of some themes may read them.
 
     Why a memory was replaced by one of another theme may tell what that says, and an update that
@@ -115,13 +121,16 @@ def _without_others(reading: Reading, audience: Audience, found: list[Change]) -
     ]
 
 
-def read_theme_counts(reading: Reading, audience: Audience) -> dict[str, int]:
+def read_theme_counts(reading: ReadTransaction, audience: Audience) -> dict[str, int]:
     """How many active memories the audience sees under each theme."""
     return count_by_theme(reading.connection, audience.condition() & active(reading.now))
 
 
 def read_themes(
-    reading: Reading, audience: Audience, viewer: str, counts: Mapping[str, int] | None = None
+    reading: ReadTransaction,
+    audience: Audience,
+    viewer: str,
+    counts: Mapping[str, int] | None = None,
 ) -> list[Theme]:
     """The viewer's themes, and those of what is shared with them; most used first.
 
@@ -138,7 +147,7 @@ def read_themes(
     return sorted(found, key=lambda theme: -theme.active_count)
 
 
-def _theme(slug: str, row: Mapping[str, Any] | None, count: int, reading: Reading) -> Theme:
+def _theme(slug: str, row: Mapping[str, Any] | None, count: int, reading: ReadTransaction) -> Theme:
     if row is None:  # only seen through a link or as global
         return Theme(
             slug=slug,
@@ -160,7 +169,7 @@ def _shown(audience: Audience, item: Item) -> Item:
 
 
 def read_states(
-    view: Reading, audience: Audience, ids: Iterable[int], *, are_made: bool
+    view: ReadTransaction, audience: Audience, ids: Iterable[int], *, are_made: bool
 ) -> list[EmbeddingState]:
     """The states of those memories that the audience may see, in the order of the ids.
 

@@ -25,7 +25,7 @@ from ricordo.model.item import Added, Change, Item, Lineage, check_step, former_
 from ricordo.model.record import plain
 from ricordo.model.scope import Scope
 from ricordo.model.vocabulary import Event, Status, Undoable
-from ricordo.storage.database import Reading
+from ricordo.storage.database import ReadTransaction
 from ricordo.storage.entries import hand_over_entry, has_entry
 from ricordo.storage.history import (
     UNDONE_REVISION,
@@ -40,7 +40,7 @@ from ricordo.storage.history import (
 from ricordo.storage.items import changed_at, delete_items, item_of, update_item
 from ricordo.storage.links import remove_links, viewers_of
 from ricordo.storage.relations import remove_relations
-from ricordo.storage.transaction import OWNER_ACTED, Writing
+from ricordo.storage.transaction import OWNER_ACTED, WriteTransaction
 from ricordo.storage.where import Audience
 from ricordo.text.normalise import canonical
 
@@ -177,7 +177,7 @@ def _of_update(item: Item, update: Change) -> UndoPlan:
 
 
 def replace_with(
-    writing: Writing,
+    writing: WriteTransaction,
     scope: Scope,
     old_ids: Sequence[int],
     draft: NewMemory,
@@ -245,7 +245,7 @@ def _inheriting(draft: NewMemory, olds: Sequence[Item]) -> NewMemory:
     )
 
 
-def undo(writing: Writing, scope: Scope, item_id: int, reason: str | None) -> Item:
+def undo(writing: WriteTransaction, scope: Scope, item_id: int, reason: str | None) -> Item:
     """Take back the last replacement or update of a memory; what stands in its place now.
 
     A superseded memory comes back and the one made in its place is archived, whichever of the two
@@ -264,7 +264,9 @@ def undo(writing: Writing, scope: Scope, item_id: int, reason: str | None) -> It
     return _undo_replacement(writing, scope, plan, reason)
 
 
-def _undo_replacement(writing: Writing, scope: Scope, plan: UndoPlan, reason: str | None) -> Item:
+def _undo_replacement(
+    writing: WriteTransaction, scope: Scope, plan: UndoPlan, reason: str | None
+) -> Item:
     if plan.withdrawn is not None:
         _withdraw(writing, scope, plan.withdrawn, plan.item.id)
     for sibling in plan.siblings:
@@ -273,7 +275,7 @@ def _undo_replacement(writing: Writing, scope: Scope, plan: UndoPlan, reason: st
 
 
 def _undo_update(
-    writing: Writing, scope: Scope, item: Item, update: Change, reason: str | None
+    writing: WriteTransaction, scope: Scope, item: Item, update: Change, reason: str | None
 ) -> Item:
     values = former_values(update.before or {})
     if has_entry(writing, item.id):
@@ -300,7 +302,7 @@ def _undo_update(
     return former
 
 
-def _dissolve_former_text(writing: Writing, former_id: int) -> None:
+def _dissolve_former_text(writing: WriteTransaction, former_id: int) -> None:
     """The kept old text is the text again; its own row, and who it was shared with, go."""
     for viewer in viewers_of(writing.connection, writing.user_id, former_id):
         writing.record(
@@ -315,7 +317,7 @@ def _dissolve_former_text(writing: Writing, former_id: int) -> None:
 
 
 def _bring_back(
-    writing: Writing, scope: Scope, item: Item, change: Change, reason: str | None
+    writing: WriteTransaction, scope: Scope, item: Item, change: Change, reason: str | None
 ) -> Item:
     if TAKEN_UP in change.meta:
         _give_back(writing, scope, item, change, reason)
@@ -325,7 +327,7 @@ def _bring_back(
 
 
 def _give_back(
-    writing: Writing, scope: Scope, absorbed: Item, change: Change, reason: str | None
+    writing: WriteTransaction, scope: Scope, absorbed: Item, change: Change, reason: str | None
 ) -> None:
     """Take off the survivor what it had taken up; tags and importance if it is as it was left."""
     survivor = item_of(writing.connection, writing.user_id, change.new_ref or 0)
@@ -349,7 +351,7 @@ def _give_back(
     update_item(writing, survivor, values)
 
 
-def _withdraw(writing: Writing, scope: Scope, replacement: Item, old_id: int) -> None:
+def _withdraw(writing: WriteTransaction, scope: Scope, replacement: Item, old_id: int) -> None:
     """Put aside what was made in the place of a memory, where it is not out of the way already."""
     if replacement.status is Status.ACTIVE:
         why = f"took the place of memory {old_id}, which was brought back"
@@ -357,7 +359,7 @@ def _withdraw(writing: Writing, scope: Scope, replacement: Item, old_id: int) ->
         set_values(writing, replacement, aside, Event.ARCHIVE, scope.actor, why)
 
 
-def _close(writing: Writing, old: Item, start: datetime) -> None:
+def _close(writing: WriteTransaction, old: Item, start: datetime) -> None:
     ended = start if old.valid_to is None else min(old.valid_to, start)
     closed = {
         "status": Status.SUPERSEDED,
@@ -388,7 +390,7 @@ def _says_the_same(old: Item, draft: NewMemory) -> bool:
 
 
 def absorb(
-    writing: Writing,
+    writing: WriteTransaction,
     scope: Scope,
     survivor_id: int,
     absorbed_ids: Sequence[int],
@@ -436,7 +438,11 @@ def _end(absorbed: Item, survivor: Item, now: datetime) -> datetime:
 
 
 def _grown(
-    writing: Writing, scope: Scope, survivor: Item, absorbed: Sequence[Item], reason: str | None
+    writing: WriteTransaction,
+    scope: Scope,
+    survivor: Item,
+    absorbed: Sequence[Item],
+    reason: str | None,
 ) -> Item:
     """The survivor with the highest importance and all tags, noted as an update if it changes."""
     importance = max(item.importance for item in (survivor, *absorbed))
@@ -470,7 +476,7 @@ def _later(one: datetime | None, other: datetime | None) -> datetime | None:
 
 
 def _with_recalls(
-    writing: Writing,
+    writing: WriteTransaction,
     scope: Scope,
     survivor: Item,
     absorbed: Item,
@@ -507,7 +513,7 @@ def _with_recalls(
     return replace(survivor, **values)
 
 
-def read_lineage(reading: Reading, audience: Audience, scope: Scope, item: Item) -> Lineage:
+def read_lineage(reading: ReadTransaction, audience: Audience, scope: Scope, item: Item) -> Lineage:
     """Where a memory of the user's own stands among those that replaced each other.
 
     Only memories that the audience may see are named, also forgotten ones.
@@ -519,7 +525,7 @@ def read_lineage(reading: Reading, audience: Audience, scope: Scope, item: Item)
     )
 
 
-def _successor(reading: Reading, audience: Audience, item: Item) -> Item | None:
+def _successor(reading: ReadTransaction, audience: Audience, item: Item) -> Item | None:
     if item.status is not Status.SUPERSEDED:
         return None
     replaced = last_change(reading.connection, item.user_id, item.id, REPLACED)
@@ -533,7 +539,7 @@ def _successor(reading: Reading, audience: Audience, item: Item) -> Item | None:
     return found[0] if found else None
 
 
-def _predecessors(reading: Reading, audience: Audience, item: Item) -> tuple[Item, ...]:
+def _predecessors(reading: ReadTransaction, audience: Audience, item: Item) -> tuple[Item, ...]:
     """Those whose place a memory took, without what came back since or was replaced again."""
     ids = formers_of(reading.connection, item.user_id, item.id, MAX_PREDECESSORS)
     found = read_items(reading, audience, ids, include_deleted=True)
@@ -547,7 +553,7 @@ def _predecessors(reading: Reading, audience: Audience, item: Item) -> tuple[Ite
     return tuple(former for former in found if is_replaced_by_it(former))
 
 
-def _undoable(reading: Reading, scope: Scope, item: Item) -> Undoable | None:
+def _undoable(reading: ReadTransaction, scope: Scope, item: Item) -> Undoable | None:
     try:
         return plan_undo(reading.connection, scope, item, reading.now).undoable
     except (NothingToUndo, IllegalTransition, MemoryNotFound):

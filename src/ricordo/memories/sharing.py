@@ -32,7 +32,7 @@ from ricordo.model.vocabulary import (
     SharingRight,
     Status,
 )
-from ricordo.storage.database import Reading
+from ricordo.storage.database import ReadTransaction
 from ricordo.storage.items import item_of
 from ricordo.storage.links import (
     add_link,
@@ -50,7 +50,7 @@ from ricordo.storage.links import (
     put_offer,
     remove_link,
 )
-from ricordo.storage.transaction import OWNER_ACTED, VIEWER_ACTED, Writing
+from ricordo.storage.transaction import OWNER_ACTED, VIEWER_ACTED, WriteTransaction
 
 CONSENT: Final = "consent"
 """In the meta of history: what was said to an offer."""
@@ -77,7 +77,7 @@ def check_may_offer(scope: Scope) -> None:
 
 
 def link(
-    writing: Writing, scope: Scope, item_id: int, viewer: str, *, approved: bool = False
+    writing: WriteTransaction, scope: Scope, item_id: int, viewer: str, *, approved: bool = False
 ) -> Link:
     """Offer a memory to another user; doing it again changes nothing.
 
@@ -130,7 +130,7 @@ def link(
     return _accepted(item.id, viewer, {viewer: writing.now})
 
 
-def _check_wanted(writing: Writing, item: Item, viewer: str, *, is_waiting: bool) -> None:
+def _check_wanted(writing: WriteTransaction, item: Item, viewer: str, *, is_waiting: bool) -> None:
     """Whether a viewer can be offered this memory by its owner."""
     if find_block(writing.connection, viewer, item.user_id) is not None:
         raise OfferRefused(f"user {viewer!r} takes nothing from you")
@@ -150,7 +150,7 @@ def _check_wanted(writing: Writing, item: Item, viewer: str, *, is_waiting: bool
         raise OfferRefused(f"{of_all} memories wait for user {viewer!r}, the most allowed")
 
 
-def unlink(writing: Writing, scope: Scope, item_id: int, viewer: str | None) -> None:
+def unlink(writing: WriteTransaction, scope: Scope, item_id: int, viewer: str | None) -> None:
     """Take a memory out of one user's sight, without touching the others.
 
     The owner names the viewer, and withdraws what is only offered, too; a viewer can do it for
@@ -175,7 +175,7 @@ def unlink(writing: Writing, scope: Scope, item_id: int, viewer: str | None) -> 
     _withdraw(writing, item, viewer, scope.actor)
 
 
-def _withdraw(writing: Writing, item: Item, viewer: str, actor: str) -> None:
+def _withdraw(writing: WriteTransaction, item: Item, viewer: str, actor: str) -> None:
     waiting = open_offers_of(writing.connection, item.user_id, item.id, writing.now)
     if remove_link(writing.connection, viewer, item.id):
         drop_offer(writing.connection, viewer, item.id)
@@ -188,7 +188,7 @@ def _withdraw(writing: Writing, item: Item, viewer: str, actor: str) -> None:
         raise MemoryNotFound(f"{item.id} linked to {viewer!r}")
 
 
-def links(reading: Reading, item: Item) -> tuple[Link, ...]:
+def links(reading: ReadTransaction, item: Item) -> tuple[Link, ...]:
     """Who sees a memory, and whom it is only offered to; by name."""
     accepted = linked_since(reading.connection, item.user_id, item.id)
     waiting = open_offers_of(reading.connection, item.user_id, item.id, reading.now)
@@ -241,7 +241,7 @@ def stands(item: Item | None, now: datetime) -> bool:
     return item is not None and item.status is Status.ACTIVE and not is_expired(item, now)
 
 
-def accept(writing: Writing, scope: Scope, item_id: int, reason: str | None) -> Item:
+def accept(writing: WriteTransaction, scope: Scope, item_id: int, reason: str | None) -> Item:
     """Begin to see a memory that was offered.
 
     Raises:
@@ -270,7 +270,9 @@ def accept(writing: Writing, scope: Scope, item_id: int, reason: str | None) -> 
     return item.as_seen_by(writing.user_id)
 
 
-def turn_down(writing: Writing, scope: Scope, item_id: int, reason: str | None) -> Proposal:
+def turn_down(
+    writing: WriteTransaction, scope: Scope, item_id: int, reason: str | None
+) -> Proposal:
     """Refuse a memory that was offered; it is not offered again.
 
     Raises:
@@ -281,7 +283,7 @@ def turn_down(writing: Writing, scope: Scope, item_id: int, reason: str | None) 
     return _refuse(writing, offer, scope.actor, reason).shown(None, writing.now)
 
 
-def block_sender(writing: Writing, scope: Scope, sender: str) -> BlockedSender:
+def block_sender(writing: WriteTransaction, scope: Scope, sender: str) -> BlockedSender:
     """Want nothing of a sender: what they offer and what they share ends, and nothing new comes.
 
     Raises:
@@ -305,7 +307,7 @@ def block_sender(writing: Writing, scope: Scope, sender: str) -> BlockedSender:
     return BlockedSender(user_id=sender, since=writing.now)
 
 
-def _open_offer(writing: Writing, scope: Scope, item_id: int) -> Offer:
+def _open_offer(writing: WriteTransaction, scope: Scope, item_id: int) -> Offer:
     check_decides(scope)
     offer = find_offer(writing.connection, writing.user_id, item_id)
     if offer is None:
@@ -316,7 +318,7 @@ def _open_offer(writing: Writing, scope: Scope, item_id: int) -> Offer:
     return offer
 
 
-def _end_link(writing: Writing, item_id: int, owner: str, actor: str) -> None:
+def _end_link(writing: WriteTransaction, item_id: int, owner: str, actor: str) -> None:
     """Take a memory of another's out of the writing user's own sight, for good."""
     remove_link(writing.connection, writing.user_id, item_id)
     given = find_offer(writing.connection, writing.user_id, item_id)
@@ -336,7 +338,9 @@ def _end_link(writing: Writing, item_id: int, owner: str, actor: str) -> None:
     writing.record(Event.UNLINK, item_id, actor=actor, other_user=owner)
 
 
-def _refuse(writing: Writing, offer: Offer, actor: str, reason: str | None = None) -> Offer:
+def _refuse(
+    writing: WriteTransaction, offer: Offer, actor: str, reason: str | None = None
+) -> Offer:
     refused = _decided(writing, offer, ProposalState.REJECTED, actor)
     put_offer(writing, refused)
     _note(writing, offer.item_id, ProposalState.REJECTED.value, actor, offer.owner_id, reason)
@@ -352,12 +356,12 @@ def _refuse(writing: Writing, offer: Offer, actor: str, reason: str | None = Non
     return refused
 
 
-def _decided(writing: Writing, offer: Offer, state: ProposalState, actor: str) -> Offer:
+def _decided(writing: WriteTransaction, offer: Offer, state: ProposalState, actor: str) -> Offer:
     return replace(offer, state=state, decided_at=writing.now, decided_by=actor)
 
 
 def _note(
-    writing: Writing,
+    writing: WriteTransaction,
     item_id: int,
     step: str,
     actor: str,
@@ -369,6 +373,8 @@ def _note(
     writing.record(Event.CONSENT, item_id, actor=actor, reason=reason, other_user=other, meta=meta)
 
 
-def _tell(writing: Writing, event: Event, item_id: int, actor: str, who: str, told: str) -> None:
+def _tell(
+    writing: WriteTransaction, event: Event, item_id: int, actor: str, who: str, told: str
+) -> None:
     """What one user did, in the history of the other."""
     writing.record(event, item_id, actor=actor, other_user=who, user_id=told)

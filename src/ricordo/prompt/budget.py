@@ -35,7 +35,7 @@ def request_tokens(messages: Iterable[Mapping[str, str]], count: TokenCounter) -
 
 
 @dataclass(slots=True)
-class Purse:
+class TokenBudget:
     """Tokens that may be spent. Texts are paid for with the line breaks that go between them."""
 
     count: TokenCounter
@@ -113,17 +113,19 @@ class Budget:
         taken = self.message + self.tools + self.request.reply_tokens + fixed
         return self.request.budget_tokens - taken
 
-    def for_system(self) -> Purse:
+    def for_system(self) -> TokenBudget:
         """What prompt files, the date and the guide may cost."""
-        return Purse(self.count, int(self.room * _SYSTEM_SHARE))
+        return TokenBudget(self.count, int(self.room * _SYSTEM_SHARE))
 
-    def for_memories(self) -> Purse:
+    def for_memories(self) -> TokenBudget:
         """What memories, changes and the narrative may cost."""
-        return Purse(self.count, int(self.room * _MEMORY_SHARE))
+        return TokenBudget(self.count, int(self.room * _MEMORY_SHARE))
 
-    def for_history(self, *spent: Purse) -> Purse:
+    def for_history(self, *spent: TokenBudget) -> TokenBudget:
         """All that the other parts have not spent."""
-        return Purse(self.count, self.room - sum(purse.spent for purse in spent))
+        return TokenBudget(
+            self.count, self.room - sum(token_budget.spent for token_budget in spent)
+        )
 
 
 def _counting_once(count: TokenCounter) -> TokenCounter:
@@ -145,7 +147,9 @@ _USER: Final = "user"
 _ASSISTANT: Final = "assistant"
 
 
-def history_messages(turns: Sequence[Turn], message: str, purse: Purse) -> list[Message]:
+def history_messages(
+    turns: Sequence[Turn], message: str, token_budget: TokenBudget
+) -> list[Message]:
     """The latest turns that can be paid for, in order.
 
     The message itself is left out where it was recorded before it is answered. Of a turn that is
@@ -158,26 +162,28 @@ def history_messages(turns: Sequence[Turn], message: str, purse: Purse) -> list[
     kept: list[Message] = []
     while said:
         content = said[-1]["content"]
-        price = purse.count(content) + MESSAGE_TOKENS
-        if price > purse.left:
+        price = token_budget.count(content) + MESSAGE_TOKENS
+        if price > token_budget.left:
             break
-        purse.left -= price
-        purse.spent += price
+        token_budget.left -= price
+        token_budget.spent += price
         kept.append(said.pop())
     if said:
-        purse.left_out.append(f"{len(said)} turns")
+        token_budget.left_out.append(f"{len(said)} turns")
         if FENCE_START not in said[-1]["content"]:
-            kept += _end_of(said[-1], purse)
+            kept += _end_of(said[-1], token_budget)
     return kept[::-1]
 
 
-def _end_of(message: Message, purse: Purse) -> list[Message]:
-    content = fit_tail_tokens(message["content"], purse.left - MESSAGE_TOKENS, purse.count)
-    price = purse.count(content) + MESSAGE_TOKENS
-    if not content or price > purse.left:
+def _end_of(message: Message, token_budget: TokenBudget) -> list[Message]:
+    content = fit_tail_tokens(
+        message["content"], token_budget.left - MESSAGE_TOKENS, token_budget.count
+    )
+    price = token_budget.count(content) + MESSAGE_TOKENS
+    if not content or price > token_budget.left:
         return []
-    purse.left -= price
-    purse.spent += price
+    token_budget.left -= price
+    token_budget.spent += price
     return [{"role": message["role"], "content": content}]
 
 

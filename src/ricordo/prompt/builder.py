@@ -19,19 +19,19 @@ from ricordo.prompt.budget import (
     REQUEST_TOKENS,
     Budget,
     Message,
-    Purse,
+    TokenBudget,
     history_messages,
     request_tokens,
 )
 from ricordo.prompt.delta import Fits
 from ricordo.prompt.fence import DATA_NOTE, UNAVAILABLE, UNSURE, block, fenced
 from ricordo.prompt.request import PromptRequest
-from ricordo.prompt.selection import Choice, Chosen
+from ricordo.prompt.selection import Choice, Selection
 from ricordo.text.tokens import fit_tokens
 
 
 @dataclass(slots=True)
-class Draft:
+class PromptDraft:
     """The parts of a prompt, each already cut to what it may cost."""
 
     soul: str = ""
@@ -44,7 +44,7 @@ class Draft:
     delta: tuple[str, ...] = ()
     delta_section: str = ""
     narrative: str = ""
-    memories: list[Chosen] = field(default_factory=list)
+    memories: list[Selection] = field(default_factory=list)
     quotes: list[TurnHit] = field(default_factory=list)
     bridge: str = ""
     history: list[Message] = field(default_factory=list)
@@ -88,7 +88,7 @@ def joined(parts: Iterable[str]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Material:
+class PromptMaterial:
     """What was found for a request. ``unavailable`` says why the store could not be asked."""
 
     soul: str = ""
@@ -130,12 +130,12 @@ class Builder:
         self._zone = zone
         self._count = budget.count
 
-    def build(self, material: Material, look: Look) -> tuple[Context, list[Item]]:
+    def build(self, material: PromptMaterial, look: Look) -> tuple[Context, list[Item]]:
         """The prompt from what was found, and the memories that it shows.
 
         ``look`` is asked once, when it is known how much room there is to tell.
         """
-        draft = Draft()
+        draft = PromptDraft()
         system = self._budget.for_system()
         self._spend_on_system(draft, material, system)
         memory = self._budget.for_memories()
@@ -150,37 +150,43 @@ class Builder:
 
     # -- the parts -------------------------------------------------------------------------
 
-    def _spend_on_system(self, draft: Draft, material: Material, purse: Purse) -> None:
+    def _spend_on_system(
+        self, draft: PromptDraft, material: PromptMaterial, token_budget: TokenBudget
+    ) -> None:
         if self._request.has(ContextMode.TOOLS):
             shown = UNAVAILABLE if material.unavailable is not None else material.guide
-            draft.guide = purse.pay_whole("guide", shown)
+            draft.guide = token_budget.pay_whole("guide", shown)
         if self._may_have_data(material):
-            draft.note = purse.pay_whole("note on data", DATA_NOTE)
+            draft.note = token_budget.pay_whole("note on data", DATA_NOTE)
         if self._suggests_query(material) and draft.guide:
-            draft.unsure = purse.pay_whole("suggestion to ask", UNSURE)
-        draft.now = purse.pay_whole("date", material.now)
-        draft.rules = purse.pay_for_head("RULES.md", material.rules)
-        draft.soul = purse.pay_for_head("SOUL.md", material.soul)
-        draft.user = self._fenced_head("USER.md", selection.ABOUT_USER, block(material.user), purse)
+            draft.unsure = token_budget.pay_whole("suggestion to ask", UNSURE)
+        draft.now = token_budget.pay_whole("date", material.now)
+        draft.rules = token_budget.pay_for_head("RULES.md", material.rules)
+        draft.soul = token_budget.pay_for_head("SOUL.md", material.soul)
+        draft.user = self._fenced_head(
+            "USER.md", selection.ABOUT_USER, block(material.user), token_budget
+        )
 
-    def _may_have_data(self, material: Material) -> bool:
+    def _may_have_data(self, material: PromptMaterial) -> bool:
         return bool(self._request.shows_content or material.user or material.window)
 
-    def _tell_changes(self, draft: Draft, look: Look, purse: Purse) -> None:
+    def _tell_changes(self, draft: PromptDraft, look: Look, token_budget: TokenBudget) -> None:
         """The changes come before all else that memory says: they are told only once."""
-        draft.delta = look(lambda bullets: self._has_room_for(bullets, draft, purse))
+        draft.delta = look(lambda bullets: self._has_room_for(bullets, draft, token_budget))
         if draft.delta:
-            draft.delta_section = purse.pay(self._delta_section(draft.delta))
+            draft.delta_section = token_budget.pay(self._delta_section(draft.delta))
 
-    def _has_room_for(self, bullets: Sequence[str], draft: Draft, purse: Purse) -> bool:
+    def _has_room_for(
+        self, bullets: Sequence[str], draft: PromptDraft, token_budget: TokenBudget
+    ) -> bool:
         section = self._delta_section(bullets)
         if not self._request.shows_content:
             guide = joined([draft.guide, section])
             if len(guide.encode()) > MAX_GUIDE_BYTES:
                 return False
-        return purse.affords(section) and self._stays(section, draft)
+        return token_budget.affords(section) and self._stays(section, draft)
 
-    def _stays(self, section: str, draft: Draft) -> bool:
+    def _stays(self, section: str, draft: PromptDraft) -> bool:
         """Whether changes have room beside what stays when all else has to go: they are told only
         once, so nothing of them may be cut off again."""
         staying = joined([draft.now, draft.guide, draft.note, draft.unsure, section])
@@ -191,56 +197,60 @@ class Builder:
         plain = "\n".join([selection.CHANGED, *listed]) if listed else ""
         return fenced_list(selection.CHANGED, listed) if self._request.shows_content else plain
 
-    def _spend_on_memories(self, draft: Draft, material: Material, purse: Purse) -> None:
+    def _spend_on_memories(
+        self, draft: PromptDraft, material: PromptMaterial, token_budget: TokenBudget
+    ) -> None:
         choice = material.choice
         draft.memories = _affordable(
             choice.memories,
             lambda one: selection.memory_line(one, self._zone),
             selection.heading_of,
-            purse,
+            token_budget,
         )
         missing = len(choice.memories) - len(draft.memories)
         if missing:
-            purse.left_out.append(f"{missing} memories")
+            token_budget.left_out.append(f"{missing} memories")
         draft.narrative = self._fenced_head(
-            "summary", selection.NARRATIVE, block(material.narrative), purse
+            "summary", selection.NARRATIVE, block(material.narrative), token_budget
         )
         draft.quotes = _affordable(
             choice.turns,
             lambda hit: selection.quote_line(hit, self._zone),
             lambda _: selection.QUOTED,
-            purse,
+            token_budget,
         )
 
-    def _spend_on_history(self, draft: Draft, material: Material, purse: Purse) -> None:
+    def _spend_on_history(
+        self, draft: PromptDraft, material: PromptMaterial, token_budget: TokenBudget
+    ) -> None:
         window = material.window
         if window is None:
             return
         told = [(selection.TODAY, window.today), (selection.BRIDGE, window.bridge)]
         parts = [
-            self._fenced_head("what came before", heading, block(text), purse)
+            self._fenced_head("what came before", heading, block(text), token_budget)
             for heading, text in told
             if text
         ]
         draft.bridge = joined(parts)
-        draft.history = history_messages(window.turns, self._request.message, purse)
+        draft.history = history_messages(window.turns, self._request.message, token_budget)
 
-    def _fenced_head(self, name: str, heading: str, text: str, purse: Purse) -> str:
+    def _fenced_head(self, name: str, heading: str, text: str, token_budget: TokenBudget) -> str:
         """A text under a heading, in a fence, or as much of its beginning as there is room for."""
         if not text:
             return ""
         whole = fenced_list(heading, [text])
-        if purse.affords(whole):
-            return purse.pay(whole)
-        purse.left_out.append(name)
-        around = purse.price(fenced_list(heading, ["-"]))
-        head = fit_tokens(text, purse.left - around, self._count)
+        if token_budget.affords(whole):
+            return token_budget.pay(whole)
+        token_budget.left_out.append(name)
+        around = token_budget.price(fenced_list(heading, ["-"]))
+        head = fit_tokens(text, token_budget.left - around, self._count)
         section = fenced_list(heading, [head]) if head else ""
-        return purse.pay(section) if section and purse.affords(section) else ""
+        return token_budget.pay(section) if section and token_budget.affords(section) else ""
 
     # -- the whole -------------------------------------------------------------------------
 
-    def _within_budget(self, draft: Draft) -> tuple[list[Message], list[str]]:
+    def _within_budget(self, draft: PromptDraft) -> tuple[list[Message], list[str]]:
         """The messages, made smaller where a counter finds the whole dearer than its parts, and
         what had to go for that."""
         dropped: Counter[str] = Counter()
@@ -257,7 +267,7 @@ class Builder:
         whole = fit_tokens(draft.system(self._zone), self._budget.room, self._count)
         return self._messages(draft, whole), [*_counted(dropped), "guide"]
 
-    def _ways_to_shrink(self, draft: Draft) -> Iterator[str]:
+    def _ways_to_shrink(self, draft: PromptDraft) -> Iterator[str]:
         """Take one thing after another out, the least needed first, and name it."""
         while draft.history:
             draft.history.pop(0)
@@ -273,7 +283,7 @@ class Builder:
                 setattr(draft, part, "")
                 yield name
 
-    def _messages(self, draft: Draft, system: str) -> list[Message]:
+    def _messages(self, draft: PromptDraft, system: str) -> list[Message]:
         message = self._request.message
         asked = [{"role": "user", "content": message}] if message else []
         return [{"role": "system", "content": system}, *draft.history, *asked]
@@ -284,8 +294,8 @@ class Builder:
 
     def _context(
         self,
-        draft: Draft,
-        material: Material,
+        draft: PromptDraft,
+        material: PromptMaterial,
         messages: list[Message],
         left_out: tuple[str, ...],
     ) -> Context:
@@ -303,7 +313,7 @@ class Builder:
             problems=material.problems,
         )
 
-    def _split(self, draft: Draft, messages: Sequence[Message]) -> TokenSplit:
+    def _split(self, draft: PromptDraft, messages: Sequence[Message]) -> TokenSplit:
         system = self._count(messages[0]["content"]) + MESSAGE_TOKENS + REQUEST_TOKENS
         memories = self._count(joined(draft.memory_sections(self._zone)))
         bridge = self._count(draft.bridge)
@@ -321,7 +331,7 @@ class Builder:
             reply=self._request.reply_tokens,
         )
 
-    def _suggests_query(self, material: Material) -> bool:
+    def _suggests_query(self, material: PromptMaterial) -> bool:
         confidence = material.choice.confidence
         return confidence is not None and confidence < self._request.threshold
 
@@ -330,7 +340,7 @@ def _affordable(
     wanted: Sequence[Shown],
     line: Callable[[Shown], str],
     heading: Callable[[Shown], str],
-    purse: Purse,
+    token_budget: TokenBudget,
 ) -> list[Shown]:
     """Those whose lines can be paid for, the most wanted first; each heading and its fence are
     paid once, with the first line under it."""
@@ -339,9 +349,9 @@ def _affordable(
     for one in wanted:
         under = heading(one)
         around = [] if under in paid else [fenced_list(under, ["-"])]
-        if purse.affords("\n".join([*around, line(one)])):
+        if token_budget.affords("\n".join([*around, line(one)])):
             for part in (*around, line(one)):
-                purse.pay(part)
+                token_budget.pay(part)
             paid.add(under)
             kept.append(one)
     return kept

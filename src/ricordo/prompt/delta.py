@@ -22,14 +22,14 @@ from ricordo.storage.history import changes_since, revision_of
 from ricordo.storage.items import find_items
 from ricordo.storage.tables import items
 from ricordo.storage.threads import count_changes, note_seen, seen_revision
-from ricordo.storage.transaction import Writing
+from ricordo.storage.transaction import WriteTransaction
 from ricordo.storage.where import audience_of, not_expired
 from ricordo.text.secrets import without_secrets
 
 Fits = Callable[[Sequence[str]], bool]
 
 
-class Kind(StrEnum):
+class ChangeKind(StrEnum):
     """What a bullet tells, and the words it begins with."""
 
     CREATED = "+created"
@@ -38,18 +38,18 @@ class Kind(StrEnum):
     REMOVED = "−removed"
 
 
-_KIND_OF: Final[Mapping[Event, Kind]] = {
-    Event.ADD: Kind.CREATED,
-    Event.RESTORE: Kind.CREATED,
-    Event.LINK: Kind.CREATED,
-    Event.UPDATE: Kind.UPDATED,
-    Event.UNDO: Kind.UPDATED,
-    Event.SUPERSEDE: Kind.UPDATED,
-    Event.MERGE: Kind.MERGED,
-    Event.ARCHIVE: Kind.REMOVED,
-    Event.DELETE: Kind.REMOVED,
-    Event.UNLINK: Kind.REMOVED,
-    Event.TTL: Kind.REMOVED,
+_KIND_OF: Final[Mapping[Event, ChangeKind]] = {
+    Event.ADD: ChangeKind.CREATED,
+    Event.RESTORE: ChangeKind.CREATED,
+    Event.LINK: ChangeKind.CREATED,
+    Event.UPDATE: ChangeKind.UPDATED,
+    Event.UNDO: ChangeKind.UPDATED,
+    Event.SUPERSEDE: ChangeKind.UPDATED,
+    Event.MERGE: ChangeKind.MERGED,
+    Event.ARCHIVE: ChangeKind.REMOVED,
+    Event.DELETE: ChangeKind.REMOVED,
+    Event.UNLINK: ChangeKind.REMOVED,
+    Event.TTL: ChangeKind.REMOVED,
 }
 """The rest (a pin, a check, a consent, the purge of what was removed before) is no news."""
 
@@ -62,17 +62,17 @@ class _Story:
     """What happened to one memory, as far as it is told now."""
 
     item_id: int
-    kinds: list[Kind] = field(default_factory=list)
+    kinds: list[ChangeKind] = field(default_factory=list)
 
     @property
-    def kind(self) -> Kind | None:
+    def kind(self) -> ChangeKind | None:
         """What is left to tell; nothing of what came and went in between."""
-        if self.kinds[-1] is Kind.REMOVED:
-            return None if self.kinds[0] is Kind.CREATED else Kind.REMOVED
-        for strongest in (Kind.MERGED, Kind.UPDATED):
+        if self.kinds[-1] is ChangeKind.REMOVED:
+            return None if self.kinds[0] is ChangeKind.CREATED else ChangeKind.REMOVED
+        for strongest in (ChangeKind.MERGED, ChangeKind.UPDATED):
             if strongest in self.kinds:
                 return strongest
-        return Kind.CREATED
+        return ChangeKind.CREATED
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,19 +121,21 @@ def _told(database: Database, looking: Looking, fits: Fits) -> tuple[str, ...]:
         return tuple(bullets)
 
 
-def _counted(writing: Writing, seen: int, looking: Looking) -> tuple[int, list[str]]:
+def _counted(writing: WriteTransaction, seen: int, looking: Looking) -> tuple[int, list[str]]:
     """Many changes at once, such as an import, in one bullet."""
     if looking.themes is not None:  # numbers would tell of themes that this agent may not read
         return writing.revision, []
-    counts: Counter[Kind] = Counter()
+    counts: Counter[ChangeKind] = Counter()
     for event, count in count_changes(writing.connection, writing.user_id, seen).items():
         if event in _KIND_OF:
             counts[_KIND_OF[event]] += count
-    told = ", ".join(f"{counts[kind]} {kind}" for kind in Kind if counts[kind])
+    told = ", ".join(f"{counts[kind]} {kind}" for kind in ChangeKind if counts[kind])
     return writing.revision, [f"many changes: {told}"] if told else []
 
 
-def _one_by_one(writing: Writing, seen: int, looking: Looking, fits: Fits) -> tuple[int, list[str]]:
+def _one_by_one(
+    writing: WriteTransaction, seen: int, looking: Looking, fits: Fits
+) -> tuple[int, list[str]]:
     """The first changes that three bullets can tell, and up to which revision they go."""
     waiting = changes_since(writing.connection, writing.user_id, seen, MAX_DELTAS_ONE_BY_ONE)
     known = _items_of(writing, waiting.changes)
@@ -164,7 +166,7 @@ def _subject(change: Change) -> int:
     return change.item_id
 
 
-def _items_of(writing: Writing, changes: Iterable[Change]) -> Mapping[int, Item]:
+def _items_of(writing: WriteTransaction, changes: Iterable[Change]) -> Mapping[int, Item]:
     """Those of the memories that changes are about which the writing user may see now."""
     ids = {_subject(change) for change in changes}
     until = writing.policy.global_until
@@ -190,13 +192,15 @@ def _may_see(item: Item | None, looking: Looking) -> bool:
     return item is not None and item.theme in looking.themes
 
 
-def _bullet(kind: Kind, item_id: int, item: Item | None, looking: Looking) -> str:
+def _bullet(kind: ChangeKind, item_id: int, item: Item | None, looking: Looking) -> str:
     """One line. What is removed, or is not active any more, is named without its content; what is
     another's is quoted."""
     if item is None:
         return f"{kind}: #{item_id}"
     filed = f"{kind}: [{one_line(item.theme)}]"
-    is_shown = looking.shows_content and kind is not Kind.REMOVED and item.status is Status.ACTIVE
+    is_shown = (
+        looking.shows_content and kind is not ChangeKind.REMOVED and item.status is Status.ACTIVE
+    )
     if not is_shown:
         return f"{filed} #{item_id}"
     owner = other_owner(item.user_id, looking.user_id)

@@ -35,7 +35,7 @@ _SPOKEN_ROLES: Final = ("user", "assistant")
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class Selection:
     """A memory to show, and how sure it is to matter; None where its theme is always shown.
     ``owner_id`` is whose it is, None for the user's own."""
 
@@ -48,7 +48,7 @@ class Chosen:
 class Choice:
     """What to show, the most wanted first, and how likely it answers the message."""
 
-    memories: tuple[Chosen, ...] = ()
+    memories: tuple[Selection, ...] = ()
     turns: tuple[TurnHit, ...] = ()
     confidence: float | None = None
     degraded: str | None = None
@@ -76,7 +76,7 @@ class ThemeRules:
         )
 
 
-class Choosing:
+class MemorySelector:
     """Chooses for any user. Nothing here counts as recalled; what is shown in the end does."""
 
     def __init__(self, database: Database, recall: Recall, quotes: int) -> None:
@@ -109,7 +109,7 @@ class Choosing:
         found = self._recall.memories.find(user_id, question, _SEARCHED, wanted)
         asked = found.question
         sure = [
-            Chosen(item.without_secrets(), one.sure(asked), other_owner(item.user_id, user_id))
+            Selection(item.without_secrets(), one.sure(asked), other_owner(item.user_id, user_id))
             for item, one in zip(found.items, found.ranked, strict=True)
             if asked is not None and one.sure(asked) >= threshold
         ]
@@ -124,7 +124,7 @@ class Choosing:
 
     def _always_shown(
         self, user_id: str, rules: ThemeRules, allowed: frozenset[str] | None
-    ) -> list[Chosen]:
+    ) -> list[Selection]:
         themes = rules.always if allowed is None else rules.always & allowed
         if not themes:
             return []
@@ -135,7 +135,7 @@ class Choosing:
             where = matching(audience, wanted, view.now)
             page = page_of_items(view.connection, where, Sort(), MAX_RECALLED_MEMORIES, None)
         return [
-            Chosen(
+            Selection(
                 item.as_seen_by(user_id).without_secrets(), None, other_owner(item.user_id, user_id)
             )
             for item in page.items
@@ -168,7 +168,7 @@ def _themes(allowed: frozenset[str] | None) -> tuple[str, ...] | None:
     return None if allowed is None else tuple(sorted(allowed))
 
 
-def _capped(found: Iterable[Chosen], most: Mapping[str, int]) -> list[Chosen]:
+def _capped(found: Iterable[Selection], most: Mapping[str, int]) -> list[Selection]:
     """No more of a theme than it says."""
     shown: Counter[str] = Counter()
     kept = []
@@ -179,14 +179,14 @@ def _capped(found: Iterable[Chosen], most: Mapping[str, int]) -> list[Chosen]:
     return kept
 
 
-def _settled(chosen: Sequence[Chosen]) -> list[Chosen]:
+def _settled(chosen: Sequence[Selection]) -> list[Selection]:
     """The memories without what another of them says as well, or contradicts from a later time.
 
     Formation and upkeep settle most of this when they store. What they could not settle must not
     reach a model as two truths. What another user says outdates nothing that the user has said, and
     does not stand for it.
     """
-    kept: list[Chosen] = []
+    kept: list[Selection] = []
     own = {content_hash(one.item.content) for one in chosen if one.owner_id is None}
     said: set[str] = set()
     for one in chosen:
@@ -203,7 +203,7 @@ def _settled(chosen: Sequence[Chosen]) -> list[Chosen]:
     return [one for one in kept if one.item.id not in outdated][:MAX_RECALLED_MEMORIES]
 
 
-def _outdated(one: Chosen, other: Chosen) -> Chosen | None:
+def _outdated(one: Selection, other: Selection) -> Selection | None:
     """Which of two memories the other one contradicts from a later time, if they do."""
     if one.item.valid_from == other.item.valid_from or one.owner_id != other.owner_id:
         return None
@@ -231,14 +231,14 @@ _TIME_LINE = re.compile(r"Now: \w+, \d{4}-\d\d-\d\d, \d\d:\d\d \([^\n]*\)\.")
 HEADINGS = (RECALLED, SHARED, FROM_SERVICE)
 
 
-def heading_of(chosen: Chosen) -> str:
+def heading_of(chosen: Selection) -> str:
     """Under which heading a memory stands: what is not the user's own is shown as such."""
     if chosen.owner_id is None:
         return RECALLED
     return FROM_SERVICE if chosen.owner_id == GLOBAL_OWNER else SHARED
 
 
-def memory_line(chosen: Chosen, zone: tzinfo) -> str:
+def memory_line(chosen: Selection, zone: tzinfo) -> str:
     """A memory on one line: since when it holds, its theme, what it says, its id.
 
     What is another's is quoted, with their name.
@@ -260,7 +260,7 @@ def quote_line(hit: TurnHit, zone: tzinfo) -> str:
     )
 
 
-def recalled_memory(chosen: Chosen) -> RecalledMemory:
+def recalled_memory(chosen: Selection) -> RecalledMemory:
     """What is told of a memory that a prompt shows."""
     item = chosen.item
     return RecalledMemory(

@@ -20,13 +20,13 @@ from ricordo.model.item import Theme
 from ricordo.model.profile import PROFILE_THEME, Profile, profile_text
 from ricordo.model.vocabulary import ContextMode
 from ricordo.prompt.budget import Budget
-from ricordo.prompt.builder import Builder, Material
+from ricordo.prompt.builder import Builder, PromptMaterial
 from ricordo.prompt.delta import Fits, Looking, look
 from ricordo.prompt.fence import guide
 from ricordo.prompt.request import PromptRequest
-from ricordo.prompt.selection import Choice, Choosing, ThemeRules, date_and_time
+from ricordo.prompt.selection import Choice, MemorySelector, ThemeRules, date_and_time
 from ricordo.recall.service import Recall
-from ricordo.storage.database import Database, Reading
+from ricordo.storage.database import Database, ReadTransaction
 from ricordo.storage.history import standing_of
 from ricordo.storage.items import has_ended
 from ricordo.storage.themes import find_summary
@@ -106,7 +106,7 @@ class Known:
             self._told.put(user_id, _Told(standing, known.updated_at, known.content))
         return known.content
 
-    def _counts(self, view: Reading, audience: Audience, user_id: str) -> Mapping[str, int]:
+    def _counts(self, view: ReadTransaction, audience: Audience, user_id: str) -> Mapping[str, int]:
         """Counting walks over all of a user's memories, so it is not done for every prompt."""
         if audience.has_links or audience.sees_global:  # others can change what is seen
             return read_theme_counts(view, audience)
@@ -117,7 +117,9 @@ class Known:
             self._counted.put(user_id, known)
         return known.counts
 
-    def _still_holds(self, view: Reading, user_id: str, standing: Standing, at: datetime) -> bool:
+    def _still_holds(
+        self, view: ReadTransaction, user_id: str, standing: Standing, at: datetime
+    ) -> bool:
         """Whether nothing was written since, and no memory has come to its end."""
         if standing_of(view.connection, user_id) != standing:
             return False
@@ -135,7 +137,7 @@ class PromptPolicy:
     quotes: int
 
 
-class Prompting:
+class PromptService:
     """Builds prompts."""
 
     def __init__(
@@ -153,7 +155,7 @@ class Prompting:
         self._conversation = conversation
         self._files = files
         self._access = access
-        self._choosing = Choosing(database, recall, policy.quotes)
+        self._choosing = MemorySelector(database, recall, policy.quotes)
         self._known = Known(database)
 
     def build(self, request: PromptRequest) -> Context:
@@ -185,9 +187,9 @@ class Prompting:
 
     def _material(
         self, request: PromptRequest, rules: AccessPolicy, allowed: frozenset[str] | None
-    ) -> Material:
+    ) -> PromptMaterial:
         texts = self._files.read(request.user_id, with_persona=request.has_persona)
-        plain = Material(
+        plain = PromptMaterial(
             soul=texts.soul,
             rules=texts.rules,
             user=texts.user if _may_know_user(allowed) else "",
@@ -205,8 +207,8 @@ class Prompting:
         request: PromptRequest,
         rules: AccessPolicy,
         allowed: frozenset[str] | None,
-        plain: Material,
-    ) -> Material:
+        plain: PromptMaterial,
+    ) -> PromptMaterial:
         """The same with what the store knows."""
         user_id, thread_id = request.user_id, request.thread_id
         window = None if thread_id is None else self._conversation.window(user_id, thread_id)

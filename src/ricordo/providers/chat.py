@@ -13,7 +13,13 @@ from pydantic import BaseModel, Field, ValidationError
 from ricordo.errors import BadAnswer, LanguageModelError, ModelRefused
 from ricordo.limits import MAX_CORRECTIONS, MAX_REPEATED_ANSWER_CHARS
 from ricordo.model.record import Record
-from ricordo.providers.chat_client import Answer, Call, EndpointRefused, Sender, stream_answer
+from ricordo.providers.chat_client import (
+    EndpointRefused,
+    ModelAnswer,
+    ModelCall,
+    Sender,
+    stream_answer,
+)
 from ricordo.providers.chat_model import (
     BeforeRequest,
     Dialect,
@@ -91,7 +97,7 @@ def problems(error: ValidationError) -> str:
 T = TypeVar("T", bound=BaseModel)
 
 
-def read_value(answer: Answer, shape: type[T]) -> T:
+def read_value(answer: ModelAnswer, shape: type[T]) -> T:
     """The first object in the answer that has the shape.
 
     Raises:
@@ -112,7 +118,7 @@ def read_value(answer: Answer, shape: type[T]) -> T:
         raise Unusable(what) from None
 
 
-def read_text(answer: Answer) -> str:
+def read_text(answer: ModelAnswer) -> str:
     """The text of the answer.
 
     Raises:
@@ -127,14 +133,14 @@ def read_text(answer: Answer) -> str:
     return text
 
 
-def _check_given(answer: Answer) -> None:
+def _check_given(answer: ModelAnswer) -> None:
     if answer.is_withheld:
         raise Unusable("the model declined to answer", is_final=True)
     if not answer.content.strip():
         raise _cut_off(answer) if answer.is_cut_off else Unusable("it was empty")
 
 
-def _cut_off(answer: Answer) -> Unusable:
+def _cut_off(answer: ModelAnswer) -> Unusable:
     spent = answer.completion_tokens
     after = "" if spent is None else f" after {spent} tokens"
     return Unusable(f"it was cut off{after} because it was too long; be much shorter")
@@ -369,18 +375,18 @@ class ChatModel:
         on_usage: OnUsage,
         before_request: BeforeRequest,
         max_tokens: int,
-    ) -> Call:
+    ) -> ModelCall:
         seconds = self._deadline_seconds if deadline_seconds is None else deadline_seconds
         deadline = Deadline(seconds, self._timing.monotonic)
-        return Call(deadline, on_usage, before_request, max_tokens)
+        return ModelCall(deadline, on_usage, before_request, max_tokens)
 
     def _converse(
         self,
         messages: Sequence[Message],
-        read: Callable[[Answer], Result],
+        read: Callable[[ModelAnswer], Result],
         *,
         wanted: tuple[str, JsonSchema] | None,
-        call: Call,
+        call: ModelCall,
     ) -> Result:
         """Ask, and tell the model what was wrong with its answer, a few times at most."""
         conversation = list(messages)
@@ -406,8 +412,8 @@ class ChatModel:
         self,
         conversation: Sequence[Message],
         wanted: tuple[str, JsonSchema] | None,
-        call: Call,
-    ) -> tuple[Answer, Dialect, int]:
+        call: ModelCall,
+    ) -> tuple[ModelAnswer, Dialect, int]:
         """One answer, asked for in the way that the endpoint understands; and an estimate."""
         known = dialect = self._dialect
         while True:
@@ -461,7 +467,7 @@ def _on_wire(message: Message) -> dict[str, str]:
     return {"role": message.role, "content": text}
 
 
-def _usage(answer: Answer, prompt_tokens: int, *, failed: bool) -> Usage:
+def _usage(answer: ModelAnswer, prompt_tokens: int, *, failed: bool) -> Usage:
     """As the endpoint counted it, else as estimated."""
     prompt, completion = answer.prompt_tokens, answer.completion_tokens
     return Usage(

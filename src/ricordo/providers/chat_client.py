@@ -102,7 +102,7 @@ def _bound(response: "httpx2.Response") -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ModelAnswer:
     """What a model wrote, and how it came to an end."""
 
     content: str
@@ -122,7 +122,7 @@ class Answer:
         return self.refusal is not None or self.finish_reason == "content_filter"
 
 
-def read_answer(content: bytes) -> Answer:
+def read_answer(content: bytes) -> ModelAnswer:
     """The first choice of an answer with status 200.
 
     Raises:
@@ -137,7 +137,7 @@ def read_answer(content: bytes) -> Answer:
     text = _text(message.get("content"))
     if len(text) > MAX_MODEL_ANSWER_CHARS:
         raise BadAnswer(f"the answer is longer than {MAX_MODEL_ANSWER_CHARS} characters")
-    return Answer(
+    return ModelAnswer(
         content=text,
         finish_reason=_word(choice.get("finish_reason")),
         refusal=_word(message.get("refusal")),
@@ -180,7 +180,7 @@ def _count(body: Mapping[str, Any], name: str) -> int | None:
 
 
 @dataclass
-class Call:
+class ModelCall:
     """What all requests of one call have together."""
 
     deadline: Deadline
@@ -236,7 +236,7 @@ class Sender:
         """Let go of connections; using it again opens new ones."""
         self._client.close()
 
-    def send(self, body: Mapping[str, object], prompt_tokens: int, call: Call) -> Answer:
+    def send(self, body: Mapping[str, object], prompt_tokens: int, call: ModelCall) -> ModelAnswer:
         """What the model answered; its tokens are the caller's to report, those of faults are not.
 
         ``prompt_tokens`` is what a request that fails is taken to have cost.
@@ -261,7 +261,7 @@ class Sender:
                 call.retries += 1
                 self._pause(failure, call)
 
-    def _pause(self, failure: _Failure, call: Call) -> None:
+    def _pause(self, failure: _Failure, call: ModelCall) -> None:
         pause = backoff_seconds(
             call.retries,
             self._timing.jitter,
@@ -273,7 +273,7 @@ class Sender:
             raise failure.error from None
         self._timing.sleep(seconds)
 
-    def _attempt(self, body: Mapping[str, object], seconds: float) -> Answer:
+    def _attempt(self, body: Mapping[str, object], seconds: float) -> ModelAnswer:
         try:
             response = within(seconds, partial(self._post, body), thread_name="ricordo-model")
         except TimeoutError:

@@ -21,7 +21,7 @@ class Structure(StrEnum):
 
 
 @dataclass(frozen=True)
-class Preset:
+class ChatPreset:
     """The defaults of one kind of endpoint."""
 
     base_url: str | None
@@ -34,37 +34,37 @@ class Preset:
     """Whether a schema may hold the least and the most of numbers and lists."""
 
 
-PRESETS: Final[Mapping[str, Preset]] = MappingProxyType(
+PRESETS: Final[Mapping[str, ChatPreset]] = MappingProxyType(
     {
-        "openai": Preset(
+        "openai": ChatPreset(
             base_url="https://api.openai.com/v1",
             default_model="gpt-4.1-mini",
             needs_key=True,
             max_tokens_field="max_completion_tokens",
         ),
-        "mistral": Preset(
+        "mistral": ChatPreset(
             base_url="https://api.mistral.ai/v1",
             default_model="mistral-small-latest",
             needs_key=True,
         ),
-        "gemini": Preset(
+        "gemini": ChatPreset(
             base_url="https://generativelanguage.googleapis.com/v1beta/openai",
             default_model="gemini-2.5-flash-lite",
             needs_key=True,
         ),
-        "ollama": Preset(
+        "ollama": ChatPreset(
             base_url="http://127.0.0.1:11434/v1",
             default_model="llama3.2",
             needs_key=False,
             keeps_bounds=True,
         ),
-        "llamacpp": Preset(
+        "llamacpp": ChatPreset(
             base_url="http://127.0.0.1:8080/v1",
             default_model="default",  # it answers with the one that it was started with
             needs_key=False,
             keeps_bounds=True,
         ),
-        "custom_http": Preset(base_url=None, default_model=None, needs_key=False),
+        "custom_http": ChatPreset(base_url=None, default_model=None, needs_key=False),
     }
 )
 
@@ -109,7 +109,7 @@ class ModelChoice:
         )
 
     @property
-    def preset(self) -> Preset:
+    def preset(self) -> ChatPreset:
         """What is known of the provider."""
         return PRESETS[self.provider]
 
@@ -145,7 +145,7 @@ class Dialect:
     tried_both_fields: bool = False
 
     @classmethod
-    def of(cls, preset: Preset) -> "Dialect":
+    def of(cls, preset: ChatPreset) -> "Dialect":
         """What to begin with."""
         return cls(preset.structure, preset.max_tokens_field)
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Preset:
+class EmbeddingPreset:
     """The defaults of one kind of endpoint."""
 
     base_url: str | None
@@ -45,23 +45,23 @@ class Preset:
     """Models trained so that a shorter vector can be asked for."""
 
 
-PRESETS: Final[Mapping[str, Preset]] = MappingProxyType(
+PRESETS: Final[Mapping[str, EmbeddingPreset]] = MappingProxyType(
     {
-        "llamacpp": Preset(
+        "llamacpp": EmbeddingPreset(
             base_url="http://127.0.0.1:8080/v1",
             default_model=None,  # whatever it was started with
             needs_key=False,
             max_batch_texts=32,
             max_text_chars=2_000,  # one text must fit its physical batch, 512 tokens by default
         ),
-        "ollama": Preset(
+        "ollama": EmbeddingPreset(
             base_url="http://127.0.0.1:11434/v1",
             default_model="nomic-embed-text",
             needs_key=False,
             max_batch_texts=32,
             widths={"nomic-embed-text": 768, "mxbai-embed-large": 1024, "all-minilm": 384},
         ),
-        "openai": Preset(
+        "openai": EmbeddingPreset(
             base_url="https://api.openai.com/v1",
             default_model="text-embedding-3-small",
             needs_key=True,
@@ -73,7 +73,7 @@ PRESETS: Final[Mapping[str, Preset]] = MappingProxyType(
             },
             shortens=frozenset({"text-embedding-3-small", "text-embedding-3-large"}),
         ),
-        "mistral": Preset(
+        "mistral": EmbeddingPreset(
             base_url="https://api.mistral.ai/v1",
             default_model="mistral-embed",
             needs_key=True,
@@ -81,7 +81,7 @@ PRESETS: Final[Mapping[str, Preset]] = MappingProxyType(
             dimensions_field="output_dimension",
             widths={"mistral-embed": 1024},
         ),
-        "gemini": Preset(
+        "gemini": EmbeddingPreset(
             base_url="https://generativelanguage.googleapis.com/v1beta/openai",
             default_model="gemini-embedding-001",
             needs_key=True,
@@ -89,7 +89,7 @@ PRESETS: Final[Mapping[str, Preset]] = MappingProxyType(
             widths={"gemini-embedding-001": 3072},
             shortens=frozenset({"gemini-embedding-001"}),
         ),
-        "custom_http": Preset(
+        "custom_http": EmbeddingPreset(
             base_url=None, default_model=None, needs_key=False, max_batch_texts=32
         ),
     }
@@ -115,19 +115,19 @@ def check_without_endpoint(provider: str, from_user: bool, **options: object) ->
             raise InvalidValue(name, f"is not used by {provider!r}; leave it out")
 
 
-def checked_model(provider: str, preset: Preset, given: str | None) -> str:
+def checked_model(provider: str, preset: EmbeddingPreset, given: str | None) -> str:
     """The model as given, or the usual one."""
     if given is None and provider == "llamacpp":
         raise InvalidValue("model", "llamacpp needs the id that its /v1/models lists")
     return endpoint.checked_model(provider, given, preset.default_model)
 
 
-def checked_base_url(provider: str, preset: Preset, given: str | None) -> str:
+def checked_base_url(provider: str, preset: EmbeddingPreset, given: str | None) -> str:
     """The address as given, or the usual one, without a slash at its end."""
     return endpoint.checked_base_url(provider, given, preset.base_url, path="/embeddings")
 
 
-def checked_api_key(provider: str, preset: Preset, given: str | None) -> str | None:
+def checked_api_key(provider: str, preset: EmbeddingPreset, given: str | None) -> str | None:
     """A key that can be sent in a header; None where none is needed."""
     return endpoint.checked_api_key(provider, given, is_needed=preset.needs_key)
 
@@ -300,7 +300,7 @@ class EmbedderRegistry:
             resolve=self._resolve,
         )
 
-    def _dimensions(self, choice: EmbeddingChoice, preset: Preset) -> int | None:
+    def _dimensions(self, choice: EmbeddingChoice, preset: EmbeddingPreset) -> int | None:
         """What to ask for: as chosen, else as much of a shortenable vector as fits."""
         if choice.dimensions is not None:
             if choice.dimensions > self._max_width:

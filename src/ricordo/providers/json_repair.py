@@ -44,7 +44,7 @@ class _AtEnd(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ParsedJson:
     """An object, where it is, and whether the text ended before it did."""
 
     value: dict[str, object]
@@ -53,7 +53,7 @@ class Reading:
     is_open: bool
 
 
-def readings(text: str) -> Iterator[Reading | NotReadable]:
+def readings(text: str) -> Iterator[ParsedJson | NotReadable]:
     """The objects in a text, outermost only, and what was wrong with those that are none.
 
     What was read in vain is not read again, so all of it takes no more than one pass.
@@ -65,7 +65,7 @@ def readings(text: str) -> Iterator[Reading | NotReadable]:
         start = text.find("{", max(start + 1, found.end))
 
 
-def _read_at(text: str, start: int) -> Reading | NotReadable:
+def _read_at(text: str, start: int) -> ParsedJson | NotReadable:
     reader = _Reader(text, start)
     try:
         value = reader.braces(1)
@@ -74,7 +74,7 @@ def _read_at(text: str, start: int) -> Reading | NotReadable:
     except NotReadable as problem:
         problem.start = start
         return problem
-    return Reading(value, start, reader.at, reader.is_open)
+    return ParsedJson(value, start, reader.at, reader.is_open)
 
 
 class _Reader:

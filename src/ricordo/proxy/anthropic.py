@@ -8,9 +8,9 @@ from ricordo.proxy.wire import (
     ASSISTANT,
     TOOL,
     USER,
+    ChatMessage,
     JsonObject,
-    Pieces,
-    Said,
+    TextBuffer,
     dumped,
     joined,
     objects,
@@ -50,7 +50,7 @@ class AnthropicWire:
         user = metadata.get("user_id") if isinstance(metadata, dict) else None
         return user if isinstance(user, str) else None
 
-    def said_in(self, request: JsonObject) -> list[Said]:
+    def said_in(self, request: JsonObject) -> list[ChatMessage]:
         """What users and assistants said, and what tools gave back: part of a user's message."""
         found = [one for message in objects(request.value("messages")) for one in _said_in(message)]
         return [one for one in found if one.says_anything]
@@ -77,15 +77,15 @@ class AnthropicWire:
         kind = event.get("type")
         return None if kind == "ping" else kind == "message_start"
 
-    def said_by(self, answer: dict[str, Any]) -> Said:
+    def said_by(self, answer: dict[str, Any]) -> ChatMessage:
         """The text and the calls of a message."""
         blocks = objects(answer.get("content"))
         calls = [block for block in blocks if block.get("type") == _CALL]
-        return Said(ASSISTANT, text_of(blocks, _TEXT), tuple(calls[:_MOST_BLOCKS]))
+        return ChatMessage(ASSISTANT, text_of(blocks, _TEXT), tuple(calls[:_MOST_BLOCKS]))
 
-    def ear(self) -> "AnthropicEar":
+    def ear(self) -> "AnthropicListener":
         """Gathers the blocks of a message."""
-        return AnthropicEar()
+        return AnthropicListener()
 
     def error(self, status: int, message: str, code: str) -> bytes:  # noqa: ARG002 - has none
         """As Anthropic tells errors."""
@@ -93,7 +93,7 @@ class AnthropicWire:
         return dumped({"type": "error", "error": {"type": kind, "message": message}}).encode()
 
 
-class AnthropicEar:
+class AnthropicListener:
     """Puts the blocks of a streamed message together."""
 
     def __init__(self) -> None:
@@ -110,12 +110,12 @@ class AnthropicEar:
         elif isinstance(delta, dict) and index in self._blocks:
             self._blocks[index].add(delta)
 
-    def heard(self) -> Said:
+    def heard(self) -> ChatMessage:
         """The message so far."""
         blocks = [self._blocks[index].whole() for index in sorted(self._blocks)]
         texts = [block["text"] for block in blocks if block["type"] == _TEXT]
         calls = [block for block in blocks if block["type"] == _CALL]
-        return Said(ASSISTANT, joined(texts)[:MAX_OBSERVED_ANSWER_CHARS], tuple(calls))
+        return ChatMessage(ASSISTANT, joined(texts)[:MAX_OBSERVED_ANSWER_CHARS], tuple(calls))
 
 
 class _Block:
@@ -124,8 +124,8 @@ class _Block:
     def __init__(self, start: dict[str, Any]) -> None:
         self._start = start
         self._kind = start.get("type")
-        self._text = Pieces(MAX_OBSERVED_ANSWER_CHARS)
-        self._input = Pieces(MAX_TOOL_CALLS_BYTES)
+        self._text = TextBuffer(MAX_OBSERVED_ANSWER_CHARS)
+        self._input = TextBuffer(MAX_TOOL_CALLS_BYTES)
         self._text.add(text_of(start.get("text")))
 
     def add(self, delta: dict[str, Any]) -> None:
@@ -145,17 +145,17 @@ class _Block:
         return {**self._start, "type": _CALL, "input": text if given is None else given}
 
 
-def _said_in(message: dict[str, Any]) -> Iterator[Said]:
+def _said_in(message: dict[str, Any]) -> Iterator[ChatMessage]:
     role, content = message.get("role"), message.get("content")
     blocks = objects(content)
     if role == ASSISTANT:
         calls = [block for block in blocks if block.get("type") == _CALL]
-        yield Said(ASSISTANT, text_of(content, _TEXT), tuple(calls[:_MOST_BLOCKS]))
+        yield ChatMessage(ASSISTANT, text_of(content, _TEXT), tuple(calls[:_MOST_BLOCKS]))
     elif role == USER:
         for block in blocks:
             if block.get("type") == _RESULT:
-                yield Said(TOOL, text_of(block.get("content"), _TEXT))
-        yield Said(USER, text_of(content, _TEXT))
+                yield ChatMessage(TOOL, text_of(block.get("content"), _TEXT))
+        yield ChatMessage(USER, text_of(content, _TEXT))
 
 
 ANTHROPIC: Final = AnthropicWire()

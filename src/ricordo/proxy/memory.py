@@ -15,14 +15,14 @@ from ricordo.model.context import RecalledMemory
 from ricordo.model.thread import NewTurn
 from ricordo.prompt.budget import MESSAGE_TOKENS
 from ricordo.prompt.selection import says_only_the_time
-from ricordo.proxy.wire import Said
+from ricordo.proxy.wire import ChatMessage
 from ricordo.recall.words import question_in
 from ricordo.user_memory import UserMemory
 
 _log = logging.getLogger(__name__)
 
 
-class Complaints:
+class FaultLog:
     """Tells the log what keeps memory from working: once, and again when that changes."""
 
     def __init__(self) -> None:
@@ -47,11 +47,11 @@ class Recalled:
     memories: tuple[RecalledMemory, ...] = ()
 
 
-class Recalling:
+class ChatRecall:
     """Asks memory for what a chat is to know."""
 
     def __init__(
-        self, modes: str, budget_tokens: int, complaints: Complaints, *, persona: bool
+        self, modes: str, budget_tokens: int, complaints: FaultLog, *, persona: bool
     ) -> None:
         self._modes = modes
         self._budget = budget_tokens
@@ -99,16 +99,16 @@ _ID_DIGITS: Final = 32
 
 
 @dataclass(frozen=True, slots=True)
-class Exchange:
+class ChatExchange:
     """A chat that was answered: what was said before, the answer, and what it was told."""
 
     thread: str | None
-    said: Sequence[Said]
-    answer: Said
+    said: Sequence[ChatMessage]
+    answer: ChatMessage
     recalled: tuple[int, ...]
 
 
-def remember(memory: UserMemory, exchange: Exchange) -> None:
+def remember(memory: UserMemory, exchange: ChatExchange) -> None:
     """Record what was said, and count which memories the answer used.
 
     Raises:
@@ -123,7 +123,7 @@ def remember(memory: UserMemory, exchange: Exchange) -> None:
         memory.feedback(exchange.recalled, answer=answer[: limits.MAX_ANSWER_CHARS])
 
 
-def turns_of(said: Sequence[Said], answer: Said) -> list[NewTurn]:
+def turns_of(said: Sequence[ChatMessage], answer: ChatMessage) -> list[NewTurn]:
     """The latest messages and the answer, with ids that every request gives them."""
     whole = [_cut(one) for one in (*said, answer) if one.says_anything]
     with_former = list(zip([None, *whole], whole, strict=False))
@@ -131,7 +131,7 @@ def turns_of(said: Sequence[Said], answer: Said) -> list[NewTurn]:
     return [_turn(former, one) for former, one in with_former[-latest:]]
 
 
-def _new_turns(memory: UserMemory, thread: str, exchange: Exchange) -> list[NewTurn]:
+def _new_turns(memory: UserMemory, thread: str, exchange: ChatExchange) -> list[NewTurn]:
     """The turns without the first message of a request that is the end of a longer conversation.
 
     What was said before that message is not in the request, so its id is not the one that it was
@@ -149,12 +149,12 @@ def _new_turns(memory: UserMemory, thread: str, exchange: Exchange) -> list[NewT
     return turns[1:] if is_known else turns
 
 
-def _cut(said: Said) -> Said:
+def _cut(said: ChatMessage) -> ChatMessage:
     text = storable(said.text).strip()[: limits.MAX_TURN_CHARS].strip()
     return replace(said, text=text)
 
 
-def _turn(former: Said | None, said: Said) -> NewTurn:
+def _turn(former: ChatMessage | None, said: ChatMessage) -> NewTurn:
     message: dict[str, Any] = {
         "role": said.role,
         "content": said.text,
@@ -169,18 +169,18 @@ def _turn(former: Said | None, said: Said) -> NewTurn:
         return NewTurn.parse({**message, "tool_calls": names[: limits.MAX_TRANSCRIPT_CALLS]})
 
 
-def _message_id(former: Said | None, said: Said) -> str:
+def _message_id(former: ChatMessage | None, said: ChatMessage) -> str:
     parts = [None if former is None else _fingerprint(former), _fingerprint(said)]
     digest = hashlib.sha256(json.dumps(parts).encode("ascii")).hexdigest()
     return f"chat-{digest[:_ID_DIGITS]}"
 
 
-def _fingerprint(said: Said) -> list[object]:
+def _fingerprint(said: ChatMessage) -> list[object]:
     """What clients send back as they got it: arguments of tools are often written anew."""
     return [said.role, said.text, _called(said)]
 
 
-def _called(said: Said) -> list[tuple[str, str]]:
+def _called(said: ChatMessage) -> list[tuple[str, str]]:
     """The ids and names of the tools that a message calls."""
     found = []
     for call in said.calls:

@@ -7,9 +7,9 @@ from ricordo.proxy.wire import (
     ASSISTANT,
     TOOL,
     USER,
+    ChatMessage,
     JsonObject,
-    Pieces,
-    Said,
+    TextBuffer,
     dumped,
     objects,
     text_of,
@@ -36,7 +36,7 @@ class OpenAiWire:
         user = request.value("user")
         return user if isinstance(user, str) else None
 
-    def said_in(self, request: JsonObject) -> list[Said]:
+    def said_in(self, request: JsonObject) -> list[ChatMessage]:
         """What users, assistants and tools said."""
         found = (_said(message) for message in objects(request.value("messages")))
         return [one for one in found if one is not None and one.says_anything]
@@ -61,17 +61,17 @@ class OpenAiWire:
         """The first event, unless it tells of an error. Some endpoints always have the field."""
         return event.get("error") is None
 
-    def said_by(self, answer: dict[str, Any]) -> Said:
+    def said_by(self, answer: dict[str, Any]) -> ChatMessage:
         """The message of the first choice."""
         for choice in objects(answer.get("choices"))[:1]:
             message = choice.get("message")
             if isinstance(message, dict):
-                return _said({**message, "role": ASSISTANT}) or Said(ASSISTANT, "")
-        return Said(ASSISTANT, "")
+                return _said({**message, "role": ASSISTANT}) or ChatMessage(ASSISTANT, "")
+        return ChatMessage(ASSISTANT, "")
 
-    def ear(self) -> "OpenAiEar":
+    def ear(self) -> "OpenAiListener":
         """Gathers the deltas of the first choice."""
-        return OpenAiEar()
+        return OpenAiListener()
 
     def error(self, status: int, message: str, code: str) -> bytes:
         """As OpenAI tells errors."""
@@ -80,11 +80,11 @@ class OpenAiWire:
         return dumped({"error": error}).encode("utf-8")
 
 
-class OpenAiEar:
+class OpenAiListener:
     """Puts the deltas of a stream together."""
 
     def __init__(self) -> None:
-        self._text = Pieces(MAX_OBSERVED_ANSWER_CHARS)
+        self._text = TextBuffer(MAX_OBSERVED_ANSWER_CHARS)
         self._calls: dict[int, _Call] = {}
 
     def hear(self, event: dict[str, Any]) -> None:
@@ -97,10 +97,10 @@ class OpenAiEar:
                 for call in objects(delta.get("tool_calls")):
                     self._hear_call(call)
 
-    def heard(self) -> Said:
+    def heard(self) -> ChatMessage:
         """The message so far."""
         calls = [self._calls[index].whole() for index in sorted(self._calls)]
-        return Said(ASSISTANT, self._text.joined(), tuple(calls))
+        return ChatMessage(ASSISTANT, self._text.joined(), tuple(calls))
 
     def _hear_call(self, delta: dict[str, Any]) -> None:
         index = delta.get("index", 0)
@@ -120,8 +120,8 @@ class _Call:
 
     def __init__(self) -> None:
         self.id = ""
-        self.name = Pieces(MAX_TOOL_CALLS_BYTES)
-        self.arguments = Pieces(MAX_TOOL_CALLS_BYTES)
+        self.name = TextBuffer(MAX_TOOL_CALLS_BYTES)
+        self.arguments = TextBuffer(MAX_TOOL_CALLS_BYTES)
 
     def whole(self) -> dict[str, Any]:
         """As an answer that is not streamed has it."""
@@ -129,7 +129,7 @@ class _Call:
         return {"id": self.id, "type": "function", "function": function}
 
 
-def _said(message: dict[str, Any]) -> Said | None:
+def _said(message: dict[str, Any]) -> ChatMessage | None:
     given = message.get("role")
     role = _ROLES.get(given) if isinstance(given, str) else None
     if role is None:
@@ -137,7 +137,7 @@ def _said(message: dict[str, Any]) -> Said | None:
     text = text_of(message.get("content"), "text", "refusal")
     text = text or text_of(message.get("refusal"))
     calls = objects(message.get("tool_calls")) if role == ASSISTANT else []
-    return Said(role, text, tuple(calls[:_MOST_CALLS]))
+    return ChatMessage(role, text, tuple(calls[:_MOST_CALLS]))
 
 
 OPENAI: Final = OpenAiWire()

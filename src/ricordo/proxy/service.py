@@ -16,21 +16,27 @@ from ricordo.memory import Memory
 from ricordo.model import checks
 from ricordo.model.vocabulary import ContextMode
 from ricordo.proxy.anthropic import ANTHROPIC
-from ricordo.proxy.memory import Complaints, Exchange, Recalled, Recalling, remember
+from ricordo.proxy.memory import ChatExchange, ChatRecall, FaultLog, Recalled, remember
 from ricordo.proxy.openai import OPENAI
-from ricordo.proxy.stream import AnswerStream, MemoryTap, Tap, Untouched, gathered
+from ricordo.proxy.stream import (
+    AnswerStream,
+    MemoryStreamFilter,
+    PassThrough,
+    StreamFilter,
+    gathered,
+)
 from ricordo.proxy.upstream import (
-    Call,
     CallWatch,
     Upstream,
+    UpstreamCall,
     UpstreamFault,
     from_upstream,
     upstreams_of,
 )
 from ricordo.proxy.wire import (
     NOTHING_HEARD,
+    ChatMessage,
     JsonObject,
-    Said,
     Wire,
     dumped,
     first_of_user,
@@ -49,7 +55,7 @@ _log = logging.getLogger(__name__)
 _THREADS: Final = 2
 
 
-class Afterwards:
+class BackgroundWrites:
     """Runs work in threads of its own, so that it delays no chat and no cancelled request ends it.
 
     What fails is told to the log and to nobody else.
@@ -128,7 +134,7 @@ class ChatRequest:
         return None if self.read is None else self.wire.user_in(self.read)
 
     @cached_property
-    def said(self) -> Sequence[Said]:
+    def said(self) -> Sequence[ChatMessage]:
         """The messages, without system prompts."""
         return () if self.read is None else tuple(self.wire.said_in(self.read))
 
@@ -237,10 +243,10 @@ class _Chat:
         """What the answer tells of what was recalled."""
         return dumped([one.to_dict() for one in self.recalled.memories])
 
-    def exchange(self, answer: Said) -> Exchange:
+    def exchange(self, answer: ChatMessage) -> ChatExchange:
         """What is to be remembered."""
         recalled = tuple(one.id for one in self.recalled.memories)
-        return Exchange(self.thread, self.request.said, answer, recalled)
+        return ChatExchange(self.thread, self.request.said, answer, recalled)
 
 
 class ChatProxy:
@@ -255,8 +261,8 @@ class ChatProxy:
         self._memory = memory
         modes = [part.strip() for part in settings.proxy_modes.replace("+", ",").split(",")]
         checks.choices("setting proxy_modes", modes, ContextMode)
-        self._complaints = Complaints()
-        self._recalling = Recalling(
+        self._complaints = FaultLog()
+        self._recalling = ChatRecall(
             settings.proxy_modes,
             settings.context_tokens,
             self._complaints,
@@ -265,7 +271,7 @@ class ChatProxy:
         self._threads = ThreadPoolExecutor(
             settings.async_threads, thread_name_prefix="ricordo-proxy"
         )
-        self._afterwards = Afterwards()
+        self._afterwards = BackgroundWrites()
         self._upstreams = upstreams_of(settings, watch or CallWatch())
         self._open: set[AnswerStream] = set()
 
@@ -371,7 +377,7 @@ class ChatProxy:
         chat: _Chat | None,
     ) -> ProxyAnswer:
         """What the upstream answers; its faults in the form of the wire format."""
-        call = Call(upstream.watch)
+        call = UpstreamCall(upstream.watch)
         try:
             return _without_key(await self._answered(await asking, chat, call), upstream)
         except UpstreamFault as error:
@@ -382,7 +388,7 @@ class ChatProxy:
             raise
 
     async def _answered(
-        self, response: "httpx2.Response", chat: _Chat | None, call: Call
+        self, response: "httpx2.Response", chat: _Chat | None, call: UpstreamCall
     ) -> ProxyAnswer:
         headers = from_upstream(response.headers.raw)
         encoding = response.headers.get("content-encoding", _PLAIN).strip().lower()
@@ -392,20 +398,29 @@ class ChatProxy:
             chat = None
         is_readable = chat is not None and encoding == _PLAIN
         if headers.get("content-type", "").lower().startswith(_EVENTS):
-            tap = MemoryTap(chat.wire, chat.memories) if chat and is_readable else Untouched()
+            tap = (
+                MemoryStreamFilter(chat.wire, chat.memories)
+                if chat and is_readable
+                else PassThrough()
+            )
             stream = self._stream(response, tap, call, chat)
             return ProxyAnswer(response.status_code, headers, stream)
         body = await self._whole(response, chat, call, is_readable=is_readable)
         return ProxyAnswer(response.status_code, headers, body)
 
     async def _whole(
-        self, response: "httpx2.Response", chat: _Chat | None, call: Call, *, is_readable: bool
+        self,
+        response: "httpx2.Response",
+        chat: _Chat | None,
+        call: UpstreamCall,
+        *,
+        is_readable: bool,
     ) -> bytes | AnswerStream:
         """An answer that is not streamed; what is too large to be read passes as it is."""
         chunks = response.aiter_raw()
         body, is_all = await gathered(response, chunks, MAX_PROXIED_ANSWER_BYTES)
         if not is_all:
-            return self._stream(response, Untouched(), call, chat, first=body, chunks=chunks)
+            return self._stream(response, PassThrough(), call, chat, first=body, chunks=chunks)
         call.answered(response.status_code)
         if chat is None:
             return body
@@ -421,8 +436,8 @@ class ChatProxy:
     def _stream(
         self,
         response: "httpx2.Response",
-        tap: Tap,
-        call: Call,
+        tap: StreamFilter,
+        call: UpstreamCall,
         chat: _Chat | None,
         *,
         first: bytes = b"",
@@ -439,7 +454,7 @@ class ChatProxy:
         self._open.add(stream)
         return stream
 
-    def _remember(self, chat: _Chat, answer: Said) -> None:
+    def _remember(self, chat: _Chat, answer: ChatMessage) -> None:
         self._afterwards.do(partial(remember, chat.memory, chat.exchange(answer)))
 
     # -- threads ---------------------------------------------------------------------------

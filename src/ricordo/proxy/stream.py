@@ -5,8 +5,8 @@ import re
 from collections.abc import AsyncIterator, Callable, Iterator
 from typing import TYPE_CHECKING, Any, Final, Protocol, Self
 
-from ricordo.proxy.upstream import Call, UpstreamFault, fault
-from ricordo.proxy.wire import NOTHING_HEARD, Said, Wire, read_object, with_last
+from ricordo.proxy.upstream import UpstreamCall, UpstreamFault, fault
+from ricordo.proxy.wire import NOTHING_HEARD, ChatMessage, Wire, read_object, with_last
 
 if TYPE_CHECKING:
     import httpx2
@@ -118,7 +118,7 @@ class EventReader:
             yield event
 
 
-class Tap(Protocol):
+class StreamFilter(Protocol):
     """Lets an answer pass, and may hear it."""
 
     def feed(self, chunk: bytes) -> bytes:
@@ -129,12 +129,12 @@ class Tap(Protocol):
         """What may go out, now that no more comes."""
         ...
 
-    def heard(self) -> Said:
+    def heard(self) -> ChatMessage:
         """What was said, as far as it came."""
         ...
 
 
-class Untouched:
+class PassThrough:
     """Lets everything pass and hears nothing."""
 
     def feed(self, chunk: bytes) -> bytes:
@@ -145,12 +145,12 @@ class Untouched:
         """Nothing: nothing was held back."""
         return b""
 
-    def heard(self) -> Said:
+    def heard(self) -> ChatMessage:
         """Nothing."""
         return NOTHING_HEARD
 
 
-class MemoryTap:
+class MemoryStreamFilter:
     """Adds the memories to the first event, and hears what is said."""
 
     def __init__(self, wire: Wire, memories: str) -> None:
@@ -168,7 +168,7 @@ class MemoryTap:
         """The rest of a stream that ended early."""
         return self._splicer.flush()
 
-    def heard(self) -> Said:
+    def heard(self) -> ChatMessage:
         """The answer; of one that broke off, its beginning."""
         for event in self._reader.finish():
             self._ear.hear(event)
@@ -185,8 +185,8 @@ class AnswerStream:
     def __init__(
         self,
         response: "httpx2.Response",
-        tap: Tap,
-        call: Call,
+        tap: StreamFilter,
+        call: UpstreamCall,
         *,
         first: bytes = b"",
         chunks: AsyncIterator[bytes] | None = None,

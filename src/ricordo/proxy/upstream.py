@@ -144,7 +144,7 @@ class CallWatch:
     finished: Callable[[Outcome, float], None] = lambda _outcome, _seconds: None
 
 
-class Call:
+class UpstreamCall:
     """One call under way. It ends once; what comes after that counts no more."""
 
     def __init__(self, watch: CallWatch, monotonic: Callable[[], float] = time.monotonic) -> None:

@@ -13,7 +13,7 @@ TOOL: Final = "tool"
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class ChatMessage:
     """The text of a message, and the tools that it calls."""
 
     role: str
@@ -26,16 +26,16 @@ class Said:
         return bool(self.text.strip() or self.calls)
 
 
-NOTHING_HEARD: Final = Said(ASSISTANT, "")
+NOTHING_HEARD: Final = ChatMessage(ASSISTANT, "")
 """An answer that could not be read."""
 
 
-def first_of_user(said: Sequence[Said]) -> str:
+def first_of_user(said: Sequence[ChatMessage]) -> str:
     """What the user said first; nothing where only others spoke."""
     return next((one.text for one in said if one.role == USER), "")
 
 
-def last_of_user(said: Sequence[Said]) -> str:
+def last_of_user(said: Sequence[ChatMessage]) -> str:
     """What the user said last, also where tools have answered since."""
     return next((one.text for one in reversed(said) if one.role == USER), "")
 
@@ -218,14 +218,14 @@ def _after_space(text: str, at: int) -> int:
     return at if found is None else found.end()
 
 
-class Ear(Protocol):
+class StreamListener(Protocol):
     """Listens to the events of one streamed answer."""
 
     def hear(self, event: dict[str, Any]) -> None:
         """Take in one event."""
         ...
 
-    def heard(self) -> Said:
+    def heard(self) -> ChatMessage:
         """What was said so far."""
         ...
 
@@ -260,7 +260,7 @@ class Wire(Protocol):
         """The user that the body names."""
         ...
 
-    def said_in(self, request: JsonObject) -> list[Said]:
+    def said_in(self, request: JsonObject) -> list[ChatMessage]:
         """The messages of a request in order, without system prompts and what has no text."""
         ...
 
@@ -272,11 +272,11 @@ class Wire(Protocol):
         """Whether memories go into this event of a stream; None: perhaps into a later one."""
         ...
 
-    def said_by(self, answer: dict[str, Any]) -> Said:
+    def said_by(self, answer: dict[str, Any]) -> ChatMessage:
         """What an answer says that is not streamed."""
         ...
 
-    def ear(self) -> Ear:
+    def ear(self) -> StreamListener:
         """A listener for one streamed answer."""
         ...
 
@@ -285,7 +285,7 @@ class Wire(Protocol):
         ...
 
 
-class Pieces:
+class TextBuffer:
     """Pieces of one text; what is beyond ``most`` characters is not kept."""
 
     __slots__ = ("_left", "_pieces")

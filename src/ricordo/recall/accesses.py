@@ -15,7 +15,7 @@ from ricordo.errors import StorageClosed, StorageError, in_log
 from ricordo.storage.columns import Moment, Words
 from ricordo.storage.daily_counters import add_counts, day_of
 from ricordo.storage.database import Database, retried
-from ricordo.storage.statements import Prepared
+from ricordo.storage.statements import PreparedStatement
 from ricordo.storage.tables import items
 
 MAX_WAITING: Final = 10_000
@@ -42,7 +42,7 @@ class _Waiting:
 _log = logging.getLogger(__name__)
 _last = sa.bindparam("last", type_=Moment)
 
-_count: Final = Prepared(
+_count: Final = PreparedStatement(
     sa.update(items)
     .where(
         items.c.user_id == sa.bindparam("of_user", type_=Words),

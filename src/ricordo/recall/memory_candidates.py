@@ -1,8 +1,8 @@
 """The memories that may answer a question, among those that the asker may see and wants.
 
-The signals are read from shelves in memory, or from the database for a user whose index is too
+The signals are read from indexes in memory, or from the database for a user whose index is too
 large for that. Either way the one filter of ``storage/where.py`` decides what counts, in the same
-view of the database: a shelf only says where to look first, never what may be seen.
+view of the database: a user_index only says where to look first, never what may be seen.
 """
 
 import contextlib
@@ -13,11 +13,11 @@ from typing import Any, Final
 import numpy as np
 import sqlalchemy as sa
 
-from ricordo.index.cache import Shelves
-from ricordo.index.user_index import Shelf, best_rows, term_weights
+from ricordo.index.cache import IndexCache
+from ricordo.index.user_index import UserIndex, best_rows, term_weights
 from ricordo.model.vocabulary import GLOBAL_OWNER
 from ricordo.recall.ranking import Ranking, Scores
-from ricordo.recall.words import Question, best_by_words, covered, holding, meant_terms
+from ricordo.recall.words import SearchQuestion, best_by_words, covered, holding, meant_terms
 from ricordo.storage.backend import ITEMS, Backend
 from ricordo.storage.columns import Moment, among, bound_list
 from ricordo.storage.search_rows import linked_index
@@ -30,7 +30,7 @@ _moment: Final = Moment()
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class MemoryCandidate:
     """A memory that was found, by meaning, by words or both, with what its ranking looks at."""
 
     id: int
@@ -46,13 +46,13 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
-class Gathered:
+class GatheredCandidates:
     """The candidates, and what each term that stands in one of them was worth.
 
     Others are left out: a word that only stands in what the asker may not see is not told.
     """
 
-    candidates: Sequence[Candidate]
+    candidates: Sequence[MemoryCandidate]
     weights: Mapping[str, float]
 
 
@@ -73,7 +73,9 @@ class CandidateSource:
         self._where = where
         self._ranking = ranking
 
-    def gather(self, shelves: Shelves, question: Question, limit: int) -> Gathered:
+    def gather(
+        self, indexes: IndexCache, question: SearchQuestion, limit: int
+    ) -> GatheredCandidates:
         """The best of each signal, exactly as if every memory had been looked at."""
         assert self._audience.viewer is not None
         model = question.meant.model
@@ -83,33 +85,35 @@ class CandidateSource:
                 {self._audience.viewer, *([GLOBAL_OWNER] if self._audience.sees_global else [])}
             )
             borrowed = [
-                held.enter_context(shelves.borrow(self._connection, ITEMS, owner, model))
+                held.enter_context(indexes.borrow(self._connection, ITEMS, owner, model))
                 for owner in owners
             ]
-            if any(shelf is None for shelf in borrowed):
+            if any(user_index is None for user_index in borrowed):
                 held.close()
                 return self._from_database(question)
-            present = [shelf for shelf in borrowed if shelf is not None]
+            present = [user_index for user_index in borrowed if user_index is not None]
             if self._audience.has_links:
                 viewer = self._audience.viewer
-                present.append(shelves.shared_with(self._connection, viewer, model))
-            return self._from_shelves(present, question, limit)
+                present.append(indexes.shared_with(self._connection, viewer, model))
+            return self._from_indexes(present, question, limit)
 
-    def _from_shelves(self, shelves: list[Shelf], question: Question, limit: int) -> Gathered:
+    def _from_indexes(
+        self, indexes: list[UserIndex], question: SearchQuestion, limit: int
+    ) -> GatheredCandidates:
         uses = self._ranking.uses
-        meant = meant_terms(shelves, question.terms, limit, self._ranking)
-        weights = term_weights(shelves, meant) if uses("lexical") else {}
-        words = np.concatenate([shelf.lexical(weights) for shelf in shelves])
-        near = _cosines(shelves, question) if uses("semantic") else None
-        ids = np.concatenate([shelf.ids for shelf in shelves])
+        meant = meant_terms(indexes, question.terms, limit, self._ranking)
+        weights = term_weights(indexes, meant) if uses("lexical") else {}
+        words = np.concatenate([user_index.lexical(weights) for user_index in indexes])
+        near = _cosines(indexes, question) if uses("semantic") else None
+        ids = np.concatenate([user_index.ids for user_index in indexes])
         rows, facts = self._allowed(ids, near, words)
         if not len(rows):
-            return Gathered((), {})
-        parts = _per_shelf(shelves, rows)
-        share = covered(shelves, parts, question.terms, meant)
-        exact = holding(shelves, parts, question.exact_terms, self._ranking)
+            return GatheredCandidates((), {})
+        parts = _per_index(indexes, rows)
+        share = covered(indexes, parts, question.terms, meant)
+        exact = holding(indexes, parts, question.exact_terms, self._ranking)
         found = [
-            Candidate(
+            MemoryCandidate(
                 int(ids[row]),
                 facts[int(ids[row])][1],
                 None if near is None or near[row] == -np.inf else float(near[row]),
@@ -120,7 +124,7 @@ class CandidateSource:
             )
             for place, row in enumerate(rows.tolist())
         ]
-        return Gathered(found, _standing_in(shelves, parts, weights))
+        return GatheredCandidates(found, _standing_in(indexes, parts, weights))
 
     def _allowed(
         self, ids: Any, near: Scores | None, words: Scores
@@ -149,7 +153,7 @@ class CandidateSource:
                 np.where(kept, words, 0),
                 wanted,
             )
-        # A memory may stand on two shelves for a moment; it is one memory.
+        # A memory may stand on two indexes for a moment; it is one memory.
         _, once = np.unique(ids[rows], return_index=True)
         return np.sort(rows[once]), facts
 
@@ -179,7 +183,7 @@ class CandidateSource:
         facts = self._facts([row[0] for row in shared])
         return {row[0]: row[1] for row in shared if row[0] in facts}
 
-    def _from_database(self, question: Question) -> Gathered:
+    def _from_database(self, question: SearchQuestion) -> GatheredCandidates:
         viewer = self._audience.viewer
         assert viewer is not None
         owners = {viewer}
@@ -214,9 +218,9 @@ class CandidateSource:
                 )
             )
         facts = self._facts(sorted({*words, *near}))
-        return Gathered(
+        return GatheredCandidates(
             [
-                Candidate(
+                MemoryCandidate(
                     one,
                     fact[1],
                     near.get(one),
@@ -231,17 +235,19 @@ class CandidateSource:
         )
 
 
-def _cosines(shelves: Sequence[Shelf], question: Question) -> Scores | None:
+def _cosines(indexes: Sequence[UserIndex], question: SearchQuestion) -> Scores | None:
     """How near every row is, -inf where it cannot be compared."""
     vector = question.meant.vector
     if vector is None:
         return None
     parts = []
-    for shelf in shelves:
-        near = shelf.cosines(vector)
-        comparable = shelf.alive & shelf.with_vector
+    for user_index in indexes:
+        near = user_index.cosines(vector)
+        comparable = user_index.alive & user_index.with_vector
         parts.append(
-            np.full(shelf.rows, -np.inf) if near is None else np.where(comparable, near, -np.inf)
+            np.full(user_index.rows, -np.inf)
+            if near is None
+            else np.where(comparable, near, -np.inf)
         )
     every: Scores = np.concatenate(parts)
     return every
@@ -273,20 +279,20 @@ def _enough(near: Scores | None, words: Scores, first: Any, passing: Any, wanted
 
 
 def _standing_in(
-    shelves: Sequence[Shelf], rows: Sequence[Any], weights: Mapping[str, float]
+    indexes: Sequence[UserIndex], rows: Sequence[Any], weights: Mapping[str, float]
 ) -> dict[str, float]:
     """The terms that stand in any of these rows."""
     found = np.zeros(len(weights), np.bool_)
-    for shelf, part in zip(shelves, rows, strict=True):
-        found |= shelf.rows_with(list(weights), part).any(axis=1)
+    for user_index, part in zip(indexes, rows, strict=True):
+        found |= user_index.rows_with(list(weights), part).any(axis=1)
     return {term: weights[term] for term, seen in zip(weights, found, strict=True) if seen}
 
 
-def _per_shelf(shelves: Sequence[Shelf], rows: Any) -> list[Any]:
+def _per_index(indexes: Sequence[UserIndex], rows: Any) -> list[Any]:
     parts = []
     start = 0
-    for shelf in shelves:
-        inside = rows[(rows >= start) & (rows < start + shelf.rows)] - start
+    for user_index in indexes:
+        inside = rows[(rows >= start) & (rows < start + user_index.rows)] - start
         parts.append(inside)
-        start += shelf.rows
+        start += user_index.rows
     return parts

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from ricordo.index.cache import Shelves
+from ricordo.index.cache import IndexCache
 from ricordo.index.embedders import Embedders
 from ricordo.model.filters import ItemFilter, Sort
 from ricordo.model.item import Item
@@ -16,7 +16,7 @@ from ricordo.model.proposal import other_owner
 from ricordo.model.search import MemoryHit, SearchResults, Signals
 from ricordo.model.vocabulary import DEFAULT_CONFIDENCE, DEFAULT_IMPORTANCE, MemoryType
 from ricordo.recall.accesses import AccessCounter
-from ricordo.recall.memory_candidates import Candidate, CandidateSource, Gathered
+from ricordo.recall.memory_candidates import CandidateSource, GatheredCandidates, MemoryCandidate
 from ricordo.recall.ranking import (
     CONFIDENCE_BOOST,
     DATED_BOOST,
@@ -35,8 +35,8 @@ from ricordo.recall.ranking import (
     normalised,
     strength,
 )
-from ricordo.recall.words import Question
-from ricordo.storage.database import Database, Reading
+from ricordo.recall.words import SearchQuestion
+from ricordo.storage.database import Database, ReadTransaction
 from ricordo.storage.items import items_by_id, page_of_items
 from ricordo.storage.relations import Relation, relations_among
 from ricordo.storage.where import Audience, Condition, audience_of, matching
@@ -56,14 +56,14 @@ _HIGHEST_CONFIDENCE = 100
 class Ranked:
     """A candidate with its score and every part of it."""
 
-    candidate: Candidate
+    candidate: MemoryCandidate
     score: float
     semantic: float | None
     lexical: float | None
     base: float
     boosts: Mapping[str, float]
 
-    def sure(self, question: Question) -> float:
+    def sure(self, question: SearchQuestion) -> float:
         """How likely it is an answer at all."""
         model = None if question.meant.model is None else question.meant.model.model
         return confidence_of(self.candidate.cosine, self.candidate.coverage, model)
@@ -85,9 +85,9 @@ class Ranked:
 
 def ranked(
     ranking: Ranking,
-    gathered: Gathered,
+    gathered: GatheredCandidates,
     related: Sequence[Relation],
-    question: Question,
+    question: SearchQuestion,
     now: datetime,
 ) -> list[Ranked]:
     """The candidates, the best first; ties by newest, then id."""
@@ -126,7 +126,7 @@ def ranked(
     )
 
 
-def _semantic(found: Sequence[Candidate]) -> Scores | None:
+def _semantic(found: Sequence[MemoryCandidate]) -> Scores | None:
     near = [one.cosine for one in found]
     compared = [cosine for cosine in near if cosine is not None]
     if not compared:
@@ -135,17 +135,17 @@ def _semantic(found: Sequence[Candidate]) -> Scores | None:
     return nearness(np.array([least if cosine is None else cosine for cosine in near]))
 
 
-def _strength(found: Sequence[Candidate]) -> float:
+def _strength(found: Sequence[MemoryCandidate]) -> float:
     return strength(np.array([one.cosine for one in found if one.cosine is not None]))
 
 
-def _lexical(found: Sequence[Candidate]) -> Scores | None:
+def _lexical(found: Sequence[MemoryCandidate]) -> Scores | None:
     words = np.array([one.bm25 for one in found])
     return normalised(words) if words.any() else None
 
 
 def _boosts(
-    ranking: Ranking, one: Candidate, now: datetime, named: NamedTime | None
+    ranking: Ranking, one: MemoryCandidate, now: datetime, named: NamedTime | None
 ) -> dict[str, float]:
     boosts = {}
     if ranking.uses("recency"):
@@ -165,7 +165,7 @@ def _boosts(
 
 
 def _support(
-    found: Sequence[Candidate], base: Scores, related: Sequence[Relation]
+    found: Sequence[MemoryCandidate], base: Scores, related: Sequence[Relation]
 ) -> dict[int, float]:
     """How strongly the best related candidate speaks for each."""
     scores = {one.id: float(base[place]) for place, one in enumerate(found)}
@@ -190,13 +190,13 @@ EVERYTHING: Final = "*"
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class SearchAnswer:
     """Memories with how they were ranked, the best first."""
 
     items: Sequence[Item]
     ranked: Sequence[Ranked]
     weights: dict[str, float]
-    question: Question | None
+    question: SearchQuestion | None
     degraded: str | None
     embed_ms: float
 
@@ -215,13 +215,13 @@ class MemorySearch:
         self,
         database: Database,
         embedders: Embedders,
-        shelves: Shelves,
+        indexes: IndexCache,
         ranking: Ranking,
         accesses: AccessCounter,
     ) -> None:
         self._database = database
         self._embedders = embedders
-        self._shelves = shelves
+        self._indexes = indexes
         self._ranking = ranking
         self._accesses = accesses
 
@@ -257,7 +257,7 @@ class MemorySearch:
         limit: int,
         wanted: ItemFilter,
         threshold: float | None,
-    ) -> Answer:
+    ) -> SearchAnswer:
         """The memories themselves with how they were ranked. They count as recalled."""
         if query in ("", EVERYTHING):
             found = self._newest(user_id, limit, wanted)
@@ -274,7 +274,7 @@ class MemorySearch:
         wanted: ItemFilter,
         threshold: float | None = None,
         within: Condition | None = None,
-    ) -> Answer:
+    ) -> SearchAnswer:
         """The same, without counting as recalled: for work of our own on the memories.
 
         ``within`` is one more condition that they must meet.
@@ -282,7 +282,7 @@ class MemorySearch:
         with self._database.read(user_id) as view:
             chosen = self._embedders.chosen(view.connection, user_id)
         meant = self._embedders.query_vector(chosen, query)
-        question = Question.of(query, self._database.analyser, meant)
+        question = SearchQuestion.of(query, self._database.analyser, meant)
         return self._best(user_id, question, limit, wanted, threshold, within)
 
     def count_recalled(self, recalled: Sequence[Item]) -> None:
@@ -294,22 +294,24 @@ class MemorySearch:
         for owner, ids in by_owner.items():
             self._accesses.note(owner, ids, now)
 
-    def _newest(self, user_id: str, limit: int, wanted: ItemFilter) -> Answer:
+    def _newest(self, user_id: str, limit: int, wanted: ItemFilter) -> SearchAnswer:
         with self._database.read(user_id) as view:
             audience = self._audience(view, user_id)
             where = matching(audience, wanted, view.now)
             page = page_of_items(view.connection, where, Sort(), limit, None)
-        return Answer([item.as_seen_by(user_id) for item in page.items], [], {}, None, None, 0.0)
+        return SearchAnswer(
+            [item.as_seen_by(user_id) for item in page.items], [], {}, None, None, 0.0
+        )
 
     def _best(
         self,
         user_id: str,
-        question: Question,
+        question: SearchQuestion,
         limit: int,
         wanted: ItemFilter,
         threshold: float | None,
         within: Condition | None,
-    ) -> Answer:
+    ) -> SearchAnswer:
         with self._database.read(user_id) as view:
             audience = self._audience(view, user_id)
             where = matching(audience, wanted, view.now)
@@ -318,7 +320,7 @@ class MemorySearch:
             source = CandidateSource(
                 self._database.backend, view.connection, audience, where, self._ranking
             )
-            gathered = source.gather(self._shelves, question, limit)
+            gathered = source.gather(self._indexes, question, limit)
             own = [one.id for one in gathered.candidates if one.owner == user_id]
             related = relations_among(view.connection, user_id, own) if own else []
             order = ranked(self._ranking, gathered, related, question, view.now)
@@ -329,7 +331,7 @@ class MemorySearch:
             found = items_by_id(
                 view.connection, [(one.candidate.owner, one.candidate.id) for one in best]
             )
-        return Answer(
+        return SearchAnswer(
             [found[one.candidate.id].as_seen_by(user_id) for one in best],
             best,
             dict(gathered.weights),
@@ -338,11 +340,11 @@ class MemorySearch:
             question.meant.embed_ms,
         )
 
-    def _audience(self, view: Reading, user_id: str) -> Audience:
+    def _audience(self, view: ReadTransaction, user_id: str) -> Audience:
         global_until = self._database.policy.global_until
         return audience_of(view.connection, user_id, global_until, view.now)
 
-    def _hits(self, user_id: str, found: Answer, explain: bool) -> tuple[MemoryHit, ...]:
+    def _hits(self, user_id: str, found: SearchAnswer, explain: bool) -> tuple[MemoryHit, ...]:
         if found.question is None:
             return tuple(self._hit(user_id, item, None, found, explain) for item in found.items)
         return tuple(
@@ -351,7 +353,7 @@ class MemorySearch:
         )
 
     def _hit(
-        self, user_id: str, item: Item, one: Ranked | None, found: Answer, explain: bool
+        self, user_id: str, item: Item, one: Ranked | None, found: SearchAnswer, explain: bool
     ) -> MemoryHit:
         asked = found.question
         terms = () if asked is None else asked.terms

@@ -8,8 +8,8 @@ from typing import Any
 from ricordo.access.policy import AccessPolicy
 from ricordo.access.policy_file import PolicyFile
 from ricordo.errors import ScopeWidened
-from ricordo.index.backfill import Filling
-from ricordo.index.cache import Shelves
+from ricordo.index.backfill import VectorBackfill
+from ricordo.index.cache import IndexCache
 from ricordo.index.embedders import Embedders
 from ricordo.index.relations import Relating
 from ricordo.limits import MAX_GRAPHED_MEMORIES, MAX_RESULTS
@@ -30,7 +30,7 @@ from ricordo.recall.accesses import AccessCounter
 from ricordo.recall.memory_search import MemorySearch
 from ricordo.recall.ranking import Ranking
 from ricordo.recall.turn_search import TurnSearch
-from ricordo.storage.database import Database, Reading
+from ricordo.storage.database import Database, ReadTransaction
 from ricordo.storage.items import find_items, items_by_id
 from ricordo.storage.relations import (
     Pair,
@@ -48,7 +48,7 @@ from ricordo.text.tokens import estimate_tokens, fit_tokens
 
 
 def read_related(
-    view: Reading,
+    view: ReadTransaction,
     user_id: str,
     ids: Collection[int],
     limit: int,
@@ -83,7 +83,7 @@ _Said = tuple[int, str, str, str | None]
 _UNLESS_ASKED_FOR = tuple(kind for kind in MemoryType if kind is not MemoryType.PROCEDURE)
 
 
-class Querying:
+class QueryService:
     """Queries of agents on behalf of users."""
 
     def __init__(self, database: Database, search: MemorySearch, policy: PolicyFile) -> None:
@@ -214,13 +214,13 @@ class Recall:
     """The parts of a store that find things."""
 
     embedders: Embedders
-    shelves: Shelves
+    indexes: IndexCache
     memories: MemorySearch
     turns: TurnSearch
     relating: Relating
     accesses: AccessCounter
-    filling: Filling
-    querying: Querying
+    filling: VectorBackfill
+    querying: QueryService
 
     @classmethod
     def of(
@@ -235,26 +235,28 @@ class Recall:
         relations_per_memory: int,
     ) -> "Recall":
         """The parts for one store."""
-        shelves = Shelves(cache_bytes)
+        indexes = IndexCache(cache_bytes)
         accesses = AccessCounter(database)
-        relating = Relating(database, shelves, link_min, relations_per_memory)
-        memories = MemorySearch(database, embedders, shelves, ranking, accesses)
+        relating = Relating(database, indexes, link_min, relations_per_memory)
+        memories = MemorySearch(database, embedders, indexes, ranking, accesses)
         return cls(
             embedders,
-            shelves,
+            indexes,
             memories,
-            TurnSearch(database, embedders, shelves, ranking),
+            TurnSearch(database, embedders, indexes, ranking),
             relating,
             accesses,
-            Filling(database, embedders, relating),
-            Querying(database, memories, policy),
+            VectorBackfill(database, embedders, relating),
+            QueryService(database, memories, policy),
         )
 
 
 Neighbours = dict[int, set[int]]
 
 
-def read_graph(view: Reading, user_id: str, wanted: ItemFilter, limit: int) -> RelationGraph:
+def read_graph(
+    view: ReadTransaction, user_id: str, wanted: ItemFilter, limit: int
+) -> RelationGraph:
     """The most connected of a user's own memories that a filter wants, and how they are related.
 
     Looked at are the latest ``MAX_GRAPHED_MEMORIES`` of them, and what those were related to when
@@ -316,7 +318,7 @@ def _neighbours(pairs: Iterable[Pair]) -> Neighbours:
     return near
 
 
-def _edges(view: Reading, user_id: str, chosen: Sequence[int]) -> tuple[RelationEdge, ...]:
+def _edges(view: ReadTransaction, user_id: str, chosen: Sequence[int]) -> tuple[RelationEdge, ...]:
     found = [
         RelationEdge(low, high, round(similarity, 4))
         for low, high, similarity in relations_within(view.connection, user_id, chosen)

@@ -8,10 +8,10 @@ from typing import Any, Final
 import numpy as np
 import sqlalchemy as sa
 
-from ricordo.index.cache import Shelves
-from ricordo.index.embedders import Chosen, Embedders
+from ricordo.index.cache import IndexCache
+from ricordo.index.embedders import ChosenEmbedder, Embedders
 from ricordo.index.recent import Recent
-from ricordo.index.user_index import NO_TURN, Codes, Shelf, TurnShelf, best_rows, term_weights
+from ricordo.index.user_index import NO_TURN, Codes, TurnIndex, UserIndex, best_rows, term_weights
 from ricordo.model.embedding import VectorModel
 from ricordo.model.filters import TurnFilter
 from ricordo.model.search import SearchResults, Signals, TurnHit
@@ -32,9 +32,9 @@ from ricordo.recall.ranking import (
     normalised,
     strength,
 )
-from ricordo.recall.words import Question, best_by_words, covered, holding, meant_terms
+from ricordo.recall.words import SearchQuestion, best_by_words, covered, holding, meant_terms
 from ricordo.storage.backend import TURNS, Backend
-from ricordo.storage.database import Database, Reading
+from ricordo.storage.database import Database, ReadTransaction
 from ricordo.storage.tables import turns
 from ricordo.storage.threads import SaidTurn, speakers, turns_by_id
 from ricordo.text.dates import NamedTime, named_times
@@ -42,7 +42,7 @@ from ricordo.text.people import named_people, without_people
 from ricordo.text.secrets import without_secrets
 from ricordo.text.snippets import Snippets
 
-# They come from the user's shelf in memory; for a user whose index is too large for that, from
+# They come from the user's user_index in memory; for a user whose index is too large for that, from
 # the database, where the turn before is not looked at.
 
 Flags = np.ndarray[tuple[int], np.dtype[np.bool_]]
@@ -72,79 +72,85 @@ class TurnCandidates:
     weights: Mapping[str, float]
 
 
-def from_shelf(
-    shelf: TurnShelf, ranking: Ranking, question: Question, wanted: TurnFilter, limit: int
+def from_index(
+    user_index: TurnIndex,
+    ranking: Ranking,
+    question: SearchQuestion,
+    wanted: TurnFilter,
+    limit: int,
 ) -> TurnCandidates:
-    """The best of each signal on a shelf, among those that the filter allows."""
-    allowed = _allowed(shelf, wanted)
-    terms = meant_terms([shelf], question.terms, limit, ranking) if ranking.uses("lexical") else {}
-    weights = term_weights([shelf], terms)
-    words = _windowed_words(shelf, ranking, shelf.lexical(weights)) if weights else None
+    """The best of each signal on a user index, among those that the filter allows."""
+    allowed = _allowed(user_index, wanted)
+    terms = (
+        meant_terms([user_index], question.terms, limit, ranking) if ranking.uses("lexical") else {}
+    )
+    weights = term_weights([user_index], terms)
+    words = _windowed_words(user_index, ranking, user_index.lexical(weights)) if weights else None
     cosines = None
     if ranking.uses("semantic") and question.meant.vector is not None:
-        cosines = shelf.cosines(question.meant.vector)
-    meaning = None if cosines is None else _windowed_meaning(shelf, ranking, cosines)
-    rows = _best(ranking, shelf, meaning, words, allowed)
-    compared = shelf.with_vector[rows]
+        cosines = user_index.cosines(question.meant.vector)
+    meaning = None if cosines is None else _windowed_meaning(user_index, ranking, cosines)
+    rows = _best(ranking, user_index, meaning, words, allowed)
+    compared = user_index.with_vector[rows]
     return TurnCandidates(
-        ids=shelf.ids[rows],
+        ids=user_index.ids[rows],
         cosines=None if cosines is None else np.where(compared, cosines[rows], NOT_COMPARED),
         meaning=None if meaning is None else _floored(meaning[rows], compared),
         words=None if words is None else words[rows],
-        thread=shelf.thread[rows],
-        actor=shelf.actor[rows],
-        role=shelf.role[rows],
-        month=shelf.month[rows],
-        day=shelf.day[rows],
-        moment=shelf.moment[rows],
-        coverage=covered([shelf], [rows], question.terms, terms),
-        exact=holding([shelf], [rows], question.exact_terms, ranking),
-        said=[shelf.said[row] for row in rows.tolist()],
-        actors=shelf.actors,
-        roles=shelf.roles,
+        thread=user_index.thread[rows],
+        actor=user_index.actor[rows],
+        role=user_index.role[rows],
+        month=user_index.month[rows],
+        day=user_index.day[rows],
+        moment=user_index.moment[rows],
+        coverage=covered([user_index], [rows], question.terms, terms),
+        exact=holding([user_index], [rows], question.exact_terms, ranking),
+        said=[user_index.said[row] for row in rows.tolist()],
+        actors=user_index.actors,
+        roles=user_index.roles,
         weights=weights,
     )
 
 
-def _allowed(shelf: TurnShelf, wanted: TurnFilter) -> Flags:
-    allowed = shelf.alive.copy()
+def _allowed(user_index: TurnIndex, wanted: TurnFilter) -> Flags:
+    allowed = user_index.alive.copy()
     if wanted.thread is not None:
-        allowed &= shelf.thread == shelf.threads.find(wanted.thread)
+        allowed &= user_index.thread == user_index.threads.find(wanted.thread)
     if wanted.role is not None:
-        allowed &= shelf.role == shelf.roles.find(wanted.role)
+        allowed &= user_index.role == user_index.roles.find(wanted.role)
     if wanted.actor is not None:
-        allowed &= shelf.actor == shelf.actors.find(wanted.actor)
+        allowed &= user_index.actor == user_index.actors.find(wanted.actor)
     if wanted.since is not None:
-        allowed &= shelf.moment >= wanted.since.timestamp()
+        allowed &= user_index.moment >= wanted.since.timestamp()
     if wanted.until is not None:
-        allowed &= shelf.moment < wanted.until.timestamp()
+        allowed &= user_index.moment < wanted.until.timestamp()
     return allowed
 
 
-def _windowed_meaning(shelf: TurnShelf, ranking: Ranking, cosines: Scores) -> Scores:
+def _windowed_meaning(user_index: TurnIndex, ranking: Ranking, cosines: Scores) -> Scores:
     """An answer carries its question: the turn before lends a share of its own nearness."""
     if not ranking.uses("window"):
         return cosines
-    return (cosines + WINDOW_SEMANTIC * cosines[shelf.lenders]) / (1 + WINDOW_SEMANTIC)
+    return (cosines + WINDOW_SEMANTIC * cosines[user_index.lenders]) / (1 + WINDOW_SEMANTIC)
 
 
-def _windowed_words(shelf: TurnShelf, ranking: Ranking, words: Scores) -> Scores:
+def _windowed_words(user_index: TurnIndex, ranking: Ranking, words: Scores) -> Scores:
     if not ranking.uses("window"):
         return words
-    before = shelf.before
+    before = user_index.before
     return words + WINDOW_LEXICAL * np.where(before != NO_TURN, words[before], 0)
 
 
 def _best(
     ranking: Ranking,
-    shelf: TurnShelf,
+    user_index: TurnIndex,
     meaning: Scores | None,
     words: Scores | None,
     allowed: Flags,
 ) -> Any:
     found = []
     if meaning is not None:
-        usable = np.where(allowed & shelf.with_vector, meaning, -np.inf)
+        usable = np.where(allowed & user_index.with_vector, meaning, -np.inf)
         rows = best_rows(usable, ranking.candidates)
         found.append(rows[usable[rows] > -np.inf])
     if words is not None:
@@ -166,7 +172,7 @@ def from_database(
     connection: sa.Connection,
     user_id: str,
     ranking: Ranking,
-    question: Question,
+    question: SearchQuestion,
     wanted: TurnFilter,
 ) -> TurnCandidates:
     """The best of each signal in the database, among those that the filter allows."""
@@ -305,14 +311,14 @@ _USERS_REMEMBERED: Final = 1_024
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class TurnSignals:
     """What a question's vector depends on: the model, and whose names are left out of it.
 
     It is remembered from search to search and checked in each, in the view of the database that
     the answer comes from, because the vector has to be made before that is opened.
     """
 
-    chosen: Chosen
+    chosen: ChosenEmbedder
     speakers: tuple[str, ...]
 
 
@@ -320,13 +326,13 @@ class TurnSearch:
     """Finds turns of one user at a time."""
 
     def __init__(
-        self, database: Database, embedders: Embedders, shelves: Shelves, ranking: Ranking
+        self, database: Database, embedders: Embedders, indexes: IndexCache, ranking: Ranking
     ) -> None:
         self._database = database
         self._embedders = embedders
-        self._shelves = shelves
+        self._indexes = indexes
         self._ranking = ranking
-        self._last_seen: Recent[str, Seen] = Recent(_USERS_REMEMBERED)
+        self._last_seen: Recent[str, TurnSignals] = Recent(_USERS_REMEMBERED)
 
     def search(
         self,
@@ -347,7 +353,7 @@ class TurnSearch:
         while True:
             people = named_people(query, guess.speakers)
             meant = self._embedders.query_vector(guess.chosen, self._about(query, people))
-            question = Question.of(query, self._database.analyser, meant)
+            question = SearchQuestion.of(query, self._database.analyser, meant)
             with self._database.read(user_id) as view:
                 seen, ranked = self._ranked(view, user_id, question, wanted, limit, people)
                 if seen == guess:
@@ -368,47 +374,47 @@ class TurnSearch:
         """What is asked, without whom: a name would pull towards turns that address that person."""
         return without_people(query, people) if people and self._ranking.uses("names") else query
 
-    def _looked_up(self, user_id: str) -> Seen:
+    def _looked_up(self, user_id: str) -> TurnSignals:
         with self._database.read(user_id) as view:
             chosen = self._embedders.chosen(view.connection, user_id)
-            with self._shelves.borrow(view.connection, TURNS, user_id, chosen.model) as shelf:
-                return Seen(chosen, _speakers(view, user_id, shelf))
+            with self._indexes.borrow(view.connection, TURNS, user_id, chosen.model) as user_index:
+                return TurnSignals(chosen, _speakers(view, user_id, user_index))
 
     def _ranked(
         self,
-        view: Reading,
+        view: ReadTransaction,
         user_id: str,
-        question: Question,
+        question: SearchQuestion,
         wanted: TurnFilter,
         limit: int,
         people: list[str],
-    ) -> tuple[Seen, RankedTurns]:
+    ) -> tuple[TurnSignals, RankedTurns]:
         chosen = self._embedders.chosen(view.connection, user_id)
-        with self._shelves.borrow(view.connection, TURNS, user_id, chosen.model) as shelf:
-            seen = Seen(chosen, _speakers(view, user_id, shelf))
-            if shelf is None:
+        with self._indexes.borrow(view.connection, TURNS, user_id, chosen.model) as user_index:
+            seen = TurnSignals(chosen, _speakers(view, user_id, user_index))
+            if user_index is None:
                 backend = self._database.backend
                 found = from_database(
                     backend, view.connection, user_id, self._ranking, question, wanted
                 )
             else:
-                assert isinstance(shelf, TurnShelf)
-                found = from_shelf(shelf, self._ranking, question, wanted, limit)
+                assert isinstance(user_index, TurnIndex)
+                found = from_index(user_index, self._ranking, question, wanted, limit)
             return seen, RankedTurns(self._ranking, found, question.text, people)
 
     def _hits(
         self,
-        view: Reading,
+        view: ReadTransaction,
         user_id: str,
         ranked: RankedTurns,
-        question: Question,
+        question: SearchQuestion,
         limit: int,
         threshold: float | None,
         explain: bool,
     ) -> tuple[TurnHit, ...]:
         # What is left out must not take a place: with a threshold all candidates are looked at.
         looked_at = limit if threshold is None else len(ranked.order)
-        shown = Shown(ranked, looked_at, question.meant.model)
+        shown = ShownTurn(ranked, looked_at, question.meant.model)
         kept = [
             place
             for place, sure in enumerate(shown.confidence)
@@ -441,7 +447,7 @@ class TurnSearch:
         return tuple(hits)
 
 
-class Shown:
+class ShownTurn:
     """The parts of the best turns' scores as plain numbers, one list per part."""
 
     def __init__(self, ranked: RankedTurns, limit: int, model: VectorModel | None) -> None:
@@ -487,7 +493,7 @@ class Shown:
         return listed
 
 
-def _speakers(view: Reading, user_id: str, shelf: Shelf | None) -> tuple[str, ...]:
-    if isinstance(shelf, TurnShelf):
-        return shelf.speakers
+def _speakers(view: ReadTransaction, user_id: str, user_index: UserIndex | None) -> tuple[str, ...]:
+    if isinstance(user_index, TurnIndex):
+        return user_index.speakers
     return tuple(speakers(view.connection, user_id))

@@ -9,9 +9,8 @@ from typing import Any, Final
 import numpy as np
 import sqlalchemy as sa
 
-from ricordo.index import user_index
 from ricordo.index.embedders import QueryVector
-from ricordo.index.user_index import Shelf, rarity
+from ricordo.index.user_index import UserIndex, rarity, score
 from ricordo.limits import MAX_QUERY_CHARS
 from ricordo.recall.ranking import Ranking
 from ricordo.storage.backend import Backend, Condition, Indexed, Matches
@@ -27,7 +26,7 @@ _RARE_SHARE: Final = 0.02
 
 
 def meant_terms(
-    shelves: Sequence[Shelf], terms: Sequence[str], wanted: int, ranking: Ranking
+    indexes: Sequence[UserIndex], terms: Sequence[str], wanted: int, ranking: Ranking
 ) -> dict[str, float]:
     """The terms to look for, each with how surely it is meant.
 
@@ -35,12 +34,14 @@ def meant_terms(
     are wanted, the words most similar to it are looked for as well.
     """
     meant = dict.fromkeys(terms, 1.0)
-    unknown = [term for term in terms if not any(shelf.frequency(term) for shelf in shelves)]
+    unknown = [
+        term for term in terms if not any(user_index.frequency(term) for user_index in indexes)
+    ]
     if not unknown or not ranking.uses("fuzzy"):
         return meant
-    if sum(shelf.frequency(term) for term in terms for shelf in shelves) >= wanted:
+    if sum(user_index.frequency(term) for term in terms for user_index in indexes) >= wanted:
         return meant
-    vocabulary = set(chain.from_iterable(shelf.vocabulary for shelf in shelves))
+    vocabulary = set(chain.from_iterable(user_index.vocabulary for user_index in indexes))
     for term in unknown:
         for guess, similarity in similar_terms(
             term, vocabulary, limit=GUESSES_PER_TERM, at_least=LEAST_SIMILARITY
@@ -79,29 +80,33 @@ def rare_terms(
 
 
 def holding(
-    shelves: Sequence[Shelf], rows: Sequence[Any], terms: Sequence[str], ranking: Ranking
+    indexes: Sequence[UserIndex], rows: Sequence[Any], terms: Sequence[str], ranking: Ranking
 ) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     """The share of the rare ones among these exact terms that each row has."""
-    documents = sum(shelf.size for shelf in shelves)
-    found = {term: sum(shelf.frequency(term) for shelf in shelves) for term in terms}
+    documents = sum(user_index.size for user_index in indexes)
+    found = {term: sum(user_index.frequency(term) for user_index in indexes) for term in terms}
     rare = rare_terms(terms, documents, found, ranking)
     if not rare:
         return np.zeros(sum(map(len, rows)))
-    parts = [shelf.rows_with(rare, part) for shelf, part in zip(shelves, rows, strict=True)]
+    parts = [
+        user_index.rows_with(rare, part) for user_index, part in zip(indexes, rows, strict=True)
+    ]
     return np.concatenate([part.mean(axis=0) for part in parts])
 
 
 def covered(
-    shelves: Sequence[Shelf],
+    indexes: Sequence[UserIndex],
     rows: Sequence[Any],
     terms: Sequence[str],
     meant: Mapping[str, float],
 ) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     """The share of the question's words, each by its worth, that each row has."""
-    documents = sum(shelf.size for shelf in shelves)
-    found = {term: sum(shelf.frequency(term) for shelf in shelves) for term in terms}
+    documents = sum(user_index.size for user_index in indexes)
+    found = {term: sum(user_index.frequency(term) for user_index in indexes) for term in terms}
     shares = term_shares(terms, meant, documents, found)
-    parts = [shelf.coverage(shares)[part] for shelf, part in zip(shelves, rows, strict=True)]
+    parts = [
+        user_index.coverage(shares)[part] for user_index, part in zip(indexes, rows, strict=True)
+    ]
     return np.minimum(np.concatenate(parts), 1.0)  # type: ignore[no-any-return]
 
 
@@ -114,7 +119,7 @@ def question_in(text: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class SearchQuestion:
     """What is asked for."""
 
     text: str
@@ -122,7 +127,7 @@ class Question:
     meant: QueryVector
 
     @classmethod
-    def of(cls, text: str, analyser: Analyser, meant: QueryVector) -> "Question":
+    def of(cls, text: str, analyser: Analyser, meant: QueryVector) -> "SearchQuestion":
         """A question from what a user typed, whatever that is."""
         return cls(text, tuple(analyser.query_terms(text)), meant)
 
@@ -145,7 +150,7 @@ def best_by_words(
     connection: sa.Connection,
     kind: Indexed,
     owners: Collection[str],
-    question: Question,
+    question: SearchQuestion,
     where: Condition,
     ranking: Ranking,
     shared: Mapping[int, str] = _NOTHING,
@@ -199,15 +204,14 @@ def _scored(
     rare: Sequence[str],
 ) -> Found:
     weights = {
-        term: sure * user_index.rarity(max(documents, count), count)
+        term: sure * rarity(max(documents, count), count)
         for term, sure in meant.items()
         if (count := matches.frequency.get(term, 0))
     }
     lengths = [len(stored.split()) for stored in matches.terms_by_id.values()]
     mean = sum(lengths) / len(lengths) if lengths else 1.0
     scores = {
-        row_id: user_index.score(stored, weights, mean)
-        for row_id, stored in matches.terms_by_id.items()
+        row_id: score(stored, weights, mean) for row_id, stored in matches.terms_by_id.items()
     }
     best = sorted(scores, key=lambda row_id: (-scores[row_id], -row_id))[:limit]
     shares = term_shares(terms, meant, documents, matches.frequency)

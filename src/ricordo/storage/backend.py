@@ -141,7 +141,7 @@ class SearchIndex(Protocol):
         ...
 
 
-class LostToAnother(StorageBusy):
+class RaceLost(StorageBusy):
     """The transaction lost against another one and may simply be run again."""
 
 

@@ -13,16 +13,16 @@ from ricordo.model.checks import format_moment
 from ricordo.model.record import Page, cursor_moment, decode_cursor, encode_cursor
 from ricordo.model.thread import CheckpointInfo
 from ricordo.storage.columns import Moment, Words
-from ricordo.storage.statements import Prepared
+from ricordo.storage.statements import PreparedStatement
 from ricordo.storage.tables import checkpoints, graph_channels, graph_checkpoints, graph_writes
-from ricordo.storage.transaction import Writing
+from ricordo.storage.transaction import WriteTransaction
 from ricordo.storage.where import Condition
 
 _CURSOR: Final = "checkpoints"
 _user: Final = sa.bindparam("user_id", type_=Words)
 _thread: Final = sa.bindparam("thread_id", type_=Words)
 _is_thread: Final = sa.and_(checkpoints.c.user_id == _user, checkpoints.c.thread_id == _thread)
-_find: Final = Prepared(
+_find: Final = PreparedStatement(
     sa.select(
         checkpoints.c.state,
         checkpoints.c.version,
@@ -30,11 +30,11 @@ _find: Final = Prepared(
         checkpoints.c.updated_at,
     ).where(_is_thread)
 )
-_stand: Final = Prepared(
+_stand: Final = PreparedStatement(
     sa.select(checkpoints.c.version, checkpoints.c.created_at).where(_is_thread)
 )
-_insert: Final = Prepared(sa.insert(checkpoints))
-_update: Final = Prepared(
+_insert: Final = PreparedStatement(sa.insert(checkpoints))
+_update: Final = PreparedStatement(
     sa.update(checkpoints)
     .where(
         checkpoints.c.user_id == sa.bindparam("of_user", type_=Words),
@@ -74,7 +74,7 @@ class StoredState(NamedTuple):
     updated_at: datetime
 
 
-class Standing(NamedTuple):
+class CheckpointPosition(NamedTuple):
     """How often a state was saved, and when first."""
 
     version: int
@@ -87,15 +87,21 @@ def find_state(connection: sa.Connection, user_id: str, thread_id: str) -> Store
     return StoredState(*rows[0]) if rows else None
 
 
-def standing_of(connection: sa.Connection, user_id: str, thread_id: str) -> Standing | None:
+def standing_of(
+    connection: sa.Connection, user_id: str, thread_id: str
+) -> CheckpointPosition | None:
     """The same without reading the state."""
     rows = _stand.run_typed(connection, {"user_id": user_id, "thread_id": thread_id})
-    return Standing(*rows[0]) if rows else None
+    return CheckpointPosition(*rows[0]) if rows else None
 
 
 def put_state(
-    writing: Writing, thread_id: str, state: str, present: Standing | None, at: datetime
-) -> Standing:
+    writing: WriteTransaction,
+    thread_id: str,
+    state: str,
+    present: CheckpointPosition | None,
+    at: datetime,
+) -> CheckpointPosition:
     """Save a state of the writing user's, ``present`` being what stands there; what stands now."""
     writing.keeps_user = True
     if present is None:
@@ -108,7 +114,7 @@ def put_state(
             "updated_at": at,
         }
         _insert.run(writing.connection, made)
-        return Standing(1, at)
+        return CheckpointPosition(1, at)
     changed = {
         "of_user": writing.user_id,
         "of_thread": thread_id,
@@ -117,10 +123,10 @@ def put_state(
         "updated_at": at,
     }
     _update.run(writing.connection, changed)
-    return Standing(present.version + 1, present.created_at)
+    return CheckpointPosition(present.version + 1, present.created_at)
 
 
-def delete_state(writing: Writing, thread_id: str) -> bool:
+def delete_state(writing: WriteTransaction, thread_id: str) -> bool:
     """Remove what was saved for a conversation; False where nothing was."""
     where = (checkpoints.c.user_id == writing.user_id) & (checkpoints.c.thread_id == thread_id)
     return writing.connection.execute(sa.delete(checkpoints).where(where)).rowcount == 1
@@ -211,7 +217,7 @@ class Position(NamedTuple):
     namespace: str
 
 
-def _upsert(table: sa.Table, *, replacing: bool) -> Prepared:
+def _upsert(table: sa.Table, *, replacing: bool) -> PreparedStatement:
     names = [column.name for column in table.columns]
     key = [column.name for column in table.primary_key.columns]
     changed = ", ".join(f"{name} = excluded.{name}" for name in names if name not in key)
@@ -222,7 +228,9 @@ def _upsert(table: sa.Table, *, replacing: bool) -> Prepared:
         f" ON CONFLICT ({', '.join(key)}) {action}"
     )
     moments = [column.name for column in table.columns if isinstance(column.type, Moment)]
-    return Prepared(statement.bindparams(*(sa.bindparam(name, type_=Moment) for name in moments)))
+    return PreparedStatement(
+        statement.bindparams(*(sa.bindparam(name, type_=Moment) for name in moments))
+    )
 
 
 _put_checkpoint: Final = _upsert(graph_checkpoints, replacing=True)
@@ -232,7 +240,7 @@ _put_write: Final = _upsert(graph_writes, replacing=True)
 
 
 def put_checkpoint(
-    writing: Writing, new: GraphCheckpoint, values: Mapping[ChannelName, Packed]
+    writing: WriteTransaction, new: GraphCheckpoint, values: Mapping[ChannelName, Packed]
 ) -> None:
     """Store a checkpoint, and those values that are not stored yet under their names."""
     place = {"user_id": writing.user_id, "thread_id": new.thread_id, "namespace": new.namespace}
@@ -258,7 +266,7 @@ def put_checkpoint(
 
 
 def put_writes(
-    writing: Writing,
+    writing: WriteTransaction,
     thread_id: str,
     namespace: str,
     checkpoint_id: str,
@@ -385,7 +393,7 @@ def has_graph(connection: sa.Connection, user_id: str, thread_id: str) -> bool:
     return connection.execute(sa.select(sa.or_(*there))).scalar_one()
 
 
-def copy_thread(writing: Writing, source: str, target: str) -> None:
+def copy_thread(writing: WriteTransaction, source: str, target: str) -> None:
     """Give a thread that has nothing all that another one has."""
     for table in _TABLES:
         names = [column.name for column in table.columns]
@@ -396,7 +404,7 @@ def copy_thread(writing: Writing, source: str, target: str) -> None:
         writing.connection.execute(sa.insert(table).from_select(names, rows))
 
 
-def delete_thread(writing: Writing, thread_id: str) -> None:
+def delete_thread(writing: WriteTransaction, thread_id: str) -> None:
     """Remove all that is stored for a thread's graphs."""
     for table in _TABLES:
         there = (table.c.user_id == writing.user_id) & (table.c.thread_id == thread_id)
@@ -404,7 +412,7 @@ def delete_thread(writing: Writing, thread_id: str) -> None:
 
 
 def delete_checkpoints(
-    writing: Writing, thread_id: str, namespace: str, checkpoint_ids: Collection[str]
+    writing: WriteTransaction, thread_id: str, namespace: str, checkpoint_ids: Collection[str]
 ) -> None:
     """Remove checkpoints and what was written after them; the values of channels stay."""
     for batch in _batches(checkpoint_ids):
@@ -415,7 +423,7 @@ def delete_checkpoints(
 
 
 def delete_values(
-    writing: Writing, thread_id: str, namespace: str, names: Collection[ChannelName]
+    writing: WriteTransaction, thread_id: str, namespace: str, names: Collection[ChannelName]
 ) -> None:
     """Remove values of channels."""
     there = _is_in(graph_channels, writing.user_id, thread_id, namespace)

@@ -7,14 +7,14 @@ from typing import Final
 
 import sqlalchemy as sa
 
-from ricordo.storage.statements import Prepared
+from ricordo.storage.statements import PreparedStatement
 from ricordo.storage.tables import tallies, users
-from ricordo.storage.transaction import Writing
+from ricordo.storage.transaction import WriteTransaction
 
 LONG_AGO: Final = "0001-01-01"
 """The day under which old counters are kept, all days together."""
 
-_add: Final = Prepared(
+_add: Final = PreparedStatement(
     sa.text(
         "INSERT INTO tallies (user_id, day, name, count) VALUES (:user_id, :day, :name, :count)"
         " ON CONFLICT (user_id, day, name) DO UPDATE SET count = tallies.count + excluded.count"
@@ -27,7 +27,7 @@ def day_of(moment: datetime) -> str:
     return moment.astimezone(UTC).date().isoformat()
 
 
-def tally(writing: Writing, counts: Mapping[str, int]) -> None:
+def tally(writing: WriteTransaction, counts: Mapping[str, int]) -> None:
     """Add to the writing user's counters of today.
 
     Counting makes nobody a user: work for somebody who was erased meanwhile leaves no trace.
@@ -98,7 +98,7 @@ def daily_totals(
     return found
 
 
-def fold_tallies(writing: Writing, before_day: str, limit: int) -> int:
+def fold_tallies(writing: WriteTransaction, before_day: str, limit: int) -> int:
     """Put a bounded number of the writing user's counters from before a day together.
 
     Their sums over all time stay as they are. How many rows there were.

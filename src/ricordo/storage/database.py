@@ -15,9 +15,9 @@ from ricordo.errors import RoleNotConfined
 from ricordo.limits import MAX_CONFLICT_RETRIES
 from ricordo.model.embedding import KnownVectors
 from ricordo.model.scope import Policy
-from ricordo.storage.backend import Backend, LostToAnother, Watch, unwatched
+from ricordo.storage.backend import Backend, RaceLost, Watch, unwatched
 from ricordo.storage.links import others_concerned
-from ricordo.storage.transaction import Writing
+from ricordo.storage.transaction import WriteTransaction
 from ricordo.text.analyser import Analyser
 
 _LONGEST_PAUSE_SECONDS: Final = 0.05
@@ -26,7 +26,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-class Reading:
+class ReadTransaction:
     """A consistent view of the database at one moment: of what one user may see, or of all."""
 
     def __init__(self, connection: sa.Connection, now: datetime) -> None:
@@ -51,7 +51,7 @@ class Database:
         return self
 
     @contextlib.contextmanager
-    def read(self, user_id: str) -> Iterator[Reading]:
+    def read(self, user_id: str) -> Iterator[ReadTransaction]:
         """A consistent view, for several reads, of what one user may see.
 
         Raises:
@@ -59,17 +59,19 @@ class Database:
         """
         with self.our_errors(), self.backend.reading() as connection:
             self.backend.act_for(connection, [user_id])
-            yield Reading(connection, self.clock())
+            yield ReadTransaction(connection, self.clock())
 
     @contextlib.contextmanager
-    def reading_also(self, view: Reading, user_id: str, others: Collection[str]) -> Iterator[None]:
+    def reading_also(
+        self, view: ReadTransaction, user_id: str, others: Collection[str]
+    ) -> Iterator[None]:
         """Let what is read inside see the rows of others as well: those who have offered them."""
         self.backend.act_for(view.connection, {user_id, *others})
         yield
         self.backend.act_for(view.connection, [user_id])
 
     @contextlib.contextmanager
-    def read_all(self) -> Iterator[Reading]:
+    def read_all(self) -> Iterator[ReadTransaction]:
         """A consistent view of everybody's rows, for what belongs to no user: the job queue,
         administration.
 
@@ -78,7 +80,7 @@ class Database:
         """
         with self.our_errors(), self.backend.reading() as connection:
             self.backend.act_for_all(connection)
-            yield Reading(connection, self.clock())
+            yield ReadTransaction(connection, self.clock())
 
     @contextlib.contextmanager
     def write(
@@ -87,7 +89,7 @@ class Database:
         *,
         touching: Sequence[int] = (),
         known: KnownVectors | None = None,
-    ) -> Iterator[Writing]:
+    ) -> Iterator[WriteTransaction]:
         """One transaction for one user's write: item, history, revision and job together.
 
         The user's row is locked first, so one user's writes happen one after the other and their
@@ -104,7 +106,7 @@ class Database:
             with self.backend.writing() as connection:
                 self.backend.act_for(connection, [user_id])
                 others = others_concerned(connection, user_id, touching) if touching else set()
-                writing = Writing(
+                writing = WriteTransaction(
                     self.backend,
                     connection,
                     self.clock(),
@@ -152,7 +154,7 @@ class Database:
             yield
         except Exception as error:  # the backend knows which of them are its driver's
             if self.backend.is_retryable(error):
-                raise LostToAnother(
+                raise RaceLost(
                     f"{self.backend.location}: another transaction got in the way; try again"
                 ) from error
             explained = self.backend.explain(error)
@@ -181,7 +183,7 @@ def retried(method: Callable[Concatenate[Writer, P], T]) -> Callable[Concatenate
         for _ in range(MAX_CONFLICT_RETRIES):
             try:
                 return method(self, *args, **kwargs)
-            except LostToAnother:
+            except RaceLost:
                 # Not at once against the same one.
                 time.sleep(random.uniform(0, _LONGEST_PAUSE_SECONDS))
         return method(self, *args, **kwargs)

@@ -13,9 +13,9 @@ from sqlalchemy.dialects import postgresql
 
 from ricordo.model.vocabulary import Status
 from ricordo.storage.columns import Moment, among
-from ricordo.storage.statements import Prepared
+from ricordo.storage.statements import PreparedStatement
 from ricordo.storage.tables import items, store_entries
-from ricordo.storage.transaction import Writing
+from ricordo.storage.transaction import WriteTransaction
 
 SEPARATOR: Final = "."
 """Between the labels of a namespace, none of which has it."""
@@ -51,7 +51,7 @@ class StoredEntry(NamedTuple):
         return EntryName(self.namespace, self.key)
 
 
-_put: Final = Prepared(
+_put: Final = PreparedStatement(
     sa.text(
         "INSERT INTO store_entries (user_id, namespace, key, value, item_id, created_at,"
         " updated_at, expires_at, ttl_minutes)"
@@ -67,7 +67,7 @@ _put: Final = Prepared(
 )
 
 
-def put_entries(writing: Writing, entries: Sequence[StoredEntry]) -> None:
+def put_entries(writing: WriteTransaction, entries: Sequence[StoredEntry]) -> None:
     """Store entries of the writing user's, each in the place of what has its name."""
     rows = [{"user_id": writing.user_id, **entry._asdict()} for entry in entries]
     _put.run_many(writing.connection, rows)
@@ -168,7 +168,7 @@ def memories_numbered(item_ids: Sequence[int]) -> sa.ColumnElement[Any]:
     return among(items.c.id, _listed(item_ids))
 
 
-def prolong(writing: Writing, entries: Sequence[StoredEntry]) -> None:
+def prolong(writing: WriteTransaction, entries: Sequence[StoredEntry]) -> None:
     """Let the time of entries, and of their memories, begin anew.
 
     That is no change of what is remembered, so it leaves no history, like the counts of recalls.
@@ -188,7 +188,7 @@ def prolong(writing: Writing, entries: Sequence[StoredEntry]) -> None:
             set_memory_end(writing, entry.item_id, until)
 
 
-def set_memory_end(writing: Writing, item_id: int, until: datetime | None) -> None:
+def set_memory_end(writing: WriteTransaction, item_id: int, until: datetime | None) -> None:
     """Give the memory of an entry the end that the entry has."""
     where = sa.and_(
         items.c.user_id == writing.user_id,
@@ -198,13 +198,13 @@ def set_memory_end(writing: Writing, item_id: int, until: datetime | None) -> No
     writing.connection.execute(sa.update(items).where(where).values(expires_at=until))
 
 
-def has_entry(writing: Writing, item_id: int) -> bool:
+def has_entry(writing: WriteTransaction, item_id: int) -> bool:
     """Whether a memory of the writing user's is an entry of a store."""
     where = (store_entries.c.user_id == writing.user_id) & (store_entries.c.item_id == item_id)
     return writing.connection.execute(sa.select(sa.exists().where(where))).scalar_one()
 
 
-def hand_over_entry(writing: Writing, old_id: int, new_id: int) -> None:
+def hand_over_entry(writing: WriteTransaction, old_id: int, new_id: int) -> None:
     """Let a memory's entry, if any, be that of another one with its key, which takes its place."""
     old, new = items.alias(), items.alias()
     have_one_key = sa.exists().where(
@@ -239,7 +239,7 @@ def themes_of_memories(
     return found
 
 
-def remove_entries(writing: Writing, names: Collection[EntryName]) -> None:
+def remove_entries(writing: WriteTransaction, names: Collection[EntryName]) -> None:
     """Remove entries of the writing user's; their memories stay."""
     listed = sorted(names)
     for start in range(0, len(listed), _NAMES_AT_ONCE):
@@ -250,7 +250,7 @@ def remove_entries(writing: Writing, names: Collection[EntryName]) -> None:
         )
 
 
-def remove_entries_of_items(writing: Writing, item_ids: Sequence[int]) -> None:
+def remove_entries_of_items(writing: WriteTransaction, item_ids: Sequence[int]) -> None:
     """Remove the entries whose memories are removed for good: they say the same."""
     where = sa.and_(
         store_entries.c.user_id == writing.user_id,
@@ -259,7 +259,7 @@ def remove_entries_of_items(writing: Writing, item_ids: Sequence[int]) -> None:
     writing.connection.execute(sa.delete(store_entries).where(where))
 
 
-def remove_expired_entries(writing: Writing, limit: int) -> int:
+def remove_expired_entries(writing: WriteTransaction, limit: int) -> int:
     """Remove a bounded number of entries whose time has come; how many there were."""
     ended = (
         sa.select(store_entries.c.namespace, store_entries.c.key)

@@ -12,12 +12,12 @@ from ricordo.model.record import Page, decode_cursor, encode_cursor
 from ricordo.model.thread import Turn
 from ricordo.model.vocabulary import JobState, ProposalKind, ProposalState
 from ricordo.storage.columns import Moment, stored_choice
-from ricordo.storage.statements import Prepared
+from ricordo.storage.statements import PreparedStatement
 from ricordo.storage.tables import formation, jobs, proposals, threads, turns
-from ricordo.storage.transaction import Writing
+from ricordo.storage.transaction import WriteTransaction
 
 _TURN_COLUMNS = [column for column in turns.c if column.name != "user_id"]
-_note_observed: Final = Prepared(
+_note_observed: Final = PreparedStatement(
     sa.text(
         "INSERT INTO formation (user_id, thread_id, formed_position, observed_at)"
         " VALUES (:user_id, :thread_id, 0, :now)"
@@ -48,7 +48,7 @@ class FormationState:
         return self.formed_position < self.turn_count
 
 
-def note_observed(writing: Writing, thread_id: str) -> None:
+def note_observed(writing: WriteTransaction, thread_id: str) -> None:
     """Remember when something was last said in a conversation."""
     given = {"user_id": writing.user_id, "thread_id": thread_id, "now": writing.now}
     _note_observed.run(writing.connection, given)
@@ -92,7 +92,7 @@ def observed_and_behind(
     return [FormationState(*row) for row in connection.execute(ordered.limit(limit))]
 
 
-def advance(writing: Writing, thread_id: str, reached: int) -> None:
+def advance(writing: WriteTransaction, thread_id: str, reached: int) -> None:
     """Note that a conversation of the writing user is formed up to a turn."""
     where = sa.and_(formation.c.user_id == writing.user_id, formation.c.thread_id == thread_id)
     values = {"formed_position": reached, "formed_at": writing.now}
@@ -146,7 +146,7 @@ _COLUMNS = [column for column in proposals.c if column.name != "user_id"]
 CURSOR = "proposals"
 
 
-def insert_proposal(writing: Writing, new: StoredProposal) -> None:
+def insert_proposal(writing: WriteTransaction, new: StoredProposal) -> None:
     """Keep something until it is decided."""
     row = {
         "user_id": writing.user_id,
@@ -169,7 +169,7 @@ def insert_proposal(writing: Writing, new: StoredProposal) -> None:
     writing.keeps_user = True
 
 
-def update_proposal(writing: Writing, proposal_id: int, values: Mapping[str, Any]) -> None:
+def update_proposal(writing: WriteTransaction, proposal_id: int, values: Mapping[str, Any]) -> None:
     """Change columns of one proposal."""
     where = sa.and_(proposals.c.user_id == writing.user_id, proposals.c.id == proposal_id)
     stored = {

@@ -12,7 +12,7 @@ from ricordo.model.record import Page, decode_cursor, encode_cursor
 from ricordo.model.vocabulary import Event, EventStatus
 from ricordo.storage.columns import stored_choice
 from ricordo.storage.tables import EVENT_IDS, events, history, users
-from ricordo.storage.transaction import Writing
+from ricordo.storage.transaction import WriteTransaction
 
 _COLUMNS = [
     history.c.revision,
@@ -228,7 +228,7 @@ _EVENT_COLUMNS = [column for column in events.c if column.name != "user_id"]
 _CURSOR = "events"
 
 
-def put_events(writing: Writing, happened: Sequence[dict[str, Any]]) -> None:
+def put_events(writing: WriteTransaction, happened: Sequence[dict[str, Any]]) -> None:
     """Note steps of the writing user's background work; each has node, op, status and more.
 
     Nothing is noted of work for somebody who was erased meanwhile.

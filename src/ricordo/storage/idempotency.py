@@ -7,13 +7,13 @@ from typing import Final
 import sqlalchemy as sa
 
 from ricordo.limits import IDEMPOTENCY_HOURS, IDEMPOTENCY_LEASE_SECONDS
-from ricordo.storage.backend import LostToAnother
+from ricordo.storage.backend import RaceLost
 from ricordo.storage.columns import Moment
 from ricordo.storage.database import Database, retried
-from ricordo.storage.statements import Prepared
+from ricordo.storage.statements import PreparedStatement
 from ricordo.storage.tables import kept_answers
 
-_reserve: Final = Prepared(
+_reserve: Final = PreparedStatement(
     sa.text(
         "INSERT INTO kept_answers (user_id, idempotency_key, request_hash, at)"
         " VALUES (:user_id, :name, :request_hash, :now)"
@@ -47,7 +47,7 @@ def reserve(database: Database, user_id: str, name: str, request_hash: str) -> K
             return None
         found = _found(connection, user_id, name)
     if found is None:
-        raise LostToAnother("the key was freed at this very moment; try again")
+        raise RaceLost("the key was freed at this very moment; try again")
     return found
 
 

@@ -23,9 +23,9 @@ from ricordo.storage.columns import Moment, Words, among, bound_list, stored_cho
 from ricordo.storage.entries import remove_entries_of_items
 from ricordo.storage.relations import remove_relations
 from ricordo.storage.search_rows import Searchable, change_entry, put_entries, remove_entries
-from ricordo.storage.statements import Prepared
+from ricordo.storage.statements import PreparedStatement
 from ricordo.storage.tables import history, item_index, items, links
-from ricordo.storage.transaction import Writing
+from ricordo.storage.transaction import WriteTransaction
 from ricordo.storage.where import Condition, not_expired
 from ricordo.text.normalise import content_hash, folded
 
@@ -33,7 +33,7 @@ _COLUMNS: Final = [items.c[field.name] for field in fields(Item)]
 _NAMES: Final = [column.name for column in _COLUMNS]
 _values: Final = attrgetter(*_NAMES)
 _select: Final = sa.select(*_COLUMNS)
-_by_id: Final = Prepared(
+_by_id: Final = PreparedStatement(
     _select.where(
         items.c.user_id == sa.bindparam("user_id", type_=Words),
         among(items.c.id, bound_list("ids", sa.BigInteger())),
@@ -50,7 +50,7 @@ _SMALLEST_STEP: Final = timedelta(microseconds=1)
 _MAX_CLOCK_SKEW: Final = timedelta(minutes=1)
 _SEARCHED: Final = frozenset({"content", "key", "tags", "theme", "type", "valid_from"})
 """The columns that the index of a memory is made from."""
-_insert: Final = Prepared(sa.insert(items))
+_insert: Final = PreparedStatement(sa.insert(items))
 
 _expired = sa.case((items.c.expires_at <= sa.bindparam("now", type_=Moment), 1), else_=0)
 _found = sa.select(items.c.id, items.c.theme, items.c.key, items.c.content_hash, _expired)
@@ -59,21 +59,21 @@ _own_active = sa.and_(
     # A literal, because the partial indexes can only be used when the statement shows it.
     items.c.status == sa.literal_column("'active'"),
 )
-_active_by_one_text: Final = Prepared(
+_active_by_one_text: Final = PreparedStatement(
     _found.where(
         _own_active,
         items.c.theme == sa.bindparam("theme", type_=Words),
         items.c.content_hash == sa.bindparam("hash", type_=Words),
     )
 )
-_active_by_text: Final = Prepared(
+_active_by_text: Final = PreparedStatement(
     _found.where(
         _own_active,
         among(items.c.theme, bound_list("themes")),
         among(items.c.content_hash, bound_list("hashes")),
     )
 )
-_active_by_key: Final = Prepared(
+_active_by_key: Final = PreparedStatement(
     _found.where(
         _own_active,
         items.c.key.is_not(None),
@@ -115,18 +115,18 @@ def active_with_key(
     return [ActiveMatch(row) for row in _active_by_key.run(connection, given)]
 
 
-def insert_items(writing: Writing, new: Sequence[Item]) -> None:
+def insert_items(writing: WriteTransaction, new: Sequence[Item]) -> None:
     """Store new memories and index them."""
     _insert.run_many(writing.connection, (_row(item) for item in new))
     index_items(writing, new)
 
 
-def index_items(writing: Writing, new: Iterable[Item]) -> None:
+def index_items(writing: WriteTransaction, new: Iterable[Item]) -> None:
     """Make memories of the writing user findable."""
     put_entries(writing, ITEMS, [searchable_item(item) for item in new])
 
 
-def changed_at(writing: Writing, item: Item) -> datetime:
+def changed_at(writing: WriteTransaction, item: Item) -> datetime:
     """The ``updated_at`` of what a change makes of a memory: now, and another one than before.
 
     Who names the state that they saw goes by it, so no two states may have the same, however
@@ -139,7 +139,7 @@ def changed_at(writing: Writing, item: Item) -> datetime:
     return writing.now
 
 
-def update_item(writing: Writing, item: Item, values: Mapping[str, Any]) -> None:
+def update_item(writing: WriteTransaction, item: Item, values: Mapping[str, Any]) -> None:
     """Change columns of one memory; what is derived from them follows."""
     stored = dict(values)
     if "content" in stored:
@@ -150,7 +150,7 @@ def update_item(writing: Writing, item: Item, values: Mapping[str, Any]) -> None
         change_entry(writing, ITEMS, searchable_item(replace(item, **values)))
 
 
-def delete_items(writing: Writing, ids: Iterable[int]) -> None:
+def delete_items(writing: WriteTransaction, ids: Iterable[int]) -> None:
     """Remove memories of the writing user for good."""
     doomed = list(ids)
     where = sa.and_(items.c.user_id == writing.user_id, items.c.id.in_(doomed))
@@ -315,7 +315,7 @@ _IMPORTANT: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Vectors:
+class StoredVectors:
     """Vectors of one width, with the ids of their memories."""
 
     ids: list[int]
@@ -354,7 +354,7 @@ class Comparables:
         wanted = self._joined().where(item_index.c.stamp <= stamp, listed)
         return set(connection.execute(wanted, {"ids": sorted(ids)}).scalars())
 
-    def vectors(self, connection: sa.Connection, ids: Collection[int]) -> list[Vectors]:
+    def vectors(self, connection: sa.Connection, ids: Collection[int]) -> list[StoredVectors]:
         """The vectors of a list, whether or not these memories meet the condition.
 
         Those of one width are together; the width of the lowest id comes first.
@@ -368,7 +368,7 @@ class Comparables:
         for item_id, stored in connection.execute(wanted, {"ids": sorted(ids)}):
             alike.setdefault(len(stored), []).append((item_id, stored))
         return [
-            Vectors([row[0] for row in rows], matrix_of(connection, [row[1] for row in rows]))
+            StoredVectors([row[0] for row in rows], matrix_of(connection, [row[1] for row in rows]))
             for rows in alike.values()
         ]
 
@@ -550,14 +550,14 @@ _POSTGRESQL: Final = "postgresql"
 # One count per day over a range of ix_items_created takes a sixth of the time that SQLite needs to
 # sort the same rows into groups, and half of PostgreSQL's.
 _of_one: Final = {
-    _SQLITE: Prepared(
+    _SQLITE: PreparedStatement(
         sa.text(
             "SELECT day.value, (SELECT count(*) FROM items WHERE user_id = :user_id"
             " AND created_at >= day.value AND created_at < date(day.value, '+1 day'))"
             " FROM json_each(:days) AS day"
         ).bindparams(bound_list("days"))
     ),
-    _POSTGRESQL: Prepared(
+    _POSTGRESQL: PreparedStatement(
         sa.text(
             "SELECT day, (SELECT count(*) FROM items WHERE user_id = :user_id"
             " AND created_at >= CAST(day AS timestamp) AT TIME ZONE 'UTC'"
@@ -569,13 +569,13 @@ _of_one: Final = {
 
 # Of many users, a count for each of them and each day would be too many: all rows are gone through.
 _of_all: Final = {
-    _SQLITE: Prepared(
+    _SQLITE: PreparedStatement(
         sa.text(
             "SELECT substr(created_at, 1, 10), count(*) FROM items"
             " WHERE created_at >= :first AND created_at < :end GROUP BY 1"
         )
     ),
-    _POSTGRESQL: Prepared(
+    _POSTGRESQL: PreparedStatement(
         sa.text(
             "SELECT CAST(created_at AT TIME ZONE 'UTC' AS date), count(*) FROM items"
             " WHERE created_at >= CAST(CAST(:first AS text) AS timestamp) AT TIME ZONE 'UTC'"

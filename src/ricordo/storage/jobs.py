@@ -12,11 +12,11 @@ from ricordo.model.job import Job, NewJob
 from ricordo.model.vocabulary import JobState
 from ricordo.storage.backend import Backend
 from ricordo.storage.columns import Json, Moment, among, bound_list, stored_choice
-from ricordo.storage.statements import Prepared
+from ricordo.storage.statements import PreparedStatement
 from ricordo.storage.tables import JOB_IDS, jobs
 
 # Two queued jobs for the same thing become one, at the earlier of their times.
-_put: Final = Prepared(
+_put: Final = PreparedStatement(
     sa.text(
         "INSERT INTO jobs (id, kind, user_id, unique_key, payload, state, run_at, attempts,"
         " max_attempts, created_at, updated_at) VALUES (:id, :kind, :user_id, :unique_key,"
@@ -61,9 +61,11 @@ _due = (
     .limit(sa.literal_column("1"))
     .with_for_update(skip_locked=True)
 )
-_claimable: Final = Prepared(_due)
-_claimable_one: Final = Prepared(_due.where(jobs.c.id == sa.bindparam("only", type_=sa.BigInteger)))
-_claim: Final = Prepared(
+_claimable: Final = PreparedStatement(_due)
+_claimable_one: Final = PreparedStatement(
+    _due.where(jobs.c.id == sa.bindparam("only", type_=sa.BigInteger))
+)
+_claim: Final = PreparedStatement(
     sa.update(jobs)
     .where(jobs.c.id == sa.bindparam("job_id", type_=sa.BigInteger))
     .values(

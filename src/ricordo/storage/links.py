@@ -9,14 +9,14 @@ import sqlalchemy as sa
 from ricordo.model.proposal import BlockedSender, Offer
 from ricordo.model.vocabulary import ProposalState
 from ricordo.storage.columns import Words, stored_choice
-from ricordo.storage.statements import Prepared
+from ricordo.storage.statements import PreparedStatement
 from ricordo.storage.tables import blocked_senders, link_offers, links
-from ricordo.storage.transaction import Writing
+from ricordo.storage.transaction import WriteTransaction
 from ricordo.storage.where import Condition
 
 # until it is a link.
 
-_viewers: Final = Prepared(
+_viewers: Final = PreparedStatement(
     sa.select(links.c.user_id)
     .where(
         links.c.owner_id == sa.bindparam("owner_id", type_=Words),
@@ -96,7 +96,7 @@ def linked_since(connection: sa.Connection, owner_id: str, item_id: int) -> dict
     return {row.user_id: row.created_at for row in connection.execute(wanted)}
 
 
-def put_offer(writing: Writing, offer: Offer) -> None:
+def put_offer(writing: WriteTransaction, offer: Offer) -> None:
     """Keep an offer, in place of an earlier one of the same memory to the same user."""
     drop_offer(writing.connection, offer.user_id, offer.item_id)
     row = {column.name: getattr(offer, column.name) for column in link_offers.c}
@@ -176,14 +176,14 @@ def count_waiting(
 # -- blocked senders -----------------------------------------------------------------------
 
 
-def block(writing: Writing, sender: str) -> None:
+def block(writing: WriteTransaction, sender: str) -> None:
     """Keep that the writing user wants nothing of a sender."""
     row = {"user_id": writing.user_id, "sender_id": sender, "created_at": writing.now}
     writing.connection.execute(sa.insert(blocked_senders).values(**row))
     writing.keeps_user = True
 
 
-def unblock(writing: Writing, sender: str) -> None:
+def unblock(writing: WriteTransaction, sender: str) -> None:
     """Forget that the writing user wants nothing of a sender."""
     where = _blocks(writing.user_id) & (blocked_senders.c.sender_id == sender)
     writing.connection.execute(sa.delete(blocked_senders).where(where))

@@ -8,14 +8,14 @@ import sqlalchemy as sa
 
 from ricordo.model.vocabulary import Status
 from ricordo.storage.columns import Moment, Words, among, bound_list
-from ricordo.storage.statements import Prepared
+from ricordo.storage.statements import PreparedStatement
 from ricordo.storage.tables import checked_pairs, items, relations
-from ricordo.storage.transaction import Writing
+from ricordo.storage.transaction import WriteTransaction
 from ricordo.storage.where import Condition, not_expired
 
 _user = relations.c.user_id == sa.bindparam("user_id", type_=Words)
 _listed = bound_list("ids", sa.BigInteger())
-_insert: Final = Prepared(
+_insert: Final = PreparedStatement(
     sa.text(
         "INSERT INTO relations (user_id, low_id, high_id, similarity, created_at)"
         " VALUES (:user_id, :low_id, :high_id, :similarity, :created_at)"
@@ -23,12 +23,12 @@ _insert: Final = Prepared(
     ).bindparams(sa.bindparam("created_at", type_=Moment))
 )
 _columns = (relations.c.low_id, relations.c.high_id, relations.c.similarity)
-_among: Final = Prepared(
+_among: Final = PreparedStatement(
     sa.select(*_columns).where(
         _user, among(relations.c.low_id, _listed), among(relations.c.high_id, _listed)
     )
 )
-_touching: Final = Prepared(
+_touching: Final = PreparedStatement(
     sa.union(
         sa.select(*_columns).where(_user, among(relations.c.low_id, _listed)),
         sa.select(*_columns).where(_user, among(relations.c.high_id, _listed)),
@@ -42,7 +42,7 @@ Pair = tuple[int, int]
 """Two related memories, the lower id first."""
 
 
-def add_relations(writing: Writing, found: Iterable[Relation]) -> None:
+def add_relations(writing: WriteTransaction, found: Iterable[Relation]) -> None:
     """Note that memories of the writing user are related; a pair is kept once."""
     rows = {
         (min(one, other), max(one, other)): similarity
@@ -65,7 +65,7 @@ def add_relations(writing: Writing, found: Iterable[Relation]) -> None:
         )
 
 
-def remove_relations(writing: Writing, ids: Collection[int]) -> None:
+def remove_relations(writing: WriteTransaction, ids: Collection[int]) -> None:
     """Forget every relation of these memories."""
     listed = list(ids)
     touching = sa.or_(relations.c.low_id.in_(listed), relations.c.high_id.in_(listed))
@@ -112,7 +112,9 @@ def outlived_relations(
     return reached, sum(row[2] for row in rows)
 
 
-def remove_outlived_relations(writing: Writing, link_min: float, after: Pair, upto: Pair) -> int:
+def remove_outlived_relations(
+    writing: WriteTransaction, link_min: float, after: Pair, upto: Pair
+) -> int:
     """Forget those that :func:`outlived_relations` counts between two pairs; how many."""
     where = sa.and_(
         relations.c.user_id == writing.user_id,
@@ -169,14 +171,14 @@ def _is_active(item_id: sa.ColumnElement[int], now: datetime) -> Condition:
 
 
 # Without the similarity, which is not in the index.
-_brought: Final = Prepared(
+_brought: Final = PreparedStatement(
     sa.select(relations.c.low_id, relations.c.high_id).where(
         relations.c.user_id == sa.bindparam("user_id", type_=Words),
         among(relations.c.high_id, bound_list("ids", sa.BigInteger())),
     )
 )
 # By one end only: for each pair of ids, PostgreSQL would look whether it is there.
-_relations: Final = Prepared(
+_relations: Final = PreparedStatement(
     sa.select(relations.c.low_id, relations.c.high_id, relations.c.similarity).where(
         relations.c.user_id == sa.bindparam("user_id", type_=Words),
         among(relations.c.high_id, bound_list("ids", sa.BigInteger())),
@@ -225,7 +227,7 @@ def relations_within(
     return [(row[0], row[1], row[2]) for row in rows if row[0] in listed]
 
 
-_put: Final = Prepared(
+_put: Final = PreparedStatement(
     sa.text(
         "INSERT INTO checked_pairs (user_id, low_id, high_id, fingerprint, verdict, checked_at)"
         " VALUES (:user_id, :low_id, :high_id, :fingerprint, :verdict, :checked_at)"
@@ -236,7 +238,9 @@ _put: Final = Prepared(
 )
 
 
-def note_checked(writing: Writing, one: int, other: int, fingerprint: str, verdict: str) -> None:
+def note_checked(
+    writing: WriteTransaction, one: int, other: int, fingerprint: str, verdict: str
+) -> None:
     """Note that a pair of the writing user's memories was looked at now."""
     row = {
         "user_id": writing.user_id,

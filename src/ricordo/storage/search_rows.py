@@ -14,21 +14,21 @@ from ricordo.model.vocabulary import Status, VectorState
 from ricordo.storage.backend import INDEXED, ITEMS, TURNS, Indexed, Row, matrix_of
 from ricordo.storage.columns import Words, among, bound_list, vector_bytes
 from ricordo.storage.relations import remove_relations
-from ricordo.storage.statements import Prepared
+from ricordo.storage.statements import PreparedStatement
 from ricordo.storage.tables import item_index, items, links, turns, users
-from ricordo.storage.transaction import Writing
+from ricordo.storage.transaction import WriteTransaction
 
 EMBED_JOB: Final = "embed"
 """Kind of the job that makes the vectors of one user's new texts."""
 
-_insert: Final = {kind.name: Prepared(sa.insert(kind.index)) for kind in INDEXED}
+_insert: Final = {kind.name: PreparedStatement(sa.insert(kind.index)) for kind in INDEXED}
 
 
-def _with_vectors(kind: Indexed, wanted: sa.ColumnElement[bool]) -> Prepared:
+def _with_vectors(kind: Indexed, wanted: sa.ColumnElement[bool]) -> PreparedStatement:
     """The vectors of a user's rows whose text is wanted."""
     index = kind.index.c
     vector = vector_bytes(index.vector)
-    return Prepared(
+    return PreparedStatement(
         sa.select(index.text_hash, index.provider, index.model, vector).where(
             index.user_id == sa.bindparam("user_id", type_=Words),
             wanted,
@@ -46,7 +46,7 @@ _same_texts: Final = {
     for kind in INDEXED
 }
 _stored: Final = {
-    kind.name: Prepared(
+    kind.name: PreparedStatement(
         sa.select(kind.index.c.id, kind.index.c.terms, kind.index.c.text_hash).where(
             kind.index.c.user_id == sa.bindparam("user_id", type_=Words),
             among(kind.index.c.id, bound_list("ids", sa.BigInteger())),
@@ -91,7 +91,7 @@ def _made_before(
     return _same_texts[kind.name].run(connection, {"user_id": user_id, "hashes": sorted(hashes)})
 
 
-def put_entries(writing: Writing, kind: Indexed, new: Sequence[Searchable]) -> None:
+def put_entries(writing: WriteTransaction, kind: Indexed, new: Sequence[Searchable]) -> None:
     """Index new rows in the transaction that writes them.
 
     A vector that is known goes in with them; the others wait for a job.
@@ -118,7 +118,7 @@ def put_entries(writing: Writing, kind: Indexed, new: Sequence[Searchable]) -> N
     _ask_for_vectors(writing, rows)
 
 
-def change_entry(writing: Writing, kind: Indexed, changed: Searchable) -> None:
+def change_entry(writing: WriteTransaction, kind: Indexed, changed: Searchable) -> None:
     """Follow a change of what a row says or is filed under; nothing happens where none is seen."""
     given = {"user_id": writing.user_id, "ids": [changed.id]}
     found = _stored[kind.name].run(writing.connection, given)
@@ -147,7 +147,7 @@ def change_entry(writing: Writing, kind: Indexed, changed: Searchable) -> None:
     _ask_for_vectors(writing, [values])
 
 
-def change_terms(writing: Writing, kind: Indexed, one: Searchable) -> None:
+def change_terms(writing: WriteTransaction, kind: Indexed, one: Searchable) -> None:
     """Make the terms of a row anew, whatever they are now."""
     given = {"user_id": writing.user_id, "ids": [one.id]}
     ((_, old_terms, _),) = _stored[kind.name].run(writing.connection, given)
@@ -163,7 +163,7 @@ def change_terms(writing: Writing, kind: Indexed, one: Searchable) -> None:
     _put_terms(writing, kind, [(one.id, terms)])
 
 
-def remove_entries(writing: Writing, kind: Indexed, ids: Iterable[int]) -> None:
+def remove_entries(writing: WriteTransaction, kind: Indexed, ids: Iterable[int]) -> None:
     """Take rows out of the index for good."""
     listed = list(ids)
     found = _stored[kind.name].run(writing.connection, {"user_id": writing.user_id, "ids": listed})
@@ -173,7 +173,7 @@ def remove_entries(writing: Writing, kind: Indexed, ids: Iterable[int]) -> None:
     writing.note_removal()
 
 
-def ask_for_vectors(writing: Writing) -> None:
+def ask_for_vectors(writing: WriteTransaction) -> None:
     """Queue the job that makes this user's missing vectors."""
     job = NewJob(
         kind=EMBED_JOB, user_id=writing.user_id, run_at=writing.now, unique_key="", payload={}
@@ -181,7 +181,7 @@ def ask_for_vectors(writing: Writing) -> None:
     writing.enqueue(job)
 
 
-def _ask_for_vectors(writing: Writing, rows: Iterable[Mapping[str, Any]]) -> None:
+def _ask_for_vectors(writing: WriteTransaction, rows: Iterable[Mapping[str, Any]]) -> None:
     nothing_makes_them = writing.known is not None and writing.known.model is None
     waiting = any(row.get("state") == VectorState.PENDING.value for row in rows)
     if waiting and not nothing_makes_them:
@@ -191,7 +191,7 @@ def _ask_for_vectors(writing: Writing, rows: Iterable[Mapping[str, Any]]) -> Non
 _Vector = tuple[VectorModel, Row]
 
 
-def _vectors_for(writing: Writing, kind: Indexed, hashes: set[str]) -> dict[str, _Vector]:
+def _vectors_for(writing: WriteTransaction, kind: Indexed, hashes: set[str]) -> dict[str, _Vector]:
     """The vectors of texts that are known: computed for this write, or of the same text before."""
     known = writing.known
     found: dict[str, _Vector] = {}
@@ -235,11 +235,11 @@ def _vector_columns(made: _Vector | None) -> Mapping[str, Any]:
     }
 
 
-def _put_terms(writing: Writing, kind: Indexed, rows: Sequence[tuple[int, str]]) -> None:
+def _put_terms(writing: WriteTransaction, kind: Indexed, rows: Sequence[tuple[int, str]]) -> None:
     writing.backend.search.put(writing.connection, kind, writing.user_id, rows)
 
 
-def _drop_terms(writing: Writing, kind: Indexed, rows: Sequence[tuple[int, str]]) -> None:
+def _drop_terms(writing: WriteTransaction, kind: Indexed, rows: Sequence[tuple[int, str]]) -> None:
     writing.backend.search.drop(writing.connection, kind, writing.user_id, rows)
 
 
@@ -252,7 +252,7 @@ KEPT_CONTENT_CHARS: Final = 1_000
 """Turns of up to so many characters are read with the index: most are, and a search shows them."""
 
 _user = sa.bindparam("user_id", type_=Words)
-_position: Final = Prepared(
+_position: Final = PreparedStatement(
     sa.select(
         users.c.index_stamp,
         users.c.index_epoch,
@@ -263,7 +263,7 @@ _position: Final = Prepared(
 # As one text, which comes in a third of the time that as many rows take.
 _comma: Final[Any] = sa.literal_column("','")
 _ids: Final = {
-    kind.name: Prepared(
+    kind.name: PreparedStatement(
         sa.select(sa.func.aggregate_strings(sa.cast(kind.index.c.id, sa.Text), _comma)).where(
             kind.index.c.user_id == _user
         )
@@ -333,7 +333,7 @@ def _select(kind: Indexed) -> sa.Select[Any]:
 
 
 _page: Final = {
-    kind.name: Prepared(
+    kind.name: PreparedStatement(
         _select(kind)
         .where(kind.index.c.id > sa.bindparam("after", type_=sa.BigInteger))
         .order_by(kind.index.c.id)
@@ -343,12 +343,12 @@ _page: Final = {
 }
 # Not ordered by SQL: SQLite would then walk through all ids rather than the few new stamps.
 _since: Final = {
-    kind.name: Prepared(
+    kind.name: PreparedStatement(
         _select(kind).where(kind.index.c.stamp > sa.bindparam("since", type_=sa.BigInteger))
     )
     for kind in INDEXED
 }
-_linked: Final = Prepared(
+_linked: Final = PreparedStatement(
     sa.select(*_columns(INDEXED[0]))
     .select_from(
         item_index.join(

@@ -23,7 +23,7 @@ from ricordo.storage.columns import Moment, stored_moment
 Converter = Callable[[Any], Any]
 
 
-class Prepared:
+class PreparedStatement:
     """A Core statement ready to run on either database."""
 
     def __init__(self, statement: sa.sql.expression.Executable) -> None:

@@ -11,24 +11,24 @@ from ricordo.model.profile import PROFILE_THEME
 from ricordo.model.vocabulary import ContextPolicy, Event
 from ricordo.storage.columns import Words, among, bound_list
 from ricordo.storage.items import find_items
-from ricordo.storage.statements import Prepared
+from ricordo.storage.statements import PreparedStatement
 from ricordo.storage.tables import history, items, summaries, themes, turns
-from ricordo.storage.transaction import Writing
+from ricordo.storage.transaction import WriteTransaction
 from ricordo.storage.where import Condition, not_expired
 
-_present: Final = Prepared(
+_present: Final = PreparedStatement(
     sa.select(themes.c.slug).where(
         themes.c.user_id == sa.bindparam("user_id", type_=Words),
         among(themes.c.slug, bound_list("slugs")),
     )
 )
-_one_present: Final = Prepared(
+_one_present: Final = PreparedStatement(
     sa.select(themes.c.slug).where(
         themes.c.user_id == sa.bindparam("user_id", type_=Words),
         themes.c.slug == sa.bindparam("slug", type_=Words),
     )
 )
-_insert: Final = Prepared(sa.insert(themes))
+_insert: Final = PreparedStatement(sa.insert(themes))
 
 
 def ensure_themes(
@@ -99,7 +99,7 @@ def find_summary(connection: sa.Connection, user_id: str) -> sa.RowMapping | Non
     return connection.execute(wanted).mappings().first()
 
 
-def put_summary(writing: Writing, content: str, revision: int, made_by: str) -> None:
+def put_summary(writing: WriteTransaction, content: str, revision: int, made_by: str) -> None:
     """Keep a narrative of a revision in place of the one before.
 
     Not where something was forgotten since, or the whole user: it may tell of that.
@@ -124,7 +124,7 @@ def drop_summary(connection: sa.Connection, user_id: str) -> bool:
     return gone.rowcount > 0
 
 
-def _was_anything_forgotten(writing: Writing, since: int) -> bool:
+def _was_anything_forgotten(writing: WriteTransaction, since: int) -> bool:
     forgotten = sa.exists().where(
         history.c.user_id == writing.user_id,
         history.c.revision > since,

@@ -16,7 +16,7 @@ from ricordo.storage.backend import TURNS
 from ricordo.storage.columns import Moment, Words, among, bound_list
 from ricordo.storage.formation import FORMED_POSITION, THREADS_WITH_FORMATION
 from ricordo.storage.search_rows import Searchable, change_entry, put_entries
-from ricordo.storage.statements import Prepared
+from ricordo.storage.statements import PreparedStatement
 from ricordo.storage.tables import (
     TURN_IDS,
     compactions,
@@ -26,7 +26,7 @@ from ricordo.storage.tables import (
     threads,
     turns,
 )
-from ricordo.storage.transaction import Writing
+from ricordo.storage.transaction import WriteTransaction
 
 _select_threads: Final = sa.select(
     *(column for column in threads.c if column.name != "user_id"),
@@ -34,14 +34,14 @@ _select_threads: Final = sa.select(
     formation.c.observed_at,
 ).select_from(THREADS_WITH_FORMATION)
 _TURN_COLUMNS = [column for column in turns.c if column.name != "user_id"]
-_messages_present: Final = Prepared(
+_messages_present: Final = PreparedStatement(
     sa.select(turns.c.message_id).where(
         turns.c.user_id == sa.bindparam("user_id", type_=Words),
         turns.c.thread_id == sa.bindparam("thread_id", type_=Words),
         among(turns.c.message_id, bound_list("message_ids")),
     )
 )
-_by_id: Final = Prepared(
+_by_id: Final = PreparedStatement(
     sa.select(
         turns.c.id,
         turns.c.thread_id,
@@ -61,7 +61,7 @@ _TURNS_CURSOR = "turns"
 
 
 def append_turns(
-    writing: Writing, thread_id: str, title: str | None, new: Sequence[NewTurn]
+    writing: WriteTransaction, thread_id: str, title: str | None, new: Sequence[NewTurn]
 ) -> int:
     """Add what was said to a thread, making it when needed; how many turns were new.
 
@@ -99,14 +99,14 @@ def append_turns(
     return len(rows)
 
 
-def index_turns(writing: Writing, said: Iterable[Turn]) -> None:
+def index_turns(writing: WriteTransaction, said: Iterable[Turn]) -> None:
     """Make turns of the writing user findable."""
     put_entries(
         writing, TURNS, [Searchable(turn.id, turn.content, text_of_turn(turn)) for turn in said]
     )
 
 
-def change_turn(writing: Writing, turn: Turn) -> None:
+def change_turn(writing: WriteTransaction, turn: Turn) -> None:
     """Put other words in the place of what was said, also where it is found by."""
     where = sa.and_(turns.c.user_id == writing.user_id, turns.c.id == turn.id)
     values = {"content": turn.content, "tool_calls": turn.tool_calls}
@@ -240,12 +240,12 @@ def _is_thread(user_id: str, thread_id: str) -> sa.ColumnElement[bool]:
     return sa.and_(threads.c.user_id == user_id, threads.c.thread_id == thread_id)
 
 
-def _find_row(writing: Writing, thread_id: str) -> sa.RowMapping | None:
+def _find_row(writing: WriteTransaction, thread_id: str) -> sa.RowMapping | None:
     wanted = sa.select(threads).where(_is_thread(writing.user_id, thread_id))
     return writing.connection.execute(wanted).mappings().first()
 
 
-def _known_messages(writing: Writing, thread_id: str, new: Iterable[NewTurn]) -> set[str]:
+def _known_messages(writing: WriteTransaction, thread_id: str, new: Iterable[NewTurn]) -> set[str]:
     given = {
         "user_id": writing.user_id,
         "thread_id": thread_id,
@@ -255,7 +255,7 @@ def _known_messages(writing: Writing, thread_id: str, new: Iterable[NewTurn]) ->
 
 
 def _turn_rows(
-    writing: Writing, thread_id: str, last_position: int, fresh: Iterable[NewTurn]
+    writing: WriteTransaction, thread_id: str, last_position: int, fresh: Iterable[NewTurn]
 ) -> list[dict[str, Any]]:
     said = list(fresh)
     ids = writing.take_ids(TURN_IDS, len(said)) if said else []
@@ -279,7 +279,7 @@ def _turn_rows(
     ]
 
 
-_put: Final = Prepared(
+_put: Final = PreparedStatement(
     sa.text(
         "INSERT INTO thread_views (user_id, thread_id, revision, looked_at)"
         " VALUES (:user_id, :thread_id, :revision, :now)"
@@ -297,7 +297,7 @@ def seen_revision(connection: sa.Connection, user_id: str, thread_id: str) -> in
     return connection.execute(wanted).scalar_one_or_none()
 
 
-def note_seen(writing: Writing, thread_id: str, revision: int) -> None:
+def note_seen(writing: WriteTransaction, thread_id: str, revision: int) -> None:
     """A conversation of the writing user is being told of all changes up to a revision."""
     given = {
         "user_id": writing.user_id,
@@ -328,7 +328,7 @@ _reached: Final = (
     .scalar_subquery()
 )
 # On the path of every message that is recorded.
-_open_turns: Final = Prepared(
+_open_turns: Final = PreparedStatement(
     sa.select(threads.c.turn_count - sa.func.coalesce(_reached, 0)).where(
         threads.c.user_id == _user, threads.c.thread_id == _thread
     )
@@ -353,14 +353,14 @@ def last_compaction(connection: sa.Connection, user_id: str, thread_id: str) -> 
     return None if row is None else Compaction(**row)
 
 
-def put_compaction(writing: Writing, made: Compaction) -> None:
+def put_compaction(writing: WriteTransaction, made: Compaction) -> None:
     """Keep what a stretch of a conversation was about."""
     row = {column.name: getattr(made, column.name) for column in _COLUMNS}
     writing.connection.execute(sa.insert(compactions).values(user_id=writing.user_id, **row))
     writing.keeps_user = True
 
 
-def drop_compactions(writing: Writing, thread_id: str, from_position: int) -> int:
+def drop_compactions(writing: WriteTransaction, thread_id: str, from_position: int) -> int:
     """Forget what tells a turn of a conversation in short, and all that was built on it."""
     where = sa.and_(
         compactions.c.user_id == writing.user_id,

@@ -13,31 +13,31 @@ from ricordo.model.embedding import KnownVectors
 from ricordo.model.job import NewJob
 from ricordo.model.scope import Policy
 from ricordo.model.vocabulary import Event
-from ricordo.storage.backend import Backend, LostToAnother
+from ricordo.storage.backend import Backend, RaceLost
 from ricordo.storage.columns import Moment
 from ricordo.storage.jobs import put_job
-from ricordo.storage.statements import Prepared
+from ricordo.storage.statements import PreparedStatement
 from ricordo.storage.tables import history, users
 from ricordo.text.analyser import Analyser
 
-_lock_user: Final = Prepared(
+_lock_user: Final = PreparedStatement(
     sa.select(users.c.revision, users.c.index_stamp, users.c.index_epoch, users.c.index_removals)
     .where(users.c.user_id == sa.bindparam("user_id", type_=sa.Text))
     .with_for_update()
 )
-_make_user: Final = Prepared(
+_make_user: Final = PreparedStatement(
     sa.text(
         "INSERT INTO users (user_id, revision, created_at, updated_at, index_stamp, index_epoch)"
         " VALUES (:user_id, 0, :now, :now, :stamp, :stamp)"
         " ON CONFLICT (user_id) DO NOTHING RETURNING user_id"
     ).bindparams(sa.bindparam("now", type_=Moment))
 )
-_forget_user: Final = Prepared(
+_forget_user: Final = PreparedStatement(
     sa.delete(users).where(
         users.c.user_id == sa.bindparam("user_id", type_=sa.Text), users.c.revision == 0
     )
 )
-_advance_user: Final = Prepared(
+_advance_user: Final = PreparedStatement(
     sa.update(users)
     .where(users.c.user_id == sa.bindparam("of_user", type_=sa.Text))
     .values(
@@ -48,7 +48,7 @@ _advance_user: Final = Prepared(
         index_removals=sa.bindparam("index_removals"),
     )
 )
-_stamp_user: Final = Prepared(
+_stamp_user: Final = PreparedStatement(
     sa.update(users)
     .where(users.c.user_id == sa.bindparam("of_user", type_=sa.Text))
     .values(
@@ -57,7 +57,7 @@ _stamp_user: Final = Prepared(
         index_removals=sa.bindparam("index_removals"),
     )
 )
-_insert_history: Final = Prepared(sa.insert(history))
+_insert_history: Final = PreparedStatement(sa.insert(history))
 
 _LOCK_ATTEMPTS: Final = 10
 
@@ -78,7 +78,7 @@ class _Ledger:
     rows: list[dict[str, Any]] = field(default_factory=list)
 
 
-class Writing:
+class WriteTransaction:
     """An open write transaction bound to one user.
 
     History is collected here and written with the new revision just before the commit.
@@ -246,7 +246,7 @@ class Writing:
             made = {"user_id": user_id, "now": self.now, "stamp": _first_stamp(self.now)}
             if _make_user.run(self.connection, made):
                 self._new_users.add(user_id)
-        raise LostToAnother(f"user {user_id!r} is made and erased again and again; try again")
+        raise RaceLost(f"user {user_id!r} is made and erased again and again; try again")
 
 
 def _first_stamp(now: datetime) -> int:

@@ -11,7 +11,7 @@ from ricordo.model.embedding import StoredChoice
 from ricordo.model.vocabulary import Status
 from ricordo.storage.backend import INDEXED, Backend
 from ricordo.storage.columns import Moment, Words
-from ricordo.storage.statements import Prepared
+from ricordo.storage.statements import PreparedStatement
 from ricordo.storage.tables import (
     OWNED_TABLES,
     blocked_senders,
@@ -31,7 +31,7 @@ from ricordo.storage.tables import (
     users,
 )
 from ricordo.storage.tables import embedding_settings as settings
-from ricordo.storage.transaction import OWNER_ACTED, Writing
+from ricordo.storage.transaction import OWNER_ACTED, WriteTransaction
 from ricordo.storage.where import not_expired
 
 
@@ -143,7 +143,7 @@ def upkeep_state(connection: sa.Connection, user_id: str) -> UpkeepState:
     return UpkeepState() if row is None else UpkeepState(**row)
 
 
-def note_upkeep(writing: Writing, **done: Any) -> None:
+def note_upkeep(writing: WriteTransaction, **done: Any) -> None:
     """Note what was done for the writing user, by the fields of :class:`UpkeepState`.
 
     Upkeep makes nobody a user: work for somebody who was erased meanwhile leaves no trace.
@@ -187,7 +187,7 @@ def waiting_vectors(connection: sa.Connection) -> dict[str, int]:
     }
 
 
-_find: Final = Prepared(
+_find: Final = PreparedStatement(
     sa.select(
         settings.c.provider,
         settings.c.model,
@@ -218,7 +218,7 @@ def find_choice(connection: sa.Connection, user_id: str) -> StoredChoice | None:
     )
 
 
-def store_choice(writing: Writing, choice: StoredChoice) -> None:
+def store_choice(writing: WriteTransaction, choice: StoredChoice) -> None:
     """Keep a user's own settings in place of what they had."""
     drop_choice(writing)
     row = {
@@ -234,7 +234,7 @@ def store_choice(writing: Writing, choice: StoredChoice) -> None:
     writing.keeps_user = True
 
 
-def drop_choice(writing: Writing) -> None:
+def drop_choice(writing: WriteTransaction) -> None:
     """Go back to the store's way."""
     where = settings.c.user_id == writing.user_id
     writing.connection.execute(sa.delete(settings).where(where))

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from ricordo.model.filters import ItemFilter
 from ricordo.model.vocabulary import GLOBAL_OWNER, Status
 from ricordo.storage.columns import Moment, Words, has_tag, surely_among
-from ricordo.storage.statements import Prepared
+from ricordo.storage.statements import PreparedStatement
 from ricordo.storage.tables import items, links
 
 # Every read of memories passes through here, on both databases, so a filter cannot be forgotten on
@@ -176,7 +176,7 @@ _own_active = (
     .limit(sa.bindparam("global_until", type_=sa.Integer))
     .subquery()
 )
-_look_up: Final = Prepared(
+_look_up: Final = PreparedStatement(
     sa.select(
         sa.select(sa.func.count()).select_from(_own_active).scalar_subquery(),
         sa.case((sa.exists().where(links.c.user_id == _viewer), 1), else_=0),

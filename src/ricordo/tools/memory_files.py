@@ -31,11 +31,11 @@ from ricordo.model.draft import NewMemory
 from ricordo.model.embedding import KnownVectors
 from ricordo.model.item import Item
 from ricordo.model.vocabulary import Event, MemoryType, Source, Status
-from ricordo.storage.database import Database, Reading, retried
+from ricordo.storage.database import Database, ReadTransaction, retried
 from ricordo.storage.items import changed_at, find_items, update_item
 from ricordo.storage.search_rows import text_hash
 from ricordo.storage.tables import items
-from ricordo.storage.transaction import Writing
+from ricordo.storage.transaction import WriteTransaction
 from ricordo.storage.where import Condition, not_expired
 from ricordo.text.normalise import canonical
 from ricordo.tools import memory_file_text
@@ -57,7 +57,7 @@ __all__ = ["FileResult", "MemoryFiles"]
 FILES_THEME: Final = "memory-files"
 _AFTER_SLASH: Final = chr(ord("/") + 1)
 
-View = Reading | Writing
+View = ReadTransaction | WriteTransaction
 
 
 def find_file(view: View, user_id: str, key: str) -> Item | None:
@@ -196,7 +196,7 @@ class FileMemories:
         if new_key == key or new_key.startswith(f"{key}/"):
             raise InvalidValue("new_path", f"{shown(new_key)} is or is in {shown(key)} itself")
 
-        def rename(writing: Writing, item: Item) -> None:
+        def rename(writing: WriteTransaction, item: Item) -> None:
             moved = f"{new_key}{(item.key or '').removeprefix(key)}"
             if len(moved) > MAX_KEY_CHARS:
                 raise InvalidValue(
@@ -215,7 +215,7 @@ class FileMemories:
             Conflict: others changed them again and again.
         """
 
-        def forget(writing: Writing, item: Item) -> None:
+        def forget(writing: WriteTransaction, item: Item) -> None:
             lifecycle.forget(writing, self._scope, item.id, "delete")
 
         return self._each(key, forget, lambda _writing: None)
@@ -223,8 +223,8 @@ class FileMemories:
     def _each(
         self,
         key: str,
-        work: Callable[[Writing, Item], None],
-        check: Callable[[Writing], None],
+        work: Callable[[WriteTransaction, Item], None],
+        check: Callable[[WriteTransaction], None],
     ) -> int:
         for _ in range(MAX_FILE_RETRIES):
             file, inside = self.look(key)
@@ -243,8 +243,8 @@ class FileMemories:
         self,
         key: str,
         read: Sequence[Item],
-        work: Callable[[Writing, Item], None],
-        check: Callable[[Writing], None],
+        work: Callable[[WriteTransaction, Item], None],
+        check: Callable[[WriteTransaction], None],
     ) -> None:
         """All of it or nothing."""
         touching = [item.id for item in read]
@@ -281,7 +281,7 @@ class FileMemories:
             written = [(present.id, text_hash(text))]
             self._user.recall.relating.renew(writing, written, known, near)
 
-    def _respell(self, writing: Writing, present: Item, text: str, reason: str) -> None:
+    def _respell(self, writing: WriteTransaction, present: Item, text: str, reason: str) -> None:
         """Change no more than case, spaces or a full stop.
 
         Said again like that, other memories stay as they are; of a file, every character counts.
@@ -304,7 +304,7 @@ class FileMemories:
         known = recall.embedders.known_vectors(user_id, [text])
         return known, recall.relating.neighbours(user_id, known)
 
-    def _check_free(self, writing: Writing, key: str) -> None:
+    def _check_free(self, writing: WriteTransaction, key: str) -> None:
         self._scope.check_reaches([FILES_THEME])
         if self._file(writing, key) is not None:
             raise Occupied(
@@ -317,7 +317,7 @@ class FileMemories:
             if self._file(writing, directory) is not None:
                 raise Occupied(f"{shown(directory)} is a file: there can be nothing in it")
 
-    def _check_room(self, writing: Writing) -> None:
+    def _check_room(self, writing: WriteTransaction) -> None:
         if count_files(writing, self._scope.user_id) >= MAX_MEMORY_FILES:
             raise Conflict(
                 f"there are {MAX_MEMORY_FILES} files already, the most allowed: delete some, or"

@@ -14,7 +14,7 @@ from ricordo.model.thread import NewTurn
 from ricordo.model.vocabulary import MemoryType, Source
 from ricordo.transfer import foreign_files
 from ricordo.transfer.foreign_files import JsonObject, is_kept
-from ricordo.transfer.merge import Findings, FoundThread
+from ricordo.transfer.merge import FoundThread, ImportedData
 
 THEME: Final = "chatgpt"
 _TURN_ROLES: Final = ("user", "assistant")
@@ -24,7 +24,7 @@ _MEMORY_TOOL: Final = "bio"
 _EVERYBODY: Final = "all"
 
 
-class Message:
+class ChatGptMessage:
     """A message as exported, with the parts that every export has in its own place."""
 
     def __init__(self, node_id: str, raw: JsonObject) -> None:
@@ -103,7 +103,7 @@ class CustomInstructions:
     def __init__(self) -> None:
         self._newest: dict[_Field, _Version] = {}
 
-    def note(self, message: Message, conversation_at: datetime | None) -> None:
+    def note(self, message: ChatGptMessage, conversation_at: datetime | None) -> None:
         """Look at a message that holds instructions; few of them carry a time of their own."""
         at = message.created_at or conversation_at
         for field in _FIELDS:
@@ -111,7 +111,7 @@ class CustomInstructions:
             if text and self._is_newer(field, at):
                 self._newest[field] = _Version(at, text)
 
-    def add_to(self, found: Findings) -> None:
+    def add_to(self, found: ImportedData) -> None:
         """Make a memory of the newest of each; an older one never stands in for it."""
         for field, version in self._newest.items():
             if is_kept(found, version.text, limits.MAX_CONTENT_CHARS):
@@ -131,7 +131,7 @@ class CustomInstructions:
         return present is None or (at or _LONG_AGO) > (present.at or _LONG_AGO)
 
 
-def _text_of(field: _Field, message: Message) -> str:
+def _text_of(field: _Field, message: ChatGptMessage) -> str:
     bare = foreign_files.object_or_empty(message.metadata.get("user_context_message_data"))
     text = foreign_files.text(bare.get(field.in_metadata))
     if text:
@@ -165,7 +165,7 @@ def fits(data: object) -> bool:
     return "mapping" in foreign_files.first_object(data)
 
 
-def read(path: Path) -> Iterator[Findings]:
+def read(path: Path) -> Iterator[ImportedData]:
     """The conversations of an export, what was saved to memory in them, and the instructions.
 
     Raises:
@@ -175,17 +175,17 @@ def read(path: Path) -> Iterator[Findings]:
     for document in foreign_files.documents(path, MEMBERS):
         entries = foreign_files.listed(document.place, document.data)
         for number, entry in enumerate(entries, start=1):
-            found = Findings()
+            found = ImportedData()
             place = f"{document.place}, conversation {number}"
             _read_conversation(found, instructions, place, foreign_files.an_object(place, entry))
             yield found
-    last = Findings()
+    last = ImportedData()
     instructions.add_to(last)
     yield last
 
 
 def _read_conversation(
-    found: Findings, instructions: CustomInstructions, place: str, entry: JsonObject
+    found: ImportedData, instructions: CustomInstructions, place: str, entry: JsonObject
 ) -> None:
     conversation = _described(place, entry)
     turns: list[NewTurn] = []
@@ -213,7 +213,7 @@ def _described(place: str, entry: JsonObject) -> _Conversation:
     return _Conversation(thread_id, foreign_files.title(entry.get("title")), created_at)
 
 
-def _messages_seen(found: Findings, place: str, entry: JsonObject) -> Iterator[Message]:
+def _messages_seen(found: ImportedData, place: str, entry: JsonObject) -> Iterator[ChatGptMessage]:
     """The messages from the first to the one last on the screen."""
     nodes = foreign_files.an_object(f"{place}, 'mapping'", entry.get("mapping"))
     current = entry.get("current_node")
@@ -229,10 +229,10 @@ def _messages_seen(found: Findings, place: str, entry: JsonObject) -> Iterator[M
         found.skipped["earlier messages missing from the file"] += 1
     for node_id, node in reversed(branch.items()):
         if isinstance(node.get("message"), dict):  # the root of the tree has none
-            yield Message(node_id, node["message"])
+            yield ChatGptMessage(node_id, node["message"])
 
 
-def _keep_saved(found: Findings, conversation: _Conversation, message: Message) -> None:
+def _keep_saved(found: ImportedData, conversation: _Conversation, message: ChatGptMessage) -> None:
     for line in message.text.splitlines():
         content = line.strip()
         if content and is_kept(found, content, limits.MAX_CONTENT_CHARS):
@@ -250,7 +250,7 @@ def _keep_saved(found: Findings, conversation: _Conversation, message: Message) 
             )
 
 
-def _keep_turn(found: Findings, turns: list[NewTurn], message: Message) -> None:
+def _keep_turn(found: ImportedData, turns: list[NewTurn], message: ChatGptMessage) -> None:
     if is_kept(found, message.text, limits.MAX_TURN_CHARS):
         turns.append(
             NewTurn(

@@ -12,8 +12,8 @@ from ricordo.model.thread import NewTurn
 from ricordo.model.vocabulary import MemoryType, Source
 from ricordo.transfer import foreign_files
 from ricordo.transfer.foreign_files import JsonObject, in_batches, is_kept
-from ricordo.transfer.markdown import Kind, blocks
-from ricordo.transfer.merge import Findings, FoundThread
+from ricordo.transfer.markdown import BlockKind, blocks
+from ricordo.transfer.merge import FoundThread, ImportedData
 
 # ``conversations_memory`` is about the user, ``project_memories`` has a text for each project,
 # and ``memory_files`` has those that Claude keeps by topic. Every bullet and paragraph is a
@@ -37,7 +37,7 @@ def holds_memories(data: object) -> bool:
     return any(name in account for name in _FIELDS)
 
 
-def read_memories(place: str, data: object) -> Iterator[Findings]:
+def read_memories(place: str, data: object) -> Iterator[ImportedData]:
     """What Claude remembers, text by text.
 
     Raises:
@@ -66,10 +66,10 @@ def _texts(place: str, account: JsonObject) -> Iterator[_Text]:
         yield _Text(text, foreign_files.title(file.get("path")), at)
 
 
-def _kept(text: _Text) -> Iterator[Findings]:
+def _kept(text: _Text) -> Iterator[ImportedData]:
     for block in blocks(foreign_files.text(text.markdown)):
-        found = Findings()
-        if block.kind not in (Kind.BULLET, Kind.PARAGRAPH):
+        found = ImportedData()
+        if block.kind not in (BlockKind.BULLET, BlockKind.PARAGRAPH):
             found.skipped[block.kind.value] += 1
         elif is_kept(found, block.text, limits.MAX_CONTENT_CHARS):
             context = foreign_files.title(": ".join(filter(None, (text.origin, block.heading))))
@@ -103,7 +103,7 @@ def fits(data: object) -> bool:
     return "chat_messages" in foreign_files.first_object(data) or holds_memories(data)
 
 
-def read(path: Path) -> Iterator[Findings]:
+def read(path: Path) -> Iterator[ImportedData]:
     """The conversations of an export and what Claude remembered.
 
     Raises:
@@ -115,13 +115,13 @@ def read(path: Path) -> Iterator[Findings]:
             continue
         entries = foreign_files.listed(document.place, document.data)
         for number, entry in enumerate(entries, start=1):
-            found = Findings()
+            found = ImportedData()
             place = f"{document.place}, conversation {number}"
             _read_conversation(found, place, foreign_files.an_object(place, entry))
             yield found
 
 
-def _read_conversation(found: Findings, place: str, entry: JsonObject) -> None:
+def _read_conversation(found: ImportedData, place: str, entry: JsonObject) -> None:
     thread_id = foreign_files.thread_id("claude", entry.get("uuid"))
     if thread_id is None:
         raise ImportFailed(f"{place}: no usable 'uuid'")
@@ -136,7 +136,7 @@ def _read_conversation(found: Findings, place: str, entry: JsonObject) -> None:
         found.skipped["conversations without text"] += 1
 
 
-def _keep_turn(found: Findings, turns: list[NewTurn], message: JsonObject) -> None:
+def _keep_turn(found: ImportedData, turns: list[NewTurn], message: JsonObject) -> None:
     for name in ("attachments", "files"):
         found.skipped["attachments"] += len(foreign_files.list_or_empty(message.get(name)))
     role = _ROLE_OF_SENDER.get(foreign_files.text(message.get("sender")))

@@ -18,8 +18,8 @@ from ricordo.errors import ImportFailed, InvalidValue
 from ricordo.limits import WRITE_BATCH_ITEMS
 from ricordo.model import checks
 from ricordo.model.checks import parse_moment, theme_slug
-from ricordo.transfer.json_bounds import Listing, OutOfBounds, opened_value
-from ricordo.transfer.merge import Findings
+from ricordo.transfer.json_bounds import JsonListing, OutOfBounds, opened_value
+from ricordo.transfer.merge import ImportedData
 
 _CHUNK_BYTES: Final = 256 * 1024
 _ARCHIVE_STARTS: Final = (b"PK\x03\x04", b"PK\x05\x06")
@@ -58,7 +58,7 @@ class Entries:
     """
 
     place: str
-    listing: Listing
+    listing: JsonListing
 
     def __iter__(self) -> Iterator[Any]:
         """Read the entries."""
@@ -146,7 +146,7 @@ def _document(place: str, chunks: Chunks) -> Document:
         data = opened_value(chunks)
     except (ValueError, RecursionError) as problem:
         raise _refusal(place, problem) from None
-    return Document(place, Entries(place, data) if isinstance(data, Listing) else data)
+    return Document(place, Entries(place, data) if isinstance(data, JsonListing) else data)
 
 
 def _refusal(place: str, problem: ValueError | RecursionError) -> ImportFailed:
@@ -384,19 +384,19 @@ def moment(value: object) -> datetime | None:
     return None
 
 
-def in_batches(pieces: Iterable[Findings]) -> Iterator[Findings]:
+def in_batches(pieces: Iterable[ImportedData]) -> Iterator[ImportedData]:
     """The same memories, as many together as are written at once."""
-    gathered = Findings()
+    gathered = ImportedData()
     for piece in pieces:
         gathered.memories += piece.memories
         gathered.skipped.update(piece.skipped)
         if len(gathered.memories) >= WRITE_BATCH_ITEMS:
             yield gathered
-            gathered = Findings()
+            gathered = ImportedData()
     yield gathered
 
 
-def is_kept(found: Findings, text: str, maximum: int) -> bool:
+def is_kept(found: ImportedData, text: str, maximum: int) -> bool:
     """True for a text that can be stored; one that is empty or too long is counted as skipped."""
     if not text:
         found.skipped["empty"] += 1

@@ -6,9 +6,9 @@ from typing import Final
 
 from ricordo.errors import ImportFailed
 from ricordo.transfer import chatgpt, claude, foreign_files, keyvalue, markdown, mem0
-from ricordo.transfer.merge import Findings
+from ricordo.transfer.merge import ImportedData
 
-Importer = Callable[[Path], Iterator[Findings]]
+Importer = Callable[[Path], Iterator[ImportedData]]
 """Gives what it finds piece by piece, as it reads; the file's size is not what memory holds."""
 
 IMPORTERS: Final[Mapping[str, Importer]] = {

@@ -19,8 +19,8 @@ from ricordo.storage.users import has_anything
 from ricordo.transfer.exports import Progress, no_progress
 from ricordo.transfer.importers import IMPORTERS, recognise
 from ricordo.transfer.merge import (
-    Findings,
     FoundThread,
+    ImportedData,
     memories_to_leave,
     merge_findings,
     merge_states,
@@ -74,7 +74,7 @@ def import_store(database: Database, path: Path, progress: Progress) -> ImportRe
     return _sum(reports)
 
 
-def _found_in(path: Path, format_name: str) -> Iterator[Findings]:
+def _found_in(path: Path, format_name: str) -> Iterator[ImportedData]:
     """What another system's file holds, piece by piece, and not more than is allowed."""
     memories = turns = 0
     for piece in IMPORTERS[format_name](path):
@@ -128,9 +128,9 @@ def _import_user(
     return replace(merged, skipped=dict(sorted(left_out.items())))
 
 
-def _as_findings(user: UserRows, left: AbstractSet[int]) -> Findings:
+def _as_findings(user: UserRows, left: AbstractSet[int]) -> ImportedData:
     """What to merge, without the memories with the numbers ``left``."""
-    found = Findings(threads=_threads(user))
+    found = ImportedData(threads=_threads(user))
     for row in user.rows["item"]:
         if row["id"] in left:
             continue

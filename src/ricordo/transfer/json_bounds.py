@@ -50,7 +50,7 @@ def bounded_value(raw: bytes) -> Any:
 
 
 @dataclass(frozen=True, slots=True)
-class Listing:
+class JsonListing:
     """The entries of a JSON list, read anew each time that one goes through them.
 
     Going through them raises what :func:`bounded_value` does, ValueErrors saying where.
@@ -73,7 +73,7 @@ def opened_value(chunks: Callable[[], Iterator[bytes]]) -> Any:
     for chunk in chunks():
         held += chunk
         if held.removeprefix(_BYTE_ORDER_MARK).lstrip(_BLANK).startswith(b"["):
-            return Listing(chunks)
+            return JsonListing(chunks)
         if len(held) > limits.MAX_IMPORT_ENTRY_BYTES:
             raise _too_large()
     return _located(bytes(held), 0, 0)

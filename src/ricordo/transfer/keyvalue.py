@@ -13,7 +13,7 @@ from ricordo.model.draft import NewMemory
 from ricordo.model.vocabulary import Source
 from ricordo.transfer import foreign_files
 from ricordo.transfer.foreign_files import is_kept
-from ricordo.transfer.merge import Findings
+from ricordo.transfer.merge import ImportedData
 
 _KEY_AS_WORDS: Final = str.maketrans("_-", "  ")
 _ALLOWED: Final = "text, a number, true, false, or a list of those"
@@ -27,14 +27,14 @@ def fits(data: object) -> bool:
     return all(_is_value(value) for _theme, _key, value in _entries(data))
 
 
-def read(path: Path) -> Iterator[Findings]:
+def read(path: Path) -> Iterator[ImportedData]:
     """The values of a flat JSON file, each under its key.
 
     Raises:
         ImportFailed: not JSON, not an object, or a value that is nested deeper.
     """
     data = foreign_files.an_object(str(path), foreign_files.document(path).data)
-    found = Findings()
+    found = ImportedData()
     kept: dict[tuple[str | None, str | None], NewMemory] = {}
     for outer, name, value in _entries(data):
         if not _is_value(value):
@@ -68,7 +68,7 @@ def _is_value(value: object) -> bool:
     return value is None or isinstance(value, Scalar)
 
 
-def _memory(found: Findings, outer: str | None, name: str, value: object) -> NewMemory | None:
+def _memory(found: ImportedData, outer: str | None, name: str, value: object) -> NewMemory | None:
     key = foreign_files.text(name)
     said = foreign_files.text(_as_text(value))
     words = " ".join(key.translate(_KEY_AS_WORDS).split()) or key

@@ -15,7 +15,7 @@ from ricordo.model.draft import NewMemory
 from ricordo.model.vocabulary import Source
 from ricordo.transfer import foreign_files
 from ricordo.transfer.foreign_files import in_batches, is_kept
-from ricordo.transfer.merge import Findings
+from ricordo.transfer.merge import ImportedData
 
 _LINE_END: Final = re.compile(r"\r\n|\r|\n")
 _HEADING: Final = re.compile(r" {0,3}#{1,6}(?:[ \t]+|$)")
@@ -28,7 +28,7 @@ _FRONT_MATTER_START: Final = "---"
 _FRONT_MATTER_ENDS: Final = ("---", "...")
 
 
-class Kind(StrEnum):
+class BlockKind(StrEnum):
     """What a stretch of lines is, in the words of a report on what was left out."""
 
     BULLET = "bullets"
@@ -38,19 +38,19 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class MarkdownBlock:
     """A stretch of lines that belong together, and the heading that it stands under."""
 
-    kind: Kind
+    kind: BlockKind
     text: str
     heading: str | None
 
 
-def blocks(text: str) -> Iterator[Block]:
+def blocks(text: str) -> Iterator[MarkdownBlock]:
     """The blocks of a Markdown text in order. A nested list item is a block of its own."""
     start = _end_of_front_matter(text)
     if start:
-        yield Block(Kind.FRONT_MATTER, "", None)
+        yield MarkdownBlock(BlockKind.FRONT_MATTER, "", None)
     scanner = _Scanner()
     for line in islice(_lines(text), start, None):
         yield from scanner.take(line)
@@ -81,21 +81,21 @@ class _Scanner:
 
     def __init__(self) -> None:
         self._heading: str | None = None
-        self._kind: Kind | None = None
+        self._kind: BlockKind | None = None
         self._lines: list[str] = []
         self._chars = 0
         self._fence = ""
 
-    def take(self, line: str) -> Iterator[Block]:
+    def take(self, line: str) -> Iterator[MarkdownBlock]:
         """The block that this line brings to its end, if any."""
-        if self._kind is Kind.CODE:
+        if self._kind is BlockKind.CODE:
             if _closes(self._fence, line):
                 yield from self.close()
         elif fence := _FENCE.match(line):
-            yield from self._open(Kind.CODE, "")
+            yield from self._open(BlockKind.CODE, "")
             self._fence = fence["mark"]
         elif not line.strip():
-            if self._kind is Kind.PARAGRAPH:  # a list item may go on, indented
+            if self._kind is BlockKind.PARAGRAPH:  # a list item may go on, indented
                 yield from self.close()
         elif self._is_underline(line):
             self._heading = self._lines[0]
@@ -105,13 +105,13 @@ class _Scanner:
         else:
             yield from self._start(line)
 
-    def close(self) -> Iterator[Block]:
+    def close(self) -> Iterator[MarkdownBlock]:
         """The block that is open, if any."""
         if self._kind is not None:
-            yield Block(self._kind, " ".join(filter(None, self._lines)), self._heading)
+            yield MarkdownBlock(self._kind, " ".join(filter(None, self._lines)), self._heading)
         self._kind = None
 
-    def _start(self, line: str) -> Iterator[Block]:
+    def _start(self, line: str) -> Iterator[MarkdownBlock]:
         heading = _heading_of(line)
         if heading is not None:
             yield from self.close()
@@ -119,9 +119,9 @@ class _Scanner:
         elif _RULE.fullmatch(line):
             yield from self.close()
         elif bullet := _BULLET.fullmatch(line):
-            yield from self._open(Kind.BULLET, _without_task_box(bullet["text"] or ""))
+            yield from self._open(BlockKind.BULLET, _without_task_box(bullet["text"] or ""))
         else:
-            yield from self._open(Kind.PARAGRAPH, line)
+            yield from self._open(BlockKind.PARAGRAPH, line)
 
     def _append(self, line: str) -> None:
         """Go on with a block, unless it is too long to be kept already."""
@@ -129,22 +129,22 @@ class _Scanner:
             self._lines.append(line)
             self._chars += len(line) + 1
 
-    def _open(self, kind: Kind, first_line: str) -> Iterator[Block]:
+    def _open(self, kind: BlockKind, first_line: str) -> Iterator[MarkdownBlock]:
         yield from self.close()
         self._kind = kind
         self._lines = [first_line.strip()]
         self._chars = len(self._lines[0])
 
     def _is_underline(self, line: str) -> bool:
-        opened = self._kind is Kind.PARAGRAPH and len(self._lines) == 1
+        opened = self._kind is BlockKind.PARAGRAPH and len(self._lines) == 1
         return opened and _UNDERLINE.fullmatch(line) is not None
 
     def _continues(self, line: str) -> bool:
         if _BULLET.fullmatch(line) or _HEADING.match(line) or _RULE.fullmatch(line):
             return False
-        if self._kind is Kind.BULLET:
+        if self._kind is BlockKind.BULLET:
             return line[0] in " \t"
-        return self._kind is Kind.PARAGRAPH
+        return self._kind is BlockKind.PARAGRAPH
 
 
 def _closes(fence: str, line: str) -> bool:
@@ -188,10 +188,10 @@ def fits(path: Path) -> bool:
 
 def has_bullets(text: str) -> bool:
     """True where there is something in a text to import."""
-    return any(block.kind is Kind.BULLET for block in blocks(text))
+    return any(block.kind is BlockKind.BULLET for block in blocks(text))
 
 
-def read(path: Path) -> Iterator[Findings]:
+def read(path: Path) -> Iterator[ImportedData]:
     """The bullets of a Markdown file.
 
     Raises:
@@ -203,9 +203,9 @@ def read(path: Path) -> Iterator[Findings]:
     yield from in_batches(_found(block) for block in blocks(text))
 
 
-def _found(block: Block) -> Findings:
-    found = Findings()
-    if block.kind is not Kind.BULLET:
+def _found(block: MarkdownBlock) -> ImportedData:
+    found = ImportedData()
+    if block.kind is not BlockKind.BULLET:
         found.skipped[block.kind.value] += 1
         return found
     content = foreign_files.text(block.text)

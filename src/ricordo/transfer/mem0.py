@@ -14,7 +14,7 @@ from ricordo.model.draft import NewMemory
 from ricordo.model.vocabulary import Source
 from ricordo.transfer import foreign_files
 from ricordo.transfer.foreign_files import JsonObject, in_batches, is_kept
-from ricordo.transfer.merge import Findings
+from ricordo.transfer.merge import ImportedData
 
 _LIST_FIELDS: Final = ("results", "memories")
 _TEXT_FIELDS: Final = ("memory", "text", "data")
@@ -31,7 +31,7 @@ def fits(data: object) -> bool:
     return any(isinstance(first.get(name), str) for name in _TEXT_FIELDS)
 
 
-def read(path: Path) -> Iterator[Findings]:
+def read(path: Path) -> Iterator[ImportedData]:
     """The memories of one mem0 user.
 
     Raises:
@@ -42,12 +42,12 @@ def read(path: Path) -> Iterator[Findings]:
     _check_one_user(path, sorted(users))
 
 
-def _found(path: Path, users: set[str]) -> Iterator[Findings]:
+def _found(path: Path, users: set[str]) -> Iterator[ImportedData]:
     for number, entry in enumerate(_listed(path, foreign_files.document(path).data), start=1):
         given = foreign_files.an_object(_place(path, number), entry)
         if given.get("user_id") is not None:
             users.add(foreign_files.text(str(given["user_id"])))
-        found = Findings()
+        found = ImportedData()
         content = foreign_files.text(_content(_place(path, number), given))
         if is_kept(found, content, limits.MAX_CONTENT_CHARS):
             found.memories.append(_memory(content, given))

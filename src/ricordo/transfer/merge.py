@@ -38,7 +38,7 @@ from ricordo.storage.tables import (
     turns,
 )
 from ricordo.storage.threads import append_turns, put_compaction
-from ricordo.storage.transaction import Writing
+from ricordo.storage.transaction import WriteTransaction
 from ricordo.transfer.exports import Progress
 from ricordo.transfer.rows import Row, UserRows
 
@@ -85,7 +85,7 @@ def _merge_batch(
     return skipped
 
 
-def _known(writing: Writing, hashes: set[str]) -> set[str]:
+def _known(writing: WriteTransaction, hashes: set[str]) -> set[str]:
     """Which of these texts are remembered here, or were proposed here."""
     remembered = sa.select(items.c.content_hash).where(
         items.c.user_id == writing.user_id,
@@ -99,7 +99,7 @@ def _known(writing: Writing, hashes: set[str]) -> set[str]:
 
 
 def _keep(
-    writing: Writing,
+    writing: WriteTransaction,
     scope: Scope,
     proposal: StoredProposal,
     new_turn_ids: Mapping[int, int],
@@ -131,7 +131,7 @@ class FoundThread:
 
 
 @dataclass(slots=True)
-class Findings:
+class ImportedData:
     """What a file holds for one user, checked and ready to be written.
 
     ``skipped`` counts what was left out, by reason.
@@ -146,7 +146,7 @@ class Findings:
 def merge_findings(
     database: Database,
     scope: Scope,
-    pieces: Callable[[], Iterable[Findings]],
+    pieces: Callable[[], Iterable[ImportedData]],
     format_name: str,
     progress: Progress,
 ) -> ImportReport:
@@ -181,14 +181,14 @@ class _Merging:
         self._outcomes: Counter[str] = Counter()
         self._new_turn_ids: dict[int, int] = {}
 
-    def check(self, piece: Findings) -> None:
+    def check(self, piece: ImportedData) -> None:
         wanted = self._wanted(piece)
         _check_times(wanted, self._now)
         self._skipped.update(piece.skipped)
         self._skipped["expired"] += len(piece.memories) - len(wanted)
         self._total += len(wanted) + len(piece.threads)
 
-    def write(self, piece: Findings) -> None:
+    def write(self, piece: ImportedData) -> None:
         self._waiting += self._wanted(piece)
         # What is said to be remembered comes before the conversations that it was said in.
         self._write_memories(at_least=1 if piece.threads else WRITE_BATCH_ITEMS)
@@ -215,7 +215,7 @@ class _Merging:
             skipped={why: count for why, count in sorted(self._skipped.items()) if count},
         )
 
-    def _wanted(self, piece: Findings) -> list[NewMemory]:
+    def _wanted(self, piece: ImportedData) -> list[NewMemory]:
         return [draft for draft in piece.memories if not _has_expired(draft, self._now)]
 
     def _write_memories(self, at_least: int) -> None:
@@ -301,7 +301,7 @@ class _Place(NamedTuple):
     position: int
 
 
-def _places(writing: Writing, thread: FoundThread, *, is_new: bool) -> list[_Place | None]:
+def _places(writing: WriteTransaction, thread: FoundThread, *, is_new: bool) -> list[_Place | None]:
     """Where each turn of the file is; None for those that were left out."""
     wanted = sa.select(turns.c.id, turns.c.position, turns.c.message_id).where(
         turns.c.user_id == writing.user_id, turns.c.thread_id == thread.thread_id
@@ -314,7 +314,7 @@ def _places(writing: Writing, thread: FoundThread, *, is_new: bool) -> list[_Pla
 
 
 def _keep_formed(
-    writing: Writing,
+    writing: WriteTransaction,
     thread: FoundThread,
     before: FormationState | None,
     places: Sequence[_Place | None],
@@ -387,7 +387,7 @@ def _merge_checkpoint(database: Database, user_id: str, row: Row) -> bool:
             writing.connection.execute(sa.insert(checkpoints).values({**row, "user_id": user_id}))
             writing.keeps_user = True
         else:  # with a version of its own, so that a program which knows the last one notices
-            stands = state_rows.Standing(present.version, present.created_at)
+            stands = state_rows.CheckpointPosition(present.version, present.created_at)
             state_rows.put_state(writing, row["thread_id"], row["state"], stands, row["updated_at"])
     return True
 
@@ -445,7 +445,7 @@ def _is_as_new(here: StoredEntry | None, row: Row) -> bool:
     return here is not None and here.updated_at >= row["updated_at"]
 
 
-def _entry(writing: Writing, row: Row, memory: Row | None) -> StoredEntry:
+def _entry(writing: WriteTransaction, row: Row, memory: Row | None) -> StoredEntry:
     """An entry with the number that its memory has here, if it is an active one."""
     item_id = None
     if memory is not None and memory["key"] is not None:

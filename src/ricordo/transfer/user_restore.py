@@ -27,7 +27,7 @@ from ricordo.storage.items import derived_columns, index_items, item_from_row
 from ricordo.storage.links import add_link, drop_offer, find_block, find_offer
 from ricordo.storage.tables import ITEM_IDS, TURN_IDS, items, proposals, turns, users
 from ricordo.storage.threads import index_turns
-from ricordo.storage.transaction import OWNER_ACTED, Writing
+from ricordo.storage.transaction import OWNER_ACTED, WriteTransaction
 from ricordo.storage.users import has_anything, note_upkeep
 from ricordo.text.normalise import content_hash, slug
 from ricordo.transfer.rows import TABLE_OF_KIND, Row, UserRows
@@ -94,13 +94,13 @@ def restore_user(
     return Restored(sum(map(len, rows.values())) + made, len(links) - made)
 
 
-def _drop_offers(writing: Writing, refused: list[Row]) -> None:
+def _drop_offers(writing: WriteTransaction, refused: list[Row]) -> None:
     """What the user turned down before is not waiting for them here."""
     for row in refused:
         drop_offer(writing.connection, writing.user_id, row["item_id"])
 
 
-def _insert(writing: Writing, kind: str, rows: list[Row]) -> None:
+def _insert(writing: WriteTransaction, kind: str, rows: list[Row]) -> None:
     if kind == "user":
         values = {name: value for name, value in rows[0].items() if name != "user_id"}
         where = users.c.user_id == rows[0]["user_id"]
@@ -113,7 +113,7 @@ def _insert(writing: Writing, kind: str, rows: list[Row]) -> None:
         _index(writing, kind, rows)
 
 
-def _index(writing: Writing, kind: str, rows: list[Row]) -> None:
+def _index(writing: WriteTransaction, kind: str, rows: list[Row]) -> None:
     """Make what was put back findable. Its vectors are not in the file: a job makes them."""
     for start in range(0, len(rows), WRITE_BATCH_ITEMS):
         batch = rows[start : start + WRITE_BATCH_ITEMS]
@@ -127,7 +127,7 @@ def _item(row: Row) -> Item:
     return item_from_row({field.name: row[field.name] for field in fields(Item)})
 
 
-def _link(writing: Writing, links: list[Row], restored_too: AbstractSet[str]) -> int:
+def _link(writing: WriteTransaction, links: list[Row], restored_too: AbstractSet[str]) -> int:
     """Put links back, except to who does not want them; how many, and tell their viewers."""
     made = 0
     for link in links:
@@ -150,7 +150,7 @@ def _link(writing: Writing, links: list[Row], restored_too: AbstractSet[str]) ->
     return made
 
 
-def _offer(writing: Writing, scope: Scope, links: list[Row]) -> int:
+def _offer(writing: WriteTransaction, scope: Scope, links: list[Row]) -> int:
     """Offer what was linked, to those who can be offered it; how many that were."""
     made = 0
     for link in links:
@@ -170,7 +170,7 @@ def _mentioned(rows: dict[str, list[Row]]) -> set[int]:
     }
 
 
-def _tell_again(writing: Writing, received: list[Change]) -> None:
+def _tell_again(writing: WriteTransaction, received: list[Change]) -> None:
     """What others shared with this user before they were restored comes after their own past."""
     for change in received:
         writing.record(
@@ -178,7 +178,7 @@ def _tell_again(writing: Writing, received: list[Change]) -> None:
         )
 
 
-def _renumber(writing: Writing, rows: dict[str, list[Row]]) -> bool:
+def _renumber(writing: WriteTransaction, rows: dict[str, list[Row]]) -> bool:
     """Give new numbers to what has one that is taken, or that is too far beyond all others;
     whether that was so for any memory.
 
@@ -213,7 +213,7 @@ def _mapped(row: Row, names: Iterable[str], new_ids: dict[int, int]) -> Row:
 
 
 def _new_ids(
-    writing: Writing, series: str, tables: Sequence[sa.Table], rows: list[Row]
+    writing: WriteTransaction, series: str, tables: Sequence[sa.Table], rows: list[Row]
 ) -> dict[int, int]:
     wanted = {row["id"] for row in rows}
     if not wanted:

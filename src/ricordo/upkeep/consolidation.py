@@ -26,11 +26,11 @@ from ricordo.model.scope import Scope
 from ricordo.model.vocabulary import GLOBAL_OWNER, Event, EventStatus, Status
 from ricordo.recall.service import Recall
 from ricordo.storage.daily_counters import tally, tally_of
-from ricordo.storage.database import Database, Reading, retried
+from ricordo.storage.database import Database, ReadTransaction, retried
 from ricordo.storage.history import put_events
 from ricordo.storage.items import items_by_id, replaced_before, shared_among
 from ricordo.storage.relations import add_relations, note_checked
-from ricordo.storage.transaction import Writing
+from ricordo.storage.transaction import WriteTransaction
 from ricordo.storage.users import note_upkeep, upkeep_state
 from ricordo.upkeep.pairs import (
     NearPair,
@@ -63,7 +63,7 @@ _DECIDED_BY: Final = (
 )
 
 
-class Applier:
+class PairWriter:
     """Writes what consolidation decides: each replacement in a transaction of its own, pairs of
     which both stay together in one."""
 
@@ -126,7 +126,7 @@ class Applier:
         with self.database.write(user_id) as writing:
             note_upkeep(writing, pairs_wait_since=waiting_since)
 
-    def _still_holds(self, writing: Writing, ruling: Ruling) -> bool:
+    def _still_holds(self, writing: WriteTransaction, ruling: Ruling) -> bool:
         if not self._left_today(writing):
             return False
         ids = [ruling.kept.id, ruling.other.id]
@@ -142,7 +142,7 @@ class Applier:
             and not replaced_before(writing.connection, writing.user_id, ids)
         )
 
-    def _left_today(self, writing: Writing) -> int:
+    def _left_today(self, writing: WriteTransaction) -> int:
         looked_at = tally_of(writing.connection, writing.user_id, writing.now, CONSOLIDATION_PAIRS)
         return max(0, self._daily_pairs - looked_at)
 
@@ -154,7 +154,7 @@ def _is_as_decided(now: Item | None, then: Item, moment: datetime) -> bool:
     return all(getattr(now, name) == getattr(then, name) for name in _DECIDED_BY)
 
 
-def _note(writing: Writing, rulings: Sequence[Ruling]) -> None:
+def _note(writing: WriteTransaction, rulings: Sequence[Ruling]) -> None:
     """Note that these pairs were looked at, and what became of them."""
     counts = Counter({CONSOLIDATION_PAIRS: len(rulings)})
     happened: list[dict[str, Any]] = []
@@ -178,7 +178,7 @@ def _note(writing: Writing, rulings: Sequence[Ruling]) -> None:
 
 
 @dataclass(slots=True)
-class Plan:
+class ConsolidationPlan:
     """Pairs of one day, the most similar first: those decided by rules, and those in doubt.
 
     ``waiting`` says how many more there are. ``changed_since`` is from when on changes were looked
@@ -197,13 +197,13 @@ def plan(
     table: Table,
     has_judge: bool,
     changed_since: datetime,
-) -> Plan:
+) -> ConsolidationPlan:
     """Decide what can be decided, most similar pairs first, up to as many as the day allows.
 
     A memory that one pair takes away is no partner for another. What is in doubt waits for the
     judge, or stays as it is where there is none.
     """
-    made = Plan(changed_since)
+    made = ConsolidationPlan(changed_since)
     gone: set[int] = set()
     for pair in (pair for block in blocks for pair in block):
         if not gone.isdisjoint((pair.older.id, pair.newer.id)):
@@ -256,7 +256,7 @@ class Consolidation:
         self._judge = judge
         self._neighbours = Neighbours(database, recall, formation_policy.judge_min)
         self._table = Table(database.analyser, formation_policy.redundant_min, link_min)
-        self._applier = Applier(database, policy.daily_pairs)
+        self._applier = PairWriter(database, policy.daily_pairs)
 
     def run(self, user_id: str, report: Report, *, dry_run: bool = False) -> ConsolidationReport:
         """Look at as many pairs as the user's day allows.
@@ -286,7 +286,7 @@ class Consolidation:
             waits = " ".join(str(trouble).split())
         return _counted(work.done, waiting, waits, dry_run=False)
 
-    def _plan(self, user_id: str, report: Report) -> Plan:
+    def _plan(self, user_id: str, report: Report) -> ConsolidationPlan:
         with self._database.read(user_id) as view:
             looked_at = tally_of(view.connection, user_id, view.now, CONSOLIDATION_PAIRS)
             since = _changed_since(view, user_id)
@@ -299,7 +299,7 @@ class Consolidation:
         return plan(blocks, most, self._table, self._judge is not None, since)
 
 
-def _changed_since(view: Reading, user_id: str) -> datetime:
+def _changed_since(view: ReadTransaction, user_id: str) -> datetime:
     """From when on changes are looked at: some days; or since the last time, where that was longer
     ago; or since pairs have been waiting."""
     usual = view.now - timedelta(hours=limits.POOL_CHANGED_HOURS)
@@ -311,7 +311,7 @@ def _changed_since(view: Reading, user_id: str) -> datetime:
 class _Work:
     """One run while it goes on."""
 
-    def __init__(self, applier: Applier, table: Table, user_id: str, report: Report) -> None:
+    def __init__(self, applier: PairWriter, table: Table, user_id: str, report: Report) -> None:
         self._applier = applier
         self._table = table
         self._user_id = user_id
@@ -368,7 +368,7 @@ class _Work:
         return self._gone.isdisjoint((pair.older.id, pair.newer.id))
 
 
-def _as_planned(planned: Plan) -> ConsolidationReport:
+def _as_planned(planned: ConsolidationPlan) -> ConsolidationReport:
     waits = DAY_IS_FULL if planned.waiting else None
     if planned.doubtful:
         waits = NOT_ASKED

@@ -36,7 +36,7 @@ from ricordo.storage.idempotency import trim_answers
 from ricordo.storage.items import find_items
 from ricordo.storage.tables import checked_pairs, history, item_index, items, links, threads
 from ricordo.storage.themes import find_summary
-from ricordo.storage.transaction import Writing
+from ricordo.storage.transaction import WriteTransaction
 from ricordo.storage.users import UpkeepState, note_upkeep, upkeep_state
 from ricordo.storage.where import Condition
 from ricordo.upkeep.relations import prune_relations
@@ -294,7 +294,7 @@ def _event(op: str, status: EventStatus, detail: str) -> dict[str, str]:
     return {"node": NODE, "op": op, "status": status.value, "detail": detail}
 
 
-def _following(writing: Writing, policy: UpkeepPolicy, *, has_model: bool) -> list[NewJob]:
+def _following(writing: WriteTransaction, policy: UpkeepPolicy, *, has_model: bool) -> list[NewJob]:
     """What takes longer and is due for the writing user."""
     if writing.user_id == GLOBAL_OWNER:
         return []
@@ -314,7 +314,7 @@ def _following(writing: Writing, policy: UpkeepPolicy, *, has_model: bool) -> li
     ]
 
 
-def _is_narrative_behind(writing: Writing) -> bool:
+def _is_narrative_behind(writing: WriteTransaction) -> bool:
     """Whether anything has happened since to a memory that a narrative may tell of."""
     stored = find_summary(writing.connection, writing.user_id)
     if stored is None or stored["revision"] >= writing.revision:
@@ -332,7 +332,7 @@ def _is_narrative_behind(writing: Writing) -> bool:
     return writing.connection.execute(sa.select(told)).scalar_one()
 
 
-def _is_consolidation_due(writing: Writing, state: UpkeepState) -> bool:
+def _is_consolidation_due(writing: WriteTransaction, state: UpkeepState) -> bool:
     """Whether there are memories to hold against each other, and any has changed since the last
     time, or pairs were left then."""
     active = sa.and_(items.c.user_id == writing.user_id, items.c.status == Status.ACTIVE.value)
@@ -344,7 +344,7 @@ def _is_consolidation_due(writing: Writing, state: UpkeepState) -> bool:
     return last is None or moments[0] >= last or state.pairs_wait_since is not None
 
 
-def _is_anything_new(writing: Writing, since: datetime | None) -> bool:
+def _is_anything_new(writing: WriteTransaction, since: datetime | None) -> bool:
     """Whether anything was said, or remembered other than by looking at it, since then."""
     said = threads.c.user_id == writing.user_id
     remembered = sa.and_(
@@ -359,7 +359,7 @@ def _is_anything_new(writing: Writing, since: datetime | None) -> bool:
     return writing.connection.execute(sa.select(new)).scalar_one()
 
 
-def _next_insights(writing: Writing, state: UpkeepState) -> datetime:
+def _next_insights(writing: WriteTransaction, state: UpkeepState) -> datetime:
     """Not before a day has passed. That can be a little later than the round, which comes every
     day at the same time; waiting for the next one would make it every other day."""
     if state.insights_at is None:
@@ -367,7 +367,7 @@ def _next_insights(writing: Writing, state: UpkeepState) -> datetime:
     return max(writing.now, state.insights_at + timedelta(hours=limits.INSIGHT_HOURS))
 
 
-def _are_relations_due(writing: Writing, state: UpkeepState) -> bool:
+def _are_relations_due(writing: WriteTransaction, state: UpkeepState) -> bool:
     """Whether there are vectors, and the last walk over them was not the last or any memory has
     changed since the last round."""
     due: sa.ColumnElement[bool] = sa.exists().where(

@@ -38,14 +38,14 @@ from ricordo.model.vocabulary import GLOBAL_OWNER, EventStatus, MemoryType, Sour
 from ricordo.providers.chat_model import Message
 from ricordo.recall.service import Recall
 from ricordo.storage.daily_counters import tally
-from ricordo.storage.database import Database, Reading, retried
+from ricordo.storage.database import Database, ReadTransaction, retried
 from ricordo.storage.formation import speakers_in
 from ricordo.storage.history import put_events
 from ricordo.storage.items import find_items, page_of_items
 from ricordo.storage.search_rows import text_hash
 from ricordo.storage.tables import formation, items, turns
 from ricordo.storage.threads import page_of_threads
-from ricordo.storage.transaction import Writing
+from ricordo.storage.transaction import WriteTransaction
 from ricordo.storage.users import note_upkeep, upkeep_state
 from ricordo.storage.where import Condition, not_expired
 from ricordo.text.analyser import Analyser
@@ -61,7 +61,7 @@ _CUT: Final = "…"
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class InsightSource:
     """One statement as a model is shown it, on one line."""
 
     at: datetime
@@ -74,13 +74,13 @@ class Shown:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Material:
+class InsightMaterial:
     """What was read in one view of the database, and from which rows."""
 
     looked_at: datetime
-    lately: Sequence[Shown]
-    known: Sequence[Shown]
-    said: Sequence[Shown]
+    lately: Sequence[InsightSource]
+    known: Sequence[InsightSource]
+    said: Sequence[InsightSource]
     items: Sequence[Item]
     turn_ids: Sequence[int]
 
@@ -89,7 +89,7 @@ class Material:
         """All that is shown, without the days."""
         return [one.text for one in (*self.lately, *self.known, *self.said)]
 
-    def still_holds(self, writing: Writing) -> bool:
+    def still_holds(self, writing: WriteTransaction) -> bool:
         """Whether nothing of it was changed, forgotten or erased since."""
         mine = items.c.id.in_([item.id for item in self.items]) & _holding(
             writing.user_id, writing.now
@@ -103,14 +103,14 @@ class Material:
         )
 
 
-def is_anything_new(view: Reading, user_id: str, since: datetime) -> bool:
+def is_anything_new(view: ReadTransaction, user_id: str, since: datetime) -> bool:
     """Whether the user said something since then, or something was learned about them."""
     said = sa.exists().where(formation.c.user_id == user_id, formation.c.observed_at > since)
     learned = sa.exists().where(_told(user_id, view.now), items.c.updated_at > since)
     return bool(view.connection.execute(sa.select(sa.or_(said, learned))).scalar_one())
 
 
-def gather(view: Reading, user_id: str) -> Material:
+def gather(view: ReadTransaction, user_id: str) -> InsightMaterial:
     """The latest episodes (or memories), the newest other memories, and what was said last.
 
     Everything passes the hygiene of formation: no tool output, no pasted context, no secrets, no
@@ -124,7 +124,7 @@ def gather(view: Reading, user_id: str) -> Material:
     others = told & ~is_episode & items.c.id.not_in([item.id for item in lately])
     known = _latest(view, others, limits.MAX_INSIGHT_FACTS)
     said = _said_last(view, user_id)
-    return Material(
+    return InsightMaterial(
         looked_at=view.now,
         lately=_shown(lately),
         known=_shown(known),
@@ -134,7 +134,7 @@ def gather(view: Reading, user_id: str) -> Material:
     )
 
 
-def lines_of(shown: Iterable[Shown]) -> str:
+def lines_of(shown: Iterable[InsightSource]) -> str:
     """Statements as the lines of a prompt."""
     return "\n".join(one.line for one in shown) or _NOTHING
 
@@ -149,14 +149,14 @@ def _told(user_id: str, now: datetime) -> Condition:
     return _holding(user_id, now) & items.c.type.not_in(left_out)
 
 
-def _latest(view: Reading, where: Condition, limit: int) -> Sequence[Item]:
+def _latest(view: ReadTransaction, where: Condition, limit: int) -> Sequence[Item]:
     return page_of_items(view.connection, where, Sort(SortColumn.VALID_FROM), limit, None).items
 
 
-def _shown(found: Iterable[Item]) -> list[Shown]:
+def _shown(found: Iterable[Item]) -> list[InsightSource]:
     """Memories as statements, the oldest first; those of which nothing is left give none."""
     ordered = sorted(found, key=lambda item: (item.valid_from, item.id))
-    cleaned = [Shown(item.valid_from, _cut(_clean(item.content))) for item in ordered]
+    cleaned = [InsightSource(item.valid_from, _cut(_clean(item.content))) for item in ordered]
     return [one for one in cleaned if one.text]
 
 
@@ -165,25 +165,25 @@ def _cut(text: str) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}{_CUT}"
 
 
-def _said_last(view: Reading, user_id: str) -> list[tuple[int, Shown]]:
+def _said_last(view: ReadTransaction, user_id: str) -> list[tuple[int, InsightSource]]:
     """As much of what the user said last as may be shown, by the id of the turn, oldest first."""
-    shown: list[tuple[int, Shown]] = []
+    shown: list[tuple[int, InsightSource]] = []
     room = limits.MAX_INSIGHT_CONVERSATION_CHARS
     for turn in _own_turns(view, user_id):
-        one = Shown(turn.at, _clean(turn.content, is_from_user=True))
+        one = InsightSource(turn.at, _clean(turn.content, is_from_user=True))
         if not one.text:
             continue
         if len(one.line) > room:
             left = room - (len(one.line) - len(one.text)) - len(_CUT)
             if left >= _MIN_SHOWN_CHARS:
-                shown.append((turn.id, Shown(turn.at, f"{one.text[:left]}{_CUT}")))
+                shown.append((turn.id, InsightSource(turn.at, f"{one.text[:left]}{_CUT}")))
             break
         shown.append((turn.id, one))
         room -= len(one.line) + 1
     return shown[::-1]
 
 
-def _own_turns(view: Reading, user_id: str) -> list[Turn]:
+def _own_turns(view: ReadTransaction, user_id: str) -> list[Turn]:
     """What the user said in their latest conversations, the latest first."""
     latest = page_of_threads(view.connection, user_id, limits.MAX_INSIGHT_THREADS, None).items
     said = itertools.chain.from_iterable(
@@ -192,7 +192,7 @@ def _own_turns(view: Reading, user_id: str) -> list[Turn]:
     return sorted(said, key=lambda turn: (turn.at, turn.id), reverse=True)
 
 
-def _own_turns_in(view: Reading, user_id: str, thread_id: str) -> list[Turn]:
+def _own_turns_in(view: ReadTransaction, user_id: str, thread_id: str) -> list[Turn]:
     """Where several speak to the assistant, only what the one with the user's name says."""
     wanted = (
         sa.select(*_TURN_COLUMNS)
@@ -245,7 +245,7 @@ class InsightSieve:
         self._policy = policy
         self._known = KnownMemories(database, recall)
 
-    def sift(self, user_id: str, observed: Iterable[str], material: Material) -> Sifted:
+    def sift(self, user_id: str, observed: Iterable[str], material: InsightMaterial) -> Sifted:
         """Take the good ones, in their order. No transaction may be open."""
         kept: list[str] = []
         dropped: list[str] = []
@@ -262,7 +262,7 @@ class InsightSieve:
                 dropped.append(problem)
         return Sifted(kept, dropped)
 
-    def _checked(self, observed: str, material: Material) -> tuple[str, str | None]:
+    def _checked(self, observed: str, material: InsightMaterial) -> tuple[str, str | None]:
         """An observation put right, and what is wrong with it by itself."""
         shown = material.statements
         checked = validated(_as_candidate(_printable(observed), shown, material))
@@ -321,7 +321,7 @@ class InsightSieve:
         return self._database.analyser
 
 
-def _as_candidate(observed: str, shown: Sequence[str], material: Material) -> Candidate:
+def _as_candidate(observed: str, shown: Sequence[str], material: InsightMaterial) -> Candidate:
     """For the validator, to which all that was shown is one passage that the user has said."""
     passage = Passage(
         turn_id=0,
@@ -362,7 +362,7 @@ _CONFIDENCE: Final = 50
 _log = logging.getLogger(__name__)
 
 
-class Observed(BaseModel, defer_build=True):
+class Observation(BaseModel, defer_build=True):
     """What the model noticed."""
 
     # Only told, not checked: what exceeds it is turned away and counted.
@@ -373,7 +373,7 @@ class Observed(BaseModel, defer_build=True):
 class _Look:
     """What is looked at, and when the look before was."""
 
-    material: Material
+    material: InsightMaterial
     last: datetime | None
 
 
@@ -429,7 +429,7 @@ def _look(database: Database, user_id: str) -> _Look | str:
     return _Look(material, last) if material.statements else NOTHING_THERE
 
 
-def _ask(model: MeteredModel, user_id: str, material: Material) -> list[str]:
+def _ask(model: MeteredModel, user_id: str, material: InsightMaterial) -> list[str]:
     prompt = prompts.render(
         prompts.INSIGHTS,
         most=limits.MAX_INSIGHTS,
@@ -439,7 +439,7 @@ def _ask(model: MeteredModel, user_id: str, material: Material) -> list[str]:
         said=lines_of(material.said),
     )
     asked = [Message("user", prompt)]
-    return model.ask(user_id, asked, Observed, max_tokens=_ANSWER_TOKENS).observations
+    return model.ask(user_id, asked, Observation, max_tokens=_ANSWER_TOKENS).observations
 
 
 @retried
@@ -470,7 +470,9 @@ def _write(
     return InsightReport(written=tuple(written), dropped=len(dropped))
 
 
-def _add(writing: Writing, recall: Recall, kept: Sequence[str], drawn: _Drawn) -> list[int]:
+def _add(
+    writing: WriteTransaction, recall: Recall, kept: Sequence[str], drawn: _Drawn
+) -> list[int]:
     drafts = [
         NewMemory(
             content=content,
@@ -507,7 +509,7 @@ def _note_failure(
     return InsightReport(skipped=NO_ANSWER)
 
 
-def _is_ours(writing: Writing, look: _Look) -> bool:
+def _is_ours(writing: WriteTransaction, look: _Look) -> bool:
     """Whether nobody has looked since, and the user is still there."""
     present = upkeep_state(writing.connection, writing.user_id).insights_at
     return not writing.is_first and present == look.last

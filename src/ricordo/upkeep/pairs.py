@@ -25,7 +25,7 @@ from ricordo.model.reports import PairAction, PairDecision
 from ricordo.model.vocabulary import ON_PURPOSE, MemoryType
 from ricordo.recall.service import Recall
 from ricordo.storage.backend import ITEMS
-from ricordo.storage.database import Database, Reading
+from ricordo.storage.database import Database, ReadTransaction
 from ricordo.storage.items import (
     Comparables,
     comparable,
@@ -47,7 +47,7 @@ def types_beside(kind: MemoryType) -> tuple[MemoryType, ...]:
     return (MemoryType.PROCEDURE,) if kind is MemoryType.PROCEDURE else STATEMENT_TYPES
 
 
-def read_pool(view: Reading, user_id: str, changed_since: datetime) -> list[Item]:
+def read_pool(view: ReadTransaction, user_id: str, changed_since: datetime) -> list[Item]:
     """The user's own memories that are worth a look.
 
     First what was changed since then, then what is often recalled, then what is important;
@@ -100,7 +100,7 @@ def unchecked_pairs(
 
 
 def _read(
-    view: Reading,
+    view: ReadTransaction,
     analyser: Analyser,
     user_id: str,
     near: Sequence[Near],

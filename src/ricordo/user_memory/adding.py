@@ -15,7 +15,7 @@ from ricordo.model.item import Added
 from ricordo.model.vocabulary import Event, MemoryType, Source
 from ricordo.storage.database import retried
 from ricordo.storage.search_rows import text_hash
-from ricordo.storage.transaction import Writing
+from ricordo.storage.transaction import WriteTransaction
 from ricordo.user_memory.bound import Bound, checked_reason
 
 When = datetime | date | str
@@ -142,7 +142,7 @@ class Adding(Bound):
 
     def _relate(
         self,
-        writing: Writing,
+        writing: WriteTransaction,
         written: Sequence[tuple[Added, NewMemory]],
         known: KnownVectors,
         near: Neighbours,

@@ -12,9 +12,9 @@ from ricordo.formation.service import Formation
 from ricordo.model import checks
 from ricordo.model.activity import bucket_of
 from ricordo.model.scope import Scope
-from ricordo.prompt.service import Prompting
+from ricordo.prompt.service import PromptService
 from ricordo.recall.service import Recall
-from ricordo.storage.database import Database, Reading
+from ricordo.storage.database import Database, ReadTransaction
 from ricordo.storage.where import Audience, audience_of
 from ricordo.upkeep.service import Upkeep
 from ricordo.user_memory.confining import close_to_confined
@@ -31,7 +31,7 @@ class Parts:
     conversation: ConversationService
     files: FilesFolder | None
     """Where prompt files, profiles and mirrors lie; None where there is no folder for them."""
-    prompting: Prompting
+    prompting: PromptService
     profile_files: ProfileFiles
     access: PolicyFile
 
@@ -50,7 +50,7 @@ class Bound:
         self.formation = parts.formation
         self.scope = scope
 
-    def _audience(self, view: Reading) -> Audience:
+    def _audience(self, view: ReadTransaction) -> Audience:
         global_until = self.database.policy.global_until
         return audience_of(
             view.connection, self.scope.user_id, global_until, view.now, self.scope.categories

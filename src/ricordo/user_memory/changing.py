@@ -18,7 +18,7 @@ from ricordo.model.item import Item, Theme
 from ricordo.model.vocabulary import ContextPolicy
 from ricordo.storage.database import retried
 from ricordo.storage.themes import change_theme
-from ricordo.storage.transaction import Writing
+from ricordo.storage.transaction import WriteTransaction
 from ricordo.user_memory.adding import When
 from ricordo.user_memory.bound import Bound, checked_reason
 
@@ -181,7 +181,9 @@ class Changing(Bound):
         return next(found for found in themes if found.slug == slug)
 
     @contextmanager
-    def _changing(self, item_id: int, expected_updated_at: When | None) -> Iterator[Writing]:
+    def _changing(
+        self, item_id: int, expected_updated_at: When | None
+    ) -> Iterator[WriteTransaction]:
         """A write to one memory, in the state that is expected."""
         expected = checks.optional_moment("expected_updated_at", expected_updated_at)
         with self.database.write(self.scope.user_id, touching=[item_id]) as writing:

@@ -10,7 +10,7 @@ from ricordo.model.item import Added
 from ricordo.model.proposal import Offer, Proposal
 from ricordo.model.record import Page, decode_cursor, encode_cursor
 from ricordo.model.vocabulary import ProposalState
-from ricordo.storage.database import Reading, retried
+from ricordo.storage.database import ReadTransaction, retried
 from ricordo.storage.formation import CURSOR, page_of_proposals
 from ricordo.storage.items import items_by_id
 from ricordo.storage.links import find_offer, offers_to
@@ -54,7 +54,7 @@ class Consent(Bound):
         return Page(listed, encode_cursor(CURSOR, [listed[-1].id]) if is_more else None)
 
     def _offered(
-        self, view: Reading, wanted: ProposalState | None, after: int, most: int
+        self, view: ReadTransaction, wanted: ProposalState | None, after: int, most: int
     ) -> list[Proposal]:
         """What others offer, as it stands now: an open offer is one whose memory is there."""
         if not sharing.decides(self.scope):
@@ -70,7 +70,7 @@ class Consent(Bound):
             after = offers[-1].item_id
         return found[:most]
 
-    def _standing(self, view: Reading, offers: list[Offer]) -> list[Proposal]:
+    def _standing(self, view: ReadTransaction, offers: list[Offer]) -> list[Proposal]:
         is_open = {
             one.item_id: one for one in offers if one.state_at(view.now) is ProposalState.OPEN
         }

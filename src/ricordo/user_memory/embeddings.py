@@ -7,7 +7,7 @@ from ricordo.errors import Conflict, InvalidValue
 from ricordo.index import rebuild
 from ricordo.index.backfill import count_waiting
 from ricordo.index.embedders import model_of
-from ricordo.index.rebuild import Candidate
+from ricordo.index.rebuild import ModelCandidate
 from ricordo.memories.lookup import read_states
 from ricordo.model import checks
 from ricordo.model.embedding import (
@@ -216,13 +216,13 @@ class Embeddings(Bound):
                 " a choice of one's own would have no effect"
             )
 
-    def _change(self, wanted: Candidate) -> int:
+    def _change(self, wanted: ModelCandidate) -> int:
         key = None if wanted.choice is None else wanted.choice.api_key
         sealed = None if key is None else self.recall.embedders.secrets.seal(key)
         return self._store(wanted, sealed)
 
     @retried
-    def _store(self, wanted: Candidate, sealed_key: str | None) -> int:
+    def _store(self, wanted: ModelCandidate, sealed_key: str | None) -> int:
         with self.database.write(self.scope.user_id) as writing:
             return rebuild.change_choice(writing, wanted, sealed_key)
 

@@ -7,7 +7,7 @@ from ricordo import limits
 from ricordo.errors import FilesUnavailable, Occupied, RicordoError
 from ricordo.files.folder import UserFiles
 from ricordo.files.mirror import UserMirror
-from ricordo.files.mirror_text import Shown
+from ricordo.files.mirror_text import ShownMemory
 from ricordo.memories import lifecycle, replacement
 from ricordo.memories.lifecycle import own_item
 from ricordo.model import checks
@@ -20,7 +20,7 @@ from ricordo.storage.database import retried
 from ricordo.storage.history import revision_of
 from ricordo.storage.items import active_with_key
 from ricordo.storage.search_rows import text_hash
-from ricordo.storage.transaction import Writing
+from ricordo.storage.transaction import WriteTransaction
 from ricordo.user_memory.adding import Adding
 from ricordo.user_memory.bound import Bound, Parts
 
@@ -86,7 +86,9 @@ class _FileWrites(Adding):
         return added
 
     @retried
-    def replace_unchanged(self, old: Shown, content: str, theme: str, reason: str) -> Added | None:
+    def replace_unchanged(
+        self, old: ShownMemory, content: str, theme: str, reason: str
+    ) -> Added | None:
         """Supersede a memory, if it still is as it was shown; None where it is not.
 
         Raises:
@@ -107,7 +109,7 @@ class _FileWrites(Adding):
             return added
 
     @retried
-    def forget_unchanged(self, old: Shown, reason: str) -> bool:
+    def forget_unchanged(self, old: ShownMemory, reason: str) -> bool:
         """Soft-delete a memory, if it still is as it was shown; whether it was."""
         with self.database.write(self.scope.user_id, touching=[old.id]) as writing:
             if _unchanged(writing, self.scope, old) is None:
@@ -116,7 +118,7 @@ class _FileWrites(Adding):
             return True
 
 
-def _unchanged(writing: Writing, scope: Scope, old: Shown) -> Item | None:
+def _unchanged(writing: WriteTransaction, scope: Scope, old: ShownMemory) -> Item | None:
     try:
         present = own_item(writing, scope, old.id)
     except RicordoError:  # purged, or erased with its user
@@ -125,7 +127,7 @@ def _unchanged(writing: Writing, scope: Scope, old: Shown) -> Item | None:
     return present if same and present.status is Status.ACTIVE else None
 
 
-def _successor(writing: Writing, old: Item, content: str, theme: str) -> NewMemory:
+def _successor(writing: WriteTransaction, old: Item, content: str, theme: str) -> NewMemory:
     """What takes the place of a memory; the file shows nothing of its times, so they stay."""
     draft = NewMemory(content=content, theme=theme, source=Source.FILE, expires_at=old.expires_at)
     if old.valid_from > writing.now or content == old.content:
@@ -135,7 +137,7 @@ def _successor(writing: Writing, old: Item, content: str, theme: str) -> NewMemo
     return draft
 
 
-def _check_key_is_free(writing: Writing, old: Item, theme: str) -> None:
+def _check_key_is_free(writing: WriteTransaction, old: Item, theme: str) -> None:
     if old.key is None or theme == old.theme:
         return
     given = (writing.connection, writing.user_id, {theme}, {old.key}, writing.now)

@@ -11,7 +11,7 @@ from ricordo.errors import InvalidValue, PermissionMissing
 from ricordo.model.activity import KNOWN_ALREADY, RECALLED_SHOWN, Counters, decisions_counter
 from ricordo.model.job import JobStats
 from ricordo.model.vocabulary import Action, Permission
-from ricordo.web.charts import Part, daily_charts, exact, strips
+from ricordo.web.charts import ChartPart, daily_charts, exact, strips
 from ricordo.web.routing import page_router
 from ricordo.web.visitors import Visiting, Visitor
 from ricordo.web.wording import JOBS
@@ -27,7 +27,7 @@ router = page_router()
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
+class Headline:
     """A headline: what it is, how much, and what that means."""
 
     name: str
@@ -41,7 +41,7 @@ class JobRow:
 
     kind: str
     figures: tuple[int, ...]
-    parts: tuple[Part, ...]
+    parts: tuple[ChartPart, ...]
     oldest_due_at: datetime | None
 
 
@@ -106,29 +106,29 @@ def _is_everybody(visit: Visitor, whose: str) -> bool:
     return whose == EVERYBODY
 
 
-def _figures(counters: Counters) -> tuple[Figure, ...]:
+def _figures(counters: Counters) -> tuple[Headline, ...]:
     counts = counters.counts
     written = sum(counts.get(decisions_counter(action), 0) for action in _WRITING)
     found = written + counts.get(KNOWN_ALREADY, 0)
     looked_after = counts.get(RECALLED_SHOWN, 0)
     return (
-        Figure("Memories", exact(counters.memory_total_count), "active now"),
-        Figure(
+        Headline("Memories", exact(counters.memory_total_count), "active now"),
+        Headline(
             "Replaced",
             _rate(counters.memory_replacement_rate, written),
             "of what was formed took something’s place",
         ),
-        Figure(
+        Headline(
             "Known already",
             _rate(counters.memory_dedup_rate, found),
             "of what was found worth a look",
         ),
-        Figure(
+        Headline(
             "Of use",
             _rate(counters.retrieval_hit_rate, looked_after),
             "of recalled memories with feedback",
         ),
-        Figure("Tokens", exact(counters.tokens_today), "spent today"),
+        Headline("Tokens", exact(counters.tokens_today), "spent today"),
     )
 
 

@@ -223,7 +223,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class ChartBlock:
     """A part of a bar: ``y`` and ``height`` in pixels from the top of the chart."""
 
     number: int
@@ -239,7 +239,7 @@ class Bar:
     x: float
     width: float
     note: str
-    blocks: tuple[Block, ...]
+    blocks: tuple[ChartBlock, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,7 +251,7 @@ class Dot:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ChartLine:
     """A series as a path within a box of :data:`LINE_SPAN` by the height of the chart."""
 
     number: int
@@ -276,7 +276,7 @@ class Chart:
     days: tuple[DayMark, ...] = ()
     keys: tuple[Key, ...] = ()
     bars: tuple[Bar, ...] = ()
-    lines: tuple[Line, ...] = ()
+    lines: tuple[ChartLine, ...] = ()
     rows: tuple[Row, ...] = ()
 
 
@@ -357,7 +357,9 @@ def line_chart(
             for place, day in enumerate(days)
         ),
         lines=tuple(
-            Line(one.number, _path(one.values, centres, axis), _dots(one.values, centres, axis))
+            ChartLine(
+                one.number, _path(one.values, centres, axis), _dots(one.values, centres, axis)
+            )
             for one in drawn
         ),
         rows=_rows(days, drawn),
@@ -386,9 +388,9 @@ def _drawable(series: Series, count: int) -> list[float | None]:
     ]
 
 
-def _blocks(drawn: Sequence[_Drawn], place: int, axis: UpAxis) -> tuple[Block, ...]:
+def _blocks(drawn: Sequence[_Drawn], place: int, axis: UpAxis) -> tuple[ChartBlock, ...]:
     """The parts of a day's bar from the bottom up, never higher than the chart."""
-    blocks: list[Block] = []
+    blocks: list[ChartBlock] = []
     bottom = axis.height
     for one in drawn:
         value = one.values[place]
@@ -396,7 +398,7 @@ def _blocks(drawn: Sequence[_Drawn], place: int, axis: UpAxis) -> tuple[Block, .
         if height > 0:
             bottom -= height
             gap = _GAP if blocks and height > 2 * _GAP else 0.0
-            blocks.append(Block(one.number, bottom, height - gap))
+            blocks.append(ChartBlock(one.number, bottom, height - gap))
     return tuple(blocks)
 
 
@@ -517,7 +519,7 @@ def daily_charts(activity: Sequence[DayActivity]) -> tuple[Chart, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ChartPart:
     """A part of a strip, in percent of the width; ``number`` says which colour it has."""
 
     number: int
@@ -525,7 +527,7 @@ class Part:
     width: float
 
 
-def strips(rows: Sequence[Sequence[float]]) -> tuple[tuple[Part, ...], ...]:
+def strips(rows: Sequence[Sequence[float]]) -> tuple[tuple[ChartPart, ...], ...]:
     """The parts of each row's strip, all to the same scale: the longest takes the whole width."""
     drawable = [[_length(value) for value in row] for row in rows]
     longest = max((sum(row) for row in drawable), default=0.0)
@@ -536,12 +538,12 @@ def _length(value: float) -> float:
     return value if math.isfinite(value) and value > 0 else 0.0
 
 
-def _parts(row: Sequence[float], longest: float) -> tuple[Part, ...]:
+def _parts(row: Sequence[float], longest: float) -> tuple[ChartPart, ...]:
     parts = []
     x = 0.0
     for number, value in enumerate(row, start=1):
         width = min(100 * value / longest, 100 - x) if longest > 0 else 0.0
         if width > 0:
-            parts.append(Part(number, x, width))
+            parts.append(ChartPart(number, x, width))
             x += width
     return tuple(parts)

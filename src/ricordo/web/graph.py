@@ -8,7 +8,7 @@ from ricordo.limits import DEFAULT_GRAPH_MEMORIES
 from ricordo.model.search import RelationGraph
 from ricordo.model.vocabulary import MemoryType
 from ricordo.web.charts import cut, strips
-from ricordo.web.graph_layout import Node, Tie, Web, web_of
+from ricordo.web.graph_layout import LayoutNode, Tie, Web, web_of
 from ricordo.web.routing import page_router
 from ricordo.web.visitors import Visiting
 
@@ -39,7 +39,7 @@ def show_graph(visit: Visiting, theme: str = "") -> Response:
 
 
 def _web(graph: RelationGraph) -> Web:
-    nodes = [Node(item.id, item.type.value, item.content) for item in graph.memories]
+    nodes = [LayoutNode(item.id, item.type.value, item.content) for item in graph.memories]
     ties = [Tie(edge.one, edge.other, edge.similarity) for edge in graph.relations]
     return web_of(nodes, ties)
 

@@ -47,7 +47,7 @@ class Side(StrEnum):
     ABOVE = "above"
 
 
-class Shown(StrEnum):
+class ShownNode(StrEnum):
     """When there is room for a label: always, when the drawing is wide, or when it is looked at
     from near."""
 
@@ -64,7 +64,7 @@ class Label:
     y: float
     name: str
     side: Side
-    shown: Shown
+    shown: ShownNode
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,18 +125,18 @@ def labelled(spots: Sequence[Spot], width: float, height: float) -> tuple[Label,
     labels = []
     for place, spot in enumerate(spots):
         others = nodes[:place] + nodes[place + 1 :]
-        shown, side = Shown.NEAR, None
+        shown, side = ShownNode.NEAR, None
         wide = {TEXT_SIZE: others + when_wide}
         if len(on_a_phone) < _MOST_ON_A_PHONE:
             both = {**wide, TEXT_SIZE_ON_A_PHONE: others + on_a_phone}
-            shown, side = Shown.ALWAYS, _side(spot, both, whole)
+            shown, side = ShownNode.ALWAYS, _side(spot, both, whole)
         if side is None and len(when_wide) < _MOST:
-            shown, side = Shown.WIDE, _side(spot, wide, whole)
+            shown, side = ShownNode.WIDE, _side(spot, wide, whole)
         if side is None:
-            shown, side = Shown.NEAR, Side.AFTER
+            shown, side = ShownNode.NEAR, Side.AFTER
         else:
             when_wide.append(_area(spot, TEXT_SIZE, side))
-        if shown is Shown.ALWAYS:
+        if shown is ShownNode.ALWAYS:
             on_a_phone.append(_area(spot, TEXT_SIZE_ON_A_PHONE, side))
         labels.append(Label(*_anchor(spot, side), spot.name, side, shown))
     return tuple(labels)
@@ -467,7 +467,7 @@ _THICKEST: Final = 3.5
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class LayoutNode:
     """What is to be drawn of a memory."""
 
     id: int
@@ -499,7 +499,7 @@ class Circle:
 
 
 @dataclass(frozen=True, slots=True)
-class Thread:
+class LayoutEdge:
     """A relation in the drawing; the more alike, the stronger the line."""
 
     x1: float
@@ -515,12 +515,12 @@ class Web:
     """The whole drawing, in a box of :data:`WIDTH` by :data:`HEIGHT`."""
 
     circles: tuple[Circle, ...]
-    threads: tuple[Thread, ...]
+    threads: tuple[LayoutEdge, ...]
     width: float = WIDTH
     height: float = HEIGHT
 
 
-def web_of(nodes: Sequence[Node], ties: Sequence[Tie]) -> Web:
+def web_of(nodes: Sequence[LayoutNode], ties: Sequence[Tie]) -> Web:
     """The drawing of at most :data:`~ricordo.web.graph_layout.MOST_NODES` memories.
 
     The most connected come first, so that whoever goes from one to the next by keyboard meets them
@@ -558,7 +558,7 @@ def web_of(nodes: Sequence[Node], ties: Sequence[Tie]) -> Web:
     return Web(circles, tuple(threads))
 
 
-def _points(nodes: Sequence[Node], edges: Sequence[Edge]) -> list[Point]:
+def _points(nodes: Sequence[LayoutNode], edges: Sequence[Edge]) -> list[Point]:
     return [(float(x), float(y)) for x, y in placed(len(nodes), edges, _BOX)]
 
 
@@ -571,15 +571,15 @@ def _ends(ties: Sequence[Tie], points: Mapping[int, Point]) -> dict[int, tuple[P
     return ends
 
 
-def _spot(node: Node, point: Point, degree: int, ends: tuple[Point, ...]) -> Spot:
+def _spot(node: LayoutNode, point: Point, degree: int, ends: tuple[Point, ...]) -> Spot:
     radius = min(_LEAST_RADIUS + _RADIUS_BY_RELATION * math.sqrt(degree), _MOST_RADIUS)
     return Spot(*point, radius, cut(node.text, _LETTERS_OF_NAME), ends)
 
 
-def _thread(one: Circle, other: Circle, similarity: float, room: float) -> Thread:
+def _thread(one: Circle, other: Circle, similarity: float, room: float) -> LayoutEdge:
     """A line; where there are many, they are finer, so that what they cross can be read."""
     strength = min(max(similarity, 0.0), 1.0) if math.isfinite(similarity) else 0.0
-    return Thread(
+    return LayoutEdge(
         x1=one.x,
         y1=one.y,
         x2=other.x,

@@ -173,7 +173,7 @@ def _words(name: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class NavigationItem:
     """A page in the navigation. ``is_filed``: it shows only what is filed under themes, so that
     who is kept to some of them can see it, too."""
 
@@ -183,12 +183,12 @@ class Place:
 
 
 NAVIGATION: Final = (
-    Place("Memories", "/ui/memories", is_filed=True),
-    Place("Themes", "/ui/themes", is_filed=True),
-    Place("Conversations", "/ui/conversations", is_filed=False),
-    Place("Changes", "/ui/changes", is_filed=False),
-    Place("Choices", "/ui/choices", is_filed=False),
-    Place("Graph", "/ui/graph", is_filed=True),
-    Place("Activity", "/ui/activity", is_filed=False),
-    Place("Settings", "/ui/settings", is_filed=False),
+    NavigationItem("Memories", "/ui/memories", is_filed=True),
+    NavigationItem("Themes", "/ui/themes", is_filed=True),
+    NavigationItem("Conversations", "/ui/conversations", is_filed=False),
+    NavigationItem("Changes", "/ui/changes", is_filed=False),
+    NavigationItem("Choices", "/ui/choices", is_filed=False),
+    NavigationItem("Graph", "/ui/graph", is_filed=True),
+    NavigationItem("Activity", "/ui/activity", is_filed=False),
+    NavigationItem("Settings", "/ui/settings", is_filed=False),
 )

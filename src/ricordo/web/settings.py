@@ -228,7 +228,7 @@ class FormAnswer:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class EmbeddingPlan:
     """What one of the two actions without a form would do: ``reset`` or ``rebuild``."""
 
     action: str
@@ -334,7 +334,7 @@ def _answered(
 def _planned(visit: Visitor, action: str, change: EmbeddingChange, notice: str) -> Response:
     if change.applied:
         return visit.back_to(_PATH, notice=notice)
-    plan = Plan(action, change)
+    plan = EmbeddingPlan(action, change)
     if visit.is_partial:
         return visit.fragment("_embedding_plan.html", plan=plan)
     return _page(visit, plan=plan)
@@ -346,7 +346,7 @@ def _page(
     status: int = 200,
     typed: EmbeddingForm | None = None,
     answer: FormAnswer | None = None,
-    plan: Plan | None = None,
+    plan: EmbeddingPlan | None = None,
 ) -> Response:
     """The whole page."""
     present = visit.memory.embedding_status()

@@ -56,29 +56,29 @@ _CONSENT: Final = {
 }
 
 
-class Told(NamedTuple):
+class HistoryLine(NamedTuple):
     """What happened: the words for it, and the name of the sign that stands beside them."""
 
     words: str
     sign: str
 
 
-_WORDS: Final[Mapping[Event, Told]] = {
-    Event.ADD: Told("Noted", "add"),
-    Event.UPDATE: Told("Changed", "update"),
-    Event.ARCHIVE: Told("Archived", "archive"),
-    Event.DELETE: Told("Forgotten", "forget"),
-    Event.RESTORE: Told("Restored", "back"),
-    Event.SUPERSEDE: Told("Superseded", "replace"),
-    Event.MERGE: Told("Merged", "merge"),
-    Event.LINK: Told("Shared", "link"),
-    Event.UNLINK: Told("No longer shared", "unlink"),
-    Event.TTL: Told("Expired", "time"),
-    Event.PURGE: Told("Removed for good", "gone"),
-    Event.CONSENT: Told("Consent", "ask"),
-    Event.PIN: Told("Pinned", "pin"),
-    Event.VERIFY: Told("Found to be still true", "check"),
-    Event.UNDO: Told("Undone", "back"),
+_WORDS: Final[Mapping[Event, HistoryLine]] = {
+    Event.ADD: HistoryLine("Noted", "add"),
+    Event.UPDATE: HistoryLine("Changed", "update"),
+    Event.ARCHIVE: HistoryLine("Archived", "archive"),
+    Event.DELETE: HistoryLine("Forgotten", "forget"),
+    Event.RESTORE: HistoryLine("Restored", "back"),
+    Event.SUPERSEDE: HistoryLine("Superseded", "replace"),
+    Event.MERGE: HistoryLine("Merged", "merge"),
+    Event.LINK: HistoryLine("Shared", "link"),
+    Event.UNLINK: HistoryLine("No longer shared", "unlink"),
+    Event.TTL: HistoryLine("Expired", "time"),
+    Event.PURGE: HistoryLine("Removed for good", "gone"),
+    Event.CONSENT: HistoryLine("Consent", "ask"),
+    Event.PIN: HistoryLine("Pinned", "pin"),
+    Event.VERIFY: HistoryLine("Found to be still true", "check"),
+    Event.UNDO: HistoryLine("Undone", "back"),
 }
 NAMED_FIELDS: Final = {
     "content": "Text",
@@ -96,7 +96,7 @@ NAMED_FIELDS: Final = {
 _MOMENTS: Final = ("valid_from", "valid_to", "expires_at")
 
 
-def told(change: Change) -> Told:
+def told(change: Change) -> HistoryLine:
     """What happened in one write."""
     words, sign = _WORDS[change.event]
     if change.event is Event.CONSENT:
@@ -110,7 +110,7 @@ def told(change: Change) -> Told:
         by_owner = change.actor == "owner" or has_accepted
         words = _shared(change.event, change.other_user, by_owner=by_owner)
         words += ", accepted" if has_accepted else ""
-    return Told(words, sign)
+    return HistoryLine(words, sign)
 
 
 def acting(change: Change) -> str:
@@ -183,11 +183,11 @@ class Mention:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class HistoryStep:
     """One write as it is shown. ``item`` is the memory that it is about, if it is still there."""
 
     change: Change
-    told: Told
+    told: HistoryLine
     by: str
     item: Item | None
     mentions: tuple[Mention, ...]
@@ -203,7 +203,7 @@ class Step:
 
 def steps(
     memory: UserMemory, changes: Iterable[Change], present: Mapping[str, Any] | None = None
-) -> list[Step]:
+) -> list[HistoryStep]:
     """Writes in the order in which they are given, with the memories that they name.
 
     ``present`` is what one memory says now, for writes that are all about that one, the oldest
@@ -214,7 +214,7 @@ def steps(
     known = {item.id: item for item in memory.get_many(ids, include_deleted=True)}
     replaced = [()] * len(listed) if present is None else differences(listed, present)
     return [
-        Step(
+        HistoryStep(
             change,
             told(change),
             acting(change),

@@ -21,7 +21,7 @@ from ricordo.jobs.handlers import standard_handlers
 from ricordo.jobs.queue import JobQueue
 from ricordo.jobs.runner import Background, JobRunner, ThreadRunner
 from ricordo.memory import Memory
-from ricordo.prompt.service import Prompting
+from ricordo.prompt.service import PromptService
 from ricordo.providers.embedder import Embedder
 from ricordo.recall.ranking import Ranking
 from ricordo.recall.service import Recall
@@ -106,7 +106,7 @@ def _assemble(
     handlers = standard_handlers(database, recall, formation, upkeep, conversation)
     files = files_folder(settings)
     prompts = prompt_policy(settings, token_counter)
-    prompting = Prompting(database, recall, conversation, PromptFiles(files), access, prompts)
+    prompting = PromptService(database, recall, conversation, PromptFiles(files), access, prompts)
     profile_files = ProfileFiles(files, formation)
     parts = Parts(
         database,

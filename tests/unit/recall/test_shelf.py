@@ -1,4 +1,4 @@
-"""A shelf says the same as looking at every text, whatever was put and replaced."""
+"""A user_index says the same as looking at every text, whatever was put and replaced."""
 
 from collections.abc import Sequence
 from itertools import chain
@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ricordo.index import user_index
-from ricordo.index.user_index import NO_TURN, Shelf, TurnShelf, best_rows, term_weights
+from ricordo.index.user_index import NO_TURN, TurnIndex, UserIndex, best_rows, term_weights
 from ricordo.recall.ranking import Ranking
 from ricordo.recall.words import covered, meant_terms, term_shares
 
@@ -24,73 +24,73 @@ Put = tuple[int, str, Any]
 pytestmark = pytest.mark.requirement("recall.search")
 
 
-def filled(given_puts: Sequence[Put]) -> tuple[Shelf, dict[int, tuple[str, Any]]]:
-    shelf = Shelf()
+def filled(given_puts: Sequence[Put]) -> tuple[UserIndex, dict[int, tuple[str, Any]]]:
+    user_index = UserIndex()
     for row_id, text, vector in given_puts:
-        shelf.take([(row_id, text)], [vector])
-    return shelf, {row_id: (text, vector) for row_id, text, vector in given_puts}
+        user_index.take([(row_id, text)], [vector])
+    return user_index, {row_id: (text, vector) for row_id, text, vector in given_puts}
 
 
-def by_id(shelf: Shelf, scores: Any) -> dict[int, float]:
+def by_id(user_index: UserIndex, scores: Any) -> dict[int, float]:
     return {
         int(row_id): float(score)
-        for row_id, score, alive in zip(shelf.ids, scores, shelf.alive, strict=True)
+        for row_id, score, alive in zip(user_index.ids, scores, user_index.alive, strict=True)
         if alive
     }
 
 
 @given(puts)
 def test_it_has_what_was_put_last(given_puts: list[Put]) -> None:
-    shelf, expected = filled(given_puts)
-    assert shelf.size == len(expected)
-    assert sorted(by_id(shelf, shelf.ids)) == sorted(expected)
+    user_index, expected = filled(given_puts)
+    assert user_index.size == len(expected)
+    assert sorted(by_id(user_index, user_index.ids)) == sorted(expected)
     words = [set(text.split()) for text, _ in expected.values()]
-    assert set(shelf.vocabulary) == set(chain.from_iterable(words))
+    assert set(user_index.vocabulary) == set(chain.from_iterable(words))
     for term in ("tea", "boat", "nothing"):
-        assert shelf.frequency(term) == sum(term in text for text in words)
+        assert user_index.frequency(term) == sum(term in text for text in words)
 
 
 @given(puts, st.dictionaries(terms, st.floats(0.1, 5), min_size=1))
 def test_its_scores_are_those_of_bm25(given_puts: list[Put], weights: dict[str, float]) -> None:
-    shelf, expected = filled(given_puts)
+    user_index, expected = filled(given_puts)
     lengths = [len(text.split()) for text, _ in expected.values()]
     mean = sum(lengths) / len(lengths) if lengths else 1.0
-    scores = by_id(shelf, shelf.lexical(weights))
+    scores = by_id(user_index, user_index.lexical(weights))
     for row_id, (text, _) in expected.items():
         assert scores[row_id] == pytest.approx(
             user_index.score(text, weights, mean), rel=1e-4, abs=1e-5
         )
-    dead = ~shelf.alive
-    assert not shelf.lexical(weights)[dead].any()
+    dead = ~user_index.alive
+    assert not user_index.lexical(weights)[dead].any()
 
 
 @given(puts)
 def test_its_cosines_are_those_of_the_vectors(given_puts: list[Put]) -> None:
-    shelf, expected = filled(given_puts)
+    user_index, expected = filled(given_puts)
     query = np.array([0.5, -0.25, 1.0], np.float32)
-    compared = by_id(shelf, shelf.with_vector)
+    compared = by_id(user_index, user_index.with_vector)
     assert {one for one, has in compared.items() if has} == {
         row_id for row_id, (_, vector) in expected.items() if vector is not None
     }
-    near = shelf.cosines(query)
+    near = user_index.cosines(query)
     if near is None:
         assert all(vector is None for _, _, vector in given_puts)
         return
-    found = by_id(shelf, near)
+    found = by_id(user_index, near)
     for row_id, (_, vector) in expected.items():
         if vector is not None:
             assert found[row_id] == pytest.approx(float(vector @ query), abs=1e-5)
-    assert shelf.cosines(np.zeros(4, np.float32)) is None
+    assert user_index.cosines(np.zeros(4, np.float32)) is None
 
 
 @given(puts, st.lists(terms, unique=True))
 def test_it_knows_which_rows_have_a_term(given_puts: list[Put], asked: list[str]) -> None:
-    shelf, expected = filled(given_puts)
-    rows = np.flatnonzero(shelf.alive)
-    flags = shelf.rows_with(asked, rows)
+    user_index, expected = filled(given_puts)
+    rows = np.flatnonzero(user_index.alive)
+    flags = user_index.rows_with(asked, rows)
     for place, term in enumerate(asked):
         for row, has in zip(rows, flags[place], strict=True):
-            assert has == (term in expected[int(shelf.ids[row])][0].split())
+            assert has == (term in expected[int(user_index.ids[row])][0].split())
 
 
 @given(st.lists(st.integers(0, 5), max_size=30), st.integers(1, 35))
@@ -116,31 +116,31 @@ def test_weights_are_of_all_shelves_together(first: list[Put], second: list[Put]
 @pytest.mark.requirement("recall.confidence")
 @given(puts.filter(bool), st.lists(terms | st.just("unknown"), min_size=1, unique=True))
 def test_coverage_is_a_share(given_puts: list[Put], asked: list[str]) -> None:
-    shelf, expected = filled(given_puts)
-    rows = np.flatnonzero(shelf.alive)
-    share = covered([shelf], [rows], asked, dict.fromkeys(asked, 1.0))
-    found = {term: shelf.frequency(term) for term in asked}
-    shares = term_shares(asked, dict.fromkeys(asked, 1.0), shelf.size, found)
+    user_index, expected = filled(given_puts)
+    rows = np.flatnonzero(user_index.alive)
+    share = covered([user_index], [rows], asked, dict.fromkeys(asked, 1.0))
+    found = {term: user_index.frequency(term) for term in asked}
+    shares = term_shares(asked, dict.fromkeys(asked, 1.0), user_index.size, found)
     assert sum(shares.values()) == pytest.approx(1)
     for row, has in zip(rows, share, strict=True):
-        text = expected[int(shelf.ids[row])][0].split()
+        text = expected[int(user_index.ids[row])][0].split()
         assert has == pytest.approx(sum(shares[term] for term in asked if term in text), abs=1e-6)
         assert 0 <= has <= 1
 
 
 @pytest.mark.requirement("recall.typo")
 def test_guesses_only_where_too_little_is_found() -> None:
-    shelf, _ = filled([(1, "lactose milk", None), (2, "milk", None)])
+    user_index, _ = filled([(1, "lactose milk", None), (2, "milk", None)])
     ranking = Ranking()
-    meant = meant_terms([shelf], ["lactosw"], 10, ranking)
+    meant = meant_terms([user_index], ["lactosw"], 10, ranking)
     assert meant["lactosw"] == 1
     assert 0.4 <= meant["lactose"] < 1
-    assert meant_terms([shelf], ["lactosw", "milk"], 2, ranking) == {"lactosw": 1, "milk": 1}
-    assert "lactose" in meant_terms([shelf], ["lactosw", "milk"], 3, ranking)
+    assert meant_terms([user_index], ["lactosw", "milk"], 2, ranking) == {"lactosw": 1, "milk": 1}
+    assert "lactose" in meant_terms([user_index], ["lactosw", "milk"], 3, ranking)
     off = Ranking(off=frozenset({"fuzzy"}))
-    assert meant_terms([shelf], ["lactosw"], 10, off) == {"lactosw": 1}
-    shelf.take([(1, "cream")], [None])
-    assert "lactose" not in meant_terms([shelf], ["lactosw"], 10, ranking)
+    assert meant_terms([user_index], ["lactosw"], 10, off) == {"lactosw": 1}
+    user_index.take([(1, "cream")], [None])
+    assert "lactose" not in meant_terms([user_index], ["lactosw"], 10, ranking)
 
 
 @pytest.mark.requirement("recall.turns")
@@ -148,16 +148,16 @@ def test_guesses_only_where_too_little_is_found() -> None:
 def test_each_turn_knows_the_one_before_in_whatever_order_they_come(
     first: list[int], second: list[int]
 ) -> None:
-    shelf = TurnShelf()
+    user_index = TurnIndex()
     at = "2024-05-07T10:00:00+00:00"
     for place, (one, other) in enumerate(zip(first, second, strict=True)):
         rows = [
             (100 + one, "tea", None, "a", one, "Ana", "user", at, None, "Tea"),
             (200 + other, "tea", None, "b", other, None, "tool", at, None, None),
         ]
-        shelf.take(rows if place % 2 else rows[::-1], [None, None])
-    for row, row_id in enumerate(shelf.ids.tolist()):
-        before = int(shelf.before[row])
+        user_index.take(rows if place % 2 else rows[::-1], [None, None])
+    for row, row_id in enumerate(user_index.ids.tolist()):
+        before = int(user_index.before[row])
         expected = row_id - 1
-        assert before == NO_TURN if row_id % 100 == 1 else shelf.ids[before] == expected
-    assert (shelf.month[0], shelf.day[0]) == (2024 * 12 + 4, 7)
+        assert before == NO_TURN if row_id % 100 == 1 else user_index.ids[before] == expected
+    assert (user_index.month[0], user_index.day[0]) == (2024 * 12 + 4, 7)

@@ -28,7 +28,7 @@ _users = itertools.count()
 
 
 @dataclass(frozen=True)
-class Said:
+class ChatMessage:
     """Something to store."""
 
     content: str
@@ -52,7 +52,7 @@ statements = st.builds(
 )
 sayings = st.lists(
     st.builds(
-        Said,
+        ChatMessage,
         statements,
         st.sampled_from(["general", "home"]),
         st.booleans(),
@@ -85,7 +85,7 @@ def near(one: str, other: str) -> bool:
 @pytest.mark.requirement("upkeep.spares-pinned")
 @given(said=sayings)
 def test_nothing_twice_nothing_lost_and_then_rest(
-    memory: Memory, clock: ManualClock, said: list[Said]
+    memory: Memory, clock: ManualClock, said: list[ChatMessage]
 ) -> None:
     tidied = Tidied(memory, clock, f"user-{next(_users)}")
     for saying in said:

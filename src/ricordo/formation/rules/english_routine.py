@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Final
 
 from ricordo.formation.rules.plans import with_dates
-from ricordo.formation.rules.rule import PAST_FORMS, Statement, has_pronoun, third_person, trimmed
+from ricordo.formation.rules.rule import PAST_FORMS, RuleMatch, has_pronoun, third_person, trimmed
 from ricordo.formation.rules.word_lists import words
 from ricordo.model.vocabulary import MemoryType
 from ricordo.text.dates import CLEAR_MONTHS
@@ -66,7 +66,7 @@ _END = re.compile(
 )
 
 
-def habit(clause: str) -> Statement | None:
+def habit(clause: str) -> RuleMatch | None:
     """What a clause in full spelling says that the user does regularly."""
     said = _HABIT.fullmatch(clause)
     if said is None:
@@ -98,17 +98,17 @@ def _is_done(phrase: str, verb: str) -> bool:
     return not (verb in _NO_HABIT or is_past or verb.endswith(("ing", "ly")))
 
 
-def _kept(done: str, first: str) -> Statement | None:
+def _kept(done: str, first: str) -> RuleMatch | None:
     bare = trimmed(done)
     if not 1 <= len(bare.split()) <= _MAX_WORDS or has_pronoun(bare):
         return None
     if re.search(r"\b(?:not|never|or|errors?|bugs?|tests?|script|query|build|server)\b|[%$]", bare):
         return None
     content = f"User {bare}{f' {first}' if first else ''}."
-    return Statement(content, theme="routine", key=f"routine:{_slug(bare)}")
+    return RuleMatch(content, theme="routine", key=f"routine:{_slug(bare)}")
 
 
-def ongoing(clause: str) -> Statement | None:
+def ongoing(clause: str) -> RuleMatch | None:
     """What a clause in full spelling says that the user has been doing for months or years."""
     said = _ONGOING.fullmatch(clause)
     if said is None or said["doing"].lower() in _NOT_ONGOING:
@@ -117,7 +117,7 @@ def ongoing(clause: str) -> Statement | None:
     done = trimmed(f"{said['doing'].lower()}{_about_user(said['rest'] or '')}")
     if has_pronoun(done) or len(done.split()) > _MAX_WORDS or re.search(r"\b(?:not|or)\b|,", done):
         return None
-    return Statement(f"User has been {done} {long}.", theme="routine", key=f"doing:{_slug(done)}")
+    return RuleMatch(f"User has been {done} {long}.", theme="routine", key=f"doing:{_slug(done)}")
 
 
 def _about_user(text: str) -> str:
@@ -218,7 +218,7 @@ _VAGUE = re.compile(
 )
 
 
-def engagement(clause: str, at: datetime) -> Statement | None:
+def engagement(clause: str, at: datetime) -> RuleMatch | None:
     """What a clause in full spelling says is coming up."""
     event = _OF_MINE.fullmatch(clause) or _HAD.fullmatch(clause)
     if event:
@@ -240,7 +240,7 @@ def engagement(clause: str, at: datetime) -> Statement | None:
     return _episode(f"User plans on {with_dates(_engagement_of_user(what + when), at)}.")
 
 
-def aim(clause: str) -> Statement | None:
+def aim(clause: str) -> RuleMatch | None:
     """What a clause in full spelling says that the user works towards."""
     aiming = _AIMING.fullmatch(clause)
     if aiming:
@@ -255,11 +255,11 @@ def aim(clause: str) -> Statement | None:
     return _goal("is learning", bare)
 
 
-def _goal(verb: str, bare: str) -> Statement | None:
+def _goal(verb: str, bare: str) -> RuleMatch | None:
     if not _is_plain(bare):
         return None
     short = slug(folded(bare))[:_MAX_SLUG_CHARS].strip("-_")
-    return Statement(
+    return RuleMatch(
         f"User {verb} {_engagement_of_user(bare)}.",
         theme="plans",
         key=f"goal:{short}",
@@ -284,5 +284,5 @@ def _engagement_of_user(text: str) -> str:
     return re.sub(r"\b(?:my|our)\b", "User's", text, flags=re.IGNORECASE)
 
 
-def _episode(content: str) -> Statement:
-    return Statement(content, type=MemoryType.EPISODE, theme="plans", importance=3)
+def _episode(content: str) -> RuleMatch:
+    return RuleMatch(content, type=MemoryType.EPISODE, theme="plans", importance=3)

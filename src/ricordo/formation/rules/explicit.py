@@ -14,7 +14,7 @@ from ricordo.formation.rules.clauses import (
     sentences,
 )
 from ricordo.formation.rules.english_forms import in_third_person
-from ricordo.formation.rules.rule import Statement, has_indonesian_possessive, has_pronoun
+from ricordo.formation.rules.rule import RuleMatch, has_indonesian_possessive, has_pronoun
 from ricordo.formation.sensitive import sensitive_fields_of
 from ricordo.model.vocabulary import MemoryType
 from ricordo.text.normalise import folded, slug
@@ -218,7 +218,7 @@ _STATES = re.compile(
 )
 
 
-def as_it_stands(request: Request) -> Statement | None:
+def as_it_stands(request: Request) -> RuleMatch | None:
     """What a request asks to remember, as one statement, if that can be said safely."""
     text = _FILLER_TAIL.sub("", request.body.text).strip(" ,.!")
     text = _IT_IS.sub(r"\1 is ", text)
@@ -230,7 +230,7 @@ def as_it_stands(request: Request) -> Statement | None:
         return None
     content = said[:1].upper() + said[1:] + "."
     is_own = bool(_FIRST_PERSON.search(text) or _FIRST_PERSON_INDONESIAN.search(text))
-    return Statement(
+    return RuleMatch(
         content, theme="profile" if is_own else "general", importance=3, is_explicit=True
     )
 
@@ -292,7 +292,7 @@ _END_OF_SENTENCE = re.compile(r"[.!?](?=\s|$)")
 class Procedure:
     """A procedure and its place in the passage."""
 
-    statement: Statement
+    statement: RuleMatch
     start: int
     end: int
 
@@ -334,7 +334,7 @@ def _procedure(text: str, start: int, low: int, title: str) -> Procedure | None:
         return None
     purpose = re.sub(r"^(?:Steps|Langkah) ?", "", title)
     key = slug(folded(purpose))[:_MAX_SLUG_CHARS].strip("-_")
-    statement = Statement(
+    statement = RuleMatch(
         f"{title}: {content}",
         type=MemoryType.PROCEDURE,
         theme="procedures",

@@ -46,7 +46,7 @@ from ricordo.formation.rules.indonesian_general import (
 )
 from ricordo.formation.rules.instructions import instruction
 from ricordo.formation.rules.plans import plan_or_goal
-from ricordo.formation.rules.rule import Statement
+from ricordo.formation.rules.rule import RuleMatch
 from ricordo.formation.rules.things import capitalised_name, name
 from ricordo.formation.rules.word_lists import BUSINESSES, NOT_PLACES, OCCUPATIONS
 
@@ -58,12 +58,12 @@ _ENGLISH: Final = (
 )
 
 
-def general_statement(text: str, at: datetime) -> Statement | None:
+def general_statement(text: str, at: datetime) -> RuleMatch | None:
     """What a clause states by its form; the first reading counts."""
     return _english(text, at) or _indonesian(text, at)
 
 
-def _indonesian(text: str, at: datetime) -> Statement | None:
+def _indonesian(text: str, at: datetime) -> RuleMatch | None:
     clause = regular_indonesian(text)
     for rule in indonesian_general.RULES:
         statement = rule.read(clause)
@@ -72,7 +72,7 @@ def _indonesian(text: str, at: datetime) -> Statement | None:
     return indonesian_engagement(clause, at) or indonesian_habit(clause) or indonesian_aim(clause)
 
 
-def _english(text: str, at: datetime) -> Statement | None:
+def _english(text: str, at: datetime) -> RuleMatch | None:
     clause = regular(text)
     for rule in _ENGLISH:
         statement = rule.read(clause) or rule.read(of_both(clause))
@@ -100,24 +100,24 @@ _PRESENTED = re.compile(
 )
 
 
-def name_given_in_greeting(english: str, indonesian: str) -> Statement | None:
+def name_given_in_greeting(english: str, indonesian: str) -> RuleMatch | None:
     """The name in a regular clause that follows a greeting."""
     for clause, (pattern, content) in zip((english, indonesian), _GIVEN, strict=True):
         given = pattern.match(clause)
         groups = given.groupdict() if given else {}
         found = capitalised_name(groups.get("name") or groups.get("here") or "")
         if found and found.lower() not in NOT_PLACES:
-            return Statement(content.format(found), key="preferred_name", importance=4)
+            return RuleMatch(content.format(found), key="preferred_name", importance=4)
     return None
 
 
-def name_presented(text: str) -> Statement | None:
+def name_presented(text: str) -> RuleMatch | None:
     """The name after "kenalin", by which one presents oneself, in capitals or not."""
     given = _PRESENTED.match(text)
     found = name(given["name"]) if given else None
     if found is None:
         return None
-    return Statement(f"Nama pengguna adalah {found}.", key="preferred_name", importance=4)
+    return RuleMatch(f"Nama pengguna adalah {found}.", key="preferred_name", importance=4)
 
 
 # Before the part that is left out nothing may stand but such words.
@@ -263,7 +263,7 @@ def extract(passage: Passage) -> list[Candidate]:
     return list(by_subject.values())
 
 
-def _candidate(passage: Passage, statement: Statement, start: int, end: int) -> Candidate:
+def _candidate(passage: Passage, statement: RuleMatch, start: int, end: int) -> Candidate:
     return Candidate(
         content=statement.content,
         quote=passage.text[start:end],
@@ -281,7 +281,7 @@ def _is_sound(content: str) -> bool:
     return len(content) <= MAX_CONTENT_CHARS and not _PERSON_LEFT.search(without_country)
 
 
-def _statements(passage: Passage) -> Iterator[tuple[Statement, int, int]]:
+def _statements(passage: Passage) -> Iterator[tuple[RuleMatch, int, int]]:
     own = screened(passage.text)
     procedure = procedure_in(own)
     if procedure:
@@ -308,7 +308,7 @@ def _statements(passage: Passage) -> Iterator[tuple[Statement, int, int]]:
 _NAMED = re.compile(r"(?<=\s)[A-Z][\w'’-]+|\d+")
 
 
-def _asked_for(passage: Passage, request: Request) -> Iterator[tuple[Statement, int, int]]:
+def _asked_for(passage: Passage, request: Request) -> Iterator[tuple[RuleMatch, int, int]]:
     """What a request to remember holds: by the rules, or else the whole of it.
 
     Also the whole where the rules would leave out a name or a number: it was asked for.
@@ -334,8 +334,8 @@ _AND_THAT = re.compile(
 
 
 def _added_to(
-    request: Request, told: list[tuple[Statement, int, int]]
-) -> list[tuple[Statement, int, int]]:
+    request: Request, told: list[tuple[RuleMatch, int, int]]
+) -> list[tuple[RuleMatch, int, int]]:
     """What a request adds ("… and that …") and no rule reads, as it stands: it was asked for."""
     found = []
     for clause in clauses(request.body):
@@ -351,7 +351,7 @@ def _added_to(
 
 def _said(
     passage: Passage, sentence: Sentence, greeted: bool
-) -> Iterator[tuple[Statement, int, int]]:
+) -> Iterator[tuple[RuleMatch, int, int]]:
     """What a sentence says: a standing instruction, or what its clauses state."""
     if "?" not in sentence.ending:
         standing = instruction(sentence.text)
@@ -368,7 +368,7 @@ def _said(
             yield listed, sentence.start + place, sentence.start + place + len(item)
 
 
-def _listed(item: str) -> Statement | None:
+def _listed(item: str) -> RuleMatch | None:
     """What a piece of a list about the user says."""
     for reading in readings(item):
         for rule in _RULES[0][1]:
@@ -378,7 +378,7 @@ def _listed(item: str) -> Statement | None:
     return None
 
 
-def _stated(passage: Passage, clause: Clause, greeted: bool) -> Iterator[Statement]:
+def _stated(passage: Passage, clause: Clause, greeted: bool) -> Iterator[RuleMatch]:
     """What a clause states: by the close rules, or else by the form of the sentence alone."""
     text = without_helpful_tail(clause.full)
     if not clause.subject:
@@ -390,7 +390,7 @@ def _stated(passage: Passage, clause: Clause, greeted: bool) -> Iterator[Stateme
     yield from found
 
 
-def _closely(passage: Passage, text: str) -> Iterator[Statement]:
+def _closely(passage: Passage, text: str) -> Iterator[RuleMatch]:
     for spell_out, rules in _RULES:
         spelled_out = spell_out(text)
         for rule in rules:
@@ -402,7 +402,7 @@ def _closely(passage: Passage, text: str) -> Iterator[Statement]:
         yield plan
 
 
-def _named(text: str, clause: Clause, greeted: bool) -> Iterator[Statement]:
+def _named(text: str, clause: Clause, greeted: bool) -> Iterator[RuleMatch]:
     presented = name_presented(text)
     if presented:
         yield presented

@@ -15,7 +15,7 @@ from ricordo.formation.rules.indonesian_home import any_of
 from ricordo.formation.rules.plans import with_dates
 from ricordo.formation.rules.rule import (
     Rule,
-    Statement,
+    RuleMatch,
     Thing,
     has_indonesian_possessive,
     has_pronoun,
@@ -363,7 +363,7 @@ _VAGUE = re.compile(
 )
 
 
-def indonesian_habit(clause: str) -> Statement | None:
+def indonesian_habit(clause: str) -> RuleMatch | None:
     """What a regular clause says that the user does regularly."""
     said = _HABIT.fullmatch(clause)
     if said is None or said["verb"].lower() in _NO_HABIT:
@@ -381,10 +381,10 @@ def indonesian_habit(clause: str) -> Statement | None:
     if bare is None or re.search(r"\b(?:tidak|bukan|atau)\b", bare):
         return None
     content = f"Pengguna {bare}{f' {first}' if first else ''}."
-    return Statement(content, theme="routine", key=f"routine:{_slug(bare)}")
+    return RuleMatch(content, theme="routine", key=f"routine:{_slug(bare)}")
 
 
-def indonesian_engagement(clause: str, at: datetime) -> Statement | None:
+def indonesian_engagement(clause: str, at: datetime) -> RuleMatch | None:
     """What a regular clause says is coming up."""
     first = _TIME_FIRST.fullmatch(clause)
     found = first or _TIME_LAST.fullmatch(clause)
@@ -397,10 +397,10 @@ def indonesian_engagement(clause: str, at: datetime) -> Statement | None:
         return None
     when = with_dates(found["when"], at)
     content = f"Pengguna berencana {bare} {when}."
-    return Statement(content, type=MemoryType.EPISODE, theme="plans", importance=3)
+    return RuleMatch(content, type=MemoryType.EPISODE, theme="plans", importance=3)
 
 
-def indonesian_aim(clause: str) -> Statement | None:
+def indonesian_aim(clause: str) -> RuleMatch | None:
     """What a regular clause says that the user works towards."""
     found = _AIM.fullmatch(clause)
     if found is None:
@@ -409,7 +409,7 @@ def indonesian_aim(clause: str) -> Statement | None:
     if bare is None or _VAGUE.search(bare) or len(bare.split()) > 8:
         return None
     verb = "sedang" if found["chase"] else "ingin"
-    return Statement(
+    return RuleMatch(
         f"Pengguna {verb} {bare}.", theme="plans", key=f"goal:{_slug(bare)}", importance=3
     )
 

@@ -5,7 +5,7 @@ from typing import Final
 
 from ricordo.formation.rules.clauses import BLANKED
 from ricordo.formation.rules.english_forms import in_third_person
-from ricordo.formation.rules.rule import Statement, has_indonesian_possessive, has_pronoun
+from ricordo.formation.rules.rule import RuleMatch, has_indonesian_possessive, has_pronoun
 from ricordo.model.vocabulary import MemoryType
 
 _MAX_WORDS: Final = 32
@@ -30,11 +30,11 @@ IDIOM: Final = re.compile(
 )
 
 
-def standing(content: str, key: str | None = None) -> Statement | None:
+def standing(content: str, key: str | None = None) -> RuleMatch | None:
     """A standing instruction as it is kept, unless it refers to something that is not in it."""
     if len(content.split()) > _MAX_WORDS or has_pronoun(content):
         return None
-    return Statement(
+    return RuleMatch(
         content,
         type=MemoryType.INSTRUCTION,
         theme="instructions",
@@ -132,7 +132,7 @@ _ID_REASON = re.compile(
 _SUFFIX: Final = re.compile(r"\b(\w{4,})nya\b", re.IGNORECASE)
 
 
-def indonesian_instruction(flat: str) -> Statement | None:
+def indonesian_instruction(flat: str) -> RuleMatch | None:
     """The standing instruction that a sentence gives in Indonesian."""
     named = _PRONOUNS.fullmatch(flat)
     if named:
@@ -147,7 +147,7 @@ def indonesian_instruction(flat: str) -> Statement | None:
     return _each_time(short) or _always(short)
 
 
-def _always(flat: str) -> Statement | None:
+def _always(flat: str) -> RuleMatch | None:
     each = _EACH_ANSWER.fullmatch(flat)
     if each and not PRESENT_TASK.search(each["what"]):
         what = _SUFFIX.sub(r"\1", _SELF.sub("pengguna", each["what"])).strip(" ,.")
@@ -179,7 +179,7 @@ def _without_occasion(what: str) -> str:
     return re.sub(rf" {_OCCASION}", "", what, flags=re.IGNORECASE)
 
 
-def _each_time(flat: str) -> Statement | None:
+def _each_time(flat: str) -> RuleMatch | None:
     found = _ID_EACH_TIME.fullmatch(flat)
     if found is None or PRESENT_TASK.search(found["what"]) or _SELF.search(found["when"]):
         return None
@@ -279,7 +279,7 @@ _OTHERWISE = re.compile(
 )
 
 
-def instruction(text: str) -> Statement | None:
+def instruction(text: str) -> RuleMatch | None:
     """The standing instruction that a whole sentence gives, if it gives one."""
     if _UNSPOKEN.search(text):
         return None
@@ -288,7 +288,7 @@ def instruction(text: str) -> Statement | None:
     return _english(flat) or _english_each_time(flat) or indonesian_instruction(flat)
 
 
-def _english(flat: str) -> Statement | None:
+def _english(flat: str) -> RuleMatch | None:
     short = _OTHERWISE.sub("unless asked", _REASON.sub("", flat))
     written = _FOR_ME.fullmatch(short)
     if written:
@@ -317,7 +317,7 @@ def _english(flat: str) -> Statement | None:
     return standing(f"User wants the assistant {wish} {_about_user(what)}.")
 
 
-def _english_each_time(flat: str) -> Statement | None:
+def _english_each_time(flat: str) -> RuleMatch | None:
     found = _EACH_TIME.fullmatch(_REASON.sub("", flat))
     if found is None or _is_passing(found["what"]):
         return None

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from datetime import MAXYEAR, datetime, timedelta
 from typing import Final
 
-from ricordo.formation.rules.rule import Statement, has_indonesian_possessive, has_pronoun, trimmed
+from ricordo.formation.rules.rule import RuleMatch, has_indonesian_possessive, has_pronoun, trimmed
 from ricordo.formation.rules.word_lists import NOT_PLACES
 from ricordo.model.vocabulary import MemoryType
 from ricordo.text.dates import CLEAR_MONTHS, ENGLISH_MONTHS
@@ -219,7 +219,7 @@ _END = re.compile(
 )
 
 
-def plan_or_goal(english: str, indonesian: str, at: datetime) -> Statement | None:
+def plan_or_goal(english: str, indonesian: str, at: datetime) -> RuleMatch | None:
     """What a clause says of the user's plans, given in regular English and Indonesian form."""
     return (
         _plan(english, at)
@@ -229,7 +229,7 @@ def plan_or_goal(english: str, indonesian: str, at: datetime) -> Statement | Non
     )
 
 
-def _plan(clause: str, at: datetime) -> Statement | None:
+def _plan(clause: str, at: datetime) -> RuleMatch | None:
     clause = _TOGETHER.sub("I ", clause, count=1).replace("I are ", "I am ", 1)
     ing = _ING.fullmatch(clause)
     future = _FUTURE.fullmatch(clause)
@@ -266,7 +266,7 @@ def _goes_somewhere(what: str) -> bool:
     return found is not None and not set(found.group().lower().split()) & NOT_PLACES
 
 
-def _plan_indonesian(clause: str, at: datetime) -> Statement | None:
+def _plan_indonesian(clause: str, at: datetime) -> RuleMatch | None:
     first = _TIME_FIRST_INDONESIAN.fullmatch(clause)
     if first:
         rest = re.split(r",| sama | bareng ", first["rest"])[0]
@@ -278,8 +278,8 @@ def _plan_indonesian(clause: str, at: datetime) -> Statement | None:
     return _episode(f"Pengguna berencana {with_dates(bare, at)}.")
 
 
-def _episode(content: str) -> Statement:
-    return Statement(content, type=MemoryType.EPISODE, theme="plans", importance=3)
+def _episode(content: str) -> RuleMatch:
+    return RuleMatch(content, type=MemoryType.EPISODE, theme="plans", importance=3)
 
 
 def _bare(what: str) -> str | None:
@@ -289,7 +289,7 @@ def _bare(what: str) -> str | None:
     return bare
 
 
-def _goal(clause: str) -> Statement | None:
+def _goal(clause: str) -> RuleMatch | None:
     clause = _DEADLINE.sub("", clause)
     saving = _SAVING.fullmatch(clause)
     if saving:
@@ -308,7 +308,7 @@ def _goal(clause: str) -> Statement | None:
     return _stated_goal(f"User {verb} to {bare}.", bare)
 
 
-def _goal_indonesian(clause: str) -> Statement | None:
+def _goal_indonesian(clause: str) -> RuleMatch | None:
     goal = _GOAL_INDONESIAN.fullmatch(clause)
     bare = (
         _bare(re.sub(r"^(?:ingin|mau|untuk) ", "", goal["what"] or goal["become"]))
@@ -320,6 +320,6 @@ def _goal_indonesian(clause: str) -> Statement | None:
     return _stated_goal(f"Pengguna ingin {bare}.", bare)
 
 
-def _stated_goal(content: str, bare: str) -> Statement:
+def _stated_goal(content: str, bare: str) -> RuleMatch:
     short = slug(folded(bare))[:_MAX_SLUG_CHARS].strip("-_")
-    return Statement(content, theme="plans", key=f"goal:{short}", importance=3)
+    return RuleMatch(content, theme="plans", key=f"goal:{short}", importance=3)

@@ -129,7 +129,7 @@ _MAX_SLUG_CHARS: Final = 60
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class RuleMatch:
     """What a clause says about the user, before it is tied to the passage."""
 
     content: str
@@ -157,7 +157,7 @@ class Rule:
     type: MemoryType = MemoryType.FACT
     is_explicit: bool = False
 
-    def read(self, clause: str) -> Statement | None:
+    def read(self, clause: str) -> RuleMatch | None:
         """What the clause states by this rule, or None."""
         begun = self.begins.match(clause)
         if begun is None:
@@ -167,7 +167,7 @@ class Rule:
             return None
         words = _words(begun.groupdict(), thing)
         content = self.content.format_map(words)
-        return Statement(
+        return RuleMatch(
             content=content[:1].upper() + content[1:],
             type=self.type,
             theme=self.theme,

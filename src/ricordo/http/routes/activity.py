@@ -10,7 +10,7 @@ from ricordo import limits
 from ricordo.http.auth import Acting
 from ricordo.http.responses import answer
 from ricordo.http.routing import lengthy, router_for
-from ricordo.http.schemas import Asked, PageAsked, QueryAsked, given_by
+from ricordo.http.schemas import PageRequest, QueryParameters, RequestBody, given_by
 from ricordo.model.activity import ActivityEvent, Counters, DayActivity
 from ricordo.model.profile import Summary
 from ricordo.model.record import Page, plain
@@ -19,7 +19,7 @@ from ricordo.model.reports import AuditReport, ConsolidationReport, RoundReport
 router = router_for("Overview and upkeep", "/v1")
 
 
-class AuditAsked(QueryAsked):
+class AuditRequest(QueryParameters):
     """How much of an audit."""
 
     limit: int = Field(
@@ -30,7 +30,7 @@ class AuditAsked(QueryAsked):
     )
 
 
-class CountersAsked(QueryAsked):
+class CountersRequest(QueryParameters):
     """Since when to count."""
 
     days: int | None = Field(
@@ -41,7 +41,7 @@ class CountersAsked(QueryAsked):
     )
 
 
-class DailyAsked(QueryAsked):
+class DailyRequest(QueryParameters):
     """How far back to go."""
 
     days: int = Field(
@@ -52,7 +52,7 @@ class DailyAsked(QueryAsked):
     )
 
 
-class ConsolidationAsked(Asked):
+class ConsolidationRequest(RequestBody):
     """How to consolidate."""
 
     dry_run: bool = Field(default=False, description="Say what would be done, and do nothing.")
@@ -65,25 +65,25 @@ def read_summary(user: Acting) -> Response:
 
 
 @router.get("/audit", response_model=AuditReport)
-def audit(asked: Annotated[AuditAsked, Query()], user: Acting) -> Response:
+def audit(asked: Annotated[AuditRequest, Query()], user: Acting) -> Response:
     """Look over what is stored: duplicates, contradictions, junk, unverified and expired."""
     return answer(user.audit(**asked.given()))
 
 
 @router.get("/events", response_model=Page[ActivityEvent])
-def list_events(asked: Annotated[PageAsked, Query()], user: Acting) -> Response:
+def list_events(asked: Annotated[PageRequest, Query()], user: Acting) -> Response:
     """List the steps of background work for the user, the latest first."""
     return answer(user.events(**asked.given()))
 
 
 @router.get("/counters", response_model=Counters)
-def read_counters(asked: Annotated[CountersAsked, Query()], user: Acting) -> Response:
+def read_counters(asked: Annotated[CountersRequest, Query()], user: Acting) -> Response:
     """Count the user's memories, and how often things happened."""
     return answer(user.counters(**asked.given()))
 
 
 @router.get("/activity/daily", response_model=list[DayActivity])
-def read_daily(asked: Annotated[DailyAsked, Query()], user: Acting) -> Response:
+def read_daily(asked: Annotated[DailyRequest, Query()], user: Acting) -> Response:
     """Read what happened on each of the last days (UTC) for the user, today last."""
     return answer(user.daily(**asked.given()))
 
@@ -97,6 +97,6 @@ def upkeep(user: Acting) -> Response:
 
 @router.post("/consolidate", response_model=ConsolidationReport)
 @lengthy
-def consolidate(user: Acting, asked: ConsolidationAsked | None = None) -> Response:
+def consolidate(user: Acting, asked: ConsolidationRequest | None = None) -> Response:
     """Merge what says the same, replace what is outdated, link what belongs together."""
     return answer(user.consolidate(**given_by(asked)))

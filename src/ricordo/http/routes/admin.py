@@ -12,18 +12,18 @@ from ricordo import limits
 from ricordo.http.auth import Caller, Calling, GatedRoute, Managing, ReadingAll, check_may_give
 from ricordo.http.files import LinesResponse, received_file
 from ricordo.http.responses import answer, nothing
-from ricordo.http.routes.activity import CountersAsked, DailyAsked
+from ricordo.http.routes.activity import CountersRequest, DailyRequest
 from ricordo.http.routes.memories import (
-    ForgetAsked,
-    GetAsked,
-    ListAsked,
-    NewMemoryAsked,
-    PurgeAsked,
-    Purged,
+    ForgetRequest,
+    GetRequest,
+    ListRequest,
+    NewMemoryRequest,
+    PurgeRequest,
+    PurgeResponse,
 )
 from ricordo.http.routes.transfer import FILE, LINES
 from ricordo.http.routing import at_length, lengthy, router_for
-from ricordo.http.schemas import Asked, MemoryId, PageAsked, QueryAsked, given_by
+from ricordo.http.schemas import MemoryId, PageRequest, QueryParameters, RequestBody, given_by
 from ricordo.memory import Memory
 from ricordo.model.activity import Counters, DayActivity
 from ricordo.model.item import Added, Item
@@ -40,7 +40,7 @@ from ricordo.user_memory import UserMemory
 router = router_for("Administration", "/v1/admin", route_class=GatedRoute)
 
 
-class UsersAsked(QueryAsked):
+class UsersRequest(QueryParameters):
     """Which page of the users."""
 
     limit: int = Field(
@@ -52,20 +52,20 @@ class UsersAsked(QueryAsked):
     after: str = Field(default="", description="Where to go on: the last user of the page before.")
 
 
-class ReindexAsked(Asked):
+class ReindexRequest(RequestBody):
     """What to make anew."""
 
     everything: bool = Field(default=False, description="Also the indexes, as after damage to one.")
 
 
-class Reindexed(BaseModel):
+class ReindexResponse(BaseModel):
     """How many search terms were made anew."""
 
     reindexed: int
 
 
 @router.get("/users", response_model=list[str])
-def list_users(asked: Annotated[UsersAsked, Query()], store: ReadingAll) -> Response:
+def list_users(asked: Annotated[UsersRequest, Query()], store: ReadingAll) -> Response:
     """List who has anything stored, in order."""
     return answer(store.users(**asked.given()))
 
@@ -79,13 +79,13 @@ def erase_user(
 
 
 @router.get("/counters", response_model=Counters)
-def read_all_counters(asked: Annotated[CountersAsked, Query()], store: ReadingAll) -> Response:
+def read_all_counters(asked: Annotated[CountersRequest, Query()], store: ReadingAll) -> Response:
     """Count all users' memories, and how often things happened."""
     return answer(store.counters(**asked.given()))
 
 
 @router.get("/activity/daily", response_model=list[DayActivity])
-def read_all_daily(asked: Annotated[DailyAsked, Query()], store: ReadingAll) -> Response:
+def read_all_daily(asked: Annotated[DailyRequest, Query()], store: ReadingAll) -> Response:
     """Read what happened on each of the last days (UTC) for all users, today last."""
     return answer(store.daily(**asked.given()))
 
@@ -97,16 +97,16 @@ def test_model(store: ReadingAll) -> Response:
     return answer(store.test_model())
 
 
-@router.post("/purge", response_model=Purged)
+@router.post("/purge", response_model=PurgeResponse)
 @lengthy
-def purge_all(store: Managing, asked: PurgeAsked | None = None) -> Response:
+def purge_all(store: Managing, asked: PurgeRequest | None = None) -> Response:
     """Remove every user's forgotten memories for good whose time has come."""
     return answer({"purged": store.purge(**given_by(asked))})
 
 
-@router.post("/reindex", response_model=Reindexed)
+@router.post("/reindex", response_model=ReindexResponse)
 @lengthy
-def reindex(store: Managing, asked: ReindexAsked | None = None) -> Response:
+def reindex(store: Managing, asked: ReindexRequest | None = None) -> Response:
     """Make the search terms anew that are missing or outdated, which may take long.
 
     On PostgreSQL `everything` is for the owner of the tables (`ricordo reindex --all`).
@@ -144,7 +144,7 @@ def _shown_fields() -> dict[str, Any]:
 JobShown: Any = create_model("Job", __doc__="A job as it stands in the queue.", **_shown_fields())
 
 
-class JobsAsked(QueryAsked):
+class JobsRequest(QueryParameters):
     """Which jobs."""
 
     state: str | None = Field(default=None, description=f"One of: {', '.join(JobState)}.")
@@ -157,7 +157,7 @@ class JobsAsked(QueryAsked):
     )
 
 
-class RunAsked(Asked):
+class RunRequest(RequestBody):
     """How much to do."""
 
     limit: int = Field(
@@ -168,14 +168,14 @@ class RunAsked(Asked):
     )
 
 
-class JobsRun(BaseModel):
+class JobsRunResponse(BaseModel):
     """How many jobs there were."""
 
     ran: int
 
 
 @jobs_router.get("", response_model=list[JobShown])
-def list_jobs(asked: Annotated[JobsAsked, Query()], store: ReadingAll) -> Response:
+def list_jobs(asked: Annotated[JobsRequest, Query()], store: ReadingAll) -> Response:
     """List background jobs in the order in which they run or ran."""
     return answer(store.jobs(**asked.given()))
 
@@ -186,9 +186,9 @@ def read_job_stats(store: ReadingAll) -> Response:
     return answer(store.job_stats())
 
 
-@jobs_router.post("/run", response_model=JobsRun)
+@jobs_router.post("/run", response_model=JobsRunResponse)
 @lengthy
-def run_jobs(store: Managing, asked: RunAsked | None = None) -> Response:
+def run_jobs(store: Managing, asked: RunRequest | None = None) -> Response:
     """Run what is due now, and answer when it is done, which may take long."""
     return answer({"ran": store.run_jobs(**given_by(asked))})
 
@@ -211,7 +211,7 @@ def cancel_job(id: JobId, store: Managing) -> Response:
 keys_router = router_for("Administration: keys", "/v1/admin/keys", route_class=GatedRoute)
 
 
-class NewKeyAsked(Asked):
+class NewKeyRequest(RequestBody):
     """A key of a user, of an agent of one (with `agent`), or of a service (without `user`)."""
 
     name: str = Field(
@@ -231,7 +231,7 @@ class NewKeyAsked(Asked):
     )
 
 
-class KeysAsked(PageAsked):
+class KeysRequest(PageRequest):
     """Which keys."""
 
     user: str | None = Field(default=None, description="Only those of this user.")
@@ -239,7 +239,7 @@ class KeysAsked(PageAsked):
 
 
 @keys_router.post("", status_code=HTTPStatus.CREATED, response_model=CreatedKey)
-def create_key(asked: NewKeyAsked, store: Managing, caller: Calling) -> Response:
+def create_key(asked: NewKeyRequest, store: Managing, caller: Calling) -> Response:
     """Make a key. Its secret is in this answer, and nowhere else ever after.
 
     Nobody can give a permission that they do not have.
@@ -250,7 +250,7 @@ def create_key(asked: NewKeyAsked, store: Managing, caller: Calling) -> Response
 
 
 @keys_router.get("", response_model=Page[ApiKey])
-def list_keys(asked: Annotated[KeysAsked, Query()], store: ReadingAll) -> Response:
+def list_keys(asked: Annotated[KeysRequest, Query()], store: ReadingAll) -> Response:
     """List the keys, the newest first, without their secrets."""
     return answer(store.keys(**asked.given()))
 
@@ -271,7 +271,7 @@ memories_router = router_for("Administration: memories", "/v1/admin")
 
 
 @memories_router.get("/memories", response_model=Page[Item])
-def list_all_memories(asked: Annotated[ListAsked, Query()], store: ReadingAll) -> Response:
+def list_all_memories(asked: Annotated[ListRequest, Query()], store: ReadingAll) -> Response:
     """List all users' memories. Takes what the list of one user's takes."""
     return answer(
         store.list(
@@ -285,7 +285,7 @@ def list_all_memories(asked: Annotated[ListAsked, Query()], store: ReadingAll) -
 
 
 @memories_router.get("/global/memories", response_model=Page[Item])
-def list_global_memories(asked: Annotated[ListAsked, Query()], store: ReadingAll) -> Response:
+def list_global_memories(asked: Annotated[ListRequest, Query()], store: ReadingAll) -> Response:
     """List the memories that every user sees who has few of their own."""
     return answer(
         store.global_memories().list(
@@ -304,7 +304,7 @@ def list_global_memories(asked: Annotated[ListAsked, Query()], store: ReadingAll
     response_model=Added,
     responses={200: {"model": Added, "description": "It was there already, or was updated."}},
 )
-def add_global_memory(asked: NewMemoryAsked, store: Managing, caller: Calling) -> Response:
+def add_global_memory(asked: NewMemoryRequest, store: Managing, caller: Calling) -> Response:
     """Keep a memory that every user sees who has few of their own."""
     added = _global_memories(store, caller).add(**asked.given())
     return answer(added, HTTPStatus.CREATED if added.is_new else HTTPStatus.OK)
@@ -312,7 +312,7 @@ def add_global_memory(asked: NewMemoryAsked, store: Managing, caller: Calling) -
 
 @memories_router.get("/global/memories/{id}", response_model=Item)
 def get_global_memory(
-    id: MemoryId, asked: Annotated[GetAsked, Query()], store: ReadingAll
+    id: MemoryId, asked: Annotated[GetRequest, Query()], store: ReadingAll
 ) -> Response:
     """Read one of the memories that everybody sees."""
     return answer(store.global_memories().get(id, **asked.given()))
@@ -320,7 +320,7 @@ def get_global_memory(
 
 @memories_router.delete("/global/memories/{id}", response_model=Item)
 def forget_global_memory(
-    id: MemoryId, asked: Annotated[ForgetAsked, Query()], store: Managing, caller: Calling
+    id: MemoryId, asked: Annotated[ForgetRequest, Query()], store: Managing, caller: Calling
 ) -> Response:
     """Forget one of the memories that everybody sees."""
     (forgotten,) = _global_memories(store, caller).forget(id, **asked.given())

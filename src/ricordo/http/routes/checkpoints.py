@@ -14,7 +14,7 @@ from ricordo.http.examples import NOT_CHANGED, showing
 from ricordo.http.problems import PreconditionFailed, documented, says_json
 from ricordo.http.responses import answer, check_match, is_among, nothing, tag, unchanged
 from ricordo.http.routing import router_for
-from ricordo.http.schemas import IfMatch, IfNoneMatch, PageAsked, ThreadName
+from ricordo.http.schemas import IfMatch, IfNoneMatch, PageRequest, ThreadName
 from ricordo.model.record import Page
 from ricordo.model.thread import Checkpoint, CheckpointInfo
 from ricordo.user_memory import UserMemory
@@ -68,7 +68,7 @@ State = Annotated[Any, Depends(_state)]
 
 
 @router.get("", response_model=Page[CheckpointInfo])
-def list_checkpoints(asked: Annotated[PageAsked, Query()], user: Acting) -> Response:
+def list_checkpoints(asked: Annotated[PageRequest, Query()], user: Acting) -> Response:
     """List what the user's programs have saved, the latest first, without the states."""
     return answer(user.checkpoints(**asked.given()))
 

@@ -12,7 +12,7 @@ from ricordo.http import examples
 from ricordo.http.auth import Acting
 from ricordo.http.responses import answer
 from ricordo.http.routing import lengthy, router_for, showing
-from ricordo.http.schemas import Asked, MemoryId, PageAsked, ThreadName
+from ricordo.http.schemas import MemoryId, PageRequest, RequestBody, ThreadName
 from ricordo.model.record import Page, plain
 from ricordo.model.reports import FormationReport
 from ricordo.model.search import SearchResults, TurnHit
@@ -29,7 +29,7 @@ from ricordo.model.thread import (
 router = router_for("Conversations", "/v1")
 
 
-class MessageAsked(Asked):
+class MessageRequest(RequestBody):
     """One thing that was said."""
 
     role: str = Field(max_length=limits.MAX_REFERENCE_CHARS, examples=["user", "assistant"])
@@ -51,16 +51,16 @@ class MessageAsked(Asked):
     tool_calls: list[Any] | None = Field(default=None, description="Calls of tools, as JSON.")
 
 
-class TurnsAsked(Asked):
+class TurnsRequest(RequestBody):
     """What was said, in order."""
 
-    messages: list[MessageAsked] = Field(max_length=limits.MAX_OBSERVED_TURNS)
+    messages: list[MessageRequest] = Field(max_length=limits.MAX_OBSERVED_TURNS)
     title: str | None = Field(
         default=None, max_length=limits.MAX_THREAD_TITLE_CHARS, description="Of the conversation."
     )
 
 
-class RedactionAsked(Asked):
+class RedactionRequest(RequestBody):
     """What to take out of a turn."""
 
     text: str | None = Field(
@@ -73,7 +73,7 @@ class RedactionAsked(Asked):
     reason: str | None = Field(default=None, max_length=limits.MAX_REASON_CHARS)
 
 
-class TurnSearchAsked(Asked):
+class TurnSearchRequest(RequestBody):
     """A question about what was said."""
 
     query: str = Field(
@@ -92,7 +92,7 @@ class TurnSearchAsked(Asked):
 
 
 @router.get("/threads", response_model=Page[Thread])
-def list_threads(asked: Annotated[PageAsked, Query()], user: Acting) -> Response:
+def list_threads(asked: Annotated[PageRequest, Query()], user: Acting) -> Response:
     """List the user's conversations, the latest first."""
     return answer(user.threads(**asked.given()))
 
@@ -106,7 +106,7 @@ def read_thread(thread: ThreadName, user: Acting) -> Response:
 @router.post(
     "/threads/{thread:path}/turns", status_code=HTTPStatus.CREATED, response_model=Observed
 )
-def observe(thread: ThreadName, asked: TurnsAsked, user: Acting) -> Response:
+def observe(thread: ThreadName, asked: TurnsRequest, user: Acting) -> Response:
     """Record what was said, so that it can be found and formed into memories.
 
     Recording is all that is waited for. Memories are formed in the background once the conversation
@@ -116,7 +116,9 @@ def observe(thread: ThreadName, asked: TurnsAsked, user: Acting) -> Response:
 
 
 @router.get("/threads/{thread:path}/turns", response_model=Page[Turn])
-def list_turns(thread: ThreadName, asked: Annotated[PageAsked, Query()], user: Acting) -> Response:
+def list_turns(
+    thread: ThreadName, asked: Annotated[PageRequest, Query()], user: Acting
+) -> Response:
     """Read what was said in a conversation, in order."""
     return answer(user.turns(thread, **asked.given()))
 
@@ -125,7 +127,7 @@ def list_turns(thread: ThreadName, asked: Annotated[PageAsked, Query()], user: A
 def redact_turn(
     thread: ThreadName,
     position: Annotated[int, Path(ge=1, le=limits.MAX_ID, examples=[3])],
-    asked: RedactionAsked,
+    asked: RedactionRequest,
     user: Acting,
 ) -> Response:
     """Take words out of what was said, for good; `[redacted]` stands in their place.
@@ -137,7 +139,7 @@ def redact_turn(
 
 
 @router.post("/turns/search", response_model=SearchResults[TurnHit])
-def search_turns(asked: TurnSearchAsked, user: Acting) -> Response:
+def search_turns(asked: TurnSearchRequest, user: Acting) -> Response:
     """Find what was said that answers a question best."""
     given = asked.given()
     return answer(user.search_turns(given.pop("query"), **given))
@@ -207,7 +209,7 @@ def read_log(
 origins_router = router_for("Conversations", "/v1")
 
 
-class FormedAsked(PageAsked):
+class FormedRequest(PageRequest):
     """Which page of a conversation."""
 
     from_position: int | None = Field(
@@ -228,7 +230,7 @@ def read_source_turn(id: MemoryId, user: Acting) -> Response:
 
 @origins_router.get("/threads/{thread:path}/formed", response_model=Page[FormedTurn])
 def list_formed_turns(
-    thread: ThreadName, asked: Annotated[FormedAsked, Query()], user: Acting
+    thread: ThreadName, asked: Annotated[FormedRequest, Query()], user: Acting
 ) -> Response:
     """Read what was said in a conversation, each turn with the memories that came from it."""
     return answer(user.formed_turns(thread, **asked.given()))

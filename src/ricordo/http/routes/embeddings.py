@@ -10,7 +10,7 @@ from ricordo import limits
 from ricordo.http.auth import Acting
 from ricordo.http.responses import answer
 from ricordo.http.routing import lengthy, router_for
-from ricordo.http.schemas import Asked, QueryAsked, given_by
+from ricordo.http.schemas import QueryParameters, RequestBody, given_by
 from ricordo.model.embedding import (
     EmbeddingBackfill,
     EmbeddingChange,
@@ -26,7 +26,7 @@ _PROVIDERS: Final = (
 )
 
 
-class EndpointAsked(Asked):
+class EndpointRequest(RequestBody):
     """What a provider needs to know."""
 
     model: str | None = Field(default=None, description="Default: the provider's usual one.")
@@ -39,7 +39,7 @@ class EndpointAsked(Asked):
     dimensions: int | None = Field(default=None, ge=1, le=limits.MAX_VECTOR_WIDTH)
 
 
-class TestAsked(EndpointAsked):
+class TestRequest(EndpointRequest):
     """What to try out; nothing for the present provider."""
 
     __test__ = False  # no test of pytest's
@@ -47,7 +47,7 @@ class TestAsked(EndpointAsked):
     provider: str | None = Field(default=None, description=_PROVIDERS, examples=["local"])
 
 
-class ChoiceAsked(EndpointAsked):
+class ChoiceRequest(EndpointRequest):
     """Who is to make the vectors."""
 
     provider: str = Field(description=_PROVIDERS, examples=["local"])
@@ -56,7 +56,7 @@ class ChoiceAsked(EndpointAsked):
     )
 
 
-class ConfirmedAsked(Asked):
+class ConfirmedRequest(RequestBody):
     """Whether to do it."""
 
     confirm: bool = Field(
@@ -64,7 +64,7 @@ class ConfirmedAsked(Asked):
     )
 
 
-class ConfirmedInQuery(QueryAsked):
+class ConfirmedInQuery(QueryParameters):
     """Whether to do it."""
 
     confirm: bool = Field(
@@ -72,7 +72,7 @@ class ConfirmedInQuery(QueryAsked):
     )
 
 
-class StatesAsked(Asked):
+class StatesRequest(RequestBody):
     """Of which memories."""
 
     ids: list[Annotated[int, Field(ge=1, le=limits.MAX_ID)]] = Field(
@@ -80,7 +80,7 @@ class StatesAsked(Asked):
     )
 
 
-class VectorsMade(BaseModel):
+class BackfillResponse(BaseModel):
     """How many vectors were made."""
 
     made: int
@@ -93,7 +93,7 @@ def read_embeddings(user: Acting) -> Response:
 
 
 @router.post("/states", response_model=list[EmbeddingState])
-def read_embedding_states(asked: StatesAsked, user: Acting) -> Response:
+def read_embedding_states(asked: StatesRequest, user: Acting) -> Response:
     """Read how far the vectors of single memories have come, in the order asked for.
 
     What does not exist or is another user's is left out.
@@ -103,7 +103,7 @@ def read_embedding_states(asked: StatesAsked, user: Acting) -> Response:
 
 @router.put("", response_model=EmbeddingChange)
 @lengthy
-def set_embeddings(asked: ChoiceAsked, user: Acting) -> Response:
+def set_embeddings(asked: ChoiceRequest, user: Acting) -> Response:
     """Choose where the user's vectors are made, in place of the service's way.
 
     Vectors of another model are dropped, and a job makes them anew.
@@ -119,7 +119,7 @@ def reset_embeddings(asked: Annotated[ConfirmedInQuery, Query()], user: Acting) 
 
 @router.post("/test", response_model=EmbeddingTest)
 @lengthy
-def test_embeddings(user: Acting, asked: TestAsked | None = None) -> Response:
+def test_embeddings(user: Acting, asked: TestRequest | None = None) -> Response:
     """Call a provider and say how wide and how fast it answers, or what is wrong.
 
     Nothing is stored.
@@ -128,7 +128,7 @@ def test_embeddings(user: Acting, asked: TestAsked | None = None) -> Response:
 
 
 @router.post("/rebuild", response_model=EmbeddingChange)
-def rebuild_embeddings(user: Acting, asked: ConfirmedAsked | None = None) -> Response:
+def rebuild_embeddings(user: Acting, asked: ConfirmedRequest | None = None) -> Response:
     """Make all vectors anew with the present model."""
     return answer(user.rebuild_embeddings(**given_by(asked)))
 
@@ -139,7 +139,7 @@ def backfill_embeddings(user: Acting) -> Response:
     return answer(user.backfill_embeddings())
 
 
-@router.post("/fill", response_model=VectorsMade)
+@router.post("/fill", response_model=BackfillResponse)
 @lengthy
 def fill_embeddings(user: Acting) -> Response:
     """Make the vectors that wait now, and answer when they are made, which may take long."""

@@ -15,15 +15,15 @@ from ricordo.http.problems import documented
 from ricordo.http.responses import answer, expected_by, tag_of, unchanged
 from ricordo.http.routing import NOT_CHANGED, router_for, showing
 from ricordo.http.schemas import (
-    Asked,
-    DraftAsked,
-    FiltersAsked,
+    DraftRequest,
+    FiltersRequest,
     IfMatch,
     IfNoneMatch,
     MemoryId,
-    PageAsked,
-    QueryAsked,
-    ReasonAsked,
+    PageRequest,
+    QueryParameters,
+    ReasonRequest,
+    RequestBody,
     given_by,
 )
 from ricordo.model.draft import NewMemory
@@ -41,7 +41,7 @@ _PROPOSED = "It is sensitive, and an agent said it: it waits for the user's cons
 _ALREADY_THERE = "It was there already, or was updated."
 
 
-class NewMemoryAsked(DraftAsked, ReasonAsked):
+class NewMemoryRequest(DraftRequest, ReasonRequest):
     """A memory to be kept; only its content is needed."""
 
     supersedes: int | None = Field(
@@ -49,13 +49,13 @@ class NewMemoryAsked(DraftAsked, ReasonAsked):
     )
 
 
-class ManyMemoriesAsked(ReasonAsked):
+class ManyMemoriesRequest(ReasonRequest):
     """Many memories at once."""
 
-    memories: list[DraftAsked] = Field(max_length=limits.MAX_BULK_ITEMS)
+    memories: list[DraftRequest] = Field(max_length=limits.MAX_BULK_ITEMS)
 
 
-class ListAsked(PageAsked, FiltersAsked):
+class ListRequest(PageRequest, FiltersRequest):
     """Which memories to list, and in which order."""
 
     sort: str = Field(
@@ -65,13 +65,13 @@ class ListAsked(PageAsked, FiltersAsked):
     order: str = Field(default="desc", description="asc or desc.")
 
 
-class GetAsked(QueryAsked):
+class GetRequest(QueryParameters):
     """How to read one memory."""
 
     include_deleted: bool = Field(default=False, description="Also what was forgotten.")
 
 
-class ManyAsked(Asked):
+class ManyRequest(RequestBody):
     """Which memories to read."""
 
     ids: list[Annotated[int, Field(ge=1, le=limits.MAX_ID)]] = Field(
@@ -80,7 +80,7 @@ class ManyAsked(Asked):
     include_deleted: bool = Field(default=False, description="Also what was forgotten.")
 
 
-class HistoryAsked(QueryAsked):
+class HistoryRequest(QueryParameters):
     """How much of the history."""
 
     limit: int = Field(
@@ -101,7 +101,7 @@ class HistoryAsked(QueryAsked):
         **showing(examples.PROPOSED, 202, _PROPOSED, model=Proposed),
     },
 )
-def add_memory(asked: NewMemoryAsked, user: Acting) -> Response:
+def add_memory(asked: NewMemoryRequest, user: Acting) -> Response:
     """Keep a memory.
 
     The same text in the same theme is one memory. What has the same `key` is updated. With
@@ -115,7 +115,7 @@ def add_memory(asked: NewMemoryAsked, user: Acting) -> Response:
 
 
 @router.post("/batch", response_model=list[Added], responses=showing([examples.ADDED]))
-def add_memories(asked: ManyMemoriesAsked, user: Acting) -> Response:
+def add_memories(asked: ManyMemoriesRequest, user: Acting) -> Response:
     """Keep many memories.
 
     The answer says what became of each, in order. All are checked before anything is written.
@@ -129,7 +129,7 @@ def add_memories(asked: ManyMemoriesAsked, user: Acting) -> Response:
 
 
 @router.get("", response_model=Page[Item], responses=showing(examples.PAGE))
-def list_memories(asked: Annotated[ListAsked, Query()], user: Acting) -> Response:
+def list_memories(asked: Annotated[ListRequest, Query()], user: Acting) -> Response:
     """List memories, newest first unless sorted otherwise.
 
     Parameters that take several values are repeated: `theme=work&theme=travel`.
@@ -146,7 +146,7 @@ def list_memories(asked: Annotated[ListAsked, Query()], user: Acting) -> Respons
 
 
 @router.post("/get", response_model=list[Item], responses=showing([examples.ITEM]))
-def get_memories(asked: ManyAsked, user: Acting) -> Response:
+def get_memories(asked: ManyRequest, user: Acting) -> Response:
     """Read several memories, in the order asked for.
 
     What does not exist, has expired or is another user's is left out.
@@ -161,7 +161,7 @@ def get_memories(asked: ManyAsked, user: Acting) -> Response:
 )
 def get_memory(
     id: MemoryId,
-    asked: Annotated[GetAsked, Query()],
+    asked: Annotated[GetRequest, Query()],
     user: Acting,
     if_none_match: IfNoneMatch = None,
 ) -> Response:
@@ -172,7 +172,9 @@ def get_memory(
 
 
 @router.get("/{id}/history", response_model=list[Change], responses=showing([examples.CHANGE]))
-def memory_history(id: MemoryId, asked: Annotated[HistoryAsked, Query()], user: Acting) -> Response:
+def memory_history(
+    id: MemoryId, asked: Annotated[HistoryRequest, Query()], user: Acting
+) -> Response:
     """Tell what happened to a memory, oldest first; also to one that was purged."""
     return answer(user.history(id, limit=asked.limit))
 
@@ -203,24 +205,24 @@ _CHANGED: Final = {
 }
 
 
-class ForgetAsked(QueryAsked, ReasonAsked):
+class ForgetRequest(QueryParameters, ReasonRequest):
     """Why it is forgotten."""
 
 
-class ForgetKeyAsked(ReasonAsked):
+class ForgetKeyRequest(ReasonRequest):
     """What to forget: whatever has this key, in one theme or in all."""
 
     key: str = Field(max_length=limits.MAX_KEY_CHARS, examples=["favourite drink"])
     theme: str | None = Field(default=None, description="Only in this theme.", examples=["drinks"])
 
 
-class PinAsked(Asked):
+class PinRequest(RequestBody):
     """Whether it is one to keep."""
 
     pinned: bool = Field(default=True, description="False takes the mark away.")
 
 
-class MergeAsked(DraftAsked, ReasonAsked):
+class MergeRequest(DraftRequest, ReasonRequest):
     """What becomes of several memories. What is not given is taken from them."""
 
     ids: list[Annotated[int, Field(ge=1, le=limits.MAX_ID)]] = Field(
@@ -228,7 +230,7 @@ class MergeAsked(DraftAsked, ReasonAsked):
     )
 
 
-class PurgeAsked(Asked):
+class PurgeRequest(RequestBody):
     """What to remove for good."""
 
     before_time: bool = Field(
@@ -236,7 +238,7 @@ class PurgeAsked(Asked):
     )
 
 
-class Purged(BaseModel):
+class PurgeResponse(BaseModel):
     """How many memories were removed for good."""
 
     purged: int
@@ -244,7 +246,7 @@ class Purged(BaseModel):
 
 @changes_router.post("/{id}/archive", response_model=Item, responses=_CHANGED)
 def archive_memory(
-    id: MemoryId, user: Acting, asked: ReasonAsked | None = None, if_match: IfMatch = None
+    id: MemoryId, user: Acting, asked: ReasonRequest | None = None, if_match: IfMatch = None
 ) -> Response:
     """Put a memory aside: kept, and out of reads unless asked for."""
     expected = expected_by(if_match)
@@ -253,7 +255,7 @@ def archive_memory(
 
 @changes_router.post("/{id}/restore", response_model=Item, responses=_CHANGED)
 def restore_memory(
-    id: MemoryId, user: Acting, asked: ReasonAsked | None = None, if_match: IfMatch = None
+    id: MemoryId, user: Acting, asked: ReasonRequest | None = None, if_match: IfMatch = None
 ) -> Response:
     """Bring back an archived or forgotten memory."""
     expected = expected_by(if_match)
@@ -262,7 +264,7 @@ def restore_memory(
 
 @changes_router.post("/{id}/pin", response_model=Item, responses=_CHANGED)
 def pin_memory(
-    id: MemoryId, user: Acting, asked: PinAsked | None = None, if_match: IfMatch = None
+    id: MemoryId, user: Acting, asked: PinRequest | None = None, if_match: IfMatch = None
 ) -> Response:
     """Mark a memory as one to keep, or take the mark away."""
     return _standing(user.pin(id, **given_by(asked), expected_updated_at=expected_by(if_match)))
@@ -276,7 +278,7 @@ def verify_memory(id: MemoryId, user: Acting, if_match: IfMatch = None) -> Respo
 
 @changes_router.post("/{id}/undo", response_model=Item, responses=_CHANGED)
 def undo_change(
-    id: MemoryId, user: Acting, asked: ReasonAsked | None = None, if_match: IfMatch = None
+    id: MemoryId, user: Acting, asked: ReasonRequest | None = None, if_match: IfMatch = None
 ) -> Response:
     """Bring a superseded or merged memory back, or take back the last update of a keyed one.
 
@@ -289,7 +291,7 @@ def undo_change(
 @changes_router.delete("/{id}", response_model=Item, responses=_CHANGED)
 def forget_memory(
     id: MemoryId,
-    asked: Annotated[ForgetAsked, Query()],
+    asked: Annotated[ForgetRequest, Query()],
     user: Acting,
     if_match: IfMatch = None,
 ) -> Response:
@@ -304,7 +306,7 @@ def forget_memory(
 
 
 @changes_router.post("/forget", response_model=list[Item], responses=showing([examples.ITEM]))
-def forget_key(asked: ForgetKeyAsked, user: Acting) -> Response:
+def forget_key(asked: ForgetKeyRequest, user: Acting) -> Response:
     """Forget what has a key, in one theme or in all."""
     return answer(user.forget(key=asked.key, theme=asked.theme, reason=asked.reason))
 
@@ -318,7 +320,7 @@ def forget_key(asked: ForgetKeyAsked, user: Acting) -> Response:
         **showing(examples.KNOWN, 200, "What they become was there already.", model=Added),
     },
 )
-def merge_memories(asked: MergeAsked, user: Acting) -> Response:
+def merge_memories(asked: MergeRequest, user: Acting) -> Response:
     """Put one memory in the place of several, which are kept as history."""
     draft = {name: value for name, value in asked.given().items() if name not in ("ids", "reason")}
     if user.scope.is_of_an_agent:
@@ -326,8 +328,8 @@ def merge_memories(asked: MergeAsked, user: Acting) -> Response:
     return told(user.merge(asked.ids, draft, reason=asked.reason))
 
 
-@changes_router.post("/purge", response_model=Purged, responses=showing({"purged": 3}))
-def purge_memories(user: Acting, asked: PurgeAsked | None = None) -> Response:
+@changes_router.post("/purge", response_model=PurgeResponse, responses=showing({"purged": 3}))
+def purge_memories(user: Acting, asked: PurgeRequest | None = None) -> Response:
     """Remove forgotten memories for good whose time has come. History keeps that they existed."""
     return answer({"purged": user.purge(**given_by(asked))})
 
@@ -343,7 +345,7 @@ ThemeName = Annotated[
 ]
 
 
-class ThemeAsked(Asked):
+class ThemeRequest(RequestBody):
     """What to change of a theme; what is not given stays."""
 
     display_name: str | None = Field(
@@ -370,7 +372,7 @@ class ThemeAsked(Asked):
     )
 
 
-class ChangesAsked(QueryAsked):
+class ChangesRequest(QueryParameters):
     """Which stretch of the change feed."""
 
     since: int = Field(
@@ -397,13 +399,13 @@ def list_themes(user: Acting) -> Response:
 
 
 @themes_router.patch("/themes/{theme}", response_model=Theme, responses=showing(examples.THEME))
-def describe_theme(theme: ThemeName, asked: ThemeAsked, user: Acting) -> Response:
+def describe_theme(theme: ThemeName, asked: ThemeRequest, user: Acting) -> Response:
     """Change a theme's name, description and context policy."""
     return answer(user.describe_theme(theme, **asked.given()))
 
 
 @themes_router.get("/changes", response_model=Changes, responses=showing(examples.CHANGES))
-def list_changes(asked: Annotated[ChangesAsked, Query()], user: Acting) -> Response:
+def list_changes(asked: Annotated[ChangesRequest, Query()], user: Acting) -> Response:
     """Tell what happened to memories after a revision, oldest first.
 
     Ask again with `since` set to the revision of the last change; `more` says that there is more.

@@ -12,7 +12,7 @@ from ricordo.http.auth import Acting
 from ricordo.http.responses import answer, nothing
 from ricordo.http.routes.memories import PREFIX
 from ricordo.http.routing import router_for, showing
-from ricordo.http.schemas import Asked, MemoryId, PageAsked, ReasonAsked, given_by
+from ricordo.http.schemas import MemoryId, PageRequest, ReasonRequest, RequestBody, given_by
 from ricordo.model.item import Added
 from ricordo.model.profile import Profile, ProfileUpdate
 from ricordo.model.proposal import BlockedSender, Link, Proposal
@@ -24,7 +24,7 @@ router = router_for("Consent and profile", "/v1")
 ProposalId = Annotated[int, Path(ge=1, le=limits.MAX_ID, description="The proposal.", examples=[3])]
 
 
-class ProposalsAsked(PageAsked):
+class ProposalsRequest(PageRequest):
     """Which proposals."""
 
     state: str = Field(
@@ -34,7 +34,7 @@ class ProposalsAsked(PageAsked):
     )
 
 
-class ProfileAsked(Asked):
+class ProfileRequest(RequestBody):
     """What the profile is to say."""
 
     fields: dict[str, str | None] = Field(
@@ -51,7 +51,7 @@ class ProfileAsked(Asked):
 
 
 @router.get("/proposals", response_model=Page[Proposal])
-def list_proposals(asked: Annotated[ProposalsAsked, Query()], user: Acting) -> Response:
+def list_proposals(asked: Annotated[ProposalsRequest, Query()], user: Acting) -> Response:
     """List what was said but is not stored yet, and what others offer to share.
 
     What is offered has an `owner_id`, and its number is that of the memory.
@@ -60,13 +60,13 @@ def list_proposals(asked: Annotated[ProposalsAsked, Query()], user: Acting) -> R
 
 
 @router.post("/proposals/{id}/approve", response_model=Added)
-def approve(id: ProposalId, user: Acting, asked: ReasonAsked | None = None) -> Response:
+def approve(id: ProposalId, user: Acting, asked: ReasonRequest | None = None) -> Response:
     """Store what was proposed, or begin to see what another user offers."""
     return answer(user.approve(id, **given_by(asked)))
 
 
 @router.post("/proposals/{id}/reject", response_model=Proposal)
-def reject(id: ProposalId, user: Acting, asked: ReasonAsked | None = None) -> Response:
+def reject(id: ProposalId, user: Acting, asked: ReasonRequest | None = None) -> Response:
     """Turn down what was proposed: it is forgotten, and not proposed again for long.
 
     What another user offered cannot be offered again.
@@ -81,7 +81,7 @@ def read_profile(user: Acting) -> Response:
 
 
 @router.patch("/profile", response_model=ProfileUpdate)
-def update_profile(asked: ProfileAsked, user: Acting) -> Response:
+def update_profile(asked: ProfileRequest, user: Acting) -> Response:
     """Set fields of the user's profile, and remove others. Fields that are not named stay.
 
     Unless it is `explicit`, a field that touches something sensitive becomes a proposal, and a wish

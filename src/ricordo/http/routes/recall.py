@@ -12,7 +12,14 @@ from ricordo.http.auth import Acting
 from ricordo.http.responses import answer
 from ricordo.http.routes.memories import PREFIX
 from ricordo.http.routing import router_for, showing
-from ricordo.http.schemas import Asked, FiltersAsked, MemoryId, QueryAsked, Several, one_or_all
+from ricordo.http.schemas import (
+    FiltersRequest,
+    MemoryId,
+    QueryParameters,
+    RequestBody,
+    Several,
+    one_or_all,
+)
 from ricordo.model.context import Context, Feedback
 from ricordo.model.search import (
     MemoryHit,
@@ -28,7 +35,7 @@ from ricordo.user_memory import UserMemory
 router = router_for("Memories", PREFIX)
 
 
-class _Search(FiltersAsked, BaseModel):
+class _Search(FiltersRequest, BaseModel):
     query: str = Field(
         default="*",
         max_length=limits.MAX_QUERY_CHARS,
@@ -66,15 +73,15 @@ class _Search(FiltersAsked, BaseModel):
         )
 
 
-class SearchAsked(Asked, _Search):
+class SearchRequest(RequestBody, _Search):
     """What to look for."""
 
 
-class SearchQueryAsked(QueryAsked, _Search):
+class SearchQueryRequest(QueryParameters, _Search):
     """What to look for, in a query string."""
 
 
-class RelatedAsked(QueryAsked):
+class RelatedRequest(QueryParameters):
     """How many."""
 
     limit: int = Field(
@@ -89,7 +96,7 @@ _FOUND = showing(examples.FOUND)
 
 
 @router.post("/search", response_model=SearchResults[MemoryHit], responses=_FOUND)
-def search_memories(asked: SearchAsked, user: Acting) -> Response:
+def search_memories(asked: SearchRequest, user: Acting) -> Response:
     """Find memories by meaning and by words, the best first.
 
     What is asked is in the body, so that it stands in no log of addresses. An embedder that is slow
@@ -100,7 +107,7 @@ def search_memories(asked: SearchAsked, user: Acting) -> Response:
 
 @router.get("/search", response_model=SearchResults[MemoryHit], responses=_FOUND)
 def search_memories_by_address(
-    asked: Annotated[SearchQueryAsked, Query()], user: Acting
+    asked: Annotated[SearchQueryRequest, Query()], user: Acting
 ) -> Response:
     """Find memories, for where a request can have no body.
 
@@ -111,7 +118,7 @@ def search_memories_by_address(
 
 @router.get("/{id}/related", response_model=list[Related], responses=showing([examples.RELATED]))
 def related_memories(
-    id: MemoryId, asked: Annotated[RelatedAsked, Query()], user: Acting
+    id: MemoryId, asked: Annotated[RelatedRequest, Query()], user: Acting
 ) -> Response:
     """List the memories that are about the same as one, the most similar first."""
     return answer(user.related(id, limit=asked.limit))
@@ -120,7 +127,7 @@ def related_memories(
 graph_router = router_for("Memories", "/v1")
 
 
-class GraphAsked(QueryAsked):
+class GraphRequest(QueryParameters):
     """Of what, and how much."""
 
     theme: str | None = Field(
@@ -135,7 +142,7 @@ class GraphAsked(QueryAsked):
 
 
 @graph_router.get("/graph", response_model=RelationGraph, responses=showing(examples.GRAPH))
-def read_graph(asked: Annotated[GraphAsked, Query()], user: Acting) -> Response:
+def read_graph(asked: Annotated[GraphRequest, Query()], user: Acting) -> Response:
     """Read the most connected memories and the relations among them.
 
     Of more than 1,000 memories the latest 1,000 are looked at, with what they were related to when
@@ -164,7 +171,7 @@ def _agent() -> str | None:
     return found
 
 
-class QueryFiltersAsked(Asked):
+class QueryFiltersRequest(RequestBody):
     """Which memories may answer; all that are given must hold."""
 
     user_id: str | None = Field(default=None, description="No other than the user themselves.")
@@ -184,13 +191,13 @@ class QueryFiltersAsked(Asked):
     )
 
 
-class AgentQueryAsked(Asked):
+class AgentQueryRequest(RequestBody):
     """A question of an agent."""
 
     query: str = Field(max_length=limits.MAX_QUERY_CHARS, examples=["what is planned for May"])
     agent: str | None = _agent()
     categories: Several = Field(default=None, min_length=1, max_length=limits.MAX_FILTER_VALUES)
-    filters: QueryFiltersAsked | None = None
+    filters: QueryFiltersRequest | None = None
     top_k: int = Field(
         default=limits.DEFAULT_QUERY_RESULTS,
         ge=1,
@@ -216,7 +223,7 @@ class AgentQueryAsked(Asked):
     )
 
 
-class ContextAsked(Asked):
+class ContextRequest(RequestBody):
     """A prompt to be built."""
 
     message: str = Field(
@@ -258,7 +265,7 @@ class ContextAsked(Asked):
     )
 
 
-class FeedbackAsked(Asked):
+class FeedbackRequest(RequestBody):
     """Which of the memories in a prompt were of use: name them, or give the answer."""
 
     recalled: list[Id] = Field(
@@ -280,7 +287,7 @@ class FeedbackAsked(Asked):
 
 
 @context_router.post("/query", response_model=QueryAnswer, responses=showing(examples.QUERY_ANSWER))
-def query_memories(asked: AgentQueryAsked, user: Acting) -> Response:
+def query_memories(asked: AgentQueryRequest, user: Acting) -> Response:
     """Answer an agent's question in a few lines that never exceed a budget of tokens.
 
     The agent's allowlist is checked before anything is read.
@@ -292,7 +299,7 @@ def query_memories(asked: AgentQueryAsked, user: Acting) -> Response:
 
 
 @context_router.post("/context", response_model=Context, responses=showing(examples.CONTEXT))
-def build_context(asked: ContextAsked, user: Acting) -> Response:
+def build_context(asked: ContextRequest, user: Acting) -> Response:
     """Build a request to a model that knows this user: system text, earlier turns, the message.
 
     A store that fails is no error here: the prompt says that memory is unavailable.
@@ -301,6 +308,6 @@ def build_context(asked: ContextAsked, user: Acting) -> Response:
 
 
 @context_router.post("/feedback", response_model=Feedback, responses=showing(examples.FEEDBACK))
-def give_feedback(asked: FeedbackAsked, user: Acting) -> Response:
+def give_feedback(asked: FeedbackRequest, user: Acting) -> Response:
     """Say which of the memories that a prompt showed an answer used."""
     return answer(user.feedback(**asked.given()))

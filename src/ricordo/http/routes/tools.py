@@ -10,7 +10,7 @@ from ricordo import limits
 from ricordo.http.auth import Acting
 from ricordo.http.responses import answer
 from ricordo.http.routing import router_for, showing
-from ricordo.http.schemas import Asked, QueryAsked
+from ricordo.http.schemas import QueryParameters, RequestBody
 from ricordo.model.vocabulary import SchemaForm
 from ricordo.tools import TOOL_SETS, Tools
 from ricordo.tools.answers import is_mistake
@@ -20,7 +20,7 @@ from ricordo.tools.tool import FORMS
 router = router_for("Tools", "/v1/tools")
 
 
-class ToolsAsked(QueryAsked):
+class ToolsRequest(QueryParameters):
     """Which tools, in which form."""
 
     sets: str = Field(
@@ -31,7 +31,7 @@ class ToolsAsked(QueryAsked):
     form: SchemaForm = Field(default=SchemaForm.OPENAI, description="For whose interface.")
 
 
-class CallAsked(Asked):
+class CallRequest(RequestBody):
     """What a model wants to have done."""
 
     arguments: dict[str, Any] | str | None = Field(
@@ -65,7 +65,7 @@ class ToolAnswer(BaseModel):
 @router.get(
     "", response_model=OfferedTools, responses=showing({"tools": [], "guide": "## Memory …"})
 )
-def list_tools(asked: Annotated[ToolsAsked, Query()], user: Acting) -> Response:
+def list_tools(asked: Annotated[ToolsRequest, Query()], user: Acting) -> Response:
     """List the tools of some sets, as a model is told of them, with a guide for its prompt."""
     tools = Tools(user, *named_sets(asked.sets))
     told = FORMS[asked.form](tools.tools)
@@ -86,7 +86,7 @@ def call_tool(
             examples=["memory_search"],
         ),
     ],
-    asked: CallAsked,
+    asked: CallRequest,
     user: Acting,
 ) -> Response:
     """Call a tool with what a model wrote.

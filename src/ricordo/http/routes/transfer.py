@@ -10,7 +10,7 @@ from ricordo.http.auth import Acting, GatedRoute
 from ricordo.http.files import JSON_LINES, LinesResponse, received_file
 from ricordo.http.responses import answer
 from ricordo.http.routing import at_length, router_for
-from ricordo.http.schemas import QueryAsked
+from ricordo.http.schemas import QueryParameters
 from ricordo.model.reports import ImportReport
 from ricordo.transfer.imports import AUTO, FORMATS
 
@@ -34,7 +34,7 @@ FILE: Final = {
 }
 
 
-class ImportAsked(QueryAsked):
+class ImportRequest(QueryParameters):
     """How to read the file."""
 
     format: str = Field(
@@ -51,7 +51,7 @@ def export_user(request: Request, user: Acting) -> Response:
 
 @router.post("/import", response_model=ImportReport, openapi_extra=FILE)
 async def import_user(
-    request: Request, asked: Annotated[ImportAsked, Query()], user: Acting
+    request: Request, asked: Annotated[ImportRequest, Query()], user: Acting
 ) -> Response:
     """Bring in an export of ricordo, or what another system exported.
 

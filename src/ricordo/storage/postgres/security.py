@@ -58,7 +58,7 @@ _GRANTED: Final = f"owner_id = ANY ({ACTING})"
 
 
 @dataclass(frozen=True, slots=True)
-class Policy:
+class RowPolicy:
     """One policy of a table: which rows a command may reach."""
 
     table: str
@@ -86,23 +86,23 @@ def array_of(users: Iterable[str]) -> str:
     return "{" + ",".join(f'"{name}"' for name in escaped) + "}"
 
 
-def policies() -> Iterator[Policy]:
+def policies() -> Iterator[RowPolicy]:
     """Every policy that there is; no table with users' rows is left out."""
     for table in OWNED_TABLES:
         if table is api_keys:  # whoever shows a key is not known before it is found
-            yield Policy(table.name, "ricordo_all", "ALL", ALL)
+            yield RowPolicy(table.name, "ricordo_all", "ALL", ALL)
         elif table is links:
             yield from _of_links()
         elif table is link_offers:
             yield from _of_offers()
         else:
-            yield Policy(table.name, "ricordo_own", "ALL", _OWN)
+            yield RowPolicy(table.name, "ricordo_own", "ALL", _OWN)
     # PostgreSQL looks at the policy first whose name is last in the alphabet: for nearly every row
     # it is decided by "own", and links are not looked at.
     for table in (items, item_index):
-        yield Policy(table.name, "ricordo_lent", "SELECT", f"({_GLOBAL}) OR {_LINKED}")
+        yield RowPolicy(table.name, "ricordo_lent", "SELECT", f"({_GLOBAL}) OR {_LINKED}")
     # How far the index of the global memories has come is needed to search them.
-    yield Policy(users.name, "ricordo_lent", "SELECT", _GLOBAL)
+    yield RowPolicy(users.name, "ricordo_lent", "SELECT", _GLOBAL)
 
 
 def rows_within_reach(index: sa.Table) -> str:
@@ -113,25 +113,25 @@ def rows_within_reach(index: sa.Table) -> str:
     return f"{_OWN} OR ({_GLOBAL})" if index is item_index else _OWN
 
 
-def _of_links() -> Iterator[Policy]:
+def _of_links() -> Iterator[RowPolicy]:
     """Both sides see a link and can end it, and both must be there to make one: neither the owner
     of a memory can put it before somebody, nor can anybody take it."""
     for command in ("SELECT", "DELETE"):
         rows = f"{_OWN} OR {_GRANTED}"
-        yield Policy(links.name, f"ricordo_either_{command.lower()}", command, rows)
+        yield RowPolicy(links.name, f"ricordo_either_{command.lower()}", command, rows)
     for command in ("INSERT", "UPDATE"):
         rows = f"(user_id = ANY ({ACTING}) AND {_GRANTED}) OR {ALL}"
-        yield Policy(links.name, f"ricordo_both_{command.lower()}", command, rows)
+        yield RowPolicy(links.name, f"ricordo_both_{command.lower()}", command, rows)
 
 
-def _of_offers() -> Iterator[Policy]:
+def _of_offers() -> Iterator[RowPolicy]:
     """Both sides see an offer and can end it; only where its viewer is there, it is made or
     decided."""
     for command in ("SELECT", "DELETE"):
         rows = f"{_OWN} OR {_GRANTED}"
-        yield Policy(link_offers.name, f"ricordo_either_{command.lower()}", command, rows)
+        yield RowPolicy(link_offers.name, f"ricordo_either_{command.lower()}", command, rows)
     for command in ("INSERT", "UPDATE"):
-        yield Policy(link_offers.name, f"ricordo_viewer_{command.lower()}", command, _OWN)
+        yield RowPolicy(link_offers.name, f"ricordo_viewer_{command.lower()}", command, _OWN)
 
 
 def secure(connection: sa.Connection) -> None:
