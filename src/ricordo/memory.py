@@ -36,7 +36,7 @@ from ricordo.transfer import backup, exports, imports
 from ricordo.transfer.backup import FileOpener
 from ricordo.transfer.exports import Progress, no_progress
 from ricordo.user_memory import UserMemory
-from ricordo.user_memory.bound import Parts
+from ricordo.user_memory.base import Parts
 
 _log = logging.getLogger(__name__)
 

@@ -20,9 +20,9 @@ from ricordo import (
 )
 from ricordo.integrations.langgraph import RicordoSaver, RicordoStore
 from ricordo.model.vocabulary import SharingRight
-from ricordo.user_memory.confining import OPEN_TO_CONFINED
 from tests.contract.conftest import on_sqlite
 from tests.integrations.graphs import config
+from tests.support.confined import OPEN_TO_CONFINED
 from tests.support.sharing import share
 
 pytestmark = pytest.mark.requirement("access.categories")
@@ -58,10 +58,16 @@ def public_methods() -> dict[str, Callable[..., object]]:
     return {name: method for name, method in found if not name.startswith("_")}
 
 
+def test_an_operation_must_say_what_a_confined_scope_may_do() -> None:
+    with pytest.raises(TypeError, match="listed needs @within_categories or @whole_memory"):
+        type("Forgetful", (UserMemory,), {"listed": lambda self: self})
+
+
 @on_sqlite
 def test_whatever_is_not_in_the_list_is_refused(kept: Kept) -> None:
     methods = public_methods()
-    assert set(methods) > OPEN_TO_CONFINED
+    opened = {name for name, one in methods.items() if getattr(one, "is_open_to_confined", False)}
+    assert opened == OPEN_TO_CONFINED
     assert {"changes", "turns", "form", "export", "load_checkpoint"} <= set(methods)
     before = kept.ana.revision()
     for name in set(methods) - OPEN_TO_CONFINED:

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from ricordo import Memory, RicordoError, UserMemory
 from ricordo.model.record import plain
 from ricordo.testing.embedder import WordEmbedder
-from ricordo.user_memory.confining import OPEN_TO_CONFINED
 from ricordo.wiring import open_memory
+from tests.support.confined import OPEN_TO_CONFINED
 from tests.support.sharing import share
 
 pytestmark = pytest.mark.requirement("access.categories")

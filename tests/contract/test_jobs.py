@@ -219,7 +219,7 @@ def test_what_the_store_queues_itself_has_a_handler_and_a_lane(memory: Memory) -
     assert lane_of("lifecycle") is Lane.FAST
 
 
-@pytest.mark.requirement("jobs.job_context")
+@pytest.mark.requirement("jobs.stint")
 def test_a_job_that_takes_too_long_lets_others_go_first(memory: Memory, clock: ManualClock) -> None:
     done: list[str] = []
 
@@ -243,7 +243,7 @@ def test_a_job_that_takes_too_long_lets_others_go_first(memory: Memory, clock: M
     assert done == ["step 0", "quick"]
 
 
-@pytest.mark.requirement("jobs.job_context")
+@pytest.mark.requirement("jobs.stint")
 def test_a_stopped_worker_puts_back_what_works_in_steps(memory: Memory) -> None:
     runner = runner_of(memory)
     steps: list[int] = []
@@ -263,7 +263,7 @@ def test_a_stopped_worker_puts_back_what_works_in_steps(memory: Memory) -> None:
     assert (job.state, job.progress) == ("queued", "2 steps")
 
 
-@pytest.mark.requirement("jobs.job_context")
+@pytest.mark.requirement("jobs.stint")
 def test_whoever_lost_a_job_stops_working_on_it(memory: Memory, clock: ManualClock) -> None:
     told: list[type[BaseException]] = []
 

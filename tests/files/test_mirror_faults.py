@@ -15,7 +15,7 @@ from ricordo import FilesUnavailable, Memory, StorageError
 from ricordo.files import disk
 from ricordo.files.disk import Busy, holding
 from ricordo.files.mirror import MirrorWrites, UserMirror
-from ricordo.user_memory.mirroring import mirror_of
+from ricordo.user_memory.maintenance import mirror_of
 from tests.files.killed import killed_at, started
 from tests.files.mirrors import Mirrored, while_writing
 

@@ -13,7 +13,7 @@ import pytest
 
 from ricordo import FilesUnavailable, Memory, UserNotFound
 from ricordo.testing.embedder import WordEmbedder
-from ricordo.user_memory.mirroring import mirror_of
+from ricordo.user_memory.maintenance import mirror_of
 from ricordo.wiring import open_memory
 from tests.files.mirrors import Mirrored
 from tests.support.commandline import COMMAND, ricordo

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from ricordo import Memory, MirrorReport
 from ricordo.files.mirror import UserMirror
 from ricordo.limits import MIRROR_OPEN_SECONDS, MIRROR_QUIET_SECONDS
-from ricordo.user_memory.mirroring import _FileWrites
+from ricordo.user_memory.maintenance import _FileWrites
 from tests.files.mirrors import Mirrored
 
 pytestmark = pytest.mark.requirement("files.mirror-saving")

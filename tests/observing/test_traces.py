@@ -173,7 +173,6 @@ def test_without_an_address_opentelemetry_is_not_even_loaded() -> None:
     program = """
 import sys
 from ricordo.observability.middleware import tracing_of
-from ricordo.observability.traces import Tracing
 from ricordo.settings import Settings
 import ricordo.observability.middleware, ricordo.observability.metrics, ricordo.observability.logs
 tracing_of(Settings())
@@ -186,7 +185,7 @@ print([name for name in sys.modules if name.startswith("opentelemetry")])
 def test_without_the_package_it_is_said_what_to_install(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.delitem(sys.modules, "ricordo.observability.traces", raising=False)
+    monkeypatch.delitem(sys.modules, "ricordo.observability.otlp", raising=False)
     monkeypatch.setitem(sys.modules, "opentelemetry.sdk.trace", None)
     with pytest.raises(InvalidValue, match=r"pip install 'ricordo\[otel\]'"):
         tracing_of(Settings(traces_url="http://127.0.0.1:4318/v1/traces"))

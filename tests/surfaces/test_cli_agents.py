@@ -11,6 +11,7 @@ from ricordo.cli.errors import CONFLICT, INVALID_INPUT, MODEL_ERROR, NOT_FOUND, 
 from ricordo.model.record import plain
 from ricordo.testing.model_server import ModelServer
 from ricordo.tools import TOOL_SETS, chosen
+from ricordo.tools.tool import anthropic, openai_chat
 from tests.support.commandline import Ran, ricordo
 
 pytestmark = pytest.mark.requirement("cli.commands")
@@ -176,8 +177,8 @@ def test_tools_are_listed_for_people_and_as_schemas(cli: Cli, ana: UserMemory) -
     for tool in chosen(*TOOL_SETS):
         assert tool.name in shown.out
     ran = ricordo("tools", "list", "--set", "query", "--set", "single", "--form", "openai")
-    assert json.loads(ran.out) == tool.openai_chat(chosen("query", "single"))
-    assert ricordo("tools", "list", "--json").json == tool.anthropic(chosen(*TOOL_SETS))
+    assert json.loads(ran.out) == openai_chat(chosen("query", "single"))
+    assert ricordo("tools", "list", "--json").json == anthropic(chosen(*TOOL_SETS))
     ana.add("Has a cat", theme="pets")
     assert "- pets (1)" in cli("tools", "guide").out
     assert cli("tools", "guide", "--set", "query", "--json").json["guide"].startswith("##")

@@ -139,7 +139,7 @@ def sync(*, allow_deletes: AllowDeletes = False, owner: Owner) -> None:
 
 def watch(*, owner: Owner) -> None:
     """Keep MEMORY.md and the daily logs in step until stopped, telling what is done."""
-    from ricordo.user_memory.mirroring import followed_mirror
+    from ricordo.user_memory.maintenance import followed_mirror
     from ricordo.workers.process import told_to_stop
 
     with told_to_stop() as stopped, open_store(owner) as memory:

@@ -70,7 +70,7 @@ from ricordo.recall.words import question_in
 from ricordo.storage.checkpoints import ChannelName, GraphCheckpoint, GraphWrite, Packed
 from ricordo.storage.entries import SEPARATOR, EntryName
 from ricordo.user_memory import UserMemory
-from ricordo.user_memory.confining import check_whole
+from ricordo.user_memory.base import check_whole
 
 __all__ = ["RicordoSaver", "RicordoStore", "memory_tool_node"]
 

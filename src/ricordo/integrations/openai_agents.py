@@ -37,7 +37,7 @@ from ricordo.storage.database import Database, ReadTransaction, retried
 from ricordo.storage.transaction import WriteTransaction
 from ricordo.tools import TOOL_SETS, AsyncTools, Tool, Tools, chosen
 from ricordo.user_memory import UserMemory
-from ricordo.user_memory.confining import check_whole
+from ricordo.user_memory.base import check_whole
 
 __all__ = ["MemorySession", "memory_tools"]
 

@@ -41,7 +41,7 @@ from ricordo.recall.words import question_in
 from ricordo.text.secrets import without_secrets
 from ricordo.tools import Tools
 from ricordo.user_memory import UserMemory
-from ricordo.user_memory.confining import check_whole
+from ricordo.user_memory.base import check_whole
 
 _LINE_BYTES: Final = 100  # of MEMORY.md beside a text: its number, and its heading
 

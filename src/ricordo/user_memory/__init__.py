@@ -8,52 +8,26 @@ operation; ``UserMemory`` is all of them.
 from collections.abc import Iterable
 from typing import Self
 
-from ricordo.user_memory.activity import Activity
-from ricordo.user_memory.adding import Adding
-from ricordo.user_memory.changing import Changing
-from ricordo.user_memory.consent import Consent
-from ricordo.user_memory.conversations import Conversations
-from ricordo.user_memory.embeddings import Embeddings
-from ricordo.user_memory.files import Files
-from ricordo.user_memory.forming import Forming
-from ricordo.user_memory.graphing import Graphing
-from ricordo.user_memory.long_conversations import LongConversations
-from ricordo.user_memory.mirroring import Mirroring
-from ricordo.user_memory.origins import Origins
-from ricordo.user_memory.profiling import Profiling
-from ricordo.user_memory.prompting import Prompting
-from ricordo.user_memory.reading import Reading
-from ricordo.user_memory.searching import Searching
-from ricordo.user_memory.sharing import Sharing
-from ricordo.user_memory.states import States
-from ricordo.user_memory.upkeeping import Upkeeping
+from ricordo.user_memory.base import within_categories
+from ricordo.user_memory.conversations import ConversationOperations
+from ricordo.user_memory.maintenance import MaintenanceOperations
+from ricordo.user_memory.memories import MemoryOperations
+from ricordo.user_memory.proposals import ProposalOperations
+from ricordo.user_memory.recall import RecallOperations
 
 __all__ = ["UserMemory"]
 
 
 class UserMemory(
-    Adding,
-    Searching,
-    Graphing,
-    Reading,
-    Changing,
-    Sharing,
-    Conversations,
-    Origins,
-    LongConversations,
-    Prompting,
-    Forming,
-    Consent,
-    Profiling,
-    Upkeeping,
-    Activity,
-    Embeddings,
-    States,
-    Mirroring,
-    Files,
+    MemoryOperations,
+    RecallOperations,
+    ConversationOperations,
+    ProposalOperations,
+    MaintenanceOperations,
 ):
     """What one user remembers. Made by ``Memory.user``; cheap, holds no connection."""
 
+    @within_categories
     def narrow(
         self,
         *,

@@ -13,7 +13,7 @@ from ricordo.memories.sharing import decides
 from ricordo.model.item import Added
 from ricordo.model.proposal import BlockedSender, Proposal
 from ricordo.model.vocabulary import ProposalState
-from ricordo.user_memory.consent import ANY_STATE
+from ricordo.user_memory.proposals import ANY_STATE
 from ricordo.web.forms import Fields, Posted
 from ricordo.web.rendering import address
 from ricordo.web.routing import page_router

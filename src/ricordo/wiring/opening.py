@@ -30,8 +30,8 @@ from ricordo.storage.database import Database
 from ricordo.storage.migrations.upgrade import upgrade
 from ricordo.text.tokens import TokenCounter, estimate_tokens
 from ricordo.upkeep.service import Upkeep
-from ricordo.user_memory.bound import Parts
-from ricordo.user_memory.mirroring import mirror_of
+from ricordo.user_memory.base import Parts
+from ricordo.user_memory.maintenance import mirror_of
 from ricordo.wiring.databases import file_opener, open_database
 from ricordo.wiring.environment import read_settings
 from ricordo.wiring.policies import (

@@ -1,0 +1,167 @@
+"""What every operation of a user shares: the store's parts, the scope, and its categories."""
+
+import functools
+import inspect
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
+from typing import Any, Final, TypeVar, cast
+
+from ricordo import limits
+from ricordo.access.policy_file import PolicyFile
+from ricordo.conversation.service import ConversationService
+from ricordo.errors import PermissionMissing
+from ricordo.files.folder import FilesFolder
+from ricordo.files.profile import ProfileFiles
+from ricordo.formation.service import Formation
+from ricordo.model import checks
+from ricordo.model.activity import bucket_of
+from ricordo.model.filters import ItemFilter
+from ricordo.model.item import Change, Item
+from ricordo.model.record import Record
+from ricordo.model.scope import Scope
+from ricordo.prompt.service import PromptService
+from ricordo.recall.service import Recall
+from ricordo.storage.database import Database, ReadTransaction
+from ricordo.storage.where import Audience, audience_of
+from ricordo.upkeep.service import Upkeep
+
+# A scope that is confined to categories reaches what is filed under their themes: ``Audience``,
+# ``own_item`` and ``NewMemory.stamped`` see to that. Conversations, the change feed, the profile,
+# states of programs and files have no theme, so a confined scope may not use them at all. Each
+# public operation says by its decorator which of the two it is.
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+_QUOTE: Final = "source_context"
+
+
+def within_categories(method: Method) -> Method:
+    """An operation on memories: a confined scope uses it within its categories, and sees no quote
+    that says more than the memory."""
+
+    @functools.wraps(method)
+    def call(self: "UserOperations", /, *args: Any, **kwargs: Any) -> Any:
+        found = method(self, *args, **kwargs)
+        return _shown(found) if self.scope.is_confined else found
+
+    call.is_open_to_confined = True  # type: ignore[attr-defined]
+    return cast("Method", call)
+
+
+def whole_memory(method: Method) -> Method:
+    """An operation that cannot be cut along categories: a confined scope may not use it."""
+
+    @functools.wraps(method)
+    def call(self: "UserOperations", /, *args: Any, **kwargs: Any) -> Any:
+        check_whole(self.scope, method.__name__)
+        return method(self, *args, **kwargs)
+
+    call.is_open_to_confined = False  # type: ignore[attr-defined]
+    return cast("Method", call)
+
+
+def check_whole(scope: Scope, what: str) -> None:
+    """Refuse something that cannot be cut along categories.
+
+    Raises:
+        PermissionMissing: the scope is confined.
+    """
+    if scope.categories is not None:
+        listed = ", ".join(sorted(scope.categories)) or "none"
+        raise PermissionMissing(
+            f"{what} is about a user's whole memory; allowed here: the categories {listed}"
+        )
+
+
+def confined(wanted: ItemFilter, scope: Scope) -> ItemFilter:
+    """The filter within the categories of a scope.
+
+    Raises:
+        CategoryNotAllowed: it asks for a theme that the scope does not reach.
+    """
+    if scope.categories is None:
+        return wanted
+    if wanted.theme is None:
+        return replace(wanted, theme=tuple(sorted(scope.categories)))
+    scope.check_reaches(wanted.theme)
+    return wanted
+
+
+def _shown(found: Any) -> Any:
+    """The same with quotes that tell no more than their memories: also inside of pages, answers
+    and history."""
+    if isinstance(found, Item):
+        if found.source_context is None:
+            return found
+        from ricordo.formation.evidence import quote_for_others  # takes long to load
+
+        quote = quote_for_others(found.content, found.key, found.source_context)
+        return replace(found, source_context=quote)
+    if isinstance(found, Change):
+        before = found.before
+        if before and before.get(_QUOTE) is not None:
+            return replace(found, before={**before, _QUOTE: None})
+        return found
+    if isinstance(found, tuple | list):
+        return type(found)(map(_shown, found))
+    if isinstance(found, Record):
+        values = {field.name: getattr(found, field.name) for field in fields(found)}  # type: ignore[arg-type]
+        changed = {
+            name: shown
+            for name, value in values.items()
+            if isinstance(value, Record | tuple) and (shown := _shown(value)) != value
+        }
+        return replace(found, **changed) if changed else found  # type: ignore[type-var]
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What an open store consists of."""
+
+    database: Database
+    recall: Recall
+    formation: Formation
+    upkeep: Upkeep
+    conversation: ConversationService
+    files: FilesFolder | None
+    """Where prompt files, profiles and mirrors lie; None where there is no folder for them."""
+    prompting: PromptService
+    profile_files: ProfileFiles
+    access: PolicyFile
+
+
+class UserOperations:
+    """Operations of one user. Cheap, holds no connection."""
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        for name, method in vars(cls).items():
+            is_public = inspect.isfunction(method) and not name.startswith("_")
+            if is_public and not hasattr(method, "is_open_to_confined"):
+                raise TypeError(f"{name} needs @within_categories or @whole_memory")
+
+    def __init__(self, parts: Parts, scope: Scope) -> None:
+        self.parts = parts
+        self.database = parts.database
+        self.recall = parts.recall
+        self.formation = parts.formation
+        self.scope = scope
+
+    def _audience(self, view: ReadTransaction) -> Audience:
+        global_until = self.database.policy.global_until
+        return audience_of(
+            view.connection, self.scope.user_id, global_until, view.now, self.scope.categories
+        )
+
+    def _count_recall(self, started: float) -> None:
+        """Count a recall that was answered by how long it took since ``started``, on the clock of
+        ``time.perf_counter``. It is written later, with what else waits to be counted."""
+        name = bucket_of((time.perf_counter() - started) * 1_000)
+        self.recall.accesses.count(self.scope.user_id, {name: 1}, self.database.clock())
+
+
+def checked_reason(given: str | None) -> str | None:
+    """Why somebody does something, for history."""
+    return checks.optional_text("reason", given, limits.MAX_REASON_CHARS)
