@@ -1,5 +1,6 @@
 """The migrations build exactly what tables.py describes."""
 
+import gzip
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -10,7 +11,7 @@ from alembic.config import Config
 from alembic.script import ScriptDirectory
 
 import ricordo.storage.migrations as migrations
-from ricordo import Memory
+from ricordo import DatabaseTooOld, Memory
 from ricordo.storage.migrations import CHAIN, HEAD
 from ricordo.storage.migrations.upgrade import upgrade, version_of
 from ricordo.storage.postgres import security
@@ -20,6 +21,7 @@ from ricordo.storage.tables import ID_SERIES, OWNED_TABLES, metadata
 from ricordo.wiring import open_memory
 from tests.support import postgres
 from tests.support.sharing import link_of_old
+from tests.support.soundness import problems_of
 
 
 def sqlite_schema(engine: sa.Engine) -> dict[str, list[str]]:
@@ -37,7 +39,7 @@ def normal(text: str) -> list[str]:
     """The words of a definition; their order differs with that of the constraints. How they
     belong together is compared on PostgreSQL, which prints definitions in one way only."""
     bare = text.replace('"', "").replace("items.", "").replace("jobs.", "")
-    return sorted(re.split(r"[\s,()]+", bare))
+    return sorted(filter(None, re.split(r"[\s,()]+", bare)))
 
 
 @pytest.mark.requirement("storage.migrations")
@@ -86,6 +88,37 @@ def test_the_chain_is_what_the_scripts_say() -> None:
 def test_opening_again_changes_nothing(memory: Memory) -> None:
     assert version_of(memory.database) == HEAD
     assert not upgrade(memory.database)
+
+
+@pytest.mark.requirement("storage.migrations")
+def test_a_store_of_the_first_release_opens(
+    tmp_path: Path, open_store: Callable[..., Memory]
+) -> None:
+    old = tmp_path / "old.db"
+    with gzip.open(Path(__file__).with_name("ricordo-0.1.0.db.gz")) as kept:
+        old.write_bytes(kept.read())
+    memory = open_store(str(old))
+    assert version_of(memory.database) == HEAD
+    ana = memory.user("ana")
+    contents = {item.content for item in ana.list()}
+    assert {"The user drinks green tea", "The user lives in Bandung"} <= contents
+    assert ana.search("tea").results[0].id == 1
+    assert memory.user("ben").get(1).content == "The user drinks green tea"
+    assert ana.load_checkpoint("t1").state == {"step": 1}
+    last = max(item.id for item in ana.list())
+    assert ana.add("The user has a cat").id > last
+    assert problems_of(memory) == []
+
+
+@pytest.mark.requirement("storage.migrations")
+def test_a_store_from_before_the_first_release_is_refused(
+    sqlite_url: str, open_store: Callable[..., Memory]
+) -> None:
+    memory = open_store(sqlite_url)
+    with memory.database.transaction() as connection:
+        connection.exec_driver_sql("UPDATE alembic_version SET version_num = '0003'")
+    with pytest.raises(DatabaseTooOld, match="schema 0003, from before release 0.1.0"):
+        version_of(memory.database)
 
 
 @pytest.mark.requirement("erasure.no-trace")

@@ -1,9 +1,9 @@
-"""The schema's steps, one Alembic chain for both databases."""
+"""The migrations, one Alembic chain for both databases."""
 
 from typing import Final
 
-CHAIN: Final = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008")
-"""Every step in order, so that an up-to-date database is recognised without loading Alembic."""
+CHAIN: Final = ("0007", "0008")
+"""Every step since release 0.1.0, to recognise an up-to-date database without loading Alembic."""
 
 HEAD: Final = CHAIN[-1]
 

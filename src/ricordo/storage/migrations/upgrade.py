@@ -61,6 +61,7 @@ def version_of(database: Database) -> str | None:
 
     Raises:
         DatabaseTooNew: the database has steps that this version of ricordo does not know.
+        DatabaseTooOld: it is from before release 0.1.0.
         StorageCorrupt: the database has tables, but not ours.
         StorageReadOnly: it is a backup.
     """
@@ -78,6 +79,11 @@ def _version(connection: sa.Connection, location: str) -> str | None:
     ours = inspector.has_table(VERSION_TABLE) and inspector.has_table("history")
     if ours:
         found = connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar()
+        if found is not None and found < CHAIN[0]:
+            raise DatabaseTooOld(
+                f"{location} is at schema {found}, from before release 0.1.0, which this ricordo"
+                f" cannot upgrade: it needs {CHAIN[0]} or newer"
+            )
         if found is not None and found not in CHAIN:
             raise DatabaseTooNew(
                 f"{location} is at schema {found}, newer than this ricordo, which knows up to"
