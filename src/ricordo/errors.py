@@ -338,7 +338,7 @@ class ModelRefused(LanguageModelError):
 
 
 class BadAnswer(LanguageModelError):
-    """The language model answered, but not with what was asked for, whatever it was told."""
+    """The language model answered, but not in the shape that was asked for."""
 
 
 class BudgetExhausted(LanguageModelError):
@@ -359,7 +359,7 @@ which may repeat what it was sent."""
 
 
 def in_log(error: BaseException) -> str:
-    """An error as a log may tell it: never with anything that somebody said or stored."""
+    """An error for the log: never with anything that somebody said or stored."""
     name = type(error).__name__
     if isinstance(error, _FIT_FOR_A_LOG):
         return f"{name}: {error}"

@@ -88,7 +88,7 @@ MAX_JOB_ERROR_CHARS: Final = 2_000
 JOB_BACKOFF_BASE_SECONDS: Final = 2.0
 JOB_BACKOFF_CAP_SECONDS: Final = 3_600.0
 MAX_JOBS_PER_RUN: Final = 100
-MAX_WAKE_UPS_PER_SWEEP: Final = 1_000  # jobs that a broker is told of in one go
+MAX_WAKE_UPS_PER_SWEEP: Final = 1_000  # jobs announced to a broker at once
 MAX_JOB_PROGRESS_CHARS: Final = 200
 MAX_JOB_THREADS: Final = 64  # of one worker
 FINISHED_JOB_DAYS: Final = 7
@@ -119,14 +119,14 @@ MAX_API_KEY_CHARS: Final = 1_000
 MAX_MODEL_NAME_CHARS: Final = 200
 
 # -- language models -----------------------------------------------------------------------
-MAX_CORRECTIONS: Final = 2  # of one call: how often a model is told that its answer was wrong
+MAX_CORRECTIONS: Final = 2  # of one call: how often a wrong answer is sent back to the model
 MAX_MODEL_RETRIES: Final = 3  # of one call: requests sent again after a fault of the endpoint
-MODEL_CONNECT_SECONDS: Final = 10.0  # until a connection stands; the rest is the caller's deadline
+MODEL_CONNECT_SECONDS: Final = 10.0  # until connected; the rest is the caller's deadline
 MODEL_BACKOFF_BASE_SECONDS: Final = 0.5
 MODEL_BACKOFF_CAP_SECONDS: Final = 20.0
 MAX_MODEL_RESPONSE_BYTES: Final = 4 * 1024 * 1024
 MAX_MODEL_ANSWER_CHARS: Final = 200_000  # of the text in it
-MAX_REPEATED_ANSWER_CHARS: Final = 4_000  # of a wrong answer, where the model is told of it
+MAX_REPEATED_ANSWER_CHARS: Final = 4_000  # of a wrong answer that is sent back
 MAX_ANSWER_DEPTH: Final = 64  # levels of nesting in an answer
 
 # -- formation -----------------------------------------------------------------------------
@@ -167,7 +167,7 @@ MAX_INSIGHT_TURNS_PER_THREAD: Final = 10
 MAX_RELATED_PER_ROUND: Final = 2_000  # memories whose relations one round refreshes
 COUNTER_DAYS: Final = 400  # how long counters are kept by the day
 DEFAULT_DAILY_DAYS: Final = 30
-MAX_DAILY_DAYS: Final = 366  # that activity is told of by the day; counters are kept for longer
+MAX_DAILY_DAYS: Final = 366  # of daily activity; counters are kept for longer
 USERS_PER_PLAN_STEP: Final = 1_000
 TRIM_BATCH_ROWS: Final = 5_000
 

@@ -189,7 +189,7 @@ class Memory:
         return backup.make_backup(self.database, wanted, self._open_file, force=replaces)
 
     def reindex(self, *, everything: bool = False, progress: Progress = no_progress) -> int:
-        """Make the search terms anew that are missing or of another analyser; how many.
+        """Rebuild search terms that are missing or of another analyser; how many.
 
         ``everything`` also makes the indexes themselves again, as after damage to one.
         """
@@ -285,7 +285,7 @@ class Memory:
         permissions: Iterable[Permission | str] | Permission | str = (),
         expires_days: int | None = None,
     ) -> CreatedKey:
-        """A new key of the service, with the secret that callers send: it is told this once.
+        """A new key of the service, with the secret that callers send: it is shown only this once.
 
         With a ``user`` it acts for that one. With an ``agent`` as well it is that agent's, and can
         be kept to ``categories``, within what the policy file allows the agent. With neither it is
@@ -342,7 +342,7 @@ class Memory:
 
         Raises:
             NotAuthenticated: it is missing, malformed, unknown, revoked or expired; which of these,
-                the error does not tell.
+                the error does not say which.
         """
         return self._keys.authenticate(secret)
 

@@ -326,7 +326,7 @@ class ServiceSettings(BaseModel):
     require_keys: bool | None = Field(
         default=None,
         description="Let in only who has a key. Default: unless the service listens on a loopback"
-        " address. Set it where a proxy stands before a service on a loopback address.",
+        " address. Set it where a proxy is in front of a service on a loopback address.",
     )
     rate_limit_per_minute: int = Field(
         default=6_000,

@@ -65,7 +65,7 @@ def serve(
                 store.as_json,
                 started,
                 lambda _: (
-                    f"RunningService {started['database']} at {address}"
+                    f"Serving {started['database']} at {address}"
                     " (open it in a browser; Ctrl-C stops it)."
                 ),
             )

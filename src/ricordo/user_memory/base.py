@@ -89,8 +89,7 @@ def confined(wanted: ItemFilter, scope: Scope) -> ItemFilter:
 
 
 def _shown(found: Any) -> Any:
-    """The same with quotes that tell no more than their memories: also inside of pages, answers
-    and history."""
+    """Copies with quotes that say no more than their memories, also inside pages and history."""
     if isinstance(found, Item):
         if found.source_context is None:
             return found

@@ -118,12 +118,12 @@ class ConversationOperations(UserOperations):
         whole: bool = False,
         reason: str | None = None,
     ) -> Turn:
-        """Take words out of what was said, for good; ``[redacted]`` stands in their place.
+        """Replace words of a recorded turn by ``[redacted]``, for good.
 
         Without more, the secrets that are recognised in the turn; with ``text``, these words; with
         ``whole``, all of the turn. They go from the turn, its calls of tools, what it is found by,
         its vector, the quotes of memories and proposals of the conversation, and from summaries,
-        which are made anew. What a memory says stays: forget that one. History keeps who did it,
+        which are rebuilt. What a memory says stays: forget that one. History keeps who did it,
         and when. The database's free space is overwritten as when a user is erased.
 
         Raises:
@@ -195,7 +195,7 @@ class ConversationOperations(UserOperations):
 
     @whole_memory
     def window(self, thread: str) -> Window:
-        """The latest turns of a conversation, and a bridge that tells what came before them.
+        """The latest turns of a conversation, and a bridge that summarises the earlier ones.
 
         At most ``window_turns`` turns, whatever is still waiting to be put into a summary. A
         conversation in which nothing was said yet has an empty window. One that was resumed by this
@@ -210,7 +210,7 @@ class ConversationOperations(UserOperations):
 
     @whole_memory
     def compact(self, thread: str) -> CompactionReport:
-        """Tell all but the latest turns of a conversation in short, now.
+        """Summarise all but the latest turns of a conversation, now.
 
         A job does that whenever a conversation has ``window_turns`` open turns. The turns stay
         recorded and can be searched. Where the language model gives no usable answer, or none is
@@ -226,8 +226,8 @@ class ConversationOperations(UserOperations):
     def resume(self, thread: str) -> Window:
         """Take up a conversation again, after a break or a restart.
 
-        The window has the latest ``window_kept_turns`` turns, a bridge that tells all before them,
-        and what else the user talked about today.
+        The window has the latest ``window_kept_turns`` turns, a summary of all
+        earlier ones, and what else the user talked about today.
 
         Raises:
             ScopeWidened: this memory is bound to another thread.
@@ -275,7 +275,7 @@ class ConversationOperations(UserOperations):
     def summary(self) -> Summary | None:
         """What is known of this user as one text; None when nothing is.
 
-        It is made anew after each formation, by the language model or else by a template.
+        It is updated after each formation, by the language model or else by a template.
         """
         return current_summary(self.database, self.scope.user_id)
 

@@ -59,7 +59,7 @@ def _tested(embedder: Embedder | None) -> EmbeddingTest:
 
 
 FILE_ACTOR = "file"
-"""How history names whoever edits MEMORY.md."""
+"""The actor in history for edits of MEMORY.md."""
 
 
 def followed_mirror(parts: Parts, user_id: str) -> UserMirror:
@@ -88,7 +88,7 @@ class _FileWrites(MemoryOperations):
 
     @whole_memory
     def add_new(self, drafts: Sequence[NewMemory], reason: str) -> Sequence[Added]:
-        """Remember things; what became of each, in order."""
+        """Add memories; the result of each, in order."""
         added: list[Added] = []
         for start in range(0, len(drafts), limits.WRITE_BATCH_ITEMS):
             added += self._add_batch(drafts[start : start + limits.WRITE_BATCH_ITEMS], reason)
@@ -232,7 +232,7 @@ class MaintenanceOperations(UserOperations):
 
         What does not exist or is another user's is left out, and what has no vector where none are
         made. Of memories that others share, only
-        the state is told, not where their owner has vectors made.
+        the state is shown, not where their owner has vectors made.
 
         Raises:
             InvalidValue: something that is no id, or too many.
@@ -290,8 +290,8 @@ class MaintenanceOperations(UserOperations):
         """Choose where this user's vectors are made, in place of the store's way.
 
         Without ``confirm`` nothing is changed, and the answer says how many vectors would have to
-        be made anew and whether the endpoint answers. With it, the choice is effective at once;
-        vectors of another model are dropped, and a job makes them anew. The key is stored
+        be computed again and whether the endpoint answers. With it, the choice holds at once;
+        vectors of another model are dropped, and a job computes them again. The key is stored
         encrypted and never shown again, so it has to be given with every change. ``default`` goes
         back to the store's way.
 
@@ -330,7 +330,7 @@ class MaintenanceOperations(UserOperations):
 
     @whole_memory
     def rebuild_embeddings(self, *, confirm: bool = False) -> EmbeddingChange:
-        """Make all vectors anew with the present model.
+        """Compute all vectors again with the present model.
 
         Without ``confirm`` nothing is changed, and the answer says how many they are.
 
@@ -370,7 +370,7 @@ class MaintenanceOperations(UserOperations):
     def fill_embeddings(self, *, progress: Progress = no_progress) -> int:
         """Make the vectors that wait now, in this thread; how many were made.
 
-        ``progress`` is told how many are made and how many there are. It can be stopped anywhere
+        ``progress`` is called with the number done and the total. It can be stopped anywhere
         and goes on with the next call, or with the job that does the same.
 
         Raises:
@@ -434,7 +434,7 @@ class MaintenanceOperations(UserOperations):
 
     @whole_memory
     def sync_mirror(self, *, allow_deletes: bool = False) -> MirrorReport:
-        """Take over what was edited in MEMORY.md, and write it and the daily logs anew.
+        """Apply the edits of MEMORY.md, then rewrite it and the daily logs.
 
         The first time switches the mirror on. ``allow_deletes`` also takes over a file that has
         lost many of its lines, or its end.

@@ -99,9 +99,9 @@ class MemoryOperations(UserOperations):
     def add_many(
         self, memories: Iterable[NewMemory | Mapping[str, Any] | str], *, reason: str | None = None
     ) -> tuple[Added, ...]:
-        """Remember many things, one transaction per batch; what became of each, in order.
+        """Add many memories, one transaction per batch; the result of each, in order.
 
-        Every value is checked before anything is written. What can only be told beside what is
+        Every value is checked before anything is written. What can only be checked against what is
         stored (a keyed statement that begins before the one it updates) stops its own batch. What
         is there already counts as recalled.
 
@@ -231,7 +231,7 @@ class MemoryOperations(UserOperations):
         """What took the place of a memory, whose place it took, and what ``undo`` would take back.
 
         Also of one that was forgotten or has expired. What this scope does not reach is not named.
-        Of what another user shares nothing is told.
+        Memories that others share have no history here.
 
         Raises:
             MemoryNotFound: there is none, or it is another user's.
@@ -300,7 +300,7 @@ class MemoryOperations(UserOperations):
 
     @whole_memory
     def revision(self) -> int:
-        """Where this user's change feed stands: it grows by one with each change of a memory."""
+        """The position of this user's change feed: one more with each change of a memory."""
         with self.database.read(self.scope.user_id) as view:
             return revision_of(view.connection, self.scope.user_id)
 

@@ -39,7 +39,7 @@ class ProposalOperations(UserOperations):
         """What was said but is not stored yet, and what others offer to share; by number.
 
         ``state`` is open, approved, rejected, expired or any. What is offered by others has their
-        name as its ``owner_id``, and is told to nobody but the user: to no agent's key.
+        name as its ``owner_id``, and is shown to the user alone: to no agent's key.
 
         Raises:
             InvalidValue, InvalidCursor.
@@ -62,7 +62,7 @@ class ProposalOperations(UserOperations):
     def _offered(
         self, view: ReadTransaction, wanted: ProposalState | None, after: int, most: int
     ) -> list[Proposal]:
-        """What others offer, as it stands now: an open offer is one whose memory is there."""
+        """What others offer now: an open offer is one whose memory still exists."""
         if not sharing.decides(self.scope):
             return []
         found: list[Proposal] = []
@@ -93,7 +93,7 @@ class ProposalOperations(UserOperations):
 
     @whole_memory
     def approve(self, id: int, *, reason: str | None = None) -> Added:
-        """Store what was proposed, or begin to see what another user offers; what became of it.
+        """Store what was proposed, or accept what another user offers; the result.
 
         Raises:
             ProposalNotFound: this user has no such proposal.

@@ -229,7 +229,7 @@ class RecallOperations(UserOperations):
         ``modes`` are one or more of ``tools`` (a guide to the memory tools and the themes there
         are, nothing of what memories say), ``recall`` (the memories that matter for the message)
         and ``summary`` (what is known of the user as one text). With a ``thread`` the request has
-        its latest turns, what came before them in short, and what changed in memory since the
+        its latest turns, a summary of the earlier ones, and what changed in memory since the
         thread last looked; without ``history`` only that, for callers who send the turns of the
         conversation themselves; without ``persona`` neither ``SOUL.md`` nor ``RULES.md``, for
         callers who say themselves who the assistant is. ``tools`` are the schemas that the caller
@@ -326,7 +326,7 @@ class RecallOperations(UserOperations):
     def source_turn(self, id: int) -> Turn | None:
         """What was said that a memory was formed from.
 
-        None where it was not formed from a conversation, where the turn is gone or cannot be told
+        None where it was not formed from a conversation, where the turn is gone or cannot be known
         from others for certain, and for what another user shares: where that comes from is theirs.
 
         Raises:
