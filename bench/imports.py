@@ -62,10 +62,10 @@ def register(commands: Commands) -> None:
 
 def run(given: argparse.Namespace) -> None:
     with tempfile.TemporaryDirectory(dir=os.environ.get("BENCH_DIR")) as name:
-        found = [
+        found = tuple(
             _measured(Path(name), file, write)
             for file, write in _files(given.megabytes * _BYTES_PER_MB).items()
-        ]
+        )
     answer(given.as_json, found, _table)
 
 
@@ -158,7 +158,7 @@ def _said(number: int) -> Iterable[str]:
     return (f"In talk {number} somebody said sentence {one}. " * 40 for one in range(20))
 
 
-def _table(found: list[ImportCost]) -> TableListing:
+def _table(found: tuple[ImportCost, ...]) -> TableListing:
     rows = [
         (
             one.file,
