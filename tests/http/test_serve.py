@@ -8,6 +8,7 @@ import socket
 import subprocess
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import httpx2
@@ -100,17 +101,22 @@ def test_others_cannot_come_in_without_keys(
 
 
 @pytest.mark.slow
-def test_the_first_key_is_shown_once(sqlite_url: str) -> None:
+def test_the_first_key_is_in_a_private_file_and_opens_the_service(sqlite_url: str) -> None:
     with started(sqlite_url, "--port", "0", RICORDO_REQUIRE_KEYS="1") as process:
         made = said(process)
         path = f"{said(process)['listening']}/v1/revision"
         assert httpx2.get(path, headers=ANA).status_code == 401
-        bearer = {"Authorization": f"Bearer {made['secret']}"}
+        assert set(made) == {"key_id", "file"}  # what it prints goes to no terminal
+        file = Path(made["file"])
+        assert file.stat().st_mode & 0o777 == 0o600
+        secret = file.read_text().strip()
+        bearer = {"Authorization": f"Bearer {secret}"}
         assert httpx2.get(path, headers={**ANA, **bearer}).json() == {"revision": 0}
-        assert set(made["key"]["permissions"]) == {"read_all", "manage"}
         process.send_signal(signal.SIGTERM)
         out, err = process.communicate(timeout=PATIENCE_SECONDS)
-        assert made["secret"] not in out + err
+        assert secret not in out + err
+    with open_memory(sqlite_url, run_jobs=False) as memory:
+        assert set(memory.key(made["key_id"]).permissions) == {"read_all", "manage"}
     with started(sqlite_url, "--host", "0.0.0.0", "--port", "0") as process:
         told = said(process)
         assert set(told) == {"listening", "database"}
