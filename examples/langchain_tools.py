@@ -1,6 +1,7 @@
 """A LangChain model that remembers, for two users of one program.
 
 The tools are made once. For whom they work is said by the config of each call, never by the model.
+What is sensitive waits until the user agrees to it.
 Run it with: python examples/langchain_tools.py
 """
 
@@ -35,7 +36,7 @@ by_name = {tool.name: tool for tool in tools}
 
 script = [
     calling("memory_add", content="Ana is allergic to peanuts.", type="fact", theme="health"),
-    AIMessage("I will keep that in mind."),
+    AIMessage("I will keep that in mind if you agree."),
     calling("memory_search", query="What must Ana not eat?"),
     AIMessage("Not peanuts: you are allergic to them."),
     calling("memory_search", query="Any allergies?"),
@@ -62,6 +63,9 @@ def chat(user_id: str, text: str) -> str:
 
 
 print("ana:", chat("ana", "By the way, I am allergic to peanuts."))
+for proposal in memory.user("ana").proposals():  # ask the user; the model cannot agree to it
+    print(f"ana agrees: {proposal.content}")
+    memory.user("ana").approve(proposal.id)
 print("ana:", chat("ana", "Can I have the satay?"))
 print("ben:", chat("ben", "Can I have the satay?"))
 for user_id in ("ana", "ben"):

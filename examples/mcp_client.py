@@ -41,12 +41,13 @@ async def main() -> None:
             hints = {tool.name: tool.annotations for tool in tools}
             safe = [name for name, hint in hints.items() if hint and hint.read_only_hint]
             print("may be called without asking:", ", ".join(safe))
-            await call(client, "memory_add", content="Ana is allergic to nuts.", theme="health")
             await call(client, "memory_add", content="Ana plays the cello.", theme="music")
+            # What is sensitive waits until Ana agrees: ricordo proposals, or on the web page.
+            await call(client, "memory_add", content="Ana is allergic to nuts.", theme="health")
             await call(client, "memory_get", id=99)  # a model can act on what it is told now
 
         async with Client(server_on(folder)) as client:  # another process, another day
-            await call(client, "memory_search", query="What must not be in her cake?")
+            await call(client, "memory_search", query="Which instrument does she play?")
             (shown,) = (await client.read_resource("ricordo://memory.md")).contents
             assert isinstance(shown, TextResourceContents)
             print("remembered of ana:", " ".join(shown.text.split()))
