@@ -85,8 +85,10 @@ _TEXT_TASK: Final = (
     r"terjemah\w{0,5}|artikan|parafrase(?:kan)?|ringkas(?:kan|in)?|rangkum(?:kan|in)?|tulis ulang|"
     r"intinya)\b"
 )
+# "A résumé" is English for a CV, and no request to sum something up.
 _FOREIGN_TASK: Final = (
-    r"\b(?:übersetz\w{0,4}|zusammenfass\w{0,4}|fass\w{0,2} [\w ]{0,30}zusammen|kürz\w{0,3}|"
+    r"\b(?!(?<=\ba )r[eé]sum[eé]\b)"
+    r"(?:übersetz\w{0,4}|zusammenfass\w{0,4}|fass\w{0,2} [\w ]{0,30}zusammen|kürz\w{0,3}|"
     r"korrigier\w{0,3}|überarbeit\w{0,3}|tradu(?:ce|cir|cí|cen|zca|zir|za|z|is|ire|ci|rre|"
     r"isez)\w{0,4}|"
     r"resum(?:e|ir|a|en|í)\w{0,3}|corrig\w{1,4}|acort\w{1,4}|résum\w{1,4}|raccourci\w{0,3}|"
@@ -195,8 +197,9 @@ _STATEMENTS: Final = (
 _GREETINGS: Final = (
     r"(?:(?:hi|hey|hello|hiya|yo|good (?:morning|afternoon|evening)|morning|ok|okay|ok so|so|"
     r"thanks|"
-    r"thank you|great|cool|nice|perfect|sure|yes|no|yep|well|alright|what's up|halo|hai|"
-    r"selamat (?:pagi|"
+    r"thank you|great|cool|nice|perfect|sure|yes|no|yep|well|alright|what's up|"
+    r"(?:how are you(?: doing| today)?|how's it going|apa kabar|wie geht(?:'s| es dir))\??|"
+    r"halo|hai|selamat (?:pagi|"
     r"siang|sore|malam)|pagi|makasih|terima kasih|oke|hallo|guten (?:morgen|tag|abend)|moin|hola|"
     r"buenos días|buenas|bonjour|salut|olá|oi|bom dia|ciao|buongiorno|hoi|goedemorgen|there|again|"
     r"everyone|all|claude|chatgpt|assistant)[\s,!.]*){1,4}|こんにちは|おはよう(?:ございます)?|你好"

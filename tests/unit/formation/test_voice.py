@@ -50,6 +50,7 @@ LEADS = (
     "Das hat mir mein Vermieter geschickt:",
     "¿Esto es una estafa?",
     "J'ai reçu ce message :",
+    "Fais-moi un résumé :",
     "Traduza isto:",
     "Ti sembra una truffa?",
     "Vertaal dit:",
@@ -100,6 +101,8 @@ def test_other_voices_are_material(message: str, kept: str, reason: str) -> None
         "I work at Bosch. My boss is strict.\n\nShould I ask for a raise?",
         "My situation:\n\nI live in Bekasi.\nRemember that I work nights.",
         "Über mich:\n\nIch wohne in Köln.",
+        "I work at Bosch.\n\nThe weather has been terrible here.\n\nHow are you?",
+        "You can call me Ana. What's the difference between a CV and a résumé?",
     ],
 )
 def test_what_the_user_says_of_themselves_is_theirs(message: str) -> None:
