@@ -3,11 +3,13 @@
 import asyncio
 import json
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from ricordo import Action, InvalidValue, Memory, PermissionMissing, ThreadNotFound, UserMemory
 from ricordo.conversation.redaction import REDACTED
+from ricordo.model.vocabulary import MemoryType
 from ricordo.storage.consistency import find_inconsistencies
 from ricordo.testing.clock import ManualClock
 from ricordo.text.secrets import MASK
@@ -152,6 +154,23 @@ def test_what_is_redacted_is_nowhere_any_more(
 
 
 @pytest.mark.requirement("security.redaction")
+@pytest.mark.parametrize("how", [{"whole": True}, {"text": "diabetes"}, {"text": "fact"}])
+def test_a_proposal_can_be_exported_and_approved_after_that(
+    memory: Memory, tmp_path: Path, how: dict[str, object]
+) -> None:
+    ana = memory.user("ana")
+    say(ana, "I have diabetes. Always mind my health, that is a fact.")
+    ana.form("one")
+    ana.redact("one", 1, **how)  # type: ignore[arg-type]
+    memory.export(tmp_path / "all.jsonl")
+    memory.erase_user("ana")
+    memory.import_file(tmp_path / "all.jsonl")
+    (proposal,) = ana.proposals()
+    item = ana.get(ana.approve(proposal.id).id)
+    assert (item.type, item.theme, item.thread_id) == (MemoryType.FACT, "health", "one")
+
+
+@pytest.mark.requirement("security.redaction")
 def test_what_cannot_be_redacted_changes_nothing(memory: Memory) -> None:
     ana = memory.user("ana")
     say(ana, "I like plums")
@@ -159,8 +178,9 @@ def test_what_cannot_be_redacted_changes_nothing(memory: Memory) -> None:
     for given in ({}, {"text": "figs"}, {"text": "plums", "whole": True}):
         with pytest.raises(InvalidValue):
             ana.redact("one", 1, **given)  # type: ignore[arg-type]
-    with pytest.raises(InvalidValue, match="turns 1 to 1"):
-        ana.redact("one", 2)
+    for position in (2, 2**40):
+        with pytest.raises(InvalidValue, match="turns 1 to 1"):
+            ana.redact("one", position)
     with pytest.raises(ThreadNotFound):
         ana.redact("two", 1)
     with pytest.raises(PermissionMissing):

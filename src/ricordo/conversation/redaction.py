@@ -21,6 +21,7 @@ from ricordo.storage.formation import turns_between
 from ricordo.storage.tables import ITEM_IDS, history, items, proposals
 from ricordo.storage.threads import change_turn, count_open_turns, drop_compactions, find_thread
 from ricordo.storage.transaction import WriteTransaction
+from ricordo.text.normalise import content_hash
 from ricordo.text.secrets import secrets_in
 
 REDACTED: Final = "[redacted]"
@@ -28,6 +29,8 @@ REDACTED: Final = "[redacted]"
 
 REDACTION: Final = "redaction"
 """In the meta of a PURGE: the turn that words were taken out of."""
+
+_WORDS: Final = frozenset({"content", "key", "source_context", "tags"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +158,13 @@ def _in_json(value: Any, take: Callable[[str], str]) -> Any:
     return [_in_json(one, take) for one in value] if isinstance(value, list) else value
 
 
+def _in_words(values: Mapping[str, Any], take: Callable[[str], str]) -> dict[str, Any]:
+    """The values of a memory, changed where they hold words: its type and the like stay."""
+    return {
+        name: _in_json(value, take) if name in _WORDS else value for name, value in values.items()
+    }
+
+
 def _redact_quotes(writing: WriteTransaction, turn: Turn, take: Callable[[str], str]) -> None:
     """Take the words out of what memories and proposals of the conversation quote, too."""
     theirs = sa.and_(items.c.user_id == writing.user_id, items.c.thread_id == turn.thread_id)
@@ -171,8 +181,10 @@ def _redact_quotes(writing: WriteTransaction, turn: Turn, take: Callable[[str], 
         proposals.c.draft.is_not(None),
     )
     for number, quote, draft in writing.connection.execute(open_ones).all():
-        values = {"quote": quote and take(quote), "draft": _in_json(draft, take)}
+        changed = _in_words(draft, take)
+        values = {"quote": quote and take(quote), "draft": changed}
         if values != {"quote": quote, "draft": draft}:
+            values["content_hash"] = content_hash(changed["content"])
             _update(writing, proposals, number, values)
 
 
@@ -185,7 +197,7 @@ def _redact_history(writing: WriteTransaction, number: int, take: Callable[[str]
     wanted = sa.select(history.c.revision, history.c.before).where(of_it)
     for revision, before in writing.connection.execute(wanted).all():
         where = sa.and_(history.c.user_id == writing.user_id, history.c.revision == revision)
-        values = {"before": _in_json(before, take)}
+        values = {"before": _in_words(before, take)}
         writing.connection.execute(sa.update(history).where(where).values(**values))
 
 

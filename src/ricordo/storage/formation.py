@@ -112,7 +112,9 @@ def turns_between(
         .where(
             turns.c.user_id == user_id,
             turns.c.thread_id == thread_id,
-            turns.c.position.between(first, last),
+            turns.c.position.between(
+                sa.literal(first, sa.BigInteger), sa.literal(last, sa.BigInteger)
+            ),
         )
         .order_by(turns.c.position)
     )
