@@ -220,12 +220,13 @@ query tea --returns full; context 'what to drink?' --mode recall; feedback 1 --u
 get 1 2 --include-deleted; list; themes; theme drinks --name Drinks; history 1; changes
 archive 1; restore 1; pin 1; verify 1; merge 3 4 --into 'Likes green tea most of all'; lineage 3
 undo 3; forget 3; purge; consolidate --dry-run; upkeep; link 2 ben; links 2; unlink 2 ben
+senders block ben; senders blocked; senders unblock ben
 profile set city=Bekasi --explicit; profile show; profile unset city
 observe --thread monday < user: I live in Bekasi now.\\nassistant: Noted.
 observe --thread monday --form < user: I have a dog.
 observe --thread friday < user: I have diabetes. My name is Ana.
 search-turns dog; threads; thread monday; turns monday; formed monday; window monday
-compact monday; resume monday; log; form; summary; audit
+compact monday; resume monday; redact monday 1 --text Bekasi; log; form; summary; audit
 chat < hello\\n/memories\\n/prompt\\n/window\\n/help\\n/forget 2\\n/forget x
 tools list; tools call memory_search '{"query": "tea"}'; tools guide; events; counters; daily
 checkpoint save t1 < {"step": 3}
