@@ -1,4 +1,4 @@
-"""Where the time comes from. Passed down from the composition root so that tests can set it."""
+"""The system clock, injected so that tests can set the time."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -7,5 +7,4 @@ Clock = Callable[[], datetime]
 
 
 def system_clock() -> datetime:
-    """The present moment in UTC."""
     return datetime.now(UTC)

@@ -1,4 +1,4 @@
-"""Threads, locks and sockets do not survive ``fork``: a child process starts with fresh ones."""
+"""Fork safety: a child process replaces its threads, locks and sockets."""
 
 import ctypes
 import os
@@ -7,22 +7,22 @@ from typing import Any, Protocol
 
 
 class Resettable(Protocol):
-    """Something with locks, threads or connections of its own."""
+    """An object with locks, threads or connections."""
 
     def reset_after_fork(self) -> Any:
-        """Replace them, and return the old ones so that they can be kept unused."""
+        """Replace them, and return the old ones so that they are kept alive unused."""
         ...
 
 
 class Pausable(Protocol):
-    """Something that must not be in the middle of its work when the process is forked."""
+    """An object that must be idle when the process forks."""
 
     def pause_for_fork(self) -> None:
-        """Wait for what goes on right now, within reason, and let nothing begin."""
+        """Wait for work in progress, up to a limit, and start none."""
         ...
 
     def go_on_after_fork(self) -> None:
-        """Work again, in the parent; a child starts afresh."""
+        """Resume in the parent; a child resets."""
         ...
 
 
@@ -32,12 +32,12 @@ _inherited: list[Any] = []  # never closed: closing would disturb the parent
 
 
 def reset_in_child(resource: Resettable) -> None:
-    """Call the resource's ``reset_after_fork`` in every process forked from this one."""
+    """Call ``reset_after_fork`` in every child process."""
     _alive.add(resource)
 
 
 def pause_at_fork(resource: Pausable) -> None:
-    """Let the resource pause around every fork of this process."""
+    """Pause the resource around every fork of this process."""
     _pausable.add(resource)
 
 
@@ -53,7 +53,7 @@ def _go_on() -> None:
 
 def _reset_all() -> None:
     _inherited.extend([resource.reset_after_fork() for resource in list(_alive)])
-    # Not even when the child ends: a model would then wait for threads that only its parent has.
+    # Never collected, not even at exit: a model would wait for threads that only the parent has.
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(_inherited))
 
 

@@ -1,7 +1,7 @@
-"""A language model whose tokens are counted per user and day, and limited.
+"""A language model with a token budget per user and day.
 
-The tokens of a call are set aside before it is made and settled after it, so that the limit also
-holds when several processes ask at once; what a killed process had set aside stays counted.
+Tokens are reserved before a call and settled after it, so that the limit also holds across
+processes; what a killed process had reserved stays counted.
 """
 
 import contextlib
@@ -32,14 +32,14 @@ Answer = TypeVar("Answer", bound=BaseModel)
 
 @dataclass(frozen=True, slots=True)
 class SetAside:
-    """Tokens that are counted for a request before it is made, and the day they count for."""
+    """Tokens reserved for a request, and the day they count for."""
 
     tokens: int
     day: str
 
 
 class MeteredModel:
-    """Asks the model on behalf of a user, within that user's daily budget."""
+    """Calls the model for a user, within that user's daily budget."""
 
     def __init__(self, database: Database, model: ChatModel, daily_tokens: int) -> None:
         self.database = database
@@ -53,11 +53,10 @@ class MeteredModel:
 
     @property
     def plain(self) -> ChatModel:
-        """The model itself, for a check-up that belongs to no user."""
+        """The model without metering, for a health check."""
         return self._model
 
     def close(self) -> None:
-        """Let go of connections."""
         self._model.close()
 
     def ask(
@@ -95,7 +94,7 @@ class MeteredModel:
 
     @retried
     def set_aside(self, user_id: str, tokens: int, instead_of: SetAside | None = None) -> SetAside:
-        """Count tokens before they are spent, in place of those for a request never sent.
+        """Reserve tokens, in place of those for a request never sent.
 
         Raises:
             BudgetExhausted: the day's tokens do not suffice.
@@ -110,15 +109,15 @@ class MeteredModel:
 
     @retried
     def give_back(self, user_id: str, held: SetAside) -> None:
-        """Count no longer what was set aside for a request that was never sent."""
+        """Release the tokens of a request that was never sent."""
         with self.database.write(user_id) as writing:
             tally(writing, {TOKENS: -_still_counted(writing, held)})
 
     @retried
     def settle(self, user_id: str, held: SetAside, usage: Usage) -> None:
-        """Count what a request really took in place of what was set aside for it.
+        """Replace reserved tokens by the actual usage.
 
-        Over midnight the estimate stays with the day on which the request was made.
+        Over midnight the estimate stays with the day of the request.
         """
         spent = usage.prompt_tokens + usage.completion_tokens
         with self.database.write(user_id) as writing:
@@ -136,20 +135,21 @@ class MeteredModel:
 
 
 def _shown(messages: Sequence[Message]) -> list[Message]:
-    """What may leave for a model: whatever a prompt is made of, no secret."""
+    """The messages without secrets."""
     return [replace(one, content=without_secrets(one.content)) for one in messages]
 
 
 def _still_counted(writing: WriteTransaction, held: SetAside | None) -> int:
-    """How much of what was set aside is in today's count: nothing of yesterday's, and no more
-    than there is, because a user may have been erased since."""
+    """How much of a reservation is in today's count: none of yesterday's, and no more than there
+    is, because a user may have been erased since.
+    """
     if held is None or held.day != day_of(writing.now):
         return 0
     return min(held.tokens, tally_of(writing.connection, writing.user_id, writing.now, TOKENS))
 
 
 class _Meter:
-    """Counts the requests of one call, one after the other."""
+    """Meters the requests of one call in sequence."""
 
     def __init__(self, owner: MeteredModel, user_id: str) -> None:
         self._owner = owner
@@ -157,23 +157,20 @@ class _Meter:
         self._held: SetAside | None = None
 
     def before_request(self, tokens: int) -> None:
-        """Set tokens aside for a request, in place of those for one that was never sent."""
         self._held = self._owner.set_aside(self._user_id, tokens, self._held)
 
     def after_request(self, usage: Usage) -> None:
-        """Count a request that was sent."""
         assert self._held is not None  # every request is announced
         self._owner.settle(self._user_id, self._held, usage)
         self._held = None
 
     def close(self) -> None:
-        """Give back what was set aside for a request that was never sent."""
         if self._held is not None:
             self._owner.give_back(self._user_id, self._held)
             self._held = None
 
 
 def next_day(now: datetime) -> datetime:
-    """When the next day begins, in UTC."""
+    """Midnight of the next day, in UTC."""
     tomorrow = now.astimezone(UTC).date() + timedelta(days=1)
     return datetime.combine(tomorrow, time(), UTC)

@@ -1,1 +1,1 @@
-"""Which agent may read which categories, as a policy file says."""
+"""API keys, and the policy of which agent may read which categories."""

@@ -1,4 +1,4 @@
-"""API keys of the service: their form, who gets one, and which of them are valid."""
+"""API keys of the service: format, creation and validation."""
 
 import hashlib
 import hmac
@@ -26,30 +26,30 @@ _SHAPE: Final = re.compile(
     rf"{PREFIX}([{_ALPHABET}]{{{_ID_CHARS}}})_[{_ALPHABET}]{{{_RANDOM_CHARS}}}", re.ASCII
 )
 _NOBODYS_HASH: Final = hashlib.sha256(b"").hexdigest()
-"""No secret has it: those have characters."""
+"""The hash of no secret, since those are not empty."""
 
 
 def new_id() -> str:
-    """The part of a new key that may be shown; it says nothing about the rest."""
+    """The public part of a new key."""
     return _random(_ID_CHARS)
 
 
 def new_secret(key_id: str) -> str:
-    """A whole new key, which is what callers send."""
+    """A whole new key, as callers send it."""
     return f"{PREFIX}{key_id}_{_random(_RANDOM_CHARS)}"
 
 
 def hash_of(secret: str) -> str:
-    """What is kept of a key.
+    """The stored hash of a key.
 
-    A fast hash is right here: the slow ones make guessing passwords dear, and nobody guesses 256
-    random bits however fast it goes, while every request would pay for it.
+    A fast hash is right: slow ones protect guessable passwords, not 256 random bits, and every
+    request would pay for it.
     """
     return hashlib.sha256(secret.encode("utf-8")).hexdigest()
 
 
 def id_in(secret: object) -> str:
-    """The id of the key that somebody shows.
+    """The id in a presented key.
 
     Raises:
         NotAuthenticated: it cannot be a key of ours.
@@ -61,13 +61,13 @@ def id_in(secret: object) -> str:
 
 
 def is_the_one(secret: str, kept_hash: str | None) -> bool:
-    """Whether a key is the one whose hash is kept. Takes as long for None, where none is."""
+    """Compare a key with a stored hash, in constant time also for None."""
     is_same = hmac.compare_digest(hash_of(secret), kept_hash or _NOBODYS_HASH)
     return is_same and kept_hash is not None
 
 
 def refused() -> NotAuthenticated:
-    """The answer to every key that is no good: one and the same, so that it tells nothing."""
+    """The same error for every invalid key, so that it reveals nothing."""
     return NotAuthenticated(
         "no valid key: it is missing or unknown, was revoked or has expired;"
         " `ricordo keys create` makes one"
@@ -84,40 +84,27 @@ _NOTED_KEYS: Final = 1_024
 
 
 class KeyRows(Protocol):
-    """Where keys are kept."""
+    """The storage of keys."""
 
-    def insert(self, key: ApiKey, secret_hash: str) -> None:
-        """Keep a new key, and of its secret the hash."""
-        ...
+    def insert(self, key: ApiKey, secret_hash: str) -> None: ...
 
-    def find(self, key_id: str) -> tuple[ApiKey, str] | None:
-        """A key and the hash of its secret."""
-        ...
+    def find(self, key_id: str) -> tuple[ApiKey, str] | None: ...
 
     def page(
         self, user_id: str | None, include_revoked: bool, limit: int, cursor: str | None
-    ) -> Page[ApiKey]:
-        """Keys, the newest first."""
-        ...
+    ) -> Page[ApiKey]: ...
 
-    def revoke(self, key_id: str, now: datetime) -> ApiKey:
-        """End a key, if it is not over yet; the key as it stands."""
-        ...
+    def revoke(self, key_id: str, now: datetime) -> ApiKey: ...
 
-    def note_use(self, key_id: str, now: datetime) -> None:
-        """Keep when a key was last used."""
-        ...
+    def note_use(self, key_id: str, now: datetime) -> None: ...
 
-    def has_live(self, now: datetime) -> bool:
-        """Whether any key opens."""
-        ...
+    def has_live(self, now: datetime) -> bool: ...
 
 
 class KeyRing:
-    """The keys of one store. Safe from many threads.
+    """The keys of one store. Thread-safe.
 
-    Nothing is remembered of a key but when its use was last noted: it is looked up each time, so
-    that a revoked one is refused from that moment on, in every process.
+    Keys are looked up on every request, so that a revoked one is refused at once in every process.
     """
 
     def __init__(self, rows: KeyRows, clock: Clock) -> None:
@@ -135,7 +122,7 @@ class KeyRing:
         permissions: Iterable[Permission | str] | Permission | str,
         expires_days: int | None,
     ) -> CreatedKey:
-        """A new key with its secret, which is kept nowhere.
+        """Create a key with its secret, which is not stored.
 
         Raises:
             InvalidValue: a value is not allowed, or does not go with the others.
@@ -174,7 +161,7 @@ class KeyRing:
         return self._rows.page(whose, revoked, size, cursor)
 
     def get(self, key_id: str) -> ApiKey:
-        """One key, also where it is over.
+        """One key, also a revoked or expired one.
 
         Raises:
             KeyNotFound: there is no such key.
@@ -185,7 +172,7 @@ class KeyRing:
         return found[0]
 
     def revoke(self, key_id: str) -> ApiKey:
-        """End a key; one that was revoked before stays as it is.
+        """Revoke a key; idempotent.
 
         Raises:
             KeyNotFound: there is no such key.
@@ -193,11 +180,10 @@ class KeyRing:
         return self._rows.revoke(checks.reference("id", key_id), self._clock())
 
     def has_live(self) -> bool:
-        """Whether any key opens."""
         return self._rows.has_live(self._clock())
 
     def authenticate(self, secret: str | None) -> ApiKey:
-        """The key that somebody shows.
+        """The key of a presented secret.
 
         Raises:
             NotAuthenticated: it is missing, malformed, unknown, revoked or expired; which of these,
@@ -213,9 +199,9 @@ class KeyRing:
         return key
 
     def _note_use(self, key_id: str, now: datetime) -> None:
-        """Note that a key was used, if this process has not just tried to.
+        """Record the use of a key, unless this process has just done so.
 
-        A store that is busy makes one request wait, not every one, and refuses none.
+        A busy store delays at most one request, and refuses none.
         """
         noted = self._noted.get(key_id)
         if noted is not None and noted > now - _USE:

@@ -1,4 +1,4 @@
-"""Categories and the agents that may read them: the rules, wherever they were written down."""
+"""Categories and the agents that may read them."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
@@ -15,15 +15,15 @@ ALL_CATEGORIES: Final = "*"
 """In an allowlist: every category, also those that the policy does not describe."""
 
 DEFAULT_AGENTS: Final = ("*", "default")
-"""Either names the allowlist of agents that have none of their own."""
+"""Names of the allowlist for agents without their own."""
 
 Pair = tuple[str, str]
-"""Who shares, and with whom."""
+"""Owner and viewer."""
 
 
 @dataclass(frozen=True, slots=True)
 class CategoryRule:
-    """What a policy says about one category. ``rag_length`` goes only with ``context`` rag."""
+    """The rule for one category. ``rag_length`` requires ``context`` rag."""
 
     slug: str
     display_name: str | None = None
@@ -36,11 +36,11 @@ class CategoryRule:
 class AccessPolicy:
     """``categories`` by slug, and ``allowlists``: the slugs that each agent may read.
 
-    An agent without an allowlist has the default one; where there is none either, it may read
-    nothing. So the policy that says nothing allows nothing; :meth:`open` is the other one.
+    An agent without an allowlist has the default one; without that, it may read nothing. So an
+    empty policy allows nothing; :meth:`open` allows everything.
 
-    ``sharing_groups`` are users who see what each of them shares with another without being asked
-    first, and ``sharing_pairs`` those whom one user may share with so.
+    Users of a ``sharing_groups`` entry see what the others share with them without consent, and so
+    do the viewers of ``sharing_pairs``.
     """
 
     categories: Mapping[str, CategoryRule] = field(default_factory=dict)
@@ -49,22 +49,22 @@ class AccessPolicy:
     sharing_pairs: frozenset[Pair] = frozenset()
 
     def __post_init__(self) -> None:
-        # Copies that nobody can change: a policy is shared by every thread.
+        # Immutable copies: all threads share a policy.
         for name in ("categories", "allowlists", "sharing_groups"):
             object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
 
     @classmethod
     def open(cls) -> Self:
-        """The policy of a store without one: every agent may read everything."""
+        """The policy without a file: every agent may read everything."""
         return cls(allowlists={DEFAULT_AGENTS[0]: frozenset({ALL_CATEGORIES})})
 
     def allowed(
         self, agent: str | None, within: frozenset[str] | None = None
     ) -> frozenset[str] | None:
-        """The categories that an agent may read; None for all there are.
+        """The categories that an agent may read; None for all.
 
-        No agent is the owner, who may read everything. ``within`` are those that the asking scope
-        or key is kept to, None for all: the answer has nothing beyond them.
+        No agent means the owner, who may read everything. ``within`` are the categories of the
+        scope or key, None for all.
 
         Raises:
             InvalidValue: the name cannot be that of an agent.
@@ -75,7 +75,7 @@ class AccessPolicy:
         return listed & within
 
     def approves_sharing(self, owner: str, viewer: str) -> bool:
-        """Whether the operator has agreed that a viewer sees what an owner shares with them."""
+        """Whether the operator allows an owner to share with a viewer without consent."""
         is_in_group = any({owner, viewer} <= group for group in self.sharing_groups.values())
         return is_in_group or (owner, viewer) in self.sharing_pairs
 
@@ -95,11 +95,10 @@ class AccessPolicy:
         within: frozenset[str] | None = None,
         user: str = "",
     ) -> tuple[str, ...] | None:
-        """The categories that a request may read: those asked for, or all that are allowed.
+        """The categories that a request may read: the requested ones, or all allowed ones.
 
-        None means no restriction. The answer is never empty, because an empty filter could be
-        taken for none at all. ``within`` is that of :meth:`allowed`; the ``user`` is named in the
-        error where no agent asks.
+        None means no restriction. Never empty, because an empty filter could be taken for none.
+        ``within`` is that of :meth:`allowed`; the ``user`` is named in the error without an agent.
 
         Raises:
             CategoryNotAllowed: one that was asked for is not allowed, or nothing is.
@@ -116,7 +115,7 @@ class AccessPolicy:
 
 
 def _slugs(categories: Collection[str]) -> tuple[str, ...]:
-    """The names as every filter understands them; what is checked here is what will be read."""
+    """The slugs as the filters use them."""
     if not isinstance(categories, str) and not categories:
         return ()
     names = checks.texts("categories", categories, limits.MAX_THEME_CHARS)

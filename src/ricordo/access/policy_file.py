@@ -24,7 +24,7 @@ _MAX_SHOWN_CHARS: Final = 60
 
 
 class NodeKind(StrEnum):
-    """What a place in the file holds, in the words of messages."""
+    """The kinds of YAML nodes, as named in messages."""
 
     TEXT = "text"
     NUMBER = "a whole number"
@@ -36,7 +36,7 @@ class NodeKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PolicyNode:
-    """One value with its place. Of ``text``, ``entries`` and ``pairs`` its kind uses one."""
+    """A YAML value with its position. Uses one of ``text``, ``entries`` and ``pairs``."""
 
     file: str
     line: int
@@ -47,12 +47,12 @@ class PolicyNode:
     pairs: tuple[tuple["PolicyNode", "PolicyNode"], ...] = ()
 
     def wrong(self, problem: str) -> InvalidPolicy:
-        """The error to raise about this place."""
+        """The error to raise about this node."""
         return InvalidPolicy(self.file, problem, self.line, self.column)
 
     @property
     def shown(self) -> str:
-        """The value in a message: its words, or what it is where it has none."""
+        """The value in a message, or its kind."""
         if self.kind in (NodeKind.LIST, NodeKind.MAPPING, NodeKind.NOTHING):
             return self.kind.value
         rendered = repr(self.text)
@@ -61,8 +61,8 @@ class PolicyNode:
         return f"{rendered}, {self.kind.value}" if self.kind is NodeKind.OTHER else rendered
 
 
-# Anchors, aliases and tags are refused: a policy needs none, and a few lines of aliases can stand
-# for millions of entries. Nothing is made of the values here; a reader looks at each itself.
+# Anchors, aliases and tags are refused: a policy needs none, and a few aliases can expand to
+# millions of entries.
 
 _MAX_PROBLEM_CHARS: Final = 200
 _QUOTE_HINT: Final = 'to mean all, write "*" in quotes'
@@ -74,7 +74,7 @@ _SCALAR_KINDS: Final = {
 
 
 def compose(file: str, text: str) -> PolicyNode:
-    """The one document in a text. ``file`` is its name in messages.
+    """Parse the single document in a text. ``file`` is its name in messages.
 
     Raises:
         InvalidPolicy: it is not YAML, not one document, or uses what is refused here.
@@ -90,7 +90,7 @@ def compose(file: str, text: str) -> PolicyNode:
     except MarkedYAMLError as problem:
         raise _malformed(file, problem) from None
     except (ValueError, OverflowError) as problem:
-        # PyYAML lets these through for escapes beyond Unicode and absurdly long version numbers.
+        # PyYAML raises these for escapes beyond Unicode and absurdly long version numbers.
         raise InvalidPolicy(
             file, f"not valid YAML ({_shortened(problem)})", loader.line + 1, loader.column + 1
         ) from None
@@ -102,7 +102,7 @@ def compose(file: str, text: str) -> PolicyNode:
 
 
 class _Refused(Exception):
-    """Good YAML, but nothing that a policy may use."""
+    """Valid YAML that a policy may not use."""
 
     def __init__(self, problem: str, mark: Any) -> None:
         self.place = _position(mark)
@@ -110,7 +110,7 @@ class _Refused(Exception):
 
 
 class _StrictLoader(yaml.SafeLoader):
-    """Stops at the first thing that is refused, before anything is built from it."""
+    """Stops at the first refused construct, before anything is built."""
 
     depth = 0
 
@@ -168,8 +168,8 @@ def _shortened(problem: object) -> str:
     return said if len(said) <= _MAX_PROBLEM_CHARS else f"{said[: _MAX_PROBLEM_CHARS - 3]}..."
 
 
-# What is not understood is refused with its line. A policy that was half understood could let an
-# agent read what its author meant to keep from it.
+# Anything unknown is refused with its line: a policy understood by half could allow what its author
+# meant to forbid.
 
 _MAX_LISTED: Final = 20  # names that a message gives before it says how many more there are
 
@@ -183,14 +183,14 @@ Value = TypeVar("Value")
 
 
 def read_policy(path: Path) -> bytes:
-    """What stands in a policy file, not looked at yet.
+    """The bytes of a policy file.
 
     Raises:
         InvalidPolicy: it cannot be read, is not a file, or is too large.
     """
     try:
         is_file = stat.S_ISREG(path.stat().st_mode)
-        # Only then: opening a pipe would wait for ever.
+        # Checked first: opening a pipe would block.
         raw = _beginning(path) if is_file else b""
     except (OSError, ValueError) as problem:  # ValueError: a NUL in the name
         reason = getattr(problem, "strerror", None) or problem
@@ -206,23 +206,23 @@ def read_policy(path: Path) -> bytes:
 
 
 def _beginning(path: Path) -> bytes:
-    """The whole file, or a byte more than is allowed."""
+    """The whole file, or one byte more than is allowed."""
     with path.open("rb") as file:
         return file.read(limits.MAX_POLICY_FILE_BYTES + 1)
 
 
 def parse_policy(path: Path, raw: bytes) -> AccessPolicy:
-    """The policy in the bytes of a file; ``path`` only names it in messages.
+    """Parse a policy; ``path`` only names it in messages.
 
     Raises:
         InvalidPolicy: the text is not a valid policy; names the file, line and column.
     """
-    # loads PyYAML, which most processes never need
+    # Loads PyYAML, which most processes never need.
 
     root = compose(str(path), _decoded(path, raw))
     parts = _fields(root, "a policy", _KEYS)
     if "allowlists" not in parts:
-        # Not "everything is allowed": a file that is cut off must not open what it should close.
+        # Not "everything is allowed": a truncated file must not open what it should close.
         raise root.wrong(
             'allowlists is missing; to let every agent read everything, say default: ["*"] there'
         )
@@ -247,9 +247,6 @@ def _decoded(path: Path, raw: bytes) -> str:
         raise InvalidPolicy(
             str(path), "not text in UTF-8; save the file as UTF-8", line, column
         ) from None
-
-
-# -- categories ----------------------------------------------------------------------------
 
 
 def _categories(node: PolicyNode) -> dict[str, CategoryRule]:
@@ -284,7 +281,7 @@ def _context(node: PolicyNode) -> ContextPolicy:
 
 
 def _rag_length(node: PolicyNode) -> int:
-    # Only plain decimal digits: to YAML 010 is eight and 1:30 is ninety.
+    # Decimal digits only: to YAML 010 is eight and 1:30 is ninety.
     plain = node.kind is NodeKind.NUMBER and _PLAIN_NUMBER.fullmatch(node.text)
     value = int(node.text) if plain else node.text or node.shown
     return checks.integer("rag_length", value, 1, limits.MAX_RAG_LENGTH)
@@ -298,9 +295,6 @@ def _display_name(node: PolicyNode) -> str:
 def _description(node: PolicyNode) -> str:
     text = _text("description", node)
     return checks.text("description", text, limits.MAX_THEME_DESCRIPTION_CHARS)
-
-
-# -- allowlists ----------------------------------------------------------------------------
 
 
 def _allowlists(node: PolicyNode, categories: Collection[str]) -> dict[str, frozenset[str]]:
@@ -340,9 +334,6 @@ def _allowlist(agent: str, node: PolicyNode, categories: Collection[str]) -> fro
     return frozenset(_unique(node.entries, known, "category"))
 
 
-# -- sharing -------------------------------------------------------------------------------
-
-
 def _groups(node: PolicyNode) -> dict[str, frozenset[str]]:
     if node.kind is not NodeKind.MAPPING:
         raise node.wrong(f"groups: expected a mapping of names to users, got {node.shown}")
@@ -377,9 +368,6 @@ def _user(node: PolicyNode) -> str:
     return _checked(node, lambda one: checks.user_id(_text("user", one)))
 
 
-# -- names and values ----------------------------------------------------------------------
-
-
 def _slug(node: PolicyNode) -> str:
     name = _text("category", node)
     if not name.strip():  # elsewhere that means "general"; here it is a slip of the pen
@@ -393,7 +381,7 @@ def _agent(node: PolicyNode) -> str:
 
 
 def _fields(node: PolicyNode, what: str, allowed: tuple[str, ...]) -> dict[str, PolicyNode]:
-    """The values of a mapping that has no keys but the allowed ones."""
+    """The values of a mapping with only the allowed keys."""
     if node.kind is not NodeKind.MAPPING:
         raise node.wrong(f"{what}: expected a mapping of {', '.join(allowed)}, got {node.shown}")
 
@@ -408,7 +396,7 @@ def _fields(node: PolicyNode, what: str, allowed: tuple[str, ...]) -> dict[str, 
 def _named(
     node: PolicyNode, name_of: Callable[[PolicyNode], str], what: str
 ) -> dict[str, PolicyNode]:
-    """The values of a mapping by the checked names of its keys."""
+    """The values of a mapping by their validated keys."""
     names = _unique((key for key, _ in node.pairs), name_of, what)
     return dict(zip(names, (value for _, value in node.pairs), strict=True))
 
@@ -416,7 +404,7 @@ def _named(
 def _unique(
     nodes: Iterable[PolicyNode], name_of: Callable[[PolicyNode], str], what: str
 ) -> list[str]:
-    """The checked names in order; YAML itself would let the last of two equal ones win."""
+    """The validated names in order; YAML itself would accept duplicates."""
     first: dict[str, PolicyNode] = {}
     for node in nodes:
         name = _checked(node, name_of)
@@ -437,7 +425,7 @@ def _checked(node: PolicyNode, check: Callable[[PolicyNode], Value]) -> Value: .
 @overload
 def _checked(node: PolicyNode | None, check: Callable[[PolicyNode], Value]) -> Value | None: ...
 def _checked(node: PolicyNode | None, check: Callable[[PolicyNode], Value]) -> Value | None:
-    """What a check of the model says about a value, with the line; None where there is none."""
+    """Run a check of the model, adding the line to its error; None for None."""
     if node is None:
         return None
     try:
@@ -453,13 +441,13 @@ def _listed(names: Collection[str]) -> str:
 
 
 class PolicyFile:
-    """Where the policy of a process comes from; without a path, everything is allowed.
+    """The policy of a process; without a path, everything is allowed.
 
-    The file is read at every call, which costs some microseconds, and parsed again when its bytes
-    have changed. Size and time of change would not do: a file edited twice within one tick of the
-    file system's clock can keep both, and the old rules would stay in force.
+    The file is read at every call, which takes microseconds, and parsed again when its bytes have
+    changed. Size and modification time do not suffice: two edits within one tick of the file
+    system's clock can share both.
 
-    Safe in threads without a lock: all that ever changes is one reference to an immutable pair.
+    Thread-safe without a lock: it only replaces one reference to an immutable pair.
     """
 
     def __init__(self, path: Path | None) -> None:
@@ -468,11 +456,11 @@ class PolicyFile:
         self._open = AccessPolicy.open()
 
     def current(self) -> AccessPolicy:
-        """The policy as the file says now.
+        """The policy in the file now.
 
         Raises:
-            InvalidPolicy: the file is missing or not valid. The last good policy does not go on:
-                the edit may have been made to take a permission away.
+            InvalidPolicy: the file is missing or not valid. The last good policy is not used: the
+                edit may have revoked a permission.
         """
         if self._path is None:
             return self._open

@@ -1,1 +1,1 @@
-"""What programs keep beside memories: states of conversations and graphs, entries of stores."""
+"""State of programs: checkpoints of conversations and graphs, entries of key-value stores."""

@@ -17,22 +17,21 @@ from ricordo.storage.checkpoints import (
 from ricordo.storage.database import ReadTransaction
 from ricordo.storage.transaction import WriteTransaction
 
-# The text keeps the order of keys, whole numbers of any size and every digit of a number, which
-# the JSON columns of databases do not.
+# Text preserves the order of keys and every digit of numbers, unlike JSON columns.
 
 _NESTING: Final = (dict, list)
 _ALLOWED: Final = "allowed: objects with text keys, lists, texts, numbers, true, false, null"
 
 
 class JsonText(NamedTuple):
-    """A JSON value as text, and as it will come back."""
+    """A JSON value as text, and as it will be read back."""
 
     text: str
     value: Any
 
 
 def json_text(field: str, value: object, maximum_bytes: int) -> JsonText:
-    """A value as JSON text. Tuples become lists; everything else comes back as it was.
+    """A value as JSON text. Tuples become lists; everything else is read back unchanged.
 
     Raises:
         InvalidValue: not JSON (NaN, infinity, keys that are not text, other types, lone
@@ -53,7 +52,7 @@ def json_text(field: str, value: object, maximum_bytes: int) -> JsonText:
 
 
 def checked_json_text(field: str, text: object, maximum_bytes: int) -> str:
-    """A text from outside that is to be kept as it is, if it is JSON of the kind made here.
+    """Validate an outside JSON text that is stored as it is.
 
     Raises:
         InvalidValue: not text, not JSON, nested too deeply, or too large.
@@ -68,7 +67,7 @@ def checked_json_text(field: str, text: object, maximum_bytes: int) -> str:
 
 
 def read_json(field: str, text: str) -> Any:
-    """The value that a JSON text stands for.
+    """Parse a stored JSON text.
 
     Raises:
         InvalidValue: not JSON, or nested so deeply that it cannot be read.
@@ -91,7 +90,7 @@ def _check_size(field: str, encoded: str, maximum_bytes: int) -> None:
 
 
 def _check_depth(field: str, value: Any) -> None:
-    """Read later, deep in a program's own calls, it must not run out of stack."""
+    """Limit the nesting, so that reading cannot overflow the stack."""
     level = [value] if type(value) in _NESTING else []
     for _ in range(MAX_JSON_DEPTH):
         if not level:
@@ -107,7 +106,7 @@ def _check_depth(field: str, value: Any) -> None:
 
 
 def _check_keys(field: str, value: object) -> None:
-    """Name a key that is not text: such keys would come back as texts."""
+    """Refuse keys that are not text: they would be read back as text."""
     waiting = [value]
     while waiting:
         present = waiting.pop()
@@ -126,7 +125,7 @@ def _too_deep(field: str) -> InvalidValue:
 
 
 def name_part(field: str, value: object, maximum: int) -> str:
-    """One part of a row's name, kept exactly; it may be empty.
+    """One part of a row's key, kept exactly; it may be empty.
 
     Raises:
         InvalidValue: not text, too long, or with characters that cannot be stored.
@@ -142,7 +141,7 @@ def name_part(field: str, value: object, maximum: int) -> str:
 
 
 def check_together(field: str, *parts: str) -> None:
-    """Refuse a name that is too long as a whole.
+    """Refuse a name that is too long in total.
 
     Raises:
         InvalidValue: says how long it is.
@@ -166,7 +165,7 @@ def _size(field: str, text: str) -> int:
 def save(
     writing: WriteTransaction, thread_id: str, state: JsonText, expected: int | None
 ) -> Checkpoint:
-    """Put a state in the place of the one before.
+    """Replace the saved state.
 
     Raises:
         Conflict: another version is there than the expected one.
@@ -184,7 +183,7 @@ def save(
 
 
 def load(view: ReadTransaction, user_id: str, thread_id: str) -> Checkpoint:
-    """The state that was saved last.
+    """The state saved last.
 
     Raises:
         CheckpointNotFound: nothing is saved for this conversation.
@@ -202,7 +201,7 @@ def load(view: ReadTransaction, user_id: str, thread_id: str) -> Checkpoint:
 
 
 def delete(writing: WriteTransaction, thread_id: str, expected: int | None) -> bool:
-    """Remove what was saved for a conversation; False where nothing was.
+    """Delete the saved state; False where there was none.
 
     Raises:
         Conflict: another version is there than the expected one.

@@ -32,17 +32,16 @@ from ricordo.storage.transaction import WriteTransaction
 from ricordo.text.normalise import slug
 
 ENTRY_TAG: Final = "langgraph"
-"""On every memory that is an entry of a store."""
+"""The tag of every memory of an entry."""
 
 REASON: Final = "entry of a store"
-"""In the history of such a memory."""
 
 _KEY_PREFIX: Final = "entry:"
 _DIGEST_BYTES: Final = 16
 
 
 def memory_of_entry(name: EntryName, text: str) -> NewMemory:
-    """What an entry is remembered as. Pinned: a program counts on its entries staying."""
+    """The memory of an entry. Pinned: a program relies on its entries."""
     return NewMemory(
         content=entry_text(text),
         theme=theme_of(name.namespace),
@@ -54,24 +53,24 @@ def memory_of_entry(name: EntryName, text: str) -> NewMemory:
 
 
 def entry_text(text: str) -> str:
-    """A text as a memory can hold it: without NUL, and cut to the length of one."""
+    """A text that a memory can hold: without NUL, and truncated."""
     return text.replace("\x00", " ").strip()[:MAX_CONTENT_CHARS].strip()
 
 
 def theme_of(namespace: str) -> str:
-    """The theme of a namespace; two that differ only in signs share one."""
+    """The theme of a namespace; namespaces that differ only in punctuation share one."""
     made = slug(namespace.replace(SEPARATOR, " "))[:MAX_THEME_CHARS].strip("-_")
     return made or ENTRY_TAG
 
 
 def key_of(name: EntryName) -> str:
-    """A key that no two entries share and that fits whatever they are named."""
+    """A unique key of bounded length."""
     encoded = json.dumps(list(name)).encode("utf-8")
     return _KEY_PREFIX + hashlib.blake2b(encoded, digest_size=_DIGEST_BYTES).hexdigest()
 
 
 def forget_memories(writing: WriteTransaction, scope: Scope, item_ids: Iterable[int]) -> None:
-    """Forget the memories of entries, those that are still there."""
+    """Forget the existing memories of entries."""
     for item_id in item_ids:
         item = item_of(writing.connection, writing.user_id, item_id)
         is_gone = item is None or item.status is Status.DELETED
@@ -79,18 +78,18 @@ def forget_memories(writing: WriteTransaction, scope: Scope, item_ids: Iterable[
             forget(writing, scope, item.id, REASON)
 
 
-# An entry with a text has a memory of that text, so that everything that finds memories finds it,
-# and whoever looks after their memories sees it too. Both are written in one transaction.
+# An entry with a text has a memory of that text, so that searches find it and the user sees it.
+# Both are written in one transaction.
 
 _FOUND: Final = ItemFilter(tags=(ENTRY_TAG,))
 
 Matches = Callable[[Any], bool]
-"""Whether an entry with this value is wanted."""
+"""A predicate on the value of an entry."""
 
 
 @dataclass(frozen=True, slots=True)
 class NewEntry:
-    """An entry to be stored. Without a ``text`` it has no memory; without a ``ttl``, no end."""
+    """An entry to be stored. Without a ``text`` it has no memory; without a ``ttl``, no expiry."""
 
     name: EntryName
     value: JsonText
@@ -100,7 +99,7 @@ class NewEntry:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """An entry that was read. ``score`` is how well it answers what was asked, if anything was."""
+    """An entry that was read. ``score`` is that of a search."""
 
     name: EntryName
     value: Any
@@ -110,8 +109,6 @@ class Entry:
 
 
 class StoreEntries:
-    """The entries of one user's stores."""
-
     def __init__(self, database: Database, recall: Recall, scope: Scope) -> None:
         self.database = database
         self._recall = recall
@@ -121,7 +118,7 @@ class StoreEntries:
     def get(
         self, names: Iterable[EntryName], prolonged: Iterable[EntryName] = ()
     ) -> dict[EntryName, Entry]:
-        """Entries by name, those that are there. The time of those to be prolonged begins anew."""
+        """The existing entries by name. Restarts the time to live of ``prolonged``."""
         with self.database.read(self._user_id) as view:
             where = rows.readable(self._user_id, view.now)
             found = rows.entries_named(view.connection, where, set(names))
@@ -162,7 +159,7 @@ class StoreEntries:
         matches: Matches | None = None,
         prolongs: bool = False,
     ) -> list[Entry]:
-        """Entries in a namespace and below it that answer a question, the best first."""
+        """Entries in a namespace and below it that match a query, the best first."""
         if matches is None:
             within = rows.memories_under(self._user_id, prefix)
         else:
@@ -185,13 +182,12 @@ class StoreEntries:
         return [_read(entry, score) for entry, score in found]
 
     def namespaces(self) -> list[str]:
-        """Every namespace that has an entry."""
         with self.database.read(self._user_id) as view:
             return rows.namespaces(view.connection, rows.readable(self._user_id, view.now))
 
     @retried
     def write(self, changes: Mapping[EntryName, NewEntry | None]) -> None:
-        """Store entries and remove others (None), all of it or nothing.
+        """Store entries and delete others (None), atomically.
 
         Raises:
             InvalidValue: a text or a time is not allowed.
@@ -217,7 +213,7 @@ class StoreEntries:
 
     @retried
     def sweep(self) -> int:
-        """Remove the entries whose time has come, in bounded steps; how many there were."""
+        """Delete expired entries in bounded steps; returns how many."""
         removed = 0
         while True:
             with self.database.write(self._user_id) as writing:
@@ -255,7 +251,7 @@ class StoreEntries:
         return dict(zip(drafts, added, strict=True))
 
     def _forget_memories(self, writing: WriteTransaction, names: Sequence[EntryName]) -> None:
-        """Forget the memories of entries that go, or that have none from now on."""
+        """Forget the memories of entries that are deleted or have no text any more."""
         where = rows.of_user(writing.user_id)
         found = rows.entries_named(writing.connection, where, names).values()
         ids = [entry.item_id for entry in found if entry.item_id is not None]
@@ -300,7 +296,7 @@ class StoreEntries:
     @retried
     def _begin_anew(self, names: Sequence[EntryName]) -> None:
         with self.database.write(self._user_id) as writing:
-            # As they are now: since they were read, they may have been put anew for another time.
+            # Read again: they may have been replaced since.
             where = rows.readable(writing.user_id, writing.now)
             found = rows.entries_named(writing.connection, where, names)
             rows.prolong(writing, list(found.values()))
@@ -309,7 +305,7 @@ class StoreEntries:
 def _where_filed(
     writing: WriteTransaction, drafts: Mapping[EntryName, NewMemory]
 ) -> dict[EntryName, NewMemory]:
-    """The memories of entries in the themes where they are by now, or else in their own."""
+    """The drafts in the themes where the memories are now, which a user may have changed."""
     filed = rows.themes_of_memories(writing.connection, writing.user_id, drafts.keys())
     return {name: replace(one, theme=filed.get(name, one.theme)) for name, one in drafts.items()}
 

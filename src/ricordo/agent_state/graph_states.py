@@ -1,8 +1,7 @@
-"""The states of a user's graphs as rows and bytes; what the bytes mean, only their writer knows.
+"""States of a user's LangGraph graphs as rows and opaque bytes.
 
-A checkpoint names the values of its channels instead of holding them, so that each is stored once
-however many checkpoints refer to it. Which ones it names stands in its bytes: whoever makes a
-:class:`GraphStates` says how to read that.
+A checkpoint refers to the values of its channels, so that each is stored once. The references are
+in its bytes: the creator of a :class:`GraphStates` says how to read them.
 """
 
 from collections import defaultdict
@@ -24,14 +23,14 @@ from ricordo.storage.transaction import WriteTransaction
 _READ_AT_ONCE: Final = 20
 
 NamesOf = Callable[[Packed], Iterable[ChannelName]]
-"""Which values a checkpoint's state names."""
+"""The channel values that a checkpoint refers to."""
 
 KeepOf = Callable[[Sequence[GraphCheckpoint], Collection[ChannelName]], Collection[str]]
-"""Which of a namespace's checkpoints (latest first) are to stay, given which values are stored."""
+"""Which of a namespace's checkpoints (latest first) to keep, given the stored values."""
 
 
 class LoadedGraph(NamedTuple):
-    """A checkpoint with the values it names and what was written after it."""
+    """A checkpoint with its channel values and the writes after it."""
 
     checkpoint: GraphCheckpoint
     values: Mapping[ChannelName, Packed]
@@ -39,7 +38,7 @@ class LoadedGraph(NamedTuple):
 
 
 class GraphStates:
-    """Keeps the states of one user's graphs."""
+    """The states of one user's graphs."""
 
     def __init__(self, database: Database, scope: Scope, names_of: NamesOf) -> None:
         self.database = database
@@ -48,7 +47,7 @@ class GraphStates:
 
     @retried
     def save(self, new: GraphCheckpoint, values: Mapping[ChannelName, Packed]) -> None:
-        """Keep a checkpoint and the values that are new with it, all of it or nothing.
+        """Store a checkpoint and its new channel values, atomically.
 
         Raises:
             InvalidValue: a name or a value is too large or cannot be stored.
@@ -67,7 +66,7 @@ class GraphStates:
     def save_writes(
         self, thread_id: str, namespace: str, checkpoint_id: str, writes: Sequence[GraphWrite]
     ) -> None:
-        """Keep what tasks wrote after a checkpoint, all of it or nothing.
+        """Store the writes after a checkpoint, atomically.
 
         Raises:
             InvalidValue: too many writes, or one is too large or cannot be stored.
@@ -87,7 +86,7 @@ class GraphStates:
             rows.put_writes(writing, thread_id, namespace, checkpoint_id, writes)
 
     def find(self, thread_id: str, namespace: str, checkpoint_id: str | None) -> LoadedGraph | None:
-        """One checkpoint, or else the latest of a thread and namespace; None where there is none.
+        """One checkpoint, or else the latest of a thread and namespace.
 
         Raises:
             InvalidValue: a name that nothing can have.
@@ -117,7 +116,7 @@ class GraphStates:
         before: str | None = None,
         is_wanted: Callable[[GraphCheckpoint], bool],
     ) -> Iterator[LoadedGraph]:
-        """Checkpoints, the latest first, a few at a time, so that no connection is held between.
+        """Checkpoints, the latest first, in small pages, so that no connection is held meanwhile.
 
         Raises:
             InvalidValue: a name that nothing can have.
@@ -149,7 +148,7 @@ class GraphStates:
 
     @retried
     def delete_thread(self, thread_id: str) -> None:
-        """Remove all that is kept for a thread's graphs.
+        """Delete all graph states of a thread.
 
         Raises:
             ScopeWidened: this memory is bound to another thread.
@@ -160,7 +159,7 @@ class GraphStates:
 
     @retried
     def delete_runs(self, run_ids: Collection[str]) -> None:
-        """Remove the checkpoints that some runs made, and the values that no other one names.
+        """Delete the checkpoints of some runs, and unreferenced channel values.
 
         Raises:
             InvalidValue: a name that no run can have.
@@ -179,7 +178,7 @@ class GraphStates:
 
     @retried
     def copy_thread(self, source: str, target: str) -> None:
-        """Give a new thread all that another one has; nothing where that one has nothing.
+        """Copy a thread's states to a new one; nothing where there are none.
 
         Raises:
             Conflict: the target has states of its own.
@@ -197,7 +196,7 @@ class GraphStates:
 
     @retried
     def prune(self, thread_id: str, keep: KeepOf) -> None:
-        """Remove the checkpoints of a thread that need not stay, in each of its namespaces.
+        """Delete the checkpoints of a thread that ``keep`` does not select, in each namespace.
 
         Raises:
             ScopeWidened: this memory is bound to another thread.

@@ -1,1 +1,1 @@
-"""Search indexes of users: kept in memory, filled with vectors, rebuilt."""
+"""Users' search indexes: in memory, vectors, rebuilding."""

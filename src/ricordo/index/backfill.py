@@ -1,4 +1,4 @@
-"""Vectors that are missing: rows that wait for theirs, and computing them."""
+"""Computes missing vectors."""
 
 import threading
 from collections.abc import Callable, Sequence
@@ -36,7 +36,7 @@ class PendingVectors:
 def _waits(kind: Indexed) -> sa.ColumnElement[bool]:
     return sa.and_(
         kind.index.c.user_id == sa.bindparam("of_user", type_=Words),
-        # A literal, because the partial index can only be used when the statement shows it.
+        # A literal, so that the partial index is used.
         kind.index.c.state == sa.literal_column("'pending'"),
     )
 
@@ -90,13 +90,11 @@ _set_ready: Final = {
 def next_waiting(
     connection: sa.Connection, kind: Indexed, user_id: str, size: int
 ) -> list[PendingVectors]:
-    """The first of a user's texts that wait."""
     found = _next[kind.name].run(connection, {"of_user": user_id, "size": size})
     return [PendingVectors(*row) for row in found]
 
 
 def count_waiting(connection: sa.Connection, user_id: str) -> int:
-    """How many of a user's texts wait."""
     return sum(
         connection.execute(
             sa.select(sa.func.count()).select_from(kind.index).where(_waits(kind)),
@@ -109,9 +107,9 @@ def count_waiting(connection: sa.Connection, user_id: str) -> int:
 def still_waiting(
     writing: WriteTransaction, kind: Indexed, batch: Sequence[PendingVectors]
 ) -> list[tuple[PendingVectors, bool]]:
-    """Those that still wait with the same text, each with whether it is an active memory.
+    """Those that still wait with the same text, and whether each is an active memory.
 
-    None is left when the user was erased meanwhile.
+    Empty when the user was erased meanwhile.
     """
     known = {one.id: one for one in batch}
     given = {"of_user": writing.user_id, "ids": list(known)}
@@ -125,7 +123,6 @@ def still_waiting(
 def store_vectors(
     writing: WriteTransaction, kind: Indexed, model: VectorModel, rows: Sequence[tuple[int, Row]]
 ) -> None:
-    """Give rows their vectors."""
     stamp = writing.next_stamp()
     _set_ready[kind.name].run_many(
         writing.connection,
@@ -145,7 +142,6 @@ def store_vectors(
 
 
 def is_job_waiting(writing: WriteTransaction) -> bool:
-    """Whether a job that makes the writing user's vectors is queued."""
     waiting = sa.exists().where(
         jobs.c.kind == EMBED_JOB,
         jobs.c.user_id == writing.user_id,
@@ -160,7 +156,7 @@ def mark_failed(
     problem: EmbeddingError | InvalidInput,
     only: PendingVectors | None = None,
 ) -> None:
-    """Write down why one text, or all that wait, did not get a vector."""
+    """Record why one text, or all that wait, did not get a vector."""
     where = _waits(kind)
     if only is not None:
         same = sa.and_(kind.index.c.id == only.id, kind.index.c.text_hash == only.text_hash)
@@ -172,19 +168,16 @@ def mark_failed(
     )
 
 
-# Texts are read in one transaction, turned into vectors outside of any, and written in another,
-# which takes only what still has the same text, for the model that is still the user's. So it
-# does no harm to run twice or to be killed, and a search in between finds these texts by their
-# words.
+# Texts are read in one transaction, embedded outside of any, and written in another if their text
+# and the user's model are unchanged. So it is safe to run twice or to be killed.
 
 FILL_BATCH: Final = 64
-"""How many vectors are made between two transactions."""
 
 _PROBE: Final = "Prefers tea over coffee."
 _LOCKS: Final = 64
 
 Tick = Callable[[int], None]
-"""Told how many vectors were made, after each batch."""
+"""Called with the number of vectors made, after each batch."""
 
 
 def _silently(_made: int) -> None:
@@ -192,7 +185,7 @@ def _silently(_made: int) -> None:
 
 
 class VectorBackfill:
-    """Makes missing vectors, batch by batch. Safe from many threads and processes at once."""
+    """Computes missing vectors in batches. Safe across threads and processes."""
 
     def __init__(self, database: Database, embedders: Embedders, relating: Relating) -> None:
         self.database = database
@@ -202,19 +195,19 @@ class VectorBackfill:
         forks.reset_in_child(self)
 
     def _set_up(self) -> None:
-        # Two threads that fill for one user take turns, so that no text is sent out twice.
+        # One thread at a time per user, so that no text is embedded twice.
         self._locks = [threading.Lock() for _ in range(_LOCKS)]
 
     def reset_after_fork(self) -> Any:
-        """A lock may have been held by a thread that the child does not have."""
+        """A thread that the child does not have may hold a lock."""
         inherited = self._locks
         self._set_up()
         return inherited
 
     def fill(self, user_id: str, tick: Tick = _silently) -> int:
-        """Make all vectors that a user's texts wait for; how many were made.
+        """Compute all missing vectors of a user; returns how many.
 
-        A text that the model cannot take is marked with its error, and the others go on.
+        A text that the model refuses is marked with its error, and the others go on.
 
         Raises:
             EmbeddingError, InvalidInput: the embedder does not do it; what was made is kept.
@@ -228,10 +221,9 @@ class VectorBackfill:
 
     @retried
     def give_up(self, user_id: str, problem: EmbeddingError | InvalidInput) -> None:
-        """Mark what still waits as failed, with the reason; ``backfill`` tries again.
+        """Mark what still waits as failed, with the reason; ``backfill`` retries.
 
-        Where another job is queued, the user has chosen another provider or added texts since:
-        what waits is left to that job.
+        Not if another job is queued: the user has changed the provider or added texts since.
         """
         with self.database.write(user_id) as writing:
             if is_job_waiting(writing):
@@ -240,7 +232,7 @@ class VectorBackfill:
                 mark_failed(writing, kind, problem)
 
     def _fill_batch(self, kind: Indexed, user_id: str) -> int | None:
-        """Make the vectors of the next texts; how many, or None where none waits."""
+        """Compute the next vectors; how many, or None where none waits."""
         with self._locks[hash(user_id) % _LOCKS]:
             with self.database.read(user_id) as view:
                 batch = next_waiting(view.connection, kind, user_id, FILL_BATCH)
@@ -254,10 +246,9 @@ class VectorBackfill:
     def _work_off(
         self, kind: Indexed, user_id: str, embedder: Embedder, batch: Sequence[PendingVectors]
     ) -> int:
-        """Make and write the vectors of a batch, halving what the embedder does not take.
+        """Embed and store a batch, halving it when the embedder refuses it.
 
-        One text can spoil the answer for a whole request. What is left of the halving is that
-        text, and it alone is marked.
+        One text can fail a whole request; halving isolates it, and only it is marked.
         """
         made = 0
         parts = [batch]
@@ -280,7 +271,7 @@ class VectorBackfill:
     def _vectors(
         self, user_id: str, embedder: Embedder, part: Sequence[PendingVectors]
     ) -> dict[str, Row]:
-        """The vectors by the hash of the text; what is stored already is not made again."""
+        """The vectors by text hash, reusing stored ones."""
         texts = {one.text_hash: one.content for one in part}
         found: dict[str, Row] = {}
         with self.database.read(user_id) as view:
@@ -334,7 +325,7 @@ class VectorBackfill:
 
 
 def _check_that_it_works(embedder: Embedder, problem: EmbeddingError) -> None:
-    """Tell one text that cannot be taken from an endpoint that takes none.
+    """Distinguish a bad text from a broken endpoint.
 
     Raises:
         EmbeddingError: the embedder does not take a harmless text either.
@@ -346,6 +337,6 @@ def _check_that_it_works(embedder: Embedder, problem: EmbeddingError) -> None:
 
 
 def _of_one_width(vectors: dict[str, Row]) -> dict[str, Row]:
-    """Those that can be compared: an endpoint may have changed its width under the same name."""
+    """Vectors of one width: an endpoint may change its width under the same name."""
     width = len(next(iter(vectors.values())))
     return {digest: vector for digest, vector in vectors.items() if len(vector) == width}

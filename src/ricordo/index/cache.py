@@ -1,9 +1,8 @@
-"""The indexes of the users who search, kept in memory and up to date.
+"""An LRU cache of users' indexes, kept up to date.
 
-Each search first reads how far the user's index has come, in the same view of the database that it
-answers from. An index that is behind takes in what was written since, by whichever process, and
-lets go of what is no longer there; only where the index itself was made over is it made anew. The
-least recently used ones are dropped when they take too much memory together.
+Each search reads the position of the user's index in the database view that it answers from. A
+stale index loads what any process wrote since and drops deleted rows; it is rebuilt only after the
+stored index was. The least recently used indexes are evicted when they take too much memory.
 """
 
 import contextlib
@@ -36,7 +35,7 @@ _INDEX_OF: Final[dict[str, type[UserIndex]]] = {ITEMS.name: UserIndex, TURNS.nam
 
 
 class _Kept:
-    """A user_index in the cache, with what it is a copy of."""
+    """A cached index, and the position it is a copy of."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -47,7 +46,7 @@ class _Kept:
 
 
 class IndexCache:
-    """Shelves by kind and user. Safe from many threads, and usable after a fork."""
+    """Indexes by kind and user. Thread- and fork-safe."""
 
     def __init__(self, max_bytes: int) -> None:
         self._max_bytes = max_bytes
@@ -60,7 +59,7 @@ class IndexCache:
         self._taken_bytes = 0
 
     def reset_after_fork(self) -> Any:
-        """A lock may have been held by a thread that the child does not have."""
+        """A thread that the child does not have may hold a lock."""
         inherited = (self._lock, self._kept)
         self._set_up()
         return inherited
@@ -69,9 +68,9 @@ class IndexCache:
     def borrow(
         self, connection: sa.Connection, kind: Indexed, user_id: str, model: VectorModel | None
     ) -> Iterator[UserIndex | None]:
-        """A user's user_index, up to date with this view of the database and held for one search.
+        """A user's index, current with this database view and locked for one search.
 
-        None where the user's index is too large to be kept in memory.
+        None where it is too large for memory.
         """
         position = index_position(connection, user_id)
         key = (kind.name, user_id)
@@ -85,13 +84,13 @@ class IndexCache:
     def shared_with(
         self, connection: sa.Connection, viewer: str, model: VectorModel | None
     ) -> UserIndex:
-        """What others share with a user, which is little, read for one search."""
+        """An index of the few memories shared with a user, for one search."""
         user_index = UserIndex()
         _fill(connection, user_index, linked_index(connection, viewer, model))
         return user_index
 
     def forget(self, user_id: str) -> None:
-        """Keep nothing of a user in memory."""
+        """Evict a user's indexes."""
         with self._lock:
             for kind in _INDEX_OF:
                 dropped = self._kept.pop((kind, user_id), None)
@@ -99,7 +98,6 @@ class IndexCache:
 
     @property
     def nbytes(self) -> int:
-        """About how much memory the indexes take."""
         return self._taken_bytes
 
     def _entry(self, key: tuple[str, str]) -> _Kept:
@@ -111,10 +109,9 @@ class IndexCache:
             return kept
 
     def _is_current(self, kept: _Kept, position: IndexPosition, model: VectorModel | None) -> bool:
-        """True of a user index that has all that this view of the database has.
+        """True if the index has everything in this view.
 
-        It may have more, brought by a search that began later: what it finds is looked up in the
-        view of whoever asks.
+        It may have more, from a later search: results are looked up in the caller's view.
         """
         has = kept.position
         return (
@@ -161,7 +158,7 @@ class IndexCache:
         return user_index
 
     def _make_room(self, key: tuple[str, str], changed: _Kept) -> None:
-        """Drop the least recently used indexes while all of them take too much memory."""
+        """Evict the least recently used indexes while all take too much memory."""
         nbytes = 0 if changed.user_index is None else changed.user_index.nbytes
         with self._lock:
             if self._kept.get(key) is not changed:
@@ -178,9 +175,9 @@ class IndexCache:
 def _follow(
     connection: sa.Connection, kept: _Kept, kind: Indexed, user_id: str, to: IndexPosition
 ) -> bool:
-    """Bring a user index from where it stands to a later position of the same index.
+    """Bring an index to a later position.
 
-    False where it has to be made anew after all, because too much of it is gone.
+    False where too much was removed and it must be rebuilt.
     """
     user_index, behind = kept.user_index, kept.position
     if user_index is None or behind is None or user_index.needs_compacting:
@@ -204,10 +201,10 @@ def _gone(
     user_id: str,
     newer: Sequence[tuple[Any, ...]],
 ) -> list[int]:
-    """Rows of a user index that are gone from the database; ``newer`` is not taken in yet.
+    """Rows that are gone from the database; ``newer`` is not added yet.
 
-    All ids are read only where their number shows that some are gone: what was removed may have
-    been of the other kind.
+    Reads all ids only if their number shows a difference: the removed rows may be of the other
+    kind.
     """
     unseen = sum(row[0] not in user_index.row_of for row in newer)
     if count_indexed(connection, kind, user_id) == user_index.size + unseen:
@@ -221,7 +218,7 @@ def _gone(
 def _fill(
     connection: sa.Connection, user_index: UserIndex, rows: Sequence[tuple[Any, ...]]
 ) -> None:
-    """Put rows onto a user index; their vectors are decoded together where they have one width."""
+    """Add rows to an index; vectors of one width are decoded together."""
     vectors: list[Row | None] = [None] * len(rows)
     for width in {len(row[2]) for row in rows if row[2] is not None}:
         places = [n for n, row in enumerate(rows) if row[2] is not None and len(row[2]) == width]

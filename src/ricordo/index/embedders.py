@@ -1,7 +1,7 @@
-"""Which model makes a user's vectors, and the vectors it makes.
+"""The embedding model of each user, and its vectors.
 
-The choice is read from the database at each call, so that a change is effective at once. No
-transaction is open while a vector is made.
+The choice is read from the database at each call, so that a change takes effect at once. No
+transaction is open while a vector is computed.
 """
 
 import logging
@@ -30,10 +30,10 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class QueryVector:
-    """The vector of a question and the model that it is comparable under.
+    """The vector of a query and its model.
 
-    Without a ``vector`` the search goes by words alone; ``problem`` then says why in one line,
-    unless nothing makes vectors here.
+    Without a ``vector`` the search uses words only; ``problem`` then says why, unless embeddings
+    are off.
     """
 
     model: VectorModel | None = None
@@ -44,7 +44,7 @@ class QueryVector:
 
 @dataclass(frozen=True, slots=True)
 class ChosenEmbedder:
-    """What makes a user's vectors. ``problem`` says why nothing does although something should."""
+    """A user's embedder. ``problem`` says why it cannot be used."""
 
     embedder: Embedder | None = field(compare=False)
     model: VectorModel | None
@@ -76,11 +76,11 @@ class Embedders:
 
     @property
     def is_fixed(self) -> bool:
-        """True where users have no say: the operator, or the program itself, has chosen."""
+        """True where users cannot choose: the operator, or the program, has chosen."""
         return self._given is not None or self.operator is not None
 
     def choice_of(self, connection: sa.Connection, user_id: str) -> EmbeddingChoice:
-        """What makes this user's vectors now.
+        """This user's embedding settings.
 
         Raises:
             EmbeddingError: the user's stored key cannot be decrypted.
@@ -89,7 +89,7 @@ class Embedders:
         return self._for_most if own is None else self._opened(own)
 
     def embedder_of(self, connection: sa.Connection, user_id: str) -> Embedder | None:
-        """The embedder of this user now; None where nothing makes vectors.
+        """This user's embedder; None where embeddings are off.
 
         Raises:
             EmbeddingError, InvalidInput: the user's settings cannot be used.
@@ -99,11 +99,10 @@ class Embedders:
         return self._registry.get(self.choice_of(connection, user_id))
 
     def for_choice(self, choice: EmbeddingChoice) -> Embedder | None:
-        """The embedder of a choice that is not stored yet."""
         return self._registry.get(choice)
 
     def chosen(self, connection: sa.Connection, user_id: str) -> ChosenEmbedder:
-        """What makes this user's vectors now; never an error."""
+        """This user's embedder or problem; never raises."""
         try:
             embedder = self.embedder_of(connection, user_id)
             model = None if embedder is None else model_of(embedder)
@@ -112,7 +111,7 @@ class Embedders:
         return ChosenEmbedder(embedder, model, None)
 
     def query_vector(self, chosen: ChosenEmbedder, text: str) -> QueryVector:
-        """The vector of a question; without one, why. Never an error: words are left."""
+        """The vector of a query or the problem; never raises."""
         if chosen.embedder is None:
             return QueryVector(None, problem=chosen.problem)
         started = time.perf_counter()
@@ -129,9 +128,9 @@ class Embedders:
         return QueryVector(chosen.model, vector, problem, spent)
 
     def known_vectors(self, user_id: str, texts: Iterable[str]) -> KnownVectors:
-        """What is known before a write: vectors made here, or of the same texts before.
+        """Vectors before a write: computed locally, or of the same texts before.
 
-        A remote model is not waited for: a job asks it after the write.
+        Does not wait for a remote model: a job calls it after the write.
         """
         if self._makes_none:
             return KnownVectors(None)
@@ -140,7 +139,7 @@ class Embedders:
             chosen = self.chosen(view.connection, user_id)
             embedder, model = chosen.embedder, chosen.model
             if embedder is None or model is None:
-                # Chosen but unusable: its texts wait until it can be used.
+                # Chosen but unusable: its texts wait.
                 return KnownVectors(None if chosen.problem is None else VectorModel("", ""))
             found: dict[str, Row] = {}
             for kind in INDEXED:
@@ -155,7 +154,6 @@ class Embedders:
         return KnownVectors(model, found)
 
     def close(self) -> None:
-        """Let go of connections."""
         self._registry.close()
 
     def _vectors(
@@ -191,7 +189,7 @@ class Embedders:
 
 
 def model_of(embedder: Embedder) -> VectorModel:
-    """The name under which an embedder's vectors can be compared."""
+    """The identity of an embedder's vectors."""
     return VectorModel(embedder.provider, embedder.model)
 
 

@@ -1,4 +1,4 @@
-"""Rebuilding a user's vectors, and the terms of the whole store."""
+"""Rebuilds a user's vectors, and the terms of the whole store."""
 
 import logging
 from collections.abc import Callable, Mapping
@@ -37,12 +37,11 @@ from ricordo.storage.tables import items, jobs, store, turns
 from ricordo.storage.transaction import WriteTransaction
 from ricordo.storage.users import drop_choice, find_choice, list_users, store_choice
 
-# A vector is of use only beside others of the same model. So when the model changes, every row of
-# the user goes back to waiting in the transaction that stores the change, whatever its status;
-# what fills them again is in ``filling.py``.
+# Only vectors of one model can be compared. So a change of the model resets every row of the user
+# to waiting in the same transaction; ``backfill.py`` computes them again.
 
 STORES_WAY: Final = "default"
-"""The provider that stands for having no settings of one's own."""
+"""The provider name for no settings of one's own."""
 
 _TRY_SECONDS: Final = 5.0
 _TRIED: Final = "Prefers tea over coffee."
@@ -50,7 +49,7 @@ _TRIED: Final = "Prefers tea over coffee."
 
 @dataclass(frozen=True, slots=True)
 class ModelCandidate:
-    """A choice that is not stored yet. ``choice`` is None for going back to the store's way."""
+    """A choice that is not stored yet. ``choice`` is None for the store's default."""
 
     choice: EmbeddingChoice | None
     provider: str
@@ -60,7 +59,7 @@ class ModelCandidate:
 def read_choice(
     provider: object, model: object, base_url: object, api_key: object, dimensions: object
 ) -> EmbeddingChoice | None:
-    """What a user asks for; None for the store's way.
+    """Parse a user's choice; None for the store's default.
 
     Raises:
         InvalidValue: names the field and says what is allowed.
@@ -79,7 +78,7 @@ def read_choice(
 
 
 def candidate(embedders: Embedders, choice: EmbeddingChoice | None) -> ModelCandidate:
-    """What would make the vectors under a choice.
+    """The embedder of a choice.
 
     Raises:
         InvalidValue: it asks for vectors that the database cannot hold.
@@ -93,7 +92,7 @@ def candidate(embedders: Embedders, choice: EmbeddingChoice | None) -> ModelCand
 
 
 def try_out(embedders: Embedders, choice: EmbeddingChoice | None) -> str | None:
-    """What an endpoint answers to a short text: None when all is well, else the problem.
+    """Test an endpoint with a short text: None when it works, else the problem.
 
     Raises:
         TargetRefused: the address is one that a user's settings may not point to.
@@ -109,7 +108,7 @@ def try_out(embedders: Embedders, choice: EmbeddingChoice | None) -> str | None:
 
 
 def origin_of(embedders: Embedders, connection: sa.Connection, user_id: str) -> ChoiceOrigin:
-    """Who has the say over this user's vectors."""
+    """Who decides about this user's embeddings."""
     if embedders.is_fixed:
         return ChoiceOrigin.OPERATOR
     own = find_choice(connection, user_id)
@@ -117,7 +116,7 @@ def origin_of(embedders: Embedders, connection: sa.Connection, user_id: str) -> 
 
 
 def count_missing(connection: sa.Connection, user_id: str, model: VectorModel | None) -> int:
-    """How many rows have no vector of this model; with None, how many rows there are."""
+    """The number of rows without a vector of this model; with None, of all rows."""
     return sum(
         connection.execute(
             sa.select(sa.func.count())
@@ -129,9 +128,9 @@ def count_missing(connection: sa.Connection, user_id: str, model: VectorModel | 
 
 
 def put_back(writing: WriteTransaction, model: VectorModel | None) -> int:
-    """Let every row wait again that has no vector of this model; how many did not wait already.
+    """Reset every row without a vector of this model to waiting; returns how many.
 
-    Items of every status are among them. With None, it is every row.
+    Includes items of every status. With None, every row.
     """
     cleared = {
         "stamp": writing.next_stamp(),  # copies in memory take in that these have no vector
@@ -157,7 +156,7 @@ def put_back(writing: WriteTransaction, model: VectorModel | None) -> int:
 
 
 def change_choice(writing: WriteTransaction, to: ModelCandidate, sealed_key: str | None) -> int:
-    """Store a user's choice and start their vectors over; how many have to be made."""
+    """Store a user's choice and reset their vectors; returns how many."""
     if to.choice is None:
         drop_choice(writing)
     else:
@@ -181,7 +180,7 @@ def change_choice(writing: WriteTransaction, to: ModelCandidate, sealed_key: str
 
 
 def rebuild_all(writing: WriteTransaction) -> int:
-    """Start all vectors over under the present model; how many there are."""
+    """Reset all vectors under the present model; returns how many."""
     everything = count_missing(writing.connection, writing.user_id, None)
     if put_back(writing, None):
         writing.note_rewrite()
@@ -191,7 +190,7 @@ def rebuild_all(writing: WriteTransaction) -> int:
 
 
 def backfill(writing: WriteTransaction, model: VectorModel) -> EmbeddingBackfill:
-    """Ask again for what was given up or is of another model."""
+    """Request failed vectors and those of another model again."""
     changed = put_back(writing, model)
     if changed > PAGE_ROWS:
         writing.note_rewrite()  # so many are read page by page, as by a copy that starts over
@@ -202,7 +201,7 @@ def backfill(writing: WriteTransaction, model: VectorModel) -> EmbeddingBackfill
 
 
 def read_status(embedders: Embedders, connection: sa.Connection, user_id: str) -> EmbeddingStatus:
-    """How far a user's vectors have come. Settings that cannot be used are no error."""
+    """The progress of a user's vectors. Unusable settings are reported, not raised."""
     chosen = embedders.chosen(connection, user_id)
     counted = [_count(connection, kind, user_id, chosen.model) for kind in INDEXED]
     stale = sum(one.stale for one in counted)
@@ -225,7 +224,7 @@ def read_status(embedders: Embedders, connection: sa.Connection, user_id: str) -
 
 
 def _is_made(kind: Indexed, model: VectorModel | None) -> sa.ColumnElement[bool]:
-    """True of a row with a vector of this model; of no model, no row has one."""
+    """True of a row with a vector of this model."""
     if model is None:
         return sa.false()
     return sa.and_(
@@ -289,7 +288,7 @@ def _provider(
 
 
 def _last_attempt(connection: sa.Connection, user_id: str) -> str | None:
-    """What went wrong when the vectors that wait were last tried."""
+    """The last error of the waiting vectors."""
     tried = (
         sa.select(jobs.c.last_error)
         .where(
@@ -304,12 +303,11 @@ def _last_attempt(connection: sa.Connection, user_id: str) -> str | None:
     return found
 
 
-# Each row says which analyser made its terms, so that the work can stop anywhere and go on later.
-# The store remembers the analyser that it was last opened with: opening it need not look at the
-# rows.
+# Each row records the analyser of its terms, so that the work can be resumed. The store records the
+# last analyser, so that opening need not scan the rows.
 
 REINDEX_JOB: Final = "reindex"
-"""Kind of the job that brings the whole store's terms up to the present analyser."""
+"""Kind of the job that rebuilds the terms of the whole store for the present analyser."""
 
 _BATCH: Final = 500
 _USERS: Final = 100
@@ -322,7 +320,7 @@ _keep_note: Final = sa.text(
 
 Tick = Callable[[int], None]
 Progress = Callable[[int, int], None]
-"""Called with what is done and what there is to do."""
+"""Called with the done and the total count."""
 
 _log = logging.getLogger(__name__)
 
@@ -336,10 +334,9 @@ def _unseen(_done: int, _total: int) -> None:
 
 
 def note_analyser(database: Database) -> bool:
-    """Queue the making of new terms when the analyser is not the one of before; whether it was.
+    """On opening: queue a reindex if the analyser has changed; whether it has.
 
-    For when a store is opened. A store that cannot be written now is searched with the terms that
-    it has, and the next one to open it notices.
+    If the store cannot be written now, the next opening does it.
     """
     with database.read_all() as view:
         if _noted(view.connection) == database.analyser.fingerprint:
@@ -352,7 +349,7 @@ def note_analyser(database: Database) -> bool:
 
 
 def bring_up_to_date(database: Database, progress: Progress = _unseen) -> int:
-    """Make every missing or outdated row of terms now; how many there were."""
+    """Rebuild missing and outdated terms now; returns how many."""
     total = outdated(database)
     done = 0
 
@@ -366,9 +363,9 @@ def bring_up_to_date(database: Database, progress: Progress = _unseen) -> int:
 
 
 def rebuild(database: Database) -> None:
-    """Make the text and vector indexes of the whole store again, as after damage to one.
+    """Rebuild the text and vector indexes of the whole store, as after damage.
 
-    One transaction: searches go on with the old ones until it is done, writers wait.
+    One transaction: searches use the old ones meanwhile, writers wait.
     """
     with database.transaction() as connection:
         database.backend.search.rebuild(connection)
@@ -377,7 +374,7 @@ def rebuild(database: Database) -> None:
 def reindex_as_asked(
     database: Database, payload: Mapping[str, Any], tick: Tick = _silently
 ) -> None:
-    """Do a queued job: bring the terms to the analyser that it names.
+    """Run a reindex job.
 
     Raises:
         Conflict: this process has another analyser; one with the right one has to do it.
@@ -392,7 +389,7 @@ def reindex_as_asked(
 
 
 def outdated(database: Database) -> int:
-    """How many memories and turns have no terms, or terms of another analyser."""
+    """The number of memories and turns with missing or outdated terms."""
     with database.read_all() as view:
         return sum(
             view.connection.execute(
@@ -405,7 +402,7 @@ def outdated(database: Database) -> int:
 
 
 def reindex(database: Database, tick: Tick = _silently) -> int:
-    """Make every missing or outdated row of terms; how many there were."""
+    """Rebuild missing and outdated terms; returns how many."""
     done = 0
     last = ""
     while users := _users_after(database, last):

@@ -1,4 +1,4 @@
-"""A bounded memory of what was used last."""
+"""A small LRU cache."""
 
 import threading
 from collections import OrderedDict
@@ -12,7 +12,7 @@ Kept = TypeVar("Kept")
 
 
 class Recent(Generic[Key, Kept]):
-    """The values used last. Safe from many threads, and usable after a fork."""
+    """The values used last. Thread- and fork-safe."""
 
     def __init__(self, size: int) -> None:
         self._size = size
@@ -24,13 +24,12 @@ class Recent(Generic[Key, Kept]):
         self._kept: OrderedDict[Key, Kept] = OrderedDict()
 
     def reset_after_fork(self) -> Any:
-        """A lock may have been held by a thread that the child does not have."""
+        """A thread that the child does not have may hold the lock."""
         inherited = (self._lock, self._kept)
         self._set_up()
         return inherited
 
     def get(self, key: Key) -> Kept | None:
-        """What is kept under a key, or None."""
         with self._lock:
             found = self._kept.get(key)
             if found is not None:
@@ -38,7 +37,6 @@ class Recent(Generic[Key, Kept]):
             return found
 
     def put(self, key: Key, value: Kept) -> None:
-        """Keep a value; what was not used for longest goes."""
         with self._lock:
             self._kept[key] = value
             self._kept.move_to_end(key)

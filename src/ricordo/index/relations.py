@@ -1,4 +1,4 @@
-"""Relations: which memories a new one is about the same as."""
+"""Relations: finds the memories similar to a new one."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
@@ -18,17 +18,16 @@ from ricordo.storage.tables import item_index, items
 from ricordo.storage.transaction import WriteTransaction
 
 Neighbours = Mapping[str, Sequence[tuple[int, float]]]
-"""By the hash of a text: the memories that are nearest to it, with their cosines."""
+"""By text hash: the nearest memories with their cosines."""
 
 _LOOK_AT: Final = 4  # times as many as are kept, because some may be put aside or gone
 _TOGETHER: Final = 32  # texts compared at once, which bounds the memory that it takes
 _DATABASE_TEXTS: Final = 20
-"""New texts compared inside the database, where that takes long, in one call. Those of a larger
-bulk get their relations when upkeep comes round."""
+"""The maximum of new texts compared inside the database, which is slow. Upkeep relates the rest."""
 
 
 class Relating:
-    """Finds the neighbours of new texts before a write, and notes them in it."""
+    """Finds the neighbours of new texts before a write, and stores them in it."""
 
     def __init__(
         self, database: Database, indexes: IndexCache, link_min: float, per_memory: int
@@ -40,16 +39,16 @@ class Relating:
 
     @property
     def link_min(self) -> float:
-        """The least similarity at which two memories are related."""
+        """The minimum similarity of related memories."""
         return self._link_min
 
     @property
     def per_memory(self) -> int:
-        """How many relations a memory is given at most; 0: none."""
+        """The maximum of relations per memory; 0: none."""
         return self._per_memory
 
     def neighbours(self, user_id: str, known: KnownVectors) -> Neighbours:
-        """The stored memories near each text whose vector is known."""
+        """The stored memories near each text with a known vector."""
         if known.model is None or not known.by_hash or not self._per_memory:
             return {}
         hashes = list(known.by_hash)
@@ -71,7 +70,7 @@ class Relating:
         known: KnownVectors,
         near: Neighbours,
     ) -> None:
-        """Relate memories just written (id, hash of the text) to neighbours and each other."""
+        """Relate new memories (id, text hash) to their neighbours and each other."""
         new = {item_id: digest for item_id, digest in written if digest in known.by_hash}
         if not new or not self._per_memory:
             return
@@ -92,7 +91,7 @@ class Relating:
         known: KnownVectors,
         near: Neighbours,
     ) -> None:
-        """The same for memories whose text has changed: what they were related to is past."""
+        """Replace the relations of memories whose text has changed."""
         listed = list(changed)
         if listed:
             remove_relations(writing, [item_id for item_id, _ in listed])
@@ -160,7 +159,7 @@ def _active_among(writing: WriteTransaction, ids: set[int]) -> set[int]:
         .where(
             items.c.user_id == writing.user_id,
             items.c.status == Status.ACTIVE.value,
-            # What this very transaction has changed says something else than it did.
+            # Rows changed in this transaction have another text.
             item_index.c.stamp < writing.next_stamp(),
             among(items.c.id, bound_list("near_ids", sa.BigInteger())),
         )
@@ -169,7 +168,7 @@ def _active_among(writing: WriteTransaction, ids: set[int]) -> set[int]:
 
 
 Near = list[tuple[int, float]]
-"""Rows by their ids with their cosines, the nearest first, of equally near ones the lowest id."""
+"""Ids with cosines, the nearest first, ties by the lowest id."""
 
 Allowed = np.ndarray[tuple[int, int], np.dtype[np.bool_]]
 
@@ -177,9 +176,9 @@ _Ids = np.ndarray[tuple[int], np.dtype[np.int64]]
 
 
 class Nearest:
-    """Keeps the best few of all rows shown so far for each of some vectors.
+    """Keeps the nearest rows for each vector while blocks of rows are added.
 
-    It takes the memory of one block of cosines, however many rows there are.
+    Needs the memory of one block of cosines only.
     """
 
     def __init__(
@@ -191,25 +190,25 @@ class Nearest:
         least: float,
         digits: int | None = None,
     ) -> None:
-        """``count`` rows are kept for each vector, of those whose cosine is at least ``least``.
+        """Keep ``count`` rows for each vector, with a cosine of at least ``least``.
 
-        No row is near the vector that has its own id. The last digits of a cosine depend on how
-        many are worked out together: rounded to ``digits``, it is the same whatever the blocks.
+        A row is not compared with the vector of its own id. The last digits of a cosine depend on
+        the block size: rounded to ``digits``, it is reproducible.
         """
         self._ids = ids
         self._vectors = vectors
         self._count = count
         self._digits = digits
-        # Not rounded, a cosine is held against what its own precision makes of the least one.
+        # Unrounded cosines are compared at their own precision.
         self._least = float(np.float32(least)) if digits is None else least
         self._slack = 0.0 if digits is None else 10.0**-digits  # more than rounding can add
         self._near: list[Near] = [[] for _ in ids]
-        # What a cosine must reach to be looked at. It rises as better rows are found, so that most
-        # rows are passed over by one comparison.
+        # The minimum cosine of interest. It rises as better rows are found, so that most rows need
+        # one comparison.
         self._floors: Row = np.full(len(ids), self._least - self._slack, np.float32)
 
     def show(self, ids: Sequence[int], block: Matrix, allowed: Allowed | None = None) -> None:
-        """Look at more rows; ``allowed`` says which row (down) may count for which vector."""
+        """Add a block of rows; ``allowed`` masks rows (down) by vector (across)."""
         if not ids:
             return
         cosines = block @ self._vectors.T
@@ -222,11 +221,11 @@ class Nearest:
             self._take(int(place), shown[rows], cosines[rows, place])
 
     def found(self) -> dict[int, Near]:
-        """The rows nearest to each of the vectors, by the id of the vector."""
+        """The nearest rows by the id of the vector."""
         return dict(zip(self._ids, self._near, strict=True))
 
     def _take(self, place: int, ids: _Ids, cosines: Row) -> None:
-        """Keep the best of some rows and of those kept before."""
+        """Keep the best of new and previous rows."""
         compared = cosines.astype(np.float64)
         if self._digits is not None:
             compared = np.round(compared, self._digits)

@@ -14,19 +14,19 @@ from ricordo.storage.backend import Row
 from ricordo.storage.threads import SaidTurn
 
 SATURATION: Final = 1.2
-"""How soon a term that is repeated stops counting more (k1)."""
+"""BM25's k1: how soon repeated terms stop counting more."""
 
 LENGTH_SHARE: Final = 0.75
-"""How far a long text needs more matches than a short one (b)."""
+"""BM25's b: how much long texts are penalised."""
 
 
 def rarity(documents: int, frequency: int) -> float:
-    """What a match of a term is worth: the rarer, the more; never less than nothing."""
+    """BM25's inverse document frequency, never negative."""
     return math.log1p((documents - frequency + 0.5) / (frequency + 0.5))
 
 
 def score(terms: str, weights: Mapping[str, float], mean_length: float) -> float:
-    """The score of one text, given what each term of the question is worth."""
+    """The BM25 score of one text, given the weights of the query's terms."""
     counts = Counter(terms.split())
     length = counts.total()
     norm = SATURATION * (1 - LENGTH_SHARE + LENGTH_SHARE * length / max(mean_length, 1.0))
@@ -48,10 +48,10 @@ _TERMS_AT_ONCE: Final = 4_096  # looked through together, which bounds the memor
 
 
 class Postings:
-    """Rows by term, in the order in which they were added, which is that of their numbers."""
+    """Rows by term, in ascending order."""
 
     def __init__(self) -> None:
-        # Each posting is a row and how often the term stands there, in one number.
+        # A posting is a row and its term count, packed into one integer.
         self._by_term: dict[str, array[int]] = {}
         self._postings = 0
 
@@ -60,16 +60,14 @@ class Postings:
 
     @property
     def terms(self) -> KeysView[str]:
-        """Every term that stands in a row."""
         return self._by_term.keys()
 
     @property
     def nbytes(self) -> int:
-        """About how much memory they take."""
         return len(self._by_term) * _BYTES_PER_TERM + self._postings * _BYTES_PER_POSTING
 
     def add(self, row: int, terms: str) -> int:
-        """Note a row under each of its terms; how many there are."""
+        """Add a row under each of its terms; returns their number."""
         words = terms.split()
         counts = Counter(words)
         by_term = self._by_term
@@ -83,28 +81,25 @@ class Postings:
         return len(words)
 
     def frequency(self, term: str) -> int:
-        """In how many rows a term stands."""
         return len(self._by_term.get(term, ()))
 
     def rows(self, term: str) -> Ints:
-        """The rows of a term that stands in some."""
         return self._packed(term) >> _COUNT_BITS
 
     def counts(self, term: str) -> Ints:
-        """How often the term stands in each of its rows."""
         return self._packed(term) & _MAX_COUNT
 
     def keep_only(self, wanted: Flags) -> None:
-        """Forget every row that is not wanted, and the terms that stand in no other.
+        """Remove all other rows, and terms without rows.
 
-        Rows are not kept with their terms, so all terms have to be looked through.
+        Rows do not know their terms, so all terms are scanned.
         """
         terms = iter(list(self._by_term))
         while some := list(islice(terms, _TERMS_AT_ONCE)):
             self._keep_only(wanted, some)
 
     def _keep_only(self, wanted: Flags, terms: Sequence[str]) -> None:
-        """The same for some terms, whose postings are looked at as one long list."""
+        """The same for some terms, whose postings are filtered as one array."""
         lists = [self._by_term[term] for term in terms]
         ends = np.cumsum([len(one) for one in lists])
         packed = np.frombuffer(b"".join(lists), np.int64)
@@ -121,12 +116,12 @@ class Postings:
         self._postings -= len(gone)
 
     def _packed(self, term: str) -> Ints:
-        # Without a copy; nothing may be added while somebody holds on to it.
+        # A view: nothing may be added while it is in use.
         return np.frombuffer(self._by_term[term], np.int64)
 
 
-# A search over a user index is exact, and takes well under a millisecond per thousand rows. It is
-# not thread-safe: whoever uses it holds its lock (``cache.py``).
+# A search over a user's index is exact, and takes well under a millisecond per thousand rows. It is
+# not thread-safe: hold its lock (``cache.py``).
 
 Floats = np.ndarray[tuple[int], np.dtype[np.float32]]
 
@@ -136,7 +131,7 @@ _KEPT_IMPACTS: Final = 2_000
 
 
 def best_rows(scores: Any, count: int) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
-    """The places of the highest scores, in no order; of equal ones the last, which are newest."""
+    """The places of the highest scores, unordered; of equal ones the last, which are newest."""
     if count >= len(scores):
         return np.arange(len(scores))
     best = np.argpartition(scores, len(scores) - count)[len(scores) - count :]
@@ -147,19 +142,19 @@ def best_rows(scores: Any, count: int) -> np.ndarray[tuple[int], np.dtype[np.int
 
 
 class Column:
-    """Numbers of one kind, one per row, that grows."""
+    """A growing array with one number per row."""
 
     def __init__(self, kind: Any, width: int = 0, rows: int = _FIRST_ROWS) -> None:
         self._values = np.zeros((rows, width) if width else rows, kind)
 
     def set(self, row: int, value: Any) -> None:
-        """Give a row its value, making room when needed."""
+        """Set a value, growing the array if needed."""
         if row >= len(self._values):
             self._make_room(row + 1)
         self._values[row] = value
 
     def fill(self, start: int, values: Any) -> None:
-        """Give several rows their values at once."""
+        """Set several values at once."""
         if start + len(values) > len(self._values):
             self._make_room(start + len(values))
         self._values[start : start + len(values)] = values
@@ -170,21 +165,20 @@ class Column:
         self._values = grown
 
     def head(self, rows: int) -> Any:
-        """The values of the first rows, without a copy; rows that were never set are zero."""
+        """A view of the first rows; unset rows are zero."""
         if rows > len(self._values):
             self._make_room(rows)
         return self._values[:rows]
 
     @property
     def nbytes(self) -> int:
-        """How much memory the values take."""
         return self._values.nbytes
 
 
 class UserIndex:
     """Rows with an id, terms and perhaps a vector.
 
-    A row that is replaced or taken away keeps its place, marked dead.
+    A replaced or removed row keeps its place, marked dead.
     """
 
     def __init__(self, expected_rows: int = _FIRST_ROWS) -> None:
@@ -204,16 +198,15 @@ class UserIndex:
 
     @property
     def size(self) -> int:
-        """How many rows are there."""
         return len(self.row_of)
 
     @property
     def needs_compacting(self) -> bool:
-        """True where too much of the user_index is taken by what was replaced or taken away."""
+        """True where too much space is taken by dead rows."""
         return self._is_worn(self.rows - self.size)
 
     def can_let_go(self, count: int) -> bool:
-        """Whether so many rows can be taken away; if not, the user_index is to be made anew."""
+        """Whether so many rows can be removed in place; if not, rebuild the index."""
         return not self._is_worn(self.rows - self.size + count)
 
     def _is_worn(self, dead: int) -> bool:
@@ -221,33 +214,29 @@ class UserIndex:
 
     @property
     def nbytes(self) -> int:
-        """About how much memory the user_index takes."""
         vectors = 0 if self._vectors is None else self._vectors.nbytes
         return vectors + self._postings.nbytes + self.rows * 150
 
     @property
     def ids(self) -> Ints:
-        """The id of each row, dead ones included."""
+        """The id of each row, also of dead ones."""
         return self._ids.head(self.rows)  # type: ignore[no-any-return]
 
     @property
     def alive(self) -> Flags:
-        """Which rows count."""
         return self._alive.head(self.rows)  # type: ignore[no-any-return]
 
     @property
     def with_vector(self) -> Flags:
-        """Which rows can be compared by meaning."""
         return self._has_vector.head(self.rows)  # type: ignore[no-any-return]
 
     @property
     def vocabulary(self) -> Collection[str]:
-        """Every term that stands in a row."""
         self._drop_words_of_dead()
         return self._postings.terms
 
     def take(self, stored: Sequence[tuple[Any, ...]], vectors: Sequence[Row | None]) -> None:
-        """Put rows as ``index_reading`` gives them onto the user_index, new ones together."""
+        """Add rows as read from the database, new ones in bulk."""
         fresh = []
         for row, vector in zip(stored, vectors, strict=True):
             if row[0] in self.row_of:
@@ -258,7 +247,7 @@ class UserIndex:
             self._append_all([row for row, _ in fresh], [vector for _, vector in fresh])
 
     def put(self, row_id: int, terms: str, vector: Row | None) -> int:
-        """Add a row, or replace the one of the same id; its place."""
+        """Add or replace a row; returns its place."""
         digest = hash(terms)
         row = self.row_of.get(row_id)
         if row is None or self._digests.head(self.rows)[row] != digest:
@@ -270,7 +259,7 @@ class UserIndex:
         return row
 
     def let_go(self, row_ids: Collection[int]) -> None:
-        """Take rows away. Nothing of what they said stays in memory: no word and no vector."""
+        """Remove rows with their terms and vectors from memory."""
         places = [self.row_of.pop(row_id) for row_id in row_ids]
         if not places:
             return
@@ -283,13 +272,12 @@ class UserIndex:
         self._drop_words_of_dead()
 
     def frequency(self, term: str) -> int:
-        """In how many rows a term stands."""
         if self._dead_have_words and term in self._postings:
             return int(self.alive[self._postings.rows(term)].sum())
         return self._postings.frequency(term)
 
     def lexical(self, weights: Mapping[str, float]) -> Floats:
-        """The BM25 score of every row, given what each term is worth."""
+        """The BM25 score of every row, given the weights of the terms."""
         scores = np.zeros(self.rows, np.float32)
         for term, weight in weights.items():
             if term in self._postings:
@@ -300,7 +288,7 @@ class UserIndex:
         return scores
 
     def coverage(self, shares: Mapping[str, float]) -> Floats:
-        """The sum over the terms that each row has of what they make up of a question."""
+        """The share of the query that each row's terms cover."""
         covered = np.zeros(self.rows, np.float32)
         for term, share in shares.items():
             if term in self._postings:
@@ -318,7 +306,7 @@ class UserIndex:
         return found
 
     def cosines(self, query: Row) -> Floats | None:
-        """How near every row is by meaning; None where nothing can be compared."""
+        """The cosine of every row; None where none has a vector."""
         if self._vectors is None or self._vectors.head(1).shape[1] != len(query):
             return None
         return self._vectors.head(self.rows) @ query  # type: ignore[no-any-return]
@@ -326,7 +314,7 @@ class UserIndex:
     def cosines_to(
         self, queries: np.ndarray[Any, np.dtype[np.float32]]
     ) -> np.ndarray[Any, np.dtype[np.float32]] | None:
-        """How near every row (down) is to each of several vectors (across)."""
+        """The cosine of every row (down) with each of several vectors (across)."""
         if self._vectors is None or self._vectors.head(1).shape[1] != queries.shape[1]:
             return None
         return self._vectors.head(self.rows) @ queries.T  # type: ignore[no-any-return]
@@ -371,9 +359,9 @@ class UserIndex:
         self._has_vector.set(row, True)
 
     def _impact(self, term: str) -> tuple[Ints, Floats]:
-        """The rows of a term, and what it adds to the score of each before it is weighed.
+        """The rows of a term, and its unweighted contribution to their scores.
 
-        Worked out when a term is first asked for, and kept until a row is added or taken away.
+        Cached until rows are added or removed.
         """
         found = self._impacts.get(term)
         if found is None:
@@ -396,9 +384,9 @@ class UserIndex:
 
 
 def term_weights(indexes: Sequence[UserIndex], terms: Mapping[str, float]) -> dict[str, float]:
-    """What a match of each term is worth over several indexes together.
+    """The weight of each term over several indexes.
 
-    ``terms`` are those of the question, each with how surely it is meant (1 unless guessed).
+    ``terms`` has the certainty of each (1 unless guessed).
     """
     documents = sum(user_index.size for user_index in indexes)
     found = {term: sum(user_index.frequency(term) for user_index in indexes) for term in terms}
@@ -414,14 +402,12 @@ _SAID_BYTES: Final = 250  # what Python needs for a short text and the tuple aro
 
 
 class Codes:
-    """Small numbers for words that repeat."""
-
     def __init__(self) -> None:
         self._codes: dict[str | None, int] = {}
         self.words: list[str | None] = []
 
     def of(self, word: str | None) -> int:
-        """The number of a word, a new one where it has none."""
+        """The number of a word, assigned on first use."""
         code = self._codes.get(word)
         if code is None:
             code = self._codes[word] = len(self.words)
@@ -434,7 +420,7 @@ class Codes:
 
 
 class TurnIndex(UserIndex):
-    """What was said to and by one user."""
+    """The index of a user's turns."""
 
     def __init__(self, expected_rows: int = 0) -> None:
         super().__init__(expected_rows)
@@ -477,17 +463,17 @@ class TurnIndex(UserIndex):
             self.said.append(kept)
 
     def can_let_go(self, count: int) -> bool:
-        """Of none. Turns go only with their user; were one to go alone, what it is to others would
-        have to go as well: the turn before, the lender of its nearness, a speaker of that name."""
+        """Never: turns are deleted only with their user, and others refer to them (previous turn,
+        speakers).
+        """
         return not count
 
     @property
     def nbytes(self) -> int:
-        """About how much memory the user_index takes."""
         return super().nbytes + self._content_bytes
 
     def _follow(self, row: int, thread: int, position: int) -> None:
-        """Tie a turn to the one before and the one after, whichever came first."""
+        """Link a turn to its predecessor and successor, in whichever order they come."""
         self._place[thread, position] = row
         before = self._place.get((thread, position - 1))
         if before is not None:
@@ -498,7 +484,7 @@ class TurnIndex(UserIndex):
 
     @property
     def lenders(self) -> Ints:
-        """The row that lends each row a share of its nearness: the turn before, or itself."""
+        """The row whose similarity each row shares: the preceding turn, or itself."""
         if self._lenders is None:
             before = self.before
             usable = (before != NO_TURN) & self.with_vector[before]
@@ -511,22 +497,18 @@ class TurnIndex(UserIndex):
 
     @property
     def speakers(self) -> tuple[str, ...]:
-        """Everyone who has spoken, by name."""
         return tuple(name for name in self.actors.words if name is not None)
 
     @property
     def thread(self) -> Ints:
-        """The number of each row's thread."""
         return self._thread.head(self.rows)  # type: ignore[no-any-return]
 
     @property
     def actor(self) -> Ints:
-        """The number of each row's speaker."""
         return self._actor.head(self.rows)  # type: ignore[no-any-return]
 
     @property
     def role(self) -> Ints:
-        """The number of each row's role."""
         return self._role.head(self.rows)  # type: ignore[no-any-return]
 
     @property
@@ -541,10 +523,9 @@ class TurnIndex(UserIndex):
 
     @property
     def day(self) -> Ints:
-        """The day of the month of each turn."""
         return self._day.head(self.rows)  # type: ignore[no-any-return]
 
     @property
     def before(self) -> Ints:
-        """The row of the turn before in the same thread, or ``NO_TURN``."""
+        """The row of the preceding turn in the thread, or ``NO_TURN``."""
         return self._before.head(self.rows)  # type: ignore[no-any-return]

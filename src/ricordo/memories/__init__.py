@@ -1,1 +1,1 @@
-"""The life of memories: adding, reading, changing, sharing, ending. One file per rule."""
+"""Adding, reading, changing, sharing and deleting memories."""

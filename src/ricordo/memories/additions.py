@@ -1,6 +1,6 @@
-"""Adding memories: what is new, what is the same as before, what changes a keyed one.
+"""Adds memories: new ones, duplicates, and updates of keyed ones.
 
-One path for one memory and for a thousand: look up what is there, decide for each, write.
+The same path for one memory and a thousand: look up, decide for each, write.
 """
 
 from collections import defaultdict
@@ -39,9 +39,9 @@ def add_all(
     *,
     adopts: bool = True,
 ) -> list[Added]:
-    """Add memories in one transaction; what became of each, in their order.
+    """Add memories in one transaction; returns the outcome of each, in order.
 
-    ``adopts``: whether a key takes over a memory of the same text that has none yet.
+    ``adopts``: whether a key is set on a memory of the same text without one.
 
     Raises:
         InvalidValue: an end before a beginning, or an expiry that has already passed.
@@ -64,7 +64,7 @@ _UPDATED = (False, True)
 
 
 class _Batch:
-    """Writes in the order of the drafts, new memories together as long as nothing is updated."""
+    """Writes in the order of the drafts; new memories in bulk until an update."""
 
     def __init__(self, writing: WriteTransaction, scope: Scope, reason: str | None) -> None:
         self._writing = writing
@@ -75,7 +75,7 @@ class _Batch:
     def add(
         self, entry: "_Entry", is_new: bool, draft: NewMemory
     ) -> tuple["_Entry", tuple[bool, bool]]:
-        """Do what a draft asks for; its memory, and whether it was a duplicate or an update."""
+        """Apply a draft; its memory, and whether it was a duplicate or an update."""
         if is_new:
             self._new.append((entry, draft))
             return entry, _NEW
@@ -87,13 +87,12 @@ class _Batch:
         return entry, _UPDATED if changed else _DUPLICATE
 
     def insert_new(self) -> None:
-        """Write the new memories so far."""
         _insert_new(self._writing, self._scope, self._new, self._reason)
         self._new.clear()
 
 
 class _Entry:
-    """An active memory, stored or about to be, as it will stand after the drafts so far."""
+    """An active memory, stored or new, in its state after the drafts so far."""
 
     __slots__ = ("digest", "id", "key", "theme")
 
@@ -105,7 +104,7 @@ class _Entry:
 
 
 class _Known:
-    """Plays the drafts through one after the other, so that a batch ends like single adds would."""
+    """Matches drafts one by one, so that a batch ends like single adds."""
 
     def __init__(
         self, writing: WriteTransaction, hashed: Sequence[tuple[NewMemory, str]], *, adopts: bool
@@ -120,7 +119,7 @@ class _Known:
                 self._put(_Entry(match.theme, match.key, match.content_hash, match.id))
 
     def take(self, draft: NewMemory, digest: str) -> tuple[_Entry, bool]:
-        """The memory that a draft is, or becomes part of; True where it is a new one."""
+        """The memory that a draft is or updates; True where it is new."""
         theme = draft.effective_theme
         same_text = self._by_text[theme, digest]
         if draft.key is None:
@@ -148,7 +147,7 @@ class _Known:
 def _active_matches(
     writing: WriteTransaction, hashed: Sequence[tuple[NewMemory, str]]
 ) -> list[ActiveMatch]:
-    """The stored memories that the drafts may meet, each once."""
+    """The stored memories that the drafts may match, each once."""
     themes = {draft.effective_theme for draft, _ in hashed}
     keys = {draft.key for draft, _ in hashed if draft.key is not None}
     digests = {digest for _, digest in hashed}
@@ -170,14 +169,14 @@ def _stored(writing: WriteTransaction, item_id: int) -> Item:
 
 
 def check_times(draft: NewMemory, now: datetime) -> None:
-    """Refuse times that contradict each other.
+    """Refuse contradictory times.
 
     Raises:
         InvalidValue: an end before a beginning, or an expiry that has already passed.
     """
     if draft.expires_at is not None and draft.expires_at <= now:
         raise InvalidValue("expires_at", "has already passed; it must be in the future")
-    # Without a start of its own, a keyed statement may begin where the stored one does.
+    # A keyed statement without a start may take over the stored one.
     knows_start = draft.key is None or draft.valid_from is not None
     if knows_start:
         _check_ends(draft.start(now), draft.valid_to)
@@ -243,12 +242,12 @@ def _new_item(writing: WriteTransaction, item_id: int, draft: NewMemory) -> Item
 def update_keyed(
     writing: WriteTransaction, scope: Scope, present: Item, draft: NewMemory, reason: str | None
 ) -> bool:
-    """Change a keyed memory to what the draft says; False when it says nothing new.
+    """Update a keyed memory from a draft; False when nothing changes.
 
-    Where a statement comes from is no news by itself.
+    A different origin alone is no change.
 
-    The memory keeps its id. Where its text changes, the old text stays as a superseded memory
-    that ends where the new one begins, so that ``as_of`` still answers from it.
+    The memory keeps its id. A changed text leaves the old one as a superseded memory that ends
+    where the new one begins, so that ``as_of`` finds it.
 
     Raises:
         InvalidValue: it would begin before the statement that it updates, or end before it begins.
@@ -297,7 +296,7 @@ def _keep_old_version(writing: WriteTransaction, present: Item, draft: NewMemory
         id=old_id,
         status=Status.SUPERSEDED,
         pinned=False,
-        # Never before its own start, which lies ahead where the clock was set back since.
+        # Never before its own start, which may lie ahead if the clock was set back.
         valid_to=max(present.valid_from, start if ended is None else min(ended, start)),
         updated_at=writing.now,
     )
@@ -306,7 +305,7 @@ def _keep_old_version(writing: WriteTransaction, present: Item, draft: NewMemory
 
 
 def _differing(present: Item, values: dict[str, Any]) -> dict[str, Any]:
-    """What would change; a text that says the same in other letters changes nothing."""
+    """The values that change; an equivalent text does not."""
     changes = {name: value for name, value in values.items() if getattr(present, name) != value}
     if "content" in changes and canonical(changes["content"]) == canonical(present.content):
         del changes["content"]
@@ -314,7 +313,7 @@ def _differing(present: Item, values: dict[str, Any]) -> dict[str, Any]:
 
 
 def _stated(draft: NewMemory) -> dict[str, Any]:
-    """What the draft says; where it says nothing, the memory stays as it is."""
+    """The values that the draft gives."""
     optional = (
         "type",
         "tags",
@@ -331,7 +330,7 @@ def _stated(draft: NewMemory) -> dict[str, Any]:
 
 
 def _origin(writing: WriteTransaction, draft: NewMemory) -> dict[str, Any]:
-    """What a new text never inherits: where it comes from, how long it holds, who verified it."""
+    """What a new text does not inherit: origin, validity, verification."""
     return {
         "source": draft.effective_source,
         "confidence": draft.effective_confidence,

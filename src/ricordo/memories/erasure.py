@@ -1,4 +1,4 @@
-"""Erasing a user: every row, every mention, and the space that they left in the file."""
+"""Erases a user: all rows, and the space that they left in the file."""
 
 from datetime import datetime, timedelta
 from typing import Final
@@ -14,13 +14,13 @@ from ricordo.storage.transaction import OWNER_ACTED, WriteTransaction
 from ricordo.storage.users import delete_user_rows, has_user
 
 SCRUB_JOB: Final = "scrub"
-"""Kind of the job that overwrites freed space, for when it could not be done at once."""
+"""Kind of the job that overwrites freed space later if it could not be done at once."""
 
 _SCRUB_DELAY: Final = timedelta(minutes=1)
 
 
 def erase_user(database: Database, user_id: str) -> ErasureReceipt:
-    """Remove every trace of a user and return a receipt.
+    """Delete everything of a user and return a receipt.
 
     Raises:
         UserNotFound: nothing is stored for this user.
@@ -40,13 +40,13 @@ def erase_user(database: Database, user_id: str) -> ErasureReceipt:
 
 
 def plan_scrub(writing: WriteTransaction) -> None:
-    """Should this process die before it has scrubbed, a job remembers to."""
+    """Queue a job in case this process dies before it has scrubbed."""
     if writing.backend.overwrites_freed_space:
         writing.enqueue(_scrub_job(writing.now + _SCRUB_DELAY))
 
 
 def scrub_now(database: Database, erased_at: datetime) -> bool:
-    """Overwrite the freed space; whatever goes wrong, nothing comes back, and the job is there."""
+    """Overwrite the freed space; on failure the job does it later."""
     try:
         with database.our_errors():
             scrubbed = database.backend.scrub()

@@ -1,4 +1,4 @@
-"""The life of a memory: who may change it, its status, its expiry, and its history."""
+"""Changes of a memory: permission checks, status, expiry, history."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -47,9 +47,9 @@ def record_change(
     meta: Mapping[str, Any] | None = None,
     before: Mapping[str, Any] | None = None,
 ) -> None:
-    """One row for the owner, and one without any of their words for each viewer.
+    """Record a change for the owner, and without any content for each viewer.
 
-    Viewers get the row so that what follows their change feed (caches, files) learns of it.
+    Viewers get it so that followers of their change feed (caches, files) notice.
     """
     writing.record(
         event,
@@ -67,18 +67,17 @@ def record_change(
 
 
 LIFECYCLE_JOB: Final = "lifecycle"
-"""Kind of the job that expires and purges one user's memories when their time comes."""
+"""Kind of the job that expires and purges one user's memories."""
 
 SYSTEM_ACTED: Final = "system"
 
 
 def is_expired(item: Item, now: datetime) -> bool:
-    """True where the memory's own end has come."""
     return item.expires_at is not None and item.expires_at <= now
 
 
 def settle_if_expired(writing: WriteTransaction, item: Item) -> Item:
-    """The memory as it really stands: one whose time has come is soft-deleted first."""
+    """Soft-delete the memory first if it has expired."""
     if item.status is Status.DELETED or not is_expired(item, writing.now):
         return item
     return soft_delete(writing, item, Event.TTL, SYSTEM_ACTED, "expired")
@@ -92,7 +91,7 @@ def soft_delete(
     reason: str | None = None,
     meta: Mapping[str, Any] | None = None,
 ) -> Item:
-    """Hide a memory from every read and plan its removal."""
+    """Hide a memory from every read and schedule its purge."""
     purge_at = writing.now + writing.policy.purge_after
     values: dict[str, Any] = {
         "status": Status.DELETED,
@@ -108,16 +107,16 @@ def soft_delete(
 
 
 def plan_lifecycle(writing: WriteTransaction, user_id: str, when: datetime) -> None:
-    """Queue the job that will look after this user's memories at that time."""
+    """Queue the expiry job of this user for that time."""
     writing.enqueue(
         NewJob(kind=LIFECYCLE_JOB, user_id=user_id, run_at=when, unique_key="", payload={})
     )
 
 
 def expire_due(writing: WriteTransaction) -> int:
-    """Soft-delete a bounded number of memories whose time has come; how many there were.
+    """Soft-delete a bounded number of expired memories; returns how many.
 
-    Entries of stores whose time has come are removed along with them, and counted too.
+    Expired store entries are deleted and counted, too.
     """
     due = sa.and_(
         items.c.user_id == writing.user_id,
@@ -131,10 +130,10 @@ def expire_due(writing: WriteTransaction) -> int:
 
 
 def purge_due(writing: WriteTransaction, *, before_time: bool = False) -> int:
-    """Remove a bounded number of soft-deleted memories for good; how many there were.
+    """Purge a bounded number of soft-deleted memories; returns how many.
 
-    ``before_time`` also takes those whose time has not come yet. History keeps that they existed,
-    and nothing of what they said.
+    ``before_time`` also takes those that are not due. History keeps the events without the
+    contents.
     """
     due = [items.c.user_id == writing.user_id, items.c.status == Status.DELETED.value]
     if not before_time:
@@ -154,7 +153,7 @@ def purge_due(writing: WriteTransaction, *, before_time: bool = False) -> int:
 
 
 def next_end(writing: WriteTransaction) -> datetime | None:
-    """When the next memory of this user expires or is to be purged, or an entry of a store ends."""
+    """When the next memory of this user expires or is due for purging, or a store entry expires."""
     deleted = items.c.status == Status.DELETED.value
     moment = sa.case((deleted, items.c.purge_at), else_=items.c.expires_at)
     earliest = sa.select(sa.func.min(moment, type_=Moment)).where(
@@ -170,7 +169,7 @@ def next_end(writing: WriteTransaction) -> datetime | None:
 def own_item(writing: WriteTransaction, scope: Scope, item_id: int) -> Item:
     """A memory of the writing user, in any status.
 
-    One that has expired counts as deleted from that moment on.
+    An expired one counts as deleted.
 
     Raises:
         MemoryNotFound: there is none, it is another user's, or it is out of the scope's reach.
@@ -191,7 +190,7 @@ def own_item(writing: WriteTransaction, scope: Scope, item_id: int) -> Item:
 def check_unchanged(
     writing: WriteTransaction, scope: Scope, item_id: int, expected_updated_at: datetime | None
 ) -> None:
-    """Refuse to go on with a memory that is no longer as its caller saw it; None: in any state.
+    """Optimistic locking: refuse if the memory has changed since; None skips the check.
 
     Raises:
         Changed: it was changed at another time than the caller knows of.
@@ -204,7 +203,7 @@ def check_unchanged(
 
 
 def check_in_reach(scope: Scope, item: Item) -> None:
-    """Refuse a memory that is there, but not for this scope.
+    """Refuse a memory outside the scope's categories.
 
     Raises:
         MemoryNotFound: its theme is none of the scope's categories.
@@ -214,7 +213,7 @@ def check_in_reach(scope: Scope, item: Item) -> None:
 
 
 def shared_item(writing: WriteTransaction, scope: Scope, item_id: int) -> Item | None:
-    """A memory that the writing user may see, whosever it is."""
+    """A memory that the writing user may see, of any owner."""
     audience = audience_of(
         writing.connection,
         writing.user_id,
@@ -227,13 +226,13 @@ def shared_item(writing: WriteTransaction, scope: Scope, item_id: int) -> Item |
 
 
 WENT_WITH = "went_with"
-"""In the meta of a DELETE: the memory whose former text it was and which took it along."""
+"""In the meta of a DELETE: the memory whose former text was deleted with it."""
 
 _DELETED = (Event.DELETE, Event.TTL)
 
 
 def archive(writing: WriteTransaction, scope: Scope, item_id: int, reason: str | None) -> Item:
-    """Put a memory aside: kept, and out of searches unless asked for.
+    """Hide a memory from searches unless they ask for archived ones.
 
     Raises:
         IllegalTransition, MemoryNotFound, NotOwner.
@@ -246,7 +245,7 @@ def archive(writing: WriteTransaction, scope: Scope, item_id: int, reason: str |
 
 
 def forget(writing: WriteTransaction, scope: Scope, item_id: int, reason: str | None) -> Item:
-    """Soft-delete a memory, and the older texts that it replaced under its key.
+    """Soft-delete a memory and its former texts.
 
     Raises:
         IllegalTransition, MemoryNotFound, NotOwner.
@@ -267,7 +266,7 @@ def forget_key(
     theme: str | None,
     reason: str | None,
 ) -> list[Item]:
-    """Soft-delete what has this key, in one theme or in all, with its older texts.
+    """Soft-delete the memories with this key, in one theme or all, with their former texts.
 
     Raises:
         MemoryNotFound: nothing has this key.
@@ -288,7 +287,7 @@ def forget_key(
     ]
     if not found:
         raise MemoryNotFound(f"with key {key!r}")
-    # One that goes along with another, as its former text, is gone when its turn comes.
+    # Former texts are gone already when their turn comes.
     return [
         forget(writing, scope, item.id, reason)
         for item in found
@@ -297,7 +296,7 @@ def forget_key(
 
 
 def restore(writing: WriteTransaction, scope: Scope, item_id: int, reason: str | None) -> Item:
-    """Bring an archived or soft-deleted memory back.
+    """Restore an archived or soft-deleted memory.
 
     Raises:
         IllegalTransition: it is active, or was superseded (``undo`` brings those back).
@@ -321,7 +320,7 @@ def restore(writing: WriteTransaction, scope: Scope, item_id: int, reason: str |
 def _restore_former_texts(
     writing: WriteTransaction, scope: Scope, item: Item, reason: str | None
 ) -> None:
-    """What was forgotten along with a keyed memory comes back along with it."""
+    """Restore what was forgotten along with a keyed memory."""
     for version in _with_ids(writing, old_versions(writing.connection, writing.user_id, item.id)):
         deleted = last_change(writing.connection, writing.user_id, version.id, _DELETED)
         went_along = deleted is not None and deleted.meta.get(WENT_WITH) == item.id
@@ -357,7 +356,7 @@ def reactivate(
 
 
 def pin(writing: WriteTransaction, scope: Scope, item_id: int, pinned: bool) -> Item:
-    """Mark a memory as one to keep, or take the mark away.
+    """Pin or unpin a memory.
 
     Raises:
         IllegalTransition: it was deleted.
@@ -372,7 +371,7 @@ def pin(writing: WriteTransaction, scope: Scope, item_id: int, pinned: bool) -> 
 
 
 def verify(writing: WriteTransaction, scope: Scope, item_id: int) -> Item:
-    """Note that a memory was found to be still true.
+    """Mark a memory as verified now.
 
     Raises:
         IllegalTransition: it was deleted.
@@ -391,7 +390,7 @@ def set_values(
     reason: str | None = None,
     meta: dict[str, Any] | None = None,
 ) -> Item:
-    """Change a memory and record it; the memory as it stands now."""
+    """Change a memory and record it; returns the new state."""
     changes = {**values, "updated_at": changed_at(writing, item)}
     update_item(writing, item, changes)
     record_change(writing, item, event, actor=actor, reason=reason, meta=meta)
@@ -411,7 +410,7 @@ def _with_ids(writing: WriteTransaction, ids: list[int]) -> list[Item]:
 
 
 def check_place_is_free(writing: WriteTransaction, item: Item) -> None:
-    """Refuse to give a memory a place that another active one has.
+    """Require that no other active memory has the same key or text.
 
     Raises:
         Occupied: another active memory has its key or, where it has none, its text.

@@ -1,4 +1,4 @@
-"""Reading memories: one, a page of them, their themes, their history."""
+"""Reads memories: one, a page of them, their themes, their history."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -44,7 +44,7 @@ def read_items(
     *,
     include_deleted: bool = False,
 ) -> list[Item]:
-    """Those of some memories that ``read_item`` would find, in the order of the ids, each once."""
+    """Those memories that ``read_item`` would find, in the order of the ids, each once."""
     listed = list(dict.fromkeys(ids))
     if not listed:
         return []
@@ -55,7 +55,6 @@ def read_items(
 
 
 def _readable(reading: ReadTransaction, audience: Audience, *, include_deleted: bool) -> Condition:
-    """What an audience reads by id: with ``include_deleted`` also what expired or was deleted."""
     if include_deleted:
         return audience.condition()
     return sa.and_(
@@ -71,7 +70,7 @@ def read_page(
     limit: int,
     cursor: str | None,
 ) -> Page[Item]:
-    """A page of the memories that the audience may see and the filter wants.
+    """A page of the memories that the audience may see and the filter matches.
 
     Raises:
         InvalidCursor: the cursor is from a list in another order.
@@ -84,7 +83,7 @@ def read_page(
 def read_history(
     reading: ReadTransaction, audience: Audience, viewer: str, item_id: int, limit: int
 ) -> list[Change]:
-    """What the viewer's history says of a memory; also of one that is gone.
+    """A memory's changes in the viewer's history, also after its purge.
 
     Raises:
         MemoryNotFound: the viewer never had to do with such a memory. For an audience of some
@@ -101,10 +100,10 @@ def read_history(
 def _without_others(
     reading: ReadTransaction, audience: Audience, found: list[Change]
 ) -> list[Change]:
-    """Changes as an audience of some themes may read them.
+    """Changes as an audience restricted to themes may read them.
 
-    Why a memory was replaced by one of another theme may tell what that says, and an update that
-    led from another theme has what was said there.
+    The reason of a replacement by a memory of another theme may quote it, and an update from
+    another theme has its old text.
     """
     refs = {one.revision: {one.old_ref, one.new_ref} - {None} for one in found}
     named = {ref for several in refs.values() for ref in several if ref is not None}
@@ -122,7 +121,6 @@ def _without_others(
 
 
 def read_theme_counts(reading: ReadTransaction, audience: Audience) -> dict[str, int]:
-    """How many active memories the audience sees under each theme."""
     return count_by_theme(reading.connection, audience.condition() & active(reading.now))
 
 
@@ -132,9 +130,9 @@ def read_themes(
     viewer: str,
     counts: Mapping[str, int] | None = None,
 ) -> list[Theme]:
-    """The viewer's themes, and those of what is shared with them; most used first.
+    """The viewer's themes, and those shared with them; most used first.
 
-    ``counts`` are those of ``read_theme_counts``, where they are known already.
+    ``counts`` are those of ``read_theme_counts``, if already known.
     """
     own = themes_of(reading.connection, viewer)
     if counts is None:
@@ -171,10 +169,9 @@ def _shown(audience: Audience, item: Item) -> Item:
 def read_states(
     view: ReadTransaction, audience: Audience, ids: Iterable[int], *, are_made: bool
 ) -> list[EmbeddingState]:
-    """The states of those memories that the audience may see, in the order of the ids.
+    """The vector states of the memories that the audience may see, in the order of the ids.
 
-    Of what is another user's, only the state itself is told. Where the viewer's vectors are not
-    made at all, none of theirs is said to wait: they are left out.
+    Another user's have the state only. Without an embedding model the viewer's own are left out.
     """
     listed = list(dict.fromkeys(ids))
     columns = (

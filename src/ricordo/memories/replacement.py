@@ -1,4 +1,4 @@
-"""One memory in place of others: superseding, merging, absorbing, and undoing it."""
+"""Replaces memories by one: superseding, merging, absorbing, and undo."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -44,22 +44,19 @@ from ricordo.storage.transaction import OWNER_ACTED, WriteTransaction
 from ricordo.storage.where import Audience
 from ricordo.text.normalise import canonical
 
-# :mod:`ricordo.memories.replacement` does what is planned here; who only shows a memory asks here,
-# too, whether something can be undone.
-
 REPLACED: Final = (Event.SUPERSEDE, Event.MERGE)
 MERGED_IDS: Final = "merged_ids"
-"""In the meta of a MERGE: the memories that became one. In that of an UPDATE: what brought it."""
+"""Key in the meta of a MERGE: the merged memories. Of an UPDATE: those that caused it."""
 TAKEN_UP: Final = "taken_up"
-"""In the meta of a replacement by a memory that was there before (``absorbing.py``): how many
-recalls went to it, and when it had last been recalled and verified itself."""
+"""Key in the meta of an absorption: the recalls added to the survivor, and when it had last been
+recalled and verified itself."""
 MADE: Final = "made"
-"""In the meta of a replacement: whether the new memory was made for it."""
+"""Key in the meta of a replacement: whether the new memory was created for it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Closed:
-    """A superseded memory, and the change that closed it."""
+    """A superseded memory, and the change that superseded it."""
 
     item: Item
     change: Change
@@ -67,11 +64,10 @@ class Closed:
 
 @dataclass(frozen=True, slots=True)
 class UndoPlan:
-    """What is taken back, and what becomes of the memories.
+    """What an undo does.
 
-    Of a replacement: ``item`` comes back and so do its ``siblings``, which were merged along with
-    it; ``withdrawn`` was made in their place and is put aside. Of an update: ``item`` gets its
-    former values.
+    Of a replacement: restores ``item`` and its ``siblings`` from the same merge, and archives
+    ``withdrawn``, their replacement. Of an update: ``item`` gets its former values.
     """
 
     undoable: Undoable
@@ -82,7 +78,7 @@ class UndoPlan:
 
 
 def plan_undo(connection: sa.Connection, scope: Scope, item: Item, now: datetime) -> UndoPlan:
-    """How the last replacement or update of a memory of the user's own would be taken back.
+    """How the last replacement or update of a user's own memory would be undone.
 
     Raises:
         NothingToUndo: it was neither superseded, merged nor updated.
@@ -106,7 +102,7 @@ def plan_undo(connection: sa.Connection, scope: Scope, item: Item, now: datetime
 
 
 def _last_replacement(connection: sa.Connection, item: Item) -> Closed | None:
-    """The memory whose place this one took last and still has, and the change that did it."""
+    """The memory that this one replaced last, if it still does, and the change."""
     for old_id in dict.fromkeys(replaced_by(connection, item.user_id, item.id)):
         closed = _closed_by(connection, item.user_id, old_id, item.id)
         if closed is not None:
@@ -117,7 +113,7 @@ def _last_replacement(connection: sa.Connection, item: Item) -> Closed | None:
 def _closed_by(
     connection: sa.Connection, user_id: str, old_id: int, replacement_id: int
 ) -> Closed | None:
-    """A memory that is superseded by this one and no other, if that is still so."""
+    """A memory that is still superseded by this one."""
     old = item_of(connection, user_id, old_id)
     if old is None or old.status is not Status.SUPERSEDED:
         return None
@@ -155,7 +151,7 @@ def _of_replacement(connection: sa.Connection, scope: Scope, closed: Closed) -> 
 def _by_old_version(
     connection: sa.Connection, scope: Scope, version: Item, now: datetime
 ) -> UndoPlan:
-    """Undo by naming the old text that an update kept, if nothing happened since."""
+    """Undo by the id of an old text that an update kept, if it was the last change."""
     update = update_that_kept(connection, version.user_id, version.id)
     if update is None:
         raise NothingToUndo(f"memory {version.id} was not superseded by another one")
@@ -188,9 +184,9 @@ def replace_with(
 ) -> Added:
     """Supersede one memory, or merge several, by a new one.
 
-    The old ones are kept, closed at the new one's start. What the new one leaves open it takes
-    from them: where they are filed, what they are, how much they matter. ``reason_to_add`` is what
-    the new one's own history says where the reason tells of the old ones.
+    The old ones end at the new one's start. Values not given are inherited from them.
+    ``reason_to_add`` is the reason in the new one's own history, if the other one is about the old
+    ones.
 
     Raises:
         InvalidValue: the new one would begin before an old one did.
@@ -229,7 +225,7 @@ def replace_with(
 
 
 def _inheriting(draft: NewMemory, olds: Sequence[Item]) -> NewMemory:
-    """The draft with what it leaves open taken from what it replaces, where those agree."""
+    """The draft with missing values taken from the replaced memories, where those agree."""
     open_fields: dict[str, Any] = {
         "importance": max(old.importance for old in olds),
         "pinned": any(old.pinned for old in olds),
@@ -246,11 +242,11 @@ def _inheriting(draft: NewMemory, olds: Sequence[Item]) -> NewMemory:
 
 
 def undo(writing: WriteTransaction, scope: Scope, item_id: int, reason: str | None) -> Item:
-    """Take back the last replacement or update of a memory; what stands in its place now.
+    """Undo the last replacement or update of a memory; returns what is active now.
 
-    A superseded memory comes back and the one made in its place is archived, whichever of the two
-    is named; a merge is taken back as a whole. An updated one gets its former values. A scope that
-    does not reach all that would change by it can undo nothing.
+    A superseded memory is restored and its replacement archived, whichever of the two is named; a
+    merge is undone as a whole. An updated one gets its former values. The scope must reach
+    everything that changes.
 
     Raises:
         NothingToUndo: it was neither superseded, merged nor updated.
@@ -303,7 +299,7 @@ def _undo_update(
 
 
 def _dissolve_former_text(writing: WriteTransaction, former_id: int) -> None:
-    """The kept old text is the text again; its own row, and who it was shared with, go."""
+    """Delete the kept old text and its links: it is the current text again."""
     for viewer in viewers_of(writing.connection, writing.user_id, former_id):
         writing.record(
             Event.UNLINK,
@@ -329,7 +325,7 @@ def _bring_back(
 def _give_back(
     writing: WriteTransaction, scope: Scope, absorbed: Item, change: Change, reason: str | None
 ) -> None:
-    """Take off the survivor what it had taken up; tags and importance if it is as it was left."""
+    """Take from the survivor what it had absorbed; tags and importance if it is unchanged since."""
     survivor = item_of(writing.connection, writing.user_id, change.new_ref or 0)
     if survivor is None:  # purged
         return
@@ -352,7 +348,7 @@ def _give_back(
 
 
 def _withdraw(writing: WriteTransaction, scope: Scope, replacement: Item, old_id: int) -> None:
-    """Put aside what was made in the place of a memory, where it is not out of the way already."""
+    """Archive the replacement, unless it is no longer active."""
     if replacement.status is Status.ACTIVE:
         why = f"took the place of memory {old_id}, which was brought back"
         aside = {"status": Status.ARCHIVED}
@@ -378,15 +374,10 @@ def _says_the_same(old: Item, draft: NewMemory) -> bool:
     )
 
 
-# What the others had more of goes to it: importance, tags, how often they were recalled and when
-# they were last verified. As it was said again, it counts as changed now. The existing
-# :func:`ricordo.memories.replacement.undo` takes all of that back, whichever is named:
-#
-# - what was absorbed comes back as it was;
-# - the survivor gets its former importance and tags back, unless it was updated since: then the
-#   later update is what it says and stays;
-# - the recalls that were added to the survivor's are taken off again, those since then stay; so
-#   does a verification since then.
+# The survivor gets the higher importance, all tags, the recalls and the latest verification, and
+# counts as changed now. An undo, whichever memory is named, restores the absorbed memory, subtracts
+# its recalls, and resets importance and tags unless the survivor was updated since. Later recalls
+# and verifications stay.
 
 
 def absorb(
@@ -397,10 +388,10 @@ def absorb(
     event: Event,
     reason: str | None,
 ) -> Item:
-    """Let a memory take the place of others of the same user; the memory as it stands now.
+    """Let a memory replace others of the same user; returns its new state.
 
-    ``event`` says whether they said the same (``MERGE``) or were outdated (``SUPERSEDE``). Each is
-    closed at the survivor's start where that is later than its own, and else now.
+    ``event`` says whether they had the same meaning (``MERGE``) or were outdated (``SUPERSEDE``).
+    Each ends at the survivor's start if that is later than its own, else now.
 
     Raises:
         InvalidValue: nothing, too much or the survivor itself would be absorbed.
@@ -422,7 +413,7 @@ def absorb(
         at = changed_at(writing, one)
         closed = {"status": Status.SUPERSEDED, "valid_to": ended, "updated_at": at}
         update_item(writing, one, closed)
-    # Recorded first, so that for an undo the replacement is the later of the two.
+    # Recorded first, so that an undo finds the replacement as the later change.
     grown = _grown(writing, scope, survivor, absorbed, reason)
     for one in absorbed:
         grown = _with_recalls(writing, scope, grown, one, listed, event, reason)
@@ -431,7 +422,7 @@ def absorb(
 
 
 def _end(absorbed: Item, survivor: Item, now: datetime) -> datetime:
-    """When what was absorbed ceased to hold; never before it began."""
+    """When the absorbed memory ended; never before it began."""
     begun_later = survivor.valid_from > absorbed.valid_from
     ended = survivor.valid_from if begun_later else max(now, absorbed.valid_from)
     return ended if absorbed.valid_to is None else min(absorbed.valid_to, ended)
@@ -444,10 +435,10 @@ def _grown(
     absorbed: Sequence[Item],
     reason: str | None,
 ) -> Item:
-    """The survivor with the highest importance and all tags, noted as an update if it changes."""
+    """The survivor with the highest importance and all tags, recorded if it changes."""
     importance = max(item.importance for item in (survivor, *absorbed))
     tags = survivor.tags
-    # What others see of a shared memory must not tell them of one that they never saw.
+    # Viewers of a shared memory must not learn of one that they never saw.
     if not viewers_of(writing.connection, writing.user_id, survivor.id):
         every = (tag for item in (survivor, *absorbed) for tag in item.tags)
         tags = tuple(dict.fromkeys(every))[: max(MAX_TAGS, len(survivor.tags))]
@@ -484,12 +475,12 @@ def _with_recalls(
     event: Event,
     reason: str | None,
 ) -> Item:
-    """Add the recalls of one that was absorbed to the survivor's, and record what happened."""
+    """Add the recalls of an absorbed memory to the survivor's, and record it."""
     values: dict[str, Any] = {
         "access_count": survivor.access_count + absorbed.access_count,
         "last_accessed_at": _later(survivor.last_accessed_at, absorbed.last_accessed_at),
         "last_verified_at": _later(survivor.last_verified_at, absorbed.last_verified_at),
-        # It was said again, and is not to be forgotten for that.
+        # It was said again, so it must not be forgotten soon.
         "updated_at": changed_at(writing, survivor),
     }
     update_item(writing, survivor, values)
@@ -514,9 +505,9 @@ def _with_recalls(
 
 
 def read_lineage(reading: ReadTransaction, audience: Audience, scope: Scope, item: Item) -> Lineage:
-    """Where a memory of the user's own stands among those that replaced each other.
+    """The chain of replacements of a user's own memory.
 
-    Only memories that the audience may see are named, also forgotten ones.
+    Names only memories that the audience may see, also forgotten ones.
     """
     return Lineage(
         _successor(reading, audience, item),
@@ -540,7 +531,7 @@ def _successor(reading: ReadTransaction, audience: Audience, item: Item) -> Item
 
 
 def _predecessors(reading: ReadTransaction, audience: Audience, item: Item) -> tuple[Item, ...]:
-    """Those whose place a memory took, without what came back since or was replaced again."""
+    """The memories that this one replaced, without those restored or replaced again since."""
     ids = formers_of(reading.connection, item.user_id, item.id, MAX_PREDECESSORS)
     found = read_items(reading, audience, ids, include_deleted=True)
     replaced = last_changes(reading.connection, item.user_id, ids, REPLACED)

@@ -1,9 +1,8 @@
-"""Sharing a memory with other users: it is offered, and each of them accepts it or does not.
+"""Shares memories with other users, who accept or reject the offers.
 
-Nothing of an offer is kept but who offers which memory to whom: what the viewer reads of it is what
-the memory says at that moment. What a viewer turned down, or unlinked for themselves, cannot be
-offered to them again. History says CONSENT where something is offered, turned down or withdrawn,
-and LINK where the viewer begins to see it.
+An offer stores no text: the viewer reads the memory itself. A rejected or unlinked memory cannot be
+offered again. History records CONSENT for offers, rejections and withdrawals, and LINK when the
+viewer begins to see the memory.
 """
 
 from dataclasses import replace
@@ -53,17 +52,14 @@ from ricordo.storage.links import (
 from ricordo.storage.transaction import OWNER_ACTED, VIEWER_ACTED, WriteTransaction
 
 CONSENT: Final = "consent"
-"""In the meta of history: what was said to an offer."""
+"""Key in the meta of history: the answer to an offer."""
 
 _OFFERED: Final = "offered"
 _WITHDRAWN: Final = "withdrawn"
 
 
-# -- the owner -----------------------------------------------------------------------------
-
-
 def check_may_offer(scope: Scope) -> None:
-    """Refuse to share for an agent that is not permitted to.
+    """Refuse to share for an agent without the permission.
 
     Raises:
         PermissionMissing: the scope is of some categories, or its key is an agent's, and the key
@@ -79,9 +75,9 @@ def check_may_offer(scope: Scope) -> None:
 def link(
     writing: WriteTransaction, scope: Scope, item_id: int, viewer: str, *, approved: bool = False
 ) -> Link:
-    """Offer a memory to another user; doing it again changes nothing.
+    """Offer a memory to another user; idempotent.
 
-    ``approved`` is one that the operator approved beforehand: it is seen at once.
+    ``approved`` by the operator: visible at once.
 
     Raises:
         InvalidValue: the viewer is the owner, or there are too many viewers.
@@ -131,7 +127,7 @@ def link(
 
 
 def _check_wanted(writing: WriteTransaction, item: Item, viewer: str, *, is_waiting: bool) -> None:
-    """Whether a viewer can be offered this memory by its owner."""
+    """Check that the owner may offer this memory to the viewer."""
     if find_block(writing.connection, viewer, item.user_id) is not None:
         raise OfferRefused(f"user {viewer!r} takes nothing from you")
     former = find_offer(writing.connection, viewer, item.id)
@@ -151,10 +147,10 @@ def _check_wanted(writing: WriteTransaction, item: Item, viewer: str, *, is_wait
 
 
 def unlink(writing: WriteTransaction, scope: Scope, item_id: int, viewer: str | None) -> None:
-    """Take a memory out of one user's sight, without touching the others.
+    """Remove one user's access to a memory.
 
-    The owner names the viewer, and withdraws what is only offered, too; a viewer can do it for
-    themselves, and is not offered it again.
+    The owner names the viewer; that also withdraws an offer. A viewer can unlink for themselves,
+    and is not offered it again.
 
     Raises:
         InvalidValue: the owner did not say for whom.
@@ -189,7 +185,7 @@ def _withdraw(writing: WriteTransaction, item: Item, viewer: str, actor: str) ->
 
 
 def links(reading: ReadTransaction, item: Item) -> tuple[Link, ...]:
-    """Who sees a memory, and whom it is only offered to; by name."""
+    """The users who see a memory, and those it is offered to; by name."""
     accepted = linked_since(reading.connection, item.user_id, item.id)
     waiting = open_offers_of(reading.connection, item.user_id, item.id, reading.now)
     shared = [_accepted(item.id, viewer, accepted) for viewer in accepted]
@@ -217,17 +213,15 @@ def _offered(offer: Offer) -> Link:
     )
 
 
-# -- the viewer ----------------------------------------------------------------------------
-
-
 def decides(scope: Scope) -> bool:
-    """Whether a scope speaks for its user where others offer them something: no agent's key does,
-    and none is told of it."""
+    """Whether a scope may answer offers for its user: an agent's key may not, and does not see
+    them.
+    """
     return scope.sharing_right in (SharingRight.DECIDE, SharingRight.VOUCHED)
 
 
 def check_decides(scope: Scope) -> None:
-    """Refuse to decide for a user what they see of others.
+    """Refuse to answer offers for a user.
 
     Raises:
         PermissionMissing: the scope does not speak for its user.
@@ -237,12 +231,12 @@ def check_decides(scope: Scope) -> None:
 
 
 def stands(item: Item | None, now: datetime) -> bool:
-    """Whether a memory that was offered is still there to be accepted."""
+    """Whether an offered memory can still be accepted."""
     return item is not None and item.status is Status.ACTIVE and not is_expired(item, now)
 
 
 def accept(writing: WriteTransaction, scope: Scope, item_id: int, reason: str | None) -> Item:
-    """Begin to see a memory that was offered.
+    """Accept an offered memory.
 
     Raises:
         AlreadyDecided: it was decided before, its time has passed, or the memory is gone.
@@ -273,7 +267,7 @@ def accept(writing: WriteTransaction, scope: Scope, item_id: int, reason: str | 
 def turn_down(
     writing: WriteTransaction, scope: Scope, item_id: int, reason: str | None
 ) -> Proposal:
-    """Refuse a memory that was offered; it is not offered again.
+    """Reject an offered memory for good.
 
     Raises:
         AlreadyDecided: it was decided before, or its time has passed.
@@ -284,7 +278,7 @@ def turn_down(
 
 
 def block_sender(writing: WriteTransaction, scope: Scope, sender: str) -> BlockedSender:
-    """Want nothing of a sender: what they offer and what they share ends, and nothing new comes.
+    """Block a sender: removes their offers and links, and refuses new ones.
 
     Raises:
         InvalidValue: oneself, or too many.
@@ -319,7 +313,7 @@ def _open_offer(writing: WriteTransaction, scope: Scope, item_id: int) -> Offer:
 
 
 def _end_link(writing: WriteTransaction, item_id: int, owner: str, actor: str) -> None:
-    """Take a memory of another's out of the writing user's own sight, for good."""
+    """Remove a link of the writing user for good."""
     remove_link(writing.connection, writing.user_id, item_id)
     given = find_offer(writing.connection, writing.user_id, item_id)
     if given is None:  # from before there were offers
@@ -368,7 +362,7 @@ def _note(
     other: str,
     reason: str | None = None,
 ) -> None:
-    """What the writing user did about an offer."""
+    """Record what the writing user did about an offer."""
     meta = {CONSENT: step}
     writing.record(Event.CONSENT, item_id, actor=actor, reason=reason, other_user=other, meta=meta)
 
@@ -376,5 +370,5 @@ def _note(
 def _tell(
     writing: WriteTransaction, event: Event, item_id: int, actor: str, who: str, told: str
 ) -> None:
-    """What one user did, in the history of the other."""
+    """Record what one user did in the history of the other."""
     writing.record(event, item_id, actor=actor, other_user=who, user_id=told)

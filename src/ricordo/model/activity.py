@@ -14,7 +14,7 @@ FAILED_MODEL_CALLS: Final = "model_calls_failed"
 PROMPT_TOKENS: Final = "model_prompt_tokens"
 COMPLETION_TOKENS: Final = "model_completion_tokens"
 TOKENS: Final = "model_tokens"
-"""All tokens of a day, with those set aside for calls that are under way."""
+"""All tokens of a day, including those reserved for calls in progress."""
 FORMED_WRITES: Final = "formation_writes"
 KNOWN_ALREADY: Final = "formation_known_already"
 FORMATION_RUNS: Final = "formation_runs"
@@ -24,14 +24,13 @@ PROPOSALS_REJECTED: Final = "proposals_rejected"
 CONTEXTS: Final = "contexts"
 CONTEXTS_RECALLING: Final = "contexts_recalling"
 CONTEXTS_UNSURE: Final = "contexts_unsure"
-"""Prompts that recalled, but nothing that is likely to answer the message."""
+"""Prompts whose recalled memories are unlikely to answer the message."""
 RECALLED_SHOWN: Final = "recalled_shown"
 RECALLED_USED: Final = "recalled_used"
-"""Of the memories that prompts showed and somebody looked after: those that an answer used."""
+"""Recalled memories with feedback that an answer used."""
 
 
 def decisions_counter(action: Action) -> str:
-    """The counter of formation's decisions of one kind."""
     return f"formation_{action.value}"
 
 
@@ -53,13 +52,13 @@ class ActivityEvent(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counters(Record):
-    """How much there is and how often things happened, over the days asked for.
+    """Totals over the requested days.
 
-    ``memory_replacement_rate``: of what formation wrote, the share that took something's place.
-    ``memory_dedup_rate``: of what it found worth a look, the share that was known already.
-    ``retrieval_hit_rate``: of the memories shown in prompts that ``feedback`` was given on, the
-    share that was used. ``context_unsure_rate``: of the prompts that recalled, the share in which
-    nothing was likely to be an answer.
+    ``memory_replacement_rate``: the share of formation's writes that replaced a memory.
+    ``memory_dedup_rate``: the share of its candidates that were already known.
+    ``retrieval_hit_rate``: the share of recalled memories with ``feedback`` that was used.
+    ``context_unsure_rate``: the share of prompts with recall in which nothing was likely to be an
+    answer.
     """
 
     memory_total_count: int
@@ -75,10 +74,10 @@ class Counters(Record):
 class DayActivity(Record):
     """What happened on one ``day`` (ISO, UTC).
 
-    ``memories_added`` were made on it, whatever became of them, unless they were purged since.
-    ``decisions`` are formation's, by what it decided; ``model_calls`` those that failed included.
-    ``recalls`` are searches, queries and prompts that recalled; within how many milliseconds half
-    of them and 95 % were answered is estimated from counts, and None on a day without any.
+    ``memories_added`` were created on it and have not been purged. ``decisions`` are formation's,
+    by what it decided; ``model_calls`` include failed ones. ``recalls`` are searches, queries and
+    prompts that recalled; their median and 95th percentile in milliseconds are estimated from a
+    histogram, None without any.
     """
 
     day: str
@@ -96,33 +95,29 @@ UPKEEP_ROUNDS: Final = "upkeep_rounds"
 UPKEEP_FORGOTTEN: Final = "upkeep_forgotten"
 
 
-# Counts of spans can be added up over days and users, which percentiles cannot; a percentile is
-# estimated from them when it is asked for.
+# A histogram can be summed over days and users, percentiles cannot; they are estimated from it.
 
 BOUNDS_MS: Final = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000)
-"""The longest that each bucket but the last holds; it begins after the one before it."""
+"""The upper bounds of all buckets but the last."""
 
 BUCKETS: Final = (*(f"recall_ms_{bound}" for bound in BOUNDS_MS), "recall_ms_more")
-"""The names of the counters, the shortest recalls first."""
 
 RECALLS: Final = "recalls"
-"""What all buckets together are shown as, where only how many there were is told."""
+"""The name under which all buckets are shown as one count."""
 
 _BUCKET_NAMES: Final = frozenset(BUCKETS)
 
 
 def bucket_of(milliseconds: float) -> str:
-    """The counter of recalls that took so long."""
     return BUCKETS[bisect_left(BOUNDS_MS, milliseconds)]
 
 
 def recalls_in(counts: Mapping[str, int]) -> int:
-    """How many recalls the counters of the buckets tell of."""
     return sum(counts.get(name, 0) for name in BUCKETS)
 
 
 def without_buckets(counts: Mapping[str, int]) -> dict[str, int]:
-    """The counters by name, in order, with one count of recalls in place of all the buckets."""
+    """The counters in order, with one count of recalls in place of the buckets."""
     kept = {name: count for name, count in counts.items() if name not in _BUCKET_NAMES}
     recalls = recalls_in(counts)
     return dict(sorted({**kept, RECALLS: recalls}.items())) if recalls else kept
@@ -131,8 +126,7 @@ def without_buckets(counts: Mapping[str, int]) -> dict[str, int]:
 def percentile_ms(counts: Mapping[str, int], share: float) -> float | None:
     """The time within which a share (0 to 1) of the recalls was answered; None without any.
 
-    Recalls are taken to be spread evenly over their bucket. The last bucket has no upper bound:
-    of it only the lower one is known, and told.
+    Assumes an even spread within a bucket. For the last bucket, its lower bound.
     """
     wanted = share * recalls_in(counts)
     passed, lower = 0, 0

@@ -1,4 +1,4 @@
-"""Checks on values that come from outside. Each returns the clean value or raises InvalidValue."""
+"""Validation of outside values: each function returns the clean value or raises InvalidValue."""
 
 import json
 import re
@@ -18,10 +18,10 @@ _ALLOWED = "an ISO 8601 time such as 2026-01-31T12:00:00+00:00, or a date"
 
 
 def parse_moment(field: str, value: datetime | date | str) -> datetime:
-    """Read a time given by a caller as UTC.
+    """Parse a caller's time as UTC.
 
-    Text without an offset, and dates, are taken as UTC. A ``datetime`` without a zone is refused,
-    because in Python it usually means local time.
+    Text without an offset, and dates, are taken as UTC. A naive ``datetime`` is refused, because it
+    usually means local time.
 
     Raises:
         InvalidValue: not a time, or outside the years 1 to 9999.
@@ -51,14 +51,11 @@ def _from_text(field: str, value: str) -> datetime:
 
 
 def format_moment(moment: datetime) -> str:
-    """The one textual form of a time: fixed width, so that it sorts like the time itself."""
+    """Fixed-width ISO text, which sorts by time."""
     if moment.tzinfo is not UTC:
         moment = moment.astimezone(UTC)
     return moment.isoformat(timespec="microseconds")
 
-
-# They are used by every way in (library, command line, files), so that the same mistake gets the
-# same answer everywhere.
 
 # An escaped NUL, not one whose backslash is itself escaped.
 _ENCODED_NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
@@ -82,7 +79,7 @@ def optional_text(field: str, value: object, maximum: int) -> str | None:
 
 
 def reference(field: str, value: object) -> str:
-    """An identifier from outside: kept exactly, so nothing that looks alike is mixed up."""
+    """An outside identifier, kept exactly, so that similar ones are not mixed up."""
     stored = _within(field, _storable(field, value), limits.MAX_REFERENCE_CHARS)
     if not stored or stored != stored.strip():
         raise InvalidValue(field, "must not be empty or have space at either end")
@@ -97,7 +94,7 @@ def optional_reference(field: str, value: object) -> str | None:
 
 
 def user_id(value: object) -> str:
-    """The name of a user; ``*`` is reserved for global memories."""
+    """A user's name; ``*`` is reserved for global memories."""
     checked = reference("user_id", value)
     if checked == GLOBAL_OWNER:
         raise InvalidValue("user_id", f"{GLOBAL_OWNER!r} is reserved for global memories")
@@ -105,7 +102,6 @@ def user_id(value: object) -> str:
 
 
 def choice(field: str, value: Any, allowed: type[Choice]) -> Choice:
-    """A member of a closed vocabulary."""
     try:
         return allowed(value)
     except ValueError:
@@ -119,7 +115,7 @@ def choices(field: str, value: object, allowed: type[Choice]) -> tuple[Choice, .
 
 
 def integer(field: str, value: object, low: int, high: int) -> int:
-    """A whole number in a range. True and 1.0 are refused: they are usually mistakes."""
+    """An integer in a range. True and 1.0 are refused: they are usually mistakes."""
     if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
         raise InvalidValue(field, f"{_shown(value)} is not a whole number from {low} to {high}")
     return value
@@ -143,17 +139,16 @@ def optional_share(field: str, value: object) -> float | None:
 
 
 def question(field: str, value: object) -> str:
-    """What somebody asks for: any text, also none at all."""
+    """A query: any text, also an empty one."""
     return _within(field, _storable(field, value).strip(), limits.MAX_QUERY_CHARS)
 
 
 def memory_id(value: object) -> int:
-    """The id of a memory."""
     return integer("id", value, 1, limits.MAX_ID)
 
 
 def flag(field: str, value: object) -> bool:
-    """True or False, and nothing that merely looks like it."""
+    """A bool, not merely something truthy."""
     if not isinstance(value, bool):
         raise InvalidValue(field, f"{_shown(value)} is not true or false")
     return value
@@ -165,7 +160,7 @@ def optional_flag(field: str, value: object) -> bool | None:
 
 
 def optional_moment(field: str, value: datetime | date | str | None) -> datetime | None:
-    """A time as UTC, passing None through."""
+    """Like :func:`parse_moment`, passing None through."""
     return None if value is None else parse_moment(field, value)
 
 
@@ -199,14 +194,13 @@ def json_list(field: str, value: object, maximum_bytes: int) -> list[Any]:
 
 
 def path(field: str, value: object) -> Path:
-    """The name of a file."""
     if not isinstance(value, str | Path) or not str(value) or "\x00" in str(value):
         raise InvalidValue(field, f"{_shown(value)} is not the path of a file")
     return Path(_storable(field, str(value)))
 
 
 def entries(field: str, value: object, maximum: int) -> list[Any]:
-    """A list of at most so many entries; reads no further than that."""
+    """A list of at most so many entries; does not read further."""
     if isinstance(value, str | Mapping) or not isinstance(value, Iterable):
         raise InvalidValue(field, f"expected a list, got {type(value).__name__}")
     found = list(islice(value, maximum + 1))
@@ -216,7 +210,7 @@ def entries(field: str, value: object, maximum: int) -> list[Any]:
 
 
 def known_fields(what: str, given: Iterable[str], allowed: Iterable[str]) -> None:
-    """Refuse names that do not exist.
+    """Refuse unknown names.
 
     Raises:
         UnknownField: lists the unknown names and the allowed ones.
@@ -278,7 +272,7 @@ def _shown(value: object) -> str:
 
 
 def theme_slug(value: object) -> str:
-    """The slug of a theme as a caller names it; nothing named means ``general``.
+    """The slug of a theme; without a name ``general``.
 
     Raises:
         InvalidValue: too long, or without any letter or digit.
@@ -293,8 +287,7 @@ def theme_slug(value: object) -> str:
 
 
 def category_slugs(given: object) -> frozenset[str]:
-    """The slugs of the categories that somebody is to be kept to, one or several; maybe none,
-    which is then nothing at all and not everything.
+    """The slugs of one or several categories. Empty means no category, not all.
 
     Raises:
         InvalidValue: one of them cannot be a name, or there are too many.

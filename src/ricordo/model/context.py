@@ -1,4 +1,4 @@
-"""What reaches a model, and what became of it."""
+"""What a prompt shows a model, and how it was used."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -39,8 +39,8 @@ class TokenSplit(Record):
     """Where the tokens of a request go. ``total`` is never more than ``budget``.
 
     ``system`` is the system text without memories; ``memories`` has recalled ones, changes and the
-    narrative; ``history`` the turns before and the note on what came before those; ``tools`` the
-    schemas of tools; ``reply`` what is set aside for the answer.
+    narrative; ``history`` the earlier turns and the summary of those before; ``tools`` the schemas
+    of tools; ``reply`` what is reserved for the answer.
     """
 
     budget: int
@@ -53,12 +53,12 @@ class TokenSplit(Record):
 
     @property
     def total(self) -> int:
-        """All of it."""
+        """The sum of all parts."""
         parts = (self.system, self.memories, self.history, self.message, self.tools, self.reply)
         return sum(parts)
 
     def to_dict(self) -> dict[str, int]:
-        """The parts and their sum, as JSON can carry them."""
+        """The parts and their sum, as JSON."""
         names = ("budget", "system", "memories", "history", "message", "tools", "reply", "total")
         return {name: getattr(self, name) for name in names}
 
@@ -67,9 +67,9 @@ class TokenSplit(Record):
 class Context(Record):
     """A request to a model, ready to be sent.
 
-    ``system`` is the text of the first of the ``messages``. ``confidence`` says how likely what was
-    recalled answers the message; where it is low, ``suggests_query``. ``left_out`` names what had
-    no room, ``problems`` what could not be read.
+    ``system`` is the text of the first of the ``messages``. ``confidence`` is the likelihood that
+    the recalled memories answer the message; where it is low, ``suggests_query``. ``left_out``
+    names what did not fit, ``problems`` what could not be read.
     """
 
     system: str

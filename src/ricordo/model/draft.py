@@ -1,4 +1,4 @@
-"""A memory that a caller wants to store: checked, cleaned, with what was not given left open."""
+"""A memory to be stored, validated; None for what was not given."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
@@ -17,8 +17,8 @@ _STAMPED = ("agent_id", "thread_id", "run_id", "actor_id", "role")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewMemory:
-    """What ``add`` stores. None means "not given": an update keeps the old value, what replaces
-    another memory takes that one's, and otherwise there is a default.
+    """What ``add`` stores. None means "not given": an update keeps the old value, a replacement
+    inherits it, and otherwise there is a default.
 
     Raises:
         InvalidValue: on construction, when a value is not allowed.
@@ -73,7 +73,7 @@ class NewMemory:
 
     @classmethod
     def parse(cls, given: "NewMemory | Mapping[str, Any] | str") -> Self:
-        """A new memory from a text, an object with its fields, or one already made.
+        """A new memory from a text, a mapping of its fields, or a :class:`NewMemory`.
 
         Raises:
             InvalidValue: a value is not allowed.
@@ -94,7 +94,7 @@ class NewMemory:
         return cls(**values)
 
     def stamped(self, scope: Scope) -> Self:
-        """The same memory with the scope's agent, thread, run, actor and role written on it.
+        """The same memory with the scope's agent, thread, run, actor and role.
 
         Raises:
             ScopeWidened: it names another agent, thread, run, actor or role than the scope.
@@ -114,23 +114,24 @@ class NewMemory:
         return replace(self, **missing) if missing else self
 
     def start(self, now: datetime) -> datetime:
-        """Since when the statement holds."""
+        """When the statement starts to hold."""
         return self.valid_from or self.created_at or now
 
     def begins_before(self, moment: datetime) -> bool:
-        """Whether it says that it holds since a time before that. Where it says nothing, it does
-        not: it then holds from now on, and a clock may have been set back."""
+        """Whether an explicit start is before that moment. Without one it is not: the memory starts
+        now, and the clock may have been set back.
+        """
         said = self.valid_from or self.created_at
         return said is not None and said < moment
 
     @property
     def effective_theme(self) -> str:
-        """The theme, or the one for what has none."""
+        """The theme, or ``general``."""
         return self.theme or GENERAL_THEME
 
     @property
     def effective_source(self) -> Source:
-        """The source, or the default: whoever calls ``add`` says so explicitly."""
+        """The source; by default explicit, since somebody calls ``add``."""
         return self.source or Source.USER_EXPLICIT
 
     @property

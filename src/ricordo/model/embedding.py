@@ -1,4 +1,4 @@
-"""Vectors as the rest of the program speaks of them: what made them, and how many there are."""
+"""Vectors: the models that make them, and their progress."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ from ricordo.model.vocabulary import VectorState
 
 @dataclass(frozen=True, slots=True)
 class VectorModel:
-    """What made a vector. Only vectors of the same model can be compared."""
+    """The model of a vector. Only vectors of the same model can be compared."""
 
     provider: str
     model: str
@@ -20,9 +20,9 @@ class VectorModel:
 
 @dataclass(frozen=True, slots=True)
 class KnownVectors:
-    """Vectors computed before a write, by the hash of their text.
+    """Vectors computed before a write, by text hash.
 
-    Without a ``model`` nothing makes vectors here, so there is nothing to wait for.
+    Without a ``model`` there are no embeddings, and nothing to wait for.
     """
 
     model: VectorModel | None
@@ -30,7 +30,7 @@ class KnownVectors:
 
 
 class ChoiceOrigin(StrEnum):
-    """Who decided where a user's vectors are made."""
+    """Who chose a user's embedding model."""
 
     OPERATOR = "operator"
     USER = "user"
@@ -39,12 +39,12 @@ class ChoiceOrigin(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EmbeddingStatus(Record):
-    """Where a user's vectors are made, and how far that has come.
+    """A user's embedding model, and its progress.
 
-    ``ready`` counts the vectors of the present model; ``pending`` those still to be made, among
-    them ``stale`` ones of another model; ``error`` those that were given up. ``last_error`` is the
-    last message of those, or of the job that will try again. ``problem`` says why no vectors can be
-    made at all, e.g. a stored key that cannot be read any more.
+    ``ready`` counts the vectors of the present model; ``pending`` those still to be made, including
+    ``stale`` ones of another model; ``error`` those that failed for good. ``last_error`` is the
+    last error message. ``problem`` says why no vectors can be made at all, e.g. a stored key that
+    cannot be read any more.
     """
 
     provider: str
@@ -63,11 +63,11 @@ class EmbeddingStatus(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EmbeddingState(Record):
-    """How far the vector of one memory has come, as it is stored.
+    """The state of one memory's vector.
 
     A vector of another model than the present one is still ``ready`` here, under the model that
     made it; :class:`EmbeddingStatus` counts it among the ``stale``. Of a memory that another user
-    shares, only the ``state`` is told: where its owner has vectors made is the owner's.
+    shares, only the ``state`` is shown: the owner's model is private.
     """
 
     id: int
@@ -80,10 +80,10 @@ class EmbeddingState(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EmbeddingChange(Record):
-    """What a change of the provider means, and whether it was made.
+    """The effect of changing the provider, and whether it was applied.
 
-    ``to_rebuild`` vectors have to be made anew. ``applied`` is False as long as that was not
-    confirmed. ``problem`` is what the new provider says to a try, None when it answers well.
+    ``to_rebuild`` vectors must be computed again. ``applied`` is False until that is confirmed.
+    ``problem`` is the new provider's error on a test call, if any.
     """
 
     provider: str
@@ -95,9 +95,9 @@ class EmbeddingChange(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EmbeddingBackfill(Record):
-    """What asking again for missing vectors has done.
+    """The effect of requesting missing vectors.
 
-    ``put_back`` were given up or are of another model, and wait again; ``pending`` wait in all.
+    ``put_back`` had failed or are of another model, and wait again; ``pending`` is the total.
     """
 
     put_back: int
@@ -106,7 +106,7 @@ class EmbeddingBackfill(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredChoice:
-    """A user's own settings as they lie in the database."""
+    """A user's own embedding settings as stored."""
 
     provider: str
     model: str | None

@@ -1,4 +1,4 @@
-"""What a read asks for: which memories, in which order. ``storage/where.py`` turns it into SQL."""
+"""Filters and sort orders of reads; ``storage/where.py`` turns them into SQL."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
@@ -22,8 +22,8 @@ class ItemFilter:
     """Conditions on memories; all that are given must hold.
 
     ``theme``, ``types`` and the like match any of their values; ``tags`` must all be present.
-    ``contains`` is a substring, case- and diacritic-insensitive. ``as_of`` asks for what was true
-    at that time. The ``_after`` bounds are inclusive, the ``_before`` bounds exclusive.
+    ``contains`` is a substring, case- and diacritic-insensitive. ``as_of`` selects what was true at
+    that time. The ``_after`` bounds are inclusive, the ``_before`` bounds exclusive.
     """
 
     statuses: tuple[Status, ...] | None = None
@@ -52,7 +52,7 @@ class ItemFilter:
 
     @property
     def effective_statuses(self) -> tuple[Status, ...]:
-        """The statuses asked for; by default active, with ``as_of`` also what was so then."""
+        """The requested statuses; by default active, with ``as_of`` also superseded ones."""
         if self.statuses is not None:
             return self.statuses
         return (Status.ACTIVE,) if self.as_of is None else (Status.ACTIVE, Status.SUPERSEDED)
@@ -85,8 +85,6 @@ class ItemFilter:
 
 
 class SortColumn(StrEnum):
-    """The columns that a list can be ordered by."""
-
     ID = "id"
     THEME = "theme"
     TYPE = "type"
@@ -109,17 +107,15 @@ class SortColumn(StrEnum):
 
 
 class Order(StrEnum):
-    """The directions of a list."""
-
     ASCENDING = "asc"
     DESCENDING = "desc"
 
 
 @dataclass(frozen=True, slots=True)
 class Sort:
-    """One column and a direction; ties are broken by id in the same direction.
+    """A column and a direction; ties are broken by id in the same direction.
 
-    Memories without a value in the column come last in either direction.
+    Memories without a value come last in either direction.
     """
 
     column: SortColumn = SortColumn.CREATED_AT

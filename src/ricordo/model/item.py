@@ -1,4 +1,4 @@
-"""A memory as it is stored and shown: its theme, status, lineage and history."""
+"""A memory as stored and shown: its theme, status, lineage and history."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -14,7 +14,7 @@ from ricordo.model.vocabulary import ContextPolicy, Event, MemoryType, Source, S
 from ricordo.text.secrets import without_secrets
 
 PROVENANCE = ("source_context", "thread_id", "message_id", "agent_id", "run_id", "actor_id", "role")
-"""Where a memory came from: private to its owner, also when the memory is shared."""
+"""The origin of a memory: private to its owner, also when it is shared."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,14 +51,14 @@ class Item(Record):
     access_count: int
 
     def as_seen_by(self, viewer: str) -> Self:
-        """The memory as another user may see it: what it says, not where it came from."""
+        """The memory for another user: without its origin."""
         if viewer == self.user_id:
             return self
         hidden: dict[str, Any] = dict.fromkeys(PROVENANCE)
         return replace(self, **hidden)
 
     def without_secrets(self) -> Self:
-        """The memory as a model may see it."""
+        """The memory for a model, secrets masked."""
         content = without_secrets(self.content)
         quote = self.source_context and without_secrets(self.source_context)
         if content == self.content and quote == self.source_context:
@@ -68,10 +68,10 @@ class Item(Record):
 
 @dataclass(frozen=True, slots=True)
 class Added(Record):
-    """What became of one memory that was to be added.
+    """The outcome of adding one memory.
 
-    ``duplicate``: the same text was there already and nothing was written.
-    ``updated``: the key was there already and its memory was changed.
+    ``duplicate``: the same text was there already and nothing was written. ``updated``: the key was
+    there already and its memory was changed.
     """
 
     id: int
@@ -81,7 +81,7 @@ class Added(Record):
 
     @property
     def is_new(self) -> bool:
-        """True where a memory was stored that was not there before."""
+        """True where a new memory was stored."""
         return not (self.duplicate or self.updated)
 
 
@@ -113,11 +113,11 @@ LEGAL_STEPS: Final[dict[Status, frozenset[Status]]] = {
     Status.SUPERSEDED: frozenset({Status.ACTIVE, Status.DELETED}),
     Status.DELETED: frozenset({Status.ACTIVE}),
 }
-"""A deleted memory can also be purged, which removes its row instead of giving it a status."""
+"""A deleted memory can also be purged, which removes its row."""
 
 
 def check_step(memory_id: int, present: Status, wanted: Status) -> None:
-    """Refuse a step that the table does not have.
+    """Refuse an illegal transition.
 
     Raises:
         IllegalTransition: says where the memory stands and where it may go.
@@ -131,11 +131,11 @@ def check_step(memory_id: int, present: Status, wanted: Status) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Lineage(Record):
-    """Where a memory stands among those that replaced each other.
+    """The chain of replacements of a memory.
 
-    ``successor`` stands in its place now; ``predecessors`` are those whose place it took and still
-    has, the latest first. ``undoable`` is what an undo of it would take back, None where there is
-    nothing. An undo can still be refused where another memory has taken the place meanwhile.
+    ``successor`` replaced it; ``predecessors`` are those it replaced, the latest first.
+    ``undoable`` is what an undo would revert, if anything. An undo can still be refused where
+    another memory has taken the place meanwhile.
     """
 
     successor: Item | None = None
@@ -145,10 +145,11 @@ class Lineage(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change(Record):
-    """One write. ``old_ref`` and ``new_ref`` are ids of memories that it led from and to.
+    """One write. ``old_ref`` and ``new_ref`` are the ids of the replaced memory and its
+    replacement.
 
-    ``before`` holds the values that an update replaced. It is emptied when the memory is purged,
-    so that history outlives a memory without keeping what it said.
+    ``before`` holds the values that an update replaced. It is cleared when the memory is purged, so
+    that history does not keep its text.
     """
 
     revision: int
@@ -166,10 +167,9 @@ class Change(Record):
 
 @dataclass(frozen=True, slots=True)
 class Changes(Record):
-    """A stretch of the change feed, oldest first.
+    """A segment of the change feed, oldest first.
 
-    ``revision`` is where the feed stands now; ``more`` says that it goes on after the last change
-    given here.
+    ``revision`` is the latest one; ``more`` says that there are further changes.
     """
 
     changes: tuple[Change, ...]
@@ -183,8 +183,7 @@ class Changes(Record):
         return len(self.changes)
 
 
-# History can come from a file, so what it kept is checked like anything else from outside: an
-# undo writes it into a memory.
+# History can be imported, and an undo writes it into a memory, so it is validated like any input.
 
 _DRAFTED: Final = frozenset(
     {
@@ -208,7 +207,8 @@ _PLACEHOLDER: Final = "-"
 
 
 def former_values(before: Mapping[str, Any]) -> dict[str, Any]:
-    """What history kept, as the model has it; without the status, which no undo writes back.
+    """The old values from history as the model has them; without the status, which no undo
+    restores.
 
     Raises:
         InvalidValue: a value that a memory cannot have.
@@ -231,7 +231,7 @@ def former_values(before: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _complete(values: dict[str, Any]) -> dict[str, Any]:
-    """A memory always has these; a null in their place is as good as nothing kept."""
+    """Drop nulls in place of required values."""
     required = ("type", "tags", "source", "confidence", "importance", "pinned", "valid_from")
     return {
         name: value for name, value in values.items() if value is not None or name not in required

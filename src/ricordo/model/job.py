@@ -1,4 +1,4 @@
-"""Background work as a durable row."""
+"""Jobs: background work as a durable row."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -13,15 +13,14 @@ STORE_JOB_USER = ""
 
 
 Report = Callable[[str], None]
-"""Told between two steps of long work how far it has come; may end the work by raising."""
+"""Called between the steps of a long job with its progress; may end the job by raising."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewJob:
-    """Work to be queued in the transaction that causes it.
+    """A job to be queued in the transaction that causes it.
 
-    Of several queued jobs with the same kind, user and ``unique_key`` one is kept, at the earliest
-    of their times.
+    Queued jobs with the same kind, user and ``unique_key`` become one, at the earliest time.
     """
 
     kind: str
@@ -33,10 +32,10 @@ class NewJob:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job(Record):
-    """A job as it stands in the queue.
+    """A job in the queue.
 
-    ``lease_token`` proves who may finish it. ``woken_at`` is when a broker was last told of it.
-    ``progress`` says how far a long one has come.
+    ``lease_token`` proves who may finish it. ``woken_at`` is when a broker message was last sent
+    for it.
     """
 
     id: int
@@ -57,7 +56,7 @@ class Job(Record):
     progress: str | None
 
     def to_dict(self) -> dict[str, Any]:
-        """Every field by name, without the token that only its worker may know."""
+        """Every field by name, without the worker's secret token."""
         shown = Record.to_dict(self)
         del shown["lease_token"]
         return shown
@@ -65,10 +64,9 @@ class Job(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobStats(Record):
-    """How many jobs of one kind stand where.
+    """The number of jobs of one kind by state.
 
-    ``due`` are those of the queued that could run now, ``oldest_due_at`` is since when the first
-    of them could.
+    ``due`` are the queued ones that could run now, ``oldest_due_at`` since when.
     """
 
     kind: str
@@ -83,7 +81,7 @@ class JobStats(Record):
 
 
 class Postpone(Exception):
-    """Raised by a handler whose work has to wait: the job runs later, and this was no attempt."""
+    """Raised by a handler to run its job later without counting an attempt."""
 
     def __init__(self, until: datetime, why: str) -> None:
         self.until = until

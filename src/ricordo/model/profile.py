@@ -14,12 +14,12 @@ from ricordo.model.item import Item
 from ricordo.model.record import Record
 from ricordo.text.normalise import canonical, slug
 
-# A field lies in the theme ``profile``, carries the tag ``profile``, has its name as key, and
-# reads ``City: Bekasi``. History, undo, export and erasure are those of every memory.
+# A field is in the theme ``profile``, has the tag ``profile`` and its name as key, and reads
+# ``City: Bekasi``. History, undo, export and erasure work as for every memory.
 
 PROFILE_THEME: Final = "profile"
 PROFILE_TAG: Final = "profile"
-"""Tells a field from what formation files under the same theme."""
+"""Distinguishes a field from other memories of the theme."""
 
 _SIGN: Final = ": "
 _NOT_IN_ONE_LINE: Final = frozenset({"Cc", "Zl", "Zp"})
@@ -28,7 +28,7 @@ _COMMENT_SIGNS: Final = ("<!--", "-->")
 
 
 class FieldOutcome(StrEnum):
-    """What became of one field of an update."""
+    """The outcome of one field of an update."""
 
     APPLIED = "applied"
     UNCHANGED = "unchanged"
@@ -40,7 +40,7 @@ class FieldOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProfileField(Record):
-    """One thing that the profile says. ``item_id`` is the memory that says it."""
+    """One field of a profile. ``item_id`` is its memory."""
 
     key: str
     label: str
@@ -51,9 +51,9 @@ class ProfileField(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Profile(Record):
-    """What a user's profile says, in the order in which the fields came to be.
+    """A user's profile, the oldest field first.
 
-    ``problems`` says, one line each, what of ``USER.md`` could not be followed.
+    ``problems`` has one line for each edit of ``USER.md`` that could not be applied.
     """
 
     fields: tuple[ProfileField, ...] = ()
@@ -71,8 +71,9 @@ class Profile(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FieldUpdate(Record):
-    """What became of one field: ``applied``, ``unchanged``, ``removed``, ``proposed`` (waits for
-    consent), ``waiting`` (for being said again) or ``refused`` (the user turned it down before)."""
+    """The outcome of one field: ``applied``, ``unchanged``, ``removed``, ``proposed`` (waits for
+    consent), ``waiting`` (to be confirmed) or ``refused`` (the user rejected it before).
+    """
 
     key: str
     label: str
@@ -83,9 +84,9 @@ class FieldUpdate(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProfileUpdate(Record):
-    """What became of each field of an update, in the order given.
+    """The outcome of each field of an update, in the order given.
 
-    ``problems`` says, one line each, what of ``USER.md`` could not be followed.
+    ``problems`` has one line for each edit of ``USER.md`` that could not be applied.
     """
 
     fields: tuple[FieldUpdate, ...]
@@ -94,24 +95,22 @@ class ProfileUpdate(Record):
 
 @dataclass(frozen=True, slots=True)
 class FieldChange:
-    """A field that is to have a value, or with None to be removed. Both are checked."""
+    """A new value of a field, None to remove it. Validated."""
 
     label: str
     value: str | None
 
     @property
     def key(self) -> str:
-        """What the field is stored under."""
         return field_key(self.label)
 
     @property
     def content(self) -> str:
-        """The memory that says it."""
         return field_content(self.label, self.value or "")
 
 
 def checked_changes(given: object) -> tuple[FieldChange, ...]:
-    """The changes that a caller asks for, each field once.
+    """Parse a caller's changes, each field once.
 
     Raises:
         InvalidValue: no fields or too many, one twice, or a name or value that is not allowed.
@@ -132,7 +131,7 @@ def checked_changes(given: object) -> tuple[FieldChange, ...]:
 
 
 def checked_change(name: object, value: object) -> FieldChange:
-    """One field with what it is to say.
+    """Parse one change.
 
     Raises:
         InvalidValue: a name or value that is not allowed.
@@ -147,7 +146,7 @@ def checked_change(name: object, value: object) -> FieldChange:
 
 
 def field_label(name: object) -> str:
-    """The name of a field as people read it: ``preferred_name`` is ``Preferred name``.
+    """The display name of a field: ``preferred_name`` is ``Preferred name``.
 
     Raises:
         InvalidValue: too long, without a letter or digit, or with signs that a line of a profile
@@ -166,33 +165,29 @@ def field_label(name: object) -> str:
 
 
 def field_key(label: str) -> str:
-    """What a field is stored under; nothing where the name has no letter or digit."""
     return slug(label.replace("_", " ")).replace("-", "_")
 
 
 def field_content(label: str, value: str) -> str:
-    """What the memory of a field says."""
     return f"{label}{_SIGN}{value}"
 
 
 def profile_of(items: Iterable[Item]) -> tuple[ProfileField, ...]:
-    """The fields among memories of the theme ``profile``."""
     found = [item for item in items if is_field(item)]
     return tuple(_field(item) for item in sorted(found, key=lambda item: item.id))
 
 
 def is_field(item: Item) -> bool:
-    """Whether a memory is a field of a profile."""
     return item.theme == PROFILE_THEME and item.key is not None and PROFILE_TAG in item.tags
 
 
 def profile_text(profile: Profile) -> str:
-    """The profile as lines of text, ``City: Bekasi``; nothing where it is empty."""
+    """The profile as lines of text, ``City: Bekasi``; empty without fields."""
     return "\n".join(field_content(field.label, field.value) for field in profile.fields)
 
 
 def says_the_same(one: str, other: str) -> bool:
-    """Whether two values differ in nothing but case, space or a final full stop."""
+    """Whether two values differ only in case, space or a final full stop."""
     return canonical(one) == canonical(other)
 
 
@@ -225,7 +220,7 @@ def _check_one_line(where: str, text: str) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary(Record):
-    """The narrative of a user.
+    """The narrative about a user.
 
     It was made from the memories as of ``revision``; ``is_current`` says whether they have changed
     since. ``made_by`` is a model, or ``template``.

@@ -18,12 +18,11 @@ from ricordo.model.vocabulary import (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proposal(Record):
-    """Something that waits. What it says (``content``, ``quote``) goes when it is decided.
+    """A proposal that waits for consent. ``content`` and ``quote`` are cleared when it is decided.
 
-    ``fields`` names what makes it sensitive, or which profile field it is about. ``signals`` says
-    how often it was said. ``item_id`` is the memory that an approval led to. ``owner_id`` is who
-    offers a memory of theirs, where that is what waits: then the number is that of the memory, and
-    what it says is what the memory says now.
+    ``fields`` names what makes it sensitive, or which profile field it is about. ``signals`` counts
+    how often it was said. ``item_id`` is the memory made by an approval. ``owner_id`` is the user
+    who offers a memory: then the id and the content are those of the memory now.
     """
 
     id: int
@@ -46,10 +45,10 @@ class Proposal(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proposed(Record):
-    """What became of something sensitive that an agent was to store: it waits for the user.
+    """A sensitive memory of an agent that waits for the user's consent.
 
-    ``status`` is ``proposed``, or ``turned_down`` where the user has said no before; ``fields``
-    names what makes it sensitive.
+    ``status`` is ``proposed``, or ``turned_down`` if the user rejected it before; ``fields`` names
+    what makes it sensitive.
     """
 
     proposal_id: int | None
@@ -60,7 +59,7 @@ class Proposed(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredProposal:
-    """A proposal as its row has it, with the memory that it would become."""
+    """A proposal as stored, with the draft of its memory."""
 
     id: int
     kind: ProposalKind
@@ -78,7 +77,7 @@ class StoredProposal:
     item_id: int | None = None
 
     def shown(self, now: datetime) -> Proposal:
-        """As users see it; one whose time has passed is expired, whether noted yet or not."""
+        """As users see it; expired once its time has passed, even if not recorded yet."""
         lapsed = self.state is ProposalState.OPEN and self.expires_at <= now
         draft = {} if self.draft is None or lapsed else self.draft
         return Proposal(
@@ -104,15 +103,15 @@ _QUOTES = str.maketrans(dict.fromkeys('"“”„«»', "'"))
 
 
 def other_owner(owner_id: str, viewer: str) -> str | None:
-    """Whose a memory is that a user sees; None where it is their own."""
+    """The owner of a memory that a user sees; None for their own."""
     return None if owner_id == viewer else owner_id
 
 
 def attributed(content: str, owner_id: str | None, kind: MemoryType) -> str:
-    """What a memory says, for a model: where it is another's, as a quotation of who wrote it.
+    """A memory's text for a model: another user's is quoted with its author.
 
-    Nothing inside ends the quotation, so that it can be taken neither for a fact about the user nor
-    for an instruction.
+    The quotation cannot be closed from inside, so that a model takes the text neither for a fact
+    about the user nor for an instruction.
     """
     if owner_id is None:
         return content
@@ -122,10 +121,9 @@ def attributed(content: str, owner_id: str | None, kind: MemoryType) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Link(Record):
-    """Whom a memory is shared with, or only offered to.
+    """A user a memory is shared with, or offered to.
 
-    ``since`` is when it was accepted or offered; an offer that nobody answers ends at
-    ``expires_at``.
+    ``since`` is when it was accepted or offered; an unanswered offer ends at ``expires_at``.
     """
 
     id: int
@@ -137,7 +135,7 @@ class Link(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlockedSender(Record):
-    """Somebody who can offer this user nothing."""
+    """A user who cannot offer this user anything."""
 
     user_id: str
     since: datetime
@@ -145,9 +143,9 @@ class BlockedSender(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Offer:
-    """A memory that ``owner_id`` offers to ``user_id``, as its row has it: not a word of it.
+    """An offer of a memory from ``owner_id`` to ``user_id`` as stored, without its text.
 
-    Its number among the viewer's proposals is that of the memory.
+    Its id among the viewer's proposals is that of the memory.
     """
 
     user_id: str
@@ -160,12 +158,12 @@ class Offer:
     decided_by: str | None
 
     def state_at(self, now: datetime) -> ProposalState:
-        """Where it stands: one whose time has passed is expired."""
+        """The state; expired once its time has passed."""
         lapsed = self.state is ProposalState.OPEN and self.expires_at <= now
         return ProposalState.EXPIRED if lapsed else self.state
 
     def shown(self, item: Item | None, now: datetime) -> Proposal:
-        """As its viewer sees it; ``item`` is what the memory says now, None where it is decided."""
+        """As its viewer sees it; ``item`` is the memory now, None once decided."""
         return Proposal(
             id=self.item_id,
             kind=ProposalKind.SHARE,

@@ -24,7 +24,7 @@ class Record:
 
 
 def plain(value: object) -> object:
-    """A value of the model as JSON can carry it."""
+    """A value of the model as JSON."""
     if isinstance(value, Record):
         return value.to_dict()
     if isinstance(value, datetime):
@@ -54,13 +54,13 @@ class Page(Record, Generic[Entry]):
 
 
 def encode_cursor(kind: str, position: list[Any]) -> str:
-    """An opaque text for a place in a list. ``kind`` names the list and its order."""
+    """An opaque cursor for a position. ``kind`` names the list and its order."""
     packed = json.dumps([kind, *position], separators=(",", ":"), ensure_ascii=False)
     return base64.urlsafe_b64encode(packed.encode("utf-8")).decode("ascii").rstrip("=")
 
 
 def decode_cursor(kind: str, cursor: str, types: tuple[type | tuple[type, ...], ...]) -> list[Any]:
-    """The place that :func:`encode_cursor` packed, if it is of the expected kind and shape.
+    """Decode a cursor of the expected kind and shape.
 
     Raises:
         InvalidCursor: garbled, or given out by a call with another order.
@@ -81,10 +81,10 @@ def decode_cursor(kind: str, cursor: str, types: tuple[type | tuple[type, ...], 
 
 
 def cursor_moment(text: str) -> datetime:
-    """A time that stands in a cursor.
+    """Parse a time from a cursor.
 
     Raises:
-        InvalidCursor: it is none.
+        InvalidCursor: it is not a time.
     """
     try:
         return parse_moment("cursor", text)
@@ -93,7 +93,7 @@ def cursor_moment(text: str) -> datetime:
 
 
 def _fits(value: object, wanted: type | tuple[type, ...]) -> bool:
-    """True where a value is of the wanted kind and both databases can compare with it."""
+    """True where a value has the wanted type and both databases can compare it."""
     allowed = wanted if isinstance(wanted, tuple) else (wanted,)
     if type(value) not in allowed:
         return False

@@ -1,4 +1,4 @@
-"""What an operation did: formation, upkeep, audits, transfers, backups, mirrors."""
+"""Results of operations: formation, upkeep, audits, transfers, backups, mirrors."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,9 +12,9 @@ from ricordo.model.vocabulary import Action
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding(Record):
-    """One or two memories that somebody should look at, and why.
+    """One or two memories to review, and why.
 
-    ``similarity`` is how near two memories are by meaning, where that was measured.
+    ``similarity`` is that of the two memories, where it was measured.
     """
 
     ids: tuple[int, ...]
@@ -24,10 +24,9 @@ class Finding(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Findings(Record):
-    """Findings of one kind: how many there are, and the first of them.
+    """Findings of one kind: their count, and the first of them.
 
-    ``is_complete`` is False where the count stopped at the largest number that is counted, or
-    where not everything could be compared.
+    ``is_complete`` is False where the count reached its limit, or not everything could be compared.
     """
 
     count: int = 0
@@ -37,10 +36,10 @@ class Findings(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditReport(Record):
-    """What is stored for a user that may be wrong, needless or out of date. Nothing is changed.
+    """Memories of a user that may be wrong, needless or outdated. Nothing is changed.
 
-    ``memories`` is how many active ones were looked at. Duplicates and contradictions are pairs;
-    junk suspects, unverified and expired ones are single memories.
+    ``memories`` is the number of active ones checked. Duplicates and contradictions are pairs; junk
+    suspects, unverified and expired ones are single memories.
     """
 
     user_id: str
@@ -53,14 +52,14 @@ class AuditReport(Record):
 
 
 CONSOLIDATION_PAIRS: Final = "consolidation_pairs"
-"""Pairs that were looked at; a day's are limited."""
+"""The pairs checked per day, which are limited."""
 CONSOLIDATION_MERGED: Final = "consolidation_merged"
 CONSOLIDATION_SUPERSEDED: Final = "consolidation_superseded"
 CONSOLIDATION_LINKED: Final = "consolidation_linked"
 
 
 class PairAction(StrEnum):
-    """What became of two memories that lie near each other."""
+    """The outcome for two similar memories."""
 
     MERGE = "merge"
     SUPERSEDE = "supersede"
@@ -70,10 +69,9 @@ class PairAction(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairDecision(Record):
-    """What became of one pair, and why.
+    """The outcome for one pair, and why.
 
-    ``replaced`` is the memory that ``kept`` took the place of; where both stay, ``beside`` is the
-    other one.
+    ``replaced`` is the memory that ``kept`` replaced; where both stay, ``beside`` is the other one.
     """
 
     kept: int
@@ -86,10 +84,10 @@ class PairDecision(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConsolidationReport(Record):
-    """What one consolidation brought.
+    """The result of one consolidation.
 
-    ``waiting`` pairs are left for another day, and ``waits`` says why. Of a ``dry_run`` the
-    decisions say what would be done.
+    ``waiting`` pairs are left for another day, and ``waits`` says why. In a ``dry_run`` the
+    decisions are not applied.
     """
 
     pairs: int = 0
@@ -104,10 +102,10 @@ class ConsolidationReport(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision(Record):
-    """What became of one thing that was said, and why.
+    """The decision on one statement, and why.
 
-    ``memory_id`` is what was written or met, ``target_id`` the memory that was replaced, updated
-    or unlinked, ``proposal_id`` what now waits for the user.
+    ``memory_id`` is the memory written or matched, ``target_id`` the memory that was replaced,
+    updated or unlinked, ``proposal_id`` the proposal that waits for the user.
     """
 
     action: Action
@@ -124,7 +122,9 @@ class Decision(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FormationReport(Record):
-    """What forming brought. ``turns`` says how many were read; ``waits`` why it stopped early."""
+    """The result of formation. ``turns`` is the number of turns read; ``waits`` says why it stopped
+    early.
+    """
 
     threads: int
     turns: int
@@ -132,7 +132,7 @@ class FormationReport(Record):
     waits: str | None = None
 
     def count(self, action: Action) -> int:
-        """How many decisions were of this kind."""
+        """The number of decisions of this kind."""
         return sum(decision.action is action for decision in self.decisions)
 
 
@@ -142,10 +142,10 @@ INSIGHTS_DROPPED: Final = "insights_dropped"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InsightReport(Record):
-    """One look at what a user was busy with.
+    """One attempt to derive insights about a user.
 
-    ``written`` are the ids of the new memories, ``dropped`` says how many observations were turned
-    away, ``skipped`` why there was no look, or nothing came of it.
+    ``written`` are the ids of the new memories, ``dropped`` counts rejected observations,
+    ``skipped`` says why nothing was written.
     """
 
     written: tuple[int, ...] = ()
@@ -155,11 +155,11 @@ class InsightReport(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoundReport(Record):
-    """What one round of a user's upkeep brought.
+    """The result of one round of a user's upkeep.
 
-    ``forgotten`` memories were soft-deleted, ``trimmed`` rows of old events, counters and notes
-    went, ``unrelated`` relations were cut, ``vectors_asked`` texts wait for their vectors.
-    ``queued`` are the kinds of the jobs that the rest was left to.
+    ``forgotten`` memories were soft-deleted, ``trimmed`` counts deleted rows of old events,
+    counters and notes, ``unrelated`` deleted relations, ``vectors_asked`` texts that wait for
+    vectors. ``queued`` are the kinds of the jobs for the rest.
     """
 
     forgotten: int = 0
@@ -186,7 +186,7 @@ class ErasureReceipt(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportReport(Record):
-    """What an import wrote and what it left out, with the reasons counted."""
+    """What an import wrote and skipped, with counted reasons."""
 
     format: str
     added: int = 0
@@ -203,16 +203,16 @@ LEFT_OUT: Final = (
     "the files of the home folder: prompts, profiles, mirrors",
     "the policy file",
 )
-"""What belongs to a store, is not in its database, and so in none of its backups."""
+"""Parts of a store outside its database, so not in its backups."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BackupReport(Record):
-    """A backup that was made, or looked through and found sound.
+    """A backup that was made or verified.
 
     ``version`` and ``schema`` are those of the ricordo that made it and of its tables, ``database``
     what it was made from: ``sqlite`` or ``postgresql``. ``rows`` has every table with anything of a
-    user's. ``left_out`` is what has to be kept elsewhere.
+    user's. ``left_out`` has to be backed up separately.
     """
 
     path: str
@@ -227,10 +227,10 @@ class BackupReport(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RestoreReport(Record):
-    """A backup that is now what a store holds.
+    """A restored backup.
 
     ``schema`` is that of the store, ``migrated_from`` that of the backup where it was older.
-    ``replaced`` says that the store had something before.
+    ``replaced`` says that the store was not empty before.
     """
 
     path: str
@@ -245,10 +245,10 @@ class RestoreReport(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MirrorEntry(Record):
-    """One line of MEMORY.md, and what became of it.
+    """One line of MEMORY.md, and its outcome.
 
-    ``line`` is its number in the file as it was read, ``id`` the memory that it was about,
-    ``new_id`` the memory that says it now, ``note`` what was done, or why nothing was.
+    ``line`` is its number in the file as it was read, ``id`` its memory, ``new_id`` the memory it
+    became, ``note`` what was done, or why nothing was.
     """
 
     note: str
@@ -261,9 +261,9 @@ class MirrorEntry(Record):
 class MirrorReport(Record):
     """What one synchronisation of MEMORY.md and the daily logs did.
 
-    ``applied`` is False where the file as a whole could not be understood: then nothing was taken
-    over and nothing was written, and ``problems`` says why. ``written`` tells whether the file was
-    written anew, ``daily_entries`` how many entries came to the daily logs.
+    ``applied`` is False where the file as a whole could not be parsed: then nothing was changed,
+    and ``problems`` says why. ``written`` says whether the file was rewritten, ``daily_entries``
+    counts the new entries of the daily logs.
     """
 
     path: str
@@ -281,23 +281,23 @@ class MirrorReport(Record):
 
     @property
     def is_quiet(self) -> bool:
-        """True where nothing was done and there is nothing to say."""
+        """True where there is nothing to report."""
         return not (self.written or self.daily_entries or self.problems or self.writes)
 
     @property
     def writes(self) -> int:
-        """How many memories were written."""
+        """The number of memories written."""
         taken_over = (self.added, self.changed, self.moved, self.forgotten, self.conflicts)
         return sum(len(entries) for entries in taken_over)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MirrorStatus(Record):
-    """How a user's mirror stands.
+    """The state of a user's mirror.
 
     ``path`` is None where the store has no folder for files. ``mirrored_revision`` is the revision
-    that the file tells, None before the first time. ``edited`` is True where the file was changed
-    since. ``problems`` are the conflicts and problems of the last time.
+    in the file, None before the first sync. ``edited`` is True where the file was changed since.
+    ``problems`` are those of the last sync.
     """
 
     path: str | None
@@ -310,7 +310,7 @@ class MirrorStatus(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HomeReport(Record):
-    """What was made of a user's home folder, and what was there before, by path."""
+    """What was created in a user's home folder, and what existed before, by path."""
 
     folder: str
     user: str

@@ -18,14 +18,12 @@ _NAMES: Final = ("agent_id", "thread_id", "run_id", "actor_id", "role")
 class Scope:
     """One user, and optionally the agent, thread, run, actor and role that act for them.
 
-    The user bounds what is read and written. So do the ``categories``, where there are any: then
-    what is filed under another theme is not there for this scope, and nothing can be filed there.
-    The rest is stamped on what is written, and names the actor in history. A scope can be narrowed,
-    never widened or turned into another. ``has_agents_key`` says that an agent acts even where it
+    The user bounds what is read and written. So do the ``categories``, if any: the scope can
+    neither read nor write other themes. The rest is stamped on what is written, and names the actor
+    in history. A scope can be narrowed, never widened. ``has_agents_key`` marks an agent even if it
     has all categories.
 
-    ``sharing`` says what it may do with what users share, where its key says more or less than
-    usual; see :attr:`sharing_right`.
+    ``sharing`` overrides what it may do with shared memories; see :attr:`sharing_right`.
     """
 
     user_id: str
@@ -48,34 +46,35 @@ class Scope:
 
     @property
     def actor(self) -> str:
-        """The name under which this scope's writes stand in history."""
+        """The actor of this scope's writes in history."""
         return self.actor_id or self.agent_id or self.user_id
 
     @property
     def is_of_an_agent(self) -> bool:
-        """Whether an agent acts, and not the user or a program of theirs."""
+        """Whether an agent acts, not the user or a program of theirs."""
         return self.has_agents_key or self.is_confined
 
     @property
     def is_confined(self) -> bool:
-        """Whether it has less than the whole memory of its user."""
+        """Whether it sees only some categories."""
         return self.categories is not None
 
     @property
     def sharing_right(self) -> SharingRight:
-        """What it may do with what users share: a scope of some categories nothing, unless its key
-        says otherwise; one of the whole memory acts for its user."""
+        """What it may do with shared memories: nothing if restricted to categories, unless its key
+        says otherwise; else it acts for its user.
+        """
         usual = SharingRight.NONE if self.is_confined else SharingRight.DECIDE
         if self.is_confined and self.sharing is SharingRight.VOUCHED:
             return usual
         return self.sharing or usual
 
     def reaches(self, theme: str) -> bool:
-        """Whether what is filed under a theme is there for this scope."""
+        """Whether this scope may see a theme."""
         return self.categories is None or theme in self.categories
 
     def check_reaches(self, themes: Iterable[str]) -> None:
-        """Refuse themes that are named and out of reach.
+        """Refuse named themes out of reach.
 
         Raises:
             CategoryNotAllowed: one of them is; the message lists those that are not.
@@ -114,11 +113,11 @@ class Scope:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiKey(Record):
-    """What is known of a key; the secret part itself is kept nowhere.
+    """An API key without its secret, which is not stored.
 
-    ``user_id`` is the one user whom a key of a user or an agent acts for; a service's key acts for
-    whom each request names. ``categories`` are what an agent's key can read and write; None for
-    whatever the policy file allows the agent.
+    ``user_id`` is the user that a user's or agent's key acts for; a service's key acts for the user
+    each request names. ``categories`` are what an agent's key can read and write; None for what the
+    policy file allows the agent.
     """
 
     id: str
@@ -134,13 +133,13 @@ class ApiKey(Record):
     last_used_at: datetime | None
 
     def is_live(self, now: datetime) -> bool:
-        """Whether the key opens at this moment: it is neither revoked nor expired."""
+        """Whether the key is neither revoked nor expired."""
         return self.revoked_at is None and (self.expires_at is None or self.expires_at > now)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CreatedKey(Record):
-    """A new key with its ``secret``, which is what callers send. It is shown this once."""
+    """A new key with its ``secret``, which callers send. It is shown only once."""
 
     key: ApiKey
     secret: str = field(repr=False)
@@ -148,9 +147,9 @@ class CreatedKey(Record):
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """``purge_after``: from soft delete to removal for good. ``global_until``: users with fewer
-    active memories than this also see the global ones. ``offer_life``: how long a memory that is
-    offered to another user waits for them."""
+    """``purge_after``: from soft delete to purge. ``global_until``: users with fewer active
+    memories also see the global ones. ``offer_life``: how long an offer waits.
+    """
 
     purge_after: timedelta
     global_until: int

@@ -1,4 +1,4 @@
-"""What a search, a query and a graph of relations find."""
+"""Results of searches, queries and relation graphs."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -17,7 +17,7 @@ from ricordo.model.vocabulary import MemoryType, Status
 
 @dataclass(frozen=True, slots=True)
 class Signals(Record):
-    """What each way of searching says of a hit, 0 to 1 among all that was found; None: nothing."""
+    """The score of each signal for a hit, 0 to 1 relative to all results; None without one."""
 
     fts: float | None
     semantic: float | None
@@ -40,7 +40,7 @@ class Hit(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryHit(Hit):
-    """A memory that was found. ``owner_id`` is whose it is, None for the user's own."""
+    """A found memory. ``owner_id`` is None for the user's own."""
 
     theme: str
     type: MemoryType
@@ -51,7 +51,7 @@ class MemoryHit(Hit):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnHit(Hit):
-    """Something said that was found."""
+    """A found turn."""
 
     thread_id: str
     message_id: str | None
@@ -67,9 +67,9 @@ Found = TypeVar("Found", bound=Hit)
 class SearchResults(Record, Generic[Found]):
     """The hits, the best first.
 
-    ``confidence`` is that of the best one, None where nothing was found. ``degraded`` says in one
-    line why the search went by words alone, None where it did not. ``timings`` are milliseconds:
-    ``embed_ms`` for the vector of the question, ``search_ms`` for all the rest.
+    ``confidence`` is that of the best one, None where nothing was found. ``degraded`` says why the
+    search used words only, None where it did not. ``timings`` are milliseconds: ``embed_ms`` for
+    the query's vector, ``search_ms`` for the rest.
     """
 
     results: tuple[Found, ...]
@@ -89,7 +89,7 @@ class SearchResults(Record, Generic[Found]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Related(Record):
-    """A memory that is about the same as another one."""
+    """A memory related to another one."""
 
     id: int
     theme: str
@@ -126,8 +126,9 @@ class Returns(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Bullet(Record):
-    """A memory in a line that a model can read: ``[category] text``. ``owner_id`` is whose it is,
-    None for the user's own; what is another's is quoted in the text."""
+    """A memory as a line for a model: ``[category] text``. ``owner_id`` is None for the user's own;
+    another user's text is quoted.
+    """
 
     id: int
     category: str
@@ -137,10 +138,10 @@ class Bullet(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryAnswer(Record):
-    """What a query found, within its budget of ``tokens``.
+    """The results of a query within its budget of ``tokens``.
 
     ``confidence`` is that of the best one, None where nothing was found; ``degraded`` says why the
-    search went by words alone, if it did.
+    search used words only, if it did.
     """
 
     bullets: tuple[Bullet, ...] = ()
@@ -153,8 +154,9 @@ class QueryAnswer(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryRequest:
-    """A query, checked. ``categories`` are those asked for by name, None where none were;
-    ``within`` those that the asking scope is kept to, None for all."""
+    """A validated query. ``categories`` are the requested ones, None for all; ``within`` those that
+    the scope may see, None for all.
+    """
 
     text: str
     agent: str | None
@@ -218,7 +220,7 @@ def _categories(given: Iterable[str] | str | None) -> tuple[str, ...] | None:
 
 @dataclass(frozen=True, slots=True)
 class RelationEdge(Record):
-    """Two memories that are about the same, the lower id first, and how similar they are."""
+    """Two related memories, the lower id first, and their similarity."""
 
     one: int
     other: int

@@ -21,7 +21,7 @@ class Thread(Record):
 
     Memories have been formed up to turn ``formed_position``, 0 for none. ``observed_at`` is when
     something was last recorded; None while it was only imported: then memories are formed from it
-    when that is asked for, not by themselves.
+    on request only.
     """
 
     thread_id: str
@@ -35,14 +35,14 @@ class Thread(Record):
 
 @dataclass(frozen=True, slots=True)
 class Observer(Record):
-    """The agent that recorded a turn, and the categories it is kept to; None for all."""
+    """The agent that recorded a turn, and its categories; None for all."""
 
     agent: str | None
     categories: tuple[str, ...] | None
 
     @classmethod
     def parse(cls, given: object) -> Self:
-        """An observer as it is stored, and stands in exports.
+        """An observer as stored and exported.
 
         Raises:
             InvalidValue: it is not one.
@@ -55,13 +55,12 @@ class Observer(Record):
         return cls(checks.optional_reference("agent", given["agent"]), listed)
 
     def reaches(self, theme: str) -> bool:
-        """Whether something that it recorded may be filed there."""
         return self.categories is None or theme in self.categories
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn(Record):
-    """One thing that was said, as stored. ``position`` counts from 1 within the thread.
+    """One stored message. ``position`` counts from 1 within the thread.
 
     ``observed_by`` is the agent that recorded it; None where the user or their own program did.
     """
@@ -79,7 +78,7 @@ class Turn(Record):
 
     @classmethod
     def from_row(cls, row: Mapping[Any, Any]) -> Self:
-        """A turn as it is stored."""
+        """A turn from its row."""
         names = [field.name for field in fields(cls)]
         observer = row["observed_by"]
         known = {"observed_by": None if observer is None else Observer.parse(observer)}
@@ -88,7 +87,7 @@ class Turn(Record):
 
 @dataclass(frozen=True, slots=True)
 class FormedTurn(Record):
-    """One thing that was said, with the memories that came from it, the oldest first."""
+    """One message with the memories formed from it, the oldest first."""
 
     turn: Turn
     memories: tuple[Item, ...]
@@ -96,7 +95,7 @@ class FormedTurn(Record):
 
 @dataclass(frozen=True, slots=True)
 class Observed(Record):
-    """What became of messages: how many were recorded, and how many were there already."""
+    """How many messages were recorded, and how many were already there."""
 
     thread_id: str
     recorded: int
@@ -105,7 +104,7 @@ class Observed(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewTurn:
-    """One thing that was said, to be recorded. The same ``message_id`` is recorded once.
+    """One message to be recorded. The same ``message_id`` is recorded once.
 
     Raises:
         InvalidValue: on construction, when a value is not allowed.
@@ -132,7 +131,7 @@ class NewTurn:
 
     @classmethod
     def parse(cls, given: object) -> Self:
-        """A turn from a message as chat programs write it, with ``id`` for its own id.
+        """A turn from a chat message; its ``id`` is the message id.
 
         Raises:
             InvalidValue: not a message, or a value is not allowed.
@@ -153,7 +152,7 @@ class NewTurn:
 
 
 def _called(tool_calls: object) -> str:
-    """What a message says that only calls tools: chat programs send those without any content."""
+    """The text of a message that only calls tools: it has no content."""
     names = []
     for call in checks.json_list("tool_calls", tool_calls, limits.MAX_TOOL_CALLS_BYTES):
         described = call.get("function", call) if isinstance(call, Mapping) else None
@@ -166,17 +165,17 @@ _MESSAGE_FIELDS = frozenset({"role", "content", "actor", "at", "id", "tool_calls
 
 
 EXTRACT = "extract"
-"""``made_by`` of summaries that were put together from sentences, without a model."""
+"""``made_by`` of summaries that were extracted without a model."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Window(Record):
-    """A conversation as a prompt shows it: the latest turns, and what came before them in short.
+    """A conversation as a prompt shows it: the latest turns, and a summary of those before.
 
-    ``bridge`` tells everything up to and including the turn ``compacted_to``; None where nothing
-    came before ``turns``. ``today`` is what else the user talked about that day, for a
-    conversation that was taken up again. ``is_provisional`` says that the bridge was put together
-    for this call alone, because a summary is still to be made.
+    ``bridge`` summarises everything up to and including the turn ``compacted_to``; None where
+    nothing came before ``turns``. ``today`` is what else the user talked about that day, for a
+    resumed conversation. ``is_provisional`` says that the bridge was extracted for this call,
+    because the summary is not made yet.
     """
 
     thread_id: str
@@ -200,7 +199,7 @@ class Window(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compaction(Record):
-    """A stretch of a conversation in short, and the conversation up to its end.
+    """The summary of a conversation segment, and of the conversation up to its end.
 
     ``made_by`` is a model, or ``extract``. ``at`` is when its last turn was said.
     """
@@ -217,7 +216,7 @@ class Compaction(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompactionReport(Record):
-    """What compacting brought: summaries made, the turns they tell, and the turns left as said."""
+    """The result of compaction: summaries made, the turns they cover, and the turns left."""
 
     thread_id: str
     compactions: int
@@ -228,7 +227,7 @@ class CompactionReport(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DayEntry(Record):
-    """What was said in one stretch of a conversation, in short."""
+    """The summary of one conversation segment."""
 
     thread_id: str
     at: datetime
@@ -238,7 +237,7 @@ class DayEntry(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DayLog(Record):
-    """What a user's conversations of one day were about, in the order in which they went on."""
+    """Summaries of a user's conversations of one day, in order."""
 
     day: str
     entries: tuple[DayEntry, ...]
@@ -246,7 +245,7 @@ class DayLog(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checkpoint(Record):
-    """The state that was saved last for a conversation.
+    """The state saved last for a conversation.
 
     ``version`` is 1 for the first save and one more with each save after it.
     """
@@ -260,7 +259,7 @@ class Checkpoint(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckpointInfo(Record):
-    """What is known of a saved state without reading it."""
+    """A saved state without its contents."""
 
     thread_id: str
     version: int
@@ -269,12 +268,12 @@ class CheckpointInfo(Record):
     updated_at: datetime
 
 
-# The vector is of the bare content. The terms also take in where a memory is filed, and for a
-# turn who spoke and when, so that a name or a date in a question can match.
+# The vector is of the bare content. The terms also include where a memory is filed, and a turn's
+# speaker and date, so that a name or date in a query can match.
 
 
 def text_of_item(item: Item) -> str:
-    """A memory with its key, tags and theme. Where it came from stays out: that is its owner's."""
+    """A memory with its key, tags and theme, without its private origin."""
     parts = [item.content, *item.tags]
     if item.key is not None:
         parts.append(item.key)
@@ -286,5 +285,4 @@ def text_of_item(item: Item) -> str:
 
 
 def text_of_turn(turn: Turn) -> str:
-    """A turn with its speaker and date."""
     return "\n".join([turn.actor or "", turn.content, date_terms(turn.at)])

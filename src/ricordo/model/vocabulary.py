@@ -30,11 +30,11 @@ class Source(StrEnum):
 
 
 ON_PURPOSE: Final = (Source.USER_EXPLICIT, Source.IMPORT, Source.FILE)
-"""Where memories come from that somebody put here, rather than let fall in passing."""
+"""Sources of memories that somebody stored deliberately."""
 
 
 class ToolSet(StrEnum):
-    """The named sets of tools; what is in each is in ``tools/sets.py``."""
+    """The named sets of tools."""
 
     STANDARD = "standard"
     SINGLE = "single"
@@ -43,7 +43,7 @@ class ToolSet(StrEnum):
 
 
 class SchemaForm(StrEnum):
-    """For whose interface schemas of tools are."""
+    """The API that tool schemas are for."""
 
     OPENAI = "openai"
     OPENAI_RESPONSES = "openai_responses"
@@ -51,7 +51,7 @@ class SchemaForm(StrEnum):
 
 
 class Status(StrEnum):
-    """Where a memory stands in its life; the legal steps are in ``lifecycle.py``."""
+    """The status of a memory; ``model/item.py`` has the legal transitions."""
 
     ACTIVE = "active"
     ARCHIVED = "archived"
@@ -60,14 +60,14 @@ class Status(StrEnum):
 
 
 class Undoable(StrEnum):
-    """What an undo of a memory would take back."""
+    """What an undo of a memory would revert."""
 
     REPLACEMENT = "replacement"
     UPDATE = "update"
 
 
 class Event(StrEnum):
-    """What a row of history says happened."""
+    """The kind of a change in history."""
 
     ADD = "ADD"
     UPDATE = "UPDATE"
@@ -102,7 +102,7 @@ class ContextMode(StrEnum):
 
 
 class KeyKind(StrEnum):
-    """Whom a key lets in: one user, an agent of one user, or a service that acts for any user."""
+    """The holder of a key: one user, an agent of one user, or a service that acts for any user."""
 
     USER = "user"
     AGENT = "agent"
@@ -112,8 +112,8 @@ class KeyKind(StrEnum):
 class Permission(StrEnum):
     """What a key may do beyond one user's memory.
 
-    ``share`` is for agents, who can offer nothing to other users without it, and for services: what
-    these offer needs no consent.
+    ``share`` is for agents, who cannot offer memories to other users without it, and for services,
+    whose offers need no consent.
     """
 
     READ_ALL = "read_all"
@@ -122,15 +122,16 @@ class Permission(StrEnum):
 
 
 class LinkState(StrEnum):
-    """Whether a memory is seen by another user, or waits for them to accept it."""
+    """Whether another user sees a memory, or has yet to accept it."""
 
     OFFERED = "offered"
     ACCEPTED = "accepted"
 
 
 class SharingRight(StrEnum):
-    """What a scope may do with what users share: nothing; offer; offer and decide for the user; or
-    share at once, because the operator vouches for it."""
+    """What a scope may do with shared memories: nothing; offer; offer and decide for the user; or
+    share at once, because the operator vouches for it.
+    """
 
     NONE = "none"
     OFFER = "offer"
@@ -139,7 +140,7 @@ class SharingRight(StrEnum):
 
 
 class JobState(StrEnum):
-    """Where a job stands; ``dead`` jobs used up their attempts and wait for a person."""
+    """The state of a job; ``dead`` jobs have used up their attempts."""
 
     QUEUED = "queued"
     RUNNING = "running"
@@ -149,14 +150,14 @@ class JobState(StrEnum):
 
 
 class Lane(StrEnum):
-    """Jobs that wait in line together, so that quick ones need not wait for slow ones."""
+    """Separate queues, so that quick jobs need not wait for slow ones."""
 
     FAST = "fast"
     SLOW = "slow"
 
 
 class VectorState(StrEnum):
-    """Whether what is searched by meaning has its vector."""
+    """The state of a vector."""
 
     PENDING = "pending"
     READY = "ready"
@@ -164,8 +165,9 @@ class VectorState(StrEnum):
 
 
 class ProposalKind(StrEnum):
-    """Why something waits: what was said, for the user's consent or for a second sign of it; what
-    another user offers to share, for being accepted."""
+    """Why a proposal waits: a statement for consent or corroboration, another user's offer for
+    acceptance.
+    """
 
     CONSENT = "consent"
     CORROBORATION = "corroboration"
@@ -173,11 +175,11 @@ class ProposalKind(StrEnum):
 
 
 SAID_KINDS: Final = (ProposalKind.CONSENT, ProposalKind.CORROBORATION)
-"""Of what was said; what others offer is kept apart."""
+"""Proposals from conversations, not from other users."""
 
 
 class ProposalState(StrEnum):
-    """Where a proposal stands; only open ones can be decided."""
+    """The state of a proposal; only open ones can be decided."""
 
     OPEN = "open"
     APPROVED = "approved"
@@ -186,7 +188,7 @@ class ProposalState(StrEnum):
 
 
 class Action(StrEnum):
-    """What formation decided about one thing that was said."""
+    """What formation decided about one statement."""
 
     ADD = "add"
     UPDATE = "update"
@@ -207,10 +209,9 @@ class EventStatus(StrEnum):
 
 
 GLOBAL_OWNER: Final = "*"
-"""Owner of the memories that every user with few of their own can see."""
+"""Owner of the memories that users with few of their own can see."""
 
 GENERAL_THEME: Final = "general"
-"""Where a memory without a theme is filed."""
 
 DEFAULT_IMPORTANCE: Final = 2
 DEFAULT_CONFIDENCE: Final = 70
@@ -222,5 +223,5 @@ CONFIDENCE_BY_SOURCE: Final = {
 
 
 def default_confidence(source: Source) -> int:
-    """How sure one can be of a memory when the caller does not say."""
+    """The confidence of a memory when the caller gives none."""
     return CONFIDENCE_BY_SOURCE.get(source, DEFAULT_CONFIDENCE)

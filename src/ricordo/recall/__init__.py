@@ -1,1 +1,1 @@
-"""The read path by meaning and words: candidates, fusion, boosts, confidence."""
+"""Search by meaning and words: candidates, fusion, boosts, confidence."""

@@ -1,4 +1,4 @@
-"""Counting which memories are recalled, and how often what was needed, off the path of a search."""
+"""Counts recalled memories and other events outside the search path."""
 
 import logging
 import threading
@@ -19,18 +19,17 @@ from ricordo.storage.statements import PreparedStatement
 from ricordo.storage.tables import items
 
 MAX_WAITING: Final = 10_000
-"""How many memories may wait to be counted before a search writes them itself."""
+"""Above this many pending memories, a search writes the counts itself."""
 
 TIMER_NAME: Final = "ricordo-recalls"
-"""The thread that waits to write them."""
 
 
 @dataclass(slots=True)
 class _Waiting:
-    """What is counted and not written yet."""
+    """Counts that are not written yet."""
 
     recalled: dict[tuple[str, int], tuple[int, datetime]] = field(default_factory=dict)
-    """By owner and memory: how often, and when last."""
+    """By owner and memory: the count, and the last time."""
 
     tallies: Counter[tuple[str, str, str]] = field(default_factory=Counter)
     """By user, day and name."""
@@ -50,7 +49,7 @@ _count: Final = PreparedStatement(
     )
     .values(
         access_count=items.c.access_count + sa.bindparam("times", type_=sa.BigInteger),
-        # Another process may have written a later time before.
+        # Another process may have written a later time.
         last_accessed_at=sa.case(
             (items.c.last_accessed_at > _last, items.c.last_accessed_at), else_=_last
         ),
@@ -59,12 +58,11 @@ _count: Final = PreparedStatement(
 
 
 class AccessCounter:
-    """Remembers what was recalled until it is written. Safe from many threads and after a fork.
+    """Collects counts of recalls until they are written. Thread- and fork-safe.
 
-    Upkeep forgets what was not recalled for long, so no count may wait for long either: the first
-    one that waits starts a timer, after which all are written. Whoever writes before that (jobs,
-    upkeep, closing) stops it; while nothing waits, nothing runs. A process that is killed loses
-    what it counted since the last write, a minute of recalls at most.
+    The first pending count starts a timer that writes all of them, since upkeep forgets what was
+    not recalled for long. Jobs, upkeep and closing write earlier and stop it. A killed process
+    loses at most a minute of counts.
     """
 
     def __init__(
@@ -77,20 +75,20 @@ class AccessCounter:
 
     def _set_up(self) -> None:
         self._lock = threading.Lock()
-        # One write at a time: closing waits for the timer's instead of closing the store under it.
+        # One flush at a time: close waits for the timer's.
         self._flushing = threading.Lock()
         self._waiting = _Waiting()
         self._timer: threading.Timer | None = None
         self._is_told = False
 
     def reset_after_fork(self) -> Any:
-        """What the parent counted is the parent's to write, and its timer runs only there."""
+        """Drop the counts and the timer of the parent, which keeps them."""
         inherited = (self._lock, self._flushing, self._waiting, self._timer)
         self._set_up()
         return inherited
 
     def note(self, user_id: str, ids: Iterable[int], now: datetime) -> None:
-        """Memories of this owner were recalled, or said once more. Not inside a transaction."""
+        """Count a recall of these memories. Not inside a transaction."""
         with self._lock:
             recalled = self._waiting.recalled
             for item_id in ids:
@@ -106,7 +104,7 @@ class AccessCounter:
         self._wait()
 
     def _wait(self) -> None:
-        """Have what was counted written in time, or at once where it has become much."""
+        """Schedule a flush, or flush now if there is much."""
         with self._lock:
             self._start_timer()
             full = len(self._waiting) > MAX_WAITING
@@ -114,7 +112,7 @@ class AccessCounter:
             self.flush_or_tell()
 
     def flush(self) -> int:
-        """Write what was counted; of how many memories.
+        """Write the counts; returns the number of memories.
 
         Raises:
             StorageError: it could not be written; it is counted later.
@@ -133,7 +131,7 @@ class AccessCounter:
             return len(taken.recalled)
 
     def flush_or_tell(self) -> None:
-        """Write what was counted; where that fails, the log says so once and it is tried later."""
+        """Write the counts; a failure is logged once and retried later."""
         try:
             self.flush()
         except StorageClosed:
@@ -144,7 +142,7 @@ class AccessCounter:
             self._is_told = True
 
     def _start_timer(self) -> None:
-        """Have what waits written in time. The lock is held."""
+        """The lock must be held."""
         if self._timer is not None or not self._waiting:
             return
         timer = threading.Timer(self._flush_seconds, self.flush_or_tell)
@@ -157,7 +155,7 @@ class AccessCounter:
         self._timer = timer
 
     def _take(self) -> _Waiting:
-        """All that waits; with nothing left to wait for, the timer ends."""
+        """Take all pending counts and stop the timer."""
         with self._lock:
             taken, self._waiting = self._waiting, _Waiting()
             if self._timer is not None:
@@ -177,7 +175,7 @@ class AccessCounter:
     def _write(self, taken: _Waiting) -> None:
         if not taken:
             return
-        # In one order, so that two processes do not wait for each other's rows.
+        # In one order, so that two processes do not deadlock.
         rows = [
             {"of_user": user_id, "of_id": item_id, "times": times, "last": last}
             for (user_id, item_id), (times, last) in sorted(taken.recalled.items())

@@ -1,8 +1,8 @@
-"""The memories that may answer a question, among those that the asker may see and wants.
+"""The candidates for a query among the memories that the user may see.
 
-The signals are read from indexes in memory, or from the database for a user whose index is too
-large for that. Either way the one filter of ``storage/where.py`` decides what counts, in the same
-view of the database: a user_index only says where to look first, never what may be seen.
+Signals come from indexes in memory, or from the database for a user with a large index. Either way
+the filter of ``storage/where.py`` decides, in the same view of the database: a ``UserIndex`` only
+says where to look first.
 """
 
 import contextlib
@@ -31,7 +31,7 @@ _moment: Final = Moment()
 
 @dataclass(frozen=True, slots=True)
 class MemoryCandidate:
-    """A memory that was found, by meaning, by words or both, with what its ranking looks at."""
+    """A found memory with the inputs of its ranking."""
 
     id: int
     owner: str
@@ -47,9 +47,9 @@ class MemoryCandidate:
 
 @dataclass(frozen=True, slots=True)
 class GatheredCandidates:
-    """The candidates, and what each term that stands in one of them was worth.
+    """The candidates, and the weight of each query term in them.
 
-    Others are left out: a word that only stands in what the asker may not see is not told.
+    Terms found only in memories that the user may not see are left out.
     """
 
     candidates: Sequence[MemoryCandidate]
@@ -57,7 +57,7 @@ class GatheredCandidates:
 
 
 class CandidateSource:
-    """Gathers candidates for one question in one view of the database."""
+    """Gathers the candidates of one query in one view of the database."""
 
     def __init__(
         self,
@@ -76,11 +76,11 @@ class CandidateSource:
     def gather(
         self, indexes: IndexCache, question: SearchQuestion, limit: int
     ) -> GatheredCandidates:
-        """The best of each signal, exactly as if every memory had been looked at."""
+        """The best of each signal, exactly as if every memory had been scored."""
         assert self._audience.viewer is not None
         model = question.meant.model
         with contextlib.ExitStack() as held:
-            # In one order for everybody, so that two searches never wait for each other.
+            # In one order, so that two searches do not deadlock.
             owners = sorted(
                 {self._audience.viewer, *([GLOBAL_OWNER] if self._audience.sees_global else [])}
             )
@@ -129,10 +129,10 @@ class CandidateSource:
     def _allowed(
         self, ids: Any, near: Scores | None, words: Scores
     ) -> tuple[Any, dict[int, tuple[Any, ...]]]:
-        """The rows of the best candidates that the filter allows, in order, and their facts.
+        """The best rows that the filter allows, in order, and their facts.
 
-        A few of the best are checked first. Where too many of them do not pass, everything that
-        does is asked for, so that a narrow filter never costs a result.
+        A few of the best are checked first. If too few pass, all allowed rows are read, so that a
+        narrow filter never costs a result.
         """
         wanted = self._ranking.candidates
         first = _best(near, words, wanted + _SPARE)
@@ -153,12 +153,12 @@ class CandidateSource:
                 np.where(kept, words, 0),
                 wanted,
             )
-        # A memory may stand on two indexes for a moment; it is one memory.
+        # A memory may be in two indexes for a moment.
         _, once = np.unique(ids[rows], return_index=True)
         return np.sort(rows[once]), facts
 
     def _facts(self, ids: list[int]) -> dict[int, tuple[Any, ...]]:
-        """What ranking looks at, of those memories that may be seen and are wanted."""
+        """The inputs of ranking, of the memories that the filter allows."""
         if not ids:
             return {}
         statement = sa.select(
@@ -177,7 +177,7 @@ class CandidateSource:
         return np.fromiter(found, np.int64)
 
     def _shared_words(self) -> dict[int, str]:
-        """The terms of what others have shared and the filter allows, by id."""
+        """The terms of allowed memories of other users, by id."""
         assert self._audience.viewer is not None
         shared = linked_index(self._connection, self._audience.viewer, None)
         facts = self._facts([row[0] for row in shared])
@@ -236,7 +236,7 @@ class CandidateSource:
 
 
 def _cosines(indexes: Sequence[UserIndex], question: SearchQuestion) -> Scores | None:
-    """How near every row is, -inf where it cannot be compared."""
+    """The cosine of every row, -inf where it cannot be compared."""
     vector = question.meant.vector
     if vector is None:
         return None
@@ -254,7 +254,7 @@ def _cosines(indexes: Sequence[UserIndex], question: SearchQuestion) -> Scores |
 
 
 def _best(near: Scores | None, words: Scores, count: int) -> Any:
-    """The rows of the highest scores of either signal."""
+    """The rows with the highest scores of either signal."""
     by_words = best_rows(words, count)
     found = [by_words[words[by_words] > 0]]
     if near is not None:
@@ -264,14 +264,14 @@ def _best(near: Scores | None, words: Scores, count: int) -> Any:
 
 
 def _enough(near: Scores | None, words: Scores, first: Any, passing: Any, wanted: int) -> bool:
-    """True where the first look has seen all, or found enough of either signal."""
+    """True where the first check has seen all, or found enough of either signal."""
     for scores, least in ((words, 0.0), (near, -np.inf)):
         if scores is None:
             continue
         looked = int((scores[first] > least).sum())
         if looked == int((scores > least).sum()):
             continue
-        # Only those above the cut of this very signal are known to be its best.
+        # Only rows above this signal's cut are known to be its best.
         cut = np.sort(scores[first])[::-1][: wanted + _SPARE].min()
         if int((scores[passing] >= cut).sum()) < wanted:
             return False
@@ -281,7 +281,7 @@ def _enough(near: Scores | None, words: Scores, first: Any, passing: Any, wanted
 def _standing_in(
     indexes: Sequence[UserIndex], rows: Sequence[Any], weights: Mapping[str, float]
 ) -> dict[str, float]:
-    """The terms that stand in any of these rows."""
+    """The terms that occur in any of these rows."""
     found = np.zeros(len(weights), np.bool_)
     for user_index, part in zip(indexes, rows, strict=True):
         found |= user_index.rows_with(list(weights), part).any(axis=1)

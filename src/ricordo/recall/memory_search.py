@@ -1,4 +1,4 @@
-"""Searching memories: candidates ranked by fused signals and bounded boosts."""
+"""Searches memories: candidates ranked by fused signals and bounded boosts."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -44,8 +44,8 @@ from ricordo.text.dates import NamedTime, named_times
 from ricordo.text.secrets import without_secrets
 from ricordo.text.snippets import snippet
 
-# A boost is a share of the score. Together they move it by at most a quarter, so that an old
-# truth still wins over a fresh irrelevance.
+# Boosts are shares of the score, together at most a quarter, so that an old truth still wins over a
+# fresh irrelevance.
 
 _SECONDS_PER_DAY = 86_400.0
 _HIGHEST_IMPORTANCE = 5
@@ -54,7 +54,7 @@ _HIGHEST_CONFIDENCE = 100
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """A candidate with its score and every part of it."""
+    """A candidate with its score and the parts of it."""
 
     candidate: MemoryCandidate
     score: float
@@ -64,12 +64,11 @@ class Ranked:
     boosts: Mapping[str, float]
 
     def sure(self, question: SearchQuestion) -> float:
-        """How likely it is an answer at all."""
+        """The likelihood that it is an answer."""
         model = None if question.meant.model is None else question.meant.model.model
         return confidence_of(self.candidate.cosine, self.candidate.coverage, model)
 
     def explanation(self, weights: Mapping[str, float]) -> dict[str, Any]:
-        """Every component of the score."""
         return {
             "cosine": _rounded(self.candidate.cosine),
             "semantic": _rounded(self.semantic),
@@ -167,7 +166,7 @@ def _boosts(
 def _support(
     found: Sequence[MemoryCandidate], base: Scores, related: Sequence[Relation]
 ) -> dict[int, float]:
-    """How strongly the best related candidate speaks for each."""
+    """The score of the best related candidate, for each."""
     scores = {one.id: float(base[place]) for place, one in enumerate(found)}
     support: dict[int, float] = {}
     for low, high, similarity in related:
@@ -186,12 +185,12 @@ def _rounded(value: float | None) -> float | None:
 
 
 EVERYTHING: Final = "*"
-"""The question that asks for all, newest first. So does an empty one."""
+"""The query for all memories, newest first, like an empty one."""
 
 
 @dataclass(frozen=True, slots=True)
 class SearchAnswer:
-    """Memories with how they were ranked, the best first."""
+    """Memories with their ranking, the best first."""
 
     items: Sequence[Item]
     ranked: Sequence[Ranked]
@@ -202,15 +201,13 @@ class SearchAnswer:
 
     @property
     def sure(self) -> float | None:
-        """How likely the best one is an answer; None where nothing was found or asked."""
+        """The confidence of the best one; None without a result or query."""
         if self.question is None or not self.ranked:
             return None
         return self.ranked[0].sure(self.question)
 
 
 class MemorySearch:
-    """Finds memories of one user at a time."""
-
     def __init__(
         self,
         database: Database,
@@ -234,7 +231,7 @@ class MemorySearch:
         threshold: float | None,
         explain: bool,
     ) -> SearchResults[MemoryHit]:
-        """The memories that answer a question best; for none at all, the newest.
+        """The memories that answer a query best; for an empty one, the newest.
 
         Raises:
             StorageError: the database could not answer. An embedder that fails is no error.
@@ -258,7 +255,7 @@ class MemorySearch:
         wanted: ItemFilter,
         threshold: float | None,
     ) -> SearchAnswer:
-        """The memories themselves with how they were ranked. They count as recalled."""
+        """Items with their ranking. They count as recalled."""
         if query in ("", EVERYTHING):
             found = self._newest(user_id, limit, wanted)
         else:
@@ -275,9 +272,9 @@ class MemorySearch:
         threshold: float | None = None,
         within: Condition | None = None,
     ) -> SearchAnswer:
-        """The same, without counting as recalled: for work of our own on the memories.
+        """Like :meth:`answer` without counting recalls, for internal use.
 
-        ``within`` is one more condition that they must meet.
+        ``within`` is a further condition.
         """
         with self._database.read(user_id) as view:
             chosen = self._embedders.chosen(view.connection, user_id)
@@ -286,7 +283,7 @@ class MemorySearch:
         return self._best(user_id, question, limit, wanted, threshold, within)
 
     def count_recalled(self, recalled: Sequence[Item]) -> None:
-        """Count memories for their owners: what others use, or everybody, is in use as well."""
+        """Count a recall for the owners, also of shared and global memories."""
         by_owner: dict[str, list[int]] = {}
         for item in recalled:
             by_owner.setdefault(item.user_id, []).append(item.id)
@@ -327,7 +324,7 @@ class MemorySearch:
             if threshold is not None:
                 order = [one for one in order if one.sure(question) >= threshold]
             best = order[:limit]
-            # They have passed the filter a moment ago, in this very view.
+            # They have just passed the filter in the same view.
             found = items_by_id(
                 view.connection, [(one.candidate.owner, one.candidate.id) for one in best]
             )

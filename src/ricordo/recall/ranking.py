@@ -1,4 +1,4 @@
-"""Ranking: the weight of each part of a score, fusion of signals, and confidence."""
+"""The weights of a score, fusion of signals, and confidence."""
 
 import math
 from collections.abc import Iterable
@@ -25,18 +25,18 @@ PARTS: Final = (
     "fuzzy",
     "exact",
 )
-"""What can be turned off: the two signals, then each thing that raises or lowers a score."""
+"""What can be turned off: the signals and the boosts."""
 
 SCORE_DIGITS: Final = 6
-"""Scores are the same where they are shown as the same; sums of floats differ by their order."""
+"""Scores are compared with this precision; sums of floats depend on their order."""
 
-# Cosines that differ by less than this are not stretched to the whole scale.
+# Cosines that differ by less are not scaled to the whole range.
 LEAST_SPREAD: Final = 0.15
-# Below this, the nearest text is far, and meaning counts for less beside words that match.
+# Below this the nearest text is far, and meaning counts less than matching words.
 STRONG_COSINE: Final = 0.3
-# What a rare exact term counts beside everything else; it wins over any nearness.
+# The share of a rare exact term; it wins over any similarity.
 EXACT_SHARE: Final = 0.75
-# The turn before counts this much beside the turn itself, by meaning and by words.
+# The weight of the preceding turn, by meaning and by words.
 WINDOW_SEMANTIC: Final = 0.3
 WINDOW_LEXICAL: Final = 0.4
 # Added to the fused score of a turn, which is between 0 and 1.
@@ -45,7 +45,7 @@ DATE_BOOST: Final = 0.2
 ROLE_BOOST: Final = 0.2
 THREAD_SHARE: Final = 0.2
 THREAD_BEST: Final = 3  # turns of a thread that speak for it
-# Shares by which the score of a memory is raised or lowered, together at most MAX_BOOST.
+# Shares by which a memory's score is raised or lowered, together at most MAX_BOOST.
 MAX_BOOST: Final = 0.25
 RECENCY_BOOST: Final = 0.10
 RECENCY_HALF_LIFE_DAYS: Final = 30.0
@@ -58,7 +58,7 @@ INSIGHT_PENALTY: Final = 0.20
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """Weights of the two signals, how many candidates each gives, and what is turned off."""
+    """The weights of the signals, the candidates of each, and what is turned off."""
 
     semantic_weight: float = 0.7
     lexical_weight: float = 0.3
@@ -69,7 +69,7 @@ class Ranking:
     def parse(
         cls, semantic_weight: float, lexical_weight: float, candidates: int, off: str
     ) -> Self:
-        """A ranking from settings; ``off`` names parts with commas between them.
+        """A ranking from settings; ``off`` is a comma-separated list of parts.
 
         Raises:
             InvalidValue: no such part.
@@ -77,7 +77,6 @@ class Ranking:
         return cls(semantic_weight, lexical_weight, candidates, _parts(off.split(",")))
 
     def uses(self, part: str) -> bool:
-        """True where a part was not turned off."""
         return part not in self.off
 
 
@@ -93,8 +92,7 @@ Scores = np.ndarray[tuple[int], np.dtype[np.floating[Any]]]
 
 
 def normalised(scores: Scores) -> Scores:
-    """Scores from 0 (the least of them) to 1 (the best). Where all are the same, what is above
-    nothing counts as the best."""
+    """Scale scores to 0 (lowest) to 1 (best). Equal scores above 0 all become 1."""
     if not len(scores):
         return scores
     low, high = float(scores.min()), float(scores.max())
@@ -104,10 +102,10 @@ def normalised(scores: Scores) -> Scores:
 
 
 def nearness(cosines: Scores) -> Scores:
-    """Cosines from 1 (the nearest) down, in steps that mean something.
+    """Scale cosines from 1 (the nearest) down, without exaggerating small differences.
 
-    Where all are about equally near, or equally far, they say next to nothing about the order:
-    stretching the least difference over the whole scale would drown the words that match.
+    Where all are about equally near, scaling them to the whole range would drown the words that
+    match.
     """
     if not len(cosines):
         return cosines
@@ -117,7 +115,7 @@ def nearness(cosines: Scores) -> Scores:
 
 
 def strength(cosines: Scores | None) -> float:
-    """How much nearness by meaning has to say, 0 to 1: little, where even the nearest is far."""
+    """The weight of the semantic signal, 0 to 1: low where even the nearest is far."""
     if cosines is None or not len(cosines):
         return 0.0
     return min(1.0, max(0.1, float(cosines.max()) / STRONG_COSINE))
@@ -130,10 +128,10 @@ def fused(
     strong: float = 1.0,
     exact: Scores | None = None,
 ) -> Scores:
-    """One score per candidate; where a signal has nothing to say, the other decides alone.
+    """One score per candidate; without one signal, the other decides alone.
 
-    ``strong`` is how much the semantic signal has to say, ``exact`` the share of the question's
-    rare exact terms that a candidate holds.
+    ``strong`` is the weight of the semantic signal, ``exact`` the share of the query's rare exact
+    terms in a candidate.
     """
     both = _weighed(ranking, semantic, lexical, strong)
     if exact is None or not exact.any():
@@ -155,14 +153,13 @@ def _weighed(
     return first + others[0] if others else first
 
 
-# Two independent hints count: how near the hit is by meaning, and how much of what is rare in the
-# question stands in it. Either alone can convince. The scale is that of the model: a cosine means
-# something else for every one of them.
+# Two independent hints: similarity, and the share of the query's rare terms. Either alone can
+# convince. Every model has its own scale of cosines.
 
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """Where a cosine is as likely as not to be of an answer, and how sharp the change is."""
+    """The cosine at which an answer is as likely as not, and the steepness around it."""
 
     even: float
     slope: float
@@ -177,7 +174,7 @@ COVERAGE_SLOPE: Final = 6.0
 
 
 def confidence_of(cosine: float | None, coverage: float, model: str | None) -> float:
-    """From the cosine to the question (None: not compared) and the share of its rare terms."""
+    """From the cosine to the query (None: not compared) and the share of its rare terms."""
     by_words = _logistic((coverage - COVERAGE_EVEN) * COVERAGE_SLOPE) if coverage > 0 else 0.0
     if cosine is None:
         return round(by_words, 4)

@@ -1,4 +1,4 @@
-"""Everything that searching needs, put together once per store."""
+"""Search and queries of one store, wired together."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -54,7 +54,7 @@ def read_related(
     limit: int,
     wanted: ItemFilter | None = None,
 ) -> list[Related]:
-    """Active memories of a user that are related to any of these, the most similar first."""
+    """Active memories of a user related to any of these, the most similar first."""
     similarity: dict[int, float] = {}
     for low, high, found in relations_of(view.connection, user_id, ids):
         for one, other in ((low, high), (high, low)):
@@ -78,21 +78,19 @@ def read_related(
 
 
 _Said = tuple[int, str, str, str | None]
-"""The number of a memory, its category, what it says, and whose it is, None for the user's own."""
+"""Id, category, text and owner of a memory (None for the user's own)."""
 
 _UNLESS_ASKED_FOR = tuple(kind for kind in MemoryType if kind is not MemoryType.PROCEDURE)
 
 
 class QueryService:
-    """Queries of agents on behalf of users."""
-
     def __init__(self, database: Database, search: MemorySearch, policy: PolicyFile) -> None:
         self._database = database
         self._search = search
         self._policy = policy
 
     def answer(self, user_id: str, request: QueryRequest) -> QueryAnswer:
-        """What an agent may know that answers its question, within its budget.
+        """The memories that an agent may read and that answer its query, within its budget.
 
         Raises:
             CategoryNotAllowed: a category outside the agent's allowlist; nothing was read.
@@ -105,7 +103,7 @@ class QueryService:
         )
         wanted = _filter(user_id, request, allowed)
         caps = _caps(policy, request.top_k)
-        # What a capped category may not show leaves room for others.
+        # Fetch more: capped categories leave room for others.
         limit = MAX_RESULTS if caps else request.top_k
         found = self._search.answer(user_id, request.text, limit, wanted, request.threshold)
         answered = [item.without_secrets() for item in _capped(found.items, caps)[: request.top_k]]
@@ -142,7 +140,7 @@ def _said(item: Item, viewer: str) -> _Said:
 
 
 def _caps(policy: AccessPolicy, top_k: int) -> dict[str, int]:
-    """How many memories of a category one answer may show, where that is fewer than asked for."""
+    """The maximum of memories per category in one answer, where below ``top_k``."""
     return {
         slug: rule.rag_length
         for slug, rule in policy.categories.items()
@@ -161,14 +159,14 @@ def _capped(found: Sequence[Item], caps: Mapping[str, int]) -> list[Item]:
 
 
 class _Purse:
-    """A budget of tokens that is never exceeded."""
+    """A token budget that is never exceeded."""
 
     def __init__(self, tokens: int) -> None:
         self._left = tokens
         self.spent = 0
 
     def bullets(self, wanted: Sequence[_Said]) -> tuple[Bullet, ...]:
-        """As many lines as can be paid for, in order; the last may be cut short."""
+        """As many bullets as fit, in order; the last may be cut."""
         lines = []
         for item_id, category, content, owner_id in wanted:
             line = f"[{category}] {' '.join(content.split())}"
@@ -182,7 +180,7 @@ class _Purse:
         return tuple(lines)
 
     def whole(self, wanted: Sequence[Item]) -> tuple[Item, ...]:
-        """The memories that can be paid for in full."""
+        """The memories that fit in full."""
         kept = []
         for item in wanted:
             if estimate_tokens(item.content) <= self._left:
@@ -211,7 +209,7 @@ def _filter(user_id: str, request: QueryRequest, allowed: tuple[str, ...] | None
 
 @dataclass(frozen=True, slots=True)
 class Recall:
-    """The parts of a store that find things."""
+    """The search components of a store."""
 
     embedders: Embedders
     indexes: IndexCache
@@ -234,7 +232,6 @@ class Recall:
         link_min: float,
         relations_per_memory: int,
     ) -> "Recall":
-        """The parts for one store."""
         indexes = IndexCache(cache_bytes)
         accesses = AccessCounter(database)
         relating = Relating(database, indexes, link_min, relations_per_memory)
@@ -257,10 +254,9 @@ Neighbours = dict[int, set[int]]
 def read_graph(
     view: ReadTransaction, user_id: str, wanted: ItemFilter, limit: int
 ) -> RelationGraph:
-    """The most connected of a user's own memories that a filter wants, and how they are related.
+    """The most connected of a user's own memories that match a filter, and their relations.
 
-    Looked at are the latest ``MAX_GRAPHED_MEMORIES`` of them, and what those were related to when
-    they came.
+    Considers the latest ``MAX_GRAPHED_MEMORIES``, and their relations with older ones.
     """
     plan_by_values(view.connection)
     where = matching(Audience(user_id), wanted, view.now)
@@ -287,10 +283,10 @@ def read_graph(
 
 
 def most_connected(near: Neighbours, limit: int) -> list[int]:
-    """Up to ``limit`` memories with the most neighbours, each beside at least one of its own.
+    """Up to ``limit`` memories with the most neighbours, each with at least one of its own.
 
-    The most connected first, the latest first among equals. One whose neighbours all have fewer
-    brings the most connected of them with it.
+    The most connected first, then the latest. A memory whose neighbours all have fewer brings the
+    most connected of them along.
     """
 
     def rank(item_id: int) -> tuple[int, int]:

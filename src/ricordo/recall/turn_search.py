@@ -1,4 +1,4 @@
-"""Searching what was said."""
+"""Searches conversation turns."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -42,17 +42,17 @@ from ricordo.text.people import named_people, without_people
 from ricordo.text.secrets import without_secrets
 from ricordo.text.snippets import Snippets
 
-# They come from the user's user_index in memory; for a user whose index is too large for that, from
-# the database, where the turn before is not looked at.
+# From the user's index in memory; for a user with a large index, from the database, where the
+# preceding turn is ignored.
 
 Flags = np.ndarray[tuple[int], np.dtype[np.bool_]]
 NOT_COMPARED: Final = -1.0
-"""The cosine of a turn that has no vector."""
+"""The cosine of a turn without a vector."""
 
 
 @dataclass(slots=True)
 class TurnCandidates:
-    """Columns of equal length, one place per candidate. ``cosines`` is -1 where there is none."""
+    """Columns of equal length, one row per candidate. ``cosines`` is -1 without a vector."""
 
     ids: Any
     cosines: Any | None
@@ -79,7 +79,7 @@ def from_index(
     wanted: TurnFilter,
     limit: int,
 ) -> TurnCandidates:
-    """The best of each signal on a user index, among those that the filter allows."""
+    """The best of each signal in a user's index that the filter allows."""
     allowed = _allowed(user_index, wanted)
     terms = (
         meant_terms([user_index], question.terms, limit, ranking) if ranking.uses("lexical") else {}
@@ -128,7 +128,7 @@ def _allowed(user_index: TurnIndex, wanted: TurnFilter) -> Flags:
 
 
 def _windowed_meaning(user_index: TurnIndex, ranking: Ranking, cosines: Scores) -> Scores:
-    """An answer carries its question: the turn before lends a share of its own nearness."""
+    """Add a share of the preceding turn's similarity: an answer belongs to its question."""
     if not ranking.uses("window"):
         return cosines
     return (cosines + WINDOW_SEMANTIC * cosines[user_index.lenders]) / (1 + WINDOW_SEMANTIC)
@@ -161,7 +161,7 @@ def _best(
 
 
 def _floored(scores: Scores, compared: Flags) -> Scores:
-    """What has no vector counts as the least near of those that have one."""
+    """Give rows without a vector the lowest score of those with one."""
     if compared.all() or not compared.any():
         return scores
     return np.where(compared, scores, scores[compared].min())
@@ -175,7 +175,7 @@ def from_database(
     question: SearchQuestion,
     wanted: TurnFilter,
 ) -> TurnCandidates:
-    """The best of each signal in the database, among those that the filter allows."""
+    """The best of each signal in the database that the filter allows."""
     where = _condition(user_id, wanted)
     words: dict[int, float] = {}
     coverage: dict[int, float] = {}
@@ -250,7 +250,7 @@ _USER_ROLE = "user"
 
 
 class RankedTurns:
-    """Candidates with every part of their scores. ``order`` has the best first."""
+    """Candidates with the parts of their scores. ``order`` has the best first."""
 
     def __init__(
         self, ranking: Ranking, found: TurnCandidates, question: str, people: list[str]
@@ -291,11 +291,10 @@ def _said_then(found: TurnCandidates, named: NamedTime) -> Any:
 
 
 def _thread_support(thread: Any, scores: Scores) -> Scores:
-    """The mean of the best few of each turn's thread: what a conversation was about shows in more
-    than one of its turns."""
+    """The mean of the best few of each turn's thread: a topic shows in several turns."""
     if not len(scores):
         return scores
-    # Plain lists: the candidates are few, and numpy's single numbers are slow to handle.
+    # Plain lists: numpy scalars are slow for few candidates.
     numbers = thread.tolist()
     values = scores.tolist()
     best: dict[int, list[float]] = {}
@@ -312,10 +311,10 @@ _USERS_REMEMBERED: Final = 1_024
 
 @dataclass(frozen=True, slots=True)
 class TurnSignals:
-    """What a question's vector depends on: the model, and whose names are left out of it.
+    """What a query's vector depends on: the model, and the names removed from the query.
 
-    It is remembered from search to search and checked in each, in the view of the database that
-    the answer comes from, because the vector has to be made before that is opened.
+    Cached between searches and verified in each, because the vector is computed before the database
+    view is opened.
     """
 
     chosen: ChosenEmbedder
@@ -323,8 +322,6 @@ class TurnSignals:
 
 
 class TurnSearch:
-    """Finds turns of one user at a time."""
-
     def __init__(
         self, database: Database, embedders: Embedders, indexes: IndexCache, ranking: Ranking
     ) -> None:
@@ -343,7 +340,7 @@ class TurnSearch:
         threshold: float | None,
         explain: bool,
     ) -> SearchResults[TurnHit]:
-        """The turns that answer a question best.
+        """The turns that answer a query best.
 
         Raises:
             StorageError: the database could not answer. An embedder that fails is no error.
@@ -359,7 +356,7 @@ class TurnSearch:
                 if seen == guess:
                     hits = self._hits(view, user_id, ranked, question, limit, threshold, explain)
                     break
-            # Somebody else has spoken, or another model was chosen, since the search before.
+            # The speakers or the model have changed since the last search.
             guess = seen
         self._last_seen.put(user_id, seen)
         spent = (time.perf_counter() - started) * 1000
@@ -371,7 +368,7 @@ class TurnSearch:
         )
 
     def _about(self, query: str, people: list[str]) -> str:
-        """What is asked, without whom: a name would pull towards turns that address that person."""
+        """The query without names, which would favour turns that address that person."""
         return without_people(query, people) if people and self._ranking.uses("names") else query
 
     def _looked_up(self, user_id: str) -> TurnSignals:
@@ -412,7 +409,7 @@ class TurnSearch:
         threshold: float | None,
         explain: bool,
     ) -> tuple[TurnHit, ...]:
-        # What is left out must not take a place: with a threshold all candidates are looked at.
+        # With a threshold all candidates are checked, so that rejected ones take no place.
         looked_at = limit if threshold is None else len(ranked.order)
         shown = ShownTurn(ranked, looked_at, question.meant.model)
         kept = [
@@ -448,7 +445,7 @@ class TurnSearch:
 
 
 class ShownTurn:
-    """The parts of the best turns' scores as plain numbers, one list per part."""
+    """The parts of the best turns' scores, one list per part."""
 
     def __init__(self, ranked: RankedTurns, limit: int, model: VectorModel | None) -> None:
         self._ranked = ranked
@@ -468,7 +465,6 @@ class ShownTurn:
         ]
 
     def explanation(self, place: int) -> dict[str, Any]:
-        """Every component of the score of one of them."""
         found = self._ranked.found
         parts = {
             "cosine": found.cosines,

@@ -1,4 +1,4 @@
-"""The words of a question: matched in the index in memory, or in the database."""
+"""The words of a query: matched in the index in memory, or in the database."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -28,10 +28,10 @@ _RARE_SHARE: Final = 0.02
 def meant_terms(
     indexes: Sequence[UserIndex], terms: Sequence[str], wanted: int, ranking: Ranking
 ) -> dict[str, float]:
-    """The terms to look for, each with how surely it is meant.
+    """The terms to search, each with its certainty.
 
-    A word that stands nowhere may be mistyped or cut off. Where the others find fewer rows than
-    are wanted, the words most similar to it are looked for as well.
+    An unknown word may be mistyped or truncated. If the others match too few rows, similar terms
+    are searched as well.
     """
     meant = dict.fromkeys(terms, 1.0)
     unknown = [
@@ -53,11 +53,10 @@ def meant_terms(
 def term_shares(
     terms: Sequence[str], meant: Mapping[str, float], documents: int, found: Mapping[str, int]
 ) -> dict[str, float]:
-    """How much of the question each word makes up, 1 together: the rarer, the more.
+    """The share of each word in the query, 1 in total: the rarer, the more.
 
-    Words that stand nowhere count as well, or a question about something unknown would seem to be
-    answered by its common words. What was guessed for them stands in for them as far as it is
-    similar.
+    Unknown words count as well, or common words would seem to answer a query about something
+    unknown. Similar terms stand in for them by their similarity.
     """
     worth = {term: rarity(max(documents, found.get(term, 0)), found.get(term, 0)) for term in terms}
     whole = sum(worth.values())
@@ -72,7 +71,7 @@ def term_shares(
 def rare_terms(
     terms: Sequence[str], documents: int, found: Mapping[str, int], ranking: Ranking
 ) -> list[str]:
-    """Those of the exact terms that stand in few texts: who writes one wants these."""
+    """The exact terms that occur in few texts."""
     if not ranking.uses("exact"):
         return []
     most = max(_RARE_COUNT, documents * _RARE_SHARE)
@@ -82,7 +81,7 @@ def rare_terms(
 def holding(
     indexes: Sequence[UserIndex], rows: Sequence[Any], terms: Sequence[str], ranking: Ranking
 ) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    """The share of the rare ones among these exact terms that each row has."""
+    """The share of the rare exact terms that each row has."""
     documents = sum(user_index.size for user_index in indexes)
     found = {term: sum(user_index.frequency(term) for user_index in indexes) for term in terms}
     rare = rare_terms(terms, documents, found, ranking)
@@ -100,7 +99,7 @@ def covered(
     terms: Sequence[str],
     meant: Mapping[str, float],
 ) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    """The share of the question's words, each by its worth, that each row has."""
+    """The share of the query's words, by weight, that each row has."""
     documents = sum(user_index.size for user_index in indexes)
     found = {term: sum(user_index.frequency(term) for user_index in indexes) for term in terms}
     shares = term_shares(terms, meant, documents, found)
@@ -111,7 +110,7 @@ def covered(
 
 
 def question_in(text: str) -> str:
-    """What to search for: a text, or both ends of one that is too long for a question."""
+    """A text as a query: both ends of one that is too long."""
     if len(text) <= MAX_QUERY_CHARS:
         return text.strip()
     half = MAX_QUERY_CHARS // 2 - 1
@@ -120,25 +119,22 @@ def question_in(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class SearchQuestion:
-    """What is asked for."""
-
     text: str
     terms: Sequence[str]
     meant: QueryVector
 
     @classmethod
     def of(cls, text: str, analyser: Analyser, meant: QueryVector) -> "SearchQuestion":
-        """A question from what a user typed, whatever that is."""
         return cls(text, tuple(analyser.query_terms(text)), meant)
 
     @property
     def exact_terms(self) -> Sequence[str]:
-        """The terms that mean themselves and nothing near them: identifiers, or all there is."""
+        """The terms to match exactly: identifiers, or all if there is nothing else."""
         return self.terms if len(self.terms) == 1 else [*filter(is_identifier, self.terms)]
 
 
 _OVERSAMPLING: Final = 4
-"""The database orders matches roughly; so many times more than are wanted are scored exactly."""
+"""The database orders matches roughly; this many times more are scored exactly."""
 
 _NOTHING: Final[Mapping[int, str]] = MappingProxyType({})
 
@@ -155,11 +151,11 @@ def best_by_words(
     ranking: Ranking,
     shared: Mapping[int, str] = _NOTHING,
 ) -> Found:
-    """The best matches with their scores, what share of the question each covers, what each
-    term is worth, and what share of its rare exact terms each holds.
+    """The best matches: scores, coverage of the query, term weights, and shares of its rare exact
+    terms.
 
-    ``shared`` are the terms of what others have shared, by id. Only these count of theirs: how
-    often a word stands in the rest, or whether it does, is nobody else's business.
+    ``shared`` are the terms of shared memories, by id. No other term statistics of their owners are
+    used: those are private.
     """
     limit = ranking.candidates
     terms = question.terms

@@ -1,1 +1,1 @@
-"""The databases: one description of the schema, one filter builder, two dialects."""
+"""The databases: one schema, one filter builder, two dialects."""

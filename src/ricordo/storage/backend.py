@@ -1,4 +1,4 @@
-"""What a database must be able to do; ``sqlite/`` and ``postgres/`` implement it."""
+"""The contract of a database; ``sqlite/`` and ``postgres/`` implement it."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -21,7 +21,7 @@ _PG_HEADER_BYTES: Final = 4  # pgvector sends its width and two unused bytes fir
 
 
 def matrix_of(connection: sa.Connection, stored: Sequence[bytes]) -> Matrix:
-    """Vectors of one width, as selected with ``vector_bytes``, one per row."""
+    """Decode vectors of one width, selected with ``vector_bytes``, one per row."""
     if not stored:
         return np.zeros((0, 0), np.float32)
     if connection.dialect.name == "sqlite":
@@ -31,26 +31,21 @@ def matrix_of(connection: sa.Connection, stored: Sequence[bytes]) -> Matrix:
     return flat.astype(np.float32, copy=False).reshape(len(stored), -1)
 
 
-# The text index and the vector index are derived from ``item_index`` and ``turn_index``: they can
-# be thrown away and made again (``ricordo reindex --all``) without losing anything.
-
 Condition = sa.ColumnElement[bool]
 
 
 @dataclass(frozen=True, slots=True)
 class Indexed:
-    """A table whose rows can be searched, and the table with their terms and vectors."""
+    """A searchable table, and the table with its terms and vectors."""
 
     name: str
     source: sa.Table
     index: sa.Table
 
     def joined(self) -> sa.Join:
-        """Each row beside what search reads of it."""
         return self.source.join(self.index, self.same_row())
 
     def same_row(self) -> Condition:
-        """A row and what search reads of it."""
         return sa.and_(
             self.source.c.user_id == self.index.c.user_id, self.source.c.id == self.index.c.id
         )
@@ -63,10 +58,9 @@ INDEXED: Final = (ITEMS, TURNS)
 
 @dataclass(frozen=True, slots=True)
 class Matches:
-    """Rows with at least one of the terms asked for, the most promising first.
+    """Rows with at least one of the terms, the most promising first.
 
-    ``terms_by_id`` are all terms of each; ``frequency`` says in how many of the owners' rows each
-    asked term stands.
+    ``terms_by_id`` has all terms of each row; ``frequency`` counts the owners' rows with each term.
     """
 
     terms_by_id: Mapping[int, str]
@@ -74,14 +68,16 @@ class Matches:
 
 
 class SearchIndex(Protocol):
-    """Searching inside the database, for users whose index is not kept in memory."""
+    """Search inside the database, for users whose index is not kept in memory.
 
-    def create(self, connection: sa.Connection) -> None:
-        """Make the text and vector indexes where they are missing."""
-        ...
+    The text and vector indexes are derived from ``item_index`` and ``turn_index``: ``ricordo
+    reindex --all`` rebuilds them without loss.
+    """
+
+    def create(self, connection: sa.Connection) -> None: ...
 
     def rebuild(self, connection: sa.Connection) -> None:
-        """Throw the indexes away and make them again from the stored terms and vectors."""
+        """Build the indexes again from the stored terms and vectors."""
         ...
 
     def put(
@@ -90,9 +86,7 @@ class SearchIndex(Protocol):
         kind: Indexed,
         user_id: str,
         rows: Sequence[tuple[int, str]],
-    ) -> None:
-        """Take rows (id, terms) into the text index."""
-        ...
+    ) -> None: ...
 
     def drop(
         self,
@@ -101,11 +95,11 @@ class SearchIndex(Protocol):
         user_id: str,
         rows: Sequence[tuple[int, str]],
     ) -> None:
-        """Take rows out of the text index; the terms must be those that were put."""
+        """Remove rows from the text index; the terms must be those that were put."""
         ...
 
     def drop_owner(self, connection: sa.Connection, kind: Indexed, user_id: str) -> None:
-        """Take all rows of a user out of the text index, while their terms are still stored."""
+        """Remove a user's rows from the text index, while their terms are still stored."""
         ...
 
     def matches(
@@ -116,12 +110,10 @@ class SearchIndex(Protocol):
         terms: Sequence[str],
         where: Condition,
         limit: int,
-    ) -> Matches:
-        """The owners' rows with any of the terms, among those that ``where`` allows."""
-        ...
+    ) -> Matches: ...
 
     def vocabulary(self, connection: sa.Connection, kind: Indexed, user_id: str) -> list[str]:
-        """Every term that stands in a user's rows."""
+        """Every term in a user's rows."""
         ...
 
     def nearest(
@@ -132,107 +124,99 @@ class SearchIndex(Protocol):
         query: "Row",
         where: Condition,
         limit: int,
-    ) -> list[tuple[int, float]]:
-        """The rows whose vectors are nearest, with their cosines, the nearest first."""
-        ...
+    ) -> list[tuple[int, float]]: ...
 
     def compact(self, connection: sa.Connection) -> None:
-        """Leave nothing in the text index of what was dropped."""
+        """Purge dropped rows from the text index."""
         ...
 
 
 class RaceLost(StorageBusy):
-    """The transaction lost against another one and may simply be run again."""
+    """The transaction lost against another one and may be run again."""
 
 
 def ids_within_reach(ids: Iterable[int], present: int) -> list[int]:
-    """Those of the ids that an import may keep, given where the series stands."""
+    """The ids that an import may keep: not too far beyond the present one."""
     return [one for one in ids if one <= present + MAX_IMPORTED_ID_GAP]
 
 
 class Backend(Protocol):
-    """One database behind a small contract; the contract suite runs on every implementation."""
+    """One database; the contract tests run on every implementation."""
 
     @property
-    def name(self) -> str:
-        """``sqlite`` or ``postgresql``."""
-        ...
+    def name(self) -> str: ...
 
     @property
     def location(self) -> str:
-        """Where the data is, fit to be shown (never with a password)."""
+        """Where the data is, without the password."""
         ...
 
     @property
-    def search(self) -> SearchIndex:
-        """Text and vector search inside the database."""
-        ...
+    def search(self) -> SearchIndex: ...
 
-    def reading(self) -> AbstractContextManager[sa.Connection]:
-        """A connection that sees one consistent state of the database."""
-        ...
+    def reading(self) -> AbstractContextManager[sa.Connection]: ...
 
     def writing(self) -> AbstractContextManager[sa.Connection]:
-        """A transaction: committed when the block ends, rolled back when it raises."""
+        """A transaction: commits at the end of the block, rolls back when it raises."""
         ...
 
     def act_for(self, connection: sa.Connection, users: Collection[str]) -> None:
-        """Let the transaction see and change the rows of these users, and no others'.
+        """Let the transaction see and change the rows of these users only.
 
-        Until then it acts for nobody. Where the database has no row-level security, nothing.
+        Before this call it can see nobody's rows. A no-op without row-level security.
         """
         ...
 
     def act_for_all(self, connection: sa.Connection, acting: bool = True) -> None:
-        """Let the transaction see and change everybody's rows, or no longer."""
+        """Let the transaction see and change everybody's rows, or end that."""
         ...
 
     def migrating(self) -> AbstractContextManager[sa.Connection]:
-        """A transaction that no other migration can run beside."""
+        """A transaction under the migration lock."""
         ...
 
     def secure(self, connection: sa.Connection) -> None:
-        """After a migration: have the database itself keep every user's rows apart."""
+        """Set up row-level security after a migration."""
         ...
 
     def owner_elsewhere(self, connection: sa.Connection) -> str | None:
-        """The role that owns the tables, where that is another one: only it may change them."""
+        """The role that owns the tables, if it is another one: only it may migrate."""
         ...
 
     def confinement_problem(self) -> str | None:
-        """Why the database would not keep users apart for whoever is connected; None if it does."""
+        """Why row-level security does not bind the connected role; None if it does."""
         ...
 
     def prepare_planner(self, connection: sa.Connection) -> None:
-        """After a migration: tell the database what it needs to choose its indexes well."""
+        """Give the query planner its statistics after a migration."""
         ...
 
     def take_ids(self, connection: sa.Connection, series: str, count: int) -> list[int]:
-        """Fresh numbers of a series in ascending order; never given out again."""
+        """New ids in ascending order; an id is never given out twice."""
         ...
 
     def keep_ids(self, series: str, ids: Iterable[int]) -> None:
-        """Make sure, in a transaction of its own, that these numbers are not given out later.
+        """Reserve these ids, in a transaction of its own, so that they are not given out later.
 
-        Waits for numbers under way. Ids far beyond the present ones are not kept, because one
-        file must not use up everybody's numbers.
+        Waits for ids being taken. Ids far beyond the present ones are ignored, so that one import
+        file cannot use up the series.
         """
         ...
 
     def ids_given(self, connection: sa.Connection) -> dict[str, int]:
-        """The last number of each series that was given out; no later one is stored yet."""
+        """The last id given out per series; no later one is stored yet."""
         ...
 
     def go_on_after(self, connection: sa.Connection, given: Mapping[str, int]) -> None:
-        """Give out only what comes after these numbers, and after those given out here before."""
+        """Continue each series after these ids, and after those already given out."""
         ...
 
     def hides_rows(self, connection: sa.Connection) -> bool:
-        """True where whoever is connected may not see every row, whatever they ask for."""
+        """True where the connected role may not see every row."""
         ...
 
     def claim_tables(self, connection: sa.Connection) -> None:
-        """Let nobody else read or change the tables until the transaction ends.
+        """Lock the tables until the transaction ends.
 
         Raises:
             StorageBusy: others have the database open, even if they do nothing at the moment.
@@ -240,45 +224,37 @@ class Backend(Protocol):
         ...
 
     def one_import_at_a_time(self, connection: sa.Connection) -> None:
-        """Wait until no other import is under way, so that two do not choose the same ids."""
+        """Wait for other imports, so that two do not choose the same ids."""
         ...
 
     @property
     def overwrites_freed_space(self) -> bool:
-        """True where :meth:`scrub` can make sure that nothing is left of deleted rows."""
+        """True where :meth:`scrub` overwrites deleted rows."""
         ...
 
     def scrub(self) -> bool:
-        """Give up the space of deleted rows; True when it was overwritten, too."""
+        """Release the space of deleted rows; True when it was also overwritten."""
         ...
 
-    def check(self) -> list[str]:
-        """Problems found by the database's own integrity check; empty when sound."""
-        ...
+    def check(self) -> list[str]: ...
 
-    def size_bytes(self, connection: sa.Connection) -> int:
-        """How much space the database takes on its disk."""
-        ...
+    def size_bytes(self, connection: sa.Connection) -> int: ...
 
     def explain(self, error: Exception) -> StorageError | None:
-        """The error of ours that a driver's error stands for, or None when it is not a fault."""
+        """Translate a driver's error; None when it is not a database fault."""
         ...
 
     def is_retryable(self, error: Exception) -> bool:
-        """True where the transaction lost against another one and may simply be run again."""
+        """True where the transaction lost against another one and may be run again."""
         ...
 
-    def connections_in_use(self) -> int:
-        """How many connections are handed out right now."""
-        ...
+    def connections_in_use(self) -> int: ...
 
-    def close(self) -> None:
-        """Give back every connection."""
-        ...
+    def close(self) -> None: ...
 
 
 class Step(StrEnum):
-    """What is worth timing by itself."""
+    """The steps that are timed."""
 
     SEARCH = "search"
     SEARCH_TURNS = "search_turns"
@@ -288,11 +264,11 @@ class Step(StrEnum):
 
 
 Watch = Callable[[Step], AbstractContextManager[object]]
-"""Gives what a step is done inside of. It must not raise by itself."""
+"""Returns the context manager that a step runs in. It must not raise."""
 
 _NOBODY: Final = nullcontext()
 
 
 def unwatched(step: Step) -> AbstractContextManager[object]:  # noqa: ARG001 - nobody is told
-    """For a store that nobody watches."""
+    """A ``Watch`` that does nothing."""
     return _NOBODY

@@ -1,4 +1,4 @@
-"""Rows of saved states: checkpoints of programs and of graphs."""
+"""Rows of saved states: checkpoints of programs and of LangGraph graphs."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
@@ -49,7 +49,7 @@ _update: Final = PreparedStatement(
 
 
 class _octets(FunctionElement[int]):  # noqa: N801 - reads as the SQL function it is
-    """How many bytes of UTF-8 a text takes."""
+    """The length of a text in UTF-8 bytes."""
 
     type = sa.BigInteger()
     inherit_cache = True
@@ -66,8 +66,6 @@ def _octets_postgresql(element: _octets, compiler: SQLCompiler, **kw: Any) -> st
 
 
 class StoredState(NamedTuple):
-    """A saved state as it is stored."""
-
     state: str
     version: int
     created_at: datetime
@@ -75,14 +73,13 @@ class StoredState(NamedTuple):
 
 
 class CheckpointPosition(NamedTuple):
-    """How often a state was saved, and when first."""
+    """The version of a saved state, and when it was first saved."""
 
     version: int
     created_at: datetime
 
 
 def find_state(connection: sa.Connection, user_id: str, thread_id: str) -> StoredState | None:
-    """What was saved last for a conversation, if anything."""
     rows = _find.run_typed(connection, {"user_id": user_id, "thread_id": thread_id})
     return StoredState(*rows[0]) if rows else None
 
@@ -90,7 +87,7 @@ def find_state(connection: sa.Connection, user_id: str, thread_id: str) -> Store
 def standing_of(
     connection: sa.Connection, user_id: str, thread_id: str
 ) -> CheckpointPosition | None:
-    """The same without reading the state."""
+    """The version of a saved state, without reading it."""
     rows = _stand.run_typed(connection, {"user_id": user_id, "thread_id": thread_id})
     return CheckpointPosition(*rows[0]) if rows else None
 
@@ -102,7 +99,6 @@ def put_state(
     present: CheckpointPosition | None,
     at: datetime,
 ) -> CheckpointPosition:
-    """Save a state of the writing user's, ``present`` being what stands there; what stands now."""
     writing.keeps_user = True
     if present is None:
         made = {
@@ -127,7 +123,6 @@ def put_state(
 
 
 def delete_state(writing: WriteTransaction, thread_id: str) -> bool:
-    """Remove what was saved for a conversation; False where nothing was."""
     where = (checkpoints.c.user_id == writing.user_id) & (checkpoints.c.thread_id == thread_id)
     return writing.connection.execute(sa.delete(checkpoints).where(where)).rowcount == 1
 
@@ -139,7 +134,7 @@ def page_of_states(
     limit: int,
     cursor: str | None,
 ) -> Page[CheckpointInfo]:
-    """A user's saved states (or the one of a conversation), the latest first, without the states.
+    """A user's saved states (or one conversation's), the latest first, without their contents.
 
     Raises:
         InvalidCursor: the cursor was not given out by this call.
@@ -174,14 +169,14 @@ Name = TypeVar("Name", str, "ChannelName")
 
 
 class Packed(NamedTuple):
-    """Bytes, and what they are."""
+    """Serialised bytes and their format."""
 
     format: str
     data: bytes
 
 
 class GraphCheckpoint(NamedTuple):
-    """A graph's state at one moment, without the values of its channels."""
+    """A graph's state at one moment, without its channel values."""
 
     thread_id: str
     namespace: str
@@ -193,14 +188,14 @@ class GraphCheckpoint(NamedTuple):
 
 
 class ChannelName(NamedTuple):
-    """What names the value of a channel within one thread and namespace."""
+    """The name of a channel value within one thread and namespace."""
 
     channel: str
     version: str
 
 
 class GraphWrite(NamedTuple):
-    """What a task wrote after a checkpoint. ``place`` is below 0 for what replaces, not adds."""
+    """A task's write after a checkpoint. A ``place`` below 0 replaces an earlier write."""
 
     task_id: str
     place: int
@@ -210,7 +205,7 @@ class GraphWrite(NamedTuple):
 
 
 class Position(NamedTuple):
-    """Where a list of checkpoints goes on."""
+    """Where a list of checkpoints continues."""
 
     checkpoint_id: str
     thread_id: str
@@ -242,7 +237,7 @@ _put_write: Final = _upsert(graph_writes, replacing=True)
 def put_checkpoint(
     writing: WriteTransaction, new: GraphCheckpoint, values: Mapping[ChannelName, Packed]
 ) -> None:
-    """Store a checkpoint, and those values that are not stored yet under their names."""
+    """Store a checkpoint, and the channel values that are not stored yet."""
     place = {"user_id": writing.user_id, "thread_id": new.thread_id, "namespace": new.namespace}
     rows = [
         {**place, **name._asdict(), "format": packed.format, "data": packed.data}
@@ -272,7 +267,7 @@ def put_writes(
     checkpoint_id: str,
     writes: Iterable[GraphWrite],
 ) -> None:
-    """Store writes: those with a place below 0 replace what is there, others are kept once."""
+    """Store writes: those with a place below 0 replace, others are inserted once."""
     for one in writes:
         row = {
             "user_id": writing.user_id,
@@ -301,7 +296,7 @@ def list_checkpoints(
     before: str | None = None,
     after: Position | None = None,
 ) -> list[GraphCheckpoint]:
-    """A user's checkpoints, the latest first; with what is given, only those."""
+    """A user's checkpoints that match all given arguments, the latest first."""
     column = graph_checkpoints.c
     wanted = sa.select(graph_checkpoints).where(column.user_id == user_id)
     if thread_id is not None:
@@ -322,7 +317,6 @@ def list_checkpoints(
 def checkpoints_of_runs(
     connection: sa.Connection, user_id: str, run_ids: Collection[str]
 ) -> list[GraphCheckpoint]:
-    """The checkpoints that some runs of a user's graphs made."""
     own = sa.select(graph_checkpoints).where(graph_checkpoints.c.user_id == user_id)
     return [
         _checkpoint(row)
@@ -338,7 +332,7 @@ def values_of(
     namespace: str,
     names: Collection[ChannelName],
 ) -> dict[ChannelName, Packed]:
-    """The values with these names, of those that are stored."""
+    """The channel values with these names that are stored."""
     column = graph_channels.c
     found = {}
     for batch in _batches(names):
@@ -354,7 +348,7 @@ def values_of(
 def value_names(
     connection: sa.Connection, user_id: str, thread_id: str, namespace: str
 ) -> set[ChannelName]:
-    """The names of all values that are stored for a thread and namespace."""
+    """The names of all channel values of a thread and namespace."""
     wanted = sa.select(graph_channels.c.channel, graph_channels.c.version).where(
         _is_in(graph_channels, user_id, thread_id, namespace)
     )
@@ -368,7 +362,7 @@ def writes_of(
     namespace: str,
     checkpoint_ids: Collection[str],
 ) -> dict[str, list[GraphWrite]]:
-    """What was written after some checkpoints, each in the order of its tasks."""
+    """The writes after each checkpoint, in the order of their tasks."""
     column = graph_writes.c
     wanted = (
         sa.select(graph_writes)
@@ -387,14 +381,12 @@ def writes_of(
 
 
 def has_graph(connection: sa.Connection, user_id: str, thread_id: str) -> bool:
-    """Whether anything of a graph is stored for a thread."""
     of_thread = [(table.c.user_id == user_id, table.c.thread_id == thread_id) for table in _TABLES]
     there = [sa.exists().where(*one) for one in of_thread]
     return connection.execute(sa.select(sa.or_(*there))).scalar_one()
 
 
 def copy_thread(writing: WriteTransaction, source: str, target: str) -> None:
-    """Give a thread that has nothing all that another one has."""
     for table in _TABLES:
         names = [column.name for column in table.columns]
         other = sa.literal(target).label("thread_id")
@@ -405,7 +397,6 @@ def copy_thread(writing: WriteTransaction, source: str, target: str) -> None:
 
 
 def delete_thread(writing: WriteTransaction, thread_id: str) -> None:
-    """Remove all that is stored for a thread's graphs."""
     for table in _TABLES:
         there = (table.c.user_id == writing.user_id) & (table.c.thread_id == thread_id)
         writing.connection.execute(sa.delete(table).where(there))
@@ -414,7 +405,7 @@ def delete_thread(writing: WriteTransaction, thread_id: str) -> None:
 def delete_checkpoints(
     writing: WriteTransaction, thread_id: str, namespace: str, checkpoint_ids: Collection[str]
 ) -> None:
-    """Remove checkpoints and what was written after them; the values of channels stay."""
+    """Delete checkpoints and the writes after them; channel values stay."""
     for batch in _batches(checkpoint_ids):
         for table in (graph_writes, graph_checkpoints):
             there = _is_in(table, writing.user_id, thread_id, namespace)
@@ -425,7 +416,6 @@ def delete_checkpoints(
 def delete_values(
     writing: WriteTransaction, thread_id: str, namespace: str, names: Collection[ChannelName]
 ) -> None:
-    """Remove values of channels."""
     there = _is_in(graph_channels, writing.user_id, thread_id, namespace)
     name = sa.tuple_(graph_channels.c.channel, graph_channels.c.version)
     for batch in _batches(names):

@@ -23,10 +23,10 @@ E = TypeVar("E", bound=StrEnum)
 
 
 def stored_moment(text: str) -> datetime:
-    """A time as SQLite keeps it.
+    """Parse a time as SQLite stores it.
 
     Raises:
-        StorageCorrupt: it is none.
+        StorageCorrupt: it is not a time.
     """
     try:
         return datetime.fromisoformat(text)
@@ -35,10 +35,10 @@ def stored_moment(text: str) -> datetime:
 
 
 def stored_json(text: str) -> Any:
-    """A JSON value as SQLite keeps it.
+    """Parse JSON as SQLite stores it.
 
     Raises:
-        StorageCorrupt: it is none.
+        StorageCorrupt: it is not JSON.
     """
     try:
         return json.loads(text)
@@ -47,7 +47,7 @@ def stored_json(text: str) -> Any:
 
 
 def stored_choice(kind: type[E], name: str) -> E:
-    """One of the values of an enumeration as it is kept.
+    """Parse a stored enumeration value.
 
     Raises:
         StorageCorrupt: there is no such value.
@@ -59,26 +59,24 @@ def stored_choice(kind: type[E], name: str) -> E:
 
 
 class Moment(sa.types.TypeDecorator[datetime]):
-    """A time in UTC: ``timestamptz`` on PostgreSQL; on SQLite fixed-width ISO text, which sorts
-    like the time and can be read by a person who opens the file."""
+    """A time in UTC: ``timestamptz`` on PostgreSQL, fixed-width ISO text on SQLite, which sorts by
+    time.
+    """
 
     impl = sa.TIMESTAMP(timezone=True)
     cache_ok = True
 
     def load_dialect_impl(self, dialect: sa.Dialect) -> sa.types.TypeEngine[Any]:
-        """The column's type in this database."""
         if dialect.name == "sqlite":
             return dialect.type_descriptor(sa.Text())
         return dialect.type_descriptor(sa.TIMESTAMP(timezone=True))
 
     def process_bind_param(self, value: datetime | None, dialect: sa.Dialect) -> Any:
-        """A time as this database stores it."""
         if value is None or dialect.name != "sqlite":
             return value
         return format_moment(value)
 
     def process_result_value(self, value: Any, dialect: sa.Dialect) -> datetime | None:
-        """A stored time as UTC."""
         if value is None:
             return None
         if dialect.name == "sqlite":
@@ -95,27 +93,25 @@ Json: Final = sa.JSON(none_as_null=True).with_variant(
 
 
 class _PgVector(sa.types.UserDefinedType[Any]):
-    """The column type of pgvector, without a fixed width: each model has its own."""
+    """pgvector's column type without a fixed width: each model has its own."""
 
     cache_ok = True
 
     def get_col_spec(self, **_: Any) -> str:
-        """The type's name in DDL."""
         return "vector"
 
 
 class Vector(sa.types.TypeDecorator[Any]):
-    """A row of numbers: pgvector's type on PostgreSQL, 32-bit floats in a blob on SQLite.
+    """A vector: pgvector's type on PostgreSQL, 32-bit floats in a blob on SQLite.
 
-    Takes a numpy array. To read it, select ``vector_bytes(column)`` and decode that with
-    ``storage/backend.py``, many at a time.
+    Takes a numpy array. To read it, select ``vector_bytes(column)`` and decode many at a time with
+    ``backend.matrix_of``.
     """
 
     impl = sa.LargeBinary
     cache_ok = True
 
     def load_dialect_impl(self, dialect: sa.Dialect) -> sa.types.TypeEngine[Any]:
-        """The column's type in this database."""
         if dialect.name == "sqlite":
             return dialect.type_descriptor(sa.LargeBinary())
         return dialect.type_descriptor(_PgVector())
@@ -123,7 +119,6 @@ class Vector(sa.types.TypeDecorator[Any]):
     def process_bind_param(
         self, value: "np.ndarray[Any, np.dtype[np.float32]] | None", dialect: sa.Dialect
     ) -> Any:
-        """A vector as this database stores it."""
         if value is None:
             return None
         if dialect.name == "sqlite":
@@ -131,12 +126,12 @@ class Vector(sa.types.TypeDecorator[Any]):
         return "[" + ",".join(map(repr, value.tolist())) + "]"
 
 
-# Not sa.Boolean: for that SQLAlchemy writes "… = 1" on SQLite, which keeps indexes from being used.
+# Not sa.Boolean: SQLAlchemy writes "… = 1" for it on SQLite, which defeats indexes.
 _TRUTH = sa.types.NullType()
 
 
 class has_tag(FunctionElement[Any]):  # noqa: N801 - reads as the SQL function it is
-    """True where a JSON array of texts has an element equal to the given text."""
+    """True where a JSON array of texts contains the given text."""
 
     type = _TRUTH
     inherit_cache = True
@@ -155,10 +150,10 @@ def _has_tag_postgresql(element: has_tag, compiler: SQLCompiler, **kw: Any) -> s
 
 
 class among(FunctionElement[Any]):  # noqa: N801 - reads as the SQL function it is
-    """True where a value is one of a list bound as a single parameter.
+    """True where a value is in a list bound as one parameter.
 
-    Unlike ``IN`` with one parameter per value, the statement's text does not depend on the length
-    of the list, so it can be prepared once. Bind the list with :func:`bound_list`.
+    Unlike ``IN``, the SQL text does not depend on the length of the list, so it can be prepared
+    once. Bind the list with :func:`bound_list`.
     """
 
     type = _TRUTH
@@ -178,10 +173,9 @@ def _among_postgresql(element: among, compiler: SQLCompiler, **kw: Any) -> str:
 
 
 class surely_among(FunctionElement[Any]):  # noqa: N801 - reads as the SQL function it is
-    """A value is one of what a sub-select finds: something that follows from the other conditions,
-    said for PostgreSQL to find an index by.
+    """A redundant condition that lets PostgreSQL use an index: the value is in a sub-select.
 
-    SQLite finds one by the others, and would only check it for nothing.
+    SQLite needs no such hint and ignores it.
     """
 
     type = _TRUTH

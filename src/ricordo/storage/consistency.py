@@ -1,4 +1,4 @@
-"""Looking for what must never be: memories, history, proposals and revisions that disagree."""
+"""Finds memories, history, proposals and revisions that contradict each other."""
 
 import sqlalchemy as sa
 
@@ -21,7 +21,7 @@ from ricordo.storage.tables import (
 
 
 def find_inconsistencies(connection: sa.Connection) -> list[str]:
-    """One line per problem; empty when all is well."""
+    """One line per problem."""
     return [
         *_revisions_with_gaps(connection),
         *_items_without_history(connection),
@@ -58,7 +58,7 @@ def _revisions_with_gaps(connection: sa.Connection) -> list[str]:
 
 def _items_without_history(connection: sa.Connection) -> list[str]:
     told = sa.exists().where(history.c.user_id == items.c.user_id, history.c.item_id == items.c.id)
-    # The former text of a keyed memory is named by the update that replaced it.
+    # The update that replaced a keyed memory's text refers to the old version.
     kept = sa.exists().where(history.c.user_id == items.c.user_id, history.c.old_ref == items.c.id)
     wanted = (
         sa.select(items.c.id)
@@ -96,7 +96,7 @@ def _formed_too_far(connection: sa.Connection) -> list[str]:
 
 
 def _proposals_say_too_much(connection: sa.Connection) -> list[str]:
-    """A proposal says something exactly as long as it is open."""
+    """A proposal has content exactly while it is open."""
     is_open = proposals.c.state == ProposalState.OPEN.value
     says_nothing = proposals.c.draft.is_(sa.null())
     says_something = sa.or_(~says_nothing, proposals.c.quote.is_not(None))
@@ -151,7 +151,7 @@ def _index_disagrees(connection: sa.Connection) -> list[str]:
 
 
 def _texts_that_changed(connection: sa.Connection) -> list[str]:
-    """Texts that are not those which were written: nothing but damage changes them alone."""
+    """Texts whose stored hash does not match: only damage changes them alone."""
     found = []
     for kind in INDEXED:
         both = kind.source.join(kind.index, kind.same_row())
@@ -166,7 +166,7 @@ def _texts_that_changed(connection: sa.Connection) -> list[str]:
 
 
 def _links_to_nothing(connection: sa.Connection) -> list[str]:
-    # What was turned down stays so, also where an import has given the memory another number.
+    # Rejected offers stay, even where an import has given the memory another number.
     standing = link_offers.c.state != ProposalState.REJECTED.value
     found = []
     for table, how, which in (

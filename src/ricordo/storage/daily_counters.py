@@ -12,7 +12,7 @@ from ricordo.storage.tables import tallies, users
 from ricordo.storage.transaction import WriteTransaction
 
 LONG_AGO: Final = "0001-01-01"
-"""The day under which old counters are kept, all days together."""
+"""The day under which old counters are summed up."""
 
 _add: Final = PreparedStatement(
     sa.text(
@@ -23,14 +23,13 @@ _add: Final = PreparedStatement(
 
 
 def day_of(moment: datetime) -> str:
-    """The day that something is counted for, in UTC."""
     return moment.astimezone(UTC).date().isoformat()
 
 
 def tally(writing: WriteTransaction, counts: Mapping[str, int]) -> None:
     """Add to the writing user's counters of today.
 
-    Counting makes nobody a user: work for somebody who was erased meanwhile leaves no trace.
+    Does not create a user: work for a user erased meanwhile leaves no trace.
     """
     if writing.is_first:
         return
@@ -45,7 +44,7 @@ def tally(writing: WriteTransaction, counts: Mapping[str, int]) -> None:
 
 
 def add_counts(connection: sa.Connection, counts: Mapping[tuple[str, str, str], int]) -> None:
-    """Add to the counters of any users, by user, day and name; nothing for who is not there."""
+    """Add to counters by user, day and name; unknown users are skipped."""
     named = {user_id for user_id, _, _ in counts}
     present = sa.select(users.c.user_id).where(users.c.user_id.in_(named))
     there = set(connection.execute(present).scalars())
@@ -59,7 +58,6 @@ def add_counts(connection: sa.Connection, counts: Mapping[tuple[str, str, str], 
 
 
 def tally_of(connection: sa.Connection, user_id: str, now: datetime, name: str) -> int:
-    """One of a user's counters of today."""
     wanted = sa.select(tallies.c.count).where(
         tallies.c.user_id == user_id, tallies.c.day == day_of(now), tallies.c.name == name
     )
@@ -67,7 +65,6 @@ def tally_of(connection: sa.Connection, user_id: str, now: datetime, name: str) 
 
 
 def totals(connection: sa.Connection, user_id: str | None, since_day: str | None) -> dict[str, int]:
-    """The sums of a user's counters, or of everybody's, from a day on."""
     wanted = sa.select(tallies.c.name, sa.func.sum(tallies.c.count)).group_by(tallies.c.name)
     if user_id is not None:
         wanted = wanted.where(tallies.c.user_id == user_id)
@@ -84,7 +81,6 @@ def daily_totals(
     last_day: str,
     names: Collection[str],
 ) -> dict[str, dict[str, int]]:
-    """Some of a user's counters, or the sums of everybody's, by day and name."""
     wanted = (
         sa.select(tallies.c.day, tallies.c.name, sa.func.sum(tallies.c.count))
         .where(tallies.c.day >= first_day, tallies.c.day <= last_day, tallies.c.name.in_(names))
@@ -99,9 +95,9 @@ def daily_totals(
 
 
 def fold_tallies(writing: WriteTransaction, before_day: str, limit: int) -> int:
-    """Put a bounded number of the writing user's counters from before a day together.
+    """Sum up a bounded number of the writing user's counters from before a day.
 
-    Their sums over all time stay as they are. How many rows there were.
+    The totals do not change. Returns the number of rows folded.
     """
     mine = tallies.c.user_id == writing.user_id
     by_day = sa.tuple_(tallies.c.day, tallies.c.name)

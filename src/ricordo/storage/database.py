@@ -1,4 +1,4 @@
-"""Reading and writing transactions over either backend, with our errors for the driver's."""
+"""Read and write transactions over either backend; driver errors become ours."""
 
 import contextlib
 import functools
@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 
 class ReadTransaction:
-    """A consistent view of the database at one moment: of what one user may see, or of all."""
+    """A consistent view of the database: of what one user may see, or of everything."""
 
     def __init__(self, connection: sa.Connection, now: datetime) -> None:
         self.connection = connection
@@ -35,7 +35,7 @@ class ReadTransaction:
 
 
 class Database:
-    """The store: hands out transactions, knows the time, tells the queue of new work."""
+    """The store: opens transactions, knows the time, signals new jobs."""
 
     def __init__(self, backend: Backend, clock: Clock, policy: Policy, analyser: Analyser) -> None:
         self.backend = backend
@@ -47,12 +47,12 @@ class Database:
 
     @property
     def database(self) -> Self:
-        """Itself, so that functions which take a database can be :func:`retried`."""
+        """Itself, so that :func:`retried` can wrap functions whose first argument is a database."""
         return self
 
     @contextlib.contextmanager
     def read(self, user_id: str) -> Iterator[ReadTransaction]:
-        """A consistent view, for several reads, of what one user may see.
+        """A consistent view of what one user may see.
 
         Raises:
             StorageError: the database could not answer.
@@ -65,15 +65,14 @@ class Database:
     def reading_also(
         self, view: ReadTransaction, user_id: str, others: Collection[str]
     ) -> Iterator[None]:
-        """Let what is read inside see the rows of others as well: those who have offered them."""
+        """Let the reads inside also see the rows of users who have offered theirs."""
         self.backend.act_for(view.connection, {user_id, *others})
         yield
         self.backend.act_for(view.connection, [user_id])
 
     @contextlib.contextmanager
     def read_all(self) -> Iterator[ReadTransaction]:
-        """A consistent view of everybody's rows, for what belongs to no user: the job queue,
-        administration.
+        """A consistent view of everybody's rows, for the job queue and administration.
 
         Raises:
             StorageError: the database could not answer.
@@ -92,12 +91,11 @@ class Database:
     ) -> Iterator[WriteTransaction]:
         """One transaction for one user's write: item, history, revision and job together.
 
-        The user's row is locked first, so one user's writes happen one after the other and their
-        revisions have no gaps. ``touching`` names the memories that will be changed: whoever they
-        are shared with is locked too, everyone in the same order, so that two such writes wait
-        for each other instead of deadlocking. Rows of others than those who are locked cannot be
-        touched. ``known`` are the vectors computed beforehand; without them, new texts wait for
-        the job that makes vectors.
+        The user's row is locked first, so a user's writes are serialised and their revisions have
+        no gaps. ``touching`` names the memories that will be changed: the users they are shared
+        with are locked too, always in the same order, so that such writes cannot deadlock. Rows of
+        users who are not locked cannot be touched. ``known`` are vectors computed beforehand;
+        without them, new texts wait for the embedding job.
 
         Raises:
             StorageError: the database could not do it; nothing was written.
@@ -124,8 +122,7 @@ class Database:
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[sa.Connection]:
-        """A transaction that belongs to no user and may touch everybody's rows: the job queue,
-        administration.
+        """A transaction over everybody's rows, for the job queue and administration.
 
         Raises:
             StorageError: the database could not do it; nothing was written.
@@ -136,9 +133,9 @@ class Database:
 
     @contextlib.contextmanager
     def transaction_for(self, users: Collection[str]) -> Iterator[sa.Connection]:
-        """A transaction that touches rows of these users alone, and has nobody wait for it.
+        """A transaction over the rows of these users, without locking them.
 
-        For what is no change of their memories: no history, no revision, no lock.
+        For writes that change no memories: no history, no revision.
 
         Raises:
             StorageError: the database could not do it; nothing was written.
@@ -149,7 +146,7 @@ class Database:
 
     @contextlib.contextmanager
     def our_errors(self) -> Iterator[None]:
-        """Turn what a driver raises into our errors; everything else passes as it is."""
+        """Translate driver errors into ours; others pass unchanged."""
         try:
             yield
         except Exception as error:  # the backend knows which of them are its driver's
@@ -172,10 +169,10 @@ Writer = TypeVar("Writer", bound=_HasDatabase)
 
 
 def retried(method: Callable[Concatenate[Writer, P], T]) -> Callable[Concatenate[Writer, P], T]:
-    """Run what writes again when its transaction lost against another one.
+    """Retry a write whose transaction lost against another one.
 
-    On PostgreSQL two writers that touch each other's users can deadlock; the database then ends
-    one of them, which has written nothing and can simply start over.
+    On PostgreSQL two writers that touch each other's users can deadlock; the database aborts one of
+    them, which can start over.
     """
 
     @functools.wraps(method)
@@ -184,7 +181,7 @@ def retried(method: Callable[Concatenate[Writer, P], T]) -> Callable[Concatenate
             try:
                 return method(self, *args, **kwargs)
             except RaceLost:
-                # Not at once against the same one.
+                # Avoid meeting the same competitor again.
                 time.sleep(random.uniform(0, _LONGEST_PAUSE_SECONDS))
         return method(self, *args, **kwargs)
 
@@ -192,9 +189,9 @@ def retried(method: Callable[Concatenate[Writer, P], T]) -> Callable[Concatenate
 
 
 def require_confined(database: Database) -> None:
-    """See to it that row-level security binds the role that is connected.
+    """Require that row-level security binds the connected role.
 
-    A store in a file has no roles: whoever can open it can read all of it.
+    A SQLite file has no roles.
 
     Raises:
         RoleNotConfined: the role could read every user's rows; the message says what to do.

@@ -1,7 +1,6 @@
 """Rows of programs' key-value stores.
 
-An entry that can be found by meaning has a memory. Where that is forgotten, the entry is gone for
-every read, and where it is restored, the entry is back.
+An entry that can be searched has a memory. While that memory is forgotten, the entry is invisible.
 """
 
 from collections.abc import Collection, Generator, Sequence
@@ -18,7 +17,7 @@ from ricordo.storage.tables import items, store_entries
 from ricordo.storage.transaction import WriteTransaction
 
 SEPARATOR: Final = "."
-"""Between the labels of a namespace, none of which has it."""
+"""Joins the labels of a namespace; no label contains it."""
 
 _AFTER_SEPARATOR: Final = chr(ord(SEPARATOR) + 1)
 _NAMES_AT_ONCE: Final = 400
@@ -27,14 +26,14 @@ _COLUMNS: Final = [column for column in store_entries.c if column.name != "user_
 
 
 class EntryName(NamedTuple):
-    """What names an entry of a user's: its namespace, labels joined, and its key in there."""
+    """The primary key of a user's entry: its namespace (joined labels) and key."""
 
     namespace: str
     key: str
 
 
 class StoredEntry(NamedTuple):
-    """An entry as it is stored, its value as JSON text."""
+    """An entry as stored, its value as JSON text."""
 
     namespace: str
     key: str
@@ -47,7 +46,6 @@ class StoredEntry(NamedTuple):
 
     @property
     def name(self) -> EntryName:
-        """What names it."""
         return EntryName(self.namespace, self.key)
 
 
@@ -68,14 +66,14 @@ _put: Final = PreparedStatement(
 
 
 def put_entries(writing: WriteTransaction, entries: Sequence[StoredEntry]) -> None:
-    """Store entries of the writing user's, each in the place of what has its name."""
+    """Insert or replace entries of the writing user."""
     rows = [{"user_id": writing.user_id, **entry._asdict()} for entry in entries]
     _put.run_many(writing.connection, rows)
     writing.keeps_user = True
 
 
 def readable(user_id: str, now: datetime) -> sa.ColumnElement[bool]:
-    """Entries of a user whose time has not come, and whose memory, if any, is not forgotten."""
+    """Entries of a user that have not expired and whose memory, if any, is not forgotten."""
     remembered = sa.exists().where(
         items.c.user_id == user_id,
         items.c.id == store_entries.c.item_id,
@@ -90,7 +88,7 @@ def readable(user_id: str, now: datetime) -> sa.ColumnElement[bool]:
 
 
 def under(prefix: str) -> sa.ColumnElement[bool]:
-    """Entries in a namespace or in one below it; all for the empty one."""
+    """Entries in a namespace or below it; the empty one has all."""
     if not prefix:
         return sa.true()
     column = store_entries.c.namespace
@@ -101,7 +99,7 @@ def under(prefix: str) -> sa.ColumnElement[bool]:
 def entries_named(
     connection: sa.Connection, where: sa.ColumnElement[bool], names: Collection[EntryName]
 ) -> dict[EntryName, StoredEntry]:
-    """Those of the named entries that meet a condition, which binds them to a user."""
+    """The named entries that meet a condition, which must restrict them to a user."""
     listed = sorted(names)
     found = {}
     for start in range(0, len(listed), _NAMES_AT_ONCE):
@@ -114,14 +112,13 @@ def entries_named(
 
 
 def of_user(user_id: str) -> sa.ColumnElement[bool]:
-    """All entries of a user, readable or not."""
     return store_entries.c.user_id == user_id
 
 
 def entries_of_items(
     connection: sa.Connection, where: sa.ColumnElement[bool], item_ids: Sequence[int]
 ) -> dict[int, StoredEntry]:
-    """The entries by which some memories came to be, by the memory's number."""
+    """The entries of these memories, by memory id."""
     wanted = sa.select(*_COLUMNS).where(where, among(store_entries.c.item_id, _listed(item_ids)))
     entries = (StoredEntry(*row) for row in connection.execute(wanted))
     return {entry.item_id: entry for entry in entries if entry.item_id is not None}
@@ -134,7 +131,7 @@ def scan_entries(
     limit: int | None = None,
     offset: int = 0,
 ) -> Generator[StoredEntry]:
-    """Entries that meet a condition, the latest changed first; to be closed, or read to the end."""
+    """Entries that meet a condition, the latest changed first; close or exhaust the generator."""
     column = store_entries.c
     wanted = (
         sa.select(*_COLUMNS)
@@ -150,13 +147,12 @@ def scan_entries(
 
 
 def namespaces(connection: sa.Connection, where: sa.ColumnElement[bool]) -> list[str]:
-    """The namespaces that have an entry which meets a condition."""
     wanted = sa.select(store_entries.c.namespace).where(where).distinct()
     return list(connection.execute(wanted).scalars())
 
 
 def memories_under(user_id: str, prefix: str) -> sa.ColumnElement[bool]:
-    """A condition on memories: those by which entries under a namespace are found."""
+    """A condition on memories: those of entries under a namespace."""
     found = sa.select(store_entries.c.item_id).where(
         store_entries.c.user_id == user_id, store_entries.c.item_id.is_not(None), under(prefix)
     )
@@ -164,14 +160,14 @@ def memories_under(user_id: str, prefix: str) -> sa.ColumnElement[bool]:
 
 
 def memories_numbered(item_ids: Sequence[int]) -> sa.ColumnElement[Any]:
-    """A condition on memories: those with one of these numbers."""
+    """A condition on memories: those with one of these ids."""
     return among(items.c.id, _listed(item_ids))
 
 
 def prolong(writing: WriteTransaction, entries: Sequence[StoredEntry]) -> None:
-    """Let the time of entries, and of their memories, begin anew.
+    """Restart the time to live of entries and of their memories.
 
-    That is no change of what is remembered, so it leaves no history, like the counts of recalls.
+    No change of content, so it leaves no history.
     """
     for entry in entries:
         if entry.ttl_minutes is None:
@@ -189,7 +185,7 @@ def prolong(writing: WriteTransaction, entries: Sequence[StoredEntry]) -> None:
 
 
 def set_memory_end(writing: WriteTransaction, item_id: int, until: datetime | None) -> None:
-    """Give the memory of an entry the end that the entry has."""
+    """Set the expiry of an entry's memory."""
     where = sa.and_(
         items.c.user_id == writing.user_id,
         items.c.id == item_id,
@@ -199,13 +195,12 @@ def set_memory_end(writing: WriteTransaction, item_id: int, until: datetime | No
 
 
 def has_entry(writing: WriteTransaction, item_id: int) -> bool:
-    """Whether a memory of the writing user's is an entry of a store."""
     where = (store_entries.c.user_id == writing.user_id) & (store_entries.c.item_id == item_id)
     return writing.connection.execute(sa.select(sa.exists().where(where))).scalar_one()
 
 
 def hand_over_entry(writing: WriteTransaction, old_id: int, new_id: int) -> None:
-    """Let a memory's entry, if any, be that of another one with its key, which takes its place."""
+    """Point a memory's entry, if any, to the memory that replaces it."""
     old, new = items.alias(), items.alias()
     have_one_key = sa.exists().where(
         old.c.user_id == writing.user_id,
@@ -222,7 +217,7 @@ def hand_over_entry(writing: WriteTransaction, old_id: int, new_id: int) -> None
 def themes_of_memories(
     connection: sa.Connection, user_id: str, names: Collection[EntryName]
 ) -> dict[EntryName, str]:
-    """Where the active memories of entries are filed, which somebody may have moved."""
+    """The current themes of the entries' active memories; users may have moved them."""
     listed = sorted(names)
     found = {}
     for start in range(0, len(listed), _NAMES_AT_ONCE):
@@ -240,7 +235,7 @@ def themes_of_memories(
 
 
 def remove_entries(writing: WriteTransaction, names: Collection[EntryName]) -> None:
-    """Remove entries of the writing user's; their memories stay."""
+    """Delete entries of the writing user; their memories stay."""
     listed = sorted(names)
     for start in range(0, len(listed), _NAMES_AT_ONCE):
         batch = [tuple(name) for name in listed[start : start + _NAMES_AT_ONCE]]
@@ -251,7 +246,7 @@ def remove_entries(writing: WriteTransaction, names: Collection[EntryName]) -> N
 
 
 def remove_entries_of_items(writing: WriteTransaction, item_ids: Sequence[int]) -> None:
-    """Remove the entries whose memories are removed for good: they say the same."""
+    """Delete the entries of memories that are purged: they have the same text."""
     where = sa.and_(
         store_entries.c.user_id == writing.user_id,
         among(store_entries.c.item_id, _listed(item_ids)),
@@ -260,7 +255,7 @@ def remove_entries_of_items(writing: WriteTransaction, item_ids: Sequence[int]) 
 
 
 def remove_expired_entries(writing: WriteTransaction, limit: int) -> int:
-    """Remove a bounded number of entries whose time has come; how many there were."""
+    """Delete a bounded number of expired entries; returns how many."""
     ended = (
         sa.select(store_entries.c.namespace, store_entries.c.key)
         .where(
@@ -275,7 +270,6 @@ def remove_expired_entries(writing: WriteTransaction, limit: int) -> int:
 
 
 def next_entry_end(connection: sa.Connection, user_id: str) -> datetime | None:
-    """When the time of a user's next entry comes."""
     earliest = sa.select(sa.func.min(store_entries.c.expires_at, type_=Moment)).where(
         store_entries.c.user_id == user_id, store_entries.c.expires_at.is_not(None)
     )

@@ -1,4 +1,4 @@
-"""Rows of formation: how far each thread is formed, and proposals."""
+"""Rows of formation: how far each thread is processed, and proposals."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ _is_behind = threads.c.turn_count > FORMED_POSITION
 
 @dataclass(frozen=True, slots=True)
 class FormationState:
-    """A conversation, how long it is, and how much of it has been formed."""
+    """A conversation, its length, and up to where it has been processed."""
 
     user_id: str
     thread_id: str
@@ -44,18 +44,16 @@ class FormationState:
 
     @property
     def is_behind(self) -> bool:
-        """True where something was said that has not been formed yet."""
+        """True where turns have not been processed yet."""
         return self.formed_position < self.turn_count
 
 
 def note_observed(writing: WriteTransaction, thread_id: str) -> None:
-    """Remember when something was last said in a conversation."""
     given = {"user_id": writing.user_id, "thread_id": thread_id, "now": writing.now}
     _note_observed.run(writing.connection, given)
 
 
 def state_of(connection: sa.Connection, user_id: str, thread_id: str) -> FormationState | None:
-    """Where one conversation stands; None when there is no such conversation."""
     wanted = _select().where(threads.c.user_id == user_id, threads.c.thread_id == thread_id)
     row = connection.execute(wanted).first()
     return None if row is None else FormationState(*row)
@@ -64,7 +62,7 @@ def state_of(connection: sa.Connection, user_id: str, thread_id: str) -> Formati
 def unformed_threads(
     connection: sa.Connection, user_id: str, limit: int, *, other_than: str | None = None
 ) -> list[FormationState]:
-    """A user's conversations with something that has not been formed, the oldest first."""
+    """A user's conversations with unprocessed turns, the oldest first."""
     wanted = _select().where(threads.c.user_id == user_id, _is_behind)
     if other_than is not None:
         wanted = wanted.where(threads.c.thread_id != other_than)
@@ -75,9 +73,9 @@ def unformed_threads(
 def observed_and_behind(
     connection: sa.Connection, limit: int, *, without_job: str | None = None
 ) -> list[FormationState]:
-    """Observed conversations of all users that have not been formed, the longest silent first.
+    """Observed conversations of all users with unprocessed turns, the longest silent first.
 
-    ``without_job`` leaves out those that a job of this kind waits for, or works on right now.
+    ``without_job`` skips those with a queued or running job of this kind.
     """
     wanted = _select().where(formation.c.observed_at.is_not(None), _is_behind)
     if without_job is not None:
@@ -93,7 +91,7 @@ def observed_and_behind(
 
 
 def advance(writing: WriteTransaction, thread_id: str, reached: int) -> None:
-    """Note that a conversation of the writing user is formed up to a turn."""
+    """Record that a conversation of the writing user is processed up to a turn."""
     where = sa.and_(formation.c.user_id == writing.user_id, formation.c.thread_id == thread_id)
     values = {"formed_position": reached, "formed_at": writing.now}
     done = writing.connection.execute(sa.update(formation).where(where).values(**values))
@@ -106,7 +104,7 @@ def advance(writing: WriteTransaction, thread_id: str, reached: int) -> None:
 def turns_between(
     connection: sa.Connection, user_id: str, thread_id: str, first: int, last: int
 ) -> list[Turn]:
-    """What was said from one position to another, both included."""
+    """Turns from one position to another, both included."""
     wanted = (
         sa.select(*_TURN_COLUMNS)
         .where(
@@ -124,7 +122,7 @@ def turns_between(
 def speakers_in(
     connection: sa.Connection, user_id: str, thread_id: str, role: str
 ) -> frozenset[str]:
-    """The names of those who spoke in a role in a conversation."""
+    """The actors who spoke in a role in a conversation."""
     wanted = sa.select(turns.c.actor).where(
         turns.c.user_id == user_id,
         turns.c.thread_id == thread_id,
@@ -149,7 +147,6 @@ CURSOR = "proposals"
 
 
 def insert_proposal(writing: WriteTransaction, new: StoredProposal) -> None:
-    """Keep something until it is decided."""
     row = {
         "user_id": writing.user_id,
         "id": new.id,
@@ -172,7 +169,6 @@ def insert_proposal(writing: WriteTransaction, new: StoredProposal) -> None:
 
 
 def update_proposal(writing: WriteTransaction, proposal_id: int, values: Mapping[str, Any]) -> None:
-    """Change columns of one proposal."""
     where = sa.and_(proposals.c.user_id == writing.user_id, proposals.c.id == proposal_id)
     stored = {
         name: value.value if isinstance(value, ProposalState) else value
@@ -184,7 +180,6 @@ def update_proposal(writing: WriteTransaction, proposal_id: int, values: Mapping
 def find_proposal(
     connection: sa.Connection, user_id: str, proposal_id: int
 ) -> StoredProposal | None:
-    """One of a user's proposals, or None."""
     wanted = sa.select(*_COLUMNS).where(
         proposals.c.user_id == user_id, proposals.c.id == proposal_id
     )
@@ -193,7 +188,6 @@ def find_proposal(
 
 
 def open_proposals(connection: sa.Connection, user_id: str, now: datetime) -> list[StoredProposal]:
-    """What waits for a user, the oldest first."""
     wanted = (
         sa.select(*_COLUMNS)
         .where(
@@ -209,7 +203,7 @@ def open_proposals(connection: sa.Connection, user_id: str, now: datetime) -> li
 def rejected_since(
     connection: sa.Connection, user_id: str, content_hashes: set[str], since: datetime
 ) -> set[str]:
-    """Which of these texts the user has turned down."""
+    """The texts among these that the user has rejected."""
     wanted = sa.select(proposals.c.content_hash).where(
         proposals.c.user_id == user_id,
         proposals.c.content_hash.in_(sorted(content_hashes)),
@@ -220,7 +214,6 @@ def rejected_since(
 
 
 def lapsed_proposals(connection: sa.Connection, user_id: str, now: datetime) -> list[int]:
-    """The open proposals whose time has passed."""
     wanted = sa.select(proposals.c.id).where(
         proposals.c.user_id == user_id,
         proposals.c.state == ProposalState.OPEN.value,
@@ -230,7 +223,6 @@ def lapsed_proposals(connection: sa.Connection, user_id: str, now: datetime) -> 
 
 
 def next_lapse(connection: sa.Connection, user_id: str) -> datetime | None:
-    """When the time of the next open proposal is up."""
     wanted = sa.select(sa.func.min(proposals.c.expires_at, type_=Moment)).where(
         proposals.c.user_id == user_id, proposals.c.state == ProposalState.OPEN.value
     )
@@ -246,7 +238,7 @@ def page_of_proposals(
     limit: int,
     cursor: str | None,
 ) -> Page[StoredProposal]:
-    """A user's proposals, the oldest first; open ones whose time has passed count as expired.
+    """A user's proposals, the oldest first; open ones past their time count as expired.
 
     Raises:
         InvalidCursor: the cursor was not given out by this call.

@@ -30,18 +30,20 @@ _COLUMNS = [
 
 
 UNDONE_REVISION: Final = "undone_revision"
-"""In the meta of an UNDO: the update that it took back."""
+"""Key in the meta of an UNDO: the revision that it took back."""
 
 
 def revision_of(connection: sa.Connection, user_id: str) -> int:
-    """Where a user's change feed stands; 0 for a user who has never written."""
+    """The user's latest revision; 0 for a user who has never written."""
     found = connection.execute(sa.select(users.c.revision).where(users.c.user_id == user_id))
     return found.scalar_one_or_none() or 0
 
 
 def standing_of(connection: sa.Connection, user_id: str) -> tuple[int, int]:
-    """The same with the epoch of the user's index: no two of a kind ever had the same, also not
-    somebody who was erased and another one of that name; zeros for nobody."""
+    """The user's revision and index epoch, zeros for an unknown user.
+
+    Unique over time, even if a user is erased and created again.
+    """
     found = connection.execute(
         sa.select(users.c.revision, users.c.index_epoch).where(users.c.user_id == user_id)
     ).one_or_none()
@@ -49,7 +51,7 @@ def standing_of(connection: sa.Connection, user_id: str) -> tuple[int, int]:
 
 
 def changes_since(connection: sa.Connection, user_id: str, since: int, limit: int) -> Changes:
-    """The changes after a revision, oldest first."""
+    """Changes after a revision, oldest first."""
     wanted = (
         sa.select(*_COLUMNS)
         .where(history.c.user_id == user_id, history.c.revision > since)
@@ -65,7 +67,7 @@ def changes_since(connection: sa.Connection, user_id: str, since: int, limit: in
 
 
 def history_of(connection: sa.Connection, user_id: str, item_id: int, limit: int) -> list[Change]:
-    """The newest changes of one memory in a user's history, oldest first."""
+    """The newest changes of one memory, oldest first."""
     wanted = (
         sa.select(*_COLUMNS)
         .where(history.c.user_id == user_id, history.c.item_id == item_id)
@@ -79,7 +81,6 @@ def history_of(connection: sa.Connection, user_id: str, item_id: int, limit: int
 def last_change(
     connection: sa.Connection, user_id: str, item_id: int, events: tuple[Event, ...]
 ) -> Change | None:
-    """The newest change of one memory that is of one of these kinds."""
     wanted = (
         sa.select(*_COLUMNS)
         .where(
@@ -97,7 +98,7 @@ def last_change(
 def last_changes(
     connection: sa.Connection, user_id: str, item_ids: Collection[int], events: tuple[Event, ...]
 ) -> dict[int, Change]:
-    """The same for several memories, by id, where there is one."""
+    """Like :func:`last_change` for several memories, by id."""
     wanted = (
         sa.select(*_COLUMNS)
         .where(
@@ -132,7 +133,7 @@ def last_update(connection: sa.Connection, user_id: str, item_id: int) -> Change
 
 
 def replaced_by(connection: sa.Connection, user_id: str, new_id: int) -> list[int]:
-    """The memories that were superseded by or merged into this one."""
+    """The memories superseded by or merged into this one."""
     wanted = (
         sa.select(history.c.item_id)
         .where(
@@ -157,8 +158,7 @@ def old_versions(connection: sa.Connection, user_id: str, item_id: int) -> list[
 
 
 def formers_of(connection: sa.Connection, user_id: str, item_id: int, limit: int) -> list[int]:
-    """The memories whose place one has ever taken: those that it superseded and those that keep
-    its former texts, the latest first."""
+    """The memories that this one superseded, and its former texts, the latest first."""
     theirs = history.c.user_id == user_id
     replaced = sa.select(history.c.item_id.label("former"), history.c.revision).where(
         theirs,
@@ -189,14 +189,13 @@ def update_that_kept(connection: sa.Connection, user_id: str, version_id: int) -
 
 
 def drop_replaced_values(connection: sa.Connection, user_id: str, revision: int) -> None:
-    """Forget what an update replaced, once it was undone: the memory says it again."""
+    """Clear the values that an update replaced, once it was undone."""
     where = sa.and_(history.c.user_id == user_id, history.c.revision == revision)
     connection.execute(sa.update(history).where(where).values(before=None))
 
 
 def take_received(connection: sa.Connection, user_id: str) -> list[Change]:
-    """Remove and return a history that only tells of what others did; for a user who has nothing
-    of their own yet."""
+    """Remove and return the history of what others shared with a user who has nothing else yet."""
     theirs = history.c.user_id == user_id
     rows = connection.execute(sa.select(*_COLUMNS).where(theirs).order_by(history.c.revision))
     received = [_change(row) for row in rows.mappings()]
@@ -205,17 +204,17 @@ def take_received(connection: sa.Connection, user_id: str) -> list[Change]:
 
 
 def silence(connection: sa.Connection, user_id: str, item_ids: list[int]) -> None:
-    """Keep that something happened to these memories, and nothing of what they said."""
+    """Strip the contents from the history of these memories, keeping the events."""
     theirs = sa.and_(history.c.user_id == user_id, history.c.item_id.in_(item_ids))
     connection.execute(sa.update(history).where(theirs).values(reason=None, before=None, meta={}))
-    # The update that replaced a text says what it was, in the history of another memory.
+    # The update that replaced a text has it in the history of another memory.
     replaced = sa.and_(
         history.c.user_id == user_id,
         history.c.old_ref.in_(item_ids),
         history.c.event == Event.UPDATE.value,
     )
     connection.execute(sa.update(history).where(replaced).values(before=None))
-    # Why another memory was replaced by one of these may tell what they said.
+    # The reason for replacing another memory by one of these may quote them.
     replacing = sa.and_(history.c.user_id == user_id, history.c.new_ref.in_(item_ids))
     connection.execute(sa.update(history).where(replacing).values(reason=None))
 
@@ -229,9 +228,9 @@ _CURSOR = "events"
 
 
 def put_events(writing: WriteTransaction, happened: Sequence[dict[str, Any]]) -> None:
-    """Note steps of the writing user's background work; each has node, op, status and more.
+    """Record steps of the writing user's background work; each has node, op, status and more.
 
-    Nothing is noted of work for somebody who was erased meanwhile.
+    Nothing is recorded for a user erased meanwhile.
     """
     if not happened or writing.is_first:
         return
@@ -247,7 +246,7 @@ def put_events(writing: WriteTransaction, happened: Sequence[dict[str, Any]]) ->
 def page_of_events(
     connection: sa.Connection, user_id: str, limit: int, cursor: str | None
 ) -> Page[ActivityEvent]:
-    """What happened for a user, the latest first.
+    """A user's events, the latest first.
 
     Raises:
         InvalidCursor: the cursor was not given out by this call.
@@ -267,7 +266,7 @@ def page_of_events(
 
 
 def trim_events(connection: sa.Connection, user_id: str, before: datetime, limit: int) -> int:
-    """Remove a bounded number of a user's oldest events from before then; how many there were."""
+    """Delete a bounded number of a user's events from before then; returns how many."""
     oldest = (
         sa.select(events.c.id)
         .where(events.c.user_id == user_id, events.c.at < before)

@@ -1,4 +1,4 @@
-"""The answers that are kept for requests that may come again."""
+"""Stored responses of idempotent requests."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -24,7 +24,7 @@ _reserve: Final = PreparedStatement(
 
 @dataclass(frozen=True, slots=True)
 class KeptAnswer:
-    """What a request was answered; without a status it is still under way."""
+    """The response of a request; without a status while it is in progress."""
 
     request_hash: str
     status: int | None
@@ -34,9 +34,9 @@ class KeptAnswer:
 
 @retried
 def reserve(database: Database, user_id: str, name: str, request_hash: str) -> KeptAnswer | None:
-    """Take a key for a request; None where it was free, else what stands under it.
+    """Take a key for a request; None where it was free, else its stored response.
 
-    What was kept for long enough is removed on the way.
+    Also removes expired responses.
     """
     with database.transaction_for([user_id]) as connection:
         now = database.clock()
@@ -53,10 +53,10 @@ def reserve(database: Database, user_id: str, name: str, request_hash: str) -> K
 
 @retried
 def keep(database: Database, user_id: str, name: str, answer: KeptAnswer) -> None:
-    """Note what the request that holds the key was answered.
+    """Store the response of the request that holds the key.
 
-    Whoever an answer is kept for counts as a user: it tells of them, and can be erased. Nothing is
-    kept where the key is no longer held: it took too long, or the user was erased meanwhile.
+    Creates the user if needed, so that the response can be erased with them. Nothing is stored if
+    the key was lost: the request took too long, or the user was erased meanwhile.
     """
     with database.write(user_id) as writing:
         kept = writing.connection.execute(
@@ -69,16 +69,16 @@ def keep(database: Database, user_id: str, name: str, answer: KeptAnswer) -> Non
 
 @retried
 def release(database: Database, user_id: str, name: str, request_hash: str) -> None:
-    """Let the key be used again, where the request still holds it."""
+    """Free the key, if the request still holds it."""
     with database.transaction_for([user_id]) as connection:
         held = _held(user_id, name, request_hash)
         connection.execute(sa.delete(kept_answers).where(*held))
 
 
 def drop_answers(connection: sa.Connection, user_id: str) -> None:
-    """Remove all answers that are kept for a user: they may quote what is being removed for good.
+    """Delete all stored responses of a user: they may quote what is being purged.
 
-    Requests under way keep their keys.
+    Requests in progress keep their keys.
     """
     connection.execute(
         sa.delete(kept_answers).where(
@@ -88,7 +88,7 @@ def drop_answers(connection: sa.Connection, user_id: str) -> None:
 
 
 def trim_answers(connection: sa.Connection, user_id: str, now: datetime) -> int:
-    """Remove what was kept for long enough, or by a clock that was far ahead; how many rows."""
+    """Delete responses that are too old, or dated in the future; returns how many."""
     life = timedelta(hours=IDEMPOTENCY_HOURS)
     at = kept_answers.c.at
     gone = sa.delete(kept_answers).where(
@@ -102,15 +102,15 @@ def _place(user_id: str, name: str) -> tuple[sa.ColumnElement[bool], ...]:
 
 
 def _held(user_id: str, name: str, request_hash: str) -> tuple[sa.ColumnElement[bool], ...]:
-    """The key, while a request with it is under way; another's may be, after too long a time."""
+    """The key while this request is in progress; after a timeout another may hold it."""
     under_way = kept_answers.c.status.is_(None)
     return *_place(user_id, name), under_way, kept_answers.c.request_hash == request_hash
 
 
 def _free_if_abandoned(connection: sa.Connection, user_id: str, name: str, now: datetime) -> None:
-    """A request that began so long ago and never ended was cut off with its server.
+    """Free the key of a request whose server died.
 
-    One that began later than now began by a clock that has been set back since.
+    A start in the future means that the clock was set back since.
     """
     lease = timedelta(seconds=IDEMPOTENCY_LEASE_SECONDS)
     at = kept_answers.c.at

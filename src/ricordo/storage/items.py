@@ -49,14 +49,15 @@ _MAX_SMALL: Final = 2**31 - 1
 _SMALLEST_STEP: Final = timedelta(microseconds=1)
 _MAX_CLOCK_SKEW: Final = timedelta(minutes=1)
 _SEARCHED: Final = frozenset({"content", "key", "tags", "theme", "type", "valid_from"})
-"""The columns that the index of a memory is made from."""
+"""The columns that a memory's search index is made from."""
 _insert: Final = PreparedStatement(sa.insert(items))
 
 _expired = sa.case((items.c.expires_at <= sa.bindparam("now", type_=Moment), 1), else_=0)
 _found = sa.select(items.c.id, items.c.theme, items.c.key, items.c.content_hash, _expired)
 _own_active = sa.and_(
     items.c.user_id == sa.bindparam("user_id", type_=Words),
-    # A literal, because the partial indexes can only be used when the statement shows it.
+    # A literal: SQLite and PostgreSQL use a partial index only when the statement shows its
+    # condition.
     items.c.status == sa.literal_column("'active'"),
 )
 _active_by_one_text: Final = PreparedStatement(
@@ -84,7 +85,7 @@ _active_by_key: Final = PreparedStatement(
 
 
 class ActiveMatch:
-    """An active memory that a new one may be the same as."""
+    """An active memory that may equal a new one."""
 
     __slots__ = ("content_hash", "expired", "id", "key", "theme")
 
@@ -99,7 +100,6 @@ class ActiveMatch:
 def active_with_text(
     connection: sa.Connection, user_id: str, themes: set[str], hashes: set[str], now: datetime
 ) -> list[ActiveMatch]:
-    """A user's active memories in these themes with one of these texts."""
     if len(themes) == len(hashes) == 1:  # the everyday case, and five times as fast
         single = {"user_id": user_id, "theme": min(themes), "hash": min(hashes), "now": now}
         return [ActiveMatch(row) for row in _active_by_one_text.run(connection, single)]
@@ -110,28 +110,25 @@ def active_with_text(
 def active_with_key(
     connection: sa.Connection, user_id: str, themes: set[str], keys: set[str], now: datetime
 ) -> list[ActiveMatch]:
-    """A user's active memories in these themes with one of these keys."""
     given = {"user_id": user_id, "themes": list(themes), "keys": list(keys), "now": now}
     return [ActiveMatch(row) for row in _active_by_key.run(connection, given)]
 
 
 def insert_items(writing: WriteTransaction, new: Sequence[Item]) -> None:
-    """Store new memories and index them."""
     _insert.run_many(writing.connection, (_row(item) for item in new))
     index_items(writing, new)
 
 
 def index_items(writing: WriteTransaction, new: Iterable[Item]) -> None:
-    """Make memories of the writing user findable."""
+    """Add memories of the writing user to the search index."""
     put_entries(writing, ITEMS, [searchable_item(item) for item in new])
 
 
 def changed_at(writing: WriteTransaction, item: Item) -> datetime:
-    """The ``updated_at`` of what a change makes of a memory: now, and another one than before.
+    """The new ``updated_at`` of a changed memory: now, but always later than before.
 
-    Who names the state that they saw goes by it, so no two states may have the same, however
-    quickly they follow each other and whatever the clocks of several servers say. Only what was
-    dated far into the future comes back to the present.
+    Clients detect concurrent changes by it, so it must be unique per state, whatever the clocks of
+    several servers say. Only a date far in the future is reset to now.
     """
     before = item.updated_at
     if writing.now <= before <= writing.now + _MAX_CLOCK_SKEW:
@@ -140,7 +137,7 @@ def changed_at(writing: WriteTransaction, item: Item) -> datetime:
 
 
 def update_item(writing: WriteTransaction, item: Item, values: Mapping[str, Any]) -> None:
-    """Change columns of one memory; what is derived from them follows."""
+    """Change columns of one memory, and what is derived from them."""
     stored = dict(values)
     if "content" in stored:
         stored |= derived_columns(stored["content"])
@@ -151,7 +148,7 @@ def update_item(writing: WriteTransaction, item: Item, values: Mapping[str, Any]
 
 
 def delete_items(writing: WriteTransaction, ids: Iterable[int]) -> None:
-    """Remove memories of the writing user for good."""
+    """Purge memories of the writing user."""
     doomed = list(ids)
     where = sa.and_(items.c.user_id == writing.user_id, items.c.id.in_(doomed))
     writing.connection.execute(sa.delete(items).where(where))
@@ -161,23 +158,22 @@ def delete_items(writing: WriteTransaction, ids: Iterable[int]) -> None:
 
 
 def searchable_item(item: Item) -> Searchable:
-    """What search is to read of a memory."""
+    """The input of the search index for a memory."""
     return Searchable(item.id, item.content, text_of_item(item))
 
 
 def find_item(connection: sa.Connection, where: Condition) -> Item | None:
-    """One memory, or None."""
     row = connection.execute(_select.where(where)).mappings().first()
     return None if row is None else item_from_row(row)
 
 
 def item_of(connection: sa.Connection, user_id: str, item_id: int) -> Item | None:
-    """A user's own memory in whatever status, expired or not; None when it is not there."""
+    """A user's own memory in any status, expired or not."""
     return find_item(connection, (items.c.user_id == user_id) & (items.c.id == item_id))
 
 
 def items_by_id(connection: sa.Connection, wanted: Iterable[tuple[str, int]]) -> dict[int, Item]:
-    """Memories by owner and id, whatever their status: for those that were found a moment ago."""
+    """Memories by owner and id, in any status: for search results."""
     by_owner: dict[str, list[int]] = {}
     for owner, item_id in wanted:
         by_owner.setdefault(owner, []).append(item_id)
@@ -196,7 +192,7 @@ def find_items(connection: sa.Connection, where: Condition, limit: int | None = 
 
 
 def has_ended(connection: sa.Connection, user_id: str, since: datetime, now: datetime) -> bool:
-    """Whether an active memory's own end has come since then; a job will take it away soon."""
+    """Whether an active memory has expired since then (a job archives it soon)."""
     ended = (
         (items.c.user_id == user_id)
         & (items.c.status == Status.ACTIVE.value)
@@ -207,7 +203,7 @@ def has_ended(connection: sa.Connection, user_id: str, since: datetime, now: dat
 
 
 def foremost_items(connection: sa.Connection, where: Condition, limit: int) -> list[Item]:
-    """Memories in the order of how much they matter: pinned, important, recent."""
+    """Memories by weight: pinned, important, recent."""
     order = (
         items.c.pinned.desc(),
         items.c.importance.desc(),
@@ -232,7 +228,7 @@ def page_of_items(
         whole = connection.execute(_ordered(_select, where, sort, limit + 1)).mappings()
         found = [item_from_row(row) for row in whole]
     else:
-        # Only what orders them is carried through the sorting, not all that they say.
+        # Sort only the ordering columns, not whole rows.
         rows = connection.execute(_ordered(_select_place, where, sort, limit + 1))
         places = [(row.user_id, row.id) for row in rows]
         by_id = items_by_id(connection, places)
@@ -251,7 +247,6 @@ def _ordered(columns: sa.Select[Any], where: Condition, sort: Sort, limit: int) 
 
 
 def item_from_row(row: Mapping[Any, Any]) -> Item:
-    """A stored row as a memory."""
     values = dict(row)
     values["type"] = stored_choice(MemoryType, values["type"])
     values["source"] = stored_choice(Source, values["source"])
@@ -291,7 +286,7 @@ def _cursor(sort: Sort, last: Item) -> str:
 
 
 def _after(sort: Sort, cursor: str) -> Condition:
-    """What comes after the place that the cursor names, missing values being last."""
+    """The rows after the cursor, NULLs last."""
     column = items.c[sort.column.value]
     moments = isinstance(column.type, Moment)
     expected = str if moments else column.type.python_type
@@ -309,15 +304,13 @@ def _after(sort: Sort, cursor: str) -> Condition:
 
 
 VECTOR_PAGE_ROWS: Final = 2_000
-"""How many vectors are read at a time, which bounds the memory that comparing takes."""
+"""Vectors per page: bounds the memory that a comparison takes."""
 
 _IMPORTANT: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
 class StoredVectors:
-    """Vectors of one width, with the ids of their memories."""
-
     ids: list[int]
     matrix: Matrix
 
@@ -326,7 +319,7 @@ class StoredVectors:
 class VectorPage:
     """Vectors of one width, with the ids and types of their memories.
 
-    ``last`` is the id after which to go on, None at the end.
+    ``last`` is the id to continue after, None at the end.
     """
 
     ids: list[int]
@@ -344,12 +337,11 @@ class Comparables:
     where: Condition
 
     def ids(self, connection: sa.Connection, after: int, limit: int) -> list[int]:
-        """The next of their ids, in order."""
         wanted = self._joined().where(item_index.c.id > after).order_by(item_index.c.id)
         return list(connection.execute(wanted.limit(limit)).scalars())
 
     def unchanged(self, connection: sa.Connection, ids: Collection[int], stamp: int) -> set[int]:
-        """Those of a list that are among them and have said the same since the index's stamp."""
+        """Those in the list whose text has not changed since the index stamp."""
         listed = among(item_index.c.id, bound_list("ids", sa.BigInteger()))
         wanted = self._joined().where(item_index.c.stamp <= stamp, listed)
         return set(connection.execute(wanted, {"ids": sorted(ids)}).scalars())
@@ -357,7 +349,7 @@ class Comparables:
     def vectors(self, connection: sa.Connection, ids: Collection[int]) -> list[StoredVectors]:
         """The vectors of a list, whether or not these memories meet the condition.
 
-        Those of one width are together; the width of the lowest id comes first.
+        Grouped by width; the width of the lowest id comes first.
         """
         wanted = (
             sa.select(item_index.c.id, vector_bytes(item_index.c.vector))
@@ -373,8 +365,8 @@ class Comparables:
         ]
 
     def page(self, connection: sa.Connection, width: int, after: int) -> VectorPage:
-        """The next of them by id whose vectors are of this width."""
-        # Cut off before the memories are joined, or SQLite would sort all of them for every page.
+        """The next page of vectors of this width, by id."""
+        # LIMIT before the join, or SQLite would sort all rows for every page.
         page = (
             sa.select(item_index.c.id, item_index.c.vector)
             .where(self._has_vector(), item_index.c.id > after, item_index.c.dimensions == width)
@@ -386,7 +378,7 @@ class Comparables:
         wanted = sa.select(page.c.id, items.c.type, vector_bytes(page.c.vector)).select_from(
             page.outerjoin(items, sa.and_(same_row, self.where))
         )
-        # Put in order here, because SQLite would carry the vectors along while it sorts.
+        # Sorted here, because SQLite would move the vectors along while sorting.
         rows = sorted(connection.execute(wanted).all(), key=itemgetter(0))
         kept = [row for row in rows if row[1] is not None]
         return VectorPage(
@@ -397,7 +389,6 @@ class Comparables:
         )
 
     def _joined(self) -> sa.Select[Any]:
-        """Their ids, from the memories joined with their index."""
         wanted = sa.select(item_index.c.id).select_from(ITEMS.joined())
         return wanted.where(self._has_vector(), self.where)
 
@@ -411,16 +402,16 @@ class Comparables:
 
 
 def active(user_id: str, now: datetime) -> Condition:
-    """A user's own memories that hold now."""
+    """A user's own active memories."""
     return sa.and_(
         items.c.user_id == user_id, items.c.status == Status.ACTIVE.value, not_expired(now)
     )
 
 
 def comparable(user_id: str, types: Collection[MemoryType], now: datetime) -> Condition:
-    """A user's own memories of these types that hold now, open-ended, and are not too old.
+    """A user's own active memories of these types, without validity dates and not too old.
 
-    What has an end or a beginning in the world is dated already: nothing makes it outdated.
+    A memory with dates cannot become outdated.
     """
     return sa.and_(
         active(user_id, now),
@@ -474,7 +465,7 @@ def replaced_before(
 ) -> frozenset[int]:
     """Those of these memories that were superseded or merged once.
 
-    Of active ones: those that somebody has brought back.
+    If active, somebody has restored them.
     """
     wanted = (
         sa.select(history.c.item_id)
@@ -489,7 +480,7 @@ def replaced_before(
 
 
 def shared_among(connection: sa.Connection, owner_id: str, ids: Collection[int]) -> frozenset[int]:
-    """Those of an owner's memories that somebody else sees, too."""
+    """Those of an owner's memories that are shared."""
     wanted = (
         sa.select(links.c.item_id)
         .distinct()
@@ -508,7 +499,7 @@ def items_of_messages(
     message_ids: Collection[str],
     now: datetime,
 ) -> list[Item]:
-    """A user's memories of any status but deleted that name one of these messages of a thread."""
+    """A user's memories, except deleted ones, that refer to one of these messages of a thread."""
     return _found_in_thread(
         connection, user_id, thread_id, items.c.message_id.in_(message_ids), now
     )
@@ -521,7 +512,7 @@ def items_from_moments(
     moments: Collection[datetime],
     now: datetime,
 ) -> list[Item]:
-    """The same for those that name no message, and hold from one of these times on."""
+    """Like :func:`items_of_messages` for memories without a message id, by ``valid_from``."""
     unnamed = items.c.message_id.is_(None) & items.c.valid_from.in_(moments)
     return _found_in_thread(connection, user_id, thread_id, unnamed, now)
 
@@ -547,8 +538,8 @@ def _found_in_thread(
 _SQLITE: Final = "sqlite"
 _POSTGRESQL: Final = "postgresql"
 
-# One count per day over a range of ix_items_created takes a sixth of the time that SQLite needs to
-# sort the same rows into groups, and half of PostgreSQL's.
+# One count per day over a range of ix_items_created: SQLite takes six times as long to group the
+# same rows, PostgreSQL twice.
 _of_one: Final = {
     _SQLITE: PreparedStatement(
         sa.text(
@@ -567,7 +558,7 @@ _of_one: Final = {
     ),
 }
 
-# Of many users, a count for each of them and each day would be too many: all rows are gone through.
+# For all users, a count per user and day would be too many: scan all rows.
 _of_all: Final = {
     _SQLITE: PreparedStatement(
         sa.text(
@@ -588,10 +579,9 @@ _of_all: Final = {
 def memories_by_day(
     connection: sa.Connection, user_id: str | None, days: Sequence[str]
 ) -> dict[str, int]:
-    """How many of a user's own memories, or of everybody's, were made on each of some days.
+    """How many memories of a user, or of everybody, were created on each day.
 
-    The days follow each other, as ISO texts. What was purged is not there any more; all else
-    counts, whatever became of it.
+    ``days`` are consecutive ISO dates. Purged memories do not count, all others do.
     """
     kind = connection.dialect.name
     if user_id is not None:

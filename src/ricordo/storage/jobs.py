@@ -15,7 +15,7 @@ from ricordo.storage.columns import Json, Moment, among, bound_list, stored_choi
 from ricordo.storage.statements import PreparedStatement
 from ricordo.storage.tables import JOB_IDS, jobs
 
-# Two queued jobs for the same thing become one, at the earlier of their times.
+# Two queued jobs for the same work become one, at the earlier time.
 _put: Final = PreparedStatement(
     sa.text(
         "INSERT INTO jobs (id, kind, user_id, unique_key, payload, state, run_at, attempts,"
@@ -35,7 +35,7 @@ _NAMES: Final = [column.name for column in jobs.c]
 
 
 _LONGEST_LEASE: Final = timedelta(days=2)
-"""A lease that lasts longer was given by a clock that was wrong."""
+"""A longer lease was given by a wrong clock."""
 
 _now = sa.bindparam("now", type_=Moment)
 _too_far = sa.bindparam("too_far", type_=Moment)
@@ -46,11 +46,11 @@ _abandoned = sa.and_(
 IS_CLAIMABLE: Final = sa.or_(
     sa.and_(jobs.c.state == JobState.QUEUED.value, jobs.c.run_at <= _now), _abandoned
 )
-"""Jobs that are due, or whose worker has not been heard of for too long; see :func:`at_time`."""
+"""Jobs that are due, or whose lease has expired; bind :func:`at_time`."""
 
 
 def at_time(now: datetime) -> dict[str, datetime]:
-    """The values that ``IS_CLAIMABLE`` needs."""
+    """The parameters of ``IS_CLAIMABLE``."""
     return {"now": now, "too_far": now + _LONGEST_LEASE}
 
 
@@ -79,7 +79,6 @@ _claim: Final = PreparedStatement(
 
 
 def put_job(backend: Backend, connection: sa.Connection, job: NewJob, now: datetime) -> None:
-    """Queue a job in the transaction that causes it."""
     values = {
         "id": backend.take_ids(connection, JOB_IDS, 1)[0],
         "kind": job.kind,
@@ -100,10 +99,10 @@ def claim_job(
     lease: timedelta,
     only: int | None = None,
 ) -> Job | None:
-    """Take the job that is due longest, or whose worker let its lease run out.
+    """Claim the job that is due longest, or whose lease has expired.
 
-    ``only`` takes this one and no other. Taking counts as an attempt, so that a job which kills
-    its worker is not tried for ever.
+    ``only`` claims this one. A claim counts as an attempt, so that a job which kills its worker is
+    not retried for ever.
     """
     while (row := _first_claimable(connection, kinds, now, only)) is not None:
         if row["state"] == JobState.RUNNING.value and row["attempts"] >= row["max_attempts"]:
@@ -138,7 +137,7 @@ def _take(connection: sa.Connection, row: dict[str, Any], now: datetime, lease: 
 
 
 def _bury(connection: sa.Connection, job_id: int, now: datetime) -> None:
-    """Give up a job whose worker vanished during its last attempt."""
+    """Mark as dead a job whose worker vanished during its last attempt."""
     buried = {
         "state": JobState.DEAD.value,
         "last_error": "the worker vanished during the last attempt",
@@ -152,13 +151,12 @@ def _bury(connection: sa.Connection, job_id: int, now: datetime) -> None:
 def extend_lease(
     connection: sa.Connection, job: Job, until: datetime, progress: str | None = None
 ) -> bool:
-    """The worker's sign of life, and how far it is; False when the job was taken away from it."""
+    """Heartbeat of a worker with its progress; False when it has lost the job."""
     told = {} if progress is None else {"progress": progress[: limits.MAX_JOB_PROGRESS_CHARS]}
     return _change_leased(connection, job, lease_until=until, **told)
 
 
 def finish_job(connection: sa.Connection, job: Job, now: datetime) -> bool:
-    """Mark a job done; False when the job was taken away meanwhile."""
     return _change_leased(
         connection,
         job,
@@ -173,7 +171,7 @@ def finish_job(connection: sa.Connection, job: Job, now: datetime) -> bool:
 def fail_job(
     connection: sa.Connection, job: Job, error: str, retry_at: datetime | None, now: datetime
 ) -> bool:
-    """Put a job back for another try, or among the dead when ``retry_at`` is None."""
+    """Requeue a job for another attempt, or mark it dead when ``retry_at`` is None."""
     values: dict[str, Any] = {"state": JobState.DEAD.value}
     if retry_at is None:  # one dead job tells what is wrong; those before it would only pile up
         connection.execute(sa.delete(jobs).where(_alike(job, JobState.DEAD)))
@@ -195,7 +193,7 @@ def fail_job(
 def postpone_job(
     connection: sa.Connection, job: Job, until: datetime, why: str, now: datetime
 ) -> bool:
-    """Put a job back for later without counting this as an attempt."""
+    """Requeue a job for later without counting an attempt."""
     if _same_is_queued(connection, job):  # a newer one will do this one's work
         return finish_job(connection, job, now)
     return _change_leased(
@@ -213,7 +211,7 @@ def postpone_job(
 
 
 def revive_job(connection: sa.Connection, job_id: int, now: datetime) -> bool:
-    """Give a dead job a fresh set of attempts; False when there is no such dead job."""
+    """Requeue a dead job with fresh attempts; False when there is no such dead job."""
     row = connection.execute(sa.select(jobs).where(jobs.c.id == job_id)).mappings().first()
     if row is None or row["state"] != JobState.DEAD.value:
         return False
@@ -233,7 +231,7 @@ def revive_job(connection: sa.Connection, job_id: int, now: datetime) -> bool:
 
 
 def cancel_job(connection: sa.Connection, job_id: int, now: datetime) -> bool:
-    """Take a job out of the queue that nobody works on; False when there is no such job."""
+    """Cancel a job that is not running; False when there is no such job."""
     idle = sa.or_(jobs.c.state.in_([JobState.QUEUED.value, JobState.DEAD.value]), _abandoned)
     values = {
         "state": JobState.CANCELLED.value,
@@ -247,23 +245,20 @@ def cancel_job(connection: sa.Connection, job_id: int, now: datetime) -> bool:
 
 
 def discard_queued(connection: sa.Connection, job: NewJob, not_after: datetime) -> None:
-    """Take a job out of the queue whose work was done otherwise, unless it was asked for again."""
+    """Delete a queued job whose work is done, unless it was queued again since."""
     where = sa.and_(_queued_like(job), jobs.c.updated_at <= not_after)
     connection.execute(sa.delete(jobs).where(where))
 
 
 def trim_finished(connection: sa.Connection, before: datetime) -> None:
-    """Forget jobs that were done or cancelled long ago."""
+    """Delete jobs that were done or cancelled long ago."""
     ended = (JobState.DONE.value, JobState.CANCELLED.value)
     old = sa.and_(jobs.c.state.in_(ended), jobs.c.updated_at < before)
     connection.execute(sa.delete(jobs).where(old))
 
 
 def mend_times(connection: sa.Connection, now: datetime) -> None:
-    """Let jobs be due that were queued by a clock far ahead of the present one.
-
-    Otherwise they would wait until it is that time. Each looks for itself what there is to do.
-    """
+    """Make jobs due that were queued by a clock far ahead of the present one."""
     ahead = sa.and_(jobs.c.state == JobState.QUEUED.value, jobs.c.updated_at > now + _LONGEST_LEASE)
     connection.execute(sa.update(jobs).where(ahead).values(run_at=now, updated_at=now))
 
@@ -296,12 +291,10 @@ def _same_is_queued(connection: sa.Connection, job: Job) -> bool:
 
 
 def as_job(row: Mapping[Any, Any]) -> Job:
-    """A row as the model's value."""
     return Job(**{**row, "state": stored_choice(JobState, row["state"])})
 
 
 def find_job(connection: sa.Connection, job_id: int) -> Job | None:
-    """One job, or None."""
     row = connection.execute(sa.select(jobs).where(jobs.c.id == job_id)).mappings().first()
     return None if row is None else as_job(row)
 
@@ -309,7 +302,7 @@ def find_job(connection: sa.Connection, job_id: int) -> Job | None:
 def list_jobs(
     connection: sa.Connection, state: JobState | None, kind: str | None, limit: int
 ) -> list[Job]:
-    """Jobs in the order in which they run or ran."""
+    """Jobs in the order of their time."""
     wanted = sa.select(jobs).order_by(jobs.c.run_at, jobs.c.id).limit(limit)
     if state is not None:
         wanted = wanted.where(jobs.c.state == state.value)
@@ -319,7 +312,6 @@ def list_jobs(
 
 
 def count_jobs(connection: sa.Connection) -> list[tuple[str, JobState, int]]:
-    """How many jobs of each kind are in each state."""
     counted = (
         sa.select(jobs.c.kind, jobs.c.state, sa.func.count())
         .group_by(jobs.c.kind, jobs.c.state)
@@ -329,7 +321,7 @@ def count_jobs(connection: sa.Connection) -> list[tuple[str, JobState, int]]:
 
 
 def due_jobs(connection: sa.Connection, now: datetime) -> dict[str, tuple[int, datetime]]:
-    """By kind: how many queued jobs could run now, and since when the first of them could."""
+    """By kind: the number of queued jobs that are due, and since when."""
     counted = (
         sa.select(jobs.c.kind, sa.func.count(), sa.func.min(jobs.c.run_at, type_=Moment))
         .where(jobs.c.state == JobState.QUEUED.value, jobs.c.run_at <= now)
@@ -339,7 +331,7 @@ def due_jobs(connection: sa.Connection, now: datetime) -> dict[str, tuple[int, d
 
 
 def next_due(connection: sa.Connection, kinds: frozenset[str]) -> datetime | None:
-    """When the next queued job of these kinds is to run, or a lease runs out."""
+    """When the next queued job of these kinds is due, or a lease expires."""
     running = jobs.c.state == JobState.RUNNING.value
     moment = sa.case((running, jobs.c.lease_until), else_=jobs.c.run_at)
     open_states = (JobState.QUEUED.value, JobState.RUNNING.value)
@@ -357,10 +349,9 @@ def take_unsent(
     sent_before: datetime | None,
     limit: int,
 ) -> list[tuple[int, str]]:
-    """Jobs (id and kind) that could run now and that a broker has not been told of; noted as told.
+    """Due jobs (id and kind) that no broker message was sent for; marks them as sent.
 
-    ``sent_before`` takes also those of which it was told before then and which still wait: the
-    message, or whoever had it, was lost.
+    With ``sent_before`` also those whose message was sent before then: it was lost.
     """
     untold: sa.ColumnElement[bool] = jobs.c.woken_at.is_(None)
     if sent_before is not None:
@@ -380,6 +371,6 @@ def take_unsent(
 
 
 def note_unsent(connection: sa.Connection, job_ids: Sequence[int]) -> None:
-    """The broker could not be told of these jobs after all."""
+    """Unmark jobs whose message could not be sent."""
     waiting = sa.and_(jobs.c.id.in_(list(job_ids)), jobs.c.woken_at.is_not(None))
     connection.execute(sa.update(jobs).where(waiting).values(woken_at=None))

@@ -1,5 +1,6 @@
-"""Rows of API keys, and of sessions that were ended. They are looked up before anybody knows whose
-they are, so every transaction here acts for all users.
+"""Rows of API keys and of ended sessions.
+
+Keys are looked up before the user is known, so every transaction here acts for all users.
 """
 
 from datetime import datetime
@@ -21,16 +22,14 @@ _SHOWN: Final = [column for column in api_keys.c if column is not api_keys.c.sec
 
 
 class StoredKeys:
-    """The keys in a database."""
-
     def __init__(self, database: Database) -> None:
         self.database = database
 
     @retried
     def insert(self, key: ApiKey, secret_hash: str) -> None:
-        """Keep a new key, and of its secret the hash.
+        """Store a new key with the hash of its secret.
 
-        Whoever gets a key is a user from then on, and can be erased.
+        Creates the key's user if needed, so that it can be erased.
 
         Raises:
             Conflict: there are too many keys.
@@ -45,7 +44,6 @@ class StoredKeys:
                 _insert(writing.connection, key, secret_hash)
 
     def find(self, key_id: str) -> tuple[ApiKey, str] | None:
-        """A key and the hash of its secret."""
         wanted = sa.select(api_keys).where(api_keys.c.id == key_id)
         with self.database.read_all() as view:
             row = view.connection.execute(wanted).mappings().one_or_none()
@@ -54,7 +52,7 @@ class StoredKeys:
     def page(
         self, user_id: str | None, include_revoked: bool, limit: int, cursor: str | None
     ) -> Page[ApiKey]:
-        """Keys, the newest first; those of one user, or all.
+        """Keys, the newest first; of one user, or all.
 
         Raises:
             InvalidCursor: the cursor was not given out by this call.
@@ -80,7 +78,7 @@ class StoredKeys:
 
     @retried
     def revoke(self, key_id: str, now: datetime) -> ApiKey:
-        """End a key, if it was not revoked before; the key as it stands.
+        """Revoke a key, if it was not revoked before.
 
         Raises:
             KeyNotFound: there is no such key.
@@ -95,7 +93,7 @@ class StoredKeys:
         return _key(found)
 
     def note_use(self, key_id: str, now: datetime) -> None:
-        """Keep when a key was last used.
+        """Record when a key was last used.
 
         Raises:
             StorageError: the database could not do it.
@@ -105,7 +103,6 @@ class StoredKeys:
             connection.execute(used)
 
     def has_live(self, now: datetime) -> bool:
-        """Whether any key is neither revoked nor expired."""
         lasting = sa.or_(api_keys.c.expires_at.is_(None), api_keys.c.expires_at > now)
         wanted = sa.select(sa.exists().where(api_keys.c.revoked_at.is_(None), lasting))
         with self.database.read_all() as view:
@@ -133,7 +130,7 @@ def _key(row: sa.RowMapping) -> ApiKey:
 
 @retried
 def end_session(database: Database, session_id: str, until: datetime) -> None:
-    """Let a session count no longer. Those whose cookies have ended by now are forgotten."""
+    """End a session, and delete ended sessions whose cookies have expired."""
     row = {"id": session_id, "until": until}
     with database.transaction() as connection:
         past = ended_sessions.c.until < database.clock()
@@ -143,7 +140,6 @@ def end_session(database: Database, session_id: str, until: datetime) -> None:
 
 
 def session_has_ended(database: Database, session_id: str) -> bool:
-    """Whether somebody signed out of a session."""
     wanted = sa.select(ended_sessions.c.id).where(ended_sessions.c.id == session_id)
     with database.read_all() as view:
         return view.connection.execute(wanted).one_or_none() is not None

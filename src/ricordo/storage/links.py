@@ -14,8 +14,6 @@ from ricordo.storage.tables import blocked_senders, link_offers, links
 from ricordo.storage.transaction import WriteTransaction
 from ricordo.storage.where import Condition
 
-# until it is a link.
-
 _viewers: Final = PreparedStatement(
     sa.select(links.c.user_id)
     .where(
@@ -27,13 +25,13 @@ _viewers: Final = PreparedStatement(
 
 
 def viewers_of(connection: sa.Connection, owner_id: str, item_id: int) -> list[str]:
-    """The users whom a memory is linked to, in order."""
+    """The users a memory is linked to, in order."""
     given = {"owner_id": owner_id, "item_id": item_id}
     return [row[0] for row in _viewers.run(connection, given)]
 
 
 def others_concerned(connection: sa.Connection, user_id: str, item_ids: Sequence[int]) -> set[str]:
-    """The users, besides this one, whose history a change of these memories goes into."""
+    """The other users whose history records a change of these memories."""
     viewers = sa.select(links.c.user_id).where(
         links.c.owner_id == user_id, links.c.item_id.in_(item_ids)
     )
@@ -44,7 +42,7 @@ def others_concerned(connection: sa.Connection, user_id: str, item_ids: Sequence
 
 
 def owner_of_linked(connection: sa.Connection, viewer: str, item_id: int) -> str | None:
-    """The owner of a memory that is linked to this viewer, or None."""
+    """The owner of a memory linked to this viewer, or None."""
     where = sa.and_(links.c.user_id == viewer, links.c.item_id == item_id)
     return connection.execute(sa.select(links.c.owner_id).where(where)).scalar_one_or_none()
 
@@ -52,19 +50,18 @@ def owner_of_linked(connection: sa.Connection, viewer: str, item_id: int) -> str
 def add_link(
     connection: sa.Connection, viewer: str, owner_id: str, item_id: int, now: datetime
 ) -> None:
-    """Let a user see a memory."""
     row = {"user_id": viewer, "item_id": item_id, "owner_id": owner_id, "created_at": now}
     connection.execute(sa.insert(links).values(**row))
 
 
 def remove_link(connection: sa.Connection, viewer: str, item_id: int) -> bool:
-    """Take a memory out of a user's sight; False when it was not linked."""
+    """Remove a link; False when there was none."""
     where = sa.and_(links.c.user_id == viewer, links.c.item_id == item_id)
     return connection.execute(sa.delete(links).where(where)).rowcount == 1
 
 
 def remove_links(connection: sa.Connection, owner_id: str, item_ids: list[int]) -> None:
-    """Take memories that go for good out of everyone's sight but the owner's, also as offers."""
+    """Remove all links and offers of memories that are purged."""
     for table in (links, link_offers):
         where = sa.and_(table.c.owner_id == owner_id, table.c.item_id.in_(item_ids))
         connection.execute(sa.delete(table).where(where))
@@ -81,7 +78,7 @@ def links_granted(connection: sa.Connection, owner_id: str) -> list[tuple[str, i
 
 
 def links_between(connection: sa.Connection, viewer: str, owner_id: str) -> list[int]:
-    """The memories of one user that another one sees, in order."""
+    """The memories of the owner linked to the viewer, in order."""
     wanted = sa.select(links.c.item_id).where(
         links.c.user_id == viewer, links.c.owner_id == owner_id
     )
@@ -89,7 +86,7 @@ def links_between(connection: sa.Connection, viewer: str, owner_id: str) -> list
 
 
 def linked_since(connection: sa.Connection, owner_id: str, item_id: int) -> dict[str, datetime]:
-    """The users whom a memory is linked to, and since when."""
+    """The users a memory is linked to, and since when."""
     wanted = sa.select(links.c.user_id, links.c.created_at).where(
         links.c.owner_id == owner_id, links.c.item_id == item_id
     )
@@ -97,7 +94,7 @@ def linked_since(connection: sa.Connection, owner_id: str, item_id: int) -> dict
 
 
 def put_offer(writing: WriteTransaction, offer: Offer) -> None:
-    """Keep an offer, in place of an earlier one of the same memory to the same user."""
+    """Insert an offer, or replace an earlier one of the same memory to the same user."""
     drop_offer(writing.connection, offer.user_id, offer.item_id)
     row = {column.name: getattr(offer, column.name) for column in link_offers.c}
     row["state"] = offer.state.value
@@ -106,12 +103,11 @@ def put_offer(writing: WriteTransaction, offer: Offer) -> None:
 
 
 def drop_offer(connection: sa.Connection, viewer: str, item_id: int) -> None:
-    """Forget that a memory was offered, and what became of it."""
+    """Delete an offer and its outcome."""
     connection.execute(sa.delete(link_offers).where(_is(viewer, item_id)))
 
 
 def find_offer(connection: sa.Connection, viewer: str, item_id: int) -> Offer | None:
-    """What was offered to a user under this number, or None."""
     wanted = sa.select(link_offers).where(_is(viewer, item_id))
     row = connection.execute(wanted).mappings().one_or_none()
     return None if row is None else _offer(row)
@@ -125,7 +121,7 @@ def offers_to(
     after: int,
     limit: int,
 ) -> list[Offer]:
-    """What was offered to a user, by number; open ones whose time has passed count as expired."""
+    """Offers to a user by id; open ones past their time count as expired."""
     wanted = sa.select(link_offers).where(
         link_offers.c.user_id == viewer, link_offers.c.item_id > after
     )
@@ -138,7 +134,7 @@ def offers_to(
 def open_offers_of(
     connection: sa.Connection, owner_id: str, item_id: int, now: datetime
 ) -> list[Offer]:
-    """Who was offered a memory and has not decided yet, in order."""
+    """The open offers of a memory, in order."""
     wanted = sa.select(link_offers).where(
         link_offers.c.owner_id == owner_id,
         link_offers.c.item_id == item_id,
@@ -151,7 +147,7 @@ def open_offers_of(
 def open_offers_from(
     connection: sa.Connection, viewer: str, owner_id: str, now: datetime
 ) -> list[Offer]:
-    """What one user has offered another who has not decided yet, by number."""
+    """The open offers from one user to another, by id."""
     wanted = sa.select(link_offers).where(
         link_offers.c.user_id == viewer,
         link_offers.c.owner_id == owner_id,
@@ -164,7 +160,7 @@ def open_offers_from(
 def count_waiting(
     connection: sa.Connection, viewer: str, owner_id: str, now: datetime
 ) -> tuple[int, int]:
-    """How much waits for a user: of everybody, and of one sender."""
+    """How many offers wait for a user: in all, and from one sender."""
     of_sender = sa.func.sum(sa.case((link_offers.c.owner_id == owner_id, 1), else_=0))
     wanted = sa.select(sa.func.count(), sa.func.coalesce(of_sender, 0)).where(
         link_offers.c.user_id == viewer, _in_state(ProposalState.OPEN, now)
@@ -173,31 +169,25 @@ def count_waiting(
     return int(of_all), int(of_one)
 
 
-# -- blocked senders -----------------------------------------------------------------------
-
-
 def block(writing: WriteTransaction, sender: str) -> None:
-    """Keep that the writing user wants nothing of a sender."""
     row = {"user_id": writing.user_id, "sender_id": sender, "created_at": writing.now}
     writing.connection.execute(sa.insert(blocked_senders).values(**row))
     writing.keeps_user = True
 
 
 def unblock(writing: WriteTransaction, sender: str) -> None:
-    """Forget that the writing user wants nothing of a sender."""
     where = _blocks(writing.user_id) & (blocked_senders.c.sender_id == sender)
     writing.connection.execute(sa.delete(blocked_senders).where(where))
 
 
 def blocked_by(connection: sa.Connection, viewer: str) -> tuple[BlockedSender, ...]:
-    """Whom a user blocks, in order."""
+    """The senders a user blocks, in order."""
     wanted = sa.select(blocked_senders.c.sender_id, blocked_senders.c.created_at)
     rows = connection.execute(wanted.where(_blocks(viewer)).order_by(blocked_senders.c.sender_id))
     return tuple(BlockedSender(user_id=row.sender_id, since=row.created_at) for row in rows)
 
 
 def find_block(connection: sa.Connection, viewer: str, sender: str) -> BlockedSender | None:
-    """That a user blocks a sender, or None."""
     wanted = sa.select(blocked_senders.c.created_at).where(
         _blocks(viewer), blocked_senders.c.sender_id == sender
     )

@@ -36,14 +36,14 @@ _touching: Final = PreparedStatement(
 )
 
 Relation = tuple[int, int, float]
-"""Two memories and how similar they are."""
+"""Two memories and their similarity."""
 
 Pair = tuple[int, int]
 """Two related memories, the lower id first."""
 
 
 def add_relations(writing: WriteTransaction, found: Iterable[Relation]) -> None:
-    """Note that memories of the writing user are related; a pair is kept once."""
+    """Insert relations of the writing user; each pair is stored once."""
     rows = {
         (min(one, other), max(one, other)): similarity
         for one, other, similarity in found
@@ -66,7 +66,6 @@ def add_relations(writing: WriteTransaction, found: Iterable[Relation]) -> None:
 
 
 def remove_relations(writing: WriteTransaction, ids: Collection[int]) -> None:
-    """Forget every relation of these memories."""
     listed = list(ids)
     touching = sa.or_(relations.c.low_id.in_(listed), relations.c.high_id.in_(listed))
     where = sa.and_(relations.c.user_id == writing.user_id, touching)
@@ -76,13 +75,11 @@ def remove_relations(writing: WriteTransaction, ids: Collection[int]) -> None:
 def relations_among(
     connection: sa.Connection, user_id: str, ids: Collection[int]
 ) -> list[Relation]:
-    """The relations between memories of this list."""
     rows = _among.run(connection, {"user_id": user_id, "ids": list(ids)})
     return [(row[0], row[1], row[2]) for row in rows]
 
 
 def relations_of(connection: sa.Connection, user_id: str, ids: Collection[int]) -> list[Relation]:
-    """The relations of these memories with any others."""
     rows = _touching.run(connection, {"user_id": user_id, "ids": list(ids)})
     return [(row[0], row[1], row[2]) for row in rows]
 
@@ -95,10 +92,10 @@ def outlived_relations(
     after: Pair,
     limit: int,
 ) -> tuple[Pair | None, int]:
-    """Look through the next relations of a user in the order of their pairs.
+    """Scan the next relations of a user in the order of their pairs.
 
-    How far that came (None at the end), and how many of them no longer relate two active memories,
-    or are of less similarity than ``link_min``.
+    Returns how far the scan came (None at the end), and how many of them relate memories that are
+    no longer both active, or are below ``link_min``.
     """
     doomed = sa.case((_is_outlived(link_min, now), 1), else_=0)
     wanted = (
@@ -115,7 +112,7 @@ def outlived_relations(
 def remove_outlived_relations(
     writing: WriteTransaction, link_min: float, after: Pair, upto: Pair
 ) -> int:
-    """Forget those that :func:`outlived_relations` counts between two pairs; how many."""
+    """Delete what :func:`outlived_relations` counts between two pairs; returns how many."""
     where = sa.and_(
         relations.c.user_id == writing.user_id,
         _pair > _bound(after),
@@ -128,7 +125,7 @@ def remove_outlived_relations(
 def relation_counts(
     connection: sa.Connection, user_id: str, ids: Collection[int], now: datetime
 ) -> dict[int, int]:
-    """With how many other active memories each of these is related, where it is with any."""
+    """The number of active related memories per id, where there are any."""
     counts: dict[int, int] = {}
     listed = list(ids)
     for mine, other in (
@@ -161,7 +158,6 @@ def _is_outlived(link_min: float, now: datetime) -> Condition:
 
 
 def _is_active(item_id: sa.ColumnElement[int], now: datetime) -> Condition:
-    """Whether one end of a relation is a memory that holds."""
     return sa.exists().where(
         items.c.user_id == relations.c.user_id,
         items.c.id == item_id,
@@ -177,7 +173,7 @@ _brought: Final = PreparedStatement(
         among(relations.c.high_id, bound_list("ids", sa.BigInteger())),
     )
 )
-# By one end only: for each pair of ids, PostgreSQL would look whether it is there.
+# By one end only: PostgreSQL would probe every pair of ids.
 _relations: Final = PreparedStatement(
     sa.select(relations.c.low_id, relations.c.high_id, relations.c.similarity).where(
         relations.c.user_id == sa.bindparam("user_id", type_=Words),
@@ -191,12 +187,12 @@ def latest_active_ids(
 ) -> list[int]:
     """The ids of the latest active memories that meet a condition.
 
-    ``of_themes``: it asks for some themes only. Then their index is tried first, since a small
-    theme would otherwise be looked for among all memories; a large one is found there soon.
+    ``of_themes``: the condition selects themes. Their index is then tried first, because a small
+    theme would otherwise be searched for among all memories.
     """
     wanted = sa.select(items.c.id).where(where)
     if of_themes:
-        # A literal, because the partial index can only be used when the statement shows it.
+        # A literal, so that the partial index is used.
         active = items.c.status == sa.literal_column("'active'")
         few = list(connection.execute(wanted.where(active).limit(limit)).scalars())
         if len(few) < limit:
@@ -206,14 +202,13 @@ def latest_active_ids(
 
 
 def ids_among(connection: sa.Connection, where: Condition, ids: Collection[int]) -> set[int]:
-    """Those of these ids whose memories meet a condition."""
     listed = bound_list("ids", sa.BigInteger())
     wanted = sa.select(items.c.id).where(where, among(items.c.id, listed))
     return set(connection.execute(wanted, {"ids": list(ids)}).scalars())
 
 
 def pairs_brought_by(connection: sa.Connection, user_id: str, ids: Collection[int]) -> list[Pair]:
-    """The relations of these memories with older ones, each with the lower id first."""
+    """The relations of these memories with older ones, the lower id first."""
     rows = _brought.run(connection, {"user_id": user_id, "ids": list(ids)})
     return [(row[0], row[1]) for row in rows]
 
@@ -221,7 +216,6 @@ def pairs_brought_by(connection: sa.Connection, user_id: str, ids: Collection[in
 def relations_within(
     connection: sa.Connection, user_id: str, ids: Collection[int]
 ) -> list[Relation]:
-    """The relations among some hundreds of memories."""
     listed = set(ids)
     rows = _relations.run(connection, {"user_id": user_id, "ids": list(listed)})
     return [(row[0], row[1], row[2]) for row in rows if row[0] in listed]
@@ -241,7 +235,7 @@ _put: Final = PreparedStatement(
 def note_checked(
     writing: WriteTransaction, one: int, other: int, fingerprint: str, verdict: str
 ) -> None:
-    """Note that a pair of the writing user's memories was looked at now."""
+    """Record that a pair of the writing user's memories was checked now."""
     row = {
         "user_id": writing.user_id,
         "low_id": min(one, other),
@@ -256,7 +250,7 @@ def note_checked(
 def checked_since(
     connection: sa.Connection, user_id: str, low_ids: Collection[int], since: datetime
 ) -> dict[tuple[int, int], str]:
-    """The pairs looked at after a moment whose lower id is listed, with their fingerprints."""
+    """The pairs checked since then whose lower id is listed, with their fingerprints."""
     wanted = sa.select(
         checked_pairs.c.low_id, checked_pairs.c.high_id, checked_pairs.c.fingerprint
     ).where(

@@ -19,13 +19,12 @@ from ricordo.storage.tables import item_index, items, links, turns, users
 from ricordo.storage.transaction import WriteTransaction
 
 EMBED_JOB: Final = "embed"
-"""Kind of the job that makes the vectors of one user's new texts."""
+"""Kind of the job that embeds a user's new texts."""
 
 _insert: Final = {kind.name: PreparedStatement(sa.insert(kind.index)) for kind in INDEXED}
 
 
 def _with_vectors(kind: Indexed, wanted: sa.ColumnElement[bool]) -> PreparedStatement:
-    """The vectors of a user's rows whose text is wanted."""
     index = kind.index.c
     vector = vector_bytes(index.vector)
     return PreparedStatement(
@@ -58,7 +57,7 @@ _stored: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Searchable:
-    """A memory or turn about to be indexed: the text of its vector, and all it can be found by."""
+    """A memory or turn to be indexed: the text to embed, and all text to search."""
 
     id: int
     content: str
@@ -66,15 +65,16 @@ class Searchable:
 
 
 def text_hash(content: str) -> str:
-    """By which the vector of a text is recognised. Unlike the hash that finds duplicates it
-    tells capitals apart, because a vector does."""
+    """Identifies the text of a vector. Unlike the hash for duplicates it is case-sensitive, as
+    vectors are.
+    """
     return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def vectors_of_texts(
     connection: sa.Connection, kind: Indexed, user_id: str, model: VectorModel, hashes: set[str]
 ) -> dict[str, Row]:
-    """The vectors of this model that a user's texts already have, by the hash of the text."""
+    """The user's existing vectors of this model, by text hash."""
     return {
         digest: matrix_of(connection, [stored])[0]
         for digest, provider, name, stored in _made_before(connection, kind, user_id, hashes)
@@ -85,7 +85,6 @@ def vectors_of_texts(
 def _made_before(
     connection: sa.Connection, kind: Indexed, user_id: str, hashes: set[str]
 ) -> list[tuple[Any, ...]]:
-    """By hash, provider and model: the vectors that a user's rows have of these texts."""
     if len(hashes) == 1:  # the everyday case, and five times as fast
         return _same_text[kind.name].run(connection, {"user_id": user_id, "hash": min(hashes)})
     return _same_texts[kind.name].run(connection, {"user_id": user_id, "hashes": sorted(hashes)})
@@ -94,7 +93,7 @@ def _made_before(
 def put_entries(writing: WriteTransaction, kind: Indexed, new: Sequence[Searchable]) -> None:
     """Index new rows in the transaction that writes them.
 
-    A vector that is known goes in with them; the others wait for a job.
+    Known vectors are stored with them; the others wait for the embedding job.
     """
     hashes = [text_hash(one.content) for one in new]
     vectors = _vectors_for(writing, kind, set(hashes))
@@ -119,7 +118,7 @@ def put_entries(writing: WriteTransaction, kind: Indexed, new: Sequence[Searchab
 
 
 def change_entry(writing: WriteTransaction, kind: Indexed, changed: Searchable) -> None:
-    """Follow a change of what a row says or is filed under; nothing happens where none is seen."""
+    """Update a row's index entry if its text or theme has changed."""
     given = {"user_id": writing.user_id, "ids": [changed.id]}
     found = _stored[kind.name].run(writing.connection, given)
     if not found:  # not indexed yet: a store from before there was search
@@ -148,7 +147,7 @@ def change_entry(writing: WriteTransaction, kind: Indexed, changed: Searchable) 
 
 
 def change_terms(writing: WriteTransaction, kind: Indexed, one: Searchable) -> None:
-    """Make the terms of a row anew, whatever they are now."""
+    """Rebuild the terms of a row."""
     given = {"user_id": writing.user_id, "ids": [one.id]}
     ((_, old_terms, _),) = _stored[kind.name].run(writing.connection, given)
     terms = " ".join(writing.analyser.terms(one.text))
@@ -164,7 +163,6 @@ def change_terms(writing: WriteTransaction, kind: Indexed, one: Searchable) -> N
 
 
 def remove_entries(writing: WriteTransaction, kind: Indexed, ids: Iterable[int]) -> None:
-    """Take rows out of the index for good."""
     listed = list(ids)
     found = _stored[kind.name].run(writing.connection, {"user_id": writing.user_id, "ids": listed})
     _drop_terms(writing, kind, [(row[0], row[1]) for row in found])
@@ -174,7 +172,7 @@ def remove_entries(writing: WriteTransaction, kind: Indexed, ids: Iterable[int])
 
 
 def ask_for_vectors(writing: WriteTransaction) -> None:
-    """Queue the job that makes this user's missing vectors."""
+    """Queue the job that embeds this user's texts."""
     job = NewJob(
         kind=EMBED_JOB, user_id=writing.user_id, run_at=writing.now, unique_key="", payload={}
     )
@@ -192,7 +190,7 @@ _Vector = tuple[VectorModel, Row]
 
 
 def _vectors_for(writing: WriteTransaction, kind: Indexed, hashes: set[str]) -> dict[str, _Vector]:
-    """The vectors of texts that are known: computed for this write, or of the same text before."""
+    """Known vectors: computed for this write, or of the same text before."""
     known = writing.known
     found: dict[str, _Vector] = {}
     if known is not None and known.model is not None:
@@ -246,10 +244,10 @@ def _drop_terms(writing: WriteTransaction, kind: Indexed, rows: Sequence[tuple[i
 Ids = np.ndarray[tuple[int], np.dtype[np.int64]]
 
 PAGE_ROWS: Final = 2_000
-"""How many rows are read at a time, which bounds the memory that reading takes."""
+"""Rows per page: bounds the memory that reading takes."""
 
 KEPT_CONTENT_CHARS: Final = 1_000
-"""Turns of up to so many characters are read with the index: most are, and a search shows them."""
+"""Turns up to this length are read with the index, since a search shows them."""
 
 _user = sa.bindparam("user_id", type_=Words)
 _position: Final = PreparedStatement(
@@ -260,7 +258,7 @@ _position: Final = PreparedStatement(
         sa.cast(users.c.created_at, Words),
     ).where(users.c.user_id == _user)
 )
-# As one text, which comes in a third of the time that as many rows take.
+# One concatenated text is read in a third of the time that the rows take.
 _comma: Final[Any] = sa.literal_column("','")
 _ids: Final = {
     kind.name: PreparedStatement(
@@ -274,10 +272,10 @@ _ids: Final = {
 
 @dataclass(frozen=True, slots=True)
 class IndexPosition:
-    """How far a user's index has come.
+    """The state of a user's index.
 
-    Copies from before ``epoch``, or of a user who was erased and ``created`` again, must be made
-    anew. From copies from before ``removals``, rows have to be taken that are no longer there.
+    Copies from before ``epoch``, or of a user who was erased and ``created`` again, must be
+    rebuilt. Copies from before ``removals`` must drop the rows that no longer exist.
     """
 
     stamp: int
@@ -290,7 +288,6 @@ NOTHING_INDEXED: Final = IndexPosition(0, 0, 0, "")
 
 
 def index_position(connection: sa.Connection, user_id: str) -> IndexPosition:
-    """Where the index of a user stands; of one who is not known, at nothing."""
     rows = _position.run(connection, {"user_id": user_id})
     if not rows:
         return NOTHING_INDEXED
@@ -298,14 +295,13 @@ def index_position(connection: sa.Connection, user_id: str) -> IndexPosition:
 
 
 def count_indexed(connection: sa.Connection, kind: Indexed, user_id: str) -> int:
-    """How many rows the index of a user has."""
     where = kind.index.c.user_id == user_id
     counted = sa.select(sa.func.count()).select_from(kind.index).where(where)
     return connection.execute(counted).scalar_one()
 
 
 def indexed_ids(connection: sa.Connection, kind: Indexed, user_id: str) -> Ids:
-    """The ids of all rows in the index of a user, in no order."""
+    """The ids of all indexed rows of a user, unordered."""
     ((listed,),) = _ids[kind.name].run(connection, {"user_id": user_id})
     return np.fromstring(listed or "", np.int64, sep=",")
 
@@ -341,7 +337,7 @@ _page: Final = {
     )
     for kind in INDEXED
 }
-# Not ordered by SQL: SQLite would then walk through all ids rather than the few new stamps.
+# Without ORDER BY: SQLite would walk all ids rather than the few new stamps.
 _since: Final = {
     kind.name: PreparedStatement(
         _select(kind).where(kind.index.c.stamp > sa.bindparam("since", type_=sa.BigInteger))
@@ -369,10 +365,10 @@ def _made_by(model: VectorModel | None) -> dict[str, Any]:
 def whole_index(
     connection: sa.Connection, kind: Indexed, user_id: str, model: VectorModel | None
 ) -> Iterator[Sequence[tuple[Any, ...]]]:
-    """All that search reads of a user, in bounded pages in the order of the ids.
+    """All indexed rows of a user, in bounded pages in the order of the ids.
 
-    Each row is its id, terms and vector (None unless made by ``model``), for a turn also its
-    thread, position, actor, role, time, message id and, unless it is long, its content.
+    A row is its id, terms and vector (None unless made by ``model``); for a turn also thread,
+    position, actor, role, time, message id and, unless long, its content.
     """
     after = 0
     given = {"user_id": user_id, "size": PAGE_ROWS, **_made_by(model)}
@@ -386,7 +382,7 @@ def whole_index(
 def index_since(
     connection: sa.Connection, kind: Indexed, user_id: str, model: VectorModel | None, stamp: int
 ) -> list[tuple[Any, ...]]:
-    """What was written after a stamp, like :func:`whole_index`."""
+    """Rows written after a stamp, like :func:`whole_index`."""
     given = {"user_id": user_id, "since": stamp, **_made_by(model)}
     return sorted(_since[kind.name].run(connection, given), key=lambda row: row[0])
 
@@ -394,5 +390,5 @@ def index_since(
 def linked_index(
     connection: sa.Connection, viewer: str, model: VectorModel | None
 ) -> list[tuple[Any, ...]]:
-    """What search reads of the memories that others share with a user."""
+    """The indexed memories that others share with a user."""
     return _linked.run(connection, {"user_id": viewer, **_made_by(model)})

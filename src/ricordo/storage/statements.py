@@ -12,28 +12,25 @@ import sqlalchemy as sa
 from ricordo.model.checks import format_moment
 from ricordo.storage.columns import Moment, stored_moment
 
-# Running a Core statement costs 40 to 80 µs of bookkeeping, as much as a whole SQLite transaction
-# should. The handful of statements on the path of every write have a fixed shape, so their SQL text
-# and value conversions are worked out once per dialect. They are still built from ``tables.py``.
-#
-# A column that a partial index asks for (``state``, ``status``) is compared with a literal in
-# them: bound to a value, SQLite plans the statement anew each time that it is run, which takes
-# longer than running it.
+# A Core statement costs 40 to 80 µs of bookkeeping, as much as a whole SQLite transaction. The
+# statements on the path of every write have a fixed shape, so their SQL and value conversions are
+# computed once per dialect. Columns of a partial index's condition (``state``, ``status``) are
+# compared with literals: with bound values SQLite plans the statement again on every run.
 
 Converter = Callable[[Any], Any]
 
 
 class PreparedStatement:
-    """A Core statement ready to run on either database."""
+    """A Core statement compiled for either database."""
 
     def __init__(self, statement: sa.sql.expression.Executable) -> None:
         self._statement = statement
         self._compiled: dict[str, _Compiled] = {}
 
     def run(self, connection: sa.Connection, values: Mapping[str, Any]) -> list[tuple[Any, ...]]:
-        """Execute once and return the rows, if the statement gives any.
+        """Execute and return the rows, if any.
 
-        Values come back as the driver gives them: select only texts and numbers.
+        Values come back as the driver returns them: select only texts and numbers.
         """
         compiled = self._for(connection.dialect)
         cursor = _driver(connection).execute(compiled.sql, compiled.bind(values))
@@ -43,7 +40,7 @@ class PreparedStatement:
     def run_typed(
         self, connection: sa.Connection, values: Mapping[str, Any]
     ) -> list[tuple[Any, ...]]:
-        """Like :meth:`run`, with every value as its column's type gives it: times, JSON, flags."""
+        """Like :meth:`run`, with values converted by their column types: times, JSON, flags."""
         converters = self._for(connection.dialect).results
         return [
             tuple(
@@ -54,7 +51,7 @@ class PreparedStatement:
         ]
 
     def run_many(self, connection: sa.Connection, rows: Iterable[Mapping[str, Any]]) -> None:
-        """Execute once per row of values, as one batch."""
+        """Execute once per row, as one batch."""
         compiled = self._for(connection.dialect)
         bound = [compiled.bind(values) for values in rows]
         cursor = _driver(connection).cursor()
@@ -74,7 +71,7 @@ class PreparedStatement:
 
 
 class _Compiled:
-    """The SQL text of a statement and how its values reach the driver."""
+    """The SQL of a statement and how its values are converted."""
 
     def __init__(self, statement: sa.sql.expression.Executable, dialect: sa.Dialect) -> None:
         compiled = statement.compile(dialect=dialect)  # type: ignore[attr-defined]
@@ -104,14 +101,14 @@ class _Compiled:
 
 
 def _picker(names: Sequence[str]) -> Callable[[Mapping[str, Any]], Iterable[Any]]:
-    """Takes the named values out of a mapping, in this order."""
+    """A function that picks the named values in this order."""
     if len(names) > 1:
         return itemgetter(*names)
     return lambda values: [values[name] for name in names]
 
 
 def _bind_converter(kind: sa.types.TypeEngine[Any], dialect: sa.Dialect) -> Converter | None:
-    """How a value reaches a driver; None where it goes as it is."""
+    """How a value is converted for the driver; None for no conversion."""
     if dialect.name == "sqlite":  # the quickest way for what every write has
         if isinstance(kind, Moment):
             return _moment_text
@@ -132,7 +129,7 @@ def _json_text(value: Any) -> str:
 
 
 def _result_converter(kind: sa.types.TypeEngine[Any], dialect: sa.Dialect) -> Converter | None:
-    """How a driver's value becomes that of a column; None where it already is."""
+    """How a driver's value is converted; None for no conversion."""
     if isinstance(kind, sa.Float):
         return None
     if isinstance(kind, Moment) and dialect.name == "sqlite":
@@ -149,11 +146,10 @@ def _driver(connection: sa.Connection) -> Any:
 
 
 def plan_by_values(connection: sa.Connection) -> None:
-    """Plan each statement of the rest of this transaction for the very values that it has.
+    """Plan each statement in the rest of this transaction for its actual values.
 
-    PostgreSQL goes over to one plan for all values once a statement has been run some times. For a
-    theme or a conversation that has most of a user's memories, or hardly any, that plan reads a
-    hundred times too much. SQLite plans without regard to values.
+    PostgreSQL switches to a generic plan after some runs. For a theme or conversation with most of
+    a user's memories, or hardly any, that plan reads a hundred times too much. No-op on SQLite.
     """
     if connection.dialect.name == "postgresql":
         connection.exec_driver_sql("SET LOCAL plan_cache_mode = force_custom_plan")

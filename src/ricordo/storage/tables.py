@@ -1,4 +1,8 @@
-"""The schema: the only description of it. Migrations build exactly this."""
+"""The database schema; the migrations build exactly this.
+
+Every table with a user's rows has ``user_id`` first in its primary key, so that one user's rows are
+adjacent and the schema can be sharded by user. Nothing outside ``storage`` names a table or column.
+"""
 
 from collections.abc import Iterable
 from enum import StrEnum
@@ -31,13 +35,12 @@ metadata: Final = sa.MetaData(
 
 
 def one_of(column: str, allowed: Iterable[StrEnum]) -> sa.CheckConstraint:
-    """A constraint: the column has a word of a vocabulary."""
     values = ", ".join(f"'{member.value}'" for member in allowed)
     return sa.CheckConstraint(f"{column} IN ({values})", name=column)
 
 
 CLUSTERED: Final[dict[str, Any]] = {"sqlite_with_rowid": False}
-"""On SQLite, rows lie in the order of the primary key: one user's together, one index less."""
+"""On SQLite, rows are stored in primary key order: one user's together, one index less."""
 
 
 thread_views: Final = sa.Table(
@@ -49,7 +52,7 @@ thread_views: Final = sa.Table(
     sa.Column("looked_at", Moment, nullable=False),
     **CLUSTERED,
 )
-"""Up to which revision each conversation was told of changes. It need not have any turns yet."""
+"""The revision each conversation has been notified of. It may not have any turns yet."""
 
 compactions: Final = sa.Table(
     "compactions",
@@ -67,8 +70,8 @@ compactions: Final = sa.Table(
     sa.Index("ix_compactions_day", "user_id", "day", "at"),
     **CLUSTERED,
 )
-"""What was said in a stretch of a conversation, in short: ``summary`` for the day's log, and
-``bridge``, which tells the conversation up to here. The turns themselves stay."""
+"""Summaries of conversation segments: ``summary`` for the day's log, ``bridge`` for the
+conversation up to here. The turns stay."""
 
 checkpoints: Final = sa.Table(
     "checkpoints",
@@ -80,8 +83,7 @@ checkpoints: Final = sa.Table(
     sa.Column("created_at", Moment, nullable=False),
     sa.Column("updated_at", Moment, nullable=False),
 )
-"""The state of a program per conversation, as the text of one JSON value: exactly what was saved,
-which a JSON column would not keep."""
+"""A program's state per conversation, as JSON text: a JSON column would not preserve it exactly."""
 
 graph_checkpoints: Final = sa.Table(
     "graph_checkpoints",
@@ -98,7 +100,7 @@ graph_checkpoints: Final = sa.Table(
     sa.Column("metadata", sa.LargeBinary, nullable=False),
     sa.Column("at", Moment, nullable=False),
 )
-# The order in which they are listed, whatever thread and namespace.
+# For listing across threads and namespaces.
 sa.Index(
     "ix_graph_checkpoints_order",
     graph_checkpoints.c.user_id,
@@ -119,7 +121,7 @@ graph_channels: Final = sa.Table(
     sa.Column("format", Words, nullable=False),
     sa.Column("data", sa.LargeBinary, nullable=False),
 )
-"""The values of a graph's channels, each version once, however many checkpoints refer to it."""
+"""The values of a graph's channels, each version once."""
 
 graph_writes: Final = sa.Table(
     "graph_writes",
@@ -135,7 +137,7 @@ graph_writes: Final = sa.Table(
     sa.Column("format", Words, nullable=False),
     sa.Column("data", sa.LargeBinary, nullable=False),
 )
-"""What a graph's tasks have written since a checkpoint."""
+"""Writes of a graph's tasks since a checkpoint."""
 
 store_entries: Final = sa.Table(
     "store_entries",
@@ -150,7 +152,7 @@ store_entries: Final = sa.Table(
     sa.Column("expires_at", Moment),
     sa.Column("ttl_minutes", sa.Double),
 )
-"""Entries of a program's key-value store. ``item_id`` is the memory by which one is found."""
+"""Entries of a program's key-value store. ``item_id`` is the memory an entry is searched by."""
 sa.Index("ix_store_entries_item", store_entries.c.user_id, store_entries.c.item_id)
 sa.Index(
     "ix_store_entries_expires",
@@ -183,7 +185,7 @@ def _index_table(of: str) -> sa.Table:
     )
     sa.Index(f"ix_{name}_stamp", table.c.user_id, table.c.stamp)
     sa.Index(f"ix_{name}_text", table.c.user_id, table.c.text_hash)
-    # Counts how far vectors have come without touching the rows, which are as wide as those.
+    # Covers the counts of vectors by state, without reading the wide rows.
     made = (table.c.state, table.c.provider, table.c.model, table.c.dimensions)
     sa.Index(f"ix_{name}_made", table.c.user_id, *made)
     waiting = table.c.state == "pending"
@@ -212,7 +214,7 @@ relations: Final = sa.Table(
     sa.Index("ix_relations_high", "user_id", "high_id", "low_id"),
     **CLUSTERED,
 )
-"""Two memories of one user that are about the same; each pair once, the lower id first."""
+"""Similar memories of one user; each pair once, the lower id first."""
 
 
 api_keys: Final = sa.Table(
@@ -234,8 +236,8 @@ api_keys: Final = sa.Table(
     sa.Index("ix_api_keys_user", "user_id"),
     **CLUSTERED,
 )
-"""Keys of the service. ``id`` is the part of a key that may be shown; of the secret only the hash
-is kept. ``user_id`` is whom a key of a user or an agent acts for."""
+"""API keys. ``id`` is the public part of a key; of the secret only the hash is stored. ``user_id``
+is the user a user's or agent's key acts for."""
 
 ended_sessions: Final = sa.Table(
     "ended_sessions",
@@ -244,7 +246,7 @@ ended_sessions: Final = sa.Table(
     sa.Column("until", Moment, nullable=False),
     **CLUSTERED,
 )
-"""Sessions of the web page that were signed out of, each until its cookie would have ended."""
+"""Web sessions that were signed out, until their cookies expire."""
 
 kept_answers: Final = sa.Table(
     "kept_answers",
@@ -258,7 +260,7 @@ kept_answers: Final = sa.Table(
     sa.Column("at", Moment, nullable=False),
     sa.Index("ix_kept_answers_at", "user_id", "at"),
 )
-"""What requests with an idempotency key were answered; without a status while one is under way."""
+"""Responses by idempotency key; without a status while the request is in progress."""
 
 
 link_offers: Final = sa.Table(
@@ -276,8 +278,8 @@ link_offers: Final = sa.Table(
     sa.Index("ix_link_offers_owner", "owner_id", "item_id"),
     **CLUSTERED,
 )
-"""``owner_id`` offers the memory ``item_id`` to ``user_id``, who has not decided yet, has accepted
-it (then there is a link), or does not want it, now or any more. Nothing that it says is kept."""
+"""``owner_id`` offers the memory ``item_id`` to ``user_id``, who has decided (``state``) or not
+yet. Accepted offers have a link. The memory's text is not copied."""
 
 blocked_senders: Final = sa.Table(
     "blocked_senders",
@@ -288,22 +290,15 @@ blocked_senders: Final = sa.Table(
     sa.Index("ix_blocked_senders_sender", "sender_id"),
     **CLUSTERED,
 )
-"""``user_id`` wants to be offered nothing by ``sender_id``."""
+"""``user_id`` refuses offers from ``sender_id``."""
 
-
-# Every table that holds anything of a user's begins its primary key with ``user_id``, so that one
-# user's rows lie together and the schema can be sharded by user. Nothing outside ``storage``
-# names a table or a column.
-
-"""All tables, once this module is loaded: also those of ``conversation_tables.py``,
-``index_tables.py`` and ``service_tables.py``."""
 
 ITEM_IDS: Final = "item_ids"
 TURN_IDS: Final = "turn_ids"
 JOB_IDS: Final = "job_ids"
 EVENT_IDS: Final = "event_ids"
 ID_SERIES: Final = (ITEM_IDS, TURN_IDS, JOB_IDS, EVENT_IDS)
-"""Numbers that only grow: a sequence each on PostgreSQL, a row of ``store`` each on SQLite."""
+"""Ascending ids: sequences on PostgreSQL, rows of ``store`` on SQLite."""
 
 for _series in ID_SERIES:
     sa.Sequence(_series, metadata=metadata)
@@ -317,7 +312,6 @@ store: Final = sa.Table(
     sa.Column("text", Words),
     **CLUSTERED,
 )
-"""Facts about the store as a whole."""
 
 users: Final = sa.Table(
     "users",
@@ -331,11 +325,11 @@ users: Final = sa.Table(
     sa.Column("index_removals", sa.BigInteger, nullable=False, server_default="0"),
     **CLUSTERED,
 )
-"""One row per user with their revision. Writers lock it, which puts one user's writes in order.
+"""One row per user with their revision. Writers lock it, which serialises a user's writes.
 
-``index_stamp`` grows with each write that search must learn of. ``index_removals`` is the stamp of
-the last one that took rows out of the index: whoever keeps a copy then looks which are left.
-``index_epoch`` is that of the last one after which a copy has to start over.
+``index_stamp`` grows with each write to the search index. ``index_removals`` is the stamp of the
+last removal of rows: copies must then check which are left. ``index_epoch`` is the stamp of the
+last rebuild: older copies must start over.
 """
 
 themes: Final = sa.Table(
@@ -398,8 +392,7 @@ _active = items.c.status == "active"
 
 sa.Index("ix_items_created", items.c.user_id, items.c.created_at, items.c.id)
 sa.Index("ix_items_updated", items.c.user_id, items.c.updated_at, items.c.id)
-# Lists a theme's active memories by time, and counts them without touching the table: only for that
-# are the expiry and the status in it.
+# Lists a theme's active memories by time; with expiry and status it also covers counting them.
 sa.Index(
     "ix_items_active",
     items.c.user_id,
@@ -445,7 +438,7 @@ sa.Index(
     postgresql_where=items.c.purge_at.is_not(None),
 )
 
-# From what was said to the memories that name it: by its message, or by when it was.
+# Finds the memories that refer to a message, or to the time of one.
 sa.Index(
     "ix_items_thread",
     items.c.user_id,
@@ -533,7 +526,7 @@ sa.Index(
     sqlite_where=turns.c.message_id.is_not(None),
     postgresql_where=turns.c.message_id.is_not(None),
 )
-# What was said at a time, where no message id tells it from the rest.
+# Finds turns without a message id by time.
 sa.Index(
     "ix_turns_unnamed",
     turns.c.user_id,
@@ -556,7 +549,7 @@ embedding_settings: Final = sa.Table(
     sa.Column("updated_at", Moment, nullable=False),
     **CLUSTERED,
 )
-"""Where a user's own vectors are made, for those who do not want the store's way."""
+"""The embedding model of users who do not use the store's."""
 
 formation: Final = sa.Table(
     "formation",
@@ -569,7 +562,7 @@ formation: Final = sa.Table(
     sa.ForeignKeyConstraint(["user_id", "thread_id"], ["threads.user_id", "threads.thread_id"]),
     **CLUSTERED,
 )
-"""How far each observed conversation has been formed into memories: up to which turn."""
+"""Up to which turn each observed conversation has been formed into memories."""
 
 proposals: Final = sa.Table(
     "proposals",
@@ -595,8 +588,8 @@ proposals: Final = sa.Table(
     sa.Index("ix_proposals_text", "user_id", "content_hash"),
     **CLUSTERED,
 )
-"""What was said but is not stored yet. Its number is of the same series as those of memories, so
-that history can speak of both. What it said goes when it is decided: ``draft``, ``quote``."""
+"""Statements that wait for a decision. Ids are from the series of memories, so that history can
+refer to both. ``draft`` and ``quote`` are cleared with the decision."""
 
 summaries: Final = sa.Table(
     "summaries",
@@ -608,7 +601,7 @@ summaries: Final = sa.Table(
     sa.Column("updated_at", Moment, nullable=False),
     **CLUSTERED,
 )
-"""What is known of a user as one text, and as of which revision of their memories."""
+"""A narrative of what is known about a user, and the revision it was made from."""
 
 events: Final = sa.Table(
     "events",
@@ -628,7 +621,7 @@ events: Final = sa.Table(
     sa.Index("ix_events_at", "user_id", "at"),
     **CLUSTERED,
 )
-"""What background work did, step by step; nothing of what memories say."""
+"""Steps of background work, without the contents of memories."""
 
 tallies: Final = sa.Table(
     "tallies",
@@ -653,7 +646,7 @@ upkeep: Final = sa.Table(
     sa.Column("related_after", sa.BigInteger, nullable=False),
     **CLUSTERED,
 )
-"""When each part of a user's upkeep was last done, and what of it is left."""
+"""When each part of a user's upkeep was last done, and what is left."""
 
 checked_pairs: Final = sa.Table(
     "checked_pairs",
@@ -668,7 +661,7 @@ checked_pairs: Final = sa.Table(
     sa.Index("ix_checked_pairs_at", "user_id", "checked_at"),
     **CLUSTERED,
 )
-"""Pairs of memories that consolidation has looked at, so that it does not look again so soon."""
+"""Pairs of memories that consolidation has checked recently."""
 
 jobs: Final = sa.Table(
     "jobs",

@@ -34,7 +34,7 @@ _insert: Final = PreparedStatement(sa.insert(themes))
 def ensure_themes(
     connection: sa.Connection, user_id: str, slugs: Iterable[str], now: datetime
 ) -> None:
-    """Make the themes that a user does not have yet."""
+    """Create the themes that a user does not have yet."""
     wanted = sorted(set(slugs))
     if len(wanted) == 1:
         rows = _one_present.run(connection, {"user_id": user_id, "slug": wanted[0]})
@@ -49,19 +49,17 @@ def ensure_themes(
 def change_theme(
     connection: sa.Connection, user_id: str, slug: str, values: Mapping[str, Any]
 ) -> bool:
-    """Change what a theme says of itself; False when the user has no such theme."""
+    """Change a theme's columns; False when the user has no such theme."""
     where = sa.and_(themes.c.user_id == user_id, themes.c.slug == slug)
     return connection.execute(sa.update(themes).where(where).values(**values)).rowcount == 1
 
 
 def themes_of(connection: sa.Connection, user_id: str) -> dict[str, dict[str, Any]]:
-    """A user's themes by slug."""
     wanted = sa.select(themes).where(themes.c.user_id == user_id)
     return {row["slug"]: dict(row) for row in connection.execute(wanted).mappings()}
 
 
 def count_by_theme(connection: sa.Connection, where: Condition) -> dict[str, int]:
-    """How many memories there are under each theme."""
     counted = (
         sa.select(items.c.theme, sa.func.count().label("total"))
         .where(where)
@@ -71,7 +69,6 @@ def count_by_theme(connection: sa.Connection, where: Condition) -> dict[str, int
 
 
 def default_name(slug: str) -> str:
-    """What a theme is called until somebody names it."""
     spoken = slug.replace("-", " ").replace("_", " ").strip()
     first = spoken[:1].upper()
     return (first if len(first) == 1 else spoken[:1]) + spoken[1:]
@@ -94,15 +91,14 @@ _FORGETTING: Final = (Event.DELETE, Event.TTL, Event.PURGE)
 
 
 def find_summary(connection: sa.Connection, user_id: str) -> sa.RowMapping | None:
-    """What is stored as a user's narrative, or None."""
     wanted = sa.select(summaries).where(summaries.c.user_id == user_id)
     return connection.execute(wanted).mappings().first()
 
 
 def put_summary(writing: WriteTransaction, content: str, revision: int, made_by: str) -> None:
-    """Keep a narrative of a revision in place of the one before.
+    """Store the narrative of a revision in place of the last one.
 
-    Not where something was forgotten since, or the whole user: it may tell of that.
+    Not if a memory, or the user, was erased since: the text may mention it.
     """
     if writing.revision < revision or _was_anything_forgotten(writing, since=revision):
         return
@@ -119,7 +115,7 @@ def put_summary(writing: WriteTransaction, content: str, revision: int, made_by:
 
 
 def drop_summary(connection: sa.Connection, user_id: str) -> bool:
-    """Forget a narrative, because it may tell of something that is gone; whether there was one."""
+    """Delete a narrative, because it may mention something forgotten; whether there was one."""
     gone = connection.execute(sa.delete(summaries).where(summaries.c.user_id == user_id))
     return gone.rowcount > 0
 
@@ -134,7 +130,7 @@ def _was_anything_forgotten(writing: WriteTransaction, since: int) -> bool:
 
 
 def keyed_profile_items(connection: sa.Connection, user_id: str, now: datetime) -> list[Item]:
-    """A user's own active memories of the theme ``profile`` that have a key, fields or not."""
+    """A user's own active memories of the theme ``profile`` with a key."""
     where = (
         (items.c.user_id == user_id)
         & (items.c.status == sa.literal_column("'active'"))
@@ -146,7 +142,7 @@ def keyed_profile_items(connection: sa.Connection, user_id: str, now: datetime) 
 
 
 def last_turn_id(connection: sa.Connection, user_id: str, thread_id: str) -> int | None:
-    """The latest turn of a conversation; None where nothing was said in it."""
+    """The latest turn of a conversation; None where it has none."""
     wanted = (
         sa.select(turns.c.id)
         .where(turns.c.user_id == user_id, turns.c.thread_id == thread_id)

@@ -63,9 +63,9 @@ _TURNS_CURSOR = "turns"
 def append_turns(
     writing: WriteTransaction, thread_id: str, title: str | None, new: Sequence[NewTurn]
 ) -> int:
-    """Add what was said to a thread, making it when needed; how many turns were new.
+    """Append turns to a thread, creating it if needed; returns how many were new.
 
-    A turn whose message id the thread already has is left out.
+    Turns whose message id the thread already has are skipped.
     """
     present = _find_row(writing, thread_id)
     known = _known_messages(writing, thread_id, new) if present else set()
@@ -100,14 +100,14 @@ def append_turns(
 
 
 def index_turns(writing: WriteTransaction, said: Iterable[Turn]) -> None:
-    """Make turns of the writing user findable."""
+    """Add turns of the writing user to the search index."""
     put_entries(
         writing, TURNS, [Searchable(turn.id, turn.content, text_of_turn(turn)) for turn in said]
     )
 
 
 def change_turn(writing: WriteTransaction, turn: Turn) -> None:
-    """Put other words in the place of what was said, also where it is found by."""
+    """Replace the text of a turn, also in the index."""
     where = sa.and_(turns.c.user_id == writing.user_id, turns.c.id == turn.id)
     values = {"content": turn.content, "tool_calls": turn.tool_calls}
     writing.connection.execute(sa.update(turns).where(where).values(**values))
@@ -117,7 +117,6 @@ def change_turn(writing: WriteTransaction, turn: Turn) -> None:
 
 
 def find_thread(connection: sa.Connection, user_id: str, thread_id: str) -> Thread | None:
-    """One of a user's threads, or None."""
     wanted = _select_threads.where(_is_thread(user_id, thread_id))
     row = connection.execute(wanted).mappings().first()
     return None if row is None else Thread(**row)
@@ -158,7 +157,7 @@ def page_of_turns(
     from_position: int = 1,
     kind: str = _TURNS_CURSOR,
 ) -> Page[Turn]:
-    """What was said in a thread, in order; ``kind`` is that of the cursors.
+    """The turns of a thread in order; ``kind`` is that of the cursors.
 
     Raises:
         InvalidCursor: the cursor was not given out by this call.
@@ -181,7 +180,6 @@ def page_of_turns(
 def turn_of_message(
     connection: sa.Connection, user_id: str, thread_id: str, message_id: str
 ) -> Turn | None:
-    """The turn of a thread with this message id, or None."""
     wanted = sa.select(*_TURN_COLUMNS).where(
         turns.c.user_id == user_id,
         turns.c.thread_id == thread_id,
@@ -198,7 +196,7 @@ def unnamed_turns_at(
     moments: Collection[datetime],
     limit: int,
 ) -> list[Turn]:
-    """The turns of a thread without a message id that were said at one of these times."""
+    """The turns of a thread without a message id, at one of these times."""
     wanted = (
         sa.select(*_TURN_COLUMNS)
         .where(
@@ -213,7 +211,7 @@ def unnamed_turns_at(
 
 
 class SaidTurn(NamedTuple):
-    """What a search shows of a turn; lighter than a whole :class:`Turn`."""
+    """A turn as search shows it; lighter than :class:`Turn`."""
 
     thread_id: str
     position: int
@@ -225,13 +223,12 @@ class SaidTurn(NamedTuple):
 
 
 def turns_by_id(connection: sa.Connection, user_id: str, ids: Iterable[int]) -> dict[int, SaidTurn]:
-    """What a user said or was told, by id."""
+    """A user's turns by id."""
     rows = _by_id.run_typed(connection, {"user_id": user_id, "ids": list(ids)})
     return {row[0]: SaidTurn(*row[1:]) for row in rows}
 
 
 def speakers(connection: sa.Connection, user_id: str) -> list[str]:
-    """Who has spoken in a user's conversations."""
     wanted = sa.select(turns.c.actor).where(turns.c.user_id == user_id, turns.c.actor.is_not(None))
     return list(connection.execute(wanted.distinct()).scalars())
 
@@ -290,7 +287,7 @@ _put: Final = PreparedStatement(
 
 
 def seen_revision(connection: sa.Connection, user_id: str, thread_id: str) -> int | None:
-    """What a conversation has been told of; None where it has never looked."""
+    """The revision a conversation was notified of; None where never."""
     wanted = sa.select(thread_views.c.revision).where(
         thread_views.c.user_id == user_id, thread_views.c.thread_id == thread_id
     )
@@ -298,7 +295,7 @@ def seen_revision(connection: sa.Connection, user_id: str, thread_id: str) -> in
 
 
 def note_seen(writing: WriteTransaction, thread_id: str, revision: int) -> None:
-    """A conversation of the writing user is being told of all changes up to a revision."""
+    """Record that a conversation of the writing user is notified up to a revision."""
     given = {
         "user_id": writing.user_id,
         "thread_id": thread_id,
@@ -310,7 +307,7 @@ def note_seen(writing: WriteTransaction, thread_id: str, revision: int) -> None:
 
 
 def count_changes(connection: sa.Connection, user_id: str, since: int) -> Counter[Event]:
-    """How many changes of each kind a user's history has after a revision."""
+    """The number of changes after a revision, by kind."""
     counted = (
         sa.select(history.c.event, sa.func.count())
         .where(history.c.user_id == user_id, history.c.revision > since)
@@ -327,7 +324,7 @@ _reached: Final = (
     .where(compactions.c.user_id == _user, compactions.c.thread_id == _thread)
     .scalar_subquery()
 )
-# On the path of every message that is recorded.
+# Run for every message that is recorded.
 _open_turns: Final = PreparedStatement(
     sa.select(threads.c.turn_count - sa.func.coalesce(_reached, 0)).where(
         threads.c.user_id == _user, threads.c.thread_id == _thread
@@ -336,13 +333,13 @@ _open_turns: Final = PreparedStatement(
 
 
 def count_open_turns(connection: sa.Connection, user_id: str, thread_id: str) -> int:
-    """How many turns of a conversation no compaction tells; none where it does not exist."""
+    """The number of turns after the last compaction; 0 where there is no such conversation."""
     rows = _open_turns.run(connection, {"user_id": user_id, "thread_id": thread_id})
     return int(rows[0][0]) if rows else 0
 
 
 def last_compaction(connection: sa.Connection, user_id: str, thread_id: str) -> Compaction | None:
-    """The latest stretch of a conversation that was told in short."""
+    """The latest summarised segment of a conversation."""
     wanted = (
         sa.select(*_COLUMNS)
         .where(compactions.c.user_id == user_id, compactions.c.thread_id == thread_id)
@@ -354,14 +351,13 @@ def last_compaction(connection: sa.Connection, user_id: str, thread_id: str) -> 
 
 
 def put_compaction(writing: WriteTransaction, made: Compaction) -> None:
-    """Keep what a stretch of a conversation was about."""
     row = {column.name: getattr(made, column.name) for column in _COLUMNS}
     writing.connection.execute(sa.insert(compactions).values(user_id=writing.user_id, **row))
     writing.keeps_user = True
 
 
 def drop_compactions(writing: WriteTransaction, thread_id: str, from_position: int) -> int:
-    """Forget what tells a turn of a conversation in short, and all that was built on it."""
+    """Delete the summaries from the one of this position on; returns how many."""
     where = sa.and_(
         compactions.c.user_id == writing.user_id,
         compactions.c.thread_id == thread_id,
@@ -373,7 +369,7 @@ def drop_compactions(writing: WriteTransaction, thread_id: str, from_position: i
 def compactions_of_day(
     connection: sa.Connection, user_id: str, day: str, limit: int
 ) -> list[Compaction]:
-    """The latest of what a user's conversations of a day were about, in order."""
+    """The latest summaries of a user's conversations of a day, in order."""
     wanted = (
         sa.select(*_COLUMNS)
         .where(compactions.c.user_id == user_id, compactions.c.day == day)
@@ -391,7 +387,7 @@ def compactions_of_day(
 def id_of_turn(
     connection: sa.Connection, user_id: str, thread_id: str, position: int
 ) -> int | None:
-    """Which turn stands at a place of a conversation, if any."""
+    """The id of the turn at a position, if any."""
     wanted = sa.select(turns.c.id).where(
         turns.c.user_id == user_id, turns.c.thread_id == thread_id, turns.c.position == position
     )

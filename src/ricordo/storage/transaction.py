@@ -1,4 +1,4 @@
-"""One user's write: memories, history, revision and queue in one transaction."""
+"""One user's write: memories, history, revision and jobs in one transaction."""
 
 import contextlib
 from collections.abc import Collection, Iterator, Mapping
@@ -63,12 +63,12 @@ _LOCK_ATTEMPTS: Final = 10
 
 OWNER_ACTED: Final = "owner"
 VIEWER_ACTED: Final = "viewer"
-"""How the history of one user names another who acted on a shared memory."""
+"""The actor in one user's history for another who acted on a shared memory."""
 
 
 @dataclass(slots=True)
 class _Ledger:
-    """The history rows that this transaction adds for one user, and what search must learn."""
+    """The history rows and index changes that this transaction adds for one user."""
 
     revision: int
     index_stamp: int = 0
@@ -79,9 +79,9 @@ class _Ledger:
 
 
 class WriteTransaction:
-    """An open write transaction bound to one user.
+    """An open write transaction of one user.
 
-    History is collected here and written with the new revision just before the commit.
+    Collects history and writes it with the new revision just before the commit.
     """
 
     def __init__(
@@ -113,16 +113,15 @@ class WriteTransaction:
 
     @property
     def revision(self) -> int:
-        """Where the writing user's history stands, with what this transaction has added."""
+        """The writing user's revision, including this transaction."""
         return self._ledgers[self.user_id].revision
 
     @property
     def is_first(self) -> bool:
-        """True where the writing user had no row: they are new, or have just been erased."""
+        """True where the writing user had no row: they are new, or were just erased."""
         return self.user_id in self._new_users
 
     def take_ids(self, series: str, count: int) -> list[int]:
-        """Fresh ids in ascending order."""
         return self.backend.take_ids(self.connection, series, count)
 
     def record(
@@ -141,7 +140,7 @@ class WriteTransaction:
     ) -> None:
         """Add one row of history, which is one revision.
 
-        ``user_id`` is whose history it goes into when it is not the writing user's.
+        ``user_id``: the user whose history it goes into, by default the writing user.
         """
         ledger = self._ledger(user_id or self.user_id)
         ledger.revision += 1
@@ -163,11 +162,11 @@ class WriteTransaction:
         )
 
     def concern(self, user_id: str) -> None:
-        """Lock another user whom this write is about, and let it touch their rows."""
+        """Lock another user, and let the transaction touch their rows."""
         self._ledger(user_id)
 
     def next_stamp(self) -> int:
-        """The stamp of what this transaction changes in the user's search index."""
+        """The stamp of this transaction's changes to the user's search index."""
         ledger = self._ledgers[self.user_id]
         if not ledger.index_changed:
             ledger.index_changed = True
@@ -175,30 +174,30 @@ class WriteTransaction:
         return ledger.index_stamp
 
     def note_removal(self) -> None:
-        """Rows were taken out of the index: copies of it must find out which."""
+        """Rows were removed from the index: copies must find out which."""
         stamp = self.next_stamp()
         self._ledgers[self.user_id].index_removals = stamp
 
     def note_rewrite(self) -> None:
-        """Much of the index was made anew, more than stamps tell: copies of it start over."""
+        """Much of the index was rebuilt: copies must start over."""
         stamp = self.next_stamp()
         self._ledgers[self.user_id].index_epoch = stamp
 
     def continue_from(self, revision: int) -> None:
-        """Go on after a history that was put back as it was."""
+        """Continue after a history that was imported."""
         self._ledgers[self.user_id].revision = revision
 
     def enqueue(self, job: NewJob) -> None:
-        """Queue work in this transaction: it exists exactly if the write does."""
+        """Queue a job in this transaction: it exists exactly if the write does."""
         self._act_for_also([job.user_id])  # jobs of the store as a whole are nobody's
         put_job(self.backend, self.connection, job, self.now)
         self.queued_jobs += 1
 
     @contextlib.contextmanager
     def acting_for_all(self) -> Iterator[None]:
-        """Let what is done inside see and change everybody's rows.
+        """See and change everybody's rows inside the block.
 
-        For the few steps of one user's write that concern people whom nobody can name before.
+        For the few steps of a user's write that concern users who are not known before.
         """
         self.backend.act_for_all(self.connection)
         yield
@@ -231,13 +230,13 @@ class WriteTransaction:
         return ledger
 
     def _act_for_also(self, users: Collection[str]) -> None:
-        """Let the transaction touch the rows of these users as well, to tell them of a change."""
+        """Let the transaction also touch the rows of these users, to record a change for them."""
         if not self._acts_for.issuperset(users):
             self._acts_for.update(users)
             self.backend.act_for(self.connection, self._acts_for)
 
     def _lock(self, user_id: str) -> tuple[int, int, int, int]:
-        """Lock the user's row, making it when this is their first write; where they stand."""
+        """Lock the user's row, creating it on their first write; returns its counters."""
         for _ in range(_LOCK_ATTEMPTS):  # in between, another transaction may make or erase it
             rows = _lock_user.run(self.connection, {"user_id": user_id})
             if rows:
@@ -250,9 +249,9 @@ class WriteTransaction:
 
 
 def _first_stamp(now: datetime) -> int:
-    """Beyond all stamps that an erased user of the same name can have had.
+    """A stamp beyond all those of an erased user of the same name.
 
-    An import gives users back the time at which they were first made. Only by the stamps can a copy
-    of the index in another process then tell that it is of rows that were erased.
+    An import restores the time of a user's creation, so only the stamps tell a stale copy of the
+    index in another process.
     """
     return int(now.timestamp() * 1_000_000)

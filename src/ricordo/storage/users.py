@@ -1,4 +1,4 @@
-"""Rows of users: their upkeep, their embedding settings, and their erasure."""
+"""Rows of users: their upkeep, embedding settings, and erasure."""
 
 from collections.abc import Collection
 from dataclasses import dataclass, fields
@@ -42,10 +42,10 @@ def has_user(connection: sa.Connection, user_id: str) -> bool:
 
 
 def has_anything(connection: sa.Connection, user_id: str) -> bool:
-    """True where a user has memories, themes, conversations, proposals, a narrative or states of
-    programs, or ever did anything.
+    """True where a user has memories, themes, conversations, proposals, a narrative, program states
+    or any activity of their own.
 
-    That others shared something with them is not theirs.
+    What others shared with them does not count.
     """
     acted = sa.exists().where(history.c.user_id == user_id, history.c.actor != OWNER_ACTED)
     remembered = (items, themes, threads, proposals, summaries)
@@ -56,15 +56,14 @@ def has_anything(connection: sa.Connection, user_id: str) -> bool:
 
 
 def list_users(connection: sa.Connection, after: str, limit: int) -> list[str]:
-    """User ids in order, beginning after the given one."""
+    """User ids in order, after the given one."""
     wanted = sa.select(users.c.user_id).where(users.c.user_id > after).order_by(users.c.user_id)
     return list(connection.execute(wanted.limit(limit)).scalars())
 
 
 def last_rounds(connection: sa.Connection, after: str, limit: int) -> list[tuple[str, datetime]]:
-    """Users in order, beginning after the given one, and when each was last looked after.
-
-    For those who never were, it is when they came.
+    """Users in order, after the given one, with the time of their last upkeep or else of their
+    creation.
     """
     since = sa.func.coalesce(upkeep.c.upkept_at, users.c.created_at, type_=Moment)
     wanted = (
@@ -78,9 +77,9 @@ def last_rounds(connection: sa.Connection, after: str, limit: int) -> list[tuple
 
 
 def hold_users(connection: sa.Connection, wanted: Collection[str]) -> list[str]:
-    """Those of the users who are there and stay until the transaction ends, in order.
+    """Lock those of the users who exist, in order.
 
-    Those whom somebody writes for, or erases, at this very moment are left out.
+    Users locked by another transaction are skipped.
     """
     there = (
         sa.select(users.c.user_id)
@@ -92,7 +91,7 @@ def hold_users(connection: sa.Connection, wanted: Collection[str]) -> list[str]:
 
 
 def delete_user_rows(backend: Backend, connection: sa.Connection, user_id: str) -> dict[str, int]:
-    """Delete all that belongs to a user; the number of rows removed per table."""
+    """Delete all rows of a user; returns the count per table."""
     removed = {}
     for kind in INDEXED:
         backend.search.drop_owner(connection, kind, user_id)
@@ -119,10 +118,9 @@ def delete_user_rows(backend: Backend, connection: sa.Connection, user_id: str) 
 class UpkeepState:
     """When each part of a user's upkeep was last done.
 
-    ``tended_since`` is since when somebody looks after these memories, where that is later than
-    the memories themselves. ``pairs_wait_since`` is from when on there are changes that
-    consolidation has not come to yet. ``related_after`` is the memory up to which relations have
-    been refreshed in this turn.
+    ``tended_since``: when upkeep began, if later than the memories. ``pairs_wait_since``: the
+    oldest change that consolidation has not checked. ``related_after``: the last memory whose
+    relations were refreshed in this round.
     """
 
     tended_since: datetime | None = None
@@ -137,16 +135,15 @@ _NAMES = tuple(field.name for field in fields(UpkeepState))
 
 
 def upkeep_state(connection: sa.Connection, user_id: str) -> UpkeepState:
-    """How far a user's upkeep has come; nothing of it at first."""
     wanted = sa.select(*[upkeep.c[name] for name in _NAMES]).where(upkeep.c.user_id == user_id)
     row = connection.execute(wanted).mappings().first()
     return UpkeepState() if row is None else UpkeepState(**row)
 
 
 def note_upkeep(writing: WriteTransaction, **done: Any) -> None:
-    """Note what was done for the writing user, by the fields of :class:`UpkeepState`.
+    """Record upkeep of the writing user, by the fields of :class:`UpkeepState`.
 
-    Upkeep makes nobody a user: work for somebody who was erased meanwhile leaves no trace.
+    Does not create a user: work for a user erased meanwhile leaves no trace.
     """
     if writing.is_first and not writing.keeps_user:
         return
@@ -158,11 +155,11 @@ def note_upkeep(writing: WriteTransaction, **done: Any) -> None:
 
 
 EXPIRED = "expired"
-"""Stands for the status of what is past its expiry, and waits for the job that archives it."""
+"""The status counted for expired memories that are not archived yet."""
 
 
 def memories_by_status(connection: sa.Connection, now: datetime) -> dict[str, int]:
-    """How many memories all users have together, of each status that there are any of."""
+    """The number of memories of all users by status."""
     is_past = sa.and_(items.c.status == Status.ACTIVE.value, sa.not_(not_expired(now)))
     shown = sa.case((is_past, sa.literal(EXPIRED)), else_=items.c.status).label("shown")
     counted = connection.execute(sa.select(shown, sa.func.count()).group_by(shown))
@@ -170,17 +167,16 @@ def memories_by_status(connection: sa.Connection, now: datetime) -> dict[str, in
 
 
 def count_users(connection: sa.Connection) -> int:
-    """How many users have anything stored."""
     return connection.execute(sa.select(sa.func.count()).select_from(users)).scalar_one()
 
 
 def waiting_vectors(connection: sa.Connection) -> dict[str, int]:
-    """How many texts of all users wait for their vectors, by what they are."""
+    """The number of texts of all users without a vector yet, by kind."""
     return {
         kind.name: connection.execute(
             sa.select(sa.func.count())
             .select_from(kind.index)
-            # A literal, because the partial index can only be used when the statement shows it.
+            # A literal, so that the partial index is used.
             .where(kind.index.c.state == sa.literal_column("'pending'"))
         ).scalar_one()
         for kind in INDEXED
@@ -201,7 +197,6 @@ _moment: Final = Moment()
 
 
 def find_choice(connection: sa.Connection, user_id: str) -> StoredChoice | None:
-    """A user's own settings, or None."""
     rows = _find.run(connection, {"user_id": user_id})
     if not rows:
         return None
@@ -219,7 +214,6 @@ def find_choice(connection: sa.Connection, user_id: str) -> StoredChoice | None:
 
 
 def store_choice(writing: WriteTransaction, choice: StoredChoice) -> None:
-    """Keep a user's own settings in place of what they had."""
     drop_choice(writing)
     row = {
         "user_id": writing.user_id,
@@ -235,6 +229,6 @@ def store_choice(writing: WriteTransaction, choice: StoredChoice) -> None:
 
 
 def drop_choice(writing: WriteTransaction) -> None:
-    """Go back to the store's way."""
+    """Return to the store's embedding model."""
     where = settings.c.user_id == writing.user_id
     writing.connection.execute(sa.delete(settings).where(where))

@@ -1,4 +1,8 @@
-"""From a filter to a WHERE clause: the only builder of one over memories."""
+"""Builds the WHERE clause of every read of memories.
+
+It is the only one, on both databases, so no read can forget a filter or show a user what they may
+not see.
+"""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -12,20 +16,16 @@ from ricordo.storage.columns import Moment, Words, has_tag, surely_among
 from ricordo.storage.statements import PreparedStatement
 from ricordo.storage.tables import items, links
 
-# Every read of memories passes through here, on both databases, so a filter cannot be forgotten on
-# one of them, and nobody sees what is not theirs.
-
 Condition = sa.ColumnElement[bool]
 
 
 @dataclass(frozen=True, slots=True)
 class Audience:
-    """Whose memories a read may see: the viewer's own, and what is linked or global.
+    """Whose memories a read may see: the viewer's own, linked and global ones.
 
     ``viewer`` None is an administrator who reads across users. The flags are looked up once per
-    read (``audiences.py``): most users have no links and many memories, and for them the condition
-    is a plain ``user_id = ?`` that an index answers. ``themes`` are those that a confined scope
-    may see, None for all.
+    read: most users have no links, and for them the condition is a plain ``user_id = ?``.
+    ``themes`` are those that a restricted scope may see, None for all.
     """
 
     viewer: str | None
@@ -34,11 +34,9 @@ class Audience:
     themes: frozenset[str] | None = None
 
     def owned(self) -> Condition:
-        """What is the viewer's own."""
         return sa.true() if self.viewer is None else items.c.user_id == self.viewer
 
     def condition(self) -> Condition:
-        """Everything the viewer may see, whatever its status."""
         if self.themes is None:
             return self._of_anybody_visible()
         return sa.and_(self._of_anybody_visible(), items.c.theme.in_(sorted(self.themes)))
@@ -59,7 +57,7 @@ class Audience:
             )
         if not self.has_links:
             return sa.or_(*visible)
-        # Whose they can be at all: without that, PostgreSQL looks through everybody's.
+        # Restrict the owners: otherwise PostgreSQL scans everybody's memories.
         sharers = sa.select(links.c.owner_id).where(links.c.user_id == self.viewer)
         known = [self.viewer, *([GLOBAL_OWNER] if self.sees_global else [])]
         named = [sa.select(sa.literal(name, Words)) for name in known]
@@ -68,7 +66,7 @@ class Audience:
 
 
 def matching(audience: Audience, wanted: ItemFilter, now: datetime) -> Condition:
-    """Memories that this audience may see, that are not expired, and that the filter wants."""
+    """Memories that this audience may see, that have not expired, and that match the filter."""
     return sa.and_(
         audience.condition(),
         not_expired(now),
@@ -79,16 +77,15 @@ def matching(audience: Audience, wanted: ItemFilter, now: datetime) -> Condition
 
 
 def active(now: datetime) -> Condition:
-    """Memories that hold now: for counting them, which an index does by itself if the statement
-    shows the status that it is for."""
+    """Active memories, written so that a partial index alone can count them."""
     is_active: Condition = items.c.status == sa.literal_column("'active'")
     return sa.and_(is_active, sa.or_(items.c.expires_at.is_(None), items.c.expires_at > now))
 
 
 def not_expired(now: datetime) -> Condition:
-    """An expired memory is gone for every read, whether or not upkeep has come round to it.
+    """Hide expired memories, whether or not upkeep has archived them.
 
-    Once upkeep has, it is a deleted one like any other, which can be asked for and restored.
+    Once archived, they are deleted memories like any other, and can be restored.
     """
     return sa.or_(
         items.c.expires_at.is_(None),
@@ -118,7 +115,7 @@ def _basic(wanted: ItemFilter) -> list[Condition]:
 def _status(wanted: ItemFilter) -> Condition:
     statuses = wanted.effective_statuses
     if wanted.theme is not None and statuses == (Status.ACTIVE,):
-        # Shown in the statement, so that the index of a user's active memories by theme serves.
+        # A literal, so that the partial index of active memories is used.
         return items.c.status == sa.literal_column("'active'")
     return items.c.status.in_([status.value for status in statuses])
 
@@ -136,7 +133,7 @@ def _provenance(audience: Audience, wanted: ItemFilter) -> list[Condition]:
     found: list[Condition] = [
         column == value for column, value in asked.items() if value is not None
     ]
-    # Where a shared memory came from is its owner's; a filter must not be a way to find out.
+    # The origin of a shared memory is private to its owner; a filter must not reveal it.
     return [audience.owned(), *found] if found else []
 
 
@@ -191,8 +188,9 @@ def audience_of(
     now: datetime,
     themes: frozenset[str] | None = None,
 ) -> Audience:
-    """What a user may see: their own, what is linked to them, and the global memories while they
-    have fewer than ``global_until`` active ones; of all that the ``themes``, None for every one."""
+    """What a user may see: own and linked memories, and global ones while they have fewer than
+    ``global_until`` active ones; restricted to ``themes``, None for all.
+    """
     given = {"viewer": viewer, "global_until": global_until, "now": now}
     own_active, has_links = _look_up.run(connection, given)[0]
     cold = own_active < global_until and viewer != GLOBAL_OWNER

@@ -1,4 +1,4 @@
-"""The one analyser: the terms by which a text is found, the same on both databases."""
+"""The analyser: the search terms of a text, the same on both databases."""
 
 import importlib
 import importlib.util
@@ -27,13 +27,12 @@ from ricordo.text.folding import (
     number_forms,
 )
 
-# The stemmers as they come compare a word letter by letter with a sorted list, which takes most
-# of their time. Here what the word begins or ends with is looked up, the longest first. Every
-# stem is the same.
+# The snowball stemmers compare a word letter by letter with a sorted list, which takes most of
+# their time. Here the longest affix is looked up in a table. Every stem is the same.
 
 
 class Affix(Protocol):
-    """One entry of such a list, as the stemmers have it."""
+    """An entry of a stemmer's list."""
 
     s: str
     result: int
@@ -41,10 +40,7 @@ class Affix(Protocol):
 
 
 class QuickAffixes:
-    """Goes before a stemmer among the classes of one that is to be quick.
-
-    What is named here is what its stemmer calls and has; only the looking up is another one.
-    """
+    """Mixin before a stemmer's class that replaces its affix lookup."""
 
     current: str
     cursor: int
@@ -52,7 +48,7 @@ class QuickAffixes:
     limit_backward: int
 
     def find_among(self, v: Sequence[Affix]) -> int:
-        """What the longest beginning of the rest that fits leads to; 0 where none does."""
+        """The result of the longest matching prefix of the rest; 0 without one."""
         start = self.cursor
         room = self.limit - start
         word = self.current
@@ -70,7 +66,7 @@ class QuickAffixes:
         return 0
 
     def find_among_b(self, v: Sequence[Affix]) -> int:
-        """The same for endings."""
+        """Like :meth:`find_among` for suffixes."""
         end = self.cursor
         room = end - self.limit_backward
         word = self.current
@@ -90,7 +86,7 @@ class QuickAffixes:
 
 _Table = tuple[list[int], dict[str, Affix]]
 _tables: dict[int, tuple[_Table, Sequence[Affix]]] = {}
-"""By the identity of a list, which therefore is kept; they belong to classes, and are few."""
+"""By the identity of the list, which is kept alive."""
 
 
 def _table(listed: Sequence[Affix]) -> _Table:
@@ -102,10 +98,9 @@ def _table(listed: Sequence[Affix]) -> _Table:
     return known[0]
 
 
-# One is loaded when a word of its language is first stemmed, and only that one: importing the
-# package as a whole loads all of them, which takes ten times as long, and hands out compiled
-# stemmers where those are installed, with which one database could get other terms on another
-# machine.
+# A stemmer is imported on first use, and only that one: the whole package takes ten times as long,
+# and prefers compiled stemmers where installed, so that the same database could get other terms on
+# another machine.
 
 NO_LANGUAGE: Final = "none"
 
@@ -117,14 +112,13 @@ _MAX_KNOWN_STEMS: Final = 32_768
 
 @cache
 def languages() -> tuple[str, ...]:
-    """The languages that have a stemmer here. Does not load any of them."""
+    """The languages with a stemmer, without loading any."""
     names = (module.name for module in pkgutil.iter_modules(_folders()))
     return tuple(sorted(name.removesuffix(_SUFFIX) for name in names if name.endswith(_SUFFIX)))
 
 
 @cache
 def stemmer_version() -> str:
-    """The version of the package whose stemmers are used."""
     from importlib.metadata import version  # slow to load, and not needed for searching
 
     return version(_PACKAGE)
@@ -132,7 +126,7 @@ def stemmer_version() -> str:
 
 @cache
 def stemmer(language: str) -> Callable[[str], str]:
-    """The stem of a folded word, remembered for the words seen last. Safe to call from threads."""
+    """A cached, thread-safe stemming function for folded words."""
     if language == NO_LANGUAGE:
         return str
     lock = threading.Lock()
@@ -163,8 +157,8 @@ def _load(language: str) -> Callable[[str], str]:
     return stem
 
 
-# Short on purpose: a word that is left in costs a little speed, a word that is left out cannot be
-# found. "May" and "no" stay searchable for that reason. A language without a list drops nothing.
+# Short on purpose: a missing stop word costs a little speed, a superfluous one cannot be searched.
+# "May" and "no" stay searchable. A language without a list drops nothing.
 
 _ENGLISH = """
 a about after all also am an and any are arent as at be because been before being both but by can
@@ -260,31 +254,30 @@ _WORDS: Final = {
 
 
 def stop_words(language: str) -> frozenset[str]:
-    """The stop words of a language as usually written; contractions stand without apostrophe."""
+    """The stop words of a language; contractions without apostrophe."""
     return frozenset(_WORDS.get(language, "").split())
 
 
 # Words are folded (case, diacritics, compatibility forms), stop words dropped, the rest stemmed.
 # Identifiers are kept whole and also split. Scripts without spaces give character bigrams, emoji
-# and other symbols stand for themselves. Every term is 1 to 64 characters without white space,
-# quotes, colons or NUL, whatever the text was.
+# and other symbols are terms. Every term is 1 to 64 characters without white space, quotes, colons
+# or NUL.
 
-# Raise whenever the same text may give other terms than before: indexes are then rebuilt.
+# Raise whenever the same text may give other terms: indexes are then rebuilt.
 ANALYSER_VERSION: Final = 1
 
 _MAX_KNOWN_CHUNKS: Final = 32_768
 _MAX_KNOWN_CHUNK_CHARS: Final = 128  # longer ones hardly ever come twice
 
-# Possessives and English short forms: Ana's, I'll, they're, we've, she'd, I'm.
+# Possessives and English contractions: Ana's, I'll, they're, we've, she'd, I'm.
 _SHORT_ENDING = re.compile(r"'(?:s|ll|re|ve|d|m)$", re.IGNORECASE)
 _WORD_JOINT = re.compile(r"[-_]+")
 
 
 class Analyser:
-    """Makes the terms of a text for one language setting.
+    """Splits texts into terms for one language.
 
-    Cheap to make: analysers of one language share what they have worked out. Safe to use from
-    several threads.
+    Cheap to create, since analysers of one language share caches. Thread-safe.
 
     Raises:
         InvalidValue: not a language with a stemmer, nor "none".
@@ -299,15 +292,15 @@ class Analyser:
 
     @property
     def language(self) -> str:
-        """The language whose stop words are dropped and whose words are stemmed, or "none"."""
+        """The language of stop words and stemming, or "none"."""
         return self._language
 
     @property
     def fingerprint(self) -> str:
         """Differs between analysers that could give different terms for the same text.
 
-        The Unicode tables of Python are left out on purpose: they never change what they say of
-        a character once assigned, and one database may be opened by several Pythons.
+        Leaves out Python's Unicode version: properties of assigned characters do not change, and
+        several Pythons may open one database.
         """
         if self._language == NO_LANGUAGE:
             return f"{ANALYSER_VERSION}/{NO_LANGUAGE}"
@@ -328,7 +321,7 @@ class Analyser:
         return found
 
     def query_terms(self, text: str) -> list[str]:
-        """The terms to look for: those of :meth:`terms`, each once, in order of appearance."""
+        """The terms to search: those of :meth:`terms`, each once."""
         return list(dict.fromkeys(self.terms(text)))
 
 
@@ -337,13 +330,13 @@ _ChunkTerms = Callable[[str], tuple[str, ...]]
 
 @cache
 def _chunk_analysis(language: str) -> tuple[_ChunkTerms, _ChunkTerms]:
-    """The analysis of one chunk, without and with a memory of the chunks seen last."""
+    """The analysis of one chunk, without and with a cache."""
     uncached = _ChunkAnalysis(language).terms
     return uncached, lru_cache(maxsize=_MAX_KNOWN_CHUNKS)(uncached)
 
 
 class _ChunkAnalysis:
-    """The terms of one chunk; depends on nothing outside the chunk."""
+    """The terms of one chunk, independent of its context."""
 
     def __init__(self, language: str) -> None:
         self._stop_words = frozenset(
@@ -379,7 +372,7 @@ class _ChunkAnalysis:
         return list(chain.from_iterable(map(self._parts, chunks)))
 
     def _joined_words(self, chunk: str) -> list[str]:
-        """The words of a hyphenated word or an identifier; in the latter all words count."""
+        """The words of a hyphenated word or identifier; an identifier keeps stop words."""
         is_identifier = has_digit(chunk) or "_" in chunk or "." in chunk
         found: list[str] = []
         for piece in _WORD_JOINT.split(chunk):
@@ -397,7 +390,7 @@ class _ChunkAnalysis:
         parts = humps(word)
         if len(parts) == 1:
             return [self._stemmed(folded)]
-        # The stem of the whole as well: who writes userPreferences in small letters gets the stem.
+        # Also the stem of the whole: userpreferences in lower case is stemmed.
         wholes = dict.fromkeys((folded, self._stemmed(folded)))
         return [*wholes, *(self._stemmed(fold_letters(part)[:MAX_TERM_CHARS]) for part in parts)]
 

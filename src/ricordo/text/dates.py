@@ -1,4 +1,4 @@
-"""The months, years and days that a question names, and the words by which a time is found."""
+"""The months, years and days that a query names, and the terms of a date."""
 
 import re
 import unicodedata
@@ -9,8 +9,7 @@ from typing import Final
 from ricordo.text.folding import fold_with_places
 from ricordo.text.normalise import capitalised_inside_sentence
 
-# All in folded form (small letters, no diacritics), with their common abbreviations, by how sure
-# one can be that the word is a month.
+# All folded, with common abbreviations, grouped by how ambiguous they are.
 
 ENGLISH_MONTHS: Final = (
     "January",
@@ -36,7 +35,7 @@ def _numbered(*names_by_month: str) -> dict[str, int]:
     }
 
 
-# Months wherever they stand. "April", "June" and "August" are names too, but far more often months.
+# Always months. "April", "June" and "August" are names too, but far more often months.
 CLEAR_MONTHS: Final = _numbered(
     "january januari januar janner enero janvier gennaio janeiro janv ene",
     "february februari februar feber febrero fevrier febbraio fevereiro feb febr fev fevr",
@@ -52,19 +51,18 @@ CLEAR_MONTHS: Final = _numbered(
     "december desember dezember diciembre decembre dicembre dezembro dec dez dic",
 )
 
-# Also words, but with a capital inside a sentence they are months: they may, a march.
+# Also words; months if capitalised inside a sentence: they may, a march.
 MONTHS_OR_WORDS: Final = _numbered("", "", "march", "", "may mai")
 
-# Also names or other things, so that a capital proves nothing: Jan, Mars, Mei, mayo on a sandwich,
-# sept (seven). As months they nearly always have a number or a preposition of time beside them
-# ("bulan Mei", "7 mei", "en mars").
+# Also capitalised names or other words: Jan, Mars, Mei, mayo, sept (seven). Months if beside a
+# number or a preposition of time ("bulan Mei", "7 mei", "en mars").
 MONTHS_OR_NAMES: Final = _numbered("jan", "", "mars", "", "mei mayo", "", "", "", "sept")
 
 # The sea in three of the languages; a month beside a day or a year.
 NUMBERED_ABBREVIATIONS: Final = _numbered("", "", "mar")
 
 # Everyday words in another of the languages: two years ago, a set, 5 out of 10, des (French and
-# German), ich mag, Marco. They need a year beside them, or a day with "de" between.
+# German), ich mag, Marco. Months only beside a year, or a day with "de" between.
 EVERYDAY_ABBREVIATIONS: Final = _numbered(
     "gen", "", "marco", "", "mag", "", "", "ago", "set", "out", "", "des"
 )
@@ -80,7 +78,7 @@ begin eind sinds tijdens tot
 """
 _OF_ANYTHING = "after around before by from of past through ab avant da dal de di vom"
 
-# Before a month, but hardly before a person; and those that stand before both.
+# Prepositions before months but hardly before people; and those before both.
 TIME_PREPOSITIONS: Final = frozenset(_OF_TIME.split())
 OTHER_PREPOSITIONS: Final = frozenset(_OF_ANYTHING.split())
 
@@ -123,14 +121,14 @@ _LONGEST_BEFORE: Final = 15  # characters that it can match
 
 @dataclass(frozen=True, slots=True)
 class NamedTime:
-    """What a question says of a time; an empty set says nothing."""
+    """A time in a query; an empty set is no restriction."""
 
     months: frozenset[int]
     years: frozenset[int]
     days: frozenset[int]
 
     def covers(self, moment: datetime) -> bool:
-        """Whether a moment is in a named month, in a named year and on a named day."""
+        """Whether a moment matches the named month, year and day."""
         return (
             (not self.months or moment.month in self.months)
             and (not self.years or moment.year in self.years)
@@ -141,9 +139,8 @@ class NamedTime:
 def named_times(text: str) -> NamedTime | None:
     """The months, the years from 1900 to 2099 and, beside a month, the days that a text names.
 
-    Month names in eight languages and ISO dates. Of 7/5/2024 only the year is sure. Words that are
-    months and something else besides ("may") count where the text around them speaks of a date.
-    None when neither a month nor a year is named.
+    Month names in eight languages and ISO dates. Of 7/5/2024 only the year is certain. Ambiguous
+    words ("may") count where the context is a date. None without a month or year.
     """
     if not _may_name_a_time(text):
         return None
@@ -158,7 +155,7 @@ def named_times(text: str) -> NamedTime | None:
     for match in _NAMED_MONTH.finditer(folded):
         start = places[match.start("month")]
         end = places[match.end("month") - 1] + 1
-        # Written with its diacritics (março, Mär) it is no other word.
+        # With its diacritics (março, Mär) it is unambiguous.
         is_spelled_out = not composed[start:end].isascii()
         is_capitalised = capitalised_inside_sentence(composed, start, end)
         if is_spelled_out or _is_a_month(match, is_capitalised=is_capitalised):
@@ -172,7 +169,7 @@ def named_times(text: str) -> NamedTime | None:
 
 
 def _may_name_a_time(text: str) -> bool:
-    """False for most questions, quickly: no digit, and no word that begins like a month."""
+    """A quick filter: a digit, or a word that starts like a month."""
     if not text.isascii():
         return True
     lower = text.lower()
@@ -182,7 +179,7 @@ def _may_name_a_time(text: str) -> bool:
 
 
 def date_terms(moment: datetime) -> str:
-    """The words by which something said at this time can be found: "2024-05-07 7 May 2024"."""
+    """The terms of a date: "2024-05-07 7 May 2024"."""
     month = ENGLISH_MONTHS[moment.month - 1]
     return f"{moment.date().isoformat()} {moment.day} {month} {moment.year}"
 
@@ -207,7 +204,7 @@ def _days(first: str | None, last: str | None) -> range:
 
 
 def _is_a_month(match: re.Match[str], *, is_capitalised: bool) -> bool:
-    """Whether there is as much evidence for a date as this word needs."""
+    """Whether the context is enough evidence for a month."""
     word = match["month"]
     if word in CLEAR_MONTHS or match["year"]:
         return True

@@ -1,13 +1,13 @@
-"""Text made comparable for search, and split into chunks."""
+"""Folding of text for search, and splitting into chunks."""
 
 import re
 import unicodedata
 from typing import Final
 
-# Folding is done in two steps, because splitting ``camelCase`` needs to see capitals:
-# :func:`fold_marks` works on a whole text and keeps case, :func:`fold_letters` finishes one word.
+# Two steps, because splitting ``camelCase`` needs capitals: :func:`fold_marks` works on a whole
+# text and keeps case, :func:`fold_letters` finishes one word.
 
-# After fold_marks, everything beyond ASCII is a letter, digit, mark or a symbol on its own.
+# After fold_marks, everything beyond ASCII is a letter, digit, mark or a single symbol.
 _MAX_KNOWN_FOLDS: Final = 20_000  # so that odd texts cannot fill the memory
 
 _EMOJI = "\u2190-\u2bff\U0001f000-\U0001faff"
@@ -15,7 +15,7 @@ _JOINED_EMOJI = re.compile(f"(?<=[{_EMOJI}\ufe0f])\u200d[{_EMOJI}]")
 _SHORT_I_DECOMPOSED = (("и\u0306", "й"), ("И\u0306", "Й"))  # a letter of its own, not an accent
 
 # Combining classes that spell a word rather than decorate a letter: nukta, kana voicing, virama,
-# and the vowels and tones of South and South-East Asian scripts.
+# and vowels and tones of South and South-East Asian scripts.
 _SPELLING_CLASSES = frozenset({0, 7, 8, 9, *range(84, 133)})
 
 _REPLACED: Final = {
@@ -27,7 +27,7 @@ _REPLACED: Final = {
     "\u2044": "/",
 }
 
-# Letters that Unicode does not decompose. Lower case only: words are case-folded before.
+# Letters that Unicode does not decompose; lower case only, after case folding.
 _PLAIN_LETTERS: Final = str.maketrans(
     {
         "æ": "ae",
@@ -53,7 +53,7 @@ _PLAIN_LETTERS: Final = str.maketrans(
 
 
 class _Folds(dict[int, str]):
-    """What each character becomes, worked out when it is first seen."""
+    """A cache of what each character becomes."""
 
     def __missing__(self, code: int) -> str:
         replacement = _fold_of(chr(code))
@@ -66,10 +66,10 @@ _FOLDS = _Folds()
 
 
 def fold_marks(text: str) -> str:
-    """The text in compatibility form (NFKC) without diacritics and invisible characters.
+    """The text in NFKC without diacritics and invisible characters.
 
-    Case stays. Beyond ASCII only letters, digits (as ASCII), marks that spell, and symbols are
-    left; symbols stand between spaces and an emoji is reduced to its base. Never raises.
+    Case stays. Beyond ASCII only letters, digits (as ASCII), spelling marks, and symbols are left;
+    symbols are surrounded by spaces and an emoji is reduced to its base. Never raises.
     """
     if text.isascii():
         return text if text.isprintable() else text.translate(_FOLDS)
@@ -83,16 +83,15 @@ def fold_marks(text: str) -> str:
 
 
 def fold_letters(word: str) -> str:
-    """A word of :func:`fold_marks` without case and without letters such as ø, æ and ß."""
+    """A word of :func:`fold_marks` without case and letters such as ø, æ and ß."""
     lowered = word.casefold()
     return lowered if lowered.isascii() else lowered.translate(_PLAIN_LETTERS)
 
 
 def fold_with_places(text: str) -> tuple[str, list[int]]:
-    """The text fully folded, and for each folded character its place in the text given.
+    """The folded text, and the position in the original of each folded character.
 
-    For finding words while keeping the text as it was written. Marks are looked at one character
-    at a time, so the text should be composed (NFC).
+    Folds one character at a time, so the text should be composed (NFC).
     """
     if text.isascii() and text.isprintable():
         return text.casefold(), list(range(len(text)))
@@ -129,7 +128,7 @@ def _fold_of_symbol(letter: str, category: str) -> str:
         return ""
     if "\U0001f1e6" <= letter <= "\U0001f1ff":  # halves of a flag, which must stay together
         return letter
-    # The emoji blocks are named, so that an older Unicode table knows newer emoji too.
+    # Emoji blocks are listed, so that an older Unicode table knows newer emoji.
     if category in ("So", "Sm", "Sc") or "\U0001f000" <= letter <= "\U0001faff":
         return f" {letter} "
     return " "
@@ -141,12 +140,11 @@ def _spells(mark: str, category: str) -> bool:
     return category == "Mc" or unicodedata.combining(mark) in _SPELLING_CLASSES
 
 
-# A chunk is what stands between spaces and punctuation: a word, or an identifier, number or
-# address with its inner signs (``user_prefs_v2``, ``ERR-4512``, ``3.14``, ``ana@example.com``);
-# or a run of a script that is written without spaces; or a flag.
+# A chunk is a word, identifier, number or address with its inner signs (``user_prefs_v2``,
+# ``ERR-4512``, ``3.14``, ``ana@example.com``); a run of a script without spaces; or a flag.
 
-# Scripts without spaces between words: Thai, Lao, Myanmar, Khmer, Hangul (written with spaces, but
-# with endings glued on), kana, bopomofo, Han.
+# Scripts without spaces between words: Thai, Lao, Myanmar, Khmer, Hangul (with glued endings),
+# kana, bopomofo, Han.
 _DENSE = (
     "\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u19e0-\u19ff\u2e80-\u2fdf\u3005-\u3007"
     "\u303b\u3040-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\ua9e0-\ua9ff\uaa60-\uaa7f"
@@ -166,40 +164,38 @@ NUMBER: Final = re.compile(r"[0-9]+(?:[.,][0-9]+)+")
 _DENSE_LETTER = re.compile(f"[{_DENSE}]")
 _GROUPED_NUMBER = re.compile(r"[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?")
 _DIGIT = re.compile(r"[0-9]")
-# A letter and then a digit, a long number, or signs that no word of a language has inside.
+# A letter and then a digit, a long number, or signs that no word has inside.
 _IDENTIFIER = re.compile(r"^[^\W\d_].*[0-9]|[0-9]{5}|[_@]|^(?=.{6})[0-9].*[.-].*[0-9]")
 _PLURAL_ACRONYM = re.compile(r"[A-Z]{2,}s")
 
 
 def is_dense(letter: str) -> bool:
-    """Whether this letter belongs to a script written without spaces between words."""
     return _DENSE_LETTER.match(letter) is not None
 
 
 def has_digit(word: str) -> bool:
-    """Whether a folded word has a digit, and is thus no word of a language."""
     return _DIGIT.search(word) is not None
 
 
 def is_identifier(term: str) -> bool:
-    """Whether a term names one thing, such as a serial number, an address or a code."""
+    """Whether a term is an identifier such as a serial number, address or code."""
     return _IDENTIFIER.search(term) is not None
 
 
 def bigrams(run: str) -> list[str]:
-    """Each pair of neighbours; a single character is its own term."""
+    """Pairs of neighbours; a single character is its own term."""
     return [run[place : place + 2] for place in range(len(run) - 1)] or [run]
 
 
 def number_forms(number: str) -> list[str]:
-    """A number as written, also without thousands separators; a bare list of numbers, split."""
+    """A number as written and without thousands separators; a list of numbers, split."""
     if _GROUPED_NUMBER.fullmatch(number):
         return [number, number.replace(",", "")]
     return [number] if number.count(",") < 2 else number.split(",")
 
 
 def humps(word: str) -> list[str]:
-    """The parts of a camelCase or PascalCase word; one part when it is a plain word."""
+    """The parts of a camelCase or PascalCase word."""
     if word.islower() or word.isupper() or word[1:].islower() or _PLURAL_ACRONYM.fullmatch(word):
         return [word]
     starts = [0, *(place for place in range(1, len(word)) if _starts_hump(word, place))]

@@ -1,7 +1,7 @@
-"""Which language a text is in, where that is plain to see.
+"""Detects the language of a text, where that is certain.
 
-Small and honest: the script decides first, then the little words that every text has. A text that
-is too short or too mixed gets no answer, and a wrong answer costs more than none.
+By script first, then by function words. Texts too short or too mixed get no answer: a wrong one
+costs more than none.
 """
 
 import re
@@ -10,7 +10,7 @@ from typing import Final
 
 from ricordo.text.analyser import stop_words
 
-# Everyday words beside the stop words, which tell apart what shares those: verbs, mostly.
+# Everyday words, mostly verbs, that distinguish languages with common stop words.
 _FURTHER: Final = {
     "en": "and but with lives works likes loves prefers wants has never always their was named no",
     "id": "pengguna tidak suka tinggal bekerja kerja punya memiliki ingin tahun hari orang rumah"
@@ -38,7 +38,7 @@ _WORDS: Final = {
     code: (stop_words(name) | frozenset(_FURTHER[code].split())) - _REMAINS
     for code, name in _NAMES.items()
 }
-# A word that several languages share counts for each of them, but less.
+# A word of several languages counts less for each of them.
 _SHARED_BY: Final = Counter(word for words in _WORDS.values() for word in words)
 
 _SCRIPTS: Final = {
@@ -53,7 +53,7 @@ _SCRIPTS: Final = {
     "Deva": re.compile("[\u0904-\u0939]"),
     "latin": re.compile("[a-zA-Z\u00c0-\u024f]"),
 }
-# One sign of these says as much as several letters.
+# One of these characters counts as several letters.
 _SIGNS_WEIGH: Final = {"kana": 3, "han": 3, "ko": 3}
 _CHINESE_ONLY = re.compile("[的了们們这這那吗嗎呢吧很她你您没沒说說]")
 _WORD = re.compile(r"[^\W\d_]+")
@@ -67,11 +67,11 @@ _LONGEST_LOOK_CHARS: Final = 4_000
 
 
 def guess(text: str) -> str | None:
-    """The language of a text, or None when that is not sure.
+    """The language of a text, or None when uncertain.
 
-    An ISO 639 code for Japanese, Chinese, Korean, Thai, Greek, Hebrew and for English, Indonesian,
-    German, Spanish, French, Italian, Portuguese and Dutch. Where many languages share a script
-    (Cyrillic, Arabic, Devanagari), the ISO 15924 code of the script.
+    An ISO 639 code for Japanese, Chinese, Korean, Thai, Greek, Hebrew, English, Indonesian, German,
+    Spanish, French, Italian, Portuguese and Dutch. For scripts of many languages (Cyrillic, Arabic,
+    Devanagari), the ISO 15924 code of the script.
     """
     text = text[:_LONGEST_LOOK_CHARS]
     weights = {
@@ -93,7 +93,7 @@ def guess(text: str) -> str | None:
 def _japanese_or_chinese(text: str, *, has_kana: bool) -> str | None:
     if has_kana:
         return "ja"
-    # Japanese can go without kana for a few words, so that Han alone proves nothing.
+    # A few Japanese words can go without kana, so Han alone is no proof.
     return "zh" if _CHINESE_ONLY.search(text) else None
 
 

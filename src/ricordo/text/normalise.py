@@ -1,4 +1,4 @@
-"""Texts made comparable, and patterns compiled when first used."""
+"""Normal forms of texts, and lazily compiled patterns."""
 
 import hashlib
 import re
@@ -6,16 +6,14 @@ import unicodedata
 from functools import cached_property
 from typing import Any, Final, cast
 
-# ``canonical`` decides whether two memories say exactly the same; ``folded`` is what a substring
-# search looks at; ``slug`` names a theme. All are computed here, never in a database, so that
-# SQLite and PostgreSQL agree to the last character.
+# Computed here, never in a database, so that SQLite and PostgreSQL agree.
 
 
 def canonical(text: str) -> str:
     """Equal for texts that differ only in case, white space, Unicode form or a final full stop.
 
-    Strict otherwise: letters that merely look or sound alike (ß and ss, ² and 2) can change what
-    a text says.
+    Decides whether memories are duplicates. Letters that merely look or sound alike (ß and ss, ²
+    and 2) stay different.
     """
     composed = text if text.isascii() else unicodedata.normalize("NFC", text)
     lowered = composed.lower()
@@ -24,12 +22,12 @@ def canonical(text: str) -> str:
 
 
 def content_hash(text: str) -> str:
-    """A short stand-in for the canonical form, long enough that two texts never share one."""
+    """The hash of the canonical form."""
     return hashlib.blake2b(canonical(text).encode("utf-8"), digest_size=16).hexdigest()
 
 
 def folded(text: str) -> str:
-    """Case- and diacritic-folded text with single spaces."""
+    """Case- and diacritic-folded text with single spaces, for substring search."""
     if not text.isascii():
         decomposed = unicodedata.normalize("NFKD", text.casefold())
         bare = "".join(letter for letter in decomposed if not unicodedata.combining(letter))
@@ -54,17 +52,13 @@ def _belongs_in_slug(letter: str) -> bool:
 def _folded_case(text: str) -> str:
     if text.isascii():
         return text.casefold()
-    # Case folding can leave the normal form, and normalising can bring capitals back.
+    # Case folding can leave the normal form, and normalising can restore capitals.
     once = unicodedata.normalize("NFKC", text).casefold()
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", once).casefold())
 
 
-# Long ones take milliseconds each, and there are dozens: a short command that never reads a
-# conversation should not wait for them.
-
-
 class _Later:
-    """Becomes a pattern with its first use; has all that a pattern has."""
+    """A pattern compiled on first use."""
 
     def __init__(self, text: str, flags: int) -> None:
         self.pattern = text
@@ -81,7 +75,7 @@ class _Later:
 
 
 def lazy_pattern(text: str, flags: int = 0) -> re.Pattern[str]:
-    """The pattern of a text, compiled when it is first used."""
+    """A pattern compiled on first use: the many long ones would slow down short commands."""
     return cast("re.Pattern[str]", _Later(text, flags))
 
 
@@ -91,9 +85,9 @@ _LOOK_BACK_CHARS: Final = 64
 
 
 def capitalised_inside_sentence(text: str, start: int, end: int) -> bool:
-    """Whether the word at this place has a capital that the start of a sentence does not explain.
+    """Whether the word has a capital that the start of a sentence does not explain.
 
-    A word in capitals only says nothing: the whole text may be shouted.
+    Not in a text in capitals only.
     """
     if not (text[start : start + 1].isupper() and text[start + 1 : end].islower()):
         return False

@@ -1,4 +1,4 @@
-"""Which known people a text speaks of, and the same text without their names."""
+"""Finds known people in a text, and removes their names."""
 
 import re
 import unicodedata
@@ -27,20 +27,20 @@ _SPACE_BEFORE_SIGN = re.compile(r"\s+(?=[,.;:!?)\]}])")
 
 
 def named_people(text: str, known: Collection[str]) -> list[str]:
-    """The known names that a text mentions, in the order of their first mention.
+    """The known names in a text, in the order of their first mention.
 
-    A name counts as a whole word, in full or by its first word where only one known name begins
-    with it, whatever the case and diacritics, and also as a possessive. Roles are no names, and a
-    name that is also a function word (Will) counts only with its capital inside a sentence.
+    Matches whole words, in full or by an unambiguous first name, whatever the case and diacritics,
+    also as a possessive. Roles are no names, and a name that is also a function word (Will) needs
+    its capital inside a sentence.
     """
     mentions = _people(tuple(known)).mentions(unicodedata.normalize("NFC", text))
     return list(dict.fromkeys(name for _, _, names in mentions for name in names))
 
 
 def without_people(text: str, names: Collection[str]) -> str:
-    """The text without mentions of these names, with its spaces tidied.
+    """The text without these names.
 
-    The text unchanged when it mentions none of them or when no letter or digit would be left.
+    Unchanged when it mentions none of them or when no letter or digit would be left.
     """
     composed = unicodedata.normalize("NFC", text)
     mentions = _people(tuple(names)).mentions(composed)
@@ -59,7 +59,7 @@ def without_people(text: str, names: Collection[str]) -> str:
 
 
 def _without_double_signs(before: str, after: str) -> tuple[str, str]:
-    """Of the signs on both sides of a name taken out, the stronger one."""
+    """Of the punctuation around a removed name, keep the stronger sign."""
     before = before.rstrip()
     if after.lstrip()[:1] in tuple(_SIGNS):
         before = before.rstrip(_PAUSES)
@@ -69,7 +69,7 @@ def _without_double_signs(before: str, after: str) -> tuple[str, str]:
 
 
 class _People:
-    """Known names by every form in which a text may mention them."""
+    """Known names by every form of mention."""
 
     def __init__(self, names: Collection[str]) -> None:
         folded = ((name, fold_letters(fold_marks(name)).split()) for name in names)
@@ -81,12 +81,11 @@ class _People:
         for name, words in full.items():
             if first_words[words[0]] == 1 and _can_stand_alone(words[0]):
                 self._names.setdefault(words[0], [name])
-        # The longest form wins.
         self._forms = sorted(self._names, key=lambda form: (-len(form), form))
         self._pattern = re.compile("|".join(map(_form_pattern, self._forms)))
 
     def mentions(self, text: str) -> list[tuple[int, int, list[str]]]:
-        """Start, end and names of each mention, possessive included, in order."""
+        """Start, end and names of each mention, including possessives, in order."""
         if not self._names:
             return []
         folded, places = fold_with_places(text)
@@ -105,7 +104,7 @@ class _People:
 
 @lru_cache(maxsize=256)
 def _people(names: tuple[str, ...]) -> _People:
-    """Worked out once for the speakers of a user, who stay the same from search to search."""
+    """Cached: a user's speakers stay the same between searches."""
     return _People(names)
 
 
@@ -114,7 +113,7 @@ def _can_stand_alone(first_word: str) -> bool:
 
 
 def _form_pattern(form: str) -> str:
-    """The form as one group, as a whole word; scripts without spaces know no whole words."""
+    """The form as one group; with word boundaries except in scripts without spaces."""
     before = "" if is_dense(form[0]) else _WORD_STARTS
     after = "" if is_dense(form[-1]) else _WORD_ENDS
     words = r"\s+".join(map(re.escape, form.split(" ")))

@@ -1,4 +1,9 @@
-"""Secrets in a text: passwords, codes, keys, card and account numbers, by meaning and by form."""
+"""Finds secrets in a text: passwords, codes, keys, card and account numbers.
+
+By meaning, a word for a secret has a value near it: "my pw is qwerty", "the alarm code of the house
+is 7391". By form, a value is one in any context: a card number, a token, a private key. Only the
+value is masked.
+"""
 
 import re
 from collections.abc import Callable, Iterator
@@ -98,14 +103,10 @@ EASTERN: Final = lazy_pattern(
 )
 
 
-# By meaning, a word for a secret has a value near it: "my pw is qwerty", "the alarm code of the
-# house is 7391". By form, a value is one whatever stands around it: a card number, a token, a
-# private key. Only the value is a secret, so that the rest of what was said stays readable.
-
 Span = tuple[int, int]
 
 MASK: Final = "[secret removed]"
-"""Stands for a secret wherever what was said is shown to a model, or quoted."""
+"""Replaces a secret in what is shown to a model, or quoted."""
 
 _MASKED: Final = "•" * len(MASK)  # while looking, so that what is masked is nothing but a sign
 
@@ -114,7 +115,7 @@ def _words(listed: str) -> frozenset[str]:
     return frozenset(listed.split())
 
 
-# -- between the word and the value ----------------------------------------------------------------
+# -- between the word and the value
 
 _SAYS = (
     r"(?:[:=]|->|→|\b(?:is|are|was|were|be|['’]s|adalah|ialah|yaitu|itu|ist|lautet|sind|es|est|è|é"
@@ -136,7 +137,7 @@ _PASSWORD_LABELS: Final = _words(
     """
 )
 
-# -- what a value is and is not --------------------------------------------------------------------
+# -- what a value is and is not
 
 _PREDICATES: Final = _words(
     """
@@ -199,7 +200,7 @@ _FEWEST_DIGITS: Final = 3
 _WORDS_OF_A_PHRASE: Final = 4  # "correct horse battery staple", where "correct" alone is a verdict
 _SHORT_CODES: Final = frozenset({"pin", "cvv", "cvv2", "cvc", "cvc2", "otp", "puk", "tan"})
 
-# -- secrets by their form -------------------------------------------------------------------------
+# -- secrets by their form
 
 _TOKEN: Final = lazy_pattern(
     r"\b(?:sk|pk|rk)[-_](?:[a-z]{2,8}[-_])?[a-z0-9_-]{16,}+"
@@ -234,7 +235,7 @@ _Reader = Callable[[str, re.Match[str]], Span | None]
 
 
 def secrets_in(text: str) -> list[Span]:
-    """Where a text gives away secrets: the values alone, in order, none inside another."""
+    """The spans of secret values, in order, not nested."""
     text = text.replace(MASK, _MASKED)
     found = sorted({*_by_form(text), *_by_meaning(text)})
     joined: list[Span] = []
@@ -247,7 +248,6 @@ def secrets_in(text: str) -> list[Span]:
 
 
 def has_secret(text: str) -> bool:
-    """Whether a text gives away a secret."""
     return bool(secrets_in(text))
 
 
@@ -261,7 +261,7 @@ def without_secrets(text: str) -> str:
     return "".join([*pieces, text[place:]]) if pieces else text
 
 
-# -- by form ---------------------------------------------------------------------------------------
+# -- by form
 
 
 def _by_form(text: str) -> Iterator[Span]:
@@ -281,7 +281,7 @@ def _by_form(text: str) -> Iterator[Span]:
 
 
 def _is_random(run: str) -> bool:
-    """A key that nobody reads: not a digest or an id, which are no secret, nor words joined."""
+    """A random key: not a digest or an id, which are no secret, nor joined words."""
     if _HEX.fullmatch(run):
         return False
     digits = sum(map(str.isdigit, run))
@@ -293,13 +293,13 @@ def _is_random(run: str) -> bool:
 
 
 def _alternations(run: str) -> int:
-    """How often small letters, capitals and digits follow each other: by chance, all the time."""
+    """Changes between lower case, capitals and digits: frequent in random text."""
     kinds = [(sign.isdigit(), sign.isupper()) for sign in run if sign.isalnum()]
     return sum(one != other for one, other in pairwise(kinds))
 
 
 def _is_card(digits: list[int]) -> bool:
-    """Begins as bank cards do, and has their check digit (Luhn)."""
+    """A bank card's prefix and Luhn check digit."""
     if len(digits) < _SHORTEST_CARD or len(set(digits)) == 1:
         return False
     if len(digits) == _SHORTEST_CARD and digits[0] != 4:  # the number of a book, or a time
@@ -311,7 +311,7 @@ def _is_card(digits: list[int]) -> bool:
 
 
 def _iban_end(found: str) -> int:
-    """How much of a text is an account number, by its check digits (mod 97); 0 for none."""
+    """The length of the IBAN at the start of a text, by its check digits (mod 97); 0 for none."""
     bare = ""
     for place, sign in enumerate(found):
         if sign == " ":
@@ -327,7 +327,7 @@ def _iban_end(found: str) -> int:
     return 0
 
 
-# -- by meaning ------------------------------------------------------------------------------------
+# -- by meaning
 
 
 def _by_meaning(text: str) -> Iterator[Span]:
@@ -393,7 +393,7 @@ def _token(text: str, word: re.Match[str]) -> Span | None:
 
 
 def _login(text: str, word: re.Match[str]) -> Span | None:
-    """A name and a password, or one of them: the whole of it, as the order is anybody's."""
+    """A name and a password in either order, so all of it."""
     said = _TO_VALUE.match(text, word.end())
     if not said or not (value := _value_at(text, said.end())):
         return None
@@ -442,8 +442,7 @@ _MEANINGS: Final[tuple[tuple[str, re.Pattern[str], _Reader], ...]] = (
         _entered,
     ),
 )
-"""How each kind of secret is read; its pattern is tried only where one of the stems stands, because
-most texts have none."""
+"""How each kind of secret is found; its pattern runs only where a stem occurs."""
 _STEMS: Final = [
     tuple(stem.replace("\u00a0", " ") for stem in stems.split(" ")) for stems, _, _ in _MEANINGS
 ]
@@ -471,7 +470,7 @@ def _value_at(text: str, place: int) -> Span | None:
 
 
 def _extended(text: str, value: Span, *, takes_pair: bool = False) -> Span:
-    """A value with the words that go on with it: digits in groups, words of a phrase, a pair."""
+    """A value with its continuation: groups of digits, words of a phrase, a pair."""
     start, end = value
     is_words = text[start:end].isalpha() and text[start:end].islower()  # of a phrase
     for _ in range(12):
@@ -504,7 +503,7 @@ def _first_word(text: str, value: Span) -> str:
 
 
 def _may_be_password(word: str) -> bool:
-    """Anything but the words that say something about a password."""
+    """Any word that does not merely describe a password."""
     plain = word.casefold()
     if plain in _PREDICATES or not any(map(str.isalnum, word)):
         return False
@@ -520,7 +519,7 @@ def _may_be_password(word: str) -> bool:
 
 
 def _is_random_like(word: str) -> bool:
-    """Letters with digits or signs among them, as no word has."""
+    """Letters mixed with digits or signs."""
     plain = word.casefold()
     if len(word) < 4 or plain in _SERVICES or plain in _PREDICATES:
         return False

@@ -1,4 +1,4 @@
-"""The stretch of a long text that answers a query best."""
+"""The part of a long text that matches a query best."""
 
 import re
 from collections.abc import Collection
@@ -8,7 +8,7 @@ from ricordo.text.analyser import Analyser
 
 _CUT_MARK: Final = "…"
 _HEAD_CHARS: Final = 3
-# A run without a space (Japanese, an address) is cut where it must be, not kept whole.
+# A longer run without spaces (Japanese, an address) is cut.
 _LONGEST_WORD: Final = 40
 
 
@@ -21,29 +21,28 @@ class _Hit(NamedTuple):
 
 
 def snippet(content: str, terms: Collection[str], analyser: Analyser, max_chars: int = 240) -> str:
-    """The content on one line; when too long, the stretch with most of the terms.
+    """The content on one line; when too long, the part with most of the terms.
 
-    ``terms`` come from the same analyser. Cuts fall between words and are shown by "…", which
-    counts towards ``max_chars``. Without any hit the beginning is given.
+    ``terms`` come from the same analyser. Cuts between words, marked by "…", which counts towards
+    ``max_chars``. Without a match, the beginning.
     """
     return Snippets(terms, analyser, max_chars).of(content)
 
 
 class Snippets:
-    """Snippets of several texts for one query; what is worked out for one helps the next."""
+    """Snippets of several texts for one query, sharing its preparation."""
 
     def __init__(self, terms: Collection[str], analyser: Analyser, max_chars: int = 240) -> None:
         self._wanted = frozenset(terms)
         self._analyser = analyser
         self._max_chars = max_chars
-        # Stemming and folding leave the head of a plain word as it is, which is quick to look for.
+        # Stemming and folding keep the head of a plain word, so it can be searched quickly.
         heads = "|".join(sorted({re.escape(term[:_HEAD_CHARS]) for term in self._wanted}))
         self._in_plain = re.compile(heads)
         self._in_any = re.compile(rf"{heads}|[^\x00-\x7f]")
         self._known: dict[str, frozenset[str]] = {}
 
     def of(self, content: str) -> str:
-        """The snippet of one text."""
         flat = " ".join(content.split())
         if len(flat) <= self._max_chars:
             return flat
@@ -78,16 +77,16 @@ class Snippets:
 
 
 def _word_around(flat: str, place: int, after: int) -> tuple[int, int]:
-    """Where the word at a place begins and ends; of a long run, the piece after a given place."""
+    """The bounds of the word at a position; of a long run, the piece after ``after``."""
     start = max(flat.rfind(" ", after, place) + 1, after, place - _LONGEST_WORD)
     end = flat.find(" ", place)
     return start, min(len(flat) if end < 0 else end, start + 2 * _LONGEST_WORD)
 
 
 def _densest(hits: list[_Hit], room: int) -> tuple[int, int]:
-    """Where the stretch with most different terms, then most hits, then the earliest lies.
+    """The bounds of the part with most distinct terms, then most matches, then the earliest.
 
-    It begins and ends with a hit; without any hit it is the very beginning.
+    Starts and ends with a match; without any, the beginning.
     """
     inside: dict[str, int] = {}
     best = (0, 0)
@@ -109,7 +108,7 @@ def _densest(hits: list[_Hit], room: int) -> tuple[int, int]:
 
 
 def _widened(flat: str, first: int, last: int, room: int) -> tuple[int, int]:
-    """Take in what is around evenly, as far as there is room, and cut between words."""
+    """Extend evenly on both sides as far as there is room, and cut between words."""
     spare = max(room - (last - first), 0)
     start = max(first - spare // 2, 0)
     end = min(start + room, len(flat))

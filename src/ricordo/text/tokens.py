@@ -1,4 +1,4 @@
-"""How many tokens a text may cost, without any tokenizer, and texts cut to a budget of tokens."""
+"""Estimates the tokens of a text without a tokenizer, and cuts texts to a token budget."""
 
 import functools
 import itertools
@@ -10,18 +10,18 @@ from typing import Final
 
 from ricordo.text.folding import is_dense
 
-# Made from the vocabularies of fourteen tokenizers of language models; how, and what it was
-# checked with, is told in docs/decisions/0025-tokens-are-estimated-upwards.md.
+# Derived from the vocabularies of fourteen tokenizers; see
+# docs/decisions/0025-tokens-are-estimated-upwards.md.
 
 UNITS: Final = 9
-"""So many units of letter prices make a token."""
+"""Units of letter prices per token."""
 
 _LETTERS: Final = "abcdefghijklmnopqrstuvwxyz"
 
-# What a letter costs after another, in units: one line for each letter before, in the order of the
-# alphabet. Letters that often stand together share a token. The prices were found by a linear
-# program: they make natural words of 27 languages as cheap as can be, while nearly each of them and
-# of many random words costs at least what the dearest tokenizer asks.
+# The price of a letter after another, in units: one line per preceding letter, in alphabetical
+# order. Frequent pairs share a token. The prices come from a linear program: natural words of 27
+# languages are as cheap as possible, while nearly each of them and many random words cost at least
+# as much as with the most expensive tokenizer.
 _AFTER: Final = """
 77769868486261979143579856
 27990979199398299279299939
@@ -51,7 +51,7 @@ _AFTER: Final = """
 49992999399999899999799936
 """
 
-# A first letter costs a whole token. These often stand alone, apart from the space before them.
+# A first letter costs a whole token. These are often a token apart from the space before them.
 _DEAR_FIRST: Final = {
     "e": 10,
     "l": 10,
@@ -65,7 +65,7 @@ _DEAR_FIRST: Final = {
     "z": 10,
 }
 
-# Words that every tokenizer has as one token, after a space and without.
+# Words that are one token in every tokenizer, after a space and without.
 _WHOLE_IN_EITHER_CASE: Final = """
 about abs abstract acc access account act action active activity ad add address admin after agent
 air all allow alpha alt am an and any app application apply arch are area arg argument arm array
@@ -225,14 +225,13 @@ WHOLE_WORDS: Final = frozenset(
         *map(str.capitalize, _WHOLE_IN_EITHER_CASE.split()),
     )
 )
-"""Words that cost one token, with and without the space before them."""
 
 CHARACTERS: Final = dict.fromkeys(_ONE, 1) | dict.fromkeys(_TWO, 2)
-"""What these characters cost; all others cost their bytes."""
+"""Prices of these characters; all others cost their bytes."""
 
 
 def letter_prices() -> dict[tuple[str, str], int]:
-    """What each letter costs after the letter before it, or after a space; in units."""
+    """The price of each letter after a letter or a space, in units."""
     prices = {}
     for before, row in zip(_LETTERS, _AFTER.split(), strict=True):
         prices[" ", before] = _DEAR_FIRST.get(before, UNITS)
@@ -244,15 +243,14 @@ def letter_prices() -> dict[tuple[str, str], int]:
     return prices
 
 
-# The estimate errs upwards (see :func:`estimate_tokens`), because a budget that is kept by the
-# estimate must be kept by the model. Who has the tokenizer of the model can count exactly
-# instead: a :data:`TokenCounter` stands wherever the estimate does.
+# The estimate errs upwards (see :func:`estimate_tokens`), because the model must stay within the
+# budget. A :data:`TokenCounter` with the model's tokenizer can replace it.
 
 TokenCounter = Callable[[str], int]
-"""Tells how many tokens a text costs; an empty text costs 0."""
+"""Counts the tokens of a text; an empty text costs 0."""
 
-# Letters take the space before them along, as the tokenizers do, and a new word begins where a
-# capital follows a small letter.
+# Letters include the space before them, as in tokenizers; a new word starts where a capital follows
+# a lower-case letter.
 _WORD = re.compile(r" ?(?:[a-z]+|[A-Z]+[a-z]*)")
 _LETTER_PRICES: Final = letter_prices()
 _PAIR_TWICE = re.compile(r"([A-Za-z]{2})\1")
@@ -266,12 +264,12 @@ _SPACE_OR_BEYOND_ASCII = re.compile(r"\s+|[^\x00-\x7f]")
 def estimate_tokens(text: str) -> int:
     """An upward estimate of the tokens of a text.
 
-    A common English word costs one token, with the space before it. The letters of other words
-    cost the less the more usual their pairs are; capitals after a capital cost one token each.
-    Each digit, sign, line break and further space costs one. Characters beyond ASCII cost their
-    bytes, and common ones less. The start of a text costs one more.
+    A common English word with the space before it costs one token. Letters of other words cost less
+    the more frequent their pairs are; capitals after a capital, digits, signs, line breaks and
+    further spaces cost one each. Characters beyond ASCII cost their bytes, common ones less. The
+    start of a text costs one more.
 
-    Takes linear time, and never gives more for two texts joined than for the two apart.
+    Linear time; never more for two joined texts than for both apart.
     """
     if not text:
         return 0
@@ -296,10 +294,10 @@ def _letters_cost(word: str) -> int:
 
 
 def _repeats_cost(letters: str) -> int:
-    """What letters cost more, in units, that continue a pair like that of "hahaha".
+    """The extra cost, in units, of repeated pairs as in "hahaha".
 
-    Tokenizers have the usual pairs, but not their repeats. No letter gets dearer than a first one,
-    and only two can get dearer when texts are joined: less than the start of a text costs.
+    Tokenizers have frequent pairs, but not their repeats. No letter costs more than a first one,
+    and joining texts raises the cost of at most two: less than the start of a text.
     """
     return sum(
         min(_REPEAT_COST, UNITS - _LETTER_PRICES[letters[place - 1], letters[place]])
@@ -309,9 +307,9 @@ def _repeats_cost(letters: str) -> int:
 
 
 def _cost_at_ends(text: str, words: Sequence[str]) -> int:
-    """What words at the very start and end cost more.
+    """The extra cost of words at the start and end.
 
-    They may go on in the text that is joined to this one, and then their letters count.
+    They may continue in a text joined to this one, and then their letters count.
     """
     ends = set()
     if words and text[0] != " " and text.startswith(words[0]):
@@ -322,7 +320,7 @@ def _cost_at_ends(text: str, words: Sequence[str]) -> int:
 
 
 def _characters_cost(text: str) -> int:
-    """What the text costs when each character is paid for, those of ASCII with one token."""
+    """The cost when each character is paid for, ASCII ones with one token."""
     if text.isascii():
         return len(text)
     return sum(_character_cost(one) * times for one, times in Counter(text).items())
@@ -330,7 +328,7 @@ def _characters_cost(text: str) -> int:
 
 @functools.lru_cache(maxsize=4096)
 def _character_cost(character: str) -> int:
-    """The price of one character: at most its bytes, before or after the tokenizer unfolds it."""
+    """The price of one character: at most its bytes, also after normalisation."""
     if character.isascii():
         return 1
     unfolded = unicodedata.normalize("NFKC", character)
@@ -340,11 +338,10 @@ def _character_cost(character: str) -> int:
 
 
 def fit_tokens(text: str, budget: int, count: TokenCounter = estimate_tokens) -> str:
-    """The text if it fits the budget, else its longest head of whole words and "…" that does.
+    """The text if it fits the budget, else its longest head of whole words plus "…".
 
-    Scripts without spaces can be cut after any character. Nothing if not even one word fits. The
-    result never costs more than the budget by ``count``, which is asked O(log n) times; what it
-    raises is passed on.
+    Scripts without spaces can be cut after any character. Empty if not even one word fits. Never
+    costs more than the budget by ``count``, which is called O(log n) times.
     """
     if count(text) <= budget:
         return text
@@ -358,10 +355,7 @@ def fit_tokens(text: str, budget: int, count: TokenCounter = estimate_tokens) ->
 
 
 def fit_tail_tokens(text: str, budget: int, count: TokenCounter = estimate_tokens) -> str:
-    """The text if it fits the budget, else "…" and its longest tail of whole words that does.
-
-    Otherwise like :func:`fit_tokens`.
-    """
+    """Like :func:`fit_tokens` for the tail, after "…"."""
     if count(text) <= budget:
         return text
     cuts = _cuts(text)
@@ -374,7 +368,7 @@ def fit_tail_tokens(text: str, budget: int, count: TokenCounter = estimate_token
 
 
 def _cuts(text: str) -> list[int]:
-    """Where the text can be cut into two parts that both have something in them."""
+    """The positions where the text can be cut into two non-blank parts."""
     start, end = len(text) - len(text.lstrip()), len(text.rstrip())
     cuts = set()
     for found in _SPACE_OR_BEYOND_ASCII.finditer(text, start, end):
@@ -386,7 +380,7 @@ def _cuts(text: str) -> list[int]:
 
 
 def _most(steps: int, fits: Callable[[int], bool]) -> int:
-    """The most of these steps that fit, by doubling and then halving; 0 if not even one does."""
+    """The largest number of steps that fits, by doubling and bisection; 0 for none."""
     fitting, beyond = 0, 1
     while beyond <= steps and fits(beyond):
         fitting, beyond = beyond, 2 * beyond

@@ -1,4 +1,4 @@
-"""Which known terms a mistyped or cut-off word may stand for."""
+"""Finds the known terms that a mistyped or truncated word may mean."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -7,18 +7,18 @@ from math import ceil
 from typing import Final
 
 MIN_WORD_CHARS: Final = 3
-# From this length on, one slip of the finger leaves a word recognisable.
+# From this length on, a word with one typo is recognisable.
 _MIN_SLIP_CHARS: Final = 5
 _MAX_TRIGRAMS_IN_A_SLIP: Final = 4  # those around two swapped letters
 _SAMPLE_CHARS: Final = 65_536  # enough of a vocabulary to tell frequent trigrams from rare ones
 
-# A fragment is worth this much, and the more the more of the term it makes up.
+# The base score of a fragment; it grows with its share of the term.
 _BEGINNING: Final = 0.5
 _MIDDLE: Final = 0.35
 
 
 def trigrams(word: str) -> frozenset[str]:
-    """All runs of three characters of ``"  word "``; the spaces make the beginning weigh more."""
+    """All runs of three characters of ``"  word "``; the spaces give the beginning more weight."""
     padded = f"  {word} "
     return frozenset(padded[place : place + 3] for place in range(len(word) + 1 if word else 0))
 
@@ -26,12 +26,12 @@ def trigrams(word: str) -> frozenset[str]:
 def similar_terms(
     term: str, vocabulary: Iterable[str], *, limit: int, at_least: float
 ) -> list[tuple[str, float]]:
-    """The terms of the vocabulary most like this one with their similarity, best first.
+    """The most similar terms of the vocabulary with their similarity, best first.
 
-    The similarity is 1 for the term itself, and otherwise the largest of: the share of common
-    trigrams; for a fragment, how much of the term it is and whether the term begins with it; for
-    words of five letters and more that differ by one letter (dropped, doubled, wrong, or two
-    swapped), one minus the share of that letter. Words under three characters give nothing.
+    1 for the term itself, otherwise the largest of: the share of common trigrams; for a fragment,
+    its share of the term and whether the term begins with it; for words of five letters and more
+    with one typo (a letter dropped, doubled, wrong, or two swapped), one minus the share of that
+    letter. Words under three characters give nothing.
     """
     if len(term) < MIN_WORD_CHARS or limit <= 0:
         return []
@@ -49,9 +49,8 @@ def _worth_a_look(
 ) -> list[str]:
     """The words that share enough trigrams to be similar, each once.
 
-    All words are searched as one text: many times faster than one word after another. A word that
-    is similar enough shares ``needed`` trigrams, so the ``needed - 1`` most frequent ones need not
-    be searched: at least one of the others is in it.
+    All words are searched as one text: many times faster than one by one. A similar word shares
+    ``needed`` trigrams, so the ``needed - 1`` most frequent ones need not be searched.
     """
     text = f"  {'   '.join(vocabulary)} "
     needed = max(1, min(ceil(at_least * len(own)), len(own) - _MAX_TRIGRAMS_IN_A_SLIP))
@@ -60,8 +59,8 @@ def _worth_a_look(
     shared: Counter[str] = Counter()
     for trigram in rarest_first[: len(own) - skipped]:
         shared.update(_words_with(trigram, text))
-    # With s trigrams in common of a and b, s / (a + b - s) >= at_least, solved for s. A word of
-    # n letters, d of them different, has at least the smaller of n + 1 and d + 3 trigrams.
+    # With s trigrams in common of a and b, s / (a + b - s) >= at_least, solved for s. A word of n
+    # letters, d of them different, has at least the smaller of n + 1 and d + 3 trigrams.
     least = at_least / (1 + at_least)
     count, size, after_slip = len(own), len(term), len(own) - _MAX_TRIGRAMS_IN_A_SLIP
     return [
@@ -101,12 +100,12 @@ def _similarity(term: str, own: frozenset[str], word: str) -> float:
     longer = max(len(term), len(word))
     if longer >= _MIN_SLIP_CHARS and _differ_by_one_slip(term, word):
         score = max(score, 1 - 1 / longer)
-    # Only the term itself is 1, even where all trigrams are the same (aaaa and aaaaa).
+    # Only the term itself is 1, even where all trigrams are equal (aaaa and aaaaa).
     return min(score, 1 - 1 / (2 * longer))
 
 
 def _differ_by_one_slip(one: str, other: str) -> bool:
-    """One letter more, less or other, or two neighbours swapped."""
+    """One letter more, less or different, or two neighbours swapped."""
     if len(one) > len(other):
         one, other = other, one
     if len(other) - len(one) > 1:

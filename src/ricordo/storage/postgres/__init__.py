@@ -1,1 +1,1 @@
-"""PostgreSQL through psycopg 3, for many users and many machines."""
+"""PostgreSQL through psycopg 3, for many users and machines."""

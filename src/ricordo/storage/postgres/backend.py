@@ -26,7 +26,7 @@ from ricordo.storage.postgres.security import confinement_problem, owner_elsewhe
 from ricordo.storage.tables import ID_SERIES, metadata
 
 APPLICATION: Final = "ricordo"
-"""What our connections are called in the server's list."""
+"""The application name of our connections."""
 
 _PATIENCE_SECONDS: Final = 2.0  # the server takes a moment to notice that somebody has gone
 _RETRY_SECONDS: Final = 0.02
@@ -37,14 +37,14 @@ _OTHERS: Final = """
 
 
 def hides_rows(connection: sa.Connection) -> bool:
-    """True where row-level security binds the role that is connected."""
+    """True where row-level security binds the connected role."""
     names = [table.name for table in metadata.sorted_tables]
     asked = "SELECT bool_or(row_security_active(name)) FROM unnest(CAST(%s AS text[])) AS name"
     return bool(connection.exec_driver_sql(asked, (names,)).scalar_one())
 
 
 def ids_given(connection: sa.Connection) -> dict[str, int]:
-    """The last number of each series. They belong to no snapshot: it is read as of now."""
+    """The last id of each series, outside any snapshot."""
     last = {}
     for series in ID_SERIES:
         found = f"SELECT last_value - CASE WHEN is_called THEN 0 ELSE 1 END FROM {series}"  # noqa: S608 - ours
@@ -53,7 +53,7 @@ def ids_given(connection: sa.Connection) -> dict[str, int]:
 
 
 def set_ids(connection: sa.Connection, last: Mapping[str, int]) -> None:
-    """Have each series go on after a number. No rollback takes that back."""
+    """Continue each series after an id. Not rolled back."""
     for series, number in last.items():
         connection.exec_driver_sql(
             "SELECT setval(%s::regclass, greatest(%s, 1), %s)", (series, number, number > 0)
@@ -61,10 +61,10 @@ def set_ids(connection: sa.Connection, last: Mapping[str, int]) -> None:
 
 
 def users_of(connection: sa.Connection) -> int:
-    """How many other connections of ricordo the database has, also those that do nothing."""
+    """The number of other ricordo connections to the database, also idle ones."""
     deadline = time.monotonic() + _PATIENCE_SECONDS
     while True:
-        # Within a transaction, the list is otherwise the same at every look.
+        # Otherwise the view is cached within a transaction.
         connection.exec_driver_sql("SELECT pg_stat_clear_snapshot()")
         found = int(connection.exec_driver_sql(_OTHERS, (APPLICATION,)).scalar_one())
         if not found or time.monotonic() > deadline:
@@ -72,7 +72,7 @@ def users_of(connection: sa.Connection) -> int:
         time.sleep(_RETRY_SECONDS)
 
 
-# Keys of advisory locks; any numbers do that nothing else in the database uses.
+# Keys of advisory locks: arbitrary numbers.
 _MIGRATION_LOCK: Final = 7_263_551_001
 _ID_LOCK: Final = 7_263_551_002
 _IMPORT_LOCK: Final = 7_263_551_003
@@ -96,19 +96,19 @@ _ERROR_CLASSES: Final[dict[str, tuple[type[StorageError], str]]] = {
     "XX001": (StorageCorrupt, "the database reports damaged data"),
     "XX002": (StorageCorrupt, "the database reports a damaged index"),
 }
-# Not installed on the server, or not in a schema where its types are looked for.
+# Not installed on the server, or not on the search path.
 _MISSING_EXTENSION: Final = {"0A000", "42704", "58P01"}
-# How a standby refuses to begin a transaction that may write.
+# The error of a standby for a read-write transaction.
 _NOT_SUPPORTED: Final = "0A000"
 _ON_STANDBY: Final = "during recovery"
 _LOST_AGAINST_ANOTHER: Final = {"40P01", "40001"}
 _UNIQUE_VIOLATION: Final = "23505"
-# Nobody locks the queue, so two transactions may add the same job at once.
+# Two transactions may add the same job at once, since the queue is not locked.
 _RACED_CONSTRAINTS: Final = {"uq_jobs_queued"}
 
 
 class PostgresBackend:
-    """The store on a server. Safe from many threads and processes, and usable after a fork."""
+    """The store on a server. Safe across threads and processes, and after a fork."""
 
     name = "postgresql"
 
@@ -150,7 +150,7 @@ class PostgresBackend:
         )
 
     def reset_after_fork(self) -> Any:
-        """Start afresh in a child process; the parent's sockets must not be used or closed."""
+        """Start afresh in a child process, without touching the parent's sockets."""
         inherited = (self._engine, self._snapshots)
         self._set_up()
         return inherited
@@ -176,7 +176,7 @@ class PostgresBackend:
     @contextlib.contextmanager
     def migrating(self) -> Iterator[sa.Connection]:
         with self.writing() as connection:
-            # The others wait for the whole migration, however long it takes.
+            # Others wait for the whole migration, however long it takes.
             connection.exec_driver_sql("SET LOCAL lock_timeout = 0")
             connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_MIGRATION_LOCK)))
             yield connection
@@ -196,7 +196,7 @@ class PostgresBackend:
         pass  # autovacuum keeps its statistics
 
     def take_ids(self, connection: sa.Connection, series: str, count: int) -> list[int]:
-        # The shared lock lasts until commit, so that keep_ids can wait for ids under way.
+        # A shared lock until commit, so that keep_ids can wait for ids being taken.
         rows = connection.exec_driver_sql(
             "WITH held AS MATERIALIZED (SELECT pg_advisory_xact_lock_shared(%s))"
             " SELECT nextval(%s::regclass) FROM held, generate_series(1, %s)",
@@ -239,8 +239,8 @@ class PostgresBackend:
     overwrites_freed_space = False
 
     def scrub(self) -> bool:
-        # The server can reuse the space at once; overwriting it is not ours to order. Giving it
-        # back to the disk would need a lock that waits for every reader.
+        # Plain VACUUM: the space can be reused at once. Returning it to the disk would need a lock
+        # that waits for every reader.
         tables = ", ".join(table.name for table in metadata.sorted_tables)
         with self._engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
             connection.exec_driver_sql(f"VACUUM (TRUNCATE false) {tables}")
@@ -302,13 +302,13 @@ class PostgresBackend:
 
 
 def _say(connection: sa.Connection, statement: str, value: str) -> None:
-    """Make a setting; on the driver itself, since every transaction does it (``prepared.py``)."""
+    """Set a configuration parameter, on the driver's cursor, because every transaction does it."""
     driver: Any = connection.connection.dbapi_connection
     driver.execute(statement, (value,))
 
 
 def _refusal(error: psycopg.Error) -> str:
-    """What was refused, without the server's words: they may quote values, even a whole row."""
+    """What was refused, without the server's message, which may quote a whole row."""
     constraint = error.diag.constraint_name
     kind = f"{type(error).__name__}, {error.sqlstate}"
     return kind if constraint is None else f"{kind}, {constraint}"

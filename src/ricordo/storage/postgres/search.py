@@ -1,12 +1,12 @@
 """Search inside PostgreSQL: a GIN index over the terms, pgvector over the vectors.
 
-Every row of the text index carries a lexeme for its owner, so that a search walks through one
-user's postings, however many others there are. A user with few vectors is searched exactly; beyond
-``exact_rows`` the HNSW index is walked until enough rows have passed the filter.
+Every row of the text index has a lexeme for its owner, so that a search reads one user's postings
+only. Few vectors are compared exactly; beyond ``exact_rows`` the HNSW index is scanned until enough
+rows have passed the filter.
 
-Under row-level security PostgreSQL would not use the GIN index: it must not run ``@@`` on rows that
-the policies have not let through. So two functions look into it with the rights of the owner of
-the tables, and let through what the policies do (``text_functions.py``).
+Under row-level security PostgreSQL cannot use the GIN index, since ``@@`` must not run on rows that
+the policies hide. So two functions query it with the rights of the tables' owner and apply the
+policies themselves (``security.py``).
 """
 
 from collections.abc import Collection, Sequence
@@ -29,7 +29,7 @@ _OWNER: Final = "@"  # no term of the analyser begins with it
 _INDEXED_WIDTHS: Final = (384,)
 _EF_SEARCH: Final = 200
 _FEW_MATCHES: Final = 5_000
-"""Up to so many rows are looked up one by one faster than a user's rows are all looked through."""
+"""Up to this many rows, single lookups are faster than scanning all of a user's rows."""
 
 _TSQUERY: Final = postgresql.TSQUERY()
 _PIECES: Final = (
@@ -40,8 +40,6 @@ _PIECES: Final = (
 
 
 class PostgresSearch:
-    """Searching inside the server, for users whose index is not kept in memory."""
-
     def __init__(self, exact_rows: int) -> None:
         self._exact_rows = exact_rows
 
@@ -66,7 +64,7 @@ class PostgresSearch:
     def rebuild(self, connection: sa.Connection) -> None:
         require_owner(connection, "make their indexes again")
         for kind in INDEXED:
-            # A partitioned table cannot be reindexed in a transaction; its pieces can.
+            # A partitioned table cannot be reindexed in a transaction; its partitions can.
             for table in connection.exec_driver_sql(_PIECES, (kind.index.name,)).scalars().all():
                 connection.exec_driver_sql(f"REINDEX TABLE {table}")
 
@@ -102,8 +100,8 @@ class PostgresSearch:
     ) -> Matches:
         if not terms:
             return Matches({}, {})
-        # How often each term stands among the owners' rows decides how much a match is worth, so
-        # that is found out first, before the filter.
+        # A match is weighted by how rare its terms are among the owners' rows, so count before
+        # filtering.
         frequency = _frequency(connection, kind, owners, terms)
         present = [term for term in terms if frequency[term]]
         if not present:
@@ -151,8 +149,8 @@ class PostgresSearch:
             where,
         )
         if len(query) in _INDEXED_WIDTHS and self._is_large(connection, kind, comparable):
-            # Walk on through the index until enough rows have passed the filter; a plain walk
-            # stops after its first few hundred, whoever they belong to.
+            # Continue the index scan until enough rows have passed the filter; a plain scan stops
+            # after a few hundred, of any owner.
             connection.exec_driver_sql("SET LOCAL hnsw.iterative_scan = strict_order")
             connection.exec_driver_sql("SET LOCAL hnsw.max_scan_tuples = 2000000")
             connection.exec_driver_sql(f"SET LOCAL hnsw.ef_search = {_EF_SEARCH}")
@@ -162,7 +160,7 @@ class PostgresSearch:
             near = _nearest(connection, kind, column, query, comparable, limit)
             if len(near) == limit:
                 return near
-            # The walk ended early: it ran out of memory, or nothing more could be reached.
+            # The scan ended early: out of memory, or nothing more was reachable.
         plain: sa.ColumnElement[str] = sa.literal_column(f"{kind.index.name}.vector")
         return _nearest(connection, kind, plain, query, comparable, limit, newest_first=True)
 
@@ -191,7 +189,7 @@ def _nearest(
     *,
     newest_first: bool = False,
 ) -> list[tuple[int, float]]:
-    """The nearest rows; a second column in the order would keep the vector index from use."""
+    """The nearest rows. A second ORDER BY column would prevent the use of the vector index."""
     given = "[" + ",".join(map(repr, query.tolist())) + "]"
     distance = column.op("<=>")(sa.literal(given).op("::")(sa.literal_column("vector")))
     order = [sa.column("distance"), *([kind.index.c.id.desc()] if newest_first else [])]
@@ -208,7 +206,6 @@ def _nearest(
 def _frequency(
     connection: sa.Connection, kind: Indexed, owners: Collection[str], terms: Sequence[str]
 ) -> dict[str, int]:
-    """In how many of the owners' rows each term stands."""
     statement = sa.text(f"SELECT {matching_counts(kind)}(CAST(:asked AS tsquery[]))")
     asked = [_any_of(owners, [term]) for term in terms]
     counts = connection.execute(statement, {"asked": asked}).scalars()
@@ -216,7 +213,7 @@ def _frequency(
 
 
 def _worthiest_first(kind: Indexed) -> sa.TextClause:
-    """By the sum of what the terms in a row are worth, roughly: the rarer, the more."""
+    """Order by the summed weights of the terms in a row: the rarer, the more."""
     return sa.text(
         "(SELECT sum(asked.worth)"
         " FROM unnest(CAST(:lexemes AS tsquery[]), CAST(:worths AS float8[]))"

@@ -1,4 +1,9 @@
-"""Row-level security: policies, and the roles that they bind."""
+"""Row-level security: policies, and the roles that they bind.
+
+Each transaction sets the users it acts for, and no statement can then reach anybody else's rows,
+whatever its WHERE clause. Without that it reaches nothing. The settings end with the transaction.
+The policies bind every role except the tables' owner and superusers.
+"""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -25,25 +30,17 @@ from ricordo.storage.tables import (
     users,
 )
 
-# Each transaction says for whom it acts, and then no statement of it can reach a row of anybody
-# else, whatever its WHERE clause says. A transaction that has not said so reaches nothing. It is
-# said by settings that end with the transaction, so a connection never carries them into the next
-# one.
-#
-# The policies bind every role but the owner of the tables and superusers; ``confinement.py`` looks
-# whether a role is bound.
-
 ACT_FOR: Final = "SELECT set_config('ricordo.users', %s, true)"
-"""Act for these users (see :func:`array_of`) from now to the end of the transaction."""
+"""Act for these users (see :func:`array_of`) until the end of the transaction."""
 
 ACT_FOR_ALL: Final = "SELECT set_config('ricordo.all_users', %s, true)"
-"""Act for everybody (``on``), or no longer, from now to the end of the transaction."""
+"""Act for everybody (``on``), or stop it, until the end of the transaction."""
 
-# In sub-selects, which are worked out once for a statement and not for every row. A setting that
-# was made in an earlier transaction of the connection is there, but empty.
+# In sub-selects, which are evaluated once per statement, not per row. A setting from an earlier
+# transaction of the connection exists, but is empty.
 _SETTING: Final = "nullif(current_setting('ricordo.users', true), '')"
 ACTING: Final = f"(SELECT coalesce({_SETTING}, '{{}}')::text[])::text[]"
-"""For whom the transaction acts, as an SQL expression."""
+"""The users the transaction acts for, as an SQL expression."""
 
 ALL: Final = "(SELECT coalesce(current_setting('ricordo.all_users', true) = 'on', false))"
 """Whether it acts for everybody, as an SQL expression."""
@@ -59,7 +56,7 @@ _GRANTED: Final = f"owner_id = ANY ({ACTING})"
 
 @dataclass(frozen=True, slots=True)
 class RowPolicy:
-    """One policy of a table: which rows a command may reach."""
+    """One policy of a table: the rows a command may reach."""
 
     table: str
     name: str
@@ -68,12 +65,11 @@ class RowPolicy:
 
     @property
     def clauses(self) -> tuple[str, str]:
-        """Which rows may be touched, and which may be made (nothing said: the same)."""
+        """The USING and WITH CHECK expressions; if empty, the same."""
         return ("", self.rows) if self.command == "INSERT" else (self.rows, "")
 
     @property
     def statement(self) -> str:
-        """The statement that makes it."""
         clause = "WITH CHECK" if self.command == "INSERT" else "USING"
         return (
             f"CREATE POLICY {self.name} ON {self.table} FOR {self.command} {clause} ({self.rows})"
@@ -81,13 +77,13 @@ class RowPolicy:
 
 
 def array_of(users: Iterable[str]) -> str:
-    """Names as PostgreSQL writes an array of texts; each in quotes, so that none can be more."""
+    """An array literal of texts, each quoted against injection."""
     escaped = (name.replace("\\", "\\\\").replace('"', '\\"') for name in sorted(users))
     return "{" + ",".join(f'"{name}"' for name in escaped) + "}"
 
 
 def policies() -> Iterator[RowPolicy]:
-    """Every policy that there is; no table with users' rows is left out."""
+    """All policies; every table with users' rows has one."""
     for table in OWNED_TABLES:
         if table is api_keys:  # whoever shows a key is not known before it is found
             yield RowPolicy(table.name, "ricordo_all", "ALL", ALL)
@@ -97,25 +93,26 @@ def policies() -> Iterator[RowPolicy]:
             yield from _of_offers()
         else:
             yield RowPolicy(table.name, "ricordo_own", "ALL", _OWN)
-    # PostgreSQL looks at the policy first whose name is last in the alphabet: for nearly every row
-    # it is decided by "own", and links are not looked at.
+    # PostgreSQL evaluates the policy last in the alphabet first: "own" decides nearly every row
+    # without reading links.
     for table in (items, item_index):
         yield RowPolicy(table.name, "ricordo_lent", "SELECT", f"({_GLOBAL}) OR {_LINKED}")
-    # How far the index of the global memories has come is needed to search them.
+    # Searching the global memories needs the state of their index.
     yield RowPolicy(users.name, "ricordo_lent", "SELECT", _GLOBAL)
 
 
 def rows_within_reach(index: sa.Table) -> str:
-    """Which rows of a search index can be found by whom a transaction acts for, as SQL.
+    """The rows of a search index that the transaction may find, as SQL.
 
-    Those that are linked to them are left out: they are few, and read otherwise.
+    Without linked ones: they are few, and read separately.
     """
     return f"{_OWN} OR ({_GLOBAL})" if index is item_index else _OWN
 
 
 def _of_links() -> Iterator[RowPolicy]:
-    """Both sides see a link and can end it, and both must be there to make one: neither the owner
-    of a memory can put it before somebody, nor can anybody take it."""
+    """Both sides see a link and can remove it. Both must take part in creating one: the owner
+    cannot force it on a viewer, nor can a viewer take it.
+    """
     for command in ("SELECT", "DELETE"):
         rows = f"{_OWN} OR {_GRANTED}"
         yield RowPolicy(links.name, f"ricordo_either_{command.lower()}", command, rows)
@@ -125,8 +122,9 @@ def _of_links() -> Iterator[RowPolicy]:
 
 
 def _of_offers() -> Iterator[RowPolicy]:
-    """Both sides see an offer and can end it; only where its viewer is there, it is made or
-    decided."""
+    """Both sides see an offer and can remove it; only the viewer's transaction creates or decides
+    it.
+    """
     for command in ("SELECT", "DELETE"):
         rows = f"{_OWN} OR {_GRANTED}"
         yield RowPolicy(link_offers.name, f"ricordo_either_{command.lower()}", command, rows)
@@ -135,10 +133,9 @@ def _of_offers() -> Iterator[RowPolicy]:
 
 
 def secure(connection: sa.Connection) -> None:
-    """Switch row-level security on for every table with users' rows, with just these policies.
+    """Enable row-level security on every table with users' rows, with exactly these policies.
 
-    Not a step of the migrations, but done after them: what is there before is made anew, so the
-    policies are always those of this description.
+    Runs after the migrations and replaces existing policies.
     """
     present = connection.exec_driver_sql(
         "SELECT quote_ident(polname), quote_ident(relname)"
@@ -156,8 +153,8 @@ def secure(connection: sa.Connection) -> None:
 
 _TABLES: Final = [table.name for table in OWNED_TABLES]
 
-# A role can do what any role can that it belongs to, at least after SET ROLE. The tables are those
-# to which their names alone lead, on the search path.
+# A role has the rights of every role it is a member of, at least after SET ROLE. Tables are
+# resolved by the search path.
 _LIBERTIES: Final = """
     SELECT role.rolname,
            role.rolsuper,
@@ -214,8 +211,8 @@ _POLICIES: Final = """
     WHERE relname = ANY (%(tables)s) AND pg_table_is_visible(pg_class.oid)
 """
 _COMMANDS: Final = {"ALL": "*", "SELECT": "r", "INSERT": "a", "UPDATE": "w", "DELETE": "d"}
-# What PostgreSQL adds or changes when it shows an expression: brackets, names of columns that have
-# none, the type of each text, the table of each column.
+# What PostgreSQL adds when it shows an expression: brackets, column aliases, text casts, table
+# prefixes.
 _ADDED: Final = re.compile(r'[\s()]|\bas "?[?\w]+"?|::text(\[\])?|\b\w+\.', re.IGNORECASE)
 _GIVEN: Final = """
     SELECT name FROM unnest(ARRAY['ricordo.users', 'ricordo.all_users']) AS name
@@ -230,11 +227,11 @@ _OWNER: Final = """
 
 
 def confinement_problem(connection: sa.Connection) -> str | None:
-    """What would let the connected role past row-level security, in a sentence; None if nothing.
+    """Why row-level security does not bind the connected role, in a sentence; None if it does.
 
-    To be asked in a transaction that has not yet said for whom it acts.
+    Call it before the transaction sets the users it acts for.
     """
-    # A session that has changed its role can change it back.
+    # A session can return to its original role.
     for role in connection.exec_driver_sql("SELECT current_user, session_user").one():
         freedom = freedom_of(connection, role)
         if freedom is not None:
@@ -246,7 +243,7 @@ def confinement_problem(connection: sa.Connection) -> str | None:
 
 
 def security_problem(connection: sa.Connection) -> str | None:
-    """In what the row-level security of the tables is not as it should be; None if in nothing."""
+    """How the row-level security differs from the expected one; None if it does not."""
     given = {"tables": _TABLES}
     secured = connection.exec_driver_sql(_SECURED, given).scalars()
     open_tables = sorted(set(_TABLES).difference(secured))
@@ -267,12 +264,12 @@ def security_problem(connection: sa.Connection) -> str | None:
 
 
 def _bare(expression: str) -> str:
-    """An expression of a policy without what differs between writing and showing it."""
+    """A policy's expression, normalised for comparison."""
     return _ADDED.sub("", expression).lower()
 
 
 def freedom_of(connection: sa.Connection, role: str) -> str | None:
-    """What would let a role past row-level security, in a sentence; None if nothing."""
+    """Why row-level security does not bind a role, in a sentence; None if it does."""
     given = {"tables": _TABLES, "role": role}
     liberties = connection.exec_driver_sql(_LIBERTIES, given).all()
     for place, freedom in enumerate(_FREEDOMS, start=1):
@@ -289,7 +286,7 @@ def owner_elsewhere(connection: sa.Connection) -> str | None:
 
 
 def require_owner(connection: sa.Connection, action: str) -> None:
-    """Refuse what only the owner of the tables can do.
+    """Require that the connected role owns the tables.
 
     Raises:
         AccessDenied: they belong to another role.
@@ -299,13 +296,13 @@ def require_owner(connection: sa.Connection, action: str) -> None:
         raise AccessDenied(f"only the role that owns the tables, {owner!r}, can {action}")
 
 
-# They run with the rights of the owner of the tables, which the policies do not bind. So each
-# asks by itself for whom the transaction acts, in the words of the policies, and gives away no
-# more than ids and counts. Only roles to which they are granted can call them.
+# These functions run with the rights of the tables' owner, which the policies do not bind. So each
+# checks itself for whom the transaction acts, and returns only ids and counts. Only roles with a
+# grant can call them.
 
 
 def matching_ids(kind: Indexed) -> str:
-    """The function that finds the rows of a text query, among those of whom one acts for."""
+    """The function that finds the rows of a text query among those the transaction may reach."""
     return f"ricordo_{kind.name}_matches"
 
 
@@ -322,7 +319,7 @@ SIGNATURES: Final = tuple(
 
 
 def make_functions(connection: sa.Connection, kind: Indexed) -> None:
-    """Make the functions of an index, or make them anew; those who may call them still may."""
+    """Create or replace the functions of an index; grants stay."""
     schema = connection.exec_driver_sql("SELECT quote_ident(current_schema())").scalar_one()
     found = (
         f"{schema}.{kind.index.name} WHERE lexemes @@ query AND ({rows_within_reach(kind.index)})"
@@ -337,8 +334,8 @@ def make_functions(connection: sa.Connection, kind: Indexed) -> None:
 
 
 def _make(connection: sa.Connection, signature: str, body: str) -> None:
-    # Names are looked up among PostgreSQL's own alone. Who may create in the schema of the tables
-    # could otherwise slip in, say, an "unnest" that fits better, to be run with the owner's rights.
+    # Look up names in pg_catalog only: otherwise a role that may create in the tables' schema could
+    # plant, say, an "unnest" that runs with the owner's rights.
     connection.execute(
         sa.text(
             f"CREATE OR REPLACE FUNCTION {signature} RETURNS SETOF bigint"
@@ -349,8 +346,8 @@ def _make(connection: sa.Connection, signature: str, body: str) -> None:
     connection.exec_driver_sql(f"REVOKE ALL ON FUNCTION {signature} FROM PUBLIC")
 
 
-# It owns nothing, so that row-level security binds it (``isolation.py``). The role that made the
-# tables owns them, migrates them, and gives the application's role what it needs.
+# The application's role owns nothing, so that row-level security binds it. The role that created
+# the tables owns and migrates them, and grants the application's role what it needs.
 
 _MAX_NAME_BYTES: Final = 63  # PostgreSQL cuts longer names off, which would make them another's
 _CREATE: Final = sql.SQL("CREATE ROLE {} LOGIN NOSUPERUSER NOBYPASSRLS NOCREATEDB NOCREATEROLE")
@@ -360,7 +357,7 @@ _CALLS: Final = sql.SQL("EXECUTE")
 
 
 def checked_role(name: str) -> str:
-    """A name that a role can have.
+    """Validate the name of a role.
 
     Raises:
         InvalidValue: it is empty, too long, or has control characters.
@@ -372,13 +369,12 @@ def checked_role(name: str) -> str:
 
 
 def role_exists(connection: sa.Connection, name: str) -> bool:
-    """True where the server has such a role."""
     wanted = "SELECT EXISTS (SELECT FROM pg_roles WHERE rolname = %s)"
     return bool(connection.exec_driver_sql(wanted, (name,)).scalar_one())
 
 
 def statements(connection: sa.Connection, name: str) -> list[str]:
-    """What makes a role the application's, in SQL; doing it again changes nothing."""
+    """The SQL that prepares the application's role; idempotent."""
     role = sql.Identifier(checked_role(name))
     made = [] if role_exists(connection, name) else [_CREATE.format(role)]
     schema: str = connection.exec_driver_sql("SELECT current_schema()").scalar_one()
@@ -387,10 +383,10 @@ def statements(connection: sa.Connection, name: str) -> list[str]:
 
 
 def set_up_role(connection: sa.Connection, name: str, password: str | None) -> bool:
-    """Make a role the application's, and the role itself where it is missing; whether it was.
+    """Prepare the application's role, creating it where it is missing; whether it was.
 
-    A password replaces the one that the role has, if it has one. It does not reach the server as
-    it is, so no log of the server can hold it.
+    A password replaces the role's old one. It is hashed before it is sent, so it cannot appear in a
+    server log.
 
     Raises:
         InvalidValue: no role can have this name.
@@ -419,7 +415,7 @@ def _grants(role: sql.Identifier, schema: sql.Identifier) -> Iterator[sql.Compos
     yield sql.SQL("GRANT SELECT ON {} TO {}").format(version, role)
     yield sql.SQL("GRANT {} ON SEQUENCE {} TO {}").format(_NUMBERS, series, role)
     yield sql.SQL("GRANT EXECUTE ON FUNCTION {} TO {}").format(functions, role)
-    # What later versions of ricordo make is granted in the moment that it is made.
+    # Tables of later versions are granted when they are created.
     later = sql.SQL("ALTER DEFAULT PRIVILEGES IN SCHEMA {} GRANT {} ON {} TO {}")
     for rights, what in ((_ROWS, "TABLES"), (_NUMBERS, "SEQUENCES"), (_CALLS, "FUNCTIONS")):
         yield later.format(schema, rights, sql.SQL(what), role)

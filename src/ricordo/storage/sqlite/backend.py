@@ -29,24 +29,23 @@ from ricordo.storage.sqlite.connection import ConnectionPlan, connect
 from ricordo.storage.sqlite.search import SqliteSearch
 from ricordo.storage.tables import ID_SERIES
 
-# A process loses all its locks on a file when it closes any descriptor of it. Each driver brings a
-# SQLite of its own that knows of this and takes care; two of them know nothing of each other.
+# Closing any descriptor of a file drops all POSIX locks of the process on it. Each driver's SQLite
+# guards against this, but two drivers do not know of each other.
 
 _open: Final["weakref.WeakSet[SqliteBackend]"] = weakref.WeakSet()
 
 
 def note_open(backend: "SqliteBackend") -> None:
-    """Remember a backend for as long as it lives."""
+    """Register a backend for as long as it lives."""
     _open.add(backend)
 
 
 def is_open_here(path: Path) -> bool:
-    """True where this process has the file open."""
     return any(_same(one.path, path) for one in list(_open) if not one.is_closed)
 
 
 def refuse_two_drivers(plan: "ConnectionPlan") -> None:
-    """See to it that a file is open with one driver alone.
+    """Ensure that a file is open with one driver only.
 
     Raises:
         DatabaseKeyMismatch: this process has it open with a key, and this is without, or reversed.
@@ -62,10 +61,9 @@ def _same(one: Path, other: Path) -> bool:
     return one.resolve() == other.resolve()
 
 
-# Without statistics SQLite takes it that a user has about ten memories, and reads all of them
-# rather than use a more selective index. Real figures differ from user to user and change all the
-# time, so typical ones are written down once: the plans stay the same on an empty store and on a
-# full one.
+# Without statistics SQLite assumes about ten memories per user, and scans them rather than use a
+# more selective index. Measured statistics would differ from user to user, so typical ones are
+# stored once: plans are the same on an empty and a full store.
 
 _ROWS: Final = 1_000_000
 _PER_USER: Final = 10_000
@@ -108,7 +106,7 @@ TYPICAL: Final[dict[tuple[str, str], tuple[int, ...]]] = {
 
 
 def seed_statistics(connection: Any) -> None:
-    """Write the typical figures where ``ANALYZE`` would write measured ones."""
+    """Write the typical figures in place of those of ``ANALYZE``."""
     connection.execute("ANALYZE sqlite_schema")  # makes the table of statistics
     connection.execute("DELETE FROM sqlite_stat1")
     connection.executemany(
@@ -119,14 +117,14 @@ def seed_statistics(connection: Any) -> None:
 
 
 def text_index_damage(connection: sa.Connection) -> list[str]:
-    """One line per text index that is damaged, or does not have the terms that it should have."""
+    """One line per text index that is damaged or lacks terms."""
     return [line for kind in INDEXED for line in _damage(connection, kind)]
 
 
 def _damage(connection: sa.Connection, kind: Indexed) -> list[str]:
     repair = "make it again with: ricordo reindex --all"
     try:
-        # Every page of the index is read for it.
+        # Reads every page of the index.
         vocabulary = sa.table(f"{kind.name}_vocabulary", sa.column("doc"))
         indexed = connection.execute(sa.select(sa.func.sum(vocabulary.c.doc))).scalar_one() or 0
     except sa.exc.DatabaseError as error:
@@ -149,19 +147,19 @@ _RETRY_SECONDS: Final = 0.02
 
 
 def write_copy(driver: Any, path: Path) -> None:
-    """Write all that the file holds at one moment to another one, which is there and empty.
+    """Write a snapshot of the database to an existing empty file.
 
-    Readers and writers go on. What is encrypted is so in the copy, with the same key.
+    Readers and writers go on. The copy of an encrypted file has the same key.
     """
     driver.execute("VACUUM INTO ?", (str(path),))
 
 
 def shut_others_out(driver: Any, is_busy: Callable[[Exception], bool]) -> bool:
-    """Let no other connection use the file for as long as this one is open; False where somebody
-    has it open.
+    """Lock out all other connections while this one is open; False where somebody has the file
+    open.
 
-    Without its log a file can be used by one connection at a time. It is refused to give the log up
-    as long as any other, of whichever program, has the file open, even one that does nothing.
+    Without WAL one connection at a time can use a file, and SQLite refuses to leave WAL mode while
+    another connection, even an idle one, is open.
     """
     driver.execute("PRAGMA locking_mode = EXCLUSIVE")  # a lock that was taken stays
     deadline = time.monotonic() + _PATIENCE_SECONDS
@@ -180,16 +178,15 @@ def shut_others_out(driver: Any, is_busy: Callable[[Exception], bool]) -> bool:
 
 
 def take_over(driver: Any, source: Any) -> None:
-    """Replace all that the file holds by what another one does, in one transaction.
+    """Replace the contents by those of another file, in one transaction.
 
-    Only for who has it alone. The old contents are whole until the new ones are.
+    Needs exclusive use of the file.
     """
     source.backup(driver)
 
 
-# Transactions are begun and ended here in plain sight (the driver is in autocommit mode): writers
-# with ``BEGIN IMMEDIATE``, because a transaction that reads first and writes later fails at once
-# when another process wrote in between.
+# The driver is in autocommit mode and transactions are explicit: writers use ``BEGIN IMMEDIATE``,
+# because a transaction that reads first fails when another process writes before it does.
 
 _DAMAGED: Final = "the database file is damaged; restore a backup"
 
@@ -201,7 +198,7 @@ _ERRORS: Final[dict[int, tuple[type[StorageError], str]]] = {
         StorageUnavailable,
         "the disk failed to read or write; look for a quota, a limit or a failing device",
     ),
-    # What the log's index needs on opening; by the looks of it nothing but space can be missing.
+    # Opening the log's index failed, most likely for lack of space.
     sqlite3.SQLITE_IOERR_SHMSIZE: (StorageFull, "the disk is full; free some space and try again"),
     sqlite3.SQLITE_READONLY: (
         StorageReadOnly,
@@ -213,13 +210,13 @@ _ERRORS: Final[dict[int, tuple[type[StorageError], str]]] = {
 }
 _PRIMARY_CODE: Final = 0xFF
 _UNFORESEEN: Final[tuple[type[StorageError], str]] = (StorageError, "the database refused")
-# The driver's own error, without a code, about a text that it then quotes.
+# The driver's own error, without a code; it quotes the text.
 _NO_TEXT: Final = "Could not decode to UTF-8"
 _SCRUB_PATIENCE_MS: Final = 500
 
 
 class SqliteBackend:
-    """The store in one file. Safe from many threads and processes, and usable after a fork."""
+    """The store in one file. Safe across threads and processes, and after a fork."""
 
     name = "sqlite"
     overwrites_freed_space = True
@@ -259,40 +256,37 @@ class SqliteBackend:
         )
 
     def reset_after_fork(self) -> Any:
-        """Start afresh in a child process; the parent's connections must not be used or closed."""
+        """Start afresh in a child process, without touching the parent's connections."""
         inherited = (self._readers, self._writers, self._writer)
         self._set_up()
         return inherited
 
     def pause_for_fork(self) -> None:
-        """Let no transaction be open while the process is forked.
+        """Wait for open transactions before a fork.
 
-        SQLite keeps its locks by process: a child that inherits an open transaction would believe
-        for ever that somebody is writing. Whoever forks inside a transaction of their own has it.
+        SQLite's locks belong to a process: a child that inherits an open transaction would consider
+        the file locked for ever. A thread that forks inside its own transaction is not stopped.
         """
         if self._writing_thread != threading.get_ident():
             patience = self._plan.busy_timeout_seconds
             self._is_paused = self._write_lock.acquire(timeout=patience)
 
     def go_on_after_fork(self) -> None:
-        """The parent's writers may go on."""
+        """Resume the parent's writers."""
         if self._is_paused:
             self._is_paused = False
             self._write_lock.release()
 
     @property
     def path(self) -> Path:
-        """The database file."""
         return self._plan.path
 
     @property
     def is_encrypted(self) -> bool:
-        """True where the file is opened with a key."""
         return self._plan.key is not None
 
     @property
     def is_closed(self) -> bool:
-        """True once it was closed."""
         return self._closed
 
     @property
@@ -369,13 +363,13 @@ class SqliteBackend:
         pass  # there is one writer at a time
 
     def write_copy(self, path: Path) -> None:
-        """Write all that the file holds at one moment to another one, which is there and empty."""
+        """Write a snapshot of the database to an existing empty file."""
         self._check_open()
         with self._readers.connect() as connection:
             write_copy(_driver(connection), path)
 
     def take_over(self, other: "SqliteBackend") -> None:
-        """Replace all that the file holds by what another one does, in one transaction.
+        """Replace the contents by those of another file, in one transaction.
 
         Raises:
             StorageBusy: another program, or another part of this one, has the file open.
@@ -384,7 +378,7 @@ class SqliteBackend:
             take_over(driver, _driver(source))
 
     def require_alone(self) -> None:
-        """See to it that nobody else has the file open.
+        """Ensure that nobody else has the file open.
 
         Raises:
             StorageBusy: somebody has, even if they do nothing at the moment.
@@ -394,7 +388,7 @@ class SqliteBackend:
 
     @contextlib.contextmanager
     def _alone(self) -> Iterator[Any]:
-        """A connection besides which there is no other, of this process or any."""
+        """The only connection to the file, in this process or any."""
         with self._exclusive() as writer:
             writer.close()
             self._writer = None
@@ -412,8 +406,8 @@ class SqliteBackend:
         return isinstance(self.explain(error), StorageBusy)
 
     def scrub(self) -> bool:
-        # VACUUM rewrites the file without its free pages; the old pages are then only in the
-        # log, which can be cut once no reader needs it any more.
+        # VACUUM rewrites the file without its free pages; the old pages are then only in the log,
+        # which can be truncated once no reader needs it.
         try:
             with self._exclusive() as connection:
                 driver = _driver(connection)
@@ -428,7 +422,7 @@ class SqliteBackend:
 
     @contextlib.contextmanager
     def _impatient(self, driver: Any) -> Iterator[None]:
-        """Do not make every other writer wait for a long reader."""
+        """Shorten the busy timeout, so that a long reader does not block all writers."""
         driver.execute(f"PRAGMA busy_timeout = {_SCRUB_PATIENCE_MS}")
         try:
             yield
@@ -442,7 +436,7 @@ class SqliteBackend:
                 found = [row[0] for row in rows if row[0] != "ok"]
                 return found or text_index_damage(connection)
         except self._driver_module.DatabaseError as error:
-            # Some damage, above all of an encrypted page, does not even let the check begin.
+            # Damage, above all of an encrypted page, can prevent the check from starting.
             if isinstance(self.explain(error), StorageCorrupt):
                 return [str(error)]
             raise
@@ -493,7 +487,7 @@ class SqliteBackend:
 
     @contextlib.contextmanager
     def _exclusive(self) -> Iterator[sa.Connection]:
-        """The one writing connection of this process, kept for its whole life."""
+        """The single writing connection of this process."""
         if not self._write_lock.acquire(timeout=self._plan.busy_timeout_seconds):
             raise StorageBusy(f"{self.location}: another thread has been writing for too long")
         self._writing_thread = threading.get_ident()
@@ -512,7 +506,7 @@ class SqliteBackend:
 
 
 def _is_folder_sealed(code: int | None, file: Path) -> bool:
-    """Whether a file that is there cannot be opened because its log cannot be made."""
+    """Whether an existing file cannot be opened because its log cannot be created."""
     cannot_open = (code or 0) & _PRIMARY_CODE == sqlite3.SQLITE_CANTOPEN
     return cannot_open and file.is_file() and not os.access(file.parent, os.W_OK)
 
@@ -525,7 +519,7 @@ def _transaction(connection: sa.Connection, begin: str) -> Iterator[None]:
         yield
         driver.execute("COMMIT")
     except BaseException:
-        # SQLite ends the transaction by itself on some errors, a full disk for one.
+        # SQLite rolls back by itself on some errors, such as a full disk.
         if driver.in_transaction:
             driver.execute("ROLLBACK")
         raise

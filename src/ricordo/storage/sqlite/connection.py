@@ -13,10 +13,9 @@ from typing import Any, Final, NoReturn
 
 from ricordo.errors import DatabaseKeyMismatch, InvalidValue, StorageUnavailable
 
-# The key is made of the passphrase and the salt at the start of the file, as SQLCipher itself
-# does it (PBKDF2-HMAC-SHA512), so that its own tools open the file with the same passphrase. It
-# is made here because SQLCipher would make it for every connection, which takes a part of a
-# second each time.
+# The key is derived from the passphrase and the salt at the start of the file like SQLCipher's own
+# (PBKDF2-HMAC-SHA512), so that other tools open the file with the same passphrase. It is derived
+# here once, because SQLCipher would do it for every connection, which takes a fraction of a second.
 
 PLAIN_START: Final = b"SQLite format 3\0"
 _ROUNDS: Final = 256_000
@@ -27,7 +26,7 @@ _ANY_KEY: Final = "x'" + "00" * _KEY_BYTES + "'"
 
 
 def encrypting_driver() -> Any:
-    """SQLCipher's driver, which is used like the one of the standard library.
+    """SQLCipher's driver, compatible with the standard library's.
 
     Raises:
         StorageUnavailable: it is not installed.
@@ -42,13 +41,13 @@ def encrypting_driver() -> Any:
 
 
 class DatabaseKey:
-    """The passphrase of a file. It is never shown, and any text will do but an empty one."""
+    """The passphrase of a file; never shown."""
 
     def __init__(self, passphrase: str) -> None:
         """Keep a passphrase.
 
         Raises:
-            InvalidValue: it is empty, or no text that can be written as UTF-8.
+            InvalidValue: it is empty, or cannot be encoded as UTF-8.
         """
         if not passphrase:
             raise InvalidValue("setting database_key", "must not be empty")
@@ -61,11 +60,11 @@ class DatabaseKey:
         return "DatabaseKey(***)"
 
     def specification(self, salt: bytes) -> str:
-        """What SQLCipher is told: a key as it is and its salt, in hexadecimal digits alone."""
+        """The raw key and salt for SQLCipher, in hexadecimal."""
         return f"x'{_derived(self._passphrase, salt).hex()}{salt.hex()}'"
 
     def specification_for(self, path: Path) -> str:
-        """What opens a file, or what a file with nothing in it will be encrypted with.
+        """The key that opens a file, or that will encrypt an empty one.
 
         Raises:
             DatabaseKeyMismatch: the file is not encrypted.
@@ -85,16 +84,16 @@ def _derived(passphrase: bytes, salt: bytes) -> bytes:
 
 
 def unlock(connection: Any, specification: str) -> None:
-    """Give a connection its key, before anything else is asked of it."""
+    """Set the key of a connection, before anything else."""
     connection.execute("PRAGMA cipher_log_level = NONE")  # standard error is not its place
     connection.execute(f'PRAGMA key = "{specification}"')
 
 
 def salt_of(path: Path) -> bytes:
-    """The first bytes of a file, or random ones where there is nothing in it yet.
+    """The first bytes of a file, or random ones where it is empty.
 
-    SQLite itself has to read them: a file that this process opened and closed beside it would lose
-    the locks that SQLite holds on it.
+    Read by SQLite itself: opening and closing the file in this process would drop SQLite's locks on
+    it.
     """
     with contextlib.closing(encrypting_driver().connect(path)) as connection:
         unlock(connection, _ANY_KEY)
@@ -103,8 +102,9 @@ def salt_of(path: Path) -> bytes:
 
 
 def looks_encrypted(path: Path) -> bool:
-    """True for a file of whole pages that starts with noise. Only for one that is of no use anyway:
-    see :func:`salt_of`."""
+    """True for a file of whole pages without SQLite's header. Only for a file that cannot be
+    opened: see :func:`salt_of`.
+    """
     try:
         with path.open("rb") as file:
             start = file.read(_PAGE_BYTES)
@@ -121,8 +121,6 @@ _CHECKPOINT_PAGES = 4_000  # 16 MB of log between two tidyings-up, each of which
 
 
 class Use(Enum):
-    """What a file is opened for."""
-
     STORE = "a store: many programs may read and write it at once"
     DRAFT = "one that nobody else knows yet, and whoever makes it sees to it that it lasts"
     LOOK = "one that must not be changed, not even by being opened"
@@ -130,7 +128,7 @@ class Use(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ConnectionPlan:
-    """Where the file is, how safely it is written, and what it is encrypted with, if it is.
+    """Path, durability and key of a file.
 
     ``synchronous`` FULL survives a power cut after every acknowledged write; NORMAL survives a
     crash of the process, and may lose the last writes when the machine loses power.
@@ -143,7 +141,7 @@ class ConnectionPlan:
     use: Use = Use.STORE
 
     def driver(self) -> Any:
-        """The module that opens such a file, and whose errors are raised.
+        """The driver module for this file.
 
         Raises:
             StorageUnavailable: there is a key, but what encrypts is not installed.
@@ -152,7 +150,7 @@ class ConnectionPlan:
 
 
 def connect(plan: ConnectionPlan) -> Any:
-    """A connection in autocommit mode that any one thread at a time may use.
+    """A connection in autocommit mode, for one thread at a time.
 
     Raises:
         DatabaseKeyMismatch: the file is encrypted with another key, or is and should not be.
@@ -169,7 +167,7 @@ def connect(plan: ConnectionPlan) -> Any:
         if plan.key is None:
             _explain_unreadable(plan.path)
             raise
-        # Another process may have made the file meanwhile, with a salt of its own.
+        # Another process may have created the file meanwhile, with its own salt.
         found = plan.key.specification_for(plan.path)
         if found == specification:
             _refuse_key(plan.path)
@@ -182,7 +180,7 @@ def connect(plan: ConnectionPlan) -> Any:
 
 
 def is_no_database(error: BaseException) -> bool:
-    """True where a driver could make nothing of the start of a file."""
+    """True where a driver rejected the header of a file."""
     return getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_NOTADB
 
 
@@ -201,7 +199,7 @@ def _opened(plan: ConnectionPlan, specification: str | None) -> Any:
             unlock(connection, specification)
         _prepare(connection, plan)
         connection.execute("PRAGMA foreign_keys = ON")
-        # Deleted text is overwritten at once instead of lying in free pages.
+        # Deleted text is overwritten at once instead of staying in free pages.
         connection.execute("PRAGMA secure_delete = ON")
     except BaseException:
         connection.close()
@@ -210,7 +208,7 @@ def _opened(plan: ConnectionPlan, specification: str | None) -> Any:
 
 
 def _prepare(connection: Any, plan: ConnectionPlan) -> None:
-    """How the file is written: what was acknowledged survives, unless it is a draft."""
+    """Set the durability: acknowledged writes survive, unless the file is a draft."""
     if plan.use is Use.STORE:
         _switch_to_wal(connection, plan)
         connection.execute(f"PRAGMA synchronous = {plan.synchronous}")
@@ -237,15 +235,15 @@ def _refuse_key(path: Path) -> NoReturn:
 
 
 def make_private_file(path: Path) -> None:
-    """Memories are private: only the user who runs ricordo may read the file.
+    """Create the file readable for its owner only.
 
     Raises:
         StorageUnavailable: the folder or file cannot be made.
     """
     try:
         path.parent.mkdir(mode=_PRIVATE_FOLDER, parents=True, exist_ok=True)
-        # Only ever a new file: closing a descriptor of one that is in use would drop the locks that
-        # SQLite holds on it in this process, and another process could then take away the log.
+        # Only for a new file: closing a descriptor of one in use would drop SQLite's locks on it,
+        # and another process could delete the log.
         os.close(os.open(path.resolve(), os.O_RDWR | os.O_CREAT | os.O_EXCL, _PRIVATE_FILE))
     except FileExistsError:
         pass
@@ -254,8 +252,8 @@ def make_private_file(path: Path) -> None:
 
 
 def _switch_to_wal(connection: Any, plan: ConnectionPlan) -> None:
-    # The switch does not wait for other processes by itself, so that two which open a new file
-    # at once would trip over each other.
+    # Switching to WAL does not wait for other processes, so two that open a new file at once would
+    # collide.
     deadline = time.monotonic() + plan.busy_timeout_seconds
     while True:
         try:

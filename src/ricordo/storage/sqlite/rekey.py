@@ -1,8 +1,8 @@
-"""Encrypting a file, decrypting it, or changing its key: into a new file that takes its place.
+"""Encrypts or decrypts a file, or changes its key, through a new file.
 
-The new file is written beside the old one, compared with it row by row, and put in its place in one
-step. Whatever happens before that step leaves the old file as it was; after it the old one is
-overwritten. What a process that was killed has left behind is removed by the next conversion.
+The new file is written next to the old one, compared row by row, and renamed over it; then the old
+one is overwritten. Until the rename the old file is unchanged. Leftovers of a killed process are
+removed by the next conversion.
 """
 
 import contextlib
@@ -41,7 +41,7 @@ _IN_USE: Final = "the database is in use; stop every program that has it open, a
 
 
 def convert(path: Path, old: DatabaseKey | None, new: DatabaseKey | None) -> None:
-    """Have a file encrypted with another key than now; None stands for no encryption.
+    """Encrypt a file with another key; None stands for no encryption.
 
     Raises:
         DatabaseKeyMismatch: the file is not encrypted with ``old``.
@@ -63,14 +63,14 @@ def convert(path: Path, old: DatabaseKey | None, new: DatabaseKey | None) -> Non
             former.hardlink_to(path)
         draft.replace(path)
         _flush(path.parent)
-        # Overwritten while it is still locked: whoever waits for the lock finds no database,
-        # instead of writing into a file that has no name any more.
+        # Overwritten while still locked: a process waiting for the lock finds no database, instead
+        # of writing into an unlinked file.
         _overwrite(old_bytes)
         former.unlink(missing_ok=True)
 
 
 def left_behind(path: Path) -> tuple[Path, Path]:
-    """Where the new file is written, and where the old one is until it is overwritten."""
+    """The paths of the new file, and of the old one until it is overwritten."""
     return path.with_name(f"{path.name}.converting"), path.with_name(f"{path.name}.former")
 
 
@@ -85,13 +85,13 @@ def _check(path: Path, old: DatabaseKey | None) -> None:
 
 
 def _locked(path: Path, key: DatabaseKey | None) -> Any:
-    """A connection that keeps everybody else out, with all of the log in the file."""
+    """An exclusive connection, with the log merged into the file."""
     connection = encrypting_driver().connect(path, timeout=_PATIENCE_SECONDS, isolation_level=None)
     try:
         if key is not None:
             unlock(connection, key.specification_for(path))
         connection.execute("PRAGMA locking_mode = EXCLUSIVE")
-        # Only the last one who has a file with a log open can do without it.
+        # Fails unless this is the last connection.
         (mode,) = connection.execute("PRAGMA journal_mode = DELETE").fetchone()
         if mode != "delete":
             raise StorageBusy(f"{path}: {_IN_USE}")
@@ -126,7 +126,7 @@ def _export(source: Any, draft: Path, new: DatabaseKey | None) -> None:
 
 
 def _compare(source: Any, path: Path) -> None:
-    """Hold every row of the new file against the old one.
+    """Compare every row of the new file with the old one.
 
     Raises:
         StorageCorrupt: one is not the same, or the new file is not sound.
@@ -187,7 +187,7 @@ def _flush(path: Path) -> None:
 
 @contextlib.contextmanager
 def _driver_errors(path: Path) -> Iterator[None]:
-    """Turn what the driver or the disk raises into our errors."""
+    """Translate errors of the driver and the disk into ours."""
     try:
         yield
     except OSError as error:
@@ -196,7 +196,7 @@ def _driver_errors(path: Path) -> Iterator[None]:
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF
         if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
             raise StorageBusy(f"{path}: {_IN_USE}") from None
-        # Of what goes wrong inside the export only the words are passed on, not the code.
+        # Errors inside the export come without a code.
         if code == sqlite3.SQLITE_FULL or _FULL in str(error):
             raise StorageFull(f"{path}: there is no room for a second copy beside it") from None
         if is_no_database(error):

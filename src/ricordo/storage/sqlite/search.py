@@ -1,8 +1,7 @@
 """Search inside a SQLite file: FTS5 for the terms, numpy over the stored vectors.
 
-Every term in the text index begins with a mark of its owner, so that a search walks through one
-user's postings, however many others there are. The analyser has already made the terms; FTS5 only
-has to keep them as they are.
+Every term in the text index has a prefix for its owner, so that a search reads one user's postings
+only. The terms come from the analyser; FTS5 only stores them.
 """
 
 import hashlib
@@ -24,8 +23,6 @@ _SCAN_ROWS: Final = 4_096  # vectors in memory at a time: 6 MB of a small model
 
 
 class SqliteSearch:
-    """Searching inside the file, for users whose index is not kept in memory."""
-
     def create(self, connection: sa.Connection) -> None:
         for kind in INDEXED:
             connection.exec_driver_sql(
@@ -180,7 +177,7 @@ class SqliteSearch:
 
 @lru_cache(maxsize=1024)
 def _mark(user_id: str) -> str:
-    """A few letters that stand for an owner. Two may share theirs: reads check whose a row is."""
+    """A short prefix for an owner. Two may collide: reads check the owner of a row."""
     digest = hashlib.blake2b(user_id.encode("utf-8", "surrogatepass"), digest_size=_MARK_CHARS)
     return "".join(chr(ord("a") + byte % 26) for byte in digest.digest())
 
