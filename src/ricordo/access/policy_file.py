@@ -5,12 +5,9 @@ import stat
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cache
 from pathlib import Path
-from typing import Any, Final, TypeVar, overload
-
-import yaml
-from yaml.error import Mark, MarkedYAMLError
-from yaml.reader import ReaderError
+from typing import TYPE_CHECKING, Any, Final, TypeVar, overload
 
 from ricordo import limits
 from ricordo.access.policy import ALL_CATEGORIES, DEFAULT_AGENTS, AccessPolicy, CategoryRule, Pair
@@ -19,6 +16,11 @@ from ricordo.limits import MAX_POLICY_DEPTH
 from ricordo.model import checks
 from ricordo.model.checks import theme_slug
 from ricordo.model.vocabulary import ContextPolicy
+
+if TYPE_CHECKING:  # loaded on first use: most processes have no policy file
+    import yaml
+    from yaml.error import Mark, MarkedYAMLError
+    from yaml.reader import ReaderError
 
 _MAX_SHOWN_CHARS: Final = 60
 
@@ -79,8 +81,11 @@ def compose(file: str, text: str) -> PolicyNode:
     Raises:
         InvalidPolicy: it is not YAML, not one document, or uses what is refused here.
     """
+    from yaml.error import MarkedYAMLError
+    from yaml.reader import ReaderError
+
     try:
-        loader = _StrictLoader(text)
+        loader = _strict_loader()(text)
     except ReaderError as problem:
         raise _unreadable(file, text, problem) from None
     try:
@@ -109,31 +114,40 @@ class _Refused(Exception):
         super().__init__(problem)
 
 
-class _StrictLoader(yaml.SafeLoader):
-    """Stops at the first refused construct, before anything is built."""
+@cache
+def _strict_loader() -> "type[yaml.SafeLoader]":
+    import yaml
 
-    depth = 0
+    class StrictLoader(yaml.SafeLoader):
+        """Stops at the first refused construct, before anything is built."""
 
-    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
-        event: Any = self.peek_event()  # type: ignore[no-untyped-call]
-        if isinstance(event, yaml.AliasEvent):
-            raise _Refused(f"aliases are not allowed; {_QUOTE_HINT}", event.start_mark)
-        if event.anchor is not None:
-            raise _Refused("anchors are not allowed", event.start_mark)
-        if event.tag is not None:
-            raise _Refused("tags are not allowed", event.start_mark)
-        if self.depth >= MAX_POLICY_DEPTH:
-            raise _Refused(
-                f"nested too deeply; allowed: {MAX_POLICY_DEPTH} levels", event.start_mark
-            )
-        self.depth += 1
-        try:
-            return super().compose_node(parent, index)
-        finally:
-            self.depth -= 1
+        depth = 0
+
+        def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+            event: Any = self.peek_event()  # type: ignore[no-untyped-call]
+            problem = None
+            if isinstance(event, yaml.AliasEvent):
+                problem = f"aliases are not allowed; {_QUOTE_HINT}"
+            elif event.anchor is not None:
+                problem = "anchors are not allowed"
+            elif event.tag is not None:
+                problem = "tags are not allowed"
+            elif self.depth >= MAX_POLICY_DEPTH:
+                problem = f"nested too deeply; allowed: {MAX_POLICY_DEPTH} levels"
+            if problem is not None:
+                raise _Refused(problem, event.start_mark)
+            self.depth += 1
+            try:
+                return super().compose_node(parent, index)
+            finally:
+                self.depth -= 1
+
+    return StrictLoader
 
 
-def _node(file: str, found: yaml.Node) -> PolicyNode:
+def _node(file: str, found: "yaml.Node") -> PolicyNode:
+    import yaml
+
     line, column = _position(found.start_mark)
     if isinstance(found, yaml.MappingNode):
         pairs = tuple((_node(file, key), _node(file, value)) for key, value in found.value)
@@ -145,18 +159,18 @@ def _node(file: str, found: yaml.Node) -> PolicyNode:
     return PolicyNode(file, line, column, kind, text=found.value)
 
 
-def _position(mark: Mark | None) -> tuple[int, int]:
+def _position(mark: "Mark | None") -> tuple[int, int]:
     return (1, 1) if mark is None else (mark.line + 1, mark.column + 1)
 
 
-def _malformed(file: str, problem: MarkedYAMLError) -> InvalidPolicy:
+def _malformed(file: str, problem: "MarkedYAMLError") -> InvalidPolicy:
     line, column = _position(problem.problem_mark or problem.context_mark)
     said = ", ".join(part for part in (problem.context, problem.problem) if part)
     hint = f"; {_QUOTE_HINT}" if problem.context == "while scanning an alias" else ""
     return InvalidPolicy(file, f"not valid YAML ({_shortened(said)}{hint})", line, column)
 
 
-def _unreadable(file: str, text: str, problem: ReaderError) -> InvalidPolicy:
+def _unreadable(file: str, text: str, problem: "ReaderError") -> InvalidPolicy:
     before = text[: problem.position]
     line, column = before.count("\n") + 1, len(before) - (before.rfind("\n") + 1) + 1
     said = f"the character U+{ord(text[problem.position]):04X} is not allowed"
@@ -217,8 +231,6 @@ def parse_policy(path: Path, raw: bytes) -> AccessPolicy:
     Raises:
         InvalidPolicy: the text is not a valid policy; names the file, line and column.
     """
-    # Loads PyYAML, which most processes never need.
-
     root = compose(str(path), _decoded(path, raw))
     parts = _fields(root, "a policy", _KEYS)
     if "allowlists" not in parts:
@@ -261,7 +273,14 @@ def _category(slug: str, node: PolicyNode) -> CategoryRule:
     if node.kind is NodeKind.NOTHING:  # "tasks:" with nothing after it
         return CategoryRule(slug)
     given = _fields(node, f"category {slug!r}", _CATEGORY_KEYS)
-    context = _checked(given.get("context"), _context) or ContextPolicy.RAG
+
+    def text(field: str, most: int) -> str | None:
+        return _checked(given.get(field), lambda one: checks.text(field, _text(field, one), most))
+
+    def choice(one: PolicyNode) -> ContextPolicy:
+        return checks.choice("context", _text("context", one), ContextPolicy)
+
+    context = _checked(given.get("context"), choice) or ContextPolicy.RAG
     rag_length = _checked(given.get("rag_length"), _rag_length)
     if rag_length is not None and context is not ContextPolicy.RAG:
         raise given["rag_length"].wrong(
@@ -269,15 +288,11 @@ def _category(slug: str, node: PolicyNode) -> CategoryRule:
         )
     return CategoryRule(
         slug,
-        display_name=_checked(given.get("display_name"), _display_name),
-        description=_checked(given.get("description"), _description),
+        display_name=text("display_name", limits.MAX_THEME_CHARS),
+        description=text("description", limits.MAX_THEME_DESCRIPTION_CHARS),
         context=context,
         rag_length=rag_length,
     )
-
-
-def _context(node: PolicyNode) -> ContextPolicy:
-    return checks.choice("context", _text("context", node), ContextPolicy)
 
 
 def _rag_length(node: PolicyNode) -> int:
@@ -285,16 +300,6 @@ def _rag_length(node: PolicyNode) -> int:
     plain = node.kind is NodeKind.NUMBER and _PLAIN_NUMBER.fullmatch(node.text)
     value = int(node.text) if plain else node.text or node.shown
     return checks.integer("rag_length", value, 1, limits.MAX_RAG_LENGTH)
-
-
-def _display_name(node: PolicyNode) -> str:
-    text = _text("display_name", node)
-    return checks.text("display_name", text, limits.MAX_THEME_CHARS)
-
-
-def _description(node: PolicyNode) -> str:
-    text = _text("description", node)
-    return checks.text("description", text, limits.MAX_THEME_DESCRIPTION_CHARS)
 
 
 def _allowlists(node: PolicyNode, categories: Collection[str]) -> dict[str, frozenset[str]]:

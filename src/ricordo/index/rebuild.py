@@ -464,8 +464,7 @@ def _reindex_batch(database: Database, kind: Indexed, user_id: str) -> int:
             sa.select(kind.source.c.id, kind.index.c.id.label("indexed"))
             .select_from(_beside(kind))
             .where(
-                kind.source.c.user_id == user_id,
-                _is_outdated(kind, database.analyser.fingerprint),
+                kind.source.c.user_id == user_id, _is_outdated(kind, database.analyser.fingerprint)
             )
             .order_by(kind.source.c.id)
             .limit(_BATCH)

@@ -260,11 +260,7 @@ def forget(writing: WriteTransaction, scope: Scope, item_id: int, reason: str | 
 
 
 def forget_key(
-    writing: WriteTransaction,
-    scope: Scope,
-    key: str,
-    theme: str | None,
-    reason: str | None,
+    writing: WriteTransaction, scope: Scope, key: str, theme: str | None, reason: str | None
 ) -> list[Item]:
     """Soft-delete the memories with this key, in one theme or all, with their former texts.
 

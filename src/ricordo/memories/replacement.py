@@ -302,11 +302,7 @@ def _dissolve_former_text(writing: WriteTransaction, former_id: int) -> None:
     """Delete the kept old text and its links: it is the current text again."""
     for viewer in viewers_of(writing.connection, writing.user_id, former_id):
         writing.record(
-            Event.UNLINK,
-            former_id,
-            actor=OWNER_ACTED,
-            other_user=writing.user_id,
-            user_id=viewer,
+            Event.UNLINK, former_id, actor=OWNER_ACTED, other_user=writing.user_id, user_id=viewer
         )
     remove_links(writing.connection, writing.user_id, [former_id])
     delete_items(writing, [former_id])
@@ -331,10 +327,7 @@ def _give_back(
         return
     taken_up = former_values(change.meta[TAKEN_UP])
     count = max(0, survivor.access_count - taken_up.get("access_count", 0))
-    values: dict[str, Any] = {
-        "access_count": count,
-        "updated_at": changed_at(writing, survivor),
-    }
+    values: dict[str, Any] = {"access_count": count, "updated_at": changed_at(writing, survivor)}
     for name in ("last_accessed_at", "last_verified_at"):
         if getattr(survivor, name) == getattr(absorbed, name):  # not again since
             values[name] = taken_up.get(name)

@@ -24,13 +24,7 @@ from ricordo.memories.lifecycle import is_expired, own_item, shared_item
 from ricordo.model.item import Item
 from ricordo.model.proposal import BlockedSender, Link, Offer, Proposal
 from ricordo.model.scope import Scope
-from ricordo.model.vocabulary import (
-    Event,
-    LinkState,
-    ProposalState,
-    SharingRight,
-    Status,
-)
+from ricordo.model.vocabulary import Event, LinkState, ProposalState, SharingRight, Status
 from ricordo.storage.database import ReadTransaction
 from ricordo.storage.items import item_of
 from ricordo.storage.links import (
@@ -254,12 +248,7 @@ def accept(writing: WriteTransaction, scope: Scope, item_id: int, reason: str | 
     _tell(writing, Event.LINK, item_id, VIEWER_ACTED, writing.user_id, offer.owner_id)
     meta = {CONSENT: ProposalState.APPROVED.value}
     writing.record(
-        Event.LINK,
-        item_id,
-        actor=scope.actor,
-        reason=reason,
-        other_user=offer.owner_id,
-        meta=meta,
+        Event.LINK, item_id, actor=scope.actor, reason=reason, other_user=offer.owner_id, meta=meta
     )
     return item.as_seen_by(writing.user_id)
 

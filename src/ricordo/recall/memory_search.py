@@ -248,12 +248,7 @@ class MemorySearch:
         )
 
     def answer(
-        self,
-        user_id: str,
-        query: str,
-        limit: int,
-        wanted: ItemFilter,
-        threshold: float | None,
+        self, user_id: str, query: str, limit: int, wanted: ItemFilter, threshold: float | None
     ) -> SearchAnswer:
         """Items with their ranking. They count as recalled."""
         if query in ("", EVERYTHING):

@@ -261,10 +261,7 @@ def read_graph(
     plan_by_values(view.connection)
     where = matching(Audience(user_id), wanted, view.now)
     latest = latest_active_ids(
-        view.connection,
-        where,
-        MAX_GRAPHED_MEMORIES + 1,
-        of_themes=wanted.theme is not None,
+        view.connection, where, MAX_GRAPHED_MEMORIES + 1, of_themes=wanted.theme is not None
     )
     looked_at = latest[:MAX_GRAPHED_MEMORIES]
     pairs = pairs_brought_by(view.connection, user_id, looked_at)

@@ -128,11 +128,7 @@ def delete_state(writing: WriteTransaction, thread_id: str) -> bool:
 
 
 def page_of_states(
-    connection: sa.Connection,
-    user_id: str,
-    thread_id: str | None,
-    limit: int,
-    cursor: str | None,
+    connection: sa.Connection, user_id: str, thread_id: str | None, limit: int, cursor: str | None
 ) -> Page[CheckpointInfo]:
     """A user's saved states (or one conversation's), the latest first, without their contents.
 

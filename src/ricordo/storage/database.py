@@ -83,11 +83,7 @@ class Database:
 
     @contextlib.contextmanager
     def write(
-        self,
-        user_id: str,
-        *,
-        touching: Sequence[int] = (),
-        known: KnownVectors | None = None,
+        self, user_id: str, *, touching: Sequence[int] = (), known: KnownVectors | None = None
     ) -> Iterator[WriteTransaction]:
         """One transaction for one user's write: item, history, revision and job together.
 

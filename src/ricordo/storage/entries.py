@@ -259,8 +259,7 @@ def remove_expired_entries(writing: WriteTransaction, limit: int) -> int:
     ended = (
         sa.select(store_entries.c.namespace, store_entries.c.key)
         .where(
-            store_entries.c.user_id == writing.user_id,
-            store_entries.c.expires_at <= writing.now,
+            store_entries.c.user_id == writing.user_id, store_entries.c.expires_at <= writing.now
         )
         .limit(limit)
     )

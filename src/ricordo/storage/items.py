@@ -451,9 +451,7 @@ def pooled_ids(
             sa.or_(changed, often, items.c.importance >= _IMPORTANT),
         )
         .order_by(
-            sa.case((changed, 0), (often, 1), else_=2),
-            items.c.updated_at.desc(),
-            items.c.id.desc(),
+            sa.case((changed, 0), (often, 1), else_=2), items.c.updated_at.desc(), items.c.id.desc()
         )
         .limit(limits.MAX_POOLED_MEMORIES)
     )
@@ -485,8 +483,7 @@ def shared_among(connection: sa.Connection, owner_id: str, ids: Collection[int])
         sa.select(links.c.item_id)
         .distinct()
         .where(
-            links.c.owner_id == owner_id,
-            among(links.c.item_id, bound_list("ids", sa.BigInteger())),
+            links.c.owner_id == owner_id, among(links.c.item_id, bound_list("ids", sa.BigInteger()))
         )
     )
     return frozenset(connection.execute(wanted, {"ids": sorted(ids)}).scalars())

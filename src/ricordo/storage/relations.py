@@ -85,12 +85,7 @@ def relations_of(connection: sa.Connection, user_id: str, ids: Collection[int]) 
 
 
 def outlived_relations(
-    connection: sa.Connection,
-    user_id: str,
-    link_min: float,
-    now: datetime,
-    after: Pair,
-    limit: int,
+    connection: sa.Connection, user_id: str, link_min: float, now: datetime, after: Pair, limit: int
 ) -> tuple[Pair | None, int]:
     """Scan the next relations of a user in the order of their pairs.
 

@@ -181,9 +181,7 @@ def turn_of_message(
     connection: sa.Connection, user_id: str, thread_id: str, message_id: str
 ) -> Turn | None:
     wanted = sa.select(*_TURN_COLUMNS).where(
-        turns.c.user_id == user_id,
-        turns.c.thread_id == thread_id,
-        turns.c.message_id == message_id,
+        turns.c.user_id == user_id, turns.c.thread_id == thread_id, turns.c.message_id == message_id
     )
     row = connection.execute(wanted).mappings().first()
     return None if row is None else Turn.from_row(row)

@@ -166,8 +166,7 @@ _own_active = (
         items.c.user_id == _viewer,
         items.c.status == Status.ACTIVE.value,
         sa.or_(
-            items.c.expires_at.is_(None),
-            items.c.expires_at > sa.bindparam("now", type_=Moment),
+            items.c.expires_at.is_(None), items.c.expires_at > sa.bindparam("now", type_=Moment)
         ),
     )
     .limit(sa.bindparam("global_until", type_=sa.Integer))

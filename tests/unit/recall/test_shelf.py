@@ -9,8 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo.index import user_index
-from ricordo.index.user_index import NO_TURN, TurnIndex, UserIndex, best_rows, term_weights
+from ricordo.index.user_index import (
+    NO_TURN,
+    TurnIndex,
+    UserIndex,
+    best_rows,
+    rarity,
+    score,
+    term_weights,
+)
 from ricordo.recall.ranking import Ranking
 from ricordo.recall.words import covered, meant_terms, term_shares
 
@@ -57,9 +64,7 @@ def test_its_scores_are_those_of_bm25(given_puts: list[Put], weights: dict[str, 
     mean = sum(lengths) / len(lengths) if lengths else 1.0
     scores = by_id(user_index, user_index.lexical(weights))
     for row_id, (text, _) in expected.items():
-        assert scores[row_id] == pytest.approx(
-            user_index.score(text, weights, mean), rel=1e-4, abs=1e-5
-        )
+        assert scores[row_id] == pytest.approx(score(text, weights, mean), rel=1e-4, abs=1e-5)
     dead = ~user_index.alive
     assert not user_index.lexical(weights)[dead].any()
 
@@ -108,7 +113,7 @@ def test_weights_are_of_all_shelves_together(first: list[Put], second: list[Put]
     weights = term_weights([one, other], {"tea": 1.0, "boat": 0.5, "nothing": 1.0})
     for term, sure in (("tea", 1.0), ("boat", 0.5)):
         count = sum(term in text for text in every)
-        expected = sure * user_index.rarity(len(every), count) if count else None
+        expected = sure * rarity(len(every), count) if count else None
         assert weights.get(term) == (None if expected is None else pytest.approx(expected))
     assert "nothing" not in weights
 

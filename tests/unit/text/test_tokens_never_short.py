@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo.text.tokens import WHOLE_WORDS, estimate_tokens
+from ricordo.text.tokens import estimate_tokens, token_costs
 from tests.unit.text.real_tokenizers import counters
 from tests.unit.text.token_texts import MADE_UP, NATURAL, PROSE, WRITTEN
 
@@ -54,5 +54,5 @@ def test_heads_of_natural_texts_cost_no_more_than_estimated() -> None:
 
 
 def test_words_that_are_said_to_be_whole_are_whole() -> None:
-    for word in WHOLE_WORDS:
+    for word in token_costs().words:
         assert true_count(word.lstrip()) == 1, word

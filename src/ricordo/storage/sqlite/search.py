@@ -121,8 +121,7 @@ class SqliteSearch:
         mark = _mark(user_id)
         beyond = mark[:-1] + chr(ord(mark[-1]) + 1)
         rows = _driver(connection).execute(
-            f"SELECT term FROM {kind.name}_vocabulary WHERE term >= ? AND term < ?",
-            (mark, beyond),
+            f"SELECT term FROM {kind.name}_vocabulary WHERE term >= ? AND term < ?", (mark, beyond)
         )
         return [row[0][_MARK_CHARS:] for row in rows]
 
