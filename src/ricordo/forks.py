@@ -7,16 +7,12 @@ from typing import Any, Protocol
 
 
 class Resettable(Protocol):
-    """An object with locks, threads or connections."""
-
     def reset_after_fork(self) -> Any:
         """Replace them, and return the old ones so that they are kept alive unused."""
         ...
 
 
 class Pausable(Protocol):
-    """An object that must be idle when the process forks."""
-
     def pause_for_fork(self) -> None:
         """Wait for work in progress, up to a limit, and start none."""
         ...

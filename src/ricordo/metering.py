@@ -31,16 +31,12 @@ Answer = TypeVar("Answer", bound=BaseModel)
 
 
 @dataclass(frozen=True, slots=True)
-class SetAside:
-    """Tokens reserved for a request, and the day they count for."""
-
+class Reservation:
     tokens: int
     day: str
 
 
 class MeteredModel:
-    """Calls the model for a user, within that user's daily budget."""
-
     def __init__(self, database: Database, model: ChatModel, daily_tokens: int) -> None:
         self.database = database
         self._model = model
@@ -70,7 +66,7 @@ class MeteredModel:
         """
         with contextlib.closing(_Meter(self, user_id)) as meter:
             return self._model.ask(
-                _shown(messages),
+                _without_secrets(messages),
                 answer,
                 max_tokens=max_tokens,
                 on_usage=meter.after_request,
@@ -86,14 +82,16 @@ class MeteredModel:
         """
         with contextlib.closing(_Meter(self, user_id)) as meter:
             return self._model.reply(
-                _shown(messages),
+                _without_secrets(messages),
                 max_tokens=max_tokens,
                 on_usage=meter.after_request,
                 before_request=meter.before_request,
             )
 
     @retried
-    def set_aside(self, user_id: str, tokens: int, instead_of: SetAside | None = None) -> SetAside:
+    def set_aside(
+        self, user_id: str, tokens: int, instead_of: Reservation | None = None
+    ) -> Reservation:
         """Reserve tokens, in place of those for a request never sent.
 
         Raises:
@@ -105,16 +103,16 @@ class MeteredModel:
             if spent + tokens > self._daily_tokens:
                 raise BudgetExhausted(spent, tokens, self._daily_tokens, next_day(writing.now))
             tally(writing, {TOKENS: tokens - given_back})
-            return SetAside(tokens, day_of(writing.now))
+            return Reservation(tokens, day_of(writing.now))
 
     @retried
-    def give_back(self, user_id: str, held: SetAside) -> None:
+    def give_back(self, user_id: str, held: Reservation) -> None:
         """Release the tokens of a request that was never sent."""
         with self.database.write(user_id) as writing:
             tally(writing, {TOKENS: -_still_counted(writing, held)})
 
     @retried
-    def settle(self, user_id: str, held: SetAside, usage: Usage) -> None:
+    def settle(self, user_id: str, held: Reservation, usage: Usage) -> None:
         """Replace reserved tokens by the actual usage.
 
         Over midnight the estimate stays with the day of the request.
@@ -134,12 +132,11 @@ class MeteredModel:
             )
 
 
-def _shown(messages: Sequence[Message]) -> list[Message]:
-    """The messages without secrets."""
+def _without_secrets(messages: Sequence[Message]) -> list[Message]:
     return [replace(one, content=without_secrets(one.content)) for one in messages]
 
 
-def _still_counted(writing: WriteTransaction, held: SetAside | None) -> int:
+def _still_counted(writing: WriteTransaction, held: Reservation | None) -> int:
     """How much of a reservation is in today's count: none of yesterday's, and no more than there
     is, because a user may have been erased since.
     """
@@ -149,12 +146,10 @@ def _still_counted(writing: WriteTransaction, held: SetAside | None) -> int:
 
 
 class _Meter:
-    """Meters the requests of one call in sequence."""
-
     def __init__(self, owner: MeteredModel, user_id: str) -> None:
         self._owner = owner
         self._user_id = user_id
-        self._held: SetAside | None = None
+        self._held: Reservation | None = None
 
     def before_request(self, tokens: int) -> None:
         self._held = self._owner.set_aside(self._user_id, tokens, self._held)

@@ -188,7 +188,7 @@ def test_closing_writes_and_ends_the_timer(
     counter = AccessCounter(memory.database, NEVER)
     counter.note("ana", [tea], clock())  # a search that was under way
     (timer,) = timers() - others
-    counter.flush_or_tell()  # what the timer calls
+    counter.flush_or_log()  # what the timer calls
     timer.join(PATIENCE)
     assert timers() <= others
     assert caplog.records == []
@@ -205,7 +205,7 @@ def test_closing_while_the_timer_writes_loses_nothing(
     tea = memory.user("ana").add("Likes tea").id
     counter = memory.recall.accesses
     counter.note("ana", [tea], clock())
-    writing = threading.Thread(target=counter.flush_or_tell)
+    writing = threading.Thread(target=counter.flush_or_log)
     closing = threading.Thread(target=memory.close)
     with locked(holder):
         writing.start()
@@ -233,7 +233,7 @@ def test_a_failure_is_told_once_and_tried_again(
         counter.note("ana", [tea], clock())
         with locked(holder):
             for _ in range(3):
-                counter.flush_or_tell()
+                counter.flush_or_log()
             with pytest.raises(StorageBusy):
                 counter.flush()
             wait_until(lambda: len(timers() - others) == 1)  # the next one is set

@@ -30,7 +30,6 @@ _NOBODYS_HASH: Final = hashlib.sha256(b"").hexdigest()
 
 
 def new_id() -> str:
-    """The public part of a new key."""
     return _random(_ID_CHARS)
 
 
@@ -84,8 +83,6 @@ _NOTED_KEYS: Final = 1_024
 
 
 class KeyRows(Protocol):
-    """The storage of keys."""
-
     def insert(self, key: ApiKey, secret_hash: str) -> None: ...
 
     def find(self, key_id: str) -> tuple[ApiKey, str] | None: ...

@@ -115,7 +115,6 @@ class AccessPolicy:
 
 
 def _slugs(categories: Collection[str]) -> tuple[str, ...]:
-    """The slugs as the filters use them."""
     if not isinstance(categories, str) and not categories:
         return ()
     names = checks.texts("categories", categories, limits.MAX_THEME_CHARS)

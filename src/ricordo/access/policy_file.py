@@ -26,8 +26,6 @@ _MAX_SHOWN_CHARS: Final = 60
 
 
 class NodeKind(StrEnum):
-    """The kinds of YAML nodes, as named in messages."""
-
     TEXT = "text"
     NUMBER = "a whole number"
     NOTHING = "nothing"
@@ -49,7 +47,6 @@ class PolicyNode:
     pairs: tuple[tuple["PolicyNode", "PolicyNode"], ...] = ()
 
     def wrong(self, problem: str) -> InvalidPolicy:
-        """The error to raise about this node."""
         return InvalidPolicy(self.file, problem, self.line, self.column)
 
     @property
@@ -386,7 +383,6 @@ def _agent(node: PolicyNode) -> str:
 
 
 def _fields(node: PolicyNode, what: str, allowed: tuple[str, ...]) -> dict[str, PolicyNode]:
-    """The values of a mapping with only the allowed keys."""
     if node.kind is not NodeKind.MAPPING:
         raise node.wrong(f"{what}: expected a mapping of {', '.join(allowed)}, got {node.shown}")
 

@@ -172,12 +172,12 @@ def save(
     """
     present = standing_of(writing.connection, writing.user_id, thread_id)
     _check_expected(thread_id, present, expected)
-    stands = put_state(writing, thread_id, state.text, present, writing.now)
+    saved = put_state(writing, thread_id, state.text, present, writing.now)
     return Checkpoint(
         thread_id=thread_id,
-        version=stands.version,
+        version=saved.version,
         state=state.value,
-        created_at=stands.created_at,
+        created_at=saved.created_at,
         updated_at=writing.now,
     )
 
@@ -218,6 +218,6 @@ def _check_expected(
     there = 0 if present is None else present.version
     if expected is None or expected == there:
         return
-    stands = "has none" if present is None else f"is at version {there}"
+    saved = "has none" if present is None else f"is at version {there}"
     wanted = "no checkpoint was expected" if expected == 0 else f"version {expected} was expected"
-    raise Conflict(f"thread {thread_id!r} {stands}; {wanted}: load it and try again")
+    raise Conflict(f"thread {thread_id!r} {saved}; {wanted}: load it and try again")

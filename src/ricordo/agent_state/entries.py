@@ -70,7 +70,6 @@ def key_of(name: EntryName) -> str:
 
 
 def forget_memories(writing: WriteTransaction, scope: Scope, item_ids: Iterable[int]) -> None:
-    """Forget the existing memories of entries."""
     for item_id in item_ids:
         item = item_of(writing.connection, writing.user_id, item_id)
         is_gone = item is None or item.status is Status.DELETED
@@ -99,8 +98,6 @@ class NewEntry:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """An entry that was read. ``score`` is that of a search."""
-
     name: EntryName
     value: Any
     created_at: datetime
@@ -291,10 +288,10 @@ class StoreEntries:
     def _prolong(self, read: Sequence[StoredEntry]) -> None:
         with_an_end = [entry for entry in read if entry.ttl_minutes is not None]
         if with_an_end:
-            self._begin_anew([entry.name for entry in with_an_end])
+            self._restart_ttl([entry.name for entry in with_an_end])
 
     @retried
-    def _begin_anew(self, names: Sequence[EntryName]) -> None:
+    def _restart_ttl(self, names: Sequence[EntryName]) -> None:
         with self.database.write(self._user_id) as writing:
             # Read again: they may have been replaced since.
             where = rows.readable(writing.user_id, writing.now)

@@ -30,16 +30,12 @@ KeepOf = Callable[[Sequence[GraphCheckpoint], Collection[ChannelName]], Collecti
 
 
 class LoadedGraph(NamedTuple):
-    """A checkpoint with its channel values and the writes after it."""
-
     checkpoint: GraphCheckpoint
     values: Mapping[ChannelName, Packed]
     writes: Sequence[GraphWrite]
 
 
 class GraphStates:
-    """The states of one user's graphs."""
-
     def __init__(self, database: Database, scope: Scope, names_of: NamesOf) -> None:
         self.database = database
         self._scope = scope

@@ -26,8 +26,6 @@ from ricordo.storage.transaction import WriteTransaction
 
 @dataclass(frozen=True, slots=True)
 class PendingVectors:
-    """A text that waits for its vector."""
-
     id: int
     content: str
     text_hash: str
@@ -180,7 +178,7 @@ Tick = Callable[[int], None]
 """Called with the number of vectors made, after each batch."""
 
 
-def _silently(_made: int) -> None:
+def silently(_made: int) -> None:
     pass
 
 
@@ -204,7 +202,7 @@ class VectorBackfill:
         self._set_up()
         return inherited
 
-    def fill(self, user_id: str, tick: Tick = _silently) -> int:
+    def fill(self, user_id: str, tick: Tick = silently) -> int:
         """Compute all missing vectors of a user; returns how many.
 
         A text that the model refuses is marked with its error, and the others go on.
@@ -271,7 +269,6 @@ class VectorBackfill:
     def _vectors(
         self, user_id: str, embedder: Embedder, part: Sequence[PendingVectors]
     ) -> dict[str, Row]:
-        """The vectors by text hash, reusing stored ones."""
         texts = {one.text_hash: one.content for one in part}
         found: dict[str, Row] = {}
         with self.database.read(user_id) as view:

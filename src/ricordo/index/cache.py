@@ -30,7 +30,7 @@ from ricordo.storage.search_rows import (
 
 _ROW_BYTES: Final = 600  # terms, ids and bookkeeping of one row, roughly and rather too much
 _WIDTH_GUESS: Final = 384
-_MAX_SHELVES: Final = 10_000  # whoever asks gets one, also those who have nothing stored
+_MAX_INDEXES: Final = 10_000  # also of users who have nothing stored
 _INDEX_OF: Final[dict[str, type[UserIndex]]] = {ITEMS.name: UserIndex, TURNS.name: TurnIndex}
 
 
@@ -90,7 +90,6 @@ class IndexCache:
         return user_index
 
     def forget(self, user_id: str) -> None:
-        """Evict a user's indexes."""
         with self._lock:
             for kind in _INDEX_OF:
                 dropped = self._kept.pop((kind, user_id), None)
@@ -158,7 +157,6 @@ class IndexCache:
         return user_index
 
     def _make_room(self, key: tuple[str, str], changed: _Kept) -> None:
-        """Evict the least recently used indexes while all take too much memory."""
         nbytes = 0 if changed.user_index is None else changed.user_index.nbytes
         with self._lock:
             if self._kept.get(key) is not changed:
@@ -166,7 +164,7 @@ class IndexCache:
             self._taken_bytes += nbytes - changed.nbytes
             changed.nbytes = nbytes
             while len(self._kept) > 1 and (
-                self._taken_bytes > self._max_bytes or len(self._kept) > _MAX_SHELVES
+                self._taken_bytes > self._max_bytes or len(self._kept) > _MAX_INDEXES
             ):
                 _, dropped = self._kept.popitem(last=False)
                 self._taken_bytes -= dropped.nbytes
@@ -186,10 +184,10 @@ def _follow(
     gone: list[int] = []
     if behind.removals != to.removals:
         gone = _gone(connection, user_index, kind, user_id, newer)
-        if not user_index.can_let_go(len(gone)):
+        if not user_index.can_remove(len(gone)):
             return False
     kept.position = None  # one that is stopped half way is not gone on with
-    user_index.let_go(gone)
+    user_index.remove(gone)
     _fill(connection, user_index, newer)
     return True
 

@@ -189,7 +189,6 @@ class Embedders:
 
 
 def model_of(embedder: Embedder) -> VectorModel:
-    """The identity of an embedder's vectors."""
     return VectorModel(embedder.provider, embedder.model)
 
 

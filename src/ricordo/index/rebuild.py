@@ -8,7 +8,7 @@ from typing import Any, Final
 import sqlalchemy as sa
 
 from ricordo.errors import Conflict, EmbeddingError, InvalidValue, StorageError, in_log
-from ricordo.index.backfill import count_waiting
+from ricordo.index.backfill import Tick, count_waiting, silently
 from ricordo.index.embedders import Embedders, model_of
 from ricordo.model.embedding import (
     ChoiceOrigin,
@@ -108,7 +108,6 @@ def try_out(embedders: Embedders, choice: EmbeddingChoice | None) -> str | None:
 
 
 def origin_of(embedders: Embedders, connection: sa.Connection, user_id: str) -> ChoiceOrigin:
-    """Who decides about this user's embeddings."""
     if embedders.is_fixed:
         return ChoiceOrigin.OPERATOR
     own = find_choice(connection, user_id)
@@ -224,7 +223,6 @@ def read_status(embedders: Embedders, connection: sa.Connection, user_id: str) -
 
 
 def _is_made(kind: Indexed, model: VectorModel | None) -> sa.ColumnElement[bool]:
-    """True of a row with a vector of this model."""
     if model is None:
         return sa.false()
     return sa.and_(
@@ -288,7 +286,6 @@ def _provider(
 
 
 def _last_attempt(connection: sa.Connection, user_id: str) -> str | None:
-    """The last error of the waiting vectors."""
     tried = (
         sa.select(jobs.c.last_error)
         .where(
@@ -318,19 +315,10 @@ _keep_note: Final = sa.text(
     " ON CONFLICT (name) DO UPDATE SET text = excluded.text"
 )
 
-Tick = Callable[[int], None]
 Progress = Callable[[int, int], None]
 """Called with the done and the total count."""
 
 _log = logging.getLogger(__name__)
-
-
-def _silently(_done: int) -> None:
-    pass
-
-
-def _unseen(_done: int, _total: int) -> None:
-    pass
 
 
 def note_analyser(database: Database) -> bool:
@@ -348,7 +336,7 @@ def note_analyser(database: Database) -> bool:
         return False
 
 
-def bring_up_to_date(database: Database, progress: Progress = _unseen) -> int:
+def bring_up_to_date(database: Database, progress: Progress = lambda _done, _total: None) -> int:
     """Rebuild missing and outdated terms now; returns how many."""
     total = outdated(database)
     done = 0
@@ -371,9 +359,7 @@ def rebuild(database: Database) -> None:
         database.backend.search.rebuild(connection)
 
 
-def reindex_as_asked(
-    database: Database, payload: Mapping[str, Any], tick: Tick = _silently
-) -> None:
+def reindex_as_asked(database: Database, payload: Mapping[str, Any], tick: Tick = silently) -> None:
     """Run a reindex job.
 
     Raises:
@@ -401,7 +387,7 @@ def outdated(database: Database) -> int:
         )
 
 
-def reindex(database: Database, tick: Tick = _silently) -> int:
+def reindex(database: Database, tick: Tick = silently) -> int:
     """Rebuild missing and outdated terms; returns how many."""
     done = 0
     last = ""
@@ -443,13 +429,9 @@ def _noted(connection: sa.Connection) -> str | None:
 
 
 def _has_outdated(connection: sa.Connection, kind: Indexed, fingerprint: str) -> bool:
-    one = (
-        sa.select(kind.source.c.id)
-        .select_from(_beside(kind))
-        .where(_is_outdated(kind, fingerprint))
-        .limit(1)
-    )
-    return connection.execute(one).first() is not None
+    outdated_ids = sa.select(kind.source.c.id).select_from(_beside(kind))
+    first = outdated_ids.where(_is_outdated(kind, fingerprint)).limit(1)
+    return connection.execute(first).first() is not None
 
 
 def _users_after(database: Database, last: str) -> list[str]:

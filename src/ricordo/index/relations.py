@@ -27,8 +27,6 @@ _DATABASE_TEXTS: Final = 20
 
 
 class Relating:
-    """Finds the neighbours of new texts before a write, and stores them in it."""
-
     def __init__(
         self, database: Database, indexes: IndexCache, link_min: float, per_memory: int
     ) -> None:
@@ -39,16 +37,13 @@ class Relating:
 
     @property
     def link_min(self) -> float:
-        """The minimum similarity of related memories."""
         return self._link_min
 
     @property
     def per_memory(self) -> int:
-        """The maximum of relations per memory; 0: none."""
         return self._per_memory
 
     def neighbours(self, user_id: str, known: KnownVectors) -> Neighbours:
-        """The stored memories near each text with a known vector."""
         if known.model is None or not known.by_hash or not self._per_memory:
             return {}
         hashes = list(known.by_hash)
@@ -221,11 +216,9 @@ class Nearest:
             self._take(int(place), shown[rows], cosines[rows, place])
 
     def found(self) -> dict[int, Near]:
-        """The nearest rows by the id of the vector."""
         return dict(zip(self._ids, self._near, strict=True))
 
     def _take(self, place: int, ids: _Ids, cosines: Row) -> None:
-        """Keep the best of new and previous rows."""
         compared = cosines.astype(np.float64)
         if self._digits is not None:
             compared = np.round(compared, self._digits)

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Collection, KeysView, Mapping, Sequence
 from datetime import datetime
 from itertools import islice
-from typing import Any, Final
+from typing import Any, Final, Generic, TypeVar
 
 import numpy as np
 
@@ -48,8 +48,6 @@ _TERMS_AT_ONCE: Final = 4_096  # looked through together, which bounds the memor
 
 
 class Postings:
-    """Rows by term, in ascending order."""
-
     def __init__(self) -> None:
         # A posting is a row and its term count, packed into one integer.
         self._by_term: dict[str, array[int]] = {}
@@ -67,7 +65,6 @@ class Postings:
         return len(self._by_term) * _BYTES_PER_TERM + self._postings * _BYTES_PER_POSTING
 
     def add(self, row: int, terms: str) -> int:
-        """Add a row under each of its terms; returns their number."""
         words = terms.split()
         counts = Counter(words)
         by_term = self._by_term
@@ -124,6 +121,7 @@ class Postings:
 # not thread-safe: hold its lock (``cache.py``).
 
 Floats = np.ndarray[tuple[int], np.dtype[np.float32]]
+Values = TypeVar("Values")
 
 _FIRST_ROWS: Final = 64
 _COMPACT_SHARE: Final = 0.25
@@ -148,13 +146,11 @@ class Column:
         self._values = np.zeros((rows, width) if width else rows, kind)
 
     def set(self, row: int, value: Any) -> None:
-        """Set a value, growing the array if needed."""
         if row >= len(self._values):
             self._make_room(row + 1)
         self._values[row] = value
 
     def fill(self, start: int, values: Any) -> None:
-        """Set several values at once."""
         if start + len(values) > len(self._values):
             self._make_room(start + len(values))
         self._values[start : start + len(values)] = values
@@ -175,11 +171,25 @@ class Column:
         return self._values.nbytes
 
 
+class Filled(Generic[Values]):
+    """A property of an index: the filled rows of one of its columns."""
+
+    def __init__(self, column: str) -> None:
+        self._column = column
+
+    def __get__(self, index: "UserIndex", _: type | None = None) -> Values:
+        return getattr(index, self._column).head(index.rows)  # type: ignore[no-any-return]
+
+
 class UserIndex:
     """Rows with an id, terms and perhaps a vector.
 
     A replaced or removed row keeps its place, marked dead.
     """
+
+    ids = Filled[Ints]("_ids")  # also of dead rows
+    alive = Filled[Flags]("_alive")
+    with_vector = Filled[Flags]("_has_vector")
 
     def __init__(self, expected_rows: int = _FIRST_ROWS) -> None:
         self._expected_rows = max(expected_rows, _FIRST_ROWS)
@@ -205,7 +215,7 @@ class UserIndex:
         """True where too much space is taken by dead rows."""
         return self._is_worn(self.rows - self.size)
 
-    def can_let_go(self, count: int) -> bool:
+    def can_remove(self, count: int) -> bool:
         """Whether so many rows can be removed in place; if not, rebuild the index."""
         return not self._is_worn(self.rows - self.size + count)
 
@@ -216,19 +226,6 @@ class UserIndex:
     def nbytes(self) -> int:
         vectors = 0 if self._vectors is None else self._vectors.nbytes
         return vectors + self._postings.nbytes + self.rows * 150
-
-    @property
-    def ids(self) -> Ints:
-        """The id of each row, also of dead ones."""
-        return self._ids.head(self.rows)  # type: ignore[no-any-return]
-
-    @property
-    def alive(self) -> Flags:
-        return self._alive.head(self.rows)  # type: ignore[no-any-return]
-
-    @property
-    def with_vector(self) -> Flags:
-        return self._has_vector.head(self.rows)  # type: ignore[no-any-return]
 
     @property
     def vocabulary(self) -> Collection[str]:
@@ -254,11 +251,12 @@ class UserIndex:
             if row is not None:
                 self._alive.set(row, False)
                 self._dead_have_words = True
-            row = self._append(row_id, terms)
+            row = self.rows
+            self._append_all([(row_id, terms)], [None])
         self._set_vector(row, vector)
         return row
 
-    def let_go(self, row_ids: Collection[int]) -> None:
+    def remove(self, row_ids: Collection[int]) -> None:
         """Remove rows with their terms and vectors from memory."""
         places = [self.row_of.pop(row_id) for row_id in row_ids]
         if not places:
@@ -296,7 +294,6 @@ class UserIndex:
         return covered
 
     def rows_with(self, terms: Sequence[str], rows: Any) -> np.ndarray[Any, np.dtype[np.bool_]]:
-        """For each term, which of some rows have it."""
         found = np.zeros((len(terms), len(rows)), np.bool_)
         for place, term in enumerate(terms):
             if term in self._postings:
@@ -318,11 +315,6 @@ class UserIndex:
         if self._vectors is None or self._vectors.head(1).shape[1] != queries.shape[1]:
             return None
         return self._vectors.head(self.rows) @ queries.T  # type: ignore[no-any-return]
-
-    def _append(self, row_id: int, terms: str) -> int:
-        row = self.rows
-        self._append_all([(row_id, terms)], [None])
-        return row
 
     def _append_all(self, stored: Sequence[tuple[Any, ...]], vectors: Sequence[Row | None]) -> None:
         start = self.rows
@@ -420,7 +412,13 @@ class Codes:
 
 
 class TurnIndex(UserIndex):
-    """The index of a user's turns."""
+    thread = Filled[Ints]("_thread")
+    actor = Filled[Ints]("_actor")
+    role = Filled[Ints]("_role")
+    moment = Filled["np.ndarray[tuple[int], np.dtype[np.float64]]"]("_moment")  # in seconds
+    month = Filled[Ints]("_month")  # counted from year 0
+    day = Filled[Ints]("_day")
+    before = Filled[Ints]("_before")  # the preceding turn in the thread, or ``NO_TURN``
 
     def __init__(self, expected_rows: int = 0) -> None:
         super().__init__(expected_rows)
@@ -462,11 +460,8 @@ class TurnIndex(UserIndex):
                 self._content_bytes += _SAID_BYTES + len(content)
             self.said.append(kept)
 
-    def can_let_go(self, count: int) -> bool:
-        """Never: turns are deleted only with their user, and others refer to them (previous turn,
-        speakers).
-        """
-        return not count
+    def can_remove(self, count: int) -> bool:
+        return not count  # turns are deleted only with their user, and refer to each other
 
     @property
     def nbytes(self) -> int:
@@ -498,34 +493,3 @@ class TurnIndex(UserIndex):
     @property
     def speakers(self) -> tuple[str, ...]:
         return tuple(name for name in self.actors.words if name is not None)
-
-    @property
-    def thread(self) -> Ints:
-        return self._thread.head(self.rows)  # type: ignore[no-any-return]
-
-    @property
-    def actor(self) -> Ints:
-        return self._actor.head(self.rows)  # type: ignore[no-any-return]
-
-    @property
-    def role(self) -> Ints:
-        return self._role.head(self.rows)  # type: ignore[no-any-return]
-
-    @property
-    def moment(self) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-        """When each turn was said, in seconds."""
-        return self._moment.head(self.rows)  # type: ignore[no-any-return]
-
-    @property
-    def month(self) -> Ints:
-        """The month of each turn, counted from year 0."""
-        return self._month.head(self.rows)  # type: ignore[no-any-return]
-
-    @property
-    def day(self) -> Ints:
-        return self._day.head(self.rows)  # type: ignore[no-any-return]
-
-    @property
-    def before(self) -> Ints:
-        """The row of the preceding turn in the thread, or ``NO_TURN``."""
-        return self._before.head(self.rows)  # type: ignore[no-any-return]

@@ -114,7 +114,7 @@ class _Known:
         self._by_text: dict[tuple[str, str], list[_Entry]] = defaultdict(list)
         for match in _active_matches(writing, hashed):
             if match.expired:
-                _settle(writing, match)
+                settle_if_expired(writing, _stored(writing, match.id))
             else:
                 self._put(_Entry(match.theme, match.key, match.content_hash, match.id))
 
@@ -147,7 +147,6 @@ class _Known:
 def _active_matches(
     writing: WriteTransaction, hashed: Sequence[tuple[NewMemory, str]]
 ) -> list[ActiveMatch]:
-    """The stored memories that the drafts may match, each once."""
     themes = {draft.effective_theme for draft, _ in hashed}
     keys = {draft.key for draft, _ in hashed if draft.key is not None}
     digests = {digest for _, digest in hashed}
@@ -156,10 +155,6 @@ def _active_matches(
     if keys:
         found += active_with_key(*given, keys, writing.now)
     return list({match.id: match for match in found}.values())
-
-
-def _settle(writing: WriteTransaction, match: ActiveMatch) -> None:
-    settle_if_expired(writing, _stored(writing, match.id))
 
 
 def _stored(writing: WriteTransaction, item_id: int) -> Item:
@@ -313,7 +308,6 @@ def _differing(present: Item, values: dict[str, Any]) -> dict[str, Any]:
 
 
 def _stated(draft: NewMemory) -> dict[str, Any]:
-    """The values that the draft gives."""
     optional = (
         "type",
         "tags",

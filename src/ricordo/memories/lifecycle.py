@@ -99,7 +99,7 @@ def soft_delete(
         "updated_at": changed_at(writing, item),
     }
     update_item(writing, item, values)
-    drop_summary(writing.connection, item.user_id)  # it may tell of this memory
+    drop_summary(writing.connection, item.user_id)  # it may mention this memory
     before = {"status": item.status.value}
     record_change(writing, item, event, actor=actor, reason=reason, meta=meta, before=before)
     plan_lifecycle(writing, item.user_id, purge_at)
@@ -107,7 +107,6 @@ def soft_delete(
 
 
 def plan_lifecycle(writing: WriteTransaction, user_id: str, when: datetime) -> None:
-    """Queue the expiry job of this user for that time."""
     writing.enqueue(
         NewJob(kind=LIFECYCLE_JOB, user_id=user_id, run_at=when, unique_key="", payload={})
     )
@@ -316,7 +315,6 @@ def restore(writing: WriteTransaction, scope: Scope, item_id: int, reason: str |
 def _restore_former_texts(
     writing: WriteTransaction, scope: Scope, item: Item, reason: str | None
 ) -> None:
-    """Restore what was forgotten along with a keyed memory."""
     for version in _with_ids(writing, old_versions(writing.connection, writing.user_id, item.id)):
         deleted = last_change(writing.connection, writing.user_id, version.id, _DELETED)
         went_along = deleted is not None and deleted.meta.get(WENT_WITH) == item.id

@@ -186,11 +186,11 @@ def read_states(
         .where(audience.condition(), not_expired(view.now), items.c.id.in_(listed))
     )
     found = {}
-    for item_id, owner, state, *told in view.connection.execute(wanted):
+    for item_id, owner, state, *details in view.connection.execute(wanted):
         own = owner == audience.viewer
         if own and not are_made and state == VectorState.PENDING.value:
             continue
-        provider, model, dimensions, error = told if own else (None, None, None, None)
+        provider, model, dimensions, error = details if own else (None, None, None, None)
         found[item_id] = EmbeddingState(
             id=item_id,
             state=VectorState(state),

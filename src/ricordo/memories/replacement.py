@@ -56,8 +56,6 @@ MADE: Final = "made"
 
 @dataclass(frozen=True, slots=True)
 class Closed:
-    """A superseded memory, and the change that superseded it."""
-
     item: Item
     change: Change
 
@@ -341,7 +339,6 @@ def _give_back(
 
 
 def _withdraw(writing: WriteTransaction, scope: Scope, replacement: Item, old_id: int) -> None:
-    """Archive the replacement, unless it is no longer active."""
     if replacement.status is Status.ACTIVE:
         why = f"took the place of memory {old_id}, which was brought back"
         aside = {"status": Status.ARCHIVED}
@@ -468,7 +465,6 @@ def _with_recalls(
     event: Event,
     reason: str | None,
 ) -> Item:
-    """Add the recalls of an absorbed memory to the survivor's, and record it."""
     values: dict[str, Any] = {
         "access_count": survivor.access_count + absorbed.access_count,
         "last_accessed_at": _later(survivor.last_accessed_at, absorbed.last_accessed_at),

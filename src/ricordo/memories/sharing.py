@@ -121,7 +121,6 @@ def link(
 
 
 def _check_wanted(writing: WriteTransaction, item: Item, viewer: str, *, is_waiting: bool) -> None:
-    """Check that the owner may offer this memory to the viewer."""
     if find_block(writing.connection, viewer, item.user_id) is not None:
         raise OfferRefused(f"user {viewer!r} takes nothing from you")
     former = find_offer(writing.connection, viewer, item.id)
@@ -170,7 +169,7 @@ def _withdraw(writing: WriteTransaction, item: Item, viewer: str, actor: str) ->
     if remove_link(writing.connection, viewer, item.id):
         drop_offer(writing.connection, viewer, item.id)
         writing.record(Event.UNLINK, item.id, actor=actor, other_user=viewer)
-        _tell(writing, Event.UNLINK, item.id, OWNER_ACTED, item.user_id, viewer)
+        _record_for(writing, Event.UNLINK, item.id, OWNER_ACTED, item.user_id, viewer)
     elif any(offer.user_id == viewer for offer in waiting):
         drop_offer(writing.connection, viewer, item.id)
         _note(writing, item.id, _WITHDRAWN, actor, viewer)
@@ -179,7 +178,6 @@ def _withdraw(writing: WriteTransaction, item: Item, viewer: str, actor: str) ->
 
 
 def links(reading: ReadTransaction, item: Item) -> tuple[Link, ...]:
-    """The users who see a memory, and those it is offered to; by name."""
     accepted = linked_since(reading.connection, item.user_id, item.id)
     waiting = open_offers_of(reading.connection, item.user_id, item.id, reading.now)
     shared = [_accepted(item.id, viewer, accepted) for viewer in accepted]
@@ -245,7 +243,7 @@ def accept(writing: WriteTransaction, scope: Scope, item_id: int, reason: str | 
         )
     put_offer(writing, _decided(writing, offer, ProposalState.APPROVED, scope.actor))
     add_link(writing.connection, writing.user_id, offer.owner_id, item_id, writing.now)
-    _tell(writing, Event.LINK, item_id, VIEWER_ACTED, writing.user_id, offer.owner_id)
+    _record_for(writing, Event.LINK, item_id, VIEWER_ACTED, writing.user_id, offer.owner_id)
     meta = {CONSENT: ProposalState.APPROVED.value}
     writing.record(
         Event.LINK, item_id, actor=scope.actor, reason=reason, other_user=offer.owner_id, meta=meta
@@ -302,7 +300,6 @@ def _open_offer(writing: WriteTransaction, scope: Scope, item_id: int) -> Offer:
 
 
 def _end_link(writing: WriteTransaction, item_id: int, owner: str, actor: str) -> None:
-    """Remove a link of the writing user for good."""
     remove_link(writing.connection, writing.user_id, item_id)
     given = find_offer(writing.connection, writing.user_id, item_id)
     if given is None:  # from before there were offers
@@ -317,7 +314,7 @@ def _end_link(writing: WriteTransaction, item_id: int, owner: str, actor: str) -
             decided_by=None,
         )
     put_offer(writing, _decided(writing, given, ProposalState.REJECTED, actor))
-    _tell(writing, Event.UNLINK, item_id, VIEWER_ACTED, writing.user_id, owner)
+    _record_for(writing, Event.UNLINK, item_id, VIEWER_ACTED, writing.user_id, owner)
     writing.record(Event.UNLINK, item_id, actor=actor, other_user=owner)
 
 
@@ -356,8 +353,7 @@ def _note(
     writing.record(Event.CONSENT, item_id, actor=actor, reason=reason, other_user=other, meta=meta)
 
 
-def _tell(
-    writing: WriteTransaction, event: Event, item_id: int, actor: str, who: str, told: str
+def _record_for(
+    writing: WriteTransaction, event: Event, item_id: int, actor: str, who: str, user_id: str
 ) -> None:
-    """Record what one user did in the history of the other."""
-    writing.record(event, item_id, actor=actor, other_user=who, user_id=told)
+    writing.record(event, item_id, actor=actor, other_user=who, user_id=user_id)

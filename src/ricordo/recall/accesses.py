@@ -26,8 +26,6 @@ TIMER_NAME: Final = "ricordo-recalls"
 
 @dataclass(slots=True)
 class _Waiting:
-    """Counts that are not written yet."""
-
     recalled: dict[tuple[str, int], tuple[int, datetime]] = field(default_factory=dict)
     """By owner and memory: the count, and the last time."""
 
@@ -109,7 +107,7 @@ class AccessCounter:
             self._start_timer()
             full = len(self._waiting) > MAX_WAITING
         if full:
-            self.flush_or_tell()
+            self.flush_or_log()
 
     def flush(self) -> int:
         """Write the counts; returns the number of memories.
@@ -130,7 +128,7 @@ class AccessCounter:
             self._is_told = False
             return len(taken.recalled)
 
-    def flush_or_tell(self) -> None:
+    def flush_or_log(self) -> None:
         """Write the counts; a failure is logged once and retried later."""
         try:
             self.flush()
@@ -145,7 +143,7 @@ class AccessCounter:
         """The lock must be held."""
         if self._timer is not None or not self._waiting:
             return
-        timer = threading.Timer(self._flush_seconds, self.flush_or_tell)
+        timer = threading.Timer(self._flush_seconds, self.flush_or_log)
         timer.name = TIMER_NAME
         timer.daemon = True
         try:

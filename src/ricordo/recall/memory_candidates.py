@@ -19,20 +19,17 @@ from ricordo.model.vocabulary import GLOBAL_OWNER
 from ricordo.recall.ranking import Ranking, Scores
 from ricordo.recall.words import SearchQuestion, best_by_words, covered, holding, meant_terms
 from ricordo.storage.backend import ITEMS, Backend
-from ricordo.storage.columns import Moment, among, bound_list
+from ricordo.storage.columns import among, bound_list
 from ricordo.storage.search_rows import linked_index
 from ricordo.storage.tables import items
 from ricordo.storage.where import Audience, Condition
 
 _SPARE: Final = 10  # rows of each signal that are checked first beyond those that are wanted
 _ids = bound_list("candidate_ids", sa.BigInteger())
-_moment: Final = Moment()
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryCandidate:
-    """A found memory with the inputs of its ranking."""
-
     id: int
     owner: str
     cosine: float | None
@@ -57,8 +54,6 @@ class GatheredCandidates:
 
 
 class CandidateSource:
-    """Gathers the candidates of one query in one view of the database."""
-
     def __init__(
         self,
         backend: Backend,
@@ -124,7 +119,7 @@ class CandidateSource:
             )
             for place, row in enumerate(rows.tolist())
         ]
-        return GatheredCandidates(found, _standing_in(indexes, parts, weights))
+        return GatheredCandidates(found, _terms_in(indexes, parts, weights))
 
     def _allowed(
         self, ids: Any, near: Scores | None, words: Scores
@@ -158,7 +153,6 @@ class CandidateSource:
         return np.sort(rows[once]), facts
 
     def _facts(self, ids: list[int]) -> dict[int, tuple[Any, ...]]:
-        """The inputs of ranking, of the memories that the filter allows."""
         if not ids:
             return {}
         statement = sa.select(
@@ -177,7 +171,6 @@ class CandidateSource:
         return np.fromiter(found, np.int64)
 
     def _shared_words(self) -> dict[int, str]:
-        """The terms of allowed memories of other users, by id."""
         assert self._audience.viewer is not None
         shared = linked_index(self._connection, self._audience.viewer, None)
         facts = self._facts([row[0] for row in shared])
@@ -278,10 +271,9 @@ def _enough(near: Scores | None, words: Scores, first: Any, passing: Any, wanted
     return True
 
 
-def _standing_in(
+def _terms_in(
     indexes: Sequence[UserIndex], rows: Sequence[Any], weights: Mapping[str, float]
 ) -> dict[str, float]:
-    """The terms that occur in any of these rows."""
     found = np.zeros(len(weights), np.bool_)
     for user_index, part in zip(indexes, rows, strict=True):
         found |= user_index.rows_with(list(weights), part).any(axis=1)

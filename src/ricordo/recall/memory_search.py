@@ -54,8 +54,6 @@ _HIGHEST_CONFIDENCE = 100
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """A candidate with its score and the parts of it."""
-
     candidate: MemoryCandidate
     score: float
     semantic: float | None
@@ -64,7 +62,6 @@ class Ranked:
     boosts: Mapping[str, float]
 
     def sure(self, question: SearchQuestion) -> float:
-        """The likelihood that it is an answer."""
         model = None if question.meant.model is None else question.meant.model.model
         return confidence_of(self.candidate.cosine, self.candidate.coverage, model)
 
@@ -190,8 +187,6 @@ EVERYTHING: Final = "*"
 
 @dataclass(frozen=True, slots=True)
 class SearchAnswer:
-    """Memories with their ranking, the best first."""
-
     items: Sequence[Item]
     ranked: Sequence[Ranked]
     weights: dict[str, float]

@@ -58,8 +58,6 @@ INSIGHT_PENALTY: Final = 0.20
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """The weights of the signals, the candidates of each, and what is turned off."""
-
     semantic_weight: float = 0.7
     lexical_weight: float = 0.3
     candidates: int = 50

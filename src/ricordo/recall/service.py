@@ -54,7 +54,6 @@ def read_related(
     limit: int,
     wanted: ItemFilter | None = None,
 ) -> list[Related]:
-    """Active memories of a user related to any of these, the most similar first."""
     similarity: dict[int, float] = {}
     for low, high, found in relations_of(view.connection, user_id, ids):
         for one, other in ((low, high), (high, low)):
@@ -77,7 +76,7 @@ def read_related(
     return sorted(related, key=lambda one: (-one.similarity, -one.id))[:limit]
 
 
-_Said = tuple[int, str, str, str | None]
+_Line = tuple[int, str, str, str | None]
 """Id, category, text and owner of a memory (None for the user's own)."""
 
 _UNLESS_ASKED_FOR = tuple(kind for kind in MemoryType if kind is not MemoryType.PROCEDURE)
@@ -107,34 +106,39 @@ class QueryService:
         limit = MAX_RESULTS if caps else request.top_k
         found = self._search.answer(user_id, request.text, limit, wanted, request.threshold)
         answered = [item.without_secrets() for item in _capped(found.items, caps)[: request.top_k]]
-        purse = _Purse(request.budget_tokens)
+        budget = _TokenBudget(request.budget_tokens)
         bullets: tuple[Bullet, ...] = ()
         items: tuple[Item, ...] = ()
         if request.returns is Returns.BULLETS:
-            bullets = purse.bullets([_said(item, user_id) for item in answered])
+            bullets = budget.bullets([_line(item, user_id) for item in answered])
         else:
-            items = purse.whole(answered)
+            items = budget.whole(answered)
         return QueryAnswer(
             bullets=bullets,
             items=items,
-            related=self._related(user_id, answered, wanted, request.related, purse),
-            tokens=purse.spent,
+            related=self._related(user_id, answered, wanted, request.related, budget),
+            tokens=budget.spent,
             confidence=found.sure,
             degraded=found.degraded,
         )
 
     def _related(
-        self, user_id: str, found: Sequence[Item], wanted: ItemFilter, count: int, purse: "_Purse"
+        self,
+        user_id: str,
+        found: Sequence[Item],
+        wanted: ItemFilter,
+        count: int,
+        budget: "_TokenBudget",
     ) -> tuple[Bullet, ...]:
         if not count or not found:
             return ()
         with self._database.read(user_id) as view:
             ids = [item.id for item in found]
             near = read_related(view, user_id, ids, count, wanted)
-        return purse.bullets([(one.id, one.theme, one.content, None) for one in near])
+        return budget.bullets([(one.id, one.theme, one.content, None) for one in near])
 
 
-def _said(item: Item, viewer: str) -> _Said:
+def _line(item: Item, viewer: str) -> _Line:
     owner_id = other_owner(item.user_id, viewer)
     return item.id, item.theme, attributed(item.content, owner_id, item.type), owner_id
 
@@ -158,15 +162,14 @@ def _capped(found: Sequence[Item], caps: Mapping[str, int]) -> list[Item]:
     return kept
 
 
-class _Purse:
+class _TokenBudget:
     """A token budget that is never exceeded."""
 
     def __init__(self, tokens: int) -> None:
         self._left = tokens
         self.spent = 0
 
-    def bullets(self, wanted: Sequence[_Said]) -> tuple[Bullet, ...]:
-        """As many bullets as fit, in order; the last may be cut."""
+    def bullets(self, wanted: Sequence[_Line]) -> tuple[Bullet, ...]:
         lines = []
         for item_id, category, content, owner_id in wanted:
             line = f"[{category}] {' '.join(content.split())}"
@@ -180,7 +183,6 @@ class _Purse:
         return tuple(lines)
 
     def whole(self, wanted: Sequence[Item]) -> tuple[Item, ...]:
-        """The memories that fit in full."""
         kept = []
         for item in wanted:
             if estimate_tokens(item.content) <= self._left:
@@ -209,8 +211,6 @@ def _filter(user_id: str, request: QueryRequest, allowed: tuple[str, ...] | None
 
 @dataclass(frozen=True, slots=True)
 class Recall:
-    """The search components of a store."""
-
     embedders: Embedders
     indexes: IndexCache
     memories: MemorySearch

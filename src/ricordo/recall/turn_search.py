@@ -79,7 +79,6 @@ def from_index(
     wanted: TurnFilter,
     limit: int,
 ) -> TurnCandidates:
-    """The best of each signal in a user's index that the filter allows."""
     allowed = _allowed(user_index, wanted)
     terms = (
         meant_terms([user_index], question.terms, limit, ranking) if ranking.uses("lexical") else {}
@@ -175,7 +174,6 @@ def from_database(
     question: SearchQuestion,
     wanted: TurnFilter,
 ) -> TurnCandidates:
-    """The best of each signal in the database that the filter allows."""
     where = _condition(user_id, wanted)
     words: dict[int, float] = {}
     coverage: dict[int, float] = {}
@@ -250,8 +248,6 @@ _USER_ROLE = "user"
 
 
 class RankedTurns:
-    """Candidates with the parts of their scores. ``order`` has the best first."""
-
     def __init__(
         self, ranking: Ranking, found: TurnCandidates, question: str, people: list[str]
     ) -> None:
@@ -346,10 +342,10 @@ class TurnSearch:
             StorageError: the database could not answer. An embedder that fails is no error.
         """
         started = time.perf_counter()
-        guess = self._last_seen.get(user_id) or self._looked_up(user_id)
+        guess = self._last_seen.get(user_id) or self._read_signals(user_id)
         while True:
             people = named_people(query, guess.speakers)
-            meant = self._embedders.query_vector(guess.chosen, self._about(query, people))
+            meant = self._embedders.query_vector(guess.chosen, self._without_names(query, people))
             question = SearchQuestion.of(query, self._database.analyser, meant)
             with self._database.read(user_id) as view:
                 seen, ranked = self._ranked(view, user_id, question, wanted, limit, people)
@@ -367,11 +363,11 @@ class TurnSearch:
             timings={"embed_ms": meant.embed_ms, "search_ms": spent - meant.embed_ms},
         )
 
-    def _about(self, query: str, people: list[str]) -> str:
+    def _without_names(self, query: str, people: list[str]) -> str:
         """The query without names, which would favour turns that address that person."""
         return without_people(query, people) if people and self._ranking.uses("names") else query
 
-    def _looked_up(self, user_id: str) -> TurnSignals:
+    def _read_signals(self, user_id: str) -> TurnSignals:
         with self._database.read(user_id) as view:
             chosen = self._embedders.chosen(view.connection, user_id)
             with self._indexes.borrow(view.connection, TURNS, user_id, chosen.model) as user_index:
@@ -445,8 +441,6 @@ class TurnSearch:
 
 
 class ShownTurn:
-    """The parts of the best turns' scores, one list per part."""
-
     def __init__(self, ranked: RankedTurns, limit: int, model: VectorModel | None) -> None:
         self._ranked = ranked
         self._best = ranked.order[:limit]

@@ -112,9 +112,7 @@ class SearchIndex(Protocol):
         limit: int,
     ) -> Matches: ...
 
-    def vocabulary(self, connection: sa.Connection, kind: Indexed, user_id: str) -> list[str]:
-        """Every term in a user's rows."""
-        ...
+    def vocabulary(self, connection: sa.Connection, kind: Indexed, user_id: str) -> list[str]: ...
 
     def nearest(
         self,
@@ -254,8 +252,6 @@ class Backend(Protocol):
 
 
 class Step(StrEnum):
-    """The steps that are timed."""
-
     SEARCH = "search"
     SEARCH_TURNS = "search_turns"
     QUERY = "query"
@@ -269,6 +265,5 @@ Watch = Callable[[Step], AbstractContextManager[object]]
 _NOBODY: Final = nullcontext()
 
 
-def unwatched(step: Step) -> AbstractContextManager[object]:  # noqa: ARG001 - nobody is told
-    """A ``Watch`` that does nothing."""
+def unwatched(step: Step) -> AbstractContextManager[object]:  # noqa: ARG001 - part of the signature
     return _NOBODY

@@ -12,8 +12,8 @@ from sqlalchemy.sql.functions import FunctionElement
 from ricordo.model.checks import format_moment
 from ricordo.model.record import Page, cursor_moment, decode_cursor, encode_cursor
 from ricordo.model.thread import CheckpointInfo
-from ricordo.storage.columns import Moment, Words
-from ricordo.storage.statements import PreparedStatement
+from ricordo.storage.columns import Words
+from ricordo.storage.statements import PreparedStatement, upsert
 from ricordo.storage.tables import checkpoints, graph_channels, graph_checkpoints, graph_writes
 from ricordo.storage.transaction import WriteTransaction
 from ricordo.storage.where import Condition
@@ -87,7 +87,6 @@ def find_state(connection: sa.Connection, user_id: str, thread_id: str) -> Store
 def standing_of(
     connection: sa.Connection, user_id: str, thread_id: str
 ) -> CheckpointPosition | None:
-    """The version of a saved state, without reading it."""
     rows = _stand.run_typed(connection, {"user_id": user_id, "thread_id": thread_id})
     return CheckpointPosition(*rows[0]) if rows else None
 
@@ -184,8 +183,6 @@ class GraphCheckpoint(NamedTuple):
 
 
 class ChannelName(NamedTuple):
-    """The name of a channel value within one thread and namespace."""
-
     channel: str
     version: str
 
@@ -208,26 +205,10 @@ class Position(NamedTuple):
     namespace: str
 
 
-def _upsert(table: sa.Table, *, replacing: bool) -> PreparedStatement:
-    names = [column.name for column in table.columns]
-    key = [column.name for column in table.primary_key.columns]
-    changed = ", ".join(f"{name} = excluded.{name}" for name in names if name not in key)
-    action = f"DO UPDATE SET {changed}" if replacing else "DO NOTHING"
-    statement = sa.text(
-        f"INSERT INTO {table.name} ({', '.join(names)})"  # noqa: S608 - names of tables.py
-        f" VALUES ({', '.join(f':{name}' for name in names)})"
-        f" ON CONFLICT ({', '.join(key)}) {action}"
-    )
-    moments = [column.name for column in table.columns if isinstance(column.type, Moment)]
-    return PreparedStatement(
-        statement.bindparams(*(sa.bindparam(name, type_=Moment) for name in moments))
-    )
-
-
-_put_checkpoint: Final = _upsert(graph_checkpoints, replacing=True)
-_add_value: Final = _upsert(graph_channels, replacing=False)
-_add_write: Final = _upsert(graph_writes, replacing=False)
-_put_write: Final = _upsert(graph_writes, replacing=True)
+_put_checkpoint: Final = upsert(graph_checkpoints, replacing=True)
+_add_value: Final = upsert(graph_channels, replacing=False)
+_add_write: Final = upsert(graph_writes, replacing=False)
+_put_write: Final = upsert(graph_writes, replacing=True)
 
 
 def put_checkpoint(
@@ -328,7 +309,6 @@ def values_of(
     namespace: str,
     names: Collection[ChannelName],
 ) -> dict[ChannelName, Packed]:
-    """The channel values with these names that are stored."""
     column = graph_channels.c
     found = {}
     for batch in _batches(names):
@@ -344,7 +324,6 @@ def values_of(
 def value_names(
     connection: sa.Connection, user_id: str, thread_id: str, namespace: str
 ) -> set[ChannelName]:
-    """The names of all channel values of a thread and namespace."""
     wanted = sa.select(graph_channels.c.channel, graph_channels.c.version).where(
         _is_in(graph_channels, user_id, thread_id, namespace)
     )

@@ -30,7 +30,7 @@ def find_inconsistencies(connection: sa.Connection) -> list[str]:
         *_index_disagrees(connection),
         *_texts_that_changed(connection),
         *_formed_too_far(connection),
-        *_proposals_say_too_much(connection),
+        *_proposals_with_content(connection),
         *_summaries_ahead(connection),
         *_entries_of_nothing(connection),
     ]
@@ -57,12 +57,14 @@ def _revisions_with_gaps(connection: sa.Connection) -> list[str]:
 
 
 def _items_without_history(connection: sa.Connection) -> list[str]:
-    told = sa.exists().where(history.c.user_id == items.c.user_id, history.c.item_id == items.c.id)
+    recorded = sa.exists().where(
+        history.c.user_id == items.c.user_id, history.c.item_id == items.c.id
+    )
     # The update that replaced a keyed memory's text refers to the old version.
     kept = sa.exists().where(history.c.user_id == items.c.user_id, history.c.old_ref == items.c.id)
     wanted = (
         sa.select(items.c.id)
-        .where(~told)
+        .where(~recorded)
         .where((items.c.status == "active") | ~kept)
         .order_by(items.c.id)
     )
@@ -95,7 +97,7 @@ def _formed_too_far(connection: sa.Connection) -> list[str]:
     ]
 
 
-def _proposals_say_too_much(connection: sa.Connection) -> list[str]:
+def _proposals_with_content(connection: sa.Connection) -> list[str]:
     """A proposal has content exactly while it is open."""
     is_open = proposals.c.state == ProposalState.OPEN.value
     says_nothing = proposals.c.draft.is_(sa.null())

@@ -12,7 +12,7 @@ from sqlalchemy.dialects import postgresql
 
 from ricordo.model.vocabulary import Status
 from ricordo.storage.columns import Moment, among
-from ricordo.storage.statements import PreparedStatement
+from ricordo.storage.statements import upsert
 from ricordo.storage.tables import items, store_entries
 from ricordo.storage.transaction import WriteTransaction
 
@@ -33,8 +33,6 @@ class EntryName(NamedTuple):
 
 
 class StoredEntry(NamedTuple):
-    """An entry as stored, its value as JSON text."""
-
     namespace: str
     key: str
     value: str
@@ -49,24 +47,10 @@ class StoredEntry(NamedTuple):
         return EntryName(self.namespace, self.key)
 
 
-_put: Final = PreparedStatement(
-    sa.text(
-        "INSERT INTO store_entries (user_id, namespace, key, value, item_id, created_at,"
-        " updated_at, expires_at, ttl_minutes)"
-        " VALUES (:user_id, :namespace, :key, :value, :item_id, :created_at,"
-        " :updated_at, :expires_at, :ttl_minutes)"
-        " ON CONFLICT (user_id, namespace, key) DO UPDATE SET value = excluded.value,"
-        " item_id = excluded.item_id, created_at = excluded.created_at,"
-        " updated_at = excluded.updated_at, expires_at = excluded.expires_at,"
-        " ttl_minutes = excluded.ttl_minutes"
-    ).bindparams(
-        *(sa.bindparam(name, type_=Moment) for name in ("created_at", "updated_at", "expires_at"))
-    )
-)
+_put: Final = upsert(store_entries, replacing=True)
 
 
 def put_entries(writing: WriteTransaction, entries: Sequence[StoredEntry]) -> None:
-    """Insert or replace entries of the writing user."""
     rows = [{"user_id": writing.user_id, **entry._asdict()} for entry in entries]
     _put.run_many(writing.connection, rows)
     writing.keeps_user = True
@@ -118,7 +102,6 @@ def of_user(user_id: str) -> sa.ColumnElement[bool]:
 def entries_of_items(
     connection: sa.Connection, where: sa.ColumnElement[bool], item_ids: Sequence[int]
 ) -> dict[int, StoredEntry]:
-    """The entries of these memories, by memory id."""
     wanted = sa.select(*_COLUMNS).where(where, among(store_entries.c.item_id, _listed(item_ids)))
     entries = (StoredEntry(*row) for row in connection.execute(wanted))
     return {entry.item_id: entry for entry in entries if entry.item_id is not None}
@@ -160,7 +143,6 @@ def memories_under(user_id: str, prefix: str) -> sa.ColumnElement[bool]:
 
 
 def memories_numbered(item_ids: Sequence[int]) -> sa.ColumnElement[Any]:
-    """A condition on memories: those with one of these ids."""
     return among(items.c.id, _listed(item_ids))
 
 
@@ -185,7 +167,6 @@ def prolong(writing: WriteTransaction, entries: Sequence[StoredEntry]) -> None:
 
 
 def set_memory_end(writing: WriteTransaction, item_id: int, until: datetime | None) -> None:
-    """Set the expiry of an entry's memory."""
     where = sa.and_(
         items.c.user_id == writing.user_id,
         items.c.id == item_id,

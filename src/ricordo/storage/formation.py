@@ -44,7 +44,6 @@ class FormationState:
 
     @property
     def is_behind(self) -> bool:
-        """True where turns have not been processed yet."""
         return self.formed_position < self.turn_count
 
 
@@ -91,7 +90,6 @@ def observed_and_behind(
 
 
 def advance(writing: WriteTransaction, thread_id: str, reached: int) -> None:
-    """Record that a conversation of the writing user is processed up to a turn."""
     where = sa.and_(formation.c.user_id == writing.user_id, formation.c.thread_id == thread_id)
     values = {"formed_position": reached, "formed_at": writing.now}
     done = writing.connection.execute(sa.update(formation).where(where).values(**values))

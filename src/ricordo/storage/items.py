@@ -120,7 +120,6 @@ def insert_items(writing: WriteTransaction, new: Sequence[Item]) -> None:
 
 
 def index_items(writing: WriteTransaction, new: Iterable[Item]) -> None:
-    """Add memories of the writing user to the search index."""
     put_entries(writing, ITEMS, [searchable_item(item) for item in new])
 
 
@@ -148,7 +147,6 @@ def update_item(writing: WriteTransaction, item: Item, values: Mapping[str, Any]
 
 
 def delete_items(writing: WriteTransaction, ids: Iterable[int]) -> None:
-    """Purge memories of the writing user."""
     doomed = list(ids)
     where = sa.and_(items.c.user_id == writing.user_id, items.c.id.in_(doomed))
     writing.connection.execute(sa.delete(items).where(where))
@@ -158,7 +156,6 @@ def delete_items(writing: WriteTransaction, ids: Iterable[int]) -> None:
 
 
 def searchable_item(item: Item) -> Searchable:
-    """The input of the search index for a memory."""
     return Searchable(item.id, item.content, text_of_item(item))
 
 
@@ -261,7 +258,6 @@ def _row(item: Item) -> dict[str, Any]:
 
 
 def derived_columns(content: str) -> dict[str, str]:
-    """The columns that follow from a memory's text."""
     return {"content_hash": content_hash(content), "folded": folded(content)}
 
 
@@ -402,7 +398,6 @@ class Comparables:
 
 
 def active(user_id: str, now: datetime) -> Condition:
-    """A user's own active memories."""
     return sa.and_(
         items.c.user_id == user_id, items.c.status == Status.ACTIVE.value, not_expired(now)
     )
@@ -478,7 +473,6 @@ def replaced_before(
 
 
 def shared_among(connection: sa.Connection, owner_id: str, ids: Collection[int]) -> frozenset[int]:
-    """Those of an owner's memories that are shared."""
     wanted = (
         sa.select(links.c.item_id)
         .distinct()

@@ -50,7 +50,6 @@ IS_CLAIMABLE: Final = sa.or_(
 
 
 def at_time(now: datetime) -> dict[str, datetime]:
-    """The parameters of ``IS_CLAIMABLE``."""
     return {"now": now, "too_far": now + _LONGEST_LEASE}
 
 
@@ -106,7 +105,7 @@ def claim_job(
     """
     while (row := _first_claimable(connection, kinds, now, only)) is not None:
         if row["state"] == JobState.RUNNING.value and row["attempts"] >= row["max_attempts"]:
-            _bury(connection, row["id"], now)
+            _mark_dead(connection, row["id"], now)
         else:
             return _take(connection, row, now, lease)
     return None
@@ -136,7 +135,7 @@ def _take(connection: sa.Connection, row: dict[str, Any], now: datetime, lease: 
     return as_job({**row, **taken})
 
 
-def _bury(connection: sa.Connection, job_id: int, now: datetime) -> None:
+def _mark_dead(connection: sa.Connection, job_id: int, now: datetime) -> None:
     """Mark as dead a job whose worker vanished during its last attempt."""
     buried = {
         "state": JobState.DEAD.value,
@@ -152,8 +151,8 @@ def extend_lease(
     connection: sa.Connection, job: Job, until: datetime, progress: str | None = None
 ) -> bool:
     """Heartbeat of a worker with its progress; False when it has lost the job."""
-    told = {} if progress is None else {"progress": progress[: limits.MAX_JOB_PROGRESS_CHARS]}
-    return _change_leased(connection, job, lease_until=until, **told)
+    reported = {} if progress is None else {"progress": progress[: limits.MAX_JOB_PROGRESS_CHARS]}
+    return _change_leased(connection, job, lease_until=until, **reported)
 
 
 def finish_job(connection: sa.Connection, job: Job, now: datetime) -> bool:
@@ -173,8 +172,8 @@ def fail_job(
 ) -> bool:
     """Requeue a job for another attempt, or mark it dead when ``retry_at`` is None."""
     values: dict[str, Any] = {"state": JobState.DEAD.value}
-    if retry_at is None:  # one dead job tells what is wrong; those before it would only pile up
-        connection.execute(sa.delete(jobs).where(_alike(job, JobState.DEAD)))
+    if retry_at is None:  # one dead job is enough to see what is wrong
+        connection.execute(sa.delete(jobs).where(_same_work(job, JobState.DEAD)))
     else:
         if _same_is_queued(connection, job):  # a newer one will do this one's work
             return finish_job(connection, job, now)
@@ -273,10 +272,10 @@ def _change_leased(connection: sa.Connection, job: Job, **values: Any) -> bool:
 
 
 def _queued_like(job: Job | NewJob) -> sa.ColumnElement[bool]:
-    return _alike(job, JobState.QUEUED)
+    return _same_work(job, JobState.QUEUED)
 
 
-def _alike(job: Job | NewJob, state: JobState) -> sa.ColumnElement[bool]:
+def _same_work(job: Job | NewJob, state: JobState) -> sa.ColumnElement[bool]:
     """Jobs in a state that do the same work as this one."""
     return sa.and_(
         jobs.c.kind == job.kind,
@@ -302,7 +301,6 @@ def find_job(connection: sa.Connection, job_id: int) -> Job | None:
 def list_jobs(
     connection: sa.Connection, state: JobState | None, kind: str | None, limit: int
 ) -> list[Job]:
-    """Jobs in the order of their time."""
     wanted = sa.select(jobs).order_by(jobs.c.run_at, jobs.c.id).limit(limit)
     if state is not None:
         wanted = wanted.where(jobs.c.state == state.value)

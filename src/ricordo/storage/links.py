@@ -42,7 +42,6 @@ def others_concerned(connection: sa.Connection, user_id: str, item_ids: Sequence
 
 
 def owner_of_linked(connection: sa.Connection, viewer: str, item_id: int) -> str | None:
-    """The owner of a memory linked to this viewer, or None."""
     where = sa.and_(links.c.user_id == viewer, links.c.item_id == item_id)
     return connection.execute(sa.select(links.c.owner_id).where(where)).scalar_one_or_none()
 
@@ -55,7 +54,6 @@ def add_link(
 
 
 def remove_link(connection: sa.Connection, viewer: str, item_id: int) -> bool:
-    """Remove a link; False when there was none."""
     where = sa.and_(links.c.user_id == viewer, links.c.item_id == item_id)
     return connection.execute(sa.delete(links).where(where)).rowcount == 1
 
@@ -68,7 +66,6 @@ def remove_links(connection: sa.Connection, owner_id: str, item_ids: list[int]) 
 
 
 def links_granted(connection: sa.Connection, owner_id: str) -> list[tuple[str, int]]:
-    """Every (viewer, memory) of an owner, in order."""
     wanted = (
         sa.select(links.c.user_id, links.c.item_id)
         .where(links.c.owner_id == owner_id)
@@ -78,7 +75,6 @@ def links_granted(connection: sa.Connection, owner_id: str) -> list[tuple[str, i
 
 
 def links_between(connection: sa.Connection, viewer: str, owner_id: str) -> list[int]:
-    """The memories of the owner linked to the viewer, in order."""
     wanted = sa.select(links.c.item_id).where(
         links.c.user_id == viewer, links.c.owner_id == owner_id
     )
@@ -103,7 +99,6 @@ def put_offer(writing: WriteTransaction, offer: Offer) -> None:
 
 
 def drop_offer(connection: sa.Connection, viewer: str, item_id: int) -> None:
-    """Delete an offer and its outcome."""
     connection.execute(sa.delete(link_offers).where(_is(viewer, item_id)))
 
 
@@ -134,7 +129,6 @@ def offers_to(
 def open_offers_of(
     connection: sa.Connection, owner_id: str, item_id: int, now: datetime
 ) -> list[Offer]:
-    """The open offers of a memory, in order."""
     wanted = sa.select(link_offers).where(
         link_offers.c.owner_id == owner_id,
         link_offers.c.item_id == item_id,
@@ -147,7 +141,6 @@ def open_offers_of(
 def open_offers_from(
     connection: sa.Connection, viewer: str, owner_id: str, now: datetime
 ) -> list[Offer]:
-    """The open offers from one user to another, by id."""
     wanted = sa.select(link_offers).where(
         link_offers.c.user_id == viewer,
         link_offers.c.owner_id == owner_id,
@@ -181,7 +174,6 @@ def unblock(writing: WriteTransaction, sender: str) -> None:
 
 
 def blocked_by(connection: sa.Connection, viewer: str) -> tuple[BlockedSender, ...]:
-    """The senders a user blocks, in order."""
     wanted = sa.select(blocked_senders.c.sender_id, blocked_senders.c.created_at)
     rows = connection.execute(wanted.where(_blocks(viewer)).order_by(blocked_senders.c.sender_id))
     return tuple(BlockedSender(user_id=row.sender_id, since=row.created_at) for row in rows)

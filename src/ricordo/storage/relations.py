@@ -8,7 +8,7 @@ import sqlalchemy as sa
 
 from ricordo.model.vocabulary import Status
 from ricordo.storage.columns import Moment, Words, among, bound_list
-from ricordo.storage.statements import PreparedStatement
+from ricordo.storage.statements import PreparedStatement, upsert
 from ricordo.storage.tables import checked_pairs, items, relations
 from ricordo.storage.transaction import WriteTransaction
 from ricordo.storage.where import Condition, not_expired
@@ -44,25 +44,14 @@ Pair = tuple[int, int]
 
 def add_relations(writing: WriteTransaction, found: Iterable[Relation]) -> None:
     """Insert relations of the writing user; each pair is stored once."""
-    rows = {
-        (min(one, other), max(one, other)): similarity
-        for one, other, similarity in found
-        if one != other
-    }
+    pairs = {(min(one, other), max(one, other)): near for one, other, near in found if one != other}
+    same = {"user_id": writing.user_id, "created_at": writing.now}
+    rows = [
+        {**same, "low_id": low, "high_id": high, "similarity": near}
+        for (low, high), near in pairs.items()
+    ]
     if rows:
-        _insert.run_many(
-            writing.connection,
-            [
-                {
-                    "user_id": writing.user_id,
-                    "low_id": low,
-                    "high_id": high,
-                    "similarity": similarity,
-                    "created_at": writing.now,
-                }
-                for (low, high), similarity in rows.items()
-            ],
-        )
+        _insert.run_many(writing.connection, rows)
 
 
 def remove_relations(writing: WriteTransaction, ids: Collection[int]) -> None:
@@ -161,20 +150,11 @@ def _is_active(item_id: sa.ColumnElement[int], now: datetime) -> Condition:
     )
 
 
+_of_newer = sa.and_(_user, among(relations.c.high_id, _listed))
 # Without the similarity, which is not in the index.
-_brought: Final = PreparedStatement(
-    sa.select(relations.c.low_id, relations.c.high_id).where(
-        relations.c.user_id == sa.bindparam("user_id", type_=Words),
-        among(relations.c.high_id, bound_list("ids", sa.BigInteger())),
-    )
-)
+_brought: Final = PreparedStatement(sa.select(*_columns[:2]).where(_of_newer))
 # By one end only: PostgreSQL would probe every pair of ids.
-_relations: Final = PreparedStatement(
-    sa.select(relations.c.low_id, relations.c.high_id, relations.c.similarity).where(
-        relations.c.user_id == sa.bindparam("user_id", type_=Words),
-        among(relations.c.high_id, bound_list("ids", sa.BigInteger())),
-    )
-)
+_relations: Final = PreparedStatement(sa.select(*_columns).where(_of_newer))
 
 
 def latest_active_ids(
@@ -197,8 +177,7 @@ def latest_active_ids(
 
 
 def ids_among(connection: sa.Connection, where: Condition, ids: Collection[int]) -> set[int]:
-    listed = bound_list("ids", sa.BigInteger())
-    wanted = sa.select(items.c.id).where(where, among(items.c.id, listed))
+    wanted = sa.select(items.c.id).where(where, among(items.c.id, _listed))
     return set(connection.execute(wanted, {"ids": list(ids)}).scalars())
 
 
@@ -216,15 +195,7 @@ def relations_within(
     return [(row[0], row[1], row[2]) for row in rows if row[0] in listed]
 
 
-_put: Final = PreparedStatement(
-    sa.text(
-        "INSERT INTO checked_pairs (user_id, low_id, high_id, fingerprint, verdict, checked_at)"
-        " VALUES (:user_id, :low_id, :high_id, :fingerprint, :verdict, :checked_at)"
-        " ON CONFLICT (user_id, low_id, high_id) DO UPDATE SET"
-        " fingerprint = excluded.fingerprint, verdict = excluded.verdict,"
-        " checked_at = excluded.checked_at"
-    ).bindparams(sa.bindparam("checked_at", type_=Moment))
-)
+_put: Final = upsert(checked_pairs, replacing=True)
 
 
 def note_checked(

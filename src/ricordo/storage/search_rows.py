@@ -147,7 +147,6 @@ def change_entry(writing: WriteTransaction, kind: Indexed, changed: Searchable) 
 
 
 def change_terms(writing: WriteTransaction, kind: Indexed, one: Searchable) -> None:
-    """Rebuild the terms of a row."""
     given = {"user_id": writing.user_id, "ids": [one.id]}
     ((_, old_terms, _),) = _stored[kind.name].run(writing.connection, given)
     terms = " ".join(writing.analyser.terms(one.text))
@@ -172,7 +171,6 @@ def remove_entries(writing: WriteTransaction, kind: Indexed, ids: Iterable[int])
 
 
 def ask_for_vectors(writing: WriteTransaction) -> None:
-    """Queue the job that embeds this user's texts."""
     job = NewJob(
         kind=EMBED_JOB, user_id=writing.user_id, run_at=writing.now, unique_key="", payload={}
     )
@@ -390,5 +388,4 @@ def index_since(
 def linked_index(
     connection: sa.Connection, viewer: str, model: VectorModel | None
 ) -> list[tuple[Any, ...]]:
-    """The indexed memories that others share with a user."""
     return _linked.run(connection, {"user_id": viewer, **_made_by(model)})

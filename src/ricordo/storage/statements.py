@@ -21,8 +21,6 @@ Converter = Callable[[Any], Any]
 
 
 class PreparedStatement:
-    """A Core statement compiled for either database."""
-
     def __init__(self, statement: sa.sql.expression.Executable) -> None:
         self._statement = statement
         self._compiled: dict[str, _Compiled] = {}
@@ -51,7 +49,6 @@ class PreparedStatement:
         ]
 
     def run_many(self, connection: sa.Connection, rows: Iterable[Mapping[str, Any]]) -> None:
-        """Execute once per row, as one batch."""
         compiled = self._for(connection.dialect)
         bound = [compiled.bind(values) for values in rows]
         cursor = _driver(connection).cursor()
@@ -70,9 +67,24 @@ class PreparedStatement:
         return found
 
 
-class _Compiled:
-    """The SQL of a statement and how its values are converted."""
+def upsert(table: sa.Table, *, replacing: bool) -> PreparedStatement:
+    """Insert a whole row; on a conflict replace the row with the same key, or keep it."""
+    names = [column.name for column in table.columns]
+    key = [column.name for column in table.primary_key.columns]
+    changed = ", ".join(f"{name} = excluded.{name}" for name in names if name not in key)
+    action = f"DO UPDATE SET {changed}" if replacing else "DO NOTHING"
+    statement = sa.text(
+        f"INSERT INTO {table.name} ({', '.join(names)})"  # noqa: S608 - names of tables.py
+        f" VALUES ({', '.join(f':{name}' for name in names)})"
+        f" ON CONFLICT ({', '.join(key)}) {action}"
+    )
+    moments = [column.name for column in table.columns if isinstance(column.type, Moment)]
+    return PreparedStatement(
+        statement.bindparams(*(sa.bindparam(name, type_=Moment) for name in moments))
+    )
 
+
+class _Compiled:
     def __init__(self, statement: sa.sql.expression.Executable, dialect: sa.Dialect) -> None:
         compiled = statement.compile(dialect=dialect)  # type: ignore[attr-defined]
         self.sql = str(compiled)
@@ -101,7 +113,6 @@ class _Compiled:
 
 
 def _picker(names: Sequence[str]) -> Callable[[Mapping[str, Any]], Iterable[Any]]:
-    """A function that picks the named values in this order."""
     if len(names) > 1:
         return itemgetter(*names)
     return lambda values: [values[name] for name in names]

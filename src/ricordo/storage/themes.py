@@ -34,7 +34,6 @@ _insert: Final = PreparedStatement(sa.insert(themes))
 def ensure_themes(
     connection: sa.Connection, user_id: str, slugs: Iterable[str], now: datetime
 ) -> None:
-    """Create the themes that a user does not have yet."""
     wanted = sorted(set(slugs))
     if len(wanted) == 1:
         rows = _one_present.run(connection, {"user_id": user_id, "slug": wanted[0]})

@@ -13,10 +13,10 @@ from ricordo.model.record import Page, cursor_moment, decode_cursor, encode_curs
 from ricordo.model.thread import Compaction, NewTurn, Thread, Turn, text_of_turn
 from ricordo.model.vocabulary import Event
 from ricordo.storage.backend import TURNS
-from ricordo.storage.columns import Moment, Words, among, bound_list
+from ricordo.storage.columns import Words, among, bound_list
 from ricordo.storage.formation import FORMED_POSITION, THREADS_WITH_FORMATION
 from ricordo.storage.search_rows import Searchable, change_entry, put_entries
-from ricordo.storage.statements import PreparedStatement
+from ricordo.storage.statements import PreparedStatement, upsert
 from ricordo.storage.tables import (
     TURN_IDS,
     compactions,
@@ -100,7 +100,6 @@ def append_turns(
 
 
 def index_turns(writing: WriteTransaction, said: Iterable[Turn]) -> None:
-    """Add turns of the writing user to the search index."""
     put_entries(
         writing, TURNS, [Searchable(turn.id, turn.content, text_of_turn(turn)) for turn in said]
     )
@@ -221,7 +220,6 @@ class SaidTurn(NamedTuple):
 
 
 def turns_by_id(connection: sa.Connection, user_id: str, ids: Iterable[int]) -> dict[int, SaidTurn]:
-    """A user's turns by id."""
     rows = _by_id.run_typed(connection, {"user_id": user_id, "ids": list(ids)})
     return {row[0]: SaidTurn(*row[1:]) for row in rows}
 
@@ -274,14 +272,7 @@ def _turn_rows(
     ]
 
 
-_put: Final = PreparedStatement(
-    sa.text(
-        "INSERT INTO thread_views (user_id, thread_id, revision, looked_at)"
-        " VALUES (:user_id, :thread_id, :revision, :now)"
-        " ON CONFLICT (user_id, thread_id) DO UPDATE"
-        " SET revision = excluded.revision, looked_at = excluded.looked_at"
-    ).bindparams(sa.bindparam("now", type_=Moment))
-)
+_put: Final = upsert(thread_views, replacing=True)
 
 
 def seen_revision(connection: sa.Connection, user_id: str, thread_id: str) -> int | None:
@@ -298,14 +289,13 @@ def note_seen(writing: WriteTransaction, thread_id: str, revision: int) -> None:
         "user_id": writing.user_id,
         "thread_id": thread_id,
         "revision": revision,
-        "now": writing.now,
+        "looked_at": writing.now,
     }
     _put.run(writing.connection, given)
     writing.keeps_user = True
 
 
 def count_changes(connection: sa.Connection, user_id: str, since: int) -> Counter[Event]:
-    """The number of changes after a revision, by kind."""
     counted = (
         sa.select(history.c.event, sa.func.count())
         .where(history.c.user_id == user_id, history.c.revision > since)
@@ -337,7 +327,6 @@ def count_open_turns(connection: sa.Connection, user_id: str, thread_id: str) ->
 
 
 def last_compaction(connection: sa.Connection, user_id: str, thread_id: str) -> Compaction | None:
-    """The latest summarised segment of a conversation."""
     wanted = (
         sa.select(*_COLUMNS)
         .where(compactions.c.user_id == user_id, compactions.c.thread_id == thread_id)
@@ -385,7 +374,6 @@ def compactions_of_day(
 def id_of_turn(
     connection: sa.Connection, user_id: str, thread_id: str, position: int
 ) -> int | None:
-    """The id of the turn at a position, if any."""
     wanted = sa.select(turns.c.id).where(
         turns.c.user_id == user_id, turns.c.thread_id == thread_id, turns.c.position == position
     )

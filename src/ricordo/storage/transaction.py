@@ -113,7 +113,6 @@ class WriteTransaction:
 
     @property
     def revision(self) -> int:
-        """The writing user's revision, including this transaction."""
         return self._ledgers[self.user_id].revision
 
     @property

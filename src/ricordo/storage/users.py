@@ -36,7 +36,6 @@ from ricordo.storage.where import not_expired
 
 
 def has_user(connection: sa.Connection, user_id: str) -> bool:
-    """True where a user has ever written."""
     known = sa.exists().where(users.c.user_id == user_id)
     return connection.execute(sa.select(known)).scalar_one()
 
@@ -56,7 +55,6 @@ def has_anything(connection: sa.Connection, user_id: str) -> bool:
 
 
 def list_users(connection: sa.Connection, after: str, limit: int) -> list[str]:
-    """User ids in order, after the given one."""
     wanted = sa.select(users.c.user_id).where(users.c.user_id > after).order_by(users.c.user_id)
     return list(connection.execute(wanted.limit(limit)).scalars())
 
@@ -159,7 +157,6 @@ EXPIRED = "expired"
 
 
 def memories_by_status(connection: sa.Connection, now: datetime) -> dict[str, int]:
-    """The number of memories of all users by status."""
     is_past = sa.and_(items.c.status == Status.ACTIVE.value, sa.not_(not_expired(now)))
     shown = sa.case((is_past, sa.literal(EXPIRED)), else_=items.c.status).label("shown")
     counted = connection.execute(sa.select(shown, sa.func.count()).group_by(shown))

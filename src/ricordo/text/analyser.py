@@ -9,7 +9,6 @@ import threading
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache, lru_cache
 from itertools import chain
-from pathlib import Path
 from types import ModuleType
 from typing import Any, Final, Protocol
 
@@ -27,14 +26,13 @@ from ricordo.text.folding import (
     is_dense,
     number_forms,
 )
+from ricordo.text.normalise import word_lists
 
 # The snowball stemmers compare a word letter by letter with a sorted list, which takes most of
 # their time. Here the longest affix is looked up in a table. Every stem is the same.
 
 
 class Affix(Protocol):
-    """An entry of a stemmer's list."""
-
     s: str
     result: int
     method: Callable[[Any], bool] | None
@@ -127,7 +125,6 @@ def stemmer_version() -> str:
 
 @cache
 def stemmer(language: str) -> Callable[[str], str]:
-    """A cached, thread-safe stemming function for folded words."""
     if language == NO_LANGUAGE:
         return str
     lock = threading.Lock()
@@ -158,22 +155,14 @@ def _load(language: str) -> Callable[[str], str]:
     return stem
 
 
-@cache
 def stop_words(language: str) -> frozenset[str]:
     """The stop words of a language; contractions without apostrophe.
 
     The lists are short on purpose: a missing stop word costs a little speed, a superfluous one
     cannot be searched. "May" and "no" stay searchable. A language without a list drops nothing.
     """
-    return frozenset(_stop_word_lists().get(language.removesuffix("_porter"), "").split())
-
-
-@cache
-def _stop_word_lists() -> dict[str, str]:
-    text = (Path(__file__).parent / "data" / "stop_words.txt").read_text(encoding="utf-8")
-    sections = (section.partition("]") for section in text.split("[")[1:])
-    lists = {language: words for language, _, words in sections}
-    return lists | {"porter": lists["english"]}
+    listed = "english" if language == "porter" else language.removesuffix("_porter")
+    return word_lists("stop_words").get(listed, frozenset())
 
 
 # Words are folded (case, diacritics, compatibility forms), stop words dropped, the rest stemmed.
@@ -210,7 +199,6 @@ class Analyser:
 
     @property
     def language(self) -> str:
-        """The language of stop words and stemming, or "none"."""
         return self._language
 
     @property
@@ -254,8 +242,6 @@ def _chunk_analysis(language: str) -> tuple[_ChunkTerms, _ChunkTerms]:
 
 
 class _ChunkAnalysis:
-    """The terms of one chunk, independent of its context."""
-
     def __init__(self, language: str) -> None:
         self._stop_words = frozenset(
             fold_letters(fold_marks(word)) for word in stop_words(language)

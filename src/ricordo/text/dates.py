@@ -128,7 +128,6 @@ class NamedTime:
     days: frozenset[int]
 
     def covers(self, moment: datetime) -> bool:
-        """Whether a moment matches the named month, year and day."""
         return (
             (not self.months or moment.month in self.months)
             and (not self.years or moment.year in self.years)

@@ -53,8 +53,6 @@ _PLAIN_LETTERS: Final = str.maketrans(
 
 
 class _Folds(dict[int, str]):
-    """A cache of what each character becomes."""
-
     def __missing__(self, code: int) -> str:
         replacement = _fold_of(chr(code))
         if len(self) < _MAX_KNOWN_FOLDS:
@@ -178,7 +176,6 @@ def has_digit(word: str) -> bool:
 
 
 def is_identifier(term: str) -> bool:
-    """Whether a term is an identifier such as a serial number, address or code."""
     return _IDENTIFIER.search(term) is not None
 
 
@@ -195,7 +192,6 @@ def number_forms(number: str) -> list[str]:
 
 
 def humps(word: str) -> list[str]:
-    """The parts of a camelCase or PascalCase word."""
     if word.islower() or word.isupper() or word[1:].islower() or _PLURAL_ACRONYM.fullmatch(word):
         return [word]
     starts = [0, *(place for place in range(1, len(word)) if _starts_hump(word, place))]

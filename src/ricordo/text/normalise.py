@@ -3,7 +3,8 @@
 import hashlib
 import re
 import unicodedata
-from functools import cached_property
+from functools import cache, cached_property
+from pathlib import Path
 from typing import Any, Final, cast
 
 # Computed here, never in a database, so that SQLite and PostgreSQL agree.
@@ -22,7 +23,6 @@ def canonical(text: str) -> str:
 
 
 def content_hash(text: str) -> str:
-    """The hash of the canonical form."""
     return hashlib.blake2b(canonical(text).encode("utf-8"), digest_size=16).hexdigest()
 
 
@@ -41,12 +41,11 @@ def _single_spaced(text: str) -> str:
 
 def slug(name: str) -> str:
     """A theme's name: letters, marks and digits of any script, ``_``, and ``-`` for the rest."""
-    kept = (letter if _belongs_in_slug(letter) else " " for letter in _folded_case(name))
+    kept = (
+        letter if letter == "_" or unicodedata.category(letter)[0] in "LMN" else " "
+        for letter in _folded_case(name)
+    )
     return "-".join("".join(kept).split()).strip("-_")
-
-
-def _belongs_in_slug(letter: str) -> bool:
-    return letter == "_" or unicodedata.category(letter)[0] in "LMN"
 
 
 def _folded_case(text: str) -> str:
@@ -57,9 +56,15 @@ def _folded_case(text: str) -> str:
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", once).casefold())
 
 
-class _Later:
-    """A pattern compiled on first use."""
+@cache
+def word_lists(name: str) -> dict[str, frozenset[str]]:
+    """The lists of a file in ``data/``, by their titles."""
+    text = (Path(__file__).parent / "data" / f"{name}.txt").read_text(encoding="utf-8")
+    sections = (section.partition("]") for section in text.split("[")[1:])
+    return {title: frozenset(words.split()) for title, _, words in sections}
 
+
+class _Later:
     def __init__(self, text: str, flags: int) -> None:
         self.pattern = text
         self._flags = flags

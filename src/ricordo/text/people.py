@@ -69,8 +69,6 @@ def _without_double_signs(before: str, after: str) -> tuple[str, str]:
 
 
 class _People:
-    """Known names by every form of mention."""
-
     def __init__(self, names: Collection[str]) -> None:
         folded = ((name, fold_letters(fold_marks(name)).split()) for name in names)
         full = {name: words for name, words in folded if words and " ".join(words) not in ROLES}

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Final
 
-from ricordo.text.normalise import lazy_pattern
+from ricordo.text.normalise import lazy_pattern, word_lists
 
 _ANY: Final = re.IGNORECASE
 _STARTS = r"(?<![^\W_])"  # also after the _ of DB_PASSWORD
@@ -111,8 +111,8 @@ MASK: Final = "[secret removed]"
 _MASKED: Final = "•" * len(MASK)  # while looking, so that what is masked is nothing but a sign
 
 
-def _words(listed: str) -> frozenset[str]:
-    return frozenset(listed.split())
+def _words(title: str) -> frozenset[str]:
+    return word_lists("secret_words")[title]
 
 
 # -- between the word and the value
@@ -131,50 +131,9 @@ _VALUE: Final = lazy_pattern(
 _NEXT: Final = lazy_pattern(r"(?P<gap>[ \t]+)(?P<word>\S{1,200})")
 _AFTER_VALUE: Final = ".,;:!?)]}\"'”’»`>"
 _SEPARATORS: Final = frozenset({"/", "|", "+", "&", "-", "–", "—", "\\", "//"})
-_PASSWORD_LABELS: Final = _words(
-    """
-    pass password pw pwd key passwd sandi passwort kennwort schlüssel user username login
-    """
-)
 
 # -- what a value is and is not
 
-_PREDICATES: Final = _words(
-    """
-    a an the my your his her its our their this that these those not no never always still also
-    only too very so quite really pretty rather almost nearly already yet just even more less
-    most much wrong right correct incorrect invalid valid expired required missing empty blank
-    weak strong long short old new same different fine ok okay good bad safe unsafe secure
-    insecure secret private public hidden visible known unknown unique stored saved kept sent
-    set reset changed updated rotated hashed encrypted salted protected compromised leaked
-    stolen lost gone forgotten written needed optional mandatory important easy hard simple
-    complex difficult impossible possible ready in on at for from by with without under behind
-    inside to of as if when where because about over above below like unlike and or but being be
-    been going getting due up down out off back what why who how which whatever something
-    anything nothing everything someone it he she they we you i shared printed taped
-    case-sensitive alphanumeric numeric limited supposed meant likely probably perhaps maybe
-    clearly obviously apparently usually often sometimes available broken blocked locked
-    disabled enabled accepted rejected refused working there here one two three four five six
-    seven eight nine ten twelve several many some any all none both each every another other
-    patience practice consistency love time hardware per sudah belum tidak salah benar lupa
-    harus perlu wajib yang di ke dari untuk ada aman lemah kuat sama beda baru lama apa nicht
-    falsch richtig zu sehr noch schon abgelaufen sicher unsicher lang kurz alt neu im in auf der
-    die das ein eine mein dein sein vergessen incorrecta correcta muy demasiado larga segura en
-    un una el la trop faux long oublié expiré incorrect
-    """
-)
-_ENDS_PHRASE: Final = _PREDICATES | _words(
-    """
-    and but or so then please thanks thank ok i i'm i'll it's dan tapi atau ya tolong und aber
-    oder y pero et mais e ma can could would will do don't remember ingat merke save
-    """
-)
-_SERVICES: Final = _words(
-    """
-    oauth2 oauth2.0 auth0 web3 fido2 u2f office365 o365 microsoft365 ms365 m365 id.me 1password
-    face2face 2fa mfa saml2 sso2 windows10 windows11 ios17 ios18 mp3 mp4 ps5 ps4 b2b b2c p2p h2o
-    """
-)
 _MEASURE: Final = lazy_pattern(
     r"[vV]?\d{1,6}(?:[.,:/-]\d{1,6})*(?:st|nd|rd|th|am|pm|h|hrs?|min|mins|s|ms|gb|mb|kb|tb|k|m|km"
     r"|cm|mm|kg"
@@ -252,7 +211,6 @@ def has_secret(text: str) -> bool:
 
 
 def without_secrets(text: str) -> str:
-    """The text with :data:`MASK` in place of every secret."""
     pieces = []
     place = 0
     for start, end in secrets_in(text):
@@ -359,7 +317,7 @@ def _phrase(text: str, word: re.Match[str]) -> Span | None:
     said = _TO_VALUE.match(text, word.end())
     if not said or not (value := _value_at(text, said.end())):
         return None
-    if _first_word(text, value).casefold() in _PREDICATES:
+    if _first_word(text, value).casefold() in _words("predicates"):
         return None
     end = re.compile(r"[^\n.!?;]{1,400}").match(text, value[0])
     return (value[0], end.end()) if end else value
@@ -399,7 +357,7 @@ def _login(text: str, word: re.Match[str]) -> Span | None:
         return None
     extended = _extended(text, value, takes_pair=True)
     words = text[slice(*extended)].split()
-    if words[0].casefold() in _PREDICATES or len(words) > 6:
+    if words[0].casefold() in _words("predicates") or len(words) > 6:
         return None
     is_pair = len(words) == 3 and words[1] in _SEPARATORS
     joined = re.fullmatch(r"[^\s/:@]{2,40}[/:][^\s/:@]{3,40}", words[0]) is not None
@@ -478,15 +436,13 @@ def _extended(text: str, value: Span, *, takes_pair: bool = False) -> Span:
         if following is None:
             break
         bare = following["word"].rstrip(_AFTER_VALUE)
+        label = bare.casefold().strip(":=")
         goes_on = (
             bare in _SEPARATORS
             or (any(map(str.isdigit, bare)) and not any(map(str.isalpha, bare)) and len(bare) >= 2)
             or (text[end - 1] in "/|\\+&" and bool(bare))
-            or (
-                takes_pair
-                and (_is_random_like(bare) or bare.casefold().strip(":=") in _PASSWORD_LABELS)
-            )
-            or (is_words and bare.isalpha() and bare.islower() and bare not in _ENDS_PHRASE)
+            or (takes_pair and (_is_random_like(bare) or label in _words("password labels")))
+            or (is_words and bare.isalpha() and bare.islower() and not _ends_phrase(bare))
         )
         if not goes_on:
             break
@@ -498,6 +454,10 @@ def _extended(text: str, value: Span, *, takes_pair: bool = False) -> Span:
     return start, end
 
 
+def _ends_phrase(word: str) -> bool:
+    return word in _words("predicates") or word in _words("phrase ends")
+
+
 def _first_word(text: str, value: Span) -> str:
     return text[slice(*value)].split(maxsplit=1)[0]
 
@@ -505,7 +465,7 @@ def _first_word(text: str, value: Span) -> str:
 def _may_be_password(word: str) -> bool:
     """Any word that does not merely describe a password."""
     plain = word.casefold()
-    if plain in _PREDICATES or not any(map(str.isalnum, word)):
+    if plain in _words("predicates") or not any(map(str.isalnum, word)):
         return False
     if plain.isdigit() and len(plain) < _FEWEST_DIGITS:  # "12 characters long"
         return False
@@ -519,9 +479,8 @@ def _may_be_password(word: str) -> bool:
 
 
 def _is_random_like(word: str) -> bool:
-    """Letters mixed with digits or signs."""
     plain = word.casefold()
-    if len(word) < 4 or plain in _SERVICES or plain in _PREDICATES:
+    if len(word) < 4 or plain in _words("services") or plain in _words("predicates"):
         return False
     if _MEASURE.fullmatch(word) or _MAIL.fullmatch(word) or _ADDRESS.match(word):
         return False

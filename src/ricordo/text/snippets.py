@@ -13,8 +13,6 @@ _LONGEST_WORD: Final = 40
 
 
 class _Hit(NamedTuple):
-    """A word with terms of the query."""
-
     start: int
     end: int
     terms: frozenset[str]

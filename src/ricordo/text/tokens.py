@@ -125,7 +125,6 @@ def _cost_at_ends(text: str, words: Sequence[str]) -> int:
 
 
 def _characters_cost(text: str) -> int:
-    """The cost when each character is paid for, ASCII ones with one token."""
     if text.isascii():
         return len(text)
     return sum(_character_cost(one) * times for one, times in Counter(text).items())

@@ -168,10 +168,10 @@ class PostgresBackend:
         return self._engine.begin()
 
     def act_for(self, connection: sa.Connection, users: Collection[str]) -> None:
-        _say(connection, security.ACT_FOR, security.array_of(users))
+        _set_parameter(connection, security.ACT_FOR, security.array_of(users))
 
     def act_for_all(self, connection: sa.Connection, acting: bool = True) -> None:
-        _say(connection, security.ACT_FOR_ALL, "on" if acting else "off")
+        _set_parameter(connection, security.ACT_FOR_ALL, "on" if acting else "off")
 
     @contextlib.contextmanager
     def migrating(self) -> Iterator[sa.Connection]:
@@ -276,9 +276,9 @@ class PostgresBackend:
         for prefix in (state, state[:2]):
             if prefix in _ERROR_CLASSES:
                 kind, advice = _ERROR_CLASSES[prefix]
-                told = original.diag.message_primary or type(original).__name__
-                return kind(f"{self.location}: {advice} ({told})")
-        return StorageError(f"{self.location}: the database refused ({_refusal(original)})")
+                message = original.diag.message_primary or type(original).__name__
+                return kind(f"{self.location}: {advice} ({message})")
+        return StorageError(f"{self.location}: the database refused ({_describe(original)})")
 
     def is_retryable(self, error: Exception) -> bool:
         original = getattr(error, "orig", None) or error
@@ -301,13 +301,13 @@ class PostgresBackend:
             raise StorageClosed(f"{self.location}: this Memory was closed")
 
 
-def _say(connection: sa.Connection, statement: str, value: str) -> None:
+def _set_parameter(connection: sa.Connection, statement: str, value: str) -> None:
     """Set a configuration parameter, on the driver's cursor, because every transaction does it."""
     driver: Any = connection.connection.dbapi_connection
     driver.execute(statement, (value,))
 
 
-def _refusal(error: psycopg.Error) -> str:
+def _describe(error: psycopg.Error) -> str:
     """What was refused, without the server's message, which may quote a whole row."""
     constraint = error.diag.constraint_name
     kind = f"{type(error).__name__}, {error.sqlstate}"

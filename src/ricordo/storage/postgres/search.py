@@ -116,7 +116,7 @@ class PostgresSearch:
             sa.select(kind.index.c.id, kind.index.c.terms)
             .select_from(kind.joined())
             .where(wanted, kind.index.c.user_id.in_(sorted(owners)), where)
-            .order_by(_worthiest_first(kind), kind.index.c.id.desc())
+            .order_by(_by_weight(kind), kind.index.c.id.desc())
             .limit(limit)
         )
         given = {
@@ -212,7 +212,7 @@ def _frequency(
     return dict(zip(terms, counts, strict=True))
 
 
-def _worthiest_first(kind: Indexed) -> sa.TextClause:
+def _by_weight(kind: Indexed) -> sa.TextClause:
     """Order by the summed weights of the terms in a row: the rarer, the more."""
     return sa.text(
         "(SELECT sum(asked.worth)"

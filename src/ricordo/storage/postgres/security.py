@@ -56,8 +56,6 @@ _GRANTED: Final = f"owner_id = ANY ({ACTING})"
 
 @dataclass(frozen=True, slots=True)
 class RowPolicy:
-    """One policy of a table: the rows a command may reach."""
-
     table: str
     name: str
     command: str
@@ -85,7 +83,7 @@ def array_of(users: Iterable[str]) -> str:
 def policies() -> Iterator[RowPolicy]:
     """All policies; every table with users' rows has one."""
     for table in OWNED_TABLES:
-        if table is api_keys:  # whoever shows a key is not known before it is found
+        if table is api_keys:  # the user is not known before the key is found
             yield RowPolicy(table.name, "ricordo_all", "ALL", ALL)
         elif table is links:
             yield from _of_links()
@@ -264,7 +262,6 @@ def security_problem(connection: sa.Connection) -> str | None:
 
 
 def _bare(expression: str) -> str:
-    """A policy's expression, normalised for comparison."""
     return _ADDED.sub("", expression).lower()
 
 

@@ -36,7 +36,6 @@ _open: Final["weakref.WeakSet[SqliteBackend]"] = weakref.WeakSet()
 
 
 def note_open(backend: "SqliteBackend") -> None:
-    """Register a backend for as long as it lives."""
     _open.add(backend)
 
 
@@ -128,7 +127,8 @@ def _damage(connection: sa.Connection, kind: Indexed) -> list[str]:
         vocabulary = sa.table(f"{kind.name}_vocabulary", sa.column("doc"))
         indexed = connection.execute(sa.select(sa.func.sum(vocabulary.c.doc))).scalar_one() or 0
     except sa.exc.DatabaseError as error:
-        return [f"the text index of {kind.name}s is damaged ({_told(error)}); {repair}"]
+        problem = getattr(error, "orig", None) or error
+        return [f"the text index of {kind.name}s is damaged ({problem}); {repair}"]
     rows = connection.execute(sa.select(kind.index.c.terms)).scalars()
     expected = sum(len(set(terms.split())) for terms in rows)
     if indexed != expected:
@@ -136,10 +136,6 @@ def _damage(connection: sa.Connection, kind: Indexed) -> list[str]:
             f"the text index of {kind.name}s has {indexed} entries instead of {expected}; {repair}"
         ]
     return []
-
-
-def _told(error: Exception) -> str:
-    return str(getattr(error, "orig", None) or error)
 
 
 _PATIENCE_SECONDS: Final = 2.0  # for a program that is just about to end
@@ -272,7 +268,6 @@ class SqliteBackend:
             self._is_paused = self._write_lock.acquire(timeout=patience)
 
     def go_on_after_fork(self) -> None:
-        """Resume the parent's writers."""
         if self._is_paused:
             self._is_paused = False
             self._write_lock.release()
@@ -305,7 +300,7 @@ class SqliteBackend:
             yield connection
 
     def act_for(self, connection: sa.Connection, users: Collection[str]) -> None:
-        pass  # whoever can read the file can read all of it
+        pass  # a file has no users
 
     def act_for_all(self, connection: sa.Connection, acting: bool = True) -> None:
         pass  # see act_for
@@ -357,7 +352,7 @@ class SqliteBackend:
         return False  # see act_for
 
     def claim_tables(self, connection: sa.Connection) -> None:
-        pass  # whoever writes has the file, and take_over looks who else has
+        pass  # a writer has the file, and take_over checks for others
 
     def one_import_at_a_time(self, connection: sa.Connection) -> None:
         pass  # there is one writer at a time
@@ -374,7 +369,7 @@ class SqliteBackend:
         Raises:
             StorageBusy: another program, or another part of this one, has the file open.
         """
-        with self._alone() as driver, other._exclusive() as source:
+        with self._only_connection() as driver, other._exclusive() as source:
             take_over(driver, _driver(source))
 
     def require_alone(self) -> None:
@@ -383,11 +378,11 @@ class SqliteBackend:
         Raises:
             StorageBusy: somebody has, even if they do nothing at the moment.
         """
-        with self._alone():
+        with self._only_connection():
             pass
 
     @contextlib.contextmanager
-    def _alone(self) -> Iterator[Any]:
+    def _only_connection(self) -> Iterator[Any]:
         """The only connection to the file, in this process or any."""
         with self._exclusive() as writer:
             writer.close()
@@ -412,7 +407,7 @@ class SqliteBackend:
             with self._exclusive() as connection:
                 driver = _driver(connection)
                 driver.execute("VACUUM")
-                with self._impatient(driver):
+                with self._short_timeout(driver):
                     blocked, _, _ = driver.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
         except self._driver_module.OperationalError as error:
             if self._is_busy(error):
@@ -421,7 +416,7 @@ class SqliteBackend:
         return not blocked
 
     @contextlib.contextmanager
-    def _impatient(self, driver: Any) -> Iterator[None]:
+    def _short_timeout(self, driver: Any) -> Iterator[None]:
         """Shorten the busy timeout, so that a long reader does not block all writers."""
         driver.execute(f"PRAGMA busy_timeout = {_SCRUB_PATIENCE_MS}")
         try:
@@ -487,7 +482,6 @@ class SqliteBackend:
 
     @contextlib.contextmanager
     def _exclusive(self) -> Iterator[sa.Connection]:
-        """The single writing connection of this process."""
         if not self._write_lock.acquire(timeout=self._plan.busy_timeout_seconds):
             raise StorageBusy(f"{self.location}: another thread has been writing for too long")
         self._writing_thread = threading.get_ident()
