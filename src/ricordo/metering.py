@@ -137,9 +137,7 @@ def _without_secrets(messages: Sequence[Message]) -> list[Message]:
 
 
 def _still_counted(writing: WriteTransaction, held: Reservation | None) -> int:
-    """How much of a reservation is in today's count: none of yesterday's, and no more than there
-    is, because a user may have been erased since.
-    """
+    """How much of a reservation is in today's count; none after the user was erased."""
     if held is None or held.day != day_of(writing.now):
         return 0
     return min(held.tokens, tally_of(writing.connection, writing.user_id, writing.now, TOKENS))

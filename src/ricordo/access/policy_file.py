@@ -179,9 +179,6 @@ def _shortened(problem: object) -> str:
     return said if len(said) <= _MAX_PROBLEM_CHARS else f"{said[: _MAX_PROBLEM_CHARS - 3]}..."
 
 
-# Anything unknown is refused with its line: a policy understood by half could allow what its author
-# meant to forbid.
-
 _MAX_LISTED: Final = 20  # names that a message gives before it says how many more there are
 
 _PLAIN_NUMBER: Final = re.compile("[1-9][0-9]{0,8}")
@@ -224,6 +221,8 @@ def _beginning(path: Path) -> bytes:
 
 def parse_policy(path: Path, raw: bytes) -> AccessPolicy:
     """Parse a policy; ``path`` only names it in messages.
+
+    Anything unknown is refused: a policy understood by half could allow what its author forbade.
 
     Raises:
         InvalidPolicy: the text is not a valid policy; names the file, line and column.

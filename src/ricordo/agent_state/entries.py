@@ -77,9 +77,6 @@ def forget_memories(writing: WriteTransaction, scope: Scope, item_ids: Iterable[
             forget(writing, scope, item.id, REASON)
 
 
-# An entry with a text has a memory of that text, so that searches find it and the user sees it.
-# Both are written in one transaction.
-
 _FOUND: Final = ItemFilter(tags=(ENTRY_TAG,))
 
 Matches = Callable[[Any], bool]
@@ -106,6 +103,8 @@ class Entry:
 
 
 class StoreEntries:
+    """The entries of a user's stores; one with a text has a memory, written with it."""
+
     def __init__(self, database: Database, recall: Recall, scope: Scope) -> None:
         self.database = database
         self._recall = recall

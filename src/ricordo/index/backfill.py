@@ -166,9 +166,6 @@ def mark_failed(
     )
 
 
-# Texts are read in one transaction, embedded outside of any, and written in another if their text
-# and the user's model are unchanged. So it is safe to run twice or to be killed.
-
 FILL_BATCH: Final = 64
 
 _PROBE: Final = "Prefers tea over coffee."
@@ -183,7 +180,11 @@ def silently(_made: int) -> None:
 
 
 class VectorBackfill:
-    """Computes missing vectors in batches. Safe across threads and processes."""
+    """Computes missing vectors in batches. Safe across threads and processes.
+
+    Texts are read in one transaction, embedded outside of any, and written in another if their text
+    and the user's model are unchanged. So it is safe to run twice or to be killed.
+    """
 
     def __init__(self, database: Database, embedders: Embedders, relating: Relating) -> None:
         self.database = database

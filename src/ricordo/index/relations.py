@@ -198,8 +198,7 @@ class Nearest:
         self._least = float(np.float32(least)) if digits is None else least
         self._slack = 0.0 if digits is None else 10.0**-digits  # more than rounding can add
         self._near: list[Near] = [[] for _ in ids]
-        # The minimum cosine of interest. It rises as better rows are found, so that most rows need
-        # one comparison.
+        # The minimum cosine of interest; it rises, so that most rows need one comparison only.
         self._floors: Row = np.full(len(ids), self._least - self._slack, np.float32)
 
     def show(self, ids: Sequence[int], block: Matrix, allowed: Allowed | None = None) -> None:

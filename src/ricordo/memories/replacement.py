@@ -364,12 +364,6 @@ def _says_the_same(old: Item, draft: NewMemory) -> bool:
     )
 
 
-# The survivor gets the higher importance, all tags, the recalls and the latest verification, and
-# counts as changed now. An undo, whichever memory is named, restores the absorbed memory, subtracts
-# its recalls, and resets importance and tags unless the survivor was updated since. Later recalls
-# and verifications stay.
-
-
 def absorb(
     writing: WriteTransaction,
     scope: Scope,
@@ -382,6 +376,10 @@ def absorb(
 
     ``event`` says whether they had the same meaning (``MERGE``) or were outdated (``SUPERSEDE``).
     Each ends at the survivor's start if that is later than its own, else now.
+
+    The survivor gets the higher importance, all tags, the recalls and the latest verification, and
+    counts as changed now. An undo, whichever memory is named, restores the absorbed memory,
+    subtracts its recalls, and resets importance and tags unless the survivor was updated since.
 
     Raises:
         InvalidValue: nothing, too much or the survivor itself would be absorbed.

@@ -206,9 +206,7 @@ def _offered(offer: Offer) -> Link:
 
 
 def decides(scope: Scope) -> bool:
-    """Whether a scope may answer offers for its user: an agent's key may not, and does not see
-    them.
-    """
+    """Whether a scope may answer offers for its user; an agent's key may not."""
     return scope.sharing_right in (SharingRight.DECIDE, SharingRight.VOUCHED)
 
 

@@ -268,10 +268,6 @@ class CheckpointInfo(Record):
     updated_at: datetime
 
 
-# The vector is of the bare content. The terms also include where a memory is filed, and a turn's
-# speaker and date, so that a name or date in a query can match.
-
-
 def text_of_item(item: Item) -> str:
     """A memory with its key, tags and theme, without its private origin."""
     parts = [item.content, *item.tags]

@@ -42,9 +42,6 @@ from ricordo.text.people import named_people, without_people
 from ricordo.text.secrets import without_secrets
 from ricordo.text.snippets import Snippets
 
-# From the user's index in memory; for a user with a large index, from the database, where the
-# preceding turn is ignored.
-
 Flags = np.ndarray[tuple[int], np.dtype[np.bool_]]
 NOT_COMPARED: Final = -1.0
 """The cosine of a turn without a vector."""

@@ -151,8 +151,7 @@ def best_by_words(
     ranking: Ranking,
     shared: Mapping[int, str] = _NOTHING,
 ) -> Found:
-    """The best matches: scores, coverage of the query, term weights, and shares of its rare exact
-    terms.
+    """The best matches: scores, coverage of the query, term weights, shares of rare exact terms.
 
     ``shared`` are the terms of shared memories, by id. No other term statistics of their owners are
     used: those are private.

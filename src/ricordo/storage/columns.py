@@ -59,9 +59,7 @@ def stored_choice(kind: type[E], name: str) -> E:
 
 
 class Moment(sa.types.TypeDecorator[datetime]):
-    """A time in UTC: ``timestamptz`` on PostgreSQL, fixed-width ISO text on SQLite, which sorts by
-    time.
-    """
+    """A time in UTC: ``timestamptz`` on PostgreSQL, sortable ISO text on SQLite."""
 
     impl = sa.TIMESTAMP(timezone=True)
     cache_ok = True

@@ -56,8 +56,7 @@ _expired = sa.case((items.c.expires_at <= sa.bindparam("now", type_=Moment), 1),
 _found = sa.select(items.c.id, items.c.theme, items.c.key, items.c.content_hash, _expired)
 _own_active = sa.and_(
     items.c.user_id == sa.bindparam("user_id", type_=Words),
-    # A literal: SQLite and PostgreSQL use a partial index only when the statement shows its
-    # condition.
+    # A literal: a partial index is used only when the statement shows its condition.
     items.c.status == sa.literal_column("'active'"),
 )
 _active_by_one_text: Final = PreparedStatement(

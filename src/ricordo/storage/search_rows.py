@@ -65,9 +65,7 @@ class Searchable:
 
 
 def text_hash(content: str) -> str:
-    """Identifies the text of a vector. Unlike the hash for duplicates it is case-sensitive, as
-    vectors are.
-    """
+    """Identifies the text of a vector; case-sensitive, unlike the hash for duplicates."""
     return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
 
 

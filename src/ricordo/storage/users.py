@@ -41,8 +41,7 @@ def has_user(connection: sa.Connection, user_id: str) -> bool:
 
 
 def has_anything(connection: sa.Connection, user_id: str) -> bool:
-    """True where a user has memories, themes, conversations, proposals, a narrative, program states
-    or any activity of their own.
+    """True where a user has any data or activity of their own.
 
     What others shared with them does not count.
     """
@@ -60,9 +59,7 @@ def list_users(connection: sa.Connection, after: str, limit: int) -> list[str]:
 
 
 def last_rounds(connection: sa.Connection, after: str, limit: int) -> list[tuple[str, datetime]]:
-    """Users in order, after the given one, with the time of their last upkeep or else of their
-    creation.
-    """
+    """Users after the given one, with the time of their last upkeep or else of their creation."""
     since = sa.func.coalesce(upkeep.c.upkept_at, users.c.created_at, type_=Moment)
     wanted = (
         sa.select(users.c.user_id, since)

@@ -187,8 +187,9 @@ def audience_of(
     now: datetime,
     themes: frozenset[str] | None = None,
 ) -> Audience:
-    """What a user may see: own and linked memories, and global ones while they have fewer than
-    ``global_until`` active ones; restricted to ``themes``, None for all.
+    """What a user may see: own and linked memories, restricted to ``themes`` (None for all).
+
+    Also global ones, while they have fewer than ``global_until`` active ones of their own.
     """
     given = {"viewer": viewer, "global_until": global_until, "now": now}
     own_active, has_links = _look_up.run(connection, given)[0]

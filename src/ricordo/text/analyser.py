@@ -165,11 +165,6 @@ def stop_words(language: str) -> frozenset[str]:
     return word_lists("stop_words").get(listed, frozenset())
 
 
-# Words are folded (case, diacritics, compatibility forms), stop words dropped, the rest stemmed.
-# Identifiers are kept whole and also split. Scripts without spaces give character bigrams, emoji
-# and other symbols are terms. Every term is 1 to 64 characters without white space, quotes, colons
-# or NUL.
-
 # Raise whenever the same text may give other terms: indexes are then rebuilt.
 ANALYSER_VERSION: Final = 1
 
@@ -183,6 +178,11 @@ _WORD_JOINT = re.compile(r"[-_]+")
 
 class Analyser:
     """Splits texts into terms for one language.
+
+    Words are folded (case, diacritics, compatibility forms), stop words dropped, the rest stemmed.
+    Identifiers are kept whole and also split. Scripts without spaces give character bigrams, emoji
+    and other symbols are terms. Every term is 1 to 64 characters without white space, quotes,
+    colons or NUL.
 
     Cheap to create, since analysers of one language share caches. Thread-safe.
 

@@ -100,8 +100,7 @@ class PostgresSearch:
     ) -> Matches:
         if not terms:
             return Matches({}, {})
-        # A match is weighted by how rare its terms are among the owners' rows, so count before
-        # filtering.
+        # Rare terms weigh more, so count them among the owners' rows before filtering.
         frequency = _frequency(connection, kind, owners, terms)
         present = [term for term in terms if frequency[term]]
         if not present:

@@ -108,9 +108,7 @@ def rows_within_reach(index: sa.Table) -> str:
 
 
 def _of_links() -> Iterator[RowPolicy]:
-    """Both sides see a link and can remove it. Both must take part in creating one: the owner
-    cannot force it on a viewer, nor can a viewer take it.
-    """
+    """Both sides see a link and can remove it; it takes both to create one."""
     for command in ("SELECT", "DELETE"):
         rows = f"{_OWN} OR {_GRANTED}"
         yield RowPolicy(links.name, f"ricordo_either_{command.lower()}", command, rows)
@@ -120,9 +118,7 @@ def _of_links() -> Iterator[RowPolicy]:
 
 
 def _of_offers() -> Iterator[RowPolicy]:
-    """Both sides see an offer and can remove it; only the viewer's transaction creates or decides
-    it.
-    """
+    """Both sides see an offer and can remove it; only the viewer creates or decides it."""
     for command in ("SELECT", "DELETE"):
         rows = f"{_OWN} OR {_GRANTED}"
         yield RowPolicy(link_offers.name, f"ricordo_either_{command.lower()}", command, rows)
@@ -209,8 +205,7 @@ _POLICIES: Final = """
     WHERE relname = ANY (%(tables)s) AND pg_table_is_visible(pg_class.oid)
 """
 _COMMANDS: Final = {"ALL": "*", "SELECT": "r", "INSERT": "a", "UPDATE": "w", "DELETE": "d"}
-# What PostgreSQL adds when it shows an expression: brackets, column aliases, text casts, table
-# prefixes.
+# What PostgreSQL adds to an expression: brackets, column aliases, text casts, table prefixes.
 _ADDED: Final = re.compile(r'[\s()]|\bas "?[?\w]+"?|::text(\[\])?|\b\w+\.', re.IGNORECASE)
 _GIVEN: Final = """
     SELECT name FROM unnest(ARRAY['ricordo.users', 'ricordo.all_users']) AS name

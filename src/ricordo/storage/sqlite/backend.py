@@ -151,8 +151,7 @@ def write_copy(driver: Any, path: Path) -> None:
 
 
 def shut_others_out(driver: Any, is_busy: Callable[[Exception], bool]) -> bool:
-    """Lock out all other connections while this one is open; False where somebody has the file
-    open.
+    """Lock out all other connections while this one is open; False where there are any.
 
     Without WAL one connection at a time can use a file, and SQLite refuses to leave WAL mode while
     another connection, even an idle one, is open.
@@ -180,9 +179,6 @@ def take_over(driver: Any, source: Any) -> None:
     """
     source.backup(driver)
 
-
-# The driver is in autocommit mode and transactions are explicit: writers use ``BEGIN IMMEDIATE``,
-# because a transaction that reads first fails when another process writes before it does.
 
 _DAMAGED: Final = "the database file is damaged; restore a backup"
 
@@ -212,7 +208,11 @@ _SCRUB_PATIENCE_MS: Final = 500
 
 
 class SqliteBackend:
-    """The store in one file. Safe across threads and processes, and after a fork."""
+    """The store in one file. Safe across threads and processes, and after a fork.
+
+    The driver is in autocommit mode and transactions are explicit: writers use ``BEGIN IMMEDIATE``,
+    because a transaction that reads first fails when another process writes before it does.
+    """
 
     name = "sqlite"
     overwrites_freed_space = True

@@ -102,9 +102,7 @@ def salt_of(path: Path) -> bytes:
 
 
 def looks_encrypted(path: Path) -> bool:
-    """True for a file of whole pages without SQLite's header. Only for a file that cannot be
-    opened: see :func:`salt_of`.
-    """
+    """True for whole pages without SQLite's header; only for a file that cannot be opened."""
     try:
         with path.open("rb") as file:
             start = file.read(_PAGE_BYTES)
