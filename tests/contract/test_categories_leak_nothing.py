@@ -14,7 +14,7 @@ from ricordo.model.record import plain
 from ricordo.testing.embedder import WordEmbedder
 from ricordo.wiring import open_memory
 from tests.support.confined import OPEN_TO_CONFINED
-from tests.support.sharing import share
+from tests.support.sharing import link_of_old, share
 
 pytestmark = pytest.mark.requirement("access.categories")
 
@@ -86,7 +86,9 @@ class World:
         elif became == "updated":
             whose.add(self.text(theme, words), theme=theme, key=key)
         if owner == "ben" and became != "forgotten":
-            share(self.ben, self.ids[-1], self.ana.scope.user_id)
+            # Only what is active can be offered; stores have links to the rest from before.
+            link = link_of_old if became == "archived" else share
+            link(self.ben, self.ids[-1], self.ana.scope.user_id)
 
     def talk(self) -> None:
         """What is filed under no theme at all."""
