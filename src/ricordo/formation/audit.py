@@ -38,8 +38,8 @@ _SUSPECTS: Final = (
         "code or markup",
         lazy_pattern(
             r"```|</?[a-z][a-z0-9]{0,15}(?: [^<>]{0,200})?>|^\s*[{\[].{0,500}[}\]]\s*$|\);\s*$"
-            r"|^(?:import|from|def|class|function|const|let|var|select|insert into) [\w{*(].{0,200}"
-            r"(?:[;(){}=]|import )|^#{1,6} |\|\s*-{3,}\s*\|",
+            r"|^(?:import|from|def|class|function|const|let|var|select|"
+            r"insert into) [\w{*(].{0,200}(?:[;(){}=]|import )|^#{1,6} |\|\s*-{3,}\s*\|",
             re.DOTALL,
         ),
     ),

@@ -32,89 +32,69 @@ _WISHES: Final = frozenset({MemoryType.INSTRUCTION, MemoryType.PROCEDURE, Memory
 # A wish that a reader took for a fact: "User wants invoices sent to …".
 _WISHED: Final = lazy_pattern(
     r"\b(?:wants?|wishes|would like|asks?|asked|expects?|instructs?|prefers?|should|must|always|"
-    r"never|"
-    r"from now on|going forward|every time|whenever|by default|"
-    r"ingin|mau|minta|meminta|harus|selalu|mulai sekarang|setiap kali|"
-    r"möchte|will|immer|ab jetzt|ab sofort|soll|quiere|siempre|a partir de ahora|debe|"
-    r"veut|toujours|désormais|doit|quer|sempre|a partir de agora|vuole|d'ora in poi|wil|altijd|"
-    r"voortaan)\b"
+    r"never|from now on|going forward|every time|whenever|by default|ingin|mau|minta|meminta|harus|"
+    r"selalu|mulai sekarang|setiap kali|möchte|will|immer|ab jetzt|ab sofort|soll|quiere|siempre|"
+    r"a partir de ahora|debe|veut|toujours|désormais|doit|quer|sempre|a partir de agora|vuole|"
+    r"d'ora in poi|wil|altijd|voortaan)\b"
     r"|必ず|常に|今後|これから|总是|今后|从现在|一律",
     re.IGNORECASE,
 )
 
 _ADDRESS: Final = r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+"
 _MAIL = lazy_pattern(
-    r"\b(?:b?cc|carbon[- ]copy|in cop(?:y|ies)|cop(?:y|ies) (?:of|in|to)|blind copy|forward(?:s|"
-    r"ed|ing)?|"
-    r"redirect\w{0,3}|reroute\w{0,2}|reply-to|tembusan|teruskan|meneruskan|salinan|in kopie|"
-    r"weiterleit\w{0,4}|"
-    r"en copia|copia oculta|reenv[íi]\w{1,4}|en copie|transf[ée]r\w{1,4}|em cópia|encaminh\w{1,4}|"
-    r"in copia|"
-    r"inoltr\w{1,4}|doorstu\w{1,4}|in cc)\b|転送|抄送|转发|轉發"
+    r"\b(?:b?cc|carbon[- ]copy|in cop(?:y|ies)|cop(?:y|ies) (?:of|in|to)|blind copy|"
+    r"forward(?:s|ed|ing)?|redirect\w{0,3}|reroute\w{0,2}|reply-to|tembusan|teruskan|meneruskan|"
+    r"salinan|in kopie|weiterleit\w{0,4}|en copia|copia oculta|reenv[íi]\w{1,4}|en copie|"
+    r"transf[ée]r\w{1,4}|em cópia|encaminh\w{1,4}|in copia|inoltr\w{1,4}|doorstu\w{1,4}|in cc)\b|"
+    r"転送|抄送|转发|轉發"
     rf"|(?:send|mail|e-?mail|share|deliver|submit|post|upload|report|kirim\w{{0,4}}|"
-    rf"schick\w{{0,3}}|send\w{{0,4}}|"
-    rf"env[ií]\w{{0,4}}|envoy\w{{0,4}}|mand\w{{1,4}}|invi\w{{1,4}}|"
-    rf"stu{{1,2}}r\w{{0,3}})\b(?:[^.\n]|\.(?=\S)){{0,80}}"
-    rf"(?:{_ADDRESS}|https?://)|{_ADDRESS}",
+    rf"schick\w{{0,3}}|send\w{{0,4}}|env[ií]\w{{0,4}}|envoy\w{{0,4}}|mand\w{{1,4}}|invi\w{{1,4}}|"
+    rf"stu{{1,2}}r\w{{0,3}})\b(?:[^.\n]|\.(?=\S)){{0,80}}(?:{_ADDRESS}|https?://)|{_ADDRESS}",
     re.IGNORECASE,
 )
 _MONEY_NOUNS: Final = (
     r"(?:pay(?:s|ing|ments?)?|paid|invoices?|bills?|money|funds?|salar(?:y|ies)|wages?|refunds?|"
-    r"transfers?|"
-    r"deposits?|donations?|rent|fees?|orders?|purchases?|iban|bitcoin|crypto|wallet|"
+    r"transfers?|deposits?|donations?|rent|fees?|orders?|purchases?|iban|bitcoin|crypto|wallet|"
     r"bayar\w{0,4}|pembayaran|faktur|tagihan|uang|gaji|dana|transfer|rechnung(?:en)?|zahl\w{1,6}|"
-    r"überweis\w{1,4}|"
-    r"geld|factur\w{1,3}|pag(?:o|os|ar|amentos?|amenti)|dinero|paie\w{0,4}|argent|fatur\w{1,3}|"
-    r"dinheiro|"
-    r"fattur\w{1,3}|soldi|betal\w{1,4}|factu\w{1,4})"
+    r"überweis\w{1,4}|geld|factur\w{1,3}|pag(?:o|os|ar|amentos?|amenti)|dinero|paie\w{0,4}|argent|"
+    r"fatur\w{1,3}|dinheiro|fattur\w{1,3}|soldi|betal\w{1,4}|factu\w{1,4})"
 )
 _MONEY = lazy_pattern(
     rf"\b{_MONEY_NOUNS}\b(?:[^.\n]|\.(?=\S)){{0,80}}\b(?:to|into|onto|via|through|account|with|"
-    rf"from|ke|lewat|"
-    rf"melalui|an|auf|"
-    r"über|a|en|sur|à|para|na|su|naar|op)\b|"
-    r"\b(?:use|using|used|gunakan|pakai|menggunakan|verwende\w{0,2}|usa|usar|utilise\w{0,2}|"
-    r"gebruik\w{0,2})\b(?:[^.\n]|\.(?=\S)){0,40}"
-    r"\b(?:account|iban|card|bank|wallet|supplier|rekening|kartu|konto|karte|cuenta|tarjeta|"
-    r"compte|carte|conta|"
-    r"cartão|conto|carta)\b|\biban\b|\b[a-z]{2}[0-9]{2}(?: ?[0-9a-z]{4}){3,7}\b|送金|振り?込|支払|"
-    r"付款|汇款|转账",
+    rf"from|ke|lewat|melalui|an|auf|"
+    r"über|a|en|sur|à|para|na|su|naar|op)\b|\b(?:use|using|used|gunakan|pakai|menggunakan|"
+    r"verwende\w{0,2}|usa|usar|utilise\w{0,2}|gebruik\w{0,2})\b(?:[^.\n]|"
+    r"\.(?=\S)){0,40}\b(?:account|iban|card|bank|wallet|supplier|rekening|kartu|konto|karte|"
+    r"cuenta|tarjeta|compte|carte|conta|cartão|conto|carta)\b|\biban\b|"
+    r"\b[a-z]{2}[0-9]{2}(?: ?[0-9a-z]{4}){3,7}\b|送金|振り?込|支払|付款|汇款|转账",
     re.IGNORECASE,
 )
 _CREDENTIALS = lazy_pattern(
     r"\b(?:passwords?|passcodes?|pins?|credentials?|log-?ins?|api[- ]?keys?|keys?|tokens?|"
-    r"secrets?|2fa|otp|"
-    r"verification codes?|security codes?|one-time codes?|kata sandi|sandi|passwort\w{0,3}|"
-    r"zugangsdaten|"
-    r"contraseñas?|mots? de passe|senhas?|credenziali|wachtwoord\w{0,2})\b|パスワード|暗証番号|"
-    r"密码|验证码",
+    r"secrets?|2fa|otp|verification codes?|security codes?|one-time codes?|kata sandi|sandi|"
+    r"passwort\w{0,3}|zugangsdaten|contraseñas?|mots? de passe|senhas?|credenziali|"
+    r"wachtwoord\w{0,2})\b|パスワード|暗証番号|密码|验证码",
     re.IGNORECASE,
 )
 _HANDED_OVER = lazy_pattern(
     r"\b(?:send|share|give|forward|include|add|tell|paste|put|use|log|store|post|upload|accept|"
-    r"approve|skip|"
-    r"kirim\w{0,4}|berikan|pakai|gunakan|schick\w{0,3}|gib|nutze|env[ií]\w{0,4}|usa|envoie\w{0,2}|"
-    r"donne\w{0,2}|"
-    r"mand\w{1,4}|stuur\w{0,2})\b|送|发送|使用",
+    r"approve|skip|kirim\w{0,4}|berikan|pakai|gunakan|schick\w{0,3}|gib|nutze|env[ií]\w{0,4}|usa|"
+    r"envoie\w{0,2}|donne\w{0,2}|mand\w{1,4}|stuur\w{0,2})\b|送|发送|使用",
     re.IGNORECASE,
 )
 _TOOLS = lazy_pattern(
     r"\b(?:run|runs|running|execute\w{0,2}|install\w{0,4}|download\w{0,3}|launch|invoke|call the|"
-    r"curl|wget|sudo|"
-    r"bash|powershell|npm|pip|ssh|eval|click|visit|open|fetch|browse to|load|connect to|"
-    r"jalankan|instal|unduh|buka|führe|ausführ\w{0,4}|installier\w{0,3}|öffne|ejecut\w{1,4}|"
-    r"instal\w{1,4}|descarg\w{1,4}|"
-    r"exécut\w{1,4}|télécharg\w{1,4}|execut\w{1,4}|baix\w{1,4}|esegui\w{0,4}|scaric\w{1,4}|"
-    r"voer\w{0,2}|download)\b"
-    r"(?:[^.\n]|\.(?=\S)){0,80}\b(?:before|after|first|every|each|whenever|command\w{0,3}|"
-    r"script\w{0,2}|code|"
-    r"tools?|"
-    r"programs?|packages?|plugins?|extensions?|links?|files?|urls?|sites?|server|"
-    r"sebelum|setelah|perintah|skrip|vor|bevor|befehl|skript|antes|comando|avant|commande|prima|"
-    r"voor|curl|wget|sudo|bash)\b"
-    r"|\b(?:curl|wget|sudo|ssh|rm -rf|npx|pip install|npm install)\b|https?://|\b(?:use|call|"
-    r"trust)\b(?:[^.\n]|\.(?=\S)){0,30}"
-    r"\b(?:tools?|mcp|plugins?|webhooks?|endpoints?|proxy|server|api)\b"
+    r"curl|wget|sudo|bash|powershell|npm|pip|ssh|eval|click|visit|open|fetch|browse to|load|"
+    r"connect to|jalankan|instal|unduh|buka|führe|ausführ\w{0,4}|installier\w{0,3}|öffne|"
+    r"ejecut\w{1,4}|instal\w{1,4}|descarg\w{1,4}|exécut\w{1,4}|télécharg\w{1,4}|execut\w{1,4}|"
+    r"baix\w{1,4}|esegui\w{0,4}|scaric\w{1,4}|voer\w{0,2}|download)\b(?:[^.\n]|"
+    r"\.(?=\S)){0,80}\b(?:before|after|first|every|each|whenever|command\w{0,3}|script\w{0,2}|code|"
+    r"tools?|programs?|packages?|plugins?|extensions?|links?|files?|urls?|sites?|server|sebelum|"
+    r"setelah|perintah|skrip|vor|bevor|befehl|skript|antes|comando|avant|commande|prima|voor|curl|"
+    r"wget|sudo|bash)\b"
+    r"|\b(?:curl|wget|sudo|ssh|rm -rf|npx|pip install|npm install)\b|https?://|"
+    r"\b(?:use|call|trust)\b(?:[^.\n]|\.(?=\S)){0,30}\b(?:tools?|mcp|plugins?|webhooks?|endpoints?|"
+    r"proxy|server|api)\b"
     r"|\b(?:without|never|don't|not|stop|skip) (?:\w+ ){0,3}(?:confirmation|confirming|approval|"
     r"permission|consent)\b"
     r"|実行|インストール|运行|执行|安装",
@@ -164,8 +144,8 @@ _WANTED_ANSWERS: Final = re.compile(
     r"|\b(?:suka|ingin|mau|minta) dijawab\b"
 )
 _JAPANESE_TONE: Final = re.compile(
-    r"(?:答え|回答|返答|返事|返信|説明|要約|箇条書き|敬語|タメ口)[^。\n]{0,40}"
-    r"(?:好|希望|してほしい|して欲しい|がいい|がよい|望)|(?:好|希望)[^。\n]{0,10}(?:答え|回答|返答|返事|返信|説明)"
+    r"(?:答え|回答|返答|返事|返信|説明|要約|箇条書き|敬語|タメ口)[^。\n]{0,40}(?:好|希望|してほしい|して欲しい|がいい|がよい|望)|"
+    r"(?:好|希望)[^。\n]{0,10}(?:答え|回答|返答|返事|返信|説明)"
 )
 _ABOUT_OTHERS: Final = re.compile(
     r"\b(?:survey|exam|quiz|customers?|colleagues?|interview|tests?|waiting for|umfrage|ujian)\b"

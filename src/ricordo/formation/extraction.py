@@ -105,12 +105,11 @@ def _named(candidate: Candidate, user_id: str) -> Candidate:
 _STRONG = re.compile(
     r"\b(?:scratch that|strike that|no,? wait|wait,? no|forget (?:that|what i (?:just )?said)|"
     r"ignore (?:that|what i (?:just )?said|my last)|i take (?:that|it) back|"
-    r"(?:wait|oops|sorry|whoops)\W{1,3}i (?:wrote|typed|said|put)|"
-    r"(?:what )?i (?:actually )?meant|i (?:mistyped|misspoke|misspelled)|my mistake|"
-    r"(?:sorry|oops|whoops|ah|argh|ugh|my bad|oh)\W{1,3}(?:no\W{1,3})?"
-    r"(?:(?:that|it) was |that['’]?s |i made )?(?:a |my )?(?:typo|mistake|wrong|autocorrect)|"
-    r"that was (?:a typo|wrong|a mistake|autocorrect)|"
-    r"(?:sorry|oops|no|oh)\W{1,3}not \w+|"
+    r"(?:wait|oops|sorry|whoops)\W{1,3}i (?:wrote|typed|said|put)|(?:what )?i (?:actually )?meant|"
+    r"i (?:mistyped|misspoke|misspelled)|my mistake|"
+    r"(?:sorry|oops|whoops|ah|argh|ugh|my bad|oh)\W{1,3}(?:no\W{1,3})?(?:(?:that|it) was |"
+    r"that['’]?s |i made )?(?:a |my )?(?:typo|mistake|wrong|autocorrect)|"
+    r"that was (?:a typo|wrong|a mistake|autocorrect)|(?:sorry|oops|no|oh)\W{1,3}not \w+|"
     r"eh,? (?:salah|bukan|maaf)|(?:maaf|sorry|duh|aduh|ups)\W{0,3}(?:tadi )?(?:salah|typo)|"
     r"salah (?:ketik|tulis|sebut|ngomong)|ralat|koreksi(?=\s*[:,])|maksud (?:saya|aku|gue|gw)|"
     r"maksudku|maksudnya(?!\s*(?:\?|apa|gimana|bagaimana|yang mana|siapa)))\b|"
@@ -119,8 +118,8 @@ _STRONG = re.compile(
 )
 # Often no more than a way to begin.
 _WEAK = re.compile(
-    r"(?:^|[.!?\n])\W{0,5}(?:(?:oh|hmm|ah|eh|well|no|um)\W{1,3}){0,2}(?:actually|sorry|wait|update|no|nope|"
-    r"hold on|sebenarnya|sebenernya|maaf|bukan|tunggu)\b",
+    r"(?:^|[.!?\n])\W{0,5}(?:(?:oh|hmm|ah|eh|well|no|um)\W{1,3}){0,2}(?:actually|sorry|wait|"
+    r"update|no|nope|hold on|sebenarnya|sebenernya|maaf|bukan|tunggu)\b",
     re.IGNORECASE,
 )
 _GONE = re.compile(

@@ -45,8 +45,8 @@ _CODE_LINE = lazy_pattern(
     r"|from [\w.]+ import\b|#include\b"
     r"|(?:const|let|var) \w+ ?=|function \w*\(|return\b[^\n]{0,200};|>>> |\$ \w|traceback \("
     r"|file \"[^\"\n]{1,200}\", line|at [\w.$]+\(|\w{0,40}(?:error|exception): "
-    r"|(?:export )?[a-z_]{2,40}=\S|(?:select|insert|update|delete) [^\n]{1,200}"
-    r"\b(?:from|into|set) [^\n]{0,300};)"
+    r"|(?:export )?[a-z_]{2,40}=\S|(?:select|insert|update|delete) [^\n]{1,200}\b(?:from|into|"
+    r"set) [^\n]{0,300};)"
 )
 _QUOTATION = lazy_pattern(r"[ \t]{0,8}>")
 

@@ -146,15 +146,15 @@ _CLEAR: Final = (
     rf"(?:here\s+(?:are|is)\s+)?(?:(?:the|your|some|all)\s+)?(?:(?:{_KINDS})\s+){{1,3}}"
     rf"(?:memor(?:y|ies)|context|documents|search\s+results|snippets|passages){_ABOUT}",
     r"what\s+(?:i|you|we)\s+(?:already\s+)?(?:remember|know|recall)\s+about\b[^\n:]{0,60}+",
-    r"(?:here\s+(?:is|are)\s+)?what\s+(?:i|you|we|was|were)\s+(?:have\s+)?"
-    r"(?:recalled|remembered|retrieved)\b[^\n:]{0,90}+",
+    r"(?:here\s+(?:is|are)\s+)?what\s+(?:i|you|we|was|were)\s+(?:have\s+)?(?:recalled|remembered|"
+    r"retrieved)\b[^\n:]{0,90}+",
     r"(?:things|facts)\s+(?:known|remembered|to\s+remember)\s+about\b[^\n:]{0,60}+",
     r"(?:facts|memories)\s+about\s+the\s+(?:user|customer)",
     r"memory\s+(?:updates?|context|bank|notes|entries|block)\b[^\n:]{0,60}+",
     r"context\s+(?:from\s+earlier|information\s+is\s+below\.?)",
     r"summary\s+of\s+(?:the\s+|our\s+)?(?:conversation|chat|previous|earlier)\b[^\n:]{0,40}+",
-    r"(?:use|given|based\s+on)\s+(?:only\s+)?the\s+following\b[^\n:]{0,20}?\b"
-    r"(?:context|documents|information|passages|memories)\b[^\n:]{0,120}+",
+    r"(?:use|given|based\s+on)\s+(?:only\s+)?the\s+following\b[^\n:]{0,20}?\b(?:context|documents|"
+    r"information|passages|memories)\b[^\n:]{0,120}+",
     r"(?:answer|respond)\b[^\n:]{0,60}?\bon\s+the\s+following\b[^\n:]{0,60}+",
     r"(?:ingatan|memori|konteks|dokumen)\s+(?:yang\s+)?(?:relevan|terkait|sebelumnya)[^\n:]{0,40}+",
     r"fakta\s+tentang\s+pengguna",
@@ -186,12 +186,12 @@ _BULLET = lazy_pattern(r"[ \t]*+(?:[-*•+]|[0-9]{1,3}[.)]|\[[0-9]{1,3}\])[ \t]"
 _RULE_LINE = lazy_pattern(r"[ \t]*+(?:-{3,}+|={3,}+|\*{3,}+|_{3,}+|~{3,}+)[ \t]*+")
 _QUERY_LABEL = lazy_pattern(
     r"(?:^|\n)[ \t#*]{0,8}(?:(?:user(?:'s)?|current|customer|human)\s+)?(?:query|question|input"
-    r"|request|pertanyaan(?:\s+pengguna)?|(?:nutzer)?frage|anfrage|(?:ユーザーの)?質問)"
-    r"[ \t*]{0,4}:[ \t*]{0,4}"
+    r"|request|pertanyaan(?:\s+pengguna)?|(?:nutzer)?frage|anfrage|"
+    r"(?:ユーザーの)?質問)[ \t*]{0,4}:[ \t*]{0,4}"
 )
 _ANSWER_LABEL = lazy_pattern(
-    r"\n[ \t#*]{0,8}(?:(?:helpful|final|your|the)\s+)?"
-    r"(?:answer|response|jawaban|antwort|回答|答え)[ \t*]{0,4}:[ \t*]{0,4}\s{0,8}\Z"
+    r"\n[ \t#*]{0,8}(?:(?:helpful|final|your|the)\s+)?(?:answer|response|jawaban|antwort|回答|"
+    r"答え)[ \t*]{0,4}:[ \t*]{0,4}\s{0,8}\Z"
 )
 
 
@@ -286,29 +286,29 @@ _ENGLISH: Final = (
     r"\b(?:developer|debug|god|admin|dan|sudo|jailbreak|unrestricted|root)\s+mode\b",
     r"\bjail-?break(?:ed|ing|s)?\b|\bdo\s+anything\s+now\b|\bprompt\s+injection\b",
     r"\b(?:pretend|act\s+as\s+if|imagine)\s+(?:that\s+)?you(?:'re|\s+are|\s+have)\b",
-    r"\b(?:reveal|print|repeat|show|output|leak)\s+(?:me\s+)?(?:your|the)\s+(?:\S{1,15}\s+){0,2}"
-    r"(?:prompt|instructions)\b",
+    r"\b(?:reveal|print|repeat|show|output|leak)\s+(?:me\s+)?(?:your|"
+    r"the)\s+(?:\S{1,15}\s+){0,2}(?:prompt|instructions)\b",
     r"\bwithout\s+(?:any\s+)?(?:restrictions|filters|censorship)\b",
     r"<\|?\s*(?:im_start|im_end|endoftext|system|begin_of_text|start_header_id)\b",
     r"\[/?inst\]|<<\s*/?\s*sys\s*>>",
 )
 # A line that claims to come from above the conversation.
 _FORGED: Final = (
-    r"(?:^|\n)[ \t#*\[<(]{0,8}(?:system|developer|administrator|sistem|システム)"
-    r"(?:\s+(?:note|override|notice|update))?[ \t\])>*]{0,4}:",
+    r"(?:^|\n)[ \t#*\[<(]{0,8}(?:system|developer|administrator|sistem|"
+    r"システム)(?:\s+(?:note|override|notice|update))?[ \t\])>*]{0,4}:",
 )
 _INDONESIAN: Final = (
-    r"\b(?:abaikan|lupakan|hiraukan|langgar|kesampingkan)\b(?:\s+\S{1,15}){0,4}?\s+"
-    r"(?:instruksi|perintah|aturan|petunjuk|arahan|pesan|prompt|konteks)",
+    r"\b(?:abaikan|lupakan|hiraukan|langgar|kesampingkan)\b(?:\s+\S{1,15}){0,4}?\s+(?:instruksi|"
+    r"perintah|aturan|petunjuk|arahan|pesan|prompt|konteks)",
     r"\b(?:abaikan|lupakan)\s+(?:semua|segala|apa)\S{0,5}\s+(?:yang\s+)?(?:sebelumnya|di\s*atas)",
     r"\binstruksi\s+baru\s*(?::|-|adalah)|\bprompt\s+sistem\b|\bmode\s+(?:pengembang|developer)\b",
     r"\b(?:mulai\s+)?sekarang\s+(?:kamu|anda)\s+adalah\b|\b(?:kamu|anda)\s+sekarang\s+adalah\b",
     r"\bberpura-?pura(?:lah)?\s+(?:kamu|anda|menjadi)\b",
 )
 _GERMAN: Final = (
-    r"\b(?:ignoriere?n?|missachten?|vergiss|vergessen|übergehen?|überschreiben?)\b"
-    r"(?:\s+\S{1,15}){0,4}?\s+"
-    r"(?:anweisung|instruktion|befehl|regel|vorgabe|vorschrift|nachricht|prompt|kontext)",
+    r"\b(?:ignoriere?n?|missachten?|vergiss|vergessen|übergehen?|"
+    r"überschreiben?)\b(?:\s+\S{1,15}){0,4}?\s+(?:anweisung|instruktion|befehl|regel|vorgabe|"
+    r"vorschrift|nachricht|prompt|kontext)",
     r"\b(?:ignoriere?|vergiss)\s+alles\s+(?:bisherige|vorherige|davor|zuvor|oben|was)\b",
     r"\bneue\s+(?:anweisung|instruktion|regel)(?:en|n)?\s*(?::|-)|\bsystem-?prompt\b",
     r"\bdu\s+bist\s+(?:jetzt|nun|ab\s+sofort)\b|\bab\s+(?:jetzt|sofort)\s+bist\s+du\b"
@@ -323,17 +323,17 @@ _JAPANESE: Final = (
 )
 # What programs put in front of a conversation: who the model is, what time it is, what to load.
 _BOOT: Final = (
-    r"\byou\s+are\s+(?:an?|the)\s+(?:\S{1,20}\s+){0,5}?"
-    r"(?:assistant|ai|chatbot|language\s+model|bot|agent|copilot)\b",
+    r"\byou\s+are\s+(?:an?|the)\s+(?:\S{1,20}\s+){0,5}?(?:assistant|ai|chatbot|language\s+model|"
+    r"bot|agent|copilot)\b",
     r"\bas\s+an\s+(?:ai|artificial|assistant)\b|\byour\s+(?:task|job|role|goal)\s+is\s+to\b",
     r"(?:^|\n)[ \t#*\[-]*+(?:(?:the\s+)?current\s+(?:date|time|datetime|user)|today's\s+date"
     r"|session\s+(?:started|id|start)|new\s+session|knowledge\s+cutoff|system\s+(?:info|time)"
     r"|working\s+directory|environment|available\s+tools|timestamp)\b[^\n]{0,60}?(?::|\bis\b|\bat\b)",
     r"(?:^|\n)[ \t]*+\[?[ \t]*+(?:a\s+)?(?:new\s+)?session\s+(?:was\s+|has\s+been\s+)?started\b",
-    r"\b(?:du\s+bist|sie\s+sind)\s+ein(?:e)?\s+(?:\S{1,20}\s+){0,4}?"
-    r"(?:assistent(?:in)?|ki|chatbot|sprachmodell)\b",
-    r"\b(?:kamu|anda)\s+adalah\s+(?:sebuah\s+|seorang\s+)?(?:\S{1,20}\s+){0,3}?"
-    r"(?:asisten|ai|chatbot|model\s+bahasa)\b",
+    r"\b(?:du\s+bist|sie\s+sind)\s+ein(?:e)?\s+(?:\S{1,20}\s+){0,4}?(?:assistent(?:in)?|ki|"
+    r"chatbot|sprachmodell)\b",
+    r"\b(?:kamu|anda)\s+adalah\s+(?:sebuah\s+|seorang\s+)?(?:\S{1,20}\s+){0,3}?(?:asisten|ai|"
+    r"chatbot|model\s+bahasa)\b",
     r"あなたは[^\n。]{0,25}(?:アシスタント|ai|チャットボット|言語モデル|エージェント)(?:です|である)",
 )
 _ATTACK = lazy_pattern("|".join((*_ENGLISH, *_FORGED, *_INDONESIAN, *_GERMAN, *_JAPANESE, *_BOOT)))
@@ -357,8 +357,8 @@ _ORDER_AT_START = lazy_pattern(_ORDERS)
 _ORDER_INSIDE = lazy_pattern(
     rf"(?<=[:\"'>*(\]])[ ]?{_ORDERS}"
     r"|\bremember(?:\s+that|\s+this|\s*+:)|\b(?:save|store|add|write|commit)\b[^\n.]{0,60}\bmemor"
-    r"|\b(?:assistant|ai|model|agent|chatbot|llm)\s+"
-    r"(?:must|should|shall|needs?\s+to|has\s+to|will)\b"
+    r"|\b(?:assistant|ai|model|agent|chatbot|llm)\s+(?:must|should|shall|needs?\s+to|has\s+to|"
+    r"will)\b"
     r"|\b(?:ingatlah|ingat\s+bahwa|asisten\s+(?:harus|wajib|perlu))\b"
     r"|\bmerke?\s+(?:dir|ihnen)\b|\b(?:assistent|ki)\s+(?:muss|soll|sollte)\b"
     r"|覚えて|記憶して|保存して|してください|しなさい|アシスタントは"

@@ -112,8 +112,8 @@ _VALUE_END: Final = lazy_pattern(
 )
 _AND: Final = lazy_pattern(r" (?:and|or|dan|atau|&) ")
 _RATHER: Final = lazy_pattern(
-    r"^(?P<more>[^,]{1,60}?) (?:over|rather than|instead of|more than|than|to|daripada|ketimbang) "
-    r"(?P<less>[^,]{1,60}?)$"
+    r"^(?P<more>[^,]{1,60}?) (?:over|rather than|instead of|more than|than|to|daripada|"
+    r"ketimbang) (?P<less>[^,]{1,60}?)$"
 )
 _STATES: Final = (
     frozenset({"married", "single", "divorced", "widowed", "unmarried", "engaged"}),

@@ -5,8 +5,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
-from ricordo.formation import sensitive_words
-from ricordo.formation.sensitive_words import JAPANESE
+from ricordo.formation.words import alternatives, listing
 from ricordo.limits import MAX_TURN_CHARS
 from ricordo.text.folding import fold_letters, fold_marks
 from ricordo.text.normalise import lazy_pattern
@@ -28,8 +27,8 @@ _DATE: Final = lazy_pattern(r"\d{4}-\d{1,2}-\d{1,2}\b|\d{1,2}[.-]\d{1,2}[.-]\d{2
 _IP4: Final = lazy_pattern(r"(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?![\w]|\.\d)")
 _IP6: Final = lazy_pattern(r"(?<![\w:.])[0-9a-fA-F:]{6,39}(?![\w:])")
 _STREET: Final = lazy_pattern(
-    r"\b\d{1,5}[a-zA-Z]?,? (?:[A-Z][\w'.-]{0,30} ){1,3}"
-    r"(?:Street|St|Avenue|Ave|Road|Rd|Lane|Ln|Drive|Dr|Boulevard|Blvd|Way|Court|Ct|Square|Terrace"
+    r"\b\d{1,5}[a-zA-Z]?,? (?:[A-Z][\w'.-]{0,30} ){1,3}(?:Street|St|Avenue|Ave|Road|Rd|Lane|Ln|"
+    r"Drive|Dr|Boulevard|Blvd|Way|Court|Ct|Square|Terrace"
     r"|Close|Place|Crescent)\b"
     r"|\b\d{1,5} \w{1,30} (?:street|avenue|boulevard)\b"
     r"|\b(?:[Jj]alan|[Jj]ln|[Jj]l|[Gg]ang|[Gg]g)\.? \w{1,30}(?: \w{1,30}){0,4}?"
@@ -201,8 +200,8 @@ _MONTHS: Final = (
 )
 
 _NAME: Final = lazy_pattern(
-    r"\b(?:my|user'?s) (?:(?:full|first|last|real|preferred|given|family|middle|legal) )?name\b"
-    r"(?! ?(?:server|space))"
+    r"\b(?:my|user'?s) (?:(?:full|first|last|real|preferred|given|family|middle|"
+    r"legal) )?name\b(?! ?(?:server|space))"
     r"|\bcalls? me (?!back|later|tomorrow|today|tonight|now|again|when|whenever|if|at|on|in|after"
     r"|before|once|maybe|as soon|crazy|every|anytime|by phone|to\b|for\b)\w"
     r"|\b(?:user|i|he|she|they) (?:also )?(?:goes|go|went) by\b(?! (?:the (?!name)|bus|train|car"
@@ -215,16 +214,16 @@ _NAME: Final = lazy_pattern(
     r"|\bich heisse\b|\bmein name\b|\b(?:be)?nutzer(?:in)? heisst\b|\bnenn(?:t|en sie)? mich\b"
 )
 _HOME: Final = lazy_pattern(
-    rf"(?<!\bthat )\b(?:live|lives|living|lived|resides?|residing) (?:\w{{1,20}} ){{0,2}}?"
-    rf"(?:in|at|near|outside|close to)\b(?! {_NOT_LIVED_IN})"
+    rf"(?<!\bthat )\b(?:live|lives|living|lived|resides?|residing) (?:\w{{1,20}} ){{0,2}}?(?:in|at|"
+    rf"near|outside|close to)\b(?! {_NOT_LIVED_IN})"
     r"|\b(?:based|settled) (?:in|near|out of)\b"
     r"|\b(?:i'm|i am|user is|user comes?|i come|user hails|he is|she is) (?:originally )?from\b"
     r"(?! (?:the |a |an )?(?:\w{1,20} )?(?:team|department|company|office|future|squad|division))"
     r"|\boriginally from\b|\bhome is (?!office|where)\w"
     rf"|\bborn (?:and raised )?in (?!\d|the \d|{_MONTHS})"
     r"|\b(?:apartment|flat|house|home) in (?!one|two|a |the (?:near|next|sims)|order|minecraft)\w"
-    r"|\b(?:tinggal|menetap|bermukim|ngekos|kos|ngontrak|berdomisili) (?:\w{1,20} ){0,2}?"
-    r"(?:di|dekat)\b"
+    r"|\b(?:tinggal|menetap|bermukim|ngekos|kos|ngontrak|berdomisili) (?:\w{1,20} ){0,2}?(?:di|"
+    r"dekat)\b"
     rf"|\bpindah (?:rumah )?ke (?!{_NOT_A_PLACE})"
     r"|\b(?:berasal|asal|asalnya|asli) dari (?!tim|divisi|perusahaan)|\brumah(?:nya|ku| saya)? di\b"
     r"|\blahir di\b"
@@ -237,24 +236,24 @@ _LIVING_SOFTWARE: Final = lazy_pattern(
     rf"\b(?:{_SOFTWARE}) (?:that )?(?:lives?|living|lived|resides?) (?:\w{{1,20}} )?(?:in|at)\b"
 )
 _MOVED: Final = lazy_pattern(
-    r"\b(?:move|moved|moving|moves|relocat(?:e|es|ed|ing)|emigrated|immigrated) "
-    r"(?:back |over |away |out |here )?(?:to|from) "
+    r"\b(?:move|moved|moving|moves|relocat(?:e|es|ed|ing)|emigrated|immigrated) (?:back |over |"
+    r"away |out |here )?(?:to|from) "
 )
 _NO_PLACE: Final = lazy_pattern(_NOT_A_PLACE)
 _MOVED_ANYHOW: Final = lazy_pattern(_MOVED.pattern, re.IGNORECASE)
 _VAGUE: Final = lazy_pattern(r"(?:a|an|the|my|our|his|her|their|another|new)\b")
 _MOVED_HOME: Final = lazy_pattern(
-    r"(?:a|an|the|my|our|his|her|their|another)(?: new| bigger| smaller| different)? "
-    r"(?:flat|house|apartment|home|place|city|town|village|country|countryside|suburbs?|coast)\b"
+    r"(?:a|an|the|my|our|his|her|their|another)(?: new| bigger| smaller| different)? (?:flat|house|"
+    r"apartment|home|place|city|town|village|country|countryside|suburbs?|coast)\b"
 )
 _MOVED_TO_NAME: Final = lazy_pattern(r"(?:The |the )?[A-Z][a-z]")
 _LANGUAGE: Final = lazy_pattern(
-    rf"\b(?:speak|speaks|spoke|speaking|fluent|understands?) (?:\w{{1,20}},? ){{0,4}}?"
-    rf"(?:{_LANGUAGES})\b"
+    rf"\b(?:speak|speaks|spoke|speaking|fluent|"
+    rf"understands?) (?:\w{{1,20}},? ){{0,4}}?(?:{_LANGUAGES})\b"
     r"|\b(?:answers?|answered|repl(?:y|ies)|responses?|respond|talk|chat|chats|communicate|addressed)"
     rf" (?:\w{{1,20}} ){{0,3}}?in (?:\w{{1,20}} )?(?:{_LANGUAGES})\b"
-    r"|\b(?:fasih|lancar|bisa|menguasai|berbicara|bicara|ngomong|jawab|jawaban|balas|pakai)"
-    r" (?:\w{1,20} ){0,4}?(?:ber)?bahasa (?!pemrograman|program\b|python|java\b)"
+    r"|\b(?:fasih|lancar|bisa|menguasai|berbicara|bicara|ngomong|jawab|jawaban|balas|"
+    r"pakai) (?:\w{1,20} ){0,4}?(?:ber)?bahasa (?!pemrograman|program\b|python|java\b)"
     rf"|\b(?:spricht|spreche|sprechen|fliessend) (?:\w{{1,20}} ){{0,3}}?(?:{_LANGUAGES})\b"
     rf"|\bantwort\w{{0,4}} (?:\w{{1,20}} ){{0,3}}?auf (?:{_LANGUAGES})\b"
     rf"|\b(?:{_LANGUAGES}) is (?:my|his|her|their|user'?s) (?:first|native|mother|main)\b"
@@ -264,10 +263,11 @@ _PRONOUNS: Final = lazy_pattern(
 )
 # Currency signs stand between spaces in a plain text.
 _INCOME: Final = lazy_pattern(
-    r"\b(?:makes?|making|earn(?:s|ed)?|paid|gets?|owes?|owed?|saved|verdient|verdiene)\b"
-    r" (?:\w{1,15} ){0,2}?(?:[$€£¥]|rp\.? ?|usd |eur |idr )? ?\d[\d.,]{0,15} ?(?:k|m|jt|juta)?"
-    r" ?(?:dollars?|euros?|euro|pounds?|usd|eur|rupiah|yen)?"
-    r" ?(?:(?:a|per|an|each|im|pro) (?:year|month|week|hour|day|annum|monat|jahr|stunde)|yearly"
+    r"\b(?:makes?|making|earn(?:s|ed)?|paid|gets?|owes?|owed?|saved|verdient|"
+    r"verdiene)\b (?:\w{1,15} ){0,2}?(?:[$€£¥]|rp\.? ?|usd |eur |idr )? ?\d[\d.,]{0,15} ?(?:k|m|jt|"
+    r"juta)? ?(?:dollars?|euros?|euro|pounds?|usd|eur|rupiah|"
+    r"yen)? ?(?:(?:a|per|an|each|im|pro) (?:year|month|week|hour|day|annum|monat|jahr|stunde)|"
+    r"yearly"
     r"|monthly|annually|brutto|netto)\b"
     r"|\b(?:owes?|owed|saved)\b (?:\w{1,15} ){0,3}?(?:[$€£¥]|rp\.? ?) ?\d"
 )
@@ -285,8 +285,8 @@ _BIRTH: Final = lazy_pattern(
 )
 _SEEN_BY: Final = lazy_pattern(
     r"\b(?:sees?|seeing|saw|visits?|visited|visiting|consults?|consulted|appointments? (?:with|at)"
-    r"|referred to|treated by|my|user's) (?:a |an |the |his |her |their |my )?"
-    r"(?:psycholog|psychiatr|psychotherap|therapist|counsell?or|oncolog|cardiolog|neurolog|urolog"
+    r"|referred to|treated by|my|user's) (?:a |an |the |his |her |their |my )?(?:psycholog|"
+    r"psychiatr|psychotherap|therapist|counsell?or|oncolog|cardiolog|neurolog|urolog"
     r"|gyna?ecolog|dermatolog|endocrinolog|rheumatolog|fertility|physio|midwife)"
 )
 
@@ -365,14 +365,19 @@ _FIELDS_OF_KEY: Final[dict[str, frozenset[str]]] = {
     for names in _BY_KEY.values()
     for name in names.split()
 }
-_WORDS: Final = {field: Phrases(listed) for field, listed in sensitive_words.WORDS.items()}
-_HARMLESS: Final = {field: Phrases(listed) for field, listed in sensitive_words.HARMLESS.items()}
-_WORK: Final = Phrases(sensitive_words.WORK)
-_TRADE: Final = Phrases(sensitive_words.TRADE)
+_WORDS: Final = {field: Phrases(listing("sensitive", field)) for field in SENSITIVE_FIELDS}
+_HARMLESS: Final = {
+    field: Phrases(listing("sensitive", f"harmless {field}")) for field in SENSITIVE_FIELDS
+}
+_WORK: Final = Phrases(listing("sensitive", "work"))
+_TRADE: Final = Phrases(listing("sensitive", "trade"))
 _OF_TRADES: Final = frozenset({"health", "faith", "politics", "money"})
 _WORK_REACH_WORDS: Final = 8
 _TRADE_REACH_WORDS: Final = 2
-_JAPANESE: Final = {field: lazy_pattern(pattern, re.VERBOSE) for field, pattern in JAPANESE.items()}
+_JAPANESE: Final = {
+    field: lazy_pattern(alternatives("sensitive", f"japanese {field}"))
+    for field in SENSITIVE_FIELDS
+}
 _PROGRAMMING: Final = frozenset({"programming", "scripting", "pemrograman", "programmiersprache"})
 
 
@@ -431,8 +436,7 @@ def _fields_of_words(words: Sequence[str]) -> set[str]:
 
 def _covered(field: str, words: Sequence[str]) -> set[int]:
     """The places of words that mean something harmless here."""
-    listed = _HARMLESS.get(field)
-    return set() if listed is None else {n for span in listed.spans(words) for n in range(*span)}
+    return {place for span in _HARMLESS[field].spans(words) for place in range(*span)}
 
 
 def _names_a_trade(span: Span, about_work: Sequence[int], trades: set[int]) -> bool:

@@ -7,7 +7,7 @@ from typing import Final
 
 from ricordo.formation.rules import tasks
 from ricordo.formation.rules.rule import BASE_FORMS
-from ricordo.formation.rules.word_lists import words
+from ricordo.formation.words import words
 
 # The screened text is as long as the passage, so that every place in one is a place in the other.
 
@@ -97,8 +97,8 @@ _WRAPPED_LINE_CHARS: Final = 60  # a line so long without a full stop goes on in
 
 _BREAK = re.compile(r"[.!?…]+[\"'”’)\]]*(?=\s|$)|[;\n]|(?<=[a-z\d])[!?]+(?=[A-Z])")
 _ABBREVIATION = re.compile(
-    r"(?:^|[\s(])(?:dr|mr|mrs|ms|prof|st|mt|ft|jr|sr|vs|e\.g|i\.e|approx|jl|jln|tgl|dll|dsb|"
-    r"pt|cv|tbk|ir|drs|hj|bpk|sdr|[a-z]|(?:[a-z]\.)+[a-z])$",
+    r"(?:^|[\s(])(?:dr|mr|mrs|ms|prof|st|mt|ft|jr|sr|vs|e\.g|i\.e|approx|jl|jln|tgl|dll|dsb|pt|cv|"
+    r"tbk|ir|drs|hj|bpk|sdr|[a-z]|(?:[a-z]\.)+[a-z])$",
     re.IGNORECASE,
 )
 _BULLET = re.compile(r"\s*(?:(?:[-*•–+]|\(?\d{1,3}[.)])\s+)?")
@@ -165,35 +165,28 @@ _PERSONS_INDONESIAN = (
 )
 _REQUESTS = (
     r"please|pls|help|recommend|suggest|tell|give|let|thanks|thank|tolong|mohon|minta|makasih|"
-    r"jangan|"
-    r"remember|note|call|always|never|from now on|selalu|ingat|catat|panggil|"
+    r"jangan|remember|note|call|always|never|from now on|selalu|ingat|catat|panggil|"
 )
 _QUESTIONS = (
-    r"what|what['’]?s|where|how|who|which|why|can|could|would|will|should|do|does|did|is|are|"
-    r"any|have you|"
-    r"apa|apakah|bisa|ada|dimana|di mana|bagaimana|gimana|berapa|siapa|kapan|kenapa|boleh|"
+    r"what|what['’]?s|where|how|who|which|why|can|could|would|will|should|do|does|did|is|are|any|"
+    r"have you|apa|apakah|bisa|ada|dimana|di mana|bagaimana|gimana|berapa|siapa|kapan|kenapa|boleh|"
     r"kira-kira|"
 )
 _TURNS = (
-    r"udah|sudah|enaknya|masih|jelasin|rekomendasi|tips|kado|bikinin|if|when|because|but|so|and|not|or|although|though|where|kalau|kalo|tapi|jadi|karena|"
-    r"bukan|atau|dan"
+    r"udah|sudah|enaknya|masih|jelasin|rekomendasi|tips|kado|bikinin|if|when|because|but|so|and|"
+    r"not|or|although|though|where|kalau|kalo|tapi|jadi|karena|bukan|atau|dan"
 )
 _STARTER = rf"(?:{_PERSONS}{_PERSONS_INDONESIAN}{_REQUESTS}{_QUESTIONS}{_TURNS})(?![\w-])"
 
-_INDONESIAN_VERBS: Final = words("""
-tinggal bekerja kerja suka punya kuliah lahir alergi benci pindah berasal bisa hobi tidak gak
-nggak ga ngga enggak ingin mau butuh perlu cari nyari sering selalu belajar berencana seorang
-sedang lagi sudah udah belum akan pengen harus sekarang
-""")
+_INDONESIAN_VERBS: Final = words("rules", "indonesian verbs")
 _VERB = "|".join(sorted(BASE_FORMS | {"am", "do", "don't", "dont", "can't"} | _INDONESIAN_VERBS))
 
 # What goes on about the same person after a mere comma: "I'm Ana, live in Rome, work as a nurse".
 _GOES_ON = (
-    r"(?:(?:now|currently|also|originally|skrg|sekarang|juga|udah|sudah|lagi) )?(?:"
-    r"live in|living in|based in|work (?:as|at|for|in)|working (?:as|at|for)|study|studying|"
-    r"allergic to|love|hate|speak|originally from|born in|"
-    r"tinggal di|domisili|ngekos|kerja|bekerja|kuliah|suka|hobi|asal|asli|lahir|umur|usia|alergi|"
-    r"intoleran\w{0,2}|punya|pindah ke|"
+    r"(?:(?:now|currently|also|originally|skrg|sekarang|juga|udah|sudah|lagi) )?(?:live in|"
+    r"living in|based in|work (?:as|at|for|in)|working (?:as|at|for)|study|studying|allergic to|"
+    r"love|hate|speak|originally from|born in|tinggal di|domisili|ngekos|kerja|bekerja|kuliah|suka|"
+    r"hobi|asal|asli|lahir|umur|usia|alergi|intoleran\w{0,2}|punya|pindah ke|"
     r"(?:tidak|gak|ga|nggak|ngga|enggak|kurang) (?:bisa |pernah )?(?:suka|makan|minum))"
 )
 # Indonesian asks in place: "aku vegan, di warung makan apa ya".
@@ -207,27 +200,25 @@ _GAP: Final = r"(?:(?<!\s)\s++)?"
 _PAUSE: Final = rf"(?:{_GAP},\s++|(?<!\s)\s++)"
 _BORDER = re.compile(
     rf"(?P<shared>{_PAUSE}(?:and|but|dan|tapi)\s+(?=(?:now\s|also\s|"
-    rf"\w{{3,12}}ly\s)?(?:{_VERB})\s+\S)|"
-    rf"{_GAP},\s++(?:(?:and|dan|trus|terus)\s+)?(?={_GOES_ON}\s+\S)|"
-    rf"(?:(?<![,\s])|(?<=,\s))\s++(?=(?:skrg|sekarang) (?:tinggal|kerja|bekerja|kuliah)\b))|"
-    rf"{_PAUSE}(?:and|but|dan|serta)\s+(?:also\s+|juga\s+)?(?:that|bahwa|kalau|kalo)\s+"
-    rf"(?={_STARTER})|"
+    rf"\w{{3,12}}ly\s)?(?:{_VERB})\s+\S)|{_GAP},\s++(?:(?:and|dan|trus|"
+    rf"terus)\s+)?(?={_GOES_ON}\s+\S)|(?:(?<![,\s])|(?<=,\s))\s++(?=(?:skrg|sekarang) (?:tinggal|"
+    rf"kerja|bekerja|kuliah)\b))|{_PAUSE}(?:and|but|dan|serta)\s+(?:also\s+|juga\s+)?(?:that|"
+    rf"bahwa|kalau|kalo)\s+(?={_STARTER})|"
     rf"{_GAP},\s*+(?=[^,.;!?]{{0,80}}\b(?:{_ASKED_IN_PLACE})\b)|"
-    rf"{_PAUSE}(?:and\s+)?since\s+(?=(?:i|i['’]?m|i['’]ve|my|we)\b)|"
-    rf"(?<!\s)\s++[-–—]{{1,3}}\s+|{_GAP}—\s*|{_GAP}[()]\s*|:\s+|{_GAP}[:;=][)(DP]|{_GAP}[!?…]+\s*|"
+    rf"{_PAUSE}(?:and\s+)?since\s+(?=(?:i|i['’]?m|i['’]ve|my|we)\b)|(?<!\s)\s++[-–—]{{1,3}}\s+|"
+    rf"{_GAP}—\s*|{_GAP}[()]\s*|:\s+|{_GAP}[:;=][)(DP]|{_GAP}[!?…]+\s*|"
     rf"{_PAUSE}(?:but|so|because|cause|cuz|although|though|even though|whereas|tapi|tetapi|karena|"
-    rf"soalnya|"
-    rf"padahal|meskipun|walaupun|sehingga|makanya|while|so that)\s+|"
-    rf"{_GAP},\s*+(?={_STARTER})|"
-    rf"{_PAUSE}(?:and|so|plus|dan|terus|trus|jadi|lalu|serta)\s+(?={_STARTER})",
+    rf"soalnya|padahal|meskipun|walaupun|sehingga|makanya|while|so that)\s+|"
+    rf"{_GAP},\s*+(?={_STARTER})|{_PAUSE}(?:and|so|plus|dan|terus|trus|jadi|lalu|"
+    rf"serta)\s+(?={_STARTER})",
     re.IGNORECASE,
 )
 # "My favourite band is Queen, anything similar?": what is asked stands behind the last comma.
 _ASKED_LAST = re.compile(r"\s*,\s*(?=[^,]+ [^,]+$)(?!(?:and|or|dan|atau)\b|[^,]* (?:and|dan) )")
 _FIRST_PERSON = re.compile(
     r"(?:\W|\b(?:hi|hello|hey|so|well|yes|also|and|halo|hai|jadi|kenalin|kenalkan|perkenalkan|oh|"
-    r"btw|oiya|iya|ya|oke|ok|skrg|sekarang|nama|my name)\b)*"
-    r"(i|im|i['’]m|i['’]ve|ive|is|saya|aku|gue|gw|gua|namaku|sy)\b",
+    r"btw|oiya|iya|ya|oke|ok|skrg|sekarang|nama|my name)\b)*(i|im|i['’]m|i['’]ve|ive|is|saya|aku|"
+    r"gue|gw|gua|namaku|sy)\b",
     re.IGNORECASE,
 )
 
@@ -312,44 +303,35 @@ def _clause(sentence: Sentence, text: str, place: int, sharing: Clause | None) -
 
 _UNCERTAIN = (
     r"if|unless|whether|suppos\w{1,5}|assum\w{1,4}|wish\w{0,3}|would|could|might|maybe|perhaps|"
-    r"probably|"
-    r"hypothetical\w{0,2}|imagin\w{1,4}|pretend\w{0,3}|guess|allegedly|apparently|not sure|"
-    r"i think|i believe|"
-    r"i feel like|kinda|sort of|almost|nearly|technically|"
-    r"kalau|kalo|klo|jika|jikalau|bila|andai\w{0,3}|seandainya|misal|misalnya|umpama\w{0,3}|"
-    r"mungkin|"
+    r"probably|hypothetical\w{0,2}|imagin\w{1,4}|pretend\w{0,3}|guess|allegedly|apparently|"
+    r"not sure|i think|i believe|i feel like|kinda|sort of|almost|nearly|technically|kalau|kalo|"
+    r"klo|jika|jikalau|bila|andai\w{0,3}|seandainya|misal|misalnya|umpama\w{0,3}|mungkin|"
     r"barangkali|kayaknya|kayanya|sepertinya|kira-kira|seolah|entah|hampir|harusnya|seharusnya"
 )
 _REPORTED = (
-    r"sa(?:id|ys?|ying)|told|tells|asked|asks|thinks|thought|claims|claimed|(?<![iI] )wrote|"
-    r"writes|heard|"
-    r"believes|"
-    r"quot\w{1,4}|according to|katanya|kata|bilang|berkata|menurut|ujar|konon"
+    r"sa(?:id|ys?|ying)|told|tells|asked|asks|thinks|thought|claims|claimed|(?<![iI] )wrote|writes|"
+    r"heard|believes|quot\w{1,4}|according to|katanya|kata|bilang|berkata|menurut|ujar|konon"
 )
 _BEFORE = re.compile(
     rf"\b(?:{_UNCERTAIN}|{_REPORTED}|example|instance|when|whenever|once|until|"
-    r"as an? (?:test|joke|example|hypothetical)|story|novel|characters?|dream\w{0,2}|"
-    r"lyrics?|poem|you(?: are|['’]re)|ur|let['’]?s|"
-    r"contoh|ketika|waktu|dulu|cerita|mimpi|lirik|e\.g|oh (?:great|sure|wow)|sure)\b",
+    r"as an? (?:test|joke|example|hypothetical)|story|novel|characters?|dream\w{0,2}|lyrics?|poem|"
+    r"you(?: are|['’]re)|ur|let['’]?s|contoh|ketika|waktu|dulu|cerita|mimpi|lirik|e\.g|"
+    r"oh (?:great|sure|wow)|sure)\b",
     re.IGNORECASE,
 )
 _INSIDE = re.compile(
     rf"\b(?:{_UNCERTAIN}|{_REPORTED}|used to|apa|apakah|siapa|mana|berapa|kapan|kenapa|gimana|"
-    rf"bagaimana|today|tonight|this (?:morning|afternoon|evening|"
-    rf"week)|for now|temporarily|hari ini|sementara|supposed to|i['’]d|may (?:be|not|have|want|"
-    rf"need|like)|"
+    rf"bagaimana|today|tonight|this (?:morning|afternoon|evening|week)|for now|temporarily|"
+    rf"hari ini|sementara|supposed to|i['’]d|may (?:be|not|have|want|need|like)|"
     r"dulu|dulunya|tadinya|pernah|belum|lorem|xx+|foo|bar baz|todo|tbd)\b|"
     rf"[\[\]<>{{}}|\\=#^~]|__|\.\.|[{BLANKED}]|https?:",
     re.IGNORECASE,
 )
 _AFTER = re.compile(
     r"^\W*(?:or|atau|right|correct|yes|huh|eh|kan|ya kan|isn['’]?t|aren['’]?t|don['’]?t i|"
-    r"do i(?=\W*$)|"
-    r"am i(?=\W*$)|not$|"
-    r"not any|no longer|said|says|was what|is what|would|katanya|kata|bukan(?=\W*$)|anymore)\b|"
-    r"\b(?:i wish|(?:came|moved|went) back|returned|said no|or (?:so|something|not)|in (?:the|"
-    r"my|this) (?:story|novel|dream|"
-    r"game)|or was it)\b",
+    r"do i(?=\W*$)|am i(?=\W*$)|not$|not any|no longer|said|says|was what|is what|would|katanya|"
+    r"kata|bukan(?=\W*$)|anymore)\b|\b(?:i wish|(?:came|moved|went) back|returned|said no|"
+    r"or (?:so|something|not)|in (?:the|my|this) (?:story|novel|dream|game)|or was it)\b",
     re.IGNORECASE,
 )
 _TAG = re.compile(
@@ -358,37 +340,31 @@ _TAG = re.compile(
 )
 # What follows a statement only to have it confirmed: "I live in Rome, do I not?".
 _CONFIRMS = re.compile(
-    r"\W*(?:(?:or|and|so|atau|dan)\W+)?(?:"
-    r"(?:do|am|have|did|was|can|will|is|are|does|should|would|could)(?:n['’]?t)? "
-    r"(?:i|it|we|that|you think)(?: not)?|"
-    r"(?:is|was) (?:that|this|it) (?:right|correct|true|so|it)|(?:that['’]?s|is) (?:right|correct)|"
-    r"(?:you (?:think|say|mean|reckon)|do you think(?: so)?)|"
+    r"\W*(?:(?:or|and|so|atau|dan)\W+)?(?:(?:do|am|have|did|was|can|will|is|are|does|should|would|"
+    r"could)(?:n['’]?t)? (?:i|it|we|that|you think)(?: not)?|"
+    r"(?:is|was) (?:that|this|it) (?:right|correct|true|so|it)|"
+    r"(?:that['’]?s|is) (?:right|correct)|(?:you (?:think|say|mean|reckon)|do you think(?: so)?)|"
     r"(?:benar|bener|betul|iya|ya|begitu|gitu)(?: (?:kan|ya|tidak|nggak|gak|ga|bukan))?|"
-    r"(?:apa|atau) (?:bukan|tidak|nggak|gak|ga)|"
-    r"(?!(?:tips|ideas|advice|suggestions|recommendations|thoughts|help|you|kamu|saran|solusi|"
-    r"rekomendasi)\b)[\w'’-]+|)\W*",
+    r"(?:apa|atau) (?:bukan|tidak|nggak|gak|ga)|(?!(?:tips|ideas|advice|suggestions|"
+    r"recommendations|thoughts|help|you|kamu|saran|solusi|rekomendasi)\b)[\w'’-]+|)\W*",
     re.IGNORECASE,
 )
 # "Is it odd that I'm tall and I hate heels, really?" asks about both.
 _ASKING = re.compile(
-    r"\W*(?:(?:so|and|but|hi|hey|hello|ok|okay)\W+)?"
-    r"(?:do|does|did|is|are|was|am|what|why|how|when|who|which|where|would|could|should|can|will|"
-    r"apa|apakah|kenapa|mengapa|bagaimana|gimana|siapa|kapan|bisakah)\b[^,;:!?]*$",
+    r"\W*(?:(?:so|and|but|hi|hey|hello|ok|okay)\W+)?(?:do|does|did|is|are|was|am|what|why|how|"
+    r"when|who|which|where|would|could|should|can|will|apa|apakah|kenapa|mengapa|bagaimana|gimana|"
+    r"siapa|kapan|bisakah)\b[^,;:!?]*$",
     re.IGNORECASE,
 )
 _INTRODUCTION = re.compile(
     r"\W*(?:(?:a|some|more|and|just|quick|little|bit|of|few|things?|facts?|oh|ok|okay|so|hi|hey|"
-    r"hello|halo|hai|also)\W+){0,6}(?:(?:about|abt) (?:me|myself)|heads[- ]up|fun fact|"
-    r"side note|reminder|"
-    r"fyi|btw|question|tanya|pertanyaan|note|notes|"
-    r"info|context|background|"
-    r"for context|for the record|update|intro|"
-    r"introduction|ps|p\.s|"
+    r"hello|halo|hai|also)\W+){0,6}(?:(?:about|abt) (?:me|myself)|heads[- ]up|fun fact|side note|"
+    r"reminder|fyi|btw|question|tanya|pertanyaan|note|notes|info|context|background|for context|"
+    r"for the record|update|intro|introduction|ps|p\.s|"
     r"remember(?: (?:this|that|these|the following|about me|about myself))?|keep in mind|"
     r"please (?:note|remember)(?: (?:this|that|about me))?|details|my details|"
     r"tentang (?:saya|aku|gue|diriku)|catatan|sekadar info|sekedar info|info|konteks|"
-    r"ingat(?: ya| ini)?|catat(?: ya| ini)?|"
-    r"tolong (?:ingat|catat)(?: ini| ya)?)\W*",
+    r"ingat(?: ya| ini)?|catat(?: ya| ini)?|tolong (?:ingat|catat)(?: ini| ya)?)\W*",
     re.IGNORECASE,
 )
 _HELPFUL_TAIL = re.compile(

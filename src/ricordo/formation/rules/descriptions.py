@@ -12,8 +12,8 @@ from ricordo.formation.rules.word_lists import (
     LANGUAGES,
     NOT_WHERE_ONE_LIVES,
     OCCUPATIONS,
-    words,
 )
+from ricordo.formation.words import words
 from ricordo.text.dates import CLEAR_MONTHS, MONTHS_OR_NAMES, MONTHS_OR_WORDS
 
 _MAX_WORDS: Final = 6
@@ -21,15 +21,12 @@ _OLDEST: Final = 110
 _YOUNGEST: Final = 10
 
 _AFTER_A_TRADE = re.compile(
-    r"[,\s]+(?:at|for|in|from|with|who|and|based|living|working|by|since|on|near|but|so|"
-    r"of (?=my)|or|here|"
-    r"looking|trying|now|where|specialising|specializing|to|as|"
-    r"di|dari|dan|yang|untuk|sejak|selama|dengan|tapi|pada|buat|kalau)\b.*|,.*",
+    r"[,\s]+(?:at|for|in|from|with|who|and|based|living|working|by|since|on|near|but|so|of (?=my)|"
+    r"or|here|looking|trying|now|where|specialising|specializing|to|as|di|dari|dan|yang|untuk|"
+    r"sejak|selama|dengan|tapi|pada|buat|kalau)\b.*|,.*",
     re.IGNORECASE | re.DOTALL,
 )
-_LOOSE_TRADE: Final = words("""
-team poor big bit fan lot good great bad better terrible huge slow fast quick visual real
-""")
+_LOOSE_TRADE: Final = words("rules", "loose trade")
 
 
 def trade(text: str) -> str | None:
@@ -74,36 +71,24 @@ def _fits(bare: str) -> bool:
 
 
 _AFTER_AN_EMPLOYER = re.compile(
-    r"[,\s]+(?:as|since|for|in|where|which|who|and (?=[^A-Z])|but|so|because|from|with|on|"
-    r"every|this|last|now|doing|"
-    r"sebagai|sejak|selama|dan|yang|tapi|di|bagian|dari|untuk|dengan|jadi)\b.*|,.*",
+    r"[,\s]+(?:as|since|for|in|where|which|who|and (?=[^A-Z])|but|so|because|from|with|on|every|"
+    r"this|last|now|doing|sebagai|sejak|selama|dan|yang|tapi|di|bagian|dari|untuk|dengan|"
+    r"jadi)\b.*|,.*",
     re.DOTALL,
 )
 _WORKPLACES = re.compile(
     r"(?:an? (?:[\w-]{2,20} ){0,3}|the (?!(?:same|other|new|whole|best|first|next|old|previous|"
     r"nearest) )(?:[\w-]{2,20} ){1,3})(?:bank|hospital|school|startup|start-up|company|university|"
-    r"restaurant|hotel|factory|"
-    r"law firm|firm|agency|clinic|museum|library|bakery|supermarket|shop|store|café|cafe|"
-    r"bookshop|bookstore|"
-    r"ngo|non-?profit|charity|studio|newspaper|magazine|pharmacy|warehouse|garage|kindergarten|"
-    r"nursery|call cent(?:er|re)|"
-    r"consultancy|publisher|laboratory|lab|airport|airline|farm|gym|pub|bar|college|brewery|"
-    r"council|post office|publishing house|bookmaker|nursing home)|"
-    r"the (?:council|government|post office|railways?|police|army|navy|church|un|eu|nhs)"
+    r"restaurant|hotel|factory|law firm|firm|agency|clinic|museum|library|bakery|supermarket|shop|"
+    r"store|café|cafe|bookshop|bookstore|ngo|non-?profit|charity|studio|newspaper|magazine|"
+    r"pharmacy|warehouse|garage|kindergarten|nursery|call cent(?:er|re)|consultancy|publisher|"
+    r"laboratory|lab|airport|airline|farm|gym|pub|bar|college|brewery|council|post office|"
+    r"publishing house|bookmaker|nursing home)|the (?:council|government|post office|railways?|"
+    r"police|army|navy|church|un|eu|nhs)"
 )
-_NO_EMPLOYER: Final = words("""
-night nights home free days weekends hours day least it them this that living money fun peanuts
-food dawn dusk noon midnight fixed all a an the first times full part present last once school
-length once hand most minimum myself others everyone weeks months years both two three several
-many some any what whom who heights sea rumah sini sana kantor situ mana malam siang pagi luar
-bawah lapangan perusahaan sebuah suatu tempat bidang toko pabrik bank sekolah hotel restoran cafe
-kafe rs kota depan sebuah sektor dunia kampung kebun warung gudang
-""")
-_WITH_A_NAME: Final = words("""
-bank sekolah hotel restoran cafe kafe rs toko pabrik perusahaan pt cv universitas gudang warung
-kebun bengkel kantor
-""")
-_NO_NAME: Final = words("pusat baru cabang sendiri lama lain sebelah yang pada tiap setiap")
+_NO_EMPLOYER: Final = words("rules", "no employer")
+_WITH_A_NAME: Final = words("rules", "with a name")
+_NO_NAME: Final = words("rules", "no name")
 
 
 def employer(text: str) -> str | None:
@@ -154,15 +139,11 @@ def field_of_work(text: str) -> str | None:
 
 
 _AFTER_A_SUBJECT = re.compile(
-    r"[,\s]+(?:at|for|in (?=[A-Z])|because|so|since|but|with|to|and (?=\w+ing)|right|from|by|"
-    r"on|or|when|if|while|"
-    r"di|karena|sejak|dan|tapi|semester|untuk|buat|dengan|angkatan)\b.*|,.*",
+    r"[,\s]+(?:at|for|in (?=[A-Z])|because|so|since|but|with|to|and (?=\w+ing)|right|from|by|on|"
+    r"or|when|if|while|di|karena|sejak|dan|tapi|semester|untuk|buat|dengan|angkatan)\b.*|,.*",
     re.DOTALL,
 )
-_NO_SUBJECT: Final = words("""
-hard for abroad online here there at in with a an the all every to from on more harder better
-together late about how di ke dengan bareng sambil lagi untuk buat dulu online sendiri
-""")
+_NO_SUBJECT: Final = words("rules", "no subject")
 
 
 def subject_of_study(text: str) -> str | None:
@@ -236,10 +217,10 @@ _MONTHS: Final = "|".join(
     sorted({*CLEAR_MONTHS, *MONTHS_OR_WORDS, *MONTHS_OR_NAMES}, key=len, reverse=True)
 )
 _DATE = re.compile(
-    rf"(?:on |in |the |tanggal |tgl |pada |bulan |hari ){{0,3}}(?P<date>"
-    rf"(?:\d{{1,2}}(?:st|nd|rd|th)?(?: of)? (?:{_MONTHS})(?:,? \d{{4}})?|"
-    rf"(?:{_MONTHS})(?: the)? \d{{1,2}}(?:st|nd|rd|th)?(?:,? \d{{4}})?|\d{{4}}-\d{{2}}-\d{{2}}|"
-    rf"\d{{1,2}}[/.-]\d{{1,2}}[/.-]\d{{4}}|(?:{_MONTHS}) \d{{4}}))(?![\w/])",
+    rf"(?:on |in |the |tanggal |tgl |pada |bulan |hari ){{0,3}}(?P<date>(?:\d{{1,2}}(?:st|nd|rd|"
+    rf"th)?(?: of)? (?:{_MONTHS})(?:,? \d{{4}})?|(?:{_MONTHS})(?: the)? \d{{1,2}}(?:st|nd|rd|"
+    rf"th)?(?:,? \d{{4}})?|\d{{4}}-\d{{2}}-\d{{2}}|\d{{1,2}}[/.-]\d{{1,2}}[/.-]\d{{4}}|"
+    rf"(?:{_MONTHS}) \d{{4}}))(?![\w/])",
     re.IGNORECASE,
 )
 

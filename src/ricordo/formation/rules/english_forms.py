@@ -11,23 +11,19 @@ from ricordo.formation.rules.rule import (
     has_pronoun,
     third_person,
 )
-from ricordo.formation.rules.word_lists import words
+from ricordo.formation.words import words
 
 _LEAD = re.compile(
     r"(?:(?:hi|hello|hey|hiya|greetings|ok|okay|yes|yeah|yep|no|nope|well|so|also|and|but|btw|"
-    r"by the way|fyi|"
-    r"actually|honestly|anyway|for (?:context|reference|info)|as i (?:said|mentioned)|"
-    r"as you know|thanks|thank you|"
-    r"good (?:morning|afternoon|evening)|to be (?:clear|honest)|tbh|just so you know|jsyk|"
-    r"personally|in general|"
-    r"generally|first|second|secondly|finally|ps|additionally|plus|because|since|"
-    r"as(?= (?:i|i['’]?m|my|we)\b)|there|oh|ah|hmm|um|uh|anyways|great|cool|sorry|heads[- ]up|"
-    r"fun fact|side note|no wait|speaking(?= as\b)|"
-    r"everyone|all|"
-    r"one more thing|another thing|correction|nice to meet you|currently|nowadays|now|these days|"
-    r"right now|"
-    r"unfortunately|luckily|sadly|basically|lately|in reality|at (?:age )?\d\d|in fact|"
-    r"truth be told|as it happens|at home)(?:\s*[,.!:…]+\s*|\s+|$)){0,4}",
+    r"by the way|fyi|actually|honestly|anyway|for (?:context|reference|info)|"
+    r"as i (?:said|mentioned)|as you know|thanks|thank you|good (?:morning|afternoon|evening)|"
+    r"to be (?:clear|honest)|tbh|just so you know|jsyk|personally|in general|generally|first|"
+    r"second|secondly|finally|ps|additionally|plus|because|since|as(?= (?:i|i['’]?m|my|we)\b)|"
+    r"there|oh|ah|hmm|um|uh|anyways|great|cool|sorry|heads[- ]up|fun fact|side note|no wait|"
+    r"speaking(?= as\b)|everyone|all|one more thing|another thing|correction|nice to meet you|"
+    r"currently|nowadays|now|these days|right now|unfortunately|luckily|sadly|basically|lately|"
+    r"in reality|at (?:age )?\d\d|in fact|truth be told|as it happens|at home)(?:\s*[,.!:…]+\s*|"
+    r"\s+|$)){0,4}",
     re.IGNORECASE,
 )
 _GREETING = re.compile(
@@ -64,10 +60,8 @@ _SPELLINGS: Final = tuple(
 _SMALL_I = re.compile(r"\bi(?= )")
 _ADVERB = (
     r"(?:really|also|absolutely|truly|just|currently|now|still|actually|personally|definitely|"
-    r"totally|already|"
-    r"recently|presently|generally|mostly|mainly|honestly|simply|always|usually|quite|"
-    r"genuinely|thoroughly|"
-    r"strongly|particularly|especially|very much|sure do|do)"
+    r"totally|already|recently|presently|generally|mostly|mainly|honestly|simply|always|usually|"
+    r"quite|genuinely|thoroughly|strongly|particularly|especially|very much|sure do|do)"
 )
 _ADVERBS = re.compile(
     rf"^(I(?: am| have| do not)?)(?: (?!do not){_ADVERB}){{1,3}}(?= )", re.IGNORECASE
@@ -119,10 +113,7 @@ _AUXILIARIES: Final = {
     "haven't": "hasn't",
 }
 _NO_BASE_FORM: Final = ("ing", "ly", "ed", "ss", "s", "'t", "ous", "ful")
-_NOT_VERBS: Final = words("""
-and but the not who that this would could might may shall ought too then there here with from for
-kinda sorta gotta wanna gonna don dont cant wont didnt isnt personally yes both all myself
-""")
+_NOT_VERBS: Final = words("rules", "not verbs")
 _SECOND_VERB = re.compile(
     rf"\b(?:and|or|but) (?:\w+ly )?(?:{'|'.join(sorted(BASE_FORMS | {'am'}))})\b", re.IGNORECASE
 )

@@ -32,15 +32,15 @@ from ricordo.formation.rules.word_lists import (
     PETS,
     RELATIONS,
     RELIGIONS,
-    words,
 )
+from ricordo.formation.words import words
 from ricordo.model.vocabulary import MemoryType
 
 # They are asked only where no closer rule reads the clause.
 
-_PEOPLES: Final = (DEMONYMS - RELIGIONS - DIETS - words("latin african asian european")) | words(
-    "scottish english welsh irish dutch french spanish portuguese swiss filipino"
-)
+_PEOPLES: Final = (
+    DEMONYMS - RELIGIONS - DIETS - {"latin", "african", "asian", "european"}
+) | words("rules", "peoples")
 _RELATION = rf"my (?P<relation>{any_of(RELATIONS)})"
 _YEAR = r"(?:first|second|third|fourth|fifth|final|last|1st|2nd|3rd|4th)"
 _AFTER = re.compile(
@@ -48,19 +48,15 @@ _AFTER = re.compile(
     re.IGNORECASE,
 )
 _ILL = (
-    r"(?:always )?(?:makes?|made) me (?:(?:really|very|so|feel) ){0,2}(?P<ill>ill|sick|"
-    r"bloated|queasy|"
-    r"nauseous|itchy|wheeze|sneeze|itch|swell up|throw up|break out(?: in hives| in a "
-    r"rash)?)(?! to\b)"
+    r"(?:always )?(?:makes?|made) me (?:(?:really|very|so|feel) ){0,2}(?P<ill>ill|sick|bloated|"
+    r"queasy|nauseous|itchy|wheeze|sneeze|itch|swell up|throw up|"
+    r"break out(?: in hives| in a rash)?)(?! to\b)"
 )
-_NOT_A_CAUSE: Final = words("""
-this that it he she they what which who thinking work job boss life news people everything nothing
-reading seeing looking watching stress heat politics code something hearing
-""")
+_NOT_A_CAUSE: Final = words("rules", "not a cause")
 _CONDITION_NOUN = (
     r"(?:[a-z'-]+ ){0,2}?(?:[a-z]+(?:itis|osis|emia|aemia|algia|lepsy|phobia|pathy|plegia|oma)|"
-    r"alzheimer's|parkinson's|dementia|cancer|asthma|diabetes|adhd|autism|dyslexia|eczema|migraines|"
-    r"allergies|hay fever|tinnitus|gout|lupus|ibs|pcos|gerd|crohn's|a pacemaker|"
+    r"alzheimer's|parkinson's|dementia|cancer|asthma|diabetes|adhd|autism|dyslexia|eczema|"
+    r"migraines|allergies|hay fever|tinnitus|gout|lupus|ibs|pcos|gerd|crohn's|a pacemaker|"
     r"a (?:[a-z]+ ){1,2}(?:allergy|intolerance|condition))"
 )
 
@@ -112,9 +108,9 @@ SELF: Final = (
     _rule(r"(?P<name>[a-z]{2,14}) is (?:the|my) name(?=$|,|\W*$)", "User's name is {name}.",
           whatever_follows, "preferred_name"),
     _rule(r"(?:my|our) (?:flat|house|home|apartment|place|garden|allotment) (?:is )?in(?= [A-Z])|"
-          r"here in(?= [A-Z])|(?:I|we) (?:still |both |all )?live (?:by|on|near|close to|next to) "
-          r"the [\w ]{3,20}? in|we (?:live|are based) (?:just |right )?(?:outside|in|near)|"
-          r"I am (?:living|posted|stationed|settled) (?:\w+ )?in",
+          r"here in(?= [A-Z])|(?:I|we) (?:still |both |all )?live (?:by|on|near|close to|"
+          r"next to) the [\w ]{3,20}? in|we (?:live|are based) (?:just |right )?(?:outside|in|"
+          r"near)|I am (?:living|posted|stationed|settled) (?:\w+ )?in",
           "User lives in {thing}.",
           lambda text: known_or_capitalised_place(re.split(r" (?:is|are|has|we|it|it's|"
               r"the)\b", text)[0]),
@@ -207,8 +203,8 @@ LIKINGS: Final = (
                 r"?day\b.*", "", text))),
     _liking(r"I am (?:more of )?an? (?P<what>(?:early )?(?:morning|night|evening|cat|dog|tea|"
         r"coffee|beach|"
-            r"mountain|city|country|people|wine|beer|book|summer|winter|outdoor|savou?ry|"
-            r"sweet|[a-z]+)) "
+            r"mountain|city|country|people|wine|beer|book|summer|winter|outdoor|savou?ry|sweet|"
+            r"[a-z]+)) "
             r"person", "User is a {what} person.", whatever_follows,
             "taste:{what}"),
     _liking(r"my (?P<kind>guilty pleasure|go-to (?:[a-z]+ ){0,2}?[a-z]+|comfort food|usual "
@@ -241,43 +237,28 @@ ABOUT_RULES: Final = (*SELF, *HEALTH, *LIKINGS, *FAMILY)
 
 _MAX_WORDS: Final = 6
 _KIN = (
-    rf"my (?:(?:older|younger|little|big|elder|eldest|oldest|youngest|middle|twin) )?"
-    rf"(?P<relation>{any_of(RELATIONS)}|youngest|eldest|oldest)(?: one)?"
+    rf"my (?:(?:older|younger|little|big|elder|eldest|oldest|youngest|middle|"
+    rf"twin) )?(?P<relation>{any_of(RELATIONS)}|youngest|eldest|oldest)(?: one)?"
 )
 _COUNT = rf"(?:{any_of(NUMBER_WORDS)}|\d{{1,2}})"
 _AFTER_HELD = re.compile(
-    r"[,\s]+(?:that|which|who|with|and (?=i\b|my\b|we\b|it\b|now|want|need)|but|so|for|from|"
-    r"since|at|"
-    r"in|because|yesterday|last|now|today|on|to|this|whose|already|when|as|if|after|before|every|"
-    r"off|online|secondhand|second-hand|and (?:i|my|we))\b.*|,.*",
+    r"[,\s]+(?:that|which|who|with|and (?=i\b|my\b|we\b|it\b|now|want|need)|but|so|for|from|since|"
+    r"at|in|because|yesterday|last|now|today|on|to|this|whose|already|when|as|if|after|before|"
+    r"every|off|online|secondhand|second-hand|and (?:i|my|we))\b.*|,.*",
     re.IGNORECASE,
 )
 # What one "has" or "calls" something without keeping it.
-_NO_BELONGING: Final = words("""
-function variable file table column class method script folder directory repo repository project app
-application character server bug song book movie film show game branch package module library field
-tool api endpoint database model company colleague coworker question problem issue thing plan idea
-ticket tickets few lot couple bunch bit copy version sandwich coffee meal drink present gift pizza
-snack lunch dress shirt pair bottle packet bag box pack piece course subscription plane bus train
-taxi cab uber wave roller bargain hard mile night day while lift flight domain bugger
-""")
-_PROBLEM: Final = words("""
-leak leaks mould mold mice damp crack cracks smell rats ants noise problem problems issue issues
-draught flea fleas moths wasps been no not a
-""")
+_NO_BELONGING: Final = words("rules", "no belonging")
+_PROBLEM: Final = words("rules", "problem")
 _ABOUT_THEM = (
     r"(?P<does>loves|likes|hates|enjoys|plays|speaks|studies|teaches|collects|dislikes|adores)"
 )
 _MEDICINE = re.compile(
-    r"(?:\d+ ?mg (?:of )?)?[a-z]{3,}(?:ine|ol|lin|cin|tin|pin|fin|nin|min|rin|sin|ium|ide|one|"
-    r"ate|pam|lam|pril|tan|ole|ril|ast|ax|mab|xin|oxin|parin|phen|fen|cet|zac)"
-    r"(?=$|,| (?:and|for|daily|every|twice|once|at|in|so|but|because|since|\d))"
+    r"(?:\d+ ?mg (?:of )?)?[a-z]{3,}(?:ine|ol|lin|cin|tin|pin|fin|nin|min|rin|sin|ium|ide|one|ate|"
+    r"pam|lam|pril|tan|ole|ril|ast|ax|mab|xin|oxin|parin|phen|fen|cet|zac)(?=$|,|"
+    r" (?:and|for|daily|every|twice|once|at|in|so|but|because|since|\d))"
 )
-_NO_MEDICINE: Final = words("""
-online everyone someone alone phone time line wine medicine magazine caffeine routine vitamin
-machine offline anyone one pole climate private late role mate rate state control school pole
-separate ride side pride guide inside outside roadside quinine cabin basin cuisine vaccine
-""")
+_NO_MEDICINE: Final = words("rules", "no medicine")
 
 
 def _thing(text: str) -> str | None:
@@ -319,11 +300,7 @@ def _kept(text: str) -> str | None:
     return bare if plural and found[0] not in ("the", "my", "your") else None
 
 
-_KEPT_OTHERWISE: Final = words("""
-tabs notes records secrets things receipts logs diary journal list log eye promises friends track
-backups fingers losing running close low mess lots eggs leftovers spares record hold low-profile
-hours snacks spreadsheet calendar budget tally note copies errors tidy books
-""")
+_KEPT_OTHERWISE: Final = words("rules", "kept otherwise")
 
 
 def _house(text: str) -> str | None:
@@ -364,8 +341,8 @@ HELD_FAMILY: Final = (
          key="family:{relation}-care", theme="family", importance=3),
     Rule(begins=starting(rf"(?:I|we) have (?P<count>{_COUNT}) (?:(?:small|young|little|adult|"
         rf"teenage|"
-                         rf"grown-up) )?(?P<kind>{any_of(CHILDREN)}|boys|girls|teenagers|"
-                         rf"toddlers|twins)"
+                         rf"grown-up) )?(?P<kind>{any_of(CHILDREN)}|boys|girls|teenagers|toddlers|"
+                         rf"twins)"
                          r"(?=$|,| (?:under|aged|and|between|in|at|who|so|but|with|over|now))"),
          thing=whatever_follows, content="User has {count} {kind}.", key="family:children",
          theme="family", importance=3),
@@ -424,45 +401,20 @@ HOLDING_RULES: Final = (*HELD_FAMILY, *HELD)
 
 _MAX_ROLE_WORDS: Final = 5
 # Nouns of people that name no trade, though they end like one.
-_NO_TRADE: Final = words("""
-beginner starter newcomer learner lover hater user customer member buyer owner player smoker drinker
-thinker believer eater sleeper riser helper follower reader listener viewer speaker winner loser
-sucker stranger outsider insider foreigner number matter father mother brother sister daughter
-grandfather grandmother teenager kisser fighter survivor sufferer patient parent client resident
-tenant adult child person human optimist pessimist perfectionist feminist realist minimalist
-idealist narcissist racist sexist tourist vegetarian christian librarian's italian indian
-asian american canadian australian brazilian russian norwegian hungarian austrian egyptian
-nigerian giant savant
-applicant participant migrant immigrant descendant dependant mess bit holder keeper hoarder gamer
-walker talker stickler spender saver picker dreamer wanderer traveller traveler commuter neighbour
-neighbor visitor investor donor voter supporter subscriber contender sitter quitter goner late-comer
-disaster monster transfer order error minor major senior junior elder boomer homeowner landowner
-zoomer backer cancer diabetic extrovert introvert right-hander left-hander procrastinator newlywed
-nonsmoker non-smoker maker heavy sponsor survivor worrier over-thinker overthinker outlier
-""")
+_NO_TRADE: Final = words("rules", "no trade")
 _TRADE_ENDINGS: Final = (
     "er", "or", "ist", "ician", "arian", "ographer", "man", "woman", "wright", "smith", "keeper",
     "monger", "nurse", "guide", "vet", "medic", "clerk", "agent", "attendant", "assistant", "chef",
     "host", "hostess", "apprentice", "guard", "cook", "coach", "pilot", "rep", "dev", "scientist",
     "captain", "consultant", "accountant", "analyst",
 )  # fmt: skip
-_LOOSE: Final = words("""
-good great bad better terrible big huge slow fast quick real team lazy poor happy proud fussy picky
-light late early fellow former ex first-time aspiring wannabe would-be future bit total complete
-fast keen born natural sore hard hardcore long longtime avid
-""")
+_LOOSE: Final = words("rules", "loose")
 _COURSE = (
     r"(?P<course>(?:[\w'-]+ ){0,4}?(?:degree|diploma|certificate|course|apprenticeship|phd|"
-    r"master's|"
-    r"masters|bachelor's|bachelors|mba|doctorate|internship|traineeship|residency|a-levels|"
-    r"bootcamp|evening class|night class|qualification|minor|major))"
+    r"master's|masters|bachelor's|bachelors|mba|doctorate|internship|traineeship|residency|"
+    r"a-levels|bootcamp|evening class|night class|qualification|minor|major))"
 )
-_NOT_RUN: Final = words("""
-script test tests server program query job command container cluster loop function fever risk errand
-mac pc computer machine windows model version instance build check scan report campaign simulation
-marathon race bath cold temperature few lot lower higher query node process service vm docker
-benchmark line line-by-line survey experiment pipeline migration search linux ship smile life
-""")
+_NOT_RUN: Final = words("rules", "not run")
 
 
 def role(text: str) -> str | None:
@@ -560,8 +512,8 @@ ROLES: Final = (
 
 STUDIES: Final = (
     _work(
-        r"I am (?:currently )?(?:doing|taking|pursuing|finishing|studying for|working (?:on|"
-        r"towards?)|"
+        r"I am (?:currently )?(?:doing|taking|pursuing|finishing|studying for|"
+        r"working (?:on|towards?)|"
         rf"enrolled (?:in|on)|in the middle of|halfway through) (?:an?|my) {_COURSE}"
         r"(?! (?:project|assignment|work))",
         "User is doing a {course}.", whatever_follows, "studies"),

@@ -201,8 +201,8 @@ FAMILY: Final = (
     ),
     Rule(
         begins=starting(
-            rf"I have {_COUNT} (?P<pet>{any_of(PETS)})(?P<plural>s?)"
-            rf"(?! (?:named|called)|,? and (?:{any_of(NUMBER_WORDS)}|\d))"
+            rf"I have {_COUNT} (?P<pet>{any_of(PETS)})(?P<plural>s?)(?! (?:named|called)|"
+            rf",? and (?:{any_of(NUMBER_WORDS)}|\d))"
         ),
         thing=nothing_more,
         content="User has {count} {pet}{plural}.",
@@ -295,8 +295,8 @@ def _name_before_verb(text: str) -> str | None:
 HOUSEHOLD: Final = (
     Rule(
         begins=starting(
-            r"we (?:have )?(?:just |recently |finally |all )?(?:moved|relocated)"
-            r"(?: back| over| out)?(?: here)?(?: from [\w .'-]{2,40}?)? to"
+            r"we (?:have )?(?:just |recently |finally |all )?(?:moved|relocated)(?: back| over|"
+            r" out)?(?: here)?(?: from [\w .'-]{2,40}?)? to"
         ),
         thing=place_moved_to,
         content="User lives in {thing}.",

@@ -16,8 +16,8 @@ from ricordo.formation.rules.things import (
 from ricordo.formation.rules.word_lists import ALLERGENS, DIETS, RELIGIONS
 
 _PRONOUNS = (
-    r"(?P<pronouns>(?:he|she|they|ze|xe)\s?/\s?(?:him|her|them|they|zir|xem)(?:\s?/\s?(?:his|"
-    r"hers|theirs))?)"
+    r"(?P<pronouns>(?:he|she|they|ze|xe)\s?/\s?(?:him|her|them|they|zir|"
+    r"xem)(?:\s?/\s?(?:his|hers|theirs))?)"
 )
 _SOME_TIME = r"(?: (?:back|over|out|here))?"
 
@@ -71,8 +71,7 @@ PLACES: Final = (
     Rule(
         begins=starting(
             r"I (?:live|am living|have lived|have been living|reside|am based|am residing|"
-            r"am located)"
-            r"(?: here| over)?(?: out| up| down)? in|my home is in|my home ?town is now|"
+            r"am located)(?: here| over)?(?: out| up| down)? in|my home is in|my home ?town is now|"
             r"I (?:have )?settled(?: down)? in"
         ),
         thing=home,
@@ -165,11 +164,11 @@ _SINCE = re.compile(
 )
 # A bare small number may count anything: "I make three coffees a day".
 _AMOUNT = (
-    r"(?:about |around |roughly |approximately |just over |just under )?"
-    r"(?P<amount>[$€£¥] ?\d[\d.,]{0,11}k?|"
+    r"(?:about |around |roughly |approximately |just over |"
+    r"just under )?(?P<amount>[$€£¥] ?\d[\d.,]{0,11}k?|"
     r"\d[\d.,]{0,11} ?(?:k|thousand|million|euros?|dollars?|pounds|usd|eur|gbp|[$€£¥])(?!\w)|"
-    r"\d[\d.,]{2,11}|\d{2}(?= (?:an|per) hour)) ?"
-    r"(?P<per>(?:an?|per|every) (?:month|year|week|hour|day))"
+    r"\d[\d.,]{2,11}|\d{2}(?= (?:an|per) hour)) ?(?P<per>(?:an?|per|every) (?:month|year|week|hour|"
+    r"day))"
 )
 
 

@@ -6,7 +6,7 @@ from typing import Final
 
 from ricordo.formation.rules.plans import with_dates
 from ricordo.formation.rules.rule import PAST_FORMS, RuleMatch, has_pronoun, third_person, trimmed
-from ricordo.formation.rules.word_lists import words
+from ricordo.formation.words import words
 from ricordo.model.vocabulary import MemoryType
 from ricordo.text.dates import CLEAR_MONTHS
 from ricordo.text.normalise import folded, slug
@@ -19,8 +19,7 @@ _DAY = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day"
 _PART = r"(?:morning|afternoon|evening|night|lunchtime)"
 _OFTEN = (
     rf"(?:every|each) (?:single |other |second )?(?:day|week|weekend|month|year|spring|summer|"
-    rf"autumn|"
-    rf"fall|winter|{_PART}|{_DAY}(?: {_PART})?)s?|"
+    rf"autumn|fall|winter|{_PART}|{_DAY}(?: {_PART})?)s?|"
     rf"(?:on )?(?:{_DAY}s|{_DAY} {_PART}s|weekdays|weekends|weeknights)|at (?:the )?weekends?|"
     rf"(?:once|twice|(?:two|three|four|five|six|\d) times) (?:a|per|every) (?:day|week|month|year)|"
     rf"most (?:days|weeks|weekends|{_PART}s|{_DAY}s)|daily|in the (?:mornings|evenings|afternoons)"
@@ -40,27 +39,16 @@ _WHEN = re.compile(
 )
 _AT_A_TIME = re.compile(rf"\b(?:{_CLOCK})\b", re.IGNORECASE)
 # Verbs of the mind, of trouble and of helping others to speak: no habit worth keeping.
-_NO_HABIT: Final = words("""
-am is are was were be been being have had has do did does don't can cannot could will would shall
-should may might must need want wish hope think know feel believe guess suppose wonder see hear seem
-say ask tell mean understand remember forget like love hate prefer enjoy get lose miss try fail
-struggle keep find agree not never really hardly rarely thought actually literally basically even
-hit crash receive suffer worry cry hurt fear regret appreciate apologise apologize thank promise
-""")
+_NO_HABIT: Final = words("rules", "no habit")
 _GETS_UP = re.compile(r"get (?:up|to work|home|off work)\b", re.IGNORECASE)
 _ONGOING = re.compile(
-    r"(?:I|we) have (?:now |also )?been (?P<doing>[a-z]{3,}ing)(?P<rest> .*?)?,? "
-    r"(?P<long>(?:for|since) "
-    r"(?:(?:about|almost|nearly|over|around|more than|the (?:last|past)) )?(?:(?:\w+|\d+)(?:-| )?"
-    r"(?:odd )?(?:years?|decades?|months)|(?:19|20)\d\d|ages|my whole life|i was (?:a kid|a child|"
-    r"little|\w+)))\b.*",
+    r"(?:I|we) have (?:now |also )?been (?P<doing>[a-z]{3,}ing)(?P<rest> .*?)?,? (?P<long>(?:for|"
+    r"since) (?:(?:about|almost|nearly|over|around|more than|the (?:last|past)) )?(?:(?:\w+|"
+    r"\d+)(?:-| )?(?:odd )?(?:years?|decades?|months)|(?:19|20)\d\d|ages|my whole life|"
+    r"i was (?:a kid|a child|little|\w+)))\b.*",
     re.IGNORECASE,
 )
-_NOT_ONGOING: Final = words("""
-trying having getting thinking wondering looking waiting feeling struggling meaning wanting dealing
-being going experiencing suffering seeing hoping procrastinating putting debating avoiding noticing
-ignoring considering needing missing fighting asking
-""")
+_NOT_ONGOING: Final = words("rules", "not ongoing")
 _END = re.compile(
     r",.*|;.*| (?:because|so|but|which|though|although|then|while|if|when|and (?=i\b)).*"
 )
@@ -145,14 +133,13 @@ _TO_COME = (
     r"half[- ]term|eid|ramadan|holidays|bank holiday))(?:,? 20\d\d)?"
 )
 _DOING = re.compile(
-    rf"(?:(?P<first>{_TO_COME}),? )?(?:I|we) (?:am|are|will be) (?:finally |also |both |all )?"
-    rf"(?P<what>(?:going to |off to )?(?P<verb>[a-z]+)(?: .*)?)",
+    rf"(?:(?P<first>{_TO_COME}),? )?(?:I|we) (?:am|are|will be) (?:finally |also |both |"
+    rf"all )?(?P<what>(?:going to |off to )?(?P<verb>[a-z]+)(?: .*)?)",
     re.IGNORECASE,
 )
 _OF_MINE = re.compile(
-    rf"(?:my|our) (?P<what>[a-z'-]+(?: [a-z'-]+){{0,3}}) (?:is|are|starts?|begins?|takes? "
-    rf"place|falls?) "
-    rf"(?:\w+ )?(?P<when>{_TO_COME}).*",
+    rf"(?:my|our) (?P<what>[a-z'-]+(?: [a-z'-]+){{0,3}}) (?:is|are|starts?|begins?|takes? place|"
+    rf"falls?) (?:\w+ )?(?P<when>{_TO_COME}).*",
     re.IGNORECASE,
 )
 _HAD = re.compile(
@@ -161,44 +148,34 @@ _HAD = re.compile(
     re.IGNORECASE,
 )
 _COMING_WHEN = re.compile(rf"\b{_TO_COME}", re.IGNORECASE)
-_NOT_TO_COME: Final = words("""
-trying wondering thinking looking feeling not just hoping sure worried stuck asking
-writing reading working using sorry afraid being happy free busy available new doing wanting
-considering expecting moving relocating flying travelling traveling visiting unsure
-supposed about due able ready so very only still always aware
-""")
-_NOT_EVENTS: Final = words("""
-birthday deadline homework assignment essay code problem question plan idea
-""")
+_NOT_TO_COME: Final = words("rules", "not to come")
+_NOT_EVENTS: Final = words("rules", "not events")
 # Aims that change a life a little; "trying to install" is a task.
 _AIM = (
     r"(?:cut|bring|get|keep) (?:down |back )?(?:on )?my .+|cut (?:down|back) on .+|"
     r"(?:reduce|lower|improve|increase|grow|fix) my (?:\w+ )?(?:screen|sleep|weight|diet|posture|"
-    r"spending|blood|cholesterol|fitness|debt|carbon|stress|\w+ (?:time|intake|skills?|"
-    r"savings))\b.*|"
-    r"(?:lose|gain) (?:some |a bit of )?(?:weight|muscle|\d+ ?(?:kg|kilos|pounds|lbs|stone))\b.*|"
-    r"(?:quit|stop|give up) (?:\w+ing|sugar|alcohol|coffee|caffeine|meat|nicotine)\b.*|"
-    r"(?:eat|drink|sleep|exercise|walk|read|cook|spend|smoke|swim|run|meditate) (?:more|less|"
-    r"\d+|earlier|every|at least)\b.*|get (?:fit|fitter|healthier|stronger|in shape|back into .+|"
-    r"better at .+|out of debt)\b.*|pay off .+|save (?:up )?(?:for )?.+|become an? .+|"
-    r"learn (?:to )?(?!how|what|why|more|about)\S.*|finish my (?:novel|book|degree|thesis|"
-    r"album|memoir|"
-    r"screenplay|phd)\b.*|write (?:a|my) (?:novel|book|memoir|screenplay|album)\b.*|"
+    r"spending|blood|cholesterol|fitness|debt|carbon|stress|"
+    r"\w+ (?:time|intake|skills?|savings))\b.*|(?:lose|gain) (?:some |a bit of )?(?:weight|muscle|"
+    r"\d+ ?(?:kg|kilos|pounds|lbs|stone))\b.*|(?:quit|stop|give up) (?:\w+ing|sugar|alcohol|coffee|"
+    r"caffeine|meat|nicotine)\b.*|(?:eat|drink|sleep|exercise|walk|read|cook|spend|smoke|swim|run|"
+    r"meditate) (?:more|less|\d+|earlier|every|at least)\b.*|"
+    r"get (?:fit|fitter|healthier|stronger|in shape|back into .+|better at .+|out of debt)\b.*|"
+    r"pay off .+|save (?:up )?(?:for )?.+|become an? .+|"
+    r"learn (?:to )?(?!how|what|why|more|about)\S.*|finish my (?:novel|book|degree|thesis|album|"
+    r"memoir|screenplay|phd)\b.*|write (?:a|my) (?:novel|book|memoir|screenplay|album)\b.*|"
     r"pass my .+|qualify (?:as|for) .+|be more \w+.*"
 )
 _AIMING = re.compile(
-    rf"(?:(?:this|next) (?:year|month|summer|winter|spring|autumn),? )?I (?:am (?:\w+ly "
-    rf")?(?:trying|"
-    rf"aiming|hoping|determined|working|going|planning)|want|hope|aim|plan|intend|have "
-    rf"decided|need) "
-    rf"to (?:\w+ly )?(?P<what>{_AIM})",
+    rf"(?:(?:this|next) (?:year|month|summer|winter|spring|"
+    rf"autumn),? )?I (?:am (?:\w+ly )?(?:trying|aiming|hoping|determined|working|going|planning)|"
+    rf"want|hope|aim|plan|intend|have decided|need) to (?:\w+ly )?(?P<what>{_AIM})",
     re.IGNORECASE,
 )
 _APPLYING = re.compile(
     r"I am (?!\w+ for (?:an?|my|the) (?:\w+ )?(?:exams?|test|quiz|midterms?|finals?|meeting|"
-    r"party)\b)"
-    r"(?P<what>(?:applying|training|studying|preparing|retraining|saving(?: up)?|practi[cs]ing|"
-    r"revising|rehearsing) (?:to (?:be|become) an? |for (?:an? |my |the )|as an? )\S.*)",
+    r"party)\b)(?P<what>(?:applying|training|studying|preparing|retraining|saving(?: up)?|"
+    r"practi[cs]ing|revising|rehearsing) (?:to (?:be|become) an? |for (?:an? |my |the )|"
+    r"as an? )\S.*)",
     re.IGNORECASE,
 )
 _LEARNING = re.compile(
@@ -207,8 +184,8 @@ _LEARNING = re.compile(
     re.IGNORECASE,
 )
 _ENGAGEMENT_END = re.compile(
-    r"[,;].*| (?:because|so|but|which|though|although|and (?=i\b|my\b|need|want)|where|with my|"
-    r"if|when|for (?:fun|work|a while|now)|third attempt)\b.*",
+    r"[,;].*| (?:because|so|but|which|though|although|and (?=i\b|my\b|need|want)|where|with my|if|"
+    r"when|for (?:fun|work|a while|now)|third attempt)\b.*",
     re.IGNORECASE,
 )
 _VAGUE = re.compile(

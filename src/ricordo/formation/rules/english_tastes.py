@@ -19,8 +19,8 @@ from ricordo.formation.rules.word_lists import (
     DIETS,
     FOODS_NOT_EATEN,
     SPORTS_AND_INSTRUMENTS,
-    words,
 )
+from ricordo.formation.words import words
 from ricordo.model.vocabulary import MemoryType
 
 
@@ -64,8 +64,8 @@ def allergen(text: str) -> str | None:
 def _condition(text: str) -> str | None:
     bare = trimmed(
         re.split(
-            r"[,\s]+(?:so|and (?!high)|but|since|which|last|this|in|when|as|at|two|three|a|"
-            r"from|for)\b",
+            r"[,\s]+(?:so|and (?!high)|but|since|which|last|this|in|when|as|at|two|three|a|from|"
+            r"for)\b",
             text,
         )[0]
     )
@@ -75,8 +75,7 @@ def _condition(text: str) -> str | None:
 def _answers(text: str) -> str | None:
     kind = re.match(
         r"((?:(?:your|my|the|more|very|to get|to have|getting) ){0,2}(?:[a-z-]{3,14}(?:,| and|"
-        r") ){1,4}(?:answers|responses|replies|explanations))(?![ ](?:to|about|on|in this|"
-        r"here))",
+        r") ){1,4}(?:answers|responses|replies|explanations))(?![ ](?:to|about|on|in this|here))",
         text,
         re.IGNORECASE,
     )
@@ -132,8 +131,8 @@ TASTES: Final = (
         "User does not like {thing}.",
     ),
     _preference(
-        r"I am (?:a (?:big |huge |massive |great )?fan of|fond of|keen on|into|"
-        r"passionate about|crazy about)",
+        r"I am (?:a (?:big |huge |massive |great )?fan of|fond of|keen on|into|passionate about|"
+        r"crazy about)",
         "User likes {thing}.",
     ),
     Rule(
@@ -176,8 +175,8 @@ TASTES: Final = (
 HEALTH: Final = (
     Rule(
         begins=starting(
-            r"I am (?:very |severely |highly |deadly |slightly )?allergic to|"
-            r"I have an allergy to|I have allergies to"
+            r"I am (?:very |severely |highly |deadly |slightly )?allergic to|I have an allergy to|"
+            r"I have allergies to"
         ),
         thing=allergen,
         content="User is allergic to {thing}.",
@@ -242,37 +241,23 @@ PERSONAL_RULES: Final = (*TASTES, *HEALTH)
 
 _MAX_WORDS: Final = 5
 _AFTER_FOOD = re.compile(
-    r"[,\s]+(?:because|so|but|since|for|at|in|on|after|before|when|if|any ?more|or (?=i\b|"
-    r"anything)|"
-    r"(?:an?|one|two|three|four|five|some|several|\d+) (?:\w+ )?(?:days?|weeks?|months?|years?)|"
-    r"years|last|this|and (?=i\b|my\b|still|feel)|due|during|unless|as|with|altogether|completely|"
-    r"entirely|whatsoever|ever)\b.*|,.*",
+    r"[,\s]+(?:because|so|but|since|for|at|in|on|after|before|when|if|any ?more|"
+    r"or (?=i\b|anything)|(?:an?|one|two|three|four|five|some|several|\d+) (?:\w+ )?(?:days?|"
+    r"weeks?|months?|years?)|years|last|this|and (?=i\b|my\b|still|feel)|due|during|unless|as|"
+    r"with|altogether|completely|entirely|whatsoever|ever)\b.*|,.*",
     re.IGNORECASE,
 )
-_NO_FOOD: Final = words("""
-breakfast lunch dinner supper much enough out anything well more less here late early too very so
-that this it them there a an the my your any all properly alone food at before after like until up
-what every only just lots today yet together meals snacks tonight right often regularly as from
-healthy healthily normally fast slowly
-""")
-_NOT_GIVEN_UP: Final = words("""
-hope job jobs trying looking on and when my the a it this that today already because early working
-twitter facebook halfway
-""")
+_NO_FOOD: Final = words("rules", "no food")
+_NOT_GIVEN_UP: Final = words("rules", "not given up")
 _FELT = re.compile(
     r"(?P<what>[\w'’-]+(?: [\w'’-]+){0,4}?) (?P<how>(?:really |so |very |too |quite |deeply |"
-    r"a bit |"
-    r"incredibly |extremely |rather |pretty )?(?:[a-z]{4,}ing|stressful|dull|tedious|cosy|cozy|"
-    r"delicious|painful|hard to (?:follow|read|enjoy|bear|sit through)|delightful|wonderful|"
-    r"beautiful|"
-    r"fascinating|unbearable|too (?:loud|sweet|slow|salty|bright|long|noisy|spicy|crowded)))"
-    r"(?=$|,| and | but | because | so | after )",
+    r"a bit |incredibly |extremely |rather |pretty )?(?:[a-z]{4,}ing|stressful|dull|tedious|cosy|"
+    r"cozy|delicious|painful|hard to (?:follow|read|enjoy|bear|sit through)|delightful|wonderful|"
+    r"beautiful|fascinating|unbearable|too (?:loud|sweet|slow|salty|bright|long|noisy|spicy|"
+    r"crowded)))(?=$|,| and | but | because | so | after )",
     re.IGNORECASE,
 )
-_NOT_FELT: Final = words("""
-missing working looking lacking confusing wanting existing following interesting matching something
-anything myself misleading nothing everything conflicting
-""")
+_NOT_FELT: Final = words("rules", "not felt")
 _THE_ONE = re.compile(r"(?:the |my )", re.IGNORECASE)
 _OVER = re.compile(
     r"(?P<what>[\w'’-]+(?: [\w'’-]+){0,3}?) over (?P<other>[\w'’-]+(?: [\w'’-]+){0,3}?),? "
@@ -345,10 +330,9 @@ GENERAL_TASTES: Final = (
     Rule(
         begins=starting(
             r"(?P<what>[a-z][a-z'-]+(?: [a-z'-]+){0,2}) (?P<how>keeps me (?:sane|calm|going|"
-            r"grounded|"
-            r"happy|balanced|young|fit|motivated)|helps me (?:relax|unwind|switch off|wind down)|"
-            r"calms me(?: down)?|relaxes me|makes me happy|bores me|drives me (?:crazy|mad|nuts|"
-            r"up the wall)|stresses me out)"
+            r"grounded|happy|balanced|young|fit|motivated)|"
+            r"helps me (?:relax|unwind|switch off|wind down)|calms me(?: down)?|relaxes me|"
+            r"makes me happy|bores me|drives me (?:crazy|mad|nuts|up the wall)|stresses me out)"
         ),
         thing=whatever_follows,
         content="{what} {how}.",
@@ -369,9 +353,8 @@ GENERAL_TASTES: Final = (
     ),
     Rule(
         begins=starting(
-            r"(?P<what>[a-z-]+ [a-z-]+) (?:everywhere|always|every time|all the way|wherever "
-            r"possible) "
-            r"for me"
+            r"(?P<what>[a-z-]+ [a-z-]+) (?:everywhere|always|every time|all the way|"
+            r"wherever possible) for me"
         ),
         thing=whatever_follows,
         content="User prefers {what}.",
@@ -385,8 +368,7 @@ DIET: Final = (
     Rule(
         begins=starting(
             r"I (?:have )?(?:completely |recently |just |finally )?(?:stopped|quit|given up|"
-            r"gave up) "
-            r"(?P<do>eating|drinking)"
+            r"gave up) (?P<do>eating|drinking)"
         ),
         thing=_not_eaten,
         content="User stopped {do} {thing}.",
@@ -396,8 +378,8 @@ DIET: Final = (
     ),
     Rule(
         begins=starting(
-            r"I (?:have )?(?:completely |recently |just |finally )?(?:given up|gave up|cut "
-            r"out|quit)"
+            r"I (?:have )?(?:completely |recently |just |finally )?(?:given up|gave up|cut out|"
+            r"quit)"
         ),
         thing=_given_up,
         content="User has given up {thing}.",
@@ -428,8 +410,8 @@ DIET: Final = (
         begins=starting(
             rf"(?:(?:we are|I live in|ours is) an? )?(?:all-)?(?P<diet>{any_of(DIETS)}|halal|"
             rf"kosher|"
-            r"gluten-free|dairy-free) (?:household|family|home|house|couple)"
-            r"(?=$|,| (?:here|of|with|so|and|but|,))"
+            r"gluten-free|dairy-free) (?:household|family|home|house|couple)(?=$|,|"
+            r" (?:here|of|with|so|and|but|,))"
         ),
         thing=whatever_follows,
         content="User's household is {diet}.",

@@ -23,7 +23,8 @@ from ricordo.formation.rules.rule import (
     whatever_follows,
 )
 from ricordo.formation.rules.things import known_or_capitalised_place, taste
-from ricordo.formation.rules.word_lists import BUSINESSES, LANGUAGES, SPORTS_AND_INSTRUMENTS, words
+from ricordo.formation.rules.word_lists import BUSINESSES, LANGUAGES, SPORTS_AND_INSTRUMENTS
+from ricordo.formation.words import words
 from ricordo.model.vocabulary import MemoryType
 
 
@@ -97,14 +98,12 @@ WORK: Final = (
     ),
     Rule(
         begins=starting(
-            rf"(?:{_TRADE} an?|I am an?) (?:[\w-]{{2,20}} ){{0,4}}(?:engineer|developer|"
-            rf"manager|nurse|teacher|doctor|"
+            rf"(?:{_TRADE} an?|I am an?) (?:[\w-]{{2,20}} ){{0,4}}(?:engineer|developer|manager|"
+            rf"nurse|teacher|doctor|"
             r"analyst|designer|scientist|researcher|consultant|accountant|lawyer|assistant|"
-            r"professor|"
-            r"lecturer|programmer|chef|editor|architect|officer|technician|director|barista|"
-            r"cashier|"
-            r"receptionist|recruiter|administrator|specialist|intern|writer|journalist|"
-            r"driver) (?:at|for)"
+            r"professor|lecturer|programmer|chef|editor|architect|officer|technician|director|"
+            r"barista|cashier|receptionist|recruiter|administrator|specialist|intern|writer|"
+            r"journalist|driver) (?:at|for)"
         ),
         thing=employer,
         content="User works at {thing}.",
@@ -237,21 +236,14 @@ WORK_RULES: Final = (*WORK, *STUDIES)
 
 _MAX_WORDS: Final = 6
 _END = re.compile(
-    r"[,\s]+(?:for|at|in|on|because|so|since|with|when|where|which|who|that|but|like|as|by|"
-    r"from|and "
-    r"(?=i\b|my\b|we\b|love|hate|like))\b.*|,.*",
+    r"[,\s]+(?:for|at|in|on|because|so|since|with|when|where|which|who|that|but|like|as|by|from|"
+    r"and (?=i\b|my\b|we\b|love|hate|like))\b.*|,.*",
     re.IGNORECASE,
 )
 # "My job is getting harder": how it goes, not what it is.
-_HOW_IT_GOES: Final = words("""
-getting becoming killing driving going being starting ending changing looking feeling stressing
-boring tiring draining exhausting demanding interesting paying wearing taking coming
-""")
-_NOT_TAUGHT: Final = words("how what people it lessons there here you everyone others classes")
-_NOT_COLLECTED: Final = words("""
-data logs metrics information info feedback samples payments rent money stats events responses
-dust unemployment points tickets errors requests
-""")
+_HOW_IT_GOES: Final = words("rules", "how it goes")
+_NOT_TAUGHT: Final = words("rules", "not taught")
+_NOT_COLLECTED: Final = words("rules", "not collected")
 
 
 def _task(text: str) -> str | None:
@@ -338,9 +330,8 @@ OCCUPIED: Final = (
     ),
     Rule(
         begins=starting(
-            r"I (?:have )?(?:just |recently )?retired(?= (?:last|this|in \d{4}|after|"
-            r"early|two|three|"
-            r"a few|\d)\b|\W*$)"
+            r"I (?:have )?(?:just |recently )?retired(?= (?:last|this|in \d{4}|after|early|two|"
+            r"three|a few|\d)\b|\W*$)"
         ),
         thing=whatever_follows,
         content="User is retired.",
@@ -351,8 +342,9 @@ OCCUPIED: Final = (
     Rule(
         begins=starting(
             r"I (?:have )?(?:(?:just|recently) (?:started|begun|joined)(?: work| working)?|"
-            r"started (?:work|working|a (?:new )?job)|got a (?:new )?job|have a (?:new )?job)"
-            r"(?:(?: as an? [\w -]{3,30}?)? (?:at|with)(?! (?:\d|level|version)))"
+            r"started (?:work|working|a (?:new )?job)|got a (?:new )?job|"
+            r"have a (?:new )?job)(?:(?: as an? [\w -]{3,30}?)? (?:at|"
+            r"with)(?! (?:\d|level|version)))"
         ),
         thing=employer,
         content="User works at {thing}.",
@@ -362,9 +354,8 @@ OCCUPIED: Final = (
     ),
     Rule(
         begins=starting(
-            r"I (?:have )?(?:just |recently )?(?:started(?: working)?|work|am working|"
-            r"am employed|joined) "
-            r"(?:at |for |with )?(?-i:[A-Z])[\w &.'’-]{1,40}? as(?= an? )"
+            r"I (?:have )?(?:just |recently )?(?:started(?: working)?|work|am working|am employed|"
+            r"joined) (?:at |for |with )?(?-i:[A-Z])[\w &.'’-]{1,40}? as(?= an? )"
         ),
         thing=trade,
         content="User works as {thing}.",
@@ -383,9 +374,8 @@ OCCUPIED: Final = (
     Rule(
         begins=starting(
             r"I am (?:doing|pursuing|working on|finishing|studying for|in) (?:a|"
-            r"my) (?:part[- ]time |"
-            r"full[- ]time |online |second |first )(?P<degree>phd|master'?s|bachelor'?s|mba|"
-            r"doctorate|degree)(?: degree)? in"
+            r"my) (?:part[- ]time |full[- ]time |online |second |first )(?P<degree>phd|master'?s|"
+            r"bachelor'?s|mba|doctorate|degree)(?: degree)? in"
         ),
         thing=subject_of_study,
         content="User is doing a degree in {thing}.",
@@ -423,8 +413,8 @@ PURSUITS: Final = (
     Rule(
         begins=starting(
             r"I (?:do |practi[cs]e )?(?P<what>yoga|pilates|karate|judo|taekwondo|aikido|ballet|"
-            r"crossfit|archery|meditation|calligraphy|pottery|gymnastics)"
-            r"(?=\W*$|,| (?:every|on|in|at|twice|once|daily|three|and|to|since|regularly|with|for))"
+            r"crossfit|archery|meditation|calligraphy|pottery|gymnastics)(?=\W*$|,|"
+            r" (?:every|on|in|at|twice|once|daily|three|and|to|since|regularly|with|for))"
         ),
         thing=whatever_follows,
         content="User does {what}.",
@@ -434,8 +424,7 @@ PURSUITS: Final = (
     Rule(
         begins=starting(
             r"I (?P<verb>play|sing) in (?P<what>an? (?:[\w-]+ ){0,2}(?:band|orchestra|choir|"
-            r"quartet|"
-            r"ensemble|league|team))"
+            r"quartet|ensemble|league|team))"
         ),
         thing=whatever_follows,
         content="User {verb} in {what}.",

@@ -20,31 +20,29 @@ from ricordo.model.vocabulary import MemoryType
 from ricordo.text.normalise import folded, slug
 
 _POLITE = (
-    r"(?:(?:please|pls|hi|hey|hello|ok|okay|so|also|and|but|just|btw|by the way|can you|"
-    r"could you|will you|would you|you should|you must|always|i want you to|i need you to|"
-    r"tolong|mohon|harap|oke|dan|juga|kamu harus|bisa)[,!\s]+){0,4}"
+    r"(?:(?:please|pls|hi|hey|hello|ok|okay|so|also|and|but|just|btw|by the way|can you|could you|"
+    r"will you|would you|you should|you must|always|i want you to|i need you to|tolong|mohon|harap|"
+    r"oke|dan|juga|kamu harus|bisa)[,!\s]+){0,4}"
 )
 _SELF = (
-    r"(?=(?:i|i['’]?m|im|i['’]ve|my|saya|aku|gue|gw|nama|istri|suami|anak|"
-    r"nomor|alamat|ukuran|jadwal|plat|rumah|mobil|motor)\b)"
+    r"(?=(?:i|i['’]?m|im|i['’]ve|my|saya|aku|gue|gw|nama|istri|suami|anak|nomor|alamat|ukuran|"
+    r"jadwal|plat|rumah|mobil|motor)\b)"
 )
 _STRONG = (
-    r"remember(?: (?:this|the following|it|please)){0,2}(?: for (?:me|later|next time|"
-    r"the future|future chats)){0,2}(?:,? that\b|"
+    r"remember(?: (?:this|the following|it|please)){0,2}(?: for (?:me|later|next time|the future|"
+    r"future chats)){0,2}(?:,? that\b|"
     r"\s*[:,])|remember " + _SELF + r"|"
     r"(?:don['’]?t|do not|never) (?:ever )?forget(?:,? that\b|\s*:| " + _SELF + r")|"
     r"(?:note|write|jot) (?:it|this|that) down(?: (?:for me|please|somewhere)){0,2}\s*[:,]|"
-    r"(?:save|store|keep) (?:this|it)(?: for (?:me|later|next time)){1,2}"
-    r"(?:,? (?:will|would|could|can) you|,? please|,? ok)?\s*[:,]|"
-    r"(?:you(?:['’]ll| will)? (?:may |might |should )?want to|you should|worth) "
-    r"remember(?:ing)?(?: (?:this|that)(?: one)?)?\s*:|"
+    r"(?:save|store|keep) (?:this|it)(?: for (?:me|later|next time)){1,2}(?:,? (?:will|would|could|"
+    r"can) you|,? please|,? ok)?\s*[:,]|(?:you(?:['’]ll| will)? (?:may |might |should )?want to|"
+    r"you should|worth) remember(?:ing)?(?: (?:this|that)(?: one)?)?\s*:|"
     r"(?:something|one thing|a thing|things?) (?:to|worth) remember(?:ing)?(?: about me)?\s*:|"
     r"(?:note|reminder) for (?:later|next time|the future|future chats)\s*[:,]|"
     r"(?:make|take) a (?:mental )?note(?: that\b|\s*:| of (?:this|the fact that)\b)|"
-    r"memori[sz]e (?:that\b|this\s*:)|"
-    r"(?:save|store|add) (?:this|that|it)? ?(?:to|in|into) (?:your |the )?memory(?: that\b|\s*:)|"
-    r"(?:ingat|inget|ingatlah|ingat-ingat|inget-inget|ingat2|inget2|catat|catatlah|catet|simpan|"
-    r"simpen)(?: (?:ya|dong|ini|baik-baik|juga|"
+    r"memori[sz]e (?:that\b|this\s*:)|(?:save|store|add) (?:this|that|it)? ?(?:to|in|"
+    r"into) (?:your |the )?memory(?: that\b|\s*:)|(?:ingat|inget|ingatlah|ingat-ingat|inget-inget|"
+    r"ingat2|inget2|catat|catatlah|catet|simpan|simpen)(?: (?:ya|dong|ini|baik-baik|juga|"
     r"dalam memori)){0,3}(?:,? (?:bahwa|kalau|kalo|klo)\b|\s*[:,]| " + _SELF + r")|"
     r"(?:di)?(?:simpan|simpen|ingat|catat)(?: (?:untuk|buat) (?:lain kali|nanti|ke depannya))?\s*:|"
     r"jangan (?:sampai )?lupa(?: ya| dong)?(?:,? (?:bahwa|kalau|kalo|klo)\b|\s*[:,]| "
@@ -59,8 +57,8 @@ _WEAK = (
     + r")|"
     r"for the record(?:,? that\b|\s*[:,]| " + _SELF + r")|"
     r"for (?:future|your) reference(?:\s*[:,]| " + _SELF + r")|"
-    r"(?:perlu|harap) (?:diingat|dicatat)(?:,? (?:bahwa|kalau|kalo)\b|\s*[:,])|(?:sekadar|"
-    r"sekedar|sebagai) catatan\s*[:,]"
+    r"(?:perlu|harap) (?:diingat|dicatat)(?:,? (?:bahwa|kalau|kalo)\b|\s*[:,])|"
+    r"(?:sekadar|sekedar|sebagai) catatan\s*[:,]"
 )
 _BEFORE = re.compile(rf"(?P<polite>{_POLITE})(?:(?P<strong>{_STRONG})|{_WEAK})\s*", re.IGNORECASE)
 _AFTER = re.compile(
@@ -68,10 +66,9 @@ _AFTER = re.compile(
     rf"note (?:that|this|it)(?: down)?|"
     r"(?:don['’]?t|do not) forget(?: (?:that|this|it))?|make a note of (?:that|this|it)|"
     r"(?:di)?(?:ingat|inget|catat)(?: (?:ya|itu|ini|dong|baik-baik)){1,3}|"
-    r"tolong (?:di)?(?:ingat|inget|catat)(?: (?:ya|itu|ini))?|jangan lupa(?: (?:ya|itu|ini|"
-    r"dong))?)"
-    r"(?:[,\s]+(?:please|pls|ok|okay|for (?:me|later|next time|the future)|thanks|thank you|ya|"
-    r"yah|kak)){0,3}\W*",
+    r"tolong (?:di)?(?:ingat|inget|catat)(?: (?:ya|itu|ini))?|"
+    r"jangan lupa(?: (?:ya|itu|ini|dong))?)(?:[,\s]+(?:please|pls|ok|okay|"
+    r"for (?:me|later|next time|the future)|thanks|thank you|ya|yah|kak)){0,3}\W*",
     re.IGNORECASE,
 )
 _INTRODUCES = re.compile(
@@ -204,16 +201,14 @@ _FIRST_PERSON_INDONESIAN = re.compile(
     re.IGNORECASE,
 )
 _INDONESIAN = re.compile(
-    r"\b(?:yang|di|ke|dari|dan|untuk|dengan|adalah|ada|tidak|hari|tanggal|jam|pada|harus|"
-    r"setiap|tutup|buka|besok|kantor|rumah)\b",
+    r"\b(?:yang|di|ke|dari|dan|untuk|dengan|adalah|ada|tidak|hari|tanggal|jam|pada|harus|setiap|"
+    r"tutup|buka|besok|kantor|rumah)\b",
     re.IGNORECASE,
 )
 _STATES = re.compile(
-    r"\b(?:is|are|was|were|has|have|lives|works|likes|loves|hates|needs|costs|starts|ends|"
-    r"closes|opens|prefers|"
-    r"speaks|can|will|must|wants|comes|goes|takes|owns|uses|studies|expires|happens|arrives|"
-    r"leaves|eats|drinks|"
-    r"contains|runs|moved|died|married|means|stands|belongs|meets)\b",
+    r"\b(?:is|are|was|were|has|have|lives|works|likes|loves|hates|needs|costs|starts|ends|closes|"
+    r"opens|prefers|speaks|can|will|must|wants|comes|goes|takes|owns|uses|studies|expires|happens|"
+    r"arrives|leaves|eats|drinks|contains|runs|moved|died|married|means|stands|belongs|meets)\b",
     re.IGNORECASE,
 )
 
@@ -258,27 +253,25 @@ _MIN_STEPS: Final = 2
 _MAX_SLUG_CHARS: Final = 60
 
 _REQUEST = re.compile(
-    r"(?:^|(?<=[.!?\n]))[ \t]*(?:(?:please|pls|tolong|hi|ok|mohon)[,\s]+){0,2}"
-    r"(?:(?:remember|save|store|memori[sz]e|keep) (?:(?:these|the following|this|my|the|"
-    r"how) )(?:[\w-]+ ){0,4}?"
-    r"(?:steps|procedure|process|workflow|checklist|recipe|routine|to)\b(?P<what>[^:\n]{0,80}):|"
-    r"(?:remember|note|save|memori[sz]e)(?: down)? how i (?:always |"
-    r"usually )?(?P<how>[^:\n]{3,60}):|"
-    r"(?:ingat|inget|catat|catet|simpan|simpen)(?: ya)? (?:langkah-langkah|langkah|prosedur|cara|"
-    r"resep|urutan|alur)\b(?P<apa>[^:\n]{0,80}):)",
+    r"(?:^|(?<=[.!?\n]))[ \t]*(?:(?:please|pls|tolong|hi|ok|mohon)[,\s]+){0,2}(?:(?:remember|save|"
+    r"store|memori[sz]e|keep) (?:(?:these|the following|this|my|the|"
+    r"how) )(?:[\w-]+ ){0,4}?(?:steps|procedure|process|workflow|checklist|recipe|routine|"
+    r"to)\b(?P<what>[^:\n]{0,80}):|(?:remember|note|save|memori[sz]e)(?: down)? how i (?:always |"
+    r"usually )?(?P<how>[^:\n]{3,60}):|(?:ingat|inget|catat|catet|simpan|"
+    r"simpen)(?: ya)? (?:langkah-langkah|langkah|prosedur|cara|resep|urutan|"
+    r"alur)\b(?P<apa>[^:\n]{0,80}):)",
     re.IGNORECASE,
 )
 _REQUEST_AFTER = re.compile(
     r"(?:^|(?<=[.!?\n\s]))(?:please |pls |tolong |can you |could you |mohon ){0,2}(?:remember|"
-    r"save|note|"
-    r"memori[sz]e|keep|ingat|inget|catat|simpan)(?: ya)? (?:these|the|this|those|all (?:these|the)|"
-    r"langkah|urutan|prosedur)(?: (?:steps|procedure|routine|workflow|checklist|order|recipe|ini|"
-    r"itu|tadi|di atas|process)\b){1,2}(?!\s*:)(?! (?:for|to|of)\b)",
+    r"save|note|memori[sz]e|keep|ingat|inget|catat|simpan)(?: ya)? (?:these|the|this|those|"
+    r"all (?:these|the)|langkah|urutan|prosedur)(?: (?:steps|procedure|routine|workflow|checklist|"
+    r"order|recipe|ini|itu|tadi|di atas|process)\b){1,2}(?!\s*:)(?! (?:for|to|of)\b)",
     re.IGNORECASE,
 )
 _HEADING = re.compile(
-    r"(?:^|(?<=[.!?\n]))[ \t]*(?:(?:here['’]?s|this is) )?how i (?:always |usually )?"
-    r"(?P<how>[^:\n.!?]{3,60}):[ \t\n]*$|(?:^|(?<=[.!?\n]))[^:\n.!?]{0,80}:[ \t\n]*$",
+    r"(?:^|(?<=[.!?\n]))[ \t]*(?:(?:here['’]?s|this is) )?how i (?:always |"
+    r"usually )?(?P<how>[^:\n.!?]{3,60}):[ \t\n]*$|(?:^|(?<=[.!?\n]))[^:\n.!?]{0,80}:[ \t\n]*$",
     re.IGNORECASE,
 )
 _STEP = re.compile(

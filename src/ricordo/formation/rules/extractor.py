@@ -94,8 +94,8 @@ _GIVEN = (
     (re.compile(rf"saya(?: adalah)? {_NAME}(?=$|,| dari | dan )"), "Nama pengguna adalah {}."),
 )
 _PRESENTED = re.compile(
-    r"(?:\w+[,!]? ){0,2}(?:kenalin|kenalkan|perkenalkan)[,]? (?:nama )?(?:saya|aku|gue|gw|gua)"
-    r"(?: adalah)? (?P<name>[\w'’-]{2,20}(?: [\w'’-]{2,20})?)(?=$|,| dari | dan )",
+    r"(?:\w+[,!]? ){0,2}(?:kenalin|kenalkan|perkenalkan)[,]? (?:nama )?(?:saya|aku|gue|gw|"
+    r"gua)(?: adalah)? (?P<name>[\w'’-]{2,20}(?: [\w'’-]{2,20})?)(?=$|,| dari | dan )",
     re.IGNORECASE,
 )
 
@@ -161,8 +161,8 @@ _GERUND: Final = re.compile(
 )
 _FINITE = re.compile(
     r"\b(?:is|isn['’]t|are|was|were|can|could|will|would|might|may|should|must|takes?|took|makes?|"
-    r"made|seems?|sounds?|feels?|means?|requires?|needs?|has|have|had|costs?|does|did|helps?|gets?|"
-    r"sucks?|became|becomes)\b",
+    r"made|seems?|sounds?|feels?|means?|requires?|needs?|has|have|had|costs?|does|did|helps?|"
+    r"gets?|sucks?|became|becomes)\b",
     re.IGNORECASE,
 )
 _HERE = re.compile(r"(?:an? )?((?:[a-z'’-]+ ){0,4}([a-z]+)) here(?=$|,)", re.IGNORECASE)
@@ -238,8 +238,8 @@ _RULES: Final = (
     ),
 )
 _PERSON_LEFT = re.compile(
-    r"\b(?:i|me|my|mine|myself|we|our|ours|you|your|yours|yourself|i'm|saya|aku|gue|gua|gw|"
-    r"kamu|anda|kita|kami)\b"
+    r"\b(?:i|me|my|mine|myself|we|our|ours|you|your|yours|yourself|i'm|saya|aku|gue|gua|gw|kamu|"
+    r"anda|kita|kami)\b"
     r"|\bus\b",
     re.IGNORECASE,
 )

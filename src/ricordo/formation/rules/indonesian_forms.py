@@ -4,31 +4,19 @@ import re
 from typing import Final
 
 from ricordo.formation.rules.rule import has_indonesian_possessive, has_pronoun
-from ricordo.formation.rules.word_lists import words
+from ricordo.formation.words import words
 
 _LEAD = re.compile(
     r"(?:(?:halo|hai|hallo|helo|hi|oke|ok|ya|iya|oh iya|nah|jadi|terus|trus|btw|oh|sebenarnya|"
-    r"sebenernya|jujur|"
-    r"dan|juga|tapi|oiya|oya|oh ya|ngomong-ngomong|mana(?= (?:aku|saya|gue|gw))|skrg|"
-    r"(?:sejak |dari )?(?:bulan|tahun|minggu) lalu|kebetulan|fyi|sekadar info|sekedar info|"
-    r"info aja|selamat (?:pagi|siang|"
-    r"sore|malam)|"
-    r"perkenalkan|kenalin|kenalkan|salam kenal|makasih|terima kasih|karena|soalnya|by the way|"
-    r"assalamualaikum|"
-    r"kak|min|mas|mbak|pak|bu|bro|gan|sis|permisi|tidak|nggak|bukan|sekarang|saat ini|pertama|"
-    r"selain itu|"
+    r"sebenernya|jujur|dan|juga|tapi|oiya|oya|oh ya|ngomong-ngomong|mana(?= (?:aku|saya|gue|gw))|"
+    r"skrg|(?:sejak |dari )?(?:bulan|tahun|minggu) lalu|kebetulan|fyi|sekadar info|sekedar info|"
+    r"info aja|selamat (?:pagi|siang|sore|malam)|perkenalkan|kenalin|kenalkan|salam kenal|makasih|"
+    r"terima kasih|karena|soalnya|by the way|assalamualaikum|kak|min|mas|mbak|pak|bu|bro|gan|sis|"
+    r"permisi|tidak|nggak|bukan|sekarang|saat ini|pertama|selain itu|"
     r"kalau (?:saya|aku|gue) sih)(?:\s*[,.!:…]+\s*|\s+|$)){0,4}",
     re.IGNORECASE,
 )
-_OWNED: Final = words("""
-nama istri suami anak kucing anjing adik kakak ibu ayah mama papa bapak hobi umur usia pacar
-makanan minuman warna film lagu buku favorit kesukaan pekerjaan profesi target tujuan cita-cita
-kelinci hamster tunangan nenek kakek putra putri adek abang rumah asal panggilan olahraga musik
-band tim ultah motor mobil laptop hp hape ponsel kamera sepeda komputer gaji penghasilan kantor
-kampus sekolah jurusan mertua sepupu keponakan cucu tante paman bibi bunda ortu burung kebun
-warung toko usaha domisili kampung kosan kontrakan saudara pronoun alamat nomor agama pasangan
-impian gitar printer bahasa menantu tahun skripsi tesis kulit omzet target sulung bungsu
-""")
+_OWNED: Final = words("rules", "owned")
 _SPELLINGS: Final = tuple(
     (re.compile(rf"\b{pattern}\b", re.IGNORECASE), full)
     for pattern, full in (
@@ -47,10 +35,9 @@ _SPELLINGS: Final = tuple(
     )
 )
 _ADVERB = (
-    r"(?:sangat|juga|sekarang|saat ini|memang|emang|sih|tuh|mah|itu|ini|baru|baru saja|"
-    r"baru aja|barusan|masih|"
-    r"sedang|lagi|sebenarnya|sebenernya|pribadi|paling|amat|sudah(?! tidak)|selalu|benar-benar|"
-    r"bener-bener|kini|adalah|sendiri|cuma(?= jual))"
+    r"(?:sangat|juga|sekarang|saat ini|memang|emang|sih|tuh|mah|itu|ini|baru|baru saja|baru aja|"
+    r"barusan|masih|sedang|lagi|sebenarnya|sebenernya|pribadi|paling|amat|sudah(?! tidak)|selalu|"
+    r"benar-benar|bener-bener|kini|adalah|sendiri|cuma(?= jual))"
 )
 _ADVERBS = re.compile(rf"^saya(?: {_ADVERB}){{1,3}}(?= )", re.IGNORECASE)
 
@@ -58,11 +45,9 @@ _ADVERBS = re.compile(rf"^saya(?: {_ADVERB}){{1,3}}(?= )", re.IGNORECASE)
 # "Ga bisa makan pedas": nobody else can be meant.
 _LEFT_OUT = re.compile(
     r"(?:tidak|nggak|ngga|enggak|gak|ga|gk|tdk) (?:(?:bisa |pernah )?(?:makan|minum) |"
-    r"(?:suka|doyan)(?= [\w-]+(?: [\w-]+)?\W*$) )|"
-    r"(?:lagi )?(?:suka|demen|doyan|seneng) (?:banget |bgt )?sama |"
-    r"(?:pengen|pingin|ingin|mau) (?:turun|nurunin|berhenti|bisa|lulus|jadi) |lagi (?:ngejar|"
-    r"nabung) |"
-    r"(?:udah|sudah) (?:\d+|se) ?(?:tahun|taun|bulan) ",
+    r"(?:suka|doyan)(?= [\w-]+(?: [\w-]+)?\W*$) )|(?:lagi )?(?:suka|demen|doyan|"
+    r"seneng) (?:banget |bgt )?sama |(?:pengen|pingin|ingin|mau) (?:turun|nurunin|berhenti|bisa|"
+    r"lulus|jadi) |lagi (?:ngejar|nabung) |(?:udah|sudah) (?:\d+|se) ?(?:tahun|taun|bulan) ",
     re.IGNORECASE,
 )
 
@@ -81,9 +66,7 @@ def regular(text: str) -> str:
 
 _SELF = re.compile(r"\bsaya\b", re.IGNORECASE)
 _SUFFIX = re.compile(r"\b\w{3,}ku\b", re.IGNORECASE)
-_NO_SUFFIX: Final = words("""
-buku suku kaku laku saku siku paku baku beku kuku liku perilaku berlaku selaku pelaku
-""")
+_NO_SUFFIX: Final = words("rules", "no suffix")
 
 
 def in_third_person(text: str) -> str | None:

@@ -36,8 +36,8 @@ from ricordo.formation.rules.word_lists import (
     INDONESIAN_PETS,
     INDONESIAN_RELATIONS,
     OCCUPATIONS,
-    words,
 )
+from ricordo.formation.words import words
 from ricordo.model.vocabulary import MemoryType
 from ricordo.text.normalise import folded, slug
 
@@ -47,19 +47,13 @@ _MAX_WORDS: Final = 5
 _ORDER = r"(?: (?:sulung|bungsu|pertama|kedua|ketiga|tengah|kembar|laki-laki|perempuan|tiri))?"
 _RELATION = rf"(?P<relation>(?:{any_of(INDONESIAN_RELATIONS)}){_ORDER})(?: saya| kami)"
 _END = re.compile(
-    r"[,\s]+(?:di|dari|ke|yang|untuk|buat|karena|jadi|tapi|dan|sejak|dengan|sama|biar|supaya|sambil|"
-    r"bareng|bersama|tidak|sudah|mau|kalau|kalo|pas|pakai|secara|otodidak|selama|lewat|suka|masih|"
-    r"kok|kenapa|lagi|sering|terus|dong|pada|selain)\b.*|,.*",
+    r"[,\s]+(?:di|dari|ke|yang|untuk|buat|karena|jadi|tapi|dan|sejak|dengan|sama|biar|supaya|"
+    r"sambil|bareng|bersama|tidak|sudah|mau|kalau|kalo|pas|pakai|secara|otodidak|selama|lewat|"
+    r"suka|masih|kok|kenapa|lagi|sering|terus|dong|pada|selain)\b.*|,.*",
     re.IGNORECASE,
 )
-_NOT_EATEN: Final = words("""
-malam pagi siang sore sahur banyak dulu apa apa-apa sembarangan teratur cukup enak di ke terlalu
-sekarang nanti hari ini besok tadi sendiri bareng sama lagi air obat makan minum terus berat
-""")
-_NOT_LEARNED: Final = words("""
-dari banyak lebih dulu terus bareng sama cara apa hal ini itu buat untuk tentang sendiri lagi malam
-online keras giat bersama
-""")
+_NOT_EATEN: Final = words("rules", "not eaten")
+_NOT_LEARNED: Final = words("rules", "not learned")
 _LASTING = re.compile(
     r"(?:sudah )?(?:(?:\d+|se|satu|dua|tiga|empat|lima|belasan|puluhan) ?(?:tahun|taun|bulan|"
     r"thn)(?:an)?) "
@@ -280,9 +274,9 @@ HELD: Final = (
           lambda text: _topic(text) if re.search(r"\d|\bmerek\b|"
               r"\bmerk\b", text) else None, "home:equipment"),
     _rule(r"(?:omzet|omset|pendapatan|penghasilan|cicilan|sewa|tagihan)(?: [a-z]+)?(?: saya| kami)"
-          r"(?: (?:sekitar|kira-kira|cuma|rata-rata|per bulan))? (?P<amount>(?:rp\.? "
-          r"?)?\d[\d.,]{0,11} ?"
-          r"(?:juta|jt|ribu|rb|k))(?P<per>(?: (?:sebulan|per bulan|setahun|seminggu|sehari))?)",
+          r"(?: (?:sekitar|kira-kira|cuma|rata-rata|"
+          r"per bulan))? (?P<amount>(?:rp\.? ?)?\d[\d.,]{0,11} ?(?:juta|jt|ribu|rb|"
+          r"k))(?P<per>(?: (?:sebulan|per bulan|setahun|seminggu|sehari))?)",
           "Penghasilan atau pengeluaran pengguna {amount} {per}.", whatever_follows, "money"),
 )  # fmt: skip
 
@@ -294,71 +288,64 @@ _MAX_SLUG_CHARS: Final = 60
 _DAY = r"(?:senin|selasa|rabu|kamis|jumat|jum'at|sabtu|minggu)"
 _PART = r"(?:pagi|siang|sore|malam|subuh|malem)"
 _OFTEN = (
-    rf"(?:tiap|setiap|saban)(?: hari)? (?:{_DAY}(?: {_PART})?|{_PART}|hari|bulan|tahun|akhir "
-    rf"pekan|weekend)|"
-    rf"(?:tiap|setiap) hari|(?:\d+|dua|tiga|empat|lima) ?(?:kali|x) (?:seminggu|sehari|sebulan)|"
-    rf"(?:seminggu|sehari|sebulan) (?:\d+|dua|tiga|empat|lima|se)? ?(?:kali|x)"
+    rf"(?:tiap|setiap|saban)(?: hari)? (?:{_DAY}(?: {_PART})?|{_PART}|hari|bulan|tahun|akhir pekan|"
+    rf"weekend)|(?:tiap|setiap) hari|(?:\d+|dua|tiga|empat|lima) ?(?:kali|x) (?:seminggu|sehari|"
+    rf"sebulan)|(?:seminggu|sehari|sebulan) (?:\d+|dua|tiga|empat|lima|se)? ?(?:kali|x)"
 )
 _CLOCK = r"jam (?:setengah )?(?:\d{1,2}(?:[.:]\d\d)?|\w+)(?: (?:pagi|siang|sore|malam|subuh))?"
 _HABIT = re.compile(
-    rf"(?:(?P<first>{_OFTEN})[, ]+)?(?:saya|kami) (?P<usual>biasanya |biasa |selalu |rutin )?"
-    rf"(?:(?P<middle>{_OFTEN}) )?(?P<what>(?P<verb>[a-z]+)(?: .*)?)",
+    rf"(?:(?P<first>{_OFTEN})[, ]+)?(?:saya|kami) (?P<usual>biasanya |biasa |selalu |"
+    rf"rutin )?(?:(?P<middle>{_OFTEN}) )?(?P<what>(?P<verb>[a-z]+)(?: .*)?)",
     re.IGNORECASE,
 )
 _WHEN = re.compile(rf"\b(?:{_OFTEN})(?: (?:{_CLOCK}))?(?!\w)", re.IGNORECASE)
 _AT_A_TIME = re.compile(rf"\b{_CLOCK}(?!\w)", re.IGNORECASE)
-_NO_HABIT: Final = words("""
-mau ingin akan bisa harus tidak bukan belum butuh perlu cari bingung lupa merasa ngerasa pusing
-sakit kena dapat dapet dapetin gagal error coba takut khawatir malas males dimarahin disuruh
-ditanya suka benci punya ada adalah tahu tau pikir rasa lihat
-""")
+_NO_HABIT: Final = words("rules", "indonesian no habit")
 _MONTH = (
     r"(?:januari|februari|maret|april|mei|juni|juli|agustus|september|oktober|november|desember)"
 )
 _TIME = (
-    rf"(?:(?:pada |di )?(?:(?:tanggal|tgl) \d{{1,2}} {_MONTH}|(?:bulan |awal |akhir "
-    rf")?{_MONTH}(?: nanti| ini)?|"
-    rf"(?:bulan|minggu|tahun) depan|(?:abis|habis|setelah|sebelum) lebaran|(?:akhir|awal) "
-    rf"tahun(?: ini| depan)?|"
+    rf"(?:(?:pada |di )?(?:(?:tanggal|tgl) \d{{1,2}} {_MONTH}|"
+    rf"(?:bulan |awal |akhir )?{_MONTH}(?: nanti| ini)?|(?:bulan|minggu|tahun) depan|"
+    rf"(?:abis|habis|setelah|sebelum) lebaran|(?:akhir|awal) tahun(?: ini| depan)?|"
     rf"lebaran(?: nanti| ini| besok)?|liburan (?:sekolah|semester|akhir tahun)))"
 )
 _WHO = (
-    r"(?:saya|kami|kita)(?: (?:sekeluarga|berdua|serombongan))?"
-    r"(?: (?:sama|bareng|dan|dengan) [\w-]+(?: saya)?)?"
+    r"(?:saya|kami|kita)(?: (?:sekeluarga|berdua|serombongan))?(?: (?:sama|bareng|dan|"
+    r"dengan) [\w-]+(?: saya)?)?"
 )
 _TIME_FIRST = re.compile(
-    rf"(?P<when>{_TIME})[, ]+{_WHO} (?:(?:rencananya|ada rencana|berencana) )?"
-    rf"(?P<will>mau |akan |bakal |ada |)(?P<what>.+)",
+    rf"(?P<when>{_TIME})[, ]+{_WHO} (?:(?:rencananya|ada rencana|berencana) )?(?P<will>mau |akan |"
+    rf"bakal |ada |)(?P<what>.+)",
     re.IGNORECASE,
 )
 _TIME_LAST = re.compile(
-    rf"{_WHO} (?:rencananya |berencana |ada rencana )?(?:mau |akan |bakal )(?P<what>.+?) "
-    rf"(?P<when>{_TIME})\b.*",
+    rf"{_WHO} (?:rencananya |berencana |ada rencana )?(?:mau |akan |"
+    rf"bakal )(?P<what>.+?) (?P<when>{_TIME})\b.*",
     re.IGNORECASE,
 )
 _EVENT = re.compile(
-    r"(?:nikah|menikah|sidang|ujian|operasi|interview|wawancara|wisuda|pindah|mudik|lahiran|umrah|umroh|"
-    r"pensiun|lomba|tes|ke (?=[A-Z]))",
+    r"(?:nikah|menikah|sidang|ujian|operasi|interview|wawancara|wisuda|pindah|mudik|lahiran|umrah|"
+    r"umroh|pensiun|lomba|tes|ke (?=[A-Z]))",
 )
 _AIM = re.compile(
     r"(?:saya )?(?:(?:ingin|mau|pengen|target saya|berusaha|lagi berusaha|mencoba|berniat|"
-    r"bertekad)(?: bisa)? )"
-    r"(?P<what>(?:turun(?:in)?|nurunin|menurunkan|naik(?:in)?|menaikkan|berhenti|stop|mengurangi|ngurangin|"
-    r"lulus|jadi|menjadi|renang|berenang|nyetir|hafal|menguasai|lancar|fasih|khatam|bebas|lunas|"
-    r"kuliah (?:di|ke)|nabung|menabung|bangun (?:lebih )?pagi|lari|rutin)\b.*)|"
-    r"(?:saya |lagi )(?:sedang |lagi )?(?P<chase>(?:ngejar|mengejar|latihan|persiapan|"
+    r"bertekad)(?: bisa)? )(?P<what>(?:turun(?:in)?|nurunin|menurunkan|naik(?:in)?|menaikkan|"
+    r"berhenti|stop|mengurangi|ngurangin|lulus|jadi|menjadi|renang|berenang|nyetir|hafal|"
+    r"menguasai|lancar|fasih|khatam|bebas|lunas|kuliah (?:di|ke)|nabung|menabung|"
+    r"bangun (?:lebih )?pagi|lari|rutin)\b.*)|(?:saya |lagi )(?:sedang |"
+    r"lagi )?(?P<chase>(?:ngejar|mengejar|latihan|persiapan|"
     r"mempersiapkan)(?: (?:buat|untuk))? .+)|target saya (?P<target>.+)",
     re.IGNORECASE,
 )
 _HABIT_END = re.compile(
     r",.*| (?:tapi|jadi|karena|biar|supaya|soalnya|terus|trus|gimana|apa|dong|tips|sebelum|"
-    r"tahun ini|taun ini|"
-    r"baru|kalau|kalo|dan (?=saya))\b.*",
+    r"tahun ini|taun ini|baru|kalau|kalo|dan (?=saya))\b.*",
     re.IGNORECASE,
 )
 _VAGUE = re.compile(
-    r"\b(?:tidak|bukan|atau|lebih|rapat|dokter|meeting|bayar|ambil|tanya|nanya|minta|bikin|buat|beli|pesan|tahu|tau|coba|error|tugas|pr|besok|"
-    r"kode|file)\b",
+    r"\b(?:tidak|bukan|atau|lebih|rapat|dokter|meeting|bayar|ambil|tanya|nanya|minta|bikin|buat|"
+    r"beli|pesan|tahu|tau|coba|error|tugas|pr|besok|kode|file)\b",
     re.IGNORECASE,
 )
 

@@ -27,8 +27,8 @@ from ricordo.formation.rules.word_lists import (
     INDONESIAN_PETS,
     INDONESIAN_RELATIONS,
     NOT_PLACES,
-    words,
 )
+from ricordo.formation.words import words
 
 
 def any_of(words: frozenset[str]) -> str:
@@ -37,8 +37,8 @@ def any_of(words: frozenset[str]) -> str:
 
 
 _RELATION = (
-    rf"(?P<relation>{any_of(INDONESIAN_RELATIONS)})(?: (?:perempuan|laki-laki|pertama|kedua|"
-    rf"sulung|bungsu))? saya(?: yang (?:pertama|kedua|sulung|bungsu))?"
+    rf"(?P<relation>{any_of(INDONESIAN_RELATIONS)})(?: (?:perempuan|laki-laki|pertama|kedua|sulung|"
+    rf"bungsu))? saya(?: yang (?:pertama|kedua|sulung|bungsu))?"
 )
 _PET = rf"(?P<pet>{any_of(INDONESIAN_PETS)})(?: peliharaan)? saya"
 _COUNT = rf"(?P<count>{any_of(INDONESIAN_NUMBER_WORDS)}|\d{{1,2}})"
@@ -117,8 +117,8 @@ FAMILY: Final = (
     ),
     Rule(
         begins=starting(
-            rf"saya (?:punya|memiliki|mempunyai) {_COUNT} (?:orang )?(?P<relation>anak|adik|"
-            rf"kakak|saudara)(?: (?:perempuan|laki-laki))?"
+            rf"saya (?:punya|memiliki|mempunyai) {_COUNT} (?:orang )?(?P<relation>anak|adik|kakak|"
+            rf"saudara)(?: (?:perempuan|laki-laki))?"
         ),
         thing=nothing_more,
         content="Pengguna punya {count} {relation}.",
@@ -191,10 +191,7 @@ _KIND = (
     r"(?P<kind>motor|mobil|laptop|hp|hape|ponsel|kamera|sepeda|komputer|pc|printer|tv|gitar|tablet|"
     r"handphone)"
 )
-_NOT_BESIDE: Final = words("""
-cewek cowok perempuan laki juga sering selalu jarang suka mau sedang pada sampai kan tuh cuma hanya
-sempat mulai bisa harus ingin akan tidak sudah sekarang skrg kemarin pernah tetap dulu lagi masih
-""")
+_NOT_BESIDE: Final = words("rules", "not beside")
 
 
 def _bare(text: str) -> str | None:
@@ -272,9 +269,10 @@ HOUSEHOLD: Final = (
     ),
     Rule(
         begins=starting(
-            rf"(?:di rumah(?: saya| kami)? (?:ada|punya)|kami (?:punya|memelihara|pelihara)) "
-            rf"(?P<count>{any_of(INDONESIAN_NUMBER_WORDS)}|\d{{1,2}}) (?:ekor )?"
-            rf"(?P<pet>{any_of(INDONESIAN_PETS)})(?! (?:liar|tetangga|orang|masuk|mati|lewat))"
+            rf"(?:di rumah(?: saya| kami)? (?:ada|punya)|"
+            rf"kami (?:punya|memelihara|pelihara)) (?P<count>{any_of(INDONESIAN_NUMBER_WORDS)}|"
+            rf"\d{{1,2}}) (?:ekor )?(?P<pet>{any_of(INDONESIAN_PETS)})(?! (?:liar|tetangga|orang|"
+            rf"masuk|mati|lewat))"
         ),
         thing=whatever_follows,
         content="Pengguna memelihara {count} {pet}.",
@@ -283,8 +281,8 @@ HOUSEHOLD: Final = (
     ),
     Rule(
         begins=starting(
-            r"(?:saya|kami|sekeluarga|keluarga saya|kami sekeluarga) (?:cuma |hanya |selalu )"
-            r"(?P<do>makan)(?: makanan)?(?: yang)? halal"
+            r"(?:saya|kami|sekeluarga|keluarga saya|kami sekeluarga) (?:cuma |hanya |"
+            r"selalu )(?P<do>makan)(?: makanan)?(?: yang)? halal"
         ),
         thing=whatever_follows,
         content="Pengguna hanya makan yang halal.",

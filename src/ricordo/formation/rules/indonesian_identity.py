@@ -24,9 +24,9 @@ from ricordo.formation.rules.rule import (
     whatever_follows,
 )
 from ricordo.formation.rules.things import indonesian_known_place, indonesian_place, name
-from ricordo.formation.rules.word_lists import words
+from ricordo.formation.words import words
 
-_FAITHS: Final = words("islam muslim kristen katolik hindu buddha budha konghucu")
+_FAITHS: Final = words("rules", "faiths")
 
 
 def _faith(text: str) -> str | None:
@@ -67,9 +67,8 @@ NAMES: Final = (
 PLACES: Final = (
     Rule(
         begins=starting(
-            r"saya (?:tinggal(?: sendiri)?|menetap|berdomisili|domisili|bermukim) di|(?:rumah|"
-            r"domisili|"
-            r"tempat tinggal) saya (?:ada )?di"
+            r"saya (?:tinggal(?: sendiri)?|menetap|berdomisili|domisili|bermukim) di|"
+            r"(?:rumah|domisili|tempat tinggal) saya (?:ada )?di"
         ),
         thing=indonesian_place,
         content="Pengguna tinggal di {thing}.",
@@ -128,8 +127,8 @@ WORK: Final = (
     ),
     Rule(
         begins=starting(
-            r"saya (?:be)?kerja (?:sebagai|jadi)|saya berprofesi sebagai|(?:pekerjaan|"
-            r"profesi) saya(?: adalah| sebagai)?"
+            r"saya (?:be)?kerja (?:sebagai|jadi)|saya berprofesi sebagai|"
+            r"(?:pekerjaan|profesi) saya(?: adalah| sebagai)?"
         ),
         thing=indonesian_trade,
         content="Pengguna bekerja sebagai {thing}.",
@@ -208,8 +207,8 @@ WORK: Final = (
 REST: Final = (
     Rule(
         begins=starting(
-            r"saya (?:bisa|fasih|berbicara|bicara|menguasai|lancar)(?: (?:ngomong|berbicara|"
-            r"bicara|berbahasa))?(?= bahasa)|saya berbahasa|saya bisa berbahasa"
+            r"saya (?:bisa|fasih|berbicara|bicara|menguasai|lancar)(?: (?:ngomong|berbicara|bicara|"
+            r"berbahasa))?(?= bahasa)|saya berbahasa|saya bisa berbahasa"
         ),
         thing=indonesian_languages,
         content="Pengguna bisa berbahasa {thing}.",
@@ -231,8 +230,7 @@ REST: Final = (
     Rule(
         begins=starting(
             r"(?:hari )?(?:ulang tahun|ultah|lahir) saya(?: adalah| itu| jatuh)?|"
-            r"tanggal lahir saya(?: adalah)?|saya (?:di)?lahir(?:kan)?(?: di [\w]{3,20})?,"
-            r"?(?! di)"
+            r"tanggal lahir saya(?: adalah)?|saya (?:di)?lahir(?:kan)?(?: di [\w]{3,20})?,?(?! di)"
         ),
         thing=date_in_full,
         content="Ulang tahun pengguna {thing}.",
@@ -248,8 +246,8 @@ REST: Final = (
     ),
     Rule(
         begins=starting(
-            r"(?:umur|usia) saya|saya (?:berumur|berusia|umur|usia)|saya(?= \d{2} (?:tahun|"
-            r"thn)\W*$)"
+            r"(?:umur|usia) saya|saya (?:berumur|berusia|umur|usia)|"
+            r"saya(?= \d{2} (?:tahun|thn)\W*$)"
         ),
         thing=own_age,
         content="Pengguna berumur {thing} tahun.",
@@ -273,10 +271,7 @@ _END = re.compile(
     r"via|semester|angkatan|tingkat|yang|sambil|bareng|bersama|pas|biar|supaya|mau)\b.*|,.*",
     re.IGNORECASE,
 )
-_NOT_STUDIED: Final = words("""
-pagi siang malam sore besok online daring offline terus sendiri sambil jauh dulu hari lagi sampai
-bareng jam pukul kerja gratis keluar s1 s2 s3 d3 d4
-""")
+_NOT_STUDIED: Final = words("rules", "not studied")
 
 
 def _short(text: str) -> str | None:
@@ -360,9 +355,8 @@ SELF: Final = (
     Rule(
         begins=starting(
             r"(?:gaji|penghasilan|pendapatan) saya(?: sekarang)?(?: (?:sekitar|cuma|kira2|"
-            r"adalah))? "
-            r"(?P<amount>(?:rp\.? ?)?\d[\d.,]{0,11} ?(?:juta|jt|ribu|rb|k)?)"
-            r"(?P<per>(?: |(?=/))(?:sebulan|per bulan|setahun|per tahun|seminggu|sehari|/bulan))?"
+            r"adalah))? (?P<amount>(?:rp\.? ?)?\d[\d.,]{0,11} ?(?:juta|jt|ribu|rb|k)?)(?P<per>(?: |"
+            r"(?=/))(?:sebulan|per bulan|setahun|per tahun|seminggu|sehari|/bulan))?"
         ),
         thing=whatever_follows,
         content="Gaji pengguna {amount} {per}.",
@@ -417,8 +411,8 @@ OCCUPIED: Final = (
     Rule(
         begins=starting(
             r"(?:saya )?(?:ingin|mau) bisa(?= (?:main|berenang|renang|nyetir|menyetir|masak|"
-            r"memasak|"
-            r"jahit|menjahit|ngomong bahasa|berbahasa|bahasa|berbicara|naik|membaca|bermain) ?)"
+            r"memasak|jahit|menjahit|ngomong bahasa|berbahasa|bahasa|berbicara|naik|membaca|"
+            r"bermain) ?)"
         ),
         thing=_goal,
         content="Pengguna ingin bisa {thing}.",

@@ -78,8 +78,8 @@ TASTES: Final = (
         "Pengguna suka {thing}.",
     ),
     _preference(
-        r"saya senang(?= (?:me|ber|ng|nonton|main|masak|baca|jalan)\w*)(?! (?:bertemu|"
-        r"mendengar|membantu|melihat|berkenalan|bisa))",
+        r"saya senang(?= (?:me|ber|ng|nonton|main|masak|baca|jalan)\w*)(?! (?:bertemu|mendengar|"
+        r"membantu|melihat|berkenalan|bisa))",
         "Pengguna senang {thing}.",
     ),
     _preference(
@@ -91,8 +91,8 @@ TASTES: Final = (
     ),
     Rule(
         begins=starting(
-            r"(?P<kind>[a-z]{3,15}(?: [a-z]{3,15})?) (?:favorit|kesukaan) saya(?: (?:adalah|"
-            r"itu|yaitu|ya))?"
+            r"(?P<kind>[a-z]{3,15}(?: [a-z]{3,15})?) (?:favorit|"
+            r"kesukaan) saya(?: (?:adalah|itu|yaitu|ya))?"
         ),
         thing=indonesian_taste,
         content="{kind} favorit pengguna adalah {thing}.",

@@ -11,21 +11,19 @@ from ricordo.model.vocabulary import MemoryType
 _MAX_WORDS: Final = 32
 
 PRESENT_TASK: Final = re.compile(
-    r"\b(?:here|this|these|that|those|for now|today|now|right now|in the (?:table|code|essay|"
-    r"e-?mail|letter|story|text|report|file|"
-    r"function|document|summary|article)|above|below|following|again|until|if|unless|"
-    r"or (?:not|something|so|whatever)|"
-    r"di sini|ini|itu|kali|tersebut|berikut|di atas|di bawah|sampai|kalau|jika|atau|dulu|"
-    r"sekarang|hari)\b",
+    r"\b(?:here|this|these|that|those|for now|today|now|right now|"
+    r"in the (?:table|code|essay|e-?mail|letter|story|text|report|file|function|document|summary|"
+    r"article)|above|below|following|again|until|if|unless|or (?:not|something|so|whatever)|"
+    r"di sini|ini|itu|kali|tersebut|berikut|di atas|di bawah|sampai|kalau|jika|atau|dulu|sekarang|"
+    r"hari)\b",
     re.IGNORECASE,
 )
 # Maxims, which are said to everyone and nobody.
 IDIOM: Final = re.compile(
     r"(?:mind|give up|say (?:never|die)|be (?:yourself|afraid|alone|happy|kind|the same|prepared)|"
     r"make (?:sense|mistakes)|do (?:it|so)|used? to\b|keep (?:going|trying|smiling)|"
-    r"stay (?:safe|strong|positive|hungry)|"
-    r"(?:use|pakai|gunakan|pake) (?:an? )?(?:vpn|passwords?|mask|masker|helm|helmet|sunscreen|"
-    r"seatbelt|protection|condoms?|common sense|caution))",
+    r"stay (?:safe|strong|positive|hungry)|(?:use|pakai|gunakan|pake) (?:an? )?(?:vpn|passwords?|"
+    r"mask|masker|helm|helmet|sunscreen|seatbelt|protection|condoms?|common sense|caution))",
     re.IGNORECASE,
 )
 
@@ -46,10 +44,10 @@ def standing(content: str, key: str | None = None) -> RuleMatch | None:
 
 _ID_VERBS = (
     r"jawab(?:lah)?|balas|bales|gunakan|pakai|pake|tulis|bicara|ngomong|panggil|manggil|jelaskan|"
-    r"jelasin|sertakan|tambahkan|tambahin|nambahin|cantumkan|"
-    r"hindari|beri|berikan|kasih|ngasih|tampilkan|sebut(?:kan|in)?|buat|ingatkan|sarankan|"
-    r"rekomendasikan|menjawab|menggunakan|memakai|make|"
-    r"membalas|memanggil|menyebut|bilang|singkat|mulai|akhiri|kirim|terjemahkan|langsung|ubah|ganti|ringkas"
+    r"jelasin|sertakan|tambahkan|tambahin|nambahin|cantumkan|hindari|beri|berikan|kasih|ngasih|"
+    r"tampilkan|sebut(?:kan|in)?|buat|ingatkan|sarankan|rekomendasikan|menjawab|menggunakan|"
+    r"memakai|make|membalas|memanggil|menyebut|bilang|singkat|mulai|akhiri|kirim|terjemahkan|"
+    r"langsung|ubah|ganti|ringkas"
 )
 _ID_LEAD = (
     r"(?:(?:tolong|mohon|dan|oke|ok|ya|kamu harus|saya mau kamu|aku mau kamu|gue mau lo|"
@@ -61,11 +59,10 @@ _ID_ONWARDS = (
 )
 # The occasion of any answer: "kalo jawab", "tiap ngobrol sama aku".
 _OCCASION = (
-    r"(?:(?:kalau|kalo|klo|tiap|setiap|setiap kali|tiap kali|saat|pas) "
-    r"(?:kamu )?(?:jawab|menjawab|balas|bales|membalas|ngobrol|ngomong|berbicara|nulis|menulis|"
-    r"ngitung|menghitung|ngasih|memberi|kasih)"
-    r"(?: (?:saya|aku|gue|gw|harga|angka|kode|contoh|jawaban|pesan|sama (?:aku|gue|gw|saya)|"
-    r"dengan saya))?)"
+    r"(?:(?:kalau|kalo|klo|tiap|setiap|setiap kali|tiap kali|saat|pas) (?:kamu )?(?:jawab|menjawab|"
+    r"balas|bales|membalas|ngobrol|ngomong|berbicara|nulis|menulis|ngitung|menghitung|ngasih|"
+    r"memberi|kasih)(?: (?:saya|aku|gue|gw|harga|angka|kode|contoh|jawaban|pesan|"
+    r"sama (?:aku|gue|gw|saya)|dengan saya))?)"
 )
 _NOT = (
     r"(?:jangan pernah|jangan sekali-kali|jangan|gausah|ga usah|gak usah|nggak usah|tidak usah|"
@@ -76,52 +73,48 @@ _ID_ALWAYS = re.compile(
     re.IGNORECASE,
 )
 _ID_FROM_NOW = re.compile(
-    rf"{_ID_LEAD}{_ID_ONWARDS}[,:]? (?:{_OCCASION}[,:]? )?{_ID_LEAD}(?P<how>selalu |{_NOT} |)"
-    rf"(?P<what>(?:{_ID_VERBS})\b.*)",
+    rf"{_ID_LEAD}{_ID_ONWARDS}[,:]? (?:{_OCCASION}[,:]? )?{_ID_LEAD}(?P<how>selalu |{_NOT} |"
+    rf")(?P<what>(?:{_ID_VERBS})\b.*)",
     re.IGNORECASE,
 )
 _OCCASION_FIRST = re.compile(
-    rf"{_ID_LEAD}(?=tiap|setiap){_OCCASION}[,:]? {_ID_LEAD}(?P<how>selalu |{_NOT} |)"
-    rf"(?P<what>(?:{_ID_VERBS})\b.*)",
+    rf"{_ID_LEAD}(?=tiap|setiap){_OCCASION}[,:]? {_ID_LEAD}(?P<how>selalu |{_NOT} |"
+    rf")(?P<what>(?:{_ID_VERBS})\b.*)",
     re.IGNORECASE,
 )
 _ID_EACH_TIME = re.compile(
-    rf"{_ID_LEAD}(?:setiap kali|tiap kali|setiap|tiap) (?:saya|aku|gue|gw) "
-    rf"(?P<when>[\w ]{{3,50}}?),? "
-    rf"(?:(?:tolong|selalu|langsung|mohon) ){{0,2}}(?P<what>(?:{_ID_VERBS})\b.*)",
+    rf"{_ID_LEAD}(?:setiap kali|tiap kali|setiap|tiap) (?:saya|aku|gue|"
+    rf"gw) (?P<when>[\w ]{{3,50}}?),? (?:(?:tolong|selalu|langsung|"
+    rf"mohon) ){{0,2}}(?P<what>(?:{_ID_VERBS})\b.*)",
     re.IGNORECASE,
 )
 _ID_UNTIL_NOW = re.compile(
-    rf"{_ID_LEAD}(?P<how>selalu |{_NOT} |)(?P<what>(?:{_ID_VERBS})\b[^,]*?)"
-    rf"(?: (?:aja|saja|ya|dong|yah))*"
-    rf"(?:,[^,]*)?,? (?:{_ID_ONWARDS}|selalu|terus)(?: (?:ya|gitu|aja|dong))*",
+    rf"{_ID_LEAD}(?P<how>selalu |{_NOT} |)(?P<what>(?:{_ID_VERBS})\b[^,]*?)(?: (?:aja|saja|ya|"
+    rf"dong|yah))*(?:,[^,]*)?,? (?:{_ID_ONWARDS}|selalu|terus)(?: (?:ya|gitu|aja|dong))*",
     re.IGNORECASE,
 )
 _EACH_ANSWER = re.compile(
-    rf"{_ID_LEAD}(?:{_ID_ONWARDS}[,:]? )?(?P<where>(?:untuk |di |dalam )?setiap (?:jawaban|balasan|"
-    rf"penjelasan)"
-    rf"(?: (?:tentang|soal|mengenai) [\w ]{{3,30}}?)?),? (?:tolong |mohon |harap "
-    rf")?(?P<how>selalu |{_NOT} |)"
-    rf"(?P<what>(?:{_ID_VERBS})\b.*)",
+    rf"{_ID_LEAD}(?:{_ID_ONWARDS}[,:]? )?(?P<where>(?:untuk |di |dalam )?setiap (?:jawaban|"
+    rf"balasan|penjelasan)(?: (?:tentang|soal|mengenai) [\w ]{{3,30}}?)?),? (?:tolong |mohon |"
+    rf"harap )?(?P<how>selalu |{_NOT} |)(?P<what>(?:{_ID_VERBS})\b.*)",
     re.IGNORECASE,
 )
 _MANNER = re.compile(
     rf"{_ID_LEAD}(?:jawab|bales|balas|ngomong)(?:nya|lah)? (?:yang |dengan |"
-    rf"yg )?(?P<how_said>[a-z-]{{4,14}}"
-    rf"(?: (?:dan|sama) [a-z-]{{4,14}})?)(?: aja| saja)? (?:tiap|setiap|kalau|kalo|selama) "
-    rf"(?:ngobrol|ngomong|bicara|chat|jawab|balas)\b.*",
+    rf"yg )?(?P<how_said>[a-z-]{{4,14}}(?: (?:dan|sama) [a-z-]{{4,14}})?)(?: aja| saja)? (?:tiap|"
+    rf"setiap|kalau|kalo|selama) (?:ngobrol|ngomong|bicara|chat|jawab|balas)\b.*",
     re.IGNORECASE,
 )
 _RATHER = re.compile(
-    r"(?:saya|aku|gue|gw) (?:lebih )?(?:suka|seneng|senang|prefer) (?:kalau|kalo|klo|jika) "
-    r"(?:kamu )?(?P<what>(?:di)?(?:jawab|balas|bales|jelasin|jelaskan)\b(?: [\w-]+){1,6})"
-    r"(?:, ?(?:selalu|gitu|ya|terus)\b.*)?",
+    r"(?:saya|aku|gue|gw) (?:lebih )?(?:suka|seneng|senang|prefer) (?:kalau|kalo|klo|"
+    r"jika) (?:kamu )?(?P<what>(?:di)?(?:jawab|balas|bales|jelasin|"
+    r"jelaskan)\b(?: [\w-]+){1,6})(?:, ?(?:selalu|gitu|ya|terus)\b.*)?",
     re.IGNORECASE,
 )
 _PRONOUNS = re.compile(
     r"(?:\w+ ){0,2}(?:kalau|kalo|klo|jika|setiap|tiap) (?:\w+ )?(?:nulis|menulis|nyebut|menyebut|"
-    r"ngomong(?:in)?|membahas|bahas)(?: (?:tentang|soal))? (?:saya|aku|gue|gw)\b.{0,40}? "
-    r"(?:pakai|pake|gunakan) (?P<pronouns>(?:he|she|they)/(?:him|her|them))\b.*",
+    r"ngomong(?:in)?|membahas|bahas)(?: (?:tentang|soal))? (?:saya|aku|gue|gw)\b.{0,40}? (?:pakai|"
+    r"pake|gunakan) (?P<pronouns>(?:he|she|they)/(?:him|her|them))\b.*",
     re.IGNORECASE,
 )
 _BY_OTHERS = re.compile(r"\b(?:temen|teman|orang|dia|bos|guru|\w{3,}nya)\b", re.IGNORECASE)
@@ -190,11 +183,9 @@ def _each_time(flat: str) -> RuleMatch | None:
 
 _VERBS = (
     r"answer|reply|respond|use|write|speak|talk|address|call me|explain|include|add|avoid|keep|"
-    r"format|start|end|begin|"
-    r"give me|show|ask|say|mention|be|make|send|assume|remind me|suggest|recommend|provide|"
-    r"cite|tell me|translate|"
-    r"double-check|check|put|treat|refer|greet|stick|limit|convert|skip|end|sign|apologi[sz]e|"
-    r"quote|prefer|return|list|spell|do"
+    r"format|start|end|begin|give me|show|ask|say|mention|be|make|send|assume|remind me|suggest|"
+    r"recommend|provide|cite|tell me|translate|double-check|check|put|treat|refer|greet|stick|"
+    r"limit|convert|skip|end|sign|apologi[sz]e|quote|prefer|return|list|spell|do"
 )
 # These are too common in maxims to stand after a bare "always".
 _MORE_VERBS = rf"{_VERBS}|give|drop|leave out|round|summari[sz]e|shorten|highlight|switch|cut|stay"
@@ -204,17 +195,15 @@ _DOING = (
     r"sending|reminding|translating|showing"
 )
 _LEAD = (
-    r"(?:(?:please|pls|and|also|ok|okay|so|just|i want you to|i'd like you to|"
-    r"i would like you to|i need you to|"
-    r"you should|you must|you can|can you please|remember to|make sure to|make sure you|"
-    r"be sure to)[,\s]+){0,3}"
+    r"(?:(?:please|pls|and|also|ok|okay|so|just|i want you to|i'd like you to|i would like you to|"
+    r"i need you to|you should|you must|you can|can you please|remember to|make sure to|"
+    r"make sure you|be sure to)[,\s]+){0,3}"
 )
 _HOW = r"(?P<how>always |never |don't ever |do not ever |don't |do not |dont |stop |)"
 _ONWARDS = (
     r"(?:from now on(?:wards)?|from here on(?: out| in)?|going forward|moving forward|henceforth|"
-    r"in (?:the )?future|next time and always|"
-    r"(?:in|for|with) (?:all )?(?:of )?(?:your |future )?(?:answers|responses|replies)(?: to me)?|"
-    r"from today(?: on)?|"
+    r"in (?:the )?future|next time and always|(?:in|for|with) (?:all )?(?:of )?(?:your |"
+    r"future )?(?:answers|responses|replies)(?: to me)?|from today(?: on)?|"
     r"whenever you (?:answer|reply|write|respond)(?: to)?(?: me)?|every time you (?:answer|reply)|"
     r"when(?:ever)? you(?:'re| are)? (?:talk|talking|write|writing) to me)"
 )
@@ -233,8 +222,8 @@ _NO_MORE = re.compile(
 _UNTIL_NOW = re.compile(
     rf"{_LEAD}{_HOW}(?P<what>(?:{_MORE_VERBS})\b.*?|(?:{_DOING}) .*?),? (?:{_ONWARDS}|ever|"
     rf"with me(?: from now on)?|every (?:single )?time|always|at all times|"
-    rf"in (?:all|every) (?:of )?(?:our |your )?(?:chats?|answers?|conversations?|repl(?:y|ies)))"
-    rf"(?: please)?",
+    rf"in (?:all|every) (?:of )?(?:our |your )?(?:chats?|answers?|conversations?|"
+    rf"repl(?:y|ies)))(?: please)?",
     re.IGNORECASE,
 )
 _NEVER_ANY = re.compile(
@@ -250,11 +239,10 @@ _FOR_ME = re.compile(
 _STOP = re.compile(rf"{_LEAD}(?P<how>stop) (?P<what>(?:{_DOING}) .+)", re.IGNORECASE)
 _EACH_TIME = re.compile(
     rf"{_LEAD}(?:whenever|every time|each time|any ?time|always when|"
-    rf"when(?= i (?:ask|say|paste|send|share|type|write|give|mention|post)\b)) i "
-    rf"(?P<when>[\w' ]{{3,50}}?),? "
-    rf"(?:(?:just|please|always|then|you should|i want you to) ){{0,2}}"
-    rf"(?P<what>(?:{_MORE_VERBS}|scale|fix|rewrite|correct|proofread|check|compare|rate|review|"
-    rf"simplify|remind|help|warn)\b.*)",
+    rf"when(?= i (?:ask|say|paste|send|share|type|write|give|mention|"
+    rf"post)\b)) i (?P<when>[\w' ]{{3,50}}?),? (?:(?:just|please|always|then|you should|"
+    rf"i want you to) ){{0,2}}(?P<what>(?:{_MORE_VERBS}|scale|fix|rewrite|correct|proofread|check|"
+    rf"compare|rate|review|simplify|remind|help|warn)\b.*)",
     re.IGNORECASE,
 )
 # Quotations, placeholders and markup: an instruction about a text, or part of one.
@@ -266,8 +254,7 @@ _TAIL = re.compile(
 )
 _REASON = re.compile(
     r",? (?:because|since|so that|as (?=i\b)|even (?:if|when|though)|although|no matter)\b.*|"
-    r",? ?(?:and )?(?:i hate|i don't|i can't|don't do|dont do)\b.*|"
-    r",? please(?=,)",
+    r",? ?(?:and )?(?:i hate|i don't|i can't|don't do|dont do)\b.*|,? please(?=,)",
     re.IGNORECASE,
 )
 _SENT = re.compile(r"\b(?:an?|some|my) ([a-z]+(?: [a-z]+)?)$", re.IGNORECASE)

@@ -28,23 +28,23 @@ _INDONESIAN_MONTHS: Final = [
 _DECEMBER: Final = 12
 _MONTH = "|".join(sorted({*CLEAR_MONTHS, "march", "may", "mei", "maret"}, key=len, reverse=True))
 _RELATIVE = re.compile(
-    r"\b(?P<english>next (?:week|month|year)|tomorrow)\b|\b(?P<indonesian>minggu depan|"
-    r"bulan depan|tahun depan|besok)\b",
+    r"\b(?P<english>next (?:week|month|year)|tomorrow)\b|"
+    r"\b(?P<indonesian>minggu depan|bulan depan|tahun depan|besok)\b",
     re.IGNORECASE,
 )
 _LONGEST_YEARS: Final = 10  # "in 99 months" is shorter
 _COUNTS: Final = {"a": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6}
 _IN_A_WHILE = re.compile(
-    r"\bin (?P<count>a|one|two|three|four|five|six|[1-9]\d?) (?P<unit>weeks?|months?)"
-    r"(?:['’]? time)?\b",
+    r"\bin (?P<count>a|one|two|three|four|five|six|[1-9]\d?) (?P<unit>weeks?|"
+    r"months?)(?:['’]? time)?\b",
     re.IGNORECASE,
 )
 _MONTH_NEXT_YEAR = re.compile(rf"\b({_MONTH})(?: of)? (?:next year|tahun depan)\b", re.IGNORECASE)
 _FIXED = re.compile(
     rf"\b(?:in|on|by|early|late|mid|end of|this|next|pada|bulan|di bulan|awal|akhir|tanggal|"
-    rf"tgl) (?:the )?(?:bulan |\d{{1,2}}(?:st|nd|rd|"
-    rf"th)? (?:of )?)?(?:{_MONTH})\b(?: \d{{1,2}}(?:st|nd|rd|th)?)?(?:,? \d{{4}})?|"
-    rf"\b\d{{1,2}}(?:st|nd|rd|th)? (?:{_MONTH})\b(?: \d{{4}})?|"
+    rf"tgl) (?:the )?(?:bulan |"
+    rf"\d{{1,2}}(?:st|nd|rd|th)? (?:of )?)?(?:{_MONTH})\b(?: \d{{1,2}}(?:st|nd|rd|"
+    rf"th)?)?(?:,? \d{{4}})?|\b\d{{1,2}}(?:st|nd|rd|th)? (?:{_MONTH})\b(?: \d{{4}})?|"
     r"\b(?:in|tahun|by) 20\d{2}\b|\b(?:this|next|in|in the) (?:spring|summer|autumn|fall|winter)\b",
     re.IGNORECASE,
 )
@@ -103,15 +103,13 @@ _MAX_SLUG_CHARS: Final = 60
 
 _STEP = (
     r"move|relocate|travel|fly|visit|go on (?:a )?(?:holiday|vacation|honeymoon|pilgrimage)|"
-    r"go to (?=[A-Z])|retire|"
-    r"get (?:married|a (?:dog|cat|puppy|kitten|divorce|master's|phd))|marry|"
+    r"go to (?=[A-Z])|retire|get (?:married|a (?:dog|cat|puppy|kitten|divorce|master's|phd))|marry|"
     r"start (?:a|my|an) (?:new )?(?:job|business|company|course|family|phd|master's|degree|"
-    r"internship|bakery|blog)|"
-    r"buy (?:a|an|my) (?:\w+ ){0,2}(?:house|home|flat|apartment|car|motorbike|bike|boat)|"
-    r"sell my (?:house|car|flat|apartment)|"
-    r"adopt|graduate|run (?:a|the|my) (?:\w+ ){0,2}marathon|quit my job|change jobs|open (?:a|my)|"
-    r"study (?:abroad|in|at)|spend (?:the )?(?:\w+ )?(?:summer|winter|holidays?|christmas|"
-    r"month|year)|climb|hike|take (?:a )?(?:sabbatical|gap year)"
+    r"internship|bakery|blog)|buy (?:a|an|my) (?:\w+ ){0,2}(?:house|home|flat|apartment|car|"
+    r"motorbike|bike|boat)|sell my (?:house|car|flat|apartment)|adopt|graduate|"
+    r"run (?:a|the|my) (?:\w+ ){0,2}marathon|quit my job|change jobs|open (?:a|my)|"
+    r"study (?:abroad|in|at)|spend (?:the )?(?:\w+ )?(?:summer|winter|holidays?|christmas|month|"
+    r"year)|climb|hike|take (?:a )?(?:sabbatical|gap year)"
 )
 _DOING: Final = {
     "moving": "move",
@@ -151,10 +149,9 @@ _PLANNING = re.compile(
 
 _STEP_INDONESIAN = (
     r"pindah|menikah|nikah|liburan|berlibur|umroh|umrah|naik haji|pensiun|wisuda|kuliah|mudik|"
-    r"resign|"
-    r"membeli (?:rumah|mobil|motor)|beli (?:rumah|mobil|motor)|membuka|buka (?:usaha|toko|"
-    r"warung|kafe|cabang)|melahirkan|lahiran|magang|ke (?=(?-i:[A-Z]))|berkunjung|pergi ke|terbang|"
-    r"traveling"
+    r"resign|membeli (?:rumah|mobil|motor)|beli (?:rumah|mobil|motor)|membuka|"
+    r"buka (?:usaha|toko|warung|kafe|cabang)|melahirkan|lahiran|magang|ke (?=(?-i:[A-Z]))|"
+    r"berkunjung|pergi ke|terbang|traveling"
 )
 _FUTURE_INDONESIAN = re.compile(
     rf"(?:saya|kami) (?:akan|mau|berencana(?: untuk)?|rencananya(?: mau| akan)?|ingin|"
@@ -168,9 +165,9 @@ _GOAL = re.compile(
     re.IGNORECASE,
 )
 _BECOME = re.compile(
-    r"I (?:want|hope|aim|aspire|would love|am trying|am hoping|am working|am determined) to "
-    r"(?P<what>become an? .+|be an? .+ (?:someday|one day|"
-    r"in the future)|learn .+|speak .+|lose (?:weight|\d+ ?(?:kg|kilos|pounds|lbs))\b.*|"
+    r"I (?:want|hope|aim|aspire|would love|am trying|am hoping|am working|"
+    r"am determined) to (?P<what>become an? .+|be an? .+ (?:someday|one day|in the future)|"
+    r"learn .+|speak .+|lose (?:weight|\d+ ?(?:kg|kilos|pounds|lbs))\b.*|"
     r"(?:run|do|finish|complete) (?:an?|my first|the) (?:[\w-]+ ){0,2}(?:marathon|triathlon|"
     r"ironman|10k|5k|ultra)\b.*|write (?:a|my first) (?:novel|book|memoir)\b.*|"
     r"(?:quit|stop|give up) (?:smoking|drinking|vaping|sugar)\b.*|save (?:up )?for .+|"
@@ -184,14 +181,14 @@ _SAVING = re.compile(
 )
 # How long it may take is said from today on, and means little later.
 _DEADLINE = re.compile(
-    r",? (?:before (?:the end of )?(?:the|this|next) (?:year|summer|winter|month)|by the end of .*|"
-    r"this year|within .*|in the next .*|by (?:next|this) .*|like an? .*)$",
+    r",? (?:before (?:the end of )?(?:the|this|next) (?:year|summer|winter|month)|"
+    r"by the end of .*|this year|within .*|in the next .*|by (?:next|this) .*|like an? .*)$",
     re.IGNORECASE,
 )
 _TIME_FIRST_INDONESIAN = re.compile(
-    r"(?P<when>(?:(?:pada )?(?:bulan|tahun|akhir tahun|awal tahun) )[\w]+(?: (?:ini|depan|\d{4}))?|"
-    r"(?:bulan|tahun|minggu) depan)[, ]+(?:rencananya )?(?P<who>saya|kami) "
-    r"(?P<rest>(?:rencananya )?(?:mau|akan|berencana|bakal|ingin) .+)",
+    r"(?P<when>(?:(?:pada )?(?:bulan|tahun|akhir tahun|awal tahun) )[\w]+(?: (?:ini|depan|"
+    r"\d{4}))?|(?:bulan|tahun|minggu) depan)[, ]+(?:rencananya )?(?P<who>saya|"
+    r"kami) (?P<rest>(?:rencananya )?(?:mau|akan|berencana|bakal|ingin) .+)",
     re.IGNORECASE,
 )
 _GOAL_INDONESIAN = re.compile(
@@ -201,15 +198,14 @@ _GOAL_INDONESIAN = re.compile(
     re.IGNORECASE,
 )
 _NO_GOAL = re.compile(
-    r"\b(?:this|that|these|those|it|here|now|today|tonight|how|more|about|what|why|your?|"
-    r"better|code|function|bug|error|"
-    r"part|the|lebih|cara|bagaimana|gimana|tentang|lagi|dulu|ini|itu|sekarang|hari ini|part of|"
-    r"member|jelas|baik)\b",
+    r"\b(?:this|that|these|those|it|here|now|today|tonight|how|more|about|what|why|your?|better|"
+    r"code|function|bug|error|part|the|lebih|cara|bagaimana|gimana|tentang|lagi|dulu|ini|itu|"
+    r"sekarang|hari ini|part of|member|jelas|baik)\b",
     re.IGNORECASE,
 )
 _NO_PLAN = re.compile(
-    r"\b(?:or|atau|this|that|it|here|tonight|today|now|soon|someday|sometime|on to|forward|"
-    r"ahead|ini|itu|nanti|kapan|tidak|not)\b",
+    r"\b(?:or|atau|this|that|it|here|tonight|today|now|soon|someday|sometime|on to|forward|ahead|"
+    r"ini|itu|nanti|kapan|tidak|not)\b",
     re.IGNORECASE,
 )
 _END = re.compile(

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from ricordo.formation.rules.word_lists import words
+from ricordo.formation.words import words
 from ricordo.model.vocabulary import DEFAULT_IMPORTANCE, MemoryType
 from ricordo.text.normalise import folded, slug
 
@@ -13,17 +13,12 @@ _STRONG_STOP = re.compile(r"[.!?;:(){}\[\]\"<>|…]|\s[-–—]\s")
 _DECORATION = re.compile(r"[^\w%+#'’)]+$")
 _FILLER_TAIL = re.compile(
     r"[,\s]+(?:by the way|btw|these days|nowadays|now|currently|right now|at the moment|today|"
-    r"though|tho|too|"
-    r"as well|actually|honestly|lol|haha\w{0,8}|hehe\w{0,8}|xd|you know|please|pls|thanks|"
-    r"thank you|so much|"
-    r"a lot|lots|very much|more than anything|to be honest|tbh|anyway|of course|really|"
-    r"after all|in general|"
-    r"most of all|best|the most|at all|personally|again|still|permanently|just fyi|fyi|anymore|"
-    r"any more|lately|etc|"
-    r"already|alone|ok|okay|"
-    r"unfortunately|luckily|sadly|and all|and stuff|and so on|full[- ]time|part[- ]time|"
-    r"sih|kok|lho|loh|dong|deh|nih|ya|yah|banget|bgt|sekali|sekarang|saat ini|kak|min|bro|gan|"
-    r"sis|juga|"
+    r"though|tho|too|as well|actually|honestly|lol|haha\w{0,8}|hehe\w{0,8}|xd|you know|please|pls|"
+    r"thanks|thank you|so much|a lot|lots|very much|more than anything|to be honest|tbh|anyway|"
+    r"of course|really|after all|in general|most of all|best|the most|at all|personally|again|"
+    r"still|permanently|just fyi|fyi|anymore|any more|lately|etc|already|alone|ok|okay|"
+    r"unfortunately|luckily|sadly|and all|and stuff|and so on|full[- ]time|part[- ]time|sih|kok|"
+    r"lho|loh|dong|deh|nih|ya|yah|banget|bgt|sekali|sekarang|saat ini|kak|min|bro|gan|sis|juga|"
     r"kok|tuh|wkwk\w{0,10}|hehe|aja|saja|btw|makasih|terima kasih|pokoknya|terus|skrg|dulu ya|"
     r"sejak (?:lama|kecil)|dari kecil|dari dulu)$",
     re.IGNORECASE,
@@ -50,19 +45,13 @@ def cut_at(text: str, words: re.Pattern[str]) -> str:
 
 
 _PERSON = re.compile(
-    r"\b(?:i|me|my|mine|myself|we|our|ours|us|you|your|yours|yourself|u|ur|he|she|him|her|his|"
-    r"hers|they|"
-    r"them|their|it|its|this|that|these|those|here|there|one|ones|something|anything|"
-    r"everything|nothing|"
-    r"someone|everyone|"
-    r"saya|aku|gue|gw|gua|kamu|anda|kau|lu|lo|loe|elo|kita|kami|dia|mereka|ini|itu|sini|sana|"
-    r"situ|tersebut|"
-    r"begitu|gitu|gini|tadi)\b"
+    r"\b(?:i|me|my|mine|myself|we|our|ours|us|you|your|yours|yourself|u|ur|he|she|him|her|his|hers|"
+    r"they|them|their|it|its|this|that|these|those|here|there|one|ones|something|anything|"
+    r"everything|nothing|someone|everyone|saya|aku|gue|gw|gua|kamu|anda|kau|lu|lo|loe|elo|kita|"
+    r"kami|dia|mereka|ini|itu|sini|sana|situ|tersebut|begitu|gitu|gini|tadi)\b"
 )
 _INDONESIAN_POSSESSIVE = re.compile(r"\b\w{3,}(?:mu|nya)\b", re.IGNORECASE)
-_NO_POSSESSIVE: Final = words("""
-ilmu jamu tamu kamu nyamu semu bertemu temu tanya bertanya surabaya
-""")
+_NO_POSSESSIVE: Final = words("rules", "no possessive")
 
 
 def has_pronoun(text: str) -> bool:
@@ -77,38 +66,13 @@ def has_indonesian_possessive(text: str) -> bool:
     return any(word not in _NO_POSSESSIVE for word in found)
 
 
-BASE_FORMS: Final = words("""
-accept add admire agree answer apply ask attend avoid bake believe belong bike blog book breed
-bring brush build buy call camp care carry celebrate change check choose clean climb close coach
-code collect commute consider cook cope count cover create crochet cut cycle dance deal deliver
-depend design despise detest dislike dive do draw drink drive earn eat edit end enjoy expect
-explain fast feed film fix feel finish fish fly follow forget garden get give go grow handle hate
-have hear help hike hold host hunt improve install invest jog join keep knit know lead learn leave
-lift like listen live look lose love make manage marry mean meet meditate mention mind move need
-offer open order organise organize own paint paste pay photograph plan play post practice practise
-pray prefer program publish pull put raise read receive record recycle rent repair restore reply
-report request require respond rest ride run sail save say see sell send serve sew share ship shop
-show sing sit skate ski sleep smoke spend stand start stay stop study submit suffer supervise
-support swim take talk teach tell think train translate travel try tutor type understand upload
-use vape visit volunteer vote wait wake walk want watch wear weigh win wish work worry write
-""")
+BASE_FORMS: Final = words("rules", "base forms")
 
-PAST_FORMS: Final = words("""
-was were had did became began bought broke brought built came caught chose drank drew drove ate
-fell felt flew forgot found gave got grew heard held kept knew learnt led left lent lost made
-meant met paid put quit ran read rode said sang sat saw sent slept sold spent spoke stood swam
-taught thought told took understood went woke won wore wrote
-""")
+PAST_FORMS: Final = words("rules", "past forms")
 
-MODALS: Final = words("""
-can cannot can't must should will won't shall shouldn't mustn't
-""")
+MODALS: Final = words("rules", "modals")
 
-ADVERBS: Final = words("""
-also always already actually currently even generally hardly just mainly mostly never normally now
-often only originally personally primarily rarely really regularly seldom sometimes still strongly
-typically usually absolutely completely definitely recently finally officially
-""")
+ADVERBS: Final = words("rules", "adverbs")
 
 _ODD: Final = {"have": "has", "do": "does", "go": "goes", "am": "is", "be": "is"}
 
@@ -186,8 +150,8 @@ def starting(pattern: str) -> re.Pattern[str]:
 
 _ASIDE = re.compile(
     r"^(?:,|(?:and|dan|since|sejak|selama|that['’]?s|so|but|because|jadi|dari kecil)\b|"
-    r"with (?:an?|my|one|two|three|\d)\b|"
-    r"for (?:\w+ ){0,3}(?:years?|months?|decades?|ages)\b|(?:at|in|for) (?:[A-Z]|an? ))",
+    r"with (?:an?|my|one|two|three|\d)\b|for (?:\w+ ){0,3}(?:years?|months?|decades?|ages)\b|"
+    r"(?:at|in|for) (?:[A-Z]|an? ))",
 )
 
 

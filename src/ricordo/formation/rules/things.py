@@ -12,8 +12,8 @@ from ricordo.formation.rules.word_lists import (
     NOT_WHERE_ONE_LIVES_INDONESIAN,
     PARTS_OF_COMPANIES,
     WRITTEN_IN_CAPITALS,
-    words,
 )
+from ricordo.formation.words import words
 
 # They take the rest of a clause and give the thing itself, tidied, or None where it is not safely
 # that kind of thing.
@@ -23,28 +23,21 @@ _MAX_NAME_WORDS: Final = 4
 _MAX_NAME_CHARS: Final = 40
 
 _AFTER_A_PLACE = re.compile(
-    r"\s+(?:with|since|for|where|which|who|because|so|after|before|when|while|during|until|"
-    r"from|to|as|this|last|"
-    r"next|about|around|over|almost|working|studying|together|or so|at|by|then|recently|soon|every|"
-    r"in (?=\d|january|february|march|april|may|june|july|august|september|october|november|"
-    r"december|a |an |my )|"
-    r"on (?=my|a |the )|and (?=[^A-Z]|I\b)|"
-    r"bareng|sama|dengan|sejak|dari|selama|sekarang|untuk|buat|karena|yang|dan|saat|dekat|"
-    r"tahun|bulan|minggu|"
+    r"\s+(?:with|since|for|where|which|who|because|so|after|before|when|while|during|until|from|"
+    r"to|as|this|last|next|about|around|over|almost|working|studying|together|or so|at|by|then|"
+    r"recently|soon|every|in (?=\d|january|february|march|april|may|june|july|august|september|"
+    r"october|november|december|a |an |my )|on (?=my|a |the )|and (?=[^A-Z]|I\b)|bareng|sama|"
+    r"dengan|sejak|dari|selama|sekarang|untuk|buat|karena|yang|dan|saat|dekat|tahun|bulan|minggu|"
     r"kemarin|kemaren|pas|lalu|sebagai|sampai|bersama|tapi|di (?=rumah|kos|apartemen)|pada|"
     r"waktu)\b.*",
     re.DOTALL,
 )
 _PLACE_LETTERS = re.compile(r"[^\W\d_][\w .,'’-]*")
-_SMALL_IN_PLACES: Final = words("""
-of the de del della da do dos di la le el al upon on sur am an der los las san and near in central
-downtown north south east west northern southern eastern western outside upstate rural greater
-""")
+_SMALL_IN_PLACES: Final = words("rules", "small in places")
 _KIND_OF_PLACE = re.compile(
     r"(?:an?|the) (?:[a-z-]{2,12} ){0,3}(?:village|town|city|suburbs?|island|countryside|"
-    r"neighbourhood|neighborhood)"
-    r"(?: (?:near|outside|in|of|close to|north of|south of|east of|west of|called|"
-    r"just outside) (?P<near>.+))?"
+    r"neighbourhood|neighborhood)(?: (?:near|outside|in|of|close to|north of|south of|east of|"
+    r"west of|called|just outside) (?P<near>.+))?"
 )
 _NO_LIVING_SUFFIX = (
     "ness",
@@ -98,8 +91,8 @@ def place_of_youth(text: str) -> str | None:
 
 _PAST_STAY = re.compile(
     r"\bfor (?:an?|one|two|three|some|several|\d+) ?(?:\w+ )?(?:years?|months?|weeks?|while|"
-    r"semesters?)\b|"
-    r"\bwhen I\b|\bas an? (?:child|kid|baby|teen\w*|student)\b|\btemporarily\b|\band back\b",
+    r"semesters?)\b|\bwhen I\b|\bas an? (?:child|kid|baby|teen\w*|student)\b|\btemporarily\b|"
+    r"\band back\b",
     re.IGNORECASE,
 )
 
@@ -212,41 +205,17 @@ def titled(name: str) -> str:
 
 
 _AFTER_A_NAME = re.compile(
-    r"[,\s]+(?:from|and|but|by|which|because|since|so|not|or|who|i|my|in|at|on|as|for|please|"
-    r"when|here|with|"
-    r"dari|dan|tapi|di|yang|biasa|bukan|umur|usia|asal|tinggal|kerja|seorang|sih|ya|aja|saja|"
-    r"dong|kak|mulai|untuk|atau)\b.*|,.*",
+    r"[,\s]+(?:from|and|but|by|which|because|since|so|not|or|who|i|my|in|at|on|as|for|please|when|"
+    r"here|with|dari|dan|tapi|di|yang|biasa|bukan|umur|usia|asal|tinggal|kerja|seorang|sih|ya|aja|"
+    r"saja|dong|kak|mulai|untuk|atau)\b.*|,.*",
     re.IGNORECASE | re.DOTALL,
 )
 _NAME = re.compile(
     r"[^\W\d_][^\W\d_'’.-]*(?:['’.-][^\W\d_]+)*\.?(?: [^\W\d_]+(?:['’.-][^\W\d_]+)*\.?){0,3}"
 )
-_NAME_PARTICLES: Final = words("""
-de da del della van von der den bin binti al el la le di dos
-""")
-NOT_NAMES: Final = words("""
-a and but is are wife husband kids steps about above actually after away upon again all alone
-already also always an another any
-anonymous anything
-anytime as asap ask at available awesome back bad better blank boring busy by called change
-changed changing classified common confidential confused correct crazy curious cute daily
-different difficult done easy embarrassing everything exactly fine first foreign from fun funny
-going gone good great happy hard here hidden home how if important in incorrect interested
-irrelevant just kind known last late later long lost lucky mad maybe misspelled missing
-mispronounced my myself new next nice no nobody none normal not nothing now odd of off ok okay old
-on one only or out over paranoid please pronounced pretty private ready really right romantic rude
-same secret short sick simple so sometimes soon sorry spelled spelt stupid strange stuck super
-taken that the there these this tired to today tomorrow tonight too true typical unique unknown
-unusual unpronounceable up us very was weird well what when where whatever wrong yes you your
-excited glad sure here looking trying working user admin assistant siri alexa chatgpt claude gpt
-everybody someone ada jadi tertulis tercantum terdaftar masuk hilang dipakai muncul diubah
-dicatat ditulis urgent problem question error issue winter summer trouble newbie noob beginner
-saya aku apa siapa itu ini bukan tidak sudah belum sama susah jelek bagus
-panjang pendek unik rahasia aneh salah benar nanti besok lagi ke di dari yang kembali balik dengan
-dulu aja saja sekarang kalau jika untuk kamu anda dia kapan mana lewat via pakai sesuai biasa
-masih baru
-""")
-_TITLES_ALONE: Final = words("dr mr mrs ms miss prof")
+_NAME_PARTICLES: Final = words("rules", "name particles")
+NOT_NAMES: Final = words("rules", "not names")
+_TITLES_ALONE: Final = words("rules", "titles alone")
 
 
 def name(text: str) -> str | None:
@@ -302,57 +271,39 @@ _MAX_ITEM_WORDS: Final = 3
 
 _AFTER = re.compile(
     r"[,\s]+(?:so|because|since|which|who|but|especially|particularly|like when|even though|"
-    r"although|"
-    r"such as|as long as|ever since|instead|over there|"
-    r"karena|soalnya|tapi|apalagi|terutama|khususnya|sejak|daripada|dibanding\w{0,3})\b.*",
+    r"although|such as|as long as|ever since|instead|over there|karena|soalnya|tapi|apalagi|"
+    r"terutama|khususnya|sejak|daripada|dibanding\w{0,3})\b.*",
     re.IGNORECASE | re.DOTALL,
 )
 _CONDITION = re.compile(
-    r"\b(?:when|if|unless|whenever|until|than|or|not|except|without|enough|too|how|what|why|"
-    r"where|whether|while|as|"
-    r"ketika|saat|kalau|kalo|jika|atau|kecuali|asal|asalkan|bukan|tidak|tanpa|bagaimana|cara|"
-    r"yang)\b",
+    r"\b(?:when|if|unless|whenever|until|than|or|not|except|without|enough|too|how|what|why|where|"
+    r"whether|while|as|ketika|saat|kalau|kalo|jika|atau|kecuali|asal|asalkan|bukan|tidak|tanpa|"
+    r"bagaimana|cara|yang)\b",
     re.IGNORECASE,
 )
 # "I like option B", "I hate this error", "I prefer Tuesday": of the moment, or of the talk itself.
 _OF_THE_MOMENT = re.compile(
     r"\b(?:options?|versions?|answers?|ideas?|suggestions?|plans?|drafts?|choices?|responses?|"
-    r"results?|"
-    r"approach\w{0,2}|solutions?|recommendations?|numbers?|first|second|third|last|latter|"
-    r"former|both|all|none|neither|"
-    r"errors?|bugs?|exceptions?|functions?|methods?|examples?|explanations?|wording|tone|sound|"
-    r"way|part|look|"
-    r"overviews?|summar(?:y|ies)|lists?|challenges?|deals?|questions?|advice|articles?|"
-    r"jokes?|titles?|names?|drawings?|sentences?|paragraphs?|scripts?|outputs?|queries|"
-    r"monday|tuesday|wednesday|thursday|friday|saturday|sunday|today|tomorrow|tonight|yesterday|"
-    r"am|pm|chat|chatting|talking|conversation|bot|ai|chatgpt|claude|gpt|"
-    r"opsi|pilihan|versi|jawaban|ide|saran|rencana|hasil|solusi|usul|contoh|penjelasan|kalimat|"
-    r"judul|"
-    r"pertama|kedua|ketiga|keduanya|semua|semuanya|senin|selasa|rabu|kamis|jumat|sabtu|besok|"
-    r"nanti)\b|\d",
+    r"results?|approach\w{0,2}|solutions?|recommendations?|numbers?|first|second|third|last|"
+    r"latter|former|both|all|none|neither|errors?|bugs?|exceptions?|functions?|methods?|examples?|"
+    r"explanations?|wording|tone|sound|way|part|look|overviews?|summar(?:y|ies)|lists?|"
+    r"challenges?|deals?|questions?|advice|articles?|jokes?|titles?|names?|drawings?|sentences?|"
+    r"paragraphs?|scripts?|outputs?|queries|monday|tuesday|wednesday|thursday|friday|saturday|"
+    r"sunday|today|tomorrow|tonight|yesterday|am|pm|chat|chatting|talking|conversation|bot|ai|"
+    r"chatgpt|claude|gpt|opsi|pilihan|versi|jawaban|ide|saran|rencana|hasil|solusi|usul|contoh|"
+    r"penjelasan|kalimat|judul|pertama|kedua|ketiga|keduanya|semua|semuanya|senin|selasa|rabu|"
+    r"kamis|jumat|sabtu|besok|nanti)\b|\d",
     re.IGNORECASE,
 )
-_NOT_THINGS: Final = words("""
-to be is are was were do does did have has had seen been get got being having will and the a an
-some any no more most much many very so such what how when where why who which if that as at by
-from of on than then too up with into for in out over about off better rather less just only even
-also it's its it lots plenty another other others bisa lupa bingung telat sakit kesel kesal capek
-cape lelah ngantuk salah susah takut malas males ketiduran kepikiran gagal pusing sedih nangis
-marah panik lihat liat denger dengar bertemu ketemu berkenalan mendengar melihat sekali banget
-atas akan sudah sama dengan pada ke di dari hal banyak agak cukup kurang lebih kok aja dia mereka
-membantu dibantu terlambat keliru typo kesasar nyasar stres stress galau iri cemburu ngerasa
-merasa kaget gemetar nih sih dong deh ya yah lah tuh loh lho kan mah
-""")
+_NOT_THINGS: Final = words("rules", "not things")
 _THE_LASTING = re.compile(
     r"[Tt]he (?:beach|sea|ocean|mountains?|rain|snow|cold|heat|summer|winter|autumn|spring|"
-    r"outdoors|countryside|forest|"
-    r"sun|night|gym|theatre|theater|cinema|opera|piano|guitar|violin|colou?r \w+|smell of .+|"
-    r"sound of .+|taste of .+|"
-    r"[A-Z].*)"
+    r"outdoors|countryside|forest|sun|night|gym|theatre|theater|cinema|opera|piano|guitar|violin|"
+    r"colou?r \w+|smell of .+|sound of .+|taste of .+|[A-Z].*)"
 )
 _TO_VERB = re.compile(
-    r"to (?:think|know|see|ask|keep|say|hear|bother|be|have|get|do|make|use|try|add|order|"
-    r"thank|interrupt)\b",
+    r"to (?:think|know|see|ask|keep|say|hear|bother|be|have|get|do|make|use|try|add|order|thank|"
+    r"interrupt)\b",
     re.IGNORECASE,
 )
 _LEADING_VERB = re.compile(
@@ -364,9 +315,7 @@ _LEADING_VERB = re.compile(
 _HOW_TO_ANSWER = re.compile(
     r"(?:[\w'’-]+,? ){1,4}(?:answers|responses|replies|explanations)\b", re.IGNORECASE
 )
-_VAGUE: Final = words("""
-stuff things thing people life work lots help fun options details everything bits feedback
-""")
+_VAGUE: Final = words("rules", "vague")
 
 
 def taste(text: str) -> str | None:
@@ -433,10 +382,7 @@ def _of_a_kind(text: str) -> str | None:
     return bare if _SORTS.fullmatch(bare) and not refused else None
 
 
-_TRUE_THINGS: Final = words("""
-keju kentang keripik kerupuk ketoprak ketan kelapa kelinci kecap teropong terong kereta keramik
-disko
-""")
+_TRUE_THINGS: Final = words("rules", "true things")
 
 
 def _bare(text: str) -> str | None:
