@@ -1,1 +1,1 @@
-"""Formation: from what was said to what is known."""
+"""Formation: turns conversations into memories."""

@@ -1,4 +1,4 @@
-"""What agents store themselves: no secrets, and what is sensitive only when the user agrees."""
+"""Memories that agents store directly: no secrets; sensitive ones become proposals."""
 
 from dataclasses import replace
 from typing import Final
@@ -24,10 +24,8 @@ _REFUSED: Final = "The user has turned it down before; do not ask again."
 
 
 def check_no_secret(field: str, text: str | None) -> None:
-    """Refuse a secret.
-
-    Raises:
-        InvalidValue: there is one in the text.
+    """Raises:
+    InvalidValue: the text contains a secret.
     """
     if text is not None and has_secret(text):
         raise InvalidValue(
@@ -38,10 +36,10 @@ def check_no_secret(field: str, text: str | None) -> None:
 
 
 def check_needs_no_consent(formation: Formation, field: str, draft: NewMemory) -> None:
-    """Refuse what may only be proposed, where there is no room for a proposal.
+    """Refuse what may only be proposed, where proposals are not possible.
 
     Raises:
-        InvalidValue: it is sensitive, or holds a secret.
+        InvalidValue: it is sensitive, or contains a secret.
     """
     check_no_secret(field, draft.content)
     check_no_secret(field, draft.source_context)
@@ -56,11 +54,12 @@ def check_needs_no_consent(formation: Formation, field: str, draft: NewMemory) -
 
 @retried
 def propose_if_sensitive(formation: Formation, scope: Scope, draft: NewMemory) -> Proposed | None:
-    """Keep what is sensitive as a proposal; None for what an agent may store, or is stored already.
+    """Store a sensitive draft as a proposal; None if it may be stored directly or is stored
+    already.
 
     Raises:
-        InvalidValue: it holds a secret.
-        CategoryNotAllowed, ScopeWidened: it is not for this scope to write.
+        InvalidValue: it contains a secret.
+        CategoryNotAllowed, ScopeWidened: this scope may not write it.
     """
     check_no_secret("content", draft.content)
     check_no_secret("source_context", draft.source_context)

@@ -1,4 +1,4 @@
-"""The user's say on what was proposed."""
+"""Approving and rejecting proposals."""
 
 from typing import Final
 
@@ -27,12 +27,12 @@ _ATTEMPTS: Final = 20
 
 
 def approve(formation: Formation, scope: Scope, proposal_id: int, reason: str | None) -> Added:
-    """Store what was proposed, against what is known now; what became of it.
+    """Store the proposed memory, resolved against what is known now.
 
     Raises:
-        ProposalNotFound: this user has none with this number.
-        AlreadyDecided: it was decided before, its time has passed, or something newer is known.
-        StorageBusy: the user's memories change all the time; nothing was written.
+        ProposalNotFound: this user has no such proposal.
+        AlreadyDecided: it was decided before, has expired, or something newer is known.
+        StorageBusy: the user's memories kept changing; nothing was written.
     """
     for _ in range(_ATTEMPTS):
         added = _approve_unless_moved_on(formation, scope, proposal_id, reason)
@@ -45,7 +45,7 @@ def approve(formation: Formation, scope: Scope, proposal_id: int, reason: str | 
 def _approve_unless_moved_on(
     formation: Formation, scope: Scope, proposal_id: int, reason: str | None
 ) -> Added | None:
-    """What became of it; None when the memories have changed since they were looked at."""
+    """None if the memories have changed since they were read."""
     user_id = scope.user_id
     with formation.database.read(user_id) as view:
         revision = revision_of(view.connection, user_id)
@@ -65,7 +65,6 @@ def _approve_unless_moved_on(
 
 
 def _resolved(formation: Formation, user_id: str, draft: NewMemory) -> Resolution:
-    """What is to become of it, beside what is known now."""
     candidate = _candidate(draft)
     if not is_profile_draft(draft):
         return formation.rules_only.resolve(user_id, [candidate])[0]
@@ -85,7 +84,6 @@ def _store(
     scope: Scope,
     reason: str | None,
 ) -> Added:
-    """Write what was approved, or find that it is known; close the proposal."""
     if resolution.action in WRITING_ACTIONS:
         added = write(formation.recall, writing, resolution, draft, prepared)
         plan_summary(writing)
@@ -105,11 +103,11 @@ def _store(
 
 @retried
 def reject(formation: Formation, scope: Scope, proposal_id: int, reason: str | None) -> Proposal:
-    """Turn down what was proposed. It is forgotten, and not proposed again for a long time.
+    """Reject a proposal: its content is deleted, and not proposed again for a long time.
 
     Raises:
-        ProposalNotFound: this user has none with this number.
-        AlreadyDecided: it was decided before, or its time has passed.
+        ProposalNotFound: this user has no such proposal.
+        AlreadyDecided: it was decided before, or has expired.
     """
     with formation.database.write(scope.user_id) as writing:
         proposal = open_proposal(writing.connection, writing.user_id, proposal_id, writing.now)
@@ -123,7 +121,6 @@ def reject(formation: Formation, scope: Scope, proposal_id: int, reason: str | N
 
 
 def _candidate(draft: NewMemory) -> Candidate:
-    """What was said then, as formation looks at it."""
     assert draft.valid_from is not None
     passage = Passage(
         turn_id=0,

@@ -1,4 +1,4 @@
-"""Memories that look as if they should never have been stored."""
+"""The audit of a user's memories: duplicates, contradictions, junk, unverified and expired ones."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -85,7 +85,7 @@ _MAY_ADDRESS: Final = frozenset(
 
 
 def junk_reason(content: str, type: MemoryType) -> str | None:
-    """Why a memory looks like junk; None where it does not.
+    """Why a memory looks like junk, or None.
 
     Instructions and procedures may say "you" and "me": they are addressed to the assistant.
     """
@@ -119,7 +119,7 @@ Selection = Callable[[Matrix, int], Wanted]
 
 
 class AuditVectors:
-    """The vectors of listed memories. ``places`` says which memory each row belongs to."""
+    """``places[row]`` is the index of the memory that a row of ``matrix`` belongs to."""
 
     def __init__(self, places: Sequence[int], matrix: Matrix) -> None:
         self.places = np.asarray(places, np.int64)
@@ -129,7 +129,7 @@ class AuditVectors:
 def read_vectors(
     connection: sa.Connection, user_id: str, model: VectorModel, ids: Sequence[int]
 ) -> AuditVectors:
-    """The vectors of these memories that can be compared; others are left out."""
+    """The comparable vectors of these memories; memories without one are left out."""
     place_of = {item_id: place for place, item_id in enumerate(ids)}
     places: list[int] = []
     blocks: list[Matrix] = []
@@ -146,7 +146,7 @@ def read_vectors(
 
 
 def pairs_of_vectors(vectors: AuditVectors, wanted: Selection) -> Iterator[Pair]:
-    """The pairs that are wanted, each once, in the order of their places."""
+    """The selected pairs, each once."""
     matrix, places = vectors.matrix, vectors.places
     for start in range(0, len(matrix), _BLOCK_ROWS):
         cosines = matrix[start : start + _BLOCK_ROWS] @ matrix[start:].T
@@ -160,7 +160,7 @@ def pairs_of_vectors(vectors: AuditVectors, wanted: Selection) -> Iterator[Pair]
 def pairs_of_relations(
     connection: sa.Connection, user_id: str, ids: Sequence[int]
 ) -> Iterator[Pair]:
-    """The pairs that were noted as related when they were written."""
+    """The pairs that were recorded as related when they were written."""
     place_of = {item_id: place for place, item_id in enumerate(ids)}
     for start in range(0, len(ids), _RELATION_BATCH):
         batch = ids[start : start + _RELATION_BATCH]
@@ -194,7 +194,7 @@ _KEPT_CHARS: Final = 500  # of a memory, for comparing it: 50 MB of the most mem
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
-    """What is kept of a memory to compare it with others."""
+    """The parts of a memory that comparisons need."""
 
     id: int
     theme: str
@@ -203,8 +203,6 @@ class _Kept:
 
 
 class _Kind:
-    """Findings of one kind as they are found."""
-
     def __init__(self) -> None:
         self.found: list[Finding] = []
         self.is_complete = True
@@ -216,7 +214,7 @@ class _Kind:
             self.found.append(Finding(ids=ids, reason=reason, similarity=similarity))
 
     def findings(self, limit: int) -> Findings:
-        """The most similar first, then in the order of their ids."""
+        """The most similar first, then by id."""
         ordered = sorted(self.found, key=lambda one: (-(one.similarity or 0.0), one.ids))
         return Findings(
             count=len(self.found), listed=tuple(ordered[:limit]), is_complete=self.is_complete
@@ -231,7 +229,10 @@ def audit(
     limit: int,
     redundant_min: float,
 ) -> AuditReport:
-    """Look over a user's own active memories; at most ``limit`` findings of a kind are listed.
+    """Audit a user's own active memories; at most ``limit`` findings of a kind are listed.
+
+    Reads only. Memory and time are bounded however much is stored; ``is_complete`` says where a
+    bound was reached.
 
     Raises:
         InvalidValue: a limit below 1 or above 1000, or a ``redundant_min`` outside of 0 to 1.
@@ -255,8 +256,6 @@ def audit(
 
 
 class _Audit:
-    """One audit while it goes on."""
-
     def __init__(self, now: datetime, analyser: Analyser, redundant_min: float) -> None:
         self._now = now
         self._analyser = analyser
@@ -271,7 +270,7 @@ class _Audit:
         self.expired = _Kind()
 
     def look_at(self, item: Item) -> None:
-        """Check one memory by itself, and keep what is needed to compare it."""
+        """Check one memory by itself, and keep what comparisons need."""
         if item.expires_at is not None and item.expires_at <= self._now:
             self.expired.add(item.id, reason=f"expired at {format_moment(item.expires_at)}")
             return  # gone for every read
@@ -298,7 +297,6 @@ class _Audit:
             )
 
     def compare(self, pairs: Iterable[Pair]) -> None:
-        """Check near memories for saying the same, or the opposite."""
         for examined, (first, second, similarity) in enumerate(pairs):
             if examined >= MAX_EXAMINED_PAIRS:
                 self.duplicates.is_complete = self.contradictions.is_complete = False
@@ -337,7 +335,7 @@ def _doubt(item: Item, now: datetime) -> str | None:
 
 
 def _pairs(view: ReadTransaction, recall: Recall, user_id: str, looked: _Audit) -> Iterator[Pair]:
-    """Pairs of near memories: by their vectors or, without, as noted when they were written."""
+    """Pairs of similar memories: by vectors or, without vectors, the recorded relations."""
     ids = [one.id for one in looked.kept]
     model = recall.embedders.chosen(view.connection, user_id).model
     compared: set[int] = set()
@@ -354,7 +352,7 @@ def _pairs(view: ReadTransaction, recall: Recall, user_id: str, looked: _Audit) 
 
 
 def _near(looked: _Audit, vectors: AuditVectors) -> Selection:
-    """Which pairs are worth comparing: much alike, or somewhat alike under the same theme."""
+    """Selects very similar pairs, and somewhat similar ones under the same theme."""
     codes: dict[str, int] = {}
     themes = np.asarray(
         [codes.setdefault(looked.kept[place].theme, len(codes)) for place in vectors.places]

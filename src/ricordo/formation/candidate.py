@@ -1,4 +1,4 @@
-"""What passes through formation: a passage that somebody said, and what may be learned from it."""
+"""What formation works on: passages of turns, and candidates for memories."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -13,7 +13,7 @@ _TOOL_ROLES: Final = frozenset({TOOL_ROLE, "function"})
 
 
 def source_role(role: str) -> str | None:
-    """What a passage of a turn in this role counts as; None for who is no source of memories."""
+    """The role of a turn's passage; None if such turns are no source of memories."""
     if role == USER_ROLE:
         return USER_ROLE
     return TOOL_ROLE if role in _TOOL_ROLES else None
@@ -21,7 +21,7 @@ def source_role(role: str) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """A stretch of a turn that nothing is formed from, and why (see ``cleaning/voice.py``)."""
+    """A segment of a turn that nothing is formed from, and why (see ``voice.py``)."""
 
     text: str
     reason: str
@@ -29,12 +29,12 @@ class Material:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Passage:
-    """The part of one turn that memory may rest on, after hygiene.
+    """The part of one turn that memories may be formed from, after hygiene.
 
-    ``text`` holds only what the user said themselves or, with the role ``tool``, what a tool gave
-    back. Pieces that were cut out leave a line break, so that nothing new is made by joining; they
-    are the ``material``. At the places of ``unsure`` it may be somebody else who speaks, and at
-    those of ``doubtful`` that is likely. ``observed_by`` is the agent that recorded it, if one did.
+    ``text`` holds only what the user said themselves or, with the role ``tool``, a tool result.
+    Pieces that were cut out leave a line break, so that joining creates no new text; they are the
+    ``material``. At the spans of ``unsure`` somebody else may be speaking, at those of ``doubtful``
+    that is likely. ``observed_by`` is the agent that recorded the turn, if one did.
     """
 
     turn_id: int
@@ -50,7 +50,7 @@ class Passage:
     observed_by: Observer | None = None
 
     def is_said_at(self, quote: str, places: tuple[tuple[int, int], ...]) -> bool:
-        """Whether these words stand, wherever they do, at one of the places."""
+        """Whether some occurrence of the quote overlaps one of these spans."""
         if not places:
             return False
         place = self.text.find(quote)
@@ -63,17 +63,16 @@ class Passage:
 
     @property
     def is_from_user(self) -> bool:
-        """False for what a tool gave back."""
         return self.role == USER_ROLE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
-    """One thing that may become a memory.
+    """Something that may become a memory.
 
-    ``quote`` is what it rests on, word for word from the passage. ``key`` is what it is about
-    (``home_city``), where there can be only one answer to that. ``is_explicit``: the user asked
-    for it to be remembered, or gave it as a standing instruction.
+    ``quote`` is its evidence, word for word from the passage. ``key`` is the question it answers
+    (``home_city``), if there can be only one answer. ``is_explicit``: the user asked for it to be
+    remembered, or gave it as a standing instruction.
     """
 
     content: str
@@ -87,10 +86,10 @@ class Candidate:
 
     @property
     def is_unsure(self) -> bool:
-        """Whether somebody else may be speaking, so that what is asked for needs consent."""
+        """Somebody else may be speaking: requests need consent."""
         return self.passage.is_said_at(self.quote, self.passage.unsure)
 
     @property
     def is_doubtful(self) -> bool:
-        """Whether somebody else speaks more likely than not, so that all of it needs consent."""
+        """Somebody else is probably speaking: everything needs consent."""
         return self.passage.is_said_at(self.quote, self.passage.doubtful)

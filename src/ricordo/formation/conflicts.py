@@ -1,4 +1,4 @@
-"""Conflicts between a new statement and what is known: the table of outcomes."""
+"""Conflicts between new statements and stored memories, and how they are resolved."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -40,30 +40,29 @@ STATEMENT_TYPES: Final = (
 
 @dataclass(frozen=True, slots=True)
 class KnownStatement:
-    """A memory that the user sees and that is near what was said."""
+    """A memory visible to the user that is similar to a new statement."""
 
     item: Item
     similarity: float
 
     def is_shared_with(self, user_id: str) -> bool:
-        """True where it is another user's, linked to this one."""
+        """Whether it is another user's memory, linked to this one."""
         return self.item.user_id not in (user_id, GLOBAL_OWNER)
 
     @property
     def is_global(self) -> bool:
-        """True where it belongs to everybody."""
         return self.item.user_id == GLOBAL_OWNER
 
 
 class KnownMemories:
-    """Looks up what is known, without counting as recalled."""
+    """Looks up memories without counting them as recalled."""
 
     def __init__(self, database: Database, recall: Recall) -> None:
         self._database = database
         self._recall = recall
 
     def near(self, user_id: str, content: str, kind: MemoryType) -> list[KnownStatement]:
-        """The memories nearest to a statement, the nearest first."""
+        """The most similar memories, best first."""
         wanted = ItemFilter(
             statuses=(Status.ACTIVE,),
             types=(MemoryType.PROCEDURE,) if kind is MemoryType.PROCEDURE else STATEMENT_TYPES,
@@ -78,7 +77,7 @@ class KnownMemories:
         return sorted(near, key=lambda one: (-one.similarity, one.item.id))
 
     def with_key(self, user_id: str, key: str, theme: str | None) -> Item | None:
-        """The user's memory that answers what the key asks; first the one in this theme."""
+        """The user's memory with this key, preferably in this theme."""
         with self._database.read(user_id) as view:
             where = (
                 (items.c.user_id == user_id)
@@ -95,7 +94,7 @@ class KnownMemories:
 
 
 def _similarity(cosine: float | None, content: str, item: Item, analyser: Analyser) -> float:
-    """By meaning; where there are no vectors to compare, by the share of words in common."""
+    """The cosine or, without vectors, the share of words in common."""
     if cosine is not None:
         return cosine
     return share_of_words(analyser, content, item.content)
@@ -112,7 +111,7 @@ class Relationship(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A new statement and a stored one that is near it."""
+    """A new statement and a similar stored one."""
 
     new: str
     new_at: datetime
@@ -122,13 +121,12 @@ class Pair:
 
     @property
     def texts(self) -> tuple[str, str]:
-        """What is compared."""
         return self.new, self.old
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """How the new statement of a pair stands to the old one, and why, in the model's words."""
+    """How the new statement of a pair relates to the old one, and why, in the model's words."""
 
     kind: Relationship
     reason: str | None = None
@@ -164,7 +162,7 @@ Answered = dict[tuple[str, str], Verdict]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resolution:
-    """What is to be done with a candidate. ``why`` may tell more than ``reason``, to the user."""
+    """What to do with a candidate. ``why`` explains it to the user, beyond ``reason``."""
 
     candidate: Candidate
     action: Action
@@ -175,14 +173,29 @@ class Resolution:
 
 
 class Judge(Protocol):
-    """Decides what words and similarity cannot; there may be none."""
+    """Decides what words and similarity cannot."""
 
     def __call__(self, user_id: str, pairs: Sequence[Pair]) -> list[Verdict]:
-        """One verdict for each pair, in their order."""
+        """One verdict for each pair, in order."""
 
 
 class Resolver:
-    """Decides for each candidate of one user what becomes of it."""
+    """Decides what to do with each candidate of one user.
+
+    ========================================  ===================================================
+    the candidate                             outcome
+    ========================================  ===================================================
+    is identical, or says nothing new         ignored
+    has the key of a memory                   the memory is updated
+    is more specific                          replaces the old one
+    contradicts a memory                      replaces it; the old one is closed and kept
+    contradicts a shared memory               that is unlinked for this user, the new one added
+    none of these                             added
+    ========================================  ===================================================
+
+    An older statement never replaces a newer one. Words and similarity decide where they can; what
+    lies in between goes to the model, in one question.
+    """
 
     def __init__(
         self,
@@ -191,7 +204,7 @@ class Resolver:
         judge: Judge | None,
         must_wait: Callable[[Candidate], bool],
     ) -> None:
-        """``must_wait`` tells what will not be stored at once, whatever is decided here."""
+        """``must_wait`` says which candidates will not be stored at once in any case."""
         self._known = known
         self._policy = policy
         self._judge = judge
@@ -200,9 +213,9 @@ class Resolver:
     def resolve(
         self, user_id: str, candidates: Sequence[Candidate], answered: Answered | None = None
     ) -> list[Resolution]:
-        """What becomes of candidates in the order in which they were said.
+        """Resolutions for candidates in the order in which they were said.
 
-        ``answered`` keeps what the model said, so that deciding again asks only what is new.
+        ``answered`` caches the model's verdicts, so that a second run asks only about new pairs.
 
         Raises:
             LanguageModelError: the model was needed and could not answer.
@@ -225,9 +238,9 @@ class Resolver:
         ]
 
     def _overtaken(self, candidate: Candidate, later: Sequence[Candidate]) -> Resolution | None:
-        """Whether the same conversation says it again, better or otherwise, further on.
+        """Whether the same conversation repeats, improves or corrects it further on.
 
-        What has to wait itself takes nothing's place: the user may never agree to it.
+        A candidate that has to wait replaces nothing: the user may never agree to it.
         """
         for other in later:
             if canonical(candidate.content) == canonical(other.content):
@@ -244,7 +257,7 @@ class Resolver:
     def _by_rules(
         self, user_id: str, candidate: Candidate
     ) -> tuple[Resolution | None, list[KnownStatement]]:
-        """What can be told without a model, or what a model would have to look at."""
+        """A resolution, or else the memories that the model has to compare."""
         if candidate.key is not None:
             present = self._known.with_key(user_id, candidate.key, candidate.theme)
             if present is not None:
@@ -333,7 +346,7 @@ def _same_key(candidate: Candidate, present: Item) -> Resolution:
 def _replacing(
     user_id: str, candidate: Candidate, olds: Sequence[KnownStatement], reason: str
 ) -> Resolution:
-    """Take the place of memories, as far as what was said is newer and they are the user's."""
+    """Replace memories, as far as they are the user's own and older."""
     own = [one for one in olds if one.item.user_id == user_id]
     shared = [one for one in olds if one.is_shared_with(user_id)]
     newer_than = [one for one in own if one.item.valid_from < candidate.passage.at]
@@ -401,13 +414,14 @@ class Verdicts(BaseModel, defer_build=True):
 
 
 class ModelJudge:
-    """Asks the model how new statements stand to stored ones."""
+    """Asks the model how new statements relate to stored ones."""
 
     def __init__(self, model: MeteredModel) -> None:
         self._model = model
 
     def __call__(self, user_id: str, pairs: Sequence[Pair]) -> list[Verdict]:
-        """One verdict for each pair; the nearest are asked about, the others count as different.
+        """One verdict for each pair. Only the most similar pairs are asked about; the others count
+        as different.
 
         Raises:
             LanguageModelError: the model could not answer.
@@ -432,7 +446,7 @@ class ModelJudge:
 
 
 def _storable(words: str) -> str:
-    """A model's reason, of bounded length and without signs that a database refuses."""
+    """Bounded in length and without characters that a database refuses."""
     printable = "".join(sign if sign.isprintable() else " " for sign in words)
     return printable.strip()[: limits.MAX_REASON_CHARS]
 
@@ -448,5 +462,5 @@ def _shown(number: int, pair: Pair) -> str:
 
 
 def _one_line(text: str) -> str:
-    """A statement cannot begin a line of its own, so it cannot pass for a pair."""
+    """On one line, so that a statement cannot pass for another pair."""
     return " ".join(text.split())[: limits.MAX_JUDGED_CHARS]

@@ -103,7 +103,13 @@ _TOOLS = lazy_pattern(
 
 
 def redirections(candidate: Candidate) -> tuple[str, ...]:
-    """What a standing wish would lead elsewhere; empty for facts and for harmless wishes."""
+    """What a standing wish would redirect (money, mail, credentials, tools); empty for facts and
+    harmless wishes.
+
+    Whoever can make an assistant copy in an address, pay to an account or run a command from now on
+    has gained more than any fact would give. So such a wish always needs consent, even if it was
+    asked for explicitly.
+    """
     said = f"{candidate.content}\n{candidate.quote}"
     if candidate.type not in _WISHES and not _WISHED.search(said):
         return ()
@@ -153,7 +159,7 @@ _ABOUT_OTHERS: Final = re.compile(
 
 
 def benign_field(candidate_key: str | None, type: MemoryType, content: str) -> str | None:
-    """The benign profile field that a statement is about; None for everything else.
+    """The benign profile field that a statement is about, or None.
 
     ``tone`` is how the user likes to be answered, ``goals`` what they want to reach. Standing
     instructions are explicit and need no second signal.
@@ -215,8 +221,8 @@ class PendingConsent:
     """Why a candidate may not be stored now.
 
     ``open`` is the proposal that it belongs to, if there is one. ``is_ripe``: it has now been said
-    often enough, so it may be stored and the proposal is done. ``overtakes`` are open proposals
-    that give another answer to the same question.
+    often enough to be stored. ``overtakes`` are open proposals that give another answer to the same
+    question.
     """
 
     kind: ProposalKind
@@ -234,7 +240,7 @@ def waiting_for(
     candidate: Candidate,
     now: datetime,
 ) -> PendingConsent | None:
-    """Whether something has to wait, and for what; None where it may be stored at once."""
+    """Why something has to wait; None if it may be stored at once."""
     kind, fields = _kind_of(policy, candidate)
     if kind is None:
         return None
@@ -259,8 +265,9 @@ def waiting_for(
 def settled_by(
     connection: sa.Connection, user_id: str, candidate: Candidate, now: datetime
 ) -> tuple[list[StoredProposal], list[StoredProposal]]:
-    """The open proposals that are done with when this is stored: those that say the same, and
-    those that give another answer."""
+    """The open proposals that storing this settles: those that say the same, or answer the same
+    question otherwise.
+    """
     digest = content_hash(candidate.content)
     same, overtaken = [], []
     for proposal in open_proposals(connection, user_id, now):
@@ -272,7 +279,6 @@ def settled_by(
 
 
 def reason_of(waiting: PendingConsent) -> str:
-    """Why something waits."""
     if waiting.kind is ProposalKind.CORROBORATION:
         return NEEDS_CORROBORATION
     if UNSURE_VOICE in waiting.fields:
@@ -286,7 +292,7 @@ def must_wait(policy: FormationPolicy, candidate: Candidate) -> bool:
 
 
 def touched_fields(policy: FormationPolicy, candidate: Candidate) -> tuple[str, ...]:
-    """The sensitive fields that make something need consent; none where it does not."""
+    """The sensitive fields because of which something needs consent."""
     kind, fields = _kind_of(policy, candidate)
     return fields if kind is ProposalKind.CONSENT else ()
 
@@ -317,7 +323,7 @@ def _kind_of(
 
 
 def _always_asked(candidate: Candidate) -> tuple[str, ...]:
-    """What needs consent even where it was asked for."""
+    """What needs consent even if it was explicitly asked for."""
     if redirected := redirections(candidate):
         return redirected
     asks = candidate.is_explicit or candidate.type in _ASKING
@@ -326,7 +332,6 @@ def _always_asked(candidate: Candidate) -> tuple[str, ...]:
 
 
 def _says_the_same(proposal: StoredProposal, candidate: Candidate, digest: str) -> bool:
-    """Whether a proposal is of the same statement, maybe in other words."""
     if proposal.content_hash == digest:
         return True
     proposed = _content(proposal)
@@ -336,7 +341,7 @@ def _says_the_same(proposal: StoredProposal, candidate: Candidate, digest: str) 
 
 
 def _answers_the_same(proposal: StoredProposal, candidate: Candidate) -> bool:
-    """Whether a proposal answers the question that the candidate answers otherwise."""
+    """Whether a proposal gives another answer to the question that the candidate answers."""
     key = None if proposal.draft is None else proposal.draft.get("key")
     if key is not None and key == candidate.key:
         return True

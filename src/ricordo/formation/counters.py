@@ -1,4 +1,4 @@
-"""How much is remembered and what happened on each day, from the daily counters."""
+"""How many memories there are and what happened each day, from the daily counters."""
 
 from collections.abc import Mapping
 from datetime import UTC, timedelta
@@ -35,7 +35,7 @@ _WRITTEN = (Action.ADD, *_REPLACED)
 
 
 def counters_of(database: Database, user_id: str | None, days: int | None) -> Counters:
-    """The counters of one user, or of all together, over the last days or over all time."""
+    """The counters of one user, or of all users, over the last days or all time."""
     with database.read_all() if user_id is None else database.read(user_id) as view:
         since = None if days is None else day_of(view.now - timedelta(days=days - 1))
         counts = totals(view.connection, user_id, since)
@@ -49,7 +49,7 @@ def counters_of(database: Database, user_id: str | None, days: int | None) -> Co
 
 
 def counters_from(memories: int, counts: Mapping[str, int], tokens_today: int) -> Counters:
-    """The counters with their rates, from sums of what is counted by the day."""
+    """The counters and their rates, from daily sums."""
     written = sum(counts.get(decisions_counter(action), 0) for action in _WRITTEN)
     replaced = sum(counts.get(decisions_counter(action), 0) for action in _REPLACED)
     known = counts.get(KNOWN_ALREADY, 0)
@@ -75,7 +75,7 @@ _COUNTED = (MODEL_CALLS, PROMPT_TOKENS, COMPLETION_TOKENS, *_DECISIONS.values(),
 
 
 def daily_of(database: Database, user_id: str | None, days: int) -> tuple[DayActivity, ...]:
-    """The last days of one user, or of all together: every one of them, today (UTC) last."""
+    """The last days of one user, or of all users; today (UTC) is last."""
     with database.read_all() if user_id is None else database.read(user_id) as view:
         today = view.now.astimezone(UTC).date()
         dates = [(today - timedelta(days=days - 1 - past)).isoformat() for past in range(days)]

@@ -1,4 +1,4 @@
-"""Decisions of formation: why a candidate was rejected, what is counted, logged and reported."""
+"""Decisions of formation: rejection codes, counters, log lines and reports."""
 
 import functools
 import hashlib
@@ -29,8 +29,8 @@ from ricordo.text.secrets import without_secrets
 class RejectionCode(StrEnum):
     """What was wrong with a candidate.
 
-    ``TOO_MANY``, ``MATERIAL``, ``UNSUPPORTED``, ``NOT_ASKED_FOR`` and ``OUT_OF_REACH`` are for
-    whoever makes candidates; the rest are the validator's.
+    ``TOO_MANY``, ``MATERIAL``, ``UNSUPPORTED``, ``NOT_ASKED_FOR`` and ``OUT_OF_REACH`` are for code
+    that makes candidates; the rest are the validator's.
     """
 
     EMPTY = "empty"
@@ -60,7 +60,7 @@ class RejectionCode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Rejection:
-    """``detail`` says for a log what was wrong, without repeating what was said."""
+    """``detail`` is for a log: it does not repeat what was said."""
 
     code: RejectionCode
     detail: str
@@ -74,7 +74,6 @@ _KNOWN: Final = frozenset({IDENTICAL, REDUNDANT})
 
 
 def decision_of(resolution: Resolution, added: Added | None = None) -> Decision:
-    """A resolution as it is reported."""
     candidate = resolution.candidate
     target = resolution.targets[0].id if resolution.targets else None
     action, reason = resolution.action, resolution.reason
@@ -94,23 +93,23 @@ def decision_of(resolution: Resolution, added: Added | None = None) -> Decision:
 
 
 def put_off(resolution: Resolution) -> Decision:
-    """What no longer fits into the day."""
+    """A candidate beyond the daily limit."""
     return decision_of(replace(resolution, action=Action.DEFER, reason=DAILY_CAP, targets=()))
 
 
 def too_many(resolution: Resolution) -> Decision:
-    """What goes beyond the most that one turn may give."""
+    """A candidate beyond the limit for one turn."""
     return decision_of(replace(resolution, action=Action.REJECT, reason=TURN_CAP, targets=()))
 
 
 def out_of_reach(resolution: Resolution) -> Decision:
-    """What an agent recorded that would change what the agent may not touch."""
+    """A candidate recorded by an agent that would change what the agent may not touch."""
     reason = RejectionCode.OUT_OF_REACH.value
     return decision_of(replace(resolution, action=Action.REJECT, reason=reason, targets=()))
 
 
 def turned_away(content: str, rejection: Rejection) -> Decision:
-    """What is not written as a memory should be, or rests on nothing that was said."""
+    """A candidate that is badly written or has no evidence."""
     shown = without_secrets(content)
     return Decision(action=Action.REJECT, reason=rejection.code.value, content=shown)
 
@@ -118,9 +117,9 @@ def turned_away(content: str, rejection: Rejection) -> Decision:
 def said_again(
     user_id: str, resolutions: Sequence[Resolution], decisions: Sequence[Decision]
 ) -> list[int]:
-    """The user's own memories that were said once more, so that there was nothing to write.
+    """The user's own memories that were repeated, so that there was nothing to write.
 
-    There may be more decisions, of what never came to a resolution, after the others.
+    ``decisions`` may go on with candidates that never had a resolution.
     """
     met = []
     for resolution, decision in zip(resolutions, decisions, strict=False):
@@ -134,7 +133,7 @@ def said_again(
 
 
 def note_decisions(writing: WriteTransaction, thread_id: str, decisions: Sequence[Decision]) -> int:
-    """Count what was decided and note it as events; how many memories were written."""
+    """Count decisions and record them as events; returns how many memories were written."""
     counts = Counter(decisions_counter(one.action) for one in decisions)
     written = sum(one.action in WRITING_ACTIONS for one in decisions)
     known = sum(_is_known(one) for one in decisions)
@@ -172,7 +171,10 @@ _log = logging.getLogger(LOGGER)
 
 
 class DecisionLog:
-    """Writes the lines; with a handler for ``ricordo.decisions`` they can go anywhere."""
+    """Logs one line for each formed segment to ``ricordo.decisions``.
+
+    Logs outlive erased users, so names appear as pseudonyms.
+    """
 
     def __init__(self, secret: SecretBox) -> None:
         self._secret = secret
@@ -188,7 +190,6 @@ class DecisionLog:
         material: Mapping[str, int],
         decisions: list[Decision],
     ) -> None:
-        """One line, where anybody wants it."""
         if not _log.isEnabledFor(logging.INFO):
             return
         line = {
@@ -205,13 +206,15 @@ class DecisionLog:
         _log.info(json.dumps(line, ensure_ascii=False), extra={FIELDS: line})
 
     def _pseudonym(self, *names: str) -> str:
-        """The same for the same names, and nothing that leads back to them without the key."""
+        """The same for the same names; cannot be reversed without the key."""
         said = json.dumps(names).encode("utf-8")
         return hmac.new(self._key, said, hashlib.sha256).hexdigest()[:16]
 
     @functools.cached_property
     def _key(self) -> bytes:
-        """The key of all processes of this store; where it cannot be kept, one of this process."""
+        """The key shared by all processes of this store; if it cannot be stored, one of this
+        process.
+        """
         try:
             return self._secret.key_for(_PURPOSE)
         except EmbedderRefused:

@@ -1,4 +1,4 @@
-"""The names and numbers of a text, and whether another text has them too."""
+"""Evidence: quotes in passages, and the names and numbers that must come from them."""
 
 import re
 import unicodedata
@@ -94,7 +94,7 @@ _LONGEST_ACRONYM: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class SaidThings:
-    """What a source says, made ready to look names and numbers up in."""
+    """The words, numbers and initials of a source, indexed for lookup."""
 
     words: frozenset[str]
     initials: str
@@ -111,7 +111,7 @@ class SaidThings:
         return "-" in name and all(self.has_name(part) for part in name.split("-") if part)
 
     def has_katakana(self, run: str) -> bool:
-        """Whether half of its pairs of signs were said, so that compounds pass."""
+        """Whether half of its character pairs occur, so that compounds pass."""
         pairs = [run[place : place + 2] for place in range(len(run) - 1)]
         return sum(pair in self.text for pair in pairs) >= _MIN_SHARED_PAIRS * len(pairs)
 
@@ -126,7 +126,7 @@ class NamedThings:
 
     @classmethod
     def of(cls, content: str, *, is_german: bool, years: tuple[int, ...]) -> Self:
-        """``years`` need not have been said: those that "last year" may have become."""
+        """``years`` need not have been said: "last year" may have become one of them."""
         is_german = is_german or _GERMAN_USER.search(content) is not None
         dateless = _without_dates(content)
         numbers = tuple(
@@ -138,7 +138,6 @@ class NamedThings:
         return cls(tuple(_names(content, is_german=is_german)), numbers, tuple(runs))
 
     def are_in(self, said: SaidThings) -> bool:
-        """Whether the source has all of them."""
         return (
             all(map(said.has_name, self.names))
             and said.numbers.issuperset(self.numbers)
@@ -147,7 +146,6 @@ class NamedThings:
 
 
 def said_things(source: str) -> SaidThings:
-    """The words, numbers and initials of a source."""
     flat = folded(source)
     words = _NAME_WORD.findall(flat)
     parts = {part for word in words for part in re.split("['’-]", word)}
@@ -187,7 +185,7 @@ def _is_name(content: str, match: re.Match[str], following: str, *, is_german: b
 
 
 def _are_related(one: str, other: str) -> bool:
-    """Whether two words have most of their beginning in common."""
+    """Whether two words share most of their beginning."""
     shared = 0
     for mine, yours in zip(one, other, strict=False):
         if mine != yours:
@@ -201,7 +199,7 @@ def _without_dates(content: str) -> str:
 
 
 def _plain_number(number: str) -> str:
-    """Without separators, so that 1,500 and 1.500 and 1500 are one; 20:00 is as 20."""
+    """Without separators, so that 1,500 and 1.500 and 1500 are equal; 20:00 equals 20."""
     whole = number.removesuffix(":00")
     return re.sub("[.,:]", "", whole).lstrip("0") or "0"
 
@@ -224,12 +222,12 @@ _STOP_WORDS: Final = tuple(stop_words(language) for language in _LANGUAGES)
 
 
 def find_quote(quote: str, passages: Iterable[Passage]) -> tuple[Passage, str] | None:
-    """The passage in which these words stand, and exactly what stands there.
+    """The passage that contains these words, and exactly what is written there.
 
-    White space, quotation marks, case and Unicode form do not matter; words must be whole. The
-    latest passage counts where several have the words, because the latest statement is the one
-    that holds. None also for a quote that says too little (under two words, or three characters in
-    scripts without spaces, or stop words only), and for one that is too long.
+    White space, quotation marks, case and Unicode form do not matter; words must be whole. If
+    several passages contain the words, the latest wins. None also for a quote that says too little
+    (under two words, or three characters in scripts without spaces, or stop words only), and for
+    one that is too long.
     """
     if not _says_enough(quote):
         return None
@@ -241,7 +239,7 @@ def find_quote(quote: str, passages: Iterable[Passage]) -> tuple[Passage, str] |
 
 
 def reason_in_material(quote: str, passages: Iterable[Passage]) -> str | None:
-    """Why these words are not the user's, where they stand in material; None where they do not."""
+    """Why these words are not the user's, if they are part of material; else None."""
     for passage in passages:
         for stretch in passage.material:
             if occurrence(quote, stretch.text) is not None:
@@ -250,7 +248,7 @@ def reason_in_material(quote: str, passages: Iterable[Passage]) -> str | None:
 
 
 def occurrence(quote: str, text: str) -> str | None:
-    """The part of the text that is this quote, but for what :func:`find_quote` overlooks."""
+    """The part of the text that matches this quote, ignoring what :func:`find_quote` ignores."""
     wanted = comparable_view(quote[: MAX_QUOTE_CHARS + 1].strip(_AROUND)).text.strip()
     if not wanted or len(quote) > MAX_QUOTE_CHARS:
         return None
@@ -266,12 +264,12 @@ def occurrence(quote: str, text: str) -> str | None:
 
 
 def supports(content: str, quote: str, passage: Passage | None = None) -> bool:
-    """Whether the names and numbers of a content were said in the quote or its passage.
+    """Whether the names and numbers of a content occur in the quote or its passage.
 
     A cheap check against invention: "lives in Paris" does not follow from "I live near the river".
-    Only names (words with a capital that a sentence does not explain, words in katakana) and
-    numbers are looked at; other words may be chosen freely. The word for the user, names of months
-    and days, and the numbers of a date are exempt, because "tomorrow" becomes a date.
+    Only names (capitals that a sentence start does not explain, words in katakana) and numbers are
+    checked. The word for the user, names of months and days, and the numbers of a date are exempt,
+    because "tomorrow" becomes a date.
     """
     source = quote
     years: tuple[int, ...] = ()
@@ -304,7 +302,7 @@ def _is_whole(view: PlainView, start: int, end: int) -> bool:
 
 
 def _joins(text: str, place: int) -> bool:
-    """Whether a word goes on across this place."""
+    """Whether this position is inside a word."""
     if not 0 < place < len(text):
         return False
     before, after = text[place - 1], text[place]
@@ -319,15 +317,15 @@ _LITTLE: Final = stop_words("english") | stop_words("indonesian") | {"user", "pe
 
 
 def resting_on_its_clause(candidate: Candidate) -> Candidate:
-    """The candidate with its quote cut to the clauses that say what it says."""
+    """The candidate with its quote cut to the relevant clauses."""
     quote = cut_quote(candidate.content, candidate.quote)
     return candidate if quote == candidate.quote else replace(candidate, quote=quote)
 
 
 def cut_quote(content: str, quote: str) -> str:
-    """The part of a quote from the first clause that a statement shares words with to the last.
+    """The part of a quote from the first to the last clause that shares words with the statement.
 
-    A quote that shares none is left as it is: it may be in another language.
+    A quote that shares none is unchanged: it may be in another language.
     """
     wanted = _stems(content)
     told = [
@@ -340,7 +338,9 @@ def cut_quote(content: str, quote: str) -> str:
 
 
 def quote_for_others(content: str, key: str | None, quote: str) -> str | None:
-    """A quote for who may read some categories alone; None where it tells more than the memory."""
+    """A quote for readers with access to some categories only; None if it reveals more than the
+    memory.
+    """
     cut = cut_quote(content, quote)
     more = sensitive_fields_of(cut, "", None) - sensitive_fields_of(content, "", key)
     if more or has_secret(cut):

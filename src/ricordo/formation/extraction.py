@@ -1,4 +1,4 @@
-"""What a part of a conversation says that may be worth remembering."""
+"""Finds candidates for memories in a segment of a conversation."""
 
 import re
 from collections import Counter
@@ -29,10 +29,9 @@ from ricordo.text.secrets import has_secret, without_secrets
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Candidates for memories, and what had to be turned away.
+    """Candidates for memories, and rejections.
 
-    ``material``: how many stretches were left unread, by the reason why they are not the user's
-    own voice.
+    ``material``: how many pieces were not read, by reason.
     """
 
     candidates: Sequence[Candidate]
@@ -48,9 +47,9 @@ _JOINING: Final = re.compile(
 
 
 def within_turns(candidates: Iterable[Candidate]) -> list[Candidate]:
-    """The candidates without those that a short, simple turn can hardly mean.
+    """Drop candidates beyond what a short, simple turn can plausibly mean.
 
-    What was asked for explicitly comes first, then what matters most.
+    Explicit requests come first, then the most important.
     """
     by_turn: dict[int, list[Candidate]] = {}
     for candidate in candidates:
@@ -64,7 +63,7 @@ def within_turns(candidates: Iterable[Candidate]) -> list[Candidate]:
 
 
 def says_several(passage: Passage) -> bool:
-    """Whether a turn is long, or shows clearly that it says more than one thing."""
+    """Whether a turn is long, or clearly says more than one thing."""
     text = passage.text.strip()
     return len(text) >= _LONG_CHARS or bool(_JOINING.search(text)) or bool(explicit_spans(text))
 
@@ -75,10 +74,10 @@ _SUBJECT: Final = re.compile(r"\b(?:The user|User|Pengguna|Nutzer|Der Nutzer)\b|
 def named_speakers(
     candidates: Sequence[Candidate], speakers: AbstractSet[str], user_id: str
 ) -> list[Candidate]:
-    """The candidates with a name in place of "User" for those whom somebody else has said.
+    """Replace "User" by a name in what other speakers said.
 
-    With one speaker it is the user, whatever they are called. With several it is the one who has
-    the user's own name.
+    A single speaker is the user, whatever they are called. Of several, the user is the one with the
+    user's own name.
     """
     if len({folded(name) for name in speakers}) < 2:
         return list(candidates)
@@ -144,9 +143,11 @@ class _Correction:
 
 
 def uncorrected(candidates: Sequence[Candidate], passages: Sequence[Passage]) -> list[Candidate]:
-    """The candidates without those that a later turn takes back or that are part of a scene.
+    """Drop candidates that a later turn takes back or that are part of a role play.
 
-    ``passages`` are those from which the candidates come, in the order in which they were said.
+    The rules read one passage at a time; this looks at their candidates in order. When in doubt,
+    drop: a memory that was never true does more harm than a missing one. ``passages`` are those of
+    the candidates, in order.
     """
     said = [passage for passage in passages if passage.is_from_user]
     played = _played(said)
@@ -161,7 +162,7 @@ def uncorrected(candidates: Sequence[Candidate], passages: Sequence[Passage]) ->
 
 
 def _played(said: Sequence[Passage]) -> frozenset[int]:
-    """The turns that belong to a scene, from the one that sets it to the one that ends it."""
+    """The turns of a role play, from the one that starts it to the one that ends it."""
     played = set()
     is_scene = False
     for passage in said:
@@ -186,7 +187,7 @@ def _correction(passage: Passage) -> _Correction | None:
 def _withdrawn(
     kept: Sequence[Candidate], correction: _Correction, before: Passage | None
 ) -> list[Candidate]:
-    """Which of the earlier candidates a correction concerns."""
+    """The earlier candidates that a correction takes back."""
     own = [
         one for one in kept if _is_of(one, correction.passage) and not _precedes(one, correction)
     ]
@@ -208,7 +209,7 @@ def _withdrawn(
 def _directly_before(
     earlier: Sequence[Candidate], correction: _Correction, before: Passage | None
 ) -> list[Candidate]:
-    """What was said last before the correction: in the same turn, or else in the one before."""
+    """The last candidates before the correction: in the same turn, or else in the one before."""
     same = [one for one in earlier if _is_of(one, correction.passage)]
     if same:
         return same
@@ -216,7 +217,6 @@ def _directly_before(
 
 
 def _nearest(related: Sequence[Candidate], passage: Passage) -> list[Candidate]:
-    """Of several turns the last one."""
     positions = [
         one.passage.position for one in related if one.passage.position <= passage.position
     ]
@@ -251,7 +251,7 @@ _SECRET: Final = Rejection(RejectionCode.SECRET, "holds a secret")
 
 
 def find_candidates(model: MeteredModel | None, user_id: str, stretch: Segment) -> Found:
-    """Read a stretch, with everything cut out first that may not be learned from.
+    """Read a segment, after everything was cut out that may not be learned from.
 
     Raises:
         LanguageModelError: the model could not answer.
@@ -285,7 +285,7 @@ def find_candidates(model: MeteredModel | None, user_id: str, stretch: Segment) 
 
 
 def _as_observed(candidate: Candidate) -> Candidate:
-    """What an agent recorded nobody asked for: whether the user did, it alone says."""
+    """Never explicit: only the agent claims that the user asked for it."""
     return (
         candidate
         if candidate.passage.observed_by is None
@@ -294,7 +294,7 @@ def _as_observed(candidate: Candidate) -> Candidate:
 
 
 def _may_be_filed(candidate: Candidate) -> bool:
-    """Whether who recorded it may write where it would be filed; steps are for the user to give."""
+    """Whether the recording agent may write to its theme; procedures only come from the user."""
     observer = candidate.passage.observed_by
     if observer is None:
         return True
@@ -303,7 +303,7 @@ def _may_be_filed(candidate: Candidate) -> bool:
 
 
 def _secrets_asked_for(stretch: Segment) -> list[Decision]:
-    """What the user asked to be remembered and never is, so that they learn why."""
+    """Rejections for secrets that the user asked to remember, so that they learn why."""
     refused = []
     for turn in stretch.new:
         if turn.role == USER_ROLE and has_secret(turn.content):

@@ -1,4 +1,4 @@
-"""What a user pasted and did not say: code, quotations, e-mails, logs of other chats, raw data."""
+"""Cuts out of messages what the user did not say, and renders the rest as a transcript."""
 
 import json
 import re
@@ -90,7 +90,7 @@ _MIN_LOG_LINES: Final = 3
 
 
 def code_cuts(view: str) -> Iterator[Span]:
-    """Fenced code, to the end where the fence is not closed, and lines of code without one."""
+    """Fenced code, to the end if the fence is not closed, and unfenced lines of code."""
     fence = ""
     start = 0
     for line_start, line_end in lines(view):
@@ -115,7 +115,7 @@ def _is_code(view: str, start: int, end: int) -> bool:
 
 
 def quotation_cuts(view: str) -> Iterator[Span]:
-    """Lines that begin with ``>``, and what others state between quotation marks."""
+    """Lines that begin with ``>``, and statements between quotation marks."""
     for quotation in (_LONG_QUOTATION, _QUOTED_BLOCK, _QUOTED_SENTENCE):
         yield from (found.span() for found in quotation.finditer(view))
     for start, end in lines(view):
@@ -124,12 +124,12 @@ def quotation_cuts(view: str) -> Iterator[Span]:
 
 
 def data_cuts(view: str) -> Iterator[Span]:
-    """Data addresses, and runs of characters too long for any word."""
+    """Data URLs, and runs of characters too long for any word."""
     return (found.span() for found in _DATA.finditer(view))
 
 
 def mail_cuts(view: str) -> Iterator[Span]:
-    """From the head of a pasted e-mail, or the mark of a signature, to the end of the text."""
+    """From the header of a pasted e-mail, or a signature mark, to the end of the text."""
     fields: set[str] = set()
     head = 0
     for start, end in lines(view):
@@ -147,7 +147,7 @@ def mail_cuts(view: str) -> Iterator[Span]:
 
 
 def chat_log_cuts(view: str) -> Iterator[Span]:
-    """A log of a chat: a model among the speakers, or speakers who take turns.
+    """A chat log: a model among the speakers, or speakers who take turns.
 
     From the first line with a speaker to the end of the paragraph of the last.
     """
@@ -168,9 +168,9 @@ def chat_log_cuts(view: str) -> Iterator[Span]:
 
 
 def secret_cuts(view: str) -> Iterator[Span]:
-    """The sentences of a plain view that hold a secret; a key block to the end of its paragraph.
+    """Sentences with a secret; a key block to the end of its paragraph.
 
-    Where the line before ends with the colon after which the secret comes, it goes too.
+    A line before it that ends with a colon is cut too.
     """
     sentences = Sentences(view)
     paragraphs = Paragraphs(view)
@@ -195,7 +195,7 @@ Cutter = Callable[[str], Iterable[Span]]
 
 
 def _injected_cuts(view: str) -> Iterator[Span]:
-    """Injected blocks, and the template around them when there is one."""
+    """Injected blocks, and the template around them."""
     blocks = merged(block_cuts(view))
     yield from blocks
     yield from template_cuts(blanked(view, blocks), blocks[0][0] if blocks else None)
@@ -217,22 +217,22 @@ _CUTTERS: Final[tuple[tuple[Reason, Cutter], ...]] = (
 
 
 def passages(turns: Sequence[Turn]) -> list[Passage]:
-    """The parts of these turns that memory may rest on, in order; turns without any give none."""
+    """The passages that memories may be formed from, in order; turns without text give none."""
     return [passage for passage in divided(turns) if passage.text]
 
 
 def divided(turns: Sequence[Turn]) -> list[Passage]:
-    """The turns that are sources, each with its own words and its material; some have no words."""
+    """The passages of all turns that are sources, even with empty text."""
     return [_passage(turn, role) for turn in turns if (role := source_role(turn.role)) is not None]
 
 
 def kept_pieces(
     content: str, *, is_from_tool: bool = False, is_from_user: bool = False
 ) -> list[str]:
-    """The pieces of a text that are left after all cuts, each a part of it, in order.
+    """The pieces of a text that are left after all cuts, in order.
 
-    Of what a tool gave back, orders to the assistant are cut out too, and only the head and the
-    tail of a long result are kept; of what a user says, all that is not in their own voice.
+    Of a tool result, orders to the assistant are cut out too, and a long one is cut to its head and
+    tail; of a user's message, everything that is not in their own voice.
     """
     found = _parts(content, is_from_tool=is_from_tool, is_from_user=is_from_user)
     pieces = [content[start:end] for start, end in _kept(content, found)]
@@ -240,7 +240,7 @@ def kept_pieces(
 
 
 def without_fenced(text: str) -> str:
-    """Anybody's text without what ricordo recalled into it."""
+    """The text without memories that ricordo recalled into it."""
     view = plain_view(text)
     cuts = [
         VoicePart(view.original(span), Voice.MATERIAL, Reason.RECALLED)
@@ -250,7 +250,7 @@ def without_fenced(text: str) -> str:
 
 
 def _parts(content: str, *, is_from_tool: bool, is_from_user: bool) -> list[VoicePart]:
-    """What of a text is not surely its speaker's own voice, by place in the text."""
+    """The parts of a text that are not certainly the speaker's own voice."""
     view = plain_view(content)
     seen = view.text
     found: list[VoicePart] = []
@@ -267,7 +267,7 @@ def _parts(content: str, *, is_from_tool: bool, is_from_user: bool) -> list[Voic
 
 
 def _kept(content: str, found: Iterable[VoicePart]) -> list[Span]:
-    """The spans outside of the material that say something, without the space around them."""
+    """The non-empty spans outside of the material, trimmed."""
     cuts = [part.span for part in found if part.voice is Voice.MATERIAL]
     kept = []
     for start, end in outside(cuts, len(content)):
@@ -325,7 +325,7 @@ def _passage(turn: Turn, role: str) -> Passage:
 
 
 def _places(kept: Sequence[Span], found: Iterable[VoicePart], *voices: Voice) -> Iterator[Span]:
-    """Where the passage, which is the kept pieces joined, is in one of these voices."""
+    """The spans of the joined pieces that are in one of these voices."""
     spoken = merged(part.span for part in found if part.voice in voices)
     place = 0
     for start, end in kept:
@@ -354,7 +354,7 @@ _NOTICE_CHARS: Final = 60
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """``passages``: the new ones that the text shows, whole or in part; only they may be quoted."""
+    """``passages``: the new ones that the text shows, at least in part; only they may be quoted."""
 
     text: str
     passages: tuple[Passage, ...]
@@ -374,9 +374,12 @@ class _Block:
 def render(turns: Sequence[Turn], *, first_new_position: int) -> Transcript:
     """The turns as text of at most ``MAX_TRANSCRIPT_CHARS``, head and tail kept.
 
-    What users said and tools gave back is shown after hygiene, and may be quoted from
-    ``first_new_position`` on. What the assistant said is shown in short; what a system or anybody
-    else said is left out, and so are turns of which nothing is left.
+    User messages and tool results are shown after hygiene, and may be quoted from
+    ``first_new_position`` on. Assistant messages are shortened; all others and empty turns are left
+    out.
+
+    Each turn is a block under a header line. Anything like a header inside a turn is changed, so
+    that nobody can put words into another's mouth.
     """
     cleaned = {passage.turn_id: passage for passage in passages(turns)}
     blocks = []
@@ -414,7 +417,7 @@ def _reply(turn: Turn) -> str:
 
 
 def _called(call: object) -> str:
-    """A tool call as ``name(arguments)``, in the forms of the common chat programs."""
+    """A tool call as ``name(arguments)``, in the formats of the common chat APIs."""
     described = call.get("function", call) if isinstance(call, Mapping) else None
     if not isinstance(described, Mapping):
         return "tool()"
@@ -427,13 +430,13 @@ def _called(call: object) -> str:
 
 
 def _name(name: object) -> str:
-    """A name on one line, without the signs that part a header."""
+    """On one line, without the separators of a header."""
     plain = _SPACE.sub(" ", _harmless(str(name)).replace("|", "/").replace("\x00", ""))
     return plain[: limits.MAX_TRANSCRIPT_NAME_CHARS].strip()
 
 
 def _harmless(text: str) -> str:
-    """The text without anything that could be taken for the mark of a header."""
+    """Without anything that looks like a header mark."""
     return _LIKE_A_MARK.sub("==", text)
 
 
@@ -445,7 +448,7 @@ def _shortened(text: str, maximum: int) -> str:
 
 
 def _fitted(blocks: Sequence[_Block], maximum: int) -> Transcript:
-    """All blocks if they fit, else as many whole ones and parts as do from both ends."""
+    """All blocks if they fit, else blocks and parts of blocks from both ends."""
     whole = "\n\n".join(block.whole for block in blocks)
     if len(whole) <= maximum:
         return _transcript(whole, blocks)
@@ -459,7 +462,7 @@ def _fitted(blocks: Sequence[_Block], maximum: int) -> Transcript:
 
 
 def _head(blocks: Sequence[_Block], room: int) -> tuple[list[str], int, int]:
-    """Blocks from the start; the place of the first not shown whole, and how much of it is."""
+    """Blocks from the start; the index of the first one cut, and how much of it is shown."""
     shown: list[str] = []
     for place, block in enumerate(blocks):
         if len(block.whole) > room:

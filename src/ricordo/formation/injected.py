@@ -1,4 +1,7 @@
-"""Text that a program put into a message: memories, documents, templates, attacks."""
+"""Text that a program put into a message: memories, documents, templates, attacks.
+
+The functions take a plain view (see ``text_spans.py``) and return the spans to cut.
+"""
 
 import re
 from collections import Counter
@@ -45,12 +48,12 @@ _FENCE_LINE = re.compile(
 
 
 def fence_cuts(view: str) -> Iterator[Span]:
-    """What stands between ricordo's own markers, in anybody's text."""
+    """Text between ricordo's own markers."""
     return _blocks(view, _is_own_fence)
 
 
 def block_cuts(view: str) -> Iterator[Span]:
-    """Blocks with a telling name, nested or not; an unclosed one reaches to the end."""
+    """Blocks with a known name, nested or not; an unclosed one extends to the end."""
     yield from _blocks(view, _is_telling)
     yield from _bracket_blocks(view)
     yield from _blocks_between_lines(view)
@@ -65,10 +68,9 @@ def _is_telling(name: str) -> bool:
 
 
 def _blocks(view: str, is_wanted: Callable[[str], bool]) -> Iterator[Span]:
-    """From each outermost opening tag to the tag that closes it.
+    """From each outermost opening tag to its closing tag.
 
-    A closing tag also closes what was opened inside and never closed. One that closes nothing is
-    cut on its own.
+    A closing tag also closes unclosed blocks inside. One that closes nothing is cut on its own.
     """
     opened: list[str] = []
     count: Counter[str] = Counter()
@@ -93,7 +95,7 @@ def _blocks(view: str, is_wanted: Callable[[str], bool]) -> Iterator[Span]:
 
 
 def _close(name: str, opened: list[str], count: Counter[str]) -> None:
-    """Take the innermost block of this name, and what is inside it, from the open ones."""
+    """Remove the innermost block of this name, and what is inside it, from the open ones."""
     while count[name]:
         last = opened.pop()
         count[last] -= 1
@@ -196,10 +198,10 @@ _ANSWER_LABEL = lazy_pattern(
 
 
 def template_cuts(view: str, first_block: int | None = None) -> Iterator[Span]:
-    """Of a text that gives context and then a question: everything but the question.
+    """Of a prompt with context and a question: everything but the question.
 
-    The context stands under a heading or, where ``first_block`` says so, begins at that place. The
-    last label counts, because documents have questions of their own.
+    The context is below a heading or begins at ``first_block``. The last question label counts,
+    because documents have questions of their own.
     """
     headings = (start for start, end in lines(view) if _is_heading(view[start:end]))
     context = first_block if first_block is not None else next(headings, None)
@@ -213,10 +215,10 @@ def template_cuts(view: str, first_block: int | None = None) -> Iterator[Span]:
 
 
 def headed_cuts(view: str) -> Iterator[Span]:
-    """What stands under a heading such as "Relevant memories:", up to the next blank line.
+    """Text under a heading such as "Relevant memories:", up to the next blank line or rule
+    (``---``).
 
-    A rule (``---``) ends it too. A blank line right under the heading does not count, nor one
-    between the entries of a list.
+    A blank line right under the heading does not count, nor one between list entries.
     """
     found = lines(view)
     index = 0
@@ -229,7 +231,7 @@ def headed_cuts(view: str) -> Iterator[Span]:
 
 
 def _end_of_headed(view: str, found: list[Span], index: int) -> int:
-    """The first line that no longer belongs under the heading."""
+    """The first line that no longer belongs to the heading."""
     has_text = False
     while index < len(found):
         line = view[slice(*found[index])]
@@ -367,7 +369,10 @@ _SIGNS_AROUND: Final = " \t\n\x1f.!?:\"'>*(#-["
 
 
 def attack_cuts(view: str) -> Iterator[Span]:
-    """Sentences with an attack or boot text, each with the rest of its paragraph."""
+    """Sentences with an attack or boot text, each with the rest of its paragraph.
+
+    What follows an attack is often what it wants remembered.
+    """
     return _with_rest_of_paragraph(view, (found.span() for found in _ATTACK.finditer(view)))
 
 
@@ -382,7 +387,6 @@ def order_cuts(view: str) -> Iterator[Span]:
 
 
 def has_attack(view: str) -> bool:
-    """Whether a plain view holds an attack or boot text."""
     return _ATTACK.search(view) is not None
 
 

@@ -1,4 +1,4 @@
-"""What a stretch of a conversation says that may be worth remembering, read by a model."""
+"""Reads a segment of a conversation with a language model."""
 
 import re
 from typing import Annotated, Final, Literal
@@ -53,7 +53,7 @@ class Extracted(BaseModel, defer_build=True):
 def read_with_model(
     model: MeteredModel, user_id: str, transcript: Transcript
 ) -> tuple[list[Candidate], list[tuple[ExtractedEntry, Rejection]]]:
-    """The candidates in the order said, and what had to be turned away with the reason.
+    """The candidates in the order said, and the rejections.
 
     Whether something was said explicitly, and where, is not left to the model.
 
@@ -110,7 +110,7 @@ def _candidate(entry: ExtractedEntry, transcript: Transcript) -> Candidate | Rej
 def _was_asked_for(content: str, quote: str, passage: Passage) -> bool:
     """Whether the user asked for this to be remembered.
 
-    The quote must stand in a request. A model may quote too much, or the wrong words; so what is
+    The quote must be part of a request. A model may quote too much, or the wrong words; so what is
     sensitive must be in the request itself, or it would be stored without consent.
     """
     asked = " ".join(_requests_around(quote, passage.text))
@@ -123,7 +123,7 @@ def _was_asked_for(content: str, quote: str, passage: Passage) -> bool:
 
 
 def _requests_around(quote: str, text: str) -> list[str]:
-    """The requests to remember something that have words of the quote, wherever it stands."""
+    """The requests to remember something that overlap the quote."""
     spans = explicit_spans(text)
     if procedure := procedure_in(screened(text)):
         spans.append((procedure.start, procedure.end))
@@ -136,12 +136,12 @@ def _requests_around(quote: str, text: str) -> list[str]:
 
 
 def _theme(given: str) -> str | None:
-    """A theme's name as it is stored; None where the model gave nothing that could be one."""
+    """A valid theme name, or None."""
     return slug(_printable(given))[: limits.MAX_THEME_CHARS].strip("-") or None
 
 
 def _key(given: str) -> str | None:
-    """A key as rules write it: lower case, words joined by underscores."""
+    """As rules write keys: lower case, words joined by underscores."""
     joined = "_".join(_printable(given).casefold().replace("-", "_").split())
     return joined[: limits.MAX_KEY_CHARS] or None
 

@@ -1,8 +1,8 @@
-"""The narrative of a user: what is known of them, told in one text.
+"""The narrative of a user: a summary of their memories in one text.
 
-With a model it is a portrait; without one, or when the model fails, it is put together from the
-memories by a template. It is made anew after formation, and thrown away when a memory is forgotten,
-because it may tell of that memory.
+With a model it is a portrait; without one, or when the model fails, a template puts it together
+from the memories. It is renewed after formation, and deleted when a memory is forgotten, because it
+may mention that memory.
 """
 
 import logging
@@ -39,10 +39,10 @@ _log = logging.getLogger(__name__)
 
 
 def current_summary(database: Database, user_id: str) -> Summary | None:
-    """The narrative of a user; None when nothing is known of them.
+    """The narrative of a user; None if nothing is known.
 
-    One that was made by the template is made anew where the memories have changed, and any where
-    a memory has ended of which it may tell.
+    A narrative made by the template is renewed if the memories have changed; any is renewed if a
+    memory has ended that it may mention.
     """
     with database.read(user_id) as view:
         revision = revision_of(view.connection, user_id)
@@ -68,7 +68,7 @@ def current_summary(database: Database, user_id: str) -> Summary | None:
 
 
 def renew_summary(database: Database, model: MeteredModel | None, user_id: str) -> None:
-    """Tell anew what is known of a user.
+    """Write the narrative of a user again.
 
     Raises:
         BudgetExhausted: the day's tokens are used up.
@@ -89,7 +89,7 @@ def renew_summary(database: Database, model: MeteredModel | None, user_id: str) 
 
 
 def tell(known: Sequence[Item]) -> str:
-    """What is known as one text, by theme, what matters most first."""
+    """The memories as one text, by theme, the most important first."""
     by_theme: dict[str, list[str]] = {}
     room = limits.MAX_SUMMARY_CHARS
     for item in known:
@@ -118,7 +118,7 @@ def _store(
     revision: int,
     made_by: str,
 ) -> None:
-    """Keep a narrative, unless it tells of what was forgotten while it was being written."""
+    """Store a narrative, unless one of its memories was forgotten in the meantime."""
     with database.write(user_id) as writing:
         present = find_summary(writing.connection, user_id)
         if present is not None and present["revision"] > revision:
@@ -140,7 +140,7 @@ def _portrait(model: MeteredModel, user_id: str, known: Sequence[Item]) -> str:
 
 
 def _notes(known: Sequence[Item]) -> str:
-    """One line for each memory, as many as a prompt should hold."""
+    """One line for each memory, as many as fit into a prompt."""
     lines: list[str] = []
     room = limits.MAX_SUMMARY_NOTES_CHARS
     for item in known:
@@ -152,14 +152,14 @@ def _notes(known: Sequence[Item]) -> str:
 
 
 def _still_hold(writing: WriteTransaction, told_of: Sequence[Item]) -> bool:
-    """Whether all of these memories are still there and true."""
+    """Whether all of these memories still exist and are valid."""
     ids = items.c.id.in_([item.id for item in told_of])
     wanted = sa.select(items.c.id).where(ids, _holding(writing.user_id, writing.now))
     return len(writing.connection.execute(wanted).all()) == len(told_of)
 
 
 def _known(view: ReadTransaction | WriteTransaction, user_id: str) -> list[Item]:
-    """A user's own memories that hold now, what matters most first."""
+    """A user's own valid memories, the most important first."""
     told = items.c.type.not_in([kind.value for kind in LEFT_OUT])
     where = _holding(user_id, view.now) & told
     return foremost_items(view.connection, where, limits.MAX_SUMMARISED_ITEMS)
@@ -170,7 +170,7 @@ def _holding(user_id: str, now: datetime) -> Condition:
 
 
 def _sentence(content: str) -> str:
-    """A text with an end, so that it does not run into the next one."""
+    """A text with a full stop, so that it does not run into the next one."""
     return content if content[-1:] in _ENDS else f"{content}."
 
 

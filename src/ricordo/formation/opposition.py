@@ -1,4 +1,8 @@
-"""Names of places that are no home town and no employer, as far as comparing statements needs."""
+"""Whether two statements contradict each other, or one says more than the other.
+
+A careful check without a model, for English and Indonesian: it prefers to miss a contradiction,
+because the older statement is closed on its word.
+"""
 
 import re
 from typing import Final
@@ -141,7 +145,7 @@ _NAMED: Final = frozenset({_HOME, _EMPLOYER})
 
 
 def opposed(one: str, other: str) -> str | None:
-    """Why two statements contradict each other; None where nothing says that they do."""
+    """Why two statements contradict each other; None if nothing says that they do."""
     if canonical(one) == canonical(other):
         return None
     for first in statements_of(one):
@@ -212,7 +216,7 @@ def _values_of(found: re.Match[str]) -> list[str]:
 
 
 def _differ(reason: str, one: list[str], other: list[str]) -> bool:
-    """True where no value of one is, or is part of, a value of the other."""
+    """Whether no value of one is equal to, or part of, a value of the other."""
     if not (one[0] and other[0]):
         return False
     if reason in _NAMED and any(_NOT_NAMES.match(value) for value in (one[0], other[0])):
@@ -246,7 +250,7 @@ def _other_number(one: Statement, other: Statement) -> str | None:
 
 
 def refines(newer: str, older: str) -> bool:
-    """True where the newer statement says all that the older one says, and more."""
+    """Whether the newer statement says all that the older one says, and more."""
     if not _are_comparable(newer, older):
         return False
     before, after = statements_of(older), statements_of(newer)
@@ -257,7 +261,7 @@ def refines(newer: str, older: str) -> bool:
 
 
 def says_nothing_new(newer: str, older: str) -> bool:
-    """True where the older statement says all that the newer one says already."""
+    """Whether the older statement already says all that the newer one says."""
     if canonical(newer) == canonical(older):
         return True
     if not _are_comparable(newer, older):
@@ -274,7 +278,7 @@ def _are_comparable(newer: str, older: str) -> bool:
 
 
 def _contains(large: Statement, small: Statement) -> bool:
-    """True where one sentence about the same holds all content words and numbers of another."""
+    """Whether one sentence about the same subject has all content words and numbers of another."""
     if (small.is_delicate or large.is_delicate) and not _is_within(small.order, large.order):
         return False
     return (
@@ -288,7 +292,7 @@ def _contains(large: Statement, small: Statement) -> bool:
 
 
 def _is_within(small: tuple[str, ...], large: tuple[str, ...]) -> bool:
-    """True where all words of one stand in the other in the same order."""
+    """Whether all words of one occur in the other in the same order."""
     remaining = iter(large)
     return all(word in remaining for word in small)
 

@@ -37,7 +37,7 @@ _ON_PURPOSE = frozenset({Source.USER_EXPLICIT, Source.FILE})
 
 
 def read_fields(database: Database, user_id: str) -> tuple[ProfileField, ...]:
-    """What a user's profile says in the store; it looks at no file."""
+    """A user's profile in the store; reads no file."""
     with database.read(user_id) as view:
         return profile_of(keyed_profile_items(view.connection, user_id, view.now))
 
@@ -50,13 +50,13 @@ def set_fields(
     source: Source,
     reason: str | None,
 ) -> tuple[FieldUpdate, ...]:
-    """Set and remove fields in one transaction; what became of each, in order.
+    """Set and remove fields in one transaction; returns the outcomes in order.
 
     What the user said themselves (``source`` is user_explicit or file) is stored; anything else
     follows the rules of consent.
 
     Raises:
-        InvalidValue: a field speaks to a model, or there would be too many. Nothing is written.
+        InvalidValue: a field addresses a model, or there would be too many. Nothing is written.
     """
     for change in changes:
         check_harmless(change)
@@ -102,10 +102,8 @@ class _Setter:
         self._present = {item.key: item for item in found}
 
     def check_room(self, changes: Sequence[FieldChange]) -> None:
-        """Refuse more fields than a profile may have.
-
-        Raises:
-            InvalidValue: there would be too many.
+        """Raises:
+        InvalidValue: there would be too many fields.
         """
         fields = {key for key, item in self._present.items() if is_field(item)}
         fields |= {change.key for change in changes if change.value is not None}
@@ -118,7 +116,6 @@ class _Setter:
             )
 
     def set(self, change: FieldChange) -> FieldUpdate:
-        """Do what one change asks for."""
         present = self._present.get(change.key)
         done = self._remove(present) if change.value is None else self._put(change, present)
         return FieldUpdate(

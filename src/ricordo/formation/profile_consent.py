@@ -1,4 +1,4 @@
-"""Whether a field of a profile may be stored at once, by the rules for what was said."""
+"""Whether a profile field may be stored at once, by the same rules as conversations."""
 
 from dataclasses import dataclass, replace
 from typing import Final
@@ -31,10 +31,10 @@ _NO_TURN: Final = 0
 
 
 def check_harmless(change: FieldChange) -> None:
-    """Refuse a field that speaks to a model instead of telling something of the user.
+    """Refuse a field that addresses a model instead of describing the user.
 
     Raises:
-        InvalidValue: names the field, and repeats nothing of its value.
+        InvalidValue: names the field, without its value.
     """
     if change.value is None:
         return
@@ -48,17 +48,17 @@ def check_harmless(change: FieldChange) -> None:
 
 @dataclass(frozen=True, slots=True)
 class HeldBack:
-    """A field that is not stored now, and the proposal that it waits as."""
+    """A field that is not stored now, and its proposal."""
 
     outcome: FieldOutcome
     proposal_id: int | None = None
 
 
 class FieldGate:
-    """Decides, inside one transaction, which fields wait and as what.
+    """Decides, inside one transaction, which fields become proposals.
 
-    Two calls in the same turn of a conversation are one sign, not two. Where the conversation is
-    not known, every call counts.
+    Two calls in the same turn of a conversation are one signal, not two. If the conversation is
+    unknown, every call counts.
     """
 
     def __init__(self, writing: WriteTransaction, policy: FormationPolicy, scope: Scope) -> None:
@@ -71,7 +71,7 @@ class FieldGate:
             self._turn_id = last_turn_id(connection, writing.user_id, scope.thread_id)
 
     def hold_back(self, draft: NewMemory, value: str) -> HeldBack | None:
-        """Let a field wait that needs consent, or to be said again; None where it need not."""
+        """Store a field as a proposal if it needs consent, or to be said again; else None."""
         writing = self._writing
         candidate = candidate_of(draft, value, self._turn_id or _NO_TURN)
         waiting = waiting_for(
@@ -107,7 +107,7 @@ class FieldGate:
         return HeldBack(FieldOutcome.WAITING, met.id)
 
     def _propose(self, draft: NewMemory, value: str, waiting: PendingConsent) -> int:
-        """Keep the field as a proposal, in place of those that say otherwise; its number."""
+        """Store the field as a proposal, replacing those with another value; returns its number."""
         writing, scope = self._writing, self._scope
         if waiting.open is not None:
             waiting = replace(waiting, overtakes=(*waiting.overtakes, waiting.open), open=None)
@@ -120,7 +120,6 @@ class FieldGate:
 
 
 def candidate_of(draft: NewMemory, quote: str, turn_id: int = _NO_TURN) -> Candidate:
-    """A field as formation looks at what was said."""
     assert draft.valid_from is not None
     passage = Passage(
         turn_id=turn_id,
@@ -143,16 +142,12 @@ def candidate_of(draft: NewMemory, quote: str, turn_id: int = _NO_TURN) -> Candi
 
 
 def is_profile_draft(draft: NewMemory) -> bool:
-    """Whether a proposal is of a field of a profile."""
     tags = draft.tags or ()
     return draft.theme == PROFILE_THEME and draft.key is not None and PROFILE_TAG in tags
 
 
 def resolve_field(candidate: Candidate, present: Item | None) -> Resolution:
-    """What becomes of a field that the user agrees to: it is set, whatever else is remembered.
-
-    Only a newer value of the same field stands against it.
-    """
+    """The resolution of an approved field: it is set, unless the field has a newer value."""
     if present is None:
         return Resolution(candidate=candidate, action=Action.ADD, reason=NEW)
     known = (present,)

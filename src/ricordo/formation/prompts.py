@@ -1,4 +1,4 @@
-"""The prompts: files of our own, each with its version in its name."""
+"""The prompts in ``prompts/*.md``, each with its version in its name."""
 
 import functools
 from importlib import resources
@@ -17,13 +17,13 @@ def render(name: str, **values: object) -> str:
     """A prompt with its values filled in.
 
     Raises:
-        KeyError: the prompt asks for a value that was not given.
+        KeyError: a value is missing.
     """
     return _template(name).substitute(values)
 
 
 def places_in(name: str) -> set[str]:
-    """The values that a prompt asks for."""
+    """The names of the values in a prompt."""
     return set(_template(name).get_identifiers())
 
 

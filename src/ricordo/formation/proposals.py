@@ -1,4 +1,4 @@
-"""Proposals: what waits for the user, how it is decided, and how it lapses."""
+"""Proposals: storing, deciding and expiring what waits for the user."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -63,7 +63,7 @@ _DRAFTED: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """What a proposal rests on: the words, the turns they were said in, and who passes it on."""
+    """The evidence of a proposal: the words, their turns, and who reported it."""
 
     quote: str
     turn_ids: tuple[int, ...]
@@ -78,7 +78,7 @@ def keep_proposal(
     draft: NewMemory,
     heard: Heard,
 ) -> int:
-    """Keep what may not be stored yet, in place of what it overtakes; the proposal's number."""
+    """Store what may not become a memory yet, replacing what it overtakes; returns its number."""
     for overtaken in waiting.overtakes:
         settle_proposal(writing, overtaken, ProposalState.EXPIRED, reason=OVERTAKEN)
     (proposal_id,) = writing.take_ids(ITEM_IDS, 1)
@@ -102,7 +102,7 @@ def keep_proposal(
 def add_proposal(
     writing: WriteTransaction, proposal: StoredProposal, actor: str, reason: str | None = None
 ) -> None:
-    """Keep an open proposal, with the history and the job that belong to it."""
+    """Store an open proposal, with its history and its job."""
     insert_proposal(writing, proposal)
     meta = {_STEP: _PROPOSED, _FIELDS: list(proposal.fields)}
     _record(writing, proposal.id, actor, meta, reason)
@@ -110,18 +110,18 @@ def add_proposal(
 
 
 def note_signal(writing: WriteTransaction, proposal: StoredProposal, turn_id: int) -> None:
-    """Count that what waits was said once more."""
+    """Count that a proposal was said once more."""
     if turn_id not in proposal.signals:
         update_proposal(writing, proposal.id, {"signals": [*proposal.signals, turn_id]})
 
 
 def note_heard(writing: WriteTransaction, proposal_id: int, actor: str) -> None:
-    """Count that what waits was said, where nobody knows in which turn."""
+    """Count that a proposal was said once more in an unknown turn."""
     _record(writing, proposal_id, actor, {_STEP: _HEARD})
 
 
 def times_heard(writing: WriteTransaction, proposal_id: int) -> int:
-    """How often what waits was said in no known turn, before this transaction."""
+    """How often a proposal was said in an unknown turn, before this transaction."""
     changes = history_of(writing.connection, writing.user_id, proposal_id, MAX_PAGE_ITEMS)
     return sum(change.meta.get(_STEP) == _HEARD for change in changes)
 
@@ -132,8 +132,8 @@ def open_proposal(
     """A proposal of a user that can still be decided.
 
     Raises:
-        ProposalNotFound: this user has none with this number.
-        AlreadyDecided: it was approved or rejected, or its time has passed.
+        ProposalNotFound: this user has no such proposal.
+        AlreadyDecided: it was approved or rejected, or has expired.
     """
     found = find_proposal(connection, user_id, proposal_id)
     if found is None:
@@ -160,7 +160,7 @@ def settle_proposal(
     reason: str | None = None,
     said_again: bool = False,
 ) -> None:
-    """Close a proposal and forget what it said; record how it ended."""
+    """Close a proposal, delete its content and record the outcome."""
     update_proposal(
         writing,
         proposal.id,
@@ -180,7 +180,7 @@ def settle_proposal(
 
 
 def settle_by_storing(writing: WriteTransaction, candidate: Candidate, item_id: int) -> None:
-    """Close the open proposals that are done with now that something was stored."""
+    """Close the open proposals that a stored memory settles."""
     same, overtaken = settled_by(writing.connection, writing.user_id, candidate, writing.now)
     for proposal in same:
         settle_proposal(writing, proposal, ProposalState.APPROVED, item_id, said_again=True)
@@ -189,7 +189,7 @@ def settle_by_storing(writing: WriteTransaction, candidate: Candidate, item_id: 
 
 
 def lapse_due(writing: WriteTransaction) -> datetime | None:
-    """Close what nobody has decided in time; when the next proposal's time is up."""
+    """Close expired proposals; returns when the next one expires."""
     for proposal_id in lapsed_proposals(writing.connection, writing.user_id, writing.now):
         found = find_proposal(writing.connection, writing.user_id, proposal_id)
         assert found is not None  # the user's row is locked

@@ -1,4 +1,4 @@
-"""When conversations are formed: jobs queued together with what causes them."""
+"""When conversations are formed: jobs queued in the transaction that causes them."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -24,8 +24,8 @@ from ricordo.storage.transaction import WriteTransaction
 class FormationPolicy:
     """When conversations are formed, what needs consent, and what counts as known already.
 
-    ``redundant_min`` and ``judge_min`` are similarities: from the first on a statement is taken
-    for known unless something speaks against it; below the second two are unrelated.
+    ``redundant_min`` and ``judge_min`` are similarities: from the first on a statement counts as
+    known unless something speaks against it; below the second two are unrelated.
     """
 
     is_automatic: bool
@@ -58,10 +58,9 @@ _LONGEST_DELAYS: Final = 6
 def plan_after_turns(
     writing: WriteTransaction, policy: FormationPolicy, thread_id: str, *, is_new_thread: bool
 ) -> None:
-    """Queue the forming of a conversation in which something was just said.
+    """Queue the forming of a conversation that has new turns.
 
-    Formation waits for a moment of silence. A new conversation is also the sign that those
-    before it are over.
+    Formation waits for a pause. A new conversation is also a sign that earlier ones are over.
     """
     if not policy.is_automatic or writing.user_id == GLOBAL_OWNER:
         return
@@ -78,12 +77,11 @@ def plan_after_turns(
 
 
 def plan_forming(writing: WriteTransaction, thread_id: str, when: datetime) -> None:
-    """Queue the forming of one conversation of the writing user."""
     writing.enqueue(_forming(writing.user_id, thread_id, when))
 
 
 def plan_summary(writing: WriteTransaction) -> None:
-    """Queue the telling anew of what is known of the writing user."""
+    """Queue a new narrative of the writing user."""
     writing.enqueue(
         NewJob(
             kind=SUMMARY_JOB,
@@ -96,14 +94,14 @@ def plan_summary(writing: WriteTransaction) -> None:
 
 
 def plan_lapsing(writing: WriteTransaction, when: datetime) -> None:
-    """Queue the closing of the writing user's proposals whose time has passed by then."""
+    """Queue closing the writing user's proposals that expire by then."""
     writing.enqueue(
         NewJob(kind=LAPSE_JOB, user_id=writing.user_id, run_at=when, unique_key="", payload={})
     )
 
 
 def plan_what_ends(writing: WriteTransaction) -> None:
-    """Queue the jobs for the next memory and the next proposal of the writing user to end."""
+    """Queue the jobs for the writing user's next memory and next proposal to expire."""
     next_expiry = next_end(writing)
     if next_expiry is not None:
         plan_lifecycle(writing, writing.user_id, next_expiry)
@@ -113,7 +111,7 @@ def plan_what_ends(writing: WriteTransaction) -> None:
 
 
 def wait_for_silence(database: Database, policy: FormationPolicy, job: Job) -> None:
-    """Let a conversation that goes on right now go on, within reason.
+    """Postpone a conversation that is still going on, within limits.
 
     Raises:
         Postpone: something was said a moment ago.
@@ -133,10 +131,10 @@ def wait_for_silence(database: Database, policy: FormationPolicy, job: Job) -> N
 
 @retried
 def sweep(database: Database, policy: FormationPolicy) -> int:
-    """Queue the forming of what was left unformed by conversations long silent; how many.
+    """Queue the forming of conversations that have long been silent; returns how many.
 
-    Those that a job takes care of are left to it: it knows when to try again. The sweep runs again
-    as long as there is anything unformed, because that job may die.
+    Conversations with a job of their own are skipped: it has its own retries. The sweep runs again
+    as long as anything is unformed, because that job may die.
     """
     with database.transaction() as connection:
         now = database.clock()

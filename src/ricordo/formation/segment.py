@@ -1,4 +1,4 @@
-"""The next part of a conversation that is to be formed."""
+"""The next segment of a conversation to form."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ _CALL_FRAME_CHARS: Final = 20  # around one tool call
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """New turns, after those that were formed before; a few of these help to understand.
+    """New turns, and a few earlier ones as context.
 
     ``speakers`` are the names of all who spoke as the user in this conversation.
     """
@@ -37,12 +37,11 @@ class Segment:
 
     @property
     def chars(self) -> int:
-        """How much was said."""
         return sum(len(turn.content) for turn in self.new)
 
 
 def next_stretch(database: Database, user_id: str, thread_id: str) -> Segment | None:
-    """What is to be formed next, in pieces that a transcript holds; None when there is nothing.
+    """The next segment that fits into a transcript; None if there is nothing new.
 
     Raises:
         ThreadNotFound: this user has no such conversation.
@@ -68,7 +67,7 @@ def next_stretch(database: Database, user_id: str, thread_id: str) -> Segment | 
 
 
 def _first_that_fit(turns: Sequence[Turn]) -> list[Turn]:
-    """As many as a transcript shows in full; at least one, which then is cut."""
+    """As many as a transcript shows in full; at least one, which may then be cut."""
     room = limits.MAX_TRANSCRIPT_CHARS - _EARLIER_TURNS * limits.MAX_TRANSCRIPT_REPLY_CHARS
     fitting: list[Turn] = []
     for turn in turns:
@@ -80,7 +79,7 @@ def _first_that_fit(turns: Sequence[Turn]) -> list[Turn]:
 
 
 def _last_that_fit(earlier: Sequence[Turn], new: Sequence[Turn]) -> list[Turn]:
-    """As many of the latest as there is room for beside the new ones, which they must not cut."""
+    """As many of the latest turns as fit beside the new ones."""
     room = limits.MAX_TRANSCRIPT_CHARS - sum(map(_shown_chars, new))
     fitting: list[Turn] = []
     for turn in reversed(earlier):
@@ -92,7 +91,7 @@ def _last_that_fit(earlier: Sequence[Turn], new: Sequence[Turn]) -> list[Turn]:
 
 
 def _shown_chars(turn: Turn) -> int:
-    """How much a transcript shows of a turn at most; only what users say is shown in full."""
+    """An upper bound of what a transcript shows of a turn; only user messages are shown in full."""
     framed = _HEADER_CHARS + min(len(turn.actor or ""), limits.MAX_TRANSCRIPT_NAME_CHARS)
     if turn.role == USER_ROLE:
         return framed + len(turn.content)

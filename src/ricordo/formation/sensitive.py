@@ -1,4 +1,4 @@
-"""Numbers and addresses that point at one person: cards, accounts, phones, mail, streets."""
+"""Which sensitive fields a statement touches, by its words and by the form of identifiers."""
 
 import ipaddress
 import re
@@ -44,7 +44,7 @@ _FEWEST_NAMED_PHONE_DIGITS: Final = 6
 
 
 def has_identifier(text: str) -> bool:
-    """True where a text holds something that points at one person, by its form."""
+    """Whether a text contains something that identifies one person, by its form."""
     plain = fold_marks(text)
     return (
         any(pattern.search(plain) for pattern in (_MAIL, _SIXTEEN, _SSN, _STREET))
@@ -57,7 +57,7 @@ def has_identifier(text: str) -> bool:
 
 
 def has_street(text: str) -> bool:
-    """True where a text names a street with a number."""
+    """Whether a text names a street with a number."""
     return _STREET.search(fold_marks(text)) is not None
 
 
@@ -121,20 +121,20 @@ Span = tuple[int, int]
 
 
 def plain_text(text: str) -> str:
-    """A text without case, diacritics and repeated space, as the lists are written."""
+    """Without case, diacritics and repeated space, as the word lists are written."""
     return _SPACE.sub(" ", fold_letters(fold_marks(text))).strip()
 
 
 def words_of(plain: str) -> list[str]:
-    """The words of a plain text; hyphens, apostrophes and underscores part words."""
+    """Hyphens, apostrophes and underscores separate words."""
     return _WORD.findall(plain)
 
 
 class Phrases:
-    """A list of words and phrases, one per comma; ``*`` at the end of a word is any ending.
+    """A list of words and phrases, separated by commas; ``*`` at the end of a word is any ending.
 
-    Words are looked up in dictionaries, so a long list costs no more than a short one, and no text
-    can make it slow.
+    Words are looked up in dictionaries, so the length of the list does not matter, and no text can
+    make it slow.
     """
 
     def __init__(self, listed: str) -> None:
@@ -149,7 +149,7 @@ class Phrases:
         self._lengths = sorted({len(beginning) for beginning in self._begun})
 
     def spans(self, words: Sequence[str]) -> Iterator[Span]:
-        """Every place where a phrase stands, in order."""
+        """Every occurrence of a phrase, in order."""
         for place, word in enumerate(words):
             for pieces in self._starting_with(word):
                 if _stands_at(pieces, words, place):
@@ -382,10 +382,10 @@ _PROGRAMMING: Final = frozenset({"programming", "scripting", "pemrograman", "pro
 
 
 def sensitive_fields_of(content: str, quote: str, key: str | None) -> frozenset[str]:
-    """Those of :data:`SENSITIVE_FIELDS` that a statement touches.
+    """The :data:`SENSITIVE_FIELDS` that a statement touches.
 
-    ``quote`` is what the statement rests on, ``key`` what it is filed under. A key can add fields
-    but never takes one away.
+    The key counts first, then the words of the statement and its quote. A key can add fields but
+    never removes one. When in doubt a field counts: a missed one is stored without asking.
     """
     found: set[str] = set()
     for text in (content, quote):
@@ -435,12 +435,12 @@ def _fields_of_words(words: Sequence[str]) -> set[str]:
 
 
 def _covered(field: str, words: Sequence[str]) -> set[int]:
-    """The places of words that mean something harmless here."""
+    """The positions of words that are harmless here."""
     return {place for span in _HARMLESS[field].spans(words) for place in range(*span)}
 
 
 def _names_a_trade(span: Span, about_work: Sequence[int], trades: set[int]) -> bool:
-    """True of "works for a cancer charity": what somebody works on, not how they are."""
+    """True for "works for a cancer charity": what somebody works on, not their state."""
     start, end = span
     follows = not trades.isdisjoint(range(end, end + _TRADE_REACH_WORDS))
     return follows and any(start - _WORK_REACH_WORDS <= place < start for place in about_work)

@@ -1,4 +1,4 @@
-"""Carrying out what was decided: memories and proposals, within what a turn and a day may give."""
+"""The formation service: reads conversations, decides, and writes memories and proposals."""
 
 import contextlib
 import functools
@@ -56,9 +56,9 @@ class DecisionWriter:
         resolutions: Sequence[Resolution],
         prepared: PreparedWrite,
     ) -> list[Decision]:
-        """Write them in order; what became of each.
+        """Write them in order; returns the decisions.
 
-        What no longer fits into the day is put off, and so is all that was said after it.
+        What exceeds the daily limit is deferred, and so is all that was said after it.
         """
         left = self._policy.daily_writes - tally_of(
             writing.connection, writing.user_id, writing.now, FORMED_WRITES
@@ -106,7 +106,7 @@ class DecisionWriter:
     def _note_said(
         self, writing: WriteTransaction, thread_id: str, resolution: Resolution
     ) -> Decision:
-        """Count what is said again further on, so that the second time is the second."""
+        """Count what is repeated further on, so that the second time is the second."""
         candidate = resolution.candidate
         waiting = consent.waiting_for(
             writing.connection, writing.user_id, self._policy, candidate, writing.now
@@ -140,7 +140,7 @@ class DecisionWriter:
 
 
 def _reaches_beyond(resolution: Resolution) -> bool:
-    """Whether what an agent recorded would take the place of what the agent may not touch."""
+    """Whether what an agent recorded would replace what the agent may not touch."""
     observer = resolution.candidate.passage.observed_by
     if observer is None:
         return False
@@ -163,11 +163,15 @@ _ATTEMPTS: Final = 20
 
 
 class _MovedOn(Exception):
-    """The user's memories have changed since they were looked at."""
+    """The user's memories have changed since they were read."""
 
 
 class Formation:
-    """Forms the conversations of any user."""
+    """Forms the conversations of any user.
+
+    Reading and deciding happen outside of any transaction, because a model or an embedder may be
+    slow; writing is one transaction, which first checks whether anything has changed.
+    """
 
     def __init__(
         self,
@@ -191,12 +195,12 @@ class Formation:
     def form(self, user_id: str, thread_id: str | None) -> FormationReport:
         """Form what is new in one conversation, or in all of them.
 
-        Where the day's budget ends it, the report says so and the rest is formed later.
+        If the day's budget runs out, the report says so and the rest is formed later.
 
         Raises:
             ThreadNotFound: this user has no such conversation.
-            LanguageModelError: the model could not answer; what was formed before it stays.
-            StorageBusy: the user's memories change all the time; what was formed before it stays.
+            LanguageModelError: the model could not answer; earlier segments stay formed.
+            StorageBusy: the user's memories kept changing; earlier segments stay formed.
         """
         if user_id == GLOBAL_OWNER:
             raise InvalidValue("user_id", "global memories are not formed from conversations")
@@ -219,9 +223,7 @@ class Formation:
         return _report(len(threads), turns, decisions, None)
 
     def form_stretch(self, user_id: str, stretch: Segment) -> list[Decision]:
-        """Form one part of a conversation; what was decided.
-
-        Nothing when somebody else has formed it at the same time.
+        """Form one segment; returns the decisions, empty if another process has formed it.
 
         Raises:
             BudgetExhausted, LanguageModelError: see ``form``. Nothing was written.
@@ -248,17 +250,16 @@ class Formation:
         return decisions
 
     def close(self) -> None:
-        """Let go of the model's connections."""
+        """Close the model's connections."""
         if self.model is not None:
             self.model.close()
 
     def _decide_and_write(
         self, user_id: str, stretch: Segment, found: Found
     ) -> list[Decision] | None:
-        """Decide by what is known now, and write if it still is so then.
+        """Decide by what is known now, and write if that has not changed.
 
-        What was known already counts as recalled. None when somebody else has formed the same
-        stretch.
+        Repeated memories count as recalled. None if another process has formed the segment.
         """
         answered: Answered = {}
         for _ in range(_ATTEMPTS):
@@ -343,7 +344,7 @@ def _is_put_off(decisions: Sequence[Decision]) -> bool:
 def _reached(
     stretch: Segment, resolutions: Sequence[Resolution], decisions: Sequence[Decision]
 ) -> int:
-    """The last turn that is done with: all, or those before the first that was put off."""
+    """The last turn that is done: the last one, or the one before the first deferred."""
     for resolution, decision in zip(resolutions, decisions, strict=True):
         if decision.action is Action.DEFER:
             return resolution.candidate.passage.position - 1

@@ -1,4 +1,8 @@
-"""A sentence taken apart far enough to compare it with another one."""
+"""Takes sentences apart to compare them.
+
+Made for the short third-person sentences of memories, in English and Indonesian; of other languages
+it knows the negations. What it does not recognise stays plain words.
+"""
 
 from dataclasses import dataclass
 from functools import lru_cache
@@ -102,10 +106,10 @@ _TERMS: Final = Analyser("english")
 class Statement:
     """One sentence. ``terms`` are its content words without numbers, negation and liking verbs.
 
-    ``text`` is the sentence made plain: short forms written out, adverbs left away, every verb of
-    liking or disliking replaced by :data:`LIKING`. ``is_positive`` is False of what is denied and
-    of what is disliked. ``is_delicate`` is one whose meaning hangs on the order of its words
-    (comparisons, exceptions, likes beside dislikes): two of those are only compared by ``order``.
+    ``text`` is the normalised sentence: short forms written out, adverbs removed, every verb of
+    liking or disliking replaced by :data:`LIKING`. ``is_positive`` is False if it is denied or
+    disliked. ``is_delicate``: the meaning depends on the order of the words (comparisons,
+    exceptions, likes beside dislikes), so two of those are only compared by ``order``.
     """
 
     text: str
@@ -169,7 +173,7 @@ def _statement(sentence: str) -> Statement:
 
 
 def _subject(words: list[str]) -> str:
-    """Who or what a sentence is about: the words before its verb, or its first word."""
+    """The words before the verb, or the first word."""
     named = words[1:] if words[:1] == ["the"] else words
     end = next((n for n, word in enumerate(named) if n and word in _ENDS_SUBJECT), 1)
     said = named[: end if end <= _MAX_SUBJECT_WORDS else 1]
@@ -189,30 +193,30 @@ _FILLERS: Final = frozenset(
 
 
 def share_words(analyser: Analyser, one: str, other: str) -> bool:
-    """True where texts have most of their words in common, and no figure or denial apart."""
+    """Whether texts share most of their words, and differ in no figure or negation."""
     if figures_and_denials(one) != figures_and_denials(other):
         return False
     return share_of_words(analyser, one, other) >= OVERLAP_MIN
 
 
 def share_of_words(analyser: Analyser, one: str, other: str) -> float:
-    """How many of all their words texts have in common, 0 to 1."""
+    """The share of words that two texts have in common, 0 to 1."""
     first, second = set(analyser.terms(one)), set(analyser.terms(other))
     return len(first & second) / len(first | second) if first and second else 0.0
 
 
 def figures_and_denials(text: str) -> tuple[set[str], set[bool]]:
-    """What must not differ between texts that say the same, however alike they are."""
+    """What must not differ between texts that say the same, however similar they are."""
     said = statements_of(text)
     return {number for one in said for number in one.numbers}, {one.is_positive for one in said}
 
 
 def keep_the_order(one: str, other: str) -> bool:
-    """True where all words of one text stand in the other, in the same order.
+    """Whether all words of one text occur in the other, in the same order.
 
-    Small words count, fillers do not. Of texts that pass, one says what the other says and perhaps
-    more. Of those that do not, the same words may say something else: "from Rome to Paris" is not
-    "from Paris to Rome", nor "before work" "after work".
+    Function words count, fillers do not. If so, one says what the other says and perhaps more. If
+    not, the same words may mean something else: "from Rome to Paris" is not "from Paris to Rome",
+    nor "before work" "after work".
     """
     first, second = sorted((_content_words(one), _content_words(other)), key=len)
     remaining = iter(second)

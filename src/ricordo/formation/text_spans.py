@@ -1,4 +1,4 @@
-"""Spans of a text, and the text as patterns see it."""
+"""Spans of a text, and normalised views of it for patterns. All in linear time."""
 
 import re
 import unicodedata
@@ -28,7 +28,7 @@ _LONGEST_ABBREVIATION: Final = 8
 
 
 def merged(spans: Iterable[Span]) -> list[Span]:
-    """The same places as sorted spans that neither overlap nor touch."""
+    """The same positions as sorted spans that neither overlap nor touch."""
     joined: list[Span] = []
     for start, end in sorted(span for span in spans if span[0] < span[1]):
         if joined and start <= joined[-1][1]:
@@ -39,7 +39,7 @@ def merged(spans: Iterable[Span]) -> list[Span]:
 
 
 def outside(cut: Iterable[Span], length: int) -> list[Span]:
-    """What is left of a text of this length when the cuts are taken out."""
+    """The spans that remain of a text of this length without the cuts."""
     left = []
     place = 0
     for start, end in merged(cut):
@@ -60,7 +60,7 @@ def blanked(text: str, cut: Iterable[Span]) -> str:
 
 
 def lines(text: str) -> list[Span]:
-    """Every line without its line break."""
+    """The spans of all lines, without line breaks."""
     found = []
     start = 0
     while (end := text.find("\n", start)) >= 0:
@@ -70,13 +70,13 @@ def lines(text: str) -> list[Span]:
 
 
 class Paragraphs:
-    """Where the paragraphs of a text end; they are parted by blank lines."""
+    """Where the paragraphs of a text end; blank lines separate them."""
 
     def __init__(self, text: str) -> None:
         self._ends = [*(found.start() for found in _PARAGRAPH_BREAK.finditer(text)), len(text)]
 
     def end_after(self, place: int) -> int:
-        """The end of the paragraph that holds this place."""
+        """The end of the paragraph at this position."""
         return self._ends[min(bisect_left(self._ends, place), len(self._ends) - 1)]
 
 
@@ -88,7 +88,7 @@ class Sentences:
         self._starts = [0, *_sentence_ends(text)]
 
     def around(self, start: int, end: int) -> Span:
-        """The sentences that hold this span."""
+        """The sentences that overlap this span."""
         first = self._starts[max(bisect_right(self._starts, start) - 1, 0)]
         after = bisect_left(self._starts, end)
         return first, self._starts[after] if after < len(self._starts) else self._length
@@ -106,7 +106,7 @@ def _sentence_ends(text: str) -> Iterator[int]:
 
 
 def sentences(text: str) -> list[str]:
-    """The sentences of a text, trimmed, without empty ones."""
+    """The non-empty sentences of a text, trimmed."""
     found = (text[start:end].strip() for start, end in Sentences(text).spans())
     return [sentence for sentence in found if sentence]
 
@@ -127,23 +127,28 @@ _MAX_KNOWN_CHARACTERS: Final = 20_000
 
 @dataclass(frozen=True, slots=True)
 class PlainView:
-    """``text`` for looking; ``places`` has the place of each of its characters, and the end."""
+    """``places[i]`` is the position of ``text[i]`` in the original; one more for the end."""
 
     text: str
     places: list[int]
 
     def original(self, span: Span) -> Span:
-        """A span of the view as a span of the text that was viewed."""
+        """A span of the view as a span of the original text."""
         return self.places[span[0]], self.places[span[1]]
 
 
 def plain_view(text: str) -> PlainView:
-    """The view in which patterns are searched; line breaks of any kind are ``\\n``."""
+    """The view in which patterns are searched; all line breaks are ``\\n``.
+
+    Invisible characters, full-width letters and letters of another script that look Latin are the
+    usual ways to hide words from a pattern. The view undoes them; what is stored is always cut from
+    the original text.
+    """
     return _viewed(text.replace("\r\n", " \n"), _plain)
 
 
 def comparable_view(text: str) -> PlainView:
-    """The view in which a quote is compared: white space is one space, letters fall apart."""
+    """The view in which a quote is compared: white space is one space, letters are decomposed."""
     spread = _viewed(text, _comparable)
     letters: list[str] = []
     places: list[int] = []

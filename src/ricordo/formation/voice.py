@@ -1,13 +1,13 @@
-"""Whose voice a message speaks in: the user's own, or that of material the user brought along.
+"""Whose voice a message speaks in: the user's own, or that of material the user pasted.
 
 A message is divided into parts. What follows a request about a text or announces one ("Got this
-today:", "tl;dr?", "Is this legit?"), a letter, and what addresses the user as a customer is
-material: nothing is formed from it. Where it cannot be told, the part is unsure: facts are formed,
-but what it asks or orders waits for the user's consent. Where it also tells of others than the
-user, it is doubtful: all of it waits.
+today:", "tl;dr?", "Is this legit?"), a letter, and text that addresses the user as a customer is
+material: nothing is formed from it. In unclear cases the part is unsure: facts are formed, but
+requests and orders need consent. If it is also about other people, it is doubtful: all of it needs
+consent.
 
-Everything here looks at a plain view (see ``plain_view.py``), takes linear time, and goes by form
-first and by words second; the words are of ten languages.
+The functions take a plain view (see ``text_spans.py``) and go by form first and by words second;
+the words are of ten languages.
 """
 
 from collections.abc import Iterator, Sequence
@@ -28,8 +28,6 @@ _AROUND_LEAD: Final = f"{_SPACE}-–—=*_#~>([{{.!…"
 
 
 class Voice(StrEnum):
-    """Whose words a part is."""
-
     OWN = "own"
     UNSURE = "unsure"
     DOUBTFUL = "doubtful"
@@ -37,7 +35,7 @@ class Voice(StrEnum):
 
 
 class Reason(StrEnum):
-    """Why a part is not, or not surely, the user's own voice."""
+    """Why a part is not, or not certainly, the user's own voice."""
 
     RECALLED = "recalled"
     CODE = "code"
@@ -59,7 +57,7 @@ class Reason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class VoicePart:
-    """A span of a text that is not surely the user's own voice."""
+    """A span of a text that is not certainly the user's own voice."""
 
     span: Span
     voice: Voice
@@ -67,7 +65,7 @@ class VoicePart:
 
 
 class _Lead(IntEnum):
-    """How surely a line is about a text that the user gives."""
+    """How certainly a line is about a text that the user gives."""
 
     NONE = 0
     MAYBE = 1
@@ -86,9 +84,10 @@ _TABLE_LINE = lazy_pattern(
 
 
 def parts(view: str, original: str = "") -> list[VoicePart]:
-    """What of a user's message is material, or may be. What is cut already is filler in the view.
+    """The parts of a user's message that are, or may be, material. The view has filler where text
+    was cut.
 
-    ``original`` is the view before the cuts, to tell whether a block was fenced in.
+    ``original`` is the view before the cuts, to see whether a block was fenced.
     """
     found = [
         *_given(view, original or view),
@@ -104,7 +103,7 @@ def parts(view: str, original: str = "") -> list[VoicePart]:
 
 
 def _given(view: str, original: str) -> Iterator[VoicePart]:
-    """The text that a request is about: what follows it or, where nothing does, what precedes."""
+    """The text that a request is about: what follows it or, if nothing does, what precedes it."""
     place = 0
     is_first = True
     for start, end in Sentences(view).spans():
@@ -129,7 +128,7 @@ def _given(view: str, original: str) -> Iterator[VoicePart]:
 
 
 def _asked_at_end(view: str, place: int) -> Iterator[VoicePart]:
-    """What stands before a question about it at the end, also where something else led to that."""
+    """The text before a question about it at the end, even if another lead came first."""
     spans = [span for span in Sentences(view).spans() if view[slice(*span)].strip(_SPACE)]
     while spans and _is_only_thanks(view[slice(*spans[-1])]):
         spans.pop()
@@ -142,7 +141,7 @@ def _asked_at_end(view: str, place: int) -> Iterator[VoicePart]:
 
 
 def _looked_back_at(view: str, start: int, lead: _Lead) -> Iterator[VoicePart]:
-    """What stands before a question about it, in lines of its own."""
+    """The text before a question about it, if the question has lines of its own."""
     line_start = view.rfind("\n", 0, start) + 1
     is_alone = not view[line_start:start].strip(_SPACE)
     voice = _not_surely_own(view[:start])
@@ -156,14 +155,14 @@ def _looked_back_at(view: str, start: int, lead: _Lead) -> Iterator[VoicePart]:
 
 
 def _not_surely_own(text: str) -> Voice:
-    """How little a text that may be the user's own can be trusted to be."""
+    """The voice of a text that may be the user's own."""
     told = (text[slice(*span)].strip(_SPACE) for span in Sentences(text).spans())
     tells_of_others = any(words.tells_of_others(said) for said in told)
     return Voice.DOUBTFUL if tells_of_others else Voice.UNSURE
 
 
 def _lead(view: str, start: int, end: int, *, is_first: bool) -> tuple[_Lead, int]:
-    """Whether a sentence leads to a text or asks about one, and where it ends."""
+    """Whether a sentence introduces a text or asks about one, and where it ends."""
     sentence = view[start:end]
     colon = _COLON.search(sentence, 0, _MAX_LEAD_CHARS)
     if colon and sentence[colon.end() :].strip(_SPACE):
@@ -212,7 +211,7 @@ def _begins_list(view: str, place: int) -> bool:
 
 
 def _end_of_fence(view: str, original: str, place: int) -> int | None:
-    """Where the fenced or quoted block ends that stands right after a place; None without one."""
+    """The end of the fenced or quoted block right after a position, or None."""
     first = place + len(original[place:]) - len(original[place:].lstrip(" \t\n"))
     if first >= len(view) or view[first] != CUT_FILLER or not _FENCED.match(original, first):
         return None
@@ -220,7 +219,7 @@ def _end_of_fence(view: str, original: str, place: int) -> int | None:
 
 
 def _letters(view: str) -> Iterator[VoicePart]:
-    """A letter from its salutation on, and all that stands above a closing."""
+    """A letter from its salutation on, and everything above a closing."""
     found = lines(view)
     salutation: int | None = None
     for number, (start, end) in enumerate(found):
@@ -243,8 +242,9 @@ def _signs(view: str, found: Sequence[Span], number: int) -> bool:
 
 
 def _addressed(view: str) -> Iterator[VoicePart]:
-    """Paragraphs that speak to the user as a customer, or for several people to their reader; then
-    the rest is not surely the user's."""
+    """Paragraphs that address the user as a customer, or the reader as "we"; the rest is then
+    unsure.
+    """
     paragraphs = Paragraphs(view)
     first: int | None = None
     place = 0
@@ -274,7 +274,7 @@ def _tables(view: str) -> Iterator[VoicePart]:
 
 
 def _ruled(view: str) -> Iterator[VoicePart]:
-    """What stands between two rules (``---``)."""
+    """Text between two rules (``---``)."""
     opened: int | None = None
     for start, end in lines(view):
         if not _RULE_LINE.fullmatch(view, start, end):

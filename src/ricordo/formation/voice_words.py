@@ -139,19 +139,18 @@ _ABOUT_USER = lazy_pattern(
 
 
 def speaks_of_user(said: str) -> bool:
-    """Whether the user is in it."""
     return _SELF.search(said) is not None
 
 
 def speaks_to_reader(said: str) -> bool:
-    """Whether a sentence speaks for several people to who reads it: another's voice."""
+    """Whether a sentence says "we" to its reader: another voice."""
     if said.endswith("?") or _SINGULAR.search(said) or _GIVES_TASK.match(said):
         return False
     return _PLURAL_TO_READER.search(said) is not None
 
 
 def tells_of_others(said: str) -> bool:
-    """Whether a sentence states something in which the user does not come up."""
+    """Whether a sentence states something that is not about the user."""
     if said.endswith(("?", ":")) or len(said.split()) < _FEWEST_STATED_WORDS:
         return False
     if _SELF.search(said) or _STATES.search(said) or _GIVES_TASK.match(said):
@@ -160,12 +159,12 @@ def tells_of_others(said: str) -> bool:
 
 
 def is_label(said: str) -> bool:
-    """Whether a line is nothing but a short word for "say something about this"."""
+    """Whether a line only says "comment on this": "Thoughts?"."""
     return _LABEL.fullmatch(said) is not None
 
 
 def is_about_text(said: str) -> bool:
-    """Whether a sentence asks something of a text, or about one."""
+    """Whether a sentence gives a task on a text, or asks about one."""
     if _ABOUT_USER.search(said):
         return False
     if _GIVES_TASK.match(said) or (_FOREIGN.search(said) and not _STATES.match(said)):
@@ -183,8 +182,7 @@ def is_about_text(said: str) -> bool:
 
 
 def asks_of_somebody(said: str) -> bool:
-    """Whether a question is about a person or thing that nobody has named, and not about the "
-    "user."""
+    """Whether a question is about somebody or something unnamed, and not about the user."""
     last = said.rpartition(", ")[2]
     if _ON_TEXT.match(last) and _UNNAMED.search(last) and not _SELF.search(last):
         return True
@@ -195,7 +193,7 @@ def asks_of_somebody(said: str) -> bool:
 
 
 def announces(said: str, *, is_stopped: bool = False) -> bool:
-    """Whether a line says that a text follows; one that ends in a full stop must point at it."""
+    """Whether a line announces a text; one that ends in a full stop must point at it."""
     if _ABOUT_USER.search(said):
         return False
     noun = _TEXT_NOUN.search(said) is not None
@@ -211,27 +209,25 @@ def announces(said: str, *, is_stopped: bool = False) -> bool:
 
 
 def _saying_ends(said: str) -> bool:
-    """Whether the line ends with the word for saying: "the letter says"."""
+    """Whether the line ends with the verb: "the letter says"."""
     return any(len(said) - found.end() <= 3 for found in _SAYING.finditer(said))
 
 
 def is_own_lead(said: str) -> bool:
-    """Whether a line leads to what the user says themselves: "A bit about me:"."""
+    """Whether a line introduces the user's own words: "A bit about me:"."""
     return said.endswith(":") and _OWN.search(said) is not None
 
 
 def is_statement(said: str) -> bool:
-    """Whether a line states something of the user, or asks the assistant for something lasting."""
+    """Whether a line is about the user, or a lasting request to the assistant."""
     return _STATES.search(said) is not None
 
 
 def is_greeting(said: str) -> bool:
-    """Whether it is a greeting and nothing else."""
     return _GREETING.fullmatch(said) is not None
 
 
 def is_thanks(said: str) -> bool:
-    """Whether it is thanks and nothing else."""
     return _THANK.fullmatch(said) is not None
 
 
@@ -246,5 +242,5 @@ def is_salutation(line: str) -> bool:
 
 
 def is_closing(line: str) -> bool:
-    """What stands above a signature, or the mark of one."""
+    """The line above a signature, or the mark of one."""
     return _CLOSING.fullmatch(line) is not None

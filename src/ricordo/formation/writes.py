@@ -1,4 +1,4 @@
-"""From a candidate to a written memory, and from a memory back to its turn."""
+"""From a candidate to a stored memory, and from a memory back to its turn."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -25,14 +25,14 @@ WRITING_ACTIONS: Final = frozenset({Action.ADD, Action.UPDATE, Action.REPLACE, A
 
 @dataclass(frozen=True, slots=True)
 class PreparedWrite:
-    """What a write needs to know of vectors, found out before its transaction."""
+    """The vectors that a write needs, computed before its transaction."""
 
     known: KnownVectors
     near: Neighbours
 
 
 def prepare(recall: Recall, user_id: str, resolutions: Sequence[Resolution]) -> PreparedWrite:
-    """Make the vectors of what may be written. No transaction may be open."""
+    """Compute the vectors of what may be written. No transaction may be open."""
     texts = [one.candidate.content for one in resolutions if one.action in WRITING_ACTIONS]
     known = recall.embedders.known_vectors(user_id, texts)
     return PreparedWrite(known, recall.relating.neighbours(user_id, known))
@@ -45,7 +45,7 @@ def write(
     draft: NewMemory,
     prepared: PreparedWrite,
 ) -> Added:
-    """Write one memory as the resolution says, and note what it is about the same as."""
+    """Write one memory as the resolution says, and record its relations."""
     added = _written(writing, resolution, draft)
     entry = [(added.id, text_hash(draft.content))]
     if added.updated:
@@ -77,7 +77,7 @@ def _written(writing: WriteTransaction, resolution: Resolution, draft: NewMemory
 
 
 def draft_of(candidate: Candidate, thread_id: str, now: datetime) -> NewMemory:
-    """The memory as it would be written: true from when it was said, with the words it rests on."""
+    """The memory as it would be written: valid from when it was said, with its quote."""
     passage = candidate.passage
     return NewMemory(
         content=candidate.content,
@@ -97,7 +97,7 @@ def draft_of(candidate: Candidate, thread_id: str, now: datetime) -> NewMemory:
 
 
 def source_of(candidate: Candidate) -> Source:
-    """How it came to be known: by a tool, because the user asked to keep it, or in passing."""
+    """A tool, an explicit request, or the conversation."""
     if not candidate.passage.is_from_user:
         return Source.TOOL_CALL
     return Source.USER_EXPLICIT if candidate.is_explicit else Source.CONVERSATION
@@ -107,14 +107,15 @@ def source_of(candidate: Candidate) -> Source:
 
 
 def source_among(item: Item, said: Iterable[Turn]) -> Turn | None:
-    """The turn that a memory was formed from, or None where that cannot be told.
+    """The turn that a memory was formed from; None if that is not certain: a wrong turn is worse
+    than none.
 
-    ``said`` must have every turn that it can be: the one with its message id or, for a memory
-    without one, all that were said in its thread at the time from which on it holds.
+    ``said`` must have every possible turn: the one with its message id or, for a memory without
+    one, all of its thread at the time from which it is valid.
 
-    A message id decides alone. Without one, a turn must have none either, and have the memory's
-    quote, role, speaker and time. Where several have, that say different things, it could be any of
-    them; where they say the same, it is the first.
+    A message id alone decides. Without one, a turn must have none either, and match the memory's
+    quote, role, speaker and time. If several match that say different things, it could be any of
+    them; if they say the same, it is the first.
     """
     found = [turn for turn in said if may_be_source(item, turn)]
     if len({turn.content for turn in found}) != 1:

@@ -1,4 +1,8 @@
-"""When something is, as a content tells it: past, now, planned, or a day only its speaker knew."""
+"""How a memory must be written: checks and corrections of a candidate's content.
+
+A memory is read years later, by a model that knows nothing of the conversation. So it must say by
+itself who did what, in a sentence or two, in the user's own language.
+"""
 
 import re
 from collections.abc import Callable
@@ -64,14 +68,14 @@ _PRESENT = re.compile(
 
 
 def is_told_as_present(small: str) -> bool:
-    """Whether a text in small letters clearly tells what goes on now: neither past nor planned."""
+    """Whether a text in lower case clearly describes the present: neither past nor planned."""
     if _PAST.search(small) or _PLANNED.search(small):
         return False
     return _PRESENT.search(small) is not None
 
 
 def hangs_in_time(text: str) -> bool:
-    """Whether a text counts from the day on which it was said and names no date."""
+    """Whether a text has a relative date ("tomorrow") and no absolute one."""
     if not _RELATIVE.search(text.lower()):
         return False
     return named_times(text) is None and not _DATED_IN_JAPANESE.search(text)
@@ -224,19 +228,19 @@ _MIN_SHOUTED_LETTERS: Final = 12
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A tidy content and the forms of it that rules look at."""
+    """A tidy content and the forms of it that rules check."""
 
     content: str
     type: MemoryType
 
     @property
     def bare(self) -> str:
-        """Without quotations, whose words are somebody's own."""
+        """Without quotations."""
         return _QUOTATION.sub(' "" ', self.content)
 
     @property
     def small(self) -> str:
-        """Bare, in small letters, with plain apostrophes."""
+        """Bare, in lower case, with plain apostrophes."""
         return self.bare.lower().replace("’", "'").strip()
 
 
@@ -244,7 +248,7 @@ Rule = Callable[[Written], str | None]
 
 
 def is_numbered(content: str) -> bool:
-    """Whether a content counts its parts: 1., 2. and so on."""
+    """Whether a content has numbered parts: 1., 2. and so on."""
     return _NUMBERED.search(content) is not None
 
 
@@ -343,7 +347,7 @@ def _is_in_the_third_person(written: Written) -> str | None:
 
 
 def _is_a_name(word: str, before: str) -> bool:
-    """The US, Henry I, the song My Way: a capital that a sentence does not explain."""
+    """The US, Henry I, the song My Way: a capital that the start of a sentence does not explain."""
     if word == "I":
         return _ROMAN_ONE.search(before) is not None
     starts_sentence = not before.strip(" \"'") or before.rstrip(" \"'").endswith((".", ":", "。"))
@@ -432,11 +436,12 @@ _MAX_ROUNDS: Final = 20
 
 
 def tidied(content: str, *, keep_lines: bool) -> str:
-    """Without bullets, labels, quotation marks around it, emoji, exclamation and double spaces.
+    """Without bullets, labels, enclosing quotation marks, emoji, exclamation marks and double
+    spaces.
 
-    Ends with a full stop, and is cut to two sentences and 280 characters where whole sentences
-    fit; a text that cannot be cut so comes back too long. Tidy text comes back as it is.
-    ``keep_lines``: steps of a procedure, which keep their lines and numbers and are not cut.
+    Ends with a full stop, and is cut to two sentences and 280 characters if whole sentences fit; a
+    text that cannot be cut is returned too long. Tidy text is returned as it is. ``keep_lines``:
+    for procedures, which keep their lines and numbers and are not cut.
     """
     for _ in range(_MAX_ROUNDS):
         once = _round(content, keep_lines=keep_lines)
@@ -485,7 +490,7 @@ def _stopped(text: str) -> str:
 
 
 def _cut(text: str) -> str:
-    """The first sentences that fit; the text as it is when not even the first does."""
+    """The first sentences that fit; the whole text if not even the first does."""
     found = sentences(text)
     if len(text) <= MAX_FORMED_CHARS and len(found) <= MAX_FORMED_SENTENCES:
         return text
@@ -511,9 +516,9 @@ _MAX_LOOKED_AT_CHARS: Final = 8_000
 
 
 def validated(candidate: Candidate) -> Candidate | Rejection:
-    """The candidate with its content put right, or what is wrong with it. Never raises.
+    """The candidate with its content corrected, or what is wrong with it. Never raises.
 
-    What is valid comes back unchanged.
+    A valid candidate is returned unchanged.
     """
     given = candidate.content
     if len(given) > _MAX_LOOKED_AT_CHARS:
@@ -543,7 +548,7 @@ def _of_source(candidate: Candidate) -> Rejection | None:
 
 
 def _other_language(candidate: Candidate, content: str) -> Rejection | None:
-    """Only where both are sure. A tool's language says nothing about the user's."""
+    """Only if both languages are certain. A tool's language says nothing about the user's."""
     if not candidate.passage.is_from_user:
         return None
     written = guess(content)

@@ -1,1 +1,1 @@
-"""Formation without a language model: rules for English and Indonesian, precise before complete."""
+"""Formation without a language model: rules for English and Indonesian, precision before recall."""

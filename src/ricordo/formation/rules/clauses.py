@@ -1,4 +1,4 @@
-"""Clauses of a sentence: each is looked at by itself, with what stands before and after it."""
+"""Sentences and clauses of a passage, and whether what they say is said in earnest."""
 
 import re
 from collections.abc import Iterator
@@ -38,7 +38,10 @@ _QUOTATIONS: Final = (
 
 
 def screened(text: str) -> str:
-    """The text with everything blanked out that the user does not say in their own voice."""
+    """The text with everything blanked out that is not in the user's own voice.
+
+    As long as the passage, so that positions are the same.
+    """
     own = tasks.without_given_text(text)
     if not own.strip():
         return own
@@ -76,7 +79,7 @@ def _without_marked_lines(text: str) -> str:
 
 
 def _drop_lists(lines: list[str], keep: list[bool]) -> None:
-    """Drop lists, which are mostly material, unless they are introduced as being about the user."""
+    """Drop lists, which are mostly material, unless introduced as being about the user."""
     introduction = ""
     run: list[int] = []
     for number, line in enumerate([*lines, "end"]):
@@ -106,7 +109,7 @@ _BULLET = re.compile(r"\s*(?:(?:[-*•–+]|\(?\d{1,3}[.)])\s+)?")
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A piece of the passage; ``ending`` is the sign that closes it, if any."""
+    """A piece of the passage; ``ending`` is its punctuation, if any."""
 
     text: str
     start: int
@@ -114,12 +117,12 @@ class Sentence:
 
     @property
     def end(self) -> int:
-        """Where it ends in the passage, its sign not included."""
+        """The end in the passage, without the punctuation."""
         return self.start + len(self.text)
 
 
 def sentences(text: str) -> list[Sentence]:
-    """The sentences of a text, over-long ones left out: they are hardly chat."""
+    """The sentences of a text. Over-long ones are left out: they are hardly chat."""
     found = []
     for start, end, ending in _pieces(text):
         bullet = _BULLET.match(text, start, end)
@@ -232,10 +235,9 @@ _INDONESIAN_SELF: Final = frozenset(("saya", "aku", "gue", "gw", "gua", "namaku"
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """A piece of a sentence with its place in the passage.
+    """A piece of a sentence with its position in the passage.
 
-    ``subject`` is what it leaves out because the clause before it has said it: "I live here and
-    *work there*".
+    ``subject`` is carried over from the clause before it: "I live here and *work there*".
     """
 
     text: str
@@ -246,17 +248,14 @@ class Clause:
 
     @property
     def end(self) -> int:
-        """Where it ends in the passage."""
         return self.start + len(self.text)
 
     @property
     def full(self) -> str:
-        """The clause with its subject."""
         return f"{self.subject} {self.text}" if self.subject else self.text
 
 
 def clauses(sentence: Sentence) -> list[Clause]:
-    """The clauses of a sentence in order."""
     found: list[Clause] = []
     start = 0
     shares = False
@@ -375,12 +374,12 @@ _HELPFUL_TAIL = re.compile(
 
 
 def without_helpful_tail(text: str) -> str:
-    """The text without "if that helps"."""
+    """Without "if that helps"."""
     return _HELPFUL_TAIL.sub("", text)
 
 
 def may_be_source(sentence: Sentence, clause: Clause) -> bool:
-    """Whether what the clause says can be taken as said by the user, of now, and in earnest.
+    """Whether the user says this clause themselves, about the present, and in earnest.
 
     Negations are not judged here: a rule says which of them it reads.
     """
@@ -405,7 +404,7 @@ def _is_asked(sentence: Sentence, clause: Clause) -> bool:
 
 
 def is_led_astray(before: str) -> bool:
-    """Whether what stands before a clause makes it a report, a guess or somebody else's line."""
+    """Whether the text before a clause makes it a report, a guess or somebody else's line."""
     if ":" in before:
         introduction, _, before = before.rpartition(":")
         if not _INTRODUCTION.fullmatch(introduction):

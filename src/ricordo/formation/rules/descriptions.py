@@ -1,4 +1,4 @@
-"""Trades, employers, studies, languages, dates and numbers in what people say of themselves."""
+"""Reads occupations, employers, studies, languages, dates and ages."""
 
 import re
 from typing import Final
@@ -40,7 +40,7 @@ def trade(text: str) -> str | None:
 
 
 def known_trade(text: str) -> str | None:
-    """An occupation after "I'm a", where only the noun tells it from a passing remark."""
+    """An occupation after "I'm a", where only the noun distinguishes it from a passing remark."""
     bare = trade(f"a {text}")
     if bare is None:
         return None
@@ -147,7 +147,7 @@ _NO_SUBJECT: Final = words("rules", "no subject")
 
 
 def subject_of_study(text: str) -> str | None:
-    """What one studies, of at most four words."""
+    """At most four words."""
     bare = trimmed(cut_at(f" {text}", _AFTER_A_SUBJECT).strip())
     words = bare.split()
     if not 1 <= len(words) <= 4 or words[0].lower() in _NO_SUBJECT or has_pronoun(bare):
@@ -176,7 +176,6 @@ def school(text: str) -> str | None:
 
 
 def languages(text: str) -> str | None:
-    """One or several languages by their English names."""
     return _listed(
         text,
         LANGUAGES,
@@ -238,13 +237,12 @@ def date_in_full(text: str) -> str | None:
 
 
 def year(text: str) -> str | None:
-    """A year in which one may have been born."""
+    """A possible year of birth."""
     found = re.match(r"(?:in |tahun |pada tahun )?((?:19|20)\d{2})\b(?!\s*(?:-|/|\w))", text)
     return found[1] if found else None
 
 
 def age(text: str) -> str | None:
-    """An age in years."""
     found = re.fullmatch(
         r"(\d{1,3})(?:[- ]?(?:years?[- ]old|yrs? old|y\.?o\.?|years? of age|tahun|thn|th))?",
         trimmed(text),
@@ -254,6 +252,6 @@ def age(text: str) -> str | None:
 
 
 def own_age(text: str) -> str | None:
-    """An age in years that somebody who writes can have."""
+    """A plausible age of somebody who writes."""
     found = age(re.split(r",| and | dan ", text)[0])
     return found if found and int(found) >= _YOUNGEST else None

@@ -1,4 +1,4 @@
-"""English chat made regular, so that each rule needs to know one spelling."""
+"""Normalises English chat, so that rules need only one spelling."""
 
 import re
 from typing import Final
@@ -79,7 +79,7 @@ def spelled_out(text: str) -> str:
 
 
 def regular(text: str) -> str:
-    """The clause in full spelling, without greeting, filler and adverbs before the verb."""
+    """As ``spelled_out``, without adverbs before the verb."""
     return _ADVERBS.sub(r"\1", spelled_out(text))
 
 
@@ -87,12 +87,11 @@ _BOTH = re.compile(r"my [\w-]+ and (?:I|me)(?= )", re.IGNORECASE)
 
 
 def of_both(clause: str) -> str:
-    """A regular clause about "my wife and I" as one about "I"; any other as it stands."""
+    """A regular clause about "my wife and I" as one about "I"; any other unchanged."""
     return _BOTH.sub("I", clause, count=1) if _BOTH.match(clause) else clause
 
 
 def is_greeting(text: str) -> bool:
-    """Whether the text begins as one does with somebody whom one has just met."""
     return bool(_GREETING.match(text))
 
 
@@ -120,10 +119,9 @@ _SECOND_VERB = re.compile(
 
 
 def in_third_person(text: str) -> str | None:
-    """The statement about "User", or None where it cannot be turned safely.
+    """The statement about "User"; None if it cannot be converted safely.
 
-    A verb that is not known, a second verb that shares its subject and any pronoun that would be
-    left make it unsafe.
+    An unknown verb, a second verb with the same subject and any remaining pronoun make it unsafe.
     """
     flat = " ".join(text.replace("’", "'").split())
     for short, full in _FULL_FORMS:

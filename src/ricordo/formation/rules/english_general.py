@@ -1,4 +1,7 @@
-"""English rules of the second line: who the user is and how they are, in other words."""
+"""English fallback rules: identity, health, family, belongings and work.
+
+They apply only if no more specific rule reads the clause.
+"""
 
 import re
 from typing import Final
@@ -78,7 +81,7 @@ def _line_of_work(text: str) -> str | None:
 
 
 def _first_name(text: str) -> str | None:
-    """A name between a relative and what is told of them."""
+    """A name between a relative and what is said about them."""
     found = re.match(r"([A-Z][a-z]{1,14})(?= [a-z']|$|,)", text)
     is_day = found and re.fullmatch(r"\w+day|English|God", found[1])
     return name(found[1]) if found and not is_day else None
@@ -270,7 +273,7 @@ def _thing(text: str) -> str | None:
 
 
 def _make(text: str) -> str | None:
-    """A thing told by its make or model: a capital or a number stands in it."""
+    """A thing by its make or model: it has a capital or a number."""
     bare = _thing(text)
     if bare is None:
         return None
@@ -436,7 +439,7 @@ def _with_article(text: str) -> str | None:
 
 
 def _any_trade(text: str) -> str | None:
-    """What stands before "by trade", which says by itself what it is."""
+    """An occupation before "by trade"."""
     bare = trimmed(re.split(r" by (?:trade|profession)", text, maxsplit=1)[0])
     return bare if 1 <= len(bare.split()) <= _MAX_ROLE_WORDS and not has_pronoun(bare) else None
 

@@ -256,7 +256,7 @@ def _animals(text: str) -> str | None:
 
 
 def _belonging(text: str) -> str | None:
-    """A thing of one's own that lasts: its last word is in the list of such things."""
+    """A lasting possession: its last word is in the list."""
     bare = trimmed(cut_at(text, _AFTER_A_BELONGING))
     found = bare.lower().split()
     if not 1 <= len(found) <= 4 or has_pronoun(bare):
@@ -266,7 +266,7 @@ def _belonging(text: str) -> str | None:
 
 
 def _model(text: str) -> str | None:
-    """A make or model: a capital or a number tells it from a mere opinion."""
+    """A make or model: a capital or a number distinguishes it from an opinion."""
     bare = trimmed(cut_at(text, _AFTER_A_BELONGING))
     found = bare.split()
     if not 1 <= len(found) <= 6 or has_pronoun(bare) or "%" in bare:

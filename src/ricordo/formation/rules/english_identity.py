@@ -1,4 +1,4 @@
-"""English rules: who the user is. Clauses are regular: "im" is "I am", "favorite" "favourite"."""
+"""English rules: identity. Clauses are regular: "im" is "I am", "favorite" "favourite"."""
 
 import re
 from typing import Final
@@ -177,7 +177,6 @@ def _age_turned(text: str) -> str | None:
 
 
 def _party(text: str) -> str | None:
-    """A political party, named by that word."""
     found = re.match(r"((?:[\w'’-]+ ){0,4}party)(?! (?:tonight|planning))\b", text, re.IGNORECASE)
     return found[1] if found and trimmed(found[1]) == found[1] else None
 

@@ -1,4 +1,4 @@
-"""English: what the user does again and again, or has been doing for long, whatever it is."""
+"""English rules: habits, ongoing activities, appointments and aims."""
 
 import re
 from datetime import datetime
@@ -55,7 +55,7 @@ _END = re.compile(
 
 
 def habit(clause: str) -> RuleMatch | None:
-    """What a clause in full spelling says that the user does regularly."""
+    """What the user does regularly; the clause is in full spelling."""
     said = _HABIT.fullmatch(clause)
     if said is None:
         return None
@@ -97,7 +97,7 @@ def _kept(done: str, first: str) -> RuleMatch | None:
 
 
 def ongoing(clause: str) -> RuleMatch | None:
-    """What a clause in full spelling says that the user has been doing for months or years."""
+    """What the user has been doing for months or years."""
     said = _ONGOING.fullmatch(clause)
     if said is None or said["doing"].lower() in _NOT_ONGOING:
         return None
@@ -196,7 +196,7 @@ _VAGUE = re.compile(
 
 
 def engagement(clause: str, at: datetime) -> RuleMatch | None:
-    """What a clause in full spelling says is coming up."""
+    """What is coming up."""
     event = _OF_MINE.fullmatch(clause) or _HAD.fullmatch(clause)
     if event:
         named = event["what"].lower()
@@ -218,7 +218,7 @@ def engagement(clause: str, at: datetime) -> RuleMatch | None:
 
 
 def aim(clause: str) -> RuleMatch | None:
-    """What a clause in full spelling says that the user works towards."""
+    """What the user works towards."""
     aiming = _AIMING.fullmatch(clause)
     if aiming:
         return _goal("wants to", _cut(aiming["what"]))

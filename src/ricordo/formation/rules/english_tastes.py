@@ -1,4 +1,4 @@
-"""English rules of the second line: likes, dislikes and diet, told by the form of the sentence."""
+"""English rules: likes, dislikes and diet."""
 
 import re
 from typing import Final
@@ -25,7 +25,6 @@ from ricordo.model.vocabulary import MemoryType
 
 
 def any_of(words: frozenset[str]) -> str:
-    """A pattern for any of these words."""
     return "|".join(sorted(map(re.escape, words), key=len, reverse=True))
 
 
@@ -45,7 +44,7 @@ def food(text: str) -> str | None:
 
 
 def allergen(text: str) -> str | None:
-    """What one can be allergic to, in earnest."""
+    """A real allergen."""
     bare = trimmed(
         re.split(
             r"[,\s]+(?:so|but|because|since|which|by|especially|like|such|and (?=i\b|my\b|can))",

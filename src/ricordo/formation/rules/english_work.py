@@ -1,4 +1,4 @@
-"""English rules: what the user does for a living, studies and speaks."""
+"""English rules: occupation, studies and languages."""
 
 import re
 from typing import Final

@@ -89,10 +89,10 @@ _MOST_PRIVATE: Final = frozenset({"health", "faith", "sexuality", "politics", "m
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A sentence, or its last part from ``body_start`` on, that is to be remembered.
+    """A request to remember a sentence, or its last part from ``body_start`` on.
 
-    ``is_strong``: asked with a word that has no other sense; "note that" also just explains.
-    ``start`` and ``end`` include the words of the request.
+    ``is_strong``: the verb has no other meaning; "note that" also just explains. ``start`` and
+    ``end`` include the words of the request.
     """
 
     start: int
@@ -102,7 +102,6 @@ class Request:
 
 
 def requests_in(all_sentences: list[Sentence], text: str) -> list[Request]:
-    """The requests among the sentences of a screened text."""
     found: list[Request] = []
     in_list_until = -1
     for number, sentence in enumerate(all_sentences):
@@ -121,10 +120,10 @@ def requests_in(all_sentences: list[Sentence], text: str) -> list[Request]:
 
 
 def is_surely_asked_for(content: str, request: Request) -> bool:
-    """Whether a request is about this statement without a doubt.
+    """Whether a request is certainly about this statement.
 
-    What is said first is. Of what is added to it ("and that I have cancer"), what is most private
-    is rather proposed than stored: it may just have slipped in.
+    Its first statement is. Of what is added ("and that I have cancer"), the most private is
+    proposed instead of stored: it may have slipped in.
     """
     private = sensitive_fields_of(content, "", None) & _MOST_PRIVATE
     if not private:
@@ -173,7 +172,7 @@ def _request_after(sentence: Sentence) -> Request | None:
 
 
 def _end_of_list(sentence: Sentence, text: str) -> int:
-    """Where the list ends that a sentence such as "Remember about me:" introduces, or -1."""
+    """The end of a list that a sentence such as "Remember about me:" introduces, or -1."""
     if not _INTRODUCES.fullmatch(sentence.text):
         return -1
     place = text.find("\n", sentence.end)
@@ -214,7 +213,7 @@ _STATES = re.compile(
 
 
 def as_it_stands(request: Request) -> RuleMatch | None:
-    """What a request asks to remember, as one statement, if that can be said safely."""
+    """The whole request as one statement; None if it cannot be converted safely."""
     text = _FILLER_TAIL.sub("", request.body.text).strip(" ,.!")
     text = _IT_IS.sub(r"\1 is ", text)
     words = text.split()
@@ -283,8 +282,6 @@ _END_OF_SENTENCE = re.compile(r"[.!?](?=\s|$)")
 
 @dataclass(frozen=True, slots=True)
 class Procedure:
-    """A procedure and its place in the passage."""
-
     statement: RuleMatch
     start: int
     end: int

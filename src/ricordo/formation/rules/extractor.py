@@ -1,4 +1,4 @@
-"""The second line: what the form of a clause says where no rule knows its words."""
+"""Applies the rules to a passage."""
 
 import re
 from collections.abc import Iterator
@@ -59,7 +59,7 @@ _ENGLISH: Final = (
 
 
 def general_statement(text: str, at: datetime) -> RuleMatch | None:
-    """What a clause states by its form; the first reading counts."""
+    """What a clause states by its form, if no rule knows its words; the first match counts."""
     return _english(text, at) or _indonesian(text, at)
 
 
@@ -112,7 +112,7 @@ def name_given_in_greeting(english: str, indonesian: str) -> RuleMatch | None:
 
 
 def name_presented(text: str) -> RuleMatch | None:
-    """The name after "kenalin", by which one presents oneself, in capitals or not."""
+    """The name after "kenalin", in capitals or not."""
     given = _PRESENTED.match(text)
     found = name(given["name"]) if given else None
     if found is None:
@@ -172,7 +172,9 @@ _ITEM_SUBJECTS: Final = ("I am", "I have", "I")
 
 
 def with_subject(text: str, before: str) -> str:
-    """The clause with "I" put back, or as it stands; ``before`` is its sentence so far."""
+    """The clause with "I" restored, if that is what it leaves out; ``before`` is its sentence so
+    far.
+    """
     if not _NOTHING_SAID.fullmatch(before):
         return text
     opening = _NOTHING_SAID.match(text)
@@ -191,7 +193,7 @@ def with_subject(text: str, before: str) -> str:
 
 
 def items_about_me(text: str) -> list[tuple[str, int]]:
-    """The pieces of a list such as "about me: vegan, two cats", with their places."""
+    """The items of a list such as "about me: vegan, two cats", with their positions."""
     introduction = _ABOUT_ME.search(text)
     if introduction is None:
         return []
@@ -206,7 +208,7 @@ def items_about_me(text: str) -> list[tuple[str, int]]:
 
 
 def readings(item: str) -> list[str]:
-    """What such a piece may say in full, in regular form."""
+    """Full sentences, in regular form, that such an item may stand for."""
     return [regular(f"{subject} {item}") for subject in _ITEM_SUBJECTS]
 
 
@@ -246,9 +248,9 @@ _PERSON_LEFT = re.compile(
 
 
 def extract(passage: Passage) -> list[Candidate]:
-    """What the user states about themselves in a passage; nothing for what a tool gave back.
+    """What the user states about themselves in a passage; nothing for tool results.
 
-    At most ten candidates; where two are about the same key, the later one.
+    At most ten candidates; of two with the same key, the later one.
     """
     if not passage.is_from_user:
         return []
@@ -309,9 +311,9 @@ _NAMED = re.compile(r"(?<=\s)[A-Z][\w'’-]+|\d+")
 
 
 def _asked_for(passage: Passage, request: Request) -> Iterator[tuple[RuleMatch, int, int]]:
-    """What a request to remember holds: by the rules, or else the whole of it.
+    """The statements of a request to remember: by the rules, or else the whole request.
 
-    Also the whole where the rules would leave out a name or a number: it was asked for.
+    Also the whole if the rules would leave out a name or a number: it was asked for.
     """
     told = list(_said(passage, request.body, greeted=False))
     contents = " ".join(statement.content for statement, _, _ in told)
@@ -336,7 +338,7 @@ _AND_THAT = re.compile(
 def _added_to(
     request: Request, told: list[tuple[RuleMatch, int, int]]
 ) -> list[tuple[RuleMatch, int, int]]:
-    """What a request adds ("… and that …") and no rule reads, as it stands: it was asked for."""
+    """What a request adds ("… and that …") and no rule reads, unchanged: it was asked for."""
     found = []
     for clause in clauses(request.body):
         is_read = any(start < clause.end and clause.start < end for _, start, end in told)
@@ -352,7 +354,7 @@ def _added_to(
 def _said(
     passage: Passage, sentence: Sentence, greeted: bool
 ) -> Iterator[tuple[RuleMatch, int, int]]:
-    """What a sentence says: a standing instruction, or what its clauses state."""
+    """A standing instruction, or what the clauses of a sentence state."""
     if "?" not in sentence.ending:
         standing = instruction(sentence.text)
         if standing:
@@ -369,7 +371,6 @@ def _said(
 
 
 def _listed(item: str) -> RuleMatch | None:
-    """What a piece of a list about the user says."""
     for reading in readings(item):
         for rule in _RULES[0][1]:
             statement = rule.read(reading)
@@ -379,7 +380,7 @@ def _listed(item: str) -> RuleMatch | None:
 
 
 def _stated(passage: Passage, clause: Clause, greeted: bool) -> Iterator[RuleMatch]:
-    """What a clause states: by the close rules, or else by the form of the sentence alone."""
+    """What a clause states: by the specific rules, or else by the fallback rules."""
     text = without_helpful_tail(clause.full)
     if not clause.subject:
         text = with_subject(text, clause.before)

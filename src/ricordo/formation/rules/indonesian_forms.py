@@ -1,4 +1,4 @@
-"""Indonesian chat made regular: one word for "I", one for "not", suffixes as words."""
+"""Normalises Indonesian chat: one word for "I", one for "not", suffixes as words."""
 
 import re
 from typing import Final
@@ -70,7 +70,7 @@ _NO_SUFFIX: Final = words("rules", "no suffix")
 
 
 def in_third_person(text: str) -> str | None:
-    """The statement about "pengguna", or None where it cannot be turned safely."""
+    """The statement about "pengguna"; None if it cannot be converted safely."""
     turned = _SELF.sub("pengguna", regular(text))
     owned = (word.group().lower() for word in _SUFFIX.finditer(turned))
     if any(word not in _NO_SUFFIX for word in owned):

@@ -1,4 +1,4 @@
-"""Indonesian rules of the second line: what the form of a clause says."""
+"""Indonesian fallback rules. They apply only if no more specific rule reads the clause."""
 
 import re
 from datetime import datetime
@@ -84,7 +84,7 @@ def _topic(text: str) -> str | None:
 
 
 def _foreign_trade(text: str) -> str | None:
-    """A trade by its English name: "frontend dev"."""
+    """An occupation by its English name: "frontend dev"."""
     bare = _short(text)
     last = bare.lower().split()[-1] if bare else ""
     is_trade = last in OCCUPATIONS or last in ("dev", "driver", "admin", "host")
@@ -351,7 +351,7 @@ _VAGUE = re.compile(
 
 
 def indonesian_habit(clause: str) -> RuleMatch | None:
-    """What a regular clause says that the user does regularly."""
+    """What the user does regularly."""
     said = _HABIT.fullmatch(clause)
     if said is None or said["verb"].lower() in _NO_HABIT:
         return None
@@ -372,7 +372,7 @@ def indonesian_habit(clause: str) -> RuleMatch | None:
 
 
 def indonesian_engagement(clause: str, at: datetime) -> RuleMatch | None:
-    """What a regular clause says is coming up."""
+    """What is coming up."""
     first = _TIME_FIRST.fullmatch(clause)
     found = first or _TIME_LAST.fullmatch(clause)
     if found is None:
@@ -388,7 +388,7 @@ def indonesian_engagement(clause: str, at: datetime) -> RuleMatch | None:
 
 
 def indonesian_aim(clause: str) -> RuleMatch | None:
-    """What a regular clause says that the user works towards."""
+    """What the user works towards."""
     found = _AIM.fullmatch(clause)
     if found is None:
         return None

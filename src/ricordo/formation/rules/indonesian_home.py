@@ -32,7 +32,6 @@ from ricordo.formation.words import words
 
 
 def any_of(words: frozenset[str]) -> str:
-    """A pattern for any of these words."""
     return "|".join(sorted(map(re.escape, words), key=len, reverse=True))
 
 
@@ -202,7 +201,7 @@ def _bare(text: str) -> str | None:
 
 
 def _model(text: str) -> str | None:
-    """A make or model, which a capital, a number or its name tells from a complaint."""
+    """A make or model: a capital, a number or its name distinguishes it from a complaint."""
     bare = _bare(text)
     if bare is None:
         return None

@@ -1,4 +1,4 @@
-"""Indonesian rules: who the user is. Clauses are regular: "gue" is "saya", "namaku" "nama saya"."""
+"""Indonesian rules: identity. Clauses are regular: "gue" is "saya", "namaku" "nama saya"."""
 
 import re
 from typing import Final
@@ -275,7 +275,7 @@ _NOT_STUDIED: Final = words("rules", "not studied")
 
 
 def _short(text: str) -> str | None:
-    """A noun phrase of a few words, without anybody in it."""
+    """A noun phrase of a few words, without pronouns."""
     bare = trimmed(_END.sub("", f" {text}").strip())
     if not 1 <= len(bare.split()) <= _MAX_WORDS or has_pronoun(bare):
         return None

@@ -1,4 +1,4 @@
-"""Indonesian rules: what the user likes, how they eat, and their health."""
+"""Indonesian rules: likes, diet and health."""
 
 import re
 from typing import Final
@@ -18,7 +18,7 @@ from ricordo.model.vocabulary import MemoryType
 
 
 def allergen(text: str) -> str | None:
-    """What one can be allergic to, in earnest."""
+    """A real allergen."""
     bare = trimmed(
         re.split(
             r"[,\s]+(?:jadi|tapi|karena|sejak|dan (?=tidak|saya))\b",

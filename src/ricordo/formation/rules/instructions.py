@@ -1,4 +1,4 @@
-"""Standing instructions to the assistant: meant for every answer, not for the one at hand."""
+"""Standing instructions to the assistant: for every answer, not only for this one."""
 
 import re
 from typing import Final
@@ -29,7 +29,7 @@ IDIOM: Final = re.compile(
 
 
 def standing(content: str, key: str | None = None) -> RuleMatch | None:
-    """A standing instruction as it is kept, unless it refers to something that is not in it."""
+    """A standing instruction, unless it refers to something that is not in it."""
     if len(content.split()) > _MAX_WORDS or has_pronoun(content):
         return None
     return RuleMatch(
@@ -126,7 +126,6 @@ _SUFFIX: Final = re.compile(r"\b(\w{4,})nya\b", re.IGNORECASE)
 
 
 def indonesian_instruction(flat: str) -> RuleMatch | None:
-    """The standing instruction that a sentence gives in Indonesian."""
     named = _PRONOUNS.fullmatch(flat)
     if named:
         return standing(f"Pengguna ingin disebut dengan {named['pronouns'].lower()}.", "pronouns")
@@ -267,7 +266,7 @@ _OTHERWISE = re.compile(
 
 
 def instruction(text: str) -> RuleMatch | None:
-    """The standing instruction that a whole sentence gives, if it gives one."""
+    """The standing instruction that a whole sentence gives, or None."""
     if _UNSPOKEN.search(text):
         return None
     flat = " ".join(text.replace("’", "'").split())
@@ -318,7 +317,7 @@ def _english_each_time(flat: str) -> RuleMatch | None:
 
 
 def _is_passing(what: str) -> bool:
-    """Whether it is said to nobody in particular, or of the text at hand."""
+    """Whether it is a maxim, or about the text at hand."""
     asked = what.replace("unless asked", "")
     return bool(IDIOM.match(what) or PRESENT_TASK.search(asked) or _EMPTY.search(asked.strip(" ,")))
 

@@ -51,12 +51,11 @@ _FIXED = re.compile(
 
 
 def has_time(text: str) -> bool:
-    """Whether a plan says when."""
     return bool(_RELATIVE.search(text) or _FIXED.search(text))
 
 
 def with_dates(text: str, at: datetime) -> str:
-    """The text with "next month" and the like replaced by what they mean at that time."""
+    """Replace "next month" and the like by the date they mean at that time."""
     if at.year < MAXYEAR:
         text = _MONTH_NEXT_YEAR.sub(rf"\1 {at.year + 1}", text)
     if at.year < MAXYEAR - _LONGEST_YEARS:
@@ -66,7 +65,7 @@ def with_dates(text: str, at: datetime) -> str:
 
 
 def _after_a_while(found: re.Match[str], at: datetime) -> str:
-    """About when "in two weeks" is."""
+    """The approximate date of "in two weeks"."""
     said = found["count"].lower()
     count = _COUNTS.get(said) or int(said)
     days = count * (7 if found["unit"].lower().startswith("week") else 30)
@@ -75,7 +74,7 @@ def _after_a_while(found: re.Match[str], at: datetime) -> str:
 
 
 def _dated(phrase: str, at: datetime) -> str:
-    """What the phrase means at that time; as said where the calendar ends."""
+    """The date that a phrase means; unchanged at the end of the calendar."""
     if at.year >= MAXYEAR:
         return phrase
     next_month = at.month % _DECEMBER
@@ -216,7 +215,7 @@ _END = re.compile(
 
 
 def plan_or_goal(english: str, indonesian: str, at: datetime) -> RuleMatch | None:
-    """What a clause says of the user's plans, given in regular English and Indonesian form."""
+    """A plan or goal in a clause, given in regular English and Indonesian form."""
     return (
         _plan(english, at)
         or _plan_indonesian(indonesian, at)
@@ -248,7 +247,7 @@ def _plan(clause: str, at: datetime) -> RuleMatch | None:
 
 
 def _goes_somewhere(what: str) -> bool:
-    """A move or a visit must name its goal; "move the button" is no plan of a life."""
+    """A move or a visit must name its destination; "move the button" is no plan."""
     verb = re.match(r"(move|relocate|travel|fly|visit)\b(.*)", what, re.IGNORECASE)
     if not verb:
         return True

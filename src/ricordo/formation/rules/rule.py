@@ -1,4 +1,4 @@
-"""One rule: how a statement begins, what it is about, and what is remembered of it."""
+"""A rule: a pattern for the start of a clause, a reader for the rest, and a template."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -27,7 +27,7 @@ _TIMES: Final = 4
 
 
 def trimmed(text: str) -> str:
-    """The text up to the first strong stop, without filler, smileys and signs at its end."""
+    """The text up to the first strong punctuation, without filler, smileys and signs at its end."""
     stop = _STRONG_STOP.search(text)
     kept = text[: stop.start()] if stop else text
     for _ in range(_TIMES):
@@ -39,7 +39,7 @@ def trimmed(text: str) -> str:
 
 
 def cut_at(text: str, words: re.Pattern[str]) -> str:
-    """The text before the first of these words."""
+    """The text before the first match."""
     found = words.search(text)
     return text[: found.start()] if found else text
 
@@ -55,7 +55,7 @@ _NO_POSSESSIVE: Final = words("rules", "no possessive")
 
 
 def has_pronoun(text: str) -> bool:
-    """Whether a pronoun is left that another reader could not resolve."""
+    """Whether it has a pronoun that another reader could not resolve."""
     without_country = re.sub(r"\b(?:US|IT)\b", "", text)
     return bool(_PERSON.search(without_country.lower()))
 
@@ -78,7 +78,7 @@ _ODD: Final = {"have": "has", "do": "does", "go": "goes", "am": "is", "be": "is"
 
 
 def third_person(verb: str) -> str:
-    """The form after "he": ``try`` gives ``tries``."""
+    """``try`` gives ``tries``."""
     if verb in _ODD:
         return _ODD[verb]
     if verb.endswith(("s", "x", "z", "ch", "sh")):
@@ -94,7 +94,7 @@ _MAX_SLUG_CHARS: Final = 60
 
 @dataclass(frozen=True, slots=True)
 class RuleMatch:
-    """What a clause says about the user, before it is tied to the passage."""
+    """What a clause says about the user, without its position in the passage."""
 
     content: str
     type: MemoryType = MemoryType.FACT
@@ -106,10 +106,10 @@ class RuleMatch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """``begins`` matches from the start of a regular clause; ``thing`` reads what follows it.
+    """``begins`` matches the start of a regular clause; ``thing`` reads what follows.
 
-    ``content`` and ``key`` are templates: ``{thing}`` is what was read and ``{slug}`` its short
-    form; groups of the pattern stand under their names, ``{verb}`` in the third person.
+    ``content`` and ``key`` are templates: ``{thing}`` is what was read and ``{slug}`` its slug;
+    groups of the pattern are available by name, ``{verb}`` in the third person.
     """
 
     begins: re.Pattern[str]
@@ -122,7 +122,6 @@ class Rule:
     is_explicit: bool = False
 
     def read(self, clause: str) -> RuleMatch | None:
-        """What the clause states by this rule, or None."""
         begun = self.begins.match(clause)
         if begun is None:
             return None
@@ -144,7 +143,7 @@ class Rule:
 
 
 def starting(pattern: str) -> re.Pattern[str]:
-    """A pattern for the start of a clause, ending where a word ends."""
+    """A pattern for the start of a clause that ends at the end of a word."""
     return re.compile(rf"(?:{pattern})(?!\w)", re.IGNORECASE)
 
 
@@ -162,7 +161,7 @@ def nothing_more(text: str) -> str | None:
 
 
 def whatever_follows(text: str) -> str:
-    """Takes what follows as no part of the statement: the beginning alone makes it."""
+    """Ignores what follows."""
     del text
     return ""
 
@@ -175,7 +174,7 @@ def _words(groups: Mapping[str, str | None], thing: str) -> dict[str, str]:
 
 
 def _as_shown(group: str, value: str) -> str:
-    """What a pattern caught, in small letters unless it is a name or a faith."""
+    """In lower case unless it is a name or a faith."""
     flat = " ".join(value.split())
     if group in ("name", "faith"):
         return flat[:1].upper() + flat[1:]

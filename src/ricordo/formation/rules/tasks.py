@@ -1,4 +1,4 @@
-"""Tasks whose text is material, not testimony: translate this, write a story, play a role."""
+"""Tasks whose text is material: translate this, write a story, play a role."""
 
 import re
 from typing import Final
@@ -95,25 +95,24 @@ _SCENE_CHARS: Final = 4_000
 
 
 def is_untrusted(text: str) -> bool:
-    """Whether a passage tries to command the machinery, or takes back what it says."""
+    """Whether a passage tries to control the assistant, or takes back what it says."""
     return bool(_INJECTION.search(text) or _TAKEN_BACK.search(text))
 
 
 def sets_a_scene(text: str) -> bool:
-    """Whether the user and the assistant are given roles to be played from here on."""
+    """Whether a role play starts that goes on in the following turns."""
     return bool(_SCENE.search(text[:_SCENE_CHARS]))
 
 
 def ends_a_scene(text: str) -> bool:
-    """Whether the user steps out of the role again."""
     return bool(_SCENE_OVER.search(text[:_SCENE_CHARS]))
 
 
 def without_given_text(text: str) -> str:
-    """The text with what belongs to a task on text blanked out, as long as before.
+    """The text with the material of a task blanked out, of the same length.
 
-    From the task on everything is its material; what stands before it stays, unless the task looks
-    back at that ("translate the above") or has a role to be played.
+    Everything from the task on is material; the text before it stays, unless the task refers back
+    to it ("translate the above") or is a role play.
     """
     if is_untrusted(text) or _PLAYED_ROLE.search(text):
         return _blank(text)

@@ -1,4 +1,4 @@
-"""What a rule's statement is about: each function reads one kind of thing, or refuses."""
+"""Readers for the rest of a clause: each reads one kind of thing, or returns None."""
 
 import re
 from typing import Final
@@ -84,7 +84,6 @@ def known_or_capitalised_place(text: str) -> str | None:
 
 
 def place_of_youth(text: str) -> str | None:
-    """Where one grew up: a named place, or a town beside one."""
     is_described = re.match(r"(?:an?|the) ", text, re.IGNORECASE)
     return home(text) if is_described else known_or_capitalised_place(text)
 
@@ -152,7 +151,6 @@ def _is_region(text: str) -> bool:
 
 
 def _is_capitalised(place: str) -> bool:
-    """Whether the words that carry the name begin with a capital."""
     words = place.replace(",", "").split()
     names = [word for word in words if word.lower() not in _SMALL_IN_PLACES or word[:1].isupper()]
     return (
@@ -179,7 +177,7 @@ def _checked(place: str) -> str | None:
 
 
 def titled(name: str) -> str:
-    """A name written in small letters with its capitals; any other as it stands."""
+    """A lower-case name with capitals; any other unchanged."""
     if name != name.lower():
         return name
     small = _SMALL_IN_PLACES - {
@@ -254,14 +252,13 @@ def name(text: str) -> str | None:
 
 
 def capitalised_name(text: str) -> str | None:
-    """A name where only its capital tells it from an adjective: "Hi, I'm Ana"."""
+    """A name that only its capital distinguishes from an adjective: "Hi, I'm Ana"."""
     found = name(text)
     bare = trimmed_name(text)
     return found if found == bare else None
 
 
 def trimmed_name(text: str) -> str:
-    """The words that may be a name."""
     return trimmed(_AFTER_A_NAME.sub("", text))
 
 
@@ -347,7 +344,6 @@ def taste(text: str) -> str | None:
 
 
 def indonesian_taste(text: str) -> str | None:
-    """The thing liked or disliked in an Indonesian clause."""
     thing = _bare(
         re.sub(
             r"^(?:banget|sekali|sama|dengan|akan|bgt) ",
@@ -396,7 +392,7 @@ def _bare(text: str) -> str | None:
 
 
 def _without_second_half(text: str) -> str:
-    """A list is kept whole ("tea, coffee and cake"); other commas end the thing."""
+    """A list is kept whole ("tea, coffee and cake"); otherwise a comma ends the thing."""
     parts = [part.strip() for part in text.split(",")]
     if len(parts) > 1:
         is_list = bool(re.match(r"(?:and|dan) |\w+ (?:and|dan) ", parts[-1]))
