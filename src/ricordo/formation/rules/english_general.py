@@ -4,6 +4,7 @@ They apply only if no more specific rule reads the clause.
 """
 
 import re
+from functools import partial
 from typing import Final
 
 from ricordo.formation.rules.descriptions import (
@@ -20,6 +21,7 @@ from ricordo.formation.rules.rule import (
     cut_at,
     has_pronoun,
     nothing_more,
+    rule,
     starting,
     trimmed,
     whatever_follows,
@@ -87,150 +89,137 @@ def _first_name(text: str) -> str | None:
     return name(found[1]) if found and not is_day else None
 
 
-def _rule(
-    begins: str, content: str, thing: Thing = whatever_follows, key: str | None = None,
-    theme: str = "profile",
-) -> Rule:  # fmt: skip
-    return Rule(
-        begins=starting(begins), thing=thing, content=content, key=key, theme=theme, importance=3
-    )
+_rule = partial(rule, importance=3)
 
 
 def _liking(begins: str, content: str, thing: Thing = taste, key: str = "taste:{slug}") -> Rule:
     return Rule(
-        begins=starting(begins), thing=thing, content=content, key=key, theme="preferences",
+        begins=starting(begins),
+        thing=thing,
+        content=content,
+        key=key,
+        theme="preferences",
         type=MemoryType.PREFERENCE,
-    )  # fmt: skip
+    )
 
 
 SELF: Final = (
-    _rule(r"(?:everyone|everybody|people|(?:my )?friends|most people) (?:just |always |usually )?"
-          r"calls? me|you are (?:talking|speaking|chatting) (?:to|with)", "User goes by "
-          "{thing}.", name,
-          "preferred_name"),
+    _rule(r"(?:everyone|everybody|people|(?:my )?friends|most people) (?:just |always |"
+        r"usually )?calls? me|you are (?:talking|speaking|chatting) (?:to|with)",
+        "User goes by {thing}.", name, "preferred_name"),
     _rule(r"(?P<name>[a-z]{2,14}) is (?:the|my) name(?=$|,|\W*$)", "User's name is {name}.",
-          whatever_follows, "preferred_name"),
+        whatever_follows, "preferred_name"),
     _rule(r"(?:my|our) (?:flat|house|home|apartment|place|garden|allotment) (?:is )?in(?= [A-Z])|"
-          r"here in(?= [A-Z])|(?:I|we) (?:still |both |all )?live (?:by|on|near|close to|"
-          r"next to) the [\w ]{3,20}? in|we (?:live|are based) (?:just |right )?(?:outside|in|"
-          r"near)|I am (?:living|posted|stationed|settled) (?:\w+ )?in",
-          "User lives in {thing}.",
-          lambda text: known_or_capitalised_place(re.split(r" (?:is|are|has|we|it|it's|"
-              r"the)\b", text)[0]),
-          "home_city"),
+        r"here in(?= [A-Z])|(?:I|we) (?:still |both |all )?live (?:by|on|near|close to|"
+        r"next to) the [\w ]{3,20}? in|we (?:live|are based) (?:just |right )?(?:outside|in|near)|"
+        r"I am (?:living|posted|stationed|settled) (?:\w+ )?in", "User lives in {thing}.",
+        lambda text: known_or_capitalised_place(
+            re.split(
+                r" (?:is|are|has|we|it|it's|the)\b",
+                text,
+            )[0]
+        ), "home_city"),
     _rule(r"(?:as a|I am a) (?:native|local) of", "User is from {thing}.",
-          lambda text: known_or_capitalised_place(re.split(r",| I ", text)[0]), "hometown"),
+        lambda text: known_or_capitalised_place(re.split(r",| I ", text)[0]), "hometown"),
     _rule(r"I am(?: half| originally)?", "User is {thing}.", _people, "nationality"),
     _rule(rf"{_RELATION} is(?: half| originally)?", "User's {relation} is {thing}.", _people,
-          "family:{relation}-nationality", "family"),
-    _rule(r"my job is in|I am in(?= [a-z])", "User works in "
-        "{thing}.", _line_of_work, "field_of_work",
-          "work"),
+        "family:{relation}-nationality", "family"),
+    _rule(r"my job is in|I am in(?= [a-z])", "User works in {thing}.", _line_of_work,
+        "field_of_work", "work"),
     _rule(r"I am a (?P<what>stay[- ]at[- ]home (?:mom|mum|dad|parent|mother|father)|housewife|"
-          r"full[- ]time (?:carer|parent|mum|mom|dad))", "User is a {what}.", whatever_follows,
-          "occupation", "work"),
+        r"full[- ]time (?:carer|parent|mum|mom|dad))", "User is a {what}.", whatever_follows,
+        "occupation", "work"),
     _rule(rf"I am in (?:my|the) (?P<year>{_YEAR}) year (?P<of>of|at|in)",
-          "User is in the {year} year {of} {thing}.", _short, "studies", "work"),
+        "User is in the {year} year {of} {thing}.", _short, "studies", "work"),
     _rule(rf"I am (?P<who>an? (?:{_YEAR}[- ]year|sophomore|freshman|senior|grad|graduate|phd|"
         rf"high school|"
-          r"postgrad)(?: [\w-]+){0,2}?(?: student)?(?: majoring in| studying)?)"
-          r"(?= [\w ]+$|$|,)", "User is {who} {thing}.",
-          lambda text: None if text == "in" else _short(text) or "", "studies", "work"),
-    _rule(rf"(?P<name>{any_of(LANGUAGES)}) is my (?P<which>first|second|"
-          r"third|native) language", "{name} is User's {which} language.",
-          whatever_follows, "language:{name}"),
-    _rule(rf"my (?P<name>{any_of(LANGUAGES)}) is (?:(?:very|quite|still|a bit|pretty|really) "
-        rf")?(?P<how>rusty|fluent|basic|poor|good|bad|"
-          r"terrible|weak|limited|ok|okay|decent)", "User's {name} is {how}.", whatever_follows,
-          "language:{name}"),
-    _rule(r"I (?:turn|am turning|will be turning) (?P<age>\d\d) (?P<when>(?:in|on|this|next) "
-        r".{3,20})",
-          "User turns {age} {when}.", whatever_follows, "age"),
+        r"postgrad)(?: [\w-]+){0,2}?(?: student)?(?: majoring in| studying)?)(?= [\w ]+$|$|,)",
+        "User is {who} {thing}.", lambda text: None if text == "in" else _short(text) or "",
+        "studies", "work"),
+    _rule(rf"(?P<name>{any_of(LANGUAGES)}) is my (?P<which>first|second|third|native) language",
+        "{name} is User's {which} language.", whatever_follows, "language:{name}"),
+    _rule(rf"my (?P<name>{any_of(LANGUAGES)}) is (?:(?:very|quite|still|a bit|pretty|"
+        rf"really) )?(?P<how>rusty|fluent|basic|poor|good|bad|terrible|weak|limited|ok|okay|"
+        rf"decent)", "User's {name} is {how}.", whatever_follows, "language:{name}"),
+    _rule(r"I (?:turn|am turning|will be turning) (?P<age>\d\d) (?P<when>(?:in|on|this|"
+        r"next) .{3,20})", "User turns {age} {when}.", whatever_follows, "age"),
     _rule(r"(?:my|our) (?:wedding )?anniversary is(?: on)?", "User's anniversary is {thing}.",
-          date_in_full, "anniversary", "family"),
-    _rule(r"I am (?P<which>the (?:eldest|oldest|youngest|middle)(?: child| one)?(?: of (?:two|"
-        r"three|four|"
-          r"five|six|seven|eight))?|an only child|an? (?:identical )?twin)(?! in)",
-          "User is {which}.", whatever_follows, "family:siblings", "family"),
+        date_in_full, "anniversary", "family"),
+    _rule(r"I am (?P<which>the (?:eldest|oldest|youngest|middle)(?: child|"
+        r" one)?(?: of (?:two|three|four|five|six|seven|eight))?|an only child|"
+        r"an? (?:identical )?twin)(?! in)", "User is {which}.", whatever_follows, "family:siblings",
+        "family"),
     _rule(r"I am (?P<tall>\d(?:'|ft ?|foot ?)\d{0,2}\"?|1[.,]?\d\d ?(?:cm|m))(?: tall)?",
-          "User is {tall} tall.", whatever_follows, "height"),
-    _rule(r"I (?:usually |always |tend to )?vote(?: for)?(?= (?:the )?[A-Z])", "User votes "
-        "{thing}.",
-          _short, "party"),
+        "User is {tall} tall.", whatever_follows, "height"),
+    _rule(r"I (?:usually |always |tend to )?vote(?: for)?(?= (?:the )?[A-Z])",
+        "User votes {thing}.", _short, "party"),
 )  # fmt: skip
 
 HEALTH: Final = (
-    _rule(rf"(?!(?:\w+ )?(?:{any_of(_NOT_A_CAUSE)})\b)(?P<what>[a-z]+(?: [a-z]+)?) "
-        rf"{_ILL}", "{what} makes User {ill}.",
-          whatever_follows, "allergy:{what}", "health"),
+    _rule(rf"(?!(?:\w+ )?(?:{any_of(_NOT_A_CAUSE)})\b)(?P<what>[a-z]+(?: [a-z]+)?) {_ILL}",
+        "{what} makes User {ill}.", whatever_follows, "allergy:{what}", "health"),
     _rule(r"I (?:react badly|am sensitive|have a bad reaction|have a sensitivity|am intolerant) to",
-          "User reacts badly to {thing}.", allergen, "allergy:{slug}", "health"),
+        "User reacts badly to {thing}.", allergen, "allergy:{slug}", "health"),
     _rule(rf"{_RELATION} has (?P<what>{_CONDITION_NOUN})(?!\w)", "User's {relation} has {what}.",
-          whatever_follows, "family:{relation}-health", "family"),
-    _rule(rf"I (?:have|suffer from|live with|got diagnosed with|was diagnosed with) "
-          rf"(?P<what>{_CONDITION_NOUN})(?!\w)", "User has {what}.", whatever_follows,
-          "condition:{what}", "health"),
-    _rule(r"I am (?P<what>hiv[- ]positive|bipolar|blind|partially sighted|anaemic|anemic|an "
-        r"amputee|"
-          r"schizophrenic|immunocompromised|in recovery|in a wheelchair|disabled|"
-          r"neurodivergent)(?! to\b)",
-          "User is {what}.", whatever_follows, "condition:{what}", "health"),
-    _rule(r"I (?P<verb>wear|use|have) (?P<what>(?:a |an )?(?:hearing aids?|wheelchair|contact "
-        r"lenses|"
-          r"contacts|glasses|cochlear implant|walking stick|insulin pump|inhaler|pacemaker|"
-          r"prosthetic \w+|cpap(?: machine)?))", "User {verb} {what}.", whatever_follows,
-          "aid:{what}", "health"),
+        whatever_follows, "family:{relation}-health", "family"),
+    _rule(rf"I (?:have|suffer from|live with|got diagnosed with|"
+        rf"was diagnosed with) (?P<what>{_CONDITION_NOUN})(?!\w)", "User has {what}.",
+        whatever_follows, "condition:{what}", "health"),
+    _rule(r"I am (?P<what>hiv[- ]positive|bipolar|blind|partially sighted|anaemic|anemic|"
+        r"an amputee|schizophrenic|immunocompromised|in recovery|in a wheelchair|disabled|"
+        r"neurodivergent)(?! to\b)", "User is {what}.", whatever_follows, "condition:{what}",
+        "health"),
+    _rule(r"I (?P<verb>wear|use|have) (?P<what>(?:a |an )?(?:hearing aids?|wheelchair|"
+        r"contact lenses|contacts|glasses|cochlear implant|walking stick|insulin pump|inhaler|"
+        r"pacemaker|prosthetic \w+|cpap(?: machine)?))", "User {verb} {what}.", whatever_follows,
+        "aid:{what}", "health"),
     _rule(r"I keep (?P<diet>kosher|halal)|I (?:only )?eat (?P<only>halal|kosher|plant-based|raw)",
-          "User keeps {diet}{only}.", whatever_follows, "diet", "health"),
-    _rule(r"I am (?:on|doing|following|trying) (?:an? )?(?:strict )?(?P<diet>keto|paleo|"
-        r"low-carb|low carb|"
-          r"gluten-free|mediterranean|low-fodmap|carnivore|whole30|vegan|low-sodium|dairy-free)"
-          r"(?: diet)?", "User's diet is {diet}.", whatever_follows, "diet", "health"),
-    _rule(rf"I (?:have )?(?:recently |just )?(?:went|gone|turned|became|become) "
-        rf"(?P<diet>{any_of(DIETS)})",
-          "User is {diet}.", whatever_follows, "diet", "health"),
-    _rule(r"I do not do (?P<what>dairy|gluten|meat|alcohol|caffeine|sugar|spicy(?: food)?|"
-        r"seafood|carbs)",
-          "User does not eat or drink {what}.", nothing_more, "diet:{what}", "health"),
+        "User keeps {diet}{only}.", whatever_follows, "diet", "health"),
+    _rule(r"I am (?:on|doing|following|trying) (?:an? )?(?:strict )?(?P<diet>keto|paleo|low-carb|"
+        r"low carb|gluten-free|mediterranean|low-fodmap|carnivore|whole30|vegan|low-sodium|"
+        r"dairy-free)(?: diet)?", "User's diet is {diet}.", whatever_follows, "diet", "health"),
+    _rule(rf"I (?:have )?(?:recently |just )?(?:went|gone|turned|became|"
+        rf"become) (?P<diet>{any_of(DIETS)})", "User is {diet}.", whatever_follows, "diet",
+        "health"),
+    _rule(r"I do not do (?P<what>dairy|gluten|meat|alcohol|caffeine|sugar|spicy(?: food)?|seafood|"
+        r"carbs)", "User does not eat or drink {what}.", nothing_more, "diet:{what}", "health"),
 )  # fmt: skip
 
 LIKINGS: Final = (
-    _liking(r"(?P<what>[a-z][\w'-]*(?: [\w'-]+){0,3}?) (?:is|are) (?:not|never) (?:really "
-        r")?(?:my thing|"
-            r"my cup of tea|for me|my style|my jam)", "User does not like "
-            "{what}.", whatever_follows,
-            "taste:{what}"),
+    _liking(r"(?P<what>[a-z][\w'-]*(?: [\w'-]+){0,3}?) (?:is|are) (?:not|"
+        r"never) (?:really )?(?:my thing|my cup of tea|for me|my style|my jam)",
+        "User does not like {what}.", whatever_follows, "taste:{what}"),
     _liking(r"(?:nothing beats|you cannot beat)(?=.*)(?! (?:the|this|that|a good)\b)",
-            "User loves {thing}.",
-            lambda text: taste(re.sub(r"^an? (?:long |good |nice )?| for me\b.*| any "
-                r"?day\b.*", "", text))),
+        "User loves {thing}.",
+        lambda text: taste(
+            re.sub(
+                r"^an? (?:long |good |nice )?| for me\b.*| any ?day\b.*",
+                "",
+                text,
+            )
+        )),
     _liking(r"I am (?:more of )?an? (?P<what>(?:early )?(?:morning|night|evening|cat|dog|tea|"
-        r"coffee|beach|"
-            r"mountain|city|country|people|wine|beer|book|summer|winter|outdoor|savou?ry|sweet|"
-            r"[a-z]+)) "
-            r"person", "User is a {what} person.", whatever_follows,
-            "taste:{what}"),
-    _liking(r"my (?P<kind>guilty pleasure|go-to (?:[a-z]+ ){0,2}?[a-z]+|comfort food|usual "
-        r"(?:order|drink)|"
-            r"happy place|passion|obsession|pet peeve|biggest fear|fear|hobby) (?:is|are)",
-            "User's {kind} is {thing}.", taste, "favourite:{kind}"),
-    _liking(r"I (?:have )?(?:liked|loved|enjoyed|adored)(?=.*(?:$|since|for "
-        r"years))(?=\s\w+(?:ing|s)?\b)"
-            r"(?! (?:the|that|this|it|your|how|our|my|every|all|a)\b)(?=.*(?<!ed)$)",
-            "User likes {thing}.", taste),
+        r"coffee|beach|mountain|city|country|people|wine|beer|book|summer|winter|outdoor|savou?ry|"
+        r"sweet|[a-z]+)) person", "User is a {what} person.", whatever_follows, "taste:{what}"),
+    _liking(r"my (?P<kind>guilty pleasure|go-to (?:[a-z]+ ){0,2}?[a-z]+|comfort food|"
+        r"usual (?:order|drink)|happy place|passion|obsession|pet peeve|biggest fear|fear|"
+        r"hobby) (?:is|are)", "User's {kind} is {thing}.", taste, "favourite:{kind}"),
+    _liking(r"I (?:have )?(?:liked|loved|enjoyed|adored)(?=.*(?:$|since|for years))(?=\s\w+(?:ing|"
+        r"s)?\b)(?! (?:the|that|this|it|your|how|our|my|every|all|a)\b)(?=.*(?<!ed)$)",
+        "User likes {thing}.", taste),
 )  # fmt: skip
 
 FAMILY: Final = (
-    _rule(rf"my (?:(?:older|younger|little|big|elder|eldest|oldest|youngest|twin|late) )?"
-          rf"(?P<relation>{any_of(RELATIONS)}|best friend|boss|neighbour|neighbor|roommate|"
-          rf"flatmate)(?= )",
-          "User's {relation} is called {thing}.", _first_name, "family:{relation}", "family"),
+    _rule(rf"my (?:(?:older|younger|little|big|elder|eldest|oldest|youngest|twin|"
+        rf"late) )?(?P<relation>{any_of(RELATIONS)}|best friend|boss|neighbour|neighbor|roommate|"
+        rf"flatmate)(?= )", "User's {relation} is called {thing}.", _first_name,
+        "family:{relation}", "family"),
     _rule(rf"{_RELATION} works(?= (?P<when>nights|shifts|from home|away|abroad|offshore|weekends))",
-          "User's {relation} works {when}.", whatever_follows, "family:{relation}-work", "family"),
-    _rule(r"my (?P<relation>parents|grandparents|in-laws|family|siblings|kids|children|"
-        r"sisters|brothers) "
-          r"(?:all |both |still )?(?:live|are living|are) in", "User's {relation} live in {thing}.",
-          known_or_capitalised_place, "family:{relation}-home", "family"),
+        "User's {relation} works {when}.", whatever_follows, "family:{relation}-work", "family"),
+    _rule(r"my (?P<relation>parents|grandparents|in-laws|family|siblings|kids|children|sisters|"
+        r"brothers) (?:all |both |still )?(?:live|are living|are) in",
+        "User's {relation} live in {thing}.", known_or_capitalised_place, "family:{relation}-home",
+        "family"),
 )  # fmt: skip
 
 ABOUT_RULES: Final = (*SELF, *HEALTH, *LIKINGS, *FAMILY)
@@ -285,9 +274,10 @@ def _make(text: str) -> str | None:
 def _kept(text: str) -> str | None:
     """Animals or a tank: with a number or an article, or in the plural."""
     bare = trimmed(cut_at(text, _AFTER_HELD))
-    with_what = re.match(r".{3,40}? with (?:[\w-]+ ){0,2}?[\w-]+s(?: and (?:[\w-]+ "
-        r")?[\w-]+)?(?=$|,|\.)",
-                         text)  # fmt: skip
+    with_what = re.match(
+        r".{3,40}? with (?:[\w-]+ ){0,2}?[\w-]+s(?: and (?:[\w-]+ )?[\w-]+)?(?=$|,|\.)",
+        text,
+    )
     bare = with_what.group() if with_what else bare
     found = bare.lower().split()
     if (
@@ -327,74 +317,67 @@ def _pet_word(text: str) -> str | None:
 
 HELD_FAMILY: Final = (
     Rule(begins=starting(rf"{_KIN} is (?:\w+ly )?(?P<how>allergic to|intolerant to)"),
-         thing=allergen, content="User's {relation} is {how} "
-             "{thing}.", theme="family", importance=4),
+        thing=allergen, content="User's {relation} is {how} {thing}.", theme="family",
+        importance=4),
     Rule(begins=starting(rf"{_KIN} (?:turns|will turn|will be|is turning) (?P<age>\d{{1,3}})"),
-         thing=date_in_full, content="User's {relation} turns {age} on {thing}.",
-         key="family:{relation}-birthday", theme="family", importance=3),
+        thing=date_in_full, content="User's {relation} turns {age} on {thing}.",
+        key="family:{relation}-birthday", theme="family", importance=3),
     Rule(begins=starting(rf"{_KIN}(?:'s birthday is| was born| has (?:his|her) birthday)"),
-         thing=date_in_full, content="User's {relation} has a birthday on {thing}.",
-         key="family:{relation}-birthday", theme="family", importance=3),
+        thing=date_in_full, content="User's {relation} has a birthday on {thing}.",
+        key="family:{relation}-birthday", theme="family", importance=3),
     Rule(begins=starting(rf"{_KIN}(?: [A-Z][a-z]+)? {_ABOUT_THEM}"), thing=taste,
-         content="User's {relation} {does} {thing}.", theme="family"),
-    Rule(begins=starting(rf"I (?:look after|care for|am (?:the )?carer for|am caring for|take "
-        rf"care of|"
-                         rf"live with) {_KIN}"),
-         thing=whatever_follows, content="User looks after or lives with their {relation}.",
-         key="family:{relation}-care", theme="family", importance=3),
-    Rule(begins=starting(rf"(?:I|we) have (?P<count>{_COUNT}) (?:(?:small|young|little|adult|"
-        rf"teenage|"
-                         rf"grown-up) )?(?P<kind>{any_of(CHILDREN)}|boys|girls|teenagers|toddlers|"
-                         rf"twins)"
-                         r"(?=$|,| (?:under|aged|and|between|in|at|who|so|but|with|over|now))"),
-         thing=whatever_follows, content="User has {count} {kind}.", key="family:children",
-         theme="family", importance=3),
-    Rule(begins=starting(r"I have the (?P<kind>kids|boys|girls|children|twins) (?P<when>every "
-        r"other "
-                         r"(?:week|weekend)|half the week|(?:on|at) weekends|every weekend|"
-                         r"part[- ]time|"
-                         r"full[- ]time)"),
-         thing=whatever_follows, content="User has the {kind} {when}.", key="family:custody",
-         theme="family", importance=3),
+        content="User's {relation} {does} {thing}.", theme="family"),
+    Rule(begins=starting(
+            rf"I (?:look after|care for|am (?:the )?carer for|am caring for|take care of|"
+            rf"live with) {_KIN}"
+        ), thing=whatever_follows, content="User looks after or lives with their {relation}.",
+        key="family:{relation}-care", theme="family", importance=3),
+    Rule(begins=starting(
+            rf"(?:I|we) have (?P<count>{_COUNT}) (?:(?:small|young|little|adult|teenage|"
+            rf"grown-up) )?(?P<kind>{any_of(CHILDREN)}|boys|girls|teenagers|toddlers|twins)"
+            r"(?=$|,| (?:under|aged|and|between|in|at|who|so|but|with|over|now))"
+        ), thing=whatever_follows, content="User has {count} {kind}.", key="family:children",
+        theme="family", importance=3),
+    Rule(begins=starting(
+            r"I have the (?P<kind>kids|boys|girls|children|"
+            r"twins) (?P<when>every other (?:week|weekend)|half the week|(?:on|at) weekends|"
+            r"every weekend|part[- ]time|full[- ]time)"
+        ), thing=whatever_follows, content="User has the {kind} {when}.", key="family:custody",
+        theme="family", importance=3),
 )  # fmt: skip
 
 HELD: Final = (
-    Rule(
-        begins=starting(
+    Rule(begins=starting(
             r"(?:I|we) (?:have|(?:just |recently )?(?:adopted|rescued|got)) (?P<article>an?) "
             rf"(?P<pet>(?:[a-z-]+ ){{0,2}}?(?:{any_of(PETS)}))"
             r"(?=$|,| (?:who|that|which|and|from|last|this|with|so|but|at))"
-        ),
-        thing=whatever_follows,
-        content="User has {article} {pet}.",
-        key="pet:{pet}",
-        theme="family",
-    ),
-    Rule(begins=starting(rf"(?:I|we) have (?P<article>an?) (?!(?:[a-z-]+ "
-        rf"){{0,2}}(?:{any_of(_NO_BELONGING)}) )"
-                         r"(?P<pet>(?:[a-z-]+ ){0,2}?[a-z-]+) "
-                         r"(?:called|named|by the name of)"),
-         thing=_pet_word, content="User has {article} {pet} called {thing}.", key="pet:{pet}",
-         theme="family", importance=3),
-    Rule(begins=starting(r"(?:I|we) (?:keep|raise|breed)(?! (?:on|up|in|at|to|it|going|"
-        r"getting)\b)"),
-         thing=_kept, content="User keeps {thing}.", key="keeps:{slug}", theme="family"),
-    Rule(begins=starting(r"(?:I|we) (?:own|ride|have (?:just |recently |finally )?bought|"
-                         r"(?:just |recently |finally )(?:bought|got)) (?P<article>an?)"),
-         thing=_thing, content="User has {article} {thing}.", key="possession:{slug}"),
-    Rule(begins=starting(r"(?:I|we) (?:have|use|bought|got|drive) (?P<article>an?)"),
-         thing=_make, content="User has {article} {thing}.", key="possession:{slug}"),
-    Rule(begins=starting(r"(?:my|our) (?P<home>house|flat|apartment|home|garden|kitchen|bathroom) "
-                         r"(?:still |only |also )?has(?: got)?"),
-         thing=_house, content="User's {home} has {thing}.", key="home:{home}"),
+        ), thing=whatever_follows, content="User has {article} {pet}.", key="pet:{pet}",
+        theme="family"),
+    Rule(begins=starting(
+            rf"(?:I|we) have (?P<article>an?) (?!(?:[a-z-]+ ){{0,2}}(?:{any_of(_NO_BELONGING)}) )"
+            r"(?P<pet>(?:[a-z-]+ ){0,2}?[a-z-]+) (?:called|named|by the name of)"
+        ), thing=_pet_word, content="User has {article} {pet} called {thing}.", key="pet:{pet}",
+        theme="family", importance=3),
+    Rule(begins=starting(r"(?:I|we) (?:keep|raise|breed)(?! (?:on|up|in|at|to|it|going|getting)\b)"),
+        thing=_kept, content="User keeps {thing}.", key="keeps:{slug}", theme="family"),
+    Rule(begins=starting(
+            r"(?:I|we) (?:own|ride|have (?:just |recently |finally )?bought|"
+            r"(?:just |recently |finally )(?:bought|got)) (?P<article>an?)"
+        ), thing=_thing, content="User has {article} {thing}.", key="possession:{slug}"),
+    Rule(begins=starting(r"(?:I|we) (?:have|use|bought|got|drive) (?P<article>an?)"), thing=_make,
+        content="User has {article} {thing}.", key="possession:{slug}"),
+    Rule(begins=starting(
+            r"(?:my|our) (?P<home>house|flat|apartment|home|garden|kitchen|bathroom) (?:still |"
+            r"only |also )?has(?: got)?"
+        ), thing=_house, content="User's {home} has {thing}.", key="home:{home}"),
     Rule(begins=starting(r"I (?:take|am (?:on|taking)|have been (?:on|taking))"), thing=_medicine,
-         content="User takes {thing}.", key="medication:{slug}", theme="health", importance=4),
-    Rule(begins=starting(r"(?:my )?(?P<what>take[- ]home(?: pay)?|salary|rent|mortgage|"
-        r"pension|income) "
-                         r"is (?:about |around |roughly |just over |just under |only )?"
-                         r"(?P<amount>[$€£]? ?\d[\d.,]{2,9}\d(?:k| euros?| dollars| pounds)?)"
-                         r"(?P<per>(?: (?:an?|per|every) (?:month|year|week))?)"),
-         thing=whatever_follows, content="User's {what} is {amount} {per}.", key="{what}"),
+        content="User takes {thing}.", key="medication:{slug}", theme="health", importance=4),
+    Rule(begins=starting(
+            r"(?:my )?(?P<what>take[- ]home(?: pay)?|salary|rent|mortgage|pension|"
+            r"income) is (?:about |around |roughly |just over |just under |"
+            r"only )?(?P<amount>[$€£]? ?\d[\d.,]{2,9}\d(?:k| euros?| dollars|"
+            r" pounds)?)(?P<per>(?: (?:an?|per|every) (?:month|year|week))?)"
+        ), thing=whatever_follows, content="User's {what} is {amount} {per}.", key="{what}"),
 )  # fmt: skip
 
 HOLDING_RULES: Final = (*HELD_FAMILY, *HELD)
@@ -406,11 +389,42 @@ _MAX_ROLE_WORDS: Final = 5
 # Nouns of people that name no trade, though they end like one.
 _NO_TRADE: Final = words("rules", "no trade")
 _TRADE_ENDINGS: Final = (
-    "er", "or", "ist", "ician", "arian", "ographer", "man", "woman", "wright", "smith", "keeper",
-    "monger", "nurse", "guide", "vet", "medic", "clerk", "agent", "attendant", "assistant", "chef",
-    "host", "hostess", "apprentice", "guard", "cook", "coach", "pilot", "rep", "dev", "scientist",
-    "captain", "consultant", "accountant", "analyst",
-)  # fmt: skip
+    "er",
+    "or",
+    "ist",
+    "ician",
+    "arian",
+    "ographer",
+    "man",
+    "woman",
+    "wright",
+    "smith",
+    "keeper",
+    "monger",
+    "nurse",
+    "guide",
+    "vet",
+    "medic",
+    "clerk",
+    "agent",
+    "attendant",
+    "assistant",
+    "chef",
+    "host",
+    "hostess",
+    "apprentice",
+    "guard",
+    "cook",
+    "coach",
+    "pilot",
+    "rep",
+    "dev",
+    "scientist",
+    "captain",
+    "consultant",
+    "accountant",
+    "analyst",
+)
 _LOOSE: Final = words("rules", "loose")
 _COURSE = (
     r"(?P<course>(?:[\w'-]+ ){0,4}?(?:degree|diploma|certificate|course|apprenticeship|phd|"
@@ -457,9 +471,15 @@ def _named(text: str) -> str | None:
 def _led(text: str) -> str | None:
     """What one leads or runs: people or a place, not a program."""
     bare = trimmed(
-        cut_at(text, re.compile(r"[,\s]+(?:in|at|for|on|with|and|but|so|that|which|who|where|near|"
-                                r"from|because|every|to|out|as)\b.*|,.*", re.IGNORECASE))
-    )  # fmt: skip
+        cut_at(
+            text,
+            re.compile(
+                r"[,\s]+(?:in|at|for|on|with|and|but|so|that|which|who|where|near|from|because|"
+                r"every|to|out|as)\b.*|,.*",
+                re.IGNORECASE,
+            ),
+        )
+    )
     found = bare.lower().split()
     if not 1 <= len(found) <= 6 or set(found) & _NOT_RUN or has_pronoun(bare):
         return None
@@ -474,9 +494,10 @@ def _topic(text: str) -> str | None:
 def _spoken(text: str) -> str | None:
     """The languages in "Thai with my parents and Lao at work"."""
     known = [
-        word for word in re.findall(r"[A-Za-z]+", text.split(",", maxsplit=1)[0])
+        word
+        for word in re.findall(r"[A-Za-z]+", text.split(",", maxsplit=1)[0])
         if word.lower() in LANGUAGES
-    ]  # fmt: skip
+    ]
     first = text.split(maxsplit=1)[0].lower() if text else ""
     if first not in LANGUAGES and first not in ("fluent", "some", "both", "good", "basic"):
         return None
@@ -492,42 +513,38 @@ def _work(begins: str, content: str, thing: Thing = role, key: str = "occupation
 ROLES: Final = (
     _work(r"I am (?P<article>an?)", "User is {article} {thing}."),
     _work(r"I am (?P<article>an?)(?= .{3,50} by (?:trade|profession)\b)",
-          "User is {article} {thing} by trade.", _any_trade),
+        "User is {article} {thing} by trade.", _any_trade),
     _work(r"(?:speaking )?as (?P<article>an?)(?=[\w ,-]{4,50},? (?:I|my)\b)",
-          "User is {article} {thing}.",
-          lambda text: role(re.split(r",? (?:I|my)\b", text, maxsplit=1)[0])),
+        "User is {article} {thing}.",
+        lambda text: role(re.split(r",? (?:I|my)\b", text, maxsplit=1)[0])),
     _work(r"being (?P<article>an?)(?= .{3,40} (?:means|is|makes|has)\b.*\b(?:I|me|my)\b)",
-          "User is {thing}.", _means),
+        "User is {thing}.", _means),
     _work(r"(?:I am )?(?:a )?(?:retired|ex-|semi-retired)(?= )", "User is a retired {thing}."),
     _work(r"[^.!?]{0,120}?\bwhere I am(?: the| an?)?", "User is {thing}.", _with_article),
     _work(r"I (?:have )?(?:just |recently )?(?:qualified|trained|retrained|started(?: out)?|"
-          r"got (?:hired|promoted)(?: to)?) as an?", "User is {thing}.", _with_article),
+        r"got (?:hired|promoted)(?: to)?) as an?", "User is {thing}.", _with_article),
     _work(r"I am (?:on|in|part of|with) (?:the|an?) (?:[\w-]+ ){0,4}(?:team|department|office|"
-        r"crew) "
-          r"(?:at|of|for)(?: an? (?:[\w-]+ ){0,4}(?:called|named))?(?= )",
-          "User works at {thing}.", _named, "employer"),
-    _work(r"I (?:work|am working|am employed) (?:at|for|with|in) (?:an?|the) (?:[\w-]+ ){0,4}"
-          r"(?:called|named)", "User works at {thing}.", _named, "employer"),
-    _work(r"I (?P<verb>manage|lead|coach|conduct|chair|run|own|co-own|head|direct) "
-        r"(?P<article>an?)",
-          "User {verb} {article} {thing}.", _led, "leads:{slug}"),
+        r"crew) (?:at|of|for)(?: an? (?:[\w-]+ ){0,4}(?:called|named))?(?= )",
+        "User works at {thing}.", _named, "employer"),
+    _work(r"I (?:work|am working|am employed) (?:at|for|with|in) (?:an?|"
+        r"the) (?:[\w-]+ ){0,4}(?:called|named)", "User works at {thing}.", _named, "employer"),
+    _work(r"I (?P<verb>manage|lead|coach|conduct|chair|run|own|co-own|head|"
+        r"direct) (?P<article>an?)", "User {verb} {article} {thing}.", _led, "leads:{slug}"),
 )  # fmt: skip
 
 STUDIES: Final = (
-    _work(
-        r"I am (?:currently )?(?:doing|taking|pursuing|finishing|studying for|"
-        r"working (?:on|towards?)|"
-        rf"enrolled (?:in|on)|in the middle of|halfway through) (?:an?|my) {_COURSE}"
-        r"(?! (?:project|assignment|work))",
-        "User is doing a {course}.", whatever_follows, "studies"),
+    _work(rf"I am (?:currently )?(?:doing|taking|pursuing|finishing|studying for|"
+        rf"working (?:on|towards?)|enrolled (?:in|on)|in the middle of|halfway through) (?:an?|"
+        rf"my) {_COURSE}(?! (?:project|assignment|work))", "User is doing a {course}.",
+        whatever_follows, "studies"),
     _work(r"my (?P<work>thesis|dissertation|phd|master's thesis|doctorate|degree|major|research|"
-          r"bachelor's thesis) is (?P<about>on|about|in)",
-          "User's {work} is {about} {thing}.", _topic, "studies"),
+        r"bachelor's thesis) is (?P<about>on|about|in)", "User's {work} is {about} {thing}.",
+        _topic, "studies"),
     _work(r"I (?:have )?(?:studied|majored in|got a degree in|have a degree in|"
-          r"did a (?:degree|master's|phd) in)", "User studied "
-          "{thing}.", subject_of_study, "education"),
+        r"did a (?:degree|master's|phd) in)", "User studied {thing}.", subject_of_study,
+        "education"),
     Rule(begins=starting(r"I (?:can )?(?:speak|am fluent in)"), thing=_spoken,
-         content="User speaks {thing}.", key="language"),
+        content="User speaks {thing}.", key="language"),
 )  # fmt: skip
 
 ROLE_RULES: Final = (*ROLES, *STUDIES)

@@ -1,18 +1,17 @@
 """English rules: family, animals and belongings."""
 
 import re
+from functools import partial
 from typing import Final
 
 from ricordo.formation.rules.descriptions import age, employer, known_trade, trade
 from ricordo.formation.rules.english_tastes import allergen, any_of, food
 from ricordo.formation.rules.rule import (
-    Rule,
     cut_at,
     has_pronoun,
     nothing_more,
-    starting,
+    rule,
     trimmed,
-    whatever_follows,
 )
 from ricordo.formation.rules.things import known_or_capitalised_place, name, place_moved_to
 from ricordo.formation.rules.word_lists import (
@@ -24,6 +23,8 @@ from ricordo.formation.rules.word_lists import (
     RELATIONS,
     SIBLINGS,
 )
+
+_family = partial(rule, theme="family", importance=3)
 
 _RELATION = (
     rf"my (?:(?:older|younger|little|big|elder|late|eldest|oldest|youngest|"
@@ -67,160 +68,49 @@ def _named_beside(text: str) -> str | None:
 
 
 FAMILY: Final = (
-    Rule(
-        begins=starting(_RELATION),
-        thing=_named_beside,
-        content="User's {relation} is called {thing}.",
-        key="family:{relation}",
-        theme="family",
-        importance=3,
-    ),
-    Rule(
-        begins=starting(rf"{_RELATION}{_NAMED}"),
-        thing=name,
-        content="User's {relation} is called {thing}.",
-        key="family:{relation}",
-        theme="family",
-        importance=3,
-    ),
-    Rule(
-        begins=starting(rf"my (?P<relation>{any_of(RELATIONS)}) is(?= [A-Z])"),
-        thing=lambda text: name(text) if text[:1].isupper() and len(text.split()) == 1 else None,
-        content="User's {relation} is called {thing}.",
-        key="family:{relation}",
-        theme="family",
-        importance=3,
-    ),
-    Rule(
-        begins=starting(rf"{_RELATION} (?:lives|is living) in"),
-        thing=known_or_capitalised_place,
-        content="User's {relation} lives in {thing}.",
-        key="family:{relation}-home",
-        theme="family",
-        importance=3,
-    ),
-    Rule(
-        begins=starting(rf"{_RELATION} works as"),
-        thing=trade,
-        content="User's {relation} works as {thing}.",
-        key="family:{relation}-work",
-        theme="family",
-        importance=3,
-    ),
-    Rule(
-        begins=starting(rf"{_RELATION} is (?P<article>an?)"),
-        thing=known_trade,
-        content="User's {relation} is {article} {thing}.",
-        key="family:{relation}-work",
-        theme="family",
-        importance=3,
-    ),
-    Rule(
-        begins=starting(rf"{_RELATION} works (?:at|for)"),
-        thing=employer,
-        content="User's {relation} works at {thing}.",
-        key="family:{relation}-employer",
-        theme="family",
-        importance=3,
-    ),
-    Rule(
-        begins=starting(rf"{_RELATION} is(?= \d{{1,2}}(?: years old)?\W*$)"),
-        thing=age,
-        content="User's {relation} is {thing} years old.",
-        key="family:{relation}-age",
-        theme="family",
-        importance=3,
-    ),
-    Rule(
-        begins=starting(rf"{_RELATION} is (?:\w+ly )?allergic to"),
-        thing=allergen,
-        content="User's {relation} is allergic to {thing}.",
-        theme="family",
-        importance=4,
-    ),
-    Rule(
-        begins=starting(
-            rf"I have {_COUNT} (?:(?:small|young|little|older|younger|adult|"
-            rf"grown-up) )?(?P<kind>{any_of(CHILDREN | SIBLINGS)})"
-        ),
-        thing=nothing_more,
-        content="User has {count} {kind}.",
-        key="family:{kind}",
-        theme="family",
-        importance=3,
-    ),
-    Rule(
-        begins=starting(
-            rf"I have (?P<count>an?) (?:(?:younger|older|little|"
-            rf"big) )?(?P<relation>{any_of(RELATIONS)}) (?:named|called)"
-        ),
-        thing=name,
-        content="User's {relation} is called {thing}.",
-        key="family:{relation}",
-        theme="family",
-        importance=3,
-    ),
-    Rule(
-        begins=starting(
-            r"I am (?:happily )?(?P<state>married|single|divorced|engaged|widowed)(?! in\b)"
-        ),
-        thing=nothing_more,
-        content="User is {state}.",
-        key="marital_status",
-        theme="family",
-        importance=3,
-    ),
-    Rule(
-        begins=starting(
-            r"I am (?:a |the )?(?:single |proud |new )?(?P<parent>mother|father|mom|mum|dad|"
-            r"parent) (?:of|to) (?P<count>two|three|four|five|twins|one)"
-        ),
-        thing=nothing_more,
-        content="User is the {parent} of {count}.",
-        key="family:children",
-        theme="family",
-        importance=3,
-    ),
-    Rule(
-        begins=starting(rf"{_PET}{_NAMED}"),
-        thing=name,
-        content="User's {pet} is called {thing}.",
-        key="pet:{pet}",
-        theme="family",
-        importance=3,
-    ),
-    Rule(
-        begins=starting(
-            rf"I have (?P<count>an?) (?:[a-z]+ ){{0,2}}(?P<pet>{any_of(PETS)}) (?:named|called)"
-        ),
-        thing=name,
-        content="User has a {pet} called {thing}.",
-        key="pet:{pet}",
-        theme="family",
-        importance=3,
-    ),
-    Rule(
-        begins=starting(
-            rf"I have {_COUNT} (?P<pet>{any_of(PETS)})(?P<plural>s?)(?! (?:named|called)|"
-            rf",? and (?:{any_of(NUMBER_WORDS)}|\d))"
-        ),
-        thing=nothing_more,
-        content="User has {count} {pet}{plural}.",
-        key="pet:{pet}",
-        theme="family",
-    ),
-)
+    _family(_RELATION, "User's {relation} is called {thing}.", _named_beside, "family:{relation}"),
+    _family(rf"{_RELATION}{_NAMED}", "User's {relation} is called {thing}.", name,
+        "family:{relation}"),
+    _family(rf"my (?P<relation>{any_of(RELATIONS)}) is(?= [A-Z])",
+        "User's {relation} is called {thing}.",
+        lambda text: name(text) if text[:1].isupper() and len(text.split()) == 1 else None,
+        "family:{relation}"),
+    _family(rf"{_RELATION} (?:lives|is living) in", "User's {relation} lives in {thing}.",
+        known_or_capitalised_place, "family:{relation}-home"),
+    _family(rf"{_RELATION} works as", "User's {relation} works as {thing}.", trade,
+        "family:{relation}-work"),
+    _family(rf"{_RELATION} is (?P<article>an?)", "User's {relation} is {article} {thing}.",
+        known_trade, "family:{relation}-work"),
+    _family(rf"{_RELATION} works (?:at|for)", "User's {relation} works at {thing}.", employer,
+        "family:{relation}-employer"),
+    _family(rf"{_RELATION} is(?= \d{{1,2}}(?: years old)?\W*$)",
+        "User's {relation} is {thing} years old.", age, "family:{relation}-age"),
+    _family(rf"{_RELATION} is (?:\w+ly )?allergic to", "User's {relation} is allergic to {thing}.",
+        allergen, importance=4),
+    _family(rf"I have {_COUNT} (?:(?:small|young|little|older|younger|adult|"
+        rf"grown-up) )?(?P<kind>{any_of(CHILDREN | SIBLINGS)})", "User has {count} {kind}.",
+        nothing_more, "family:{kind}"),
+    _family(rf"I have (?P<count>an?) (?:(?:younger|older|little|"
+        rf"big) )?(?P<relation>{any_of(RELATIONS)}) (?:named|called)",
+        "User's {relation} is called {thing}.", name, "family:{relation}"),
+    _family(r"I am (?:happily )?(?P<state>married|single|divorced|engaged|widowed)(?! in\b)",
+        "User is {state}.", nothing_more, "marital_status"),
+    _family(r"I am (?:a |the )?(?:single |proud |new )?(?P<parent>mother|father|mom|mum|dad|"
+        r"parent) (?:of|to) (?P<count>two|three|four|five|twins|one)",
+        "User is the {parent} of {count}.", nothing_more, "family:children"),
+    _family(rf"{_PET}{_NAMED}", "User's {pet} is called {thing}.", name, "pet:{pet}"),
+    _family(rf"I have (?P<count>an?) (?:[a-z]+ ){{0,2}}(?P<pet>{any_of(PETS)}) (?:named|called)",
+        "User has a {pet} called {thing}.", name, "pet:{pet}"),
+    rule(rf"I have {_COUNT} (?P<pet>{any_of(PETS)})(?P<plural>s?)(?! (?:named|called)|"
+        rf",? and (?:{any_of(NUMBER_WORDS)}|\d))", "User has {count} {pet}{plural}.", nothing_more,
+        "pet:{pet}", theme="family"),
+)  # fmt: skip
 
 POSSESSIONS: Final = (
-    Rule(
-        begins=starting(r"I drive (?P<article>an?)"),
-        thing=_vehicle,
-        content="User drives {article} {thing}.",
-        key="car",
-        theme="profile",
-    ),
-    Rule(begins=starting(r"I use"), thing=_tool, content="User uses {thing}.", theme="work"),
-)
+    rule(r"I drive (?P<article>an?)", "User drives {article} {thing}.", _vehicle, "car",
+        theme="profile"),
+    rule(r"I use", "User uses {thing}.", _tool, theme="work"),
+)  # fmt: skip
 
 FAMILY_RULES: Final = (*FAMILY, *POSSESSIONS)
 
@@ -293,154 +183,50 @@ def _name_before_verb(text: str) -> str | None:
 
 
 HOUSEHOLD: Final = (
-    Rule(
-        begins=starting(
-            r"we (?:have )?(?:just |recently |finally |all )?(?:moved|relocated)(?: back| over|"
-            r" out)?(?: here)?(?: from [\w .'-]{2,40}?)? to"
-        ),
-        thing=place_moved_to,
-        content="User lives in {thing}.",
-        key="home_city",
-        importance=3,
-    ),
-    Rule(
-        begins=starting(rf"my {_HOME_RELATION}(?: and (?:I|me))(?= \w)"),
-        thing=whatever_follows,
-        content="User has a {relation}.",
-        theme="family",
-        importance=3,
-    ),
-    Rule(
-        begins=starting(
-            rf"my (?:(?:older|younger|little|big|elder|eldest|oldest|youngest|twin) )?"
-            rf"(?P<relation>{any_of(RELATIONS)}) (?P<name>(?-i:[A-Z])[a-z]+) is (?P<article>an?)"
-        ),
-        thing=known_trade,
-        content="User's {relation} {name} is {article} {thing}.",
-        key="family:{relation}",
-        theme="family",
-        importance=3,
-    ),
-    Rule(
-        begins=starting(
-            r"I am an? (?P<kind>(?:single |proud |new |working )?(?:mother|father|mom|mum|dad|"
-            r"parent))(?= (?:of (?!(?:two|three|four|five|twins|one)\b)|with (?:an?|two|three|\d))|"
-            r"\W*$)"
-        ),
-        thing=whatever_follows,
-        content="User is a {kind}.",
-        key="parent",
-        theme="family",
-        importance=3,
-    ),
-    Rule(
-        begins=starting(
-            r"(?:I|we) (?:have )?(?:just |recently |finally )?got married(?! to (?:the|this|an?)\b)"
-        ),
-        thing=whatever_follows,
-        content="User is married.",
-        key="marital_status",
-        theme="family",
-        importance=3,
-    ),
-    Rule(
-        begins=starting(
-            rf"we have (?P<count>{any_of(NUMBER_WORDS)}|\d{{1,2}}) (?:(?:small|young|little|adult|"
-            rf"teenage) )?(?P<kind>{any_of(CHILDREN)})"
-        ),
-        thing=nothing_more,
-        content="User has {count} {kind}.",
-        key="family:{kind}",
-        theme="family",
-        importance=3,
-    ),
-    Rule(
-        begins=starting(rf"we are (?:all )?(?P<diet>{any_of(DIETS)})(?: at home)?"),
-        thing=nothing_more,
-        content="User's household is {diet}.",
-        key="diet",
-        theme="health",
-        importance=4,
-    ),
-    Rule(
-        begins=starting(r"we (?:do not|never) (?P<do>eat|drink)"),
-        thing=food,
-        content="User does not {do} {thing} at home.",
-        key="diet:{slug}",
-        theme="health",
-        importance=3,
-    ),
+    rule(r"we (?:have )?(?:just |recently |finally |all )?(?:moved|relocated)(?: back| over|"
+        r" out)?(?: here)?(?: from [\w .'-]{2,40}?)? to", "User lives in {thing}.", place_moved_to,
+        "home_city", importance=3),
+    _family(rf"my {_HOME_RELATION}(?: and (?:I|me))(?= \w)", "User has a {relation}."),
+    _family(rf"my (?:(?:older|younger|little|big|elder|eldest|oldest|youngest|"
+        rf"twin) )?(?P<relation>{any_of(RELATIONS)}) (?P<name>(?-i:[A-Z])[a-z]+) is "
+        rf"(?P<article>an?)", "User's {relation} {name} is {article} {thing}.", known_trade,
+        "family:{relation}"),
+    _family(r"I am an? (?P<kind>(?:single |proud |new |working )?(?:mother|father|mom|mum|dad|"
+        r"parent))(?= (?:of (?!(?:two|three|four|five|twins|one)\b)|with (?:an?|two|three|\d))|"
+        r"\W*$)", "User is a {kind}.", key="parent"),
+    _family(r"(?:I|we) (?:have )?(?:just |recently |finally )?got married(?! to (?:the|this|"
+        r"an?)\b)", "User is married.", key="marital_status"),
+    _family(rf"we have (?P<count>{any_of(NUMBER_WORDS)}|\d{{1,2}}) (?:(?:small|young|little|adult|"
+        rf"teenage) )?(?P<kind>{any_of(CHILDREN)})", "User has {count} {kind}.", nothing_more,
+        "family:{kind}"),
+    rule(rf"we are (?:all )?(?P<diet>{any_of(DIETS)})(?: at home)?", "User's household is {diet}.",
+        nothing_more, "diet", theme="health", importance=4),
+    rule(r"we (?:do not|never) (?P<do>eat|drink)", "User does not {do} {thing} at home.", food,
+        "diet:{slug}", theme="health", importance=3),
 )  # fmt: skip
 
 ANIMALS: Final = (
-    Rule(
-        begins=starting(r"(?:I|we) (?:have|keep|own)"),
-        thing=_animals,
-        content="User has {thing}.",
-        key="pets",
-        theme="family",
-    ),
-    Rule(
-        begins=starting(
-            rf"we have (?P<count>{any_of(NUMBER_WORDS)}|\d{{1,2}}) (?P<pet>{_HOUSE_PET})"
-            rf"(?! (?:named|called|food|video|show)|,? and (?:{any_of(NUMBER_WORDS)}|\d))"
-        ),
-        thing=nothing_more,
-        content="User has {count} {pet}.",
-        key="pet:{pet}",
-        theme="family",
-    ),
-    Rule(
-        begins=starting(
-            rf"(?:I|we) (?:have )?(?:just |recently |finally )?(?:got|have|adopted|own|"
-            rf"have adopted|"
-            rf"rescued) (?P<count>an?) (?:[a-z-]+ ){{0,2}}(?P<pet>{any_of(PETS)}) (?:named|called)"
-        ),
-        thing=name,
-        content="User has a {pet} called {thing}.",
-        key="pet:{pet}",
-        theme="family",
-        importance=3,
-    ),
-    Rule(
-        begins=starting(
-            rf"(?:my|our) (?:(?:little|old|new|elderly) )?(?P<pet>{any_of(PETS)})(?= )"
-        ),
-        thing=_name_before_verb,
-        content="User's {pet} is called {thing}.",
-        key="pet:{pet}",
-        theme="family",
-        importance=3,
-    ),
-)
+    rule(r"(?:I|we) (?:have|keep|own)", "User has {thing}.", _animals, "pets", theme="family"),
+    rule(rf"we have (?P<count>{any_of(NUMBER_WORDS)}|\d{{1,2}}) (?P<pet>{_HOUSE_PET})(?! (?:named|"
+        rf"called|food|video|show)|,? and (?:{any_of(NUMBER_WORDS)}|\d))",
+        "User has {count} {pet}.", nothing_more, "pet:{pet}", theme="family"),
+    _family(rf"(?:I|we) (?:have )?(?:just |recently |finally )?(?:got|have|adopted|own|"
+        rf"have adopted|"
+        rf"rescued) (?P<count>an?) (?:[a-z-]+ ){{0,2}}(?P<pet>{any_of(PETS)}) (?:named|called)",
+        "User has a {pet} called {thing}.", name, "pet:{pet}"),
+    _family(rf"(?:my|our) (?:(?:little|old|new|elderly) )?(?P<pet>{any_of(PETS)})(?= )",
+        "User's {pet} is called {thing}.", _name_before_verb, "pet:{pet}"),
+)  # fmt: skip
 
 BELONGING: Final = (
-    Rule(
-        begins=starting(rf"my (?:new |old |current |main )?{_KIND} is"),
-        thing=_model,
-        content="User's {kind} is {thing}.",
-        key="possession:{kind}",
-    ),
-    Rule(
-        begins=starting(r"(?:I|we) (?:have|own) (?P<article>an?)"),
-        thing=_belonging,
-        content="User has {article} {thing}.",
-        key="possession:{slug}",
-    ),
-    Rule(
-        begins=starting(
-            r"I (?:have )?(?:just |recently |finally )?(?:got|bought) (?P<article>an?)"
-        ),
-        thing=_belonging,
-        content="User has {article} {thing}.",
-        key="possession:{slug}",
-    ),
-    Rule(
-        begins=starting(r"I (?:have|own|ride|got|bought) (?P<article>an?)"),
-        thing=_vehicle_by_name,
-        content="User has {article} {thing}.",
-        key="possession:{slug}",
-    ),
-)
+    rule(rf"my (?:new |old |current |main )?{_KIND} is", "User's {kind} is {thing}.", _model,
+        "possession:{kind}"),
+    rule(r"(?:I|we) (?:have|own) (?P<article>an?)", "User has {article} {thing}.", _belonging,
+        "possession:{slug}"),
+    rule(r"I (?:have )?(?:just |recently |finally )?(?:got|bought) (?P<article>an?)",
+        "User has {article} {thing}.", _belonging, "possession:{slug}"),
+    rule(r"I (?:have|own|ride|got|bought) (?P<article>an?)", "User has {article} {thing}.",
+        _vehicle_by_name, "possession:{slug}"),
+)  # fmt: skip
 
 HOUSEHOLD_RULES: Final = (*HOUSEHOLD, *ANIMALS, *BELONGING)

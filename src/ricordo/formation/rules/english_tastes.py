@@ -1,6 +1,7 @@
 """English rules: likes, dislikes and diet."""
 
 import re
+from functools import partial
 from typing import Final
 
 from ricordo.formation.rules.rule import (
@@ -9,9 +10,9 @@ from ricordo.formation.rules.rule import (
     cut_at,
     has_pronoun,
     nothing_more,
+    rule,
     starting,
     trimmed,
-    whatever_follows,
 )
 from ricordo.formation.rules.things import taste
 from ricordo.formation.rules.word_lists import (
@@ -22,6 +23,8 @@ from ricordo.formation.rules.word_lists import (
 )
 from ricordo.formation.words import words
 from ricordo.model.vocabulary import MemoryType
+
+_health = partial(rule, theme="health", importance=4)
 
 
 def any_of(words: frozenset[str]) -> str:
@@ -115,123 +118,41 @@ def _preference(begins: str, content: str, thing: Thing = taste) -> Rule:
 
 
 TASTES: Final = (
-    _preference(
-        r"I (?P<verb>like|love|enjoy|adore|hate|dislike|detest|despise|loathe)(?! (?:it|that)\b)",
-        "User {verb} {thing}.",
-    ),
-    _preference(
-        r"I prefer(?!.*\b(?:answers|responses|replies|explanations)\b)",
-        "User prefers {thing}.",
-        _rather,
-    ),
+    _preference(r"I (?P<verb>like|love|enjoy|adore|hate|dislike|detest|despise|"
+        r"loathe)(?! (?:it|that)\b)", "User {verb} {thing}."),
+    _preference(r"I prefer(?!.*\b(?:answers|responses|replies|explanations)\b)",
+        "User prefers {thing}.", _rather),
     _preference(r"I do not (?:like|enjoy|care for)", "User does not like {thing}."),
-    _preference(
-        r"I (?:cannot|could not) stand|I am not (?:a (?:big |huge )?fan of|fond of|into|keen on)",
-        "User does not like {thing}.",
-    ),
-    _preference(
-        r"I am (?:a (?:big |huge |massive |great )?fan of|fond of|keen on|into|passionate about|"
-        r"crazy about)",
-        "User likes {thing}.",
-    ),
-    Rule(
-        begins=starting(
-            r"my (?:all-time )?favourite (?P<kind>[a-z]+(?: [a-z]+){0,2}?) (?:is|are|"
-            r"has always been)"
-        ),
-        thing=_favourite,
-        content="User's favourite {kind} is {thing}.",
-        key="favourite:{kind}",
-        theme="preferences",
-        type=MemoryType.PREFERENCE,
-    ),
-    Rule(
-        begins=starting(r"my (?:main )?(?P<hobby>hobby is|hobbies are|hobbies include)"),
-        thing=taste,
-        content="User's {hobby} {thing}.",
-        key="hobbies",
-        theme="preferences",
-        type=MemoryType.PREFERENCE,
-    ),
-    Rule(
-        begins=starting(rf"I play(?: the)? (?P<game>{any_of(SPORTS_AND_INSTRUMENTS)})"),
-        thing=nothing_more,
-        content="User plays {game}.",
-        key="plays:{game}",
-        theme="preferences",
-    ),
-    Rule(
-        begins=starting(r"I (?:prefer|like|want|love)"),
-        thing=_answers,
-        content="User prefers {thing}.",
-        key="tone",
-        theme="instructions",
-        importance=4,
-        type=MemoryType.PREFERENCE,
-    ),
-)
+    _preference(r"I (?:cannot|could not) stand|I am not (?:a (?:big |huge )?fan of|fond of|into|"
+        r"keen on)", "User does not like {thing}."),
+    _preference(r"I am (?:a (?:big |huge |massive |great )?fan of|fond of|keen on|into|"
+        r"passionate about|crazy about)", "User likes {thing}."),
+    rule(r"my (?:all-time )?favourite (?P<kind>[a-z]+(?: [a-z]+){0,2}?) (?:is|are|has always been)",
+        "User's favourite {kind} is {thing}.", _favourite, "favourite:{kind}", theme="preferences",
+        type=MemoryType.PREFERENCE),
+    rule(r"my (?:main )?(?P<hobby>hobby is|hobbies are|hobbies include)", "User's {hobby} {thing}.",
+        taste, "hobbies", theme="preferences", type=MemoryType.PREFERENCE),
+    rule(rf"I play(?: the)? (?P<game>{any_of(SPORTS_AND_INSTRUMENTS)})", "User plays {game}.",
+        nothing_more, "plays:{game}", theme="preferences"),
+    rule(r"I (?:prefer|like|want|love)", "User prefers {thing}.", _answers, "tone",
+        theme="instructions", importance=4, type=MemoryType.PREFERENCE),
+)  # fmt: skip
 
 HEALTH: Final = (
-    Rule(
-        begins=starting(
-            r"I am (?:very |severely |highly |deadly |slightly )?allergic to|I have an allergy to|"
-            r"I have allergies to"
-        ),
-        thing=allergen,
-        content="User is allergic to {thing}.",
-        key="allergy:{slug}",
-        theme="health",
-        importance=4,
-    ),
-    Rule(
-        begins=starting(
-            r"I have an? (?:severe |bad |serious |mild )?(?P<what>[a-z]+(?: [a-z]+)?) allergy"
-        ),
-        thing=nothing_more,
-        content="User has a {what} allergy.",
-        key="allergy:{what}",
-        theme="health",
-        importance=4,
-    ),
-    Rule(
-        begins=starting(r"I am (?P<what>lactose|gluten|histamine|fructose)[- ]intolerant"),
-        thing=nothing_more,
-        content="User is {what} intolerant.",
-        key="allergy:{what}",
-        theme="health",
-        importance=4,
-    ),
-    Rule(
-        begins=starting(
-            rf"I (?:am|have been(?=.* (?:for|since) )) (?:a |"
-            rf"an )?(?:strict )?(?P<diet>{any_of(DIETS)})"
-        ),
-        thing=nothing_more,
-        content="User is {diet}.",
-        key="diet",
-        theme="health",
-        importance=4,
-    ),
-    Rule(
-        begins=starting(r"I (?:do not|never|cannot) (?P<do>eat|drink)"),
-        thing=food,
-        content="User does not {do} {thing}.",
-        key="diet:{slug}",
-        theme="health",
-        importance=3,
-    ),
-    Rule(
-        begins=starting(
-            r"I (?:have|suffer from|have been diagnosed with|was diagnosed with|"
-            r"live with)(?: chronic| severe| mild)?"
-        ),
-        thing=_condition,
-        content="User has {thing}.",
-        key="condition:{slug}",
-        theme="health",
-        importance=4,
-    ),
-)
+    _health(r"I am (?:very |severely |highly |deadly |slightly )?allergic to|I have an allergy to|"
+        r"I have allergies to", "User is allergic to {thing}.", allergen, "allergy:{slug}"),
+    _health(r"I have an? (?:severe |bad |serious |mild )?(?P<what>[a-z]+(?: [a-z]+)?) allergy",
+        "User has a {what} allergy.", nothing_more, "allergy:{what}"),
+    _health(r"I am (?P<what>lactose|gluten|histamine|fructose)[- ]intolerant",
+        "User is {what} intolerant.", nothing_more, "allergy:{what}"),
+    _health(rf"I (?:am|have been(?=.* (?:for|since) )) (?:a |"
+        rf"an )?(?:strict )?(?P<diet>{any_of(DIETS)})", "User is {diet}.", nothing_more, "diet"),
+    _health(r"I (?:do not|never|cannot) (?P<do>eat|drink)", "User does not {do} {thing}.", food,
+        "diet:{slug}", importance=3),
+    _health(r"I (?:have|suffer from|have been diagnosed with|was diagnosed with|"
+        r"live with)(?: chronic| severe| mild)?", "User has {thing}.", _condition,
+        "condition:{slug}"),
+)  # fmt: skip
 
 PERSONAL_RULES: Final = (*TASTES, *HEALTH)
 
@@ -301,123 +222,51 @@ def _without_place(text: str) -> str | None:
 
 
 GENERAL_TASTES: Final = (
-    _preference(
-        r"I (?P<verb>like|love|enjoy|adore|hate|dislike)(?=.* (?:everything|anything)\b)",
-        "User {verb} {thing}.",
-        _without_place,
-    ),
-    _preference(
-        r"I (?:cannot|could never) (?:be doing with|bear|abide|tolerate|be bothered with|"
+    _preference(r"I (?P<verb>like|love|enjoy|adore|hate|dislike)(?=.* (?:everything|anything)\b)",
+        "User {verb} {thing}.", _without_place),
+    _preference(r"I (?:cannot|could never) (?:be doing with|bear|abide|tolerate|be bothered with|"
         r"get on with|get along with|get into)|I have never (?:liked|enjoyed|cared for|got into)|"
         r"I (?:could not|do not) care less (?:about|for)|I no longer (?:like|love|enjoy)|"
         r"I (?:have )?(?:gone|went) off|I am (?:so |very |pretty )?(?:sick|tired) of(?= \w+s\b)",
-        "User does not like {thing}.",
-    ),
-    _preference(
-        r"(?:I am )?(?:an? )?(?:big|huge|massive|great|lifelong|long-?time|avid) fan of|"
+        "User does not like {thing}."),
+    _preference(r"(?:I am )?(?:an? )?(?:big|huge|massive|great|lifelong|long-?time|avid) fan of|"
         r"I am (?:an? )?(?:big|huge|massive|great|avid) (?:lover|reader|collector|follower) of|"
         r"I am (?:obsessed with|hooked on|mad about|nuts about|addicted to|really into|big on|"
         r"partial to)|I have (?:always|long) (?:liked|loved|enjoyed)|I swear by|"
-        r"I have a (?:soft spot|weakness|thing|passion) for",
-        "User likes {thing}.",
-        _without_place,
-    ),
+        r"I have a (?:soft spot|weakness|thing|passion) for", "User likes {thing}.",
+        _without_place),
     _preference(r"I find", "User finds {thing}.", _felt),
-    _preference(
-        r"I (?:would|'d) (?:always )?(?:take|choose|pick)", "User prefers {thing}.", _general_rather
-    ),
-    Rule(
-        begins=starting(
-            r"(?P<what>[a-z][a-z'-]+(?: [a-z'-]+){0,2}) (?P<how>keeps me (?:sane|calm|going|"
-            r"grounded|happy|balanced|young|fit|motivated)|"
-            r"helps me (?:relax|unwind|switch off|wind down)|calms me(?: down)?|relaxes me|"
-            r"makes me happy|bores me|drives me (?:crazy|mad|nuts|up the wall)|stresses me out)"
-        ),
-        thing=whatever_follows,
-        content="{what} {how}.",
-        key="taste:{what}",
-        theme="preferences",
-        type=MemoryType.PREFERENCE,
-    ),
-    Rule(
-        begins=starting(
-            r"(?:of all (?:the )?[\w -]{3,30}, )?(?P<what>[\w'-]+(?: [\w'-]+){0,2}) is (?:the one|"
-            r"what|the (?P<kind>[a-z]+)) I (?P<verb>love|like|enjoy|hate) (?:the )?(?:most|best)"
-        ),
-        thing=whatever_follows,
-        content="User {verb} {what} most.",
-        key="taste:{what}",
-        theme="preferences",
-        type=MemoryType.PREFERENCE,
-    ),
-    Rule(
-        begins=starting(
-            r"(?P<what>[a-z-]+ [a-z-]+) (?:everywhere|always|every time|all the way|"
-            r"wherever possible) for me"
-        ),
-        thing=whatever_follows,
-        content="User prefers {what}.",
-        key="taste:{what}",
-        theme="preferences",
-        type=MemoryType.PREFERENCE,
-    ),
-)
+    _preference(r"I (?:would|'d) (?:always )?(?:take|choose|pick)", "User prefers {thing}.",
+        _general_rather),
+    rule(r"(?P<what>[a-z][a-z'-]+(?: [a-z'-]+){0,2}) (?P<how>keeps me (?:sane|calm|going|grounded|"
+        r"happy|balanced|young|fit|motivated)|helps me (?:relax|unwind|switch off|wind down)|"
+        r"calms me(?: down)?|relaxes me|makes me happy|bores me|"
+        r"drives me (?:crazy|mad|nuts|up the wall)|stresses me out)", "{what} {how}.",
+        key="taste:{what}", theme="preferences", type=MemoryType.PREFERENCE),
+    rule(r"(?:of all (?:the )?[\w -]{3,30}, )?(?P<what>[\w'-]+(?: [\w'-]+){0,2}) is (?:the one|"
+        r"what|the (?P<kind>[a-z]+)) I (?P<verb>love|like|enjoy|hate) (?:the )?(?:most|best)",
+        "User {verb} {what} most.", key="taste:{what}", theme="preferences",
+        type=MemoryType.PREFERENCE),
+    rule(r"(?P<what>[a-z-]+ [a-z-]+) (?:everywhere|always|every time|all the way|"
+        r"wherever possible) for me", "User prefers {what}.", key="taste:{what}",
+        theme="preferences", type=MemoryType.PREFERENCE),
+)  # fmt: skip
 
 DIET: Final = (
-    Rule(
-        begins=starting(
-            r"I (?:have )?(?:completely |recently |just |finally )?(?:stopped|quit|given up|"
-            r"gave up) (?P<do>eating|drinking)"
-        ),
-        thing=_not_eaten,
-        content="User stopped {do} {thing}.",
-        key="diet:{slug}",
-        theme="health",
-        importance=3,
-    ),
-    Rule(
-        begins=starting(
-            r"I (?:have )?(?:completely |recently |just |finally )?(?:given up|gave up|cut out|"
-            r"quit)"
-        ),
-        thing=_given_up,
-        content="User has given up {thing}.",
-        key="diet:{slug}",
-        theme="health",
-        importance=3,
-    ),
-    Rule(
-        begins=starting(r"I (?:do not|never|cannot|no longer|have not) (?P<do>eat|drink)(?:en)?"),
-        thing=_not_eaten,
-        content="User does not {do} {thing}.",
-        key="diet:{slug}",
-        theme="health",
-        importance=3,
-    ),
-    Rule(
-        begins=starting(
-            r"(?:no|zero) (?P<what>[a-z-]+(?: [a-z-]+)?) for me(?! (?:today|tonight|now|this|yet|"
-            r"right))"
-        ),
-        thing=whatever_follows,
-        content="User wants no {what}.",
-        key="diet:{what}",
-        theme="preferences",
-        type=MemoryType.PREFERENCE,
-    ),
-    Rule(
-        begins=starting(
-            rf"(?:(?:we are|I live in|ours is) an? )?(?:all-)?(?P<diet>{any_of(DIETS)}|halal|"
-            rf"kosher|"
-            r"gluten-free|dairy-free) (?:household|family|home|house|couple)(?=$|,|"
-            r" (?:here|of|with|so|and|but|,))"
-        ),
-        thing=whatever_follows,
-        content="User's household is {diet}.",
-        key="diet:household",
-        theme="health",
-        importance=3,
-    ),
-)
+    _health(r"I (?:have )?(?:completely |recently |just |finally )?(?:stopped|quit|given up|"
+        r"gave up) (?P<do>eating|drinking)", "User stopped {do} {thing}.", _not_eaten,
+        "diet:{slug}", importance=3),
+    _health(r"I (?:have )?(?:completely |recently |just |finally )?(?:given up|gave up|cut out|"
+        r"quit)", "User has given up {thing}.", _given_up, "diet:{slug}", importance=3),
+    _health(r"I (?:do not|never|cannot|no longer|have not) (?P<do>eat|drink)(?:en)?",
+        "User does not {do} {thing}.", _not_eaten, "diet:{slug}", importance=3),
+    rule(r"(?:no|zero) (?P<what>[a-z-]+(?: [a-z-]+)?) for me(?! (?:today|tonight|now|this|yet|"
+        r"right))", "User wants no {what}.", key="diet:{what}", theme="preferences",
+        type=MemoryType.PREFERENCE),
+    _health(rf"(?:(?:we are|I live in|ours is) an? )?(?:all-)?(?P<diet>{any_of(DIETS)}|halal|"
+        rf"kosher|gluten-free|dairy-free) (?:household|family|home|house|couple)(?=$|,|"
+        rf" (?:here|of|with|so|and|but|,))", "User's household is {diet}.", key="diet:household",
+        importance=3),
+)  # fmt: skip
 
 GENERAL_TASTE_RULES: Final = (*GENERAL_TASTES, *DIET)

@@ -1,6 +1,7 @@
 """English rules: occupation, studies and languages."""
 
 import re
+from functools import partial
 from typing import Final
 
 from ricordo.formation.rules.descriptions import (
@@ -14,18 +15,18 @@ from ricordo.formation.rules.descriptions import (
 )
 from ricordo.formation.rules.english_forms import in_third_person
 from ricordo.formation.rules.rule import (
-    Rule,
     cut_at,
     has_pronoun,
     nothing_more,
-    starting,
+    rule,
     trimmed,
-    whatever_follows,
 )
 from ricordo.formation.rules.things import known_or_capitalised_place, taste
 from ricordo.formation.rules.word_lists import BUSINESSES, LANGUAGES, SPORTS_AND_INSTRUMENTS
 from ricordo.formation.words import words
 from ricordo.model.vocabulary import MemoryType
+
+_work = partial(rule, theme="work", importance=3)
 
 
 def _business(text: str) -> str | None:
@@ -47,189 +48,52 @@ def _city_of_work(text: str) -> str | None:
 _TRADE = r"I (?:work|am working|am employed|have been working|worked and still work) as"
 
 WORK: Final = (
-    Rule(
-        begins=starting(r"I work in(?= an? )"),
-        thing=employer,
-        content="User works in {thing}.",
-        key="employer",
-        theme="work",
-        importance=3,
-    ),
-    Rule(
-        begins=starting(_TRADE),
-        thing=trade,
-        content="User works as {thing}.",
-        key="occupation",
-        theme="work",
-        importance=3,
-    ),
-    Rule(
-        begins=starting(
-            r"(?:I am|I have been(?=.* (?:for|since) )|my (?:job|profession|"
-            r"occupation) is(?: being)?) (?P<article>an?)"
-        ),
-        thing=known_trade,
-        content="User is {article} {thing}.",
-        key="occupation",
-        theme="work",
-        importance=3,
-    ),
-    Rule(
-        begins=starting(
-            r"I am (?P<state>retired|self-employed|unemployed|a freelancer|"
-            r"a stay-at-home (?:mom|mum|dad|parent))"
-        ),
-        thing=nothing_more,
-        content="User is {state}.",
-        key="occupation",
-        theme="work",
-        importance=3,
-    ),
-    Rule(
-        begins=starting(
-            r"I (?:work|am working|am employed|have worked|have been working)(?: full[- ]time|"
-            r" part[- ]time)? (?:at|for)"
-        ),
-        thing=employer,
-        content="User works at {thing}.",
-        key="employer",
-        theme="work",
-        importance=3,
-    ),
-    Rule(
-        begins=starting(
-            rf"(?:{_TRADE} an?|I am an?) (?:[\w-]{{2,20}} ){{0,4}}(?:engineer|developer|manager|"
-            rf"nurse|teacher|doctor|"
-            r"analyst|designer|scientist|researcher|consultant|accountant|lawyer|assistant|"
-            r"professor|lecturer|programmer|chef|editor|architect|officer|technician|director|"
-            r"barista|cashier|receptionist|recruiter|administrator|specialist|intern|writer|"
-            r"journalist|driver) (?:at|for)"
-        ),
-        thing=employer,
-        content="User works at {thing}.",
-        key="employer",
-        theme="work",
-        importance=3,
-    ),
-    Rule(
-        begins=starting(r"I (?:work|am working|have worked) in"),
-        thing=field_of_work,
-        content="User works in {thing}.",
-        key="field_of_work",
-        theme="work",
-        importance=3,
-    ),
-    Rule(
-        begins=starting(r"I work in"),
-        thing=_city_of_work,
-        content="User works in {thing}.",
-        key="work_city",
-        theme="work",
-        importance=3,
-    ),
-    Rule(
-        begins=starting(r"I work (?P<how>from home|remotely|night shifts|nights)"),
-        thing=nothing_more,
-        content="User works {how}.",
-        key="work_arrangement",
-        theme="work",
-    ),
-    Rule(
-        begins=starting(r"I (?P<verb>run|own) (?P<own>an?|my own)"),
-        thing=_business,
-        content="User {verb} a {thing}.",
-        key="business",
-        theme="work",
-        importance=3,
-    ),
-    Rule(
-        begins=starting(r"I (?:no longer work|do not work(?=.*any ?more)) (?:at|for)"),
-        thing=lambda text: employer(text.split(" any")[0]),
-        content="User no longer works at {thing}.",
-        theme="work",
-        importance=3,
-    ),
-    Rule(
-        begins=starting(
-            r"I (?:have )?(?:just |recently |finally )?(?P<what>quit|left|"
-            r"lost) my job(?: (?:last|this) (?:week|month|year)| yesterday| today)?"
-        ),
-        thing=nothing_more,
-        content="User {what} a job.",
-        type=MemoryType.EPISODE,
-        theme="work",
-        importance=3,
-    ),
-)
+    _work(r"I work in(?= an? )", "User works in {thing}.", employer, "employer"),
+    _work(_TRADE, "User works as {thing}.", trade, "occupation"),
+    _work(r"(?:I am|I have been(?=.* (?:for|since) )|my (?:job|profession|"
+        r"occupation) is(?: being)?) (?P<article>an?)", "User is {article} {thing}.", known_trade,
+        "occupation"),
+    _work(r"I am (?P<state>retired|self-employed|unemployed|a freelancer|"
+        r"a stay-at-home (?:mom|mum|dad|parent))", "User is {state}.", nothing_more, "occupation"),
+    _work(r"I (?:work|am working|am employed|have worked|have been working)(?: full[- ]time|"
+        r" part[- ]time)? (?:at|for)", "User works at {thing}.", employer, "employer"),
+    _work(rf"(?:{_TRADE} an?|I am an?) (?:[\w-]{{2,20}} ){{0,4}}(?:engineer|developer|manager|"
+        rf"nurse|teacher|doctor|analyst|designer|scientist|researcher|consultant|accountant|lawyer|"
+        rf"assistant|professor|lecturer|programmer|chef|editor|architect|officer|technician|"
+        rf"director|barista|cashier|receptionist|recruiter|administrator|specialist|intern|writer|"
+        rf"journalist|driver) (?:at|for)", "User works at {thing}.", employer, "employer"),
+    _work(r"I (?:work|am working|have worked) in", "User works in {thing}.", field_of_work,
+        "field_of_work"),
+    _work(r"I work in", "User works in {thing}.", _city_of_work, "work_city"),
+    rule(r"I work (?P<how>from home|remotely|night shifts|nights)", "User works {how}.",
+        nothing_more, "work_arrangement", theme="work"),
+    _work(r"I (?P<verb>run|own) (?P<own>an?|my own)", "User {verb} a {thing}.", _business,
+        "business"),
+    _work(r"I (?:no longer work|do not work(?=.*any ?more)) (?:at|for)",
+        "User no longer works at {thing}.", lambda text: employer(text.split(" any")[0])),
+    _work(r"I (?:have )?(?:just |recently |finally )?(?P<what>quit|left|"
+        r"lost) my job(?: (?:last|this) (?:week|month|year)| yesterday| today)?",
+        "User {what} a job.", nothing_more, type=MemoryType.EPISODE),
+)  # fmt: skip
 
 STUDIES: Final = (
-    Rule(
-        begins=starting(r"I (?:study|am studying|am majoring in|major in)"),
-        thing=subject_of_study,
-        content="User studies {thing}.",
-        key="studies",
-        theme="work",
-        importance=3,
-    ),
-    Rule(
-        begins=starting(
-            r"I (?:study|am studying|am a student|go to (?:college|university|school)|"
-            r"am enrolled)(?: [a-z ]{2,40}?)? at"
-        ),
-        thing=school,
-        content="User studies at {thing}.",
-        key="school",
-        theme="work",
-        importance=3,
-    ),
-    Rule(
-        begins=starting(
-            r"I am (?:doing|pursuing|working on|finishing) (?:a|my) (?P<degree>phd|master'?s|"
-            r"bachelor'?s|mba|doctorate|degree)(?: degree)? in"
-        ),
-        thing=subject_of_study,
-        content="User is doing a degree in {thing}.",
-        key="studies",
-        theme="work",
-        importance=3,
-    ),
-    Rule(
-        begins=starting(r"I (?:have )?(?:graduated from|went to (?:college|university) at)"),
-        thing=school,
-        content="User graduated from {thing}.",
-        key="education",
-        theme="work",
-        importance=3,
-    ),
-    Rule(
-        begins=starting(r"I am (?:slowly )?learning(?: to speak)?"),
-        thing=languages,
-        content="User is learning {thing}.",
-        key="learning:{slug}",
-    ),
-    Rule(
-        begins=starting(r"I (?:can )?(?:speak|know how to speak)"),
-        thing=languages,
-        content="User speaks {thing}.",
-        key="language",
-    ),
-    Rule(
-        begins=starting(
-            r"my (?:native|first|mother) (?:language|tongue) is|I am a native speaker of"
-        ),
-        thing=languages,
-        content="User's native language is {thing}.",
-        key="language:native",
-        importance=3,
-    ),
-    Rule(
-        begins=starting(r"I am a native(?= \w+ speaker)"),
-        thing=lambda text: languages(text.split()[0]),
-        content="User's native language is {thing}.",
-        key="language:native",
-        importance=3,
-    ),
-)
+    _work(r"I (?:study|am studying|am majoring in|major in)", "User studies {thing}.",
+        subject_of_study, "studies"),
+    _work(r"I (?:study|am studying|am a student|go to (?:college|university|school)|"
+        r"am enrolled)(?: [a-z ]{2,40}?)? at", "User studies at {thing}.", school, "school"),
+    _work(r"I am (?:doing|pursuing|working on|finishing) (?:a|my) (?P<degree>phd|master'?s|"
+        r"bachelor'?s|mba|doctorate|degree)(?: degree)? in", "User is doing a degree in {thing}.",
+        subject_of_study, "studies"),
+    _work(r"I (?:have )?(?:graduated from|went to (?:college|university) at)",
+        "User graduated from {thing}.", school, "education"),
+    rule(r"I am (?:slowly )?learning(?: to speak)?", "User is learning {thing}.", languages,
+        "learning:{slug}"),
+    rule(r"I (?:can )?(?:speak|know how to speak)", "User speaks {thing}.", languages, "language"),
+    rule(r"my (?:native|first|mother) (?:language|tongue) is|I am a native speaker of",
+        "User's native language is {thing}.", languages, "language:native", importance=3),
+    rule(r"I am a native(?= \w+ speaker)", "User's native language is {thing}.",
+        lambda text: languages(text.split()[0]), "language:native", importance=3),
+)  # fmt: skip
 
 WORK_RULES: Final = (*WORK, *STUDIES)
 
@@ -301,136 +165,41 @@ def _language_alone(text: str) -> str | None:
 
 
 OCCUPIED: Final = (
-    Rule(
-        begins=starting(r"I teach"),
-        thing=_taught,
-        content="User teaches {thing}.",
-        key="occupation",
-        theme="work",
-        importance=3,
-    ),
-    Rule(
-        begins=starting(
-            r"my (?:day )?(?:job|work|profession|occupation) is(?: basically| mainly| mostly|"
-            r" essentially)?"
-        ),
-        thing=_task,
-        content="User's job is {thing}.",
-        key="occupation",
-        theme="work",
-        importance=3,
-    ),
-    Rule(
-        begins=starting(r"I(?= .{3,60} for a living)"),
-        thing=_living,
-        content="{thing} for a living.",
-        key="occupation",
-        theme="work",
-        importance=3,
-    ),
-    Rule(
-        begins=starting(
-            r"I (?:have )?(?:just |recently )?retired(?= (?:last|this|in \d{4}|after|early|two|"
-            r"three|a few|\d)\b|\W*$)"
-        ),
-        thing=whatever_follows,
-        content="User is retired.",
-        key="occupation",
-        theme="work",
-        importance=3,
-    ),
-    Rule(
-        begins=starting(
-            r"I (?:have )?(?:(?:just|recently) (?:started|begun|joined)(?: work| working)?|"
-            r"started (?:work|working|a (?:new )?job)|got a (?:new )?job|"
-            r"have a (?:new )?job)(?:(?: as an? [\w -]{3,30}?)? (?:at|"
-            r"with)(?! (?:\d|level|version)))"
-        ),
-        thing=employer,
-        content="User works at {thing}.",
-        key="employer",
-        theme="work",
-        importance=3,
-    ),
-    Rule(
-        begins=starting(
-            r"I (?:have )?(?:just |recently )?(?:started(?: working)?|work|am working|am employed|"
-            r"joined) (?:at |for |with )?(?-i:[A-Z])[\w &.'’-]{1,40}? as(?= an? )"
-        ),
-        thing=trade,
-        content="User works as {thing}.",
-        key="occupation",
-        theme="work",
-        importance=3,
-    ),
-    Rule(
-        begins=starting(r"my employer is"),
-        thing=_named_or_described,
-        content="User's employer is {thing}.",
-        key="employer",
-        theme="work",
-        importance=3,
-    ),
-    Rule(
-        begins=starting(
-            r"I am (?:doing|pursuing|working on|finishing|studying for|in) (?:a|"
-            r"my) (?:part[- ]time |full[- ]time |online |second |first )(?P<degree>phd|master'?s|"
-            r"bachelor'?s|mba|doctorate|degree)(?: degree)? in"
-        ),
-        thing=subject_of_study,
-        content="User is doing a degree in {thing}.",
-        key="studies",
-        theme="work",
-        importance=3,
-    ),
-    Rule(
-        begins=starting(r"I am (?:slowly |trying to |also )?(?:learning|learn|"
-            r"teaching myself)(?= \w+ (?:for|at|on|because|so|since|with|in|and)\b)"),
-        thing=_language_alone,
-        content="User is learning {thing}.",
-        key="learning:{slug}",
-    ),
+    _work(r"I teach", "User teaches {thing}.", _taught, "occupation"),
+    _work(r"my (?:day )?(?:job|work|profession|occupation) is(?: basically| mainly| mostly|"
+        r" essentially)?", "User's job is {thing}.", _task, "occupation"),
+    _work(r"I(?= .{3,60} for a living)", "{thing} for a living.", _living, "occupation"),
+    _work(r"I (?:have )?(?:just |recently )?retired(?= (?:last|this|in \d{4}|after|early|two|three|"
+        r"a few|\d)\b|\W*$)", "User is retired.", key="occupation"),
+    _work(r"I (?:have )?(?:(?:just|recently) (?:started|begun|joined)(?: work| working)?|"
+        r"started (?:work|working|a (?:new )?job)|got a (?:new )?job|"
+        r"have a (?:new )?job)(?:(?: as an? [\w -]{3,30}?)? (?:at|with)(?! (?:\d|level|version)))",
+        "User works at {thing}.", employer, "employer"),
+    _work(r"I (?:have )?(?:just |recently )?(?:started(?: working)?|work|am working|am employed|"
+        r"joined) (?:at |for |with )?(?-i:[A-Z])[\w &.'’-]{1,40}? as(?= an? )",
+        "User works as {thing}.", trade, "occupation"),
+    _work(r"my employer is", "User's employer is {thing}.", _named_or_described, "employer"),
+    _work(r"I am (?:doing|pursuing|working on|finishing|studying for|in) (?:a|my) (?:part[- ]time |"
+        r"full[- ]time |online |second |first )(?P<degree>phd|master'?s|bachelor'?s|mba|doctorate|"
+        r"degree)(?: degree)? in", "User is doing a degree in {thing}.", subject_of_study,
+        "studies"),
+    rule(r"I am (?:slowly |trying to |also )?(?:learning|learn|"
+        r"teaching myself)(?= \w+ (?:for|at|on|because|so|since|with|in|and)\b)",
+        "User is learning {thing}.", _language_alone, "learning:{slug}"),
 )  # fmt: skip
 
 PURSUITS: Final = (
-    Rule(
-        begins=starting(r"I collect"),
-        thing=_collected,
-        content="User collects {thing}.",
-        key="collects:{slug}",
-        theme="preferences",
-        type=MemoryType.PREFERENCE,
-    ),
-    Rule(
-        begins=starting(
-            r"I (?:have )?(?:just |recently |finally )?(?:taken up|took up|got into|gotten into)"
-        ),
-        thing=_taken_up,
-        content="User has taken up {thing}.",
-        key="pursuit:{slug}",
-        theme="preferences",
-    ),
-    Rule(
-        begins=starting(
-            r"I (?:do |practi[cs]e )?(?P<what>yoga|pilates|karate|judo|taekwondo|aikido|ballet|"
-            r"crossfit|archery|meditation|calligraphy|pottery|gymnastics)(?=\W*$|,|"
-            r" (?:every|on|in|at|twice|once|daily|three|and|to|since|regularly|with|for))"
-        ),
-        thing=whatever_follows,
-        content="User does {what}.",
-        key="pursuit:{what}",
-        theme="preferences",
-    ),
-    Rule(
-        begins=starting(
-            r"I (?P<verb>play|sing) in (?P<what>an? (?:[\w-]+ ){0,2}(?:band|orchestra|choir|"
-            r"quartet|ensemble|league|team))"
-        ),
-        thing=whatever_follows,
-        content="User {verb} in {what}.",
-        key="pursuit:{what}",
-        theme="preferences",
-    ),
-)
+    rule(r"I collect", "User collects {thing}.", _collected, "collects:{slug}", theme="preferences",
+        type=MemoryType.PREFERENCE),
+    rule(r"I (?:have )?(?:just |recently |finally )?(?:taken up|took up|got into|gotten into)",
+        "User has taken up {thing}.", _taken_up, "pursuit:{slug}", theme="preferences"),
+    rule(r"I (?:do |practi[cs]e )?(?P<what>yoga|pilates|karate|judo|taekwondo|aikido|ballet|"
+        r"crossfit|archery|meditation|calligraphy|pottery|gymnastics)(?=\W*$|,|"
+        r" (?:every|on|in|at|twice|once|daily|three|and|to|since|regularly|with|for))",
+        "User does {what}.", key="pursuit:{what}", theme="preferences"),
+    rule(r"I (?P<verb>play|sing) in (?P<what>an? (?:[\w-]+ ){0,2}(?:band|orchestra|choir|quartet|"
+        r"ensemble|league|team))", "User {verb} in {what}.", key="pursuit:{what}",
+        theme="preferences"),
+)  # fmt: skip
 
 OCCUPATION_RULES: Final = (*OCCUPIED, *PURSUITS)

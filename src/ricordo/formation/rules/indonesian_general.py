@@ -115,9 +115,12 @@ def _caller(text: str) -> str | None:
 
 
 def _rule(
-    begins: str, content: str, thing: Thing = whatever_follows, key: str | None = None,
+    begins: str,
+    content: str,
+    thing: Thing = whatever_follows,
+    key: str | None = None,
     theme: str = "profile",
-) -> Rule:  # fmt: skip
+) -> Rule:
     return Rule(
         begins=starting(begins), thing=thing, content=content, key=key, theme=theme, importance=3
     )
@@ -127,157 +130,159 @@ def _liking(
     begins: str, content: str, thing: Thing = indonesian_taste, key: str = "taste:{slug}"
 ) -> Rule:
     return Rule(
-        begins=starting(begins), thing=thing, content=content, key=key, theme="preferences",
+        begins=starting(begins),
+        thing=thing,
+        content=content,
+        key=key,
+        theme="preferences",
         type=MemoryType.PREFERENCE,
-    )  # fmt: skip
+    )
 
 
 SELF: Final = (
     _rule(r"(?:saya )?dengan(?= \w+ (?:di sini|disini))", "Nama pengguna adalah {thing}.", _caller,
-          "preferred_name"),
+        "preferred_name"),
     _rule(r"(?:saya|kami)(?: sekeluarga)? (?:domisili|merantau (?:di|ke)|menetap di|bermukim di|"
-          r"(?:nge)?kos(?:t)? di)|saya anak \w+ yang merantau (?:di|ke)", "Pengguna tinggal "
-          "di {thing}.",
-          lambda text: indonesian_place(re.split(r" (?:deket|dekat|"
-              r"sejak)\b", text)[0]), "home_city"),
-    _rule(r"(?:umur|usia) saya(?: sekarang)?", "Pengguna berumur {thing} "
-        "tahun.", _age_alone, "age"),
+        r"(?:nge)?kos(?:t)? di)|saya anak \w+ yang merantau (?:di|ke)",
+        "Pengguna tinggal di {thing}.",
+        lambda text: indonesian_place(
+            re.split(
+                r" (?:deket|dekat|sejak)\b",
+                text,
+            )[0]
+        ), "home_city"),
+    _rule(r"(?:umur|usia) saya(?: sekarang)?", "Pengguna berumur {thing} tahun.", _age_alone,
+        "age"),
     _rule(rf"bahasa (?P<language>{any_of(INDONESIAN_LANGUAGES)}) saya (?:masih )?(?P<how>pas-pasan|"
-          r"kurang|jelek|terbatas|lancar|bagus|lumayan|dasar|belepotan)",
-          "Bahasa {language} pengguna {how}.", whatever_follows, "language:{language}"),
+        rf"kurang|jelek|terbatas|lancar|bagus|lumayan|dasar|belepotan)",
+        "Bahasa {language} pengguna {how}.", whatever_follows, "language:{language}"),
     _rule(r"saya belajar(?= bahasa)", "Pengguna belajar bahasa {thing}.",
-          lambda text: indonesian_languages(" ".join(text.split()[:2])), "learning:{slug}"),
+        lambda text: indonesian_languages(" ".join(text.split()[:2])), "learning:{slug}"),
     _rule(r"saya belajar", "Pengguna belajar {thing}.", _learned, "learning:{slug}"),
     _rule(rf"(?:hari )?ulang tahun {_RELATION}(?: itu| jatuh)?|"
-        rf"{_RELATION.replace('<relation>', '<who>')} "
-          r"ulang tahun", "Ulang tahun {relation}{who} pengguna {thing}.", date_in_full,
-          "family:{relation}{who}-birthday", "family"),
+        rf"{_RELATION.replace('<relation>', '<who>')} ulang tahun",
+        "Ulang tahun {relation}{who} pengguna {thing}.", date_in_full,
+        "family:{relation}{who}-birthday", "family"),
     _rule(r"(?:hari jadi|ulang tahun|anniversary)(?: (?:pernikahan|perkawinan))? (?:kami|"
-        r"saya)(?: itu| jatuh)?",
-          "Hari jadi pernikahan pengguna {thing}.", date_in_full, "anniversary", "family"),
-    _rule(r"saya anak (?P<which>tunggal|sulung|bungsu|pertama|terakhir|(?:ke-?\w+|kedua|"
-        r"ketiga) dari \w+)",
-          "Pengguna adalah anak {which}.", whatever_follows, "family:siblings", "family"),
-    _rule(r"saya (?:pakai|pake|memakai) (?P<what>kacamata|alat bantu dengar|kursi roda|lensa "
-        r"kontak|"
-          r"inhaler|kawat gigi|behel)", "Pengguna memakai {what}.", whatever_follows, "aid:{what}",
-          "health"),
+        r"saya)(?: itu| jatuh)?", "Hari jadi pernikahan pengguna {thing}.", date_in_full,
+        "anniversary", "family"),
+    _rule(r"saya anak (?P<which>tunggal|sulung|bungsu|pertama|terakhir|"
+        r"(?:ke-?\w+|kedua|ketiga) dari \w+)", "Pengguna adalah anak {which}.", whatever_follows,
+        "family:siblings", "family"),
+    _rule(r"saya (?:pakai|pake|memakai) (?P<what>kacamata|alat bantu dengar|kursi roda|"
+        r"lensa kontak|inhaler|kawat gigi|behel)", "Pengguna memakai {what}.", whatever_follows,
+        "aid:{what}", "health"),
 )  # fmt: skip
 
 WORK: Final = (
-    _rule(r"saya (?:mengajar|ngajar)", "Pengguna mengajar "
-        "{thing}.", _learned, "occupation", "work"),
-    _rule(r"saya(?! (?:bukan|tidak|ke|di|cari|butuh|mau|ingin))", "Pengguna adalah "
-        "{thing}.", _foreign_trade, "occupation", "work"),
-    _rule(r"saya (?:freelance|freelancer|pekerja lepas)(?: di)?(?: bidang)?", "Pengguna "
-        "freelance {thing}.",
-          _short, "occupation", "work"),
-    _rule(r"saya (?:be)?kerja di (?:bidang|dunia|sektor|industri)", "Pengguna bekerja di "
-        "bidang {thing}.",
-          _short, "field_of_work", "work"),
-    _rule(r"(?:usaha|bisnis|jualan) (?:saya|kami)(?: itu| adalah)?(?! (?:sepi|rugi|bangkrut|"
-        r"lagi|baru|turun|"
-          r"naik|ramai|belum|tidak|sudah|gagal|mau|lancar))", "Usaha pengguna adalah "
-          "{thing}.", _short,
-          "business", "work"),
-    _rule(r"(?:saya |kami )?(?:sudah )?(?:\d+|se|dua|tiga|lima) ?(?:tahun|taun|thn|bulan)(?: "
-        r"ini)?(?: saya)? "
-          r"(?:buka|punya|menjalankan|jalanin|ngelola|mengelola|merintis)", "Pengguna punya "
-          "{thing}.",
-          _short, "business", "work"),
+    _rule(r"saya (?:mengajar|ngajar)", "Pengguna mengajar {thing}.", _learned, "occupation",
+        "work"),
+    _rule(r"saya(?! (?:bukan|tidak|ke|di|cari|butuh|mau|ingin))", "Pengguna adalah {thing}.",
+        _foreign_trade, "occupation", "work"),
+    _rule(r"saya (?:freelance|freelancer|pekerja lepas)(?: di)?(?: bidang)?",
+        "Pengguna freelance {thing}.", _short, "occupation", "work"),
+    _rule(r"saya (?:be)?kerja di (?:bidang|dunia|sektor|industri)",
+        "Pengguna bekerja di bidang {thing}.", _short, "field_of_work", "work"),
+    _rule(r"(?:usaha|bisnis|jualan) (?:saya|kami)(?: itu|"
+        r" adalah)?(?! (?:sepi|rugi|bangkrut|lagi|baru|turun|naik|ramai|belum|tidak|sudah|gagal|"
+        r"mau|lancar))", "Usaha pengguna adalah {thing}.", _short, "business", "work"),
+    _rule(r"(?:saya |kami )?(?:sudah )?(?:\d+|se|dua|tiga|lima) ?(?:tahun|taun|thn|"
+        r"bulan)(?: ini)?(?: saya)? (?:buka|punya|menjalankan|jalanin|ngelola|mengelola|merintis)",
+        "Pengguna punya {thing}.", _short, "business", "work"),
     _rule(r"(?:saya )?(?:sudah )?(?:\d+|se|dua|tiga|lima|belasan|puluhan) ?(?:tahun|taun|thn|"
-        r"bulan)(?: ini)?"
-          r"(?: saya)? (?:menjadi|jadi|kerja sebagai|bekerja sebagai)", "Pengguna adalah {thing}.",
-          indonesian_trade, "occupation", "work"),
+        r"bulan)(?: ini)?(?: saya)? (?:menjadi|jadi|kerja sebagai|bekerja sebagai)",
+        "Pengguna adalah {thing}.", indonesian_trade, "occupation", "work"),
     _rule(r"(?:sudah )?(?:\d+|se|dua|tiga|lima) ?(?:tahun|taun|thn) saya (?:mengajar|ngajar)",
-          "Pengguna mengajar {thing}.",
-          lambda text: _learned(re.sub(r"^di ", "", text)), "occupation", "work"),
-    _rule(r"(?:sejak |setelah |habis )?(?:saya )?pensiun(?:an)? dari", "Pengguna pensiun dari "
-        "{thing}.",
-          lambda text: _short(re.split(r" (?:saya|tahun)\b", text)[0]), "occupation", "work"),
+        "Pengguna mengajar {thing}.", lambda text: _learned(re.sub(r"^di ", "", text)),
+        "occupation", "work"),
+    _rule(r"(?:sejak |setelah |habis )?(?:saya )?pensiun(?:an)? dari",
+        "Pengguna pensiun dari {thing}.",
+        lambda text: _short(re.split(r" (?:saya|tahun)\b", text)[0]), "occupation", "work"),
     _rule(r"(?:saya )(?P<class>kelas (?:\d{1,2}|x|xi|xii)(?: (?:ipa|ips|smp|sma|smk|sd|bahasa))?)",
-          "Pengguna {class}.", whatever_follows, "studies", "work"),
-    _rule(r"(?:saya )?(?P<work>skripsi|tesis|disertasi|penelitian|tugas akhir|riset)(?: "
-        r"saya)?(?: itu)? "
-          r"(?:tentang|soal|mengenai|membahas)", "{work} pengguna tentang "
-          "{thing}.", _topic, "studies",
-          "work"),
+        "Pengguna {class}.", whatever_follows, "studies", "work"),
+    _rule(r"(?:saya )?(?P<work>skripsi|tesis|disertasi|penelitian|tugas akhir|"
+        r"riset)(?: saya)?(?: itu)? (?:tentang|soal|mengenai|membahas)",
+        "{work} pengguna tentang {thing}.", _topic, "studies", "work"),
 )  # fmt: skip
 
 LIKINGS: Final = (
     _liking(r"saya (?:malas|males|tidak tahan|tidak kuat|muak|bosan|bosen|sebel|sebal|risih|kapok|"
-            r"alergi)(?: (?:banget|bgt|sekali))? (?:sama|dengan|dgn)", "Pengguna tidak suka "
-            "{thing}."),
+        r"alergi)(?: (?:banget|bgt|sekali))? (?:sama|dengan|dgn)", "Pengguna tidak suka {thing}."),
     _liking(r"saya (?:penggemar|fans?)(?: (?:berat|garis keras|setia|fanatik))?(?: dari)?",
-            "Pengguna penggemar {thing}."),
-    _liking(r"(?P<what>[\w-]+(?: [\w-]+)?) (?:yang |adalah yang |itu yang )?paling saya "
-        r"(?:suka|sukai|cintai)",
-            "Pengguna paling suka {what}.", whatever_follows, "taste:{what}"),
+        "Pengguna penggemar {thing}."),
+    _liking(r"(?P<what>[\w-]+(?: [\w-]+)?) (?:yang |adalah yang |itu yang )?paling saya (?:suka|"
+        r"sukai|cintai)", "Pengguna paling suka {what}.", whatever_follows, "taste:{what}"),
     _liking(r"menurut saya (?P<what>[\w-]+(?: (?:yang )?(?:terlalu )?[\w-]+){0,2}?) (?:itu "
-        r")?(?:sangat |"
-            r"terlalu )?(?:mengganggu|membosankan|menyebalkan|melelahkan|nyebelin|ngebosenin)",
-            "Pengguna tidak suka {what}.", whatever_follows, "taste:{what}"),
+        r")?(?:sangat |terlalu )?(?:mengganggu|membosankan|menyebalkan|melelahkan|nyebelin|"
+        r"ngebosenin)", "Pengguna tidak suka {what}.", whatever_follows, "taste:{what}"),
     _liking(r"saya tidak (?:begitu )?suka", "Pengguna tidak suka {thing}.",
-            lambda text: _topic(text) if re.search(r" (?:yang|"
-                r"yg) ", text) and len(text.split()) <= 6
-            and not re.search(r"\d|\b(?:tadi|barusan|pertama|kedua)\b", text) else None),
+        lambda text: (
+            _topic(text)
+            if re.search(
+                r" (?:yang|yg) ",
+                text,
+            )
+            and len(text.split()) <= 6
+            and not re.search(r"\d|\b(?:tadi|barusan|pertama|kedua)\b", text)
+            else None
+        )),
 )  # fmt: skip
 
 HEALTH: Final = (
     _rule(rf"(?:saya |kami )?{_LASTING.pattern}(?:ini )?(?:saya )?tidak (?P<do>makan|minum)",
-          "Pengguna tidak {do} {thing}.", _food, "diet:{slug}", "health"),
-    _rule(r"(?:saya|kami)(?: sekeluarga)? (?:sudah )?(?:tidak|stop|berhenti)(?: (?:bisa|"
-        r"pernah|lagi))? "
-          r"(?P<do>makan|minum)", "Pengguna tidak {do} {thing}.", _food, "diet:{slug}", "health"),
+        "Pengguna tidak {do} {thing}.", _food, "diet:{slug}", "health"),
+    _rule(r"(?:saya|kami)(?: sekeluarga)? (?:sudah )?(?:tidak|stop|"
+        r"berhenti)(?: (?:bisa|pernah|lagi))? (?P<do>makan|minum)", "Pengguna tidak {do} {thing}.",
+        _food, "diet:{slug}", "health"),
     _rule(r"(?:kami sekeluarga|keluarga saya|kami|serumah) (?P<diet>vegetarian|vegan)",
-          "Keluarga pengguna {diet}.", whatever_follows, "diet:household", "health"),
-    _rule(r"saya diet(?! (?:apa|yang|gimana|dulu|biar|supaya|tapi))", "Pengguna diet "
-        "{thing}.", _short,
-          "diet", "health"),
+        "Keluarga pengguna {diet}.", whatever_follows, "diet:household", "health"),
+    _rule(r"saya diet(?! (?:apa|yang|gimana|dulu|biar|supaya|tapi))", "Pengguna diet {thing}.",
+        _short, "diet", "health"),
     _rule(r"kulit saya alergi", "Pengguna alergi {thing}.", _short, "allergy:{slug}", "health"),
-    _rule(rf"(?:saya (?:seorang )?)?(?:penderita|pengidap|penyintas) "
-        rf"(?P<what>{any_of(CONDITIONS)}|kanker|"
-          r"jantung|stroke|lupus)", "Pengguna punya "
-          "{what}.", whatever_follows, "condition:{what}", "health"),
-    _rule(rf"{_RELATION} (?:punya |kena |sakit |menderita |mengidap "
-        rf")?(?P<what>{any_of(CONDITIONS)}|"
-          r"stroke|kanker|jantung|demensia|pikun|asam urat)(?! (?:apa|atau))",
-          "{relation} pengguna punya "
-          "{what}.", whatever_follows, "family:{relation}-health", "family"),
+    _rule(rf"(?:saya (?:seorang )?)?(?:penderita|pengidap|penyintas) (?P<what>{any_of(CONDITIONS)}|"
+        rf"kanker|jantung|stroke|lupus)", "Pengguna punya {what}.", whatever_follows,
+        "condition:{what}", "health"),
+    _rule(rf"{_RELATION} (?:punya |kena |sakit |menderita |"
+        rf"mengidap )?(?P<what>{any_of(CONDITIONS)}|stroke|kanker|jantung|demensia|pikun|"
+        rf"asam urat)(?! (?:apa|atau))", "{relation} pengguna punya {what}.", whatever_follows,
+        "family:{relation}-health", "family"),
 )  # fmt: skip
 
 HELD: Final = (
-    _rule(rf"{_RELATION} si", "{relation} pengguna bernama "
-        "{thing}.", _name_beside, "family:{relation}",
-          "family"),
-    _rule(rf"{_RELATION} (?:adalah )?(?:pensiunan|mantan)", "{relation} pengguna pensiunan "
-        "{thing}.",
-          indonesian_trade, "family:{relation}-work", "family"),
+    _rule(rf"{_RELATION} si", "{relation} pengguna bernama {thing}.", _name_beside,
+        "family:{relation}", "family"),
+    _rule(rf"{_RELATION} (?:adalah )?(?:pensiunan|mantan)",
+        "{relation} pengguna pensiunan {thing}.", indonesian_trade, "family:{relation}-work",
+        "family"),
     _rule(rf"{_RELATION}", "{relation} pengguna adalah {thing}.", known_indonesian_trade,
-          "family:{relation}-work", "family"),
-    _rule(r"(?P<who>nenek|kakek|ibu|ayah|mertua|orang tua|ortu|mama|papa|adik|kakak)(?: "
-        r"saya)? tinggal "
-          r"(?:sama|bareng|bersama|dengan|serumah dengan) (?:kami|saya)", "{who} tinggal "
-          "bersama pengguna.",
-          whatever_follows, "family:{who}-home", "family"),
+        "family:{relation}-work", "family"),
+    _rule(r"(?P<who>nenek|kakek|ibu|ayah|mertua|orang tua|ortu|mama|papa|adik|"
+        r"kakak)(?: saya)? tinggal (?:sama|bareng|bersama|dengan|serumah dengan) (?:kami|saya)",
+        "{who} tinggal bersama pengguna.", whatever_follows, "family:{who}-home", "family"),
     _rule(rf"(?P<pet>{any_of(INDONESIAN_PETS)}) (?:saya|kami) (?:namanya|bernama|si)",
-          "{pet} pengguna bernama {thing}.", _name_beside, "pet:{pet}", "family"),
+        "{pet} pengguna bernama {thing}.", _name_beside, "pet:{pet}", "family"),
     _rule(r"(?:saya|kami) (?:memelihara|melihara|pelihara|miara|ternak|beternak|budidaya)",
-          "Pengguna memelihara {thing}.", _short, "keeps:{slug}", "family"),
-    _rule(rf"(?:saya|kami) punya (?:se\w+ |\d+ |dua |tiga "
-        rf")?(?P<pet>{any_of(INDONESIAN_PETS)})(?! (?:apa|atau))",
-          "Pengguna punya {pet}.", whatever_follows, "pet:{pet}", "family"),
+        "Pengguna memelihara {thing}.", _short, "keeps:{slug}", "family"),
+    _rule(rf"(?:saya|kami) punya (?:se\w+ |\d+ |dua |"
+        rf"tiga )?(?P<pet>{any_of(INDONESIAN_PETS)})(?! (?:apa|atau))", "Pengguna punya {pet}.",
+        whatever_follows, "pet:{pet}", "family"),
     _rule(r"(?:saya|kami) (?:baru )?(?:beli|membeli|pakai|pake|memakai|punya)(?= \w+ \w)",
-          "Pengguna punya {thing}.", _make, "possession:{slug}"),
-    _rule(r"di rumah (?:kami|saya) (?:memakai|pakai|pake|ada|punya)", "Di rumah pengguna ada "
-        "{thing}.",
-          lambda text: _topic(text) if re.search(r"\d|\bmerek\b|"
-              r"\bmerk\b", text) else None, "home:equipment"),
-    _rule(r"(?:omzet|omset|pendapatan|penghasilan|cicilan|sewa|tagihan)(?: [a-z]+)?(?: saya| kami)"
-          r"(?: (?:sekitar|kira-kira|cuma|rata-rata|"
-          r"per bulan))? (?P<amount>(?:rp\.? ?)?\d[\d.,]{0,11} ?(?:juta|jt|ribu|rb|"
-          r"k))(?P<per>(?: (?:sebulan|per bulan|setahun|seminggu|sehari))?)",
-          "Penghasilan atau pengeluaran pengguna {amount} {per}.", whatever_follows, "money"),
+        "Pengguna punya {thing}.", _make, "possession:{slug}"),
+    _rule(r"di rumah (?:kami|saya) (?:memakai|pakai|pake|ada|punya)",
+        "Di rumah pengguna ada {thing}.",
+        lambda text: (
+            _topic(text)
+            if re.search(
+                r"\d|\bmerek\b|\bmerk\b",
+                text,
+            )
+            else None
+        ), "home:equipment"),
+    _rule(r"(?:omzet|omset|pendapatan|penghasilan|cicilan|sewa|tagihan)(?: [a-z]+)?(?: saya|"
+        r" kami)(?: (?:sekitar|kira-kira|cuma|rata-rata|"
+        r"per bulan))? (?P<amount>(?:rp\.? ?)?\d[\d.,]{0,11} ?(?:juta|jt|ribu|rb|"
+        r"k))(?P<per>(?: (?:sebulan|per bulan|setahun|seminggu|sehari))?)",
+        "Penghasilan atau pengeluaran pengguna {amount} {per}.", whatever_follows, "money"),
 )  # fmt: skip
 
 RULES: Final = (*SELF, *WORK, *LIKINGS, *HEALTH, *HELD)

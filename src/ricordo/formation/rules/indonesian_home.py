@@ -1,6 +1,7 @@
 """Indonesian rules: family and animals."""
 
 import re
+from functools import partial
 from typing import Final
 
 from ricordo.formation.rules.descriptions import (
@@ -11,13 +12,11 @@ from ricordo.formation.rules.descriptions import (
 )
 from ricordo.formation.rules.indonesian_tastes import allergen
 from ricordo.formation.rules.rule import (
-    Rule,
     has_indonesian_possessive,
     has_pronoun,
     nothing_more,
-    starting,
+    rule,
     trimmed,
-    whatever_follows,
 )
 from ricordo.formation.rules.things import indonesian_place, name
 from ricordo.formation.rules.word_lists import (
@@ -29,6 +28,8 @@ from ricordo.formation.rules.word_lists import (
     NOT_PLACES,
 )
 from ricordo.formation.words import words
+
+_family = partial(rule, theme="family", importance=3)
 
 
 def any_of(words: frozenset[str]) -> str:
@@ -43,138 +44,39 @@ _PET = rf"(?P<pet>{any_of(INDONESIAN_PETS)})(?: peliharaan)? saya"
 _COUNT = rf"(?P<count>{any_of(INDONESIAN_NUMBER_WORDS)}|\d{{1,2}})"
 
 FAMILY: Final = (
-    Rule(
-        begins=starting(rf"{_RELATION} (?:ber)?nama(?:nya)?(?: adalah)?"),
-        thing=name,
-        content="{relation} pengguna bernama {thing}.",
-        key="family:{relation}",
-        theme="family",
-        importance=3,
-    ),
-    Rule(
-        begins=starting(rf"nama {_RELATION}(?: adalah)?"),
-        thing=name,
-        content="{relation} pengguna bernama {thing}.",
-        key="family:{relation}",
-        theme="family",
-        importance=3,
-    ),
-    Rule(
-        begins=starting(rf"{_RELATION} tinggal di"),
-        thing=indonesian_place,
-        content="{relation} pengguna tinggal di {thing}.",
-        key="family:{relation}-home",
-        theme="family",
-        importance=3,
-    ),
-    Rule(
-        begins=starting(rf"{_RELATION} (?:be)?kerja (?:sebagai|jadi)"),
-        thing=indonesian_trade,
-        content="{relation} pengguna bekerja sebagai {thing}.",
-        key="family:{relation}-work",
-        theme="family",
-        importance=3,
-    ),
-    Rule(
-        begins=starting(rf"{_RELATION}(?: adalah)?(?: seorang)?"),
-        thing=known_indonesian_trade,
-        content="{relation} pengguna adalah {thing}.",
-        key="family:{relation}-work",
-        theme="family",
-        importance=3,
-    ),
-    Rule(
-        begins=starting(rf"{_RELATION} (?:berumur|berusia|umurnya|usianya|umur)"),
-        thing=age,
-        content="{relation} pengguna berumur {thing} tahun.",
-        key="family:{relation}-age",
-        theme="family",
-        importance=3,
-    ),
-    Rule(
-        begins=starting(rf"{_RELATION} (?:be)?kerja di"),
-        thing=indonesian_employer,
-        content="{relation} pengguna bekerja di {thing}.",
-        key="family:{relation}-employer",
-        theme="family",
-        importance=3,
-    ),
-    Rule(
-        begins=starting(rf"{_RELATION} alergi"),
-        thing=allergen,
-        content="{relation} pengguna alergi {thing}.",
-        theme="family",
-        importance=4,
-    ),
-    Rule(
-        begins=starting(r"anak saya (?:ada )?(?P<count>dua|tiga|empat|lima|satu|\d)(?: orang)?"),
-        thing=nothing_more,
-        content="Pengguna punya {count} anak.",
-        key="family:anak",
-        theme="family",
-        importance=3,
-    ),
-    Rule(
-        begins=starting(
-            rf"saya (?:punya|memiliki|mempunyai) {_COUNT} (?:orang )?(?P<relation>anak|adik|kakak|"
-            rf"saudara)(?: (?:perempuan|laki-laki))?"
-        ),
-        thing=nothing_more,
-        content="Pengguna punya {count} {relation}.",
-        key="family:{relation}",
-        theme="family",
-        importance=3,
-    ),
-    Rule(
-        begins=starting(r"saya (?:sudah )?(?P<state>menikah|berkeluarga|bercerai|bertunangan)"),
-        thing=nothing_more,
-        content="Pengguna sudah {state}.",
-        key="marital_status",
-        theme="family",
-        importance=3,
-    ),
-    Rule(
-        begins=starting(r"saya (?P<state>lajang|jomblo)"),
-        thing=nothing_more,
-        content="Pengguna {state}.",
-        key="marital_status",
-        theme="family",
-        importance=3,
-    ),
-    Rule(
-        begins=starting(
-            rf"{_PET} (?:ber)?nama(?:nya)?(?: adalah)?|"
-            rf"nama {_PET.replace('<pet>', '<pet2>')}(?: adalah)?"
-        ),
-        thing=name,
-        content="{pet}{pet2} pengguna bernama {thing}.",
-        key="pet:{pet}{pet2}",
-        theme="family",
-        importance=3,
-    ),
-    Rule(
-        begins=starting(
-            rf"saya (?:punya|memelihara|memiliki|pelihara) (?:(?:seekor|"
-            rf"satu) )?(?P<pet>{any_of(INDONESIAN_PETS)}) (?:ber)?nama(?:nya)?"
-        ),
-        thing=name,
-        content="Pengguna punya {pet} bernama {thing}.",
-        key="pet:{pet}",
-        theme="family",
-        importance=3,
-    ),
-    Rule(
-        begins=starting(
-            rf"saya (?:punya|memelihara|memiliki|"
-            rf"pelihara) (?:{_COUNT} )?(?:ekor )?(?P<pet>{any_of(INDONESIAN_PETS)})(?! "
-            rf"(?:ber)?nama)"
-        ),
-        thing=nothing_more,
-        content="Pengguna memelihara {pet}.",
-        key="pet:{pet}",
-        theme="family",
-    ),
-)
+    _family(rf"{_RELATION} (?:ber)?nama(?:nya)?(?: adalah)?",
+        "{relation} pengguna bernama {thing}.", name, "family:{relation}"),
+    _family(rf"nama {_RELATION}(?: adalah)?", "{relation} pengguna bernama {thing}.", name,
+        "family:{relation}"),
+    _family(rf"{_RELATION} tinggal di", "{relation} pengguna tinggal di {thing}.", indonesian_place,
+        "family:{relation}-home"),
+    _family(rf"{_RELATION} (?:be)?kerja (?:sebagai|jadi)",
+        "{relation} pengguna bekerja sebagai {thing}.", indonesian_trade, "family:{relation}-work"),
+    _family(rf"{_RELATION}(?: adalah)?(?: seorang)?", "{relation} pengguna adalah {thing}.",
+        known_indonesian_trade, "family:{relation}-work"),
+    _family(rf"{_RELATION} (?:berumur|berusia|umurnya|usianya|umur)",
+        "{relation} pengguna berumur {thing} tahun.", age, "family:{relation}-age"),
+    _family(rf"{_RELATION} (?:be)?kerja di", "{relation} pengguna bekerja di {thing}.",
+        indonesian_employer, "family:{relation}-employer"),
+    _family(rf"{_RELATION} alergi", "{relation} pengguna alergi {thing}.", allergen, importance=4),
+    _family(r"anak saya (?:ada )?(?P<count>dua|tiga|empat|lima|satu|\d)(?: orang)?",
+        "Pengguna punya {count} anak.", nothing_more, "family:anak"),
+    _family(rf"saya (?:punya|memiliki|mempunyai) {_COUNT} (?:orang )?(?P<relation>anak|adik|kakak|"
+        rf"saudara)(?: (?:perempuan|laki-laki))?", "Pengguna punya {count} {relation}.",
+        nothing_more, "family:{relation}"),
+    _family(r"saya (?:sudah )?(?P<state>menikah|berkeluarga|bercerai|bertunangan)",
+        "Pengguna sudah {state}.", nothing_more, "marital_status"),
+    _family(r"saya (?P<state>lajang|jomblo)", "Pengguna {state}.", nothing_more, "marital_status"),
+    _family(rf"{_PET} (?:ber)?nama(?:nya)?(?: adalah)?|"
+        rf"nama {_PET.replace('<pet>', '<pet2>')}(?: adalah)?",
+        "{pet}{pet2} pengguna bernama {thing}.", name, "pet:{pet}{pet2}"),
+    _family(rf"saya (?:punya|memelihara|memiliki|pelihara) (?:(?:seekor|"
+        rf"satu) )?(?P<pet>{any_of(INDONESIAN_PETS)}) (?:ber)?nama(?:nya)?",
+        "Pengguna punya {pet} bernama {thing}.", name, "pet:{pet}"),
+    rule(rf"saya (?:punya|memelihara|memiliki|"
+        rf"pelihara) (?:{_COUNT} )?(?:ekor )?(?P<pet>{any_of(INDONESIAN_PETS)})(?! (?:ber)?nama)",
+        "Pengguna memelihara {pet}.", nothing_more, "pet:{pet}", theme="family"),
+)  # fmt: skip
 
 FAMILY_RULES: Final = FAMILY
 
@@ -231,76 +133,27 @@ def _origin(text: str) -> str | None:
 
 
 HOUSEHOLD: Final = (
-    Rule(
-        begins=starting(_HOUSEHOLD_RELATION),
-        thing=_beside,
-        content="{relation} pengguna bernama {thing}.",
-        key="family:{relation}",
-        theme="family",
-        importance=3,
-    ),
-    Rule(
-        begins=starting(rf"{_HOUSEHOLD_RELATION} (?:asli )?orang"),
-        thing=_origin,
-        content="{relation} pengguna orang {thing}.",
-        key="family:{relation}-origin",
-        theme="family",
-    ),
-    Rule(
-        begins=starting(
-            r"istri saya (?:sedang |lagi |sudah )?hamil(?! (?:atau|apa|nggak|gak|ga|tidak)\b)"
-        ),
-        thing=whatever_follows,
-        content="Istri pengguna sedang hamil.",
-        theme="family",
-        importance=3,
-    ),
-    Rule(
-        begins=starting(
-            rf"saya tinggal (?:sama|bareng|bersama|dengan|berdua dengan) (?P<relation>"
-            rf"{any_of(INDONESIAN_RELATIONS)}|orang ?tua|ortu|keluarga)(?: saya)?"
-        ),
-        thing=nothing_more,
-        content="Pengguna tinggal bersama {relation}.",
-        key="lives_with",
-        theme="family",
-        importance=3,
-    ),
-    Rule(
-        begins=starting(
-            rf"(?:di rumah(?: saya| kami)? (?:ada|punya)|"
-            rf"kami (?:punya|memelihara|pelihara)) (?P<count>{any_of(INDONESIAN_NUMBER_WORDS)}|"
-            rf"\d{{1,2}}) (?:ekor )?(?P<pet>{any_of(INDONESIAN_PETS)})(?! (?:liar|tetangga|orang|"
-            rf"masuk|mati|lewat))"
-        ),
-        thing=whatever_follows,
-        content="Pengguna memelihara {count} {pet}.",
-        key="pet:{pet}",
-        theme="family",
-    ),
-    Rule(
-        begins=starting(
-            r"(?:saya|kami|sekeluarga|keluarga saya|kami sekeluarga) (?:cuma |hanya |"
-            r"selalu )(?P<do>makan)(?: makanan)?(?: yang)? halal"
-        ),
-        thing=whatever_follows,
-        content="Pengguna hanya makan yang halal.",
-        key="diet",
-        theme="health",
-        importance=4,
-    ),
-    Rule(
-        begins=starting(rf"{_KIND} saya(?: itu| adalah| pakai| pake| merk| merek)?"),
-        thing=_model,
-        content="{kind} pengguna adalah {thing}.",
-        key="possession:{kind}",
-    ),
-    Rule(
-        begins=starting(r"(?:saya|kami) (?:punya|memiliki|mempunyai)(?: (?:sebuah|satu))?"),
-        thing=_belonging,
-        content="Pengguna punya {thing}.",
-        key="possession:{slug}",
-    ),
-)
+    _family(_HOUSEHOLD_RELATION, "{relation} pengguna bernama {thing}.", _beside,
+        "family:{relation}"),
+    rule(rf"{_HOUSEHOLD_RELATION} (?:asli )?orang", "{relation} pengguna orang {thing}.", _origin,
+        "family:{relation}-origin", theme="family"),
+    _family(r"istri saya (?:sedang |lagi |sudah )?hamil(?! (?:atau|apa|nggak|gak|ga|tidak)\b)",
+        "Istri pengguna sedang hamil."),
+    _family(rf"saya tinggal (?:sama|bareng|bersama|dengan|"
+        rf"berdua dengan) (?P<relation>{any_of(INDONESIAN_RELATIONS)}|orang ?tua|ortu|"
+        rf"keluarga)(?: saya)?", "Pengguna tinggal bersama {relation}.", nothing_more,
+        "lives_with"),
+    rule(rf"(?:di rumah(?: saya| kami)? (?:ada|punya)|kami (?:punya|memelihara|"
+        rf"pelihara)) (?P<count>{any_of(INDONESIAN_NUMBER_WORDS)}|"
+        rf"\d{{1,2}}) (?:ekor )?(?P<pet>{any_of(INDONESIAN_PETS)})(?! (?:liar|tetangga|orang|masuk|"
+        rf"mati|lewat))", "Pengguna memelihara {count} {pet}.", key="pet:{pet}", theme="family"),
+    rule(r"(?:saya|kami|sekeluarga|keluarga saya|kami sekeluarga) (?:cuma |hanya |"
+        r"selalu )(?P<do>makan)(?: makanan)?(?: yang)? halal", "Pengguna hanya makan yang halal.",
+        key="diet", theme="health", importance=4),
+    rule(rf"{_KIND} saya(?: itu| adalah| pakai| pake| merk| merek)?",
+        "{kind} pengguna adalah {thing}.", _model, "possession:{kind}"),
+    rule(r"(?:saya|kami) (?:punya|memiliki|mempunyai)(?: (?:sebuah|satu))?",
+        "Pengguna punya {thing}.", _belonging, "possession:{slug}"),
+)  # fmt: skip
 
 HOUSEHOLD_RULES: Final = HOUSEHOLD

@@ -1,6 +1,7 @@
 """Indonesian rules: identity. Clauses are regular: "gue" is "saya", "namaku" "nama saya"."""
 
 import re
+from functools import partial
 from typing import Final
 
 from ricordo.formation.rules.descriptions import (
@@ -15,16 +16,17 @@ from ricordo.formation.rules.descriptions import (
     year,
 )
 from ricordo.formation.rules.rule import (
-    Rule,
     has_indonesian_possessive,
     has_pronoun,
     nothing_more,
-    starting,
+    rule,
     trimmed,
-    whatever_follows,
 )
 from ricordo.formation.rules.things import indonesian_known_place, indonesian_place, name
 from ricordo.formation.words import words
+
+_work = partial(rule, theme="work", importance=3)
+_fact = partial(rule, importance=3)
 
 _FAITHS: Final = words("rules", "faiths")
 
@@ -37,230 +39,75 @@ def _faith(text: str) -> str | None:
 
 
 NAMES: Final = (
-    Rule(
-        begins=starting(r"nama (?:lengkap |asli |panggilan )?saya(?: adalah| itu)?|saya bernama"),
-        thing=name,
-        content="Nama pengguna adalah {thing}.",
-        key="preferred_name",
-        importance=4,
-    ),
-    Rule(
-        begins=starting(
-            r"(?:(?:tolong|kamu|bisa|boleh|cukup) ){0,3}panggil(?:(?: saja| aja)? saya| saja|"
-            r" aja)(?: dengan(?: nama| sebutan)?)?(?: saja| aja)?"
-        ),
-        thing=name,
-        content="Pengguna ingin dipanggil {thing}.",
-        key="preferred_name",
-        importance=4,
-        is_explicit=True,
-    ),
-    Rule(
-        begins=starting(r"saya (?:biasa |sering )?dipanggil"),
-        thing=name,
-        content="Pengguna biasa dipanggil {thing}.",
-        key="preferred_name",
-        importance=4,
-    ),
-)
+    rule(r"nama (?:lengkap |asli |panggilan )?saya(?: adalah| itu)?|saya bernama",
+        "Nama pengguna adalah {thing}.", name, "preferred_name", importance=4),
+    rule(r"(?:(?:tolong|kamu|bisa|boleh|cukup) ){0,3}panggil(?:(?: saja| aja)? saya| saja|"
+        r" aja)(?: dengan(?: nama| sebutan)?)?(?: saja| aja)?", "Pengguna ingin dipanggil {thing}.",
+        name, "preferred_name", importance=4, is_explicit=True),
+    rule(r"saya (?:biasa |sering )?dipanggil", "Pengguna biasa dipanggil {thing}.", name,
+        "preferred_name", importance=4),
+)  # fmt: skip
 
 PLACES: Final = (
-    Rule(
-        begins=starting(
-            r"saya (?:tinggal(?: sendiri)?|menetap|berdomisili|domisili|bermukim) di|"
-            r"(?:rumah|domisili|tempat tinggal) saya (?:ada )?di"
-        ),
-        thing=indonesian_place,
-        content="Pengguna tinggal di {thing}.",
-        key="home_city",
-        importance=3,
-    ),
-    Rule(
-        begins=starting(r"saya pindah(?: rumah)?(?: dari [\w .'-]{2,40}?)? ke"),
-        thing=indonesian_known_place,
-        content="Pengguna tinggal di {thing}.",
-        key="home_city",
-        importance=3,
-    ),
-    Rule(
-        begins=starting(
-            r"saya (?:berasal |asli |asal(?:nya)? )?dari|saya asli(?! dari)|saya asal(?! dari)|"
-            r"asal saya(?: dari)?|kampung halaman saya(?: di)?"
-        ),
-        thing=indonesian_known_place,
-        content="Pengguna berasal dari {thing}.",
-        key="hometown",
-        importance=3,
-    ),
-    Rule(
-        begins=starting(r"saya (?:besar|dibesarkan|lahir dan besar) di"),
-        thing=indonesian_known_place,
-        content="Pengguna dibesarkan di {thing}.",
-        key="hometown",
-        importance=3,
-    ),
-    Rule(
-        begins=starting(r"saya (?:di)?lahir(?:kan)? di"),
-        thing=indonesian_known_place,
-        content="Pengguna lahir di {thing}.",
-        key="birthplace",
-        importance=3,
-    ),
-    Rule(
-        begins=starting(
-            r"saya tidak (?:lagi )?tinggal (?:lagi )?di(?=.*\blagi\b)|saya tidak lagi tinggal di"
-        ),
-        thing=lambda text: indonesian_known_place(text.split(" lagi")[0]),
-        content="Pengguna tidak lagi tinggal di {thing}.",
-        importance=3,
-    ),
-)
+    _fact(r"saya (?:tinggal(?: sendiri)?|menetap|berdomisili|domisili|bermukim) di|"
+        r"(?:rumah|domisili|tempat tinggal) saya (?:ada )?di", "Pengguna tinggal di {thing}.",
+        indonesian_place, "home_city"),
+    _fact(r"saya pindah(?: rumah)?(?: dari [\w .'-]{2,40}?)? ke", "Pengguna tinggal di {thing}.",
+        indonesian_known_place, "home_city"),
+    _fact(r"saya (?:berasal |asli |asal(?:nya)? )?dari|saya asli(?! dari)|saya asal(?! dari)|"
+        r"asal saya(?: dari)?|kampung halaman saya(?: di)?", "Pengguna berasal dari {thing}.",
+        indonesian_known_place, "hometown"),
+    _fact(r"saya (?:besar|dibesarkan|lahir dan besar) di", "Pengguna dibesarkan di {thing}.",
+        indonesian_known_place, "hometown"),
+    _fact(r"saya (?:di)?lahir(?:kan)? di", "Pengguna lahir di {thing}.", indonesian_known_place,
+        "birthplace"),
+    _fact(r"saya tidak (?:lagi )?tinggal (?:lagi )?di(?=.*\blagi\b)|saya tidak lagi tinggal di",
+        "Pengguna tidak lagi tinggal di {thing}.",
+        lambda text: indonesian_known_place(text.split(" lagi")[0])),
+)  # fmt: skip
 
 WORK: Final = (
-    Rule(
-        begins=starting(r"saya(?: seorang| adalah)? ibu rumah tangga"),
-        thing=nothing_more,
-        content="Pengguna adalah ibu rumah tangga.",
-        key="occupation",
-        theme="work",
-        importance=3,
-    ),
-    Rule(
-        begins=starting(
-            r"saya (?:be)?kerja (?:sebagai|jadi)|saya berprofesi sebagai|"
-            r"(?:pekerjaan|profesi) saya(?: adalah| sebagai)?"
-        ),
-        thing=indonesian_trade,
-        content="Pengguna bekerja sebagai {thing}.",
-        key="occupation",
-        theme="work",
-        importance=3,
-    ),
-    Rule(
-        begins=starting(r"saya(?: adalah)?(?: seorang)?"),
-        thing=known_indonesian_trade,
-        content="Pengguna adalah {thing}.",
-        key="occupation",
-        theme="work",
-        importance=3,
-    ),
-    Rule(
-        begins=starting(r"saya (?:be)?kerja (?:sebagai [\w ]{3,40}? )?di"),
-        thing=indonesian_employer,
-        content="Pengguna bekerja di {thing}.",
-        key="employer",
-        theme="work",
-        importance=3,
-    ),
-    Rule(
-        begins=starting(r"saya (?:be)?kerja di"),
-        thing=indonesian_known_place,
-        content="Pengguna bekerja di {thing}.",
-        key="work_city",
-        theme="work",
-        importance=3,
-    ),
-    Rule(
-        begins=starting(r"saya (?:be)?kerja (?:dari rumah|remote|wfh)"),
-        thing=nothing_more,
-        content="Pengguna bekerja dari rumah.",
-        key="work_arrangement",
-        theme="work",
-    ),
-    Rule(
-        begins=starting(
-            r"saya sudah tidak (?:be)?kerja (?:lagi )?di|saya tidak lagi (?:be)?kerja di"
-        ),
-        thing=lambda text: indonesian_employer(text.split(" lagi")[0]),
-        content="Pengguna tidak lagi bekerja di {thing}.",
-        theme="work",
-        importance=3,
-    ),
-    Rule(
-        begins=starting(r"saya (?:kuliah|sekolah|belajar|mahasiswa)(?: [\w ]{3,40}?)? di"),
-        thing=school,
-        content="Pengguna kuliah di {thing}.",
-        key="school",
-        theme="work",
-        importance=3,
-    ),
-    Rule(
-        begins=starting(
-            r"saya (?:kuliah|mengambil|ambil) (?:di )?(?:jurusan|prodi)|jurusan saya(?: adalah)?"
-        ),
-        thing=subject_of_study,
-        content="Pengguna kuliah jurusan {thing}.",
-        key="studies",
-        theme="work",
-        importance=3,
-    ),
-    Rule(
-        begins=starting(r"saya lulusan(?: dari)?|saya alumni"),
-        thing=school,
-        content="Pengguna lulusan {thing}.",
-        key="education",
-        theme="work",
-        importance=3,
-    ),
-)
+    _work(r"saya(?: seorang| adalah)? ibu rumah tangga", "Pengguna adalah ibu rumah tangga.",
+        nothing_more, "occupation"),
+    _work(r"saya (?:be)?kerja (?:sebagai|jadi)|saya berprofesi sebagai|"
+        r"(?:pekerjaan|profesi) saya(?: adalah| sebagai)?", "Pengguna bekerja sebagai {thing}.",
+        indonesian_trade, "occupation"),
+    _work(r"saya(?: adalah)?(?: seorang)?", "Pengguna adalah {thing}.", known_indonesian_trade,
+        "occupation"),
+    _work(r"saya (?:be)?kerja (?:sebagai [\w ]{3,40}? )?di", "Pengguna bekerja di {thing}.",
+        indonesian_employer, "employer"),
+    _work(r"saya (?:be)?kerja di", "Pengguna bekerja di {thing}.", indonesian_known_place,
+        "work_city"),
+    rule(r"saya (?:be)?kerja (?:dari rumah|remote|wfh)", "Pengguna bekerja dari rumah.",
+        nothing_more, "work_arrangement", theme="work"),
+    _work(r"saya sudah tidak (?:be)?kerja (?:lagi )?di|saya tidak lagi (?:be)?kerja di",
+        "Pengguna tidak lagi bekerja di {thing}.",
+        lambda text: indonesian_employer(text.split(" lagi")[0])),
+    _work(r"saya (?:kuliah|sekolah|belajar|mahasiswa)(?: [\w ]{3,40}?)? di",
+        "Pengguna kuliah di {thing}.", school, "school"),
+    _work(r"saya (?:kuliah|mengambil|ambil) (?:di )?(?:jurusan|prodi)|jurusan saya(?: adalah)?",
+        "Pengguna kuliah jurusan {thing}.", subject_of_study, "studies"),
+    _work(r"saya lulusan(?: dari)?|saya alumni", "Pengguna lulusan {thing}.", school, "education"),
+)  # fmt: skip
 
 REST: Final = (
-    Rule(
-        begins=starting(
-            r"saya (?:bisa|fasih|berbicara|bicara|menguasai|lancar)(?: (?:ngomong|berbicara|bicara|"
-            r"berbahasa))?(?= bahasa)|saya berbahasa|saya bisa berbahasa"
-        ),
-        thing=indonesian_languages,
-        content="Pengguna bisa berbahasa {thing}.",
-        key="language",
-    ),
-    Rule(
-        begins=starting(r"bahasa ibu saya(?: adalah)?"),
-        thing=indonesian_languages,
-        content="Bahasa ibu pengguna adalah bahasa {thing}.",
-        key="language:native",
-        importance=3,
-    ),
-    Rule(
-        begins=starting(r"saya belajar(?= bahasa)"),
-        thing=indonesian_languages,
-        content="Pengguna belajar bahasa {thing}.",
-        key="learning:{slug}",
-    ),
-    Rule(
-        begins=starting(
-            r"(?:hari )?(?:ulang tahun|ultah|lahir) saya(?: adalah| itu| jatuh)?|"
-            r"tanggal lahir saya(?: adalah)?|saya (?:di)?lahir(?:kan)?(?: di [\w]{3,20})?,?(?! di)"
-        ),
-        thing=date_in_full,
-        content="Ulang tahun pengguna {thing}.",
-        key="birthday",
-        importance=3,
-    ),
-    Rule(
-        begins=starting(r"saya (?:di)?lahir(?:kan)?"),
-        thing=year,
-        content="Pengguna lahir tahun {thing}.",
-        key="birth_year",
-        importance=3,
-    ),
-    Rule(
-        begins=starting(
-            r"(?:umur|usia) saya|saya (?:berumur|berusia|umur|usia)|"
-            r"saya(?= \d{2} (?:tahun|thn)\W*$)"
-        ),
-        thing=own_age,
-        content="Pengguna berumur {thing} tahun.",
-        key="age",
-        importance=3,
-    ),
-    Rule(
-        begins=starting(r"saya(?: beragama| seorang)?|agama saya"),
-        thing=_faith,
-        content="Pengguna beragama {thing}.",
-        key="religion",
-    ),
-)
+    rule(r"saya (?:bisa|fasih|berbicara|bicara|menguasai|"
+        r"lancar)(?: (?:ngomong|berbicara|bicara|berbahasa))?(?= bahasa)|saya berbahasa|"
+        r"saya bisa berbahasa", "Pengguna bisa berbahasa {thing}.", indonesian_languages,
+        "language"),
+    _fact(r"bahasa ibu saya(?: adalah)?", "Bahasa ibu pengguna adalah bahasa {thing}.",
+        indonesian_languages, "language:native"),
+    rule(r"saya belajar(?= bahasa)", "Pengguna belajar bahasa {thing}.", indonesian_languages,
+        "learning:{slug}"),
+    _fact(r"(?:hari )?(?:ulang tahun|ultah|lahir) saya(?: adalah| itu| jatuh)?|"
+        r"tanggal lahir saya(?: adalah)?|saya (?:di)?lahir(?:kan)?(?: di [\w]{3,20})?,?(?! di)",
+        "Ulang tahun pengguna {thing}.", date_in_full, "birthday"),
+    _fact(r"saya (?:di)?lahir(?:kan)?", "Pengguna lahir tahun {thing}.", year, "birth_year"),
+    _fact(r"(?:umur|usia) saya|saya (?:berumur|berusia|umur|usia)|saya(?= \d{2} (?:tahun|thn)\W*$)",
+        "Pengguna berumur {thing} tahun.", own_age, "age"),
+    rule(r"saya(?: beragama| seorang)?|agama saya", "Pengguna beragama {thing}.", _faith,
+        "religion"),
+)  # fmt: skip
 
 PROFILE_RULES: Final = (*NAMES, *PLACES, *WORK, *REST)
 
@@ -295,131 +142,42 @@ def _goal(text: str) -> str | None:
 
 
 SELF: Final = (
-    Rule(
-        begins=starting(r"pronoun saya(?: adalah| itu)? (?P<pronouns>(?:he|she|they)/\w{3,4})"),
-        thing=nothing_more,
-        content="Pronoun pengguna adalah {pronouns}.",
-        key="pronouns",
-        importance=4,
-    ),
-    Rule(
-        begins=starting(
-            r"(?:saya|kami) (?:(?:ngekos|ngekost|indekos|kos|kost|ngontrak|tinggal|menetap|"
-            r"berdomisili|domisili) di)|(?:rumah|kosan|kontrakan) (?:saya|kami) (?:ada )?di"
-        ),
-        thing=indonesian_place,
-        content="Pengguna tinggal di {thing}.",
-        key="home_city",
-        importance=3,
-    ),
-    Rule(
-        begins=starting(
-            r"(?:domisili|tempat tinggal) saya(?: sekarang| saat ini)?(?: ada)?(?: di)?|"
-            r"kami (?:sekeluarga )?(?:sudah |baru )?pindah(?: rumah)?(?: dari [\w .'-]{2,40}?)? ke|"
-            r"saya (?:sudah |baru )?pindah(?: rumah)? ke|(?:sudah )pindah ke"
-        ),
-        thing=indonesian_known_place,
-        content="Pengguna tinggal di {thing}.",
-        key="home_city",
-        importance=3,
-    ),
-    Rule(
-        begins=starting(r"saya orang(?: asli)?"),
-        thing=indonesian_known_place,
-        content="Pengguna berasal dari {thing}.",
-        key="hometown",
-        importance=3,
-    ),
-    Rule(
-        begins=starting(r"saya(?= \d{2}\W*$| \d{2},)"),
-        thing=own_age,
-        content="Pengguna berumur {thing} tahun.",
-        key="age",
-        importance=3,
-    ),
-    Rule(
-        begins=starting(
-            r"(?:di rumah |sehari-hari |sehari2 )?saya (?:di rumah |sehari-hari )?(?:pakai|pake|"
-            r"ngomong|berbicara|bicara|memakai|menggunakan)(?= bahasa)"
-        ),
-        thing=indonesian_languages,
-        content="Pengguna memakai bahasa {thing}.",
-        key="language",
-    ),
-    Rule(
-        begins=starting(r"saya (?:cuma |hanya )(?:bisa|ngerti|paham)(?= bahasa)"),
-        thing=indonesian_languages,
-        content="Pengguna hanya bisa berbahasa {thing}.",
-        key="language",
-    ),
-    Rule(
-        begins=starting(
-            r"(?:gaji|penghasilan|pendapatan) saya(?: sekarang)?(?: (?:sekitar|cuma|kira2|"
-            r"adalah))? (?P<amount>(?:rp\.? ?)?\d[\d.,]{0,11} ?(?:juta|jt|ribu|rb|k)?)(?P<per>(?: |"
-            r"(?=/))(?:sebulan|per bulan|setahun|per tahun|seminggu|sehari|/bulan))?"
-        ),
-        thing=whatever_follows,
-        content="Gaji pengguna {amount} {per}.",
-        key="income",
-    ),
-)
+    rule(r"pronoun saya(?: adalah| itu)? (?P<pronouns>(?:he|she|they)/\w{3,4})",
+        "Pronoun pengguna adalah {pronouns}.", nothing_more, "pronouns", importance=4),
+    _fact(r"(?:saya|kami) (?:(?:ngekos|ngekost|indekos|kos|kost|ngontrak|tinggal|menetap|"
+        r"berdomisili|domisili) di)|(?:rumah|kosan|kontrakan) (?:saya|kami) (?:ada )?di",
+        "Pengguna tinggal di {thing}.", indonesian_place, "home_city"),
+    _fact(r"(?:domisili|tempat tinggal) saya(?: sekarang| saat ini)?(?: ada)?(?: di)?|"
+        r"kami (?:sekeluarga )?(?:sudah |baru )?pindah(?: rumah)?(?: dari [\w .'-]{2,40}?)? ke|"
+        r"saya (?:sudah |baru )?pindah(?: rumah)? ke|(?:sudah )pindah ke",
+        "Pengguna tinggal di {thing}.", indonesian_known_place, "home_city"),
+    _fact(r"saya orang(?: asli)?", "Pengguna berasal dari {thing}.", indonesian_known_place,
+        "hometown"),
+    _fact(r"saya(?= \d{2}\W*$| \d{2},)", "Pengguna berumur {thing} tahun.", own_age, "age"),
+    rule(r"(?:di rumah |sehari-hari |sehari2 )?saya (?:di rumah |sehari-hari )?(?:pakai|pake|"
+        r"ngomong|berbicara|bicara|memakai|menggunakan)(?= bahasa)",
+        "Pengguna memakai bahasa {thing}.", indonesian_languages, "language"),
+    rule(r"saya (?:cuma |hanya )(?:bisa|ngerti|paham)(?= bahasa)",
+        "Pengguna hanya bisa berbahasa {thing}.", indonesian_languages, "language"),
+    rule(r"(?:gaji|penghasilan|pendapatan) saya(?: sekarang)?(?: (?:sekitar|cuma|kira2|"
+        r"adalah))? (?P<amount>(?:rp\.? ?)?\d[\d.,]{0,11} ?(?:juta|jt|ribu|rb|k)?)(?P<per>(?: |"
+        r"(?=/))(?:sebulan|per bulan|setahun|per tahun|seminggu|sehari|/bulan))?",
+        "Gaji pengguna {amount} {per}.", key="income"),
+)  # fmt: skip
 
 OCCUPIED: Final = (
-    Rule(
-        begins=starting(r"saya (?:ber)?(?:jualan|dagang)"),
-        thing=_short,
-        content="Pengguna berjualan {thing}.",
-        key="occupation",
-        theme="work",
-        importance=3,
-    ),
-    Rule(
-        begins=starting(r"saya kuliah(?! (?:di|jurusan|prodi|sambil|lagi)\b)"),
-        thing=_studied,
-        content="Pengguna kuliah {thing}.",
-        key="studies",
-        theme="work",
-        importance=3,
-    ),
-    Rule(
-        begins=starting(
-            r"saya (?P<who>siswa|siswi|mahasiswa|mahasiswi|pelajar)(?: [\w ]{2,30}?)? (?:jurusan|"
-            r"prodi|program studi)"
-        ),
-        thing=_studied,
-        content="Pengguna adalah {who} jurusan {thing}.",
-        key="occupation",
-        theme="work",
-        importance=3,
-    ),
-    Rule(
-        begins=starting(r"saya di(?= (?:dinas|kementerian|pt|cv|bumn|pemda|pemkot) \w)"),
-        thing=indonesian_employer,
-        content="Pengguna bekerja di {thing}.",
-        key="employer",
-        theme="work",
-        importance=3,
-    ),
-    Rule(
-        begins=starting(r"saya (?:nabung|menabung|ngumpulin uang) (?:buat|untuk|demi)"),
-        thing=_goal,
-        content="Pengguna menabung untuk {thing}.",
-        key="goal:{slug}",
-        theme="plans",
-        importance=3,
-    ),
-    Rule(
-        begins=starting(
-            r"(?:saya )?(?:ingin|mau) bisa(?= (?:main|berenang|renang|nyetir|menyetir|masak|"
-            r"memasak|jahit|menjahit|ngomong bahasa|berbahasa|bahasa|berbicara|naik|membaca|"
-            r"bermain) ?)"
-        ),
-        thing=_goal,
-        content="Pengguna ingin bisa {thing}.",
-        key="goal:{slug}",
-        theme="plans",
-        importance=3,
-    ),
-)
+    _work(r"saya (?:ber)?(?:jualan|dagang)", "Pengguna berjualan {thing}.", _short, "occupation"),
+    _work(r"saya kuliah(?! (?:di|jurusan|prodi|sambil|lagi)\b)", "Pengguna kuliah {thing}.",
+        _studied, "studies"),
+    _work(r"saya (?P<who>siswa|siswi|mahasiswa|mahasiswi|pelajar)(?: [\w ]{2,30}?)? (?:jurusan|"
+        r"prodi|program studi)", "Pengguna adalah {who} jurusan {thing}.", _studied, "occupation"),
+    _work(r"saya di(?= (?:dinas|kementerian|pt|cv|bumn|pemda|pemkot) \w)",
+        "Pengguna bekerja di {thing}.", indonesian_employer, "employer"),
+    rule(r"saya (?:nabung|menabung|ngumpulin uang) (?:buat|untuk|demi)",
+        "Pengguna menabung untuk {thing}.", _goal, "goal:{slug}", theme="plans", importance=3),
+    rule(r"(?:saya )?(?:ingin|mau) bisa(?= (?:main|berenang|renang|nyetir|menyetir|masak|memasak|"
+        r"jahit|menjahit|ngomong bahasa|berbahasa|bahasa|berbicara|naik|membaca|bermain) ?)",
+        "Pengguna ingin bisa {thing}.", _goal, "goal:{slug}", theme="plans", importance=3),
+)  # fmt: skip
 
 SELF_RULES: Final = (*SELF, *OCCUPIED)

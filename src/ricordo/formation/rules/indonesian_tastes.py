@@ -1,6 +1,7 @@
 """Indonesian rules: likes, diet and health."""
 
 import re
+from functools import partial
 from typing import Final
 
 from ricordo.formation.rules.rule import (
@@ -9,12 +10,15 @@ from ricordo.formation.rules.rule import (
     has_indonesian_possessive,
     has_pronoun,
     nothing_more,
+    rule,
     starting,
     trimmed,
 )
 from ricordo.formation.rules.things import indonesian_taste
 from ricordo.formation.rules.word_lists import CONDITIONS, FOODS_NOT_EATEN
 from ricordo.model.vocabulary import MemoryType
+
+_health = partial(rule, theme="health", importance=4)
 
 
 def allergen(text: str) -> str | None:
@@ -70,96 +74,36 @@ def _preference(begins: str, content: str, thing: Thing = indonesian_taste) -> R
 
 
 TASTES: Final = (
-    _preference(
-        r"saya (?:lebih )?suka(?: (?:banget|sekali|sama))?(?! jawaban)", "Pengguna suka {thing}."
-    ),
-    _preference(
-        r"saya (?:cinta|menyukai|menggemari|penggemar(?: berat| setia)?|hobi)",
-        "Pengguna suka {thing}.",
-    ),
-    _preference(
-        r"saya senang(?= (?:me|ber|ng|nonton|main|masak|baca|jalan)\w*)(?! (?:bertemu|mendengar|"
-        r"membantu|melihat|berkenalan|bisa))",
-        "Pengguna senang {thing}.",
-    ),
-    _preference(
-        r"saya (?:tidak|kurang) (?:begitu |terlalu )?suka(?: (?:sama|dengan))?",
-        "Pengguna tidak suka {thing}.",
-    ),
-    _preference(
-        r"saya (?:benci|membenci|anti)(?: (?:banget|sama|dengan))?", "Pengguna tidak suka {thing}."
-    ),
-    Rule(
-        begins=starting(
-            r"(?P<kind>[a-z]{3,15}(?: [a-z]{3,15})?) (?:favorit|"
-            r"kesukaan) saya(?: (?:adalah|itu|yaitu|ya))?"
-        ),
-        thing=indonesian_taste,
-        content="{kind} favorit pengguna adalah {thing}.",
-        key="favourite:{kind}",
-        theme="preferences",
-        type=MemoryType.PREFERENCE,
-    ),
-    Rule(
-        begins=starting(r"hobi saya(?: (?:adalah|itu|yaitu))?"),
-        thing=indonesian_taste,
-        content="Hobi pengguna adalah {thing}.",
-        key="hobbies",
-        theme="preferences",
-        type=MemoryType.PREFERENCE,
-    ),
-    Rule(
-        begins=starting(r"saya lebih suka|saya suka|saya mau|saya ingin"),
-        thing=_answers,
-        content="Pengguna lebih suka {thing}.",
-        key="tone",
-        theme="instructions",
-        importance=4,
-        type=MemoryType.PREFERENCE,
-    ),
-)
+    _preference(r"saya (?:lebih )?suka(?: (?:banget|sekali|sama))?(?! jawaban)",
+        "Pengguna suka {thing}."),
+    _preference(r"saya (?:cinta|menyukai|menggemari|penggemar(?: berat| setia)?|hobi)",
+        "Pengguna suka {thing}."),
+    _preference(r"saya senang(?= (?:me|ber|ng|nonton|main|masak|baca|jalan)\w*)(?! (?:bertemu|"
+        r"mendengar|membantu|melihat|berkenalan|bisa))", "Pengguna senang {thing}."),
+    _preference(r"saya (?:tidak|kurang) (?:begitu |terlalu )?suka(?: (?:sama|dengan))?",
+        "Pengguna tidak suka {thing}."),
+    _preference(r"saya (?:benci|membenci|anti)(?: (?:banget|sama|dengan))?",
+        "Pengguna tidak suka {thing}."),
+    rule(r"(?P<kind>[a-z]{3,15}(?: [a-z]{3,15})?) (?:favorit|"
+        r"kesukaan) saya(?: (?:adalah|itu|yaitu|ya))?", "{kind} favorit pengguna adalah {thing}.",
+        indonesian_taste, "favourite:{kind}", theme="preferences", type=MemoryType.PREFERENCE),
+    rule(r"hobi saya(?: (?:adalah|itu|yaitu))?", "Hobi pengguna adalah {thing}.", indonesian_taste,
+        "hobbies", theme="preferences", type=MemoryType.PREFERENCE),
+    rule(r"saya lebih suka|saya suka|saya mau|saya ingin", "Pengguna lebih suka {thing}.", _answers,
+        "tone", theme="instructions", importance=4, type=MemoryType.PREFERENCE),
+)  # fmt: skip
 
 HEALTH: Final = (
-    Rule(
-        begins=starting(r"saya (?:punya |ada |memiliki )?alergi(?: berat| parah)?"),
-        thing=allergen,
-        content="Pengguna alergi {thing}.",
-        key="allergy:{slug}",
-        theme="health",
-        importance=4,
-    ),
-    Rule(
-        begins=starting(r"saya (?:seorang )?(?P<diet>vegetarian|vegan|pescatarian)"),
-        thing=nothing_more,
-        content="Pengguna {diet}.",
-        key="diet",
-        theme="health",
-        importance=4,
-    ),
-    Rule(
-        begins=starting(r"saya intoleran(?:si)? (?P<what>laktosa|gluten)"),
-        thing=nothing_more,
-        content="Pengguna intoleran {what}.",
-        key="allergy:{what}",
-        theme="health",
-        importance=4,
-    ),
-    Rule(
-        begins=starting(r"saya tidak (?:bisa |boleh |pernah )?(?P<do>makan|minum)"),
-        thing=_food,
-        content="Pengguna tidak {do} {thing}.",
-        key="diet:{slug}",
-        theme="health",
-        importance=3,
-    ),
-    Rule(
-        begins=starting(r"saya (?:punya|menderita|mengidap|ada|kena|memiliki)"),
-        thing=_condition,
-        content="Pengguna punya {thing}.",
-        key="condition:{slug}",
-        theme="health",
-        importance=4,
-    ),
-)
+    _health(r"saya (?:punya |ada |memiliki )?alergi(?: berat| parah)?", "Pengguna alergi {thing}.",
+        allergen, "allergy:{slug}"),
+    _health(r"saya (?:seorang )?(?P<diet>vegetarian|vegan|pescatarian)", "Pengguna {diet}.",
+        nothing_more, "diet"),
+    _health(r"saya intoleran(?:si)? (?P<what>laktosa|gluten)", "Pengguna intoleran {what}.",
+        nothing_more, "allergy:{what}"),
+    _health(r"saya tidak (?:bisa |boleh |pernah )?(?P<do>makan|minum)",
+        "Pengguna tidak {do} {thing}.", _food, "diet:{slug}", importance=3),
+    _health(r"saya (?:punya|menderita|mengidap|ada|kena|memiliki)", "Pengguna punya {thing}.",
+        _condition, "condition:{slug}"),
+)  # fmt: skip
 
 RULES: Final = (*TASTES, *HEALTH)

@@ -142,6 +142,29 @@ class Rule:
         )
 
 
+def rule(
+    begins: str,
+    content: str,
+    thing: Thing | None = None,
+    key: str | None = None,
+    theme: str = "profile",
+    importance: int = DEFAULT_IMPORTANCE,
+    type: MemoryType = MemoryType.FACT,
+    is_explicit: bool = False,
+) -> Rule:
+    """Without ``thing``, the rest of the clause does not matter."""
+    return Rule(
+        begins=starting(begins),
+        thing=thing or whatever_follows,
+        content=content,
+        key=key,
+        theme=theme,
+        importance=importance,
+        type=type,
+        is_explicit=is_explicit,
+    )
+
+
 def starting(pattern: str) -> re.Pattern[str]:
     """A pattern for the start of a clause that ends at the end of a word."""
     return re.compile(rf"(?:{pattern})(?!\w)", re.IGNORECASE)
