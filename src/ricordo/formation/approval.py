@@ -90,12 +90,7 @@ def _store(
     else:
         added = Added(resolution.targets[0].id, Status.ACTIVE, duplicate=True)
     settle_proposal(
-        writing,
-        proposal,
-        ProposalState.APPROVED,
-        added.id,
-        decided_by=scope.actor,
-        reason=reason,
+        writing, proposal, ProposalState.APPROVED, added.id, decided_by=scope.actor, reason=reason
     )
     tally(writing, {PROPOSALS_APPROVED: 1})
     return added

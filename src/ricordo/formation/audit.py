@@ -222,12 +222,7 @@ class _Kind:
 
 
 def audit(
-    database: Database,
-    recall: Recall,
-    user_id: str,
-    *,
-    limit: int,
-    redundant_min: float,
+    database: Database, recall: Recall, user_id: str, *, limit: int, redundant_min: float
 ) -> AuditReport:
     """Audit a user's own active memories; at most ``limit`` findings of a kind are listed.
 

@@ -45,8 +45,7 @@ class Extracted(BaseModel, defer_build=True):
     # Only told, not checked: what exceeds it is turned away and counted. Where the schema binds
     # the model, it also ends a small one that would go on for ever.
     memories: Annotated[
-        list[ExtractedEntry],
-        Field(json_schema_extra={"maxItems": limits.MAX_EXTRACTED_CANDIDATES}),
+        list[ExtractedEntry], Field(json_schema_extra={"maxItems": limits.MAX_EXTRACTED_CANDIDATES})
     ]
 
 

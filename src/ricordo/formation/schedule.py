@@ -84,11 +84,7 @@ def plan_summary(writing: WriteTransaction) -> None:
     """Queue a new narrative of the writing user."""
     writing.enqueue(
         NewJob(
-            kind=SUMMARY_JOB,
-            user_id=writing.user_id,
-            run_at=writing.now,
-            unique_key="",
-            payload={},
+            kind=SUMMARY_JOB, user_id=writing.user_id, run_at=writing.now, unique_key="", payload={}
         )
     )
 

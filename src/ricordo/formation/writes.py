@@ -62,13 +62,7 @@ def _written(writing: WriteTransaction, resolution: Resolution, draft: NewMemory
         # What a model says of two memories stays with the one that was replaced.
         why = resolution.reason if resolution.why is None else resolution.why
         return replacement.replace_with(
-            writing,
-            scope,
-            targets,
-            draft,
-            Event.SUPERSEDE,
-            why,
-            reason_to_add=resolution.reason,
+            writing, scope, targets, draft, Event.SUPERSEDE, why, reason_to_add=resolution.reason
         )
     if resolution.action is Action.UNLINK:
         for target in targets:

@@ -22,7 +22,6 @@ from ricordo.formation.rules.rule import (
     has_pronoun,
     nothing_more,
     rule,
-    starting,
     trimmed,
     whatever_follows,
 )
@@ -93,14 +92,7 @@ _rule = partial(rule, importance=3)
 
 
 def _liking(begins: str, content: str, thing: Thing = taste, key: str = "taste:{slug}") -> Rule:
-    return Rule(
-        begins=starting(begins),
-        thing=thing,
-        content=content,
-        key=key,
-        theme="preferences",
-        type=MemoryType.PREFERENCE,
-    )
+    return rule(begins, content, thing, key, "preferences", type=MemoryType.PREFERENCE)
 
 
 SELF: Final = (
@@ -114,10 +106,7 @@ SELF: Final = (
         r"next to) the [\w ]{3,20}? in|we (?:live|are based) (?:just |right )?(?:outside|in|near)|"
         r"I am (?:living|posted|stationed|settled) (?:\w+ )?in", "User lives in {thing}.",
         lambda text: known_or_capitalised_place(
-            re.split(
-                r" (?:is|are|has|we|it|it's|the)\b",
-                text,
-            )[0]
+            re.split(r" (?:is|are|has|we|it|it's|the)\b", text)[0]
         ), "home_city"),
     _rule(r"(?:as a|I am a) (?:native|local) of", "User is from {thing}.",
         lambda text: known_or_capitalised_place(re.split(r",| I ", text)[0]), "hometown"),
@@ -192,11 +181,7 @@ LIKINGS: Final = (
     _liking(r"(?:nothing beats|you cannot beat)(?=.*)(?! (?:the|this|that|a good)\b)",
         "User loves {thing}.",
         lambda text: taste(
-            re.sub(
-                r"^an? (?:long |good |nice )?| for me\b.*| any ?day\b.*",
-                "",
-                text,
-            )
+            re.sub(r"^an? (?:long |good |nice )?| for me\b.*| any ?day\b.*", "", text)
         )),
     _liking(r"I am (?:more of )?an? (?P<what>(?:early )?(?:morning|night|evening|cat|dog|tea|"
         r"coffee|beach|mountain|city|country|people|wine|beer|book|summer|winter|outdoor|savou?ry|"
@@ -275,8 +260,7 @@ def _kept(text: str) -> str | None:
     """Animals or a tank: with a number or an article, or in the plural."""
     bare = trimmed(cut_at(text, _AFTER_HELD))
     with_what = re.match(
-        r".{3,40}? with (?:[\w-]+ ){0,2}?[\w-]+s(?: and (?:[\w-]+ )?[\w-]+)?(?=$|,|\.)",
-        text,
+        r".{3,40}? with (?:[\w-]+ ){0,2}?[\w-]+s(?: and (?:[\w-]+ )?[\w-]+)?(?=$|,|\.)", text
     )
     bare = with_what.group() if with_what else bare
     found = bare.lower().split()
@@ -316,68 +300,53 @@ def _pet_word(text: str) -> str | None:
 
 
 HELD_FAMILY: Final = (
-    Rule(begins=starting(rf"{_KIN} is (?:\w+ly )?(?P<how>allergic to|intolerant to)"),
-        thing=allergen, content="User's {relation} is {how} {thing}.", theme="family",
-        importance=4),
-    Rule(begins=starting(rf"{_KIN} (?:turns|will turn|will be|is turning) (?P<age>\d{{1,3}})"),
-        thing=date_in_full, content="User's {relation} turns {age} on {thing}.",
-        key="family:{relation}-birthday", theme="family", importance=3),
-    Rule(begins=starting(rf"{_KIN}(?:'s birthday is| was born| has (?:his|her) birthday)"),
-        thing=date_in_full, content="User's {relation} has a birthday on {thing}.",
-        key="family:{relation}-birthday", theme="family", importance=3),
-    Rule(begins=starting(rf"{_KIN}(?: [A-Z][a-z]+)? {_ABOUT_THEM}"), thing=taste,
-        content="User's {relation} {does} {thing}.", theme="family"),
-    Rule(begins=starting(
-            rf"I (?:look after|care for|am (?:the )?carer for|am caring for|take care of|"
-            rf"live with) {_KIN}"
-        ), thing=whatever_follows, content="User looks after or lives with their {relation}.",
-        key="family:{relation}-care", theme="family", importance=3),
-    Rule(begins=starting(
-            rf"(?:I|we) have (?P<count>{_COUNT}) (?:(?:small|young|little|adult|teenage|"
-            rf"grown-up) )?(?P<kind>{any_of(CHILDREN)}|boys|girls|teenagers|toddlers|twins)"
-            r"(?=$|,| (?:under|aged|and|between|in|at|who|so|but|with|over|now))"
-        ), thing=whatever_follows, content="User has {count} {kind}.", key="family:children",
-        theme="family", importance=3),
-    Rule(begins=starting(
-            r"I have the (?P<kind>kids|boys|girls|children|"
-            r"twins) (?P<when>every other (?:week|weekend)|half the week|(?:on|at) weekends|"
-            r"every weekend|part[- ]time|full[- ]time)"
-        ), thing=whatever_follows, content="User has the {kind} {when}.", key="family:custody",
-        theme="family", importance=3),
+    rule(rf"{_KIN} is (?:\w+ly )?(?P<how>allergic to|intolerant to)",
+        "User's {relation} is {how} {thing}.", allergen, theme="family", importance=4),
+    _rule(rf"{_KIN} (?:turns|will turn|will be|is turning) (?P<age>\d{{1,3}})",
+        "User's {relation} turns {age} on {thing}.", date_in_full, "family:{relation}-birthday",
+        theme="family"),
+    _rule(rf"{_KIN}(?:'s birthday is| was born| has (?:his|her) birthday)",
+        "User's {relation} has a birthday on {thing}.", date_in_full, "family:{relation}-birthday",
+        theme="family"),
+    rule(rf"{_KIN}(?: [A-Z][a-z]+)? {_ABOUT_THEM}", "User's {relation} {does} {thing}.", taste,
+        theme="family"),
+    _rule(rf"I (?:look after|care for|am (?:the )?carer for|am caring for|take care of|"
+        rf"live with) {_KIN}", "User looks after or lives with their {relation}.",
+        key="family:{relation}-care", theme="family"),
+    _rule(rf"(?:I|we) have (?P<count>{_COUNT}) (?:(?:small|young|little|adult|teenage|"
+        rf"grown-up) )?(?P<kind>{any_of(CHILDREN)}|boys|girls|teenagers|toddlers|twins)(?=$|,|"
+        rf" (?:under|aged|and|between|in|at|who|so|but|with|over|now))", "User has {count} {kind}.",
+        key="family:children", theme="family"),
+    _rule(r"I have the (?P<kind>kids|boys|girls|children|"
+        r"twins) (?P<when>every other (?:week|weekend)|half the week|(?:on|at) weekends|"
+        r"every weekend|part[- ]time|full[- ]time)", "User has the {kind} {when}.",
+        key="family:custody", theme="family"),
 )  # fmt: skip
 
 HELD: Final = (
-    Rule(begins=starting(
-            r"(?:I|we) (?:have|(?:just |recently )?(?:adopted|rescued|got)) (?P<article>an?) "
-            rf"(?P<pet>(?:[a-z-]+ ){{0,2}}?(?:{any_of(PETS)}))"
-            r"(?=$|,| (?:who|that|which|and|from|last|this|with|so|but|at))"
-        ), thing=whatever_follows, content="User has {article} {pet}.", key="pet:{pet}",
-        theme="family"),
-    Rule(begins=starting(
-            rf"(?:I|we) have (?P<article>an?) (?!(?:[a-z-]+ ){{0,2}}(?:{any_of(_NO_BELONGING)}) )"
-            r"(?P<pet>(?:[a-z-]+ ){0,2}?[a-z-]+) (?:called|named|by the name of)"
-        ), thing=_pet_word, content="User has {article} {pet} called {thing}.", key="pet:{pet}",
-        theme="family", importance=3),
-    Rule(begins=starting(r"(?:I|we) (?:keep|raise|breed)(?! (?:on|up|in|at|to|it|going|getting)\b)"),
-        thing=_kept, content="User keeps {thing}.", key="keeps:{slug}", theme="family"),
-    Rule(begins=starting(
-            r"(?:I|we) (?:own|ride|have (?:just |recently |finally )?bought|"
-            r"(?:just |recently |finally )(?:bought|got)) (?P<article>an?)"
-        ), thing=_thing, content="User has {article} {thing}.", key="possession:{slug}"),
-    Rule(begins=starting(r"(?:I|we) (?:have|use|bought|got|drive) (?P<article>an?)"), thing=_make,
-        content="User has {article} {thing}.", key="possession:{slug}"),
-    Rule(begins=starting(
-            r"(?:my|our) (?P<home>house|flat|apartment|home|garden|kitchen|bathroom) (?:still |"
-            r"only |also )?has(?: got)?"
-        ), thing=_house, content="User's {home} has {thing}.", key="home:{home}"),
-    Rule(begins=starting(r"I (?:take|am (?:on|taking)|have been (?:on|taking))"), thing=_medicine,
-        content="User takes {thing}.", key="medication:{slug}", theme="health", importance=4),
-    Rule(begins=starting(
-            r"(?:my )?(?P<what>take[- ]home(?: pay)?|salary|rent|mortgage|pension|"
-            r"income) is (?:about |around |roughly |just over |just under |"
-            r"only )?(?P<amount>[$€£]? ?\d[\d.,]{2,9}\d(?:k| euros?| dollars|"
-            r" pounds)?)(?P<per>(?: (?:an?|per|every) (?:month|year|week))?)"
-        ), thing=whatever_follows, content="User's {what} is {amount} {per}.", key="{what}"),
+    rule(rf"(?:I|we) (?:have|(?:just |recently )?(?:adopted|rescued|"
+        rf"got)) (?P<article>an?) (?P<pet>(?:[a-z-]+ ){{0,2}}?(?:{any_of(PETS)}))(?=$|,|"
+        rf" (?:who|that|which|and|from|last|this|with|so|but|at))", "User has {article} {pet}.",
+        key="pet:{pet}", theme="family"),
+    _rule(rf"(?:I|we) have (?P<article>an?) (?!(?:[a-z-]+ ){{0,2}}(?:{any_of(_NO_BELONGING)}) )"
+        r"(?P<pet>(?:[a-z-]+ ){0,2}?[a-z-]+) (?:called|named|by the name of)",
+        "User has {article} {pet} called {thing}.", _pet_word, "pet:{pet}", theme="family"),
+    rule(r"(?:I|we) (?:keep|raise|breed)(?! (?:on|up|in|at|to|it|going|getting)\b)",
+        "User keeps {thing}.", _kept, "keeps:{slug}", theme="family"),
+    rule(r"(?:I|we) (?:own|ride|have (?:just |recently |finally )?bought|"
+        r"(?:just |recently |finally )(?:bought|got)) (?P<article>an?)",
+        "User has {article} {thing}.", _thing, "possession:{slug}"),
+    rule(r"(?:I|we) (?:have|use|bought|got|drive) (?P<article>an?)", "User has {article} {thing}.",
+        _make, "possession:{slug}"),
+    rule(r"(?:my|our) (?P<home>house|flat|apartment|home|garden|kitchen|bathroom) (?:still |only |"
+        r"also )?has(?: got)?", "User's {home} has {thing}.", _house, "home:{home}"),
+    rule(r"I (?:take|am (?:on|taking)|have been (?:on|taking))", "User takes {thing}.", _medicine,
+        "medication:{slug}", theme="health", importance=4),
+    rule(r"(?:my )?(?P<what>take[- ]home(?: pay)?|salary|rent|mortgage|pension|"
+        r"income) is (?:about |around |roughly |just over |just under |"
+        r"only )?(?P<amount>[$€£]? ?\d[\d.,]{2,9}\d(?:k| euros?| dollars|"
+        r" pounds)?)(?P<per>(?: (?:an?|per|every) (?:month|year|week))?)",
+        "User's {what} is {amount} {per}.", key="{what}"),
 )  # fmt: skip
 
 HOLDING_RULES: Final = (*HELD_FAMILY, *HELD)
@@ -505,9 +474,7 @@ def _spoken(text: str) -> str | None:
 
 
 def _work(begins: str, content: str, thing: Thing = role, key: str = "occupation") -> Rule:
-    return Rule(
-        begins=starting(begins), thing=thing, content=content, key=key, theme="work", importance=3
-    )
+    return _rule(begins, content, thing, key, "work")
 
 
 ROLES: Final = (
@@ -543,8 +510,7 @@ STUDIES: Final = (
     _work(r"I (?:have )?(?:studied|majored in|got a degree in|have a degree in|"
         r"did a (?:degree|master's|phd) in)", "User studied {thing}.", subject_of_study,
         "education"),
-    Rule(begins=starting(r"I (?:can )?(?:speak|am fluent in)"), thing=_spoken,
-        content="User speaks {thing}.", key="language"),
+    rule(r"I (?:can )?(?:speak|am fluent in)", "User speaks {thing}.", _spoken, "language"),
 )  # fmt: skip
 
 ROLE_RULES: Final = (*ROLES, *STUDIES)

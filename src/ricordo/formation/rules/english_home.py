@@ -6,13 +6,7 @@ from typing import Final
 
 from ricordo.formation.rules.descriptions import age, employer, known_trade, trade
 from ricordo.formation.rules.english_tastes import allergen, any_of, food
-from ricordo.formation.rules.rule import (
-    cut_at,
-    has_pronoun,
-    nothing_more,
-    rule,
-    trimmed,
-)
+from ricordo.formation.rules.rule import cut_at, has_pronoun, nothing_more, rule, trimmed
 from ricordo.formation.rules.things import known_or_capitalised_place, name, place_moved_to
 from ricordo.formation.rules.word_lists import (
     BELONGINGS,

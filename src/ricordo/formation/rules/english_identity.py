@@ -6,11 +6,7 @@ from typing import Final
 
 from ricordo.formation.rules.descriptions import date_in_full, own_age, year
 from ricordo.formation.rules.english_tastes import any_of
-from ricordo.formation.rules.rule import (
-    nothing_more,
-    rule,
-    trimmed,
-)
+from ricordo.formation.rules.rule import nothing_more, rule, trimmed
 from ricordo.formation.rules.things import (
     home,
     known_or_capitalised_place,

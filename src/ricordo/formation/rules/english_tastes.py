@@ -11,7 +11,6 @@ from ricordo.formation.rules.rule import (
     has_pronoun,
     nothing_more,
     rule,
-    starting,
     trimmed,
 )
 from ricordo.formation.rules.things import taste
@@ -107,14 +106,7 @@ def _rather(text: str) -> str | None:
 
 
 def _preference(begins: str, content: str, thing: Thing = taste) -> Rule:
-    return Rule(
-        begins=starting(begins),
-        thing=thing,
-        content=content,
-        key="taste:{slug}",
-        theme="preferences",
-        type=MemoryType.PREFERENCE,
-    )
+    return rule(begins, content, thing, "taste:{slug}", "preferences", type=MemoryType.PREFERENCE)
 
 
 TASTES: Final = (

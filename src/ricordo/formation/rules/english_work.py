@@ -14,13 +14,7 @@ from ricordo.formation.rules.descriptions import (
     trade,
 )
 from ricordo.formation.rules.english_forms import in_third_person
-from ricordo.formation.rules.rule import (
-    cut_at,
-    has_pronoun,
-    nothing_more,
-    rule,
-    trimmed,
-)
+from ricordo.formation.rules.rule import cut_at, has_pronoun, nothing_more, rule, trimmed
 from ricordo.formation.rules.things import known_or_capitalised_place, taste
 from ricordo.formation.rules.word_lists import BUSINESSES, LANGUAGES, SPORTS_AND_INSTRUMENTS
 from ricordo.formation.words import words

@@ -2,6 +2,7 @@
 
 import re
 from datetime import datetime
+from functools import partial
 from typing import Final
 
 from ricordo.formation.rules.descriptions import (
@@ -19,7 +20,7 @@ from ricordo.formation.rules.rule import (
     Thing,
     has_indonesian_possessive,
     has_pronoun,
-    starting,
+    rule,
     trimmed,
     whatever_follows,
 )
@@ -114,29 +115,13 @@ def _caller(text: str) -> str | None:
     return capitalised_name(re.sub(r" (?:di sini|disini|lagi)\b.*", "", text))
 
 
-def _rule(
-    begins: str,
-    content: str,
-    thing: Thing = whatever_follows,
-    key: str | None = None,
-    theme: str = "profile",
-) -> Rule:
-    return Rule(
-        begins=starting(begins), thing=thing, content=content, key=key, theme=theme, importance=3
-    )
+_rule = partial(rule, importance=3)
 
 
 def _liking(
     begins: str, content: str, thing: Thing = indonesian_taste, key: str = "taste:{slug}"
 ) -> Rule:
-    return Rule(
-        begins=starting(begins),
-        thing=thing,
-        content=content,
-        key=key,
-        theme="preferences",
-        type=MemoryType.PREFERENCE,
-    )
+    return rule(begins, content, thing, key, "preferences", type=MemoryType.PREFERENCE)
 
 
 SELF: Final = (
@@ -145,12 +130,7 @@ SELF: Final = (
     _rule(r"(?:saya|kami)(?: sekeluarga)? (?:domisili|merantau (?:di|ke)|menetap di|bermukim di|"
         r"(?:nge)?kos(?:t)? di)|saya anak \w+ yang merantau (?:di|ke)",
         "Pengguna tinggal di {thing}.",
-        lambda text: indonesian_place(
-            re.split(
-                r" (?:deket|dekat|sejak)\b",
-                text,
-            )[0]
-        ), "home_city"),
+        lambda text: indonesian_place(re.split(r" (?:deket|dekat|sejak)\b", text)[0]), "home_city"),
     _rule(r"(?:umur|usia) saya(?: sekarang)?", "Pengguna berumur {thing} tahun.", _age_alone,
         "age"),
     _rule(rf"bahasa (?P<language>{any_of(INDONESIAN_LANGUAGES)}) saya (?:masih )?(?P<how>pas-pasan|"
@@ -218,10 +198,7 @@ LIKINGS: Final = (
     _liking(r"saya tidak (?:begitu )?suka", "Pengguna tidak suka {thing}.",
         lambda text: (
             _topic(text)
-            if re.search(
-                r" (?:yang|yg) ",
-                text,
-            )
+            if re.search(r" (?:yang|yg) ", text)
             and len(text.split()) <= 6
             and not re.search(r"\d|\b(?:tadi|barusan|pertama|kedua)\b", text)
             else None
@@ -270,14 +247,8 @@ HELD: Final = (
         "Pengguna punya {thing}.", _make, "possession:{slug}"),
     _rule(r"di rumah (?:kami|saya) (?:memakai|pakai|pake|ada|punya)",
         "Di rumah pengguna ada {thing}.",
-        lambda text: (
-            _topic(text)
-            if re.search(
-                r"\d|\bmerek\b|\bmerk\b",
-                text,
-            )
-            else None
-        ), "home:equipment"),
+        lambda text: _topic(text) if re.search(r"\d|\bmerek\b|\bmerk\b", text) else None,
+        "home:equipment"),
     _rule(r"(?:omzet|omset|pendapatan|penghasilan|cicilan|sewa|tagihan)(?: [a-z]+)?(?: saya|"
         r" kami)(?: (?:sekitar|kira-kira|cuma|rata-rata|"
         r"per bulan))? (?P<amount>(?:rp\.? ?)?\d[\d.,]{0,11} ?(?:juta|jt|ribu|rb|"
@@ -331,7 +302,7 @@ _TIME_LAST = re.compile(
 )
 _EVENT = re.compile(
     r"(?:nikah|menikah|sidang|ujian|operasi|interview|wawancara|wisuda|pindah|mudik|lahiran|umrah|"
-    r"umroh|pensiun|lomba|tes|ke (?=[A-Z]))",
+    r"umroh|pensiun|lomba|tes|ke (?=[A-Z]))"
 )
 _AIM = re.compile(
     r"(?:saya )?(?:(?:ingin|mau|pengen|target saya|berusaha|lagi berusaha|mencoba|berniat|"

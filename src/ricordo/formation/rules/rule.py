@@ -173,7 +173,7 @@ def starting(pattern: str) -> re.Pattern[str]:
 _ASIDE = re.compile(
     r"^(?:,|(?:and|dan|since|sejak|selama|that['’]?s|so|but|because|jadi|dari kecil)\b|"
     r"with (?:an?|my|one|two|three|\d)\b|for (?:\w+ ){0,3}(?:years?|months?|decades?|ages)\b|"
-    r"(?:at|in|for) (?:[A-Z]|an? ))",
+    r"(?:at|in|for) (?:[A-Z]|an? ))"
 )
 
 
