@@ -111,7 +111,7 @@ def reject(formation: Formation, scope: Scope, proposal_id: int, reason: str | N
         )
         tally(writing, {PROPOSALS_REJECTED: 1})
         decided = find_proposal(writing.connection, scope.user_id, proposal_id)
-        assert decided is not None  # it was there a moment ago
+        assert decided is not None  # read in this transaction
         return decided.shown(writing.now)
 
 

@@ -31,7 +31,7 @@ from ricordo.text.folding import fold_letters, is_dense
 from ricordo.text.normalise import content_hash, lazy_pattern
 
 _FEWEST_WORDS: Final = 2
-_FEWEST_DENSE_SIGNS: Final = 3  # of a script without spaces
+_FEWEST_DENSE_SIGNS: Final = 3  # in scripts without spaces
 _QUOTED: Final = lazy_pattern(r"\"[^\"]{1,300}\"|“[^”]{1,300}”|«[^»]{1,300}»|「[^」]{1,300}」")
 _SUSPECTS: Final = (
     (
@@ -105,17 +105,17 @@ def junk_reason(content: str, type: MemoryType) -> str | None:
 
 
 MAX_COMPARED_MEMORIES: Final = 20_000
-"""Up to so many memories of a user are all compared with each other, which takes some seconds."""
+"""Up to this many memories of a user are all compared with each other (some seconds)."""
 
-_BLOCK_ROWS: Final = 64  # compared with all at once: at most 5 MB of cosines
+_BLOCK_ROWS: Final = 64  # of one matrix product: at most 5 MB of cosines
 _RELATION_BATCH: Final = 500
 
 Pair = tuple[int, int, float]
-"""The places of two memories in a list, the smaller first, and their cosine."""
+"""The indexes of two memories, the smaller first, and their cosine."""
 
 Wanted = np.ndarray[tuple[int, int], np.dtype[np.bool_]]
 Selection = Callable[[Matrix, int], Wanted]
-"""From the cosines of a block and the place of its first row: which pairs are wanted."""
+"""Selects pairs, from the cosines of a block and the index of its first row."""
 
 
 class AuditVectors:
@@ -150,7 +150,7 @@ def pairs_of_vectors(vectors: AuditVectors, wanted: Selection) -> Iterator[Pair]
     matrix, places = vectors.matrix, vectors.places
     for start in range(0, len(matrix), _BLOCK_ROWS):
         cosines = matrix[start : start + _BLOCK_ROWS] @ matrix[start:].T
-        below = np.tril(np.ones(cosines.shape, np.bool_))  # itself, and pairs seen the other way
+        below = np.tril(np.ones(cosines.shape, np.bool_))  # itself, and reversed pairs
         rows, columns = np.nonzero(wanted(cosines, start) & ~below)
         for row, column in zip(rows, columns, strict=True):
             one, other = int(places[start + row]), int(places[start + column])
@@ -168,28 +168,25 @@ def pairs_of_relations(
             one, other = place_of.get(low), place_of.get(high)
             if one is None or other is None:
                 continue
-            # Met from both ends when these are in two batches: taken from the first.
+            # A pair in two batches is found twice: it counts in the first.
             first, second = min(one, other), max(one, other)
             if first >= start:
                 yield first, second, similarity
 
 
-# It reads and reports; nothing is changed. Memory and time are bounded however much is stored:
-# the counts say where they stopped.
-
 DOUBTFUL_BELOW: Final = 60
-"""A memory of less confidence should be verified."""
+"""Memories with less confidence should be verified."""
 UNVERIFIED_DAYS: Final = 90
-"""So long after it was learned from a conversation, a memory should have been verified."""
+"""A memory from a conversation should be verified within this time."""
 MAX_COUNTED_FINDINGS: Final = 10_000
-"""Findings of one kind are counted up to here."""
+"""Per kind."""
 MAX_EXAMINED_PAIRS: Final = 100_000
-"""Pairs of near memories whose words are compared."""
+"""Pairs of similar memories whose words are compared."""
 MAX_PAIRED_MEMORIES: Final = 100_000
-"""Memories, the oldest, that are looked at for duplicates and contradictions."""
+"""The oldest memories are checked for duplicates and contradictions."""
 
 _PAGE_ROWS: Final = 1_000
-_KEPT_CHARS: Final = 500  # of a memory, for comparing it: 50 MB of the most memories at worst
+_KEPT_CHARS: Final = 500  # of a memory: at most 50 MB in all
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,7 +265,7 @@ class _Audit:
         """Check one memory by itself, and keep what comparisons need."""
         if item.expires_at is not None and item.expires_at <= self._now:
             self.expired.add(item.id, reason=f"expired at {format_moment(item.expires_at)}")
-            return  # gone for every read
+            return  # no read returns it
         self.memories += 1
         suspicion = junk_reason(item.content, item.type)
         if suspicion is not None:

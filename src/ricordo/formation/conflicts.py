@@ -35,7 +35,7 @@ STATEMENT_TYPES: Final = (
     MemoryType.EPISODE,
     MemoryType.OTHER,
 )
-"""What statements are compared with. Insights and summaries are our own words."""
+"""The types that statements are compared with. Insights and summaries are our own words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,19 +132,6 @@ class Verdict:
     reason: str | None = None
 
 
-# | what was said is …                     | then
-# | |----------------------------------------|----------------------------------------------------
-# -----| | identical, or says nothing new         | ignored
-# | | an answer to the same key              | the memory is updated
-# | | more specific                          | takes the place of the old one
-# | | a contradiction                        | takes its place, the old one is closed and kept
-# | | a contradiction to a shared memory     | that is unlinked for this user, the new one added
-# | | none of these                          | added
-# |
-#
-# An older statement never takes the place of a newer one. What can be told by words and
-# similarity is told so; only what lies in between is put before the model, in one question.
-
 IDENTICAL: Final = "known already"
 REDUNDANT: Final = "says nothing new"
 NOT_NEWER: Final = "older than what is known"
@@ -157,7 +144,7 @@ CORRECTED: Final = "corrected later in the conversation"
 
 
 Answered = dict[tuple[str, str], Verdict]
-"""What the model said, by the new and the old text of a pair."""
+"""The model's verdicts, by the new and the old text of a pair."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -332,7 +319,7 @@ def _same_key(candidate: Candidate, present: Item) -> Resolution:
         return _ignored(candidate, IDENTICAL, KnownStatement(present, 1.0))
     if says_nothing_new(candidate.content, present.content):
         return _ignored(candidate, REDUNDANT, KnownStatement(present, 1.0))
-    # Of the same moment, a detail is no contradiction.
+    # A detail said at the same time is no contradiction.
     is_detail = refines(candidate.content, present.content)
     said_at, known_since = candidate.passage.at, present.valid_from
     if said_at < known_since or (said_at == known_since and not is_detail):
@@ -351,7 +338,7 @@ def _replacing(
     shared = [one for one in olds if one.is_shared_with(user_id)]
     newer_than = [one for one in own if one.item.valid_from < candidate.passage.at]
     if len(newer_than) < len(own):
-        if reason == MORE_SPECIFIC:  # both are true, so the detail is not lost
+        if reason == MORE_SPECIFIC:  # both are true: keep the detail
             return _new(candidate, olds)
         later = next(one for one in own if one not in newer_than)
         return _ignored(candidate, NOT_NEWER, later)
@@ -407,7 +394,7 @@ class PairVerdict(BaseModel, defer_build=True):
 class Verdicts(BaseModel, defer_build=True):
     """What the model says of all pairs."""
 
-    # Told to the model, not checked: what it says of pairs that there are not is left out.
+    # In the schema only, not validated: verdicts on unknown pairs are ignored.
     verdicts: Annotated[
         list[PairVerdict], Field(json_schema_extra={"maxItems": limits.MAX_JUDGED_PAIRS})
     ]

@@ -17,19 +17,15 @@ from ricordo.model.vocabulary import MemoryType, ProposalKind
 from ricordo.storage.formation import open_proposals, rejected_since
 from ricordo.text.normalise import content_hash, lazy_pattern
 
-# Who can make an assistant copy in an address, pay to an account or run a command from now on has
-# taken more than any fact would give. So such a wish waits for the user whoever seems to have
-# said it, whoever read it, and even where it was asked for in so many words.
-
 MONEY: Final = "redirects_money"
 MAIL: Final = "redirects_mail"
 CREDENTIALS: Final = "redirects_credentials"
 TOOLS: Final = "redirects_tools"
 REDIRECTIONS: Final = frozenset({MONEY, MAIL, CREDENTIALS, TOOLS})
-"""Fields of proposals: what a wish would lead elsewhere."""
+"""Fields of proposals: what a wish would redirect."""
 
 _WISHES: Final = frozenset({MemoryType.INSTRUCTION, MemoryType.PROCEDURE, MemoryType.PREFERENCE})
-# A wish that a reader took for a fact: "User wants invoices sent to …".
+# A wish in the form of a fact: "User wants invoices sent to …".
 _WISHED: Final = lazy_pattern(
     r"\b(?:wants?|wishes|would like|asks?|asked|expects?|instructs?|prefers?|should|must|always|"
     r"never|from now on|going forward|every time|whenever|by default|ingin|mau|minta|meminta|harus|"
@@ -191,20 +187,6 @@ def _is_about_answers(content: str) -> bool:
     return _WANTED_ANSWERS.search(plain) is not None and _ABOUT_OTHERS.search(plain) is None
 
 
-# | what was said                                     | then
-# | |---------------------------------------------------|-----------------------------------------
-# -----| | a wish that leads money, mail, credentials or     | proposed: stored when the user
-# agrees        | | tools elsewhere                                   |
-# | | a wish or a request where somebody else may be    | proposed: stored when the user agrees
-# | | speaking; anything where that is likely           |
-# | | explicitly, "remember that …"                     | stored
-# | | privately, added to a request for something else  | proposed: stored when the user agrees
-# | | touches a sensitive field                         | proposed: stored when the user agrees
-# | | a wish about tone, or a goal                      | proposed: stored when it is said again
-# | | was proposed before, and turned down              | ignored
-# | | anything else                                     | stored
-# |
-
 NEEDS_CONSENT: Final = "sensitive: waits for consent"
 NEEDS_CONSENT_TO_REDIRECT: Final = "leads something elsewhere: waits for consent"
 NEEDS_OWN_VOICE: Final = "maybe not the user's own words: waits for consent"
@@ -212,7 +194,7 @@ NEEDS_CORROBORATION: Final = "waits until it is said again"
 PROPOSED_BEFORE: Final = "proposed already"
 TURNED_DOWN: Final = "turned down before"
 UNSURE_VOICE: Final = "unsure_voice"
-"""The field of a proposal whose words may be somebody else's."""
+"""The field of a proposal that may be in somebody else's words."""
 _ASKING: Final = frozenset({MemoryType.INSTRUCTION, MemoryType.PROCEDURE})
 
 
@@ -240,7 +222,22 @@ def waiting_for(
     candidate: Candidate,
     now: datetime,
 ) -> PendingConsent | None:
-    """Why something has to wait; None if it may be stored at once."""
+    """Why something has to wait; None if it may be stored at once.
+
+    ==================================================  ======================================
+    statement                                           outcome
+    ==================================================  ======================================
+    would redirect money, mail, credentials or tools    proposed: stored when the user agrees
+    a wish or request, somebody else may be speaking    proposed: stored when the user agrees
+    anything, somebody else is probably speaking        proposed: stored when the user agrees
+    explicit: "remember that …"                         stored
+    private, added to a request for something else      proposed: stored when the user agrees
+    touches a sensitive field                           proposed: stored when the user agrees
+    a wish about tone, or a goal                        proposed: stored when said again
+    was proposed and rejected before                    ignored
+    anything else                                       stored
+    ==================================================  ======================================
+    """
     kind, fields = _kind_of(policy, candidate)
     if kind is None:
         return None

@@ -125,7 +125,7 @@ def said_again(
     for resolution, decision in zip(resolutions, decisions, strict=False):
         if not _is_known(decision):
             continue
-        if decision.memory_id is not None:  # met only when it was about to be written
+        if decision.memory_id is not None:  # found to exist while writing
             met.append(decision.memory_id)
         else:
             met += [item.id for item in resolution.targets if item.user_id == user_id]
@@ -160,11 +160,9 @@ def _event(thread_id: str, decision: Decision) -> dict[str, object]:
     }
 
 
-# nobody's name. Logs outlive the users who are erased, so these stand in them by a pseudonym.
-
 LOGGER: Final = "ricordo.decisions"
 FIELDS: Final = "fields"
-"""The attribute of a log record under which its values are, for handlers that write them."""
+"""The attribute of a log record that holds its values, for handlers."""
 _EVENT: Final = "memory_decision"
 _PURPOSE: Final = "ricordo log pseudonyms"
 _log = logging.getLogger(LOGGER)
@@ -224,5 +222,5 @@ class DecisionLog:
 def _shown(decision: Decision) -> dict[str, object]:
     told = decision.to_dict()
     del told["content"]
-    del told["key"]  # it may name what the memory is about
+    del told["key"]  # may reveal what the memory is about
     return {name: value for name, value in told.items() if value is not None}

@@ -178,7 +178,7 @@ def _names(content: str, *, is_german: bool) -> list[str]:
 
 def _is_name(content: str, match: re.Match[str], following: str, *, is_german: bool) -> bool:
     before = content[max(0, match.start() - 40) : match.start()]
-    if is_german:  # where every noun has a capital
+    if is_german:  # every noun has a capital
         return _GERMAN_PLACE.search(before) is not None
     starts_sentence = not before.strip() or _SENTENCE_START.search(before) is not None
     return not starts_sentence or following[:1].isupper()

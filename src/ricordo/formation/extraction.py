@@ -91,16 +91,11 @@ def _named(candidate: Candidate, user_id: str) -> Candidate:
     content = _SUBJECT.sub(lambda _: actor, candidate.content)
     key = None if candidate.key is None else f"{slug(actor)}:{candidate.key}"
     if key is not None and len(key) > limits.MAX_KEY_CHARS:
-        key = None  # cut off it could be the key of something else
+        key = None  # truncated, it could be another key
     return replace(candidate, content=content, key=key)
 
 
-# The rules read one passage at a time. Here what they found is looked at in the order in which it
-# was said, and where a later turn takes an earlier one back, the earlier candidate is withdrawn.
-# Where that is in doubt nothing is stored: a memory that was never true does more harm than one
-# that is missing.
-
-# Said of one's own words only.
+# Only said about one's own words.
 _STRONG = re.compile(
     r"\b(?:scratch that|strike that|no,? wait|wait,? no|forget (?:that|what i (?:just )?said)|"
     r"ignore (?:that|what i (?:just )?said|my last)|i take (?:that|it) back|"
@@ -115,7 +110,7 @@ _STRONG = re.compile(
     r"(?:^|[.!?\n])\W{0,5}(?:typo|correction|koreksi|ralat|salah)\s*[:,.!]",
     re.IGNORECASE,
 )
-# Often no more than a way to begin.
+# Often just an opening.
 _WEAK = re.compile(
     r"(?:^|[.!?\n])\W{0,5}(?:(?:oh|hmm|ah|eh|well|no|um)\W{1,3}){0,2}(?:actually|sorry|wait|"
     r"update|no|nope|hold on|sebenarnya|sebenernya|maaf|bukan|tunggu)\b",
@@ -201,8 +196,8 @@ def _withdrawn(
         return _nearest(related, correction.passage) or _directly_before(
             earlier, correction, before
         )
-    # A mere "no" or "actually" takes back nothing that it does not name: another answer to the same
-    # question is settled later, with history, and another taste stands beside the first.
+    # A bare "no" or "actually" takes back only what it names: another answer to the same question
+    # is resolved later, with history, and another taste is kept beside the first.
     return []
 
 
@@ -243,8 +238,8 @@ def _words(candidate: Candidate) -> frozenset[str]:
     return frozenset(word.lower() for word in _WORD.findall(candidate.content))
 
 
-# Everything that reads and checks texts is loaded with this module. That takes longer than most
-# commands do, so it is imported when something is formed, and not before.
+# This module imports everything that reads and checks texts, which takes longer than most commands
+# do. So it is imported only when something is formed.
 
 _OUT_OF_REACH: Final = Rejection(RejectionCode.OUT_OF_REACH, "not in the agent's categories")
 _SECRET: Final = Rejection(RejectionCode.SECRET, "holds a secret")

@@ -35,7 +35,7 @@ from ricordo.model.thread import Turn
 from ricordo.text.normalise import lazy_pattern
 from ricordo.text.secrets import secrets_in
 
-# Everything here looks at a plain view (see ``plain_view.py``) and gives the spans to cut.
+# The ``…_cuts`` functions take a plain view (see ``text_spans.py``) and return the spans to cut.
 
 _FENCE = lazy_pattern(r"[ \t]*+(?P<mark>`{3,}+|~{3,}+)")
 _INDENTED = lazy_pattern(r"(?: {4}|[ ]{0,3}\t)")
@@ -50,9 +50,9 @@ _CODE_LINE = lazy_pattern(
 )
 _QUOTATION = lazy_pattern(r"[ \t]{0,8}>")
 
-# So long, it is not a word of one's own between marks but somebody's statement.
+# A longer quotation is a statement, not just a word in quotation marks.
 _LONG_QUOTATION = lazy_pattern(r"(?<![\w\"])\"[^\"\n]{60,4000}+\"(?!\w)|「[^「」\n]{30,2000}+」")
-# Shorter ones are somebody's words where they are sentences, or speak of a person.
+# A shorter one is a statement if it is a sentence, or about a person.
 _QUOTED_SENTENCE = lazy_pattern(
     r"(?<![\w\"])\"(?=[^\"\n]{0,60}(?:[.!?]\"|[.!?] |\b(?:i|i'm|my|me|you|your|saya|aku|kamu|anda|"
     r"ich|mein|du|dein|yo|je|tu|eu|io|ik)\b))[^\"\n]{8,60}+\"(?!\w)"
@@ -184,10 +184,9 @@ def secret_cuts(view: str) -> Iterator[Span]:
         yield first, last
 
 
-# A message is divided into the user's own voice and material, each stretch of it with a reason:
-# recalled memories, injected context, pasted text, attacks on the model and secrets. Material is
-# cut out. Nothing is ever put in: a passage consists of pieces of the turn, in their order, with
-# a line break between them.
+# Material (recalled memories, injected context, pasted text, attacks on the model, secrets) is cut
+# out of a message, each piece with a reason. Nothing is ever added: a passage consists of pieces of
+# the turn, in order, joined by line breaks.
 
 __all__ = ["FENCE_END", "FENCE_START", "kept_pieces", "passages", "without_fenced"]
 
@@ -201,13 +200,13 @@ def _injected_cuts(view: str) -> Iterator[Span]:
     yield from template_cuts(blanked(view, blocks), blocks[0][0] if blocks else None)
 
 
-# In this order: each sees the text without what the ones before it cut out.
+# In order: each sees the text without the earlier cuts.
 _CUTTERS: Final[tuple[tuple[Reason, Cutter], ...]] = (
     (Reason.RECALLED, fence_cuts),
     (Reason.CODE, code_cuts),
     (Reason.INJECTED, _injected_cuts),
     (Reason.INJECTED, headed_cuts),
-    (Reason.SECRET, secret_cuts),  # before the data, so that the words around a long key go with it
+    (Reason.SECRET, secret_cuts),  # before data: cuts the words around a long key too
     (Reason.DATA, data_cuts),
     (Reason.QUOTATION, quotation_cuts),
     (Reason.MAIL, mail_cuts),
@@ -335,9 +334,6 @@ def _places(kept: Sequence[Span], found: Iterable[VoicePart], *voices: Voice) ->
         place += end - start + 1
 
 
-# Every turn is a block under a header line. Only ricordo writes header lines: what looks like one
-# in a turn is changed, so that nobody can put words into another's mouth.
-
 _ASSISTANT_ROLE: Final = "assistant"
 _CITABLE: Final = "NEW, may be quoted"
 _CONTEXT: Final = "earlier, context only"
@@ -347,7 +343,7 @@ _MARK: Final = "==="
 _LIKE_A_MARK = re.compile(r"[=＝﹦═〓]{3,}")
 _SPACE = re.compile(r"\s+")
 _CUT: Final = " … "
-# Of a turn that is cut, at least so much is shown; with less room it is left out.
+# A turn is left out if less than this would be shown.
 _MIN_SHOWN_CHARS: Final = 40
 _NOTICE_CHARS: Final = 60
 
@@ -407,7 +403,7 @@ def _header(turn: Turn, who: str, standing: str) -> str:
 def _reply(turn: Turn) -> str:
     said = without_fenced(turn.content)
     if turn.tool_calls and said.startswith("[calls "):
-        said = ""  # what stands in for the content of a message that only calls tools
+        said = ""  # the placeholder of a message that only calls tools
     shown = [_harmless(_shortened(said, limits.MAX_TRANSCRIPT_REPLY_CHARS))] if said else []
     calls = turn.tool_calls or []
     shown += [f"calls {_called(call)}" for call in calls[: limits.MAX_TRANSCRIPT_CALLS]]

@@ -11,16 +11,13 @@ from typing import Final
 from ricordo.formation.text_spans import Paragraphs, Sentences, Span, lines
 from ricordo.text.normalise import lazy_pattern
 
-# Everything here looks at a plain view (see ``plain_view.py``) and gives the spans to cut. What
-# stands under a mere heading is the matter of ``headed_context.py``.
-
 FENCE_START: Final = "<ricordo-memory>"
 FENCE_END: Final = "</ricordo-memory>"
-"""Between these stands what ricordo recalled. Whoever writes them escapes them in the content."""
+"""The markers around recalled memories. Writers escape them in the content."""
 
 _FENCE_NAME: Final = "ricordomemory"
 
-# Names of blocks without their signs: those that contain one of the first, or are one of the rest.
+# Names of blocks: those that contain one of the first, or equal one of the rest.
 _TELLING_PARTS = re.compile(
     "memor|context|recall|retriev|remind|instruct|systemprompt|searchresult|knowledge|profile"
     "|history|toolresult|tooloutput|functionresult|document|ricordo|aboutuser|userinfo|userfacts"
@@ -35,8 +32,8 @@ preferences userpreferences rag
 """
 _BLOCK_NAMES: Final = frozenset(_OTHER_NAMES.split())
 
-# The name alone opens a block, so that a ">" that never comes does not hide it. Possessive, because
-# otherwise thousands of "<" or letters would be tried again and again.
+# The name alone opens a block, so that a missing ">" does not hide it. Possessive quantifiers keep
+# it linear on thousands of "<" or letters.
 _TAG = re.compile(r"<\s*+(?P<slash>/?)\s*+(?P<name>[a-z][\w:.-]*+)(?P<rest>[^<>]*+>)?")
 _BRACKET_TAG = re.compile(
     r"\[\s{0,3}(?P<slash>/?)\s{0,3}(?P<name>[a-z][a-z_-]{1,40})[^\[\]\n]{0,80}\](?!\()"
@@ -136,14 +133,12 @@ def _blocks_between_lines(view: str) -> Iterator[Span]:
         yield start, len(view)
 
 
-# Everything here looks at a plain view (see ``plain_view.py``) and gives the spans to cut.
-
 _KINDS = (
     r"relevant|related|recalled|retrieved|saved|stored|long-?term|past|previous|user(?:'s)?"
     r"|earlier|recent|core|additional|injected|useful|shared|known"
 )
 _ABOUT = r"(?:\s+(?:about|of|on|for|from|regarding|since|as|up|is|are)\b[^\n:]{0,60}+)?"
-# Lines that say so clearly that they need neither a colon nor a mark before them.
+# Lines that are headings even without a colon or a mark.
 _CLEAR: Final = (
     rf"(?:here\s+(?:are|is)\s+)?(?:(?:the|your|some|all)\s+)?(?:(?:{_KINDS})\s+){{1,3}}"
     rf"(?:memor(?:y|ies)|context|documents|search\s+results|snippets|passages){_ABOUT}",
@@ -164,7 +159,7 @@ _CLEAR: Final = (
     r"was\s+ich\s+über\s+(?:den|die)\s+nutzer(?:in)?\s+weiß",
     r"関連(?:する)?(?:記憶|メモリ|情報|文書)[^\n:]{0,15}+|ユーザーについて(?:の記憶|覚えている)[^\n:]{0,15}+",
 )
-# Words that people write as well: with a mark before or a colon behind they are headings.
+# Words that people write as well: headings only with a mark before or a colon after them.
 _MARKED: Final = (
     rf"(?:(?:the|your|some|all)\s+)?(?:memor(?:y|ies)|context|documents|search\s+results){_ABOUT}",
     rf"(?:(?:{_KINDS})\s+){{0,2}}(?:conversations?|chat)(?:\s+(?:history|summary|so\s+far|log))?{_ABOUT}",
@@ -258,13 +253,10 @@ def _is_heading(line: str) -> bool:
     marked = _MARKED_HEADING.match(line)
     if not marked:
         return False
-    if marked["rest"]:  # "Context: I am a nurse" is what a person writes
+    if marked["rest"]:  # people write "Context: I am a nurse"
         return bool(marked["colon"]) and not _FIRST_PERSON.search(marked["rest"])
     return bool(marked["colon"] or marked["marks"].strip())
 
-
-# Patterns are searched in a plain view (see ``plain_view.py``). What follows an attack is often
-# the very thing that it wants remembered, so the rest of the paragraph goes with it.
 
 _DROP_VERBS: Final = (
     r"ignor(?:e|ing)|disregard(?:ing)?|forget|overlook|override|bypass|skip|neglect|drop"
@@ -294,7 +286,7 @@ _ENGLISH: Final = (
     r"<\|?\s*(?:im_start|im_end|endoftext|system|begin_of_text|start_header_id)\b",
     r"\[/?inst\]|<<\s*/?\s*sys\s*>>",
 )
-# A line that claims to come from above the conversation.
+# A line that claims to be from the system.
 _FORGED: Final = (
     r"(?:^|\n)[ \t#*\[<(]{0,8}(?:system|developer|administrator|sistem|"
     r"システム)(?:\s+(?:note|override|notice|update))?[ \t\])>*]{0,4}:",
@@ -323,7 +315,7 @@ _JAPANESE: Final = (
     r"新しい(?:指示|命令|ルール)\s*(?::|は)|システムプロンプト|開発者モード|脱獄",
     r"(?:あなた|君|お前)は(?:今|これ|いま)から|これから(?:あなた|君)は",
 )
-# What programs put in front of a conversation: who the model is, what time it is, what to load.
+# Boot text: who the model is, what time it is, what to load.
 _BOOT: Final = (
     r"\byou\s+are\s+(?:an?|the)\s+(?:\S{1,20}\s+){0,5}?(?:assistant|ai|chatbot|language\s+model|"
     r"bot|agent|copilot)\b",
@@ -353,7 +345,7 @@ _ORDER_VERBS: Final = (
     r"|bitte|merke?|speichere?|notiere?|antworte|sende?|schicke?|lösche?|öffne|verwende|nutze|führe"
     r"|sage?|immer|niemals|du|sie\s+(?:müssen|sollen|sollten)"
 )
-# A word must follow: {"open": true} and "Open 9 to 5" order nothing.
+# A word must follow: {"open": true} and "Open 9 to 5" are no orders.
 _ORDERS: Final = rf"(?:{_ORDER_VERBS})\b(?:\s*+[,:])?\s++[\"'(]?[^\W\d]"
 _ORDER_AT_START = lazy_pattern(_ORDERS)
 _ORDER_INSIDE = lazy_pattern(
@@ -394,7 +386,7 @@ def _with_rest_of_paragraph(view: str, found: Iterable[Span]) -> Iterator[Span]:
     sentences = Sentences(view)
     paragraphs = Paragraphs(view)
     for start, end in found:
-        # Past the sign or line break of the sentence before, which a pattern may begin with.
+        # After the punctuation of the sentence before, which the match may include.
         place = end - len(view[start:end].lstrip(_SIGNS_AROUND))
         first, last = sentences.around(place, end)
         yield first, max(last, paragraphs.end_after(end))

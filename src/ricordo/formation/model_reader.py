@@ -42,8 +42,8 @@ class ExtractedEntry(BaseModel, defer_build=True):
 class Extracted(BaseModel, defer_build=True):
     """What the model found worth remembering."""
 
-    # Only told, not checked: what exceeds it is turned away and counted. Where the schema binds
-    # the model, it also ends a small one that would go on for ever.
+    # In the schema only, not validated: excess entries are rejected and counted. With constrained
+    # decoding it also stops a small model that would never end.
     memories: Annotated[
         list[ExtractedEntry], Field(json_schema_extra={"maxItems": limits.MAX_EXTRACTED_CANDIDATES})
     ]

@@ -30,7 +30,7 @@ from ricordo.storage.where import Condition, not_expired
 
 TEMPLATE: Final = "template"
 LEFT_OUT: Final = frozenset({MemoryType.PROCEDURE, MemoryType.INSIGHT, MemoryType.SUMMARY})
-"""Types of memories that a narrative does not tell of."""
+"""Types of memories that a narrative leaves out."""
 
 _ANSWER_TOKENS: Final = 600
 _ENDS: Final = tuple(".!?…。！？:;")
@@ -83,7 +83,7 @@ def renew_summary(database: Database, model: MeteredModel | None, user_id: str) 
         try:
             content = _portrait(model, user_id, known)
             made_by = model.name
-        except (BadAnswer, ModelRefused) as problem:  # trying again would not help
+        except (BadAnswer, ModelRefused) as problem:  # a retry would not help
             _log.warning("the summary is made by the template: %s", in_log(problem))
     _store(database, user_id, known, content, revision, made_by)
 
@@ -100,7 +100,7 @@ def tell(known: Sequence[Item]) -> str:
             continue
         room -= cost
         by_theme.setdefault(item.theme, []).append(told)
-    if known and not by_theme:  # all too long to be told in full
+    if known and not by_theme:  # none fits in full
         return f"{known[0].content[: limits.MAX_SUMMARY_CHARS - 1]}…"
     paragraphs = [
         f"{'' if theme == GENERAL_THEME else _titled(theme) + ': '}{' '.join(contents)}"
@@ -122,7 +122,7 @@ def _store(
     with database.write(user_id) as writing:
         present = find_summary(writing.connection, user_id)
         if present is not None and present["revision"] > revision:
-            return  # somebody who knew more was faster
+            return  # a newer one is stored already
         if not _still_hold(writing, told_of):
             known = _known(writing, user_id)
             content, revision, made_by = tell(known), writing.revision, TEMPLATE

@@ -10,9 +10,6 @@ from typing import Final
 from ricordo.formation.statements import Statement, statements_of
 from ricordo.text.normalise import canonical, lazy_pattern
 
-# Not a gazetteer: a country or an island may contain the town that another statement names, so
-# the two do not contradict each other; and who "bekerja di Jakarta" says where, not for whom.
-
 _AREAS = """
 indonesia,java,jawa,jawa barat,jawa tengah,jawa timur,west java,central java,east java,bali,
 sumatra,sumatera,kalimantan,borneo,sulawesi,papua,lombok,jabodetabek,malaysia,singapore,singapura,
@@ -40,15 +37,11 @@ def _listed(names: str) -> frozenset[str]:
 
 
 AREAS: Final = _listed(_AREAS)
-"""Countries, islands and regions."""
+"""Countries, islands and regions, which may contain the city of another statement."""
 
 CITIES: Final = _listed(_CITIES)
-"""Some large towns."""
+"""Some large cities: "bekerja di Jakarta" names a place, not an employer."""
 
-
-# A careful check without a model, for English and Indonesian: it would rather miss a
-# contradiction than see one where there is none, because the older statement is closed on its
-# word.
 
 _VALUE: Final = r"(?P<value>[^,]{1,80})"
 _SUBJECT: Final = r"^(?:the )?(?P<subject>[^,]{1,60}?)"
@@ -222,9 +215,9 @@ def _differ(reason: str, one: list[str], other: list[str]) -> bool:
     if reason in _NAMED and any(_NOT_NAMES.match(value) for value in (one[0], other[0])):
         return False
     if reason == _HOME and (one[0] in AREAS) != (other[0] in AREAS):
-        return False  # a city may lie in the country
+        return False  # the city may be in the area
     if reason == _EMPLOYER and not {one[0], other[0]}.isdisjoint(AREAS | CITIES):
-        return False  # where somebody works, not for whom
+        return False  # a place of work, not an employer
     words = [[set(re.findall(r"\w+", value)) for value in values] for values in (one, other)]
     return not any(a <= b or b <= a for a in words[0] for b in words[1])
 

@@ -32,7 +32,7 @@ from ricordo.storage.search_rows import text_hash
 from ricordo.storage.themes import keyed_profile_items
 from ricordo.storage.transaction import WriteTransaction
 
-_IMPORTANCE = 3  # a field is not forgotten because nobody asked for it
+_IMPORTANCE = 3  # high enough not to be forgotten when unused
 _ON_PURPOSE = frozenset({Source.USER_EXPLICIT, Source.FILE})
 
 

@@ -27,7 +27,7 @@ from ricordo.storage.transaction import WriteTransaction
 from ricordo.text.normalise import content_hash
 
 _NO_TURN: Final = 0
-"""In place of the turn that something was said in, where nobody knows one."""
+"""The turn id if the turn is unknown."""
 
 
 def check_harmless(change: FieldChange) -> None:

@@ -29,7 +29,7 @@ from ricordo.storage.transaction import WriteTransaction
 from ricordo.text.normalise import content_hash
 
 FORMATION: Final = "formation"
-"""Who acts where nobody has decided anything."""
+"""The actor of automatic changes."""
 
 SAID_AGAIN: Final = "said again"
 OVERTAKEN: Final = "something else was said since"
@@ -58,7 +58,7 @@ _DRAFTED: Final = (
     "valid_from",
     "tags",
 )
-"""What a proposal keeps of the memory that it would become."""
+"""The fields of the draft that a proposal stores."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +146,7 @@ def open_proposal(
 
 def drafted(proposal: StoredProposal) -> NewMemory:
     """The memory that an open proposal would become."""
-    assert proposal.draft is not None  # as long as it is open
+    assert proposal.draft is not None  # while it is open
     return NewMemory.parse(proposal.draft)
 
 

@@ -40,19 +40,19 @@ class FormationPolicy:
 
 
 FORM_JOB: Final = "form"
-"""Kind of the job that forms one conversation."""
+"""The job that forms one conversation."""
 
 SWEEP_JOB: Final = "form-stale"
-"""Kind of the job that looks for conversations which were left unformed."""
+"""The job that looks for unformed conversations."""
 
 SUMMARY_JOB: Final = "summarise"
-"""Kind of the job that tells anew what is known of a user."""
+"""The job that renews the narrative of a user."""
 
 LAPSE_JOB: Final = "lapse-proposals"
-"""Kind of the job that closes proposals which nobody has decided in time."""
+"""The job that closes expired proposals."""
 
 _LONGEST_DELAYS: Final = 6
-"""How many times the delay a conversation that never falls silent waits at most."""
+"""A conversation without pauses waits at most this many delays."""
 
 
 def plan_after_turns(
@@ -120,7 +120,7 @@ def wait_for_silence(database: Database, policy: FormationPolicy, job: Job) -> N
     silent_at = state.observed_at + policy.delay
     longest = _LONGEST_DELAYS * policy.delay
     until = min(silent_at, job.created_at + longest)
-    # What was heard far in the future was heard by a clock that was wrong.
+    # A time far in the future comes from a wrong clock.
     if now < until <= now + longest:
         raise Postpone(until, "the conversation goes on")
 

@@ -13,8 +13,8 @@ from ricordo.storage.formation import speakers_in, state_of, turns_between
 
 _TURNS_AT_ONCE: Final = 40
 _EARLIER_TURNS: Final = 4
-_HEADER_CHARS: Final = 110  # around a turn in a transcript, without the speaker's name
-_CALL_FRAME_CHARS: Final = 20  # around one tool call
+_HEADER_CHARS: Final = 110  # of the header of a turn, without the speaker's name
+_CALL_FRAME_CHARS: Final = 20  # around a tool call
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from ricordo.text.normalise import lazy_pattern
 _MAIL: Final = lazy_pattern(r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,6}")
 _DIGITS: Final = lazy_pattern(r"(?<![\w.,])\d(?:[ -]?\d){11,18}(?![\w]|[.,]\d)")
 _SIXTEEN: Final = lazy_pattern(r"(?<!\d)\d{16}(?!\d)")
-# A look ahead, because what follows in the text may look like more of it.
+# A lookahead, because the following text may look like more of it.
 _IBAN: Final = lazy_pattern(r"(?<!\w)(?=([A-Z]{2}\d{2}(?: ?[A-Z0-9]){11,38}))")
 _SSN: Final = lazy_pattern(r"(?<![\w-])\d{3}-\d{2}-\d{4}(?![\w-])")
 _PHONE: Final = lazy_pattern(r"(?<![\w.,/-])(?:\+ ?|\()?\d[\d ().-]{4,20}\d(?!\w|[.,:]\d)")
@@ -117,7 +117,7 @@ _SPACE: Final = re.compile(r"\s+")
 _ANY_ENDING: Final = "*"
 
 Span = tuple[int, int]
-"""The first word of a match and the one behind its last."""
+"""The indexes of the first word of a match and of the word after it."""
 
 
 def plain_text(text: str) -> str:
@@ -261,7 +261,7 @@ _LANGUAGE: Final = lazy_pattern(
 _PRONOUNS: Final = lazy_pattern(
     r"\b(?:she|he|they|ze|xe) ?/ ?(?:her|hers|him|his|them|theirs|they|she|he|zir|xem)\b"
 )
-# Currency signs stand between spaces in a plain text.
+# A plain text has spaces around currency signs.
 _INCOME: Final = lazy_pattern(
     r"\b(?:makes?|making|earn(?:s|ed)?|paid|gets?|owes?|owed?|saved|verdient|"
     r"verdiene)\b (?:\w{1,15} ){0,2}?(?:[$€£¥]|rp\.? ?|usd |eur |idr )? ?\d[\d.,]{0,15} ?(?:k|m|jt|"
@@ -321,11 +321,8 @@ PATTERNS: Final[dict[str, Callable[[str, str], bool]]] = {
     "money": _finds(_INCOME),
     "identifiers": _finds(_BIRTH),
 }
-"""By field: whether a plain text, or the same with its capitals, says so."""
+"""By field: a test of a plain text and the same text with capitals."""
 
-
-# What it is filed under counts first, then the words of the statement and of what it rests on. It
-# would rather ask once too often: a field that is missed is stored without anybody being asked.
 
 SENSITIVE_FIELDS: Final[tuple[str, ...]] = (
     "preferred_name",

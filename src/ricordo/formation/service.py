@@ -155,9 +155,6 @@ def _is_said_again(resolution: Resolution, later: Sequence[Resolution]) -> bool:
     )
 
 
-# Reading and deciding happen outside of any transaction, because a model or an embedder may take
-# its time; writing is one transaction, which first looks whether anything has changed meanwhile.
-
 RULES: Final = "rules"
 _ATTEMPTS: Final = 20
 
@@ -228,7 +225,7 @@ class Formation:
         Raises:
             BudgetExhausted, LanguageModelError: see ``form``. Nothing was written.
         """
-        from ricordo.formation.extraction import find_candidates  # takes long to load
+        from ricordo.formation.extraction import find_candidates  # slow to import
 
         try:
             found = find_candidates(self.model, user_id, stretch)

@@ -13,16 +13,13 @@ from ricordo.limits import MAX_CONTENT_CHARS
 from ricordo.text.analyser import Analyser, stop_words
 from ricordo.text.normalise import lazy_pattern
 
-# Made for the short third-person sentences that memories are, in English and Indonesian; of other
-# languages it knows how they negate. What it does not recognise is left as plain words.
-
 
 def _words(listed: str) -> frozenset[str]:
     return frozenset(listed.split())
 
 
 LIKING: Final = "likes"
-"""The word that stands for every verb of liking and disliking once a sentence is taken apart."""
+"""Replaces every verb of liking and disliking."""
 
 _MAX_SENTENCES: Final = 8
 _KNOWN_TEXTS: Final = 1_024
@@ -181,9 +178,9 @@ def _subject(words: list[str]) -> str:
 
 
 CONTRADICTION_MIN: Final = 0.55
-"""The least cosine of memories that can contradict each other: they are about the same."""
+"""The least cosine of memories that can contradict each other."""
 OVERLAP_MIN: Final = 0.6
-"""The least share of words that memories which say the same have in common."""
+"""The least share of common words of memories that say the same."""
 
 _FILLERS: Final = frozenset(
     {"a", "an", "the", "my", "his", "her", "its", "their", "our", "your", "is", "are", "am", "be"}

@@ -8,17 +8,14 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-# All of it takes linear time, whatever the text.
-
 Span = tuple[int, int]
 
 CUT_FILLER: Final = "\x1f"
-"""Stands where something was cut out, so that places stay what they were. It counts as space."""
+"""Replaces text that was cut out, so that positions stay the same. It counts as space."""
 
 _PARAGRAPH_BREAK = re.compile(r"\n[ \t]*+\n")
-# A full stop inside a number or an address ends nothing. Case is not looked at: views have none.
-# Begins with the first of several signs: from each of them anew, a row of them in front of a letter
-# would take the square of its length.
+# A full stop inside a number or an address ends nothing. Case does not matter: views have none.
+# Starts at the first of several signs; else a row of them before a letter takes quadratic time.
 _SENTENCE_END = re.compile(r"(?<![.!?])[.!?]++[\"')\]}”’»]*+(?=\s|$)|[。！？]++[」』）]*+|\n")
 _ABBREVIATED = re.compile(
     r"(?:\b(?:mr|mrs|ms|dr|prof|st|no|vs|etc|e\.g|i\.e|approx|jl|z\.b|bzw|ca|nr|str|[a-z]))\.$",
@@ -110,10 +107,6 @@ def sentences(text: str) -> list[str]:
     found = (text[start:end].strip() for start, end in Sentences(text).spans())
     return [sentence for sentence in found if sentence]
 
-
-# Invisible characters, full-width letters and letters of another script that look Latin are the
-# usual ways to slip words past a pattern. They are undone here for looking only; what is kept is
-# always cut out of the text as it was written.
 
 _LINE_BREAKS: Final = frozenset("\n\r\x0b\x0c\x85\u2028\u2029")
 _LOOK_ALIKES: Final = {

@@ -21,8 +21,8 @@ from ricordo.text.normalise import lazy_pattern
 
 _MAX_LEAD_CHARS: Final = 160
 _MAX_FIRST_LINE_CHARS: Final = 120
-_LONG_CHARS: Final = 4_000  # beyond that a message is mostly pasted
-_OPENING_CHARS: Final = 1_000  # what of such a message the user probably typed
+_LONG_CHARS: Final = 4_000  # a longer message is mostly pasted
+_OPENING_CHARS: Final = 1_000  # of such a message the user probably typed
 _SPACE: Final = f" \t\n{CUT_FILLER}"
 _AROUND_LEAD: Final = f"{_SPACE}-–—=*_#~>([{{.!…"
 
@@ -47,7 +47,7 @@ class Reason(StrEnum):
     CHAT_LOG = "chat_log"
     ATTACK = "attack"
     ORDER = "order"
-    GIVEN = "given_text"  # after a request about a text, or before one that looks back
+    GIVEN = "given_text"  # after a request about a text, or before it
     LETTER = "letter"
     ADDRESSED = "addressed_to_user"
     LONG = "long_text"
@@ -69,7 +69,7 @@ class _Lead(IntEnum):
 
     NONE = 0
     MAYBE = 1
-    LABEL = 2  # "Thoughts?": about what follows it, or about what the user has just said
+    LABEL = 2  # "Thoughts?": about the text after or before it
     SURE = 3
 
 

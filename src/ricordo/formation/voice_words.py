@@ -26,7 +26,7 @@ _FEWEST_STATED_WORDS: Final = 4
 _POLITE: Final = rf"^(?:{_any('polite openings')}[,!]?\s+){{0,6}}"
 
 _TEXT_NOUN = lazy_pattern(_words_of_all("texts"))
-# Not "this week", and not "this problem": only what can stand for a text.
+# Not "this week" or "this problem": only what can mean a text.
 _POINTS = lazy_pattern(
     r"\b(?:this|these)(?=\W*$|\s*[,;:.!?(]| (?:is|was|are|were|look|looks|looking|sound|sounds|"
     r"seem|seems|mean|means|say|says|real|legit|true|safe|correct|right|accurate|an?|the|to|for|"
@@ -51,7 +51,7 @@ _POINTS = lazy_pattern(
     r"|\b(?:dit|deze|hieronder|het volgende)\b(?! (?:week|weekend|maand|jaar|avond))"
     r"|これ|この(?!週|月|年|夏|冬|前|頃)|次の|以下|下記|こんな|こういう|这(?!周|个月|年|几天)|這|下面|如下"
 )
-# Without anything before it, only a text can be meant; not where the user asks for themselves.
+# At the start of a message, these can only mean a text.
 _UNNAMED = lazy_pattern(
     r"\bthis (?!week|month|year|morning|afternoon|evening|summer|winter|spring|autumn|fall|time|"
     r"monday|tuesday|wednesday|thursday|friday|saturday|sunday)[\w-]+\W*$"
@@ -73,7 +73,7 @@ _ANOTHER = lazy_pattern(r"\bwhat (?:he|she|they|the|my|our|your|some)\b")
 _QUESTION = lazy_pattern(
     r"^(?:(?:so|and|hey|hi|ok|but|wait|hmm|um|guys)[,\s]+)?" + _any("questions") + r"\b"
 )
-# Asked of one's own life as often as of a text.
+# Asked about one's own life as often as about a text.
 _LIFE = lazy_pattern(
     r"\b(?:help|normal|do about|deal with|good idea|make sense|because of|like this|"
     r"think about moving)\b|^(?:can|could) (?:you|we|i) (?:do|talk)"
@@ -119,7 +119,7 @@ _SINGULAR = lazy_pattern(
     r"\b(?:i|i'm|i've|i'd|i'll|me|my|mine|saya|aku|gue|ich|mich|mir|mein\w{0,2}|yo|mi|mis|me|je|j'|"
     r"mon|ma|mes|eu|meu|minha|io|mio|mia|ik|mij|mijn)\b"
 )
-# Somebody speaks for several people to the reader, as no user does to an assistant.
+# "We" speaks to "you", as no user does to an assistant.
 _PLURAL_TO_READER = lazy_pattern(
     r"\b(?:we|we're|we've|we'll|our|us)\b[^\n?]{0,200}\b(?:you|your|yours)\b"
     r"|\b(?:you|your|yours)\b[^\n?]{0,200}\b(?:we|we're|we've|we'll|our|us)\b"

@@ -59,7 +59,7 @@ def _written(writing: WriteTransaction, resolution: Resolution, draft: NewMemory
     scope = Scope(writing.user_id, agent_id=draft.agent_id)
     targets = [item.id for item in resolution.targets]
     if resolution.action is Action.REPLACE:
-        # What a model says of two memories stays with the one that was replaced.
+        # The model's explanation is stored with the replaced memory.
         why = resolution.reason if resolution.why is None else resolution.why
         return replacement.replace_with(
             writing, scope, targets, draft, Event.SUPERSEDE, why, reason_to_add=resolution.reason
@@ -86,7 +86,7 @@ def draft_of(candidate: Candidate, thread_id: str, now: datetime) -> NewMemory:
         message_id=passage.message_id,
         actor_id=passage.actor,
         role=passage.role,
-        valid_from=min(passage.at, now),  # a clock that is ahead does not make it start later
+        valid_from=min(passage.at, now),  # not in the future, if a clock is ahead
     )
 
 
@@ -95,9 +95,6 @@ def source_of(candidate: Candidate) -> Source:
     if not candidate.passage.is_from_user:
         return Source.TOOL_CALL
     return Source.USER_EXPLICIT if candidate.is_explicit else Source.CONVERSATION
-
-
-# A wrong turn is worse than none, so whatever cannot be told for certain is not told.
 
 
 def source_among(item: Item, said: Iterable[Turn]) -> Turn | None:

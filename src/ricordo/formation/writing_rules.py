@@ -81,8 +81,7 @@ def hangs_in_time(text: str) -> bool:
     return named_times(text) is None and not _DATED_IN_JAPANESE.search(text)
 
 
-# Patterns are searched in a text in small letters whose quotations were taken out, unless a
-# comment says otherwise.
+# Patterns are for text in lower case without quotations, unless a comment says otherwise.
 
 
 def _words(listed: str) -> frozenset[str]:
@@ -97,7 +96,7 @@ LABEL: Final = re.compile(
 )
 BULLET: Final = re.compile(r"(?:[-*•‣▪+–—]|\(?[0-9]{1,2}[.)])\s+")
 
-# By language: words that make a sentence the first or second person's.
+# By language: pronouns of the first and second person.
 PERSONS: Final = {
     "en": _words(
         "i i'm i've i'd i'll my me myself we we're we've our ours ourselves you you're you've your"
@@ -109,7 +108,7 @@ PERSONS: Final = {
         " unserer du dich dir dein deine deinem deinen deiner euch euer eure"
     ),
 }
-# Of these, what means nothing else in the other languages: looked for where the language is unsure.
+# The unambiguous ones, for texts of unknown language.
 SURE_PERSONS: Final = _words(
     "i i'm i've i'd i'll my me myself we we're our you you're your yours saya aku gue kamu ich mich"
     " mein meine wir unser unsere dich dein deine"
@@ -118,7 +117,7 @@ JAPANESE_PERSONS: Final = re.compile(
     r"私(?![立服鉄物費有生的])|僕(?<!下僕)(?<!公僕)|俺|あなた|貴方"
 )
 
-# At the start of a content they point to something that is not there.
+# At the start of a content they refer to something that is not there.
 POINTERS: Final = {
     "en": _words(
         "he she it they this that these those his her hers its their theirs him them there here"
@@ -127,7 +126,7 @@ POINTERS: Final = {
     "id": _words("dia ia mereka beliau ini itu tersebut hal situ sana sini"),
     "de": _words("er sie es dies diese dieser dieses dort hier ihr ihre sein seine jener jene"),
 }
-# Sure in any language; "es", "er", "sie", "die", "hal", "sein" and the like are not.
+# The unambiguous ones; not "es", "er", "sie", "die", "hal", "sein" and the like.
 SURE_POINTERS: Final = _words(
     "he she it they this that these those his their he's she's it's they're that's dia mereka"
     " beliau ini itu dies diese dieser dieses"
@@ -153,7 +152,7 @@ NOT_NEUTRAL: Final = re.compile(
     r"\b(?:wow|omg|lol|lmao|haha\w*|hehe\w*|yay|woohoo|wkwk\w*|anjir|mantap banget|krass|boah)\b"
     r"|笑笑|ｗｗ|わーい"
 )
-HYPE: Final = re.compile(  # in the text as given, before exclamation marks are taken away
+HYPE: Final = re.compile(  # in the original text, with exclamation marks
     r"\b(?:amazing|awesome|incredible|fantastic|wonderful|unbelievable|epic|luar biasa|keren"
     r"|mantap|dahsyat|geil|krass|unglaublich|fantastisch|wahnsinn)[\s.]*[!！]|(?:すごい|最高|すばらしい)[!！]",
     re.IGNORECASE,
@@ -199,7 +198,7 @@ ADDRESSES_THE_MODEL: Final = re.compile(
 )
 
 
-# Every rule says in a few words what is wrong, or nothing.
+# Every rule returns what is wrong, or None.
 
 _QUOTATION = re.compile(
     r"\"[^\"]{0,300}\"|“[^”]{0,300}”|„[^“”]{0,300}[“”]|«[^»]{0,300}»|「[^」]{0,300}」"
@@ -448,7 +447,7 @@ def tidied(content: str, *, keep_lines: bool) -> str:
         if once == content:
             return content
         content = once
-    return ""  # nothing that a person would write
+    return ""  # no person would write this
 
 
 def _round(content: str, *, keep_lines: bool) -> str:
@@ -503,15 +502,12 @@ def _cut(text: str) -> str:
     return text[:end] if end else text
 
 
-# A memory is read years later, by a model that knows nothing of the conversation. So it must say
-# by itself who did what, in a sentence or two, in the user's own language.
-
 __all__ = ["Rejection", "RejectionCode", "validated"]
 
-# Only a user can want something; what a tool gave back can at most be a fact.
+# Only a user can want something; a tool result can only be a fact.
 _WISHES: Final = frozenset({MemoryType.INSTRUCTION, MemoryType.PREFERENCE, MemoryType.PROCEDURE})
 _LISTED_LINES = re.compile(r"(?:^|\n)[ \t]*(?:[-*•+]|[0-9]{1,2}[.)])[ \t]")
-# Far more than can be put right; looked at no further, so that nothing costs much time.
+# Longer contents are rejected unread, to bound the time.
 _MAX_LOOKED_AT_CHARS: Final = 8_000
 
 

@@ -9,11 +9,9 @@ from ricordo.formation.rules import tasks
 from ricordo.formation.rules.rule import BASE_FORMS
 from ricordo.formation.words import words
 
-# The screened text is as long as the passage, so that every place in one is a place in the other.
-
-BLANKED: Final = "\ufffc"  # stands for a quotation inside a sentence
-_LONG_PASSAGE_CHARS: Final = 4_000  # beyond that a passage is mostly pasted
-_OPENING_CHARS: Final = 1_000  # what of such a passage the user probably typed
+BLANKED: Final = "\ufffc"  # replaces a quotation inside a sentence
+_LONG_PASSAGE_CHARS: Final = 4_000  # a longer passage is mostly pasted
+_OPENING_CHARS: Final = 1_000  # of such a passage the user probably typed
 _SENTENCES_IN_A_LIST: Final = 2
 
 _FENCE = re.compile(r"^[ \t]{0,8}(?:```|~~~)")
@@ -33,7 +31,7 @@ _QUOTATIONS: Final = (
     re.compile(r"(?<!\w)‘[^‘\n]{2,400}?’(?!\w)"),
     re.compile(r"(?<!\w)'(?=\S)[^'\n]{1,30}(?:'\w[^'\n]{0,60}){0,6}(?<=\S)'(?!\w)"),
     re.compile(r"\*[^*\n]{2,200}\*(?=\s|$)"),
-    re.compile(r"[\"“«„][^\n]*"),  # opened and never closed
+    re.compile(r"[\"“«„][^\n]*"),  # not closed
 )
 
 
@@ -96,7 +94,7 @@ def _drop_lists(lines: list[str], keep: list[bool]) -> None:
 
 MAX_SENTENCE_CHARS: Final = 400
 MAX_SENTENCES: Final = 500
-_WRAPPED_LINE_CHARS: Final = 60  # a line so long without a full stop goes on in the next one
+_WRAPPED_LINE_CHARS: Final = 60  # a longer line without a full stop is wrapped
 
 _BREAK = re.compile(r"[.!?…]+[\"'”’)\]]*(?=\s|$)|[;\n]|(?<=[a-z\d])[!?]+(?=[A-Z])")
 _ABBREVIATION = re.compile(
@@ -184,7 +182,7 @@ _STARTER = rf"(?:{_PERSONS}{_PERSONS_INDONESIAN}{_REQUESTS}{_QUESTIONS}{_TURNS})
 _INDONESIAN_VERBS: Final = words("rules", "indonesian verbs")
 _VERB = "|".join(sorted(BASE_FORMS | {"am", "do", "don't", "dont", "can't"} | _INDONESIAN_VERBS))
 
-# What goes on about the same person after a mere comma: "I'm Ana, live in Rome, work as a nurse".
+# The same subject continues after a comma: "I'm Ana, live in Rome, work as a nurse".
 _GOES_ON = (
     r"(?:(?:now|currently|also|originally|skrg|sekarang|juga|udah|sudah|lagi) )?(?:live in|"
     r"living in|based in|work (?:as|at|for|in)|working (?:as|at|for)|study|studying|allergic to|"
@@ -192,13 +190,13 @@ _GOES_ON = (
     r"hobi|asal|asli|lahir|umur|usia|alergi|intoleran\w{0,2}|punya|pindah ke|"
     r"(?:tidak|gak|ga|nggak|ngga|enggak|kurang) (?:bisa |pernah )?(?:suka|makan|minum))"
 )
-# Indonesian asks in place: "aku vegan, di warung makan apa ya".
+# Indonesian questions keep the word order: "aku vegan, di warung makan apa ya".
 _ASKED_IN_PLACE = (
     r"apa|apakah|apaan|berapa|gimana|gmn|bagaimana|mana|dimana|kenapa|kapan|siapa|gak|ga|nggak|"
     r"tidak|kah|bisa|boleh|mending|tolong|cara"
 )
-# All the space before a sign, from its first character on. From each of them anew, with a choice of
-# how much of it to take, a row of spaces would take the cube of its length.
+# Takes all the space before a sign from its first character on; else a row of spaces takes cubic
+# time.
 _GAP: Final = r"(?:(?<!\s)\s++)?"
 _PAUSE: Final = rf"(?:{_GAP},\s++|(?<!\s)\s++)"
 _BORDER = re.compile(
@@ -216,7 +214,7 @@ _BORDER = re.compile(
     rf"serta)\s+(?={_STARTER})",
     re.IGNORECASE,
 )
-# "My favourite band is Queen, anything similar?": what is asked stands behind the last comma.
+# "My favourite band is Queen, anything similar?": the question is after the last comma.
 _ASKED_LAST = re.compile(r"\s*,\s*(?=[^,]+ [^,]+$)(?!(?:and|or|dan|atau)\b|[^,]* (?:and|dan) )")
 _FIRST_PERSON = re.compile(
     r"(?:\W|\b(?:hi|hello|hey|so|well|yes|also|and|halo|hai|jadi|kenalin|kenalkan|perkenalkan|oh|"
@@ -337,7 +335,7 @@ _TAG = re.compile(
     r"\b(?:right|correct|huh|eh|kan|bukan|ya kan|isn['’]?t it|don['’]?t i|yes|no|or not)\W*$",
     re.IGNORECASE,
 )
-# What follows a statement only to have it confirmed: "I live in Rome, do I not?".
+# Tag questions: "I live in Rome, do I not?".
 _CONFIRMS = re.compile(
     r"\W*(?:(?:or|and|so|atau|dan)\W+)?(?:(?:do|am|have|did|was|can|will|is|are|does|should|would|"
     r"could)(?:n['’]?t)? (?:i|it|we|that|you think)(?: not)?|"

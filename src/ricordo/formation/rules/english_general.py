@@ -40,8 +40,6 @@ from ricordo.formation.rules.word_lists import (
 from ricordo.formation.words import words
 from ricordo.model.vocabulary import MemoryType
 
-# They are asked only where no closer rule reads the clause.
-
 _PEOPLES: Final = (
     DEMONYMS - RELIGIONS - DIETS - {"latin", "african", "asian", "european"}
 ) | words("rules", "peoples")
@@ -210,8 +208,6 @@ FAMILY: Final = (
 ABOUT_RULES: Final = (*SELF, *HEALTH, *LIKINGS, *FAMILY)
 
 
-# They are asked only where no closer rule reads the clause.
-
 _MAX_WORDS: Final = 6
 _KIN = (
     rf"my (?:(?:older|younger|little|big|elder|eldest|oldest|youngest|middle|"
@@ -224,7 +220,7 @@ _AFTER_HELD = re.compile(
     r"every|off|online|secondhand|second-hand|and (?:i|my|we))\b.*|,.*",
     re.IGNORECASE,
 )
-# What one "has" or "calls" something without keeping it.
+# What one "has" or "calls" without owning it.
 _NO_BELONGING: Final = words("rules", "no belonging")
 _PROBLEM: Final = words("rules", "problem")
 _ABOUT_THEM = (
@@ -352,10 +348,8 @@ HELD: Final = (
 HOLDING_RULES: Final = (*HELD_FAMILY, *HELD)
 
 
-# They are asked only where no closer rule reads the clause.
-
 _MAX_ROLE_WORDS: Final = 5
-# Nouns of people that name no trade, though they end like one.
+# Nouns for people that are no occupation, though they end like one.
 _NO_TRADE: Final = words("rules", "no trade")
 _TRADE_ENDINGS: Final = (
     "er",

@@ -11,7 +11,7 @@ from ricordo.model.vocabulary import MemoryType
 from ricordo.text.dates import CLEAR_MONTHS
 from ricordo.text.normalise import folded, slug
 
-# The time tells a habit from a remark: "on Tuesdays", "every morning", "for twelve years".
+# The time distinguishes a habit from a remark: "on Tuesdays", "every morning", "for twelve years".
 
 _MAX_WORDS: Final = 16
 _MAX_SLUG_CHARS: Final = 60
@@ -38,7 +38,7 @@ _WHEN = re.compile(
     re.IGNORECASE,
 )
 _AT_A_TIME = re.compile(rf"\b(?:{_CLOCK})\b", re.IGNORECASE)
-# Verbs of the mind, of trouble and of helping others to speak: no habit worth keeping.
+# Verbs of thinking, of trouble and of speech: no habits.
 _NO_HABIT: Final = words("rules", "no habit")
 _GETS_UP = re.compile(r"get (?:up|to work|home|off work)\b", re.IGNORECASE)
 _ONGOING = re.compile(
@@ -150,7 +150,7 @@ _HAD = re.compile(
 _COMING_WHEN = re.compile(rf"\b{_TO_COME}", re.IGNORECASE)
 _NOT_TO_COME: Final = words("rules", "not to come")
 _NOT_EVENTS: Final = words("rules", "not events")
-# Aims that change a life a little; "trying to install" is a task.
+# Aims for one's life; "trying to install" is a task.
 _AIM = (
     r"(?:cut|bring|get|keep) (?:down |back )?(?:on )?my .+|cut (?:down|back) on .+|"
     r"(?:reduce|lower|improve|increase|grow|fix) my (?:\w+ )?(?:screen|sleep|weight|diet|posture|"

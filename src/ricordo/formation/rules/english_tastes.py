@@ -149,7 +149,7 @@ HEALTH: Final = (
 PERSONAL_RULES: Final = (*TASTES, *HEALTH)
 
 
-# They are asked only where no closer rule reads the clause.
+# Fallback rules: they apply only if no more specific rule reads the clause.
 
 _MAX_WORDS: Final = 5
 _AFTER_FOOD = re.compile(

@@ -76,7 +76,7 @@ _INTRODUCES = re.compile(
     re.IGNORECASE,
 )
 _ITEM = re.compile(r"[ \t]*(?:[-*•–+]|\(?\d{1,3}[.)])[ \t]+\S")
-# "…, ok?" asks for a nod, not for an answer.
+# "…, ok?" asks for confirmation, not for an answer.
 _NOD = re.compile(
     r"[,\s]+(?:ok|okay|alright|please|pls|will you|would you|yeah|ya|yah|oke|dong|bisa kan)\W*$",
     re.IGNORECASE,
@@ -319,7 +319,7 @@ def _procedure(text: str, start: int, low: int, title: str) -> Procedure | None:
             end = step.start("text") + stop.end()
             break
     content = " ".join(f"{number}. {step}." for number, step in enumerate(steps, start=1))
-    # "Tag it" speaks of the step before; any other pronoun hangs in the air.
+    # "Tag it" refers to the step before; any other pronoun is unresolved.
     if len(steps) < _MIN_STEPS or has_pronoun(f"{title} {_IT.sub('', content)}"):
         return None
     purpose = re.sub(r"^(?:Steps|Langkah) ?", "", title)

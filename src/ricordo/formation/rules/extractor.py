@@ -120,7 +120,7 @@ def name_presented(text: str) -> RuleMatch | None:
     return RuleMatch(f"Nama pengguna adalah {found}.", key="preferred_name", importance=4)
 
 
-# Before the part that is left out nothing may stand but such words.
+# Only such words may precede the omitted subject.
 _NOTHING_SAID = re.compile(
     r"\W*(?:(?:hi|hello|hey|hiya|ok|okay|yes|yeah|yep|well|so|also|and|oh|btw|by the way|fyi|"
     r"honestly|tbh|anyway|there|all|hmm|um|uh|plus|lol|thanks|thank you|just|update)\W+){0,4}",
@@ -152,7 +152,7 @@ _LEFT_OUT: Final = tuple(
          r"training for|saving (?:up )?for", "I am"),
     )
 )  # fmt: skip
-# An -ing form that opens a clause may also be what the clause is about: "moving to Rome is hard".
+# An -ing form at the start of a clause may also be its subject: "moving to Rome is hard".
 _GERUND: Final = re.compile(
     r"(?:(?:moving|relocating|flying|travell?ing) (?:from .{2,30} )?(?:back )?to|"
     r"doing (?:a|my) (?:[\w-]+ ){0,2}(?:phd|master['’]?s|bachelor['’]?s|mba|degree|doctorate)|"
@@ -320,7 +320,7 @@ def _asked_for(passage: Passage, request: Request) -> Iterator[tuple[RuleMatch, 
     left_out = [name for name in _NAMED.findall(request.body.text) if name not in contents]
     whole = as_it_stands(request) if left_out or not told else None
     if whole:
-        # Where one rule has read it, that still tells what it is about.
+        # If one rule has read it, its key and theme still apply.
         about = replace(told[0][0], content=whole.content) if len(told) == 1 else whole
         told = [(about, request.body.start, request.body.end)]
     else:

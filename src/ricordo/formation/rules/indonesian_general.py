@@ -42,8 +42,6 @@ from ricordo.formation.words import words
 from ricordo.model.vocabulary import MemoryType
 from ricordo.text.normalise import folded, slug
 
-# They are asked only where no closer rule reads the clause.
-
 _MAX_WORDS: Final = 5
 _ORDER = r"(?: (?:sulung|bungsu|pertama|kedua|ketiga|tengah|kembar|laki-laki|perempuan|tiri))?"
 _RELATION = rf"(?P<relation>(?:{any_of(INDONESIAN_RELATIONS)}){_ORDER})(?: saya| kami)"

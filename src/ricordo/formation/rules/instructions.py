@@ -18,7 +18,7 @@ PRESENT_TASK: Final = re.compile(
     r"hari)\b",
     re.IGNORECASE,
 )
-# Maxims, which are said to everyone and nobody.
+# Maxims, addressed to nobody in particular.
 IDIOM: Final = re.compile(
     r"(?:mind|give up|say (?:never|die)|be (?:yourself|afraid|alone|happy|kind|the same|prepared)|"
     r"make (?:sense|mistakes)|do (?:it|so)|used? to\b|keep (?:going|trying|smiling)|"
@@ -175,7 +175,7 @@ def _each_time(flat: str) -> RuleMatch | None:
     found = _ID_EACH_TIME.fullmatch(flat)
     if found is None or PRESENT_TASK.search(found["what"]) or _SELF.search(found["when"]):
         return None
-    # "-nya" means what was sent, which the occasion names.
+    # "-nya" refers to what was sent, which the occasion names.
     what = _SUFFIX.sub(r"\1", _SELF.sub("pengguna", found["what"])).strip(" ,.")
     return standing(f"Pengguna ingin asisten {what} setiap kali pengguna {found['when']}.")
 
@@ -186,7 +186,7 @@ _VERBS = (
     r"recommend|provide|cite|tell me|translate|double-check|check|put|treat|refer|greet|stick|"
     r"limit|convert|skip|end|sign|apologi[sz]e|quote|prefer|return|list|spell|do"
 )
-# These are too common in maxims to stand after a bare "always".
+# Too common in maxims to follow a bare "always".
 _MORE_VERBS = rf"{_VERBS}|give|drop|leave out|round|summari[sz]e|shorten|highlight|switch|cut|stay"
 _DOING = (
     r"using|saying|adding|giving|asking|calling|writing|putting|suggesting|recommending|mentioning|"

@@ -178,7 +178,7 @@ _SAVING = re.compile(
     r"I am (?P<how>saving(?: up)?|training) for (?P<what>an? .+|my first .+|(?-i:[A-Z]).+)",
     re.IGNORECASE,
 )
-# How long it may take is said from today on, and means little later.
+# A duration counts from today, and means little later.
 _DEADLINE = re.compile(
     r",? (?:before (?:the end of )?(?:the|this|next) (?:year|summer|winter|month)|"
     r"by the end of .*|this year|within .*|in the next .*|by (?:next|this) .*|like an? .*)$",

@@ -49,7 +49,7 @@ _PLAYED_ROLE = re.compile(
     r"dalam (?:cerita|novel|mimpi|game))\b",
     re.IGNORECASE,
 )
-# A scene goes on over the turns that follow; "act as a translator" is just a way to ask.
+# A role play goes on in the following turns; "act as a translator" is just a way to ask.
 _SCENE = re.compile(
     r"\b(?:role-?\s?play\w{0,4}|let['’]?s (?:play|pretend|act)|"
     r"pretend (?:that |to be |(?:you|i|we)\b)|(?:you(?: are|['’]re)|u r|"

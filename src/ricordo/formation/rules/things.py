@@ -15,9 +15,6 @@ from ricordo.formation.rules.word_lists import (
 )
 from ricordo.formation.words import words
 
-# They take the rest of a clause and give the thing itself, tidied, or None where it is not safely
-# that kind of thing.
-
 _MAX_PLACE_WORDS: Final = 6
 _MAX_NAME_WORDS: Final = 4
 _MAX_NAME_CHARS: Final = 40
@@ -278,7 +275,7 @@ _CONDITION = re.compile(
     r"bagaimana|cara|yang)\b",
     re.IGNORECASE,
 )
-# "I like option B", "I hate this error", "I prefer Tuesday": of the moment, or of the talk itself.
+# "I like option B", "I hate this error", "I prefer Tuesday": temporary, or about the conversation.
 _OF_THE_MOMENT = re.compile(
     r"\b(?:options?|versions?|answers?|ideas?|suggestions?|plans?|drafts?|choices?|responses?|"
     r"results?|approach\w{0,2}|solutions?|recommendations?|numbers?|first|second|third|last|"
@@ -308,7 +305,7 @@ _LEADING_VERB = re.compile(
     r"helping)\b",
     re.IGNORECASE,
 )
-# "Short, blunt answers" is one wish, and another rule's.
+# "Short, blunt answers" belongs to another rule.
 _HOW_TO_ANSWER = re.compile(
     r"(?:[\w'’-]+,? ){1,4}(?:answers|responses|replies|explanations)\b", re.IGNORECASE
 )
@@ -364,7 +361,7 @@ def indonesian_taste(text: str) -> str | None:
     return thing
 
 
-# "Kopi yang manis" says what sort; "baju yang merah" points at one.
+# "Kopi yang manis" names a kind; "baju yang merah" a single thing.
 _SORTS = re.compile(
     r"(?:kopi|teh|makanan|minuman|masakan|musik|film|buku|lagu|cuaca|tempat|orang|sambal|kue|game|"
     r"cerita|novel|olahraga)(?: \w+)? (?:yang|yg) (?:terlalu )?[a-z]{4,12}",
