@@ -35,14 +35,14 @@ def approve(formation: Formation, scope: Scope, proposal_id: int, reason: str | 
         StorageBusy: the user's memories kept changing; nothing was written.
     """
     for _ in range(_ATTEMPTS):
-        added = _approve_unless_moved_on(formation, scope, proposal_id, reason)
+        added = _try_approve(formation, scope, proposal_id, reason)
         if added is not None:
             return added
     raise StorageBusy(f"the memories of user {scope.user_id!r} change all the time; try again")
 
 
 @retried
-def _approve_unless_moved_on(
+def _try_approve(
     formation: Formation, scope: Scope, proposal_id: int, reason: str | None
 ) -> Added | None:
     """None if the memories have changed since they were read."""

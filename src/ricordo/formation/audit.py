@@ -232,18 +232,18 @@ def audit(
     most = checks.integer("limit", limit, 1, MAX_PAGE_ITEMS)
     near = checks.number("redundant_min", redundant_min, 0, 1)
     with database.read(user_id) as view:
-        looked = _Audit(view.now, database.analyser, near)
+        state = _Audit(view.now, database.analyser, near)
         for item in _active(view, user_id):
-            looked.look_at(item)
-        looked.compare(_pairs(view, recall, user_id, looked))
+            state.check(item)
+        state.compare(_pairs(view, recall, user_id, state))
     return AuditReport(
         user_id=user_id,
-        memories=looked.memories,
-        duplicates=looked.duplicates.findings(most),
-        contradictions=looked.contradictions.findings(most),
-        junk=looked.junk.findings(most),
-        unverified=looked.unverified.findings(most),
-        expired=looked.expired.findings(most),
+        memories=state.memories,
+        duplicates=state.duplicates.findings(most),
+        contradictions=state.contradictions.findings(most),
+        junk=state.junk.findings(most),
+        unverified=state.unverified.findings(most),
+        expired=state.expired.findings(most),
     )
 
 
@@ -261,7 +261,7 @@ class _Audit:
         self.unverified = _Kind()
         self.expired = _Kind()
 
-    def look_at(self, item: Item) -> None:
+    def check(self, item: Item) -> None:
         """Check one memory by itself, and keep what comparisons need."""
         if item.expires_at is not None and item.expires_at <= self._now:
             self.expired.add(item.id, reason=f"expired at {format_moment(item.expires_at)}")
@@ -326,33 +326,33 @@ def _doubt(item: Item, now: datetime) -> str | None:
     return None
 
 
-def _pairs(view: ReadTransaction, recall: Recall, user_id: str, looked: _Audit) -> Iterator[Pair]:
+def _pairs(view: ReadTransaction, recall: Recall, user_id: str, state: _Audit) -> Iterator[Pair]:
     """Pairs of similar memories: by vectors or, without vectors, the recorded relations."""
-    ids = [one.id for one in looked.kept]
+    ids = [one.id for one in state.kept]
     model = recall.embedders.chosen(view.connection, user_id).model
     compared: set[int] = set()
     if model is not None and len(ids) <= MAX_COMPARED_MEMORIES:
         vectors = read_vectors(view.connection, user_id, model, ids)
         compared.update(vectors.places.tolist())
-        yield from pairs_of_vectors(vectors, _near(looked, vectors))
+        yield from pairs_of_vectors(vectors, _near(state, vectors))
     if len(compared) == len(ids):
         return
-    looked.duplicates.is_complete = looked.contradictions.is_complete = False
+    state.duplicates.is_complete = state.contradictions.is_complete = False
     for pair in pairs_of_relations(view.connection, user_id, ids):
         if not compared.issuperset(pair[:2]):
             yield pair
 
 
-def _near(looked: _Audit, vectors: AuditVectors) -> Selection:
+def _near(state: _Audit, vectors: AuditVectors) -> Selection:
     """Selects very similar pairs, and somewhat similar ones under the same theme."""
     codes: dict[str, int] = {}
     themes = np.asarray(
-        [codes.setdefault(looked.kept[place].theme, len(codes)) for place in vectors.places]
+        [codes.setdefault(state.kept[place].theme, len(codes)) for place in vectors.places]
     )
 
     def wanted(cosines: Matrix, start: int) -> Wanted:
         same_theme = themes[start : start + len(cosines), None] == themes[None, start:]
-        chosen: Wanted = (cosines >= looked.redundant_min) | (
+        chosen: Wanted = (cosines >= state.redundant_min) | (
             same_theme & (cosines >= CONTRADICTION_MIN)
         )
         return chosen

@@ -214,10 +214,10 @@ class Resolver:
             if overtaken is not None:
                 resolved.append(overtaken)
                 continue
-            told, doubtful = self._by_rules(user_id, candidate)
-            resolved.append(told)
-            if told is None:
-                waiting += [(place, one) for one in doubtful]
+            resolution, unclear = self._by_rules(user_id, candidate)
+            resolved.append(resolution)
+            if resolution is None:
+                waiting += [(place, one) for one in unclear]
         verdicts = self._judged(user_id, candidates, waiting, {} if answered is None else answered)
         return [
             found or self._by_verdicts(user_id, candidates[place], verdicts.get(place, []))
@@ -277,9 +277,9 @@ class Resolver:
         answered: Answered,
     ) -> dict[int, list[tuple[KnownStatement, Verdict]]]:
         pairs = [_pair(candidates[place], one) for place, one in waiting]
-        asked = [pair for pair in pairs if pair.texts not in answered]
-        if asked and self._judge is not None:
-            for pair, verdict in zip(asked, self._judge(user_id, asked), strict=True):
+        unknown = [pair for pair in pairs if pair.texts not in answered]
+        if unknown and self._judge is not None:
+            for pair, verdict in zip(unknown, self._judge(user_id, unknown), strict=True):
                 answered[pair.texts] = verdict
         found: dict[int, list[tuple[KnownStatement, Verdict]]] = {}
         for (place, one), pair in zip(waiting, pairs, strict=True):
@@ -293,14 +293,14 @@ class Resolver:
         for one, verdict in verdicts:
             if verdict.kind is Relationship.SAME:
                 return _ignored(candidate, REDUNDANT, one)
-        for says, reason in (
+        for kind, reason in (
             (Relationship.CONTRADICTION, CONTRADICTION),
             (Relationship.REFINEMENT, MORE_SPECIFIC),
         ):
-            met = [(one, verdict) for one, verdict in verdicts if verdict.kind is says]
-            if met:
-                made = _replacing(user_id, candidate, [one for one, _ in met], reason)
-                return replace(made, why=met[0][1].reason)
+            matching = [(one, verdict) for one, verdict in verdicts if verdict.kind is kind]
+            if matching:
+                resolution = _replacing(user_id, candidate, [one for one, _ in matching], reason)
+                return replace(resolution, why=matching[0][1].reason)
         return _new(candidate, [one for one, _ in verdicts])
 
 
@@ -364,13 +364,13 @@ def _replacing(
     return _new(candidate, olds)
 
 
-def _ignored(candidate: Candidate, reason: str, met: KnownStatement | None) -> Resolution:
+def _ignored(candidate: Candidate, reason: str, match: KnownStatement | None) -> Resolution:
     return Resolution(
         candidate=candidate,
         action=Action.IGNORE,
         reason=reason,
-        targets=() if met is None else (met.item,),
-        similarity=None if met is None else met.similarity,
+        targets=() if match is None else (match.item,),
+        similarity=None if match is None else match.similarity,
     )
 
 

@@ -117,7 +117,7 @@ def redirections(candidate: Candidate) -> tuple[str, ...]:
         (CREDENTIALS, _CREDENTIALS.search(said) and _HANDED_OVER.search(said)),
         (TOOLS, _TOOLS.search(said)),
     ]
-    return tuple(name for name, met in found if met)
+    return tuple(name for name, match in found if match)
 
 
 TONE: Final = "tone"
@@ -247,12 +247,12 @@ def waiting_for(
     present = [
         one for one in open_proposals(connection, user_id, now) if one.kind is kind and one.draft
     ]
-    met = next((one for one in present if _says_the_same(one, candidate, digest)), None)
-    if met is not None:
-        signals = {*met.signals, candidate.passage.turn_id}
+    match = next((one for one in present if _says_the_same(one, candidate, digest)), None)
+    if match is not None:
+        signals = {*match.signals, candidate.passage.turn_id}
         said_again = kind is ProposalKind.CORROBORATION
         is_ripe = said_again and len(signals) >= policy.corroborating_signals
-        return PendingConsent(kind, fields, met, is_ripe=is_ripe)
+        return PendingConsent(kind, fields, match, is_ripe=is_ripe)
     if kind is ProposalKind.CORROBORATION and policy.corroborating_signals <= 1:
         return None
     overtaken = tuple(one for one in present if _answers_the_same(one, candidate))

@@ -92,7 +92,7 @@ def decision_of(resolution: Resolution, added: Added | None = None) -> Decision:
     )
 
 
-def put_off(resolution: Resolution) -> Decision:
+def deferred(resolution: Resolution) -> Decision:
     """A candidate beyond the daily limit."""
     return decision_of(replace(resolution, action=Action.DEFER, reason=DAILY_CAP, targets=()))
 
@@ -108,7 +108,7 @@ def out_of_reach(resolution: Resolution) -> Decision:
     return decision_of(replace(resolution, action=Action.REJECT, reason=reason, targets=()))
 
 
-def turned_away(content: str, rejection: Rejection) -> Decision:
+def rejected(content: str, rejection: Rejection) -> Decision:
     """A candidate that is badly written or has no evidence."""
     shown = without_secrets(content)
     return Decision(action=Action.REJECT, reason=rejection.code.value, content=shown)
@@ -121,15 +121,15 @@ def said_again(
 
     ``decisions`` may go on with candidates that never had a resolution.
     """
-    met = []
+    repeated = []
     for resolution, decision in zip(resolutions, decisions, strict=False):
         if not _is_known(decision):
             continue
         if decision.memory_id is not None:  # found to exist while writing
-            met.append(decision.memory_id)
+            repeated.append(decision.memory_id)
         else:
-            met += [item.id for item in resolution.targets if item.user_id == user_id]
-    return met
+            repeated += [item.id for item in resolution.targets if item.user_id == user_id]
+    return repeated
 
 
 def note_decisions(writing: WriteTransaction, thread_id: str, decisions: Sequence[Decision]) -> int:
@@ -220,7 +220,7 @@ class DecisionLog:
 
 
 def _shown(decision: Decision) -> dict[str, object]:
-    told = decision.to_dict()
-    del told["content"]
-    del told["key"]  # may reveal what the memory is about
-    return {name: value for name, value in told.items() if value is not None}
+    fields = decision.to_dict()
+    del fields["content"]
+    del fields["key"]  # may reveal what the memory is about
+    return {name: value for name, value in fields.items() if value is not None}

@@ -241,9 +241,9 @@ def find_quote(quote: str, passages: Iterable[Passage]) -> tuple[Passage, str] |
 def reason_in_material(quote: str, passages: Iterable[Passage]) -> str | None:
     """Why these words are not the user's, if they are part of material; else None."""
     for passage in passages:
-        for stretch in passage.material:
-            if occurrence(quote, stretch.text) is not None:
-                return stretch.reason
+        for piece in passage.material:
+            if occurrence(quote, piece.text) is not None:
+                return piece.reason
     return None
 
 
@@ -316,7 +316,7 @@ _STEM_CHARS: Final = 4
 _LITTLE: Final = stop_words("english") | stop_words("indonesian") | {"user", "pengguna", "user's"}
 
 
-def resting_on_its_clause(candidate: Candidate) -> Candidate:
+def with_cut_quote(candidate: Candidate) -> Candidate:
     """The candidate with its quote cut to the relevant clauses."""
     quote = cut_quote(candidate.content, candidate.quote)
     return candidate if quote == candidate.quote else replace(candidate, quote=quote)
@@ -328,13 +328,13 @@ def cut_quote(content: str, quote: str) -> str:
     A quote that shares none is unchanged: it may be in another language.
     """
     wanted = _stems(content)
-    told = [
+    relevant = [
         (clause.start, clause.end)
         for sentence in sentences(quote)
         for clause in clauses(sentence)
         if not wanted.isdisjoint(_stems(clause.text))
     ]
-    return quote[told[0][0] : told[-1][1]] if told else quote
+    return quote[relevant[0][0] : relevant[-1][1]] if relevant else quote
 
 
 def quote_for_others(content: str, key: str | None, quote: str) -> str | None:

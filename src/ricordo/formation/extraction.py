@@ -9,13 +9,13 @@ from typing import Final
 
 from ricordo import limits
 from ricordo.formation.candidate import USER_ROLE, Candidate, Passage
-from ricordo.formation.decisions import Rejection, RejectionCode, turned_away
-from ricordo.formation.evidence import resting_on_its_clause
+from ricordo.formation.decisions import Rejection, RejectionCode, rejected
+from ricordo.formation.evidence import with_cut_quote
 from ricordo.formation.hygiene import divided, render
 from ricordo.formation.model_reader import read_with_model
 from ricordo.formation.rules.explicit import explicit_spans
 from ricordo.formation.rules.extractor import extract
-from ricordo.formation.rules.tasks import ends_a_scene, sets_a_scene
+from ricordo.formation.rules.tasks import ends_role_play, starts_role_play
 from ricordo.formation.segment import Segment
 from ricordo.formation.writing_rules import validated
 from ricordo.limits import MAX_WRITES_PER_TURN
@@ -161,7 +161,7 @@ def _played(said: Sequence[Passage]) -> frozenset[int]:
     played = set()
     is_scene = False
     for passage in said:
-        is_scene = (is_scene or sets_a_scene(passage.text)) and not ends_a_scene(passage.text)
+        is_scene = (is_scene or starts_role_play(passage.text)) and not ends_role_play(passage.text)
         if is_scene:
             played.add(passage.turn_id)
     return frozenset(played)
@@ -245,13 +245,13 @@ _OUT_OF_REACH: Final = Rejection(RejectionCode.OUT_OF_REACH, "not in the agent's
 _SECRET: Final = Rejection(RejectionCode.SECRET, "holds a secret")
 
 
-def find_candidates(model: MeteredModel | None, user_id: str, stretch: Segment) -> Found:
+def find_candidates(model: MeteredModel | None, user_id: str, segment: Segment) -> Found:
     """Read a segment, after everything was cut out that may not be learned from.
 
     Raises:
         LanguageModelError: the model could not answer.
     """
-    read_turns = divided(stretch.new)
+    read_turns = divided(segment.new)
     said = [passage for passage in read_turns if passage.text]
     material = Counter(one.reason for passage in read_turns for one in passage.material)
     if model is None:
@@ -260,20 +260,20 @@ def find_candidates(model: MeteredModel | None, user_id: str, stretch: Segment) 
         refused: list[Decision] = []
     elif said:
         transcript = render(
-            [*stretch.earlier, *stretch.new], first_new_position=stretch.new[0].position
+            [*segment.earlier, *segment.new], first_new_position=segment.new[0].position
         )
         found, without_ground = read_with_model(model, user_id, transcript)
-        refused = [turned_away(entry.content, reason) for entry, reason in without_ground]
+        refused = [rejected(entry.content, reason) for entry, reason in without_ground]
     else:
-        return Found((), _secrets_asked_for(stretch), material)
-    refused += _secrets_asked_for(stretch)
+        return Found((), _secrets_asked_for(segment), material)
+    refused += _secrets_asked_for(segment)
     kept = []
-    for candidate in named_speakers(found, stretch.speakers, user_id):
-        checked = validated(resting_on_its_clause(_as_observed(candidate)))
+    for candidate in named_speakers(found, segment.speakers, user_id):
+        checked = validated(with_cut_quote(_as_observed(candidate)))
         if isinstance(checked, Rejection):
-            refused.append(turned_away(candidate.content, checked))
+            refused.append(rejected(candidate.content, checked))
         elif not _may_be_filed(checked):
-            refused.append(turned_away(checked.content, _OUT_OF_REACH))
+            refused.append(rejected(checked.content, _OUT_OF_REACH))
         else:
             kept.append(checked)
     return Found(within_turns(kept), refused, material)
@@ -297,13 +297,13 @@ def _may_be_filed(candidate: Candidate) -> bool:
     return candidate.type is not MemoryType.PROCEDURE and observer.reaches(theme)
 
 
-def _secrets_asked_for(stretch: Segment) -> list[Decision]:
+def _secrets_asked_for(segment: Segment) -> list[Decision]:
     """Rejections for secrets that the user asked to remember, so that they learn why."""
     refused = []
-    for turn in stretch.new:
+    for turn in segment.new:
         if turn.role == USER_ROLE and has_secret(turn.content):
             for start, end in explicit_spans(turn.content):
-                asked = turn.content[start:end]
-                if has_secret(asked):
-                    refused.append(turned_away(without_secrets(asked), _SECRET))
+                request = turn.content[start:end]
+                if has_secret(request):
+                    refused.append(rejected(without_secrets(request), _SECRET))
     return refused

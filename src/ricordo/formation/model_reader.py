@@ -14,7 +14,7 @@ from ricordo.formation.hygiene import Transcript
 from ricordo.formation.rules.clauses import screened, sentences
 from ricordo.formation.rules.explicit import (
     explicit_spans,
-    is_surely_asked_for,
+    is_certainly_requested,
     procedure_in,
     requests_in,
 )
@@ -72,22 +72,22 @@ def read_with_model(
         if place >= limits.MAX_EXTRACTED_CANDIDATES:
             rejected.append((entry, Rejection(RejectionCode.TOO_MANY, "too many in one answer")))
             continue
-        made = _candidate(entry, transcript)
-        if isinstance(made, Rejection):
-            rejected.append((entry, made))
+        result = _candidate(entry, transcript)
+        if isinstance(result, Rejection):
+            rejected.append((entry, result))
         else:
-            candidates.append(made)
+            candidates.append(result)
     return sorted(candidates, key=lambda one: one.passage.position), rejected
 
 
 def _candidate(entry: ExtractedEntry, transcript: Transcript) -> Candidate | Rejection:
-    met = find_quote(entry.quote, transcript.passages)
-    if met is None:
+    match = find_quote(entry.quote, transcript.passages)
+    if match is None:
         reason = reason_in_material(entry.quote, transcript.passages)
         if reason is not None:
             return Rejection(RejectionCode.MATERIAL, reason)
         return Rejection(RejectionCode.NO_EVIDENCE, "the quote was not said")
-    passage, quote = met
+    passage, quote = match
     if not supports(entry.content, quote, passage):
         return Rejection(RejectionCode.UNSUPPORTED, "names or numbers that were not said")
     kind = MemoryType(entry.type)
@@ -112,13 +112,13 @@ def _was_asked_for(content: str, quote: str, passage: Passage) -> bool:
     The quote must be part of a request. A model may quote too much, or the wrong words; so what is
     sensitive must be in the request itself, or it would be stored without consent.
     """
-    asked = " ".join(_requests_around(quote, passage.text))
+    requests = " ".join(_requests_around(quote, passage.text))
     touched = sensitive_fields_of(content, "", None)
-    if not asked or not touched <= sensitive_fields_of(asked, "", None):
+    if not requests or not touched <= sensitive_fields_of(requests, "", None):
         return False
     own = screened(passage.text)
-    named = [one for one in requests_in(sentences(own), own) if one.body.text.strip() in asked]
-    return not named or any(is_surely_asked_for(content, one) for one in named)
+    named = [one for one in requests_in(sentences(own), own) if one.body.text.strip() in requests]
+    return not named or any(is_certainly_requested(content, one) for one in named)
 
 
 def _requests_around(quote: str, text: str) -> list[str]:

@@ -59,11 +59,11 @@ def current_summary(database: Database, user_id: str) -> Summary | None:
                 updated_at=stored["updated_at"],
                 is_current=stored["revision"] == revision,
             )
-        told = tell(_known(view, user_id))
-        if not told:
+        text = tell(_known(view, user_id))
+        if not text:
             return None
         return Summary(
-            content=told, revision=revision, made_by=TEMPLATE, updated_at=view.now, is_current=True
+            content=text, revision=revision, made_by=TEMPLATE, updated_at=view.now, is_current=True
         )
 
 
@@ -94,12 +94,12 @@ def tell(known: Sequence[Item]) -> str:
     room = limits.MAX_SUMMARY_CHARS
     for item in known:
         heading = by_theme.get(item.theme)
-        told = _sentence(item.content)
-        cost = len(told) + 1 + (len(item.theme) + 3 if heading is None else 0)
+        sentence = _sentence(item.content)
+        cost = len(sentence) + 1 + (len(item.theme) + 3 if heading is None else 0)
         if cost > room:
             continue
         room -= cost
-        by_theme.setdefault(item.theme, []).append(told)
+        by_theme.setdefault(item.theme, []).append(sentence)
     if known and not by_theme:  # none fits in full
         return f"{known[0].content[: limits.MAX_SUMMARY_CHARS - 1]}…"
     paragraphs = [
@@ -113,7 +113,7 @@ def tell(known: Sequence[Item]) -> str:
 def _store(
     database: Database,
     user_id: str,
-    told_of: Sequence[Item],
+    sources: Sequence[Item],
     content: str,
     revision: int,
     made_by: str,
@@ -123,7 +123,7 @@ def _store(
         present = find_summary(writing.connection, user_id)
         if present is not None and present["revision"] > revision:
             return  # a newer one is stored already
-        if not _still_hold(writing, told_of):
+        if not _still_hold(writing, sources):
             known = _known(writing, user_id)
             content, revision, made_by = tell(known), writing.revision, TEMPLATE
         if content:
@@ -135,8 +135,8 @@ def _store(
 def _portrait(model: MeteredModel, user_id: str, known: Sequence[Item]) -> str:
     notes = _notes(known)
     prompt = prompts.render(prompts.SUMMARISE, most=limits.MAX_SUMMARY_CHARS, notes=notes)
-    told = model.reply(user_id, [Message("user", prompt)], max_tokens=_ANSWER_TOKENS)
-    return told.strip()[: limits.MAX_SUMMARY_CHARS]
+    reply = model.reply(user_id, [Message("user", prompt)], max_tokens=_ANSWER_TOKENS)
+    return reply.strip()[: limits.MAX_SUMMARY_CHARS]
 
 
 def _notes(known: Sequence[Item]) -> str:
@@ -151,17 +151,17 @@ def _notes(known: Sequence[Item]) -> str:
     return "\n".join(lines)
 
 
-def _still_hold(writing: WriteTransaction, told_of: Sequence[Item]) -> bool:
+def _still_hold(writing: WriteTransaction, sources: Sequence[Item]) -> bool:
     """Whether all of these memories still exist and are valid."""
-    ids = items.c.id.in_([item.id for item in told_of])
+    ids = items.c.id.in_([item.id for item in sources])
     wanted = sa.select(items.c.id).where(ids, _holding(writing.user_id, writing.now))
-    return len(writing.connection.execute(wanted).all()) == len(told_of)
+    return len(writing.connection.execute(wanted).all()) == len(sources)
 
 
 def _known(view: ReadTransaction | WriteTransaction, user_id: str) -> list[Item]:
     """A user's own valid memories, the most important first."""
-    told = items.c.type.not_in([kind.value for kind in LEFT_OUT])
-    where = _holding(user_id, view.now) & told
+    kept = items.c.type.not_in([kind.value for kind in LEFT_OUT])
+    where = _holding(user_id, view.now) & kept
     return foremost_items(view.connection, where, limits.MAX_SUMMARISED_ITEMS)
 
 

@@ -49,7 +49,7 @@ def has_identifier(text: str) -> bool:
     return (
         any(pattern.search(plain) for pattern in (_MAIL, _SIXTEEN, _SSN, _STREET))
         or any(_is_card(found.group()) for found in _DIGITS.finditer(plain))
-        or any(_begins_with_iban(found[1]) for found in _IBAN.finditer(plain.upper()))
+        or any(_starts_with_iban(found[1]) for found in _IBAN.finditer(plain.upper()))
         or _has_phone(plain)
         or any(_is_address(found) for found in _addresses(plain))
         or "〒" in text
@@ -70,7 +70,7 @@ def _is_card(found: str) -> bool:
     return (sum(digits[-1::-2]) + sum(doubled)) % 10 == 0
 
 
-def _begins_with_iban(found: str) -> bool:
+def _starts_with_iban(found: str) -> bool:
     groups = found.split(" ")
     return any(_is_iban("".join(groups[:count])) for count in range(1, len(groups) + 1))
 
@@ -152,7 +152,7 @@ class Phrases:
         """Every occurrence of a phrase, in order."""
         for place, word in enumerate(words):
             for pieces in self._starting_with(word):
-                if _stands_at(pieces, words, place):
+                if _matches_at(pieces, words, place):
                     yield place, place + len(pieces)
 
     def _starting_with(self, word: str) -> Iterator[tuple[str, ...]]:
@@ -163,7 +163,7 @@ class Phrases:
             yield from self._begun.get(word[:length], ())
 
 
-def _stands_at(pieces: tuple[str, ...], words: Sequence[str], place: int) -> bool:
+def _matches_at(pieces: tuple[str, ...], words: Sequence[str], place: int) -> bool:
     if place + len(pieces) > len(words):
         return False
     return all(
@@ -291,7 +291,7 @@ _SEEN_BY: Final = lazy_pattern(
 )
 
 
-def _tells_a_home(plain: str, cased: str) -> bool:
+def _names_home(plain: str, cased: str) -> bool:
     kept = _LIVING_SOFTWARE.sub(" ", plain)
     if _HOME.search(kept):
         return True
@@ -315,7 +315,7 @@ def _finds(pattern: re.Pattern[str]) -> Callable[[str, str], bool]:
 PATTERNS: Final[dict[str, Callable[[str, str], bool]]] = {
     "preferred_name": _finds(_NAME),
     "pronouns": _finds(_PRONOUNS),
-    "city": _tells_a_home,
+    "city": _names_home,
     "language": _finds(_LANGUAGE),
     "health": _finds(_SEEN_BY),
     "money": _finds(_INCOME),

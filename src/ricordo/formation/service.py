@@ -17,9 +17,9 @@ from ricordo.formation.decisions import (
     NODE,
     DecisionLog,
     decision_of,
+    deferred,
     note_decisions,
     out_of_reach,
-    put_off,
     said_again,
     too_many,
 )
@@ -71,18 +71,18 @@ class DecisionWriter:
                 decisions.append(self._note_said(writing, thread_id, resolution))
             elif resolution.action not in WRITING_ACTIONS:
                 decisions.append(decision_of(resolution))
-            elif _reaches_beyond(resolution):
+            elif _exceeds_access(resolution):
                 decisions.append(out_of_reach(resolution))
             elif left <= 0:
-                decisions.append(put_off(resolution))
+                decisions.append(deferred(resolution))
             elif per_turn[turn] >= limits.MAX_WRITES_PER_TURN:
                 decisions.append(too_many(resolution))
             else:
-                made = self._carry_out(writing, thread_id, resolution, prepared)
-                written = made.action in WRITING_ACTIONS
+                decision = self._carry_out(writing, thread_id, resolution, prepared)
+                written = decision.action in WRITING_ACTIONS
                 per_turn[turn] += written
                 left -= written
-                decisions.append(made)
+                decisions.append(decision)
         return decisions
 
     def _carry_out(
@@ -139,7 +139,7 @@ class DecisionWriter:
         return replace(decision_of(proposed), proposal_id=proposal_id)
 
 
-def _reaches_beyond(resolution: Resolution) -> bool:
+def _exceeds_access(resolution: Resolution) -> bool:
     """Whether what an agent recorded would replace what the agent may not touch."""
     observer = resolution.candidate.passage.observed_by
     if observer is None:
@@ -159,7 +159,7 @@ RULES: Final = "rules"
 _ATTEMPTS: Final = 20
 
 
-class _MovedOn(Exception):
+class _Changed(Exception):
     """The user's memories have changed since they were read."""
 
 
@@ -186,7 +186,7 @@ class Formation:
         waits = functools.partial(must_wait, policy)
         self._resolver = Resolver(known, policy, judge, waits)
         self.rules_only = Resolver(known, policy, None, waits)
-        self._applier = DecisionWriter(recall, policy)
+        self._writer = DecisionWriter(recall, policy)
         self._log = DecisionLog(recall.embedders.secrets)
 
     def form(self, user_id: str, thread_id: str | None) -> FormationReport:
@@ -205,21 +205,21 @@ class Formation:
         turns = 0
         decisions: list[Decision] = []
         for place, one in enumerate(threads):
-            while stretch := next_stretch(self.database, user_id, one):
+            while segment := next_stretch(self.database, user_id, one):
                 try:
-                    made = self.form_stretch(user_id, stretch)
-                    waits = DAILY_CAP if _is_put_off(made) else None
+                    formed = self.form_segment(user_id, segment)
+                    waits = DAILY_CAP if _is_deferred(formed) else None
                 except BudgetExhausted as problem:
-                    made, waits = [], str(problem)
+                    formed, waits = [], str(problem)
                 else:
-                    turns += len(stretch.new)
-                decisions += made
+                    turns += len(segment.new)
+                decisions += formed
                 if waits is not None:
                     self._form_tomorrow(user_id, threads[place:])
                     return _report(place + 1, turns, decisions, waits)
         return _report(len(threads), turns, decisions, None)
 
-    def form_stretch(self, user_id: str, stretch: Segment) -> list[Decision]:
+    def form_segment(self, user_id: str, segment: Segment) -> list[Decision]:
         """Form one segment; returns the decisions, empty if another process has formed it.
 
         Raises:
@@ -228,19 +228,19 @@ class Formation:
         from ricordo.formation.extraction import find_candidates  # slow to import
 
         try:
-            found = find_candidates(self.model, user_id, stretch)
-            decisions = self._decide_and_write(user_id, stretch, found)
+            found = find_candidates(self.model, user_id, segment)
+            decisions = self._decide_and_write(user_id, segment, found)
         except LanguageModelError as problem:
-            self._note_failure(user_id, stretch.thread_id, problem)
+            self._note_failure(user_id, segment.thread_id, problem)
             raise
         if decisions is None:
             return []
         self._log.write(
             user_id,
-            stretch.thread_id,
+            segment.thread_id,
             read_by=RULES if self.model is None else self.model.name,
-            turns=len(stretch.new),
-            input_chars=stretch.chars,
+            turns=len(segment.new),
+            input_chars=segment.chars,
             material=found.material,
             decisions=decisions,
         )
@@ -252,7 +252,7 @@ class Formation:
             self.model.close()
 
     def _decide_and_write(
-        self, user_id: str, stretch: Segment, found: Found
+        self, user_id: str, segment: Segment, found: Found
     ) -> list[Decision] | None:
         """Decide by what is known now, and write if that has not changed.
 
@@ -264,18 +264,18 @@ class Formation:
                 revision = revision_of(view.connection, user_id)
             resolutions = self._resolver.resolve(user_id, found.candidates, answered)
             prepared = prepare(self.recall, user_id, resolutions)
-            with contextlib.suppress(_MovedOn):
-                made = self._write(user_id, stretch, found, resolutions, prepared, revision)
-                met = said_again(user_id, resolutions, made or ())
-                self.recall.accesses.note(user_id, met, self.database.clock())
-                return made
+            with contextlib.suppress(_Changed):
+                decisions = self._write(user_id, segment, found, resolutions, prepared, revision)
+                repeated = said_again(user_id, resolutions, decisions or ())
+                self.recall.accesses.note(user_id, repeated, self.database.clock())
+                return decisions
         raise StorageBusy(f"the memories of user {user_id!r} change all the time; try again")
 
     @retried
     def _write(
         self,
         user_id: str,
-        stretch: Segment,
+        segment: Segment,
         found: Found,
         resolutions: Sequence[Resolution],
         prepared: PreparedWrite,
@@ -283,17 +283,17 @@ class Formation:
     ) -> list[Decision] | None:
         touching = [item.id for one in resolutions for item in one.targets]
         with self.database.write(user_id, touching=touching, known=prepared.known) as writing:
-            present = state_of(writing.connection, user_id, stretch.thread_id)
-            if present is None or present.formed_position != stretch.formed_position:
+            present = state_of(writing.connection, user_id, segment.thread_id)
+            if present is None or present.formed_position != segment.formed_position:
                 return None
             if writing.revision != revision:
-                raise _MovedOn
-            carried_out = self._applier.apply(writing, stretch.thread_id, resolutions, prepared)
+                raise _Changed
+            carried_out = self._writer.apply(writing, segment.thread_id, resolutions, prepared)
             decisions = [*carried_out, *found.refused]
-            if note_decisions(writing, stretch.thread_id, decisions):
+            if note_decisions(writing, segment.thread_id, decisions):
                 schedule.plan_summary(writing)
             tally(writing, {FORMATION_RUNS: 1})
-            advance(writing, stretch.thread_id, _reached(stretch, resolutions, carried_out))
+            advance(writing, segment.thread_id, _reached(segment, resolutions, carried_out))
         return decisions
 
     def _unformed(self, user_id: str) -> list[str]:
@@ -334,15 +334,15 @@ def _report(
     return FormationReport(threads=threads, turns=turns, decisions=tuple(decisions), waits=waits)
 
 
-def _is_put_off(decisions: Sequence[Decision]) -> bool:
+def _is_deferred(decisions: Sequence[Decision]) -> bool:
     return any(decision.action is Action.DEFER for decision in decisions)
 
 
 def _reached(
-    stretch: Segment, resolutions: Sequence[Resolution], decisions: Sequence[Decision]
+    segment: Segment, resolutions: Sequence[Resolution], decisions: Sequence[Decision]
 ) -> int:
     """The last turn that is done: the last one, or the one before the first deferred."""
     for resolution, decision in zip(resolutions, decisions, strict=True):
         if decision.action is Action.DEFER:
             return resolution.candidate.passage.position - 1
-    return stretch.reached
+    return segment.reached

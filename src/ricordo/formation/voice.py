@@ -90,11 +90,11 @@ def parts(view: str, original: str = "") -> list[VoicePart]:
     ``original`` is the view before the cuts, to see whether a block was fenced.
     """
     found = [
-        *_given(view, original or view),
+        *_after_request(view, original or view),
         *_letters(view),
-        *_addressed(view),
+        *_addressed_to_user(view),
         *_tables(view),
-        *_ruled(view),
+        *_between_rules(view),
     ]
     if len(view) > _LONG_CHARS:
         end = max(0, view.find("\n\n", 0, _OPENING_CHARS))
@@ -102,7 +102,7 @@ def parts(view: str, original: str = "") -> list[VoicePart]:
     return found
 
 
-def _given(view: str, original: str) -> Iterator[VoicePart]:
+def _after_request(view: str, original: str) -> Iterator[VoicePart]:
     """The text that a request is about: what follows it or, if nothing does, what precedes it."""
     place = 0
     is_first = True
@@ -115,19 +115,19 @@ def _given(view: str, original: str) -> Iterator[VoicePart]:
         if lead is _Lead.NONE:
             continue
         if not view[lead_end:].strip(_SPACE) or _is_only_thanks(view[lead_end:]):
-            yield from _looked_back_at(view, start, lead)
+            yield from _before_question(view, start, lead)
             return
         if (fence_end := _end_of_fence(view, original, lead_end)) is not None:
             place = fence_end
             continue
-        voice = _not_surely_own(view[lead_end:]) if lead is _Lead.MAYBE else Voice.MATERIAL
+        voice = _uncertain_voice(view[lead_end:]) if lead is _Lead.MAYBE else Voice.MATERIAL
         yield VoicePart((lead_end, len(view)), voice, Reason.GIVEN)
         if voice is Voice.MATERIAL:
-            yield from _asked_at_end(view, lead_end)
+            yield from _question_at_end(view, lead_end)
             return
 
 
-def _asked_at_end(view: str, place: int) -> Iterator[VoicePart]:
+def _question_at_end(view: str, place: int) -> Iterator[VoicePart]:
     """The text before a question about it at the end, even if another lead came first."""
     spans = [span for span in Sentences(view).spans() if view[slice(*span)].strip(_SPACE)]
     while spans and _is_only_thanks(view[slice(*spans[-1])]):
@@ -137,14 +137,14 @@ def _asked_at_end(view: str, place: int) -> Iterator[VoicePart]:
     start, end = spans[-1]
     lead, _ = _lead(view, start, end, is_first=False)
     if lead is not _Lead.NONE:
-        yield from _looked_back_at(view, start, lead)
+        yield from _before_question(view, start, lead)
 
 
-def _looked_back_at(view: str, start: int, lead: _Lead) -> Iterator[VoicePart]:
+def _before_question(view: str, start: int, lead: _Lead) -> Iterator[VoicePart]:
     """The text before a question about it, if the question has lines of its own."""
     line_start = view.rfind("\n", 0, start) + 1
     is_alone = not view[line_start:start].strip(_SPACE)
-    voice = _not_surely_own(view[:start])
+    voice = _uncertain_voice(view[:start])
     if lead is _Lead.MAYBE:
         is_of_own = voice is Voice.UNSURE and words.speaks_of_user(view[start:])
         if not is_alone or is_of_own:
@@ -154,11 +154,11 @@ def _looked_back_at(view: str, start: int, lead: _Lead) -> Iterator[VoicePart]:
     yield VoicePart((0, line_start if is_alone else start), voice, Reason.GIVEN)
 
 
-def _not_surely_own(text: str) -> Voice:
+def _uncertain_voice(text: str) -> Voice:
     """The voice of a text that may be the user's own."""
-    told = (text[slice(*span)].strip(_SPACE) for span in Sentences(text).spans())
-    tells_of_others = any(words.tells_of_others(said) for said in told)
-    return Voice.DOUBTFUL if tells_of_others else Voice.UNSURE
+    sentences = (text[slice(*span)].strip(_SPACE) for span in Sentences(text).spans())
+    is_about_others = any(words.is_about_others(said) for said in sentences)
+    return Voice.DOUBTFUL if is_about_others else Voice.UNSURE
 
 
 def _lead(view: str, start: int, end: int, *, is_first: bool) -> tuple[_Lead, int]:
@@ -178,7 +178,7 @@ def _lead(view: str, start: int, end: int, *, is_first: bool) -> tuple[_Lead, in
     ends_line = line_end < 0 or not view[end:line_end].strip(_SPACE)
     if words.is_label(said):
         return _Lead.LABEL, end
-    if words.is_about_text(said) or (is_first and words.asks_of_somebody(said)):
+    if words.is_about_text(said) or (is_first and words.asks_about_unnamed(said)):
         return _Lead.SURE, end
     is_question = said.endswith("?")
     if not ends_line:
@@ -229,19 +229,19 @@ def _letters(view: str) -> Iterator[VoicePart]:
             return
         if words.is_salutation(line) and salutation is None:
             salutation = start
-        elif words.is_closing(line) and _signs(view, found, number):
+        elif words.is_closing(line) and _ends_letter(view, found, number):
             yield VoicePart((salutation or 0, len(view)), Voice.MATERIAL, Reason.LETTER)
             return
 
 
-def _signs(view: str, found: Sequence[Span], number: int) -> bool:
+def _ends_letter(view: str, found: Sequence[Span], number: int) -> bool:
     """Whether a closing ends a letter: text precedes, and at most a few short lines follow."""
     following = [view[start:end] for start, end in found[number + 1 : number + 9]]
     filled = [line for line in following if line.strip(_SPACE)]
     return number > 0 and 0 < len(filled) <= 4 and any(len(line) < 60 for line in filled)
 
 
-def _addressed(view: str) -> Iterator[VoicePart]:
+def _addressed_to_user(view: str) -> Iterator[VoicePart]:
     """Paragraphs that address the user as a customer, or the reader as "we"; the rest is then
     unsure.
     """
@@ -273,7 +273,7 @@ def _tables(view: str) -> Iterator[VoicePart]:
             yield VoicePart((start, end), Voice.MATERIAL, Reason.TABLE)
 
 
-def _ruled(view: str) -> Iterator[VoicePart]:
+def _between_rules(view: str) -> Iterator[VoicePart]:
     """Text between two rules (``---``)."""
     opened: int | None = None
     for start, end in lines(view):

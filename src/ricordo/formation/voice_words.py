@@ -149,7 +149,7 @@ def speaks_to_reader(said: str) -> bool:
     return _PLURAL_TO_READER.search(said) is not None
 
 
-def tells_of_others(said: str) -> bool:
+def is_about_others(said: str) -> bool:
     """Whether a sentence states something that is not about the user."""
     if said.endswith(("?", ":")) or len(said.split()) < _FEWEST_STATED_WORDS:
         return False
@@ -181,7 +181,7 @@ def is_about_text(said: str) -> bool:
     )
 
 
-def asks_of_somebody(said: str) -> bool:
+def asks_about_unnamed(said: str) -> bool:
     """Whether a question is about somebody or something unnamed, and not about the user."""
     last = said.rpartition(", ")[2]
     if _ON_TEXT.match(last) and _UNNAMED.search(last) and not _SELF.search(last):
@@ -205,10 +205,10 @@ def announces(said: str, *, is_stopped: bool = False) -> bool:
         return True
     if said.endswith(":"):
         return sent or points or noun
-    return sent and not is_stopped and (noun or _saying_ends(said))
+    return sent and not is_stopped and (noun or _ends_with_saying(said))
 
 
-def _saying_ends(said: str) -> bool:
+def _ends_with_saying(said: str) -> bool:
     """Whether the line ends with the verb: "the letter says"."""
     return any(len(said) - found.end() <= 3 for found in _SAYING.finditer(said))
 

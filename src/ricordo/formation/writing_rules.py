@@ -67,7 +67,7 @@ _PRESENT = re.compile(
 )
 
 
-def is_told_as_present(small: str) -> bool:
+def is_present_tense(small: str) -> bool:
     """Whether a text in lower case clearly describes the present: neither past nor planned."""
     if _PAST.search(small) or _PLANNED.search(small):
         return False
@@ -251,7 +251,7 @@ def is_numbered(content: str) -> bool:
     return _NUMBERED.search(content) is not None
 
 
-def _says_something(written: Written) -> str | None:
+def _is_not_empty(written: Written) -> str | None:
     letters = [letter for letter in written.content if letter.isalnum()]
     dense = sum(map(is_dense, letters))
     enough = dense >= _MIN_DENSE_CHARS or len(_WORD.findall(written.content)) >= _MIN_WORDS
@@ -267,7 +267,7 @@ def _is_short(written: Written) -> str | None:
     return None if count <= MAX_FORMED_SENTENCES else f"{count} sentences"
 
 
-def _gives_away_nothing(written: Written) -> str | None:
+def _has_no_secret(written: Written) -> str | None:
     return "holds a secret" if has_secret(plain_view(written.content).text) else None
 
 
@@ -286,16 +286,16 @@ def _is_plain_text(written: Written) -> str | None:
     return None
 
 
-def _is_filled_in(written: Written) -> str | None:
+def _has_no_placeholder(written: Written) -> str | None:
     found = PLACEHOLDER.search(written.content.lower())
     return "a placeholder, or says that something is not known" if found else None
 
 
 def _is_a_statement(written: Written) -> str | None:
-    asked = any(mark in written.bare for mark in "?？") or written.bare.rstrip("。. ").endswith(
-        ("ですか", "ますか", "でしょうか")
-    )
-    return "a question" if asked else None
+    is_question = any(mark in written.bare for mark in "?？") or written.bare.rstrip(
+        "。. "
+    ).endswith(("ですか", "ますか", "でしょうか"))
+    return "a question" if is_question else None
 
 
 def _is_neutral(written: Written) -> str | None:
@@ -314,7 +314,7 @@ def _has_the_right_shape(written: Written) -> str | None:
     return "a numbered list" if is_numbered(written.content) else None
 
 
-def _is_made_of_steps(written: Written) -> str | None:
+def _has_steps(written: Written) -> str | None:
     if written.type is not MemoryType.PROCEDURE:
         return None
     marks = list(_STEP.finditer(written.content))
@@ -388,7 +388,7 @@ def _is_about_the_user(written: Written) -> str | None:
 
 
 def _happened(written: Written) -> str | None:
-    if written.type is MemoryType.EPISODE and is_told_as_present(written.small):
+    if written.type is MemoryType.EPISODE and is_present_tense(written.small):
         return "an episode in the present tense"
     return None
 
@@ -399,16 +399,16 @@ def _stands_in_time(written: Written) -> str | None:
 
 
 RULES: Final[tuple[tuple[RejectionCode, Rule], ...]] = (
-    (RejectionCode.EMPTY, _says_something),
+    (RejectionCode.EMPTY, _is_not_empty),
     (RejectionCode.TOO_LONG, _is_short),
-    (RejectionCode.SECRET, _gives_away_nothing),
+    (RejectionCode.SECRET, _has_no_secret),
     (RejectionCode.ADDRESSES_THE_MODEL, _does_not_address_the_model),
     (RejectionCode.MARKUP, _is_plain_text),
-    (RejectionCode.PLACEHOLDER, _is_filled_in),
+    (RejectionCode.PLACEHOLDER, _has_no_placeholder),
     (RejectionCode.QUESTION, _is_a_statement),
     (RejectionCode.NOT_NEUTRAL, _is_neutral),
     (RejectionCode.NUMBERED, _has_the_right_shape),
-    (RejectionCode.NOT_STEPS, _is_made_of_steps),
+    (RejectionCode.NOT_STEPS, _has_steps),
     (RejectionCode.ABOUT_THE_CONVERSATION, _is_about_the_user),
     (RejectionCode.NOT_THIRD_PERSON, _is_in_the_third_person),
     (RejectionCode.NO_REFERENT, _refers_to_something),

@@ -388,7 +388,7 @@ def may_be_source(sentence: Sentence, clause: Clause) -> bool:
         or _TAG.search(own)
         or _AFTER.search(after)
         or _is_asked(sentence, clause)
-        or is_led_astray(clause.before)
+        or is_not_in_earnest(clause.before)
     )
 
 
@@ -401,7 +401,7 @@ def _is_asked(sentence: Sentence, clause: Clause) -> bool:
     return bool(_CONFIRMS.fullmatch(clause.after)) or bool(_ASKING.match(clause.before))
 
 
-def is_led_astray(before: str) -> bool:
+def is_not_in_earnest(before: str) -> bool:
     """Whether the text before a clause makes it a report, a guess or somebody else's line."""
     if ":" in before:
         introduction, _, before = before.rpartition(":")

@@ -8,7 +8,7 @@ from ricordo.formation.rules import english_forms, indonesian_forms
 from ricordo.formation.rules.clauses import (
     Sentence,
     clauses,
-    is_led_astray,
+    is_not_in_earnest,
     may_be_source,
     screened,
     sentences,
@@ -119,7 +119,7 @@ def requests_in(all_sentences: list[Sentence], text: str) -> list[Request]:
     return found
 
 
-def is_surely_asked_for(content: str, request: Request) -> bool:
+def is_certainly_requested(content: str, request: Request) -> bool:
     """Whether a request is certainly about this statement.
 
     Its first statement is. Of what is added ("and that I have cancer"), the most private is
@@ -150,7 +150,7 @@ def _request_before(sentence: Sentence) -> Request | None:
             and not _NOD.search(sentence.text)
         )
         body = sentence.text[marker.end() :]
-        if is_question or not body or is_led_astray(clause.before):
+        if is_question or not body or is_not_in_earnest(clause.before):
             return None
         ending = sentence.ending.replace("?", "")
         return Request(
@@ -212,7 +212,7 @@ _STATES = re.compile(
 )
 
 
-def as_it_stands(request: Request) -> RuleMatch | None:
+def whole_request(request: Request) -> RuleMatch | None:
     """The whole request as one statement; None if it cannot be converted safely."""
     text = _FILLER_TAIL.sub("", request.body.text).strip(" ,.!")
     text = _IT_IS.sub(r"\1 is ", text)

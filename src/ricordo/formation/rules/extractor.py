@@ -33,10 +33,10 @@ from ricordo.formation.rules.english_routine import aim, engagement, habit, ongo
 from ricordo.formation.rules.english_tastes import any_of
 from ricordo.formation.rules.explicit import (
     Request,
-    as_it_stands,
-    is_surely_asked_for,
+    is_certainly_requested,
     procedure_in,
     requests_in,
+    whole_request,
 )
 from ricordo.formation.rules.indonesian_forms import regular as regular_indonesian
 from ricordo.formation.rules.indonesian_general import (
@@ -315,18 +315,18 @@ def _asked_for(passage: Passage, request: Request) -> Iterator[tuple[RuleMatch, 
 
     Also the whole if the rules would leave out a name or a number: it was asked for.
     """
-    told = list(_said(passage, request.body, greeted=False))
-    contents = " ".join(statement.content for statement, _, _ in told)
+    statements = list(_said(passage, request.body, greeted=False))
+    contents = " ".join(statement.content for statement, _, _ in statements)
     left_out = [name for name in _NAMED.findall(request.body.text) if name not in contents]
-    whole = as_it_stands(request) if left_out or not told else None
+    whole = whole_request(request) if left_out or not statements else None
     if whole:
         # If one rule has read it, its key and theme still apply.
-        about = replace(told[0][0], content=whole.content) if len(told) == 1 else whole
-        told = [(about, request.body.start, request.body.end)]
+        about = replace(statements[0][0], content=whole.content) if len(statements) == 1 else whole
+        statements = [(about, request.body.start, request.body.end)]
     else:
-        told += _added_to(request, told)
-    for statement, start, end in told:
-        is_explicit = is_surely_asked_for(statement.content, request)
+        statements += _added_to(request, statements)
+    for statement, start, end in statements:
+        is_explicit = is_certainly_requested(statement.content, request)
         yield replace(statement, is_explicit=is_explicit), start, end
 
 
@@ -336,16 +336,16 @@ _AND_THAT = re.compile(
 
 
 def _added_to(
-    request: Request, told: list[tuple[RuleMatch, int, int]]
+    request: Request, statements: list[tuple[RuleMatch, int, int]]
 ) -> list[tuple[RuleMatch, int, int]]:
     """What a request adds ("… and that …") and no rule reads, unchanged: it was asked for."""
     found = []
     for clause in clauses(request.body):
-        is_read = any(start < clause.end and clause.start < end for _, start, end in told)
+        is_read = any(start < clause.end and clause.start < end for _, start, end in statements)
         if is_read or not _AND_THAT.search(clause.before):
             continue
         body = Sentence(clause.text, clause.start, "")
-        alone = as_it_stands(replace(request, start=clause.start, end=clause.end, body=body))
+        alone = whole_request(replace(request, start=clause.start, end=clause.end, body=body))
         if alone:
             found.append((alone, clause.start, clause.end))
     return found

@@ -99,12 +99,12 @@ def is_untrusted(text: str) -> bool:
     return bool(_INJECTION.search(text) or _TAKEN_BACK.search(text))
 
 
-def sets_a_scene(text: str) -> bool:
+def starts_role_play(text: str) -> bool:
     """Whether a role play starts that goes on in the following turns."""
     return bool(_SCENE.search(text[:_SCENE_CHARS]))
 
 
-def ends_a_scene(text: str) -> bool:
+def ends_role_play(text: str) -> bool:
     return bool(_SCENE_OVER.search(text[:_SCENE_CHARS]))
 
 
