@@ -30,6 +30,7 @@ from ricordo.formation.text_spans import (
     plain_view,
 )
 from ricordo.formation.voice import Reason, Voice, VoicePart, parts
+from ricordo.formation.words import alternatives, words
 from ricordo.limits import MAX_TOOL_PASSAGE_CHARS
 from ricordo.model.thread import Turn
 from ricordo.text.normalise import lazy_pattern
@@ -63,11 +64,9 @@ _DATA = lazy_pattern(
     r"\bdata:[a-z0-9/+.-]{1,80}+[;,][^\s\"')>]*+|(?<![a-z0-9+/=_-])[a-z0-9+/=_-]{80,}+"
 )
 
-_MAIL_FIELDS: Final = (
-    r"from|to|cc|bcc|subject|date|sent|reply-to|message-id|received|von|an|betreff|datum|gesendet"
-    r"|dari|kepada|perihal|tanggal|差出人|宛先|件名|日時|送信日時"
+_MAIL_FIELD = lazy_pattern(
+    rf"[ \t*>]*+(?P<field>{alternatives('hygiene', 'mail fields')})[ \t*]{{0,4}}:[ \t*]"
 )
-_MAIL_FIELD = lazy_pattern(rf"[ \t*>]*+(?P<field>{_MAIL_FIELDS})[ \t*]{{0,4}}:[ \t*]")
 _MAIL_SENDERS: Final = frozenset({"from", "von", "dari", "差出人", "received"})
 _MAIL_START = lazy_pattern(
     r"[ \t]*+(?:-{2,}+[ \t]*+)?(?:begin\s+)?(?:forwarded\s+message|original\s+message"
@@ -78,10 +77,8 @@ _MAIL_START = lazy_pattern(
     r"|dikirim\s+dari\s+\S{1,30}.{0,20}"
 )
 
-_MODELS = "assistant ai bot chatgpt gpt claude gemini copilot model asisten assistent アシスタント"
-_PERSONS = "user human you me customer system q pengguna nutzer benutzer ユーザー"
-_MODEL_SPEAKERS: Final = frozenset(_MODELS.split())
-_PERSON_SPEAKERS: Final = frozenset(_PERSONS.split())
+_MODEL_SPEAKERS: Final = words("hygiene", "model speakers")
+_PERSON_SPEAKERS: Final = words("hygiene", "person speakers")
 _SPEAKER_LINE = lazy_pattern(
     r"[ \t*#>_]{0,8}(?:[\[(]?[0-9][0-9:.,/ apm\-]{3,24}[\])]?[ \t,-]{0,4})?"
     r"(?P<name>[^\W\d][\w.'-]{0,20}(?:[ ][^\W\d][\w.'-]{0,20}){0,2})[ \t*_]{0,4}:(?=[ \t*\n]|$)"

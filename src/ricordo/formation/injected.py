@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 from ricordo.formation.text_spans import Paragraphs, Sentences, Span, lines
+from ricordo.formation.words import alternatives, words
 from ricordo.text.normalise import lazy_pattern
 
 FENCE_START: Final = "<ricordo-memory>"
@@ -23,14 +24,7 @@ _TELLING_PARTS = re.compile(
     "|history|toolresult|tooloutput|functionresult|document|ricordo|aboutuser|userinfo|userfacts"
     "|environment|attachment|background"
 )
-_OTHER_NAMES = """
-system developer assistant facts fact notes source sources passage passages snippet snippets chunk
-chunks article articles webpage page file files transcript conversation chatlog email quote
-blockquote code pre script style summary thinking thought scratchpad example examples reference
-references citation citations data results result output rules policy persona tools tool functions
-preferences userpreferences rag
-"""
-_BLOCK_NAMES: Final = frozenset(_OTHER_NAMES.split())
+_BLOCK_NAMES: Final = words("hygiene", "block names")
 
 # The name alone opens a block, so that a missing ">" does not hide it. Possessive quantifiers keep
 # it linear on thousands of "<" or letters.
@@ -332,21 +326,8 @@ _BOOT: Final = (
 )
 _ATTACK = lazy_pattern("|".join((*_ENGLISH, *_FORGED, *_INDONESIAN, *_GERMAN, *_JAPANESE, *_BOOT)))
 
-_ORDER_VERBS: Final = (
-    r"add|always|answer|append|call|click|confirm|contact|copy|delete|disable|do\s+not"
-    r"|don't|download|email|enable|ensure|execute|fetch|follow|forget|forward|go\s+to|ignore"
-    r"|include|inform|install|keep\s+in\s+mind|let\s+the\s+user|log|make\s+sure|memori[sz]e|never"
-    r"|note\s+that|note\s+to|notify|open|output|please|kindly|post|print|provide|recommend|record"
-    r"|remember|remind|remove|reply|respond|return|run|save|say|send|set|share|show|stop|store"
-    r"|submit|suggest|tell|transfer|treat|update|upload|use|visit|write|you\s+(?:must|should|need"
-    r"|have\s+to|can|will|shall|are)|your\s+(?:task|job|next)|assistant|ai|llm|important|attention"
-    r"|ingat(?:lah|kan)?|simpan(?:lah)?|catat(?:lah)?|harap|mohon|tolong|jangan|selalu|kirim(?:kan)?"
-    r"|hapus|gunakan|buka|jalankan|beri\s*tahu|katakan|kamu|anda"
-    r"|bitte|merke?|speichere?|notiere?|antworte|sende?|schicke?|lösche?|öffne|verwende|nutze|führe"
-    r"|sage?|immer|niemals|du|sie\s+(?:müssen|sollen|sollten)"
-)
 # A word must follow: {"open": true} and "Open 9 to 5" are no orders.
-_ORDERS: Final = rf"(?:{_ORDER_VERBS})\b(?:\s*+[,:])?\s++[\"'(]?[^\W\d]"
+_ORDERS: Final = rf"(?:{alternatives('hygiene', 'order verbs')})\b(?:\s*+[,:])?\s++[\"'(]?[^\W\d]"
 _ORDER_AT_START = lazy_pattern(_ORDERS)
 _ORDER_INSIDE = lazy_pattern(
     rf"(?<=[:\"'>*(\]])[ ]?{_ORDERS}"

@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
-from ricordo.formation.words import alternatives, listing
+from ricordo.formation.words import alternatives, listing, words
 from ricordo.limits import MAX_TURN_CHARS
 from ricordo.text.folding import fold_letters, fold_marks
 from ricordo.text.normalise import lazy_pattern
@@ -172,32 +172,11 @@ def _matches_at(pieces: tuple[str, ...], words: Sequence[str], place: int) -> bo
     )
 
 
-_LANGUAGES: Final = (
-    "english|indonesian|bahasa|javanese|sundanese|malay|german|french|italian|spanish|portuguese"
-    "|dutch|danish|swedish|norwegian|finnish|polish|czech|slovak|russian|ukrainian|greek|turkish"
-    "|arabic|hebrew|persian|farsi|hindi|urdu|bengali|punjabi|tamil|telugu|thai|vietnamese|tagalog"
-    "|filipino|chinese|mandarin|cantonese|japanese|korean|hungarian|romanian|bulgarian|croatian"
-    "|serbian|catalan|basque|welsh|irish|swahili|latin|esperanto|inggris|jawa|sunda|jepang|jerman"
-    "|arab|prancis|belanda|korea|deutsch|englisch|franzosisch|italienisch|spanisch|russisch"
-    "|turkisch|arabisch|polnisch|japanisch|chinesisch|indonesisch|niederlandisch"
-)
-_SOFTWARE: Final = (
-    "code|codes|file|files|config|configuration|data|app|apps|repo|repository|logic|function"
-    "|module|script|scripts|state|database|service|server|project|documentation|docs|class|test"
-    "|tests|component|character|novel|story"
-)
-_NOT_A_PLACE: Final = (
-    r"(?:python|java|javascript|typescript|rust|go|golang|kotlin|swift|ruby|php|linux|ubuntu|macos"
-    r"|windows|postgres\w{0,5}|mysql|sqlite|mongodb|redis|aws|azure|gcp|github|gitlab|git|docker"
-    r"|kubernetes|react|vue|angular|svelte|django|flask|fastapi|vim|neovim|emacs|vscode|notion"
-    r"|slack|tears|management|marketing|sales|production|staging|main|version|dark|remote|part"
-    r"|full|design|engineering|finance|hr|async|\w{0,20}ing|using|be|do|tim|divisi|bagian)\b"
-)
+_LANGUAGES: Final = alternatives("sensitive", "language names")
+_SOFTWARE: Final = alternatives("sensitive", "software")
+_NOT_A_PLACE: Final = rf"(?:{alternatives('sensitive', 'not a place')})\b"
 _NOT_LIVED_IN: Final = r"(?:fear|peace|harmony|denial|sin|src|the (?:moment|past|present|cloud))\b"
-_MONTHS: Final = (
-    "january|february|march|april|may|june|july|august|september|october|november|december"
-    "|januari|februari|maret|mei|juni|juli|agustus|oktober|desember|januar|februar|marz|dezember"
-)
+_MONTHS: Final = alternatives("sensitive", "months")
 
 _NAME: Final = lazy_pattern(
     r"\b(?:my|user'?s) (?:(?:full|first|last|real|preferred|given|family|middle|"
@@ -337,30 +316,11 @@ SENSITIVE_FIELDS: Final[tuple[str, ...]] = (
     "identifiers",
 )
 
-_BY_KEY: Final[dict[str, str]] = {
-    "preferred_name": "preferred_name name user_name full_name first_name last_name nickname"
-    " surname nama nama_panggilan",
-    "pronouns": "pronouns pronoun gender_pronouns",
-    "city": "city home_city hometown home_town home home_address address location residence"
-    " birthplace kota tempat_tinggal alamat",
-    "language": "language languages native_language spoken_language mother_tongue bahasa",
-    "health": "health allergy allergies diagnosis condition illness disease medication medications"
-    " medicine disability mental_health pregnancy therapy addiction blood_type intolerance"
-    " kesehatan alergi penyakit obat",
-    "faith": "faith religion church denomination belief agama",
-    "sexuality": "sexuality sexual_orientation orientation gender gender_identity",
-    "politics": "politics party political_party political_view vote union politik",
-    "money": "money salary income wage debt loan savings mortgage net_worth bank_balance gaji"
-    " penghasilan utang tabungan",
-    "identifiers": "identifiers identifier email e_mail phone phone_number mobile address"
-    " home_address street_address alamat passport id_number nik ssn tax_number tax_id npwp iban"
-    " card_number account_number licence_plate license_plate ip_address password"
-    " date_of_birth birth_date birthdate dob tanggal_lahir",
-}
+_KEYS: Final = {field: words("sensitive", f"keys {field}") for field in SENSITIVE_FIELDS}
 _FIELDS_OF_KEY: Final[dict[str, frozenset[str]]] = {
-    name: frozenset(field for field, names in _BY_KEY.items() if name in names.split())
-    for names in _BY_KEY.values()
-    for name in names.split()
+    name: frozenset(field for field, names in _KEYS.items() if name in names)
+    for names in _KEYS.values()
+    for name in names
 }
 _WORDS: Final = {field: Phrases(listing("sensitive", field)) for field in SENSITIVE_FIELDS}
 _HARMLESS: Final = {

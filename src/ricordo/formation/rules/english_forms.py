@@ -11,20 +11,10 @@ from ricordo.formation.rules.rule import (
     has_pronoun,
     third_person,
 )
-from ricordo.formation.words import words
+from ricordo.formation.words import alternatives, words
 
 _LEAD = re.compile(
-    r"(?:(?:hi|hello|hey|hiya|greetings|ok|okay|yes|yeah|yep|no|nope|well|so|also|and|but|btw|"
-    r"by the way|fyi|actually|honestly|anyway|for (?:context|reference|info)|"
-    r"as i (?:said|mentioned)|as you know|thanks|thank you|good (?:morning|afternoon|evening)|"
-    r"to be (?:clear|honest)|tbh|just so you know|jsyk|personally|in general|generally|first|"
-    r"second|secondly|finally|ps|additionally|plus|because|since|as(?= (?:i|i['’]?m|my|we)\b)|"
-    r"there|oh|ah|hmm|um|uh|anyways|great|cool|sorry|heads[- ]up|fun fact|side note|no wait|"
-    r"speaking(?= as\b)|everyone|all|one more thing|another thing|correction|nice to meet you|"
-    r"currently|nowadays|now|these days|right now|unfortunately|luckily|sadly|basically|lately|"
-    r"in reality|at (?:age )?\d\d|in fact|truth be told|as it happens|at home)(?:\s*[,.!:…]+\s*|"
-    r"\s+|$)){0,4}",
-    re.IGNORECASE,
+    rf"(?:(?:{alternatives('rules', 'leads')})(?:\s*[,.!:…]+\s*|\s+|$)){{0,4}}", re.IGNORECASE
 )
 _GREETING = re.compile(
     r"\W*(?:hi|hello|hey|hiya|greetings|good (?:morning|afternoon|evening)|halo|hai|hallo|helo|"

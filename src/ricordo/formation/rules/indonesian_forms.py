@@ -4,16 +4,10 @@ import re
 from typing import Final
 
 from ricordo.formation.rules.rule import has_indonesian_possessive, has_pronoun
-from ricordo.formation.words import words
+from ricordo.formation.words import alternatives, words
 
 _LEAD = re.compile(
-    r"(?:(?:halo|hai|hallo|helo|hi|oke|ok|ya|iya|oh iya|nah|jadi|terus|trus|btw|oh|sebenarnya|"
-    r"sebenernya|jujur|dan|juga|tapi|oiya|oya|oh ya|ngomong-ngomong|mana(?= (?:aku|saya|gue|gw))|"
-    r"skrg|(?:sejak |dari )?(?:bulan|tahun|minggu) lalu|kebetulan|fyi|sekadar info|sekedar info|"
-    r"info aja|selamat (?:pagi|siang|sore|malam)|perkenalkan|kenalin|kenalkan|salam kenal|makasih|"
-    r"terima kasih|karena|soalnya|by the way|assalamualaikum|kak|min|mas|mbak|pak|bu|bro|gan|sis|"
-    r"permisi|tidak|nggak|bukan|sekarang|saat ini|pertama|selain itu|"
-    r"kalau (?:saya|aku|gue) sih)(?:\s*[,.!:…]+\s*|\s+|$)){0,4}",
+    rf"(?:(?:{alternatives('rules', 'indonesian leads')})(?:\s*[,.!:…]+\s*|\s+|$)){{0,4}}",
     re.IGNORECASE,
 )
 _OWNED: Final = words("rules", "owned")

@@ -5,24 +5,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from ricordo.formation.words import words
+from ricordo.formation.words import alternatives, words
 from ricordo.model.vocabulary import DEFAULT_IMPORTANCE, MemoryType
 from ricordo.text.normalise import folded, slug
 
 _STRONG_STOP = re.compile(r"[.!?;:(){}\[\]\"<>|…]|\s[-–—]\s")
 _DECORATION = re.compile(r"[^\w%+#'’)]+$")
-_FILLER_TAIL = re.compile(
-    r"[,\s]+(?:by the way|btw|these days|nowadays|now|currently|right now|at the moment|today|"
-    r"though|tho|too|as well|actually|honestly|lol|haha\w{0,8}|hehe\w{0,8}|xd|you know|please|pls|"
-    r"thanks|thank you|so much|a lot|lots|very much|more than anything|to be honest|tbh|anyway|"
-    r"of course|really|after all|in general|most of all|best|the most|at all|personally|again|"
-    r"still|permanently|just fyi|fyi|anymore|any more|lately|etc|already|alone|ok|okay|"
-    r"unfortunately|luckily|sadly|and all|and stuff|and so on|full[- ]time|part[- ]time|sih|kok|"
-    r"lho|loh|dong|deh|nih|ya|yah|banget|bgt|sekali|sekarang|saat ini|kak|min|bro|gan|sis|juga|"
-    r"kok|tuh|wkwk\w{0,10}|hehe|aja|saja|btw|makasih|terima kasih|pokoknya|terus|skrg|dulu ya|"
-    r"sejak (?:lama|kecil)|dari kecil|dari dulu)$",
-    re.IGNORECASE,
-)
+_FILLER_TAIL = re.compile(rf"[,\s]+(?:{alternatives('rules', 'filler tails')})$", re.IGNORECASE)
 _TIMES: Final = 4
 
 
@@ -44,12 +33,7 @@ def cut_at(text: str, words: re.Pattern[str]) -> str:
     return text[: found.start()] if found else text
 
 
-_PERSON = re.compile(
-    r"\b(?:i|me|my|mine|myself|we|our|ours|us|you|your|yours|yourself|u|ur|he|she|him|her|his|hers|"
-    r"they|them|their|it|its|this|that|these|those|here|there|one|ones|something|anything|"
-    r"everything|nothing|someone|everyone|saya|aku|gue|gw|gua|kamu|anda|kau|lu|lo|loe|elo|kita|"
-    r"kami|dia|mereka|ini|itu|sini|sana|situ|tersebut|begitu|gitu|gini|tadi)\b"
-)
+_PERSON = re.compile(rf"\b(?:{alternatives('rules', 'unresolved pronouns')})\b")
 _INDONESIAN_POSSESSIVE = re.compile(r"\b\w{3,}(?:mu|nya)\b", re.IGNORECASE)
 _NO_POSSESSIVE: Final = words("rules", "no possessive")
 
