@@ -1,4 +1,4 @@
-"""Addresses of this service and of those around it, and how they are written."""
+"""Hosts, networks and URLs."""
 
 import ipaddress
 
@@ -8,7 +8,7 @@ Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
 def is_loopback(host: str) -> bool:
-    """True where only programs on the same machine can connect to a service at this address."""
+    """Whether only programs on the same machine can connect to this address."""
     if host == "localhost":
         return True
     try:
@@ -18,15 +18,14 @@ def is_loopback(host: str) -> bool:
 
 
 def url_of(host: str, port: int) -> str:
-    """The address of a service as a client writes it."""
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
 def networks(name: str, listed: str) -> list[str]:
-    """Addresses and networks of a setting, with commas between them.
+    """Parse a setting with comma-separated addresses and networks.
 
     Raises:
-        InvalidValue: one of them is neither.
+        InvalidValue: an entry is neither.
     """
     found = [part.strip() for part in listed.split(",") if part.strip()]
     for part in found:
@@ -40,10 +39,10 @@ def networks(name: str, listed: str) -> list[str]:
 
 
 def is_within(place: str, listed: list[str]) -> bool:
-    """Whether an address or a network is one of those listed, or a part of one."""
+    """Whether an address or network is one of those listed, or part of one."""
     try:
         found = ipaddress.ip_network(place)
-    except ValueError:  # no address, as of a socket without one
+    except ValueError:  # no address, as of a Unix socket
         return False
     return any(_holds(ipaddress.ip_network(one), found) for one in listed)
 
@@ -52,6 +51,6 @@ def _holds(outer: Network, inner: Network) -> bool:
     if isinstance(outer, ipaddress.IPv4Network) and isinstance(inner, ipaddress.IPv4Network):
         return inner.subnet_of(outer)
     if isinstance(outer, ipaddress.IPv6Network) and isinstance(inner, ipaddress.IPv6Network):
-        # Connections are counted by networks of IPv6; a proxy is named by its address.
+        # Connections are counted by IPv6 network, while a proxy is named by its address.
         return inner.subnet_of(outer) or outer.subnet_of(inner)
     return False

@@ -1,4 +1,4 @@
-"""The application: every route, and what each request passes on its way to it."""
+"""The FastAPI application: all routes and middleware."""
 
 import contextlib
 import threading
@@ -40,29 +40,27 @@ Failures are told as problem details (RFC 9457). Writes can be repeated safely w
 `Idempotency-Key`. Lists come in pages: pass `next_cursor` as `cursor` to go on.
 """
 
-# The framework's own would tell what errors say, and could be made to send it away by a variable of
-# the environment. Traces are made in observing/, where they are wanted.
+# FastAPI's own telemetry would include error messages, and an environment variable could make it
+# send them elsewhere. See observability/ for ours.
 _NO_TELEMETRY: Final[Any] = dict.fromkeys(
     ("tracing", "metrics", "logs", "operation_spans", "auto_configure"), False
 )
-
-
-# Else a browser keeps them from the page, which then could not send If-Match, or wait as it should.
-_SHOWN_TO_PAGES: Final = ("ETag", "Location", "Retry-After", "X-Request-ID", "Idempotent-Replayed")
+# Response headers that browsers let pages of other origins read.
+_EXPOSED_HEADERS: Final = ("ETag", "Location", "Retry-After", "X-Request-ID", "Idempotent-Replayed")
 
 
 def create_app(memory: Memory) -> FastAPI:
-    """The service over an open store, which stays the caller's to close."""
+    """The service over an open store, which the caller closes."""
     settings = memory.settings
     app = FastAPI(
         title="ricordo",
         version=__version__,
         description=_DESCRIPTION,
         lifespan=_lifespan,
-        # Built already; a router that is included builds each of its routes once more.
+        # include_router() would build each route again.
         routes=[route for router in ROUTERS for route in router.routes],
-        openapi_url=None,  # it takes half a second to make, and would be made on the event loop
-        docs_url=None,  # its page would load scripts from elsewhere
+        openapi_url=None,  # generating it takes half a second, and would block the event loop
+        docs_url=None,  # its page loads scripts from a CDN
         redoc_url=None,
         redirect_slashes=False,
         telemetry=_NO_TELEMETRY,
@@ -72,7 +70,7 @@ def create_app(memory: Memory) -> FastAPI:
         memory, keys_are_required(settings), RateLimiter(settings.rate_limit_per_minute)
     )
     app.state.imports = TransferSlots("import", MAX_IMPORTS_AT_ONCE)
-    # An export holds a connection until its last line is taken; the others are for everybody else.
+    # An export holds a database connection to its end; half of them stay free.
     app.state.exports = TransferSlots("export", max(1, settings.pool_size // 2))
     app.state.metrics = ServiceMetrics(memory)
     app.state.tracing = tracing_of(settings)
@@ -87,14 +85,13 @@ def create_app(memory: Memory) -> FastAPI:
 
 
 def keys_are_required(settings: Settings) -> bool:
-    """Whether only callers with a key are let in."""
     if settings.require_keys is not None:
         return settings.require_keys
     return not is_loopback(settings.host)
 
 
 def _call_watch(metrics: ServiceMetrics, tracing: Tracing) -> CallWatch:
-    """Calls of a model are measured, and belong to the trace of the request."""
+    """Measure and trace calls of the upstream model."""
 
     @contextlib.contextmanager
     def span(headers: MutableMapping[str, str]) -> Iterator[None]:
@@ -107,7 +104,7 @@ def _call_watch(metrics: ServiceMetrics, tracing: Tracing) -> CallWatch:
 
 @contextlib.asynccontextmanager
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
-    """When the service stops, what was heard last is written before the store is closed."""
+    """On shutdown, write the last chats before the store is closed."""
     threads: int = app.state.memory.settings.service_threads
     anyio.to_thread.current_default_thread_limiter().total_tokens = threads
     try:
@@ -119,7 +116,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
 
 
 def _add_middleware(app: FastAPI, settings: Settings) -> None:
-    """What each request passes; the one added last comes first."""
+    """The middleware added last runs first."""
     origins = [origin.strip() for origin in settings.cors_origins.split(",") if origin.strip()]
     app.add_middleware(HeadRequests)
     app.add_middleware(ErrorMiddleware)
@@ -130,7 +127,7 @@ def _add_middleware(app: FastAPI, settings: Settings) -> None:
             allow_origins=origins,
             allow_methods=["*"],
             allow_headers=["*"],
-            expose_headers=_SHOWN_TO_PAGES,
+            expose_headers=_EXPOSED_HEADERS,
         )
     if not app.state.gate.requires_keys:
         app.add_middleware(LoopbackGuard, hosts=[settings.host], origins=origins)
@@ -139,7 +136,7 @@ def _add_middleware(app: FastAPI, settings: Settings) -> None:
 
 
 def _summarise(document: dict[str, Any]) -> None:
-    """Sum up each operation by the first line of its description, not by its function's name."""
+    """Use the first line of each description as the summary, instead of the function's name."""
     for operations in document["paths"].values():
         for operation in operations.values():
             if "description" in operation:
@@ -147,26 +144,23 @@ def _summarise(document: dict[str, Any]) -> None:
 
 
 def _document_problems(app: FastAPI) -> None:
-    """Put the shape of problems into the OpenAPI document, which refers to it everywhere."""
+    """Add the Problem schema and the authentication scheme to the OpenAPI document."""
     plain_document = app.openapi
     lock = threading.Lock()
 
     def document() -> dict[str, Any]:
         with lock:
-            return whole_document()
-
-    def whole_document() -> dict[str, Any]:
-        if app.openapi_schema is None:
-            made = plain_document()
-            schemas = made.setdefault("components", {}).setdefault("schemas", {})
-            schemas["Problem"] = Problem.model_json_schema(
-                ref_template="#/components/schemas/{model}"
-            )
-            made["components"]["securitySchemes"] = {
-                "key": {"type": "http", "scheme": "bearer", "description": "A key: rk_…"}
-            }
-            made["security"] = [{"key": []}, {}]
-            _summarise(made)
-        return app.openapi_schema or {}
+            if app.openapi_schema is None:
+                made = plain_document()
+                components = made.setdefault("components", {})
+                components.setdefault("schemas", {})["Problem"] = Problem.model_json_schema(
+                    ref_template="#/components/schemas/{model}"
+                )
+                components["securitySchemes"] = {
+                    "key": {"type": "http", "scheme": "bearer", "description": "A key: rk_…"}
+                }
+                made["security"] = [{"key": []}, {}]
+                _summarise(made)
+            return app.openapi_schema or {}
 
     app.openapi = document  # type: ignore[method-assign]

@@ -1,4 +1,4 @@
-"""Who calls: the key, the user whom the request is about, and the agent that asks."""
+"""Authentication: the key of a request, its user and its agent."""
 
 from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import dataclass, replace
@@ -21,16 +21,16 @@ from ricordo.observability.logs import note_key
 from ricordo.user_memory import UserMemory
 
 USER_HEADERS: Final = ("x-ricordo-user", "x-openwebui-user-id")
-"""Who acts for many users says for whom in one of these; the first that says anything counts."""
+"""A service names the user that it acts for in one of these; the first non-empty one counts."""
 AGENT_HEADER: Final = "x-ricordo-agent"
 _BEARER: Final = "bearer "
 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who a request comes from. Without a ``user`` it is anonymous: there is no memory for it.
+    """Who sends a request. Without a ``user`` it is anonymous and has no memory.
 
-    ``categories`` are all that its agent may touch; None for everything. Where no keys are
+    ``categories`` are all that its agent may access; None for everything. Where no keys are
     required, a caller without one is trusted like the operator.
     """
 
@@ -48,26 +48,26 @@ class Caller:
         may_share = Permission.SHARE in self.permissions
         if self.key.kind is KeyKind.AGENT:
             return SharingRight.OFFER if may_share else SharingRight.NONE
-        # What an agent wants to share is not vouched for by the service that it comes through.
+        # A service does not vouch for what an agent shares through it.
         return SharingRight.VOUCHED if may_share and self.agent is None else None
 
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """Decides who comes in."""
+    """Authenticates requests."""
 
     memory: Memory
     requires_keys: bool
     limiter: RateLimiter
 
     async def caller_of(self, request: Request) -> Caller:
-        """Who a request comes from; looked up once for each.
+        """The caller of a request, looked up once per request.
 
         Raises:
-            NotAuthenticated: a key is required, or the one that was given is no good.
+            NotAuthenticated: a key is required, or the given one is not valid.
             PermissionMissing: it names a user or an agent that its key does not act for.
-            InvalidValue: what it names cannot be the name of anybody.
-            TooManyRequests: it has asked too often.
+            InvalidValue: a name is not allowed.
+            TooManyRequests: the rate limit is exceeded.
         """
         known: Caller | None = getattr(request.state, "caller", None)
         if known is None:
@@ -77,10 +77,10 @@ class Gate:
     async def _look_up(self, request: Request) -> Caller:
         address = request.client.host if request.client else "?"
         secret = self.secret_in(request.headers)
-        refused = f"refused {address}"  # counted, so that nobody can guess keys at full speed
+        refused = f"refused {address}"  # rate-limited, so that nobody can guess keys quickly
         if secret is None:
             if not self.requires_keys:
-                return self._trusted(request.headers)
+                return self.trusted(*_names(request.headers))
             self.limiter.count(refused)
             raise NotAuthenticated("send a key of this service: Authorization: Bearer rk_…")
         try:
@@ -90,36 +90,30 @@ class Gate:
             raise
         note_key(key.id)
         self.limiter.count(f"key {key.id}")
-        return self._bound(key, request.headers)
+        return self.bound(key, *_names(request.headers))
 
     def secret_in(self, headers: Headers) -> str | None:
-        """The key that a request brings along: one of ours, whichever header it is in.
+        """The key in a request, whichever header it is in.
 
-        Somebody else's (a model provider's, for the chat proxy) may come beside it. Where no key is
-        required, that alone is not taken for one of ours.
+        A model provider's key may come beside it, for the chat proxy. Where no key is required,
+        that one alone is not mistaken for ours.
         """
         bearers = [
             given[len(_BEARER) :].strip()
             for given in headers.getlist("authorization")
             if given.lower().startswith(_BEARER)
         ]
-        shown = [*bearers, *(given.strip() for given in headers.getlist("x-api-key"))]
-        ours = [secret for secret in shown if secret.startswith(PREFIX)]
-        others = [secret for secret in shown if secret] if self.requires_keys else []
+        secrets = [*bearers, *(given.strip() for given in headers.getlist("x-api-key"))]
+        ours = [secret for secret in secrets if secret.startswith(PREFIX)]
+        others = [secret for secret in secrets if secret] if self.requires_keys else []
         return next(iter([*ours, *others]), None)
 
-    def _trusted(self, headers: Headers) -> Caller:
-        return self.trusted(user_named(headers), _named(headers, AGENT_HEADER))
-
     def trusted(self, user: str | None, agent: str | None = None) -> Caller:
-        """Who calls without a key where none is required."""
+        """The caller without a key, where none is required."""
         return Caller(None, user, agent, self._allowed(agent, None), frozenset(Permission))
 
-    def _bound(self, key: ApiKey, headers: Headers) -> Caller:
-        return self.bound(key, user_named(headers), _named(headers, AGENT_HEADER))
-
     def bound(self, key: ApiKey, user: str | None, agent: str | None = None) -> Caller:
-        """What a good key allows, narrowed by whom the request names.
+        """The caller of a valid key, narrowed to the user and agent that the request names.
 
         Raises:
             PermissionMissing: it names a user or an agent that its key does not act for.
@@ -138,15 +132,15 @@ class Gate:
     def _allowed(
         self, agent: str | None, categories: frozenset[str] | None
     ) -> frozenset[str] | None:
-        """What an agent may touch: what the policy file allows it, and its key."""
+        """The categories that both the policy file and the key allow an agent."""
         return self.memory.parts.access.current().allowed(agent, categories)
 
 
 def user_named(headers: Headers) -> str | None:
-    """The user that a request names, if any.
+    """The user that the headers name, if any.
 
     Raises:
-        InvalidValue: nobody can have that name.
+        InvalidValue: the name is not allowed.
     """
     for header in USER_HEADERS:
         named = _named(headers, header)
@@ -155,11 +149,15 @@ def user_named(headers: Headers) -> str | None:
     return None
 
 
+def _names(headers: Headers) -> tuple[str | None, str | None]:
+    return user_named(headers), _named(headers, AGENT_HEADER)
+
+
 def _named(headers: Headers, header: str) -> str | None:
-    """A name in a header, whose bytes are UTF-8 where they are no ASCII.
+    """A name in a header; bytes outside ASCII are UTF-8.
 
     Raises:
-        InvalidValue: it has several: one may be from somebody whom the caller passes on.
+        InvalidValue: there are several values: one may come from whoever the caller forwards for.
     """
     several = {given.strip() for given in headers.getlist(header)}
     if len(several) > 1:
@@ -177,11 +175,10 @@ async def _caller(request: Request) -> Caller:
 
 
 Calling = Annotated[Caller, Depends(_caller)]
-"""Whoever calls, also anonymously."""
 
 
 def user_memory_of(memory: Memory, caller: Caller) -> UserMemory:
-    """The memory that a request is about, bound to who asks.
+    """The memory that a request is about, with the caller's rights.
 
     Raises:
         NotAuthenticated: the request names no user.
@@ -199,12 +196,12 @@ def user_memory_of(memory: Memory, caller: Caller) -> UserMemory:
 
 
 def check_may_give(caller: Caller, permissions: Iterable[str]) -> None:
-    """Nobody can give a key a permission that they do not have.
+    """Check that the caller has every permission that it gives to a key.
 
     Raises:
         PermissionMissing: names those that the caller lacks.
     """
-    # Whoever manages keys can make one of any user, and with it offer and accept.
+    # A caller who manages keys can create one for any user, and offer and accept with it.
     always = {Permission.SHARE}
     lacking = sorted(set(permissions) & (set(Permission) - caller.permissions - always))
     if lacking:
@@ -228,13 +225,12 @@ _AgentHeader = Annotated[
 async def _acting(
     request: Request, caller: Calling, _user: _UserHeader = None, _agent: _AgentHeader = None
 ) -> UserMemory:
-    # The headers are named for the OpenAPI document; the gate has read them.
+    # The headers are parameters for the OpenAPI document only; the gate has read them.
     memory: Memory = request.app.state.memory
     return user_memory_of(memory, caller)
 
 
 Acting = Annotated[UserMemory, Depends(_acting)]
-"""The memory of the user whom the request is about."""
 
 
 def _store_for(permission: Permission) -> Callable[..., Coroutine[Any, Any, Memory]]:
@@ -248,23 +244,19 @@ def _store_for(permission: Permission) -> Callable[..., Coroutine[Any, Any, Memo
 
 
 ReadingAll = Annotated[Memory, Depends(_store_for(Permission.READ_ALL))]
-"""The whole store, for who may read across users."""
 Managing = Annotated[Memory, Depends(_store_for(Permission.MANAGE))]
-"""The whole store, for who may manage it."""
 
 
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 
 
 class GatedRoute(APIRoute):
-    """A route that finds out who calls before the body is received and read.
+    """A route that authenticates before the request body is read.
 
-    The framework reads it first: strangers could send, and have parsed, as much as the service
-    takes, and would be told what is wrong with it.
+    FastAPI reads the body first, so strangers could make the service parse large bodies.
     """
 
     def get_route_handler(self) -> Handler:
-        """What serves a request of this route."""
         handle = super().get_route_handler()
 
         async def gated(request: Request) -> Response:

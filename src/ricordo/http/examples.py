@@ -1,4 +1,4 @@
-"""What answers look like, for the OpenAPI document."""
+"""Example responses for the OpenAPI document."""
 
 from typing import Any, Final
 
@@ -189,7 +189,6 @@ _TAGGED: Final = {
 _PLACED: Final = {"Location": {"description": "Where it is.", "schema": {"type": "string"}}}
 
 NOT_CHANGED: Final[Shown] = {304: {"description": "Not changed since.", "headers": _TAGGED}}
-"""The answer to who has the present state already."""
 
 
 def showing(
@@ -201,9 +200,9 @@ def showing(
     tagged: bool = False,
     placed: bool = False,
 ) -> Shown:
-    """An answer with an example, and an ETag or a Location where it has one.
+    """A response with an example, and an ETag or Location header where it has one.
 
-    ``model`` is only needed where a route has a second kind of answer.
+    ``model`` is only needed where a route has a second kind of response.
     """
     shown: dict[str, Any] = {"content": {"application/json": {"example": example}}}
     headers = (_TAGGED if tagged else {}) | (_PLACED if placed else {})

@@ -1,4 +1,4 @@
-"""Whole files over HTTP: sent while they are read, and received without holding them in memory."""
+"""Whole files over HTTP: streamed exports, and imports received into a temporary file."""
 
 import contextlib
 import os
@@ -25,21 +25,23 @@ _PREFIX: Final = "ricordo-import-"
 
 
 class TransferSlots:
-    """How many files a service sends or receives at once: one of a user, a few of all. Each has a
-    connection to the database or a file on the disk, for as long as the client takes."""
+    """Limits concurrent transfers: one per user, a few in total.
+
+    Each holds a database connection or a file on disk for as long as the client takes.
+    """
 
     def __init__(self, what: str, at_once: int) -> None:
-        """``what`` is one of them: an import, an export."""
+        """``what`` is ``import`` or ``export``."""
         self._what = what
         self._at_once = at_once
         self._users: set[str] = set()
         self._lock = threading.Lock()
 
     def take(self, user_id: str) -> None:
-        """Begin with a user's file.
+        """Start a transfer.
 
         Raises:
-            TooManyTransfers: the user's last one is not over, or others have taken all places.
+            TooManyTransfers: the user has one under way, or no slot is free.
         """
         with self._lock:
             if user_id in self._users:
@@ -54,13 +56,11 @@ class TransferSlots:
             self._users.add(user_id)
 
     def give_back(self, user_id: str) -> None:
-        """It is over."""
         with self._lock:
             self._users.discard(user_id)
 
     @contextlib.contextmanager
     def held(self, user_id: str) -> Iterator[None]:
-        """Begin with a user's file, for as long as the block runs."""
         self.take(user_id)
         try:
             yield
@@ -69,10 +69,10 @@ class TransferSlots:
 
 
 class LinesResponse(StreamingResponse):
-    """Lines as they are read from the store. However it ends, the reading ends with it.
+    """Streams lines as they are read from the store, and always closes the reader.
 
-    Reading holds a connection to the database, for as long as the client takes. So only as many
-    read at once as there are ``slots``, and who takes nothing for long is cut off.
+    Reading holds a database connection for as long as the client takes. So ``slots`` limits
+    concurrent reads, and a client that stalls is disconnected.
     """
 
     def __init__(
@@ -83,12 +83,12 @@ class LinesResponse(StreamingResponse):
         slots: TransferSlots,
         stall_seconds: float = EXPORT_STALL_SECONDS,
     ) -> None:
-        """What is wrong from the start is raised here, so that it can still be told.
+        """Read the first line at once, so that an error can still become a response.
 
         Raises:
-            TooManyTransfers: this user reads already, or too many do.
+            TooManyTransfers: this user has one under way, or no slot is free.
         """
-        # The library speaks of an iterator; it is a generator, which can be closed.
+        # Typed as an iterator; it is a generator, which can be closed.
         self._lines = cast("Generator[str, None, None]", lines)
         self._user_id = user_id
         self._slots = slots
@@ -104,8 +104,6 @@ class LinesResponse(StreamingResponse):
         super().__init__(self._chunks(), headers=headers, media_type=JSON_LINES)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send it."""
-
         async def send_in_time(message: Message) -> None:
             with anyio.fail_after(self._stall_seconds):
                 await send(message)
@@ -114,10 +112,9 @@ class LinesResponse(StreamingResponse):
             await super().__call__(scope, receive, send_in_time)
         finally:
             with anyio.CancelScope(shield=True):
-                await self._let_go()
+                await self._finish()
 
-    async def _let_go(self) -> None:
-        """End the reading, once."""
+    async def _finish(self) -> None:
         if self._is_over:
             return
         self._is_over = True
@@ -131,7 +128,7 @@ class LinesResponse(StreamingResponse):
         while chunk:
             yield chunk
             chunk = await run_in_threadpool(self._next_chunk)
-        await self._let_go()  # before the client knows that it has all: it may ask again then
+        await self._finish()  # before the client has the last chunk and may send the next request
 
     def _next_chunk(self) -> str:
         gathered: list[str] = []
@@ -146,17 +143,17 @@ class LinesResponse(StreamingResponse):
 
 @contextlib.asynccontextmanager
 async def received_file(request: Request, user_id: str) -> AsyncIterator[Path]:
-    """The body of a request as a file that only we can read, for as long as the block runs.
+    """The request body as a private temporary file, deleted when the block ends.
 
     Raises:
-        TooManyTransfers: others are under way.
-        InvalidInput: the body broke off.
-        StorageFull: it does not fit.
+        TooManyTransfers: no slot is free.
+        InvalidInput: the body is incomplete.
+        StorageFull: there is not enough space.
         ImportFailed: what the block raises, without the name of the file.
     """
     slots: TransferSlots = request.app.state.imports
     with slots.held(user_id):
-        path = await _received(request)
+        path = await _receive_body(request)
         try:
             yield path
         except ImportFailed as failed:
@@ -166,7 +163,7 @@ async def received_file(request: Request, user_id: str) -> AsyncIterator[Path]:
                 await run_in_threadpool(path.unlink, missing_ok=True)
 
 
-async def _received(request: Request) -> Path:
+async def _receive_body(request: Request) -> Path:
     try:
         descriptor, name = await run_in_threadpool(tempfile.mkstemp, prefix=_PREFIX)
     except OSError as error:

@@ -1,9 +1,9 @@
-"""Asking twice, done once: writes that carry an ``Idempotency-Key``.
+"""Idempotent writes: requests with an ``Idempotency-Key``.
 
-The first request with a key reserves it, and its answer is kept. Whoever sends the same request
-again gets that answer; another request under the same key is refused. A request that failed frees
-its key. One that was cut off (a killed server) keeps it for a minute and may then be sent again: so
-a write is done once unless the server dies in the very middle of it.
+The first request with a key reserves it, and its response is stored. The same request sent again
+gets that response; another request with the same key is refused. A failed request frees its key.
+One that was cut off by a server crash keeps it for a minute and may then be sent again, so a write
+happens once unless the server dies in the middle of it.
 """
 
 import hashlib
@@ -50,10 +50,9 @@ class IdempotentRoute(GatedRoute):
         super().__init__(path, endpoint, **options)
 
     def get_route_handler(self) -> Handler:
-        """What serves a request of this route."""
         handle = super().get_route_handler()
 
-        async def once(request: Request) -> Response:
+        async def handle_once(request: Request) -> Response:
             given = request.headers.get(HEADER)
             if given is None or request.method not in _WRITES:
                 return await handle(request)
@@ -61,7 +60,7 @@ class IdempotentRoute(GatedRoute):
             caller = await gate.caller_of(request)
             return await _once(gate.memory.database, caller, given, request, handle)
 
-        return once
+        return handle_once
 
 
 async def _once(
@@ -69,26 +68,26 @@ async def _once(
 ) -> Response:
     name = _name(caller, checks.text(HEADER, given, MAX_IDEMPOTENCY_KEY_CHARS))
     owner = caller.user or GLOBAL_OWNER
-    asked = await _fingerprint(request)
-    before = await run_in_threadpool(idempotency.reserve, database, owner, name, asked)
+    request_hash = await _fingerprint(request)
+    before = await run_in_threadpool(idempotency.reserve, database, owner, name, request_hash)
     if before is not None:
-        return _again(before, asked)
+        return _replay(before, request_hash)
     try:
         response = await handle(request)
     except BaseException:
-        await run_in_threadpool(idempotency.release, database, owner, name, asked)
+        await run_in_threadpool(idempotency.release, database, owner, name, request_hash)
         raise
-    kept = _keepable(response, asked)
+    kept = _storable(response, request_hash)
     if kept is None:
-        await run_in_threadpool(idempotency.release, database, owner, name, asked)
+        await run_in_threadpool(idempotency.release, database, owner, name, request_hash)
     else:
         await run_in_threadpool(idempotency.keep, database, owner, name, kept)
     return response
 
 
 def _name(caller: Caller, given: str) -> str:
-    """Under what an answer is kept: two callers may choose the same key without knowing of each
-    other, and what one agent was answered is not for another, who may be allowed less."""
+    """The storage key of a response. Keys of different callers must not collide, and one agent's
+    response is not for another, which may have fewer rights."""
     who = caller.key.id if caller.key else "local"
     return f"{who}/{quote(caller.agent or '', safe='')}/{given}"
 
@@ -104,14 +103,14 @@ async def _fingerprint(request: Request) -> str:
     return digest.hexdigest()
 
 
-def _again(before: KeptAnswer, asked: str) -> Response:
-    """The answer of the first request, for who sends it again.
+def _replay(before: KeptAnswer, request_hash: str) -> Response:
+    """The stored response, for a repeated request.
 
     Raises:
         InvalidValue: the key was used for another request.
         Conflict: the first request is still under way.
     """
-    if before.request_hash != asked:
+    if before.request_hash != request_hash:
         raise InvalidValue(HEADER, "was used for another request; choose a new one for this")
     if before.status is None:
         raise Conflict("the first request with this Idempotency-Key is still under way")
@@ -119,11 +118,11 @@ def _again(before: KeptAnswer, asked: str) -> Response:
     return Response(before.body, before.status, headers)
 
 
-def _keepable(response: Response, asked: str) -> KeptAnswer | None:
+def _storable(response: Response, request_hash: str) -> KeptAnswer | None:
     body = getattr(response, "body", None)  # None where the answer is streamed
     if not isinstance(body, bytes) or len(body) > MAX_KEPT_ANSWER_BYTES:
         return None
     if response.status_code >= HTTPStatus.BAD_REQUEST:
         return None
     headers = {name: response.headers[name] for name in _KEPT_HEADERS if name in response.headers}
-    return KeptAnswer(asked, response.status_code, headers, body)
+    return KeptAnswer(request_hash, response.status_code, headers, body)

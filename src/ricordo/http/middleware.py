@@ -1,4 +1,4 @@
-"""What becomes of a mistake of ours: a log entry, and an answer that gives nothing away."""
+"""ASGI middleware: unexpected errors, body limits, HEAD requests and protection on loopback."""
 
 import sys
 from collections.abc import Collection
@@ -15,33 +15,31 @@ from ricordo.observability.logs import note_error
 
 
 class ErrorMiddleware:
-    """Answers with a problem where the application fails in a way that nobody foresaw."""
+    """Answers unexpected errors with a 500 problem that reveals nothing, and logs them."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one connection."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
         started = False
 
-        async def noting_start(message: Message) -> None:
+        async def send_and_note(message: Message) -> None:
             nonlocal started
             started = started or message["type"] == "http.response.start"
             await send(message)
 
         try:
-            await self._app(scope, receive, noting_start)
+            await self._app(scope, receive, send_and_note)
         except Exception as error:
-            # What it says may quote anything, so it is told to nobody; the log has where it was.
+            # Its message may quote anything, so it is not sent; the log has the traceback.
             note_error(error)
             if started:
-                raise  # so that the connection breaks, and nobody takes a half answer for a whole
+                raise  # break the connection, so that the partial response is not taken for whole
             detail = "something went wrong inside; the log has more under this request id"
-            status = HTTPStatus.INTERNAL_SERVER_ERROR
-            response = problem(status, "Unexpected", detail)
+            response = problem(HTTPStatus.INTERNAL_SERVER_ERROR, "Unexpected", detail)
             await response(scope, receive, send)
 
 
@@ -51,22 +49,21 @@ _MAXIMUM_OF: Final = {
     "/v1/chat/completions": MAX_PROXY_REQUEST_BYTES,
     "/v1/messages": MAX_PROXY_REQUEST_BYTES,
 }
-_MOST_DIGITS: Final = 19  # of a number of bytes; Python refuses to read one of thousands
+_MOST_DIGITS: Final = 19  # of Content-Length; Python refuses to parse thousands of digits
 
 
 class BodyLimit:
-    """Refuses requests that are too large: at once where they say so, else as soon as they are."""
+    """Refuses bodies that are too large: by Content-Length, else once they exceed the limit."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one connection."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
         counted = _Counted(receive, send, _MAXIMUM_OF.get(scope["path"], MAX_REQUEST_BYTES))
-        if _announced(scope) > counted.maximum:
+        if _content_length(scope) > counted.maximum:
             await counted.refusal()(scope, receive, send)
             return
         try:
@@ -79,13 +76,12 @@ class BodyLimit:
 
 
 class HeadRequests:
-    """Answers ``HEAD`` as it would ``GET``, without the body."""
+    """Answers ``HEAD`` like ``GET``, without the body."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one connection."""
         if scope["type"] != "http" or scope["method"] != "HEAD":
             await self._app(scope, receive, send)
             return
@@ -93,19 +89,19 @@ class HeadRequests:
         async def send_start(message: Message) -> None:
             if message["type"] == "http.response.start":
                 await send(message)
-                await send({"type": "http.response.body"})  # so that no stream is made for nobody
+                await send({"type": "http.response.body"})  # no need to produce the stream
 
         inner = {**scope, "method": "GET"}
         try:
             await self._app(inner, receive, send_start)
         finally:
-            scope.update(inner, method="HEAD")  # which route it was, for whoever counts requests
+            scope.update(inner, method="HEAD")  # keeps the route, for logs and metrics
 
 
 class _Counted:
-    """One request: hands on what comes in, and no answer but a refusal once it is too much.
+    """Counts the body of one request; above the limit it lets only the refusal pass.
 
-    Whoever reads the body may take the error that stops it for something else, and say so.
+    The application may misread the error that stops it and send a response of its own.
     """
 
     def __init__(self, receive: Receive, send: Send, maximum: int) -> None:
@@ -137,23 +133,23 @@ class _Counted:
         return RequestTooLarge(f"the body is too large; allowed: {self.maximum} bytes")
 
 
-def _announced(scope: Scope) -> int:
+def _content_length(scope: Scope) -> int:
     for name, value in scope["headers"]:
         if name == b"content-length" and value.isdigit():
             return int(value) if len(value) < _MOST_DIGITS else sys.maxsize
     return 0
 
 
-# Any page in a browser on the same machine can send requests to a loopback address. Those that
-# come from a page say so (``Origin``, or ``Sec-Fetch-Site`` for what a page draws in, such as an
-# image), and a name that was made to point here shows in ``Host``.
-
 LOOPBACK_NAMES: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 _FOREIGN: Final = "pages of other sites may not call this service (setting cors_origins)"
 
 
 class LoopbackGuard:
-    """Lets in only requests that were meant for this machine and come from no foreign page."""
+    """Lets in only requests that are meant for this machine and come from no foreign page.
+
+    Any page in a browser on this machine can send requests to a loopback address. ``Origin`` and
+    ``Sec-Fetch-Site`` show where they come from, ``Host`` shows DNS rebinding.
+    """
 
     def __init__(self, app: ASGIApp, hosts: Collection[str], origins: Collection[str]) -> None:
         """``hosts`` are further names of this service, ``origins`` the pages that may call it."""
@@ -162,7 +158,6 @@ class LoopbackGuard:
         self._origins = set(origins)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one connection."""
         if scope["type"] == "http":
             refusal = self._refusal(Headers(scope=scope))
             if refusal is not None:
@@ -177,13 +172,13 @@ class LoopbackGuard:
             return "this service, which asks for no key, answers only to localhost"
         origin = headers.get("origin")
         if origin is None:
-            return _FOREIGN if _is_drawn_in(headers) else None
+            return _FOREIGN if _is_embedded(headers) else None
         is_known = origin in self._origins or _place_in(origin) == host.lower()
         return None if is_known else _FOREIGN
 
 
-def _is_drawn_in(headers: Headers) -> bool:
-    """Whether a page of another site has this as a part of it; a link to here is no harm."""
+def _is_embedded(headers: Headers) -> bool:
+    """Whether a page of another site embeds this; a link to here is harmless."""
     is_foreign = headers.get("sec-fetch-site") in ("cross-site", "same-site")
     return is_foreign and headers.get("sec-fetch-dest") != "document"
 

@@ -1,4 +1,4 @@
-"""What each error is over HTTP, in one table, told as problem details (RFC 9457)."""
+"""Errors as HTTP problem details (RFC 9457)."""
 
 from collections.abc import Mapping
 from http import HTTPStatus
@@ -40,15 +40,15 @@ _NOT_JSON: Final = "NotJson"
 
 
 class PreconditionFailed(Conflict):
-    """The thing is no longer as ``If-Match`` says."""
+    """``If-Match`` does not name the current state."""
 
 
 class RequestTooLarge(InvalidInput):
-    """The body is larger than what is allowed here."""
+    """The body exceeds the limit."""
 
 
 class TooManyRequests(RicordoError):
-    """The caller has used up what it may ask; ``retry_after`` says for how many seconds."""
+    """The rate limit is exceeded; ``retry_after`` is in seconds."""
 
     def __init__(self, retry_after: int) -> None:
         self.retry_after = retry_after
@@ -56,7 +56,7 @@ class TooManyRequests(RicordoError):
 
 
 class TooManyTransfers(TooManyRequests):
-    """Another import or export has to end first."""
+    """Another import or export has to finish first."""
 
     def __init__(self, why: str) -> None:
         self.retry_after = int(_RETRY_SECONDS)
@@ -65,14 +65,14 @@ class TooManyTransfers(TooManyRequests):
 
 STATUS_OF: Final[dict[type[RicordoError], HTTPStatus]] = {
     InvalidInput: HTTPStatus.UNPROCESSABLE_ENTITY,
-    InvalidPolicy: HTTPStatus.SERVICE_UNAVAILABLE,  # the operator's mistake, not the caller's
+    InvalidPolicy: HTTPStatus.SERVICE_UNAVAILABLE,  # the operator's mistake, not the client's
     RequestTooLarge: HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
     NotAuthenticated: HTTPStatus.UNAUTHORIZED,
     AccessDenied: HTTPStatus.FORBIDDEN,
     NotFound: HTTPStatus.NOT_FOUND,
     Conflict: HTTPStatus.CONFLICT,
     PreconditionFailed: HTTPStatus.PRECONDITION_FAILED,
-    Changed: HTTPStatus.PRECONDITION_FAILED,  # only who sent If-Match can meet it
+    Changed: HTTPStatus.PRECONDITION_FAILED,  # raised only for requests with If-Match
     TooManyRequests: HTTPStatus.TOO_MANY_REQUESTS,
     StorageError: HTTPStatus.SERVICE_UNAVAILABLE,
     StorageFull: HTTPStatus.INSUFFICIENT_STORAGE,
@@ -101,7 +101,7 @@ class Problem(BaseModel):
 
 
 def status_of(error: RicordoError) -> HTTPStatus:
-    """The status of an error: that of its nearest parent in the table."""
+    """The status of an error: that of its nearest base class in the table."""
     for kind in type(error).__mro__:
         if kind in STATUS_OF:
             return STATUS_OF[kind]
@@ -114,7 +114,6 @@ def problem(
     detail: str,
     headers: Mapping[str, str] | None = None,
 ) -> JSONResponse:
-    """A problem as a response."""
     content = {
         "type": kind,
         "title": status.phrase,
@@ -126,7 +125,7 @@ def problem(
 
 
 def problem_of(error: RicordoError, detail: str | None = None) -> JSONResponse:
-    """One of our errors as a response; ``detail`` in the place of what it says itself."""
+    """One of our errors as a response; ``detail`` replaces its message."""
     status = status_of(error)
     headers: dict[str, str] = {}
     if isinstance(error, TooManyRequests):
@@ -139,7 +138,7 @@ def problem_of(error: RicordoError, detail: str | None = None) -> JSONResponse:
 
 
 def documented(*statuses: HTTPStatus) -> dict[int | str, dict[str, Any]]:
-    """What OpenAPI says of these problems."""
+    """OpenAPI responses for these statuses."""
     schema = {"$ref": "#/components/schemas/Problem"}
     return {
         int(status): {"description": status.phrase, "content": {PROBLEM_TYPE: {"schema": schema}}}
@@ -161,17 +160,16 @@ EVERYWHERE: Final = documented(
     HTTPStatus.SERVICE_UNAVAILABLE,
     HTTPStatus.INSUFFICIENT_STORAGE,
 )
-"""Problems that any route about memories can have."""
+"""Problems that any API route can have."""
 
 
 def tell_problems(app: FastAPI) -> None:
-    """Let the application answer every failure with problem details."""
-    app.add_exception_handler(RicordoError, _ours)
-    app.add_exception_handler(RequestValidationError, _not_understood)
-    app.add_exception_handler(HTTPException, _of_the_framework)
+    app.add_exception_handler(RicordoError, _on_ricordo_error)
+    app.add_exception_handler(RequestValidationError, _on_invalid_request)
+    app.add_exception_handler(HTTPException, _on_http_exception)
 
 
-async def _ours(request: Request, error: Exception) -> JSONResponse:
+async def _on_ricordo_error(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, RicordoError)
     metrics: ServiceMetrics = request.app.state.metrics
     if isinstance(error, NotAuthenticated):
@@ -183,26 +181,25 @@ async def _ours(request: Request, error: Exception) -> JSONResponse:
     return problem_of(error, told_outside(error, location))
 
 
-async def _not_understood(request: Request, error: Exception) -> JSONResponse:
-    """A request of the wrong shape: which places are wrong, and how."""
+async def _on_invalid_request(request: Request, error: Exception) -> JSONResponse:
+    """A request that fails validation: which fields are wrong, and how."""
     assert isinstance(error, RequestValidationError)
     found = error.errors()
     if any(tuple(entry["loc"]) == ("body",) for entry in found) and not says_json(request):
-        told = "send the body as JSON, with the header Content-Type: application/json"
-        return problem(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, _NOT_JSON, told)
-    broken = any(entry["type"] == "json_invalid" for entry in found)
-    told = "; ".join(map(_place, found[:_MAX_LISTED]))
-    status = HTTPStatus.BAD_REQUEST if broken else HTTPStatus.UNPROCESSABLE_ENTITY
-    kind = _NOT_JSON if broken else "InvalidValue"
-    return problem(status, kind, told)
+        detail = "send the body as JSON, with the header Content-Type: application/json"
+        return problem(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, _NOT_JSON, detail)
+    detail = "; ".join(map(_describe, found[:_MAX_LISTED]))
+    if any(entry["type"] == "json_invalid" for entry in found):
+        return problem(HTTPStatus.BAD_REQUEST, _NOT_JSON, detail)
+    return problem(HTTPStatus.UNPROCESSABLE_ENTITY, "InvalidValue", detail)
 
 
 def says_json(request: Request) -> bool:
-    """Whether the body is said to be JSON. A form on somebody's page cannot say that."""
+    """Whether the content type is JSON, which an HTML form of another site cannot send."""
     return "json" in request.headers.get("content-type", "").lower()
 
 
-def _place(entry: Mapping[str, Any]) -> str:
+def _describe(entry: Mapping[str, Any]) -> str:
     where = ".".join(str(part) for part in entry["loc"][1:]) or str(entry["loc"][0])
     if entry["type"] == "json_invalid":
         return f"the body is not JSON: {entry['ctx']['error']}"
@@ -211,11 +208,11 @@ def _place(entry: Mapping[str, Any]) -> str:
     return f"{where}: {entry['msg']}"
 
 
-async def _of_the_framework(request: Request, error: Exception) -> JSONResponse:
-    """No such route, no such method, and the like."""
+async def _on_http_exception(request: Request, error: Exception) -> JSONResponse:
+    """404, 405 and the like, raised by the framework."""
     assert isinstance(error, HTTPException)
     status = HTTPStatus(error.status_code)
-    if status is HTTPStatus.BAD_REQUEST:  # only what reads bodies says so, and it does not say why
+    if status is HTTPStatus.BAD_REQUEST:  # raised only for an unreadable body, without a reason
         return problem(status, _NOT_JSON, "the body cannot be read as JSON")
     kind = status.phrase.replace(" ", "")
     detail = f"{request.method} {request.url.path}: {status.phrase}"

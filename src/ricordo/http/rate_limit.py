@@ -1,4 +1,4 @@
-"""How often each caller may ask: a bucket of tokens each, in the memory of this process."""
+"""Rate limits: a token bucket for each caller, in the memory of this process."""
 
 import math
 import threading
@@ -20,35 +20,34 @@ class _Bucket:
 
 
 class RateLimiter:
-    """Lets each caller make so many requests per minute, all at once or spread out.
+    """Allows each caller a number of requests per minute, in a burst or spread out.
 
-    Callers who have been silent longest are forgotten when there are too many; a minute of silence
-    fills a bucket anyway, so that mostly nothing is lost by it.
+    The least recently used buckets are evicted; a minute of silence fills a bucket anyway.
     """
 
     def __init__(self, per_minute: int, monotonic: Callable[[], float] = time.monotonic) -> None:
-        """With 0 ``per_minute`` there is no limit."""
+        """0 ``per_minute`` means no limit."""
         self._per_minute = per_minute
         self._monotonic = monotonic
         self._lock = threading.Lock()
         self._buckets: OrderedDict[str, _Bucket] = OrderedDict()
 
     def count(self, caller: str) -> None:
-        """One request more.
+        """Count one request.
 
         Raises:
-            TooManyRequests: there were too many before; this one does not count.
+            TooManyRequests: the limit is reached; this request does not count.
         """
         if not self._per_minute:
             return
         with self._lock:
-            bucket = self._filled(caller)
+            bucket = self._refilled(caller)
             if bucket.tokens < 1:
                 missing = 1 - bucket.tokens
                 raise TooManyRequests(math.ceil(missing * _SECONDS_PER_MINUTE / self._per_minute))
             bucket.tokens -= 1
 
-    def _filled(self, caller: str) -> _Bucket:
+    def _refilled(self, caller: str) -> _Bucket:
         now = self._monotonic()
         bucket = self._buckets.get(caller)
         if bucket is None:

@@ -1,4 +1,4 @@
-"""Records as responses, their ETags, and headers that forbid caching."""
+"""Records as JSON responses, their ETags, and headers that forbid caching."""
 
 import hashlib
 import json
@@ -17,8 +17,6 @@ from ricordo.http.problems import PreconditionFailed
 from ricordo.model.item import Item
 from ricordo.model.record import Record, plain
 
-# of it stays in a cache.
-
 ANY: Final = "*"
 _PRIVATE: Final = ("/v1/", "/mcp")
 
@@ -30,7 +28,7 @@ def answer(
     etag: str | None = None,
     headers: Mapping[str, str] | None = None,
 ) -> Response:
-    """A record, or something made of records, as JSON: the same as on every other surface."""
+    """A record, or a structure of records, as JSON."""
     sent = dict(headers or {})
     if etag is not None:
         sent["ETag"] = etag
@@ -38,12 +36,12 @@ def answer(
 
 
 def nothing() -> Response:
-    """It is done, and there is nothing to say about it."""
+    """204 No Content."""
     return Response(status_code=int(HTTPStatus.NO_CONTENT))
 
 
 def tag(*parts: object) -> str:
-    """A strong entity tag of what identifies one state of a thing."""
+    """A strong entity tag."""
     return '"' + "-".join(str(part) for part in parts) + '"'
 
 
@@ -56,31 +54,25 @@ def is_among(etag: str, given: str | None) -> bool:
 
 
 def unchanged(etag: str, if_none_match: str | None) -> Response | None:
-    """The short answer for a caller who has this state already."""
+    """304 Not Modified for a client that has this state already, else None."""
     if not is_among(etag, if_none_match):
         return None
     return Response(status_code=int(HTTPStatus.NOT_MODIFIED), headers={"ETag": etag})
 
 
 def check_match(etag: str, if_match: str | None) -> None:
-    """Nothing, where the caller's ``If-Match`` allows this state, or there is none.
-
-    Raises:
-        PreconditionFailed.
-    """
+    """Raise PreconditionFailed unless ``If-Match`` is absent or names this state."""
     if if_match is not None and not is_among(etag, if_match):
         raise PreconditionFailed("it was changed since; read it again, then decide")
 
 
 class Uncached:
-    """Lets no cache on the way keep answers about a user, also those of other middleware."""
+    """Forbids caches to store responses about a user, also those made by other middleware."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one connection."""
-
         async def sending(message: Message) -> None:
             if message["type"] == "http.response.start":
                 MutableHeaders(scope=message).setdefault("Cache-Control", "no-store")
@@ -90,10 +82,6 @@ class Uncached:
         await self._app(scope, receive, sending if is_private else send)
 
 
-# A tag has two parts. The first is when the memory was changed last, which is another time after
-# every change; a write with ``If-Match`` goes by it. The second is of all that is shown, counts
-# of recalls included; a read with ``If-None-Match`` goes by both.
-
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _STEP: Final = timedelta(microseconds=1)
 _DIGEST_CHARS: Final = 16
@@ -101,14 +89,18 @@ _TAG: Final = re.compile(rf'(?:W/)?"(-?\d{{1,18}})-[0-9a-f]{{{_DIGEST_CHARS}}}"'
 
 
 def tag_of(item: Item) -> str:
-    """The entity tag of a memory as it is shown."""
+    """The entity tag of a memory: when it was last changed, and a digest of all that is shown.
+
+    A write with ``If-Match`` compares the first part, a read with ``If-None-Match`` both, since the
+    digest also covers recall counts.
+    """
     shown = json.dumps(item.to_dict(), sort_keys=True).encode()
     digest = hashlib.sha256(shown).hexdigest()[:_DIGEST_CHARS]
     return tag((item.updated_at - _EPOCH) // _STEP, digest)
 
 
 def expected_by(if_match: str | None) -> datetime | None:
-    """When the memory that ``If-Match`` names was changed last; None where any state will do.
+    """When the memory that ``If-Match`` names was last changed; None where any state will do.
 
     Raises:
         PreconditionFailed: no state of a memory has this tag.

@@ -1,4 +1,4 @@
-"""What all routes about memories have in common."""
+"""What all API routes share: routers, query-parameter checks and threads for slow endpoints."""
 
 import functools
 from collections.abc import Callable, Coroutine
@@ -20,13 +20,13 @@ from ricordo.limits import MAX_LENGTHY_REQUESTS
 
 
 async def check_parameters(request: Request, _caller: Calling) -> None:
-    """Nothing, where the query string has only parameters of the route, each as often as it may.
+    """Check that the query string has only known parameters, repeated only where allowed.
 
-    Whoever may not come in is told so first.
+    It depends on the caller, so authentication errors come first.
 
     Raises:
-        UnknownField: one does not exist.
-        InvalidValue: one that takes a single value comes several times.
+        UnknownField: a parameter does not exist.
+        InvalidValue: a single-valued parameter is given several times.
     """
     if not request.url.query:
         return
@@ -43,7 +43,7 @@ async def check_parameters(request: Request, _caller: Calling) -> None:
 
 
 def _parameters(route: APIRoute) -> dict[str, bool]:
-    """The names that a query string may have, and whether several values may go by each."""
+    """The names that a query string may have, and whether each takes several values."""
     found: dict[str, Any] = {}
     for field in route.dependant.query_params:
         kind = field.field_info.annotation
@@ -62,16 +62,15 @@ __all__ = ["NOT_CHANGED", "operation_id", "router_for", "showing"]
 
 
 def operation_id(route: APIRoute) -> str:
-    """What the OpenAPI document calls the operation of a route."""
     return route.name
 
 
 def router_for(
     tag: str, prefix: str = "", *, route_class: type[GatedRoute] = IdempotentRoute
 ) -> APIRouter:
-    """A router that refuses parameters which do not exist, and whose writes can be repeated.
+    """A router that rejects unknown parameters and whose writes are idempotent.
 
-    Where answers are streamed, or must not be kept, ``route_class`` is the plain one.
+    Where responses are streamed or must not be stored, pass :class:`GatedRoute`.
     """
     return APIRouter(
         prefix=prefix,
@@ -83,10 +82,6 @@ def router_for(
     )
 
 
-# What asks a language model, or works through a whole file or store, can take minutes. In the
-# threads that all requests share, a few of those would keep everybody else waiting, ``/readyz``
-# included.
-
 Given = ParamSpec("Given")
 Found = TypeVar("Found")
 
@@ -96,7 +91,7 @@ _threads: Final[RunVar[anyio.CapacityLimiter]] = RunVar("ricordo_lengthy_threads
 def lengthy(
     endpoint: Callable[Given, Response],
 ) -> Callable[Given, Coroutine[Any, Any, Response]]:
-    """Let an endpoint run beside the threads that all requests share."""
+    """Run an endpoint outside the threads that all requests share."""
 
     @functools.wraps(endpoint)
     async def call(*args: Given.args, **kwargs: Given.kwargs) -> Response:
@@ -108,16 +103,13 @@ def lengthy(
 async def at_length(
     work: Callable[Given, Found], *args: Given.args, **kwargs: Given.kwargs
 ) -> Found:
-    """Do something that may take long. Where too much of that is done already, it waits."""
-    doing = functools.partial(work, *args, **kwargs)
-    return await anyio.to_thread.run_sync(doing, limiter=_limiter())
+    """Run slow work (a model call, a whole file or store) in a small thread pool of its own.
 
-
-def _limiter() -> anyio.CapacityLimiter:
-    """That of the running event loop."""
+    In the shared threads a few of these would block everybody else, ``/readyz`` included.
+    """
     try:
-        return _threads.get()
-    except LookupError:
+        limiter = _threads.get()
+    except LookupError:  # the first call on this event loop
         limiter = anyio.CapacityLimiter(MAX_LENGTHY_REQUESTS)
         _threads.set(limiter)
-        return limiter
+    return await anyio.to_thread.run_sync(functools.partial(work, *args, **kwargs), limiter=limiter)

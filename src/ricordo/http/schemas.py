@@ -1,4 +1,8 @@
-"""What requests bring along: the shapes that the OpenAPI document shows."""
+"""Request models, as the OpenAPI document shows them.
+
+They define fields and types. The library checks values, so that the same mistake gets the same
+message everywhere.
+"""
 
 from typing import Annotated, Any
 
@@ -10,9 +14,6 @@ from ricordo.errors import InvalidValue
 from ricordo.model.filters import FILTER_NAMES
 from ricordo.model.vocabulary import MemoryType, Source, Status
 
-# They say which fields there are and of which type. What values are allowed is checked by the
-# library, so that the same mistake gets the same answer on every surface.
-
 
 class RequestBody(BaseModel):
     """A body or a query string. Fields that do not exist are refused, never ignored."""
@@ -20,7 +21,7 @@ class RequestBody(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
     def given(self) -> dict[str, Any]:
-        """What the caller sent, by the names of the library's parameters."""
+        """The fields that the client sent, by the names of the library's parameters."""
         return self.model_dump(exclude_unset=True)
 
 
@@ -41,15 +42,15 @@ IfNoneMatch = Annotated[
 ThreadName = Annotated[str, Path(description="The conversation.", examples=["monday"])]
 
 
+def count_field(default: int, most: int, description: str = "How many entries at most.") -> Any:
+    """A field for a number from 1 to ``most``."""
+    return Field(default=default, ge=1, le=most, description=description)
+
+
 class PageRequest(QueryParameters):
     """Which page of a list."""
 
-    limit: int = Field(
-        default=limits.DEFAULT_PAGE_ITEMS,
-        ge=1,
-        le=limits.MAX_PAGE_ITEMS,
-        description="How many entries at most.",
-    )
+    limit: int = count_field(limits.DEFAULT_PAGE_ITEMS, limits.MAX_PAGE_ITEMS)
     cursor: str | None = Field(
         default=None, description="Where to go on: next_cursor of the page before."
     )
@@ -66,9 +67,9 @@ class ReasonRequest(RequestBody):
     )
 
 
-def given_by(asked: RequestBody | None) -> dict[str, Any]:
-    """What the caller sent in a body that may be left out."""
-    return {} if asked is None else asked.given()
+def given_by(body: RequestBody | None) -> dict[str, Any]:
+    """The fields of an optional body."""
+    return {} if body is None else body.given()
 
 
 def _reference(description: str, example: str | None = None) -> Any:
@@ -127,10 +128,10 @@ class DraftRequest(RequestBody):
     created_at: str | None = _moment("When it was noted, where that was earlier.")
 
     def given(self) -> dict[str, Any]:
-        """What the caller sent, by the names of the library's parameters.
+        """The fields that the client sent, by the names of the library's parameters.
 
         Raises:
-            InvalidValue: the heading is given under both of its names.
+            InvalidValue: both ``theme`` and its alias ``category`` are given.
         """
         values = super().given()
         if "category" in values:
@@ -141,7 +142,6 @@ class DraftRequest(RequestBody):
 
 
 Several = list[str] | str | None
-"""One value, or a list of them."""
 
 
 def _several(description: str) -> Any:
@@ -151,10 +151,6 @@ def _several(description: str) -> Any:
         max_length=limits.MAX_FILTER_VALUES,
         description=description,
     )
-
-
-def _filter_reference(description: str) -> Any:
-    return Field(default=None, max_length=limits.MAX_REFERENCE_CHARS, description=description)
 
 
 class FiltersRequest(BaseModel):
@@ -179,12 +175,12 @@ class FiltersRequest(BaseModel):
         max_length=limits.MAX_QUERY_CHARS,
         description="Has this text in it, in any case, accents or not.",
     )
-    thread_id: str | None = _filter_reference("Comes from this conversation.")
-    message_id: str | None = _filter_reference("Comes from this message.")
-    agent_id: str | None = _filter_reference("Was learnt by this agent.")
-    run_id: str | None = _filter_reference("Was learnt in this run.")
-    actor_id: str | None = _filter_reference("Was said by them.")
-    role: str | None = _filter_reference("Was said in this role.")
+    thread_id: str | None = _reference("Comes from this conversation.")
+    message_id: str | None = _reference("Comes from this message.")
+    agent_id: str | None = _reference("Was learnt by this agent.")
+    run_id: str | None = _reference("Was learnt in this run.")
+    actor_id: str | None = _reference("Was said by them.")
+    role: str | None = _reference("Was said in this role.")
     pinned: bool | None = Field(default=None, description="Only pinned ones, or only others.")
     importance_min: int | None = Field(default=None, ge=1, le=5)
     importance_max: int | None = Field(default=None, ge=1, le=5)
@@ -196,11 +192,11 @@ class FiltersRequest(BaseModel):
     as_of: str | None = Field(default=None, description="What was true at this time.")
 
     def filters(self) -> dict[str, Any]:
-        """What was given, as the library takes it."""
+        """The given filters, as the library takes them."""
         values = self.model_dump(include=set(FILTER_NAMES), exclude_none=True)
         return {name: one_or_all(value) for name, value in values.items()}
 
 
 def one_or_all(value: object) -> object:
-    """A single value by itself, because ``any`` is a status only when it stands alone."""
+    """Unwrap a list of one value, because the status ``any`` is only allowed alone."""
     return value[0] if isinstance(value, list) and len(value) == 1 else value

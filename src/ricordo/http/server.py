@@ -1,4 +1,4 @@
-"""Running the service in this process until it is told to stop."""
+"""Run the service in this process until it is stopped."""
 
 import asyncio
 import contextlib
@@ -23,18 +23,18 @@ from ricordo.settings import Settings
 from ricordo.storage.database import require_confined
 
 _STOP_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
-# Threads that compute take turns with the one that answers, which needs several for one request: a
-# tenth of Python's usual turn made /healthz under load two to three times as fast.
+# A tenth of Python's default makes /healthz under load two to three times as fast: the thread of
+# the event loop competes with computing threads, several times per request.
 _SWITCH_SECONDS: Final = 0.0005
-_FAULTS_OF_THE_PORT: Final = (errno.EADDRINUSE, errno.EACCES)
+_PORT_ERRORS: Final = (errno.EADDRINUSE, errno.EACCES)
 
 
 def check_may_serve(memory: Memory) -> None:
-    """Nothing, where the store can be served at the address that is set without danger.
+    """Check that the store can be served safely at the configured address.
 
     Raises:
-        InvalidValue: others could come in without a key.
-        RoleNotConfined: the role of the database could read past its row-level security.
+        InvalidValue: others could get in without a key.
+        RoleNotConfined: the database role could bypass row-level security.
     """
     settings = memory.settings
     if not is_loopback(settings.host):
@@ -53,7 +53,7 @@ def check_may_serve(memory: Memory) -> None:
 
 
 class RunningService:
-    """A service that listens, and that :meth:`run` lets answer."""
+    """A listening service, which :meth:`run` lets answer."""
 
     def __init__(self, server: "_Server", listener: socket.socket) -> None:
         self._server = server
@@ -70,7 +70,7 @@ class RunningService:
             sys.setswitchinterval(former)
 
     def stop(self) -> None:
-        """Take no more requests; from any thread."""
+        """Stop accepting requests; may be called from any thread."""
         self._server.should_exit = True
 
 
@@ -79,13 +79,13 @@ def serving(
     on_listening: Callable[[str], None],
     make_app: Callable[[Memory], ASGIApp] = create_app,
 ) -> RunningService:
-    """The service over an open store, at the address that is set.
+    """The service over an open store, at the configured address.
 
-    ``on_listening`` is told the address as soon as requests can come. ``make_app`` makes what is
-    served. The store stays the caller's to close, which ends the jobs under way.
+    ``on_listening`` is called with the address as soon as requests can come. The caller closes the
+    store, which ends running jobs.
 
     Raises:
-        InvalidValue: the address is taken or not one of this machine, or a proxy is no address.
+        InvalidValue: the address is taken or not one of this machine, or a proxy is not an address.
     """
     settings = memory.settings
     proxies = networks("setting trusted_proxies", settings.trusted_proxies)
@@ -114,18 +114,18 @@ def _listener(settings: Settings, waiting: int) -> socket.socket:
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((settings.host, settings.port))
-        listener.listen(waiting)  # here, because another may have bound it as well
-    except (OSError, UnicodeError) as error:  # the latter for what cannot be the name of a host
+        listener.listen(waiting)  # here, because another process may have bound it, too
+    except (OSError, UnicodeError) as error:  # UnicodeError: not a valid host name
         listener.close()
         where = f"{settings.host}, port {settings.port}"
         why = getattr(error, "strerror", None) or "no such host"
-        blamed = "port" if getattr(error, "errno", None) in _FAULTS_OF_THE_PORT else "host"
-        raise InvalidValue(f"setting {blamed}", f"cannot listen on {where}: {why}") from None
+        setting = "port" if getattr(error, "errno", None) in _PORT_ERRORS else "host"
+        raise InvalidValue(f"setting {setting}", f"cannot listen on {where}: {why}") from None
     return listener
 
 
 class _Server(uvicorn.Server):
-    """A server that says when it listens, and that returns when a signal has ended it."""
+    """Reports when it listens, and returns after a signal."""
 
     def __init__(self, config: uvicorn.Config, on_listening: Callable[[], None]) -> None:
         super().__init__(config)
@@ -138,10 +138,10 @@ class _Server(uvicorn.Server):
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Let signals end the server.
+        """Let signals stop the server.
 
-        Uvicorn's own way raises them once more afterwards, which would end the process before the
-        store is closed.
+        Uvicorn raises them again afterwards, which would end the process before the store is
+        closed.
         """
         if threading.current_thread() is not threading.main_thread():
             yield

@@ -1,4 +1,4 @@
-"""What the service offers, a module for each kind of thing."""
+"""The routes of the API."""
 
 from typing import Final
 
@@ -21,7 +21,7 @@ from ricordo.http.routes import (
 )
 
 ROUTERS: Final[tuple[APIRouter, ...]] = (
-    recall.router,  # before the single memories, whose ids could be any word
+    recall.router,  # before memories.router, whose ids match any word
     memories.router,
     memories.changes_router,
     proposals.sharing_router,
@@ -44,4 +44,4 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
     manual.router,
     health.router,
 )
-"""In the order in which the OpenAPI document lists them."""
+"""In the order of the OpenAPI document."""

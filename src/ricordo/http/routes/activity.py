@@ -1,4 +1,4 @@
-"""What is known in short, what may be wrong with it, what was done, and upkeep now."""
+"""Summary, audit, activity and upkeep of a user."""
 
 from typing import Annotated
 
@@ -10,7 +10,7 @@ from ricordo import limits
 from ricordo.http.auth import Acting
 from ricordo.http.responses import answer
 from ricordo.http.routing import lengthy, router_for
-from ricordo.http.schemas import PageRequest, QueryParameters, RequestBody, given_by
+from ricordo.http.schemas import PageRequest, QueryParameters, RequestBody, count_field, given_by
 from ricordo.model.activity import ActivityEvent, Counters, DayActivity
 from ricordo.model.profile import Summary
 from ricordo.model.record import Page, plain
@@ -22,11 +22,10 @@ router = router_for("Overview and upkeep", "/v1")
 class AuditRequest(QueryParameters):
     """How much of an audit."""
 
-    limit: int = Field(
-        default=limits.DEFAULT_PAGE_ITEMS,
-        ge=1,
-        le=limits.MAX_PAGE_ITEMS,
-        description="How many findings of each kind are listed; the counts are complete.",
+    limit: int = count_field(
+        limits.DEFAULT_PAGE_ITEMS,
+        limits.MAX_PAGE_ITEMS,
+        "How many findings of each kind are listed; the counts are complete.",
     )
 
 
@@ -44,11 +43,8 @@ class CountersRequest(QueryParameters):
 class DailyRequest(QueryParameters):
     """How far back to go."""
 
-    days: int = Field(
-        default=limits.DEFAULT_DAILY_DAYS,
-        ge=1,
-        le=limits.MAX_DAILY_DAYS,
-        description="How many days, today included.",
+    days: int = count_field(
+        limits.DEFAULT_DAILY_DAYS, limits.MAX_DAILY_DAYS, "How many days, today included."
     )
 
 
@@ -65,27 +61,27 @@ def read_summary(user: Acting) -> Response:
 
 
 @router.get("/audit", response_model=AuditReport)
-def audit(asked: Annotated[AuditRequest, Query()], user: Acting) -> Response:
+def audit(query: Annotated[AuditRequest, Query()], user: Acting) -> Response:
     """Look over what is stored: duplicates, contradictions, junk, unverified and expired."""
-    return answer(user.audit(**asked.given()))
+    return answer(user.audit(**query.given()))
 
 
 @router.get("/events", response_model=Page[ActivityEvent])
-def list_events(asked: Annotated[PageRequest, Query()], user: Acting) -> Response:
+def list_events(query: Annotated[PageRequest, Query()], user: Acting) -> Response:
     """List the steps of background work for the user, the latest first."""
-    return answer(user.events(**asked.given()))
+    return answer(user.events(**query.given()))
 
 
 @router.get("/counters", response_model=Counters)
-def read_counters(asked: Annotated[CountersRequest, Query()], user: Acting) -> Response:
+def read_counters(query: Annotated[CountersRequest, Query()], user: Acting) -> Response:
     """Count the user's memories, and how often things happened."""
-    return answer(user.counters(**asked.given()))
+    return answer(user.counters(**query.given()))
 
 
 @router.get("/activity/daily", response_model=list[DayActivity])
-def read_daily(asked: Annotated[DailyRequest, Query()], user: Acting) -> Response:
+def read_daily(query: Annotated[DailyRequest, Query()], user: Acting) -> Response:
     """Read what happened on each of the last days (UTC) for the user, today last."""
-    return answer(user.daily(**asked.given()))
+    return answer(user.daily(**query.given()))
 
 
 @router.post("/upkeep", response_model=RoundReport)

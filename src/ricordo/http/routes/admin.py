@@ -1,4 +1,4 @@
-"""Administration: all users together, for whoever has the permission."""
+"""Administration of all users, for keys with the permission."""
 
 from dataclasses import fields
 from http import HTTPStatus
@@ -23,7 +23,14 @@ from ricordo.http.routes.memories import (
 )
 from ricordo.http.routes.transfer import FILE, LINES
 from ricordo.http.routing import at_length, lengthy, router_for
-from ricordo.http.schemas import MemoryId, PageRequest, QueryParameters, RequestBody, given_by
+from ricordo.http.schemas import (
+    MemoryId,
+    PageRequest,
+    QueryParameters,
+    RequestBody,
+    count_field,
+    given_by,
+)
 from ricordo.memory import Memory
 from ricordo.model.activity import Counters, DayActivity
 from ricordo.model.item import Added, Item
@@ -35,20 +42,15 @@ from ricordo.model.vocabulary import GLOBAL_OWNER, JobState, Permission
 from ricordo.providers.chat import ModelReport
 from ricordo.user_memory import UserMemory
 
-# Without idempotency keys: all of this can be done twice as it is, and of a user who is erased
-# nothing may be kept.
+# No idempotency keys: these requests can be repeated anyway, and nothing of an erased user may be
+# stored.
 router = router_for("Administration", "/v1/admin", route_class=GatedRoute)
 
 
 class UsersRequest(QueryParameters):
     """Which page of the users."""
 
-    limit: int = Field(
-        default=limits.DEFAULT_PAGE_ITEMS,
-        ge=1,
-        le=limits.MAX_PAGE_ITEMS,
-        description="How many entries at most.",
-    )
+    limit: int = count_field(limits.DEFAULT_PAGE_ITEMS, limits.MAX_PAGE_ITEMS)
     after: str = Field(default="", description="Where to go on: the last user of the page before.")
 
 
@@ -65,9 +67,9 @@ class ReindexResponse(BaseModel):
 
 
 @router.get("/users", response_model=list[str])
-def list_users(asked: Annotated[UsersRequest, Query()], store: ReadingAll) -> Response:
+def list_users(query: Annotated[UsersRequest, Query()], store: ReadingAll) -> Response:
     """List who has anything stored, in order."""
-    return answer(store.users(**asked.given()))
+    return answer(store.users(**query.given()))
 
 
 @router.delete("/users/{user:path}", response_model=ErasureReceipt)
@@ -79,15 +81,15 @@ def erase_user(
 
 
 @router.get("/counters", response_model=Counters)
-def read_all_counters(asked: Annotated[CountersRequest, Query()], store: ReadingAll) -> Response:
+def read_all_counters(query: Annotated[CountersRequest, Query()], store: ReadingAll) -> Response:
     """Count all users' memories, and how often things happened."""
-    return answer(store.counters(**asked.given()))
+    return answer(store.counters(**query.given()))
 
 
 @router.get("/activity/daily", response_model=list[DayActivity])
-def read_all_daily(asked: Annotated[DailyRequest, Query()], store: ReadingAll) -> Response:
+def read_all_daily(query: Annotated[DailyRequest, Query()], store: ReadingAll) -> Response:
     """Read what happened on each of the last days (UTC) for all users, today last."""
-    return answer(store.daily(**asked.given()))
+    return answer(store.daily(**query.given()))
 
 
 @router.get("/model/test", response_model=ModelReport)
@@ -134,7 +136,7 @@ JobId = Annotated[int, Path(ge=1, le=limits.MAX_ID, description="The job.", exam
 
 
 def _shown_fields() -> dict[str, Any]:
-    """What ``Job.to_dict`` shows: all but the token that only its worker may know."""
+    """The fields of ``Job.to_dict``: all but the token that only its worker may know."""
     hints = get_type_hints(Job)
     return {
         field.name: (hints[field.name], ...) for field in fields(Job) if field.name != "lease_token"
@@ -149,22 +151,14 @@ class JobsRequest(QueryParameters):
 
     state: str | None = Field(default=None, description=f"One of: {', '.join(JobState)}.")
     kind: str | None = Field(default=None, examples=["form"])
-    limit: int = Field(
-        default=limits.DEFAULT_PAGE_ITEMS,
-        ge=1,
-        le=limits.MAX_PAGE_ITEMS,
-        description="How many entries at most.",
-    )
+    limit: int = count_field(limits.DEFAULT_PAGE_ITEMS, limits.MAX_PAGE_ITEMS)
 
 
 class RunRequest(RequestBody):
     """How much to do."""
 
-    limit: int = Field(
-        default=limits.MAX_JOBS_PER_RUN,
-        ge=1,
-        le=limits.MAX_JOBS_PER_RUN,
-        description="How many jobs at most.",
+    limit: int = count_field(
+        limits.MAX_JOBS_PER_RUN, limits.MAX_JOBS_PER_RUN, "How many jobs at most."
     )
 
 
@@ -175,9 +169,9 @@ class JobsRunResponse(BaseModel):
 
 
 @jobs_router.get("", response_model=list[JobShown])
-def list_jobs(asked: Annotated[JobsRequest, Query()], store: ReadingAll) -> Response:
+def list_jobs(query: Annotated[JobsRequest, Query()], store: ReadingAll) -> Response:
     """List background jobs in the order in which they run or ran."""
-    return answer(store.jobs(**asked.given()))
+    return answer(store.jobs(**query.given()))
 
 
 @jobs_router.get("/stats", response_model=list[JobStats])
@@ -207,7 +201,7 @@ def cancel_job(id: JobId, store: Managing) -> Response:
     return nothing()
 
 
-# Without idempotency keys: answers to requests that have one are kept, and secrets must not be.
+# No idempotency keys: their responses are stored, and secrets must not be.
 keys_router = router_for("Administration: keys", "/v1/admin/keys", route_class=GatedRoute)
 
 
@@ -239,20 +233,20 @@ class KeysRequest(PageRequest):
 
 
 @keys_router.post("", status_code=HTTPStatus.CREATED, response_model=CreatedKey)
-def create_key(asked: NewKeyRequest, store: Managing, caller: Calling) -> Response:
+def create_key(body: NewKeyRequest, store: Managing, caller: Calling) -> Response:
     """Make a key. Its secret is in this answer, and nowhere else ever after.
 
     Nobody can give a permission that they do not have.
     """
-    check_may_give(caller, asked.permissions)
-    created = store.create_key(**asked.given())
+    check_may_give(caller, body.permissions)
+    created = store.create_key(**body.given())
     return answer(created, HTTPStatus.CREATED, headers={"Cache-Control": "no-store"})
 
 
 @keys_router.get("", response_model=Page[ApiKey])
-def list_keys(asked: Annotated[KeysRequest, Query()], store: ReadingAll) -> Response:
+def list_keys(query: Annotated[KeysRequest, Query()], store: ReadingAll) -> Response:
     """List the keys, the newest first, without their secrets."""
-    return answer(store.keys(**asked.given()))
+    return answer(store.keys(**query.given()))
 
 
 @keys_router.get("/{id}", response_model=ApiKey)
@@ -271,31 +265,15 @@ memories_router = router_for("Administration: memories", "/v1/admin")
 
 
 @memories_router.get("/memories", response_model=Page[Item])
-def list_all_memories(asked: Annotated[ListRequest, Query()], store: ReadingAll) -> Response:
+def list_all_memories(query: Annotated[ListRequest, Query()], store: ReadingAll) -> Response:
     """List all users' memories. Takes what the list of one user's takes."""
-    return answer(
-        store.list(
-            sort=asked.sort,
-            order=asked.order,
-            limit=asked.limit,
-            cursor=asked.cursor,
-            **asked.filters(),
-        )
-    )
+    return answer(store.list(**query.arguments()))
 
 
 @memories_router.get("/global/memories", response_model=Page[Item])
-def list_global_memories(asked: Annotated[ListRequest, Query()], store: ReadingAll) -> Response:
+def list_global_memories(query: Annotated[ListRequest, Query()], store: ReadingAll) -> Response:
     """List the memories that every user sees who has few of their own."""
-    return answer(
-        store.global_memories().list(
-            sort=asked.sort,
-            order=asked.order,
-            limit=asked.limit,
-            cursor=asked.cursor,
-            **asked.filters(),
-        )
-    )
+    return answer(store.global_memories().list(**query.arguments()))
 
 
 @memories_router.post(
@@ -304,30 +282,30 @@ def list_global_memories(asked: Annotated[ListRequest, Query()], store: ReadingA
     response_model=Added,
     responses={200: {"model": Added, "description": "It was there already, or was updated."}},
 )
-def add_global_memory(asked: NewMemoryRequest, store: Managing, caller: Calling) -> Response:
+def add_global_memory(body: NewMemoryRequest, store: Managing, caller: Calling) -> Response:
     """Keep a memory that every user sees who has few of their own."""
-    added = _global_memories(store, caller).add(**asked.given())
+    added = _global_memories(store, caller).add(**body.given())
     return answer(added, HTTPStatus.CREATED if added.is_new else HTTPStatus.OK)
 
 
 @memories_router.get("/global/memories/{id}", response_model=Item)
 def get_global_memory(
-    id: MemoryId, asked: Annotated[GetRequest, Query()], store: ReadingAll
+    id: MemoryId, query: Annotated[GetRequest, Query()], store: ReadingAll
 ) -> Response:
     """Read one of the memories that everybody sees."""
-    return answer(store.global_memories().get(id, **asked.given()))
+    return answer(store.global_memories().get(id, **query.given()))
 
 
 @memories_router.delete("/global/memories/{id}", response_model=Item)
 def forget_global_memory(
-    id: MemoryId, asked: Annotated[ForgetRequest, Query()], store: Managing, caller: Calling
+    id: MemoryId, query: Annotated[ForgetRequest, Query()], store: Managing, caller: Calling
 ) -> Response:
     """Forget one of the memories that everybody sees."""
-    (forgotten,) = _global_memories(store, caller).forget(id, **asked.given())
+    (forgotten,) = _global_memories(store, caller).forget(id, **query.given())
     return answer(forgotten)
 
 
 def _global_memories(store: Memory, caller: Caller) -> UserMemory:
-    """The global memories; history names the agent, or else the key, that changes them."""
+    """The global memories; history names the agent, else the key, as the actor."""
     key = None if caller.key is None else caller.key.id
     return store.global_memories(actor=caller.agent or key)

@@ -20,22 +20,22 @@ from ricordo.proxy.openai import OPENAI
 from ricordo.proxy.service import ChatProxy, ChatRequest, ProxyAnswer, ProxyCaller, user_in_body
 from ricordo.proxy.wire import Wire
 
-_GONE: Final = 499  # nobody hears it, but logs and metrics tell it from a success
+_CLIENT_GONE: Final = 499  # only logs and metrics see it
 _OBJECT: Final = {"type": "object", "additionalProperties": True}
-_THEIRS: Final[dict[str, Any]] = {"application/json": {"schema": {}}}
-_PASSED_ON: Final[dict[int | str, dict[str, Any]]] = {
-    # A refusal may be ours, or the endpoint's in its own shape.
+_UPSTREAM_CONTENT: Final[dict[str, Any]] = {"application/json": {"schema": {}}}
+_UPSTREAM_RESPONSES: Final[dict[int | str, dict[str, Any]]] = {
+    # An error may be ours, or the upstream's in its own format.
     **{
-        status: {**refusal, "content": {**refusal["content"], **_THEIRS}}
+        status: {**refusal, "content": {**refusal["content"], **_UPSTREAM_CONTENT}}
         for status, refusal in EVERYWHERE.items()
     },
     "default": {
         "description": "Whatever else the model's endpoint answers, with its status.",
-        "content": _THEIRS,
+        "content": _UPSTREAM_CONTENT,
     },
 }
 _ANSWERED: Final[dict[int | str, dict[str, Any]]] = {
-    **_PASSED_ON,
+    **_UPSTREAM_RESPONSES,
     200: {
         "description": "The model's answer, with `memories`: those that it was shown."
         " Streamed where the request says so.",
@@ -46,7 +46,7 @@ _ANSWERED: Final[dict[int | str, dict[str, Any]]] = {
     },
 }
 _LISTED: Final[dict[int | str, dict[str, Any]]] = {
-    **_PASSED_ON,
+    **_UPSTREAM_RESPONSES,
     200: {
         "description": "The models of the endpoint.",
         "content": {"application/json": {"schema": _OBJECT}},
@@ -103,12 +103,12 @@ async def list_models(request: Request, caller: Calling) -> Response:
     proxy: ChatProxy = request.app.state.proxy
     if not (proxy.serves(OPENAI) or proxy.serves(ANTHROPIC)):
         return _not_set_up("upstream_url")
-    asking = proxy.models(
+    call = proxy.models(
         query=request.url.query,
         headers=request.headers,
         pass_credentials=_passes_credentials(request, caller),
     )
-    return await _passed_on(request, asking)
+    return await _send_on(request, call)
 
 
 async def _chat(wire: Wire, request: Request, caller: Caller) -> Response:
@@ -120,7 +120,7 @@ async def _chat(wire: Wire, request: Request, caller: Caller) -> Response:
     except ClientDisconnect:
         raise InvalidInput("the request ended before its body did") from None
     chat = await proxy.read(wire, body)
-    asking = proxy.answer(
+    call = proxy.answer(
         chat,
         query=request.url.query,
         headers=request.headers,
@@ -132,11 +132,11 @@ async def _chat(wire: Wire, request: Request, caller: Caller) -> Response:
             caller.key is not None and caller.key.kind is KeyKind.AGENT,
         ),
     )
-    return await _passed_on(request, asking)
+    return await _send_on(request, call)
 
 
 def _user(chat: ChatRequest, caller: Caller) -> str | None:
-    """For whom a chat is: what its body says counts for who may name any user, and did not."""
+    """The user of a chat. The body counts only if the caller may name any user and did not."""
     acts_for_any = caller.key is None or caller.key.kind is KeyKind.SERVICE
     if caller.user is None and acts_for_any:
         return user_in_body(chat.user)
@@ -144,30 +144,26 @@ def _user(chat: ChatRequest, caller: Caller) -> str | None:
 
 
 def _passes_credentials(request: Request, caller: Caller) -> bool:
-    """Whether the caller's credentials are the model's: not where they may be one of our keys."""
+    """Whether the caller's credentials are forwarded: not where they may be one of our keys."""
     gate: Gate = request.app.state.gate
     return not gate.requires_keys and caller.key is None
 
 
 def _not_set_up(setting: str) -> Response:
     detail = f"there is no model behind this service; its setting {setting} names one"
-    status = HTTPStatus.SERVICE_UNAVAILABLE
-    return problem(status, "NoUpstream", detail)
+    return problem(HTTPStatus.SERVICE_UNAVAILABLE, "NoUpstream", detail)
 
 
-class _Passing(Response):
-    """An answer of the model's, whole or streamed."""
-
-    def __init__(self, answered: ProxyAnswer) -> None:
-        super().__init__(status_code=answered.status)
-        self._answered = answered
+class _UpstreamResponse(Response):
+    def __init__(self, answer: ProxyAnswer) -> None:
+        super().__init__(status_code=answer.status)
+        self._answer = answer
 
     async def __call__(self, _scope: Scope, receive: Receive, send: Send) -> None:
-        """Send it on."""
-        await send_answer(self._answered, receive, send)
+        await send_answer(self._answer, receive, send)
 
 
-async def _passed_on(request: Request, asking: Coroutine[Any, Any, ProxyAnswer]) -> Response:
-    """The answer; nothing for who has gone in the meantime, and will not hear it."""
-    answered = await unless_gone(request.receive, asking)
-    return Response(status_code=_GONE) if answered is None else _Passing(answered)
+async def _send_on(request: Request, call: Coroutine[Any, Any, ProxyAnswer]) -> Response:
+    """The upstream's response, or 499 where the client has disconnected."""
+    answer = await unless_gone(request.receive, call)
+    return Response(status_code=_CLIENT_GONE) if answer is None else _UpstreamResponse(answer)

@@ -1,4 +1,4 @@
-"""States that programs save per conversation."""
+"""Checkpoints: states that programs save per conversation."""
 
 import json
 from http import HTTPStatus
@@ -47,7 +47,7 @@ UnlessThere = Annotated[
 
 
 async def _state(request: Request) -> object:
-    """The body. Null is a state as well, which a parameter of FastAPI takes for no body."""
+    """The body. FastAPI takes a JSON null for a missing body, but null is a valid state."""
     if not says_json(request):
         raise RequestValidationError([{"type": "missing", "loc": ("body",), "msg": "not JSON"}])
     try:
@@ -68,9 +68,9 @@ State = Annotated[Any, Depends(_state)]
 
 
 @router.get("", response_model=Page[CheckpointInfo])
-def list_checkpoints(asked: Annotated[PageRequest, Query()], user: Acting) -> Response:
+def list_checkpoints(query: Annotated[PageRequest, Query()], user: Acting) -> Response:
     """List what the user's programs have saved, the latest first, without the states."""
-    return answer(user.checkpoints(**asked.given()))
+    return answer(user.checkpoints(**query.given()))
 
 
 @router.get(
@@ -134,17 +134,18 @@ def delete_checkpoint(thread: ThreadName, user: Acting, if_match: IfMatch = None
 
 
 def tag_of(state: Checkpoint | CheckpointInfo) -> str:
-    """The entity tag of a state. Versions begin anew after a deletion, so they do not suffice."""
+    """The entity tag of a state. Versions restart after a deletion, so the creation time is part of
+    it."""
     return tag(state.version, int(state.created_at.timestamp() * 1_000_000))
 
 
 def _expected_version(
     user: UserMemory, thread: str, if_match: str | None, if_none_match: str | None
 ) -> int | None:
-    """The version that the conditions allow to be replaced; None where there are none.
+    """The version that the conditions allow to be replaced; None without conditions.
 
     Raises:
-        PreconditionFailed: the present state is not one that they allow.
+        PreconditionFailed: the conditions do not allow the current state.
     """
     if if_match is None and if_none_match is None:
         return None

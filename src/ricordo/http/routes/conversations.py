@@ -1,4 +1,4 @@
-"""Conversations: recording what is said, reading it, telling it in short."""
+"""Conversations: recording, reading and summarising them."""
 
 from http import HTTPStatus
 from typing import Annotated, Any
@@ -92,9 +92,9 @@ class TurnSearchRequest(RequestBody):
 
 
 @router.get("/threads", response_model=Page[Thread])
-def list_threads(asked: Annotated[PageRequest, Query()], user: Acting) -> Response:
+def list_threads(query: Annotated[PageRequest, Query()], user: Acting) -> Response:
     """List the user's conversations, the latest first."""
-    return answer(user.threads(**asked.given()))
+    return answer(user.threads(**query.given()))
 
 
 @router.get("/threads/{thread:path}/standing", response_model=Thread)
@@ -106,28 +106,28 @@ def read_thread(thread: ThreadName, user: Acting) -> Response:
 @router.post(
     "/threads/{thread:path}/turns", status_code=HTTPStatus.CREATED, response_model=Observed
 )
-def observe(thread: ThreadName, asked: TurnsRequest, user: Acting) -> Response:
+def observe(thread: ThreadName, body: TurnsRequest, user: Acting) -> Response:
     """Record what was said, so that it can be found and formed into memories.
 
     Recording is all that is waited for. Memories are formed in the background once the conversation
     has been silent for a moment; `…/form` does it at once.
     """
-    return answer(user.observe(**asked.given(), thread=thread), HTTPStatus.CREATED)
+    return answer(user.observe(**body.given(), thread=thread), HTTPStatus.CREATED)
 
 
 @router.get("/threads/{thread:path}/turns", response_model=Page[Turn])
 def list_turns(
-    thread: ThreadName, asked: Annotated[PageRequest, Query()], user: Acting
+    thread: ThreadName, query: Annotated[PageRequest, Query()], user: Acting
 ) -> Response:
     """Read what was said in a conversation, in order."""
-    return answer(user.turns(thread, **asked.given()))
+    return answer(user.turns(thread, **query.given()))
 
 
 @router.post("/threads/{thread:path}/turns/{position}/redaction", response_model=Turn)
 def redact_turn(
     thread: ThreadName,
     position: Annotated[int, Path(ge=1, le=limits.MAX_ID, examples=[3])],
-    asked: RedactionRequest,
+    body: RedactionRequest,
     user: Acting,
 ) -> Response:
     """Take words out of what was said, for good; `[redacted]` stands in their place.
@@ -135,13 +135,13 @@ def redact_turn(
     Without `text` and `whole`, the secrets that are recognised in the turn. They also go from what
     the turn is found by, from quotes of it and from summaries.
     """
-    return answer(user.redact(thread, position, **asked.given()))
+    return answer(user.redact(thread, position, **body.given()))
 
 
 @router.post("/turns/search", response_model=SearchResults[TurnHit])
-def search_turns(asked: TurnSearchRequest, user: Acting) -> Response:
+def search_turns(body: TurnSearchRequest, user: Acting) -> Response:
     """Find what was said that answers a question best."""
-    given = asked.given()
+    given = body.given()
     return answer(user.search_turns(given.pop("query"), **given))
 
 
@@ -230,7 +230,7 @@ def read_source_turn(id: MemoryId, user: Acting) -> Response:
 
 @origins_router.get("/threads/{thread:path}/formed", response_model=Page[FormedTurn])
 def list_formed_turns(
-    thread: ThreadName, asked: Annotated[FormedRequest, Query()], user: Acting
+    thread: ThreadName, query: Annotated[FormedRequest, Query()], user: Acting
 ) -> Response:
     """Read what was said in a conversation, each turn with the memories that came from it."""
-    return answer(user.formed_turns(thread, **asked.given()))
+    return answer(user.formed_turns(thread, **query.given()))

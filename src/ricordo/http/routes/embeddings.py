@@ -1,6 +1,6 @@
-"""Where the user's vectors are made. No answer ever has the key of a provider."""
+"""A user's embedding settings. No response ever contains the key of a provider."""
 
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 from fastapi import Query
 from fastapi.responses import Response
@@ -26,6 +26,10 @@ _PROVIDERS: Final = (
 )
 
 
+def _confirm() -> Any:
+    return Field(default=False, description="Do it. Otherwise the answer says what it would mean.")
+
+
 class EndpointRequest(RequestBody):
     """What a provider needs to know."""
 
@@ -42,7 +46,7 @@ class EndpointRequest(RequestBody):
 class TestRequest(EndpointRequest):
     """What to try out; nothing for the present provider."""
 
-    __test__ = False  # no test of pytest's
+    __test__ = False  # not for pytest
 
     provider: str | None = Field(default=None, description=_PROVIDERS, examples=["local"])
 
@@ -51,25 +55,19 @@ class ChoiceRequest(EndpointRequest):
     """Who is to make the vectors."""
 
     provider: str = Field(description=_PROVIDERS, examples=["local"])
-    confirm: bool = Field(
-        default=False, description="Do it. Otherwise the answer says what it would mean."
-    )
+    confirm: bool = _confirm()
 
 
 class ConfirmedRequest(RequestBody):
     """Whether to do it."""
 
-    confirm: bool = Field(
-        default=False, description="Do it. Otherwise the answer says what it would mean."
-    )
+    confirm: bool = _confirm()
 
 
 class ConfirmedInQuery(QueryParameters):
     """Whether to do it."""
 
-    confirm: bool = Field(
-        default=False, description="Do it. Otherwise the answer says what it would mean."
-    )
+    confirm: bool = _confirm()
 
 
 class StatesRequest(RequestBody):
@@ -93,28 +91,28 @@ def read_embeddings(user: Acting) -> Response:
 
 
 @router.post("/states", response_model=list[EmbeddingState])
-def read_embedding_states(asked: StatesRequest, user: Acting) -> Response:
+def read_embedding_states(body: StatesRequest, user: Acting) -> Response:
     """Read how far the vectors of single memories have come, in the order asked for.
 
     What does not exist or is another user's is left out.
     """
-    return answer(user.embedding_states(asked.ids))
+    return answer(user.embedding_states(body.ids))
 
 
 @router.put("", response_model=EmbeddingChange)
 @lengthy
-def set_embeddings(asked: ChoiceRequest, user: Acting) -> Response:
+def set_embeddings(body: ChoiceRequest, user: Acting) -> Response:
     """Choose where the user's vectors are made, in place of the service's way.
 
     Vectors of another model are dropped, and a job makes them anew.
     """
-    return answer(user.set_embeddings(**asked.given()))
+    return answer(user.set_embeddings(**body.given()))
 
 
 @router.delete("", response_model=EmbeddingChange)
-def reset_embeddings(asked: Annotated[ConfirmedInQuery, Query()], user: Acting) -> Response:
+def reset_embeddings(query: Annotated[ConfirmedInQuery, Query()], user: Acting) -> Response:
     """Go back to the service's way of making vectors."""
-    return answer(user.reset_embeddings(**asked.given()))
+    return answer(user.reset_embeddings(**query.given()))
 
 
 @router.post("/test", response_model=EmbeddingTest)

@@ -1,4 +1,4 @@
-"""Whether the service lives, and whether it can work."""
+"""Health, readiness and metrics."""
 
 from http import HTTPStatus
 

@@ -1,4 +1,4 @@
-"""What the service offers, for people to read."""
+"""The API documentation as an HTML page without scripts."""
 
 import base64
 import hashlib
@@ -23,7 +23,7 @@ pre { white-space: pre-wrap }
 
 
 def style_source(style: str) -> str:
-    """What a content security policy says to allow one style, by its hash."""
+    """The CSP source that allows one inline style, by its hash."""
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     return f"'sha256-{digest}'"
 
@@ -40,7 +40,6 @@ Document = Mapping[str, Any]
 
 
 def page(document: Document) -> str:
-    """The page of an OpenAPI document."""
     title = escape(f"{document['info']['title']} {document['info']['version']}")
     return (
         f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
@@ -69,9 +68,9 @@ def _sections(document: Document) -> Iterator[str]:
 
 
 def _shape(name: str, schema: Document) -> str:
-    told = schema.get("description") or f"{_kind(schema)}: {', '.join(schema.get('enum', ()))}"
+    about = schema.get("description") or f"{_kind(schema)}: {', '.join(schema.get('enum', ()))}"
     heading = f"<h3><code>{escape(name)}</code></h3>"
-    return f"<article>{heading}<p>{escape(told)}</p>{_fields(schema)}</article>"
+    return f"<article>{heading}<p>{escape(about)}</p>{_fields(schema)}</article>"
 
 
 def _operation(document: Document, method: str, path: str, operation: Document) -> str:
@@ -90,8 +89,8 @@ def _operation(document: Document, method: str, path: str, operation: Document) 
 def _parameter(parameter: Document) -> tuple[str, ...]:
     needed = ", needed" if parameter.get("required") else ""
     schema = parameter.get("schema", {})
-    told = parameter.get("description") or schema.get("description", "")
-    return parameter["name"], f"{parameter['in']}{needed}", _kind(schema), told
+    about = parameter.get("description") or schema.get("description", "")
+    return parameter["name"], f"{parameter['in']}{needed}", _kind(schema), about
 
 
 def _body(document: Document, body: Document | None) -> str:
@@ -101,8 +100,8 @@ def _body(document: Document, body: Document | None) -> str:
     parts = []
     for content_type, content in body["content"].items():
         shape = _resolved(document, content.get("schema", {}))
-        told = body.get("description") or shape.get("description", "")
-        parts.append(f"<p>Body ({needed}): {escape(content_type)}. {escape(told)}</p>")
+        about = body.get("description") or shape.get("description", "")
+        parts.append(f"<p>Body ({needed}): {escape(content_type)}. {escape(about)}</p>")
         parts.append(_fields(shape))
     return "".join(parts)
 
@@ -126,19 +125,17 @@ def _answers(responses: Document) -> Iterator[tuple[str, ...]]:
 
 
 def _resolved(document: Document, schema: Document) -> Document:
-    """The shape itself, also where it may be null or is only referred to."""
+    """The schema itself, where it is nullable or a reference."""
     for option in schema.get("anyOf", ()):
         if "$ref" in option:
             return _resolved(document, option)
     if "$ref" in schema:
-        name = _referred(schema)
-        found: Document = document["components"]["schemas"][name]
+        found: Document = document["components"]["schemas"][_referred(schema)]
         return found
     return schema
 
 
 def _kind(schema: Document) -> str:
-    """The type of a value in a few words."""
     if "$ref" in schema:
         return _referred(schema)
     if "anyOf" in schema:

@@ -1,16 +1,11 @@
-"""``/mcp``: the Model Context Protocol over streamable HTTP, for the caller of each request.
+"""``/mcp``: the Model Context Protocol over streamable HTTP, without sessions.
 
-There are no sessions. A session would live in the memory of one server, while any of several may
-get the next request; it would be lost when the service is restarted; and an id that one caller got
-would have to be kept from all others. So none is handed out, one that somebody sends means nothing,
-and every request passes the gate for itself: its key, user and agent are all that counts. Since
-2026-07-28 the protocol itself is like that.
+A session would live in the memory of one server, while any of several may get the next request. So
+there is none, as in the protocol itself since 2026-07-28: every request is authenticated by itself.
 
-Nothing is missed by clients. Progress comes on the answer to the call that it is about, as a stream
-of events. A call is cancelled by closing that answer. Clients of the versions before 2026-07-28
-send a note in a request of its own instead, which finds no session: they stop waiting at once, and
-the call ends by itself. Streams that stay open (``GET``) are for messages that this server never
-sends, so that none of them keeps the service from stopping.
+Progress comes in the response stream of the call. A call is cancelled by closing that response; the
+cancel notification of older clients has no effect, and the call ends by itself. ``GET`` streams are
+not supported: this server sends no messages of its own.
 """
 
 import contextlib
@@ -41,10 +36,10 @@ SETS_PARAMETER: Final = "tools"
 
 
 class McpEndpoint:
-    """Answers requests of the protocol; an ASGI application.
+    """The MCP endpoint as an ASGI application.
 
-    The server behind it is made when the first of them comes: loading the library that speaks the
-    protocol takes a second, and many services are never asked for it.
+    The server is created on the first request: importing the ``mcp`` library takes a second, and
+    many services never need it.
     """
 
     def __init__(self, memory: Memory, gate: Gate) -> None:
@@ -57,7 +52,7 @@ class McpEndpoint:
 
     @contextlib.asynccontextmanager
     async def run(self) -> AsyncIterator[None]:
-        """Answer for as long as the block runs; calls under way at its end are waited for."""
+        """Answer while the block runs; calls under way at its end are awaited."""
         async with anyio.create_task_group() as tasks:
             self._tasks = tasks
             try:
@@ -70,9 +65,9 @@ class McpEndpoint:
         """Answer a request.
 
         Raises:
-            NotAuthenticated, PermissionMissing, TooManyRequests: the caller is not let in.
-            UnknownField, InvalidValue: the address names something that does not exist.
-            HTTPException: not the method that the protocol uses.
+            NotAuthenticated, PermissionMissing, TooManyRequests: the caller is refused.
+            UnknownField, InvalidValue: a query parameter is wrong.
+            HTTPException: the method is not POST.
         """
         request = Request(scope, receive)
         caller = await self._gate.caller_of(request)
@@ -80,10 +75,10 @@ class McpEndpoint:
         if request.method != "POST":
             raise HTTPException(HTTPStatus.METHOD_NOT_ALLOWED, headers={"Allow": "POST"})
         request.state.mcp = Binding(user, self._sets_of(request))
-        manager = await self._started()
+        manager = await self._running_manager()
         await manager.handle_request(scope, receive, send)
 
-    async def _started(self) -> "StreamableHTTPSessionManager":
+    async def _running_manager(self) -> "StreamableHTTPSessionManager":
         async with self._starting:
             if self._tasks is None:
                 raise StorageClosed("the service is not running")
@@ -95,50 +90,49 @@ class McpEndpoint:
     async def _serve(
         self, *, task_status: TaskStatus["StreamableHTTPSessionManager"] = anyio.TASK_STATUS_IGNORED
     ) -> None:
-        manager = await run_in_threadpool(self._made)
+        manager = await run_in_threadpool(self._new_manager)
         async with manager.run():
             task_status.started(manager)
             await anyio.sleep_forever()
 
-    def _made(self) -> "StreamableHTTPSessionManager":
+    def _new_manager(self) -> "StreamableHTTPSessionManager":
         from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
         from sse_starlette.sse import AppStatus
 
         from ricordo.mcp.server import server_for
 
-        # Else answers to clients of earlier versions break off as soon as the service is to stop.
-        # No stream outlasts its call, so that there is none to wait for in vain.
+        # Otherwise responses to older clients break off as soon as the service is told to stop. No
+        # stream outlives its call, so shutdown does not hang.
         AppStatus.enable_automatic_graceful_drain = False
-        server = server_for(_bound_before, threads=self._memory.settings.service_threads)
+        server = server_for(_binding, threads=self._memory.settings.service_threads)
         return StreamableHTTPSessionManager(
             server, stateless=True, max_request_body_size=MAX_REQUEST_BYTES
         )
 
     def _sets_of(self, request: Request) -> tuple[str, ...]:
-        """The sets of tools that the address asks for, or those that are set."""
+        """The tool sets that the URL asks for, else the configured ones."""
         given = request.query_params
         unknown = set(given) - {SETS_PARAMETER}
         if unknown:
             raise UnknownField("query parameter", unknown, [SETS_PARAMETER])
-        asked = given.getlist(SETS_PARAMETER)
-        if len(asked) > 1:
+        sets = given.getlist(SETS_PARAMETER)
+        if len(sets) > 1:
             raise InvalidValue(SETS_PARAMETER, "is given more than once")
-        return named_sets(asked[0]) if asked else self._sets
+        return named_sets(sets[0]) if sets else self._sets
 
 
 class McpRoute(Route):
-    """The place of the endpoint; requests are counted and logged under it."""
+    """Matches like a route, so that requests are counted and logged under its path."""
 
     def __init__(self, endpoint: McpEndpoint) -> None:
         super().__init__(PATH, endpoint, include_in_schema=False)
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
-        """Whether a request is for this route."""
         match, found = super().matches(scope)
         return match, {**found, "route": self}
 
 
-def _bound_before(asked: "Asked") -> Binding:
-    """What the gate has found out about the request that a message came with."""
-    bound: Binding = asked.request.state.mcp  # type: ignore[union-attr]
-    return bound
+def _binding(context: "Asked") -> Binding:
+    """What :meth:`McpEndpoint.__call__` found out about the HTTP request."""
+    binding: Binding = context.request.state.mcp  # type: ignore[union-attr]
+    return binding

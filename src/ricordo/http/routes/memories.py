@@ -1,7 +1,7 @@
-"""Memories: adding, reading and listing them."""
+"""Memories: adding, reading, listing and changing them; themes and the change feed."""
 
 from http import HTTPStatus
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 from fastapi import Path, Query
 from fastapi.responses import Response
@@ -24,6 +24,7 @@ from ricordo.http.schemas import (
     QueryParameters,
     ReasonRequest,
     RequestBody,
+    count_field,
     given_by,
 )
 from ricordo.model.draft import NewMemory
@@ -64,6 +65,16 @@ class ListRequest(PageRequest, FiltersRequest):
     )
     order: str = Field(default="desc", description="asc or desc.")
 
+    def arguments(self) -> dict[str, Any]:
+        """The arguments of the library's ``list``."""
+        paging = {
+            "sort": self.sort,
+            "order": self.order,
+            "limit": self.limit,
+            "cursor": self.cursor,
+        }
+        return paging | self.filters()
+
 
 class GetRequest(QueryParameters):
     """How to read one memory."""
@@ -83,12 +94,7 @@ class ManyRequest(RequestBody):
 class HistoryRequest(QueryParameters):
     """How much of the history."""
 
-    limit: int = Field(
-        default=limits.DEFAULT_CHANGES,
-        ge=1,
-        le=limits.MAX_CHANGES,
-        description="How many entries at most.",
-    )
+    limit: int = count_field(limits.DEFAULT_CHANGES, limits.MAX_CHANGES)
 
 
 @router.post(
@@ -101,7 +107,7 @@ class HistoryRequest(QueryParameters):
         **showing(examples.PROPOSED, 202, _PROPOSED, model=Proposed),
     },
 )
-def add_memory(asked: NewMemoryRequest, user: Acting) -> Response:
+def add_memory(body: NewMemoryRequest, user: Acting) -> Response:
     """Keep a memory.
 
     The same text in the same theme is one memory. What has the same `key` is updated. With
@@ -109,49 +115,41 @@ def add_memory(asked: NewMemoryRequest, user: Acting) -> Response:
     that is sensitive is proposed to the user instead (202), and a secret is refused.
     """
     if not user.scope.is_of_an_agent:
-        return told(user.add(**asked.given()))
-    kept = added_by_agent(user, **asked.given())
-    return told(kept) if isinstance(kept, Added) else answer(kept, HTTPStatus.ACCEPTED)
+        return _added(user.add(**body.given()))
+    kept = added_by_agent(user, **body.given())
+    return _added(kept) if isinstance(kept, Added) else answer(kept, HTTPStatus.ACCEPTED)
 
 
 @router.post("/batch", response_model=list[Added], responses=showing([examples.ADDED]))
-def add_memories(asked: ManyMemoriesRequest, user: Acting) -> Response:
+def add_memories(body: ManyMemoriesRequest, user: Acting) -> Response:
     """Keep many memories.
 
     The answer says what became of each, in order. All are checked before anything is written.
     """
-    drafts = [draft.given() for draft in asked.memories]
+    drafts = [draft.given() for draft in body.memories]
     if user.scope.is_of_an_agent:
         for place, draft in enumerate(drafts):
             made = NewMemory.parse(draft)
             check_needs_no_consent(user.formation, f"memories[{place}]", made)
-    return answer(user.add_many(drafts, reason=asked.reason))
+    return answer(user.add_many(drafts, reason=body.reason))
 
 
 @router.get("", response_model=Page[Item], responses=showing(examples.PAGE))
-def list_memories(asked: Annotated[ListRequest, Query()], user: Acting) -> Response:
+def list_memories(query: Annotated[ListRequest, Query()], user: Acting) -> Response:
     """List memories, newest first unless sorted otherwise.
 
     Parameters that take several values are repeated: `theme=work&theme=travel`.
     """
-    return answer(
-        user.list(
-            sort=asked.sort,
-            order=asked.order,
-            limit=asked.limit,
-            cursor=asked.cursor,
-            **asked.filters(),
-        )
-    )
+    return answer(user.list(**query.arguments()))
 
 
 @router.post("/get", response_model=list[Item], responses=showing([examples.ITEM]))
-def get_memories(asked: ManyRequest, user: Acting) -> Response:
+def get_memories(body: ManyRequest, user: Acting) -> Response:
     """Read several memories, in the order asked for.
 
     What does not exist, has expired or is another user's is left out.
     """
-    return answer(user.get_many(asked.ids, include_deleted=asked.include_deleted))
+    return answer(user.get_many(body.ids, include_deleted=body.include_deleted))
 
 
 @router.get(
@@ -161,22 +159,22 @@ def get_memories(asked: ManyRequest, user: Acting) -> Response:
 )
 def get_memory(
     id: MemoryId,
-    asked: Annotated[GetRequest, Query()],
+    query: Annotated[GetRequest, Query()],
     user: Acting,
     if_none_match: IfNoneMatch = None,
 ) -> Response:
     """Read one memory."""
-    item = user.get(id, include_deleted=asked.include_deleted)
+    item = user.get(id, include_deleted=query.include_deleted)
     etag = tag_of(item)
     return unchanged(etag, if_none_match) or answer(item, etag=etag)
 
 
 @router.get("/{id}/history", response_model=list[Change], responses=showing([examples.CHANGE]))
 def memory_history(
-    id: MemoryId, asked: Annotated[HistoryRequest, Query()], user: Acting
+    id: MemoryId, query: Annotated[HistoryRequest, Query()], user: Acting
 ) -> Response:
     """Tell what happened to a memory, oldest first; also to one that was purged."""
-    return answer(user.history(id, limit=asked.limit))
+    return answer(user.history(id, limit=query.limit))
 
 
 @router.get("/{id}/lineage", response_model=Lineage, responses=showing(examples.LINEAGE))
@@ -188,14 +186,12 @@ def memory_lineage(id: MemoryId, user: Acting) -> Response:
     return answer(user.lineage(id))
 
 
-def told(added: Added) -> Response:
-    """What became of a memory: 201 and where it is, or 200 where none was made."""
+def _added(added: Added) -> Response:
+    """201 with the Location of a new memory, or 200 where none was created."""
     if not added.is_new:
         return answer(added)
     return answer(added, HTTPStatus.CREATED, headers={"Location": f"{PREFIX}/{added.id}"})
 
-
-# What changes one memory takes ``If-Match`` with the ETag that it had when it was read.
 
 changes_router = router_for("Changes of memories", PREFIX)
 
@@ -250,7 +246,7 @@ def archive_memory(
 ) -> Response:
     """Put a memory aside: kept, and out of reads unless asked for."""
     expected = expected_by(if_match)
-    return _standing(user.archive(id, **given_by(asked), expected_updated_at=expected))
+    return _with_etag(user.archive(id, **given_by(asked), expected_updated_at=expected))
 
 
 @changes_router.post("/{id}/restore", response_model=Item, responses=_CHANGED)
@@ -259,7 +255,7 @@ def restore_memory(
 ) -> Response:
     """Bring back an archived or forgotten memory."""
     expected = expected_by(if_match)
-    return _standing(user.restore(id, **given_by(asked), expected_updated_at=expected))
+    return _with_etag(user.restore(id, **given_by(asked), expected_updated_at=expected))
 
 
 @changes_router.post("/{id}/pin", response_model=Item, responses=_CHANGED)
@@ -267,13 +263,13 @@ def pin_memory(
     id: MemoryId, user: Acting, asked: PinRequest | None = None, if_match: IfMatch = None
 ) -> Response:
     """Mark a memory as one to keep, or take the mark away."""
-    return _standing(user.pin(id, **given_by(asked), expected_updated_at=expected_by(if_match)))
+    return _with_etag(user.pin(id, **given_by(asked), expected_updated_at=expected_by(if_match)))
 
 
 @changes_router.post("/{id}/verify", response_model=Item, responses=_CHANGED)
 def verify_memory(id: MemoryId, user: Acting, if_match: IfMatch = None) -> Response:
     """Note that a memory was found to be still true."""
-    return _standing(user.verify(id, expected_updated_at=expected_by(if_match)))
+    return _with_etag(user.verify(id, expected_updated_at=expected_by(if_match)))
 
 
 @changes_router.post("/{id}/undo", response_model=Item, responses=_CHANGED)
@@ -285,13 +281,13 @@ def undo_change(
     A replacement is undone by naming either side of it; the answer is the memory that came back.
     """
     expected = expected_by(if_match)
-    return _standing(user.undo(id, **given_by(asked), expected_updated_at=expected))
+    return _with_etag(user.undo(id, **given_by(asked), expected_updated_at=expected))
 
 
 @changes_router.delete("/{id}", response_model=Item, responses=_CHANGED)
 def forget_memory(
     id: MemoryId,
-    asked: Annotated[ForgetRequest, Query()],
+    query: Annotated[ForgetRequest, Query()],
     user: Acting,
     if_match: IfMatch = None,
 ) -> Response:
@@ -301,14 +297,14 @@ def forget_memory(
     good.
     """
     expected = expected_by(if_match)
-    (item,) = user.forget(id, reason=asked.reason, expected_updated_at=expected)
-    return _standing(item)
+    (item,) = user.forget(id, reason=query.reason, expected_updated_at=expected)
+    return _with_etag(item)
 
 
 @changes_router.post("/forget", response_model=list[Item], responses=showing([examples.ITEM]))
-def forget_key(asked: ForgetKeyRequest, user: Acting) -> Response:
+def forget_key(body: ForgetKeyRequest, user: Acting) -> Response:
     """Forget what has a key, in one theme or in all."""
-    return answer(user.forget(key=asked.key, theme=asked.theme, reason=asked.reason))
+    return answer(user.forget(key=body.key, theme=body.theme, reason=body.reason))
 
 
 @changes_router.post(
@@ -320,12 +316,12 @@ def forget_key(asked: ForgetKeyRequest, user: Acting) -> Response:
         **showing(examples.KNOWN, 200, "What they become was there already.", model=Added),
     },
 )
-def merge_memories(asked: MergeRequest, user: Acting) -> Response:
+def merge_memories(body: MergeRequest, user: Acting) -> Response:
     """Put one memory in the place of several, which are kept as history."""
-    draft = {name: value for name, value in asked.given().items() if name not in ("ids", "reason")}
+    draft = {name: value for name, value in body.given().items() if name not in ("ids", "reason")}
     if user.scope.is_of_an_agent:
         check_needs_no_consent(user.formation, "content", NewMemory.parse(draft))
-    return told(user.merge(asked.ids, draft, reason=asked.reason))
+    return _added(user.merge(body.ids, draft, reason=body.reason))
 
 
 @changes_router.post("/purge", response_model=PurgeResponse, responses=showing({"purged": 3}))
@@ -334,7 +330,7 @@ def purge_memories(user: Acting, asked: PurgeRequest | None = None) -> Response:
     return answer({"purged": user.purge(**given_by(asked))})
 
 
-def _standing(item: Item) -> Response:
+def _with_etag(item: Item) -> Response:
     return answer(item, etag=tag_of(item))
 
 
@@ -378,11 +374,8 @@ class ChangesRequest(QueryParameters):
     since: int = Field(
         default=0, ge=0, le=limits.MAX_ID, description="The last revision that you know of."
     )
-    limit: int = Field(
-        default=limits.DEFAULT_CHANGES,
-        ge=1,
-        le=limits.MAX_CHANGES,
-        description="How many changes at most.",
+    limit: int = count_field(
+        limits.DEFAULT_CHANGES, limits.MAX_CHANGES, "How many changes at most."
     )
 
 
@@ -399,18 +392,18 @@ def list_themes(user: Acting) -> Response:
 
 
 @themes_router.patch("/themes/{theme}", response_model=Theme, responses=showing(examples.THEME))
-def describe_theme(theme: ThemeName, asked: ThemeRequest, user: Acting) -> Response:
+def describe_theme(theme: ThemeName, body: ThemeRequest, user: Acting) -> Response:
     """Change a theme's name, description and context policy."""
-    return answer(user.describe_theme(theme, **asked.given()))
+    return answer(user.describe_theme(theme, **body.given()))
 
 
 @themes_router.get("/changes", response_model=Changes, responses=showing(examples.CHANGES))
-def list_changes(asked: Annotated[ChangesRequest, Query()], user: Acting) -> Response:
+def list_changes(query: Annotated[ChangesRequest, Query()], user: Acting) -> Response:
     """Tell what happened to memories after a revision, oldest first.
 
     Ask again with `since` set to the revision of the last change; `more` says that there is more.
     """
-    return answer(user.changes(asked.since, limit=asked.limit))
+    return answer(user.changes(query.since, limit=query.limit))
 
 
 @themes_router.get("/revision", response_model=Revision, responses=showing({"revision": 12}))

@@ -1,4 +1,4 @@
-"""What waits for the user's consent, also what others offer, and the profile in every prompt."""
+"""Proposals, the user profile, and sharing between users."""
 
 from typing import Annotated
 
@@ -51,12 +51,12 @@ class ProfileRequest(RequestBody):
 
 
 @router.get("/proposals", response_model=Page[Proposal])
-def list_proposals(asked: Annotated[ProposalsRequest, Query()], user: Acting) -> Response:
+def list_proposals(query: Annotated[ProposalsRequest, Query()], user: Acting) -> Response:
     """List what was said but is not stored yet, and what others offer to share.
 
     What is offered has an `owner_id`, and its number is that of the memory.
     """
-    return answer(user.proposals(**asked.given()))
+    return answer(user.proposals(**query.given()))
 
 
 @router.post("/proposals/{id}/approve", response_model=Added)
@@ -81,13 +81,13 @@ def read_profile(user: Acting) -> Response:
 
 
 @router.patch("/profile", response_model=ProfileUpdate)
-def update_profile(asked: ProfileRequest, user: Acting) -> Response:
+def update_profile(body: ProfileRequest, user: Acting) -> Response:
     """Set fields of the user's profile, and remove others. Fields that are not named stay.
 
     Unless it is `explicit`, a field that touches something sensitive becomes a proposal, and a wish
     about tone or a goal waits until it is said again.
     """
-    return answer(user.update_user_profile(**asked.given()))
+    return answer(user.update_user_profile(**body.given()))
 
 
 sharing_router = router_for("Sharing", "/v1")

@@ -1,4 +1,4 @@
-"""Finding memories. Its routes stand before those of single memories, whose ids are any word."""
+"""Search, related memories, prompts and feedback."""
 
 from typing import Annotated, Any
 
@@ -18,6 +18,7 @@ from ricordo.http.schemas import (
     QueryParameters,
     RequestBody,
     Several,
+    count_field,
     one_or_all,
 )
 from ricordo.model.context import Context, Feedback
@@ -42,12 +43,7 @@ class _Search(FiltersRequest, BaseModel):
         description="What to look for; * is everything, newest first.",
         examples=["what does she drink"],
     )
-    limit: int = Field(
-        default=limits.DEFAULT_RESULTS,
-        ge=1,
-        le=limits.MAX_RESULTS,
-        description="How many hits at most.",
-    )
+    limit: int = count_field(limits.DEFAULT_RESULTS, limits.MAX_RESULTS, "How many hits at most.")
     recency_days: float | None = Field(
         default=None,
         ge=0,
@@ -60,7 +56,6 @@ class _Search(FiltersRequest, BaseModel):
     explain: bool = Field(default=False, description="Show every part of every score.")
 
     def found_in(self, user: UserMemory) -> Response:
-        """The answer to it."""
         return answer(
             user.search(
                 self.query,
@@ -84,44 +79,39 @@ class SearchQueryRequest(QueryParameters, _Search):
 class RelatedRequest(QueryParameters):
     """How many."""
 
-    limit: int = Field(
-        default=limits.DEFAULT_RESULTS,
-        ge=1,
-        le=limits.MAX_RESULTS,
-        description="How many entries at most.",
-    )
+    limit: int = count_field(limits.DEFAULT_RESULTS, limits.MAX_RESULTS)
 
 
 _FOUND = showing(examples.FOUND)
 
 
 @router.post("/search", response_model=SearchResults[MemoryHit], responses=_FOUND)
-def search_memories(asked: SearchRequest, user: Acting) -> Response:
+def search_memories(body: SearchRequest, user: Acting) -> Response:
     """Find memories by meaning and by words, the best first.
 
     What is asked is in the body, so that it stands in no log of addresses. An embedder that is slow
     or down does not fail a search: `degraded` says so.
     """
-    return asked.found_in(user)
+    return body.found_in(user)
 
 
 @router.get("/search", response_model=SearchResults[MemoryHit], responses=_FOUND)
 def search_memories_by_address(
-    asked: Annotated[SearchQueryRequest, Query()], user: Acting
+    query: Annotated[SearchQueryRequest, Query()], user: Acting
 ) -> Response:
     """Find memories, for where a request can have no body.
 
     Mind that addresses end up in logs and browser histories; better use POST.
     """
-    return asked.found_in(user)
+    return query.found_in(user)
 
 
 @router.get("/{id}/related", response_model=list[Related], responses=showing([examples.RELATED]))
 def related_memories(
-    id: MemoryId, asked: Annotated[RelatedRequest, Query()], user: Acting
+    id: MemoryId, query: Annotated[RelatedRequest, Query()], user: Acting
 ) -> Response:
     """List the memories that are about the same as one, the most similar first."""
-    return answer(user.related(id, limit=asked.limit))
+    return answer(user.related(id, limit=query.limit))
 
 
 graph_router = router_for("Memories", "/v1")
@@ -142,13 +132,13 @@ class GraphRequest(QueryParameters):
 
 
 @graph_router.get("/graph", response_model=RelationGraph, responses=showing(examples.GRAPH))
-def read_graph(asked: Annotated[GraphRequest, Query()], user: Acting) -> Response:
+def read_graph(query: Annotated[GraphRequest, Query()], user: Acting) -> Response:
     """Read the most connected memories and the relations among them.
 
     Of more than 1,000 memories the latest 1,000 are looked at, with what they were related to when
     they were noted.
     """
-    return answer(user.relation_graph(**asked.given()))
+    return answer(user.relation_graph(**query.given()))
 
 
 context_router = router_for("For agents and prompts", "/v1")
@@ -198,21 +188,15 @@ class AgentQueryRequest(RequestBody):
     agent: str | None = _agent()
     categories: Several = Field(default=None, min_length=1, max_length=limits.MAX_FILTER_VALUES)
     filters: QueryFiltersRequest | None = None
-    top_k: int = Field(
-        default=limits.DEFAULT_QUERY_RESULTS,
-        ge=1,
-        le=limits.MAX_RESULTS,
-        description="How many memories at most.",
+    top_k: int = count_field(
+        limits.DEFAULT_QUERY_RESULTS, limits.MAX_RESULTS, "How many memories at most."
     )
     returns: str = Field(
         default=Returns.BULLETS.value,
         description=f"Lines for a prompt, or whole memories: {', '.join(Returns)}.",
     )
-    budget_tokens: int = Field(
-        default=limits.DEFAULT_BUDGET,
-        ge=1,
-        le=limits.MAX_BUDGET,
-        description="How long the answer may be.",
+    budget_tokens: int = count_field(
+        limits.DEFAULT_BUDGET, limits.MAX_BUDGET, "How long the answer may be."
     )
     threshold: float | None = _threshold("Only what is at least this sure to be an answer.")
     related: int = Field(
@@ -287,27 +271,27 @@ class FeedbackRequest(RequestBody):
 
 
 @context_router.post("/query", response_model=QueryAnswer, responses=showing(examples.QUERY_ANSWER))
-def query_memories(asked: AgentQueryRequest, user: Acting) -> Response:
+def query_memories(body: AgentQueryRequest, user: Acting) -> Response:
     """Answer an agent's question in a few lines that never exceed a budget of tokens.
 
     The agent's allowlist is checked before anything is read.
     """
-    given = asked.given()
+    given = body.given()
     filters = given.pop("filters", None) or {}
     wanted = {name: one_or_all(value) for name, value in filters.items()}
     return answer(user.query(given.pop("agent", None), given.pop("query"), filters=wanted, **given))
 
 
 @context_router.post("/context", response_model=Context, responses=showing(examples.CONTEXT))
-def build_context(asked: ContextRequest, user: Acting) -> Response:
+def build_context(body: ContextRequest, user: Acting) -> Response:
     """Build a request to a model that knows this user: system text, earlier turns, the message.
 
     A store that fails is no error here: the prompt says that memory is unavailable.
     """
-    return answer(user.context(**asked.given()))
+    return answer(user.context(**body.given()))
 
 
 @context_router.post("/feedback", response_model=Feedback, responses=showing(examples.FEEDBACK))
-def give_feedback(asked: FeedbackRequest, user: Acting) -> Response:
+def give_feedback(body: FeedbackRequest, user: Acting) -> Response:
     """Say which of the memories that a prompt showed an answer used."""
-    return answer(user.feedback(**asked.given()))
+    return answer(user.feedback(**body.given()))

@@ -1,4 +1,4 @@
-"""Memory as tools: their schemas for a model, and what calls them."""
+"""Memory tools: their schemas for a model, and calls of them."""
 
 from typing import Annotated, Any
 
@@ -65,11 +65,10 @@ class ToolAnswer(BaseModel):
 @router.get(
     "", response_model=OfferedTools, responses=showing({"tools": [], "guide": "## Memory …"})
 )
-def list_tools(asked: Annotated[ToolsRequest, Query()], user: Acting) -> Response:
+def list_tools(query: Annotated[ToolsRequest, Query()], user: Acting) -> Response:
     """List the tools of some sets, as a model is told of them, with a guide for its prompt."""
-    tools = Tools(user, *named_sets(asked.sets))
-    told = FORMS[asked.form](tools.tools)
-    return answer({"tools": tuple(told), "guide": tools.guide()})
+    tools = Tools(user, *named_sets(query.sets))
+    return answer({"tools": tuple(FORMS[query.form](tools.tools)), "guide": tools.guide()})
 
 
 @router.post(
@@ -86,7 +85,7 @@ def call_tool(
             examples=["memory_search"],
         ),
     ],
-    asked: CallRequest,
+    body: CallRequest,
     user: Acting,
 ) -> Response:
     """Call a tool with what a model wrote.
@@ -94,8 +93,8 @@ def call_tool(
     A mistake of the model is an answer for it, with status 200 and `is_error`; a fault of the
     service is a problem, as everywhere.
     """
-    tools = Tools(user, *(TOOL_SETS if asked.sets is None else asked.sets))
-    result = tools.run(name, asked.arguments)
+    tools = Tools(user, *(TOOL_SETS if body.sets is None else body.sets))
+    result = tools.run(name, body.arguments)
     if result.error is not None and not is_mistake(result.error):
         raise result.error
     return answer({"result": result.value, "is_error": result.is_error})

@@ -1,4 +1,4 @@
-"""Bringing a user in and out as a file."""
+"""Export and import of a user."""
 
 from typing import Annotated, Any, Final
 
@@ -51,7 +51,7 @@ def export_user(request: Request, user: Acting) -> Response:
 
 @router.post("/import", response_model=ImportReport, openapi_extra=FILE)
 async def import_user(
-    request: Request, asked: Annotated[ImportRequest, Query()], user: Acting
+    request: Request, query: Annotated[ImportRequest, Query()], user: Acting
 ) -> Response:
     """Bring in an export of ricordo, or what another system exported.
 
@@ -60,5 +60,5 @@ async def import_user(
     nothing, so it needs no `Idempotency-Key`.
     """
     async with received_file(request, user.scope.user_id) as path:
-        report = await at_length(user.import_file, path, **asked.given())
+        report = await at_length(user.import_file, path, **query.given())
     return answer(report)
