@@ -36,7 +36,7 @@ PAGES: Final = {
         "Cherry tomatoes do well in pots.",
     ),
     "/ui/changes": _at("/ui/changes", "said so in the evening"),
-    "/ui/choices": _at("/ui/choices", "I live in Turin"),
+    "/ui/proposals": _at("/ui/proposals", "I live in Turin"),
     "/ui/graph": _at("/ui/graph", "Took the night train to the coast in spring"),
     "/ui/activity": _at("/ui/activity", "Activity"),
     "/ui/settings": _at("/ui/settings", "words-64"),
@@ -67,6 +67,7 @@ NOT_PAGES: Final = {
     "/ui/": "leads to the first page",
     "/ui/sign-in": "leads on where no key is needed; has its own tests",
     "/ui/static/{digest}/{name}": "a file",
+    "/ui/choices": "redirects to /ui/proposals",
     "/ui/changes/newer": "a part",
     "/ui/settings/embeddings/progress": "a part",
 }

@@ -61,7 +61,7 @@ def test_steps_lead_to_what_they_are_about(lived_in_each: LivedIn) -> None:
     assert rows is not None
     addresses = {link.replace("&amp;", "&") for link in re.findall(r'href="([^"]+)"', rows.group())}
     kinds = {re.sub(r"\d+", "N", one).partition("=")[0] for one in addresses}
-    assert kinds >= {"/ui/memories/N", "/ui/choices", "/ui/conversations/thread?id"}
+    assert kinds >= {"/ui/memories/N", "/ui/proposals", "/ui/conversations/thread?id"}
     assert {one: client.get(one).status_code for one in addresses} == dict.fromkeys(addresses, 200)
 
 

@@ -47,8 +47,8 @@ def lived(memory: Memory) -> Callable[[str], str]:
     ids = {
         "/ui/memories/{id}/undo": new,
         "/ui/memories/{id}/restore": old,
-        "/ui/choices/{id}/approve": proposal.id,
-        "/ui/choices/{id}/reject": proposal.id,
+        "/ui/proposals/{id}/approve": proposal.id,
+        "/ui/proposals/{id}/reject": proposal.id,
         "/ui/settings/keys/{id}/revoke": key.id,
     }
     with_ids = {route for route in POSTS if "{id}" in route}
@@ -218,7 +218,7 @@ GETS = (
     *("/ui/memories", "/ui/memories?theme=health", "/ui/memories?status=any&sort=theme-asc"),
     *("/ui/memories?status=deleted", "/ui/themes", "/ui/graph", "/ui/graph?theme=health"),
     *("/ui/conversations", f"/ui/conversations/thread?id={SECRET}-thread", "/ui/changes"),
-    *("/ui/changes/newer?after=0", "/ui/choices", "/ui/choices?state=any", "/ui/activity"),
+    *("/ui/changes/newer?after=0", "/ui/proposals", "/ui/proposals?state=any", "/ui/activity"),
     *("/ui/activity?whose=everybody", "/ui/settings", "/ui/settings/embeddings/progress"),
     *("/ui/settings/keys", "/ui/who", "/ui/nowhere"),
 )
@@ -261,7 +261,13 @@ def test_who_is_kept_to_categories_is_told_nothing_of_others(keyed_site: Service
     assert "green tea with milk" in answers[0].text
     for path in ("/ui/memories", "/ui/themes", "/ui/graph"):
         assert f'<li><a href="{path}"' in shown.text
-    for path in ("/ui/conversations", "/ui/changes", "/ui/choices", "/ui/activity", "/ui/settings"):
+    for path in (
+        "/ui/conversations",
+        "/ui/changes",
+        "/ui/proposals",
+        "/ui/activity",
+        "/ui/settings",
+    ):
         assert f'<li><a href="{path}"' not in shown.text
         assert agent.get(path).status_code == 403, path
     assert "green tea with milk" in answers[-4].text, "else the search would say nothing"

@@ -86,7 +86,7 @@ EMPTY = {
     "/ui/themes": "There are no themes yet",
     "/ui/conversations": "No conversation is recorded yet",
     "/ui/changes": "Nothing has happened yet",
-    "/ui/choices": "Nothing waits for you",
+    "/ui/proposals": "Nothing waits for you",
     "/ui/graph": "Nothing is remembered yet",
     "/ui/activity": "Nothing has happened yet",
 }
@@ -97,7 +97,7 @@ def test_empty_pages_say_what_to_do(site: Service) -> None:
     for path, words in EMPTY.items():
         said = visit.text(path)
         assert words in said, path
-        assert "ricordo " in said or path == "/ui/choices", path
+        assert "ricordo " in said or path == "/ui/proposals", path
 
 
 REFUSED = {
@@ -116,7 +116,7 @@ REFUSED = {
     "/ui/changes?before=-1": (404, ""),
     f"/ui/changes?before={2**63}": (404, ""),
     "/ui/changes/newer?after=x": (404, ""),
-    "/ui/choices?state=odd": (422, ""),
+    "/ui/proposals?state=odd": (422, ""),
     "/ui/activity?days=8": (422, "not"),
     "/ui/settings/keys/unknown": (404, ""),
 }

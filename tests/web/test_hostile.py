@@ -145,7 +145,7 @@ SHOWN: Final = {
     "/ui/conversations": [TEXTS["closing"]],
     "/ui/conversations/thread": [*TEXTS.values(), NAME],
     "/ui/changes": [TEXTS["script"], NAME],
-    "/ui/choices": [TEXTS["image"], TEXTS["entities"]],
+    "/ui/proposals": [TEXTS["image"], TEXTS["entities"]],
     "/ui/graph": [LONG_NAME],
     "/ui/activity": [],
     "/ui/settings": [NAME],

@@ -121,7 +121,7 @@ def test_nothing_can_be_done_to_what_is_the_others(two: Two) -> None:
     token = page.partition('name="token" value="')[2].partition('"')[0]
     for kind, numbers, actions in (
         ("memories", two.ana.life.items, ("undo", "restore")),
-        ("choices", two.ana.has.known["proposal"], ("approve", "reject")),
+        ("proposals", two.ana.has.known["proposal"], ("approve", "reject")),
     ):
         for number, action in product(numbers, actions):
             answer = sender.post(f"/ui/{kind}/{number}/{action}", token=token)

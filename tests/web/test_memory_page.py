@@ -201,12 +201,12 @@ def test_of_a_purged_memory_only_history_is_left(ana: UserMemory, visit: Visit) 
     assert forms(visit, item) == []
 
 
-def test_what_waits_for_a_choice_is_no_memory(ana: UserMemory, visit: Visit) -> None:
+def test_a_proposal_is_no_memory(ana: UserMemory, visit: Visit) -> None:
     ana.observe([{"role": "user", "content": "I have diabetes."}], thread="t")
     ana.form("t")
     (waiting,) = ana.proposals()
     assert "This is no memory yet" in visit.text(at(waiting.id))
-    assert "Waits for a choice by ricordo" in visit.text(at(waiting.id))
+    assert "Proposed by ricordo" in visit.text(at(waiting.id))
     approved = ana.approve(waiting.id)
     assert "Agreed to by ana" in visit.text(at(approved.id))
 

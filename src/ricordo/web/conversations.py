@@ -1,6 +1,7 @@
-"""Conversations: which there are, what was said, and what was formed from it."""
+"""Conversations: their turns and the memories formed from them."""
 
 import json
+from functools import partial
 from typing import Annotated, Any, Final
 
 from fastapi import Query
@@ -21,7 +22,6 @@ router = page_router()
 
 @router.get("/conversations")
 def list_conversations(visit: Visiting, cursor: str | None = None) -> Response:
-    """The conversations, the latest first; for htmx only the list itself."""
     page = visit.memory.threads(limit=limits.PAGE_ROWS, cursor=cursor or None)
     more = None if page.next_cursor is None else address(_PATH, cursor=page.next_cursor)
     shown: dict[str, Any] = {"threads": page.items, "more": more, "is_first": not cursor}
@@ -37,10 +37,7 @@ def show_conversation(
     first: Annotated[int | None, Query(alias="from")] = None,
     cursor: str | None = None,
 ) -> Response:
-    """What was said in a conversation, from one turn on; for htmx only the turns.
-
-    Names of conversations are free text, which a path could not carry.
-    """
+    """The id is a query parameter because it is free text, which a path cannot carry."""
     thread = visit.memory.thread(id)
     page = visit.memory.formed_turns(
         id, from_position=first, limit=limits.PAGE_ROWS, cursor=cursor or None
@@ -53,7 +50,7 @@ def show_conversation(
         "formed_position": thread.formed_position,
         "folded_chars": _FOLDED_CHARS,
         "shown_of_folded": _SHOWN_OF_FOLDED,
-        "pretty": _pretty,
+        "pretty": partial(json.dumps, indent=2, ensure_ascii=False),
     }
     if visit.is_partial:
         return visit.fragment("_turns.html", **shown)
@@ -67,17 +64,12 @@ def show_conversation(
 
 
 def _earlier(thread_id: str, position: int) -> str | None:
-    """The address of the turns before a page that begins in the middle."""
     if position <= 1:
         return None
     return address(_THREAD, id=thread_id, **{"from": max(1, position - limits.PAGE_ROWS)})
 
 
 def _waiting(visit: Visitor, thread_id: str) -> int:
-    """How many choices of this conversation are among those that have waited longest."""
+    """The number of open proposals from this conversation, among the oldest ones."""
     waiting = visit.memory.proposals(limit=limits.PAGE_ROWS)
     return sum(proposal.thread_id == thread_id for proposal in waiting)
-
-
-def _pretty(value: object) -> str:
-    return json.dumps(value, indent=2, ensure_ascii=False)

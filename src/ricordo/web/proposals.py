@@ -1,25 +1,25 @@
-"""People's choices: what was said but is stored only if they agree, what others offer them, and
-whom they take nothing from.
-"""
+"""Proposals: what is stored only if the user agrees, what others offer, and blocked senders."""
 
+from http import HTTPStatus
 from typing import Any, Final
 
-from starlette.responses import Response
+from fastapi import Request
+from starlette.responses import RedirectResponse, Response
 
 from ricordo import limits
 from ricordo.errors import AlreadyDecided, InvalidValue, ProposalNotFound
 from ricordo.http.problems import status_of
 from ricordo.memories.sharing import decides
 from ricordo.model.item import Added
-from ricordo.model.proposal import BlockedSender, Proposal
+from ricordo.model.proposal import Proposal
 from ricordo.model.vocabulary import ProposalState
 from ricordo.user_memory.proposals import ANY_STATE
 from ricordo.web.forms import Fields, Posted
-from ricordo.web.rendering import address
+from ricordo.web.rendering import PRIVATE, address
 from ricordo.web.routing import page_router
 from ricordo.web.visitors import Visiting, Visitor
 
-_PATH: Final = "/ui/choices"
+_PATH: Final = "/ui/proposals"
 _OPEN: Final = ProposalState.OPEN.value
 
 STATES: Final = {
@@ -29,7 +29,7 @@ STATES: Final = {
     ProposalState.EXPIRED.value: "Lapsed",
     ANY_STATE: "All",
 }
-"""Which choices can be listed, and what the page calls them."""
+"""The states to list, and their labels."""
 
 SUBJECTS: Final = {
     "preferred_name": "what you are called",
@@ -50,60 +50,55 @@ SUBJECTS: Final = {
     "redirects_tools": "what the assistant runs or opens from now on",
     "unsure_voice": "words that may be somebody else's",
 }
-"""What the fields of proposals are about, in plain words."""
+"""The fields of proposals, in plain words."""
 
 _REJECTED: Final = "Rejected. It is forgotten, and will not be proposed again for a long time."
 _BLOCKED: Final = "Blocked. What they offered and shared is gone, and nothing new comes from them."
 _UNBLOCKED: Final = "Unblocked. They can offer you memories again."
 _DECIDED: Final = "This was decided before, perhaps in another window. Nothing was changed now."
-_GONE: Final = "There is no such choice any more. Nothing was changed."
+_GONE: Final = "There is no such proposal any more. Nothing was changed."
 
 router = page_router()
 
 
 @router.get("/choices")
-def list_choices(
+def redirect_old_address(request: Request) -> Response:
+    query = f"?{request.url.query}" if request.url.query else ""
+    return RedirectResponse(_PATH + query, HTTPStatus.MOVED_PERMANENTLY, PRIVATE)
+
+
+@router.get("/proposals")
+def list_proposals(
     visit: Visiting, state: str = _OPEN, cursor: str | None = None, stored: int | None = None
 ) -> Response:
-    """What waits for a decision, or what was decided. ``stored`` is the memory that came of the
-    decision which the notice on this page tells of."""
+    """``stored`` is the memory that came of the decision in the notice."""
     listed = _listed(visit, state, cursor)
     if visit.is_partial:
-        return visit.fragment("_choices.html", **listed)
-    is_told = visit.session.notice is not None
-    return visit.page(
-        "choices.html",
-        **listed,
-        states=STATES,
-        stored=stored if is_told else None,
-        problem=None,
-        blocked=_blocked(visit),
-    )
+        return visit.fragment("_proposals.html", **listed)
+    has_notice = visit.session.notice is not None
+    return _page(visit, listed, stored=stored if has_notice else None)
 
 
-@router.post("/choices/{id}/approve")
+@router.post("/proposals/{id}/approve")
 def approve(visit: Visiting, form: Posted, id: int) -> Response:
-    """Store what was proposed."""
     try:
         added = visit.memory.approve(id, reason=form.get("reason"))
     except (AlreadyDecided, ProposalNotFound, InvalidValue) as problem:
         return _not_decided(visit, problem)
-    return _onward(visit, form, _told(added), added.id)
+    return _to_next(visit, form, _approval_notice(added), added.id)
 
 
-@router.post("/choices/{id}/reject")
+@router.post("/proposals/{id}/reject")
 def reject(visit: Visiting, form: Posted, id: int) -> Response:
-    """Forget what was proposed."""
     try:
         visit.memory.reject(id, reason=form.get("reason"))
     except (AlreadyDecided, ProposalNotFound, InvalidValue) as problem:
         return _not_decided(visit, problem)
-    return _onward(visit, form, _REJECTED)
+    return _to_next(visit, form, _REJECTED)
 
 
-@router.post("/choices/senders/block")
+@router.post("/proposals/senders/block")
 def block_sender(visit: Visiting, form: Posted) -> Response:
-    """Want nothing of another user."""
     try:
         visit.memory.block_sender(form.get("sender", ""))
     except InvalidValue as problem:
@@ -111,9 +106,8 @@ def block_sender(visit: Visiting, form: Posted) -> Response:
     return visit.back_to(_PATH, notice=_BLOCKED)
 
 
-@router.post("/choices/senders/unblock")
+@router.post("/proposals/senders/unblock")
 def unblock_sender(visit: Visiting, form: Posted) -> Response:
-    """Let another user offer memories again."""
     try:
         visit.memory.unblock_sender(form.get("sender", ""))
     except InvalidValue as problem:
@@ -121,13 +115,28 @@ def unblock_sender(visit: Visiting, form: Posted) -> Response:
     return visit.back_to(_PATH, notice=_UNBLOCKED)
 
 
-def _blocked(visit: Visitor) -> tuple[BlockedSender, ...]:
-    """Whom the user takes nothing from; for an agent's key nobody is named."""
-    return visit.memory.blocked_senders() if decides(visit.memory.scope) else ()
+def _page(
+    visit: Visitor,
+    listed: dict[str, Any],
+    *,
+    status: int = 200,
+    stored: int | None = None,
+    problem: str | None = None,
+) -> Response:
+    # An agent's key does not see who is blocked.
+    blocked = visit.memory.blocked_senders() if decides(visit.memory.scope) else ()
+    return visit.page(
+        "proposals.html",
+        status=status,
+        **listed,
+        states=STATES,
+        stored=stored,
+        problem=problem,
+        blocked=blocked,
+    )
 
 
 def _listed(visit: Visitor, state: str, cursor: str | None = None) -> dict[str, Any]:
-    """A page of the proposals, and the address of the next."""
     page = visit.memory.proposals(state=state, limit=limits.PAGE_ROWS, cursor=cursor or None)
     more = None
     if page.next_cursor is not None:
@@ -142,12 +151,11 @@ def _listed(visit: Visitor, state: str, cursor: str | None = None) -> dict[str, 
 
 
 def _subjects(proposal: Proposal) -> tuple[str, ...]:
-    """What a proposal is about; a field that an operator has named is told as it is."""
+    """What a proposal is about; fields that an operator defined are shown by name."""
     return tuple(SUBJECTS.get(name, name.replace("_", " ")) for name in proposal.fields)
 
 
-def _told(added: Added) -> str:
-    """What became of what was approved, without a word of it."""
+def _approval_notice(added: Added) -> str:
     if added.duplicate:
         return "Approved. It was known already, so nothing new was stored."
     if added.updated:
@@ -155,8 +163,8 @@ def _told(added: Added) -> str:
     return "Approved and stored."
 
 
-def _onward(visit: Visitor, form: Fields, notice: str, stored: int | None = None) -> Response:
-    """Back to the list, at the choice that came after the one that was decided."""
+def _to_next(visit: Visitor, form: Fields, notice: str, stored: int | None = None) -> Response:
+    """Back to the list, at the proposal after the decided one."""
     following = form.get("next", "")
     is_number = following.isascii() and following.isdecimal()
     place = f"#choice-{following}" if is_number else ""
@@ -166,17 +174,8 @@ def _onward(visit: Visitor, form: Fields, notice: str, stored: int | None = None
 def _not_decided(
     visit: Visitor, problem: AlreadyDecided | ProposalNotFound | InvalidValue
 ) -> Response:
-    """The list with what went wrong."""
     if isinstance(problem, ProposalNotFound):
-        told = _GONE
+        detail = _GONE
     else:
-        told = _DECIDED if isinstance(problem, AlreadyDecided) else f"The {problem}."
-    return visit.page(
-        "choices.html",
-        status=int(status_of(problem)),
-        **_listed(visit, _OPEN),
-        states=STATES,
-        stored=None,
-        problem=told,
-        blocked=_blocked(visit),
-    )
+        detail = _DECIDED if isinstance(problem, AlreadyDecided) else f"The {problem}."
+    return _page(visit, _listed(visit, _OPEN), status=int(status_of(problem)), problem=detail)

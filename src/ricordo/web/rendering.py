@@ -1,4 +1,4 @@
-"""From a template and values to HTML. Everything is escaped unless a template made it itself."""
+"""Templates, static files and security headers. Values are escaped automatically."""
 
 import hashlib
 from collections.abc import Mapping
@@ -33,16 +33,16 @@ SECURITY: Final = {
     "Content-Security-Policy": "; ".join(f"{what} {where}" for what, where in _POLICY.items()),
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
-    # Not `no-referrer`: forms would then come with the origin `null`, like those of anybody.
+    # With `no-referrer`, forms would be sent with the origin `null`.
     "Referrer-Policy": "same-origin",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
 }
 PRIVATE: Final = {**SECURITY, "Cache-Control": "no-store"}
-"""For pages: what is remembered stays in no cache."""
+"""For pages, which no cache may store."""
 FOREVER: Final = {**SECURITY, "Cache-Control": "public, max-age=31536000, immutable"}
-"""For files whose address changes whenever they do."""
+"""For static files, whose URL contains their hash."""
 
 
 _TYPE_OF: Final = {
@@ -56,8 +56,6 @@ _DIGITS: Final = 12
 
 @dataclass(frozen=True, slots=True)
 class StaticFile:
-    """A file of the page, and the address under which it never changes."""
-
     content: bytes
     media_type: str
     address: str
@@ -65,7 +63,7 @@ class StaticFile:
 
 @cache
 def static_file(name: str) -> StaticFile:
-    """One of the files.
+    """A static file.
 
     Raises:
         KeyError: there is no such file.
@@ -76,17 +74,12 @@ def static_file(name: str) -> StaticFile:
     return StaticFile(content, media_type, f"{PATH}/static/{digest}/{name}")
 
 
-def address_of(name: str) -> str:
-    """Where the page finds one of the files."""
-    return static_file(name).address
-
-
 router: Final = APIRouter(include_in_schema=False)
 
 
 @router.get(PATH + "/static/{digest}/{name}")
 def get_static(digest: str, name: str) -> Response:
-    """One of the files; an address of another version has gone with that version."""
+    """404 for the hash of another version."""
     if name not in _TYPE_OF or static_file(name).address.split("/")[-2] != digest:
         return Response(status_code=404, headers=FOREVER | {"Cache-Control": "no-store"})
     file = static_file(name)
@@ -95,7 +88,6 @@ def get_static(digest: str, name: str) -> Response:
 
 @lru_cache(maxsize=1)
 def environment() -> Environment:
-    """The templates, loaded when first used."""
     made = Environment(
         loader=PackageLoader("ricordo.web", "templates"),
         autoescape=True,
@@ -107,31 +99,31 @@ def environment() -> Environment:
     made.filters.update(
         when=when,
         count=_count,
-        share=_share,
+        share="{:.0%}".format,
         plural=_plural,
         shortened=_shortened,
-        words=_words,
+        words=lambda name: name.replace("_", " "),
         listed=listed,
     )
-    made.globals.update(static=address_of, version=__version__, address=address)
+    made.globals.update(
+        static=lambda name: static_file(name).address, version=__version__, address=address
+    )
     return made
 
 
 def rendered(template: str, values: Mapping[str, Any], status: int = 200) -> HTMLResponse:
-    """A template filled in, as an answer that no cache keeps."""
     html = environment().get_template(template).render(values)
     return HTMLResponse(html, status_code=status, headers=PRIVATE)
 
 
 def address(path: str, /, **parameters: Any) -> str:
-    """An address with its parameters, without those that say nothing."""
+    """A URL with its parameters, without empty ones."""
     said = {name: value for name, value in parameters.items() if value not in (None, "", (), [])}
     return f"{path}?{urlencode(said, doseq=True)}" if said else path
 
 
 def when(moment: datetime) -> Markup:
-    """A time: readable as it stands (UTC), exact on hover; the script puts it in the reader's
-    zone."""
+    """A time in UTC; the script converts it to the reader's time zone."""
     return Markup('<time datetime="{}" title="{}">{}</time>').format(
         format_moment(moment),
         f"{moment:%Y-%m-%d %H:%M:%S} UTC",
@@ -140,7 +132,7 @@ def when(moment: datetime) -> Markup:
 
 
 def listed(tag: str) -> str:
-    """A tag as a list with commas has it: in quotes where it could be taken for more than one."""
+    """A tag in a comma-separated list, quoted where it contains a comma."""
     if tag.isprintable() and not {",", '"'} & set(tag):
         return tag
     return '"' + tag.replace('"', '""') + '"'
@@ -150,16 +142,12 @@ def _count(number: int) -> str:
     return f"{number:,}".replace(",", "\N{NARROW NO-BREAK SPACE}")
 
 
-def _share(part: float) -> str:
-    return f"{part:.0%}"
-
-
 def _plural(number: int, one: str, several: str | None = None) -> str:
     return f"{_count(number)} {one if number == 1 else several or one + 's'}"
 
 
 def _shortened(text: str, length: int) -> str:
-    """The beginning of a text, ended at a word where there is one near."""
+    """Truncate a text, at a word boundary where one is near."""
     if len(text) <= length:
         return text
     cut = text[:length]
@@ -167,15 +155,10 @@ def _shortened(text: str, length: int) -> str:
     return f"{at_word if len(at_word) > length // 2 else cut}…"
 
 
-def _words(name: str) -> str:
-    """A name of the vocabulary as people write it."""
-    return name.replace("_", " ")
-
-
 @dataclass(frozen=True, slots=True)
 class NavigationItem:
-    """A page in the navigation. ``is_filed``: it shows only what is filed under themes, so that
-    who is kept to some of them can see it, too."""
+    """A page in the navigation. ``is_filed``: it shows only what is filed under themes, so agents
+    restricted to some themes may see it."""
 
     name: str
     path: str
@@ -187,7 +170,7 @@ NAVIGATION: Final = (
     NavigationItem("Themes", "/ui/themes", is_filed=True),
     NavigationItem("Conversations", "/ui/conversations", is_filed=False),
     NavigationItem("Changes", "/ui/changes", is_filed=False),
-    NavigationItem("Choices", "/ui/choices", is_filed=False),
+    NavigationItem("Proposals", "/ui/proposals", is_filed=False),
     NavigationItem("Graph", "/ui/graph", is_filed=True),
     NavigationItem("Activity", "/ui/activity", is_filed=False),
     NavigationItem("Settings", "/ui/settings", is_filed=False),

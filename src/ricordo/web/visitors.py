@@ -1,4 +1,4 @@
-"""Who looks at the page, at whose memory, and what they are shown."""
+"""The visitor of a page: session, caller, and the user whose memory is shown."""
 
 from dataclasses import dataclass
 from typing import Annotated, Any, Final
@@ -21,18 +21,18 @@ from ricordo.web.rendering import NAVIGATION, PRIVATE, rendered
 from ricordo.web.sessions import Session, SessionCookies
 
 DEFAULT_USER: Final = "me"
-"""Whose memory is looked at where nobody is named and nobody is stored; as on the command line."""
+"""The user where none is named and none is stored; the same as on the command line."""
 _SEE_OTHER: Final = 303
 _PAGE_HEADER: Final = "x-ricordo-page"  # htmx sends it as layout.html says: the token of the page
 
 
 class NoUserChosen(NotAuthenticated):
-    """Whoever looks has to say first at whose memory."""
+    """The visitor has to choose a user first."""
 
 
 @dataclass(slots=True)
 class Visitor:
-    """One request of a browser, and who it comes from."""
+    """One request of a browser, and its caller."""
 
     request: Request
     session: Session
@@ -43,10 +43,10 @@ class Visitor:
 
     @property
     def memory(self) -> UserMemory:
-        """The memory that is looked at.
+        """The memory that is shown.
 
         Raises:
-            NoUserChosen: nobody's yet.
+            NoUserChosen: none was chosen yet.
         """
         if self.caller.user is None:
             raise NoUserChosen("choose whose memory to look at")
@@ -54,55 +54,49 @@ class Visitor:
 
     @property
     def user(self) -> str | None:
-        """Whose memory is looked at, if anybody's."""
         return self.caller.user
 
     @property
     def key(self) -> ApiKey | None:
-        """The key that they signed in with; None where none is required."""
+        """The key that the visitor signed in with; None where none is required."""
         return self.caller.key
 
     @property
     def is_confined(self) -> bool:
-        """Whether they are kept to some categories of the memory."""
+        """Whether only some categories are visible."""
         return self.caller.categories is not None
 
     @property
     def may_choose_user(self) -> bool:
-        """Whether they can look at more than one user's memory."""
         return self.key is None or self.key.user_id is None
 
     @property
     def is_partial(self) -> bool:
-        """Whether htmx asks, for a part of the page that is open.
-
-        On the way back through the history it asks for whole pages, as it keeps none.
-        """
-        asked = self.request.headers
-        is_whole = asked.get("hx-history-restore-request") == "true"
-        return asked.get("hx-request") == "true" and not is_whole
+        """Whether htmx asks for a fragment. For a step back in history it asks for a whole page."""
+        headers = self.request.headers
+        is_whole = headers.get("hx-history-restore-request") == "true"
+        return headers.get("hx-request") == "true" and not is_whole
 
     def may(self, permission: Permission | str) -> bool:
-        """Whether they may do what reaches beyond one user."""
         return Permission(permission) in self.caller.permissions
 
     def page(
         self, template: str, /, *, status: int = 200, counting: bool = True, **values: Any
     ) -> HTMLResponse:
-        """A whole page, with what is to be said once.
+        """A whole page, with the notice of the session.
 
-        Without ``counting`` nothing is read for the navigation, as when reading has just failed.
+        ``counting=False`` reads nothing for the navigation, as after a failed read.
         """
         notice, self.session = self.session.notice, self.session.noting(None)
         shared = {
             "visit": self,
             "notice": notice,
             "navigation": NAVIGATION,
-            "waiting_choices": self._waiting_choices() if counting else 0,
+            "open_proposals": self._open_proposals() if counting else 0,
         }
         response = rendered(template, {**shared, **values}, status)
-        # Never a new session for a form: browsers send no cookie with those of other sites, and the
-        # new one would take the place of who is signed in.
+        # Never a new session for a POST: browsers send no cookie with forms of other sites, and a
+        # new cookie would sign the visitor out.
         begins = self.is_new and self.request.method == "GET"
         if begins or notice is not None:
             self.cookies.put(self.request, response, self.session)
@@ -111,8 +105,7 @@ class Visitor:
     def fragment(self, template: str, /, *, status: int = 200, **values: Any) -> HTMLResponse:
         """A part of a page.
 
-        A page that is still open from before another user was chosen, in another window, would
-        mix the two: it is to be loaded anew.
+        A page left open in another window from before another user was chosen is told to reload.
         """
         shown = self.request.headers.get(_PAGE_HEADER, self.session.token)
         if self.request.method == "GET" and shown != self.session.token and not self.is_new:
@@ -120,31 +113,30 @@ class Visitor:
         return rendered(template, {"visit": self, **values}, status)
 
     def back_to(self, path: str, *, notice: str | None = None) -> Response:
-        """Send the browser to a page, where the notice is shown once."""
+        """Redirect to a page that shows the notice once."""
         return self.go_on(path, self.session.noting(notice))
 
     def go_on(self, path: str, session: Session) -> Response:
-        """Send the browser to a page with another session."""
         response: Response = RedirectResponse(path, _SEE_OTHER, PRIVATE)
-        if self.is_partial:  # htmx would follow the other, and show the page as a part of this one
-            where = response.headers["location"]  # in letters that a header can have
+        if self.is_partial:  # htmx would follow a redirect and insert the page into this one
+            where = response.headers["location"]  # percent-encoded
             response = Response(headers={**PRIVATE, "HX-Redirect": where})
         self.cookies.put(self.request, response, session)
         return response
 
-    def _waiting_choices(self) -> int:
-        """How many proposals wait, for the navigation; no more than it shows."""
+    def _open_proposals(self) -> int:
+        """The number of open proposals for the navigation, up to what it shows."""
         if self.user is None or self.is_confined:
             return 0
         return len(self.memory.proposals(limit=limits.MAX_SHOWN_CHOICES))
 
 
 async def visitor_of(request: Request) -> Visitor:
-    """Who a request comes from; looked up once for each.
+    """The visitor of a request, looked up once per request.
 
     Raises:
-        NotAuthenticated: a key is required, and nobody is signed in with one that is good.
-        TooManyRequests: they have asked too often.
+        NotAuthenticated: a key is required, and nobody is signed in with a valid one.
+        TooManyRequests: the rate limit is exceeded.
     """
     known: Visitor | None = getattr(request.state, "visitor", None)
     if known is None:
@@ -153,11 +145,10 @@ async def visitor_of(request: Request) -> Visitor:
 
 
 Visiting = Annotated[Visitor, Depends(visitor_of)]
-"""Whoever looks at the page."""
 
 
 def stranger(request: Request) -> Visitor:
-    """Somebody who has yet to sign in: they see no memory."""
+    """A visitor who is not signed in and sees no memory."""
     cookies: SessionCookies = request.app.state.session_cookies
     session = cookies.read(request)
     nobody = Caller(None, None, None, frozenset(), frozenset())
@@ -191,7 +182,7 @@ def _live_key(store: Memory, session: Session) -> ApiKey:
 
 
 def _only_user(store: Memory) -> str | None:
-    """Whose memory there is where it is only one's, or the usual one's where there is none yet."""
+    """The only user of the store, or the default one where there is none yet."""
     users = store.users(limit=2)
     if len(users) > 1:
         return None

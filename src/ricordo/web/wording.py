@@ -25,7 +25,7 @@ JOBS: Final = {
     "form-stale": "Looking for conversations that fell silent",
     "compact": "Telling long conversations in short",
     "summarise": "Telling anew what is known of somebody",
-    "lapse-proposals": "Closing choices that nobody made in time",
+    "lapse-proposals": "Closing proposals that nobody decided in time",
     "lifecycle": "Letting go of what has expired",
     "embed": "Making vectors",
     "reindex": "Indexing all words anew",
@@ -36,7 +36,7 @@ JOBS: Final = {
     "insights": "Drawing observations",
     "relate": "Relating what is about the same",
 }
-"""What is done in the background, by the kind of job."""
+"""Background jobs by kind."""
 
 _ACTORS: Final = {
     "owner": "its owner",
@@ -45,7 +45,7 @@ _ACTORS: Final = {
     "formation": "ricordo, from what was said",
 }
 _CONSENT: Final = {
-    "proposed": "Waits for a choice",
+    "proposed": "Proposed",
     "heard": "Was said again while it waits",
     "said again": "Agreed to by saying it again",
     "approved": "Agreed to",
@@ -57,7 +57,7 @@ _CONSENT: Final = {
 
 
 class HistoryLine(NamedTuple):
-    """What happened: the words for it, and the name of the sign that stands beside them."""
+    """The words for a change, and the name of its icon."""
 
     words: str
     sign: str
@@ -92,12 +92,12 @@ NAMED_FIELDS: Final = {
     "valid_to": "True until",
     "expires_at": "Expires",
 }
-"""The values of a memory that a change is told by, and what the page calls each."""
+"""The fields of a memory that a change lists, and their labels."""
 _MOMENTS: Final = ("valid_from", "valid_to", "expires_at")
 
 
 def told(change: Change) -> HistoryLine:
-    """What happened in one write."""
+    """What a change did."""
     words, sign = _WORDS[change.event]
     if change.event is Event.CONSENT:
         step = str(change.meta.get("consent"))
@@ -114,7 +114,6 @@ def told(change: Change) -> HistoryLine:
 
 
 def acting(change: Change) -> str:
-    """Who did it."""
     return _ACTORS.get(change.actor, change.actor)
 
 
@@ -131,7 +130,7 @@ def _shared(event: Event, other: str, *, by_owner: bool) -> str:
 
 
 class Difference(NamedTuple):
-    """A value that an update replaced, under the name that the page gives it."""
+    """A value that an update replaced."""
 
     field: str
     label: str
@@ -142,8 +141,8 @@ class Difference(NamedTuple):
 def differences(changes: tuple[Change, ...], present: Mapping[str, Any]) -> list[list[Difference]]:
     """What each change replaced, in the order of the changes (oldest first).
 
-    History keeps what was before each update. What came after it is what the next one replaced, or
-    what the memory says now: ``present``, as JSON has it.
+    History keeps the values before each update. The values after it are those that the next update
+    replaced, or ``present``, the current ones as JSON.
     """
     after = dict(present)
     listed: list[list[Difference]] = []
@@ -161,7 +160,6 @@ def differences(changes: tuple[Change, ...], present: Mapping[str, Any]) -> list
 
 
 def _read(name: str, value: Any) -> Any:
-    """A value as JSON has it, with times as such."""
     return parse_moment(name, value) if name in _MOMENTS and value is not None else value
 
 
@@ -175,7 +173,7 @@ _NAMED_AS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """Another memory that a write names; ``item`` is None where it is no longer there."""
+    """Another memory that a change refers to; ``item`` is None where it no longer exists."""
 
     role: str
     id: int
@@ -184,7 +182,7 @@ class Mention:
 
 @dataclass(frozen=True, slots=True)
 class HistoryStep:
-    """One write as it is shown. ``item`` is the memory that it is about, if it is still there."""
+    """One change as it is shown. ``item`` is its memory, if it still exists."""
 
     change: Change
     told: HistoryLine
@@ -195,7 +193,7 @@ class HistoryStep:
 
     @property
     def is_about_proposal(self) -> bool:
-        """Whether it tells of something that waits for a choice, rather than of a memory."""
+        """Whether it is about a proposal rather than a memory."""
         meta = self.change.meta
         is_said = "consent" in meta and "proposal" not in meta and self.change.other_user is None
         return self.change.event is Event.CONSENT and is_said
@@ -204,13 +202,13 @@ class HistoryStep:
 def steps(
     memory: UserMemory, changes: Iterable[Change], present: Mapping[str, Any] | None = None
 ) -> list[HistoryStep]:
-    """Writes in the order in which they are given, with the memories that they name.
+    """Changes with the memories that they refer to.
 
-    ``present`` is what one memory says now, for writes that are all about that one, the oldest
-    first: then each update tells what it replaced.
+    With ``present``, the current values of one memory, and its changes, oldest first, each update
+    also lists what it replaced.
     """
     listed = tuple(changes)
-    ids = {named for change in listed for named in _named(change)}
+    ids = {named for change in listed for named in _referenced(change)}
     known = {item.id: item for item in memory.get_many(ids, include_deleted=True)}
     replaced = [()] * len(listed) if present is None else differences(listed, present)
     return [
@@ -226,7 +224,7 @@ def steps(
     ]
 
 
-def _named(change: Change) -> tuple[int, ...]:
+def _referenced(change: Change) -> tuple[int, ...]:
     refs = (change.item_id, change.old_ref, change.new_ref)
     return tuple(named for named in refs if named is not None)
 
@@ -235,5 +233,5 @@ def _mentions(change: Change, known: Mapping[int, Item]) -> tuple[Mention, ...]:
     role = _NAMED_AS.get(change.event)
     if role is None:
         return ()
-    others = (named for named in _named(change) if named != change.item_id)
+    others = (named for named in _referenced(change) if named != change.item_id)
     return tuple(Mention(role, other, known.get(other)) for other in others)
