@@ -1,4 +1,4 @@
-"""What went on: charts by day, headline figures, the queue and the latest steps."""
+"""The activity page: daily charts, key figures, job queue and latest events."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -28,8 +28,6 @@ router = page_router()
 
 @dataclass(frozen=True, slots=True)
 class Headline:
-    """A headline: what it is, how much, and what that means."""
-
     name: str
     value: str
     hint: str
@@ -47,15 +45,14 @@ class JobRow:
 
 @router.get("/activity")
 def show_activity(visit: Visiting, days: str = "30", whose: str = "") -> Response:
-    """What happened in the last days: of this user, or of everybody for who may see that."""
     period = _period(days)
     of_everybody = _is_everybody(visit, whose)
-    told = _of_everybody(visit, period) if of_everybody else _of_this_user(visit, period)
-    counters: Counters = told.pop("counters")
-    charts = daily_charts(told.pop("daily"))
+    found = _of_everybody(visit, period) if of_everybody else _of_this_user(visit, period)
+    counters: Counters = found.pop("counters")
+    charts = daily_charts(found.pop("daily"))
     return visit.page(
         "activity.html",
-        **told,
+        **found,
         periods=PERIODS,
         days=period,
         whose=EVERYBODY if of_everybody else None,
@@ -82,7 +79,7 @@ def _of_this_user(visit: Visitor, days: int) -> dict[str, Any]:
 
 
 def _of_everybody(visit: Visitor, days: int) -> dict[str, Any]:
-    """Steps of background work and vectors belong to one user, so there are none of everybody."""
+    """Events and embeddings belong to one user, so there are none here."""
     return {
         "counters": visit.store.counters(days=days),
         "daily": visit.store.daily(days=days),
@@ -110,7 +107,7 @@ def _figures(counters: Counters) -> tuple[Headline, ...]:
     counts = counters.counts
     written = sum(counts.get(decisions_counter(action), 0) for action in _WRITING)
     found = written + counts.get(KNOWN_ALREADY, 0)
-    looked_after = counts.get(RECALLED_SHOWN, 0)
+    recalled = counts.get(RECALLED_SHOWN, 0)
     return (
         Headline("Memories", exact(counters.memory_total_count), "active now"),
         Headline(
@@ -125,7 +122,7 @@ def _figures(counters: Counters) -> tuple[Headline, ...]:
         ),
         Headline(
             "Of use",
-            _rate(counters.retrieval_hit_rate, looked_after),
+            _rate(counters.retrieval_hit_rate, recalled),
             "of recalled memories with feedback",
         ),
         Headline("Tokens", exact(counters.tokens_today), "spent today"),
@@ -133,12 +130,11 @@ def _figures(counters: Counters) -> tuple[Headline, ...]:
 
 
 def _rate(share: float, counted: int) -> str:
-    """A share in percent; of nothing there is none."""
     return f"{share:.0%}" if counted else "–"
 
 
 def _job_rows(stats: Sequence[JobStats]) -> list[JobRow]:
-    """Kinds of jobs that wait, run or have failed, those with the most first."""
+    """Kinds with queued, running or failed jobs, those with the most first."""
     figures = {one: (one.due, max(one.queued - one.due, 0), one.running, one.dead) for one in stats}
     shown = sorted(
         (one for one in stats if any(figures[one])), key=lambda one: (-sum(figures[one]), one.kind)

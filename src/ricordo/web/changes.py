@@ -1,4 +1,4 @@
-"""The change feed: what happened to the memories, the newest first, and live."""
+"""The change feed: what happened to the memories, newest first, with live updates."""
 
 from typing import Annotated, Any, Final
 
@@ -21,7 +21,6 @@ router = page_router()
 
 @router.get("/changes")
 def list_changes(visit: Visiting, before: Revision | None = None) -> Response:
-    """The newest changes, or those before one; for htmx only the list itself."""
     revision = visit.memory.revision()
     shown = _before(visit, revision + 1 if before is None else min(before, revision + 1))
     if visit.is_partial:
@@ -31,10 +30,10 @@ def list_changes(visit: Visiting, before: Revision | None = None) -> Response:
 
 @router.get("/changes/newer")
 def list_newer(visit: Visiting, after: Revision) -> Response:
-    """What happened since, for the page that is open; nothing where nothing did."""
+    """What happened since ``after``, for an open page; 204 No Content where nothing did."""
     memory = visit.memory
     revision = memory.revision()
-    if after >= revision:  # also where the user was erased since, and begins anew
+    if after >= revision:  # also where the user was erased meanwhile
         return Response(status_code=_NO_CONTENT, headers=PRIVATE)
     since = max(after, revision - limits.PAGE_ROWS)
     newest = memory.changes(since, limit=limits.PAGE_ROWS).changes[::-1]
@@ -50,7 +49,7 @@ def list_newer(visit: Visiting, after: Revision) -> Response:
 
 
 def _before(visit: Visitor, end: int) -> dict[str, Any]:
-    """A page of the feed. Revisions grow by one, so that its beginning is known."""
+    """A page of the feed. Revisions have no gaps, so its start is known."""
     since = max(0, end - 1 - limits.PAGE_ROWS)
     size = end - 1 - since
     found = visit.memory.changes(since, limit=size).changes if size > 0 else ()

@@ -1,4 +1,8 @@
-"""Charts as plain numbers for templates."""
+"""Charts as plain numbers for templates.
+
+Horizontal values are percentages of the width, vertical ones pixels, so that a chart scales while
+its texts keep their size. Each chart also has a table and a summary for screen readers.
+"""
 
 import math
 from collections.abc import Callable, Sequence
@@ -24,7 +28,7 @@ def short(value: float) -> str:
     """A number in a few characters, for an axis: 950, 1.5k, 20M."""
     size = abs(value)
     unit = 0
-    # What would be rounded up to 1000 is 1 of the next unit.
+    # What would be rounded to 1000 is 1 of the next unit.
     while size >= _THOUSAND - 0.5 and unit < len(_SHORT_UNITS) - 1:
         size /= _THOUSAND
         unit += 1
@@ -35,7 +39,7 @@ def short(value: float) -> str:
 
 
 def exact(value: float | None) -> str:
-    """A number for a table: whole ones in full, small fractions with one or two digits."""
+    """A number for a table: integers in full, fractions with one or two digits."""
     if value is None or not math.isfinite(value):
         return "–"
     digits = 0 if value == int(value) else 1 if abs(value) >= 10 else 2
@@ -43,13 +47,13 @@ def exact(value: float | None) -> str:
 
 
 def day_name(day: str) -> str:
-    """A day in ISO form as one says it: ``3 Nov``."""
+    """An ISO date as ``3 Nov``."""
     parsed = date.fromisoformat(day)
     return f"{parsed.day} {_MONTHS[parsed.month - 1]}"
 
 
 def cut(text: str, most: int) -> str:
-    """A text on one line, with at most ``most`` characters, cut between words where it can be."""
+    """A text on one line of at most ``most`` characters, cut between words where possible."""
     line = " ".join(text.split())
     if len(line) <= most:
         return line
@@ -67,7 +71,7 @@ _ROOM_WHEN_WIDE: Final = 8
 
 @dataclass(frozen=True, slots=True)
 class Tick:
-    """A line across the chart, ``y`` units from its top."""
+    """A horizontal grid line, ``y`` from the top."""
 
     y: float
     label: str
@@ -75,25 +79,24 @@ class Tick:
 
 @dataclass(frozen=True, slots=True)
 class UpAxis:
-    """Values from 0 at the bottom to ``top``, which is a round number and never 0."""
+    """Values from 0 at the bottom to ``top``, a round number above 0."""
 
     top: float
     height: float
     ticks: tuple[Tick, ...]
 
     def length(self, value: float) -> float:
-        """How far up a value reaches, from 0 to the whole height."""
+        """The length of a bar for a value."""
         return min(max(value / self.top, 0.0), 1.0) * self.height
 
     def y(self, value: float) -> float:
-        """Where a value is, counted from the top as screens do."""
+        """The position of a value, from the top."""
         return self.height - self.length(value)
 
 
 @dataclass(frozen=True, slots=True)
 class DayMark:
-    """The label of a day: ``x`` percent across; one that is not ``always`` there needs a wide
-    chart."""
+    """The label of a day; without ``always`` it is shown in wide charts only."""
 
     x: float
     label: str
@@ -101,7 +104,7 @@ class DayMark:
 
 
 def up_axis(highest: float, height: float, *, whole: bool) -> UpAxis:
-    """An axis that holds ``highest``; ``whole`` for counts, which have no halves."""
+    """An axis up to ``highest``; ``whole`` for counts."""
     step = _round_step(highest / _MOST_STEPS, whole=whole)
     count = max(1, math.ceil(highest / step - 1e-9))
     top = step * count
@@ -112,9 +115,9 @@ def up_axis(highest: float, height: float, *, whole: bool) -> UpAxis:
 
 
 def day_marks(days: Sequence[str], centres: Sequence[float]) -> tuple[DayMark, ...]:
-    """Labels for some of the days, evenly apart and counted back from the last one."""
+    """Labels for some of the days, evenly spaced, counted back from the last one."""
     often = _every(len(days), _ROOM_WHEN_WIDE)
-    # Every so many of those, so that fewer labels are a part of more, at even distances.
+    # A multiple, so that the labels on a phone are a subset of the others.
     seldom = often * _every(math.ceil(len(days) / often), _ROOM_ON_A_PHONE)
     last = len(days) - 1
     return tuple(
@@ -140,7 +143,6 @@ def _round_step(least: float, *, whole: bool) -> float:
 
 
 def about_sums(title: str, days: Sequence[str], sums: Sequence[float], unit: str) -> str:
-    """How many there were in all, and on which day the most."""
     highest = max(sums)
     best = day_name(days[sums.index(highest)])
     return (
@@ -156,7 +158,6 @@ def about_lines(
     values: Sequence[Sequence[float | None]],
     unit: str,
 ) -> str:
-    """Between which values each line lies."""
     parts = []
     for name, one in zip(names, values, strict=True):
         known = [value for value in one if value is not None]
@@ -171,20 +172,16 @@ def _span(days: Sequence[str]) -> str:
     return f"{day_name(days[0])} to {day_name(days[-1])}"
 
 
-# Across, everything is in percent of the width, upwards in pixels: so a chart is as wide as its
-# place while its texts keep their size, on a phone as on a wide screen. Each chart also has its
-# numbers as a table and what it shows as a sentence, for those who do not see it.
-
 MOST_SERIES: Final = 8
-"""As many as there are colours that can be told apart."""
+"""As many as there are distinguishable colours."""
 PLOT_HEIGHT: Final = 160.0
 LINE_SPAN: Final = 1000.0
-"""How wide the box is that lines are drawn in; it is stretched to the width of the chart."""
+"""The width of the box that lines are drawn in; it is stretched to the chart."""
 LARGEST: Final = 1e15
-"""The largest value that can be drawn; beyond it, floats are no exact counts any more."""
+"""The largest value that is drawn; beyond it, floats are not exact counts."""
 NOTHING: Final = "Nothing in these days."
 _SHARE_OF_BAR: Final = 0.72
-_LEAST_BLOCK: Final = 1.5  # a day with one of thousands is still seen
+_LEAST_BLOCK: Final = 1.5  # so that one of thousands is still visible
 _GAP: Final = 1.0  # between the parts of a bar, so that they differ by more than colour
 _MOST_DAYS_WITH_DOTS: Final = 14
 
@@ -206,8 +203,7 @@ class _Drawn:
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """A series in the legend: ``number`` says which of the colours it has, ``figure`` what it
-    comes to."""
+    """A legend entry: ``number`` is its colour, ``figure`` its total or latest value."""
 
     number: int
     name: str
@@ -216,15 +212,13 @@ class Key:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """The numbers of a day as texts."""
-
     day: str
     figures: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class ChartBlock:
-    """A part of a bar: ``y`` and ``height`` in pixels from the top of the chart."""
+    """A part of a bar; ``y`` and ``height`` in pixels from the top."""
 
     number: int
     y: float
@@ -233,8 +227,8 @@ class ChartBlock:
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A day's bar, ``x`` and ``width`` in percent, with what it stands for in words. In a chart of
-    lines it has no parts, and is only there to be pointed at."""
+    """The bar of a day, ``x`` and ``width`` in percent. In a line chart it has no blocks, only a
+    tooltip."""
 
     x: float
     width: float
@@ -244,8 +238,6 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Dot:
-    """A day's value on a line, ``x`` in percent and ``y`` in pixels."""
-
     x: float
     y: float
 
@@ -261,10 +253,7 @@ class ChartLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chart:
-    """A chart ready to be written down. ``slug`` is unique on its page.
-
-    An empty one has a sentence to say so, and nothing to draw.
-    """
+    """A chart for a template. ``slug`` is unique on its page. An empty one has only a summary."""
 
     slug: str
     title: str
@@ -289,10 +278,10 @@ def bar_chart(
     unit: str,
     nothing: str = NOTHING,
 ) -> Chart:
-    """Counts by day, the series on top of one another.
+    """Stacked counts by day.
 
-    ``unit`` is what is counted, ``nothing`` the sentence for a chart without any. Series without
-    any are left out; the others keep their colours.
+    ``unit`` is what is counted, ``nothing`` the summary of an empty chart. Empty series are left
+    out; the others keep their colours.
     """
     drawn = _drawn(series, len(days), is_shown=any)
     sums = [
@@ -334,8 +323,8 @@ def line_chart(
     unit: str,
     nothing: str = NOTHING,
 ) -> Chart:
-    """Measures by day, with a gap where there is none. ``unit`` is what they are measured in."""
-    drawn = _drawn(series, len(days), is_shown=_has_values)
+    """Measurements by day, with gaps where there are none."""
+    drawn = _drawn(series, len(days), is_shown=lambda row: any(one is not None for one in row))
     known = [value for one in drawn for value in one.values if value is not None]
     if not known:
         return Chart(slug=slug, title=title, summary=nothing, is_empty=True)
@@ -366,21 +355,17 @@ def line_chart(
     )
 
 
-def _has_values(values: Sequence[float | None]) -> bool:
-    return any(value is not None for value in values)
-
-
 def _drawn(
     series: Sequence[Series], count: int, *, is_shown: Callable[[Sequence[float | None]], bool]
 ) -> list[_Drawn]:
-    """The series that have anything to show, with one value for each day."""
+    """The non-empty series, with one value for each day."""
     numbered = enumerate(series[:MOST_SERIES], start=1)
     drawn = [_Drawn(number, one.name, _drawable(one, count)) for number, one in numbered]
     return [one for one in drawn if is_shown(one.values)]
 
 
 def _drawable(series: Series, count: int) -> list[float | None]:
-    """One value for each day; what cannot be drawn counts as not there."""
+    """One value for each day; what cannot be drawn is None."""
     given = [*series.values[:count], *[None] * (count - len(series.values))]
     return [
         value if value is not None and 0 <= value <= LARGEST else None  # NaN is neither
@@ -416,7 +401,7 @@ def _latest(values: Sequence[float | None], unit: str) -> str:
 
 
 def _path(values: Sequence[float | None], centres: Sequence[float], axis: UpAxis) -> str:
-    """Lines between days that follow one another; after a gap a new line begins."""
+    """Lines between consecutive days; a new one after a gap."""
     steps = []
     is_down = False
     for value, centre in zip(values, centres, strict=True):
@@ -430,7 +415,7 @@ def _path(values: Sequence[float | None], centres: Sequence[float], axis: UpAxis
 def _dots(
     values: Sequence[float | None], centres: Sequence[float], axis: UpAxis
 ) -> tuple[Dot, ...]:
-    """A dot for each value; when there are too many, for those that no line leads to."""
+    """A dot for each value; in long charts only for isolated values."""
     dots = []
     for place, value in enumerate(values):
         around = (*values[max(place - 1, 0) : place], *values[place + 1 : place + 2])
@@ -456,11 +441,10 @@ _DECIDED = {
     Action.PROPOSE: "proposed",
     Action.DEFER: "deferred",
 }
-"""Formation's decisions as people say them."""
 
 
 def daily_charts(activity: Sequence[DayActivity]) -> tuple[Chart, ...]:
-    """Every chart of the page, also those with nothing in them."""
+    """Every chart of the page, including empty ones."""
     days = [one.day for one in activity]
     added = [one.memories_added for one in activity]
     since = day_name(days[0]) if days else ""
@@ -520,7 +504,7 @@ def daily_charts(activity: Sequence[DayActivity]) -> tuple[Chart, ...]:
 
 @dataclass(frozen=True, slots=True)
 class ChartPart:
-    """A part of a strip, in percent of the width; ``number`` says which colour it has."""
+    """A part of a strip, in percent of the width; ``number`` is its colour."""
 
     number: int
     x: float
@@ -528,14 +512,12 @@ class ChartPart:
 
 
 def strips(rows: Sequence[Sequence[float]]) -> tuple[tuple[ChartPart, ...], ...]:
-    """The parts of each row's strip, all to the same scale: the longest takes the whole width."""
-    drawable = [[_length(value) for value in row] for row in rows]
+    """The parts of each row's strip, to a common scale: the longest takes the whole width."""
+    drawable = [
+        [value if math.isfinite(value) and value > 0 else 0.0 for value in row] for row in rows
+    ]
     longest = max((sum(row) for row in drawable), default=0.0)
     return tuple(_parts(row, longest) for row in drawable)
-
-
-def _length(value: float) -> float:
-    return value if math.isfinite(value) and value > 0 else 0.0
 
 
 def _parts(row: Sequence[float], longest: float) -> tuple[ChartPart, ...]:

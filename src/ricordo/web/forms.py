@@ -1,4 +1,4 @@
-"""What a form sends, once it is sure that one of our pages sent it."""
+"""Form fields, checked to come from one of our own pages."""
 
 import hmac
 import secrets
@@ -21,11 +21,11 @@ _TYPE: Final = "application/x-www-form-urlencoded"
 
 
 class FormExpired(PermissionMissing):
-    """A form did not come from a page of this session."""
+    """The CSRF token is not the one of this session."""
 
 
 class Fields(Mapping[str, str]):
-    """The fields of a form that say anything, without blanks around them."""
+    """The non-empty fields of a form, stripped."""
 
     def __init__(self, pairs: Iterable[tuple[str, str]]) -> None:
         self._values: dict[str, list[str]] = {}
@@ -48,13 +48,13 @@ class Fields(Mapping[str, str]):
 
 
 async def checked_fields(request: Request, visitor: Visitor) -> Fields:
-    """The fields of a form that a page of the visitor's session sent.
+    """The fields of a form, after checking its CSRF token.
 
     Raises:
-        FormExpired: it comes from elsewhere, or from a session that is over.
-        InvalidInput: it is no form such as ours, or larger than any.
+        FormExpired: the token is not the one of this session.
+        InvalidInput: not a urlencoded form, or too large.
     """
-    fields = Fields(await _sent(request))
+    fields = Fields(await _read_fields(request))
     shown = fields.get(TOKEN_FIELD, "")
     if not hmac.compare_digest(shown.encode("utf-8"), visitor.session.token.encode("utf-8")):
         raise FormExpired(
@@ -63,12 +63,11 @@ async def checked_fields(request: Request, visitor: Visitor) -> Fields:
     return fields
 
 
-async def _sent(request: Request) -> list[tuple[str, str]]:
-    """Names and values as they were sent.
+async def _read_fields(request: Request) -> list[tuple[str, str]]:
+    """The fields in order.
 
-    Only as browsers send forms without files: the other way could name an encoding and fill the
-    disk, and none of our pages uses it. The framework's parser would look at each byte of all that
-    a request may bring, and meanwhile nobody else is answered.
+    Only urlencoded forms: multipart ones could fill the disk, and none of our pages sends them.
+    Starlette's parser is slow on large bodies and would block the event loop.
     """
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != _TYPE:
         raise InvalidInput(f"send the form as {_TYPE}")
@@ -91,19 +90,18 @@ async def _posted(request: Request, visit: Visiting) -> Fields:
 
 
 Posted = Annotated[Fields, Depends(_posted)]
-"""The fields of the form that a request sends."""
 
 
 _BYTES: Final = 16
-_LONGEST: Final = 64  # characters; ours have fewer, and a thousand long ones would be kept
+_LONGEST: Final = 64  # characters; ours are shorter
 _MOST_USED: Final = 1_000
 
 
 class OneTimeForms:
-    """The ids of forms that were sent, those of the last time, in the memory of this process.
+    """Remembers the ids of submitted forms in the memory of this process.
 
-    A form without an id of ours counts as sent. That another process does not know of it, or this
-    one after a restart, is what the browser's own question before it sends a form again is for.
+    A form without a valid id counts as submitted. After a restart, or in another process, the
+    browser's own question before it sends a form again has to do.
     """
 
     def __init__(self) -> None:
@@ -112,11 +110,10 @@ class OneTimeForms:
 
     @staticmethod
     def new_id() -> str:
-        """An id for a form that is about to be shown."""
         return secrets.token_urlsafe(_BYTES)
 
     def take(self, form_id: str | None) -> bool:
-        """Use an id up; False where it was before."""
+        """Use an id; False where it was used before."""
         if not form_id or len(form_id) > _LONGEST:
             return False
         with self._lock:

@@ -1,4 +1,4 @@
-"""Memories and their relations as circles and lines: where each goes."""
+"""Lay out memories and their relations as circles, lines and labels."""
 
 import math
 from collections import Counter
@@ -13,12 +13,12 @@ import numpy.typing as npt
 from ricordo.web.charts import cut
 
 TEXT_SIZE: Final = 13.0
-"""In the units of the drawing, when it is shown wide; the stylesheet says the same."""
+"""In drawing units; the stylesheet has the same value."""
 TEXT_SIZE_ON_A_PHONE: Final = 30.0
-"""There the drawing is less than half as wide, so its text has to be larger."""
+"""Larger, because the drawing is scaled to less than half its width there."""
 _MOST: Final = 24
 _MOST_ON_A_PHONE: Final = 5
-_WIDTH_OF_LETTER: Final = 0.58  # of the text's size: a little more than the mean
+_WIDTH_OF_LETTER: Final = 0.58  # of the text size: a little more than the average
 _HEIGHT_OF_LINE: Final = 1.3
 _BESIDE: Final = 5.0
 
@@ -28,8 +28,7 @@ Point = tuple[float, float]
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """A node that would like a name: where it is, how large, what it is called, and where the
-    lines lead that begin there."""
+    """A node to be labelled; ``ends`` are the other ends of its lines."""
 
     x: float
     y: float
@@ -39,8 +38,6 @@ class Spot:
 
 
 class Side(StrEnum):
-    """On which side of its node a label stands."""
-
     AFTER = "after"
     BEFORE = "before"
     BELOW = "below"
@@ -48,8 +45,7 @@ class Side(StrEnum):
 
 
 class ShownNode(StrEnum):
-    """When there is room for a label: always, when the drawing is wide, or when it is looked at
-    from near."""
+    """When a label is visible: always, in a wide drawing, or when zoomed in."""
 
     ALWAYS = "always"
     WIDE = "wide"
@@ -58,7 +54,7 @@ class ShownNode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """A name, and the point that it begins at, ends at (``before``) or is centred on."""
+    """A text, and the point that it starts at, ends at (``before``) or is centred on."""
 
     x: float
     y: float
@@ -91,7 +87,7 @@ class _Area:
         )
 
     def is_crossed(self, start: Point, end: Point) -> bool:
-        """Whether a line goes through it: what is left of the line after each edge has cut it."""
+        """Whether a line goes through it (clipping by each pair of edges)."""
         enters, leaves = 0.0, 1.0
         for begin, step, low, high in (
             (start[0], end[0] - start[0], self.left, self.right),
@@ -107,11 +103,10 @@ class _Area:
 
 
 def labelled(spots: Sequence[Spot], width: float, height: float) -> tuple[Label, ...]:
-    """A label for each node; the first of the nodes are served first.
+    """A label for each node, in order of priority.
 
-    Labels do not meet one another or a node, nor do they leave the drawing, unless it is looked at
-    from near. They stand beside the lines of their own node where they can. For a few of them there
-    is room at the size that a phone needs.
+    Labels do not overlap each other, a node or the border, unless zoomed in, and avoid the lines of
+    their node where they can. A few also fit at the text size of a phone.
     """
     whole = _Area(0, 0, width, height)
     nodes = [
@@ -143,8 +138,8 @@ def labelled(spots: Sequence[Spot], width: float, height: float) -> tuple[Label,
 
 
 def _side(spot: Spot, taken: Mapping[float, Sequence[_Area]], whole: _Area) -> Side | None:
-    """Where a label has room at each size, beside what is ``taken`` then; best where no line of its
-    node goes through it. None: nowhere."""
+    """A side where the label fits at each text size; preferably one that no line of its node
+    crosses."""
     free = []
     for side in Side:
         areas = {size: _area(spot, size, side) for size in taken}
@@ -162,7 +157,6 @@ def _side(spot: Spot, taken: Mapping[float, Sequence[_Area]], whole: _Area) -> S
 
 
 def _anchor(spot: Spot, side: Side) -> Point:
-    """The point that the text hangs on; how far below or above it that is, the text's size says."""
     near = spot.radius + _BESIDE
     return {
         Side.AFTER: (spot.x + near, spot.y),
@@ -173,7 +167,7 @@ def _anchor(spot: Spot, side: Side) -> Point:
 
 
 def _area(spot: Spot, size: float, side: Side) -> _Area:
-    """What a label covers, by a guess at how wide its letters are."""
+    """The area of a label, by an estimate of the text width."""
     x, y = _anchor(spot, side)
     width, tall = len(spot.name) * size * _WIDTH_OF_LETTER, size * _HEIGHT_OF_LINE
     left = {Side.AFTER: x, Side.BEFORE: x - width}.get(side, x - width / 2)
@@ -183,15 +177,15 @@ def _area(spot: Spot, size: float, side: Side) -> _Area:
 
 Array: TypeAlias = npt.NDArray[np.float64]
 
-_BETWEEN_GROUPS: Final = 0.9  # in the units of the points: about as long as an edge
-_LARGEST_UNIT: Final = 150.0  # two nodes do not fill the whole box
+_BETWEEN_GROUPS: Final = 0.9  # about as long as an edge
+_LARGEST_UNIT: Final = 150.0  # so that two nodes do not fill the whole box
 _ROWS_TRIED: Final = 12
 
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """The place for a drawing. ``margin`` is kept free on each side; ``apart`` is how far from one
-    another points should at least be."""
+    """The drawing area. ``margin`` stays free on each side; ``apart`` is the minimum distance of
+    points."""
 
     width: float
     height: float
@@ -200,80 +194,75 @@ class Box:
 
     @property
     def inner_width(self) -> float:
-        """How far points may be from left to right."""
         return self.width - 2 * self.margin
 
     @property
     def inner_height(self) -> float:
-        """How far points may be from top to bottom."""
         return self.height - 2 * self.margin
 
 
 @dataclass(frozen=True, slots=True)
-class _Shelves:
+class _Rows:
     corners: Array  # of each group's rectangle
     width: float
     height: float
 
 
 def packed(points: Array, groups: Sequence[npt.NDArray[np.intp]], box: Box) -> Array:
-    """The points of each group as they are to one another, the groups beside each other."""
+    """Place the connected groups side by side without changing their inner layout."""
     lows = np.array([points[members].min(axis=0) for members in groups])
     highs = np.array([points[members].max(axis=0) for members in groups])
     sizes = highs - lows + _BETWEEN_GROUPS
     order = np.lexsort((np.arange(len(groups)), -sizes[:, 1]))
     best = max(
-        (_shelved(sizes, order, width) for width in _widths(sizes)),
-        key=lambda shelves: _scale(shelves, box),
+        (_rows(sizes, order, width) for width in _row_widths(sizes)),
+        key=lambda rows: _scale(rows, box),
     )
     scale = _scale(best, box)
     laid = np.empty_like(points)
     for group, members in enumerate(groups):
         laid[members] = points[members] - lows[group] + best.corners[group] + _BETWEEN_GROUPS / 2
     laid *= scale
-    # In the middle of the box by what is seen.
-    seen_low, seen_high = laid.min(axis=0), laid.max(axis=0)
     middle = np.array([box.width, box.height]) / 2
-    return np.asarray(laid - (seen_low + seen_high) / 2 + middle)
+    return np.asarray(laid - (laid.min(axis=0) + laid.max(axis=0)) / 2 + middle)
 
 
-def _widths(sizes: Array) -> list[float]:
-    """How wide shelves could be: from all groups in one row to the widest group alone."""
+def _row_widths(sizes: Array) -> list[float]:
+    """Candidate row widths: from all groups in one row to the widest group alone."""
     low, high = float(sizes[:, 0].max()), float(sizes[:, 0].sum())
     return [float(width) for width in np.geomspace(max(low, high), low, _ROWS_TRIED)]
 
 
-def _shelved(sizes: Array, order: npt.NDArray[np.intp], width: float) -> _Shelves:
-    """The groups on shelves of this width, the highest first."""
+def _rows(sizes: Array, order: npt.NDArray[np.intp], width: float) -> _Rows:
+    """Pack the groups into rows of this width, the tallest first."""
     corners = np.zeros_like(sizes)
-    x = y = shelf_height = widest = 0.0
+    x = y = row_height = widest = 0.0
     for group in order:
         group_width, group_height = sizes[group]
         if x > 0 and x + group_width > width * (1 + 1e-9):
-            x, y, shelf_height = 0.0, y + shelf_height, 0.0
-        corners[group] = x, y + max(shelf_height - group_height, 0.0) / 2
+            x, y, row_height = 0.0, y + row_height, 0.0
+        corners[group] = x, y + max(row_height - group_height, 0.0) / 2
         x += group_width
-        shelf_height = max(shelf_height, group_height)
+        row_height = max(row_height, group_height)
         widest = max(widest, x)
-    return _Shelves(corners, widest, y + shelf_height)
+    return _Rows(corners, widest, y + row_height)
 
 
-def _scale(shelves: _Shelves, box: Box) -> float:
-    # What is kept free around the outermost groups is not seen, so the box may be that much larger.
-    across = box.inner_width / max(shelves.width - _BETWEEN_GROUPS, 1e-6)
-    along = box.inner_height / max(shelves.height - _BETWEEN_GROUPS, 1e-6)
+def _scale(rows: _Rows, box: Box) -> float:
+    # The gap around the outermost groups is invisible, so it does not count.
+    across = box.inner_width / max(rows.width - _BETWEEN_GROUPS, 1e-6)
+    along = box.inner_height / max(rows.height - _BETWEEN_GROUPS, 1e-6)
     return min(across, along, _LARGEST_UNIT)
 
 
 _PUSHES: Final = 40
-_ENOUGH: Final = 0.9  # of the distance wished for
+_ENOUGH: Final = 0.9  # of the minimum distance
 
 
 def spaced(points: Array, box: Box) -> Array:
-    """The points within the box and apart, moved as little as that takes.
+    """Move points apart, as little as possible, within the box.
 
-    Where pushing does not help, e.g. in a corner, every point goes to a place of its own in a
-    grid: so they are apart whatever is given, as far as there is room.
+    Where pushing is not enough, e.g. in a corner, every point snaps to a grid.
     """
     moved = _within(points, box)
     if len(points) < 2:
@@ -283,7 +272,8 @@ def spaced(points: Array, box: Box) -> Array:
         if closest >= box.apart * _ENOUGH:
             return moved
         moved = _within(moved + pushes, box)
-    return moved if _closest(moved) >= box.apart * _ENOUGH else _in_a_grid(moved, box)
+    closest = float(_distances(moved)[1].min())
+    return moved if closest >= box.apart * _ENOUGH else _in_a_grid(moved, box)
 
 
 def _within(points: Array, box: Box) -> Array:
@@ -292,14 +282,20 @@ def _within(points: Array, box: Box) -> Array:
     return np.clip(points, low, high)
 
 
-def _pushes(points: Array, apart: float) -> tuple[Array, float]:
-    """Half of what is missing between two points, away from each other, for each of them."""
+def _distances(points: Array) -> tuple[Array, Array]:
+    """The difference and the distance of all pairs; infinite from a point to itself."""
     differences = points[:, None, :] - points[None, :, :]
     distances = np.sqrt((differences**2).sum(axis=2))
     np.fill_diagonal(distances, np.inf)
+    return differences, distances
+
+
+def _pushes(points: Array, apart: float) -> tuple[Array, float]:
+    """Push each pair that is too close apart, half of the missing distance each."""
+    differences, distances = _distances(points)
     closest = float(distances.min())
     missing = np.clip(apart * 1.05 - distances, 0.0, None)
-    # Two points in one place have no direction, so each pair gets one of its own.
+    # Two points in the same place have no direction, so each pair gets one.
     same = distances < 1e-6
     if same.any():
         places = np.arange(len(points))
@@ -312,16 +308,8 @@ def _pushes(points: Array, apart: float) -> tuple[Array, float]:
     return (directions * (missing / 2)[:, :, None]).sum(axis=1), closest
 
 
-def _closest(points: Array) -> float:
-    differences = points[:, None, :] - points[None, :, :]
-    distances = np.sqrt((differences**2).sum(axis=2))
-    np.fill_diagonal(distances, np.inf)
-    return float(distances.min())
-
-
 def _in_a_grid(points: Array, box: Box) -> Array:
-    """Each point at the nearest place of a grid that is still free; the grid is as wide as wished,
-    or as the number of points allows."""
+    """Each point at the nearest free place of a grid."""
     columns, rows = _grid(len(points), box)
     xs = np.linspace(box.margin, box.width - box.margin, columns)
     ys = np.linspace(box.margin, box.height - box.margin, rows)
@@ -337,7 +325,7 @@ def _in_a_grid(points: Array, box: Box) -> Array:
 def _grid(count: int, box: Box) -> tuple[int, int]:
     columns = max(1, int(box.inner_width // box.apart) + 1)
     rows = max(1, int(box.inner_height // box.apart) + 1)
-    while columns * rows < count:  # closer than wished, but still one place for each
+    while columns * rows < count:  # closer than the minimum, but one place for each
         if box.inner_width / columns > box.inner_height / rows:
             columns += 1
         else:
@@ -345,26 +333,22 @@ def _grid(count: int, box: Box) -> tuple[int, int]:
     return columns, rows
 
 
-# Between every two nodes of a component there is a spring as long as the way between them along
-# the edges. The rest position of all springs is found by majorising stress: each step is one
-# product of matrices, it never gets worse, and no chance is involved. Components are then packed
-# side by side into the box.
-
 Edge: TypeAlias = tuple[int, int, float]
-"""Two nodes by their place in the list, and how alike they are, from 0 to 1."""
+"""Two nodes by index, and their similarity from 0 to 1."""
 
 MOST_NODES: Final = 200
 _STEPS: Final = 60
-_SHORTEST: Final = 0.6  # of an edge between what is all but the same; 1.6 is the longest
+_SHORTEST: Final = 0.6  # length of an edge at similarity 1; at 0 it is 1.6
 
 
 def placed(count: int, edges: Sequence[Edge], box: Box) -> Array:
-    """A point within the box for each of ``count`` nodes.
+    """A point within the box for each of ``count`` nodes; deterministic.
 
-    The same graph always gets the same places. Edges from a node to itself are passed over.
+    Within a component the distance of two nodes follows the shortest path between them, by stress
+    majorisation. Components are packed side by side. Self-loops are ignored.
 
     Raises:
-        ValueError: more than :data:`MOST_NODES`, or an edge to a node that is not there.
+        ValueError: more than :data:`MOST_NODES`, or an edge to an unknown node.
     """
     if count > MOST_NODES:
         raise ValueError(f"{count} nodes; at most {MOST_NODES} can be drawn")
@@ -372,51 +356,57 @@ def placed(count: int, edges: Sequence[Edge], box: Box) -> Array:
         raise ValueError("an edge leads to a node that is not there")
     if count == 0:
         return np.zeros((0, 2))
-    ways = _ways(count, edges)
-    components = _components(ways)
-    rested = _at_rest(ways, components)
+    lengths_between = _path_lengths(count, edges)
+    components = _components(lengths_between)
+    rested = _at_rest(lengths_between, components)
     return spaced(packed(rested, components, box), box)
 
 
-def _ways(count: int, edges: Sequence[Edge]) -> Array:
-    """How long the shortest way is between every two nodes; infinite where there is none."""
-    ways = np.full((count, count), np.inf)
-    np.fill_diagonal(ways, 0.0)
+def _path_lengths(count: int, edges: Sequence[Edge]) -> Array:
+    """The length of the shortest path between all pairs; infinite where there is none."""
+    lengths_between = np.full((count, count), np.inf)
+    np.fill_diagonal(lengths_between, 0.0)
     for one, other, likeness in edges:
         if one != other:
             known = float(likeness) if np.isfinite(likeness) else 0.0
             length = _SHORTEST + 1.0 - min(max(known, 0.0), 1.0)
-            ways[one, other] = ways[other, one] = min(ways[one, other], length)
+            lengths_between[one, other] = lengths_between[other, one] = min(
+                lengths_between[one, other], length
+            )
     for middle in range(count):
-        np.minimum(ways, ways[:, middle, None] + ways[None, middle, :], out=ways)
-    return ways
+        np.minimum(
+            lengths_between,
+            lengths_between[:, middle, None] + lengths_between[None, middle, :],
+            out=lengths_between,
+        )
+    return lengths_between
 
 
-def _components(ways: Array) -> list[npt.NDArray[np.intp]]:
-    """The nodes that hang together, the largest group first."""
-    left = np.ones(len(ways), dtype=bool)
+def _components(lengths_between: Array) -> list[npt.NDArray[np.intp]]:
+    """The connected components, the largest first."""
+    left = np.ones(len(lengths_between), dtype=bool)
     found = []
-    for node in range(len(ways)):
+    for node in range(len(lengths_between)):
         if left[node]:
-            members = np.flatnonzero(np.isfinite(ways[node]))
+            members = np.flatnonzero(np.isfinite(lengths_between[node]))
             left[members] = False
             found.append(members)
     return sorted(found, key=lambda members: (-len(members), int(members[0])))
 
 
-def _at_rest(ways: Array, components: Sequence[npt.NDArray[np.intp]]) -> Array:
-    """The nodes of each component where their springs are at rest, around its own middle."""
-    points = np.zeros((len(ways), 2))
-    together = np.zeros_like(ways)
+def _at_rest(lengths_between: Array, components: Sequence[npt.NDArray[np.intp]]) -> Array:
+    """Stress majorisation of each component, centred on the origin."""
+    points = np.zeros((len(lengths_between), 2))
+    together = np.zeros_like(lengths_between)
     for members in components:
-        points[members] = _start(ways[np.ix_(members, members)])
+        points[members] = _start(lengths_between[np.ix_(members, members)])
         together[np.ix_(members, members)] = 1.0 / len(members)
-    is_pair = np.isfinite(ways) & (ways > 0)
+    is_pair = np.isfinite(lengths_between) & (lengths_between > 0)
     weights = np.where(is_pair, 1.0, 0.0)
-    np.divide(weights, ways**2, out=weights, where=is_pair)
-    lengths = np.where(is_pair, ways, 0.0)
-    # The Laplacian of the weights has no inverse on its own, since a component may be moved as a
-    # whole; with the mean of each component held fast it has one.
+    np.divide(weights, lengths_between**2, out=weights, where=is_pair)
+    lengths = np.where(is_pair, lengths_between, 0.0)
+    # The Laplacian of the weights is singular, since a component may be moved as a whole; fixing
+    # the mean of each component makes it invertible.
     laplacian = np.diag(weights.sum(axis=1)) - weights
     inverse = np.linalg.inv(laplacian + together) - together
     pull = weights * lengths
@@ -430,21 +420,20 @@ def _at_rest(ways: Array, components: Sequence[npt.NDArray[np.intp]]) -> Array:
     return points
 
 
-def _start(ways: Array) -> Array:
-    """A first guess: the two directions in which the ways differ most (classical scaling), with a
-    little spiral so that nodes alike in everything do not start from the same point."""
-    count = len(ways)
+def _start(lengths_between: Array) -> Array:
+    """Initial positions by classical scaling, plus a small spiral to separate identical nodes."""
+    count = len(lengths_between)
     turns = np.arange(count) * 2.399963229728653  # the golden angle
     spiral = np.stack([np.cos(turns), np.sin(turns)], axis=1) * np.sqrt(np.arange(count))[:, None]
     if count < 3:
         return np.array([[0.5 * place, 0.0] for place in range(count)])
-    squares = ways**2
+    squares = lengths_between**2
     centred = -0.5 * (
         squares - squares.mean(axis=0)[None, :] - squares.mean(axis=1)[:, None] + squares.mean()
     )
     sizes, directions = np.linalg.eigh(centred)
     scaled = directions[:, [-1, -2]] * np.sqrt(np.maximum(sizes[[-1, -2]], 0.0))
-    # A direction and its opposite are the same to the solver: the first large entry is positive.
+    # The sign of an eigenvector is arbitrary: make its largest entry positive.
     for axis in range(2):
         largest = int(np.argmax(np.abs(scaled[:, axis])))
         if scaled[largest, axis] < 0:
@@ -468,8 +457,6 @@ _THICKEST: Final = 3.5
 
 @dataclass(frozen=True, slots=True)
 class LayoutNode:
-    """What is to be drawn of a memory."""
-
     id: int
     kind: str
     text: str
@@ -477,7 +464,7 @@ class LayoutNode:
 
 @dataclass(frozen=True, slots=True)
 class Tie:
-    """Two memories that relate, by their ids, and how alike they are, from 0 to 1."""
+    """Two related memories by id, and their similarity from 0 to 1."""
 
     one: int
     other: int
@@ -486,8 +473,6 @@ class Tie:
 
 @dataclass(frozen=True, slots=True)
 class Circle:
-    """A memory in the drawing."""
-
     id: int
     kind: str
     x: float
@@ -500,7 +485,7 @@ class Circle:
 
 @dataclass(frozen=True, slots=True)
 class LayoutEdge:
-    """A relation in the drawing; the more alike, the stronger the line."""
+    """A relation in the drawing; the more similar, the stronger the line."""
 
     x1: float
     y1: float
@@ -512,7 +497,7 @@ class LayoutEdge:
 
 @dataclass(frozen=True, slots=True)
 class Web:
-    """The whole drawing, in a box of :data:`WIDTH` by :data:`HEIGHT`."""
+    """The drawing, in a box of :data:`WIDTH` by :data:`HEIGHT`."""
 
     circles: tuple[Circle, ...]
     threads: tuple[LayoutEdge, ...]
@@ -521,10 +506,10 @@ class Web:
 
 
 def web_of(nodes: Sequence[LayoutNode], ties: Sequence[Tie]) -> Web:
-    """The drawing of at most :data:`~ricordo.web.graph_layout.MOST_NODES` memories.
+    """The drawing of at most :data:`MOST_NODES` memories.
 
-    The most connected come first, so that whoever goes from one to the next by keyboard meets them
-    first. Ties to memories that are not among the nodes are passed over.
+    The most connected come first, which is also the keyboard order. Ties to memories that are not
+    among the nodes are ignored.
 
     Raises:
         ValueError: too many nodes.
@@ -532,7 +517,10 @@ def web_of(nodes: Sequence[LayoutNode], ties: Sequence[Tie]) -> Web:
     places = {node.id: place for place, node in enumerate(nodes)}
     drawn = [tie for tie in ties if tie.one in places and tie.other in places]
     edges = [(places[tie.one], places[tie.other], tie.similarity) for tie in drawn]
-    points = {node.id: point for node, point in zip(nodes, _points(nodes, edges), strict=True)}
+    points: dict[int, Point] = {
+        node.id: (float(x), float(y))
+        for node, (x, y) in zip(nodes, placed(len(nodes), edges, _BOX), strict=True)
+    }
     degrees = Counter(end for tie in drawn for end in {tie.one, tie.other})
     ends_of = _ends(drawn, points)
     ranked = sorted(nodes, key=lambda node: (-degrees[node.id], node.id))
@@ -554,16 +542,11 @@ def web_of(nodes: Sequence[LayoutNode], ties: Sequence[Tie]) -> Web:
     )
     ends = {circle.id: circle for circle in circles}
     room = min(1.0, math.sqrt(_FEW_TIES / max(len(drawn), 1)))
-    threads = (_thread(ends[tie.one], ends[tie.other], tie.similarity, room) for tie in drawn)
+    threads = (_line(ends[tie.one], ends[tie.other], tie.similarity, room) for tie in drawn)
     return Web(circles, tuple(threads))
 
 
-def _points(nodes: Sequence[LayoutNode], edges: Sequence[Edge]) -> list[Point]:
-    return [(float(x), float(y)) for x, y in placed(len(nodes), edges, _BOX)]
-
-
 def _ends(ties: Sequence[Tie], points: Mapping[int, Point]) -> dict[int, tuple[Point, ...]]:
-    """Where the lines lead that begin at each node."""
     ends: dict[int, tuple[Point, ...]] = {}
     for tie in ties:
         ends[tie.one] = (*ends.get(tie.one, ()), points[tie.other])
@@ -576,8 +559,8 @@ def _spot(node: LayoutNode, point: Point, degree: int, ends: tuple[Point, ...]) 
     return Spot(*point, radius, cut(node.text, _LETTERS_OF_NAME), ends)
 
 
-def _thread(one: Circle, other: Circle, similarity: float, room: float) -> LayoutEdge:
-    """A line; where there are many, they are finer, so that what they cross can be read."""
+def _line(one: Circle, other: Circle, similarity: float, room: float) -> LayoutEdge:
+    """A line; the more lines, the thinner they are."""
     strength = min(max(similarity, 0.0), 1.0) if math.isfinite(similarity) else 0.0
     return LayoutEdge(
         x1=one.x,

@@ -1,6 +1,5 @@
-"""The keys of the service, for who may manage it. A secret is shown once, in the answer to the form
-that made the key: in no address, no cookie, no notice and no log.
-"""
+"""The keys of the service. A secret is shown once, in the response that created the key: in no URL,
+cookie, notice or log."""
 
 import re
 from dataclasses import dataclass, field
@@ -35,13 +34,13 @@ FIELD_NAMES: Final = {
     "permissions": "Permissions",
     "expires_days": "Days",
 }
-"""The fields as errors name them, and what the page calls them."""
+"""Field names in errors, and their labels."""
 PERMISSIONS: Final = {
     Permission.READ_ALL: "read all users' memories",
     Permission.MANAGE: "manage keys, jobs and users",
     Permission.SHARE: "share memories with other users without their consent",
 }
-"""What each permission lets a service do."""
+"""What each permission allows a service."""
 
 router = page_router()
 _forms: Final = OneTimeForms()
@@ -49,8 +48,6 @@ _forms: Final = OneTimeForms()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyForm:
-    """What was typed to make a key."""
-
     name: str = ""
     user: str = ""
     agent: str = ""
@@ -60,7 +57,6 @@ class KeyForm:
 
     @classmethod
     def of(cls, given: Fields) -> Self:
-        """What was typed."""
         typed = {
             name: given.get(name, "")
             for name in ("name", "user", "agent", "categories", "expires_days")
@@ -71,7 +67,7 @@ class KeyForm:
         """The fields as the library takes them.
 
         Raises:
-            InvalidValue: the days are no number.
+            InvalidValue: the days are not a number.
         """
         if self.expires_days and not _NUMBER.fullmatch(self.expires_days):
             raise InvalidValue("expires_days", "is no whole number")
@@ -88,20 +84,18 @@ class KeyForm:
 
 @dataclass(frozen=True, slots=True)
 class KeyProblem:
-    """Why no key was made; ``field`` is what was typed wrongly, if anything was."""
+    """Why no key was created; ``field`` is the field that is wrong, if any."""
 
-    told: str
+    detail: str
     field: str | None = None
 
     @property
     def field_name(self) -> str | None:
-        """What the page calls that field."""
         return None if self.field is None else FIELD_NAMES.get(self.field, self.field)
 
 
 @router.get("/settings/keys")
 def list_keys(visit: Visiting, revoked: str = "", cursor: str | None = None) -> Response:
-    """The keys, the newest first, and a form for a new one."""
     _check_manages(visit)
     if visit.is_partial:
         return visit.fragment("_keys.html", **_listed(visit, bool(revoked), cursor))
@@ -110,7 +104,6 @@ def list_keys(visit: Visiting, revoked: str = "", cursor: str | None = None) -> 
 
 @router.post("/settings/keys")
 def create_key(visit: Visiting, form: Posted) -> Response:
-    """Make a key, and show it this once."""
     _check_manages(visit)
     typed = KeyForm.of(form)
     check_may_give(visit.caller, typed.permissions)
@@ -130,17 +123,17 @@ def create_key(visit: Visiting, form: Posted) -> Response:
 
 @router.get("/settings/keys/{id}")
 def show_key(visit: Visiting, id: str) -> Response:
-    """One key, and the button that ends it; whose it is, for who may read that over the API."""
+    """The user of the key is shown only to visitors who may read it over the API."""
     _check_manages(visit)
     key = visit.store.key(id)
     is_own = _is_own(visit, key)
-    is_told = is_own or visit.may(Permission.READ_ALL)
-    return visit.page("key.html", key=key, is_own=is_own, is_told=is_told, **_naming(visit))
+    shows_user = is_own or visit.may(Permission.READ_ALL)
+    return visit.page("key.html", key=key, is_own=is_own, shows_user=shows_user, **_naming(visit))
 
 
 @router.post("/settings/keys/{id}/revoke")
 def revoke_key(visit: Visiting, form: Posted, id: str) -> Response:
-    """End a key, once its own page was seen: it says what that means."""
+    """Revoke a key, once its own page, which explains the effect, was confirmed."""
     _check_manages(visit)
     if "confirm" not in form:
         return visit.back_to(f"{_PATH}/{visit.store.key(id).id}")
@@ -165,7 +158,6 @@ def _is_own(visit: Visitor, key: ApiKey) -> bool:
 
 
 def _listed(visit: Visitor, include_revoked: bool, cursor: str | None) -> dict[str, Any]:
-    """A page of the keys, for who may also read across users: as over the API."""
     if not visit.may(Permission.READ_ALL):
         return {"keys": None, "more": None, "is_first": True, **_naming(visit)}
     page = visit.store.keys(
@@ -178,7 +170,6 @@ def _listed(visit: Visitor, include_revoked: bool, cursor: str | None) -> dict[s
 
 
 def _naming(visit: Visitor) -> dict[str, Any]:
-    """What keys are told with: whether they are good now, and what they may."""
     return {"now": visit.store.database.clock(), "permission_names": PERMISSIONS}
 
 
@@ -192,7 +183,6 @@ def _page(
     made: CreatedKey | None = None,
     problem: KeyProblem | None = None,
 ) -> Response:
-    """The whole page."""
     can_give = [one for one in Permission if one is Permission.SHARE or visit.may(one)]
     return visit.page(
         "keys.html",

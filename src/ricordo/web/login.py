@@ -1,4 +1,4 @@
-"""Coming in: signing in and out, and choosing whose memory to look at."""
+"""Signing in and out, and choosing the user whose memory is shown."""
 
 from http import HTTPStatus
 from typing import Final
@@ -33,26 +33,24 @@ _pages: Final = page_router()
 @router.get(PATH)
 @router.get(f"{PATH}/")
 def go_in() -> Response:
-    """Send the browser to the first page."""
     return RedirectResponse(FIRST_PAGE, _SEE_OTHER, PRIVATE)
 
 
 @_pages.get("/sign-in")
 def show_sign_in(request: Request, next: str | None = None) -> Response:
-    """Ask for a key, where one is needed."""
     gate: Gate = request.app.state.gate
     if not gate.requires_keys:
         return RedirectResponse(FIRST_PAGE, _SEE_OTHER, PRIVATE)
-    return stranger(request).page("sign_in.html", next=_within(next), problem=None)
+    return stranger(request).page("sign_in.html", next=_safe_target(next), problem=None)
 
 
 @_pages.post("/sign-in")
 async def sign_in(request: Request) -> Response:
-    """Let somebody in whose key is good. How often one may try is counted as for the API."""
+    """Failed attempts count towards the same rate limit as those of the API."""
     gate: Gate = request.app.state.gate
     visitor = stranger(request)
     form = await checked_fields(request, visitor)
-    wanted = _within(form.get("next"))
+    wanted = _safe_target(form.get("next"))
     address = request.client.host if request.client else "?"
     try:
         key = await run_in_threadpool(visitor.store.authenticate, form.get("key"))
@@ -60,8 +58,8 @@ async def sign_in(request: Request) -> Response:
         metrics: ServiceMetrics = request.app.state.metrics
         metrics.authentication_failed()
         gate.limiter.count(f"refused {address}")
-        told = "This is no valid key: it is unknown, was revoked or has expired."
-        return visitor.page("sign_in.html", status=401, next=wanted, problem=told)
+        problem = "This is no valid key: it is unknown, was revoked or has expired."
+        return visitor.page("sign_in.html", status=401, next=wanted, problem=problem)
     note_key(key.id)
     gate.limiter.count(f"key {key.id}")
     return visitor.go_on(wanted, visitor.session.signed_in(key.id))
@@ -69,7 +67,7 @@ async def sign_in(request: Request) -> Response:
 
 @_pages.post("/sign-out")
 def sign_out(visit: Visiting, form: Posted) -> Response:  # noqa: ARG001 - checked by being read
-    """End the session, also for whoever has a copy of its cookie."""
+    """End the session, also for copies of its cookie."""
     end_session(visit.store.database, visit.session.id, visit.cookies.ends_at(visit.session))
     response = RedirectResponse(SIGN_IN, _SEE_OTHER, PRIVATE)
     visit.cookies.drop(visit.request, response)
@@ -78,15 +76,13 @@ def sign_out(visit: Visiting, form: Posted) -> Response:  # noqa: ARG001 - check
 
 @_pages.get("/who")
 def show_users(visit: Visiting, after: str = "", next: str | None = None) -> Response:
-    """Ask at whose memory to look."""
     _check_may_choose(visit)
-    return _asked_for_user(visit, next, after=after)
+    return _user_form(visit, next, after=after)
 
 
-def _asked_for_user(
+def _user_form(
     visit: Visiting, wanted: str | None, *, after: str = "", problem: str | None = None
 ) -> Response:
-    """The question, with what was wrong with the last answer; the users for who may see all."""
     size = limits.PAGE_ROWS
     users: tuple[str, ...] = ()
     if visit.may(Permission.READ_ALL):
@@ -96,23 +92,22 @@ def _asked_for_user(
         status=HTTPStatus.OK if problem is None else HTTPStatus.UNPROCESSABLE_ENTITY,
         users=users[:size],
         more_after=users[size - 1] if len(users) > size else None,
-        next=_within(wanted),
+        next=_safe_target(wanted),
         problem=problem,
     )
 
 
 @_pages.post("/who")
 def choose_user(visit: Visiting, form: Posted) -> Response:
-    """Look at somebody's memory from now on."""
     _check_may_choose(visit)
     if "user" not in form:
-        return _asked_for_user(visit, form.get("next"), problem="Say whose memory to look at.")
+        return _user_form(visit, form.get("next"), problem="Say whose memory to look at.")
     try:
         user = checks.user_id(form["user"])
     except InvalidValue as problem:
-        told = f"This cannot be a user: {problem.problem}."
-        return _asked_for_user(visit, form.get("next"), problem=told)
-    return visit.go_on(_within(form.get("next")), visit.session.looking_at(user))
+        detail = f"This cannot be a user: {problem.problem}."
+        return _user_form(visit, form.get("next"), problem=detail)
+    return visit.go_on(_safe_target(form.get("next")), visit.session.looking_at(user))
 
 
 def _check_may_choose(visit: Visiting) -> None:
@@ -120,11 +115,11 @@ def _check_may_choose(visit: Visiting) -> None:
         raise PermissionMissing("this key is for one user's memory")
 
 
-def _within(wanted: str | None) -> str:
-    """Where to go afterwards: only to one of our pages, whatever a link says."""
+def _safe_target(wanted: str | None) -> str:
+    """The redirect target after signing in: only our own pages, whatever the link says."""
     if wanted is None or not wanted.startswith(f"{PATH}/"):
         return FIRST_PAGE
-    # Browsers take a backslash for a slash, and an encoded dot for a dot, which leads upwards.
+    # Browsers treat a backslash like a slash, and an encoded dot like a dot.
     path = wanted.partition("?")[0].partition("#")[0]
     steps = path.lower().replace("%2e", ".").split("/")
     is_within = wanted.isprintable() and "\\" not in wanted and not {".", ".."} & set(steps)
@@ -139,5 +134,4 @@ missing_router = page_router()
 
 @missing_router.get("/{path:path}")
 def get_nothing(visit: Visiting, path: str) -> Response:  # noqa: ARG001 - any path, any visitor
-    """Say so, to who may come in at all."""
     raise HTTPException(404)

@@ -1,4 +1,4 @@
-"""Which memories somebody looks for, as the form and the address of the page say it."""
+"""The list of memories with filters and search."""
 
 import re
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ STATUSES: Final = {
     Status.DELETED.value: "Forgotten",
     "any": "All but forgotten",
 }
-"""What can be chosen of statuses, and what the page calls each."""
+"""The statuses to choose from, and their labels."""
 
 SORTS: Final = {
     "": "Newest first",
@@ -41,20 +41,18 @@ SORTS: Final = {
     "theme-asc": "By theme",
     "expires_at-asc": "Expiring next",
 }
-"""Orders of the list. None by what memories say: the address of the next page would quote it."""
+"""The sort orders. None by content: the cursor in the URL would quote it."""
 _DEFAULT_SORT: Final = "created_at-desc"
 _LISTED: Final = re.compile(r'\s*"((?:[^"]|"")*)"\s*(?:,|$)|([^,]+)')
 
 
 class _Values(Protocol):
-    """Query parameters or fields of a form."""
-
     def get(self, name: str, /) -> str | None: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryFilter:
-    """The choices of the form; an empty text stands for what was not chosen."""
+    """The filters of the form; empty strings are not set."""
 
     theme: str = ""
     type: str = ""
@@ -68,26 +66,24 @@ class MemoryFilter:
 
     @classmethod
     def of(cls, given: _Values) -> Self:
-        """The choices that were made."""
         return cls(**{name: (given.get(name) or "").strip() for name in cls.__slots__})
 
     @property
     def is_narrowed(self) -> bool:
-        """Whether anything is left out that would be listed otherwise."""
+        """Whether any filter is set."""
         return any((self.theme, self.type, self.status, self.tags, self.since, self.until))
 
     def parameters(self) -> dict[str, str]:
-        """What the address of this choice says."""
-        said = {name: str(getattr(self, name)) for name in type(self).__slots__}
+        values = {name: str(getattr(self, name)) for name in type(self).__slots__}
         if not (self.since or self.until):
-            del said["zone"]
-        return {name: value for name, value in said.items() if value}
+            del values["zone"]
+        return {name: value for name, value in values.items() if value}
 
     def for_search(self) -> dict[str, Any]:
         """The filters as the library takes them.
 
         Raises:
-            InvalidValue: a date cannot be read.
+            InvalidValue: a date is malformed.
         """
         tags = [tag.strip() for tag in _split(self.tags) if tag.strip()]
         return {
@@ -103,7 +99,7 @@ class MemoryFilter:
         """The filters and the order as the library takes them.
 
         Raises:
-            InvalidValue: a date cannot be read, or there is no such order.
+            InvalidValue: a date is malformed, or the order is unknown.
         """
         if self.sort not in (*SORTS, _DEFAULT_SORT):
             raise InvalidValue("sort", f"is not one of: {', '.join(filter(None, SORTS))}")
@@ -116,7 +112,7 @@ class MemoryFilter:
         return [self.status or Status.ACTIVE.value, Status.ARCHIVED.value]
 
     def _moment(self, name: str, day: str, *, days: int = 0) -> datetime | None:
-        """When a day begins where the reader is, or some days later."""
+        """The start of a day in the reader's time zone, plus some days."""
         if not day:
             return None
         try:
@@ -127,12 +123,12 @@ class MemoryFilter:
 
 
 def _split(text: str) -> list[str]:
-    """The parts of a list with commas; one that has a comma itself stands in quotes."""
+    """Parse a comma-separated list with optional quotes."""
     return [quoted.replace('""', '"') or plain for quoted, plain in _LISTED.findall(text)]
 
 
 def _zone(name: str) -> tzinfo:
-    """The reader's zone as the browser names it; UTC where that is unknown here."""
+    """The time zone that the browser names; UTC if unknown."""
     try:
         return ZoneInfo(name) if name else UTC
     except (ZoneInfoNotFoundError, ValueError, OSError):
@@ -147,76 +143,71 @@ router = page_router()
 
 @router.get("/memories")
 def list_memories(visit: Visiting, request: Request, cursor: str | None = None) -> Response:
-    """A page of the memories that fit the filters; for htmx only the list itself."""
-    asked = MemoryFilter.of(request.query_params)
-    listed = _listed(visit, asked, cursor)
+    filters = MemoryFilter.of(request.query_params)
+    listed = _listed(visit, filters, cursor)
     if visit.is_partial:
         return visit.fragment("_memories.html", **listed)
-    return visit.page("memories.html", **listed, **_around(visit, asked))
+    return visit.page("memories.html", **listed, **_around(visit, filters))
 
 
 @router.post("/memories")
 def search_memories(visit: Visiting, form: Posted) -> Response:
-    """What answers a question best. It comes by POST, so that it stands in no address and no log.
+    """Search by POST, so that the question is in no URL and no log.
 
-    Without a question the filters alone are meant, which make an address of their own.
+    Without a question only the filters are applied, which have a URL of their own.
     """
-    asked = MemoryFilter.of(form)
-    where = address(_PATH, **asked.parameters())
+    filters = MemoryFilter.of(form)
+    where = address(_PATH, **filters.parameters())
     question = form.get("q")
     if question is not None:
-        found = _found(visit, asked, question)
+        found = _found(visit, filters, question)
         if visit.is_partial:
             return _addressed(visit, visit.fragment("_memories.html", **found), where, "Replace")
-        return visit.page("memories.html", **found, **_around(visit, asked, question))
+        return visit.page("memories.html", **found, **_around(visit, filters, question))
     if not visit.is_partial:
         return RedirectResponse(where, _SEE_OTHER, PRIVATE)
-    return _addressed(visit, visit.fragment("_memories.html", **_listed(visit, asked)), where)
+    return _addressed(visit, visit.fragment("_memories.html", **_listed(visit, filters)), where)
 
 
 def _addressed(visit: Visitor, answer: Response, where: str, how: str = "Push") -> Response:
-    """A part of the page whose filters make an address: the browser shows it, as a new step of
-    its history or in place of the last, unless it does already."""
+    """Let htmx put the URL of the filters into the address bar, unless it is there already."""
     shown = visit.request.headers.get("hx-current-url", "").partition("#")[0]
     if not shown.endswith(where):
         answer.headers[f"HX-{how}-Url"] = where
     return answer
 
 
-def _listed(visit: Visitor, asked: MemoryFilter, cursor: str | None = None) -> dict[str, Any]:
-    """A page of the list, and the address of the next."""
-    page = visit.memory.list(**asked.for_list(), limit=limits.PAGE_ROWS, cursor=cursor or None)
+def _listed(visit: Visitor, filters: MemoryFilter, cursor: str | None = None) -> dict[str, Any]:
+    page = visit.memory.list(**filters.for_list(), limit=limits.PAGE_ROWS, cursor=cursor or None)
     more = None
     if page.next_cursor is not None:
-        more = address(_PATH, **asked.parameters(), cursor=page.next_cursor)
+        more = address(_PATH, **filters.parameters(), cursor=page.next_cursor)
     return {
         "results": None,
         "items": page.items,
         "more": more,
         "vectors": _vectors(visit, page.items),
         "is_first": not cursor,
-        "is_narrowed": asked.is_narrowed,
+        "is_narrowed": filters.is_narrowed,
     }
 
 
-def _found(visit: Visitor, asked: MemoryFilter, question: str) -> dict[str, Any]:
-    """What a search found, with the reasons for each."""
+def _found(visit: Visitor, filters: MemoryFilter, question: str) -> dict[str, Any]:
     results = visit.memory.search(
-        question, **asked.for_search(), limit=limits.PAGE_RESULTS, explain=True
+        question, **filters.for_search(), limit=limits.PAGE_RESULTS, explain=True
     )
     return {
         "results": results,
         "vectors": _vectors(visit, results.results),
-        "is_narrowed": asked.is_narrowed,
+        "is_narrowed": filters.is_narrowed,
     }
 
 
-def _around(visit: Visitor, asked: MemoryFilter, question: str = "") -> dict[str, Any]:
-    """What stands around the list: the form as it was filled in."""
+def _around(visit: Visitor, filters: MemoryFilter, question: str = "") -> dict[str, Any]:
     themes = visit.memory.themes()
     return {
         "question": question,
-        "asked": asked,
+        "filters": filters,
         "themes": themes,
         "active_count": sum(theme.active_count for theme in themes),
         "types": tuple(MemoryType),
@@ -228,7 +219,6 @@ def _around(visit: Visitor, asked: MemoryFilter, question: str = "") -> dict[str
 def _vectors(
     visit: Visitor, shown: tuple[Item, ...] | tuple[MemoryHit, ...]
 ) -> dict[int, EmbeddingState]:
-    """What became of the vectors of these memories."""
     if not shown:
         return {}
     return {state.id: state for state in visit.memory.embedding_states([one.id for one in shown])}

@@ -1,4 +1,4 @@
-"""How long a memory holds, as a line with points on it; the page also lists them as text."""
+"""The page of one memory: timeline, origin, relations and history."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -32,15 +32,15 @@ from ricordo.web.routing import page_router
 from ricordo.web.visitors import Visiting, Visitor
 from ricordo.web.wording import SOURCES, steps
 
-_LEFT: Final = 2.0  # percent of the width, so that signs at the ends are whole
+_LEFT: Final = 2.0  # percent of the width, so that icons at the ends are not cut off
 _RIGHT: Final = 98.0
-_RIGHT_IF_OPEN: Final = 88.0  # what has no end goes on after the last point
+_RIGHT_IF_OPEN: Final = 88.0  # an open end goes on after the last point
 _LEAST: Final = timedelta(hours=1)
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A moment, ``x`` percent across."""
+    """A moment on the timeline, ``x`` percent from the left."""
 
     kind: str
     label: str
@@ -50,7 +50,8 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Lifetime:
-    """From ``begins`` to ``ends`` it holds: known as far as ``known``, then expected."""
+    """The timeline of a memory: valid from ``begins`` to ``ends``, known up to ``known``, then
+    expected."""
 
     points: tuple[Point, ...]
     begins: float
@@ -60,7 +61,6 @@ class Lifetime:
 
 
 def lifetime(item: Item, now: datetime) -> Lifetime:
-    """The line of one memory, seen from now."""
     named = [("from", "True from", item.valid_from)]
     if item.valid_to is not None:
         named.append(("to", "True until", item.valid_to))
@@ -98,34 +98,32 @@ router = page_router()
 
 @router.get("/memories/{id}")
 def show_memory(visit: Visiting, id: int) -> Response:
-    """All that is known of a memory; of one that is gone, what happened to it."""
-    return _shown(visit, _checked(id))
+    """Everything about a memory, or the history of one that is gone."""
+    return _memory_page(visit, _checked_id(id))
 
 
 @router.post("/memories/{id}/undo")
 def undo(visit: Visiting, form: Posted, id: int) -> Response:
-    """Take back the last replacement or update."""
-    return _acted(visit, form, _checked(id), visit.memory.undo, "Undone.")
+    return _act(visit, form, _checked_id(id), visit.memory.undo, "Undone.")
 
 
 @router.post("/memories/{id}/restore")
 def restore(visit: Visiting, form: Posted, id: int) -> Response:
-    """Bring back what was archived or forgotten."""
-    return _acted(visit, form, _checked(id), visit.memory.restore, "Restored.")
+    return _act(visit, form, _checked_id(id), visit.memory.restore, "Restored.")
 
 
-def _checked(id: int) -> int:
-    """A number that a memory can have; others are as good as unknown ones."""
+def _checked_id(id: int) -> int:
+    """Ids out of range are treated like unknown ones."""
     try:
         return checks.memory_id(id)
     except InvalidValue:
         raise MemoryNotFound(id) from None
 
 
-def _acted(
+def _act(
     visit: Visitor, form: Fields, item_id: int, act: Callable[..., Item], notice: str
 ) -> Response:
-    """Do it and show what came back; where it is refused, say why and how things stand."""
+    """Do it and show the result, or say why it was refused and show the current state."""
     try:
         item = act(
             item_id,
@@ -134,13 +132,13 @@ def _acted(
         )
     except _REFUSED as error:
         note_error(error)
-        return _shown(visit, item_id, error)
+        return _memory_page(visit, item_id, error)
     if item.id != item_id:
         notice = f"{notice} This is the memory that came back."
     return visit.back_to(f"/ui/memories/{item.id}", notice=notice)
 
 
-def _shown(visit: Visitor, item_id: int, refused: RicordoError | None = None) -> Response:
+def _memory_page(visit: Visitor, item_id: int, refused: RicordoError | None = None) -> Response:
     try:
         item = visit.memory.get(item_id, include_deleted=True)
     except MemoryNotFound:
@@ -185,34 +183,34 @@ def _about(visit: Visitor, item: Item) -> dict[str, Any]:
         "has_earlier": has_earlier,
         "undoable": lineage.undoable,
         "can_restore": can_restore,
-        # One that has expired is only now noted as forgotten, so that it would always differ.
+        # Restoring an expired memory first marks it as forgotten, so it would always differ.
         "seen": None if expired else format_moment(item.updated_at),
     }
 
 
 def _origin(visit: Visitor, item: Item, *, is_read: bool) -> dict[str, Any]:
-    """The conversation and the turn that a memory comes from, for who may read conversations."""
+    """The conversation and the turn of a memory, for visitors who may read conversations."""
     if item.thread_id is None or visit.is_confined or not is_read:
         return {"turn": None, "thread": None}
     try:
         thread = visit.memory.thread(item.thread_id)
-    except ThreadNotFound:  # whoever noted the memory named it, and recorded nothing
+    except ThreadNotFound:  # the memory names it, but nothing was recorded
         return {"turn": None, "thread": None}
     return {"turn": visit.memory.source_turn(item.id), "thread": thread}
 
 
 def _history(visit: Visitor, item_id: int) -> tuple[tuple[Change, ...], bool]:
-    """The latest changes, oldest first, and whether there were others before them."""
+    """The latest changes, oldest first, and whether there are earlier ones."""
     most = limits.PAGE_ROWS
     changes = visit.memory.history(item_id, limit=most + 1)
     return changes[-most:], len(changes) > most
 
 
 def _gone(visit: Visitor, item_id: int) -> Response:
-    """What is left of a memory that was purged, unshared, or never was one.
+    """The page of a memory that was purged or is no longer shared.
 
     Raises:
-        MemoryNotFound: this user never had to do with it.
+        MemoryNotFound: this user never had access to it.
     """
     changes, has_earlier = _history(visit, item_id)
     if not changes:

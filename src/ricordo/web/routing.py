@@ -1,4 +1,4 @@
-"""Routes of pages: what goes wrong is told as a page, too."""
+"""Routes of the web page; errors become pages, too."""
 
 from collections.abc import Callable, Coroutine
 from http import HTTPStatus
@@ -29,37 +29,31 @@ _UNFORESEEN: Final = "Something went wrong inside. The log has more under this r
 
 
 class PageRoute(APIRoute):
-    """A route that answers people."""
-
     def get_route_handler(self) -> Handler:
-        """What serves a request of this route."""
         handle = super().get_route_handler()
 
-        async def answered(request: Request) -> Response:
+        async def handle_as_page(request: Request) -> Response:
             try:
                 return await handle(request)
             except NotAuthenticated as error:
-                return _to_the_door(request, error)
+                return _redirect_to_login(request, error)
             except RicordoError as error:
-                return told(request, error)
+                return _error_page(request, error)
             except (HTTPException, RequestValidationError):
                 return failure(request, HTTPStatus.NOT_FOUND, _NO_SUCH_PAGE)
             except Exception as error:  # noqa: BLE001 - the last resort
-                # What it says may quote anything, so it is told to nobody; the log has where it
-                # was. As in http/middleware.py, but as a page.
+                # Its message may quote anything, so it is not shown; the log has the traceback.
                 note_error(error)
                 return failure(request, HTTPStatus.INTERNAL_SERVER_ERROR, _UNFORESEEN)
 
-        return answered
+        return handle_as_page
 
 
 def page_router() -> APIRouter:
-    """A router for a page."""
     return APIRouter(prefix=PATH, route_class=PageRoute, include_in_schema=False)
 
 
-def told(request: Request, error: RicordoError) -> Response:
-    """One of our errors as a page."""
+def _error_page(request: Request, error: RicordoError) -> Response:
     note_error(error)
     store = _visitor(request).store
     metrics: ServiceMetrics = request.app.state.metrics
@@ -72,13 +66,13 @@ def told(request: Request, error: RicordoError) -> Response:
 
 
 def failure(request: Request, status: HTTPStatus, detail: str) -> Response:
-    """A page, or the part of one that htmx asks for, that says what went wrong."""
+    """An error page, or the fragment of one for htmx."""
     visitor = _visitor(request)
-    values = {"status": int(status), "phrase": status.phrase, "detail": detail}
+    values: dict[str, Any] = {"status": int(status), "phrase": status.phrase, "detail": detail}
     if visitor.is_partial:
         return visitor.fragment("_failure.html", status=int(status), problem=values)
-    told_of = {**values, "request_id": request_id()}
-    return visitor.page("failure.html", status=int(status), counting=False, problem=told_of)
+    values["request_id"] = request_id()
+    return visitor.page("failure.html", status=int(status), counting=False, problem=values)
 
 
 def _visitor(request: Request) -> Visitor:
@@ -86,8 +80,8 @@ def _visitor(request: Request) -> Visitor:
     return known or stranger(request)
 
 
-def _to_the_door(request: Request, error: NotAuthenticated) -> Response:
-    """Where to sign in or to choose a user, and from there back to where they wanted to go."""
+def _redirect_to_login(request: Request, error: NotAuthenticated) -> Response:
+    """Redirect to sign-in or to the choice of a user, and back afterwards."""
     door = CHOOSE_USER if isinstance(error, NoUserChosen) else SIGN_IN
     where = address(door, next=_wanted(request))
     if request.headers.get("hx-request") == "true":
@@ -96,7 +90,7 @@ def _to_the_door(request: Request, error: NotAuthenticated) -> Response:
 
 
 def _wanted(request: Request) -> str | None:
-    """The page that was asked for; for a part of one, the page that it is a part of."""
+    """The requested page; for a fragment, the page that contains it."""
     if request.headers.get("hx-request") == "true":
         try:
             shown = urlsplit(request.headers.get("hx-current-url", ""))

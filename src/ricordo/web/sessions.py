@@ -1,7 +1,7 @@
-"""Who is signed in, as a cookie of the browser: sealed, so that nobody can read or make one.
+"""Sessions of the web page, in encrypted cookies.
 
-What a cookie says is checked anew with each request, in any process of the service: a key that was
-revoked lets nobody in any more, nor does a session that was signed out of.
+Each request checks the cookie again, in any process: a revoked key or a signed-out session is
+refused at once.
 """
 
 import json
@@ -24,7 +24,7 @@ _PURPOSE: Final = "ricordo web session"
 _TOKEN_BYTES: Final = 24
 _SECONDS_PER_HOUR: Final = 3_600
 PATH: Final = "/ui"
-"""Below it the browser sends the cookie; never to the API, which takes keys only."""
+"""Cookies are sent below this path only, never to the API, which takes keys."""
 
 _log = logging.getLogger(__name__)
 
@@ -35,13 +35,11 @@ def _new_token() -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Session:
-    """What the browser brings along.
+    """The content of the cookie.
 
-    ``id`` stays the same however often its cookie is renewed. ``key_id`` is the key that somebody
-    signed in with, ``user`` whose memory they look at. ``token`` has to come back with every form:
-    only pages of this session know it. ``notice`` is shown once; it never quotes what is
-    remembered. ``began_at`` is when its first cookie was made, in seconds; None before that.
-    However often a cookie is renewed, it ends when it was to end.
+    ``id`` stays the same when the cookie is renewed, and so does the time when it expires. ``user``
+    is the user whose memory is shown. ``token`` is the CSRF token. ``notice`` is shown once and
+    never quotes a memory. ``began_at`` is in seconds; None before the first cookie.
     """
 
     id: str = field(default_factory=_new_token)
@@ -52,16 +50,15 @@ class Session:
     began_at: int | None = None
 
     def signed_in(self, key_id: str) -> Self:
-        """A session of its own for a key: nothing of what was before it counts."""
+        """A new session for a key: nothing carries over."""
         return type(self)(key_id=key_id)
 
     def looking_at(self, user: str | None) -> Self:
-        """The same session with another user. Pages that are still open show the one before, so
-        that their forms are no longer good."""
+        """The session with another user and a new token, so that forms on pages of the former user
+        expire."""
         return replace(self, user=user, token=_new_token())
 
     def noting(self, notice: str | None) -> Self:
-        """The same session with something to say on the next page."""
         return replace(self, notice=notice)
 
 
@@ -69,14 +66,12 @@ _KEPT: Final = ("id", "key_id", "user", "notice", "token")
 
 
 class SessionCookies:
-    """Puts sessions into cookies and reads them again."""
-
     def __init__(self, secret: SecretBox, settings: Settings) -> None:
         self._seconds = settings.page_session_hours * _SECONDS_PER_HOUR
         self._fernet = Fernet(_key_from(secret))
 
     def read(self, request: Request) -> Session | None:
-        """The session of a request; None where there is none that is ours and still good."""
+        """The session of a request; None where there is no valid one."""
         sealed = request.cookies.get(_name(request))
         if not sealed:
             return None
@@ -86,14 +81,13 @@ class SessionCookies:
         except (InvalidToken, UnicodeError):
             return None
         values: dict[str, Any] = json.loads(opened)
-        if "id" not in values:  # of a release whose sessions could not be ended
+        if "id" not in values:  # of an old release whose sessions could not be ended
             return None
-        # A cookie of another release may have more, or less.
+        # A cookie of another release may have other fields.
         known = {name: values[name] for name in _KEPT if name in values}
         return Session(**known, began_at=began_at)
 
     def put(self, request: Request, response: Response, session: Session) -> None:
-        """Let the browser keep a session."""
         values = {name: getattr(session, name) for name in _KEPT}
         now = int(time.time())
         began_at = session.began_at or now
@@ -109,12 +103,11 @@ class SessionCookies:
         )
 
     def ends_at(self, session: Session) -> datetime:
-        """When the cookie of a session is no longer good, however it was copied."""
+        """When the session expires, also for copies of its cookie."""
         began_at = int(time.time()) if session.began_at is None else session.began_at
         return datetime.fromtimestamp(began_at + self._seconds, UTC)
 
     def drop(self, request: Request, response: Response) -> None:
-        """Let the browser forget its session."""
         response.delete_cookie(
             _name(request),
             path=PATH,
@@ -125,13 +118,13 @@ class SessionCookies:
 
 
 def _name(request: Request) -> str:
-    """The name of the cookie: browsers share cookies between the ports of one machine."""
+    """The cookie name, per port: browsers share cookies between the ports of one machine."""
     port = request.url.port
     return "ricordo_session" if port is None else f"ricordo_session_{port}"
 
 
 def _key_from(secret: SecretBox) -> bytes:
-    """The key of all processes of this store; where it cannot be kept, one of this process."""
+    """The key shared by all processes; where it cannot be stored, a key of this process."""
     try:
         return secret.key_for(_PURPOSE)
     except EmbedderRefused as problem:

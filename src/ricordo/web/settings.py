@@ -1,4 +1,4 @@
-"""The form that says where vectors are to be made: what it offers, and what was filled in."""
+"""The settings page: where embeddings are computed, and their progress."""
 
 import hashlib
 import re
@@ -41,13 +41,12 @@ FIELD_NAMES: Final = {
     "api_key": "API key",
     "dimensions": "Dimensions",
 }
-"""The fields, and what the page calls them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """One that can be chosen. Where it ``is_remote``, the other fields say how to reach it;
-    ``model`` and ``base_url`` are what is taken where they are left empty."""
+    """A provider that can be chosen. If ``is_remote``, the other fields say how to reach it;
+    ``model`` and ``base_url`` are the defaults for empty fields."""
 
     value: str
     name: str
@@ -57,13 +56,8 @@ class Provider:
     needs_key: bool
 
 
-def providers() -> tuple[Provider, ...]:
-    """All that can be chosen."""
-    return tuple(_provider(value) for value in PROVIDERS)
-
-
 def provider_name(value: str) -> str:
-    """What the page calls a provider; a folder of the operator's is told as it is."""
+    """The display name of a provider; an operator's folder is shown as it is."""
     return _NAMES.get(value, value)
 
 
@@ -83,10 +77,7 @@ def _provider(value: str) -> Provider:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EmbeddingForm:
-    """What somebody has typed; an empty text stands for what was left empty.
-
-    The key is kept out of what is shown again.
-    """
+    """What was typed; empty strings are empty fields. The key is never shown again."""
 
     provider: str = ""
     model: str = ""
@@ -96,14 +87,13 @@ class EmbeddingForm:
 
     @classmethod
     def of(cls, given: Mapping[str, str]) -> Self:
-        """What was typed."""
         return cls(**{one.name: given.get(one.name, "") for one in fields(cls)})
 
     def choice(self) -> dict[str, Any]:
         """The fields as the library takes them.
 
         Raises:
-            InvalidValue: the dimensions are no number.
+            InvalidValue: the dimensions are not a number.
         """
         if self.dimensions and not _NUMBER.fullmatch(self.dimensions):
             raise InvalidValue("dimensions", "is no whole number; leave it empty for the usual one")
@@ -117,8 +107,8 @@ class EmbeddingForm:
 
     @property
     def seal(self) -> str:
-        """Stands for what was typed, but for the key: who confirms something confirms what the
-        answer before was about."""
+        """A digest of the form without the key, so that a confirmation is only valid for the plan
+        that was shown."""
         typed = (self.provider, self.model, self.base_url, self.dimensions)
         return hashlib.sha256(repr(typed).encode("utf-8", "replace")).hexdigest()[:32]
 
@@ -136,8 +126,7 @@ _PHASES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingProgress:
-    """A status in words. ``error`` is what the provider said, ``seen`` stands for all of it: who
-    has seen the same need not be told again."""
+    """A status in words. ``seen`` identifies it, so that an unchanged one is not sent again."""
 
     status: EmbeddingStatus
     phase: str
@@ -146,36 +135,34 @@ class EmbeddingProgress:
 
     @classmethod
     def of(cls, status: EmbeddingStatus) -> Self:
-        """What to tell of a status."""
         phase = _phase(status)
         error = None if phase in ("ready", "off") else status.problem or status.last_error
         counted = (status.ready, status.pending, status.error, error)
         return cls(
-            status, phase, _plain(error), f"{phase}-{zlib.crc32(repr(counted).encode()):08x}"
+            status,
+            phase,
+            _without_class_name(error),
+            f"{phase}-{zlib.crc32(repr(counted).encode()):08x}",
         )
 
     @property
     def sentence(self) -> str:
-        """How it stands, in one sentence."""
         return _PHASES[self.phase]
 
     @property
     def is_moving(self) -> bool:
-        """Whether it will change by itself, so that it is worth looking again."""
         return self.phase in ("working", "waiting")
 
     @property
     def can_be_retried(self) -> bool:
-        """Whether asking again is of use."""
         return self.phase in ("failed", "waiting") or (self.is_moving and self.status.error > 0)
 
     @property
     def total(self) -> int:
-        """How many vectors there are to be."""
         return self.status.ready + self.status.pending + self.status.error
 
     def is_new_phase(self, seen: str) -> bool:
-        """Whether more has changed than numbers since somebody has seen it."""
+        """Whether more than the numbers changed since ``seen``."""
         return seen.partition("-")[0] != self.phase
 
 
@@ -185,15 +172,15 @@ def _phase(status: EmbeddingStatus) -> str:
     if status.model is None:
         return "off"
     if status.pending:
-        # Where some were given up, the last error is theirs; the others may well go on.
+        # Where some failed for good, the last error is theirs; the others may go on.
         return "waiting" if status.last_error and not status.error else "working"
     if status.error:
         return "failed"
     return "ready" if status.ready else "empty"
 
 
-def _plain(error: str | None) -> str | None:
-    """What went wrong without the name of our error, which a job puts before it."""
+def _without_class_name(error: str | None) -> str | None:
+    """The message without the class name that a job puts before it."""
     if error is None:
         return None
     name, colon, rest = error.partition(": ")
@@ -212,7 +199,7 @@ router = page_router()
 
 @dataclass(frozen=True, slots=True)
 class FormAnswer:
-    """What came of the form: a test, what a change would mean, or what is wrong with a field."""
+    """The result of the form: a test, the plan of a change, or what is wrong with a field."""
 
     tested: EmbeddingTest | None = None
     planned: EmbeddingChange | None = None
@@ -223,13 +210,12 @@ class FormAnswer:
 
     @property
     def field_name(self) -> str | None:
-        """What the page calls the field that is wrong."""
         return None if self.field is None else FIELD_NAMES.get(self.field, self.field)
 
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingPlan:
-    """What one of the two actions without a form would do: ``reset`` or ``rebuild``."""
+    """What ``reset`` or ``rebuild`` would do."""
 
     action: str
     change: EmbeddingChange
@@ -237,13 +223,12 @@ class EmbeddingPlan:
 
 @router.get("/settings")
 def show_settings(visit: Visiting) -> Response:
-    """All settings."""
     return _page(visit)
 
 
 @router.get("/settings/embeddings/progress")
 def show_progress(visit: Visiting, seen: str = "") -> Response:
-    """How far the vectors have come; nothing for who has seen it."""
+    """204 No Content for a client that has this state already."""
     progress = EmbeddingProgress.of(visit.memory.embedding_status())
     if seen == progress.seen and progress.is_moving:
         return Response(status_code=HTTPStatus.NO_CONTENT, headers=PRIVATE)
@@ -253,7 +238,7 @@ def show_progress(visit: Visiting, seen: str = "") -> Response:
 @router.post("/settings/embeddings/test")
 @lengthy
 def test_embeddings(visit: Visiting, form: Posted) -> Response:
-    """Try what was typed, or the present provider where nothing was. Nothing is stored."""
+    """Test what was typed, or the current provider where nothing was. Nothing is stored."""
     typed = EmbeddingForm.of(form)
     try:
         if typed.provider:
@@ -261,21 +246,21 @@ def test_embeddings(visit: Visiting, form: Posted) -> Response:
         else:
             tested = visit.memory.test_embeddings()
     except (InvalidValue, TargetRefused, EmbeddingError) as problem:
-        return _wrong(visit, typed, problem)
-    return _answered(visit, typed, FormAnswer(tested=tested))
+        return _form_error(visit, typed, problem)
+    return _form_result(visit, typed, FormAnswer(tested=tested))
 
 
 @router.post("/settings/embeddings")
 @lengthy
 def save_embeddings(visit: Visiting, form: Posted) -> Response:
-    """Say what the change would mean, and make it once that is confirmed."""
+    """Show the plan of a change first, and apply it once confirmed."""
     typed = EmbeddingForm.of(form)
-    # What was changed after the answer to the first try is not what that was about.
+    # A form that was changed after the plan was shown needs a new plan.
     is_confirmed = "confirm" in form and form.get("planned") == typed.seal
     try:
         change = visit.memory.set_embeddings(**typed.choice(), confirm=is_confirmed)
     except (InvalidValue, TargetRefused, EmbeddingError) as problem:
-        return _wrong(visit, typed, problem, is_confirmed=is_confirmed)
+        return _form_error(visit, typed, problem, is_confirmed=is_confirmed)
     if change.applied:
         return visit.back_to(_PATH, notice=_CHANGED if change.to_rebuild else _CHANGED_AT_ONCE)
     answer = FormAnswer(
@@ -283,47 +268,45 @@ def save_embeddings(visit: Visiting, form: Posted) -> Response:
         seal=typed.seal,
         needs_key_again=bool(typed.api_key) and not visit.is_partial,
     )
-    return _answered(visit, typed, answer)
+    return _form_result(visit, typed, answer)
 
 
 @router.post("/settings/embeddings/reset")
 def reset_embeddings(visit: Visiting, form: Posted) -> Response:
-    """Go back to the store's way; without confirmation, what that would mean."""
     change = visit.memory.reset_embeddings(confirm="confirm" in form)
-    return _planned(visit, "reset", change, _CHANGED if change.to_rebuild else _CHANGED_AT_ONCE)
+    return _plan_or_apply(
+        visit, "reset", change, _CHANGED if change.to_rebuild else _CHANGED_AT_ONCE
+    )
 
 
 @router.post("/settings/embeddings/rebuild")
 def rebuild_embeddings(visit: Visiting, form: Posted) -> Response:
-    """Make all vectors anew; without confirmation, how many they are."""
     change = visit.memory.rebuild_embeddings(confirm="confirm" in form)
-    return _planned(visit, "rebuild", change, _REBUILDING)
+    return _plan_or_apply(visit, "rebuild", change, _REBUILDING)
 
 
 @router.post("/settings/embeddings/retry")
 def retry_embeddings(visit: Visiting, form: Posted) -> Response:  # noqa: ARG001 - checked by being read
-    """Ask again for what is missing."""
-    asked = visit.memory.backfill_embeddings()
-    return visit.back_to(_PATH, notice=_RETRYING if asked.pending else _NOTHING_MISSING)
+    backfill = visit.memory.backfill_embeddings()
+    return visit.back_to(_PATH, notice=_RETRYING if backfill.pending else _NOTHING_MISSING)
 
 
-def _wrong(
+def _form_error(
     visit: Visitor,
     typed: EmbeddingForm,
     problem: InvalidValue | TargetRefused | EmbeddingError,
     *,
     is_confirmed: bool = False,
 ) -> Response:
-    """What is wrong with what was typed, at its field where it has one."""
     field = problem.field if isinstance(problem, InvalidValue) else None
-    told = problem.problem if isinstance(problem, InvalidValue) else str(problem)
+    detail = problem.problem if isinstance(problem, InvalidValue) else str(problem)
     if field == "api_key" and is_confirmed and not typed.api_key:
-        told = "type it once more: it is not kept from one page to the next"
-    status = int(status_of(problem))
-    return _answered(visit, typed, FormAnswer(field=field, problem=told), status)
+        detail = "type it once more: it is not kept from one page to the next"
+    answer = FormAnswer(field=field, problem=detail)
+    return _form_result(visit, typed, answer, int(status_of(problem)))
 
 
-def _answered(
+def _form_result(
     visit: Visitor, typed: EmbeddingForm, answer: FormAnswer, status: int = 200
 ) -> Response:
     if visit.is_partial:
@@ -331,7 +314,7 @@ def _answered(
     return _page(visit, status=status, typed=typed, answer=answer)
 
 
-def _planned(visit: Visitor, action: str, change: EmbeddingChange, notice: str) -> Response:
+def _plan_or_apply(visit: Visitor, action: str, change: EmbeddingChange, notice: str) -> Response:
     if change.applied:
         return visit.back_to(_PATH, notice=notice)
     plan = EmbeddingPlan(action, change)
@@ -348,7 +331,6 @@ def _page(
     answer: FormAnswer | None = None,
     plan: EmbeddingPlan | None = None,
 ) -> Response:
-    """The whole page."""
     present = visit.memory.embedding_status()
     values: dict[str, Any] = {
         "present": present,
@@ -356,7 +338,7 @@ def _page(
         "progress": EmbeddingProgress.of(present),
         "seen": None,
         "is_decided": present.origin is ChoiceOrigin.OPERATOR,
-        "providers": providers(),
+        "providers": tuple(map(_provider, PROVIDERS)),
         "typed": typed or EmbeddingForm(provider=present.provider),
         "answer": answer,
         "plan": plan,

@@ -39,7 +39,7 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
 
 
 def create_site(memory: Memory) -> FastAPI:
-    """The service over an open store, with the page unless that is switched off."""
+    """The service over an open store, with the web page unless it is disabled."""
     app = create_app(memory)
     if memory.settings.page:
         app.state.session_cookies = SessionCookies(memory.recall.embedders.secrets, memory.settings)
