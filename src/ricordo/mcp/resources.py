@@ -1,4 +1,4 @@
-"""What can be read without a tool: themes, memories, MEMORY.md and the change feed."""
+"""MCP resources (themes, memories, MEMORY.md, the change feed) and the prompt."""
 
 import json
 import re
@@ -47,7 +47,6 @@ _LINE_BYTES: Final = 100  # of MEMORY.md beside a text: its number, and its head
 
 
 def themes(user: UserMemory) -> str:
-    """The themes as JSON."""
     return _json({"themes": plain(user.themes())})
 
 
@@ -64,36 +63,36 @@ def memory(user: UserMemory, number: int) -> str:
 
 
 def changes(user: UserMemory, since: int = 0) -> str:
-    """What happened after a revision as JSON; ``next`` is the address to go on from.
+    """The changes after a revision as JSON; ``next`` is the URI to go on from.
 
     Raises:
-        PermissionMissing: the change feed is about all of a memory.
+        PermissionMissing: the caller may see only some categories.
     """
     found = user.changes(since)
-    told: list[object] = []
+    listed: list[object] = []
     size = 0
     for change in found:
         one = plain(change)
         size += len(_json(one).encode())
-        if told and size > MAX_MCP_TEXT_BYTES:
+        if listed and size > MAX_MCP_TEXT_BYTES:
             break
-        told.append(one)
-    reached = found.changes[len(told) - 1].revision if told else since
+        listed.append(one)
+    reached = found.changes[len(listed) - 1].revision if listed else since
     return _json(
         {
-            "changes": told,
+            "changes": listed,
             "revision": found.revision,
-            "more": found.more or len(told) < len(found),
+            "more": found.more or len(listed) < len(found),
             "next": f"ricordo://changes?since={reached}",
         }
     )
 
 
 def memory_file(user: UserMemory) -> str:
-    """MEMORY.md as the mirror writes it, without what is for editing it.
+    """MEMORY.md as the mirror writes it, without the marks for editing.
 
     Raises:
-        PermissionMissing: it is about all of a memory.
+        PermissionMissing: the caller may see only some categories.
     """
     check_whole(user.scope, "memory.md")
     stored = stored_memories(user.database, user.scope.user_id)
@@ -110,16 +109,16 @@ def memory_file(user: UserMemory) -> str:
 
 
 def _json(value: Any) -> str:
-    return json.dumps(_shown(value), ensure_ascii=False, separators=(",", ":"))
+    return json.dumps(_without_secrets(value), ensure_ascii=False, separators=(",", ":"))
 
 
-def _shown(value: Any) -> Any:
-    """The same without secrets: resources are read by models."""
+def _without_secrets(value: Any) -> Any:
+    """The value without secrets: resources are read by models."""
     if isinstance(value, str):
         return without_secrets(value)
     if isinstance(value, dict):
-        return {name: _shown(one) for name, one in value.items()}
-    return [_shown(one) for one in value] if isinstance(value, list | tuple) else value
+        return {name: _without_secrets(one) for name, one in value.items()}
+    return [_without_secrets(one) for one in value] if isinstance(value, list | tuple) else value
 
 
 SCHEME: Final = "ricordo://"
@@ -151,7 +150,7 @@ _WHOLE: Final = (
         mime_type=_JSON,
     ),
 )
-"""About all of a user's memory, so that agents who are kept to categories have none of it."""
+"""About all of a user's memory, so not for agents restricted to categories."""
 _A_MEMORY: Final = ResourceTemplate(
     uri_template=f"{SCHEME}memories/{{id}}",
     name="memory",
@@ -172,18 +171,19 @@ _READERS: Final[tuple[tuple[re.Pattern[str], str, Callable[..., str]], ...]] = (
     (re.compile(r"changes(?:\?since=([0-9]{1,19}))?"), _JSON, changes),
     (re.compile(r"memories/([0-9]{1,19})"), _JSON, memory),
 )
-"""By what follows the scheme; what is in brackets is given to the reader as a number."""
+"""By what follows the scheme; groups are passed to the reader as numbers."""
 
 
-def list_resources(bound: Binding, asked: PaginatedRequestParams | None) -> ListResourcesResult:
-    """What there is: the views on all of it, then memories, the newest first, page by page.
+def list_resources(bound: Binding, params: PaginatedRequestParams | None) -> ListResourcesResult:
+    """The fixed resources, then memories, newest first, page by page.
 
     Raises:
         InvalidCursor: not a cursor of this list.
     """
-    cursor = cursor_of(asked)
+    cursor = cursor_of(params)
     page = bound.user.list(cursor=cursor)
-    fixed = _fixed(bound.user) if cursor is None else ()
+    is_whole = bound.user.scope.categories is None
+    fixed = (_THEMES, *(_WHOLE if is_whole else ())) if cursor is None else ()
     return ListResourcesResult(
         resources=[*fixed, *(_listed(item, bound.user.scope.user_id) for item in page.items)],
         next_cursor=page.next_cursor,
@@ -191,44 +191,40 @@ def list_resources(bound: Binding, asked: PaginatedRequestParams | None) -> List
 
 
 def list_templates(
-    bound: Binding, asked: PaginatedRequestParams | None
+    bound: Binding, params: PaginatedRequestParams | None
 ) -> ListResourceTemplatesResult:
-    """The resources that are found by a number.
+    """The resources that are addressed by a number.
 
     Raises:
         InvalidCursor: there is only one page.
     """
-    only_page(asked)
+    only_page(params)
     is_whole = bound.user.scope.categories is None
     return ListResourceTemplatesResult(
         resource_templates=[_A_MEMORY, *([_CHANGES_SINCE] if is_whole else [])]
     )
 
 
-def read_resource(bound: Binding, asked: ReadResourceRequestParams) -> ReadResourceResult:
+def read_resource(bound: Binding, params: ReadResourceRequestParams) -> ReadResourceResult:
     """The text of a resource.
 
     Raises:
         NotFound: there is no such resource; another user's memory answers the same.
-        PermissionMissing: it is about all of a memory of which the caller may see some.
-        InvalidValue: a number that is none of a memory or a revision.
+        PermissionMissing: the caller may see only some categories.
+        InvalidValue: the number is out of range.
     """
-    address = asked.uri.removeprefix(SCHEME)
+    address = params.uri.removeprefix(SCHEME)
     for pattern, kind, reader in _READERS:
         found = pattern.fullmatch(address)
-        if found is not None and asked.uri.startswith(SCHEME):
+        if found is not None and params.uri.startswith(SCHEME):
             numbers = [int(number) for number in found.groups() if number is not None]
             text = reader(bound.user, *numbers)
-            contents = TextResourceContents(uri=asked.uri, mime_type=kind, text=text)
+            contents = TextResourceContents(uri=params.uri, mime_type=kind, text=text)
             return ReadResourceResult(contents=[contents])
     raise NotFound(
-        f"no resource {asked.uri[:_MAX_SHOWN_URI_CHARS]!r}; there are {SCHEME}themes,"
+        f"no resource {params.uri[:_MAX_SHOWN_URI_CHARS]!r}; there are {SCHEME}themes,"
         f" {SCHEME}memory.md, {SCHEME}changes?since=N and {SCHEME}memories/N"
     )
-
-
-def _fixed(user: UserMemory) -> tuple[Resource, ...]:
-    return (_THEMES,) if user.scope.categories is not None else (_THEMES, *_WHOLE)
 
 
 def _listed(item: Item, viewer: str) -> Resource:
@@ -264,28 +260,28 @@ _PROMPT: Final = Prompt(
 )
 
 
-def list_prompts(_bound: Binding, asked: PaginatedRequestParams | None) -> ListPromptsResult:
+def list_prompts(_bound: Binding, params: PaginatedRequestParams | None) -> ListPromptsResult:
     """The one prompt.
 
     Raises:
         InvalidCursor: there is only one page.
     """
-    only_page(asked)
+    only_page(params)
     return ListPromptsResult(prompts=[_PROMPT])
 
 
-def get_prompt(bound: Binding, asked: GetPromptRequestParams) -> GetPromptResult:
-    """The guide, with what is recalled for a message where there is one.
+def get_prompt(bound: Binding, params: GetPromptRequestParams) -> GetPromptResult:
+    """The guide, with recalled memories where there is a message.
 
     Raises:
         NotFound: there is no such prompt.
-        UnknownField: an argument that it does not have.
-        InvalidValue: a message that is too long.
+        UnknownField: there is no such argument.
+        InvalidValue: the message is too long.
     """
-    if asked.name != GUIDE:
-        shown = asked.name[:_MAX_SHOWN_NAME_CHARS]
+    if params.name != GUIDE:
+        shown = params.name[:_MAX_SHOWN_NAME_CHARS]
         raise NotFound(f"no prompt {shown!r}; there is {GUIDE}")
-    given = asked.arguments or {}
+    given = params.arguments or {}
     checks.known_fields(f"argument of {GUIDE}", given, {MESSAGE})
     guide = Tools(bound.user, *bound.sets).guide()
     message = checks.optional_text(MESSAGE, given.get(MESSAGE), MAX_MESSAGE_CHARS)
@@ -300,10 +296,10 @@ def get_prompt(bound: Binding, asked: GetPromptRequestParams) -> GetPromptResult
 
 
 def _with_recalled(guide: str, user: UserMemory, message: str) -> str:
-    """The guide and, between markers that nothing inside can close, what matters to a message."""
-    # No request is built here whose budget the message would have to fit into.
-    asked = question_in(message)
-    recalled = user.context(asked, modes=ContextMode.RECALL, history=False).memories
+    """The guide and the recalled memories, between markers that nothing inside can close."""
+    # The message has no budget to fit into here.
+    question = question_in(message)
+    recalled = user.context(question, modes=ContextMode.RECALL, history=False).memories
     if not recalled:
         return guide
     return "\n\n".join([guide, DATA_NOTE, fenced(map(_line, recalled))])

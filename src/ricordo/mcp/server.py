@@ -1,4 +1,4 @@
-"""The server: what a client can ask for, each time for the memory of whoever asks."""
+"""The MCP server: tools, resources and prompts for the user of each request."""
 
 import asyncio
 import contextlib
@@ -48,20 +48,20 @@ from ricordo.observability.logs import note_error
 from ricordo.tools.answers import hint_of
 from ricordo.version import __version__
 
-# It is for resources, prompts and lists. A tool that fails is no error of the protocol: it
-# answers what a model can act on (``ricordo.tools.answers``).
+# For resources, prompts and lists. A failing tool is not a protocol error: it answers with a hint
+# for the model (``ricordo.tools.answers``).
 
 ACCESS_DENIED: Final = -32003
 CONFLICT: Final = -32004
 UNAVAILABLE: Final = -32005
 MODEL_FAILED: Final = -32006
-"""These four are ours: the protocol leaves -32000 to -32019 to servers, and its libraries use the
-first three."""
+"""Our own codes: the protocol leaves -32000 to -32019 to servers, and its libraries use the first
+three."""
 
 CODE_OF: Final[dict[type[RicordoError], int]] = {
     InvalidInput: INVALID_PARAMS,
-    InvalidPolicy: INTERNAL_ERROR,  # the operator's mistake, not the caller's
-    NotFound: INVALID_PARAMS,  # as the protocol wants it since 2026-07-28; ``data`` tells the type
+    InvalidPolicy: INTERNAL_ERROR,  # the operator's mistake, not the client's
+    NotFound: INVALID_PARAMS,  # as in the protocol since 2026-07-28; ``data`` has the type
     Conflict: CONFLICT,
     AccessDenied: ACCESS_DENIED,
     StorageError: UNAVAILABLE,
@@ -75,21 +75,20 @@ _log = logging.getLogger(__name__)
 
 
 def code_of(error: RicordoError) -> int:
-    """The code of an error: that of its nearest parent in the table."""
+    """The code of an error: that of its nearest base class in the table."""
     return next(CODE_OF[kind] for kind in type(error).__mro__ if kind in CODE_OF)
 
 
 def as_mcp_error(error: RicordoError, location: str) -> MCPError:
-    """One of our errors as the protocol tells it; ``location`` of the store is left out."""
-    told = {"type": type(error).__name__, "hint": hint_of(error)}
-    return MCPError(code_of(error), told_outside(error, location), told)
+    """One of our errors as an MCP error, without the ``location`` of the store."""
+    data = {"type": type(error).__name__, "hint": hint_of(error)}
+    return MCPError(code_of(error), told_outside(error, location), data)
 
 
 @contextmanager
 def told_as_mcp(location: str) -> Iterator[None]:
-    """Let errors become those of the protocol.
-
-    Of one that nobody foresaw the caller hears nothing but that: it may quote anything.
+    """Turn errors into MCP errors. An unexpected one reveals nothing: its message may quote
+    anything.
 
     Raises:
         MCPError: something failed.
@@ -107,18 +106,17 @@ def told_as_mcp(location: str) -> Iterator[None]:
         raise MCPError(INTERNAL_ERROR, _UNEXPECTED) from None
 
 
-def list_tools(bound: Binding, asked: PaginatedRequestParams | None) -> ListToolsResult:
+def list_tools(bound: Binding, params: PaginatedRequestParams | None) -> ListToolsResult:
     """Every tool of the sets.
 
     Raises:
         InvalidCursor: there is only one page.
     """
-    only_page(asked)
+    only_page(params)
     return ListToolsResult(tools=[as_mcp_tool(tool) for tool in tools.chosen(*bound.sets)])
 
 
 def as_mcp_tool(tool: tools.Tool) -> Tool:
-    """A tool as the protocol tells it."""
     return Tool(
         name=tool.name,
         title=tool.title,
@@ -129,14 +127,14 @@ def as_mcp_tool(tool: tools.Tool) -> Tool:
             read_only_hint=tool.reads_only,
             destructive_hint=tool.destructive,
             idempotent_hint=tool.idempotent,
-            open_world_hint=False,  # a memory is a world of its own
+            open_world_hint=False,
         ),
     )
 
 
-def call_tool(bound: Binding, asked: CallToolRequestParams) -> CallToolResult:
-    """What a call comes to. One that fails is a result, too: the model is told what to do."""
-    result = tools.Tools(bound.user, *bound.sets).run(asked.name, asked.arguments)
+def call_tool(bound: Binding, params: CallToolRequestParams) -> CallToolResult:
+    """The result of a call. A failure is a result, too, which tells the model what to do."""
+    result = tools.Tools(bound.user, *bound.sets).run(params.name, params.arguments)
     if result.error is not None:
         note_error(result.error)
     return CallToolResult(
@@ -145,10 +143,6 @@ def call_tool(bound: Binding, asked: CallToolRequestParams) -> CallToolResult:
         is_error=result.is_error,
     )
 
-
-# The same server speaks over a process's streams and over HTTP, and in every version of the
-# protocol that the library ``mcp`` knows. Each request is bound anew: nothing of one is kept for
-# the next.
 
 Params = TypeVar("Params")
 Answer = TypeVar("Answer")
@@ -164,10 +158,10 @@ you; what others have shared with the user is quoted with their name."""
 def server_for(
     who: Who, *, threads: int = DEFAULT_THREADS, progress_seconds: float = PROGRESS_SECONDS
 ) -> Server[Threads]:
-    """A server that asks ``who`` for each request whose memory it is about.
+    """A server that asks ``who`` for the binding of each request.
 
-    So many ``threads`` work on requests at once. Whoever wants to hear of progress is told every
-    ``progress_seconds`` that a request is still under way.
+    It speaks over standard input and output and over HTTP, in every protocol version that the
+    library ``mcp`` knows. It keeps no state between requests.
     """
 
     @contextlib.asynccontextmanager
@@ -178,11 +172,6 @@ def server_for(
         finally:
             await working.close()
 
-    def bound(
-        work: Callable[[Binding, Params], Answer],
-    ) -> Callable[[Asked, Params], Awaitable[Answer]]:
-        return _handler(who, work)
-
     server: Server[Threads] = Server(
         "ricordo",
         version=__version__,
@@ -190,18 +179,17 @@ def server_for(
         description="Long-term memory for AI assistants and agents.",
         instructions=_INSTRUCTIONS,
         lifespan=lifespan,
-        # No argument of a tool is repeated in a header, so that there is nothing to compare.
+        # No tool argument is repeated in a header, so there is nothing to compare.
         get_tool_input_schema=lambda _name: None,
-        on_list_tools=bound(list_tools),
-        on_call_tool=bound(call_tool),
-        on_list_resources=bound(resources.list_resources),
-        on_list_resource_templates=bound(resources.list_templates),
-        on_read_resource=bound(resources.read_resource),
-        on_list_prompts=bound(resources.list_prompts),
-        on_get_prompt=bound(resources.get_prompt),
+        on_list_tools=_handler(who, list_tools),
+        on_call_tool=_handler(who, call_tool),
+        on_list_resources=_handler(who, resources.list_resources),
+        on_list_resource_templates=_handler(who, resources.list_templates),
+        on_read_resource=_handler(who, resources.read_resource),
+        on_list_prompts=_handler(who, resources.list_prompts),
+        on_get_prompt=_handler(who, resources.get_prompt),
     )
-    # The library's own spans tell what errors say, to whatever exporter the process has. Traces
-    # are made in observing/, where they are wanted.
+    # The library's own spans contain error messages. See observability/ for ours.
     server.middleware.clear()
     return server
 
@@ -209,33 +197,32 @@ def server_for(
 def _handler(
     who: Who, work: Callable[[Binding, Params], Answer]
 ) -> Callable[[Asked, Params], Awaitable[Answer]]:
-    """What answers one kind of request, in a thread, with errors as the protocol tells them."""
+    """Handle one kind of request in a thread, with errors as MCP errors."""
 
-    async def handle(asked: Asked, params: Params) -> Answer:
+    async def handle(context: Asked, params: Params) -> Answer:
         def do() -> Answer:
             with told_as_mcp(""):
-                bound = who(asked)
+                bound = who(context)
             with told_as_mcp(bound.user.database.backend.location):
                 return work(bound, params)
 
-        return await asked.lifespan_context.run(asked.session, do)
+        return await context.lifespan_context.run(context.session, do)
 
     return handle
 
-
-# Standard output carries the protocol and nothing else: whatever else is printed in the meantime
-# goes to standard error.
 
 _STOP_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 _READ_BYTES: Final = 65_536
 
 
 def serve_streams(server: Server[Threads]) -> None:
-    """Answer until the client is gone, or SIGINT or SIGTERM comes. Requests under way are finished,
-    whether or not somebody is left to hear of it."""
+    """Serve standard input and output until the client is gone, or SIGINT or SIGTERM comes.
+
+    Requests under way are finished. Everything else that is printed goes to standard error.
+    """
     try:
         anyio.run(_serve, server)
-    except* BrokenPipeError:  # nobody reads what is said, which is as good as the end of the input
+    except* BrokenPipeError:  # the client closed our output, which is as good as the end of input
         pass
 
 
@@ -256,11 +243,10 @@ async def _stop_on_signal(tasks: TaskGroup) -> None:
 
 
 class _Lines:
-    """The lines of a file descriptor.
+    """The lines of a file descriptor, read by a daemon thread.
 
-    They are read by a thread that nobody waits for. The library's own way would hold up the end of
-    the process, after a signal, until one more line comes; a thread that reads ``sys.stdin`` would
-    hold its lock, without which Python cannot end.
+    The library's own reader would block the end of the process, after a signal, until one more line
+    comes; a thread that reads ``sys.stdin`` would hold its lock, without which Python cannot exit.
     """
 
     def __init__(self, descriptor: int) -> None:
@@ -269,7 +255,7 @@ class _Lines:
     async def __aiter__(self) -> AsyncIterator[str]:
         loop = asyncio.get_running_loop()
         chunks: asyncio.Queue[bytes] = asyncio.Queue()
-        taken = threading.Semaphore()  # one chunk at a time: who sends much has to wait
+        taken = threading.Semaphore()  # one chunk at a time: back pressure
 
         def read() -> None:
             while taken.acquire():
@@ -285,13 +271,13 @@ class _Lines:
                     return
 
         threading.Thread(target=read, name="ricordo-mcp-input", daemon=True).start()
-        begun = bytearray()
+        rest = bytearray()
         while chunk := await chunks.get():
             taken.release()
-            begun += chunk
-            if b"\n" in chunk:  # else nothing is copied, so that a long line takes no longer
-                *whole, begun = begun.split(b"\n")
+            rest += chunk
+            if b"\n" in chunk:  # otherwise copy nothing: a long line stays linear
+                *whole, rest = rest.split(b"\n")
                 for line in whole:
                     yield line.decode("utf-8", "replace")
-        if begun:
-            yield begun.decode("utf-8", "replace")
+        if rest:
+            yield rest.decode("utf-8", "replace")

@@ -1,4 +1,4 @@
-"""The threads that requests are worked on in, so that the event loop never waits for a database."""
+"""What a request needs: threads to work in, the user and the tool sets."""
 
 import asyncio
 import contextvars
@@ -25,11 +25,10 @@ PROGRESS_SECONDS = 1.0
 
 
 class Threads:
-    """So many requests at once; the others wait for their turn.
+    """A thread pool for requests; more of them wait for their turn.
 
-    A request that is cancelled is answered no more. One that still waits is never begun. One that
-    is under way ends in its thread, and keeps its place until then: what it writes is written
-    whole or not at all, as ever, and nobody gets more threads by cancelling.
+    A cancelled request that still waits never starts. One under way ends in its thread and keeps
+    its place until then, so cancelling gets nobody more threads.
     """
 
     def __init__(self, threads: int, progress_seconds: float = PROGRESS_SECONDS) -> None:
@@ -37,23 +36,22 @@ class Threads:
         self._progress_seconds = progress_seconds
 
     async def run(self, session: ServerSession, work: Callable[[], T]) -> T:
-        """Do the work of a request; its caller, if it wants to know, hears that it goes on."""
-        # The thread knows what the caller knows, such as the request that it is for.
-        known = contextvars.copy_context()
+        """Do the work of a request, and report progress to clients that want it."""
+        context = contextvars.copy_context()  # so that logs name the request
         loop = asyncio.get_running_loop()
-        doing = loop.run_in_executor(self._executor, known.run, work)
-        told = 0
+        future = loop.run_in_executor(self._executor, context.run, work)
+        reports = 0
         try:
-            while not (await asyncio.wait([doing], timeout=self._progress_seconds))[0]:
-                told += 1
-                seconds = told * self._progress_seconds
+            while not (await asyncio.wait([future], timeout=self._progress_seconds))[0]:
+                reports += 1
+                seconds = reports * self._progress_seconds
                 await session.report_progress(seconds, message=f"at work for {seconds:g} s")
         finally:
-            doing.cancel()  # nothing where it is done, or under way
-        return doing.result()
+            future.cancel()  # no effect once it is running
+        return future.result()
 
     async def close(self) -> None:
-        """Begin nothing more, and wait for what is under way: the store is closed after this."""
+        """Start nothing more and wait for work under way, before the store is closed."""
         with CancelScope(shield=True):
             await anyio.to_thread.run_sync(
                 lambda: self._executor.shutdown(wait=True, cancel_futures=True)
@@ -61,19 +59,19 @@ class Threads:
 
 
 Asked: TypeAlias = "ServerRequestContext[Threads, Any]"
-"""A request: its session, and over HTTP the request that it came with."""
+"""The context of a request; over HTTP it has the HTTP request."""
 
 
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """The memory that one request is about, and the sets of tools; none for the standard one."""
+    """The memory that a request is about, and the tool sets; none for the standard one."""
 
     user: UserMemory
     sets: tuple[str, ...] = ()
 
 
 def default_sets(setting: str) -> tuple[str, ...]:
-    """The sets that the setting ``mcp_tools`` names, for where nobody asks for others.
+    """The sets of the setting ``mcp_tools``.
 
     Raises:
         InvalidValue: there is no such set.
@@ -85,19 +83,14 @@ def default_sets(setting: str) -> tuple[str, ...]:
 
 
 Who: TypeAlias = Callable[["Asked"], Binding]
-"""Finds out whom a request is about, for each anew. Runs in the thread of the request."""
+"""Finds the binding of each request, in the thread of the request."""
 
 
-def cursor_of(asked: PaginatedRequestParams | None) -> str | None:
-    """Where a list is to go on; None for its beginning."""
-    return None if asked is None else asked.cursor
+def cursor_of(params: PaginatedRequestParams | None) -> str | None:
+    return None if params is None else params.cursor
 
 
-def only_page(asked: PaginatedRequestParams | None) -> None:
-    """Nothing, for a list that has one page.
-
-    Raises:
-        InvalidCursor: another page is asked for.
-    """
-    if cursor_of(asked) is not None:
+def only_page(params: PaginatedRequestParams | None) -> None:
+    """Raise InvalidCursor where a list that has one page is asked for another."""
+    if cursor_of(params) is not None:
         raise InvalidCursor("this list has one page and gives out no cursors")

@@ -1,5 +1,5 @@
-"""What a running service tells of itself: logs, metrics and, where wanted, traces.
+"""Logs, metrics and optional traces of a running service.
 
-None of it holds anything that somebody said or stored, and none of it names a user. Nothing leaves
-the machine unless the operator says where to.
+They contain nothing that somebody said or stored, and no user names. Nothing leaves the machine
+unless the operator configures where to.
 """

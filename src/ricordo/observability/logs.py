@@ -1,4 +1,4 @@
-"""The request that is being answered, known wherever work is done for it."""
+"""Log lines as JSON or text, and the request that they belong to."""
 
 import contextlib
 import json
@@ -24,8 +24,8 @@ _ALLOWED: Final = re.compile(rf"[A-Za-z0-9._-]{{1,{MAX_REQUEST_ID_CHARS}}}")
 
 @dataclass(slots=True)
 class CurrentRequest:
-    """A request as logs tell of it. ``key_id`` is there once its key is known, ``error`` once it
-    was answered with one."""
+    """The request of this context. ``key_id`` is set by authentication, ``error`` by an error
+    response."""
 
     id: str
     key_id: str | None = None
@@ -38,38 +38,34 @@ current_request: Final[ContextVar[CurrentRequest | None]] = ContextVar(
 
 
 def new_request_id(given: str | None) -> str:
-    """The caller's own id where it can stand in a log and a header, else a new one."""
+    """The client's own id where it is safe in a log and a header, else a new one."""
     if given is not None and _ALLOWED.fullmatch(given):
         return given
     return secrets.token_hex(16)
 
 
 def request_id() -> str | None:
-    """The id of the request that is being answered, if any is."""
     request = current_request.get()
     return None if request is None else request.id
 
 
 def note_key(key_id: str) -> None:
-    """Whoever found out which key a request comes with says so, for its log line and its span."""
+    """Note the key of the current request, for its log line and span."""
     request = current_request.get()
     if request is not None:
         request.key_id = key_id
 
 
 def note_error(error: Exception) -> None:
-    """Whoever answers an error with a problem says so, for its log line."""
+    """Note the error that the current request is answered with, for its log line."""
     request = current_request.get()
     if request is not None:
         request.error = error
 
 
-# Whatever a message holds, it cannot begin a second line. Of an exception only its kind and where
-# it came from are written: its message may quote what somebody said.
-
 OURS: Final = "ricordo"
 TOLD_BEFORE: Final = "_ricordo_told"
-"""The attribute of an exception that a line was written about."""
+"""The attribute of an exception that was logged already."""
 
 _MAX_MESSAGE_CHARS: Final = 10_000
 _MAX_FRAMES: Final = 50
@@ -78,42 +74,44 @@ _EVENT: Final = "event"
 
 
 def is_ours(logger: str) -> bool:
-    """Whether a logger belongs to ricordo, whose lines are known to hold nothing private."""
+    """Whether a logger belongs to ricordo, whose messages contain nothing private."""
     return logger == OURS or logger.startswith(f"{OURS}.")
 
 
 class JsonLines(logging.Formatter):
-    """One JSON object on one line, in plain ASCII."""
+    """One JSON object per line, in ASCII.
+
+    No message can begin a second line. Of an exception only its type and traceback are logged: its
+    message may quote what somebody said.
+    """
 
     def format(self, record: logging.LogRecord) -> str:
-        """The line, without its end."""
         fields = _fields(record)
         line: dict[str, object] = {
             "time": moment(record.created),
             "level": record.levelname.lower(),
             "logger": record.name,
-            # A line with an event needs no text: the values are all there.
+            # A line with an event needs no text: the fields have all values.
             "message": fields.get(_EVENT) or message(record),
             "request_id": request_id(),
         }
         line |= {name: value for name, value in fields.items() if name not in line}
-        line |= _trouble(record)
+        line |= _exception_fields(record)
         shown = {name: _plain(value) for name, value in line.items() if value is not None}
         return json.dumps(shown, allow_nan=False)
 
 
 class TextLines(logging.Formatter):
-    """For people: the moment, the level, who says it, what; the frames of an error below."""
+    """For people: time, level, logger and message, with the traceback below."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """The line, without its end."""
         head = [moment(record.created), record.levelname, record.name]
         if (request := request_id()) is not None:
             head.append(f"[{request}]")
         fields = {} if _EVENT in _fields(record) else _fields(record)
-        told = [f"{name}={value}" for name, value in fields.items() if value is not None]
-        line = _escaped(" ".join([*head, message(record), *told]))
-        trouble = _trouble(record)
+        values = [f"{name}={value}" for name, value in fields.items() if value is not None]
+        line = _escaped(" ".join([*head, message(record), *values]))
+        trouble = _exception_fields(record)
         if not trouble:
             return line
         frames = trouble.pop("frames")
@@ -123,18 +121,18 @@ class TextLines(logging.Formatter):
 
 
 def message(record: logging.LogRecord) -> str:
-    """What a record says. Of others' records the first line: some put an exception below it."""
+    """The message of a record; only the first line of other libraries', which may append an
+    exception."""
     try:
-        told = record.getMessage()
-    except Exception:  # noqa: BLE001 - whatever is wrong with its values, they must not be shown
-        told = f"{record.msg!s} (its values do not fit)"
+        text = record.getMessage()
+    except Exception:  # noqa: BLE001 - its values must not be shown, whatever is wrong with them
+        text = f"{record.msg!s} (its values do not fit)"
     if not is_ours(record.name):
-        told = (told.splitlines() or [""])[0]
-    return told[:_MAX_MESSAGE_CHARS]
+        text = (text.splitlines() or [""])[0]
+    return text[:_MAX_MESSAGE_CHARS]
 
 
 def moment(created: float) -> str:
-    """A moment in UTC, to the millisecond."""
     return datetime.fromtimestamp(created, UTC).isoformat(timespec="milliseconds")
 
 
@@ -143,16 +141,16 @@ def _fields(record: logging.LogRecord) -> Mapping[str, object]:
     return found if isinstance(found, dict) and is_ours(record.name) else {}
 
 
-def _trouble(record: logging.LogRecord) -> dict[str, object]:
-    """The kind of an exception and where it came from, nothing of what it says."""
+def _exception_fields(record: logging.LogRecord) -> dict[str, object]:
+    """The type and the traceback of an exception, not its message."""
     error = record.exc_info[1] if isinstance(record.exc_info, tuple) else None
     if error is None:
         return {}
     kinds = [_kind(one) for one in _chain(error)]
-    told: dict[str, object] = {"error": kinds[0]}
+    found: dict[str, object] = {"error": kinds[0]}
     if kinds[1:]:
-        told["caused_by"] = ", ".join(kinds[1:])
-    return {**told, "frames": _frames(error.__traceback__)}
+        found["caused_by"] = ", ".join(kinds[1:])
+    return {**found, "frames": _frames(error.__traceback__)}
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
@@ -174,7 +172,7 @@ def _kind(error: BaseException) -> str:
 
 
 def _frames(trace: TracebackType | None) -> list[str]:
-    """Module, line and function of each call, the last of them where there are too many."""
+    """Module, line and function of the innermost calls."""
     found = [
         f"{frame.f_globals.get('__name__', '?')}:{number}:{frame.f_code.co_name}"
         for frame, number in traceback.walk_tb(trace)
@@ -183,7 +181,7 @@ def _frames(trace: TracebackType | None) -> list[str]:
 
 
 def _plain(value: object) -> object:
-    """A value as JSON can carry it; of a kind that it does not know, only the kind."""
+    """A value as JSON; of unknown types, only their name."""
     if isinstance(value, float):
         return value if math.isfinite(value) else str(value)
     if value is None or isinstance(value, str | int):
@@ -196,7 +194,7 @@ def _plain(value: object) -> object:
 
 
 def _escaped(text: str) -> str:
-    """A text that stays on its line and does nothing to a terminal."""
+    """A text that stays on one line and cannot control a terminal."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
@@ -204,18 +202,15 @@ LogFormat = Literal["json", "text"]
 
 _SERVER: Final = "uvicorn"
 _SERVER_LOGGERS: Final = ("uvicorn", "uvicorn.error", "uvicorn.access", "uvicorn.asgi")
-_NEVER: Final = (
-    "uvicorn.access",
-    "uvicorn.asgi",
-)  # they show whole paths, and there is our own line
+_NEVER: Final = ("uvicorn.access", "uvicorn.asgi")  # they log whole paths; we have our own line
 _log = logging.getLogger(f"{OURS}.threads")
 
 
-class _Fit(logging.Filter):
-    """Lets pass what is known to hold nothing private.
+class _PrivacyFilter(logging.Filter):
+    """Keeps out what may be private.
 
-    Libraries tell in detail what they send and receive when they tell little things at all, so that
-    of theirs only warnings and errors are written.
+    Libraries log details of what they send and receive at lower levels, so only their warnings and
+    errors pass.
     """
 
     def filter(self, record: logging.LogRecord) -> bool:
@@ -231,11 +226,9 @@ class _Fit(logging.Filter):
 
 
 class _Handler(logging.StreamHandler[TextIO]):
-    """Writes lines. One that cannot be written is dropped: what Python would print of it in its
-    place has the values in it."""
+    """Drops lines that cannot be written: Python would print their values instead."""
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: ARG002, N802
-        """Say no more than that, where somebody may see it."""
         with contextlib.suppress(OSError, ValueError):
             sys.stderr.write("a line of the log could not be written\n")
 
@@ -243,14 +236,14 @@ class _Handler(logging.StreamHandler[TextIO]):
 def configure_logging(
     log_format: LogFormat = "json", stream: TextIO | None = None, level: int = logging.INFO
 ) -> Callable[[], None]:
-    """Write everything that this process logs as lines of one format, to stderr by default.
+    """Log everything in this process in one format, to stderr by default.
 
-    It takes the place of what was set up before, the web server's own handlers included. Errors
-    that end a thread are logged, too. Returns what puts everything back.
+    This replaces all handlers, those of the web server included, and also logs errors that end a
+    thread. Returns a function that restores the former state.
     """
     handler = _Handler(stream)
     handler.setFormatter(JsonLines() if log_format == "json" else TextLines())
-    handler.addFilter(_Fit())
+    handler.addFilter(_PrivacyFilter())
     loggers = [logging.getLogger(), *(logging.getLogger(name) for name in _SERVER_LOGGERS)]
     before = [(one, one.handlers[:], one.propagate, one.level) for one in loggers]
     thread_hook = threading.excepthook

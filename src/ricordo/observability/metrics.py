@@ -1,4 +1,4 @@
-"""What this process counts and times by itself."""
+"""Prometheus metrics. Labels have a bounded number of values, and none comes from a user."""
 
 import threading
 import time
@@ -29,22 +29,19 @@ from ricordo.model.activity import (
 from ricordo.model.job import JobStats
 from ricordo.model.vocabulary import Action, JobState, Status
 from ricordo.observability.traces import Tracing
-from ricordo.storage.backend import Step, Watch
+from ricordo.storage.backend import Step
 from ricordo.storage.daily_counters import day_of, totals
 from ricordo.storage.users import EXPIRED, count_users, memories_by_status, waiting_vectors
 
-# Every label has a bounded number of values, and none of them is anything of a user's.
-
 UNMATCHED: Final = "unmatched"
-"""Stands for the route of a request that no route is for."""
+"""The route of requests that match none."""
 
 UpstreamOutcome = Literal["ok", "refused", "failed", "unreachable", "timeout", "broken", "left"]
-"""What became of a call: answered with 2xx, with 4xx, with 5xx, not at all, not in time, only in
-part, or nobody was left to answer to."""
+"""How a call ended: 2xx, 4xx, 5xx, no connection, timeout, incomplete, or the client left."""
 
 METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 OTHER_METHOD: Final = "OTHER"
-"""Stands for every other method: there may be any number of them."""
+"""For all other methods, of which a client can invent any number."""
 
 _REQUEST_SECONDS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300)
 _RECALL_SECONDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5)
@@ -121,7 +118,7 @@ class Instruments:
             registry=registry,
             buckets=_UPSTREAM_SECONDS,
         )
-        for step in Step:  # what never happened is 0, not missing
+        for step in Step:  # so that they are 0, not missing
             if step is not Step.EMBEDDING:
                 self._recall_seconds.labels(step.value)
                 self._recall_failures.labels(step.value)
@@ -129,13 +126,12 @@ class Instruments:
             self._upstream_seconds.labels(outcome)
 
     def request_started(self) -> None:
-        """A request came in."""
         self._in_flight.inc()
 
     def request_finished(
         self, method: str, route: str | None, status: int | None, seconds: float
     ) -> None:
-        """It was answered; without a status, the caller went away before it was.
+        """Without a status, the client disconnected before the response.
 
         ``route`` is the template of a route, never a path.
         """
@@ -147,19 +143,16 @@ class Instruments:
         self._request_seconds.labels(kind, place).observe(seconds)
 
     def authentication_failed(self) -> None:
-        """A request had no key, or one that is no good."""
         self._refused_keys.inc()
 
     def rate_limited(self) -> None:
-        """A request was turned away because there were too many before it."""
         self._rate_limited.inc()
 
     def upstream_finished(self, outcome: UpstreamOutcome, seconds: float) -> None:
-        """The proxy's call of its upstream came to an end."""
         self._upstream_seconds.labels(outcome).observe(seconds)
 
     def step_finished(self, step: Step, seconds: float, *, has_failed: bool) -> None:
-        """A step of a request, or of a job, is done."""
+        """A step of a request or a job has ended."""
         if step is Step.EMBEDDING:
             self._embedding_seconds.observe(seconds)
             self._embedding_failures.inc(has_failed)
@@ -170,13 +163,13 @@ class Instruments:
 
 _KEPT_SECONDS: Final = 10.0
 _LEAST_PAUSE: Final = 50
-"""Figures are kept for so many times as long as it took to read them, so that a store that takes
-long is busy with this for 2 % of the time at most, however often it is asked."""
+"""Figures are cached for so many times as long as reading them took, so that this takes at most 2 %
+of the time of a slow store."""
 
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """The store at one moment."""
+    """The state of the store at one moment."""
 
     memories: dict[str, int]
     users: int
@@ -191,7 +184,7 @@ def read_figures(memory: Memory) -> Figures:
     """The figures of all users together.
 
     Raises:
-        StorageError: the database could not answer.
+        StorageError: the database did not answer.
     """
     database = memory.database
     with database.read_all() as view:
@@ -213,17 +206,15 @@ def read_figures(memory: Memory) -> Figures:
 
 @dataclass(slots=True)
 class _Growing:
-    """Counts that only grow, from sums that shrink when a user is erased.
+    """Monotonic counters from sums that shrink when a user is erased.
 
-    Prometheus takes a counter that shrinks for one that began again, and would count all of it a
-    second time.
+    Prometheus takes a shrinking counter for a restart, and would count everything again.
     """
 
     shown: dict[str, int] = field(default_factory=dict)
     last: dict[str, int] = field(default_factory=dict)
 
     def follow(self, name: str, present: int) -> int:
-        """What to show for a sum that stands at ``present``."""
         grown = max(0, present - self.last.get(name, 0))
         self.last[name] = present
         self.shown[name] = self.shown.get(name, 0) + grown
@@ -231,7 +222,7 @@ class _Growing:
 
 
 class StoreMetrics(Collector):
-    """Tells the figures of a store; of one that does not answer, that it does not."""
+    """The metrics of a store, cached for a while; ``ricordo_store_up`` is 0 while it fails."""
 
     def __init__(self, memory: Memory, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._memory = memory
@@ -242,7 +233,6 @@ class StoreMetrics(Collector):
         self._growing = _Growing()
 
     def collect(self) -> Iterator[Metric]:
-        """The metrics, as they are now or were a little while ago."""
         with self._lock:
             if not self._metrics or self._monotonic() >= self._good_until:
                 self._read()
@@ -252,29 +242,28 @@ class StoreMetrics(Collector):
         yield _gauge("ricordo_database_connections_in_use", IN_USE, in_use)
 
     def describe(self) -> list[Metric]:
-        """Nothing beforehand: the registry must not read the store when this is registered."""
+        """Empty, so that registering does not read the store."""
         return []
 
     def _read(self) -> None:
         started = self._monotonic()
         try:
             figures = read_figures(self._memory)
-        except StorageError:  # asked again in a while; the rest of the metrics is told
+        except StorageError:  # tried again in a while; the other metrics are shown
             self._metrics = [_gauge("ricordo_store_up", UP, 0)]
         else:
-            self._metrics = [_gauge("ricordo_store_up", UP, 1), *_shown(figures, self._growing)]
+            self._metrics = [
+                _gauge("ricordo_store_up", UP, 1),
+                *_of_memories(figures),
+                *_of_jobs(figures),
+                *_of_counts(figures.counters, self._growing),
+            ]
         ended = self._monotonic()
         self._good_until = ended + max(_KEPT_SECONDS, _LEAST_PAUSE * (ended - started))
 
 
 UP: Final = "Whether the database answers: 1 or 0."
 IN_USE: Final = "Connections to the database that this process has in use."
-
-
-def _shown(figures: Figures, growing: _Growing) -> Iterator[Metric]:
-    yield from _of_memories(figures)
-    yield from _of_jobs(figures)
-    yield from _of_counts(figures.counters, growing)
 
 
 def _of_memories(figures: Figures) -> Iterator[Metric]:
@@ -379,8 +368,7 @@ def _gauge(name: str, documentation: str, value: float) -> GaugeMetricFamily:
 
 
 class ServiceMetrics(Instruments):
-    """All metrics of one service, in a registry of their own: those of another program in the same
-    process are not among them."""
+    """All metrics of one service, in a registry of their own."""
 
     def __init__(self, memory: Memory, monotonic: Callable[[], float] = time.monotonic) -> None:
         self.registry = CollectorRegistry()
@@ -388,17 +376,14 @@ class ServiceMetrics(Instruments):
         self.registry.register(StoreMetrics(memory, monotonic))
 
     def render(self) -> tuple[bytes, str]:
-        """What ``/metrics`` answers, and its content type. It may read the database: not for the
-        thread of an event loop."""
+        """The body and content type of ``/metrics``. It may read the database: not for the event
+        loop."""
         return generate_latest(self.registry), CONTENT_TYPE_LATEST
 
 
 def watch_steps(memory: Memory, metrics: ServiceMetrics, tracing: Tracing) -> None:
-    """From now on tell these of every recall and every call of an embedder in this process."""
-    memory.database.watch = _watcher(metrics, tracing)
+    """Report every recall and every call of an embedder to these."""
 
-
-def _watcher(metrics: ServiceMetrics, tracing: Tracing) -> Watch:
     @contextmanager
     def watch(step: Step) -> Iterator[None]:
         started = time.perf_counter()
@@ -411,4 +396,4 @@ def _watcher(metrics: ServiceMetrics, tracing: Tracing) -> Watch:
             spent = time.perf_counter() - started
             metrics.step_finished(step, spent, has_failed=has_failed)
 
-    return watch
+    memory.database.watch = watch

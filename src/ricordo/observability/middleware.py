@@ -1,4 +1,4 @@
-"""Around every request: its id, one log line, metrics and a span."""
+"""Around every request: its id, a log line, metrics and a span."""
 
 import logging
 import time
@@ -28,8 +28,8 @@ _log = logging.getLogger(LOGGER)
 class ObservingMiddleware:
     """The outermost layer of an ASGI application.
 
-    A request lasts until the last byte of its answer. Where the caller goes away before that, the
-    line says so and the metrics count it as ``disconnected``.
+    A request lasts until the last byte of its response. Where the client leaves before that, the
+    log line says ``incomplete`` and the metrics count it as ``disconnected``.
     """
 
     def __init__(self, app: App, metrics: ServiceMetrics, tracing: Tracing) -> None:
@@ -38,7 +38,6 @@ class ObservingMiddleware:
         self._tracing = tracing
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -64,7 +63,7 @@ class ObservingMiddleware:
 
 
 class _Exchange:
-    """One request and what is known of its answer."""
+    """One request and what is known of its response."""
 
     def __init__(
         self,
@@ -85,14 +84,12 @@ class _Exchange:
         self._has_left = False
 
     async def receive(self) -> Message:
-        """Pass a message on, and see whether the caller is still there."""
         message = await self._receive()
         if message["type"] == "http.disconnect" and self._ended is None:
             self._has_left = True
         return message
 
     async def send(self, message: Message) -> None:
-        """Pass a message on, with the id, and see how far the answer is."""
         if message["type"] == "http.response.start":
             self._status = message["status"]
             name = REQUEST_ID_HEADER.encode()
@@ -100,18 +97,17 @@ class _Exchange:
             message = {**message, "headers": [*others, (name, self._request.id.encode())]}
         try:
             await self._send(message)
-        except OSError:  # how servers say that nobody is left to send to
+        except OSError:  # the client has disconnected
             self._has_left = True
             raise
         if message["type"] == "http.response.body" and not message.get("more_body", False):
             self._ended = time.perf_counter()
 
     def finish(self, metrics: ServiceMetrics, raised: BaseException | None) -> None:
-        """Tell what became of it."""
         seconds = (self._ended or time.perf_counter()) - self._started
         is_over = self._ended is not None
         is_fault = isinstance(raised, Exception) and (is_over or not self._has_left)
-        if is_fault and self._status is None:  # the server around this answers it
+        if is_fault and self._status is None:  # the server answers with 500
             is_over, self._status = True, 500
         method, route = _method(self.scope), _route(self.scope)
         metrics.request_finished(method, route, self._status if is_over else None, seconds)
@@ -130,53 +126,55 @@ class _Exchange:
     def _log_line(
         self, fields: dict[str, object], error: BaseException | None, has_failed: bool
     ) -> None:
-        """Of an error of the service it is told where it came from, of others what they are."""
+        """Errors of the service are logged with their traceback, others by type only."""
         if has_failed:
             trace = None if error is None else (type(error), error, error.__traceback__)
             _log.error("request", extra={FIELDS: fields}, exc_info=trace)
         else:
-            told = None if error is None else type(error).__name__
-            _log.info("request", extra={FIELDS: {**fields, "error": told}})
+            kind = None if error is None else type(error).__name__
+            _log.info("request", extra={FIELDS: {**fields, "error": kind}})
         if error is not None:
-            with suppress(AttributeError):  # without room for it: the server tells it again
+            with suppress(AttributeError):  # an exception with slots is logged by the server again
                 setattr(error, TOLD_BEFORE, True)
 
     def _end_span(self, fields: dict[str, object], *, has_failed: bool) -> None:
-        told: dict[str, str | int] = {
+        attributes: dict[str, str | int] = {
             "http.request.method": str(fields["method"]),
             "http.route": str(fields["route"]),
         }
         if self._status is not None:
-            told["http.response.status_code"] = self._status
+            attributes["http.response.status_code"] = self._status
         if self._request.key_id is not None:
-            told["ricordo.key_id"] = self._request.key_id
-        self._span.finish(f"{fields['method']} {fields['route']}", told, has_failed=has_failed)
+            attributes["ricordo.key_id"] = self._request.key_id
+        self._span.finish(
+            f"{fields['method']} {fields['route']}", attributes, has_failed=has_failed
+        )
 
 
 def _method(scope: Scope) -> str:
-    """The method, if it is one that is known: a caller may write anything there."""
+    """The method if it is a known one: a client may send anything."""
     method = str(scope["method"])
     return method if method in METHODS else OTHER_METHOD
 
 
 def _headers(scope: Scope) -> dict[str, str]:
-    """The headers by their names in lower case; of one that is there twice, the last."""
+    """Headers by lower-case name; of duplicates the last counts."""
     return {
         name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]
     }
 
 
 def _route(scope: Scope) -> str | None:
-    """The template of the route that the request was for, if there is any such route."""
+    """The template of the matched route, if any."""
     path = getattr(scope.get("route"), "path", None)
     return path if isinstance(path, str) else None
 
 
 def tracing_of(settings: Settings) -> Tracing:
-    """What ``traces_url`` asks for.
+    """The tracing that ``traces_url`` asks for.
 
     Raises:
-        InvalidValue: it is no address, or the packages for it are not installed.
+        InvalidValue: it is not an address, or OpenTelemetry is not installed.
     """
     if settings.traces_url is None:
         return Tracing()

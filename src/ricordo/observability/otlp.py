@@ -1,4 +1,4 @@
-"""Traces by OpenTelemetry, sent as OTLP over HTTP. Imported only where ``traces_url`` is set."""
+"""OpenTelemetry traces over OTLP/HTTP. Imported only where ``traces_url`` is set."""
 
 from collections.abc import Iterator, Mapping, MutableMapping
 from contextlib import contextmanager
@@ -30,24 +30,22 @@ class _OtlpRequestSpan(RequestSpan):
 
 
 class OtlpTracing(Tracing):
-    """Spans in a provider of its own, so that a program around this one keeps its own.
+    """Spans in a provider of its own, so that it does not affect the surrounding program.
 
-    They are sent by a thread in the background; where nobody takes them they are dropped, and no
-    request waits or fails for it.
+    A background thread sends them; they are dropped where the collector does not answer.
     """
 
     def __init__(self, url: str) -> None:
-        told = {SERVICE_NAME: _NAME, SERVICE_VERSION: __version__}
-        self._provider = TracerProvider(resource=Resource.create(told), shutdown_on_exit=False)
+        resource = Resource.create({SERVICE_NAME: _NAME, SERVICE_VERSION: __version__})
+        self._provider = TracerProvider(resource=resource, shutdown_on_exit=False)
         exporter = OTLPSpanExporter(endpoint=url, timeout=_EXPORT_SECONDS)
         self._provider.add_span_processor(BatchSpanProcessor(exporter))
         self._tracer = self._provider.get_tracer(_NAME, __version__)
-        # Only the trace itself is passed on, no baggage: that is for others' values.
+        # Trace context only, no baggage.
         self._propagator = TraceContextTextMapPropagator()
 
     @contextmanager
     def span(self, name: str, attributes: Attributes | None = None) -> Iterator[object]:
-        """A child of the span that is open, if one is."""
         with self._tracer.start_as_current_span(
             name,
             attributes=None if attributes is None else dict(attributes),
@@ -63,7 +61,7 @@ class OtlpTracing(Tracing):
 
     @contextmanager
     def start_request(self, headers: Mapping[str, str]) -> Iterator[RequestSpan]:
-        """The first span in this process, of the caller's trace if it has one."""
+        """The root span in this process, in the client's trace if it has one."""
         with self._tracer.start_as_current_span(
             "request",
             context=self._propagator.extract(headers),
@@ -74,9 +72,8 @@ class OtlpTracing(Tracing):
             yield _OtlpRequestSpan(span)
 
     def inject_headers(self, headers: MutableMapping[str, str]) -> None:
-        """Add ``traceparent``, where a span is open."""
         self._propagator.inject(headers)
 
     def shutdown(self) -> None:
-        """Send what waits; it takes a few seconds at most where nobody takes it."""
+        """Send queued spans, for a few seconds at most."""
         self._provider.shutdown()

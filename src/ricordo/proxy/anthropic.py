@@ -34,30 +34,25 @@ _KINDS: Final = {
 
 
 class AnthropicWire:
-    """Chats as Anthropic writes them."""
-
     name = "anthropic"
     path = "/v1/messages"
     models_path = "/v1/models"
 
     def key_header(self, key: str) -> tuple[str, str]:
-        """A header of its own."""
         return "x-api-key", key
 
     def user_in(self, request: JsonObject) -> str | None:
-        """The field ``metadata.user_id``."""
         metadata = request.value("metadata")
         user = metadata.get("user_id") if isinstance(metadata, dict) else None
         return user if isinstance(user, str) else None
 
     def said_in(self, request: JsonObject) -> list[ChatMessage]:
-        """What users and assistants said, and what tools gave back: part of a user's message."""
+        """Messages, and tool results, which are part of a user's message."""
         found = [one for message in objects(request.value("messages")) for one in _said_in(message)]
         return [one for one in found if one.says_anything]
 
     def with_system(self, request: JsonObject, text: str) -> str:
-        """One more block after the caller's own, which keeps its cache marks; the whole system
-        prompt where there is none."""
+        """One more block after the client's own, so that its cache marks stay valid."""
         system = request.members.get("system")
         block = dumped({"type": _TEXT, "text": text})
         if system is None:
@@ -73,34 +68,30 @@ class AnthropicWire:
         return request.text
 
     def may_carry(self, event: dict[str, Any]) -> bool | None:
-        """The event with which a message begins; pings may come before it."""
+        """The event that starts a message; pings may come before it."""
         kind = event.get("type")
         return None if kind == "ping" else kind == "message_start"
 
     def said_by(self, answer: dict[str, Any]) -> ChatMessage:
-        """The text and the calls of a message."""
         blocks = objects(answer.get("content"))
         calls = [block for block in blocks if block.get("type") == _CALL]
         return ChatMessage(ASSISTANT, text_of(blocks, _TEXT), tuple(calls[:_MOST_BLOCKS]))
 
     def ear(self) -> "AnthropicListener":
-        """Gathers the blocks of a message."""
         return AnthropicListener()
 
     def error(self, status: int, message: str, code: str) -> bytes:  # noqa: ARG002 - has none
-        """As Anthropic tells errors."""
         kind = _KINDS.get(status, "api_error")
         return dumped({"type": "error", "error": {"type": kind, "message": message}}).encode()
 
 
 class AnthropicListener:
-    """Puts the blocks of a streamed message together."""
+    """Joins the blocks of a streamed message."""
 
     def __init__(self) -> None:
         self._blocks: dict[int, _Block] = {}
 
     def hear(self, event: dict[str, Any]) -> None:
-        """Take in one event."""
         index = event.get("index")
         if not isinstance(index, int):
             return
@@ -111,7 +102,6 @@ class AnthropicListener:
             self._blocks[index].add(delta)
 
     def heard(self) -> ChatMessage:
-        """The message so far."""
         blocks = [self._blocks[index].whole() for index in sorted(self._blocks)]
         texts = [block["text"] for block in blocks if block["type"] == _TEXT]
         calls = [block for block in blocks if block["type"] == _CALL]
@@ -119,7 +109,7 @@ class AnthropicListener:
 
 
 class _Block:
-    """A block whose parts come one after the other; only texts and calls are kept."""
+    """A block whose parts arrive in pieces; only texts and tool calls are kept."""
 
     def __init__(self, start: dict[str, Any]) -> None:
         self._start = start
@@ -129,19 +119,17 @@ class _Block:
         self._text.add(text_of(start.get("text")))
 
     def add(self, delta: dict[str, Any]) -> None:
-        """Take in a delta."""
         self._text.add(text_of(delta.get("text")))
         self._input.add(text_of(delta.get("partial_json")))
 
     def whole(self) -> dict[str, Any]:
-        """As an answer that is not streamed has it."""
         if self._kind == _TEXT:
             return {"type": _TEXT, "text": self._text.joined()}
         if self._kind != _CALL:
             return {"type": ""}
         text = self._input.joined()
         given = read_object(text.encode("utf-8", "replace")) if text else self._start.get("input")
-        # What broke off in the middle is kept as the text that it is.
+        # Incomplete JSON is kept as text.
         return {**self._start, "type": _CALL, "input": text if given is None else given}
 
 

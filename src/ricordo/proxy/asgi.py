@@ -1,4 +1,4 @@
-"""Sending an answer of the proxy from an ASGI application, whatever framework that is made with."""
+"""Send an answer of the proxy from any ASGI application."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, MutableMapping
@@ -15,9 +15,9 @@ Done = TypeVar("Done")
 
 
 async def unless_gone(receive: Receive, work: Coroutine[Any, Any, Done]) -> Done | None:
-    """Do some work for a client; None where the client has gone before it was done.
+    """The result of ``work``; None where the client disconnects first.
 
-    The body of the request must have been received.
+    The request body must have been received before.
     """
     doing = asyncio.ensure_future(work)
     leaving = asyncio.ensure_future(_gone(receive))
@@ -31,9 +31,9 @@ async def unless_gone(receive: Receive, work: Coroutine[Any, Any, Done]) -> Done
 
 
 async def send_answer(answer: ProxyAnswer, receive: Receive, send: Send) -> None:
-    """Send an answer; a stream ends when the client goes, and is closed whatever happens.
+    """Send an answer; a stream ends when the client disconnects, and is always closed.
 
-    An answer that broke off is left incomplete, so that the server breaks off as well.
+    An incomplete answer is left incomplete, so that the server breaks the connection.
     """
     headers = [
         (name.encode("latin-1"), value.encode("latin-1")) for name, value in answer.headers.items()
@@ -48,7 +48,7 @@ async def send_answer(answer: ProxyAnswer, receive: Receive, send: Send) -> None
     try:
         await send(start)
         await unless_gone(receive, _pump(body, send))
-    except (UpstreamFault, OSError):  # of the upstream's connection, or of the client's
+    except (UpstreamFault, OSError):  # the upstream's or the client's connection broke
         return
     finally:
         await body.aclose()

@@ -1,4 +1,4 @@
-"""What memory adds to a chat, and what a chat leaves in memory."""
+"""Recall before a chat, and storing the chat afterwards."""
 
 import hashlib
 import json
@@ -23,14 +23,13 @@ _log = logging.getLogger(__name__)
 
 
 class FaultLog:
-    """Tells the log what keeps memory from working: once, and again when that changes."""
+    """Logs a problem with memory once, and again when it changes."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._last: str | None = None
 
     def note(self, problem: str | None) -> None:
-        """Say what is wrong, None for nothing."""
         with self._lock:
             is_news, self._last = problem != self._last, problem
         if is_news and problem is not None:
@@ -48,26 +47,24 @@ class Recalled:
 
 
 class ChatRecall:
-    """Asks memory for what a chat is to know."""
-
     def __init__(
         self, modes: str, budget_tokens: int, complaints: FaultLog, *, persona: bool
     ) -> None:
         self._modes = modes
         self._budget = budget_tokens
         self._persona = persona
-        self._complaints = complaints
+        self._faults = complaints
 
     def recall(self, memory: UserMemory, message: str, thread: str | None) -> Recalled:
-        """What to add for a message; nothing where memory fails, because a chat goes on."""
+        """What to add for a message; nothing where memory fails, because the chat goes on."""
         try:
             return self._recalled(memory, question_in(storable(message)), thread)
-        except Exception as error:  # noqa: BLE001 - whatever it is, nobody's chat may fail for it
-            self._complaints.note(in_log(error))
+        except Exception as error:  # noqa: BLE001 - no chat may fail because of memory
+            self._faults.note(in_log(error))
             return Recalled()
 
     def _recalled(self, memory: UserMemory, question: str, thread: str | None) -> Recalled:
-        """The budget is for what is added; the message has its place beside it."""
+        """The budget is for what is added, so the message comes on top of it."""
         count = memory.parts.prompting.policy.count
         beside = count(question) + MESSAGE_TOKENS if question else 0
         context = memory.context(
@@ -79,28 +76,24 @@ class ChatRecall:
             history=False,
             persona=self._persona,
         )
-        # What the problem itself says may quote an endpoint, and that what it was sent.
-        self._complaints.note("a part of it cannot be read now" if context.problems else None)
+        # The problem itself may quote an endpoint's message, and that the user.
+        self._faults.note("a part of it cannot be read now" if context.problems else None)
         if says_only_the_time(context.system):
             return Recalled()
         return Recalled(context.system, context.memories)
 
 
 def storable(text: str) -> str:
-    """A text from outside without what no database can store."""
+    """A text without what no database can store."""
     return text.replace("\x00", "").encode("utf-8", "replace").decode("utf-8")
 
-
-# Clients send the whole conversation with every request, or the end of it. So each message gets
-# an id made of what it says and what was said right before it, which is the same in every
-# request.
 
 _ID_DIGITS: Final = 32
 
 
 @dataclass(frozen=True, slots=True)
 class ChatExchange:
-    """A chat that was answered: what was said before, the answer, and what it was told."""
+    """A finished chat: the messages, the answer, and the ids of the recalled memories."""
 
     thread: str | None
     said: Sequence[ChatMessage]
@@ -109,10 +102,10 @@ class ChatExchange:
 
 
 def remember(memory: UserMemory, exchange: ChatExchange) -> None:
-    """Record what was said, and count which memories the answer used.
+    """Store the messages, and count which memories the answer used.
 
     Raises:
-        RicordoError: it could not be recorded.
+        RicordoError: they could not be stored.
     """
     if exchange.thread is not None:
         turns = _new_turns(memory, exchange.thread, exchange)
@@ -124,7 +117,11 @@ def remember(memory: UserMemory, exchange: ChatExchange) -> None:
 
 
 def turns_of(said: Sequence[ChatMessage], answer: ChatMessage) -> list[NewTurn]:
-    """The latest messages and the answer, with ids that every request gives them."""
+    """The latest messages and the answer, with stable ids.
+
+    Clients send the whole conversation, or its end, with every request. So the id of a message is a
+    hash of itself and the message before it.
+    """
     whole = [_cut(one) for one in (*said, answer) if one.says_anything]
     with_former = list(zip([None, *whole], whole, strict=False))
     latest = limits.MAX_OBSERVED_MESSAGES + int(answer.says_anything)
@@ -132,17 +129,17 @@ def turns_of(said: Sequence[ChatMessage], answer: ChatMessage) -> list[NewTurn]:
 
 
 def _new_turns(memory: UserMemory, thread: str, exchange: ChatExchange) -> list[NewTurn]:
-    """The turns without the first message of a request that is the end of a longer conversation.
+    """The turns, without the first message of a request that is the end of a longer conversation.
 
-    What was said before that message is not in the request, so its id is not the one that it was
-    recorded with. That is so where anything after it is known already.
+    The message before it is missing, so its id differs from the stored one. That is the case where
+    any later message is known already.
     """
     turns = turns_of(exchange.said, exchange.answer)
     sent = sum(one.says_anything for one in exchange.said)
     if not 1 < sent <= limits.MAX_OBSERVED_MESSAGES:
         return turns
-    # Not by the memory's own window: an agent that is kept to some categories has none. What is
-    # read here it does not see.
+    # Not memory.window(), which an agent restricted to categories may not read; it does not see
+    # what is read here.
     window = memory.parts.conversation.window(memory.scope.user_id, thread)
     known = {turn.message_id for turn in window.turns}
     is_known = any(turn.message_id in known for turn in turns[1:])
@@ -164,7 +161,7 @@ def _turn(former: ChatMessage | None, said: ChatMessage) -> NewTurn:
         return NewTurn.parse(message)
     try:
         return NewTurn.parse({**message, "tool_calls": list(said.calls)})
-    except InvalidValue:  # larger or deeper than can be stored: which tools were called is enough
+    except InvalidValue:  # too large or too deep: store only the names of the tools
         names = [{"name": name[: limits.MAX_REFERENCE_CHARS]} for _, name in _called(said)]
         return NewTurn.parse({**message, "tool_calls": names[: limits.MAX_TRANSCRIPT_CALLS]})
 
@@ -176,7 +173,7 @@ def _message_id(former: ChatMessage | None, said: ChatMessage) -> str:
 
 
 def _fingerprint(said: ChatMessage) -> list[object]:
-    """What clients send back as they got it: arguments of tools are often written anew."""
+    """What clients send back unchanged: arguments of tools are often serialised again."""
     return [said.role, said.text, _called(said)]
 
 

@@ -1,4 +1,4 @@
-"""The wire format of ``/v1/chat/completions``."""
+"""The wire format of OpenAI's ``/v1/chat/completions``."""
 
 from typing import Any, Final
 
@@ -21,29 +21,24 @@ _MOST_CALLS: Final = 1_000
 
 
 class OpenAiWire:
-    """Chats as OpenAI and whoever is compatible with it writes them."""
-
     name = "openai"
     path = "/chat/completions"
     models_path = "/models"
 
     def key_header(self, key: str) -> tuple[str, str]:
-        """A bearer token."""
         return "authorization", f"Bearer {key}"
 
     def user_in(self, request: JsonObject) -> str | None:
-        """The field ``user``."""
         user = request.value("user")
         return user if isinstance(user, str) else None
 
     def said_in(self, request: JsonObject) -> list[ChatMessage]:
-        """What users, assistants and tools said."""
         found = (_said(message) for message in objects(request.value("messages")))
         return [one for one in found if one is not None and one.says_anything]
 
     def with_system(self, request: JsonObject, text: str) -> str:
-        """One more message after the caller's own system messages, in the role that they have:
-        some endpoints refuse ``system`` beside ``developer``."""
+        """One more message after the client's own system messages, in the same role: some endpoints
+        refuse ``system`` beside ``developer``."""
         messages = request.members.get("messages")
         if messages is None or not isinstance(messages.value, list) or not messages.value:
             return request.text
@@ -58,11 +53,10 @@ class OpenAiWire:
         return request.with_inserted(place, f"{ours}," if is_first else f",{ours}")
 
     def may_carry(self, event: dict[str, Any]) -> bool | None:
-        """The first event, unless it tells of an error. Some endpoints always have the field."""
+        """The first event, unless it is an error. Some endpoints always have the field."""
         return event.get("error") is None
 
     def said_by(self, answer: dict[str, Any]) -> ChatMessage:
-        """The message of the first choice."""
         for choice in objects(answer.get("choices"))[:1]:
             message = choice.get("message")
             if isinstance(message, dict):
@@ -70,25 +64,22 @@ class OpenAiWire:
         return ChatMessage(ASSISTANT, "")
 
     def ear(self) -> "OpenAiListener":
-        """Gathers the deltas of the first choice."""
         return OpenAiListener()
 
     def error(self, status: int, message: str, code: str) -> bytes:
-        """As OpenAI tells errors."""
         kind = "invalid_request_error" if status < 500 else "api_error"
         error = {"message": message, "type": kind, "param": None, "code": code}
         return dumped({"error": error}).encode("utf-8")
 
 
 class OpenAiListener:
-    """Puts the deltas of a stream together."""
+    """Joins the deltas of the first choice."""
 
     def __init__(self) -> None:
         self._text = TextBuffer(MAX_OBSERVED_ANSWER_CHARS)
         self._calls: dict[int, _Call] = {}
 
     def hear(self, event: dict[str, Any]) -> None:
-        """Take in one chunk."""
         for choice in objects(event.get("choices")):
             delta = choice.get("delta")
             if choice.get("index", 0) == 0 and isinstance(delta, dict):
@@ -98,7 +89,6 @@ class OpenAiListener:
                     self._hear_call(call)
 
     def heard(self) -> ChatMessage:
-        """The message so far."""
         calls = [self._calls[index].whole() for index in sorted(self._calls)]
         return ChatMessage(ASSISTANT, self._text.joined(), tuple(calls))
 
@@ -116,7 +106,7 @@ class OpenAiListener:
 
 
 class _Call:
-    """A tool call whose parts come one after the other."""
+    """A tool call whose parts arrive in pieces."""
 
     def __init__(self) -> None:
         self.id = ""
@@ -124,7 +114,6 @@ class _Call:
         self.arguments = TextBuffer(MAX_TOOL_CALLS_BYTES)
 
     def whole(self) -> dict[str, Any]:
-        """As an answer that is not streamed has it."""
         function = {"name": self.name.joined(), "arguments": self.arguments.joined()}
         return {"id": self.id, "type": "function", "function": function}
 

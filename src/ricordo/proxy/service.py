@@ -1,4 +1,4 @@
-"""The chat proxy: memory in front of any model, and every other byte as it was."""
+"""The chat proxy: adds memory to chats and passes everything else on unchanged."""
 
 import asyncio
 import hashlib
@@ -56,9 +56,9 @@ _THREADS: Final = 2
 
 
 class BackgroundWrites:
-    """Runs work in threads of its own, so that it delays no chat and no cancelled request ends it.
+    """Stores finished chats in threads of its own, which no cancelled request ends.
 
-    What fails is told to the log and to nobody else.
+    Errors are only logged.
     """
 
     def __init__(self) -> None:
@@ -68,12 +68,12 @@ class BackgroundWrites:
         self._is_closed = False
 
     def do(self, work: Callable[[], None]) -> None:
-        """Have something done soon. It is not done where too much waits already, or after the end:
-        whoever asks for it has a chat to finish, and no use for an error."""
+        """Run something soon. It is dropped with a warning where too much is queued, or after
+        :meth:`close`: the chat itself must not fail."""
         with self._lock:
             refusal = self._refusal()
             if refusal is None:
-                done = self._pool.submit(_quietly, work)
+                done = self._pool.submit(_log_errors, work)
                 self._waiting.add(done)
         if refusal is None:
             done.add_done_callback(self._forget)
@@ -81,7 +81,7 @@ class BackgroundWrites:
             _log.warning("a chat is not remembered: %s", refusal)
 
     async def drain(self) -> None:
-        """Wait until all that was to be done is done."""
+        """Wait until the queue is empty."""
         while True:
             with self._lock:
                 waiting = list(self._waiting)
@@ -90,7 +90,7 @@ class BackgroundWrites:
             await asyncio.wait([asyncio.wrap_future(one) for one in waiting])
 
     async def close(self) -> None:
-        """Finish what there is, and take no more."""
+        """Finish the queue and accept no more."""
         await self.drain()
         with self._lock:
             self._is_closed = True
@@ -108,16 +108,16 @@ class BackgroundWrites:
             self._waiting.discard(done)
 
 
-def _quietly(work: Callable[[], None]) -> None:
+def _log_errors(work: Callable[[], None]) -> None:
     try:
         work()
-    except Exception as error:  # noqa: BLE001 - the chat is over, and the log is all that is left
+    except Exception as error:  # noqa: BLE001 - the chat is over, so it can only be logged
         _log.warning("a chat is not remembered: %s", in_log(error))
 
 
 @dataclass(frozen=True)
 class ChatRequest:
-    """The body of a request and what of it could be read: nothing, where it is no JSON object."""
+    """A request body, and its JSON object; None where it is not one."""
 
     wire: Wire
     body: bytes
@@ -125,21 +125,20 @@ class ChatRequest:
 
     @classmethod
     def parse(cls, wire: Wire, body: bytes) -> "ChatRequest":
-        """Read a body, once. What it says of itself is not checked: that is for the upstream."""
+        """Parse a body. Its content is not validated: that is up to the upstream."""
         return cls(wire, body, JsonObject.read(body))
 
     @property
     def user(self) -> str | None:
-        """The user that the body names."""
         return None if self.read is None else self.wire.user_in(self.read)
 
     @cached_property
     def said(self) -> Sequence[ChatMessage]:
-        """The messages, without system prompts."""
+        """The messages without system prompts."""
         return () if self.read is None else tuple(self.wire.said_in(self.read))
 
     def with_system(self, text: str) -> bytes:
-        """The body with one more system text in it, and otherwise the same to the byte."""
+        """The body with one more system text, and otherwise the same to the byte."""
         if self.read is None:
             return self.body
         return self.wire.with_system(self.read, text).encode("utf-8")
@@ -150,10 +149,9 @@ _DIGITS: Final = 16
 
 
 def user_in_body(named: str | None) -> str | None:
-    """The user that the body of a request names; None for nobody, which means without memory.
+    """The user that the body names; None means without memory.
 
-    What it says may be meant for the upstream's own purposes, so a name there that nobody can have
-    is no error.
+    The field may be meant for the upstream, so an invalid name is not an error.
     """
     try:
         return checks.user_id(named) if named else None
@@ -162,13 +160,13 @@ def user_in_body(named: str | None) -> str | None:
 
 
 def thread_of(headers: Mapping[str, str], first_message: str) -> str | None:
-    """The conversation that a request goes on with.
+    """The conversation of a request.
 
-    Where no header names it, it is told by what the user said first, which all requests of a
-    conversation have in common; None where there is nothing to tell it by.
+    Without a header it is identified by the user's first message, which all requests of a
+    conversation share; None where there is none.
 
     Raises:
-        InvalidValue: a header has a name that no conversation can have.
+        InvalidValue: the name in a header is not allowed.
     """
     named = _first(headers, THREAD_HEADERS)
     if named is not None:
@@ -181,7 +179,7 @@ def thread_of(headers: Mapping[str, str], first_message: str) -> str | None:
 
 
 def _first(headers: Mapping[str, str], names: tuple[str, ...]) -> str | None:
-    """The first of some headers that says anything; its bytes are UTF-8 where they are no ASCII."""
+    """The first non-empty one of some headers; bytes outside ASCII are UTF-8."""
     given = {name.lower(): value for name, value in headers.items()}
     for name in names:
         value = given.get(name, "").strip()
@@ -198,18 +196,18 @@ _PLAIN: Final = "identity"
 _EVENTS: Final = "text/event-stream"
 _MEMORIES: Final = "memories"
 _FIRST_ERROR: Final = 400
-_READ_AT_ONCE_BYTES: Final = 256 * 1024  # what is read without leaving it to a thread
+_READ_AT_ONCE_BYTES: Final = 256 * 1024  # parsed on the event loop; more in a thread
 
 Found = TypeVar("Found")
 
 
 @dataclass(frozen=True, slots=True)
 class ProxyCaller:
-    """Who asks, as authentication has found out. Without a ``user``, memory is off.
+    """The authenticated caller. Without a ``user``, memory is off.
 
-    ``categories`` are all that the agent may touch; None for everything. With
-    ``pass_credentials`` the caller's own go to an upstream for which no key is set. With
-    ``has_agents_key`` an agent speaks, whatever it may touch.
+    ``categories`` are all that the agent may access; None for everything. With ``pass_credentials``
+    the caller's own go to an upstream that has no configured key. With ``has_agents_key`` the
+    caller is an agent.
     """
 
     user: str | None
@@ -221,7 +219,7 @@ class ProxyCaller:
 
 @dataclass(frozen=True, slots=True)
 class ProxyAnswer:
-    """What goes back to the caller. A stream must be closed by whoever sends it."""
+    """The response for the caller, who must close a streamed body."""
 
     status: int
     headers: Mapping[str, str]
@@ -240,48 +238,40 @@ class _Chat:
 
     @property
     def memories(self) -> str:
-        """What the answer tells of what was recalled."""
         return dumped([one.to_dict() for one in self.recalled.memories])
 
     def exchange(self, answer: ChatMessage) -> ChatExchange:
-        """What is to be remembered."""
         recalled = tuple(one.id for one in self.recalled.memories)
         return ChatExchange(self.thread, self.request.said, answer, recalled)
 
 
 class ChatProxy:
-    """Passes chats on to the upstreams of the settings. For one event loop."""
+    """Passes chats on to the configured upstreams. For one event loop."""
 
     def __init__(self, memory: Memory, settings: Settings, watch: CallWatch | None = None) -> None:
-        """A proxy with the upstreams that are set; none may be.
-
-        Raises:
-            InvalidValue: an address or a mode in the settings is wrong.
-        """
+        """Raises InvalidValue where an address or a mode in the settings is wrong."""
         self._memory = memory
         modes = [part.strip() for part in settings.proxy_modes.replace("+", ",").split(",")]
         checks.choices("setting proxy_modes", modes, ContextMode)
-        self._complaints = FaultLog()
-        self._recalling = ChatRecall(
+        self._faults = FaultLog()
+        self._recall = ChatRecall(
             settings.proxy_modes,
             settings.context_tokens,
-            self._complaints,
+            self._faults,
             persona=settings.proxy_persona,
         )
         self._threads = ThreadPoolExecutor(
             settings.async_threads, thread_name_prefix="ricordo-proxy"
         )
-        self._afterwards = BackgroundWrites()
+        self._background = BackgroundWrites()
         self._upstreams = upstreams_of(settings, watch or CallWatch())
         self._open: set[AnswerStream] = set()
 
     def serves(self, wire: Wire) -> bool:
-        """Whether there is an upstream for this wire format."""
         return wire.name in self._upstreams
 
     async def read(self, wire: Wire, body: bytes) -> ChatRequest:
-        """Read the body of a request; never an error, whatever it holds."""
-        return await self._reading(body, partial(ChatRequest.parse, wire, body))
+        return await self._parse(body, partial(ChatRequest.parse, wire, body))
 
     async def answer(
         self,
@@ -291,7 +281,7 @@ class ChatProxy:
         headers: Mapping[str, str],
         caller: ProxyCaller,
     ) -> ProxyAnswer:
-        """Have a chat answered. What fails is an answer too, in the form of the wire format."""
+        """Answer a chat. Errors are responses, too, in the wire format."""
         upstream = self._upstreams.get(request.wire.name)
         if upstream is None:
             return _no_upstream(request.wire)
@@ -299,47 +289,47 @@ class ChatProxy:
             chat = self._chat(request, headers, caller)
         except InvalidValue as error:
             return error_answer(request.wire, 400, str(error), "invalid_value")
-        body = request.body if chat is None else await self._prepared(chat)
-        asking = upstream.chat(body, query, headers, pass_credentials=caller.pass_credentials)
-        return await self._called(upstream, asking, chat)
+        body = request.body if chat is None else await self._with_memories(chat)
+        call_upstream = upstream.chat(
+            body, query, headers, pass_credentials=caller.pass_credentials
+        )
+        return await self._call(upstream, call_upstream, chat)
 
     async def models(
         self, *, query: str, headers: Mapping[str, str], pass_credentials: bool
     ) -> ProxyAnswer:
-        """The models of the upstream; of Anthropic's for a caller who speaks its wire format."""
+        """The models of the upstream; Anthropic's for a client that speaks its wire format."""
         asks_anthropic = any(name.lower() == "anthropic-version" for name in headers)
         wires: tuple[Wire, ...] = (ANTHROPIC, OPENAI) if asks_anthropic else (OPENAI, ANTHROPIC)
         upstreams = [self._upstreams[wire.name] for wire in wires if self.serves(wire)]
         if not upstreams:
             return _no_upstream(wires[0])
-        asking = upstreams[0].models(query, headers, pass_credentials=pass_credentials)
-        return await self._called(upstreams[0], asking, None)
+        call_upstream = upstreams[0].models(query, headers, pass_credentials=pass_credentials)
+        return await self._call(upstreams[0], call_upstream, None)
 
     async def drain(self) -> None:
-        """Wait until every chat that ended is remembered."""
-        await self._afterwards.drain()
+        """Wait until every finished chat is stored."""
+        await self._background.drain()
 
     async def aclose(self) -> None:
-        """Remember what is to be remembered and close every connection; before the store is.
+        """Store finished chats and close all connections; call it before closing the store.
 
-        Answers that still come in are broken off, and remembered as far as they came.
+        Responses under way are cut off, and stored as far as they came.
         """
         for stream in list(self._open):
             await stream.aclose()
-        await self._afterwards.close()
+        await self._background.close()
         self._threads.shutdown(wait=False)
         for upstream in self._upstreams.values():
             await upstream.close()
 
-    # -- before the answer -----------------------------------------------------------------
-
     def _chat(
         self, request: ChatRequest, headers: Mapping[str, str], caller: ProxyCaller
     ) -> _Chat | None:
-        """A chat with memory; None for somebody unknown, or where the body cannot be read.
+        """A chat with memory; None for an unknown user or an unreadable body.
 
         Raises:
-            InvalidValue: the user, the agent or the thread has a name that cannot be.
+            InvalidValue: the name of the user, the agent or the thread is not allowed.
         """
         if caller.user is None or request.read is None:
             return None
@@ -352,34 +342,32 @@ class ChatProxy:
         thread = thread_of(headers, first_of_user(request.said))
         return _Chat(request.wire, memory, thread, request)
 
-    async def _prepared(self, chat: _Chat) -> bytes:
-        """The body with what memory adds to it; as it is where that takes too long."""
-        adding = self._in_thread(self._added, chat)
+    async def _with_memories(self, chat: _Chat) -> bytes:
+        """The body with recalled memories; unchanged where recall takes too long."""
+        adding = self._in_thread(self._recalled, chat)
         try:
             chat.recalled, body = await asyncio.wait_for(adding, MAX_PROXY_RECALL_SECONDS)
         except TimeoutError:
-            self._complaints.note("it takes too long")
+            self._faults.note("it takes too long")
             return chat.request.body
         return body
 
-    def _added(self, chat: _Chat) -> tuple[Recalled, bytes]:
+    def _recalled(self, chat: _Chat) -> tuple[Recalled, bytes]:
         question = last_of_user(chat.request.said)
-        recalled = self._recalling.recall(chat.memory, question, chat.thread)
+        recalled = self._recall.recall(chat.memory, question, chat.thread)
         body = chat.request.body
         return recalled, body if recalled.text is None else chat.request.with_system(recalled.text)
 
-    # -- the answer ------------------------------------------------------------------------
-
-    async def _called(
+    async def _call(
         self,
         upstream: Upstream,
-        asking: "Coroutine[Any, Any, httpx2.Response]",
+        call_upstream: "Coroutine[Any, Any, httpx2.Response]",
         chat: _Chat | None,
     ) -> ProxyAnswer:
-        """What the upstream answers; its faults in the form of the wire format."""
+        """The upstream's response; its faults in the wire format."""
         call = UpstreamCall(upstream.watch)
         try:
-            return _without_key(await self._answered(await asking, chat, call), upstream)
+            return _without_key(await self._respond(await call_upstream, chat, call), upstream)
         except UpstreamFault as error:
             call.failed(error.code)
             return error_answer(upstream.wire, error.status, str(error), error.code)
@@ -387,12 +375,12 @@ class ChatProxy:
             call.left()
             raise
 
-    async def _answered(
+    async def _respond(
         self, response: "httpx2.Response", chat: _Chat | None, call: UpstreamCall
     ) -> ProxyAnswer:
         headers = from_upstream(response.headers.raw)
         encoding = response.headers.get("content-encoding", _PLAIN).strip().lower()
-        if encoding != _PLAIN:  # although asked not to: it can be passed on, but not read
+        if encoding != _PLAIN:  # compressed against our request: pass it on unread
             headers["content-encoding"] = encoding
         if not response.is_success:
             chat = None
@@ -416,7 +404,7 @@ class ChatProxy:
         *,
         is_readable: bool,
     ) -> bytes | AnswerStream:
-        """An answer that is not streamed; what is too large to be read passes as it is."""
+        """A response that is not streamed; one that is too large to parse passes unchanged."""
         chunks = response.aiter_raw()
         body, is_all = await gathered(response, chunks, MAX_PROXIED_ANSWER_BYTES)
         if not is_all:
@@ -424,14 +412,12 @@ class ChatProxy:
         call.answered(response.status_code)
         if chat is None:
             return body
-        answer = await self._reading(body, partial(read_object, body)) if is_readable else None
+        answer = await self._parse(body, partial(read_object, body)) if is_readable else None
         if answer is None or answer.get("error") is not None:
             self._remember(chat, NOTHING_HEARD)
             return body
         self._remember(chat, chat.wire.said_by(answer))
         return with_last(body, _MEMORIES, chat.memories)
-
-    # -- after the answer ------------------------------------------------------------------
 
     def _stream(
         self,
@@ -443,7 +429,7 @@ class ChatProxy:
         first: bytes = b"",
         chunks: AsyncIterator[bytes] | None = None,
     ) -> AnswerStream:
-        """A stream that is remembered when it is over, however it ends."""
+        """A streamed response, stored when it ends in whatever way."""
 
         def ended() -> None:
             self._open.discard(stream)
@@ -455,12 +441,10 @@ class ChatProxy:
         return stream
 
     def _remember(self, chat: _Chat, answer: ChatMessage) -> None:
-        self._afterwards.do(partial(remember, chat.memory, chat.exchange(answer)))
+        self._background.do(partial(remember, chat.memory, chat.exchange(answer)))
 
-    # -- threads ---------------------------------------------------------------------------
-
-    async def _reading(self, body: bytes, read: Callable[[], Found]) -> Found:
-        """Read a text here, or in a thread where others would have to wait for it."""
+    async def _parse(self, body: bytes, read: Callable[[], Found]) -> Found:
+        """Parse small texts here, large ones in a thread."""
         return read() if len(body) <= _READ_AT_ONCE_BYTES else await self._in_thread(read)
 
     async def _in_thread(self, work: Callable[..., Found], *given: Any) -> Found:
@@ -468,12 +452,11 @@ class ChatProxy:
 
 
 def error_answer(wire: Wire, status: int, message: str, code: str) -> ProxyAnswer:
-    """An error of ours, as clients of the wire format read it."""
     return ProxyAnswer(status, {"content-type": _JSON}, wire.error(status, message, code))
 
 
 def _without_key(answer: ProxyAnswer, upstream: Upstream) -> ProxyAnswer:
-    """The answer, where it is an error without the operator's key: some endpoints repeat it."""
+    """Remove the operator's key from an error response: some endpoints echo it."""
     if answer.status < _FIRST_ERROR or not isinstance(answer.body, bytes):
         return answer
     return replace(answer, body=upstream.without_key(answer.body))

@@ -1,4 +1,4 @@
-"""An answer on its way through: bytes come, bytes go, and at the end everything is let go of."""
+"""Streamed answers: reading and changing server-sent events on their way through."""
 
 import asyncio
 import re
@@ -13,16 +13,16 @@ if TYPE_CHECKING:
 
 _LINE_END = re.compile(rb"[\r\n]")
 _DATA: Final = b"data:"
-_MAX_EVENT_BYTES: Final = 1024 * 1024  # of an event that is read; larger ones only pass
+_MAX_EVENT_BYTES: Final = 1024 * 1024  # larger events pass unread
 
 MayCarry = Callable[[dict[str, Any]], bool | None]
 
 
 class EventSplicer:
-    """Puts a member into the JSON of the first event that may carry it.
+    """Inserts a member into the JSON of the first event that may carry it.
 
-    Everything else comes out as it went in. Bytes are held back only up to the end of a line, and
-    only until that event has come.
+    Everything else passes unchanged. Bytes are held back only up to the end of a line, and only
+    until that event has come.
     """
 
     def __init__(self, name: str, value: str, may_carry: MayCarry) -> None:
@@ -30,42 +30,40 @@ class EventSplicer:
         self._value = value
         self._may_carry = may_carry
         self._held = b""
-        self._is_looking = True
+        self._is_searching = True
 
     def feed(self, chunk: bytes) -> bytes:
-        """What may go out now."""
-        if not self._is_looking:
+        if not self._is_searching:
             return chunk
-        looked_at, held = len(self._held), self._held + chunk
+        searched, held = len(self._held), self._held + chunk
         out: list[bytes] = []
         start = 0
-        while self._is_looking and (end := _LINE_END.search(held, max(start, looked_at))):
-            out += self._passed(held[start : end.start()]), end.group()
+        while self._is_searching and (end := _LINE_END.search(held, max(start, searched))):
+            out += self._splice(held[start : end.start()]), end.group()
             start = end.end()
         self._held = held[start:]
-        if not self._is_looking or len(self._held) > _MAX_EVENT_BYTES:
-            self._is_looking = False
+        if not self._is_searching or len(self._held) > _MAX_EVENT_BYTES:
+            self._is_searching = False
             out.append(self.flush())
         return b"".join(out)
 
     def flush(self) -> bytes:
-        """What was held back, now that no more comes."""
+        """What was held back, at the end of the stream."""
         rest, self._held = self._held, b""
         return rest
 
-    def _passed(self, line: bytes) -> bytes:
-        """A whole line, with the member in it where it is the one."""
+    def _splice(self, line: bytes) -> bytes:
         if not line.startswith(_DATA):
             return line
         data = line[len(_DATA) :]
         event = read_object(data)
         verdict = False if event is None else self._may_carry(event)
-        self._is_looking = verdict is None
+        self._is_searching = verdict is None
         return _DATA + with_last(data, self._name, self._value) if verdict else line
 
 
 class EventReader:
-    """Reads the events of a stream as JSON objects; whatever else there is, it skips."""
+    """Parses the events of a stream as JSON objects and skips everything else."""
 
     def __init__(self) -> None:
         self._line = bytearray()
@@ -75,7 +73,7 @@ class EventReader:
         self._is_after_return = False
 
     def feed(self, chunk: bytes) -> Iterator[dict[str, Any]]:
-        """The events that have come to their end."""
+        """The events that are complete now."""
         if self._is_after_return and chunk.startswith(b"\n"):
             chunk = chunk[1:]  # the other half of a line end
             self._is_after_return = False
@@ -94,7 +92,7 @@ class EventReader:
         yield from self._end_event()
 
     def _add_to_line(self, part: bytes) -> None:
-        # Of what is too large just the beginning is kept, so that it is known what line it is.
+        # Of a line that is too large keep only the beginning, which says what it is.
         room = max(_MAX_EVENT_BYTES - self._size, len(_DATA) - self._line_length, 0)
         self._line += part[:room]
         self._line_length += len(part)
@@ -119,39 +117,30 @@ class EventReader:
 
 
 class StreamFilter(Protocol):
-    """Lets an answer pass, and may hear it."""
+    """Passes an answer on, and may collect its message."""
 
-    def feed(self, chunk: bytes) -> bytes:
-        """What may go out, now that this has come."""
-        ...
+    def feed(self, chunk: bytes) -> bytes: ...
 
-    def flush(self) -> bytes:
-        """What may go out, now that no more comes."""
-        ...
+    def flush(self) -> bytes: ...
 
-    def heard(self) -> ChatMessage:
-        """What was said, as far as it came."""
-        ...
+    def heard(self) -> ChatMessage: ...
 
 
 class PassThrough:
-    """Lets everything pass and hears nothing."""
+    """Passes everything on and collects nothing."""
 
     def feed(self, chunk: bytes) -> bytes:
-        """The same."""
         return chunk
 
     def flush(self) -> bytes:
-        """Nothing: nothing was held back."""
         return b""
 
     def heard(self) -> ChatMessage:
-        """Nothing."""
         return NOTHING_HEARD
 
 
 class MemoryStreamFilter:
-    """Adds the memories to the first event, and hears what is said."""
+    """Adds the memories to the first event, and collects the message."""
 
     def __init__(self, wire: Wire, memories: str) -> None:
         self._splicer = EventSplicer("memories", memories, wire.may_carry)
@@ -159,27 +148,25 @@ class MemoryStreamFilter:
         self._ear = wire.ear()
 
     def feed(self, chunk: bytes) -> bytes:
-        """The chunk, perhaps with the memories in it."""
         for event in self._reader.feed(chunk):
             self._ear.hear(event)
         return self._splicer.feed(chunk)
 
     def flush(self) -> bytes:
-        """The rest of a stream that ended early."""
         return self._splicer.flush()
 
     def heard(self) -> ChatMessage:
-        """The answer; of one that broke off, its beginning."""
+        """The message; the beginning of one that is incomplete."""
         for event in self._reader.finish():
             self._ear.hear(event)
         return self._ear.heard()
 
 
 class AnswerStream:
-    """The bytes of an answer as they come. Whoever takes it must call ``aclose`` in the end.
+    """The bytes of an answer. The consumer must call ``aclose`` in the end.
 
-    However it ends (read to the end, broken off by the upstream, given up by the client), the
-    upstream's connection is released and ``ended`` is called, once.
+    However it ends (complete, cut off by the upstream, or abandoned by the client), the upstream's
+    connection is released and ``ended`` is called once.
     """
 
     def __init__(
@@ -192,7 +179,7 @@ class AnswerStream:
         chunks: AsyncIterator[bytes] | None = None,
         ended: Callable[[], None],
     ) -> None:
-        """A stream of a response; ``first`` was read from its ``chunks`` already."""
+        """``first`` was already read from ``chunks``."""
         self._response = response
         self._tap = tap
         self._call = call
@@ -208,7 +195,7 @@ class AnswerStream:
         """The next bytes.
 
         Raises:
-            UpstreamFault: the answer broke off. Its end must not be made to look right.
+            UpstreamFault: the answer is incomplete, and must not look complete.
         """
         if self._closing is not None:
             raise StopAsyncIteration
@@ -223,12 +210,12 @@ class AnswerStream:
             raise
 
     async def aclose(self) -> None:
-        """Let go of the upstream; harmless when it was done before."""
+        """Release the upstream; may be called again."""
         if self._closing is None:
-            self._call.left()  # unless it has come to its end before
+            self._call.left()  # no effect where it ended before
             self._closing = asyncio.create_task(self._response.aclose())
             self._ended()
-        # Not cut short where whoever closes is itself cancelled.
+        # Finish also where the caller is cancelled.
         await asyncio.shield(self._closing)
 
     async def _next(self) -> bytes:
@@ -252,12 +239,10 @@ class AnswerStream:
 async def gathered(
     response: "httpx2.Response", chunks: AsyncIterator[bytes], most: int
 ) -> tuple[bytes, bool]:
-    """The bytes of a response and whether they are all; no more than ``most`` are waited for.
-
-    A response that was read to its end is let go of.
+    """Up to ``most`` bytes of a response, and whether they are all; then it is closed.
 
     Raises:
-        UpstreamFault: the answer broke off.
+        UpstreamFault: the answer is incomplete.
     """
     import httpx2
 

@@ -1,4 +1,4 @@
-"""The endpoint behind the proxy: any that speaks the wire format."""
+"""The upstream model endpoint of the proxy."""
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
@@ -19,7 +19,6 @@ from ricordo.version import __version__
 
 if TYPE_CHECKING:
     import httpx2
-    from pydantic import SecretStr
 
 Header = tuple[bytes, bytes]
 
@@ -38,13 +37,13 @@ _HOP_BY_HOP: Final = frozenset(
 )
 _OF_THIS_SERVICE: Final = frozenset(
     {
-        "accept-encoding",  # so that answers can be read
+        "accept-encoding",  # so that answers can be parsed
         "content-length",
         "cookie",
         "expect",
         "forwarded",
         "host",
-        "origin",  # some upstreams refuse pages that they do not know
+        "origin",  # some upstreams refuse unknown origins
         "via",
         "x-real-ip",
     }
@@ -70,10 +69,10 @@ _RETURNED_KINDS: Final = ("openai-", "anthropic-", "x-ratelimit-", "ratelimit")
 def to_upstream(
     given: Mapping[str, str], key: tuple[str, str] | None, *, pass_credentials: bool
 ) -> list[Header]:
-    """What is sent on: the caller's own headers, and the upstream's key in the place of theirs.
+    """The request headers to forward, with the upstream's key instead of the caller's credentials.
 
-    Without such a key the caller's credentials go on only with ``pass_credentials``: they may be
-    meant for this service.
+    Without such a key the caller's credentials are forwarded only with ``pass_credentials``: they
+    may be meant for this service.
     """
     named = {
         name.strip().lower()
@@ -94,16 +93,16 @@ def to_upstream(
 
 
 def with_added(sent: list[Header], added: Mapping[str, str]) -> list[Header]:
-    """The headers with some of ours, each in the place of the caller's of that name."""
+    """Add headers, replacing those of the same name."""
     ours = [_encoded(name.lower(), value) for name, value in added.items()]
     names = {name for name, _ in ours}
     return [*(header for header in sent if header[0].lower() not in names), *ours]
 
 
 def from_upstream(given: Iterable[Header]) -> dict[str, str]:
-    """What of an answer's headers comes back; never cookies, nor what is for one connection.
+    """The response headers to return: never cookies or hop-by-hop headers.
 
-    Their bytes are read as Latin-1, as ASGI has them: whatever they are, they come back the same.
+    They are decoded as Latin-1, as in ASGI, so their bytes do not change.
     """
     read = ((name.decode("latin-1").lower(), value.decode("latin-1")) for name, value in given)
     return {
@@ -112,7 +111,7 @@ def from_upstream(given: Iterable[Header]) -> dict[str, str]:
 
 
 def _encoded(name: str, value: str) -> Header:
-    """As it came in: servers hand on the bytes of headers as Latin-1."""
+    """Headers arrive decoded as Latin-1."""
     try:
         return name.encode("ascii"), value.encode("latin-1")
     except UnicodeEncodeError:
@@ -120,10 +119,9 @@ def _encoded(name: str, value: str) -> Header:
 
 
 Outcome = Literal["ok", "refused", "failed", "unreachable", "timeout", "broken", "left"]
-"""How a call ended: answered with 2xx, 4xx or 5xx, not at all, not in time, only in part, or with
-nobody left to answer to."""
+"""How a call ended: 2xx, 4xx, 5xx, no connection, timeout, incomplete, or the client left."""
 
-_OF_FAULTS: Final[dict[str, Outcome]] = {
+_OUTCOME_OF: Final[dict[str, Outcome]] = {
     "upstream_timeout": "timeout",
     "upstream_unreachable": "unreachable",
     "upstream_redirects": "refused",
@@ -137,15 +135,15 @@ def _no_span(_headers: MutableMapping[str, str]) -> Iterator[None]:
 
 @dataclass(frozen=True, slots=True)
 class CallWatch:
-    """``span`` is around each call until its answer begins, and may add headers to it;
-    ``finished`` is told how it ended, and how many seconds it took up to the last byte."""
+    """Observes calls. ``span`` wraps each one until its response begins, and may add headers;
+    ``finished`` gets the outcome and the seconds up to the last byte."""
 
     span: Callable[[MutableMapping[str, str]], AbstractContextManager[None]] = _no_span
     finished: Callable[[Outcome, float], None] = lambda _outcome, _seconds: None
 
 
 class UpstreamCall:
-    """One call under way. It ends once; what comes after that counts no more."""
+    """One call under way. Only its first outcome counts."""
 
     def __init__(self, watch: CallWatch, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._watch = watch
@@ -154,18 +152,16 @@ class UpstreamCall:
         self._has_ended = False
 
     def answered(self, status: int) -> None:
-        """The answer was read to its end."""
         if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
             self._end("failed")
         else:
             self._end("refused" if status >= HTTPStatus.BAD_REQUEST else "ok")
 
     def failed(self, code: str) -> None:
-        """There was no answer, or not all of one; the code says why (``upstream.py``)."""
-        self._end(_OF_FAULTS.get(code, "broken"))
+        """There was no complete response; ``code`` is that of :class:`UpstreamFault`."""
+        self._end(_OUTCOME_OF.get(code, "broken"))
 
     def left(self) -> None:
-        """Whoever asked did not wait for the end."""
         self._end("left")
 
     def _end(self, outcome: Outcome) -> None:
@@ -179,9 +175,9 @@ _SECRET_BYTES: Final = 8
 
 
 class UpstreamFault(Exception):
-    """The upstream could not be asked, or its answer not be read to the end.
+    """The upstream could not be reached, or its response is incomplete.
 
-    ``status`` and ``code`` are for the caller; the message says no address and no secret.
+    ``status`` and ``code`` are for the client; the message contains no address and no secret.
     """
 
     def __init__(self, status: int, code: str, message: str) -> None:
@@ -191,7 +187,7 @@ class UpstreamFault(Exception):
 
 
 class Upstream:
-    """Sends requests on. Redirects are not followed: they would carry keys elsewhere."""
+    """Forwards requests. Redirects are not followed: they would carry keys elsewhere."""
 
     def __init__(
         self,
@@ -203,11 +199,7 @@ class Upstream:
         setting: str,
         silence_seconds: float,
     ) -> None:
-        """An upstream at an address that the operator has set.
-
-        Raises:
-            InvalidValue: it is no address.
-        """
+        """Raises InvalidValue where ``url`` is not an address."""
         import httpx2
 
         try:
@@ -227,17 +219,17 @@ class Upstream:
             timeout=httpx2.Timeout(silence_seconds, connect=connecting),
             limits=httpx2.Limits(max_connections=None, max_keepalive_connections=_IDLE_CONNECTIONS),
             headers={"user-agent": f"ricordo/{__version__}"},
-            # Else what the upstream sets for one user would be sent along for the next.
+            # Otherwise cookies of one user would be sent with the requests of the next.
             cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
         )
 
     async def chat(
         self, body: bytes, query: str, headers: Mapping[str, str], *, pass_credentials: bool
     ) -> "httpx2.Response":
-        """Post a chat; the answer, of which nothing but the headers was read.
+        """Post a chat and return the response with an unread body.
 
         Raises:
-            UpstreamFault: it could not be reached, or took too long.
+            UpstreamFault: no connection, or a timeout.
         """
         return await self._send(
             "POST", self.wire.path, query, headers, body, pass_credentials=pass_credentials
@@ -246,22 +238,21 @@ class Upstream:
     async def models(
         self, query: str, headers: Mapping[str, str], *, pass_credentials: bool
     ) -> "httpx2.Response":
-        """Ask for the models that there are.
+        """Ask for the list of models.
 
         Raises:
-            UpstreamFault: it could not be reached, or took too long.
+            UpstreamFault: no connection, or a timeout.
         """
         return await self._send(
             "GET", self.wire.models_path, query, headers, None, pass_credentials=pass_credentials
         )
 
     def without_key(self, body: bytes) -> bytes:
-        """A body without the key of the upstream in it, which is the operator's."""
-        is_secret = len(self._secret) >= _SECRET_BYTES  # a word of a letter or two is none
+        """The body without the operator's key."""
+        is_secret = len(self._secret) >= _SECRET_BYTES  # a short dummy key is not secret
         return body.replace(self._secret, b"[key]") if is_secret else body
 
     async def close(self) -> None:
-        """Close every connection."""
         await self._client.aclose()
 
     async def _send(
@@ -294,7 +285,7 @@ class Upstream:
 
 
 def fault(error: Exception) -> UpstreamFault:
-    """What went wrong, without any address."""
+    """A transport error without any address."""
     import httpx2
 
     if isinstance(error, httpx2.TimeoutException):
@@ -305,10 +296,10 @@ def fault(error: Exception) -> UpstreamFault:
 
 
 def upstreams_of(settings: Settings, watch: CallWatch) -> dict[str, Upstream]:
-    """The upstreams that are set, by the names of their wire formats.
+    """The configured upstreams by the name of their wire format.
 
     Raises:
-        InvalidValue: one is at no address.
+        InvalidValue: a URL is invalid.
     """
     found: dict[str, Upstream] = {}
     for wire, setting, url, key in (
@@ -319,13 +310,9 @@ def upstreams_of(settings: Settings, watch: CallWatch) -> dict[str, Upstream]:
             found[wire.name] = Upstream(
                 wire,
                 url,
-                _revealed(key),
+                None if key is None else key.get_secret_value(),
                 watch,
                 setting=setting,
                 silence_seconds=settings.upstream_timeout_seconds,
             )
     return found
-
-
-def _revealed(key: "SecretStr | None") -> str | None:
-    return None if key is None else key.get_secret_value()
