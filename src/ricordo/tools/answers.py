@@ -1,4 +1,4 @@
-"""What tools answer with: few tokens, and nothing that a model has no use for."""
+"""What tools answer: compact JSON, with a hint for the model where something failed."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -29,7 +29,7 @@ from ricordo.user_memory import UserMemory
 
 NOTHING_FITS: Final = "Nothing that is remembered fits. Try other words or fewer conditions."
 BY_WORDS_ALONE: Final = "Looked for the words alone. What is put in other words may be missing."
-"""Why that is so names the operator's machines, and is nothing that a model can mend."""
+"""The reason names the operator's machines, and a model cannot change it."""
 NOTHING_THERE: Final = "Nothing is remembered, or nothing that fits the conditions."
 _MEMORY_FIELDS: Final = (
     "id",
@@ -48,7 +48,7 @@ _TIMES: Final = ("valid_from", "valid_to", "expires_at", "created_at", "updated_
 
 
 def found(results: SearchResults[MemoryHit], *, ranked: bool) -> dict[str, Any]:
-    """What a search found. How sure each one is is told only where they were ranked."""
+    """The results of a search; their confidence only where they were ranked."""
     answer: dict[str, Any] = {"results": [_hit(hit, ranked=ranked) for hit in results]}
     if not results.results:
         answer["note"] = NOTHING_FITS if ranked else NOTHING_THERE
@@ -67,21 +67,21 @@ def _hit(hit: MemoryHit, *, ranked: bool) -> dict[str, Any]:
     }
     if hit.owner_id is not None:
         shown["owner"] = hit.owner_id
-    if hit.status is not Status.ACTIVE:  # else what was archived would be taken for what holds
+    if hit.status is not Status.ACTIVE:  # so that archived memories are not taken for current ones
         shown["status"] = hit.status.value
     return {**shown, "confidence": round(hit.confidence, 2)} if ranked else shown
 
 
 def listed(items: Iterable[Item], viewer: str) -> list[dict[str, Any]]:
-    """Memories in a list, each in full but without what is seldom asked for."""
+    """Memories in a list, with their most important fields."""
     return [
-        _given(
+        _compact(
             id=item.id,
             date=_day(item.created_at),
             theme=item.theme,
             type=item.type.value,
             key=item.key,
-            content=_said(item, viewer),
+            content=_content(item, viewer),
             owner=other_owner(item.user_id, viewer),
         )
         for item in items
@@ -89,26 +89,25 @@ def listed(items: Iterable[Item], viewer: str) -> list[dict[str, Any]]:
 
 
 def memory(item: Item, viewer: str) -> dict[str, Any]:
-    """One memory in full: whatever is set of it."""
-    whole = {**item.without_secrets().to_dict(), "content": _said(item, viewer)}
+    """One memory with all fields that are set."""
+    whole = {**item.without_secrets().to_dict(), "content": _content(item, viewer)}
     shown = {name: whole[name] for name in _MEMORY_FIELDS}
-    said_before = item.created_at  # most times are that of the note itself: say it once
-    times = {
-        name: None if moment == said_before and name != "created_at" else _second(moment)
+    times = {  # most are equal to created_at, and left out
+        name: None if moment == item.created_at and name != "created_at" else _second(moment)
         for name, moment in ((name, getattr(item, name)) for name in _TIMES)
     }
-    return _given(**shown, owner=other_owner(item.user_id, viewer), **times)
+    return _compact(**shown, owner=other_owner(item.user_id, viewer), **times)
 
 
-def _said(item: Item, viewer: str) -> str:
-    """What a memory says; what is another's is quoted, with their name."""
+def _content(item: Item, viewer: str) -> str:
+    """The content; another user's is quoted, with their name."""
     owner = other_owner(item.user_id, viewer)
     return attributed(without_secrets(item.content), owner, item.type)
 
 
 def stored(added: Added) -> dict[str, Any]:
-    """What became of something that was to be kept."""
-    return _given(
+    """The result of adding a memory."""
+    return _compact(
         id=added.id,
         status=added.status.value,
         duplicate=added.duplicate,
@@ -117,8 +116,8 @@ def stored(added: Added) -> dict[str, Any]:
 
 
 def proposed(kept: Proposed) -> dict[str, Any]:
-    """What waits for the user."""
-    return _given(
+    """The result of adding what needs consent."""
+    return _compact(
         proposal_id=kept.proposal_id,
         status=kept.status,
         sensitive=list(kept.fields),
@@ -127,20 +126,20 @@ def proposed(kept: Proposed) -> dict[str, Any]:
 
 
 def forgotten(items: Iterable[Item], now: datetime) -> dict[str, Any]:
-    """What was forgotten and, where that is so, until when a person can bring all of it back."""
+    """What was forgotten, and until when a person can restore all of it."""
     gone = tuple(items)
     until = [item.purge_at for item in gone if item.purge_at is not None and item.purge_at > now]
-    return _given(
+    return _compact(
         forgotten=[{"id": item.id, "content": without_secrets(item.content)} for item in gone],
         restorable_until=_second(min(until, default=None)),
     )
 
 
 def themes(known: Iterable[Theme]) -> dict[str, Any]:
-    """The themes there are, with how many memories each has."""
+    """The themes with the number of their memories."""
     return {
         "themes": [
-            _given(theme=theme.slug, memories=theme.active_count, about=theme.description)
+            _compact(theme=theme.slug, memories=theme.active_count, about=theme.description)
             for theme in known
         ]
     }
@@ -154,17 +153,17 @@ def _second(moment: datetime | None) -> str | None:
     return None if moment is None else moment.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def _given(**values: Any) -> dict[str, Any]:
-    """Only what says something: not what is empty, absent or false."""
+def _compact(**values: Any) -> dict[str, Any]:
+    """Only integers and non-empty values."""
     return {name: value for name, value in values.items() if value or type(value) is int}
 
 
 def added_by_agent(user: UserMemory, **given: Any) -> Added | Proposed:
-    """Store something, or propose it to the user where it is sensitive.
+    """Add a memory, or propose it to the user where it is sensitive.
 
     Raises:
-        InvalidValue: a value is not allowed, or it holds a secret.
-        CategoryNotAllowed, ScopeWidened: it is not for this scope to write.
+        InvalidValue: a value is not allowed, or it contains a secret.
+        CategoryNotAllowed, ScopeWidened: this scope may not write it.
     """
     draft = {name: value for name, value in given.items() if name not in ("supersedes", "reason")}
     proposed = propose_if_sensitive(user.formation, user.scope, NewMemory.parse(draft))
@@ -172,7 +171,7 @@ def added_by_agent(user: UserMemory, **given: Any) -> Added | Proposed:
 
 
 def store_note(user: UserMemory, **given: Any) -> Answer:
-    """The same as a tool answers it."""
+    """:func:`added_by_agent` as the answer of a tool."""
     kept = added_by_agent(user, **given)
     return stored(kept) if isinstance(kept, Added) else proposed(kept)
 
@@ -197,12 +196,12 @@ _MISTAKES: Final = (InvalidInput, NotFound, Conflict, AccessDenied)
 
 
 def is_mistake(error: RicordoError | None) -> bool:
-    """Whether it is the model that has erred, rather than that memory does not work."""
+    """Whether the model made a mistake, rather than that memory does not work."""
     return isinstance(error, _MISTAKES) and not isinstance(error, InvalidPolicy)
 
 
 def told(error: RicordoError, location: str) -> dict[str, Any]:
-    """An error as the answer of a tool; where the store is, is nothing that a model needs."""
+    """An error as the answer of a tool, without the location of the store."""
     return {
         "error": {
             "type": type(error).__name__,
@@ -213,5 +212,5 @@ def told(error: RicordoError, location: str) -> dict[str, Any]:
 
 
 def hint_of(error: RicordoError) -> str:
-    """What to do about an error: that of its nearest parent in the table."""
+    """What to do about an error: the hint of its nearest base class in the table."""
     return next(HINT_OF[kind] for kind in type(error).__mro__ if kind in HINT_OF)

@@ -1,4 +1,8 @@
-"""What commands do with the text of a file. Nothing here knows where it is kept."""
+"""Text and path operations of memory files, independent of how they are stored.
+
+A memory has no white space at either end, so a file has none either. While it is edited, its last
+line ends with a line break like all others, so that a model can match it with its line break.
+"""
 
 import re
 import unicodedata
@@ -9,19 +13,16 @@ from ricordo.errors import InvalidValue
 from ricordo.limits import MAX_CONTENT_CHARS, MAX_KEY_CHARS, MAX_LISTED_FILES
 from ricordo.model import checks
 
-# A memory has no blank space at either end, so a file has none either. While it is edited its
-# last line ends like all others, so that a model finds ``"last line\n"`` where it wrote that.
-
 _NUMBER_WIDTH: Final = 6
 _LINES_AROUND: Final = 2
-_MAX_PLACES: Final = 20  # that are told where a text occurs more than once
+_MAX_PLACES: Final = 20  # that are listed where a text occurs more than once
 
 
 def stored_text(field: str, text: object) -> str:
-    """A text as a file keeps it.
+    """A text as a file stores it.
 
     Raises:
-        InvalidValue: nothing but blank space, too long, or with characters that cannot be kept.
+        InvalidValue: empty, too long, or with characters that cannot be stored.
     """
     if isinstance(text, str) and not text.strip():
         raise InvalidValue(
@@ -42,7 +43,7 @@ def lines_of(content: str) -> list[str]:
 
 
 def numbered(content: str, first: int = 1, last: int | None = None) -> str:
-    """Lines with their numbers in front, as the tool shows a file."""
+    """Lines with their numbers, as the tool shows a file."""
     chosen = lines_of(content)[first - 1 : last]
     return "\n".join(
         f"{number:>{_NUMBER_WIDTH}}\t{line}" for number, line in enumerate(chosen, start=first)
@@ -53,7 +54,7 @@ def checked_range(content: str, view_range: object) -> tuple[int, int]:
     """The first and the last line to be shown.
 
     Raises:
-        InvalidValue: not two lines of this file, the first one first.
+        InvalidValue: not a valid range of this file.
     """
     count = len(lines_of(content))
     allowed = f"allowed: [first, last] from 1 to {count}, or -1 for the last line"
@@ -68,12 +69,12 @@ def checked_range(content: str, view_range: object) -> tuple[int, int]:
 
 
 def replaced(content: str, old: object, new: object) -> tuple[str, str]:
-    """The text with one passage in the place of another, which must occur exactly once.
+    """Replace a passage that occurs exactly once.
 
-    Also the lines around it as they are now, with their numbers.
+    Returns the text, and the numbered lines around the change.
 
     Raises:
-        InvalidValue: it does not occur, or more than once; or what remains cannot be a file.
+        InvalidValue: it does not occur, or more than once; or the result cannot be a file.
     """
     old, new = _text("old_str", old), _text("new_str", new)
     if not old:
@@ -104,7 +105,7 @@ def replaced(content: str, old: object, new: object) -> tuple[str, str]:
 
 
 def inserted(content: str, after_line: object, text: object) -> str:
-    """The text with lines put in after one of its lines; 0 is before the first.
+    """Insert lines after a line; 0 is before the first.
 
     Raises:
         InvalidValue: there is no such line; or the result cannot be a file.
@@ -139,16 +140,12 @@ def _line_at(whole: str, at: int) -> int:
     return whole.count("\n", 0, at) + 1
 
 
-# A path is a name in a database and opens nothing. It is checked all the same: a name that looks
-# like a way out, or like another name, is refused, so that what a model sees is what it gets,
-# also where somebody writes the files of a user to a disk.
-
 ROOT: Final = "/memories"
 ROOT_KEY: Final = ""
-"""Stands for the directory that all files are in."""
+"""The key of the root directory."""
 
 _HINT: Final = f"allowed: {ROOT}/ and then names, such as {ROOT}/notes.md"
-# Letters and marks by their category, yet nothing is seen of them: fillers, joiners, selectors.
+# Invisible although letters or marks by category: fillers, joiners, variation selectors.
 _INVISIBLE = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
 )
@@ -159,11 +156,11 @@ _LOOKS_LIKE_A_DOT: Final = frozenset(".․‥…．﹒｡。·•∙⋅")
 
 
 def key_of(field: str, path: object) -> str:
-    """The key of the file or directory of this path: the part below ``/memories``.
+    """The key of a path: the part below ``/memories``, with a leading slash.
 
-    It begins with a slash, which sets it apart from the keys of other memories; for ``/memories``
-    itself it is empty. Slashes too many are left out, and letters that can be written in two ways
-    are written in one.
+    The slash distinguishes it from the keys of other memories. Repeated slashes are removed, and
+    Unicode is normalised. A path never opens a file, but names that look like a way out or like
+    another name are refused, so that a model gets what it sees.
 
     Raises:
         InvalidValue: not below ``/memories``, or a name in it is not allowed.
@@ -177,7 +174,7 @@ def key_of(field: str, path: object) -> str:
     written = unicodedata.normalize("NFC", path.removeprefix(ROOT))
     names = [name for name in written.split("/") if name]
     key = "".join(f"/{name}" for name in names)
-    if len(key) > MAX_KEY_CHARS:  # first: what is said of a name below repeats it
+    if len(key) > MAX_KEY_CHARS:  # first, because the messages below quote the name
         raise InvalidValue(
             field, f"{len(key)} characters after {ROOT}; allowed: at most {MAX_KEY_CHARS}"
         )
@@ -187,18 +184,18 @@ def key_of(field: str, path: object) -> str:
 
 
 def shown(key: str) -> str:
-    """The path that a key stands for."""
+    """The path of a key."""
     return f"{ROOT}{key}"
 
 
 def directories_of(key: str) -> list[str]:
-    """The keys of the directories that a file is in, without ``/memories`` itself."""
+    """The keys of a file's directories, without the root."""
     names = key.split("/")[1:-1]
     return ["/" + "/".join(names[: depth + 1]) for depth in range(len(names))]
 
 
 def is_file_key(key: str | None) -> bool:
-    """Whether a memory with this key can be reached as a file: others may have filed it."""
+    """Whether this key is a valid path: other tools may have stored the memory."""
     if not key:
         return False
     try:
@@ -225,15 +222,15 @@ def _check_name(field: str, name: str) -> None:
         raise InvalidValue(field, f"{name!r} looks like dots alone; {_HINT}")
 
 
-# Directories are the beginnings of names: one is there as long as a file is in it, and its size
-# is that of its files.
-
 _LEVELS: Final = 2
 _UNITS: Final = ("B", "K", "M", "G")
 
 
 def listed(directory: str, sizes: Mapping[str, int]) -> str:
-    """A line for the directory and for each thing in it; ``sizes`` are in bytes, by key."""
+    """A line for the directory and for each entry; ``sizes`` are in bytes, by key.
+
+    A directory exists as long as it has a file, and its size is the sum of its files.
+    """
     entries: dict[str, int] = {}
     for key, size in sizes.items():
         names = key.removeprefix(f"{directory}/").split("/")
@@ -250,7 +247,7 @@ def listed(directory: str, sizes: Mapping[str, int]) -> str:
 
 
 def size_of(text: str) -> int:
-    """How many bytes a file has."""
+    """The size of a file in bytes."""
     return len(text.encode("utf-8"))
 
 

@@ -1,8 +1,5 @@
-"""Files for models that keep notes: the backend of Anthropic's memory tool (``memory_20250818``).
-
-Each file is one memory. ``paths.py`` says what may name one, ``editing.py`` and ``listing.py`` what
-is done with texts, ``file_memories.py`` how files are kept, and ``files.py`` offers the commands.
-"""
+"""Files below ``/memories`` for models: the backend of Anthropic's memory tool
+(``memory_20250818``)."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -55,50 +52,19 @@ from ricordo.user_memory import UserMemory
 __all__ = ["FileResult", "MemoryFiles"]
 
 FILES_THEME: Final = "memory-files"
+FILE_TAG: Final = "file"
 _AFTER_SLASH: Final = chr(ord("/") + 1)
 
 View = ReadTransaction | WriteTransaction
 
 
-def find_file(view: View, user_id: str, key: str) -> Item | None:
-    """The file that has this key, if any."""
-    found = find_items(view.connection, _are_files(view, user_id) & (items.c.key == key))
-    return found[0] if found else None
-
-
-def files_in(view: View, user_id: str, directory: str) -> list[Item]:
-    """All files below a directory, by key; none that a path cannot name."""
-    within = sa.and_(items.c.key > f"{directory}/", items.c.key < f"{directory}{_AFTER_SLASH}")
-    found = find_items(view.connection, _are_files(view, user_id) & within)
-    reachable = [item for item in found if is_file_key(item.key)]
-    return sorted(reachable, key=lambda item: item.key or "")
-
-
-def count_files(view: View, user_id: str) -> int:
-    """How many files there are."""
-    counted = sa.select(sa.func.count()).select_from(items).where(_are_files(view, user_id))
-    return int(view.connection.execute(counted).scalar_one())
-
-
-def _are_files(view: View, user_id: str) -> Condition:
-    return sa.and_(
-        items.c.user_id == user_id,
-        items.c.theme == FILES_THEME,
-        items.c.status == Status.ACTIVE.value,
-        items.c.key.is_not(None),
-        not_expired(view.now),
-    )
-
-
-# A change updates the memory of its file, which keeps its id; the former text is kept as history.
-# Whoever edits has read the text before, so every write checks in its transaction that nobody has
-# changed it since, and otherwise the edit is made again on what is there now.
-
-FILE_TAG: Final = "file"
-
-
 class FileMemories:
-    """The files of one user. Only memories of the files' theme are ever read or written."""
+    """The files of one user, as memories of one theme. No other memory is read or written.
+
+    An edit updates the memory of its file, which keeps its id, and history keeps the former text.
+    Every write checks in its transaction that the file is still as it was read, otherwise the edit
+    is applied again to the current text.
+    """
 
     def __init__(self, user: UserMemory) -> None:
         self._user = user
@@ -106,26 +72,26 @@ class FileMemories:
 
     @property
     def database(self) -> Database:
-        """The store, for transactions that are begun again."""
+        """The database; needed by :func:`retried`."""
         return self._user.database
 
     def look(self, key: str) -> tuple[Item | None, list[Item]]:
-        """The file that has this key, and the files in the directory of this name, by key.
+        """The file with this key, and the files in the directory of this name, by key.
 
         Raises:
-            CategoryNotAllowed: this scope does not reach the theme of the files.
+            CategoryNotAllowed: this scope does not include the theme of the files.
         """
         self._scope.check_reaches([FILES_THEME])
         with self.database.read(self._scope.user_id) as view:
             return self._file(view, key), self._files_in(view, key)
 
     def existing(self, field: str, key: str) -> Item:
-        """The file that has this key.
+        """The file with this key.
 
         Raises:
             NotFound: there is none.
             InvalidValue: it is a directory.
-            CategoryNotAllowed: this scope does not reach the theme of the files.
+            CategoryNotAllowed: this scope does not include the theme of the files.
         """
         file, inside = self.look(key)
         if file is not None:
@@ -136,23 +102,23 @@ class FileMemories:
 
     @retried
     def create(self, key: str, text: str) -> None:
-        """Make a new file.
+        """Create a file.
 
         Raises:
-            Occupied: there is one, or a directory, of that name, or a file in the way.
-            Conflict: there are as many files as there may be.
-            CategoryNotAllowed: this scope does not reach the theme of the files.
+            Occupied: the path is a file or directory already, or leads through a file.
+            Conflict: the maximum number of files is reached.
+            CategoryNotAllowed: this scope does not include the theme of the files.
         """
         check_no_secret("file_text", text)
         draft = NewMemory(
             content=text,
             theme=FILES_THEME,
             key=key,
-            # A model's own words: what is said in conversations is never held against them.
+            # A model's own words, which conversations never contradict.
             type=MemoryType.SUMMARY,
             tags=(FILE_TAG,),
             source=Source.TOOL_CALL,
-            pinned=True,  # a model counts on its files staying
+            pinned=True,  # a model relies on its files
         )
         known, near = self._look_up(text)
         with self.database.write(self._scope.user_id, known=known) as writing:
@@ -162,14 +128,12 @@ class FileMemories:
             self._user.recall.relating.note(writing, [(added.id, text_hash(text))], known, near)
 
     def change(self, field: str, key: str, edit: Callable[[str], str], reason: str) -> bool:
-        """Edit a file: what the edit makes of the text that is there takes its place.
-
-        False where that is the same text.
+        """Apply an edit to a file; False where the text stays the same.
 
         Raises:
-            NotFound, InvalidValue: there is no such file, or what the edit says.
-            Conflict: others changed it again and again.
-            CategoryNotAllowed: this scope does not reach the theme of the files.
+            NotFound, InvalidValue: there is no such file, or the edit failed.
+            Conflict: others kept changing it.
+            CategoryNotAllowed: this scope does not include the theme of the files.
         """
         for _ in range(MAX_FILE_RETRIES):
             read = self.existing(field, key)
@@ -185,13 +149,13 @@ class FileMemories:
         raise Conflict(f"{shown(key)} is being changed all the time: view it and try again")
 
     def move(self, key: str, new_key: str) -> None:
-        """Give a file, or all files of a directory, another name.
+        """Rename a file, or all files of a directory.
 
         Raises:
             NotFound: there is no such file or directory.
-            Occupied: there is something of the new name, or a file in the way.
-            InvalidValue: a name gets too long, or a directory would be in itself.
-            Conflict: others changed them again and again.
+            Occupied: the new path exists, or leads through a file.
+            InvalidValue: a path gets too long, or a directory would contain itself.
+            Conflict: others kept changing them.
         """
         if new_key == key or new_key.startswith(f"{key}/"):
             raise InvalidValue("new_path", f"{shown(new_key)} is or is in {shown(key)} itself")
@@ -208,11 +172,11 @@ class FileMemories:
         self._each(key, rename, lambda writing: self._check_free(writing, new_key))
 
     def remove(self, key: str) -> int:
-        """Forget a file, or all files of a directory; how many.
+        """Forget a file, or all files of a directory; returns how many.
 
         Raises:
             NotFound: there is no such file or directory.
-            Conflict: others changed them again and again.
+            Conflict: others kept changing them.
         """
 
         def forget(writing: WriteTransaction, item: Item) -> None:
@@ -246,7 +210,7 @@ class FileMemories:
         work: Callable[[WriteTransaction, Item], None],
         check: Callable[[WriteTransaction], None],
     ) -> None:
-        """All of it or nothing."""
+        """Work on all files in one transaction."""
         touching = [item.id for item in read]
         with self.database.write(self._scope.user_id, touching=touching) as writing:
             file = self._file(writing, key)
@@ -274,7 +238,7 @@ class FileMemories:
                     theme=FILES_THEME,
                     key=present.key,
                     source=Source.TOOL_CALL,
-                    # An edit counts, also where the clock of this machine is behind another's.
+                    # An edit counts also where this machine's clock is behind.
                     valid_from=max(writing.now, present.valid_from),
                 )
                 additions.add_all(writing, self._scope, [draft], reason, adopts=False)
@@ -282,9 +246,9 @@ class FileMemories:
             self._user.recall.relating.renew(writing, written, known, near)
 
     def _respell(self, writing: WriteTransaction, present: Item, text: str, reason: str) -> None:
-        """Change no more than case, spaces or a full stop.
+        """Change only case, white space or a full stop.
 
-        Said again like that, other memories stay as they are; of a file, every character counts.
+        Other memories ignore such a difference; in a file every character counts.
         """
         stamp = changed_at(writing, present)
         update_item(writing, present, {"content": text, "updated_at": stamp})
@@ -299,7 +263,7 @@ class FileMemories:
         )
 
     def _look_up(self, text: str) -> tuple[KnownVectors, Neighbours]:
-        """What a write needs of vectors, found out before its transaction."""
+        """Vectors and neighbours, computed before the transaction."""
         recall, user_id = self._user.recall, self._scope.user_id
         known = recall.embedders.known_vectors(user_id, [text])
         return known, recall.relating.neighbours(user_id, known)
@@ -318,25 +282,40 @@ class FileMemories:
                 raise Occupied(f"{shown(directory)} is a file: there can be nothing in it")
 
     def _check_room(self, writing: WriteTransaction) -> None:
-        if count_files(writing, self._scope.user_id) >= MAX_MEMORY_FILES:
+        count = sa.select(sa.func.count()).select_from(items).where(self._are_files(writing))
+        if writing.connection.execute(count).scalar_one() >= MAX_MEMORY_FILES:
             raise Conflict(
                 f"there are {MAX_MEMORY_FILES} files already, the most allowed: delete some, or"
                 " write to one that is there"
             )
 
     def _file(self, view: View, key: str) -> Item | None:
-        return find_file(view, self._scope.user_id, key)
+        found = find_items(view.connection, self._are_files(view) & (items.c.key == key))
+        return found[0] if found else None
 
     def _files_in(self, view: View, directory: str) -> list[Item]:
-        return files_in(view, self._scope.user_id, directory)
+        """All files below a directory, by key, without keys that are not valid paths."""
+        within = sa.and_(items.c.key > f"{directory}/", items.c.key < f"{directory}{_AFTER_SLASH}")
+        found = find_items(view.connection, self._are_files(view) & within)
+        reachable = [item for item in found if is_file_key(item.key)]
+        return sorted(reachable, key=lambda item: item.key or "")
+
+    def _are_files(self, view: View) -> Condition:
+        return sa.and_(
+            items.c.user_id == self._scope.user_id,
+            items.c.theme == FILES_THEME,
+            items.c.status == Status.ACTIVE.value,
+            items.c.key.is_not(None),
+            not_expired(view.now),
+        )
 
 
 def missing(key: str) -> NotFound:
-    """What to say of a path that leads nowhere."""
+    """The error for a path that does not exist."""
     return NotFound(f"nothing is at {shown(key)}: view /memories to see what there is")
 
 
-_TELL_WHAT_TO_DO: Final = (InvalidInput, NotFound, Conflict)
+_NEED_NO_HINT: Final = (InvalidInput, NotFound, Conflict)
 _TRIMMED: Final = " The blank space that it began with is not kept."
 
 
@@ -477,10 +456,10 @@ class MemoryFiles:
         try:
             return FileResult(self._answer(_unpacked(arguments)))
         except RicordoError as error:
-            told = told_outside(error, self._user.database.backend.location)
-            if not isinstance(error, _TELL_WHAT_TO_DO):
-                told = f"{told.removesuffix('.')}. {hint_of(error)}"
-            return FileResult(f"Error: {told}", error)
+            message = told_outside(error, self._user.database.backend.location)
+            if not isinstance(error, _NEED_NO_HINT):
+                message = f"{message.removesuffix('.')}. {hint_of(error)}"
+            return FileResult(f"Error: {message}", error)
 
     def _answer(self, arguments: dict[str, Any]) -> str:
         name = arguments.pop("command", None)
@@ -534,7 +513,7 @@ def _unpacked(given: object) -> dict[str, Any]:
     """The arguments as an object.
 
     Raises:
-        InvalidValue: they are none.
+        InvalidValue: they are not an object.
     """
     if isinstance(given, str):
         try:

@@ -16,23 +16,22 @@ from ricordo.tools import answers
 from ricordo.tools.tool import Answer, Arguments, Tool, integer, record, text, texts, word
 from ricordo.user_memory import UserMemory
 
-# An agent that finds something wrong adds what is right and archives the old memory, so that it
-# can never rewrite what was known.
+# There is no tool to edit a memory: an agent adds the correction and archives the old one.
 
 _STATUSES: Final = ("active", "archived", "any")
 NEWEST: Final = ("", "*")
 
 
 def search(user: UserMemory, given: Arguments) -> Answer:
-    """What a search with these arguments finds."""
-    asked = dict(given)
-    query = asked.pop("query", "*")
-    found = user.search(query, **asked)
+    """Search the memory."""
+    filters = dict(given)
+    query = filters.pop("query", "*")
+    found = user.search(query, **filters)
     return answers.found(found, ranked=str(query).strip() not in NEWEST)
 
 
 def _add(user: UserMemory, given: Arguments) -> Answer:
-    # What a model notes down in passing is not what the user asked to have kept.
+    # What a model notes in passing is not what the user asked to remember.
     return answers.store_note(user, **given, source=Source.CONVERSATION)
 
 
@@ -153,7 +152,7 @@ def _store(user: UserMemory, given: Arguments) -> Answer:
 
 
 def _sentence(key: str, value: str) -> str:
-    """A value that is understood, and found, without its key."""
+    """The value with its key, so that it can be understood and found alone."""
     words = " ".join(key.replace("_", " ").replace("-", " ").split())
     if not words or words.casefold() in value.casefold():
         return value
@@ -163,13 +162,11 @@ def _sentence(key: str, value: str) -> str:
 def _forget_fact(user: UserMemory, given: Arguments) -> Answer:
     if "key" not in given and "id" not in given:
         raise InvalidValue("key", "is missing; give the key, or the id, of what to forget")
-    asked = dict(given)
-    gone = user.forget(asked.pop("id", None), **asked)
-    return answers.forgotten(gone, user.database.clock())
+    return _forget(user, dict(given))
 
 
 def _update(user: UserMemory, given: Arguments) -> Answer:
-    # What could not be followed in USER.md is for the person who wrote it, not for a model.
+    # Problems in USER.md are for the person who wrote it, not for a model.
     return {"fields": [_field(one) for one in user.update_user_profile(given["fields"]).fields]}
 
 
@@ -252,17 +249,17 @@ _FILTERS: Final[dict[str, dict[str, Any]]] = {
     "actor_id": _TEXT,
     "role": _TEXT,
 }
-assert set(_FILTERS) == QUERY_FILTERS - {"user_id"}  # the user is not the model's to choose
+assert set(_FILTERS) == QUERY_FILTERS - {"user_id"}  # a model cannot choose the user
 
 
 def _query(user: UserMemory, given: Arguments) -> Answer:
-    asked = dict(given)
-    is_full = asked.get("returns") == Returns.FULL
-    answer = user.query(None, asked.pop("query"), **asked)
-    return _short(answer, user.scope.user_id, is_full=is_full)
+    options = dict(given)
+    is_full = options.get("returns") == Returns.FULL
+    answer = user.query(None, options.pop("query"), **options)
+    return _compact(answer, user.scope.user_id, is_full=is_full)
 
 
-def _short(answer: QueryAnswer, viewer: str, *, is_full: bool) -> Answer:
+def _compact(answer: QueryAnswer, viewer: str, *, is_full: bool) -> Answer:
     shown: Answer = {}
     if is_full:
         shown["memories"] = answers.listed(answer.items, viewer)
@@ -280,7 +277,7 @@ def _short(answer: QueryAnswer, viewer: str, *, is_full: bool) -> Answer:
 
 
 def _bullet(bullet: Bullet) -> Answer:
-    """A bullet; whose it is, is said only where that is not the user."""
+    """A bullet; its owner is named only where that is another user."""
     return {name: value for name, value in bullet.to_dict().items() if value is not None}
 
 
@@ -354,7 +351,7 @@ _USED_BY: Final[dict[ToolAction, frozenset[str]]] = {
     ToolAction.FORGET: frozenset({"id", "key", "theme"}),
     ToolAction.LIST: frozenset({"theme", "type", "tags", "limit", "cursor"}),
 }
-"""Which arguments go with which action; another one is refused, never ignored."""
+"""The arguments of each action; others are refused, never ignored."""
 
 
 def _save(user: UserMemory, given: Arguments) -> Answer:
@@ -444,14 +441,14 @@ SINGLE: Final = (MEMORY,)
 
 
 DEFAULT_SET: Final = "standard"
-_SHOWN_CHARS: Final = 60  # of a name that comes from outside
+_SHOWN_CHARS: Final = 60  # of an unknown name
 TOOL_SETS: Final[Mapping[str, tuple[Tool, ...]]] = MappingProxyType(
     {"standard": STANDARD, "single": SINGLE, "query": QUERY, "profile": PROFILE}
 )
 
 
 def chosen_sets(*sets: str) -> tuple[str, ...]:
-    """The sets of these names, each once; without any, the standard one.
+    """The sets of these names, each once; by default the standard one.
 
     Raises:
         InvalidValue: there is no such set.
@@ -465,7 +462,7 @@ def chosen_sets(*sets: str) -> tuple[str, ...]:
 
 
 def named_sets(given: str) -> tuple[str, ...]:
-    """The sets in a text that names them with commas.
+    """The sets in a comma-separated list.
 
     Raises:
         InvalidValue: there is no such set.

@@ -1,4 +1,4 @@
-"""What a tool is: a name, a description for models, parameters, and what it does."""
+"""What a tool is: a name, a description for models, parameters, and a function."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -96,20 +96,20 @@ class ToolResult:
 
 
 def text(name: str, about: str, *, required: bool = False) -> Parameter:
-    """An argument that is a text."""
+    """A string parameter."""
     return Parameter(name, {"type": "string", "description": about}, required)
 
 
 def word(
     name: str, about: str, allowed: type[StrEnum] | Iterable[str], *, required: bool = False
 ) -> Parameter:
-    """An argument that is one of some words."""
+    """A parameter that is one of some words."""
     schema = {"type": "string", "enum": [str(one) for one in allowed], "description": about}
     return Parameter(name, schema, required)
 
 
 def texts(name: str, about: str, allowed: type[StrEnum] | None = None) -> Parameter:
-    """An argument that is a list of texts, or of some words."""
+    """A parameter that is a list of strings, or of some words."""
     entry: dict[str, Any] = {"type": "string"}
     if allowed is not None:
         entry["enum"] = [one.value for one in allowed]
@@ -119,7 +119,7 @@ def texts(name: str, about: str, allowed: type[StrEnum] | None = None) -> Parame
 def integer(
     name: str, about: str, least: int, most: int | None = None, *, required: bool = False
 ) -> Parameter:
-    """An argument that is a whole number."""
+    """An integer parameter."""
     schema: dict[str, Any] = {"type": "integer", "minimum": least, "description": about}
     if most is not None:
         schema["maximum"] = most
@@ -134,7 +134,7 @@ def record(
     *,
     required: bool = False,
 ) -> Parameter:
-    """An argument that is an object: with these properties, or with any name and such values."""
+    """An object parameter: with these properties, or with any name and such values."""
     schema: dict[str, Any] = {"type": "object", "description": about}
     if properties is not None:
         schema["properties"] = {key: dict(value) for key, value in properties.items()}
@@ -143,7 +143,7 @@ def record(
 
 
 def openai_chat(tools: Iterable[Tool]) -> list[dict[str, Any]]:
-    """For ``tools`` of OpenAI's chat completions, and of everybody who speaks like it."""
+    """The ``tools`` of OpenAI's chat completions, and of compatible APIs."""
     return [
         {
             "type": "function",
@@ -158,7 +158,7 @@ def openai_chat(tools: Iterable[Tool]) -> list[dict[str, Any]]:
 
 
 def openai_responses(tools: Iterable[Tool]) -> list[dict[str, Any]]:
-    """For ``tools`` of OpenAI's Responses."""
+    """The ``tools`` of OpenAI's Responses."""
     return [
         {
             "type": "function",
@@ -172,7 +172,7 @@ def openai_responses(tools: Iterable[Tool]) -> list[dict[str, Any]]:
 
 
 def anthropic(tools: Iterable[Tool]) -> list[dict[str, Any]]:
-    """For ``tools`` of Anthropic's messages."""
+    """The ``tools`` of Anthropic's messages."""
     return [
         {
             "name": tool.name,
@@ -188,7 +188,7 @@ FORMS: Final[Mapping[str, Callable[[Iterable[Tool]], list[dict[str, Any]]]]] = {
     "openai_responses": openai_responses,
     "anthropic": anthropic,
 }
-"""By the name that each goes by on the command line and over HTTP."""
+"""By their names on the command line and over HTTP."""
 
 
 _HEADING: Final = "## Memory\nYou have a long-term memory of this user, kept by tools.\n"
