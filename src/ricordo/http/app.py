@@ -14,7 +14,7 @@ from ricordo.http.addresses import is_loopback
 from ricordo.http.auth import Gate
 from ricordo.http.files import TransferSlots
 from ricordo.http.middleware import BodyLimit, ErrorMiddleware, HeadRequests, LoopbackGuard
-from ricordo.http.problems import Problem, tell_problems
+from ricordo.http.problems import Problem, add_error_handlers
 from ricordo.http.rate_limit import RateLimiter
 from ricordo.http.responses import Uncached
 from ricordo.http.routes import ROUTERS
@@ -78,7 +78,7 @@ def create_app(memory: Memory) -> FastAPI:
     app.state.proxy = ChatProxy(memory, settings, _call_watch(app.state.metrics, app.state.tracing))
     app.state.mcp = McpEndpoint(memory, app.state.gate)
     app.router.routes.append(McpRoute(app.state.mcp))
-    tell_problems(app)
+    add_error_handlers(app)
     _add_middleware(app, settings)
     _document_problems(app)
     return app

@@ -217,8 +217,7 @@ _UserHeader = Annotated[
     ),
 ]
 _AgentHeader = Annotated[
-    str | None,
-    Header(alias="X-Ricordo-Agent", description="The agent that asks, if one does."),
+    str | None, Header(alias="X-Ricordo-Agent", description="The agent that asks, if one does.")
 ]
 
 

@@ -4,12 +4,7 @@ from typing import Any, Final
 
 _NOTED: Final = "2026-05-01T09:30:00.000000+00:00"
 
-ADDED: Final[dict[str, Any]] = {
-    "id": 7,
-    "status": "active",
-    "duplicate": False,
-    "updated": False,
-}
+ADDED: Final[dict[str, Any]] = {"id": 7, "status": "active", "duplicate": False, "updated": False}
 PROPOSED: Final[dict[str, Any]] = {
     "proposal_id": 8,
     "status": "proposed",
@@ -183,9 +178,7 @@ FEEDBACK: Final[dict[str, Any]] = {"recalled": [7, 9], "used": [7], "hit_rate": 
 
 Shown = dict[int | str, dict[str, Any]]
 
-_TAGGED: Final = {
-    "ETag": {"description": "The state that it is in.", "schema": {"type": "string"}},
-}
+_TAGGED: Final = {"ETag": {"description": "The state that it is in.", "schema": {"type": "string"}}}
 _PLACED: Final = {"Location": {"description": "Where it is.", "schema": {"type": "string"}}}
 
 NOT_CHANGED: Final[Shown] = {304: {"description": "Not changed since.", "headers": _TAGGED}}

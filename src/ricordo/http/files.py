@@ -21,7 +21,6 @@ from ricordo.limits import EXPORT_STALL_SECONDS
 
 JSON_LINES: Final = "application/x-ndjson"
 _CHUNK_CHARS: Final = 64 * 1024
-_PREFIX: Final = "ricordo-import-"
 
 
 class TransferSlots:
@@ -165,7 +164,7 @@ async def received_file(request: Request, user_id: str) -> AsyncIterator[Path]:
 
 async def _receive_body(request: Request) -> Path:
     try:
-        descriptor, name = await run_in_threadpool(tempfile.mkstemp, prefix=_PREFIX)
+        descriptor, name = await run_in_threadpool(tempfile.mkstemp, prefix="ricordo-import-")
     except OSError as error:
         raise StorageFull(f"there is no place for the body: {error.strerror}") from None
     path = Path(name)

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Collection
 from http import HTTPStatus
 from typing import Final
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -12,6 +12,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from ricordo.http.problems import RequestTooLarge, problem, problem_of
 from ricordo.limits import MAX_IMPORT_FILE_BYTES, MAX_PROXY_REQUEST_BYTES, MAX_REQUEST_BYTES
 from ricordo.observability.logs import note_error
+
+_MOST_DIGITS: Final = 19  # of Content-Length; Python refuses to parse thousands of digits
+LOOPBACK_NAMES: Final = frozenset({"localhost", "127.0.0.1", "::1"})
+_FOREIGN: Final = "pages of other sites may not call this service (setting cors_origins)"
 
 
 class ErrorMiddleware:
@@ -49,7 +53,6 @@ _MAXIMUM_OF: Final = {
     "/v1/chat/completions": MAX_PROXY_REQUEST_BYTES,
     "/v1/messages": MAX_PROXY_REQUEST_BYTES,
 }
-_MOST_DIGITS: Final = 19  # of Content-Length; Python refuses to parse thousands of digits
 
 
 class BodyLimit:
@@ -140,10 +143,6 @@ def _content_length(scope: Scope) -> int:
     return 0
 
 
-LOOPBACK_NAMES: Final = frozenset({"localhost", "127.0.0.1", "::1"})
-_FOREIGN: Final = "pages of other sites may not call this service (setting cors_origins)"
-
-
 class LoopbackGuard:
     """Lets in only requests that are meant for this machine and come from no foreign page.
 
@@ -168,30 +167,20 @@ class LoopbackGuard:
 
     def _refusal(self, headers: Headers) -> str | None:
         host = headers.get("host", "")
-        if _name_in(f"//{host}") not in self._hosts:
+        if _split(f"//{host}").hostname not in self._hosts:
             return "this service, which asks for no key, answers only to localhost"
         origin = headers.get("origin")
         if origin is None:
-            return _FOREIGN if _is_embedded(headers) else None
-        is_known = origin in self._origins or _place_in(origin) == host.lower()
+            # A page of another site may link to here, but not embed this.
+            is_foreign = headers.get("sec-fetch-site") in ("cross-site", "same-site")
+            is_known = not is_foreign or headers.get("sec-fetch-dest") == "document"
+        else:
+            is_known = origin in self._origins or _split(origin).netloc.lower() == host.lower()
         return None if is_known else _FOREIGN
 
 
-def _is_embedded(headers: Headers) -> bool:
-    """Whether a page of another site embeds this; a link to here is harmless."""
-    is_foreign = headers.get("sec-fetch-site") in ("cross-site", "same-site")
-    return is_foreign and headers.get("sec-fetch-dest") != "document"
-
-
-def _name_in(address: str) -> str | None:
+def _split(address: str) -> SplitResult:
     try:
-        return urlsplit(address).hostname
+        return urlsplit(address)
     except ValueError:
-        return None
-
-
-def _place_in(origin: str) -> str | None:
-    try:
-        return urlsplit(origin).netloc.lower()
-    except ValueError:
-        return None
+        return urlsplit("")

@@ -109,10 +109,7 @@ def status_of(error: RicordoError) -> HTTPStatus:
 
 
 def problem(
-    status: HTTPStatus,
-    kind: str,
-    detail: str,
-    headers: Mapping[str, str] | None = None,
+    status: HTTPStatus, kind: str, detail: str, headers: Mapping[str, str] | None = None
 ) -> JSONResponse:
     content = {
         "type": kind,
@@ -163,7 +160,7 @@ EVERYWHERE: Final = documented(
 """Problems that any API route can have."""
 
 
-def tell_problems(app: FastAPI) -> None:
+def add_error_handlers(app: FastAPI) -> None:
     app.add_exception_handler(RicordoError, _on_ricordo_error)
     app.add_exception_handler(RequestValidationError, _on_invalid_request)
     app.add_exception_handler(HTTPException, _on_http_exception)

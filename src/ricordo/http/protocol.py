@@ -190,10 +190,10 @@ def _place(address: str) -> str:
 class _Phase(Enum):
     """How much of the current request has been received."""
 
-    NOTHING = auto()
+    IDLE = auto()
     HEAD = auto()
     BODY = auto()
-    WHOLE = auto()
+    COMPLETE = auto()
     REFUSED = auto()
 
 
@@ -224,7 +224,7 @@ class GuardedProtocol(HttpToolsProtocol):
         self._connections = connections
         self._settings = settings
         self._address = ""
-        self._phase = _Phase.NOTHING
+        self._phase = _Phase.IDLE
         self._since = 0.0  # when the phase began, or the last chunk of a body came
         self._receive_deadline: float | None = None  # deadline for the client to send
         self._send_deadline: float | None = None  # deadline for the client to read
@@ -258,7 +258,7 @@ class GuardedProtocol(HttpToolsProtocol):
         self._address = self.client[0] if self.client else ""
         status = self._connections.admit(self._address, self)
         if status is None:
-            self._enter(_Phase.NOTHING, self._settings.header_seconds)
+            self._enter(_Phase.IDLE, self._settings.header_seconds)
             return
         whose = "from this address " if status is HTTPStatus.TOO_MANY_REQUESTS else ""
         self._connections.log_closed(status.phrase)
@@ -280,7 +280,7 @@ class GuardedProtocol(HttpToolsProtocol):
             if self._discarded > MAX_DISCARDED_BYTES:
                 self._abort()
             return
-        if self._phase is _Phase.NOTHING:
+        if self._phase is _Phase.IDLE:
             self._enter(_Phase.HEAD, self._settings.header_seconds)
         self._unparsed += len(data) if self._phase is _Phase.HEAD else 0
         try:
@@ -352,16 +352,16 @@ class GuardedProtocol(HttpToolsProtocol):
 
     def on_message_complete(self) -> None:
         super().on_message_complete()
-        self._enter(_Phase.WHOLE, None)
+        self._enter(_Phase.COMPLETE, None)
         self._unparsed = 0
         if not self._is_answering():
-            self._enter(_Phase.NOTHING, self._settings.keep_alive_seconds)
+            self._enter(_Phase.IDLE, self._settings.keep_alive_seconds)
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
         self._unset_keepalive_if_required()  # deadlines are kept here
-        if self._phase is _Phase.WHOLE and not self._is_answering():
-            self._enter(_Phase.NOTHING, self._settings.keep_alive_seconds)
+        if self._phase is _Phase.COMPLETE and not self._is_answering():
+            self._enter(_Phase.IDLE, self._settings.keep_alive_seconds)
         elif self._phase is _Phase.BODY:
             self._enter(_Phase.BODY, self._settings.body_seconds)
         if self._unsent_now():
@@ -416,8 +416,10 @@ class GuardedProtocol(HttpToolsProtocol):
     def _refuse(self, refusal: _Refusal) -> None:
         """Send a problem response unless another response is under way, and read no more."""
         self._connections.log_closed(refusal.status.phrase)
-        is_answering = self._is_answering() and not self._may_answer_itself()
-        if is_answering or self.transport.is_closing():
+        # The refused request may be the current one; then its own response must not have started.
+        is_current = not self.pipeline and self._phase is _Phase.BODY
+        may_answer = is_current and not self.cycle.response_started
+        if (self._is_answering() and not may_answer) or self.transport.is_closing():
             self._abort()
             return
         if self.cycle is not None:
@@ -428,11 +430,6 @@ class GuardedProtocol(HttpToolsProtocol):
         self._write_problem(refusal)
         # A close with unread input would make the system discard the response.
         self.transport.write_eof()
-
-    def _may_answer_itself(self) -> bool:
-        """Whether the refused request is the current one and its response has not started."""
-        is_first = not self.pipeline and self._phase is _Phase.BODY
-        return is_first and not self.cycle.response_started
 
     def _write_problem(self, refusal: _Refusal) -> None:
         identity = new_request_id(None)
@@ -527,7 +524,7 @@ class GuardedProtocol(HttpToolsProtocol):
                 what = "headers" if self._phase is _Phase.HEAD else "body"
                 late = f"the {what} did not come in time"
                 self._refuse(_Refusal(HTTPStatus.REQUEST_TIMEOUT, late))
-        elif self._phase is _Phase.NOTHING:
+        elif self._phase is _Phase.IDLE:
             self._close_if_sent()
         elif self._phase is _Phase.REFUSED:
             self._abort()
@@ -540,7 +537,7 @@ class GuardedProtocol(HttpToolsProtocol):
             return
         if self._send_deadline is None:
             self._watch_sending()
-        self._enter(_Phase.NOTHING, self._settings.keep_alive_seconds)
+        self._enter(_Phase.IDLE, self._settings.keep_alive_seconds)
 
 
 class _StopParsing(Exception):

@@ -19,6 +19,10 @@ from ricordo.model.record import Record, plain
 
 ANY: Final = "*"
 _PRIVATE: Final = ("/v1/", "/mcp")
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_STEP: Final = timedelta(microseconds=1)
+_DIGEST_CHARS: Final = 16
+_TAG: Final = re.compile(rf'(?:W/)?"(-?\d{{1,18}})-[0-9a-f]{{{_DIGEST_CHARS}}}"')
 
 
 def answer(
@@ -80,12 +84,6 @@ class Uncached:
 
         is_private = scope["type"] == "http" and scope["path"].startswith(_PRIVATE)
         await self._app(scope, receive, sending if is_private else send)
-
-
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_STEP: Final = timedelta(microseconds=1)
-_DIGEST_CHARS: Final = 16
-_TAG: Final = re.compile(rf'(?:W/)?"(-?\d{{1,18}})-[0-9a-f]{{{_DIGEST_CHARS}}}"')
 
 
 def tag_of(item: Item) -> str:

@@ -51,11 +51,10 @@ def _parameters(route: APIRoute) -> dict[str, bool]:
             found |= {name: inner.annotation for name, inner in kind.model_fields.items()}
         else:
             found[field.alias] = kind
-    return {name: _is_list(kind) for name, kind in found.items()}
-
-
-def _is_list(annotation: object) -> bool:
-    return any(get_origin(part) is list for part in (annotation, *get_args(annotation)))
+    return {
+        name: any(get_origin(part) is list for part in (kind, *get_args(kind)))
+        for name, kind in found.items()
+    }
 
 
 __all__ = ["NOT_CHANGED", "operation_id", "router_for", "showing"]
@@ -88,19 +87,17 @@ Found = TypeVar("Found")
 _threads: Final[RunVar[anyio.CapacityLimiter]] = RunVar("ricordo_lengthy_threads")
 
 
-def lengthy(
-    endpoint: Callable[Given, Response],
-) -> Callable[Given, Coroutine[Any, Any, Response]]:
+def lengthy(endpoint: Callable[Given, Response]) -> Callable[Given, Coroutine[Any, Any, Response]]:
     """Run an endpoint outside the threads that all requests share."""
 
     @functools.wraps(endpoint)
     async def call(*args: Given.args, **kwargs: Given.kwargs) -> Response:
-        return await at_length(endpoint, *args, **kwargs)
+        return await run_lengthy(endpoint, *args, **kwargs)
 
     return call
 
 
-async def at_length(
+async def run_lengthy(
     work: Callable[Given, Found], *args: Given.args, **kwargs: Given.kwargs
 ) -> Found:
     """Run slow work (a model call, a whole file or store) in a small thread pool of its own.

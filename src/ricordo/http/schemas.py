@@ -33,8 +33,7 @@ class QueryParameters(RequestBody):
 
 MemoryId = Annotated[int, Path(ge=1, le=limits.MAX_ID, description="The memory.", examples=[7])]
 IfMatch = Annotated[
-    str | None,
-    Header(description="Do it only while the thing still has this ETag; 412 otherwise."),
+    str | None, Header(description="Do it only while the thing still has this ETag; 412 otherwise.")
 ]
 IfNoneMatch = Annotated[
     str | None, Header(description="Answer 304 while the thing still has this ETag.")
@@ -146,10 +145,7 @@ Several = list[str] | str | None
 
 def _several(description: str) -> Any:
     return Field(
-        default=None,
-        min_length=1,
-        max_length=limits.MAX_FILTER_VALUES,
-        description=description,
+        default=None, min_length=1, max_length=limits.MAX_FILTER_VALUES, description=description
     )
 
 

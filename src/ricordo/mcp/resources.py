@@ -44,6 +44,14 @@ from ricordo.user_memory import UserMemory
 from ricordo.user_memory.base import check_whole
 
 _LINE_BYTES: Final = 100  # of MEMORY.md beside a text: its number, and its heading
+SCHEME: Final = "ricordo://"
+_JSON: Final = "application/json"
+_MARKDOWN: Final = "text/markdown"
+_MAX_TITLE_CHARS: Final = 80
+_MAX_SHOWN_URI_CHARS: Final = 200
+GUIDE: Final = "memory_guide"
+MESSAGE: Final = "message"
+_MAX_SHOWN_NAME_CHARS: Final = 100
 
 
 def themes(user: UserMemory) -> str:
@@ -120,12 +128,6 @@ def _without_secrets(value: Any) -> Any:
         return {name: _without_secrets(one) for name, one in value.items()}
     return [_without_secrets(one) for one in value] if isinstance(value, list | tuple) else value
 
-
-SCHEME: Final = "ricordo://"
-_JSON: Final = "application/json"
-_MARKDOWN: Final = "text/markdown"
-_MAX_TITLE_CHARS: Final = 80
-_MAX_SHOWN_URI_CHARS: Final = 200
 
 _THEMES: Final = Resource(
     uri=f"{SCHEME}themes",
@@ -241,9 +243,6 @@ def _listed(item: Item, viewer: str) -> Resource:
     )
 
 
-GUIDE: Final = "memory_guide"
-MESSAGE: Final = "message"
-_MAX_SHOWN_NAME_CHARS: Final = 100
 _PROMPT: Final = Prompt(
     name=GUIDE,
     title="Memory guide",

@@ -70,8 +70,10 @@ CODE_OF: Final[dict[type[RicordoError], int]] = {
     LanguageModelError: MODEL_FAILED,
     RicordoError: INTERNAL_ERROR,
 }
-_UNEXPECTED: Final = "something went wrong inside; the log has more"
 _log = logging.getLogger(__name__)
+DEFAULT_THREADS: Final = 8
+_STOP_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
+_READ_BYTES: Final = 65_536
 
 
 def code_of(error: RicordoError) -> int:
@@ -86,7 +88,7 @@ def as_mcp_error(error: RicordoError, location: str) -> MCPError:
 
 
 @contextmanager
-def told_as_mcp(location: str) -> Iterator[None]:
+def as_mcp_errors(location: str) -> Iterator[None]:
     """Turn errors into MCP errors. An unexpected one reveals nothing: its message may quote
     anything.
 
@@ -103,7 +105,8 @@ def told_as_mcp(location: str) -> Iterator[None]:
     except Exception as error:  # noqa: BLE001 - the last resort: the caller needs an answer
         note_error(error)
         _log.exception("a request over MCP failed")
-        raise MCPError(INTERNAL_ERROR, _UNEXPECTED) from None
+        message = "something went wrong inside; the log has more"
+        raise MCPError(INTERNAL_ERROR, message) from None
 
 
 def list_tools(bound: Binding, params: PaginatedRequestParams | None) -> ListToolsResult:
@@ -147,7 +150,6 @@ def call_tool(bound: Binding, params: CallToolRequestParams) -> CallToolResult:
 Params = TypeVar("Params")
 Answer = TypeVar("Answer")
 
-DEFAULT_THREADS: Final = 8
 _INSTRUCTIONS: Final = """\
 Long-term memory of one user. Search it before you answer anything that earlier conversations may \
 settle; keep what will matter later, one thing at a time; never keep secrets such as passwords. \
@@ -201,18 +203,14 @@ def _handler(
 
     async def handle(context: Asked, params: Params) -> Answer:
         def do() -> Answer:
-            with told_as_mcp(""):
+            with as_mcp_errors(""):
                 bound = who(context)
-            with told_as_mcp(bound.user.database.backend.location):
+            with as_mcp_errors(bound.user.database.backend.location):
                 return work(bound, params)
 
         return await context.lifespan_context.run(context.session, do)
 
     return handle
-
-
-_STOP_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
-_READ_BYTES: Final = 65_536
 
 
 def serve_streams(server: Server[Threads]) -> None:

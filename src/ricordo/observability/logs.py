@@ -20,6 +20,16 @@ from ricordo.formation.decisions import FIELDS
 from ricordo.limits import MAX_REQUEST_ID_CHARS
 
 _ALLOWED: Final = re.compile(rf"[A-Za-z0-9._-]{{1,{MAX_REQUEST_ID_CHARS}}}")
+OURS: Final = "ricordo"
+ALREADY_LOGGED: Final = "_ricordo_told"
+"""The attribute of an exception that was logged already."""
+_MAX_MESSAGE_CHARS: Final = 10_000
+_MAX_FRAMES: Final = 50
+_MAX_CAUSES: Final = 5
+_EVENT: Final = "event"
+_SERVER: Final = "uvicorn"
+_SERVER_LOGGERS: Final = ("uvicorn", "uvicorn.error", "uvicorn.access", "uvicorn.asgi")
+_NEVER: Final = ("uvicorn.access", "uvicorn.asgi")  # they log whole paths; we have our own line
 
 
 @dataclass(slots=True)
@@ -61,16 +71,6 @@ def note_error(error: Exception) -> None:
     request = current_request.get()
     if request is not None:
         request.error = error
-
-
-OURS: Final = "ricordo"
-TOLD_BEFORE: Final = "_ricordo_told"
-"""The attribute of an exception that was logged already."""
-
-_MAX_MESSAGE_CHARS: Final = 10_000
-_MAX_FRAMES: Final = 50
-_MAX_CAUSES: Final = 5
-_EVENT: Final = "event"
 
 
 def is_ours(logger: str) -> bool:
@@ -200,9 +200,6 @@ def _escaped(text: str) -> str:
 
 LogFormat = Literal["json", "text"]
 
-_SERVER: Final = "uvicorn"
-_SERVER_LOGGERS: Final = ("uvicorn", "uvicorn.error", "uvicorn.access", "uvicorn.asgi")
-_NEVER: Final = ("uvicorn.access", "uvicorn.asgi")  # they log whole paths; we have our own line
 _log = logging.getLogger(f"{OURS}.threads")
 
 
@@ -219,7 +216,7 @@ class _PrivacyFilter(logging.Filter):
         if record.name.startswith(_NEVER):
             return False
         error = record.exc_info[1] if isinstance(record.exc_info, tuple) else None
-        if getattr(error, TOLD_BEFORE, False):
+        if getattr(error, ALREADY_LOGGED, False):
             return False
         is_server = record.name == _SERVER or record.name.startswith(f"{_SERVER}.")
         return record.levelno >= (logging.INFO if is_server else logging.WARNING)

@@ -47,16 +47,18 @@ _REQUEST_SECONDS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 
 _RECALL_SECONDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5)
 _UPSTREAM_SECONDS: Final = (0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300, 600)
 _DISCONNECTED: Final = "disconnected"
+_KEPT_SECONDS: Final = 10.0
+_LEAST_PAUSE: Final = 50
+"""Figures are cached for so many times as long as reading them took, so that this takes at most 2 %
+of the time of a slow store."""
+UP: Final = "Whether the database answers: 1 or 0."
+IN_USE: Final = "Connections to the database that this process has in use."
 
 
 class Instruments:
     """The counters and histograms of one service."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
-        self._add_requests(registry)
-        self._add_steps(registry)
-
-    def _add_requests(self, registry: CollectorRegistry) -> None:
         self._requests = Counter(
             "ricordo_http_requests",
             "Requests that were answered, by method, route and class of status.",
@@ -85,8 +87,6 @@ class Instruments:
             "Requests that were turned away because their key made too many.",
             registry=registry,
         )
-
-    def _add_steps(self, registry: CollectorRegistry) -> None:
         self._recall_seconds = Histogram(
             "ricordo_recall_seconds",
             "How long recalling took: search, search_turns, query or context.",
@@ -159,12 +159,6 @@ class Instruments:
         else:
             self._recall_seconds.labels(step.value).observe(seconds)
             self._recall_failures.labels(step.value).inc(has_failed)
-
-
-_KEPT_SECONDS: Final = 10.0
-_LEAST_PAUSE: Final = 50
-"""Figures are cached for so many times as long as reading them took, so that this takes at most 2 %
-of the time of a slow store."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,10 +254,6 @@ class StoreMetrics(Collector):
             ]
         ended = self._monotonic()
         self._good_until = ended + max(_KEPT_SECONDS, _LEAST_PAUSE * (ended - started))
-
-
-UP: Final = "Whether the database answers: 1 or 0."
-IN_USE: Final = "Connections to the database that this process has in use."
 
 
 def _of_memories(figures: Figures) -> Iterator[Metric]:

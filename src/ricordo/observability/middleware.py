@@ -8,7 +8,12 @@ from typing import Any, Final
 
 from ricordo.errors import InvalidValue
 from ricordo.formation.decisions import FIELDS
-from ricordo.observability.logs import TOLD_BEFORE, CurrentRequest, current_request, new_request_id
+from ricordo.observability.logs import (
+    ALREADY_LOGGED,
+    CurrentRequest,
+    current_request,
+    new_request_id,
+)
 from ricordo.observability.metrics import METHODS, OTHER_METHOD, UNMATCHED, ServiceMetrics
 from ricordo.observability.traces import RequestSpan, Tracing
 from ricordo.providers.endpoint import split_url
@@ -66,12 +71,7 @@ class _Exchange:
     """One request and what is known of its response."""
 
     def __init__(
-        self,
-        scope: Scope,
-        receive: Receive,
-        send: Send,
-        request: CurrentRequest,
-        span: RequestSpan,
+        self, scope: Scope, receive: Receive, send: Send, request: CurrentRequest, span: RequestSpan
     ) -> None:
         self.scope = scope
         self._receive = receive
@@ -109,7 +109,11 @@ class _Exchange:
         is_fault = isinstance(raised, Exception) and (is_over or not self._has_left)
         if is_fault and self._status is None:  # the server answers with 500
             is_over, self._status = True, 500
-        method, route = _method(self.scope), _route(self.scope)
+        method = str(self.scope["method"])
+        if method not in METHODS:  # a client may send anything
+            method = OTHER_METHOD
+        path = getattr(self.scope.get("route"), "path", None)
+        route = path if isinstance(path, str) else None
         metrics.request_finished(method, route, self._status if is_over else None, seconds)
         fields: dict[str, object] = {
             "method": method,
@@ -135,7 +139,7 @@ class _Exchange:
             _log.info("request", extra={FIELDS: {**fields, "error": kind}})
         if error is not None:
             with suppress(AttributeError):  # an exception with slots is logged by the server again
-                setattr(error, TOLD_BEFORE, True)
+                setattr(error, ALREADY_LOGGED, True)
 
     def _end_span(self, fields: dict[str, object], *, has_failed: bool) -> None:
         attributes: dict[str, str | int] = {
@@ -151,23 +155,11 @@ class _Exchange:
         )
 
 
-def _method(scope: Scope) -> str:
-    """The method if it is a known one: a client may send anything."""
-    method = str(scope["method"])
-    return method if method in METHODS else OTHER_METHOD
-
-
 def _headers(scope: Scope) -> dict[str, str]:
     """Headers by lower-case name; of duplicates the last counts."""
     return {
         name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]
     }
-
-
-def _route(scope: Scope) -> str | None:
-    """The template of the matched route, if any."""
-    path = getattr(scope.get("route"), "path", None)
-    return path if isinstance(path, str) else None
 
 
 def tracing_of(settings: Settings) -> Tracing:

@@ -6,7 +6,7 @@ import logging
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any
 
 from ricordo import limits
 from ricordo.errors import InvalidValue, in_log
@@ -88,9 +88,6 @@ def storable(text: str) -> str:
     return text.replace("\x00", "").encode("utf-8", "replace").decode("utf-8")
 
 
-_ID_DIGITS: Final = 32
-
-
 @dataclass(frozen=True, slots=True)
 class ChatExchange:
     """A finished chat: the messages, the answer, and the ids of the recalled memories."""
@@ -169,7 +166,7 @@ def _turn(former: ChatMessage | None, said: ChatMessage) -> NewTurn:
 def _message_id(former: ChatMessage | None, said: ChatMessage) -> str:
     parts = [None if former is None else _fingerprint(former), _fingerprint(said)]
     digest = hashlib.sha256(json.dumps(parts).encode("ascii")).hexdigest()
-    return f"chat-{digest[:_ID_DIGITS]}"
+    return f"chat-{digest[:32]}"
 
 
 def _fingerprint(said: ChatMessage) -> list[object]:

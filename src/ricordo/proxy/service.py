@@ -51,8 +51,10 @@ if TYPE_CHECKING:
     import httpx2
 
 _log = logging.getLogger(__name__)
-
-_THREADS: Final = 2
+THREAD_HEADERS: Final = ("x-ricordo-thread", "x-openwebui-chat-id")
+_PLAIN: Final = "identity"
+_EVENTS: Final = "text/event-stream"
+_READ_AT_ONCE_BYTES: Final = 256 * 1024  # parsed on the event loop; more in a thread
 
 
 class BackgroundWrites:
@@ -62,7 +64,7 @@ class BackgroundWrites:
     """
 
     def __init__(self) -> None:
-        self._pool = ThreadPoolExecutor(_THREADS, thread_name_prefix="ricordo-proxy-after")
+        self._pool = ThreadPoolExecutor(2, thread_name_prefix="ricordo-proxy-after")
         self._lock = threading.Lock()
         self._waiting: set[Future[None]] = set()
         self._is_closed = False
@@ -144,10 +146,6 @@ class ChatRequest:
         return self.wire.with_system(self.read, text).encode("utf-8")
 
 
-THREAD_HEADERS: Final = ("x-ricordo-thread", "x-openwebui-chat-id")
-_DIGITS: Final = 16
-
-
 def user_in_body(named: str | None) -> str | None:
     """The user that the body names; None means without memory.
 
@@ -175,7 +173,7 @@ def thread_of(headers: Mapping[str, str], first_message: str) -> str | None:
     if not said:
         return None
     digest = hashlib.sha256(said.encode("utf-8", "replace")).hexdigest()
-    return f"chat-{digest[:_DIGITS]}"
+    return f"chat-{digest[:16]}"
 
 
 def _first(headers: Mapping[str, str], names: tuple[str, ...]) -> str | None:
@@ -190,13 +188,6 @@ def _first(headers: Mapping[str, str], names: tuple[str, ...]) -> str | None:
                 return value
     return None
 
-
-_JSON: Final = "application/json"
-_PLAIN: Final = "identity"
-_EVENTS: Final = "text/event-stream"
-_MEMORIES: Final = "memories"
-_FIRST_ERROR: Final = 400
-_READ_AT_ONCE_BYTES: Final = 256 * 1024  # parsed on the event loop; more in a thread
 
 Found = TypeVar("Found")
 
@@ -274,12 +265,7 @@ class ChatProxy:
         return await self._parse(body, partial(ChatRequest.parse, wire, body))
 
     async def answer(
-        self,
-        request: ChatRequest,
-        *,
-        query: str,
-        headers: Mapping[str, str],
-        caller: ProxyCaller,
+        self, request: ChatRequest, *, query: str, headers: Mapping[str, str], caller: ProxyCaller
     ) -> ProxyAnswer:
         """Answer a chat. Errors are responses, too, in the wire format."""
         upstream = self._upstreams.get(request.wire.name)
@@ -417,7 +403,7 @@ class ChatProxy:
             self._remember(chat, NOTHING_HEARD)
             return body
         self._remember(chat, chat.wire.said_by(answer))
-        return with_last(body, _MEMORIES, chat.memories)
+        return with_last(body, "memories", chat.memories)
 
     def _stream(
         self,
@@ -452,12 +438,14 @@ class ChatProxy:
 
 
 def error_answer(wire: Wire, status: int, message: str, code: str) -> ProxyAnswer:
-    return ProxyAnswer(status, {"content-type": _JSON}, wire.error(status, message, code))
+    return ProxyAnswer(
+        status, {"content-type": "application/json"}, wire.error(status, message, code)
+    )
 
 
 def _without_key(answer: ProxyAnswer, upstream: Upstream) -> ProxyAnswer:
     """Remove the operator's key from an error response: some endpoints echo it."""
-    if answer.status < _FIRST_ERROR or not isinstance(answer.body, bytes):
+    if answer.status < 400 or not isinstance(answer.body, bytes):
         return answer
     return replace(answer, body=upstream.without_key(answer.body))
 

@@ -64,6 +64,8 @@ _RETURNED: Final = frozenset(
     }
 )
 _RETURNED_KINDS: Final = ("openai-", "anthropic-", "x-ratelimit-", "ratelimit")
+_IDLE_CONNECTIONS: Final = 100
+_SECRET_BYTES: Final = 8
 
 
 def to_upstream(
@@ -168,10 +170,6 @@ class UpstreamCall:
         if not self._has_ended:
             self._has_ended = True
             self._watch.finished(outcome, self._monotonic() - self._began_at)
-
-
-_IDLE_CONNECTIONS: Final = 100
-_SECRET_BYTES: Final = 8
 
 
 class UpstreamFault(Exception):

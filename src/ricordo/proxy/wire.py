@@ -10,6 +10,9 @@ from typing import Any, Final, Protocol
 USER: Final = "user"
 ASSISTANT: Final = "assistant"
 TOOL: Final = "tool"
+_SPACE = re.compile(r"[ \t\n\r]*")
+_SPACE_BYTES: Final = b" \t\n\r"
+_MOST_DIGITS: Final = 1_000  # of an integer that is parsed as one
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,21 +49,17 @@ def text_of(content: object, *kinds: str) -> str:
     """The text of a message, or of its parts of these kinds, joined by line breaks."""
     if isinstance(content, str):
         return content
-    found = (part.get(kind) for part in objects(content) for kind in kinds if _is(part, kind))
+    found = (
+        part.get(kind)
+        for part in objects(content)
+        for kind in kinds
+        if part.get("type") in (kind, f"input_{kind}", f"output_{kind}")
+    )
     return joined([text for text in found if isinstance(text, str)])
 
 
 def joined(texts: Sequence[str]) -> str:
     return "\n".join(texts)
-
-
-def _is(part: Mapping[str, Any], kind: str) -> bool:
-    return part.get("type") in (kind, f"input_{kind}", f"output_{kind}")
-
-
-_SPACE = re.compile(r"[ \t\n\r]*")
-_SPACE_BYTES: Final = b" \t\n\r"
-_MOST_DIGITS: Final = 1_000  # of an integer that is parsed as one
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,7 +230,6 @@ class Wire(Protocol):
     @property
     def path(self) -> str:
         """Path of the chat endpoint, below the upstream's URL."""
-        ...
 
     @property
     def models_path(self) -> str: ...
@@ -242,15 +240,12 @@ class Wire(Protocol):
 
     def said_in(self, request: JsonObject) -> list[ChatMessage]:
         """The messages in order, without system prompts and messages without text."""
-        ...
 
     def with_system(self, request: JsonObject, text: str) -> str:
         """The request with one more system text; unchanged where there is no place for it."""
-        ...
 
     def may_carry(self, event: dict[str, Any]) -> bool | None:
         """Whether memories go into this event of a stream; None: maybe into a later one."""
-        ...
 
     def said_by(self, answer: dict[str, Any]) -> ChatMessage: ...
 
@@ -258,7 +253,6 @@ class Wire(Protocol):
 
     def error(self, status: int, message: str, code: str) -> bytes:
         """Our own error in this wire format."""
-        ...
 
 
 class TextBuffer:

@@ -45,6 +45,9 @@ _MEMORY_FIELDS: Final = (
     "pinned",
 )
 _TIMES: Final = ("valid_from", "valid_to", "expires_at", "created_at", "updated_at")
+_GO_ON: Final = "Memory does not work right now. Go on without it, and say so if it matters."
+_LATER: Final = "Memory is busy. Go on without it, or call again once."
+_MISTAKES: Final = (InvalidInput, NotFound, Conflict, AccessDenied)
 
 
 def found(results: SearchResults[MemoryHit], *, ranked: bool) -> dict[str, Any]:
@@ -108,10 +111,7 @@ def _content(item: Item, viewer: str) -> str:
 def stored(added: Added) -> dict[str, Any]:
     """The result of adding a memory."""
     return _compact(
-        id=added.id,
-        status=added.status.value,
-        duplicate=added.duplicate,
-        updated=added.updated,
+        id=added.id, status=added.status.value, duplicate=added.duplicate, updated=added.updated
     )
 
 
@@ -176,8 +176,6 @@ def store_note(user: UserMemory, **given: Any) -> Answer:
     return stored(kept) if isinstance(kept, Added) else proposed(kept)
 
 
-_GO_ON: Final = "Memory does not work right now. Go on without it, and say so if it matters."
-_LATER: Final = "Memory is busy. Go on without it, or call again once."
 HINT_OF: Final[dict[type[RicordoError], str]] = {
     InvalidInput: "Mend the call as the message says, then try again.",
     InvalidPolicy: _GO_ON,  # the operator's mistake
@@ -190,9 +188,6 @@ HINT_OF: Final[dict[type[RicordoError], str]] = {
     ModelUnavailable: _LATER,
     RicordoError: _GO_ON,
 }
-
-
-_MISTAKES: Final = (InvalidInput, NotFound, Conflict, AccessDenied)
 
 
 def is_mistake(error: RicordoError | None) -> bool:

@@ -16,6 +16,20 @@ from ricordo.model import checks
 _NUMBER_WIDTH: Final = 6
 _LINES_AROUND: Final = 2
 _MAX_PLACES: Final = 20  # that are listed where a text occurs more than once
+ROOT: Final = "/memories"
+ROOT_KEY: Final = ""
+"""The key of the root directory."""
+_HINT: Final = f"allowed: {ROOT}/ and then names, such as {ROOT}/notes.md"
+# Invisible although letters or marks by category: fillers, joiners, variation selectors.
+_INVISIBLE = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
+)
+_ENCODED = re.compile(r"%[0-9a-fA-F]{2}")
+_DRIVE = re.compile(r"[A-Za-z]:")
+_LOOKS_LIKE_A_SLASH: Final = frozenset("\\⁄∕╱⧸⫽／﹨∖⧵⧹＼╲⟋⟍")
+_LOOKS_LIKE_A_DOT: Final = frozenset(".․‥…．﹒｡。·•∙⋅")
+_LEVELS: Final = 2
+_UNITS: Final = ("B", "K", "M", "G")
 
 
 def stored_text(field: str, text: object) -> str:
@@ -140,21 +154,6 @@ def _line_at(whole: str, at: int) -> int:
     return whole.count("\n", 0, at) + 1
 
 
-ROOT: Final = "/memories"
-ROOT_KEY: Final = ""
-"""The key of the root directory."""
-
-_HINT: Final = f"allowed: {ROOT}/ and then names, such as {ROOT}/notes.md"
-# Invisible although letters or marks by category: fillers, joiners, variation selectors.
-_INVISIBLE = re.compile(
-    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
-)
-_ENCODED = re.compile(r"%[0-9a-fA-F]{2}")
-_DRIVE = re.compile(r"[A-Za-z]:")
-_LOOKS_LIKE_A_SLASH: Final = frozenset("\\⁄∕╱⧸⫽／﹨∖⧵⧹＼╲⟋⟍")
-_LOOKS_LIKE_A_DOT: Final = frozenset(".․‥…．﹒｡。·•∙⋅")
-
-
 def key_of(field: str, path: object) -> str:
     """The key of a path: the part below ``/memories``, with a leading slash.
 
@@ -220,10 +219,6 @@ def _check_name(field: str, name: str) -> None:
         raise InvalidValue(field, f"has a character that stands for a slash; use /; {_HINT}")
     if not compatible.strip(".") or _LOOKS_LIKE_A_DOT.issuperset(name):
         raise InvalidValue(field, f"{name!r} looks like dots alone; {_HINT}")
-
-
-_LEVELS: Final = 2
-_UNITS: Final = ("B", "K", "M", "G")
 
 
 def listed(directory: str, sizes: Mapping[str, int]) -> str:

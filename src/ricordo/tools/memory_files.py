@@ -56,6 +56,8 @@ FILE_TAG: Final = "file"
 _AFTER_SLASH: Final = chr(ord("/") + 1)
 
 View = ReadTransaction | WriteTransaction
+_NEED_NO_HINT: Final = (InvalidInput, NotFound, Conflict)
+_TRIMMED: Final = " The blank space that it began with is not kept."
 
 
 class FileMemories:
@@ -313,10 +315,6 @@ class FileMemories:
 def missing(key: str) -> NotFound:
     """The error for a path that does not exist."""
     return NotFound(f"nothing is at {shown(key)}: view /memories to see what there is")
-
-
-_NEED_NO_HINT: Final = (InvalidInput, NotFound, Conflict)
-_TRIMMED: Final = " The blank space that it began with is not kept."
 
 
 @dataclass(frozen=True, slots=True)

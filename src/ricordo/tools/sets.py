@@ -9,7 +9,7 @@ from typing import Any, Final
 from ricordo import limits
 from ricordo.errors import InvalidValue
 from ricordo.model import checks
-from ricordo.model.profile import FieldOutcome, FieldUpdate
+from ricordo.model.profile import FieldOutcome
 from ricordo.model.search import QUERY_FILTERS, Bullet, QueryAnswer, Returns
 from ricordo.model.vocabulary import MemoryType, Source
 from ricordo.tools import answers
@@ -59,10 +59,7 @@ SEARCH: Final = Tool(
     parameters=(
         text("query", 'What to look for, in plain words; "*" or nothing gives the newest.'),
         integer(
-            "limit",
-            f"How many at most; default {limits.DEFAULT_RESULTS}.",
-            1,
-            limits.MAX_RESULTS,
+            "limit", f"How many at most; default {limits.DEFAULT_RESULTS}.", 1, limits.MAX_RESULTS
         ),
         text("theme", "Only this theme."),
         texts("types", "Only these types.", MemoryType),
@@ -116,10 +113,7 @@ ARCHIVE: Final = Tool(
         "Take a memory that is wrong or outdated out of use; it is kept and can be brought back."
         " To correct one, first add the right memory, then archive the old one."
     ),
-    parameters=(
-        integer("id", "Its id.", 1, required=True),
-        text("reason", "Why, in a few words."),
-    ),
+    parameters=(integer("id", "Its id.", 1, required=True), text("reason", "Why, in a few words.")),
     destructive=True,
     run=_archive,
 )
@@ -167,13 +161,11 @@ def _forget_fact(user: UserMemory, given: Arguments) -> Answer:
 
 def _update(user: UserMemory, given: Arguments) -> Answer:
     # Problems in USER.md are for the person who wrote it, not for a model.
-    return {"fields": [_field(one) for one in user.update_user_profile(given["fields"]).fields]}
-
-
-def _field(done: FieldUpdate) -> dict[str, Any]:
-    shown = {"field": done.key, "outcome": done.outcome.value}
-    meaning = _MEANING.get(done.outcome)
-    return shown if meaning is None else {**shown, "note": meaning}
+    fields = []
+    for done in user.update_user_profile(given["fields"]).fields:
+        note = {"note": _MEANING[done.outcome]} if done.outcome in _MEANING else {}
+        fields.append({"field": done.key, "outcome": done.outcome.value, **note})
+    return {"fields": fields}
 
 
 STORE: Final = Tool(

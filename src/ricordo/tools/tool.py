@@ -17,6 +17,11 @@ Answer = dict[str, Any]
 Run = Callable[[UserMemory, Arguments], Answer]
 
 _EMPTY: Final[tuple[object, ...]] = ("", [])
+_HEADING: Final = "## Memory\nYou have a long-term memory of this user, kept by tools.\n"
+_QUERY: Final = """\
+- memory_query asks one question and gets a few bullets. Ask once, when the task depends on what \
+is known of the user; not at every turn."""
+_HONEST: Final = "- Say when you are not sure. Do not invent memories."
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,11 +179,7 @@ def openai_responses(tools: Iterable[Tool]) -> list[dict[str, Any]]:
 def anthropic(tools: Iterable[Tool]) -> list[dict[str, Any]]:
     """The ``tools`` of Anthropic's messages."""
     return [
-        {
-            "name": tool.name,
-            "description": tool.description,
-            "input_schema": tool.input_schema(),
-        }
+        {"name": tool.name, "description": tool.description, "input_schema": tool.input_schema()}
         for tool in tools
     ]
 
@@ -191,23 +192,18 @@ FORMS: Final[Mapping[str, Callable[[Iterable[Tool]], list[dict[str, Any]]]]] = {
 """By their names on the command line and over HTTP."""
 
 
-_HEADING: Final = "## Memory\nYou have a long-term memory of this user, kept by tools.\n"
 _SINGLE: Final = """\
 - memory with action "search" before answering anything that earlier conversations may settle; \
 "*" gives the newest.
 - action "save" keeps what will matter later: one fact, wish or instruction at a time; with a key \
 it replaces what had that key; expires_days for what holds only for a while.
 - action "forget" only when the user asks or something is clearly wrong."""
-_QUERY: Final = """\
-- memory_query asks one question and gets a few bullets. Ask once, when the task depends on what \
-is known of the user; not at every turn."""
 _PROFILE: Final = """\
 - memory_search before answering anything that earlier conversations may settle.
 - memory_store keeps one thing under a short name, and replaces what had that name.
 - update_user_profile for what every conversation should begin with: name, city, language, tone. \
 What is sensitive waits for consent; do not treat it as known before.
 - memory_forget only when the user asks or something is clearly wrong."""
-_HONEST: Final = "- Say when you are not sure. Do not invent memories."
 _GUIDE_OF: Final = {"single": _SINGLE, "query": _QUERY, "profile": _PROFILE}
 
 

@@ -12,7 +12,6 @@ from ricordo.web.visitors import Visiting, Visitor
 from ricordo.web.wording import steps
 
 _PATH: Final = "/ui/changes"
-_NO_CONTENT: Final = 204
 
 Revision = Annotated[int, Query(ge=0, le=limits.MAX_ID)]
 
@@ -34,7 +33,7 @@ def list_newer(visit: Visiting, after: Revision) -> Response:
     memory = visit.memory
     revision = memory.revision()
     if after >= revision:  # also where the user was erased meanwhile
-        return Response(status_code=_NO_CONTENT, headers=PRIVATE)
+        return Response(status_code=204, headers=PRIVATE)
     since = max(after, revision - limits.PAGE_ROWS)
     newest = memory.changes(since, limit=limits.PAGE_ROWS).changes[::-1]
     return visit.fragment(

@@ -20,8 +20,22 @@ _MONTHS: Final = (
     *("Jan", "Feb", "Mar", "Apr", "May", "Jun"),
     *("Jul", "Aug", "Sep", "Oct", "Nov", "Dec"),
 )
-_DIGITS_OF_SHORT: Final = 3
-_BETWEEN_THOUSANDS: Final = "\N{NARROW NO-BREAK SPACE}"
+_ROUND_STEPS: Final = (1.0, 2.0, 5.0, 10.0)
+_MOST_STEPS: Final = 4
+_ROOM_ON_A_PHONE: Final = 4  # labels of days that stand side by side in 250 px
+_ROOM_WHEN_WIDE: Final = 8
+MOST_SERIES: Final = 8
+"""As many as there are distinguishable colours."""
+PLOT_HEIGHT: Final = 160.0
+LINE_SPAN: Final = 1000.0
+"""The width of the box that lines are drawn in; it is stretched to the chart."""
+LARGEST: Final = 1e15
+"""The largest value that is drawn; beyond it, floats are not exact counts."""
+NOTHING: Final = "Nothing in these days."
+_SHARE_OF_BAR: Final = 0.72
+_LEAST_BLOCK: Final = 1.5  # so that one of thousands is still visible
+_GAP: Final = 1.0  # between the parts of a bar, so that they differ by more than colour
+_MOST_DAYS_WITH_DOTS: Final = 14
 
 
 def short(value: float) -> str:
@@ -34,7 +48,7 @@ def short(value: float) -> str:
         unit += 1
     if size >= _THOUSAND:  # beyond the largest unit
         return f"{value:.1e}"
-    number = f"{size:.{_DIGITS_OF_SHORT}g}"
+    number = f"{size:.3g}"
     return f"{'-' if value < 0 and float(number) else ''}{number}{_SHORT_UNITS[unit]}"
 
 
@@ -43,7 +57,7 @@ def exact(value: float | None) -> str:
     if value is None or not math.isfinite(value):
         return "–"
     digits = 0 if value == int(value) else 1 if abs(value) >= 10 else 2
-    return f"{value:,.{digits}f}".replace(",", _BETWEEN_THOUSANDS)
+    return f"{value:,.{digits}f}".replace(",", "\N{NARROW NO-BREAK SPACE}")
 
 
 def day_name(day: str) -> str:
@@ -61,12 +75,6 @@ def cut(text: str, most: int) -> str:
     at_word, _, rest = kept.rpartition(" ")
     # A long word at the end is cut rather than lost.
     return (at_word if at_word and len(rest) <= most // 3 else kept).rstrip(" ,;:.") + "…"
-
-
-_ROUND_STEPS: Final = (1.0, 2.0, 5.0, 10.0)
-_MOST_STEPS: Final = 4
-_ROOM_ON_A_PHONE: Final = 4  # labels of days that stand side by side in 250 px
-_ROOM_WHEN_WIDE: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,20 +178,6 @@ def _span(days: Sequence[str]) -> str:
     if len(days) == 1:
         return day_name(days[0])
     return f"{day_name(days[0])} to {day_name(days[-1])}"
-
-
-MOST_SERIES: Final = 8
-"""As many as there are distinguishable colours."""
-PLOT_HEIGHT: Final = 160.0
-LINE_SPAN: Final = 1000.0
-"""The width of the box that lines are drawn in; it is stretched to the chart."""
-LARGEST: Final = 1e15
-"""The largest value that is drawn; beyond it, floats are not exact counts."""
-NOTHING: Final = "Nothing in these days."
-_SHARE_OF_BAR: Final = 0.72
-_LEAST_BLOCK: Final = 1.5  # so that one of thousands is still visible
-_GAP: Final = 1.0  # between the parts of a bar, so that they differ by more than colour
-_MOST_DAYS_WITH_DOTS: Final = 14
 
 
 @dataclass(frozen=True, slots=True)

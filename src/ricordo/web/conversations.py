@@ -10,7 +10,7 @@ from starlette.responses import Response
 from ricordo import limits
 from ricordo.web.rendering import address
 from ricordo.web.routing import page_router
-from ricordo.web.visitors import Visiting, Visitor
+from ricordo.web.visitors import Visiting
 
 _PATH: Final = "/ui/conversations"
 _THREAD: Final = f"{_PATH}/thread"
@@ -59,7 +59,10 @@ def show_conversation(
         **shown,
         thread=thread,
         earlier=_earlier(id, page.items[0].turn.position if page.items else 1),
-        waiting=_waiting(visit, id),
+        # Only among the oldest open proposals.
+        waiting=sum(
+            proposal.thread_id == id for proposal in visit.memory.proposals(limit=limits.PAGE_ROWS)
+        ),
     )
 
 
@@ -67,9 +70,3 @@ def _earlier(thread_id: str, position: int) -> str | None:
     if position <= 1:
         return None
     return address(_THREAD, id=thread_id, **{"from": max(1, position - limits.PAGE_ROWS)})
-
-
-def _waiting(visit: Visitor, thread_id: str) -> int:
-    """The number of open proposals from this conversation, among the oldest ones."""
-    waiting = visit.memory.proposals(limit=limits.PAGE_ROWS)
-    return sum(proposal.thread_id == thread_id for proposal in waiting)

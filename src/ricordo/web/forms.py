@@ -18,6 +18,9 @@ from ricordo.web.visitors import Visiting, Visitor
 
 TOKEN_FIELD: Final = "token"  # noqa: S105 - the name of the field, not what is in it
 _TYPE: Final = "application/x-www-form-urlencoded"
+_FORM_ID_BYTES: Final = 16
+_MAX_FORM_ID_CHARS: Final = 64  # characters; ours are shorter
+_MAX_FORM_IDS: Final = 1_000
 
 
 class FormExpired(PermissionMissing):
@@ -92,11 +95,6 @@ async def _posted(request: Request, visit: Visiting) -> Fields:
 Posted = Annotated[Fields, Depends(_posted)]
 
 
-_BYTES: Final = 16
-_LONGEST: Final = 64  # characters; ours are shorter
-_MOST_USED: Final = 1_000
-
-
 class OneTimeForms:
     """Remembers the ids of submitted forms in the memory of this process.
 
@@ -110,16 +108,16 @@ class OneTimeForms:
 
     @staticmethod
     def new_id() -> str:
-        return secrets.token_urlsafe(_BYTES)
+        return secrets.token_urlsafe(_FORM_ID_BYTES)
 
     def take(self, form_id: str | None) -> bool:
         """Use an id; False where it was used before."""
-        if not form_id or len(form_id) > _LONGEST:
+        if not form_id or len(form_id) > _MAX_FORM_ID_CHARS:
             return False
         with self._lock:
             if form_id in self._used:
                 return False
             self._used[form_id] = None
-            if len(self._used) > _MOST_USED:
+            if len(self._used) > _MAX_FORM_IDS:
                 self._used.popitem(last=False)
             return True

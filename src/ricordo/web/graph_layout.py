@@ -16,14 +16,32 @@ TEXT_SIZE: Final = 13.0
 """In drawing units; the stylesheet has the same value."""
 TEXT_SIZE_ON_A_PHONE: Final = 30.0
 """Larger, because the drawing is scaled to less than half its width there."""
-_MOST: Final = 24
-_MOST_ON_A_PHONE: Final = 5
+_MOST_LABELS: Final = 24
+_MOST_LABELS_ON_A_PHONE: Final = 5
 _WIDTH_OF_LETTER: Final = 0.58  # of the text size: a little more than the average
 _HEIGHT_OF_LINE: Final = 1.3
-_BESIDE: Final = 5.0
+_LABEL_GAP: Final = 5.0
+_BETWEEN_GROUPS: Final = 0.9  # about as long as an edge
+_LARGEST_UNIT: Final = 150.0  # so that two nodes do not fill the whole box
+_ROWS_TRIED: Final = 12
+_PUSHES: Final = 40
+_ENOUGH: Final = 0.9  # of the minimum distance
+MOST_NODES: Final = 200
+_STEPS: Final = 60
+_SHORTEST: Final = 0.6  # length of an edge at similarity 1; at 0 it is 1.6
+WIDTH: Final = 800.0
+HEIGHT: Final = 520.0
+_LEAST_RADIUS: Final = 6.0
+_MOST_RADIUS: Final = 13.0
+_RADIUS_BY_RELATION: Final = 2.0
+_LETTERS_OF_NAME: Final = 20
+_LETTERS_OF_TITLE: Final = 120
+_FAINTEST: Final = 0.3
+_FEW_TIES: Final = 40
+_THINNEST: Final = 1.0
+_THICKEST: Final = 3.5
 
-
-Point = tuple[float, float]
+Point: TypeAlias = tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,10 +140,10 @@ def labelled(spots: Sequence[Spot], width: float, height: float) -> tuple[Label,
         others = nodes[:place] + nodes[place + 1 :]
         shown, side = ShownNode.NEAR, None
         wide = {TEXT_SIZE: others + when_wide}
-        if len(on_a_phone) < _MOST_ON_A_PHONE:
+        if len(on_a_phone) < _MOST_LABELS_ON_A_PHONE:
             both = {**wide, TEXT_SIZE_ON_A_PHONE: others + on_a_phone}
             shown, side = ShownNode.ALWAYS, _side(spot, both, whole)
-        if side is None and len(when_wide) < _MOST:
+        if side is None and len(when_wide) < _MOST_LABELS:
             shown, side = ShownNode.WIDE, _side(spot, wide, whole)
         if side is None:
             shown, side = ShownNode.NEAR, Side.AFTER
@@ -157,7 +175,7 @@ def _side(spot: Spot, taken: Mapping[float, Sequence[_Area]], whole: _Area) -> S
 
 
 def _anchor(spot: Spot, side: Side) -> Point:
-    near = spot.radius + _BESIDE
+    near = spot.radius + _LABEL_GAP
     return {
         Side.AFTER: (spot.x + near, spot.y),
         Side.BEFORE: (spot.x - near, spot.y),
@@ -176,10 +194,6 @@ def _area(spot: Spot, size: float, side: Side) -> _Area:
 
 
 Array: TypeAlias = npt.NDArray[np.float64]
-
-_BETWEEN_GROUPS: Final = 0.9  # about as long as an edge
-_LARGEST_UNIT: Final = 150.0  # so that two nodes do not fill the whole box
-_ROWS_TRIED: Final = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,10 +267,6 @@ def _scale(rows: _Rows, box: Box) -> float:
     across = box.inner_width / max(rows.width - _BETWEEN_GROUPS, 1e-6)
     along = box.inner_height / max(rows.height - _BETWEEN_GROUPS, 1e-6)
     return min(across, along, _LARGEST_UNIT)
-
-
-_PUSHES: Final = 40
-_ENOUGH: Final = 0.9  # of the minimum distance
 
 
 def spaced(points: Array, box: Box) -> Array:
@@ -336,10 +346,6 @@ def _grid(count: int, box: Box) -> tuple[int, int]:
 Edge: TypeAlias = tuple[int, int, float]
 """Two nodes by index, and their similarity from 0 to 1."""
 
-MOST_NODES: Final = 200
-_STEPS: Final = 60
-_SHORTEST: Final = 0.6  # length of an edge at similarity 1; at 0 it is 1.6
-
 
 def placed(count: int, edges: Sequence[Edge], box: Box) -> Array:
     """A point within the box for each of ``count`` nodes; deterministic.
@@ -356,55 +362,51 @@ def placed(count: int, edges: Sequence[Edge], box: Box) -> Array:
         raise ValueError("an edge leads to a node that is not there")
     if count == 0:
         return np.zeros((0, 2))
-    lengths_between = _path_lengths(count, edges)
-    components = _components(lengths_between)
-    rested = _at_rest(lengths_between, components)
+    distances = _path_lengths(count, edges)
+    components = _components(distances)
+    rested = _at_rest(distances, components)
     return spaced(packed(rested, components, box), box)
 
 
 def _path_lengths(count: int, edges: Sequence[Edge]) -> Array:
     """The length of the shortest path between all pairs; infinite where there is none."""
-    lengths_between = np.full((count, count), np.inf)
-    np.fill_diagonal(lengths_between, 0.0)
+    distances = np.full((count, count), np.inf)
+    np.fill_diagonal(distances, 0.0)
     for one, other, likeness in edges:
         if one != other:
             known = float(likeness) if np.isfinite(likeness) else 0.0
             length = _SHORTEST + 1.0 - min(max(known, 0.0), 1.0)
-            lengths_between[one, other] = lengths_between[other, one] = min(
-                lengths_between[one, other], length
-            )
+            distances[one, other] = distances[other, one] = min(distances[one, other], length)
     for middle in range(count):
         np.minimum(
-            lengths_between,
-            lengths_between[:, middle, None] + lengths_between[None, middle, :],
-            out=lengths_between,
+            distances, distances[:, middle, None] + distances[None, middle, :], out=distances
         )
-    return lengths_between
+    return distances
 
 
-def _components(lengths_between: Array) -> list[npt.NDArray[np.intp]]:
+def _components(distances: Array) -> list[npt.NDArray[np.intp]]:
     """The connected components, the largest first."""
-    left = np.ones(len(lengths_between), dtype=bool)
+    left = np.ones(len(distances), dtype=bool)
     found = []
-    for node in range(len(lengths_between)):
+    for node in range(len(distances)):
         if left[node]:
-            members = np.flatnonzero(np.isfinite(lengths_between[node]))
+            members = np.flatnonzero(np.isfinite(distances[node]))
             left[members] = False
             found.append(members)
     return sorted(found, key=lambda members: (-len(members), int(members[0])))
 
 
-def _at_rest(lengths_between: Array, components: Sequence[npt.NDArray[np.intp]]) -> Array:
+def _at_rest(distances: Array, components: Sequence[npt.NDArray[np.intp]]) -> Array:
     """Stress majorisation of each component, centred on the origin."""
-    points = np.zeros((len(lengths_between), 2))
-    together = np.zeros_like(lengths_between)
+    points = np.zeros((len(distances), 2))
+    together = np.zeros_like(distances)
     for members in components:
-        points[members] = _start(lengths_between[np.ix_(members, members)])
+        points[members] = _start(distances[np.ix_(members, members)])
         together[np.ix_(members, members)] = 1.0 / len(members)
-    is_pair = np.isfinite(lengths_between) & (lengths_between > 0)
+    is_pair = np.isfinite(distances) & (distances > 0)
     weights = np.where(is_pair, 1.0, 0.0)
-    np.divide(weights, lengths_between**2, out=weights, where=is_pair)
-    lengths = np.where(is_pair, lengths_between, 0.0)
+    np.divide(weights, distances**2, out=weights, where=is_pair)
+    lengths = np.where(is_pair, distances, 0.0)
     # The Laplacian of the weights is singular, since a component may be moved as a whole; fixing
     # the mean of each component makes it invertible.
     laplacian = np.diag(weights.sum(axis=1)) - weights
@@ -420,14 +422,14 @@ def _at_rest(lengths_between: Array, components: Sequence[npt.NDArray[np.intp]])
     return points
 
 
-def _start(lengths_between: Array) -> Array:
+def _start(distances: Array) -> Array:
     """Initial positions by classical scaling, plus a small spiral to separate identical nodes."""
-    count = len(lengths_between)
+    count = len(distances)
     turns = np.arange(count) * 2.399963229728653  # the golden angle
     spiral = np.stack([np.cos(turns), np.sin(turns)], axis=1) * np.sqrt(np.arange(count))[:, None]
     if count < 3:
         return np.array([[0.5 * place, 0.0] for place in range(count)])
-    squares = lengths_between**2
+    squares = distances**2
     centred = -0.5 * (
         squares - squares.mean(axis=0)[None, :] - squares.mean(axis=1)[:, None] + squares.mean()
     )
@@ -441,18 +443,7 @@ def _start(lengths_between: Array) -> Array:
     return np.asarray(scaled + 0.05 * spiral)
 
 
-WIDTH: Final = 800.0
-HEIGHT: Final = 520.0
 _BOX: Final = Box(WIDTH, HEIGHT, margin=30.0, apart=30.0)
-_LEAST_RADIUS: Final = 6.0
-_MOST_RADIUS: Final = 13.0
-_RADIUS_BY_RELATION: Final = 2.0
-_LETTERS_OF_NAME: Final = 20
-_LETTERS_OF_TITLE: Final = 120
-_FAINTEST: Final = 0.3
-_FEW_TIES: Final = 40
-_THINNEST: Final = 1.0
-_THICKEST: Final = 3.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -525,7 +516,13 @@ def web_of(nodes: Sequence[LayoutNode], ties: Sequence[Tie]) -> Web:
     ends_of = _ends(drawn, points)
     ranked = sorted(nodes, key=lambda node: (-degrees[node.id], node.id))
     spots = [
-        _spot(node, points[node.id], degrees[node.id], ends_of.get(node.id, ())) for node in ranked
+        Spot(
+            *points[node.id],
+            min(_LEAST_RADIUS + _RADIUS_BY_RELATION * math.sqrt(degrees[node.id]), _MOST_RADIUS),
+            cut(node.text, _LETTERS_OF_NAME),
+            ends_of.get(node.id, ()),
+        )
+        for node in ranked
     ]
     circles = tuple(
         Circle(
@@ -552,11 +549,6 @@ def _ends(ties: Sequence[Tie], points: Mapping[int, Point]) -> dict[int, tuple[P
         ends[tie.one] = (*ends.get(tie.one, ()), points[tie.other])
         ends[tie.other] = (*ends.get(tie.other, ()), points[tie.one])
     return ends
-
-
-def _spot(node: LayoutNode, point: Point, degree: int, ends: tuple[Point, ...]) -> Spot:
-    radius = min(_LEAST_RADIUS + _RADIUS_BY_RELATION * math.sqrt(degree), _MOST_RADIUS)
-    return Spot(*point, radius, cut(node.text, _LETTERS_OF_NAME), ends)
 
 
 def _line(one: Circle, other: Circle, similarity: float, room: float) -> LayoutEdge:

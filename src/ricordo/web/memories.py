@@ -44,6 +44,7 @@ SORTS: Final = {
 """The sort orders. None by content: the cursor in the URL would quote it."""
 _DEFAULT_SORT: Final = "created_at-desc"
 _LISTED: Final = re.compile(r'\s*"((?:[^"]|"")*)"\s*(?:,|$)|([^,]+)')
+_PATH: Final = "/ui/memories"
 
 
 class _Values(Protocol):
@@ -85,12 +86,13 @@ class MemoryFilter:
         Raises:
             InvalidValue: a date is malformed.
         """
-        tags = [tag.strip() for tag in _split(self.tags) if tag.strip()]
+        # Comma-separated, in quotes where a tag contains a comma.
+        tags = [quoted.replace('""', '"') or plain for quoted, plain in _LISTED.findall(self.tags)]
         return {
             "theme": self.theme or None,
             "type": self.type or None,
             "status": self._statuses(),
-            "tags": tags or None,
+            "tags": [tag.strip() for tag in tags if tag.strip()] or None,
             "created_after": self._moment("since", self.since),
             "created_before": self._moment("until", self.until, days=1),
         }
@@ -122,11 +124,6 @@ class MemoryFilter:
         return datetime.combine(begins, time(), _zone(self.zone))
 
 
-def _split(text: str) -> list[str]:
-    """Parse a comma-separated list with optional quotes."""
-    return [quoted.replace('""', '"') or plain for quoted, plain in _LISTED.findall(text)]
-
-
 def _zone(name: str) -> tzinfo:
     """The time zone that the browser names; UTC if unknown."""
     try:
@@ -134,9 +131,6 @@ def _zone(name: str) -> tzinfo:
     except (ZoneInfoNotFoundError, ValueError, OSError):
         return UTC
 
-
-_PATH: Final = "/ui/memories"
-_SEE_OTHER: Final = 303
 
 router = page_router()
 
@@ -165,7 +159,7 @@ def search_memories(visit: Visiting, form: Posted) -> Response:
             return _addressed(visit, visit.fragment("_memories.html", **found), where, "Replace")
         return visit.page("memories.html", **found, **_around(visit, filters, question))
     if not visit.is_partial:
-        return RedirectResponse(where, _SEE_OTHER, PRIVATE)
+        return RedirectResponse(where, 303, PRIVATE)
     return _addressed(visit, visit.fragment("_memories.html", **_listed(visit, filters)), where)
 
 

@@ -35,7 +35,10 @@ from ricordo.web.wording import SOURCES, steps
 _LEFT: Final = 2.0  # percent of the width, so that icons at the ends are not cut off
 _RIGHT: Final = 98.0
 _RIGHT_IF_OPEN: Final = 88.0  # an open end goes on after the last point
-_LEAST: Final = timedelta(hours=1)
+_MIN_SPAN: Final = timedelta(hours=1)
+_TEMPLATE: Final = "memory.html"
+_REFUSED: Final = (Conflict, InvalidInput, NotOwner, CategoryNotAllowed)
+_OUTDATED: Final = "It has changed meanwhile, so nothing was done. This is how it stands now."
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +74,7 @@ def lifetime(item: Item, now: datetime) -> Lifetime:
         named.append(("purge", "Removed for good", item.purge_at))
     named.append(("now", "Today", now))
     first = min(at for _, _, at in named)
-    span = max(max(at for _, _, at in named) - first, _LEAST)
+    span = max(max(at for _, _, at in named) - first, _MIN_SPAN)
 
     right = _RIGHT_IF_OPEN if item.valid_to is None else _RIGHT
 
@@ -88,10 +91,6 @@ def lifetime(item: Item, now: datetime) -> Lifetime:
         is_open=item.valid_to is None,
     )
 
-
-_TEMPLATE: Final = "memory.html"
-_REFUSED: Final = (Conflict, InvalidInput, NotOwner, CategoryNotAllowed)
-_OUTDATED: Final = "It has changed meanwhile, so nothing was done. This is how it stands now."
 
 router = page_router()
 
@@ -126,9 +125,7 @@ def _act(
     """Do it and show the result, or say why it was refused and show the current state."""
     try:
         item = act(
-            item_id,
-            reason=form.get("reason"),
-            expected_updated_at=form.get("expected_updated_at"),
+            item_id, reason=form.get("reason"), expected_updated_at=form.get("expected_updated_at")
         )
     except _REFUSED as error:
         note_error(error)

@@ -11,7 +11,6 @@ from ricordo.errors import AlreadyDecided, InvalidValue, ProposalNotFound
 from ricordo.http.problems import status_of
 from ricordo.memories.sharing import decides
 from ricordo.model.item import Added
-from ricordo.model.proposal import Proposal
 from ricordo.model.vocabulary import ProposalState
 from ricordo.user_memory.proposals import ANY_STATE
 from ricordo.web.forms import Fields, Posted
@@ -146,13 +145,11 @@ def _listed(visit: Visitor, state: str, cursor: str | None = None) -> dict[str, 
         "proposals": page.items,
         "more": more,
         "is_first": not cursor,
-        "subjects": {one.id: _subjects(one) for one in page.items},
+        "subjects": {  # fields that an operator defined are shown by name
+            one.id: tuple(SUBJECTS.get(name, name.replace("_", " ")) for name in one.fields)
+            for one in page.items
+        },
     }
-
-
-def _subjects(proposal: Proposal) -> tuple[str, ...]:
-    """What a proposal is about; fields that an operator defined are shown by name."""
-    return tuple(SUBJECTS.get(name, name.replace("_", " ")) for name in proposal.fields)
 
 
 def _approval_notice(added: Added) -> str:

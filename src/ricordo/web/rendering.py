@@ -51,7 +51,6 @@ _TYPE_OF: Final = {
     "htmx.min.js": "text/javascript; charset=utf-8",
     "icon.svg": "image/svg+xml",
 }
-_DIGITS: Final = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +69,7 @@ def static_file(name: str) -> StaticFile:
     """
     media_type = _TYPE_OF[name]
     content = resources.files("ricordo.web").joinpath("static", name).read_bytes()
-    digest = hashlib.sha256(content).hexdigest()[:_DIGITS]
+    digest = hashlib.sha256(content).hexdigest()[:12]
     return StaticFile(content, media_type, f"{PATH}/static/{digest}/{name}")
 
 

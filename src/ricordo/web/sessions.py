@@ -20,13 +20,12 @@ from ricordo.errors import EmbedderRefused, in_log
 from ricordo.providers.encryption import SecretBox
 from ricordo.settings import Settings
 
-_PURPOSE: Final = "ricordo web session"
 _TOKEN_BYTES: Final = 24
-_SECONDS_PER_HOUR: Final = 3_600
 PATH: Final = "/ui"
 """Cookies are sent below this path only, never to the API, which takes keys."""
 
 _log = logging.getLogger(__name__)
+_KEPT: Final = ("id", "key_id", "user", "notice", "token")
 
 
 def _new_token() -> str:
@@ -62,12 +61,9 @@ class Session:
         return replace(self, notice=notice)
 
 
-_KEPT: Final = ("id", "key_id", "user", "notice", "token")
-
-
 class SessionCookies:
     def __init__(self, secret: SecretBox, settings: Settings) -> None:
-        self._seconds = settings.page_session_hours * _SECONDS_PER_HOUR
+        self._seconds = settings.page_session_hours * 3_600
         self._fernet = Fernet(_key_from(secret))
 
     def read(self, request: Request) -> Session | None:
@@ -126,7 +122,7 @@ def _name(request: Request) -> str:
 def _key_from(secret: SecretBox) -> bytes:
     """The key shared by all processes; where it cannot be stored, a key of this process."""
     try:
-        return secret.key_for(_PURPOSE)
+        return secret.key_for("ricordo web session")
     except EmbedderRefused as problem:
         _log.warning(
             "sessions of the web page end with this process (setting secret_key): %s",

@@ -41,6 +41,12 @@ FIELD_NAMES: Final = {
     "api_key": "API key",
     "dimensions": "Dimensions",
 }
+_PATH: Final = "/ui/settings"
+_CHANGED: Final = "Saved. The new vectors are being made; search works by words meanwhile."
+_CHANGED_AT_ONCE: Final = "Saved. No vector has to be made anew."
+_REBUILDING: Final = "All vectors are being made anew; search works by words meanwhile."
+_RETRYING: Final = "What is missing is being made now."
+_NOTHING_MISSING: Final = "Nothing is missing."
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,13 +192,6 @@ def _without_class_name(error: str | None) -> str | None:
     name, colon, rest = error.partition(": ")
     return rest if colon and hasattr(errors, name) else error
 
-
-_PATH: Final = "/ui/settings"
-_CHANGED: Final = "Saved. The new vectors are being made; search works by words meanwhile."
-_CHANGED_AT_ONCE: Final = "Saved. No vector has to be made anew."
-_REBUILDING: Final = "All vectors are being made anew; search works by words meanwhile."
-_RETRYING: Final = "What is missing is being made now."
-_NOTHING_MISSING: Final = "Nothing is missing."
 
 router = page_router()
 

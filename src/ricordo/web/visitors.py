@@ -22,7 +22,6 @@ from ricordo.web.sessions import Session, SessionCookies
 
 DEFAULT_USER: Final = "me"
 """The user where none is named and none is stored; the same as on the command line."""
-_SEE_OTHER: Final = 303
 _PAGE_HEADER: Final = "x-ricordo-page"  # htmx sends it as layout.html says: the token of the page
 
 
@@ -105,7 +104,7 @@ class Visitor:
     def fragment(self, template: str, /, *, status: int = 200, **values: Any) -> HTMLResponse:
         """A part of a page.
 
-        A page left open in another window from before another user was chosen is told to reload.
+        A page that was opened before another user was chosen, in another window, is reloaded.
         """
         shown = self.request.headers.get(_PAGE_HEADER, self.session.token)
         if self.request.method == "GET" and shown != self.session.token and not self.is_new:
@@ -117,7 +116,7 @@ class Visitor:
         return self.go_on(path, self.session.noting(notice))
 
     def go_on(self, path: str, session: Session) -> Response:
-        response: Response = RedirectResponse(path, _SEE_OTHER, PRIVATE)
+        response: Response = RedirectResponse(path, 303, PRIVATE)
         if self.is_partial:  # htmx would follow a redirect and insert the page into this one
             where = response.headers["location"]  # percent-encoded
             response = Response(headers={**PRIVATE, "HX-Redirect": where})

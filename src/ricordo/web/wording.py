@@ -54,6 +54,7 @@ _CONSENT: Final = {
     "offered": "Offered to somebody",
     "withdrawn": "No longer offered",
 }
+_MOMENTS: Final = ("valid_from", "valid_to", "expires_at")
 
 
 class HistoryLine(NamedTuple):
@@ -93,7 +94,6 @@ NAMED_FIELDS: Final = {
     "expires_at": "Expires",
 }
 """The fields of a memory that a change lists, and their labels."""
-_MOMENTS: Final = ("valid_from", "valid_to", "expires_at")
 
 
 def told(change: Change) -> HistoryLine:

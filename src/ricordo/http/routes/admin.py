@@ -22,7 +22,7 @@ from ricordo.http.routes.memories import (
     PurgeResponse,
 )
 from ricordo.http.routes.transfer import FILE, LINES
-from ricordo.http.routing import at_length, lengthy, router_for
+from ricordo.http.routing import lengthy, router_for, run_lengthy
 from ricordo.http.schemas import (
     MemoryId,
     PageRequest,
@@ -127,7 +127,7 @@ def export_store(request: Request, store: ReadingAll) -> Response:
 async def import_store(request: Request, store: Managing) -> Response:
     """Bring in an export of any number of users, each under their own name."""
     async with received_file(request, GLOBAL_OWNER) as path:
-        return answer(await at_length(store.import_file, path))
+        return answer(await run_lengthy(store.import_file, path))
 
 
 jobs_router = router_for("Administration: jobs", "/v1/admin/jobs")

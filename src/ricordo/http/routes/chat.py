@@ -17,7 +17,7 @@ from ricordo.model.vocabulary import KeyKind
 from ricordo.proxy.anthropic import ANTHROPIC
 from ricordo.proxy.asgi import send_answer, unless_gone
 from ricordo.proxy.openai import OPENAI
-from ricordo.proxy.service import ChatProxy, ChatRequest, ProxyAnswer, ProxyCaller, user_in_body
+from ricordo.proxy.service import ChatProxy, ProxyAnswer, ProxyCaller, user_in_body
 from ricordo.proxy.wire import Wire
 
 _CLIENT_GONE: Final = 499  # only logs and metrics see it
@@ -39,10 +39,7 @@ _ANSWERED: Final[dict[int | str, dict[str, Any]]] = {
     200: {
         "description": "The model's answer, with `memories`: those that it was shown."
         " Streamed where the request says so.",
-        "content": {
-            "application/json": {"schema": _OBJECT},
-            "text/event-stream": {"schema": {}},
-        },
+        "content": {"application/json": {"schema": _OBJECT}, "text/event-stream": {"schema": {}}},
     },
 }
 _LISTED: Final[dict[int | str, dict[str, Any]]] = {
@@ -120,12 +117,15 @@ async def _chat(wire: Wire, request: Request, caller: Caller) -> Response:
     except ClientDisconnect:
         raise InvalidInput("the request ended before its body did") from None
     chat = await proxy.read(wire, body)
+    user = caller.user
+    if user is None and (caller.key is None or caller.key.kind is KeyKind.SERVICE):
+        user = user_in_body(chat.user)  # the caller may name any user
     call = proxy.answer(
         chat,
         query=request.url.query,
         headers=request.headers,
         caller=ProxyCaller(
-            _user(chat, caller),
+            user,
             caller.agent,
             caller.categories,
             _passes_credentials(request, caller),
@@ -133,14 +133,6 @@ async def _chat(wire: Wire, request: Request, caller: Caller) -> Response:
         ),
     )
     return await _send_on(request, call)
-
-
-def _user(chat: ChatRequest, caller: Caller) -> str | None:
-    """The user of a chat. The body counts only if the caller may name any user and did not."""
-    acts_for_any = caller.key is None or caller.key.kind is KeyKind.SERVICE
-    if caller.user is None and acts_for_any:
-        return user_in_body(chat.user)
-    return caller.user
 
 
 def _passes_credentials(request: Request, caller: Caller) -> bool:

@@ -73,11 +73,7 @@ def list_checkpoints(query: Annotated[PageRequest, Query()], user: Acting) -> Re
     return answer(user.checkpoints(**query.given()))
 
 
-@router.get(
-    "/{thread:path}",
-    response_model=Checkpoint,
-    responses={**_SAVED, **NOT_CHANGED},
-)
+@router.get("/{thread:path}", response_model=Checkpoint, responses={**_SAVED, **NOT_CHANGED})
 def load_checkpoint(
     thread: ThreadName, user: Acting, if_none_match: IfNoneMatch = None
 ) -> Response:

@@ -39,7 +39,6 @@ PREFIX = "/v1/memories"
 router = router_for("Memories", PREFIX)
 
 _PROPOSED = "It is sensitive, and an agent said it: it waits for the user's consent."
-_ALREADY_THERE = "It was there already, or was updated."
 
 
 class NewMemoryRequest(DraftRequest, ReasonRequest):
@@ -103,7 +102,7 @@ class HistoryRequest(QueryParameters):
     response_model=Added,
     responses={
         **showing(examples.ADDED, 201, placed=True),
-        **showing(examples.KNOWN, 200, _ALREADY_THERE, model=Added),
+        **showing(examples.KNOWN, 200, "It was there already, or was updated.", model=Added),
         **showing(examples.PROPOSED, 202, _PROPOSED, model=Proposed),
     },
 )
@@ -153,9 +152,7 @@ def get_memories(body: ManyRequest, user: Acting) -> Response:
 
 
 @router.get(
-    "/{id}",
-    response_model=Item,
-    responses={**showing(examples.ITEM, tagged=True), **NOT_CHANGED},
+    "/{id}", response_model=Item, responses={**showing(examples.ITEM, tagged=True), **NOT_CHANGED}
 )
 def get_memory(
     id: MemoryId,
@@ -286,10 +283,7 @@ def undo_change(
 
 @changes_router.delete("/{id}", response_model=Item, responses=_CHANGED)
 def forget_memory(
-    id: MemoryId,
-    query: Annotated[ForgetRequest, Query()],
-    user: Acting,
-    if_match: IfMatch = None,
+    id: MemoryId, query: Annotated[ForgetRequest, Query()], user: Acting, if_match: IfMatch = None
 ) -> Response:
     """Forget a memory.
 

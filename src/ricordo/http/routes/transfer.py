@@ -9,7 +9,7 @@ from pydantic import Field
 from ricordo.http.auth import Acting, GatedRoute
 from ricordo.http.files import JSON_LINES, LinesResponse, received_file
 from ricordo.http.responses import answer
-from ricordo.http.routing import at_length, router_for
+from ricordo.http.routing import router_for, run_lengthy
 from ricordo.http.schemas import QueryParameters
 from ricordo.model.reports import ImportReport
 from ricordo.transfer.imports import AUTO, FORMATS
@@ -27,9 +27,7 @@ FILE: Final = {
     "requestBody": {
         "required": True,
         "description": "The file as it is.",
-        "content": {
-            "application/octet-stream": {"schema": {"type": "string", "format": "binary"}},
-        },
+        "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
     }
 }
 
@@ -60,5 +58,5 @@ async def import_user(
     nothing, so it needs no `Idempotency-Key`.
     """
     async with received_file(request, user.scope.user_id) as path:
-        report = await at_length(user.import_file, path, **query.given())
+        report = await run_lengthy(user.import_file, path, **query.given())
     return answer(report)
