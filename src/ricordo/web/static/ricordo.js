@@ -1,4 +1,4 @@
-/* The little that pages do by themselves. All of them can be read without it. */
+/* Progressive enhancement: every page also works without this script. */
 "use strict";
 
 (function () {
@@ -35,13 +35,13 @@
   document.addEventListener("htmx:load", (event) => prepare(event.detail.elt.parentNode || document));
 })();
 
-/* -- a server that does not answer is told, until it does --------------------------------------- */
+/* -- show when the server does not answer --------------------------------------------------------- */
 
 (function () {
   const TOLD = "The server does not answer. What you see may be old; try again in a moment.";
   const trouble = document.getElementById("trouble");
 
-  // The feed of changes has a line of its own for it.
+  // The change feed has its own line for it.
   document.addEventListener("htmx:sendError", (event) => {
     if (event.detail.elt.hasAttribute("data-live") || !trouble.hidden) return;
     trouble.textContent = TOLD;
@@ -50,7 +50,7 @@
   document.addEventListener("htmx:beforeOnLoad", () => { trouble.hidden = true; });
 })();
 
-/* -- who asks for more goes on with the first that came ------------------------------------------ */
+/* -- after loading more, focus the first new entry ------------------------------------------------ */
 
 document.addEventListener("htmx:afterSwap", (event) => {
   const isLost = document.activeElement === document.body;
@@ -59,14 +59,14 @@ document.addEventListener("htmx:afterSwap", (event) => {
   if (first) first.focus({ preventScroll: true });
 });
 
-/* -- Memories: a question is kept by the browser's history, as the address must not tell it ------ */
+/* -- Memories: the question is kept in history.state, because it must not be in the URL ----------- */
 
 (function () {
   const form = document.querySelector("form[data-search]");
   if (!form) return;
   const { q, token } = form.elements;
 
-  // What somebody asked before another has signed in is not shown to that one.
+  // Do not show the question of a former session.
   const kept = history.state && history.state.token === token.value ? history.state.question : "";
   if (kept && !q.value) {
     q.value = kept;
@@ -103,9 +103,9 @@ document.addEventListener("htmx:afterSwap", (event) => {
       y = Math.min(Math.max(y, whole.y), whole.y + whole.height - height);
       this.seen = { x, y, width, height };
       this.svg.setAttribute("viewBox", [x, y, width, height].map((n) => n.toFixed(2)).join(" "));
-      // While all of it is seen, a finger scrolls the page up and down; then it moves the picture.
+      // While zoomed out, a finger scrolls the page; otherwise it pans.
       this.svg.classList.toggle("zoomed", !this.isWhole);
-      // Names keep their size while everything else grows, so that there is room for more of them.
+      // Labels keep their size when zooming, so that more of them fit.
       const share = width / whole.width;
       this.svg.style.setProperty("--seen", share.toFixed(3));
       this.svg.classList.toggle("near", share < NEAR);
@@ -113,7 +113,7 @@ document.addEventListener("htmx:afterSwap", (event) => {
 
     reset() { this.show(this.whole.x, this.whole.y, this.whole.width); }
 
-    /* Where a place on the screen is in the drawing; without one, the middle. */
+    /* Screen to drawing coordinates; the centre by default. */
     point(clientX, clientY) {
       const matrix = this.svg.getScreenCTM();
       if (clientX === undefined || !matrix) {
@@ -154,7 +154,7 @@ document.addEventListener("htmx:afterSwap", (event) => {
       moves[event.key]();
       event.preventDefault();
     });
-    // A node that is reached by keyboard has to be in sight.
+    // Scroll a node that gets keyboard focus into view.
     svg.addEventListener("focusin", (event) => {
       const circle = event.target.querySelector && event.target !== svg && event.target.querySelector("circle");
       if (!circle || view.isWhole) return;
@@ -207,7 +207,7 @@ document.addEventListener("htmx:afterSwap", (event) => {
     svg.addEventListener("pointerleave", (event) => {
       if (!svg.hasPointerCapture(event.pointerId)) lift(event);
     });
-    // Who has moved the picture did not mean to open what was under the pointer.
+    // The end of a drag is not a click.
     svg.addEventListener("click", (event) => {
       if (moved >= STIR && event.detail > 0) event.preventDefault();
     }, true);
@@ -256,7 +256,7 @@ document.addEventListener("htmx:afterSwap", (event) => {
     form.elements.api_key.placeholder = "needsKey" in chosen ? "needed" : "if it asks for one";
   }
 
-  /* The field that an answer is about says so, and leads to the words. */
+  /* Link the field that a message is about to the message. */
   function mark() {
     const problem = answer.querySelector("[data-field]");
     for (const field of form.querySelectorAll("[aria-describedby]")) {
@@ -270,7 +270,7 @@ document.addEventListener("htmx:afterSwap", (event) => {
 
   provider.addEventListener("change", show);
   answer.addEventListener("htmx:afterSettle", mark);
-  /* What an answer says is about what was typed then. */
+  /* A message is outdated once the form changes. */
   form.addEventListener("input", () => { answer.replaceChildren(); mark(); });
   show();
 })();
@@ -282,7 +282,7 @@ document.addEventListener("click", (event) => {
   if (!button) return;
   const text = document.getElementById(button.dataset.copy);
   getSelection().selectAllChildren(text);
-  /* Browsers allow it only where the page comes over a safe way; it stays selected elsewhere. */
+  /* Browsers allow it only in secure contexts; elsewhere the key stays selected. */
   const copied = navigator.clipboard ? navigator.clipboard.writeText(text.textContent) : Promise.reject();
   copied.then(() => { button.textContent = "Copied"; }, () => { button.textContent = "Selected: copy it now"; });
 });
@@ -304,12 +304,12 @@ document.addEventListener("click", (event) => {
     told.textContent = paused ? "Paused" : "";
   });
 
-  // Nobody looks at a page in the background, so it asks for nothing.
+  // Do not poll in background tabs.
   document.addEventListener("htmx:beforeRequest", (event) => {
     if (isLive(event) && (paused || document.hidden)) event.preventDefault();
   });
 
-  // What goes wrong is told in a line; the feed stays, and asks again.
+  // Show errors in a line; the feed keeps polling.
   const FAILED = "The server does not answer; trying again";
   const tellFailure = () => { if (told.textContent !== FAILED) told.textContent = FAILED; };
   document.addEventListener("htmx:beforeSwap", (event) => {
