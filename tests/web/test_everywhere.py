@@ -200,6 +200,7 @@ def test_the_keyboard_alone_searches_opens_and_acts(site: Service, browse: Brows
     _tab_to(page, "Search")
     page.keyboard.type("who plays the cello")
     page.keyboard.press("Enter")
+    expect(page.locator("main")).to_contain_text("the best first")  # not the list before it
     expect(page.locator("main ol a").first).to_contain_text("cello")
     _tab_to(page, "Plays the cello in the evening")
     page.keyboard.press("Enter")
