@@ -33,7 +33,7 @@ NAMES: Final = {
     "/ui/conversations": "conversations",
     "/ui/conversations/thread": "conversation",
     "/ui/changes": "changes",
-    "/ui/choices": "choices",
+    "/ui/proposals": "proposals",
     "/ui/graph": "graph",
     "/ui/activity": "activity",
     "/ui/settings": "settings",

@@ -22,7 +22,7 @@ from tests.web.form_sending import Sender
 pytestmark = pytest.mark.requirement("faults.fuzzed")
 
 PAGES = (
-    *("/ui", "/ui/memories", "/ui/memories/1", "/ui/who", "/ui/sign-in", "/ui/choices/1/approve"),
+    *("/ui", "/ui/memories", "/ui/memories/1", "/ui/who", "/ui/sign-in", "/ui/proposals/1/approve"),
     *("/ui/changes", "/ui/conversations", "/ui/conversations/t", "/ui/graph", "/ui/themes"),
     *("/ui/activity", "/ui/settings", "/ui/settings/keys", "/ui/memories/1/undo", "/mcp"),
     *("/", "/healthz", "/metrics", "/v1/export?x", "/%2e%2e/%00/x"),
