@@ -1,4 +1,4 @@
-"""All commands put together, under what they are for."""
+"""All commands, by topic."""
 
 from typing import Annotated, Final
 
@@ -214,7 +214,6 @@ COMMANDS: Final[dict[str, dict[str, Command | Group]]] = {
 
 
 def assemble() -> typer.Typer:
-    """The whole command line."""
     return assembled(COMMANDS, _root)
 
 

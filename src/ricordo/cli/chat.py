@@ -98,10 +98,10 @@ def chat(
 
 @contextlib.contextmanager
 def _open(owner: Owner) -> Iterator["Memory"]:
-    """The store with its background work, because a chat goes on for a while."""
+    """Open the store with background work, because a chat is long-lived."""
     from ricordo.wiring import open_memory
 
-    if not is_debugging():  # nothing may be written between the lines
+    if not is_debugging():  # log lines would appear between the lines of the chat
         logging.getLogger("ricordo").addHandler(logging.NullHandler())
     with open_memory(**owner.settings()) as memory:
         yield memory
@@ -112,10 +112,10 @@ Show = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class ChatTurn:
-    """What became of one message.
+    """The result of one message.
 
-    ``answer`` is what came, even if it broke off: then ``error`` says why, or ``is_stopped`` that
-    whoever reads it had enough. Without a model there is none.
+    ``answer`` may be incomplete: then ``error`` says why, or ``is_stopped`` that the reader stopped
+    it. Without a model there is none.
     """
 
     thread: str
@@ -126,7 +126,7 @@ class ChatTurn:
     is_stopped: bool
 
     def to_dict(self) -> dict[str, Any]:
-        """The exchange as JSON can carry it, with all that was sent."""
+        """The exchange as JSON, with everything that was sent."""
         context = self.context
         return {
             "thread": self.thread,
@@ -141,7 +141,7 @@ class ChatTurn:
 
 
 class ChatLoop:
-    """A conversation of a user with the model that the settings name, or with none."""
+    """A conversation of a user with the configured model, or with none."""
 
     def __init__(
         self,
@@ -154,31 +154,25 @@ class ChatLoop:
         self.memory = memory
         self.thread = thread
         self.last: Context | None = None
-        """What was sent last."""
+        """The request that was sent last."""
         self._modes = modes
         self._budget = budget
         self._seconds = seconds
 
     @property
     def model(self) -> "ChatModel | None":
-        """Who answers, if anybody."""
         metered = self.memory.formation.model
         return None if metered is None else metered.plain
 
     def take_up(self) -> "Window":
-        """What was said before, made ready to go on from.
-
-        Raises:
-            InvalidInput: the name of the conversation, a mode or the budget is not allowed.
-            StorageError: the store could not be read.
-        """
+        """Resume the conversation. Raises InvalidInput or StorageError."""
         self._check()
         return self.memory.resume(self.thread)
 
     def exchange(self, message: str, show: Show) -> ChatTurn:
-        """Send a message and show the answer as it comes; every problem is part of the result.
+        """Send a message and show the answer as it arrives; errors become part of the result.
 
-        The message is recorded before the model is asked, so that it stays whatever happens then.
+        The message is recorded before the model is called, so it is kept whatever happens.
         """
         try:
             self.last = context = self._context(message)
@@ -202,10 +196,7 @@ class ChatLoop:
         return ChatTurn(self.thread, message, context, answer, error, is_stopped=is_stopped)
 
     def finish(self) -> int:
-        """Form memories from what was said, now that it is over; how many there were.
-
-        Where that fails, a job does it another time.
-        """
+        """Form memories from the conversation; how many. If that fails, a job does it later."""
         if not self.memory.formation.policy.is_automatic:
             return 0
         with contextlib.suppress(RicordoError):
@@ -247,7 +238,7 @@ class ChatLoop:
                 show(piece)
 
     def _keep(self, context: "Context", answer: str) -> str | None:
-        """Record what came and what of memory it used; what went wrong, if anything did."""
+        """Record the answer and which memories it used; returns what went wrong."""
         said = answer.replace("\x00", "").encode("utf-8", "replace").decode("utf-8")
         if not said.strip():
             return None
@@ -255,7 +246,7 @@ class ChatLoop:
             self._record("assistant", said[:MAX_TURN_CHARS])
             shown = [memory.id for memory in context.memories]
             if shown:
-                with contextlib.suppress(NotFound):  # forgotten in between
+                with contextlib.suppress(NotFound):  # deleted in between
                     self.memory.feedback(shown, answer=said)
         except (InvalidInput, StorageError) as problem:
             return str(problem)
@@ -277,11 +268,11 @@ _HELP: Final = """\
 
 
 def run_chat(talk: ChatLoop, *, as_json: bool) -> None:
-    """Talk until the input ends.
+    """Run the chat until the input ends.
 
     Raises:
-        InvalidInput: the name of the conversation, a mode or the budget is not allowed.
-        StorageError: the store could not be read at the start.
+        InvalidInput: the thread, a mode or the budget is not allowed.
+        StorageError: the store cannot be read at the start.
     """
     is_at_terminal = sys.stdin.isatty() and not as_json
     window = talk.take_up()
@@ -299,7 +290,7 @@ def run_chat(talk: ChatLoop, *, as_json: bool) -> None:
 
 
 class Screen:
-    """Takes lines and shows what becomes of them."""
+    """Reads lines and shows their results."""
 
     def __init__(self, talk: ChatLoop, *, as_json: bool) -> None:
         self._talk = talk
@@ -313,7 +304,7 @@ class Screen:
         }
 
     def take(self, line: str) -> bool:
-        """Take one line; False when it says that the chat is over."""
+        """Handle one line; False ends the chat."""
         word, _, rest = line.partition(" ")
         if word == "/quit":
             return False
@@ -383,7 +374,7 @@ class Screen:
 
 
 def _lines(is_at_terminal: bool) -> Iterator[str]:
-    """What is typed or piped in, without empty lines."""
+    """Lines of the terminal or of standard input, without empty ones."""
     while True:
         if is_at_terminal:
             try:

@@ -1,4 +1,4 @@
-"""What ``doctor`` checks."""
+"""The checks of ``doctor``."""
 
 import contextlib
 import difflib
@@ -32,11 +32,11 @@ if TYPE_CHECKING:
     from ricordo.storage.database import Database
 
 WHERE: Final = "check --db, --home and RICORDO_URL"
-"""What to do about most of what cannot be looked at."""
+"""The usual advice where something cannot be checked."""
 
 
 class State(StrEnum):
-    """How a check came out; only a ``problem`` makes the whole unhealthy."""
+    """The outcome of a check; only ``problem`` makes the whole unhealthy."""
 
     OK = "ok"
     WARNING = "warning"
@@ -54,22 +54,19 @@ class CheckFinding(Record):
 
 
 def ok(check: str, found: str, advice: str | None = None) -> CheckFinding:
-    """All is well."""
     return CheckFinding(check, State.OK, found, advice)
 
 
 def warning(check: str, found: str, advice: str) -> CheckFinding:
-    """It works, but should be looked after."""
     return CheckFinding(check, State.WARNING, found, advice)
 
 
 def problem(check: str, found: str, advice: str) -> CheckFinding:
-    """Something does not work."""
     return CheckFinding(check, State.PROBLEM, found, advice)
 
 
 def to_mend(error: Exception) -> str:
-    """What to do about a database that does not open, or cannot be read."""
+    """Advice for a database that cannot be opened or read."""
     if isinstance(error, StorageBusy):
         return "close the other program, or wait and try again"
     if isinstance(error, StorageUnavailable):
@@ -82,15 +79,14 @@ def to_mend(error: Exception) -> str:
 def guarded(
     check: str, look: Callable[[], CheckFinding], advice: str | None = None
 ) -> Iterator[CheckFinding]:
-    """What a check found; where it fails itself, that. The others go on all the same."""
+    """The finding of a check; an exception in the check becomes a finding too."""
     try:
         yield look()
-    except Exception as error:  # noqa: BLE001 - whatever goes wrong in one check, the others count
+    except Exception as error:  # noqa: BLE001 - whatever goes wrong in one check, the others run
         yield failed(check, error, advice)
 
 
 def failed(check: str, error: Exception, advice: str | None = None) -> CheckFinding:
-    """That a check could not be made."""
     if isinstance(error, (RicordoError, OSError)):
         return problem(check, told(error), to_mend(error) if advice is None else advice)
     return problem(check, f"{type(error).__name__}: {told(error)}", "please report this")
@@ -101,7 +97,7 @@ _SET_CLOCK: Final = "set the clock of this computer, e.g. timedatectl set-ntp tr
 
 
 def isolation(database: "Database") -> CheckFinding:
-    """Whether the database keeps users apart. Not a fault: the owner's role may do all."""
+    """Whether row-level security separates users. Off for the owner's role, which is no fault."""
     with database.our_errors():
         trouble = database.backend.confinement_problem()
     if trouble is None:
@@ -111,7 +107,7 @@ def isolation(database: "Database") -> CheckFinding:
 
 
 def encryption(database: "Database") -> CheckFinding:
-    """Whether the file is encrypted, and nothing of another conversion lies beside it."""
+    """Whether the file is encrypted, without leftovers of a conversion beside it."""
     from ricordo.storage.sqlite.backend import SqliteBackend
     from ricordo.storage.sqlite.rekey import left_behind
 
@@ -130,7 +126,6 @@ def encryption(database: "Database") -> CheckFinding:
 
 
 def integrity(database: "Database") -> CheckFinding:
-    """What the database says of itself."""
     with database.our_errors():
         problems = database.backend.check()
     if not problems:
@@ -140,7 +135,7 @@ def integrity(database: "Database") -> CheckFinding:
 
 
 def consistency(database: "Database") -> CheckFinding:
-    """Whether memories and history say the same."""
+    """Whether memories and history agree."""
     from ricordo.storage.consistency import find_inconsistencies
 
     with database.read_all() as reading:
@@ -152,7 +147,7 @@ def consistency(database: "Database") -> CheckFinding:
 
 
 def times(database: "Database") -> CheckFinding:
-    """Whether this computer's clock agrees with what was written, and with the server's."""
+    """Whether this computer's clock agrees with stored times and with the server's."""
     import sqlalchemy as sa
 
     from ricordo.storage.columns import Moment
@@ -186,11 +181,11 @@ _TOO_LITTLE_BYTES: Final = 20 * _MEGABYTE
 _LITTLE_BYTES: Final = 200 * _MEGABYTE
 _LONG_LOG_BYTES: Final = 128 * _MEGABYTE
 _COPIES: Final = 2
-"""Erasing a user rewrites the file: into a copy, which then goes through the log."""
+"""Erasing a user rewrites the file into a copy, which then goes through the WAL."""
 
 
 def files(settings: "Settings", database: "Database") -> Iterator[CheckFinding]:
-    """The home folder, the database's file, its log, the disk, and the policy file."""
+    """Check the home folder, the database file, its WAL, the disk and the policy file."""
     home = settings.home.expanduser()
     file = file_of(database)
     yield from guarded("home", lambda: _private("home", home, "700"))
@@ -217,14 +212,14 @@ def _private(check: str, path: Path, mode: str) -> CheckFinding:
         return problem(check, f"{path} may not be read", advice)
     if not os.access(path, os.W_OK):
         return problem(check, f"{path} may not be written", advice)
-    # Windows keeps permissions elsewhere; there these bits say nothing.
+    # On Windows the permission bits mean nothing.
     if os.name == "posix" and path.stat().st_mode & _OPEN_TO_OTHERS:
         return warning(check, f"{path} is open to other users of this computer", advice)
     return ok(check, str(path))
 
 
 def _write_ahead_log(file: Path) -> CheckFinding:
-    """Whether the log is emptied into the file from time to time, as it should be."""
+    """Whether the write-ahead log is checkpointed regularly."""
     log = file.with_name(f"{file.name}-wal")
     size = log.stat().st_size if log.exists() else 0
     shown = f"{size // _MEGABYTE} MB wait in the write-ahead log"
@@ -256,7 +251,7 @@ def _policy(path: Path) -> CheckFinding:
     return ok("policy", f"{path} is valid")
 
 
-_OLDEST_SQLITE: Final = (3, 35, 0)  # the first with RETURNING
+_OLDEST_SQLITE: Final = (3, 35, 0)  # the first version with RETURNING
 _YEARS: Final = range(2024, 2100)
 
 _PREFIX: Final = "RICORDO_"
@@ -272,17 +267,14 @@ _LIKENESS: Final = 0.75
 
 
 def version() -> CheckFinding:
-    """Which ricordo this is."""
     return ok("version", f"ricordo {__version__}")
 
 
 def python() -> CheckFinding:
-    """Which Python runs it."""
     return ok("python", platform.python_version())
 
 
 def sqlite() -> CheckFinding:
-    """Whether Python's SQLite is new enough."""
     if sqlite3.sqlite_version_info >= _OLDEST_SQLITE:
         return ok("sqlite", sqlite3.sqlite_version)
     needed = ".".join(map(str, _OLDEST_SQLITE))
@@ -290,17 +282,17 @@ def sqlite() -> CheckFinding:
 
 
 def clock() -> CheckFinding:
-    """Whether the time can be right. What is stored is held against it later."""
+    """Whether the clock is plausible; it is compared with stored times later."""
     now = system_clock()
     shown = now.isoformat(timespec="seconds")
     return ok("clock", shown) if now.year in _YEARS else problem("clock", shown, _SET_CLOCK)
 
 
 def settings(environment: Mapping[str, str], given: Mapping[str, Any]) -> CheckFinding:
-    """Whether all settings are allowed, and none is misspelt. Values are not shown.
+    """Whether all settings are valid and none is misspelt. Values are not shown.
 
     Raises:
-        InvalidInput: one is not.
+        InvalidInput: one is not valid.
     """
     from ricordo.settings import Settings
     from ricordo.wiring import read_settings
@@ -323,7 +315,7 @@ def settings(environment: Mapping[str, str], given: Mapping[str, Any]) -> CheckF
 
 
 class MadeVectors(NamedTuple):
-    """Whose vectors are made now, and how wide they are."""
+    """The embedder in use, and the width of its vectors."""
 
     model: "VectorModel"
     width: int
@@ -331,11 +323,11 @@ class MadeVectors(NamedTuple):
 
 @contextlib.contextmanager
 def store_apart(store: Store) -> Iterator["Memory"]:
-    """A throw-away store with the same settings, so that none is made or changed.
+    """A temporary store with the same settings, so that the real one stays unchanged.
 
     Raises:
         InvalidInput: a setting has a value that is not allowed.
-        StorageError: there is no room for files that are thrown away.
+        StorageError: temporary files cannot be created.
     """
     from ricordo.wiring import TEMPORARY, open_memory
 
@@ -344,7 +336,6 @@ def store_apart(store: Store) -> Iterator["Memory"]:
 
 
 def embedder(memory: "Memory") -> tuple[CheckFinding, MadeVectors | None]:
-    """Whether texts become vectors."""
     from ricordo.index.embedders import model_of
     from ricordo.model.vocabulary import GLOBAL_OWNER
     from ricordo.providers.embedding_choice import test_embedder
@@ -357,7 +348,7 @@ def embedder(memory: "Memory") -> tuple[CheckFinding, MadeVectors | None]:
         return _no_vectors(str(chosen.problem)), None
     tried = test_embedder(chosen.embedder)
     if not tried.ok or tried.dimensions is None:
-        # Errors themselves do not say it, because users read them, too.
+        # The errors do not name the address, because users read them too.
         address = memory.settings.embedding_base_url or memory.settings.llamacpp_url
         named = tried.provider if address is None else f"{tried.provider} at {address}"
         return _no_vectors(f"{named}: {tried.problem}"), None
@@ -384,7 +375,7 @@ def language_model(memory: "Memory") -> CheckFinding:
 
 
 def engine(database: "Database", schema: str | None) -> CheckFinding:
-    """Whether the database can search at all."""
+    """Whether the database supports search."""
     if database.backend.name == "sqlite":
         return _fts5()
     return _pgvector(database, schema)
@@ -416,7 +407,7 @@ def _pgvector(database: "Database", schema: str | None) -> CheckFinding:
 
 
 def terms(database: "Database") -> CheckFinding:
-    """Whether all terms are there, and made by the analyser of now."""
+    """Whether all search terms exist and were made by the current analyser."""
     from ricordo.index.rebuild import outdated
 
     count = outdated(database)
@@ -434,7 +425,6 @@ def _analyser(database: "Database") -> str:
 
 
 def vectors(database: "Database") -> CheckFinding:
-    """How far the vectors are."""
     import sqlalchemy as sa
 
     from ricordo.model.vocabulary import VectorState
@@ -456,7 +446,7 @@ def vectors(database: "Database") -> CheckFinding:
 
 
 def fingerprints(database: "Database", settings: "Settings", made: "MadeVectors") -> CheckFinding:
-    """Whether the stored vectors are of the model that makes them now, and as wide."""
+    """Whether stored vectors match the current model and its width."""
     import sqlalchemy as sa
 
     from ricordo.model.vocabulary import VectorState
@@ -491,7 +481,7 @@ def _count(connection: "sa.Connection", table: "sa.Table", where: "sa.ColumnElem
 def _by_the_store(
     index: "sa.ColumnCollection[str, sa.Column[object]]", settings: "Settings"
 ) -> "sa.ColumnElement[bool]":
-    """Only rows of users who have not chosen for themselves, where they may."""
+    """Restricts to users without an embedder of their own."""
     import sqlalchemy as sa
 
     from ricordo.storage.tables import embedding_settings
@@ -505,7 +495,7 @@ _LONG_DUE: Final = timedelta(days=1)
 
 
 def jobs(database: "Database") -> CheckFinding:
-    """Whether jobs are done: none is dead, none waits for a worker that never comes."""
+    """Whether jobs run: none is dead, none waits for a missing worker."""
     from ricordo.model.vocabulary import JobState
     from ricordo.storage.jobs import count_jobs, due_jobs
 
@@ -525,7 +515,7 @@ def jobs(database: "Database") -> CheckFinding:
 
 
 def abandoned(database: "Database") -> CheckFinding:
-    """Whether somebody has died at work, and nobody has taken over."""
+    """Whether a worker died at work without another taking over."""
     import sqlalchemy as sa
 
     from ricordo.model.vocabulary import JobState
@@ -542,10 +532,10 @@ def abandoned(database: "Database") -> CheckFinding:
 
 
 def broker(url: str) -> CheckFinding:
-    """Whether the broker answers, and anybody listens there.
+    """Whether the broker answers and has workers.
 
     Raises:
-        InvalidValue: not an address of a broker, or Celery is not installed.
+        InvalidValue: not a broker's URL, or Celery is not installed.
     """
     from ricordo.jobs.broker import checked_url
     from ricordo.workers.configuration import look_at
@@ -562,7 +552,7 @@ def broker(url: str) -> CheckFinding:
 
 
 def service(settings: "Settings", database: "Database") -> CheckFinding:
-    """Whether `ricordo serve` would let in nobody but who has a key, where others can come."""
+    """Whether `ricordo serve` requires keys where other machines can reach it."""
     from ricordo.http.addresses import is_loopback
     from ricordo.storage.keys import StoredKeys
 
@@ -580,7 +570,7 @@ def service(settings: "Settings", database: "Database") -> CheckFinding:
 
 
 def mirror(settings: "Settings") -> CheckFinding:
-    """Whether the files that mirror memories could be read and written lately."""
+    """Whether the mirror files can be read and written."""
     from ricordo.files.mirror import MirrorState
     from ricordo.wiring import files_folder
 

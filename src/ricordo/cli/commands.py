@@ -1,4 +1,4 @@
-"""Typer commands made from functions, each only when it is called."""
+"""Typer commands from plain functions, each built only when it is called."""
 
 import functools
 import inspect
@@ -10,11 +10,11 @@ import typer
 from typer.core import TyperGroup
 
 # A command takes ``store: Store`` as one parameter; on the command line it is every field of
-# ``Store``. typer knows nothing of this, so :func:`expanded` gives it the signature it expects.
+# ``Store``. :func:`expanded` gives typer the flat signature it expects.
 
 
 def expanded(command: Callable[..., None]) -> Callable[..., None]:
-    """The same command, with the fields of its groups in place of the groups."""
+    """The command with the fields of its option groups as parameters of their own."""
     hints = get_type_hints(command, include_extras=True)
     declared = inspect.signature(command).parameters
     groups = {name: hints[name] for name in declared if is_dataclass(hints[name])}
@@ -49,12 +49,11 @@ def _default(field: Field[Any]) -> Any:
 
 
 def _parameter(name: str, hint: Any, default: Any) -> inspect.Parameter:
-    # By keyword, because then parameters with and without a default may stand in any order.
+    # By keyword, so that parameters with and without defaults may be mixed.
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hint)
 
 
-# A command line names one command, so the other eighty are not made: that would take longer than
-# all the rest of starting.
+# One command line names one command. Building all eighty would dominate the start-up time.
 
 HELP_OPTIONS: Final = ["-h", "--help"]
 _MAX_SUMMARY_CHARS: Final = 100
@@ -64,9 +63,9 @@ Command: TypeAlias = Callable[..., None]
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Commands that go by two words, such as ``jobs run``.
+    """Commands of two words, such as ``jobs run``.
 
-    The ``default`` is run when only the first word is given; without one, that is a mistake.
+    The ``default`` runs when only the first word is given; without one, that is a usage error.
     """
 
     summary: str
@@ -75,12 +74,12 @@ class Group:
 
 
 Topics: TypeAlias = Mapping[str, Mapping[str, Command | Group]]
-"""Commands by their names, under what they are for."""
+"""Commands by name, grouped by topic."""
 
 
 def assembled(topics: Topics, root: Command) -> typer.Typer:
-    """The whole command line; ``root`` has the options of the program itself."""
-    # typer's rich help takes longer to load than all the rest of --help.
+    """The typer application; ``root`` holds the global options."""
+    # typer's rich help loads slowly.
     return typer.Typer(
         cls=_listed_by(topics),
         callback=root,
@@ -91,7 +90,7 @@ def assembled(topics: Topics, root: Command) -> typer.Typer:
 
 
 def made(name: str, command: Command | Group) -> Any:
-    """One command, or all that share their first word, as typer runs it."""
+    """One command or group as a click command."""
     app = typer.Typer(
         add_completion=False,
         context_settings={"help_option_names": HELP_OPTIONS},
@@ -111,7 +110,7 @@ def made(name: str, command: Command | Group) -> Any:
 
 
 class _WhenNeeded(MutableMapping[str, Any]):
-    """Every command under its name; made when somebody looks at it."""
+    """Commands by name, each built on first access."""
 
     def __init__(self, declared: Mapping[str, Command | Group]) -> None:
         self._declared = dict(declared)
@@ -141,8 +140,6 @@ class _WhenNeeded(MutableMapping[str, Any]):
 
 def _listed_by(topics: Topics) -> type[TyperGroup]:
     class ByTopic(TyperGroup):
-        """Commands that ``--help`` lists under their topics."""
-
         def __init__(self, **given: Any) -> None:
             super().__init__(**given)
             everything = {
@@ -151,7 +148,6 @@ def _listed_by(topics: Topics) -> type[TyperGroup]:
             self.commands = _WhenNeeded(everything)
 
         def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002 - as in click
-            """Write the list of commands."""
             for topic, commands in topics.items():
                 with formatter.section(topic):
                     formatter.write_dl([(name, _summary(one)) for name, one in commands.items()])
@@ -167,15 +163,14 @@ def _summary(command: Command | Group) -> str:
 
 def _running(default: str) -> type[TyperGroup]:
     class RunsByDefault(TyperGroup):
-        """Commands of which one is run when none is named."""
+        """A group that runs its default command when none is named."""
 
         def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-            """Read the command line, with what is understood put in its place."""
+            """Insert the name of the default command where none is given."""
             is_named = bool(args) and (args[0] in HELP_OPTIONS or not args[0].startswith("-"))
             return super().parse_args(ctx, args if is_named else [default, *args])
 
     return RunsByDefault
 
 
-def _nothing() -> None:
-    """What a group does before one of its commands."""
+def _nothing() -> None: ...

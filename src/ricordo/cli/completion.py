@@ -1,4 +1,4 @@
-"""Completion in the shell: ``completion``."""
+"""Shell completion: ``completion``."""
 
 import contextlib
 import os
@@ -17,9 +17,9 @@ from ricordo.cli.shapes import CompletionInstalled, CompletionScript
 from ricordo.errors import InvalidInput
 from ricordo.model import checks
 
-# Typer could do this, too, but loads much that takes longer than people wait for a tab: only the
-# one command that is being typed is made here. The scripts that ask are typer's own (see
-# ``completion.py``); each hands over what was typed in variables of its own.
+# Typer's completion loads too much to be fast enough for a tab key, so only the command being typed
+# is built here. The shell scripts are typer's own; each passes the command line in its own
+# variables.
 
 VARIABLE: Final = "_RICORDO_COMPLETE"
 _EQUALS: Final = "="
@@ -28,7 +28,7 @@ _OF_THE_PROGRAM: Final = ("--help", "--version", "--install-completion", "--show
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """Something that could be typed next, and what it is."""
+    """A completion and its description."""
 
     value: str
     summary: str = ""
@@ -36,27 +36,26 @@ class Completion:
 
 @dataclass(frozen=True, slots=True)
 class Typed:
-    """What stands on the command line before the word that is being typed, and that word."""
+    """The words before the one being typed, and that word."""
 
     before: list[str]
     word: str
 
 
 def complete(topics: Topics, instruction: str) -> str:
-    """What to print for the shell that asks; nothing for one that is not known."""
+    """The output for the calling shell; empty for an unknown one."""
     shell = instruction.removeprefix("complete_")
     asking = _ASKING.get(shell)
     if asking is None or shell == instruction:
         return ""
     read, shown = asking
-    # Whatever is wrong with what was typed, a shell that completes must not show a traceback.
+    # Whatever is typed, a completing shell must not show a traceback.
     with contextlib.suppress(Exception):
         return shown(list(offers(topics, read())))
     return ""
 
 
 def offers(topics: Topics, typed: Typed) -> Iterator[Completion]:
-    """What could come next."""
     commands: dict[str, Command | Group] = {
         name: one for listed in topics.values() for name, one in listed.items()
     }
@@ -115,7 +114,7 @@ def _of_command(command: Command, words: Sequence[str], typed: Typed) -> Iterato
 
 
 def _read(options: dict[str, Any], words: Sequence[str]) -> tuple[str | None, int]:
-    """The option that the next word is the value of, if any; and how many arguments came."""
+    """The option that the next word is a value of, if any, and the number of arguments so far."""
     waiting: str | None = None
     given = 0
     for word in words:
@@ -129,7 +128,6 @@ def _read(options: dict[str, Any], words: Sequence[str]) -> tuple[str | None, in
 
 
 def _values(command: Command, name: str, before: list[str], part: str) -> Iterator[Completion]:
-    """What the parameter of a command offers, if it does."""
     hint = get_type_hints(expanded(command), include_extras=True)[name]
     for note in getattr(hint, "__metadata__", ()):
         offering = getattr(note, "autocompletion", None)
@@ -139,11 +137,11 @@ def _values(command: Command, name: str, before: list[str], part: str) -> Iterat
             yield from (Completion(value) for value in offering(*(given[one] for one in wanted)))
 
 
-# -- how each shell asks, and wants to be answered -----------------------------------------------
+# -- per shell: how it asks, and the output it expects
 
 
 def _split(text: str) -> list[str]:
-    """Words as a shell would split them; an open quote ends where the text does."""
+    """Split like a shell; an open quote ends at the end of the text."""
     for closing in ("", "'", '"'):
         with contextlib.suppress(ValueError):
             return shlex.split(text + closing)
@@ -155,7 +153,7 @@ def _from_bash() -> Typed:
     position = int(os.environ["COMP_CWORD"])
     before = words[1:position]
     word = words[position] if position < len(words) else ""
-    # Bash takes --option=value for three words.
+    # Bash splits --option=value into three words.
     if word == _EQUALS:
         word = ""
     return Typed([one for one in before if one != _EQUALS], word)
@@ -197,7 +195,7 @@ def _for_zsh_word(text: str) -> str:
 
 def _for_fish(found: list[Completion]) -> str:
     if os.environ.get("_TYPER_COMPLETE_FISH_ACTION") == "is-args":
-        raise SystemExit(0 if found else 1)  # whether fish offers files instead
+        raise SystemExit(0 if found else 1)  # tells fish whether to offer files instead
     return "\n".join(f"{one.value}\t{one.summary}" if one.summary else one.value for one in found)
 
 

@@ -1,4 +1,4 @@
-"""Conversations: ``observe`` to ``redact``, windows onto them, and what is formed from them."""
+"""Conversations: ``observe`` to ``redact``, context windows, and forming memories."""
 
 import sys
 from pathlib import Path
@@ -325,7 +325,6 @@ def log(*, day: OfDay = None, owner: Owner) -> None:
 
 
 def window_text(found: "Window") -> str:
-    """A window as people read it."""
     parts = []
     if found.today is not None:
         parts.append(f"Else today:\n{found.today}")

@@ -56,7 +56,7 @@ def migrate(*, check: Check = False, store: Store) -> None:
 
 
 def schema_of(database: "Database") -> str | None:
-    """The version of a database's schema; None where there is none yet. Makes no file.
+    """The schema version of a database; None where there is none yet. Creates no file.
 
     Raises:
         DatabaseTooNew: this version of ricordo does not know it.

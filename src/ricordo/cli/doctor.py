@@ -1,4 +1,4 @@
-"""``doctor``: is everything as it should be?"""
+"""``doctor``: check the installation."""
 
 import contextlib
 import os
@@ -58,7 +58,7 @@ Tell = Callable[[str], None]
 
 
 def examine(store: Store, tell: Tell = lambda _what: None) -> Iterator[CheckFinding]:
-    """Look at everything that ricordo depends on. ``tell`` is told what comes next."""
+    """Run all checks. ``tell`` is called with the name of the next one."""
     from ricordo.wiring import read_settings
 
     yield checks.version()
@@ -70,7 +70,7 @@ def examine(store: Store, tell: Tell = lambda _what: None) -> Iterator[CheckFind
         settings = read_settings(os.environ, store.settings())
     except InvalidInput as error:
         yield _wrong_setting(error)
-        return  # with these there is no store to look at
+        return  # without valid settings there is no store to check
     made = yield from _models(store, named, tell)
     if settings.broker_url is not None:
         tell("Asking the broker")
@@ -87,7 +87,7 @@ def examine(store: Store, tell: Tell = lambda _what: None) -> Iterator[CheckFind
 def _models(
     store: Store, named: CheckFinding, tell: Tell
 ) -> Generator[CheckFinding, None, checks.MadeVectors | None]:
-    """What was found of the settings, the embedder and the model; and whose vectors are made."""
+    """Check the settings, the embedder and the model; returns what makes vectors."""
     made: list[checks.MadeVectors] = []
 
     def look(memory: "Memory") -> CheckFinding:
@@ -97,12 +97,12 @@ def _models(
 
     with contextlib.ExitStack() as at_the_end:
         try:
-            # Some settings are only looked at by what they are for.
+            # Some settings are only checked where they are used.
             memory = at_the_end.enter_context(checks.store_apart(store))
         except InvalidInput as error:
             yield _wrong_setting(error)
             return None
-        except Exception as error:  # noqa: BLE001 - whatever it is, the rest is looked at
+        except Exception as error:  # noqa: BLE001 - the other checks run whatever this raises
             yield named
             yield failed("embedder", error, "give TMPDIR a folder with room for files")
             return None
@@ -120,7 +120,7 @@ def _wrong_setting(error: InvalidInput) -> CheckFinding:
 
     advice = fix_of(error)
     if advice is None and isinstance(error, InvalidValue):
-        # What a setting is for calls it by a name of its own.
+        # What a setting configures may use another name for it.
         names = (error.field, f"embedding_{error.field}")
         advice = next((fix_of_setting(one) for one in names if one in Settings.model_fields), None)
     return problem("settings", told(error), advice or "correct what is named, or unset it")
@@ -158,7 +158,7 @@ def _database(
 def _looks(
     settings: "Settings", database: "Database", made: checks.MadeVectors | None
 ) -> Iterator[tuple[str, str, Callable[[], CheckFinding]]]:
-    """What there is to look at in a database of this version: its name, and what to say of it."""
+    """The checks that apply to a database of this version: name, advice and function."""
     if database.backend.name == "postgresql":
         yield "isolation", "Checking isolation", lambda: checks.isolation(database)
     else:

@@ -1,4 +1,4 @@
-"""Where vectors are made: ``embeddings status``, ``states``, ``test``, ``set``, ``rebuild`` and
+"""Embedding providers: ``embeddings status``, ``states``, ``test``, ``set``, ``rebuild``,
 ``backfill``."""
 
 import os
@@ -41,7 +41,7 @@ Later = Annotated[
 
 @dataclass(frozen=True, kw_only=True)
 class Endpoint:
-    """What a provider needs to know."""
+    """The options of an embedding endpoint."""
 
     model: Annotated[
         str | None, typer.Option(metavar="NAME", help="Model; default: the provider's usual one.")
@@ -65,7 +65,7 @@ class Endpoint:
     ] = None
 
     def settings(self, provider: str | None) -> dict[str, Any]:
-        """What was given, with the key from wherever it is."""
+        """The settings that were given; the key comes from an option, the environment or a prompt."""
         given = {field.name: getattr(self, field.name) for field in fields(self)}
         return {**given, "api_key": self._key(provider)}
 
@@ -76,7 +76,7 @@ class Endpoint:
             return self.api_key
         from ricordo.providers.embedding_choice import PRESETS
 
-        # The variable may be set for good; providers that take no key do not mind.
+        # The variable may always be set; providers without a key ignore it.
         return os.environ.get(KEY_VARIABLE) or None if provider in PRESETS else None
 
 
@@ -157,7 +157,7 @@ def backfill(*, later: Later = False, owner: Owner) -> None:
 
 
 def _make(memory: "UserMemory", done: dict[str, Any], owner: Owner, *, later: bool) -> None:
-    """Make the vectors that wait, and say how that went."""
+    """Embed what is pending, and report it."""
     made = 0
     problem: EmbeddingError | InvalidInput | None = None
     if not later:

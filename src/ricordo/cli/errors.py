@@ -1,4 +1,4 @@
-"""Errors on the command line: exit codes, messages, and what to do about each."""
+"""Errors on the command line: exit codes, messages, and how to fix each."""
 
 import difflib
 import json
@@ -48,7 +48,7 @@ EXIT_CODES: Final[dict[type[RicordoError], int]] = {
 
 
 def exit_code_of(error: BaseException) -> int:
-    """The exit code of an error: that of its nearest parent in the table."""
+    """The exit code of the nearest parent class in the table."""
     for kind in type(error).__mro__:
         if kind in EXIT_CODES:
             return EXIT_CODES[kind]
@@ -108,10 +108,7 @@ _FIXES: Final[dict[type[errors.RicordoError], str]] = {
 
 
 def fix_of(error: errors.RicordoError, command: str | None = None) -> str | None:
-    """What to do about an error of the library that the ``command`` has met.
-
-    None where it is a value that a command would name, and there is no command.
-    """
+    """How to fix an error that the ``command`` raised; None without a command to name."""
     install = _PIP.search(str(error))
     if install is not None:
         return install[0]
@@ -125,7 +122,6 @@ def fix_of(error: errors.RicordoError, command: str | None = None) -> str | None
 
 
 def _fix_of_value(error: errors.InvalidInput) -> str | None:
-    """What to do about a value or a name that the error itself tells of."""
     if isinstance(error, errors.UnknownField):
         return nearest(error.unknown, error.allowed)
     if isinstance(error, errors.InvalidValue):
@@ -135,7 +131,7 @@ def _fix_of_value(error: errors.InvalidInput) -> str | None:
 
 
 def nearest(words: Sequence[str], known: Sequence[str]) -> str | None:
-    """What may have been meant by one of the words; None where nothing is like them."""
+    """The known word most similar to one of the words; None where none is close."""
     found: dict[str, None] = {}
     for word in words:
         if word not in known:
@@ -144,7 +140,6 @@ def nearest(words: Sequence[str], known: Sequence[str]) -> str | None:
 
 
 def fix_of_setting(name: str) -> str:
-    """Which variable to correct, and what it takes."""
     from ricordo.settings import Settings
 
     variable = f"RICORDO_{name.upper()}"
@@ -155,7 +150,7 @@ def fix_of_setting(name: str) -> str:
         takes = f"{least} to {described['maximum']}"
     allowed = f" (it takes {takes})" if takes else ""
     if variable not in os.environ:
-        # Without limits it is one that must be there; with them it came from an option.
+        # Without limits the variable is required; with them the value came from an option.
         return f"give it {takes}, here or in {variable}" if takes else f"set {variable}"
     return f"correct {variable}{allowed}, or unset it"
 
@@ -170,7 +165,7 @@ _NAMED: dict[type[errors.RicordoError], Named] = {
 def report(
     error: errors.RicordoError, arguments: Sequence[str], command: str, *, as_json: bool
 ) -> None:
-    """Say on standard error what the library refused or could not do."""
+    """Print an error of the library to standard error."""
     fix = fix_of(error, command)
     kind = _NAMED.get(type(error))
     if kind is not None:
@@ -180,13 +175,12 @@ def report(
 
 
 def told(error: Exception) -> str:
-    """What an error says, on one line, without the password of an address in it."""
-    # What a driver says may go over several lines.
+    """The error's message on one line, without the password of a URL in it."""
     return errors.without_password(" ".join(str(error).split()))
 
 
 def report_as(name: str, message: str, fix: str | None, *, as_json: bool) -> None:
-    """Say on standard error what went wrong: one JSON object, or lines for people."""
+    """Print an error to standard error: one JSON object, or lines for people."""
     if as_json:
         told = {"error": name, "message": message}
         if fix is not None:

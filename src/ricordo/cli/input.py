@@ -1,4 +1,4 @@
-"""Texts, batches and transcripts that people pass in."""
+"""Texts, batches and transcripts from arguments, files and standard input."""
 
 import json
 import re
@@ -18,21 +18,17 @@ if TYPE_CHECKING:
 
 
 def read_text(given: str) -> str:
-    """A text as it was typed, or what standard input says when it is ``-``.
-
-    Raises:
-        ImportFailed: standard input is not UTF-8, or much longer than a memory may be.
-    """
+    """The text, or standard input for ``-``. Raises ImportFailed."""
     if given != STANDARD_STREAM:
         return given
     return _decoded("standard input", _limited(sys.stdin.buffer.read, "standard input"))
 
 
 def read_batch(path: Path, defaults: Mapping[str, Any]) -> "list[NewMemory]":
-    """The memories of a file, one a line: JSON objects, or plain text. ``-`` is standard input.
+    """Read memories from a file (``-``: standard input), one per line: JSON objects or plain text.
 
-    It is JSON Lines when the first line that is not blank begins with ``{``. The defaults hold
-    for what a line leaves open.
+    It is JSON Lines if the first non-blank line begins with ``{``. The defaults fill in what a line
+    leaves out.
 
     Raises:
         ImportFailed: the file cannot be read; or names the line and what is wrong with it.
@@ -49,12 +45,12 @@ def read_batch(path: Path, defaults: Mapping[str, Any]) -> "list[NewMemory]":
         except InvalidInput as problem:
             raise ImportFailed(f"{place}: {problem}") from None
         if len(drafts) > limits.MAX_BULK_ITEMS:
-            break  # enough for the library to refuse it; an endless file shall not fill the memory
+            break  # enough for the library to refuse it; an endless file must not fill the memory
     return drafts
 
 
 def _lines_of(path: Path) -> Iterator[tuple[str, str]]:
-    """The lines that are not blank, each with its place for error messages."""
+    """Non-blank lines, each with its location for error messages."""
     if str(path) == STANDARD_STREAM:
         yield from _numbered(sys.stdin.buffer, "standard input")
         return
@@ -99,12 +95,12 @@ def _json_object(line: str) -> dict[str, Any]:
 
 
 def _completed(values: dict[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
-    if "category" in values:  # the other name of a theme
+    if "category" in values:  # an alias of "theme"
         defaults = {name: value for name, value in defaults.items() if name != "theme"}
     return {**defaults, **values}
 
 
-_MAX_TRANSCRIPT_BYTES: Final = 64 * 1024 * 1024  # it is read as a whole
+_MAX_TRANSCRIPT_BYTES: Final = 64 * 1024 * 1024  # the whole file is read at once
 _ROLES: Final = ("user", "assistant", "system", "tool")
 _USUAL_ROLE: Final = "user"
 _MAX_NAME_CHARS: Final = 60
@@ -114,18 +110,17 @@ _LIST_OF_MESSAGES: Final = re.compile(r"\[\s*[{\]]")
 
 @dataclass(frozen=True, slots=True)
 class Unnamed:
-    """Who speaks where a transcript does not say so."""
+    """The speaker where a transcript names none."""
 
     role: str | None
     actor: str | None
 
     @property
     def is_known(self) -> bool:
-        """True where the caller has said who speaks."""
         return self.role is not None or self.actor is not None
 
     def completing(self, message: dict[str, Any]) -> dict[str, Any]:
-        """A message with what it leaves open. The actor is somebody in that one role."""
+        """The message with the missing fields filled in. The actor only applies to its role."""
         if message.get("role") is None and self.role is not None:
             message = {**message, "role": self.role}
         in_role = message.get("role") == (self.role or _USUAL_ROLE)
@@ -135,7 +130,7 @@ class Unnamed:
 
 
 def read_transcript(path: Path, unnamed: Unnamed) -> list[NewTurn]:
-    """What was said in a file.
+    """Read the turns of a transcript.
 
     Raises:
         ImportFailed: the file cannot be read; or names the place and what is wrong with it.
@@ -176,7 +171,7 @@ def _limited_text(file: IO[bytes], name: str) -> str:
 
 
 def _messages(name: str, text: str, unnamed: Unnamed) -> Iterator[tuple[str, Any]]:
-    """The messages of a transcript, whatever it is, each with its place for error messages."""
+    """The messages of a transcript in any format, each with its location for error messages."""
     begin = text.lstrip()
     if _LIST_OF_MESSAGES.match(begin):
         listed = _loaded(name, text, 1)
@@ -200,10 +195,10 @@ def _loaded(name: str, text: str, first_line: int) -> Any:
 
 
 def _spoken(name: str, text: str, unnamed: Unnamed) -> Iterator[tuple[str, dict[str, str]]]:
-    """The turns of plain text: a line with a speaker begins one, all others go on with it."""
+    """Turns of plain text: a line with a speaker begins one, all others continue it."""
     place = ""
     turn: dict[str, str] = {}
-    lines: list[str] = []  # of the turn, put together once: it may be the whole text
+    lines: list[str] = []  # joined once: a turn may be the whole text
     for number, line in enumerate(text.split("\n"), 1):
         begun = _beginning(line, unnamed)
         if begun is None and turn:
@@ -229,7 +224,7 @@ def _beginning(line: str, unnamed: Unnamed) -> dict[str, str] | None:
     """The turn that a line begins; None where it names no speaker."""
     given, colon, said = line.partition(":")
     speaker = given.strip()
-    is_spaced = not said or said[0].isspace()  # "10:30" and "https://" name nobody
+    is_spaced = not said or said[0].isspace()  # "10:30" and "https://" are no speakers
     if not colon or not is_spaced or not _is_name(speaker):
         return None
     if speaker.lower() in _ROLES:
@@ -241,5 +236,5 @@ def _is_name(given: str) -> bool:
     if len(given) > _MAX_NAME_CHARS or not _NAME.fullmatch(given):
         return False
     first, *others = given.split()
-    # "Here is why:" is a sentence that goes on; names of several words have capitals at both ends.
+    # "Here is why:" is a sentence; names of several words are capitalised at both ends.
     return not others or not (first.islower() or others[-1].islower())

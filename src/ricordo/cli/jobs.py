@@ -333,7 +333,7 @@ def celery_worker(
             *("--hostname", f"ricordo-{os.getpid()}@%h"),  # any number of them on one machine
             *("--pool", chosen.value, "--queues", ",".join(queues)),
             *(() if count is None else ("--concurrency", str(count))),
-            *("--without-gossip", "--without-mingle"),  # workers need not know of each other
+            *("--without-gossip", "--without-mingle"),  # workers need not know each other
         ]
     )
 
@@ -366,8 +366,8 @@ def status(*, as_json: AsJson = False) -> None:
 
 
 def _broker(place: Place) -> str:
-    """The address of the broker. What was given on the command line goes into the environment,
-    from which Celery's processes read it."""
+    """The broker's URL. One given as an option goes into the environment, from which Celery's
+    processes read it."""
     from ricordo.wiring import ENVIRONMENT_PREFIX, read_settings
     from ricordo.workers.configuration import broker_of
 
@@ -377,7 +377,7 @@ def _broker(place: Place) -> str:
 
 
 def _quieten() -> None:
-    """Celery writes lines for every task; jobs that fail are told of by ricordo itself."""
+    """Silence Celery's line for every task; ricordo logs failed jobs itself."""
     for name in _ONE_LINE_PER_TASK:
         logging.getLogger(name).setLevel(logging.WARNING)
 

@@ -1,4 +1,4 @@
-"""What every command answers with ``--json``: the one place that says so."""
+"""The JSON that every command prints with ``--json``."""
 
 import enum
 import types
@@ -68,8 +68,8 @@ from ricordo.providers.chat import ModelReport
 from ricordo.providers.embedding_choice import EmbeddingTest
 from ricordo.workers.configuration import BrokerStatus
 
-# The reference and its JSON Schema are written from this, and tests hold real answers against it.
-# It imports every record, so that no command imports it.
+# The reference and its JSON Schema are generated from this, and tests check real output against it.
+# It imports every record, so no command imports it.
 
 
 class ObservedAndFormed(TypedDict):
@@ -123,11 +123,11 @@ class VectorsAsked(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class JsonAnswer:
-    """What a command writes to standard output with ``--json``.
+    """What a command prints to standard output with ``--json``.
 
-    ``types`` are the kinds of answers by when each is given; the usual one is under the empty
-    text. ``on_lines`` says that any number of them come, each on a line of its own. Without types
-    there is no JSON, and ``instead`` says what there is.
+    ``types`` are the kinds of output by when each is printed; the usual one has an empty key.
+    ``on_lines``: any number of them, one per line. Without types there is no JSON, and ``instead``
+    says what there is.
     """
 
     types: Mapping[str, Any]
@@ -282,7 +282,6 @@ ANSWERS: Final[Mapping[str, JsonAnswer]] = {
     ),
     "version": _one(shapes.Versions),
 }
-"""Every command, by its words."""
 
 
 Schema = dict[str, Any]
@@ -299,13 +298,13 @@ _PLAIN: Final[Mapping[Any, Schema]] = {
     object: {},
 }
 _LEFT_OUT: Final = {Job: ("lease_token",)}
-"""Fields that a record keeps to itself."""
+"""Fields of a record that are not in its JSON."""
 _COMPUTED: Final[Mapping[type, Mapping[str, Any]]] = {TokenSplit: {"total": int}}
-"""What a record says beside its fields."""
+"""Properties that are in a record's JSON."""
 
 
 def document() -> Schema:
-    """One JSON Schema for all commands: under ``commands``, each by its words."""
+    """One JSON Schema for all commands, each under ``commands`` by its name."""
     shapes = Shapes()
     commands = {name: answer_schema(answer, shapes) for name, answer in ANSWERS.items()}
     return {
@@ -331,20 +330,20 @@ ERROR: Final[Schema] = {
 
 
 def answer_schema(answer: JsonAnswer, shapes: "Shapes") -> Schema:
-    """What one answer of a command looks like; where there are lines, each of them."""
+    """The schema of one answer, or of each line."""
     kinds = [shapes.schema(kind) for kind in answer.types.values()]
     return kinds[0] if len(kinds) == 1 else {"anyOf": kinds}
 
 
 class Shapes:
-    """Schemas of types; those with a name are kept once, under ``definitions``."""
+    """Schemas of types; named ones go into ``definitions``."""
 
     def __init__(self) -> None:
         self.definitions: dict[str, Schema] = {}
         self._origins: dict[str, Any] = {}
 
     def schema(self, kind: Any, bound: Mapping[Any, Any] = types.MappingProxyType({})) -> Schema:
-        """The schema of a type. ``bound`` says what stands for the variables of a generic one.
+        """The schema of a type; ``bound`` maps type variables to types.
 
         Raises:
             TypeError: no JSON is known for it, or another type has its name.
@@ -369,14 +368,14 @@ class Shapes:
         raise TypeError(f"no JSON Schema for {kind!r}")
 
     def _named(self, kind: Any, bound: Mapping[Any, Any]) -> Schema:
-        """A reference to a type that has fields; the same type with other parts is another."""
+        """A reference to the definition of a record type; each parametrisation has its own."""
         origin = get_origin(kind) or kind
         parts = [bound.get(one, one) for one in get_args(kind)]
         name = name_of(origin, parts)
         if self._origins.setdefault(name, origin) is not origin:
             raise TypeError(f"{name} is the name of two types: {origin}, {self._origins[name]}")
         if name not in self.definitions:
-            self.definitions[name] = {}  # it may speak of itself
+            self.definitions[name] = {}  # it may refer to itself
             inner = dict(zip(getattr(origin, "__parameters__", ()), parts, strict=True))
             properties = {
                 field: self.schema(hint, inner) for field, hint in fields_of(origin).items()
@@ -392,12 +391,12 @@ class Shapes:
 
 
 def name_of(origin: Any, parts: Sequence[Any] = ()) -> str:
-    """What a type is called: ``Page of Item`` becomes ``ItemPage``."""
+    """The name of a type: ``Page[Item]`` becomes ``ItemPage``."""
     return "".join([*(str(one.__name__) for one in parts), str(origin.__name__)])
 
 
 def fields_of(kind: Any) -> dict[str, Any]:
-    """The fields of a record as JSON has them, with their types."""
+    """The fields of a record as they appear in JSON, with their types."""
     hints = get_type_hints(kind)
     names = [one.name for one in fields(kind)] if is_dataclass(kind) else list(hints)
     shown = {name: hints[name] for name in names if name not in _LEFT_OUT.get(kind, ())}

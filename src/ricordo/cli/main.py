@@ -1,4 +1,4 @@
-"""The command ``ricordo``: runs what was asked for, and turns errors into exit codes."""
+"""The entry point of the ``ricordo`` command: run one command, turn errors into exit codes."""
 
 import atexit
 import contextlib
@@ -31,32 +31,30 @@ from ricordo.cli.session import DEBUG_VARIABLE, is_debugging
 from ricordo.errors import RicordoError
 
 _OBJECTS_BETWEEN_COLLECTIONS: Final = 50_000
-# typer gives a public name to this one usage error only; its parent stands for all of them.
+# typer exports only this usage error; its parent class covers all of them.
 _UsageError = cast(type[Exception], typer.BadParameter.__base__)
 
 
 def run() -> None:
-    """Run the command that the shell has called, and end the process."""
     code = main()
     others = (one for one in threading.enumerate() if one is not threading.current_thread())
     if not all(one.daemon for one in others):
-        sys.exit(code)  # which waits for them
+        sys.exit(code)
     atexit._run_exitfuncs()
-    for stream in (sys.stdout, sys.stderr):  # a command that failed may have said something before
+    for stream in (sys.stdout, sys.stderr):  # a failed command may have written something before
         with contextlib.suppress(OSError, ValueError):
             stream.flush()
-    # All is closed and written. Python would take as long to take apart what it has loaded as a
-    # search takes; the system takes it back at once.
+    # Everything is closed and flushed. Tearing down the interpreter takes as long as a search.
     os._exit(code)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; the exit code. Every error ends here, as a line on standard error."""
+    """Run one command and return its exit code. Every error ends here, as a line on standard error."""
     asked = os.environ.get(VARIABLE)
     if asked:
         write_lines(filter(None, [complete(COMMANDS, asked)]))
         return OK
-    # A tenth of a short command would be spent on looking for garbage among what is just loaded.
+    # Collecting garbage among freshly loaded modules would take a tenth of a short command.
     gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
     given = list(sys.argv[1:] if arguments is None else arguments) or ["--help"]
     as_json = "--json" in itertools.takewhile(lambda argument: argument != "--", given)
@@ -74,10 +72,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return INVALID_INPUT
     except (KeyboardInterrupt, typer.Abort):
         return INTERRUPTED
-    except SystemExit as ended:  # also of typer, where nobody reads the answer any more
+    except SystemExit as ended:  # typer raises it too, when the reader of a pipe is gone
         _stop_writing()
         return _code_of(ended)
-    except BrokenPipeError:  # whoever read the answer has seen enough
+    except BrokenPipeError:  # the reader of the pipe is gone
         _stop_writing()
         return UNEXPECTED
     except Exception as error:  # noqa: BLE001 - the last resort: people get a line, not a traceback
@@ -88,7 +86,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _is_of_an_interruption(error: BaseException | None) -> bool:
-    """True for what went wrong only because Ctrl-C came in the middle of something."""
+    """True for an error caused only by Ctrl-C in the middle of something."""
     while error is not None:
         if isinstance(error, KeyboardInterrupt):
             return True
@@ -103,7 +101,6 @@ def _code_of(ended: SystemExit) -> int:
 
 
 def _command_of(given: Sequence[str]) -> str:
-    """The words that name the command which was run."""
     named = {name: one for commands in COMMANDS.values() for name, one in commands.items()}
     if not given or given[0] not in named:
         return NAME
@@ -135,7 +132,7 @@ def _never_fail_to_encode(stream: object) -> None:
 
 
 def _stop_writing() -> None:
-    """Leave nothing for Python to write at its end, which would fail again."""
+    """Redirect standard output to nowhere, so that the flush at exit does not fail again."""
     with contextlib.suppress(OSError, ValueError):
         sys.stdout.flush()
     with contextlib.suppress(OSError, ValueError), Path(os.devnull).open("w") as nowhere:

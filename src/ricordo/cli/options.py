@@ -17,9 +17,8 @@ from ricordo.clock import system_clock
 from ricordo.errors import InvalidValue
 from ricordo.model.vocabulary import MemoryType, Source, Status
 
-# Read straight from the file of SQLite, without any of the libraries that take long to load.
-# There may be no file, an older one, or one that cannot be read: then there are no names. A
-# database on a server is not asked, because nobody waits for one while typing.
+# Names for completion are read with sqlite3 directly, because our libraries load slowly. A missing,
+# old or unreadable file gives no names. Databases on a server are not queried while typing.
 
 _MAX_NAMES: Final = 200
 _PATIENCE_SECONDS: Final = 0.1
@@ -31,7 +30,7 @@ _EVERYBODY: Final = "*"
 
 
 class Named(StrEnum):
-    """What has names, and the column that they are in."""
+    """Kinds of names, and the column that each is in."""
 
     THEME = "SELECT slug FROM themes WHERE user_id = :user ORDER BY slug"
     THREAD = "SELECT thread_id FROM threads WHERE user_id = :user ORDER BY updated_at DESC"
@@ -39,14 +38,14 @@ class Named(StrEnum):
 
 
 def names_in_store(kind: Named, arguments: Sequence[str]) -> list[str]:
-    """Names of a kind in the store, and of the user, that a command line speaks of."""
+    """Names of a kind in the store (and of the user) that the command line refers to."""
     place = _file(arguments)
     if place is None or not place.is_file():
         return []
     user = _option(arguments, "--user", "-u") or os.environ.get("RICORDO_USER") or _DEFAULT_USER
     if _GLOBAL in arguments:
         user = _EVERYBODY
-    # Only ever to read: not even an empty file is made.
+    # Read-only: not even an empty file is created.
     uri = f"{place.absolute().as_uri()}?mode=ro"
     wanted = f"{kind.value} LIMIT {_MAX_NAMES}"
     with contextlib.suppress(sqlite3.Error):
@@ -57,7 +56,7 @@ def names_in_store(kind: Named, arguments: Sequence[str]) -> list[str]:
 
 
 def completing_names(kind: Named) -> Callable[[list[str], str], list[str]]:
-    """What the shell offers for an option or argument that takes such a name."""
+    """The completion function of an option or argument that takes such a name."""
 
     def matching(args: list[str], incomplete: str) -> list[str]:
         found = names_in_store(kind, args)
@@ -76,7 +75,7 @@ def _file(arguments: Sequence[str]) -> Path | None:
 
 
 def _option(arguments: Sequence[str], *names: str) -> str | None:
-    """The value that an option has on a command line, whichever way it is written."""
+    """The value of an option on a command line, in any spelling."""
     for position, argument in enumerate(arguments):
         if argument in names and position + 1 < len(arguments):
             return arguments[position + 1]
@@ -86,20 +85,20 @@ def _option(arguments: Sequence[str], *names: str) -> str | None:
     return None
 
 
-# Values are passed on as they were typed: the library checks them, so that the same mistake gets
-# the same answer everywhere. Nothing heavy is imported here, because ``--help`` reads this too.
+# Values are passed on as typed: the library checks them, so that errors are the same everywhere.
+# Nothing heavy is imported here, because ``--help`` loads this module.
 
 DEFAULT_USER: Final = "me"
 STANDARD_STREAM: Final = "-"
 
 
 def words(vocabulary: type[StrEnum]) -> str:
-    """The words of a vocabulary, for a help text."""
+    """The vocabulary as a list for help texts."""
     return ", ".join(vocabulary)
 
 
 def completing(vocabulary: type[StrEnum]) -> Callable[[str], list[str]]:
-    """What the shell offers for an option that takes a word of a vocabulary."""
+    """The completion function of an option that takes a word of a vocabulary."""
 
     def matching(incomplete: str) -> list[str]:
         return [word.value for word in vocabulary if word.startswith(incomplete)]
@@ -112,7 +111,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Answer in JSON.")]
 
 @dataclass(frozen=True, kw_only=True)
 class Place:
-    """Where the memories are kept."""
+    """Where the store is."""
 
     db: Annotated[
         str | None,
@@ -128,22 +127,20 @@ class Place:
     ] = None
 
     def settings(self) -> dict[str, Any]:
-        """What was given of the settings that the library opens a store with."""
+        """The settings that were given."""
         given = {"url": self.db, "home": self.home}
         return {name: value for name, value in given.items() if value is not None}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Store(Place):
-    """A store, and how to answer. For commands about the whole store."""
+    """A store and the output format: options of commands about the whole store."""
 
     as_json: AsJson = False
 
 
 @dataclass(frozen=True, kw_only=True)
 class UserOption:
-    """Whose memories a command is about."""
-
     user: Annotated[
         str,
         typer.Option(
@@ -165,18 +162,18 @@ class UserOption:
 
     @property
     def name(self) -> str:
-        """Whose memories, in a sentence."""
+        """The user's name for messages."""
         return "everyone" if self.of_everyone else f"user {self.user!r}"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Owner(UserOption, Store):
-    """A store, and whose memories in it. For commands about one user."""
+    """Options of commands about one user."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Acting:
-    """On whose behalf something is written: stamped on it, and named in its history."""
+    """Who acts: recorded with what is written, and in its history."""
 
     agent: Annotated[str | None, typer.Option(metavar="ID", help="Agent that acts.")] = None
     thread: Annotated[
@@ -215,7 +212,7 @@ _SEVERAL: Final = "may be given several times"
 
 @dataclass(frozen=True, kw_only=True)
 class Filters:
-    """Every filter of the library, under its own name; all that are given must hold."""
+    """All filters of the library, under their own names, combined with AND."""
 
     status: Annotated[
         list[str] | None,
@@ -304,13 +301,12 @@ class Filters:
     ] = None
 
     def given(self) -> dict[str, Any]:
-        """What was given, as the library takes it."""
         values = {field.name: _one_or_all(getattr(self, field.name)) for field in fields(self)}
         return {name: value for name, value in values.items() if value is not None}
 
 
 def _one_or_all(value: Any) -> Any:
-    """A single value by itself, because ``any`` is a status only when it stands alone."""
+    """A single value by itself, because ``any`` is only a status when it is alone."""
     if not isinstance(value, list | tuple):
         return value
     if not value:
@@ -324,7 +320,7 @@ _TIME: Final = "TIME"
 
 @dataclass(frozen=True, kw_only=True)
 class MemoryOptions:
-    """Every field of a new memory except its text and who acts; times in ISO 8601."""
+    """All fields of a new memory except its content and the actor; times in ISO 8601."""
 
     theme: Annotated[
         str | None,
@@ -395,7 +391,7 @@ class MemoryOptions:
     ] = None
 
     def given(self) -> dict[str, Any]:
-        """What was given, under the names that the library has for it.
+        """The fields that were given, by the library's names.
 
         Raises:
             InvalidValue: the end is given twice.

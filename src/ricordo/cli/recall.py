@@ -171,17 +171,13 @@ def query(
 
 
 def warn(degraded: str | None, owner: Owner) -> None:
-    """Tell people why a search was not all that it could be; programs read it in the answer."""
+    """Say on standard error why a search was degraded; with ``--json`` the answer says it."""
     if degraded is not None and not owner.as_json:
         say(f"warning: degraded, found by words alone: {degraded}")
 
 
 def _read_filters(given: Iterable[str]) -> dict[str, Any]:
-    """Filters of a query as they were typed; a name that comes several times has all its values.
-
-    Raises:
-        InvalidValue: not NAME=VALUE.
-    """
+    """Parse ``NAME=VALUE`` filters; a repeated name collects its values. Raises InvalidValue."""
     found: dict[str, list[Any]] = {}
     for entry in given:
         name, equals, value = entry.partition("=")
@@ -192,7 +188,7 @@ def _read_filters(given: Iterable[str]) -> dict[str, Any]:
 
 
 def _typed(name: str, value: str) -> object:
-    """A value as the library takes it; what is not of the right kind is left for it to refuse."""
+    """Convert a value to the field's type; the library refuses what cannot be converted."""
     if name in _FLAGS:
         return _TRUTH.get(value.lower(), value)
     if name in _NUMBERS:
@@ -344,7 +340,6 @@ def feedback(
 
 
 def request_text(built: "Context") -> str:
-    """A request for people to read: each message under its role, then where the tokens go."""
     parts = [f"[{message['role']}]\n{message['content']}" for message in built.messages]
     split = ", ".join(f"{name} {count}" for name, count in built.tokens.to_dict().items())
     notes = [f"tokens: {split}"]
@@ -361,11 +356,7 @@ def _feedback_text(told: "Feedback") -> Shown:
 
 
 def _schemas(given: str) -> Any:
-    """The schemas in a file.
-
-    Raises:
-        InvalidValue: it cannot be read, or is not JSON.
-    """
+    """Read tool schemas from a JSON file. Raises InvalidValue."""
     try:
         if given == STANDARD_STREAM:
             return json.load(sys.stdin)

@@ -1,4 +1,4 @@
-"""Answers: one JSON document for programs, tables and sentences for people."""
+"""Output: one JSON document for programs, tables and sentences for people."""
 
 import contextlib
 import json
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-# Text of memories comes from anywhere, so nothing in it may reach the terminal as a command.
+# Memories can hold any text, so control characters must not reach the terminal.
 
 Value = TypeVar("Value")
 _UNBOUNDED_COLUMNS: Final = 1_000_000
 _FEWEST_COLUMNS: Final = 10
-"""Of the terminal for each column of a table, below which nobody could read it."""
+"""Below this many terminal columns per table column, rows are shown as cards."""
 _TEXT_DIRECTIONS: Final = (*range(0x202A, 0x202F), *range(0x2066, 0x206A))
 _COMMANDS: Final = {
     code: "�"
@@ -34,9 +34,9 @@ _COMMANDS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class TableListing:
-    """Rows for people to read.
+    """A table for people.
 
-    ``note`` is said beside it, on standard error. ``colours`` are for cells that say just that.
+    ``note`` goes to standard error. ``colours`` maps cell texts to styles.
     """
 
     headings: Sequence[str]
@@ -49,7 +49,6 @@ Shown = TableListing | str
 
 
 def answer(as_json: bool, value: Value, for_people: Callable[[Value], Shown]) -> None:
-    """Show what a command found or did."""
     if as_json:
         write_lines([json.dumps(plain(value), ensure_ascii=False, indent=_indent())])
         return
@@ -61,7 +60,7 @@ def answer(as_json: bool, value: Value, for_people: Callable[[Value], Shown]) ->
 
 
 def write_lines(lines: Iterable[str]) -> None:
-    """Write lines for programs: in UTF-8, whatever the terminal is set to."""
+    """Write lines in UTF-8, whatever the terminal's encoding."""
     sys.stdout.flush()
     for line in lines:
         _write_all(line.encode("utf-8") + b"\n")
@@ -69,20 +68,19 @@ def write_lines(lines: Iterable[str]) -> None:
 
 
 def _write_all(data: bytes) -> None:
-    """Write everything: where Python is told not to buffer, a write may end in the middle."""
+    """Write everything: an unbuffered stream may write only a part."""
     left = memoryview(data)
     while left:
         left = left[sys.stdout.buffer.write(left) :]
 
 
 def say(text: str) -> None:
-    """Tell people something beside the answer, on standard error."""
     sys.stderr.write(f"{harmless(text)}\n")
     sys.stderr.flush()
 
 
 def harmless(text: str) -> str:
-    """The text without the characters that a terminal takes as commands."""
+    """The text without control characters."""
     return text.translate(_COMMANDS)
 
 
@@ -91,7 +89,7 @@ def _indent() -> int | None:
 
 
 def wants_colours() -> bool:
-    """True where standard output is a terminal that is to show colours."""
+    """True where standard output is a terminal with colours enabled."""
     is_plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") in (None, "", "dumb")
     return sys.stdout.isatty() and not is_plain
 
@@ -99,7 +97,7 @@ def wants_colours() -> bool:
 def _console() -> "Console":
     from rich.console import Console
 
-    # Said outright, because rich would let other variables decide even for a pipe.
+    # Explicit, because rich would let other variables decide even for a pipe.
     console = Console(
         markup=False,
         emoji=False,
@@ -120,7 +118,7 @@ def _print_listing(listing: TableListing) -> None:
     for line in captured.get().removesuffix("\n").split("\n"):
         sys.stdout.write(f"{line.rstrip()}\n")
     if listing.note is not None:
-        sys.stdout.flush()  # where nobody takes the table, nothing is said beside it
+        sys.stdout.flush()  # without a table there is no note
         say(listing.note)
 
 
@@ -142,7 +140,7 @@ def _table(listing: TableListing, console: "Console") -> "Table":
 
 
 def _cards(listing: TableListing) -> "Text":
-    """The same for a terminal that is too narrow for columns: below each other, named."""
+    """The table as cards, for a terminal that is too narrow for columns."""
     from rich.text import Text
 
     cards = Text()
@@ -157,16 +155,16 @@ def _cards(listing: TableListing) -> "Text":
     return cards
 
 
-# It appears on standard error, after a second, where that is a terminal; it is gone when the work
-# is done. Whoever pipes, redirects or asks for JSON sees nothing of it.
+# Progress is shown on standard error after a second, on a terminal only, and removed when the work
+# is done.
 
 SHOWN_AFTER_SECONDS: Final = 1.0
-"""What is done sooner needs no progress."""
+"""Work that is done sooner shows no progress."""
 
 
 @contextlib.contextmanager
 def progress_bar(description: str, *, wanted: bool) -> Iterator[Callable[[int, int], None]]:
-    """A bar that moves when told what is done, and what there is to do in all."""
+    """A progress bar; call what is yielded with (done, total)."""
     with _display(description, wanted=wanted) as display:
 
         def move(done: int, total: int) -> None:
@@ -178,10 +176,7 @@ def progress_bar(description: str, *, wanted: bool) -> Iterator[Callable[[int, i
 
 @contextlib.contextmanager
 def working(description: str, *, wanted: bool) -> Iterator[Callable[[str], None]]:
-    """A line that says what is being done, for work that cannot tell how far it is.
-
-    What is yielded changes the line.
-    """
+    """A spinner with a text, for work of unknown length. Call what is yielded to change the text."""
     with _display(description, wanted=wanted) as display:
 
         def say(what: str) -> None:
@@ -208,12 +203,12 @@ def _display(description: str, *, wanted: bool) -> Iterator["_Display | None"]:
 
 
 def is_seen() -> bool:
-    """True where standard error is a terminal that can take back what it shows."""
+    """True where standard error is a terminal that can erase what it shows."""
     return sys.stderr.isatty() and os.environ.get("TERM") not in (None, "", "dumb")
 
 
 class _Display:
-    """A bar or a line that is not there yet, that is there, or that is gone again."""
+    """A progress display that appears late and may be closed before it appears."""
 
     def __init__(self, description: str) -> None:
         self._lock = threading.Lock()
@@ -223,8 +218,7 @@ class _Display:
         self._is_over = False
 
     def appear(self) -> None:
-        """Become visible, unless it is over already."""
-        # Loading takes a while, which only those wait for who would wait anyway.
+        # Import rich only when it is about to be shown, because it loads slowly.
         import rich.progress  # noqa: F401 - before the lock, which the work may need meanwhile
 
         with self._lock:
@@ -233,7 +227,6 @@ class _Display:
                 self._update()
 
     def vanish(self) -> None:
-        """Leave nothing on the screen."""
         with self._lock:
             self._is_over = True
             if self._shown is not None:
@@ -241,13 +234,11 @@ class _Display:
                 self._shown = None
 
     def move(self, done: int, total: int) -> None:
-        """Note how far the work is."""
         with self._lock:
             self._done = (done, total)
             self._update()
 
     def describe(self, what: str) -> None:
-        """Note what is being done."""
         with self._lock:
             self._description = what
             self._update()
@@ -275,10 +266,10 @@ def _started(description: str) -> "tuple[Progress, TaskID]":
 
 
 def confirm(consequence: str, expected: str) -> None:
-    """Let a person type a word to say that they mean it.
+    """Make the user type a word to confirm.
 
     Raises:
-        InvalidInput: they typed something else, or nobody is there to be asked.
+        InvalidInput: something else was typed, or there is no terminal.
     """
     if not sys.stdin.isatty():
         raise InvalidInput(f"this {consequence}; without a terminal it needs --yes")

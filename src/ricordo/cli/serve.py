@@ -76,13 +76,13 @@ def serve(
 
 
 def fitting_format() -> Literal["json", "text"]:
-    """How to write a log: for people at a terminal, else for programs."""
+    """ "text" on a terminal, otherwise "json"."""
     return "text" if sys.stderr.isatty() else "json"
 
 
 def _show_first_key(memory: "Memory", as_json: bool) -> None:
-    """Where keys are required and there is none yet, make one and show it, this once: on a
-    terminal, and else by a file for its owner alone. What a service prints is kept in logs."""
+    """Where keys are required and there are none, create one and show it once: on a terminal,
+    otherwise in a file readable by its owner only, because the output of a service is logged."""
     from ricordo.http.app import keys_are_required
     from ricordo.model.vocabulary import Permission
 
@@ -111,7 +111,7 @@ def _show_first_key(memory: "Memory", as_json: bool) -> None:
 
 
 def _write_key(memory: "Memory", made: "CreatedKey") -> KeyFile:
-    """Put a new key into a file of its own.
+    """Write a new key to a file of its own.
 
     Raises:
         FilesUnavailable: it cannot be written; the key is revoked again.
@@ -171,10 +171,10 @@ def mcp(*, tools: ToolSets = None, agent: Agent = None, place: Place, whose: Use
 
 
 def _bound(memory: "Memory", whose: UserOption, agent: str | None, sets: tuple[str, ...]) -> "Who":
-    """Whom every request is about; what the policy file allows its agent is looked up each time.
+    """The user of every request; the agent's permissions are looked up each time.
 
     Raises:
-        InvalidValue: nobody can have that name.
+        InvalidValue: the user's name is not allowed.
         InvalidPolicy: the policy file is not valid.
     """
     from ricordo.mcp.session import Asked, Binding
@@ -185,7 +185,7 @@ def _bound(memory: "Memory", whose: UserOption, agent: str | None, sets: tuple[s
         allowed = memory.parts.access.current().allowed(agent, None)
         return Binding(whole.narrow(agent=agent, categories=allowed), sets)
 
-    bind()  # so that a mistake is told before anything is spoken
+    bind()  # report a broken policy file before the protocol starts
 
     def who(_asked: Asked) -> Binding:
         return bind()

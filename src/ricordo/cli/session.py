@@ -1,4 +1,4 @@
-"""Opening what the options name, for as long as one command runs."""
+"""Open the store that the options name, for the time of one command."""
 
 import contextlib
 import logging
@@ -22,16 +22,16 @@ _NOBODY_ELSE: Final = Acting()
 
 
 def is_debugging() -> bool:
-    """True where whoever runs this wants to see what goes on inside."""
+    """True where debug output is enabled."""
     return os.environ.get(DEBUG_VARIABLE, "0") not in ("", "0")
 
 
 @contextlib.contextmanager
 def open_store(store: Store) -> Iterator["Memory"]:
-    """The store, made or upgraded when needed, without a background thread.
+    """Open the store, created or migrated where needed, without background threads.
 
-    A search goes through the database itself, unless a size for the index cache is set: a command
-    asks once, and reading the whole index for that would take longer.
+    Search uses the database directly unless an index cache size is set: a command searches once,
+    and loading the whole index would take longer.
 
     Raises:
         InvalidInput: a setting has a value that is not allowed.
@@ -39,7 +39,7 @@ def open_store(store: Store) -> Iterator["Memory"]:
     """
     from ricordo.wiring import open_memory
 
-    if not is_debugging():  # standard error is for errors, in a form that programs may rely on
+    if not is_debugging():  # standard error is for errors, in a format that programs may rely on
         for name in ("ricordo", "sqlalchemy"):
             logging.getLogger(name).addHandler(_SILENCE)
     in_database = {} if os.environ.get(CACHE_VARIABLE) else {"index_cache_mb": 0}
@@ -49,7 +49,7 @@ def open_store(store: Store) -> Iterator["Memory"]:
 
 @contextlib.contextmanager
 def open_user(owner: Owner, acting: Acting = _NOBODY_ELSE) -> Iterator["UserMemory"]:
-    """The memory of the user whom the options name, bound to who acts for them.
+    """Open the store for the user and actor that the options name.
 
     Raises:
         InvalidInput: a setting or a name is not allowed.
@@ -68,11 +68,11 @@ def open_user(owner: Owner, acting: Acting = _NOBODY_ELSE) -> Iterator["UserMemo
 
 @contextlib.contextmanager
 def untouched_database(store: Store) -> Iterator["Database"]:
-    """The database as it stands: neither made nor upgraded, as long as nothing is read of it.
+    """The database without creating or migrating it, as long as nothing is read from it.
 
     Raises:
         InvalidInput: a setting has a value that is not allowed.
-        StorageUnavailable: PostgreSQL is asked for, but its driver is not installed.
+        StorageUnavailable: the PostgreSQL driver is not installed.
     """
     from ricordo.wiring import open_database, read_settings
 
@@ -85,17 +85,13 @@ def untouched_database(store: Store) -> Iterator["Database"]:
 
 
 def file_of(database: "Database") -> Path | None:
-    """The file that a database is in; None for one on a server."""
+    """The file of a SQLite database; None for a server."""
     backend = database.backend
     return Path(backend.location) if backend.name == "sqlite" else None
 
 
 def is_made(database: "Database") -> bool:
-    """False where a database would be a file that is not there yet, or has nothing in it.
-
-    Raises:
-        StorageUnavailable: there is no looking at that place.
-    """
+    """False for a database file that is missing or empty. Raises StorageUnavailable."""
     file = file_of(database)
     try:
         return file is None or (file.exists() and file.stat().st_size > 0)

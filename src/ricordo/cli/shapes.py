@@ -1,6 +1,6 @@
-"""Small answers that are no record of the library: what each says with ``--json``.
+"""JSON output of commands that is no record of the library.
 
-Nothing heavy is imported here: the commands themselves are written with these.
+Imports nothing heavy, because the commands themselves use these types.
 """
 
 from typing import Any, TypedDict

@@ -1,4 +1,4 @@
-"""How each value of the model looks to people."""
+"""Tables and sentences for the records of the model."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -26,7 +26,7 @@ _CARD_FIRST: Final = ("id", "content")
 
 
 def one_line(text: str) -> str:
-    """A text as it fits into a row of a table or into a sentence."""
+    """The text on one line, cut to the width of a cell."""
     joined = " ".join(text.split())
     if len(joined) <= _MAX_LISTED_CHARS:
         return joined
@@ -34,7 +34,6 @@ def one_line(text: str) -> str:
 
 
 def memory_table(page: "Page[Item]", *, with_owner: bool, filtered: bool) -> Shown:
-    """Memories, one a row."""
     if not page.items:
         return _no_memories(filtered)
     headings = ["ID", "Theme", "Type", "Key", "Updated (UTC)", "Memory"]
@@ -57,21 +56,20 @@ def memory_table(page: "Page[Item]", *, with_owner: bool, filtered: bool) -> Sho
 
 
 def memory_card(item: "Item") -> TableListing:
-    """One memory with everything that is known of it."""
     known = {name: value for name, value in item.to_dict().items() if value not in (None, [], "")}
     names = [*_CARD_FIRST, *(name for name in known if name not in _CARD_FIRST)]
     return TableListing([], [[name, _plain_text(known[name])] for name in names])
 
 
 def _of(hit: "MemoryHit") -> str:
-    """What a memory says; what is another's is quoted, with their name."""
+    """A memory's text; another user's is quoted, with their name."""
     return attributed(_said(hit), hit.owner_id, hit.type)
 
 
 def hit_table(found: "SearchResults[MemoryHit]", nothing: str) -> Shown:
-    """Memories that were found, one a row; below each, what its score is made of if that is known.
+    """Search results, one per row, followed by the parts of the score if they are known.
 
-    Where nothing in particular was asked for, there are no scores, but times.
+    Without a query there are times in place of scores.
     """
     if not found.results:
         return nothing
@@ -87,7 +85,6 @@ def hit_table(found: "SearchResults[MemoryHit]", nothing: str) -> Shown:
 
 
 def turn_hit_table(found: "SearchResults[TurnHit]", nothing: str) -> Shown:
-    """What was said and found, one turn a row."""
     if not found.results:
         return nothing
     headings = ["Thread", "Score", "Confidence", "At (UTC)", "Who", "Said"]
@@ -103,14 +100,13 @@ def turn_hit_table(found: "SearchResults[TurnHit]", nothing: str) -> Shown:
 
 
 def nothing_found(everything: str, threshold: float | None) -> str:
-    """What to say when a search finds nothing, and which command shows everything."""
+    """The message for an empty search result, with the command that lists everything."""
     if threshold is not None:
         return f"Nothing found that is {threshold:g} sure. A lower --threshold shows more."
     return f"Nothing found. Everything there is: {everything}"
 
 
 def related_table(found: "Sequence[Related]") -> Shown:
-    """Neighbours of a memory, one a row."""
     if not found:
         return "No other memory is about the same."
     rows = [
@@ -121,7 +117,7 @@ def related_table(found: "Sequence[Related]") -> Shown:
 
 
 def query_lines(found: "QueryAnswer") -> str:
-    """The answer to a query as a prompt may have it: one line each, or whole memories."""
+    """The answer to a query, as it goes into a prompt."""
     lines = [bullet.text for bullet in found.bullets]
     lines += [f"[{item.theme}] {item.content}" for item in found.items]
     lines += [f"(related) {bullet.text}" for bullet in found.related]
@@ -129,14 +125,12 @@ def query_lines(found: "QueryAnswer") -> str:
 
 
 def history_table(changes: "Sequence[Change]") -> Shown:
-    """What happened to one memory."""
     if not changes:
         return "Nothing is recorded of this memory."
     return _changes(changes, None)
 
 
 def changes_table(found: "Changes") -> Shown:
-    """What happened to a user's memories, and where that leaves off."""
     position = f"At revision {found.revision}."
     if not found.changes:
         return f"Nothing changed. {position}"
@@ -146,7 +140,6 @@ def changes_table(found: "Changes") -> Shown:
 
 
 def theme_table(themes: "Sequence[Theme]") -> Shown:
-    """Headings, with how many memories each has."""
     if not themes:
         return "No themes yet. A memory brings its own: ricordo add --theme THEME 'TEXT'"
     headings = ["Theme", "Name", "Memories", "Context", "RAG length", "Description"]
@@ -165,7 +158,6 @@ def theme_table(themes: "Sequence[Theme]") -> Shown:
 
 
 def thread_table(page: "Page[Thread]") -> Shown:
-    """Conversations, one a row."""
     if not page.items:
         return "No conversations yet. Bring some in: ricordo observe FILE or ricordo import FILE"
     rows = [
@@ -183,7 +175,6 @@ def thread_table(page: "Page[Thread]") -> Shown:
 
 
 def turn_table(page: "Page[Turn]") -> Shown:
-    """What was said, one turn a row, whole."""
     if not page.items:
         return "Nothing was said in this conversation."
     rows = [
@@ -194,7 +185,6 @@ def turn_table(page: "Page[Turn]") -> Shown:
 
 
 def job_table(jobs: "Sequence[Job]") -> Shown:
-    """Background jobs, one a row."""
     if not jobs:
         return "No jobs."
     rows = [
@@ -215,7 +205,6 @@ def job_table(jobs: "Sequence[Job]") -> Shown:
 
 
 def job_stats_table(stats: "Sequence[JobStats]") -> Shown:
-    """How many jobs of each kind stand where."""
     if not stats:
         return "No jobs."
     rows = [
@@ -233,7 +222,7 @@ def job_stats_table(stats: "Sequence[JobStats]") -> Shown:
 
 
 def name_table(heading: str, empty: str) -> Callable[[Sequence[str]], Shown]:
-    """Names below each other, or what to say when there are none."""
+    """A table of names, or the ``empty`` message."""
 
     def shown(names: Sequence[str]) -> Shown:
         return TableListing([heading], [[name] for name in names]) if names else empty
@@ -242,7 +231,7 @@ def name_table(heading: str, empty: str) -> Callable[[Sequence[str]], Shown]:
 
 
 def link_table(empty: str) -> Callable[["Sequence[Link]"], Shown]:
-    """Who sees a memory or was offered it, or what to say when nobody is."""
+    """A table of users a memory is shared with or offered to, or the ``empty`` message."""
 
     def shown(links: "Sequence[Link]") -> Shown:
         rows = [
@@ -262,7 +251,6 @@ def link_table(empty: str) -> Callable[["Sequence[Link]"], Shown]:
 
 
 def blocked_table(found: "Sequence[BlockedSender]") -> Shown:
-    """Who is blocked, and since when."""
     if not found:
         return "Nobody is blocked. Block somebody: ricordo senders block USER"
     return TableListing(
@@ -271,7 +259,6 @@ def blocked_table(found: "Sequence[BlockedSender]") -> Shown:
 
 
 def done(verb: str) -> Callable[["Item"], str]:
-    """A sentence about what was done to a memory."""
     return lambda item: f"{verb} {item.id}: {one_line(item.content)}"
 
 
@@ -291,7 +278,6 @@ def _explained(row: list[str], hit: "Hit") -> Iterator[list[str]]:
 
 
 def _part(name: str, value: object) -> str:
-    """A part of a score in a few words; nothing where there is none."""
     if isinstance(value, Mapping):
         inner = ", ".join(filter(None, (_part(key, one) for key, one in value.items())))
         return f"{name} ({inner})" if inner else ""
@@ -335,7 +321,7 @@ def _no_memories(filtered: bool) -> str:
 
 
 def memory_text(item: "Item") -> str:
-    """What a memory says, on one line, and how it stands where that is not as usual."""
+    """The memory's text on one line, with its status where that is not "active"."""
     marks = ["pinned"] if item.pinned else []
     if item.status != Status.ACTIVE:
         marks.append(item.status)
@@ -344,12 +330,11 @@ def memory_text(item: "Item") -> str:
 
 
 def more_text(cursor: str | None) -> str | None:
-    """How to get the next page, if there is one."""
+    """The hint for the next page, if there is one."""
     return None if cursor is None else f"More: add --cursor {cursor}"
 
 
 def moment_text(moment: datetime) -> str:
-    """A time to the minute."""
     return moment.isoformat(sep=" ", timespec="minutes")[:16]
 
 
@@ -371,7 +356,6 @@ _COLOURS: Final = {
 
 
 def formation_table(report: "FormationReport") -> Shown:
-    """What was decided about what was said."""
     if not report.turns and report.waits is None:
         return "Nothing new was said."
     if not report.decisions:
@@ -384,7 +368,6 @@ def formation_table(report: "FormationReport") -> Shown:
 
 
 def proposal_table(page: "Page[Proposal]") -> Shown:
-    """What waits for the user, one a row."""
     if not page.items:
         return "Nothing waits for you."
     rows = [
@@ -404,14 +387,12 @@ def proposal_table(page: "Page[Proposal]") -> Shown:
 
 
 def summary_text(summary: "Summary | None") -> str:
-    """What is known of a user."""
     if summary is None:
         return "Nothing is known yet."
     return summary.content
 
 
 def audit_table(report: "AuditReport") -> Shown:
-    """What was found when memories were looked over."""
     kinds: dict[str, Findings] = {
         "duplicates": report.duplicates,
         "contradictions": report.contradictions,
@@ -432,7 +413,6 @@ def audit_table(report: "AuditReport") -> Shown:
 
 
 def event_table(page: "Page[ActivityEvent]") -> Shown:
-    """What background work did, one step a row."""
     if not page.items:
         return "Nothing has happened in the background."
     rows = [
@@ -453,7 +433,6 @@ def event_table(page: "Page[ActivityEvent]") -> Shown:
 
 
 def counter_table(counters: "Counters") -> TableListing:
-    """Every counter, one a row."""
     told = counters.to_dict()
     counts = told.pop("counts")
     rows = [[name, str(value)] for name, value in {**told, **counts}.items()]
@@ -461,7 +440,6 @@ def counter_table(counters: "Counters") -> TableListing:
 
 
 def daily_table(days: "tuple[DayActivity, ...]") -> TableListing:
-    """What happened, one day a row."""
     rows = [
         [
             one.day,
@@ -480,7 +458,6 @@ def daily_table(days: "tuple[DayActivity, ...]") -> TableListing:
 
 
 def model_lines(report: "ModelReport") -> TableListing:
-    """What a language model can do, or what is wrong."""
     told = {name: value for name, value in report.to_dict().items() if value is not None}
     return TableListing([], [[name, str(value)] for name, value in told.items()])
 

@@ -150,7 +150,7 @@ def watch(*, owner: Owner) -> None:
         while not stopped.wait(limits.MIRROR_SECONDS):
             try:
                 report = mirror.follow()
-            except RicordoError as problem:  # it may pass
+            except RicordoError as problem:  # the failure may be temporary
                 if str(problem) != told:
                     told = str(problem)
                     say(told)
