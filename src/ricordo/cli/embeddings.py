@@ -65,7 +65,7 @@ class Endpoint:
     ] = None
 
     def settings(self, provider: str | None) -> dict[str, Any]:
-        """The settings that were given; the key comes from an option, the environment or a prompt."""
+        """The settings that were given; the key may come from the environment or a prompt."""
         given = {field.name: getattr(self, field.name) for field in fields(self)}
         return {**given, "api_key": self._key(provider)}
 

@@ -49,7 +49,7 @@ def run() -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit code. Every error ends here, as a line on standard error."""
+    """Run one command; its exit code. Every error ends here, as a line on standard error."""
     asked = os.environ.get(VARIABLE)
     if asked:
         write_lines(filter(None, [complete(COMMANDS, asked)]))

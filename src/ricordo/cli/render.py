@@ -176,7 +176,7 @@ def progress_bar(description: str, *, wanted: bool) -> Iterator[Callable[[int, i
 
 @contextlib.contextmanager
 def working(description: str, *, wanted: bool) -> Iterator[Callable[[str], None]]:
-    """A spinner with a text, for work of unknown length. Call what is yielded to change the text."""
+    """A spinner with a text, for work of unknown length; call what is yielded to change it."""
     with _display(description, wanted=wanted) as display:
 
         def say(what: str) -> None:

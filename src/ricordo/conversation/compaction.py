@@ -1,4 +1,4 @@
-"""When conversations are compacted: the job that is queued with the turn that fills the window."""
+"""Compaction: summarising the oldest turns of a conversation when its window is full."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -25,16 +25,16 @@ from ricordo.storage.threads import (
 from ricordo.storage.transaction import WriteTransaction
 
 COMPACT_JOB: Final = "compact"
-"""Kind of the job that tells the oldest open turns of a conversation in short."""
+"""The job that summarises the oldest open turns of a conversation."""
 
 
 def plan_after_turns(
     writing: WriteTransaction, policy: ConversationPolicy, thread_id: str, recorded: int
 ) -> None:
-    """Queue the compaction of a conversation whose window has just been filled.
+    """Queue the compaction of a conversation whose window has just become full.
 
-    Not with every turn from then on: where a model is down, each of them would make the job try
-    again at once. Should the job be lost, the next full window queues another.
+    Not with every later turn: while a model is down, each would retry at once. If the job is lost,
+    the next full window queues another.
     """
     open_turns = count_open_turns(writing.connection, writing.user_id, thread_id)
     if open_turns // policy.window_turns > (open_turns - recorded) // policy.window_turns:
@@ -42,7 +42,6 @@ def plan_after_turns(
 
 
 def plan_compaction(writing: WriteTransaction, thread_id: str) -> None:
-    """Queue the compaction of one conversation of the writing user."""
     writing.enqueue(
         NewJob(
             kind=COMPACT_JOB,
@@ -54,14 +53,13 @@ def plan_compaction(writing: WriteTransaction, thread_id: str) -> None:
     )
 
 
-# A stretch is read in one view of the database, told outside of any transaction, because a model
-# may take its time, and written in one, which first looks whether somebody else has done it
-# meanwhile. The turns themselves stay where they are.
+# A segment is read in one snapshot, summarised outside of any transaction, because a model is slow,
+# and written in one, which first checks that nobody else was faster. The turns stay.
 
 
 @dataclass(frozen=True, slots=True)
 class CompactionSpan:
-    """Turns to be told in short, and what tells those before them."""
+    """Turns to summarise, and the compaction before them."""
 
     thread_id: str
     former: Compaction | None
@@ -69,7 +67,7 @@ class CompactionSpan:
 
     @property
     def bridge(self) -> str | None:
-        """What tells the conversation up to this stretch."""
+        """The summary of the conversation up to this segment."""
         return None if self.former is None else self.former.bridge
 
 
@@ -94,7 +92,7 @@ class Compactor:
     def compact_full(
         self, user_id: str, thread_id: str, report: Report, *, is_last_attempt: bool
     ) -> None:
-        """Compact until the window is not full any more: what the job does.
+        """Compact until the window is no longer full.
 
         Raises:
             ModelUnavailable: the model is down, and this is not the last attempt; what was
@@ -112,7 +110,7 @@ class Compactor:
         self._go_on_later(user_id, thread_id)
 
     def compact_all(self, user_id: str, thread_id: str, *, asks_model: bool) -> list[Compaction]:
-        """Compact all but the turns that stay, however many they are; what was made."""
+        """Compact all but the turns that stay, however many; returns what was made."""
 
         def tell(stretch: CompactionSpan) -> SummaryPart:
             if asks_model:
@@ -130,10 +128,8 @@ class Compactor:
     def compact_once(
         self, user_id: str, thread_id: str, least: int, tell: Telling
     ) -> Compaction | None:
-        """Compact one stretch of a conversation with at least so many open turns.
-
-        None where it has fewer, by now.
-        """
+        """Compact one segment of a conversation with at least ``least`` open turns; None with
+        fewer."""
         while (stretch := self._next(user_id, thread_id, least)) is not None:
             told = tell(stretch)
             made = self._write(user_id, stretch, told)
@@ -154,7 +150,7 @@ class Compactor:
 
     @retried
     def _write(self, user_id: str, stretch: CompactionSpan, told: SummaryPart) -> Compaction | None:
-        """Keep what was told; None where somebody was faster, or the conversation is gone."""
+        """Store the summary; None where somebody else was faster, or the conversation is gone."""
         first, last = stretch.turns[0], stretch.turns[-1]
         at = max(turn.at for turn in stretch.turns)
         made = Compaction(
@@ -184,7 +180,7 @@ class Compactor:
 
 
 def _still_next(writing: WriteTransaction, stretch: CompactionSpan) -> bool:
-    """Whether these are still the oldest open turns, and not those of another of that name."""
+    """Whether these are still the oldest open turns of the same conversation."""
     user_id, thread_id = writing.user_id, stretch.thread_id
     present = last_compaction(writing.connection, user_id, thread_id)
     if present != stretch.former:
@@ -194,15 +190,15 @@ def _still_next(writing: WriteTransaction, stretch: CompactionSpan) -> bool:
 
 
 def entries_of_day(connection: sa.Connection, user_id: str, day: str) -> list[Compaction]:
-    """The latest stretches of a day in order, without those in which nobody spoke."""
+    """The latest segments of a day in order, without those in which nobody spoke."""
     found = compactions_of_day(connection, user_id, day, MAX_PAGE_ITEMS)
     return [one for one in found if one.summary]
 
 
 def beside(entries: Sequence[Compaction], thread_id: str, bridge: str | None) -> list[Compaction]:
-    """Those entries that the bridge of a conversation does not tell already.
+    """The entries that the bridge of a conversation does not cover.
 
-    The latest one of the conversation itself is in its bridge, in whatever words.
+    The conversation's own latest one is in its bridge, in other words.
     """
     own = [one for one in entries if one.thread_id == thread_id]
     told = own[-1:] + [one for one in own if bridge is not None and one.summary in bridge]

@@ -1,4 +1,4 @@
-"""From memories back to what was said, and from what was said to the memories that it gave."""
+"""The source turns of memories, and the memories formed from turns."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -20,7 +20,7 @@ _CURSOR: Final = "formed turns"
 
 
 def read_source(view: ReadTransaction, item: Item) -> Turn | None:
-    """The turn that a memory of its viewer was formed from; None where that cannot be told."""
+    """The turn that a memory was formed from; None where that is unknown."""
     if item.thread_id is None:
         return None
     plan_by_values(view.connection)
@@ -39,10 +39,10 @@ def read_formed(
     limit: int,
     cursor: str | None,
 ) -> Page[FormedTurn]:
-    """A page of what was said, each turn with the memories that came from it.
+    """A page of turns, each with the memories formed from it.
 
     Raises:
-        InvalidCursor: the cursor was not given out by this call.
+        InvalidCursor: the cursor is not from this call.
     """
     plan_by_values(view.connection)
     page = page_of_turns(
@@ -67,7 +67,7 @@ def read_formed(
 def _by_message(
     view: ReadTransaction, user_id: str, thread_id: str, said: Sequence[Turn]
 ) -> list[tuple[Item, Turn]]:
-    """The memories of turns with a message id, which decides alone."""
+    """The memories of turns with a message id, which is unique."""
     named = {turn.message_id: turn for turn in said if turn.message_id is not None}
     if not named:
         return []
@@ -79,7 +79,7 @@ def _by_message(
 def _by_moment(
     view: ReadTransaction, user_id: str, thread_id: str, said: Sequence[Turn]
 ) -> list[tuple[Item, Turn]]:
-    """The memories of turns without one, beside all that was said at the same times."""
+    """The memories of turns without one, among all turns of the same times."""
     unnamed: dict[datetime, list[Turn]] = {}
     for turn in said:
         if turn.message_id is None:
@@ -106,8 +106,7 @@ def _by_moment(
 def _said_at(
     connection: sa.Connection, user_id: str, thread_id: str, moments: set[datetime]
 ) -> list[Turn]:
-    """All that was said at these times without a message id; nothing where it is too much to tell
-    apart."""
+    """All turns without a message id at these times; none where they are too many."""
     most = MAX_SIMULTANEOUS_TURNS
     found = unnamed_turns_at(connection, user_id, thread_id, sorted(moments), most + 1)
     return found if len(found) <= most else []

@@ -1,4 +1,4 @@
-"""Taking words out of what was said, for good: out of the turn, its index and its quotes."""
+"""Redaction: removing words from a turn, its index and its quotes."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -25,17 +25,17 @@ from ricordo.text.normalise import content_hash
 from ricordo.text.secrets import secrets_in
 
 REDACTED: Final = "[redacted]"
-"""Stands where something was taken out of what was said."""
+"""Replaces what was removed from a turn."""
 
 REDACTION: Final = "redaction"
-"""In the meta of a PURGE: the turn that words were taken out of."""
+"""In the meta of a PURGE: the turn that was redacted."""
 
 _WORDS: Final = frozenset({"content", "key", "source_context", "tags"})
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What to take out of a turn: these words, all of it, or the secrets that are recognised."""
+    """What to redact in a turn: these words, all of it, or recognised secrets."""
 
     thread_id: str
     position: int
@@ -51,11 +51,11 @@ def redact(
     wanted: Wanted,
     reason: str | None,
 ) -> Turn:
-    """Take words out of a turn; the turn as it stands now.
+    """Redact a turn; the turn as it is now.
 
     Raises:
         ThreadNotFound: this user has no such conversation.
-        InvalidValue: there is no such turn, or nothing of what is asked for in it.
+        InvalidValue: there is no such turn, or it does not have the words.
     """
     changed, at = _written(database, embedders, policy, scope, wanted, reason)
     scrub_now(database, at)
@@ -115,7 +115,7 @@ def _redacted(turn: Turn, wanted: Wanted) -> Turn:
 
 
 def _taker(turn: Turn, wanted: Wanted) -> Callable[[str], str]:
-    """What takes the words out of a text, whether it is the turn or quotes it."""
+    """The function that redacts a text, be it the turn or a quote of it."""
     if wanted.whole:
         return lambda text: REDACTED if text and text in turn.content else text
     if wanted.text is not None:
@@ -144,7 +144,7 @@ def _secrets_of_calls(calls: list[Any] | None) -> set[str]:
 
 
 def _in_json(value: Any, take: Callable[[str], str]) -> Any:
-    """The same value with every text in it changed; also JSON that is inside of a text."""
+    """The value with every string changed, including JSON inside of strings."""
     if isinstance(value, str):
         try:
             inside = json.loads(value) if value[:1] in ("{", "[") else None
@@ -166,7 +166,7 @@ def _in_words(values: Mapping[str, Any], take: Callable[[str], str]) -> dict[str
 
 
 def _redact_quotes(writing: WriteTransaction, turn: Turn, take: Callable[[str], str]) -> None:
-    """Take the words out of what memories and proposals of the conversation quote, too."""
+    """Redact the quotes in memories and proposals of the conversation."""
     theirs = sa.and_(items.c.user_id == writing.user_id, items.c.thread_id == turn.thread_id)
     quoting = sa.select(items.c.id, items.c.source_context).where(
         theirs, items.c.source_context.is_not(None)

@@ -1,4 +1,4 @@
-"""Long conversations: what of one a prompt shows, and how it is taken up again."""
+"""Context windows of long conversations, and resuming them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -16,10 +16,10 @@ from ricordo.storage.formation import turns_between
 from ricordo.storage.threads import count_open_turns, find_thread, last_compaction
 
 MAX_PROVISIONAL_TURNS: Final = 60
-"""How many turns are put into a provisional bridge; those before them are counted."""
+"""How many turns go into a provisional bridge; those before them are only counted."""
 
 _MAX_PROVISIONAL_TURN_CHARS: Final = 1_000
-"""How much of each is read for it: cleaning takes time, and somebody waits for the window."""
+"""How much of each is read: cleaning takes time while a caller waits for the window."""
 
 
 _THREADS_REMEMBERED: Final = 1_024
@@ -27,14 +27,14 @@ _THREADS_REMEMBERED: Final = 1_024
 
 @dataclass(frozen=True, slots=True)
 class _TakenUp:
-    """When a conversation was resumed, and how far it was told in short then."""
+    """When a conversation was resumed, and how far it was summarised then."""
 
     day: str
     compacted_to: int
 
 
 class ConversationService:
-    """Windows and summaries of the conversations of any user."""
+    """Windows and summaries of any user's conversations."""
 
     def __init__(
         self, database: Database, policy: ConversationPolicy, formation: Formation
@@ -46,12 +46,11 @@ class ConversationService:
         self._compactor = Compactor(database, policy, formation.policy, self._teller)
 
     def window(self, user_id: str, thread_id: str) -> Window:
-        """The latest turns of a conversation, and a bridge that tells what came before them.
+        """The latest turns of a conversation, and a bridge that summarises those before.
 
-        Never more than ``window_turns`` turns: where a summary is still to be made, what it will
-        tell is put into the bridge for now. Empty for a conversation that does not exist yet. One
-        that was resumed in this process goes on showing what else was said today, until the next
-        summary.
+        Never more than ``window_turns`` turns: those whose summary is pending go into a provisional
+        bridge. Empty for an unknown conversation. One that was resumed in this process shows what
+        else was said today, until the next summary.
         """
         found = self._window(user_id, thread_id, self.policy.window_turns)
         taken_up = self._taken_up.get((user_id, thread_id))
@@ -60,9 +59,7 @@ class ConversationService:
         return self._with_day(user_id, found, taken_up.day)
 
     def compact(self, user_id: str, thread_id: str) -> CompactionReport:
-        """Tell all but the latest turns of a conversation in short, now.
-
-        Where the model gives nothing usable it is done without.
+        """Summarise all but the latest turns now, without the model where it gives nothing usable.
 
         Raises:
             ThreadNotFound: this user has no such conversation.
@@ -84,7 +81,7 @@ class ConversationService:
     def compact_full(
         self, user_id: str, thread_id: str, report: Report, *, is_last_attempt: bool
     ) -> None:
-        """What the job does when a window is full.
+        """The job for a full window.
 
         Raises:
             ModelUnavailable: the model is down, and this is not the last attempt.
@@ -92,10 +89,10 @@ class ConversationService:
         self._compactor.compact_full(user_id, thread_id, report, is_last_attempt=is_last_attempt)
 
     def resume(self, user_id: str, thread_id: str) -> Window:
-        """What a program shows that takes up a conversation again.
+        """The window of a conversation that a program resumes.
 
-        All but the latest turns are told in short first. More than a window of them is told
-        without the model: whoever resumes should not wait for a dozen answers.
+        All but the latest turns are summarised first; more than a window of them without the model,
+        so that the caller does not wait for many answers.
         """
         with self.database.read(user_id) as view:
             open_turns = count_open_turns(view.connection, user_id, thread_id)
@@ -108,7 +105,7 @@ class ConversationService:
         return self._with_day(user_id, found, day)
 
     def day_log(self, user_id: str, day: str | None = None) -> DayLog:
-        """What a user's conversations of a day were about; of today where none is given."""
+        """Summaries of a user's conversations of a day, by default today."""
         with self.database.read(user_id) as view:
             wanted = day or self.policy.day_of(view.now)
             entries = entries_of_day(view.connection, user_id, wanted)
@@ -151,7 +148,7 @@ class ConversationService:
         )
 
     def _provisional(self, bridge: str | None, turns: Sequence[Turn], untold: int) -> str | None:
-        """A bridge that also tells turns whose summary is still to be made."""
+        """A bridge that includes turns whose summary is pending."""
         if untold:
             gap = f"({untold} turns that are not told here; they can be searched.)"
             bridge = f"{bridge}\n\n{gap}" if bridge else gap
@@ -163,5 +160,5 @@ class ConversationService:
 
 
 def _head(content: str) -> str:
-    """The beginning: of a part from the middle nobody could say what was recalled into it."""
+    """The beginning: in a part from the middle, recalled text could not be recognised."""
     return content[:_MAX_PROVISIONAL_TURN_CHARS]

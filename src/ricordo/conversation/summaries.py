@@ -1,4 +1,4 @@
-"""Summaries of a part of a conversation: by a model where there is one, else by key sentences."""
+"""Summaries of conversation segments: by a model where there is one, otherwise extractive."""
 
 import heapq
 import logging
@@ -29,9 +29,9 @@ from ricordo.text.normalise import capitalised_inside_sentence
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConversationPolicy:
-    """How many turns are shown as they were said, and whose midnight ends a day.
+    """How many turns are shown verbatim, and the time zone of days.
 
-    At ``window_turns`` the oldest are told in short, and ``kept_turns`` stay.
+    At ``window_turns`` the oldest are summarised, and ``kept_turns`` stay.
     """
 
     window_turns: int
@@ -40,20 +40,19 @@ class ConversationPolicy:
 
     @property
     def stretch_turns(self) -> int:
-        """How many turns one summary tells."""
+        """How many turns one summary covers."""
         return self.window_turns - self.kept_turns
 
     def day_of(self, moment: datetime) -> str:
-        """The day of the log to which a moment belongs."""
         return moment.astimezone(self.zone).date().isoformat()
 
 
-# Pure functions: the same sentences always give the same choice.
+# Pure functions: the same sentences always give the same selection.
 
 CUT_MARK: Final = "…"
 MAX_SENTENCE_CHARS: Final = 240
 _LONGEST_WORD: Final = 60
-# What a sentence without any telling word is worth, such as "Yes." or a sign.
+# The score of a sentence without any content word, such as "Yes.".
 _BARE_WORTH: Final = 0.1
 # Added to lengths, so that very short sentences do not win by being short.
 _LENGTH_OFFSET: Final = 30
@@ -61,7 +60,7 @@ _LENGTH_OFFSET: Final = 30
 
 @dataclass(frozen=True, slots=True)
 class ScoredSentence:
-    """One sentence of somebody. Those of one ``place`` stand together after the speaker's name."""
+    """One sentence. Those of one ``place`` are joined after the speaker's name."""
 
     place: int
     speaker: str
@@ -72,10 +71,10 @@ class ScoredSentence:
 def within(
     sentences: Sequence[ScoredSentence], room: int, analyser: Analyser, *, keeps_first: bool = False
 ) -> str:
-    """As many of the sentences as fit into this many characters, in their order, one line a place.
+    """The best sentences that fit into ``room`` characters, in order, one line per place.
 
-    Those come first that bring most new terms for their length, rare terms above frequent ones.
-    ``keeps_first`` takes the very first sentence in any case.
+    Sentences score by new terms per length, rare terms higher. ``keeps_first`` always takes the
+    very first sentence.
     """
     terms = [frozenset(analyser.terms(sentence.text)) for sentence in sentences]
     worth = _worth_of_terms(terms)
@@ -88,7 +87,7 @@ def within(
         sentence = sentences[index]
         if sentence.text in repeated:
             return 0.0
-        # Summed exactly, because the order of sets differs from one process to the next.
+        # fsum, because the order of sets differs between processes.
         new = math.fsum(worth[term] for term in terms[index] - covered)
         return (
             sentence.weight * (new + _BARE_WORTH) / math.sqrt(len(sentence.text) + _LENGTH_OFFSET)
@@ -112,7 +111,7 @@ def within(
     heapq.heapify(waiting)
     while waiting:
         _, index = heapq.heappop(waiting)
-        now = gain(index)  # what was chosen since can only have made it less
+        now = gain(index)  # the stored score is an upper bound: choosing others can only lower it
         if now <= 0:
             continue
         if waiting and -now > waiting[0][0]:
@@ -123,9 +122,9 @@ def within(
 
 
 def shortened(text: str, maximum: int) -> str:
-    """The text on one line, cut between words where it is too long, which ``…`` shows.
+    """The text on one line, cut between words with ``…`` where it is too long.
 
-    A script without spaces is cut after any character, and so is a word of absurd length.
+    Scripts without spaces and absurdly long words are cut after any character.
     """
     flat = " ".join(text.split())
     if len(flat) <= maximum:
@@ -143,7 +142,7 @@ def shortened(text: str, maximum: int) -> str:
 
 
 def _worth_of_terms(terms: Sequence[frozenset[str]]) -> dict[str, float]:
-    """A term that most sentences have says little of any of them."""
+    """Terms weighted by rarity."""
     frequency = Counter(term for found in terms for term in found)
     return {term: math.log(1 + len(terms) / count) for term, count in frequency.items()}
 
@@ -164,25 +163,24 @@ def _lines(chosen: Sequence[ScoredSentence]) -> str:
     return "\n".join(" ".join(parts) for parts in lines.values())
 
 
-# What was recalled, injected or pasted into a message, and secrets, are not repeated: a summary
-# would launder them.
+# Recalled, injected or pasted text and secrets are not repeated: a summary would launder them.
 
 NOTHING_TO_REPEAT: Final = "[…]"
-"""Stands for a turn of which nothing may be repeated, such as code alone."""
+"""Stands for a turn that has nothing to repeat, such as code alone."""
 
 UNTOLD_ROLES: Final = frozenset({"system", "developer"})
-"""Who sets a conversation up, and says nothing in it."""
+"""Roles that set a conversation up and are not summarised."""
 
 _USER_ROLE: Final = "user"
 _TOOL_ROLES: Final = frozenset({"tool", "function"})
 _ROLE_WEIGHTS: Final = {_USER_ROLE: 1.5, "tool": 0.6, "function": 0.6}
-_ENDS: Final = 1.3  # the first and the last thing that was said
+_ENDS: Final = 1.3  # the first and the last turn
 _NUMBER: Final = 1.2
 _NAME: Final = 1.15
 _DECISION: Final = 1.3
 _UNANSWERED: Final = 1.4
 _REPEATS_NOTHING: Final = 0.3
-# A very long turn is looked at from both ends.
+# A very long turn is read from both ends.
 _FIRST_SENTENCES: Final = 24
 _LAST_SENTENCES: Final = 8
 _MAX_SPEAKER_CHARS: Final = 40
@@ -190,7 +188,7 @@ _MAX_SPEAKER_CHARS: Final = 40
 _WORD = re.compile(r"[^\W\d_]+")
 _DIGIT = re.compile(r"\d")
 _QUESTION = re.compile(r"[?？¿؟]")
-# What decides or asks for something. A nudge only: other languages do without.
+# Decisions and requests score a bit higher; other languages do without.
 _DECIDES = re.compile(
     r"\b(?:decide[ds]?|agree[ds]?|let'?s|we'?ll|i'?ll|must|should|need to|have to|please|remember"
     r"|don'?t|never|always|instead|deadline|promise[ds]?"
@@ -203,7 +201,7 @@ _DECIDES = re.compile(
 
 
 def sentences_of(turns: Sequence[Turn], zone: tzinfo) -> list[ScoredSentence]:
-    """The sentences of turns that may be repeated, in order; the first of each day says the day."""
+    """The sentences of turns that may be repeated, in order; the first of each day names it."""
     told = [turn for turn in turns if turn.role not in UNTOLD_ROLES]
     answered = max(
         (place for place, turn in enumerate(told) if turn.role != _USER_ROLE), default=-1
@@ -251,32 +249,32 @@ def _weight(turn: Turn, text: str, *, is_unanswered: bool) -> float:
 
 
 def _speaker(turn: Turn) -> str:
-    """A name that cannot be taken for more than a name."""
+    """The speaker's name, sanitised."""
     named = (turn.actor or turn.role).replace(":", " ")
     return shortened(named, _MAX_SPEAKER_CHARS) or turn.role[:_MAX_SPEAKER_CHARS]
 
 
 _BREAK: Final = "\n\n"
-_NEWEST_SHARE: Final = 0.55  # of a bridge, for what was said last
-_NEXT_SHARE: Final = 0.6  # of what is left then, for what was said before that, and so on
-_OPENING_CHARS: Final = 200  # kept free for how it began
-_MIN_BLOCK_CHARS: Final = 80  # less is not worth its room
-_OLDEST_WEIGHT: Final = 0.5  # of what was said last; in between it rises evenly
+_NEWEST_SHARE: Final = 0.55  # of a bridge, for the newest segment
+_NEXT_SHARE: Final = 0.6  # of the remaining room, for the segment before, and so on
+_OPENING_CHARS: Final = 200  # reserved for the beginning
+_MIN_BLOCK_CHARS: Final = 80  # less is not worth it
+_OLDEST_WEIGHT: Final = 0.5  # weight of the newest sentence; rises linearly
 _SPOKEN = re.compile(r"(?P<speaker>[^\s:][^:\n]{0,59}): (?P<said>\S.*)")
 
 
 def extract_summary(turns: Sequence[Turn], analyser: Analyser, zone: tzinfo) -> str:
-    """What was said in these turns, within ``MAX_COMPACTION_CHARS``; empty where nobody spoke."""
-    # takes long to load
+    """An extractive summary within ``MAX_COMPACTION_CHARS``; empty where nobody spoke."""
+    # loads slowly
 
     return within(sentences_of(turns, zone), MAX_COMPACTION_CHARS, analyser)
 
 
 def extended_bridge(former: str | None, summary: str, analyser: Analyser) -> str:
-    """A bridge that also tells the next stretch, within ``MAX_BRIDGE_CHARS``.
+    """The bridge with the next segment's summary added, within ``MAX_BRIDGE_CHARS``.
 
-    Stretches are parted by blank lines. What is older gets shorter each time, and in the end goes,
-    but for how the conversation began.
+    Segments are separated by blank lines. Older ones shrink each time and finally disappear, except
+    for the beginning of the conversation.
     """
     parts = [part.strip("\n") for part in [*(former or "").split(_BREAK), summary]]
     blocks = [part for part in parts if part.strip()]
@@ -298,7 +296,7 @@ def extended_bridge(former: str | None, summary: str, analyser: Analyser) -> str
 
 
 def condensed(text: str, room: int, analyser: Analyser, *, keeps_first: bool = False) -> str:
-    """A summary or a bridge in fewer characters; what stands later counts for more."""
+    """A summary or bridge in fewer characters; later sentences count more."""
     if len(text) <= room:
         return text
     lines = text.splitlines()
@@ -315,7 +313,7 @@ def condensed(text: str, room: int, analyser: Analyser, *, keeps_first: bool = F
 
 
 def repeatable(text: str) -> str:
-    """The text without recalled memory, secrets and attacks on a model."""
+    """The text without recalled memory, secrets and prompt injections."""
     view = plain_view(text)
     seen = view.text
     cuts: list[Span] = []
@@ -343,7 +341,7 @@ class SpanSummary(BaseModel, defer_build=True):
 
 @dataclass(frozen=True, slots=True)
 class SummaryPart:
-    """A stretch in short, and the conversation up to its end."""
+    """The summary of a segment, and the bridge up to its end."""
 
     summary: str
     bridge: str
@@ -363,10 +361,10 @@ class Summariser:
     def tell(
         self, user_id: str, former: str | None, turns: Sequence[Turn], *, is_patient: bool
     ) -> SummaryPart:
-        """A stretch in short. No transaction may be open.
+        """Summarise a segment. No transaction may be open.
 
-        Where the model gives nothing usable, and trying again would not help, it is told without.
-        ``is_patient`` says that somebody will try again where the model is merely down.
+        Falls back to an extractive summary where the model's answer is unusable. ``is_patient``
+        says that the caller will retry where the model is down.
 
         Raises:
             ModelUnavailable: the model is down, and this is patient.
@@ -386,15 +384,15 @@ class Summariser:
         return self.extract(former, turns)
 
     def extract(self, former: str | None, turns: Sequence[Turn]) -> SummaryPart:
-        """A stretch in short without a model: always possible, and always the same."""
+        """Summarise a segment without a model: always possible, and deterministic."""
         summary = extract_summary(turns, self._analyser, self._policy.zone)
         return SummaryPart(summary, extended_bridge(former, summary, self._analyser), EXTRACT)
 
     def _asked(
         self, model: MeteredModel, user_id: str, former: str | None, turns: Sequence[Turn]
     ) -> SummaryPart | None:
-        """What the model tells; None where there is nothing that it may be shown, or is left."""
-        # these take long to load
+        """The model's summary; None where it may be shown nothing, or its answer is unusable."""
+        # these load slowly
         from ricordo.formation.hygiene import render
 
         transcript = render(turns, first_new_position=turns[0].position).text

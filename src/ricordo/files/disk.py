@@ -14,8 +14,8 @@ from typing import Any, Final
 from ricordo.errors import FilesUnavailable
 from ricordo.limits import MIRROR_OPEN_SECONDS
 
-# A file is replaced as a whole or not at all: whoever reads it sees the old text or the new one,
-# and so does whoever looks after a power cut. Files are for their owner alone.
+# Files are replaced atomically, so readers see the old text or the new one, also after a power cut.
+# They are readable by their owner only.
 
 fcntl: Any
 try:
@@ -25,7 +25,7 @@ except ImportError:  # not on Windows
 
 _PRIVATE_FILE: Final = 0o600
 _PRIVATE_FOLDER: Final = 0o700
-_WITHOUT_WAITING: Final = getattr(os, "O_NONBLOCK", 0)  # a pipe in a file's place must not block
+_WITHOUT_WAITING: Final = getattr(os, "O_NONBLOCK", 0)  # a named pipe must not block
 _BINARY: Final = getattr(os, "O_BINARY", 0)
 _DRAFT_ENDING: Final = ".ricordo-draft"
 _LOCK_ENDING: Final = ".lock"
@@ -33,11 +33,7 @@ _LOCK_ENDING: Final = ".lock"
 
 @contextlib.contextmanager
 def file_errors(path: Path) -> Iterator[None]:
-    """Turn the system's errors into ours.
-
-    Raises:
-        FilesUnavailable: names the file and says why.
-    """
+    """Turn OSErrors into FilesUnavailable, with the file's name."""
     try:
         yield
     except OSError as error:
@@ -45,10 +41,10 @@ def file_errors(path: Path) -> Iterator[None]:
 
 
 def make_folder(path: Path) -> None:
-    """Make a folder, and those above it, that only their owner can enter.
+    """Create a folder and its parents, for the owner only.
 
     Raises:
-        FilesUnavailable: it cannot be made, or something else has its name.
+        FilesUnavailable: it cannot be created, or something else has its name.
     """
     with file_errors(path):
         for missing in [path, *path.parents][::-1]:
@@ -60,11 +56,7 @@ def make_folder(path: Path) -> None:
 
 
 def folder_names(path: Path) -> list[str]:
-    """The names of the folders in a folder, in order; none where it is missing.
-
-    Raises:
-        FilesUnavailable: it cannot be read.
-    """
+    """Sorted names of the subfolders; none where the folder is missing. Raises FilesUnavailable."""
     with file_errors(path):
         try:
             with os.scandir(path) as entries:
@@ -74,10 +66,10 @@ def folder_names(path: Path) -> list[str]:
 
 
 def read_file(path: Path, max_bytes: int) -> bytes | None:
-    """What a file holds; None where there is none.
+    """The file's contents; None where there is none.
 
     Raises:
-        FilesUnavailable: it cannot be read, is no ordinary file, or is larger than allowed.
+        FilesUnavailable: it cannot be read, is not a regular file, or is too large.
     """
     with file_errors(path):
         try:
@@ -94,11 +86,11 @@ def read_file(path: Path, max_bytes: int) -> bytes | None:
 
 
 Stamp = tuple[int, int, int]
-"""By which a file is known to be as it was: time of its last change, size and place on the disk."""
+"""Modification time, size and inode, to recognise an unchanged file."""
 
 
 def stamp_of(path: Path) -> Stamp | None:
-    """The stamp of a file as it is now; None where there is none, or no looking at it."""
+    """The stamp of a file; None where there is none, or it cannot be read."""
     try:
         return _stamp(path.lstat())
     except OSError:
@@ -110,9 +102,9 @@ def _stamp(found: os.stat_result) -> Stamp:
 
 
 def is_being_written(path: Path, now: float, quiet_seconds: float) -> bool:
-    """Whether a file was saved a moment ago, or lately by a program that has it open to write on.
+    """Whether a file was saved a moment ago, or recently by a program that still has it open.
 
-    A time of saving that is to come says nothing: there is no waiting for that.
+    A modification time in the future is ignored: waiting for it would take too long.
     """
     try:
         age = now - path.lstat().st_mtime
@@ -124,7 +116,7 @@ def is_being_written(path: Path, now: float, quiet_seconds: float) -> bool:
 
 
 def _has_writers(path: Path) -> bool:
-    """Whether anybody has a file open for writing, where the system tells."""
+    """Whether anybody has a file open for writing, where the system can say."""
     if not hasattr(fcntl, "F_SETLEASE"):
         return False
     try:
@@ -132,8 +124,8 @@ def _has_writers(path: Path) -> bool:
     except OSError:
         return False
     try:
-        # Who opens it just then is held up until we let go, and we are sent a signal: one that
-        # is ignored unless somebody waits for it.
+        # A process that opens it now blocks until the lease is released, and we get a signal, which
+        # is ignored by default.
         fcntl.fcntl(handle, fcntl.F_SETSIG, signal.SIGURG)
         fcntl.fcntl(handle, fcntl.F_SETLEASE, fcntl.F_RDLCK)
         fcntl.fcntl(handle, fcntl.F_SETLEASE, fcntl.F_UNLCK)
@@ -145,11 +137,11 @@ def _has_writers(path: Path) -> bool:
 
 
 def replace_file(path: Path, held: bytes) -> Stamp:
-    """Put a file in place, as a whole, in a folder that exists; the stamp that it has then.
+    """Replace a file atomically, in an existing folder; returns its new stamp.
 
     Raises:
-        FilesUnavailable: it cannot be written, or something that is no ordinary file, such as a
-            link to one, has its name; what was there is as it was.
+        FilesUnavailable: it cannot be written, or its name is taken by something other than a
+            regular file, such as a link; nothing has changed.
     """
     with file_errors(path), _drafted(path, held) as (draft, stamp):
         draft.replace(path)
@@ -158,10 +150,9 @@ def replace_file(path: Path, held: bytes) -> Stamp:
 
 
 def replace_if_same(path: Path, held: bytes, before: bytes | None) -> Stamp | None:
-    """The same where a file still says what it said before (None: there was none); else None.
+    """Replace a file if its contents are still ``before`` (None: no file); otherwise return None.
 
-    Whoever saves the file meanwhile must not lose that, and writing takes its time. So it is looked
-    at again when all that is left to do is to give the new one its name.
+    Checked again just before the rename, because writing takes time in which somebody may save.
 
     Raises:
         FilesUnavailable: as for :func:`replace_file`.
@@ -175,16 +166,16 @@ def replace_if_same(path: Path, held: bytes, before: bytes | None) -> Stamp | No
 
 
 def says(path: Path, held: bytes | None) -> bool:
-    """Whether a file holds just this; for None, whether there is none."""
+    """Whether the file has these contents; for None, whether there is none."""
     try:
         return read_file(path, len(held or b"")) == held
-    except FilesUnavailable:  # larger, or something else altogether
+    except FilesUnavailable:  # larger, or not a regular file
         return False
 
 
 @contextlib.contextmanager
 def _drafted(path: Path, held: bytes) -> Iterator[tuple[Path, Stamp]]:
-    """A file beside the one that it is to replace, for as long as it is not moved there."""
+    """A temporary file beside the target, removed unless it is renamed."""
     draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}{_DRAFT_ENDING}")
     _check_replaceable(path)
     handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY, _PRIVATE_FILE)
@@ -200,9 +191,9 @@ def _drafted(path: Path, held: bytes) -> Iterator[tuple[Path, Stamp]]:
 
 
 def remove_drafts(path: Path) -> int:
-    """Remove what a killed process left half-written of a file; how many there were.
+    """Remove temporary files that a killed process left; how many.
 
-    Only for who knows that nobody else is writing it.
+    Only for a caller who knows that nobody else is writing the file.
 
     Raises:
         FilesUnavailable: one cannot be removed.
@@ -224,7 +215,7 @@ def _check_replaceable(path: Path) -> None:
 
 
 def settle(folder: Path) -> None:
-    """Write down that a name changed; where a folder cannot be opened for that, it settles late."""
+    """Sync the folder after a rename; best effort."""
     with contextlib.suppress(PermissionError):
         handle = os.open(folder, os.O_RDONLY)
         try:
@@ -234,12 +225,12 @@ def settle(folder: Path) -> None:
 
 
 def remove_tree(path: Path) -> int:
-    """Remove a folder or file with all that is in it; how many files there were, without locks.
+    """Remove a folder or file recursively; the number of files, without locks.
 
-    A link is removed, not what it leads to.
+    A link is removed, not its target.
 
     Raises:
-        FilesUnavailable: something cannot be removed; the rest of it is gone.
+        FilesUnavailable: something cannot be removed; the rest is gone.
     """
     left: list[FilesUnavailable] = []
     removed = _remove(path, left)
@@ -284,20 +275,20 @@ else:
 
 _LOOK_SECONDS: Final = 0.02
 _ABANDONED_SECONDS: Final = 300.0
-"""How old a lock without ``fcntl`` must be for its holder to be taken for dead."""
+"""Without ``fcntl``, a lock file this old counts as abandoned."""
 
 
 class Busy(FilesUnavailable):
-    """Somebody else is at these files."""
+    """Another process holds the lock."""
 
 
 @contextlib.contextmanager
 def holding(path: Path, patience_seconds: float) -> Iterator[None]:
-    """Hold the lock that a file stands for, in a folder that exists.
+    """Hold a lock file, in an existing folder.
 
     Raises:
-        Busy: somebody else has held it for all that time.
-        FilesUnavailable: it cannot be made.
+        Busy: somebody else held it all the time.
+        FilesUnavailable: it cannot be created.
     """
     take = _take_locked if CAN_FLOCK else _take_exclusively_made
     give_up_at = time.monotonic() + patience_seconds
@@ -328,7 +319,7 @@ def _take_locked(path: Path) -> int | None:
     except BaseException:
         os.close(handle)
         raise
-    # Held by another, or removed with its folder while this one waited: then it locks nothing.
+    # Held by another, or removed with its folder while waiting: then it locks nothing.
     os.close(handle)
     return None
 

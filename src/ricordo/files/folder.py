@@ -1,4 +1,4 @@
-"""Where a person's files lie: prompts, profiles and the mirror of what is remembered."""
+"""The layout of the home folder: prompts, profiles and mirrors."""
 
 import hashlib
 import json
@@ -19,7 +19,7 @@ _PEOPLE: Final = "people"
 _MAX_NAME_CHARS: Final = 120  # file systems allow 255 bytes; some tools much less
 _CUT_NAME_CHARS: Final = 60
 _CUT_SIGN: Final = "%h"
-"""Before the hash that ends a long name. ``h`` is no hex digit, so it is in no other name."""
+"""Precedes the hash that ends a long name. ``h`` is no hex digit, so no other name has it."""
 _PLAIN: Final = frozenset(b"abcdefghijklmnopqrstuvwxyz0123456789_-")
 _DEVICES: Final = re.compile(r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])\Z")
 _BROKEN_ESCAPE: Final = re.compile(r"%.?\Z")
@@ -31,39 +31,38 @@ class UserFiles:
 
     user_id: str
     profile: Path
-    """``USER.md``, what is said of the user in every prompt."""
+    """``USER.md``, the profile in every prompt."""
     memory: Path
-    """The folder of the mirror; where it exists, the mirror is on."""
+    """The folder of the mirror; it exists where the mirror is enabled."""
 
     @property
     def memory_file(self) -> Path:
-        """The active memories by theme."""
+        """MEMORY.md: the active memories by theme."""
         return self.memory / "MEMORY.md"
 
     @property
     def daily(self) -> Path:
-        """The folder of the daily logs."""
         return self.memory / "daily"
 
     @property
     def state(self) -> Path:
-        """What the mirror noted when it last wrote."""
+        """The notes of the mirror's last write."""
         return self.memory / ".mirror.json"
 
     @property
     def seen(self) -> Path:
-        """How everything stood then, to see at a glance whether there is anything to do."""
+        """The state at the last sync, to see quickly whether there is anything to do."""
         return self.memory / ".mirror.seen.json"
 
     @property
     def lock(self) -> Path:
-        """Held by whoever is at the mirror."""
+        """Held while the mirror is synced."""
         return self.memory / ".mirror.lock"
 
 
 @dataclass(frozen=True, slots=True)
 class FilesFolder:
-    """The folder of all files. One user's lie at its top, those of others under ``people/``."""
+    """The folder of all files. One user's are at the top, those of others under ``people/``."""
 
     top: Path
     files_user: str
@@ -73,14 +72,14 @@ class FilesFolder:
 
     @property
     def prompts(self) -> Path:
-        """The folder of the prompt files that all users share."""
+        """The folder of the shared prompt files."""
         return self.top / "prompts"
 
     def of(self, user_id: str) -> UserFiles:
         """The files of a user.
 
         Raises:
-            InvalidValue: the global memories have no files.
+            InvalidValue: global memories have no files.
         """
         if user_id == GLOBAL_OWNER:
             raise InvalidValue("user_id", "global memories have no files")
@@ -90,15 +89,11 @@ class FilesFolder:
         return UserFiles(user_id, own / "USER.md", own / "memory")
 
     def folder_of(self, user_id: str) -> Path:
-        """The folder that holds all files of a user other than the one at the top."""
+        """The folder of a user other than the one at the top."""
         return self.top / _PEOPLE / folder_name(user_id)
 
     def mirrored(self) -> Iterator[UserFiles]:
-        """The files of every user whose mirror is on.
-
-        Raises:
-            FilesUnavailable: the folder cannot be read.
-        """
+        """The files of every user whose mirror is enabled. Raises FilesUnavailable."""
         first = self.of(self.files_user)
         if first.memory.is_dir():
             yield first
@@ -110,7 +105,7 @@ class FilesFolder:
                     yield files
 
     def _user_noted(self, name: str) -> str | None:
-        """Whose folder this is by the notes of its mirror: a long name does not tell."""
+        """The user of a folder by the notes of its mirror: a long name does not say."""
         if _CUT_SIGN not in name:
             return None
         notes = UserFiles("", Path(), self.top / _PEOPLE / name / "memory").state
@@ -119,15 +114,15 @@ class FilesFolder:
 
 
 def folder_name(user_id: str) -> str:
-    """A name for a user's folder: safe on every file system, and another one for every user.
+    """A folder name for a user: safe on every file system, and unique.
 
-    Small letters, digits, ``_`` and ``-`` stay; every other byte becomes ``%`` and its number, so
-    there are no capitals to be mixed up, no dots and no separators. What would be too long is cut,
-    and ends in a hash of the whole.
+    Lower-case letters, digits, ``_`` and ``-`` stay; every other byte becomes ``%`` and its hex
+    code, so that there are no capitals, dots or separators. A name that is too long is cut and ends
+    in a hash of the whole.
     """
     stored = user_id.encode("utf-8")
     name = "".join(chr(byte) if byte in _PLAIN else f"%{byte:02x}" for byte in stored)
-    if _DEVICES.match(name):  # Windows takes these for devices
+    if _DEVICES.match(name):  # reserved device names on Windows
         return f"%{stored[0]:02x}{name[1:]}"
     if len(name) <= _MAX_NAME_CHARS:
         return name
@@ -136,7 +131,7 @@ def folder_name(user_id: str) -> str:
 
 
 def noted_user(notes: Path) -> str | None:
-    """Whose mirror this is, by its notes."""
+    """The user of a mirror, by its notes."""
     try:
         held = read_file(notes, limits.MAX_MIRROR_FILE_BYTES)
         noted = None if held is None else json.loads(held)
@@ -146,7 +141,7 @@ def noted_user(notes: Path) -> str | None:
 
 
 def _user_named(name: str) -> str | None:
-    """Whose folder has this name; None where it tells nobody."""
+    """The user of a folder by its name; None where it does not say."""
     try:
         user_id = checks.user_id(unquote_to_bytes(name).decode("utf-8"))
     except (RicordoError, UnicodeDecodeError):

@@ -54,12 +54,12 @@ USER_STARTER: Final = """\
 
 
 def make_home(folder: FilesFolder, user_id: str) -> tuple[list[Path], list[Path]]:
-    """Make what is missing of the shared prompt files and of a user's own files.
+    """Create the missing prompt files, shared and the user's own.
 
-    Gives what was made and what was there. Nothing that exists is touched.
+    Returns what was created and what existed. Existing files are unchanged.
 
     Raises:
-        FilesUnavailable: something cannot be made; what was made before it stays.
+        FilesUnavailable: something cannot be created; what was created before it stays.
     """
     files = folder.of(user_id)
     made: list[Path] = []
@@ -80,7 +80,7 @@ def make_home(folder: FilesFolder, user_id: str) -> tuple[list[Path], list[Path]
 
 
 def _is_there(path: Path) -> bool:
-    """Whether anything has this name, be it a link that leads nowhere."""
+    """Whether the name is taken, even by a dangling link."""
     with file_errors(path):
         return path.is_symlink() or path.exists()
 
@@ -90,11 +90,11 @@ _DAY: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}\.md")
 
 
 class FilesErasure:
-    """The erasure of a user's files: their mirror, daily logs and profile.
+    """The erasure of a user's files: mirror, daily logs and profile.
 
-    What all users share stays, and so does what is at the top of the folder if its notes say that
-    it was kept for somebody else. Where a folder is a link, what lies there may be anybody's: only
-    the files that a mirror writes are removed from it, and the link.
+    Shared files stay, and so do files at the top of the folder whose notes name another user. Where
+    a folder is a link, only the files that a mirror writes are removed from its target, and the
+    link.
     """
 
     def __init__(self, doomed: tuple[Path, ...]) -> None:
@@ -103,10 +103,10 @@ class FilesErasure:
     @classmethod
     @contextlib.contextmanager
     def begin(cls, folder: FilesFolder | None, user_id: str) -> Iterator["FilesErasure"]:
-        """Keep mirrors from writing, or from storing what the files still say, until it is over.
+        """Keep mirrors from writing or reading the files until the erasure is over.
 
         Raises:
-            FilesUnavailable: another process is at the files and does not come to an end.
+            FilesUnavailable: another process uses the files and does not finish.
         """
         if folder is None or user_id == GLOBAL_OWNER:
             yield cls(())
@@ -129,11 +129,11 @@ class FilesErasure:
 
     @property
     def exist(self) -> bool:
-        """True where there is anything to remove that may tell of the user."""
+        """Whether there are files of the user to remove."""
         return any(path.exists() for path in self._doomed if path.suffix != _LOCK)
 
     def remove(self) -> int:
-        """Remove them; how many there were.
+        """Remove the files; how many.
 
         Raises:
             FilesUnavailable: one could not be removed; the others are gone.
@@ -152,7 +152,7 @@ class FilesErasure:
 
 
 def _of_mirror(files: UserFiles) -> list[Path]:
-    """The files that a mirror writes, wherever links lead to them."""
+    """The files that a mirror writes, through links."""
     days = files.daily.glob("*.md") if files.daily.is_dir() else ()
     kept = (files.memory_file, files.state, files.seen, files.lock)
     return [*kept, *(day for day in days if _DAY.fullmatch(day.name))]

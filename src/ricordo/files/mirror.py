@@ -1,4 +1,4 @@
-"""The mirror of one user's memories in files that a person can read and edit."""
+"""MEMORY.md and the daily logs: one user's memories in files that a person can edit."""
 
 import json
 import logging
@@ -55,28 +55,25 @@ _BOTH_KEPT: Final = "changed in MEMORY.md and elsewhere: both are kept"
 
 
 class MirrorWrites(Protocol):
-    """The writes of a user that a mirror needs. Each raises StorageError, having done nothing."""
+    """The writes that a mirror needs. Each raises StorageError, having done nothing."""
 
-    def add_new(self, drafts: Sequence[NewMemory], reason: str) -> Sequence[Added]:
-        """Remember things; what became of each, in order."""
+    def add_new(self, drafts: Sequence[NewMemory], reason: str) -> Sequence[Added]: ...
 
     def replace_unchanged(
         self, old: ShownMemory, content: str, theme: str, reason: str
     ) -> Added | None:
-        """Supersede a memory, if it still is as it was shown; None where it is not.
+        """Supersede a memory if it is unchanged; None where it is not.
 
         Raises:
             Occupied: another memory of the theme has its key.
         """
 
     def forget_unchanged(self, old: ShownMemory, reason: str) -> bool:
-        """Soft-delete a memory, if it still is as it was shown; whether it was."""
+        """Soft-delete a memory if it is unchanged; whether it was."""
 
 
 @dataclass(slots=True)
 class MirrorOutcome:
-    """What was done to memories."""
-
     added: list[MirrorEntry] = field(default_factory=list)
     changed: list[MirrorEntry] = field(default_factory=list)
     moved: list[MirrorEntry] = field(default_factory=list)
@@ -85,13 +82,13 @@ class MirrorOutcome:
 
 
 def apply(plan: MergePlan, writes: MirrorWrites, outcome: MirrorOutcome) -> None:
-    """Carry out a plan. What turns out otherwise than planned is added to its problems.
+    """Carry out a plan, adding to its problems what went otherwise than planned.
 
-    Every text that the file has is stored in the end: what is deleted goes first, so that nothing
-    new is taken for the same as a memory that goes, and what is new comes last.
+    Every text of the file is stored in the end: deletions come first, so that new text is not taken
+    for a duplicate of a deleted memory, and additions come last.
 
     Raises:
-        StorageError: the database could not do one of the writes; those before it are done.
+        StorageError: a write failed; those before it are done.
     """
     _Applying(plan, writes, outcome).run()
 
@@ -103,7 +100,7 @@ class _Applying:
         self.outcome = outcome
         self.adds = list(plan.adds)
         self.replaced_by: dict[int, Replace] = {}
-        """What was taken for the same as a memory, by that memory's id."""
+        """Ids of memories that turned out to be duplicates, with the id of the one that is kept."""
 
     def run(self) -> None:
         for old in self.plan.forgets:
@@ -155,7 +152,7 @@ class _Applying:
             MirrorEntry(note=reason, line=step.line.number, id=step.old.id, new_id=added.id)
         )
         said_before = self.replaced_by.pop(step.old.id, None)
-        if said_before is not None:  # two lines that took each other's text: it is wanted still
+        if said_before is not None:  # two lines swapped their texts: it is still wanted
             self.adds.append(Add(said_before.line, said_before.content, said_before.theme))
         if not added.is_new:
             self.replaced_by[added.id] = step
@@ -175,7 +172,7 @@ class _Applying:
             )
 
     def _added(self, steps: Sequence[Add], reason: str) -> list[tuple[Add, int]]:
-        """Remember what is new; what was there already is not in the answer."""
+        """Add new memories; duplicates are not in the result."""
         drafts = [
             NewMemory(content=step.content, theme=step.theme, source=Source.FILE) for step in steps
         ]
@@ -186,12 +183,12 @@ class _Applying:
 _VERSION: Final = 1
 
 Position = tuple[int, int, str]
-"""Where a user's change feed and daily logs stand."""
+"""A user's revision and the state of their daily logs."""
 
 
 @dataclass(frozen=True, slots=True)
 class MirrorState:
-    """While position and stamp are the same, there is nothing to do."""
+    """While position and stamp are unchanged, there is nothing to do."""
 
     position: Position
     stamp: Stamp | None
@@ -199,7 +196,7 @@ class MirrorState:
 
     @classmethod
     def load(cls, path: Path) -> Self | None:
-        """What was noted last; None where that cannot be told."""
+        """The saved state; None where it cannot be read."""
         try:
             held = read_file(path, limits.MAX_MIRROR_FILE_BYTES)
             return None if held is None else cls._from_json(json.loads(held))
@@ -219,11 +216,7 @@ class MirrorState:
         )
 
     def save(self, path: Path) -> None:
-        """Note it.
-
-        Raises:
-            FilesUnavailable: it cannot be written.
-        """
+        """Save the state. Raises FilesUnavailable."""
         noted = {
             "version": _VERSION,
             "position": self.position,
@@ -234,10 +227,10 @@ class MirrorState:
 
 
 _ATTEMPTS: Final = 5
-"""How often to begin again when somebody saves the file just then."""
+"""Retries when the file is saved by somebody else during a sync."""
 
 _SETTLING_SECONDS: Final = 0.05
-"""For so long a file must stay the same before its edits are taken over."""
+"""Edits are taken over once the file has been unchanged for this long."""
 
 
 _CUT: Final = (
@@ -252,15 +245,14 @@ _EMPTIED: Final = (
 
 
 class _Saved(Exception):
-    """Somebody saves the file just now."""
+    """The file was saved by somebody else during a sync."""
 
 
 class UserMirror:
-    """Brings MEMORY.md and the daily logs of one user together with what is stored.
+    """Synchronises MEMORY.md and the daily logs of one user with the store.
 
-    Every step can be the last one of a killed process. Nothing is noted before it is so: the next
-    time finds the edits in the file still, and what was done with them already in the database,
-    where the same text is not stored twice.
+    Safe to kill at any step: state is saved last, so the next sync finds the edits still in the
+    file, and writes that were done already are duplicates, which the database does not store twice.
     """
 
     def __init__(
@@ -275,24 +267,25 @@ class UserMirror:
         self._database = database
         self._daily = DailyFiles(database, files.daily, zone)
         self._writes = writes
-        self._wall_clock = wall_clock  # what the times of files are told by
+        self._wall_clock = wall_clock  # the clock that file times are compared with
 
     def sync(self, *, allow_deletes: bool = False) -> MirrorReport:
-        """Take over what was edited and write the files anew; switches the mirror on.
+        """Take over edits and rewrite the files; enables the mirror.
 
         Raises:
-            FilesUnavailable: a file cannot be written, or another process is at them.
-            StorageError: the database could not do it; the files are as they were.
+            FilesUnavailable: a file cannot be written, or another process is syncing.
+            StorageError: the database failed; the files are unchanged.
         """
         make_folder(self._files.memory)
         with holding(self._files.lock, limits.MIRROR_LOCK_SECONDS):
             return self._sync(allow_deletes=allow_deletes)
 
     def follow(self, *, at_once: bool = False) -> MirrorReport | None:
-        """The same, if the mirror is on and anything has moved; None where there was nothing to do,
-        another process is doing it, or the file is being saved just now: then it is looked at
-        again the next time, and not touched until then. With ``at_once``, for who does not look
-        again, it need not be quiet, only whole.
+        """Sync if the mirror is enabled and anything has changed.
+
+        None where there was nothing to do, another process is syncing, or the file was saved just
+        now: then the next call handles it. With ``at_once`` (no next call) the file need not have
+        settled, only be complete.
 
         Raises:
             FilesUnavailable, StorageError: as for :meth:`sync`.
@@ -316,11 +309,7 @@ class UserMirror:
             return None
 
     def status(self) -> MirrorStatus:
-        """How the mirror stands.
-
-        Raises:
-            StorageError: the database could not answer.
-        """
+        """The mirror's status. Raises StorageError."""
         files = self._files
         revision, _, _ = position_of(self._database, files.user_id)
         seen = MirrorState.load(files.seen)
@@ -356,7 +345,7 @@ class UserMirror:
 
 
 class _Round:
-    """One synchronisation of MEMORY.md, by who holds the lock."""
+    """One synchronisation of MEMORY.md. The caller holds the lock."""
 
     def __init__(
         self,
@@ -380,7 +369,7 @@ class _Round:
         self.stamp = stamp_of(files.memory_file)
 
     def run(self) -> None:
-        """Take over and write anew, beginning again while somebody saves in between."""
+        """Take over edits and rewrite the file, again if it is saved in between."""
         for _ in range(_ATTEMPTS):
             try:
                 if self._is_done():
@@ -393,7 +382,6 @@ class _Round:
         self._blocked("is being changed all the time: not written anew")
 
     def report(self, entries: int, daily_problems: list[MirrorEntry]) -> MirrorReport:
-        """What was done, with the daily logs'."""
         done = self._outcome
         return MirrorReport(
             path=str(self._files.memory_file),
@@ -430,7 +418,7 @@ class _Round:
         text = body(shown, left)
         if held == self._file(text):
             return True
-        if not says(path, held):  # somebody saved just now
+        if not says(path, held):  # saved by somebody else just now
             return False
         self._notes.begin_copy(digests(shown))
         made = self._file(text)
@@ -455,10 +443,10 @@ class _Round:
             raise Unreadable(f"cannot be read: {problem}") from None
 
     def _is_whole(self, held: bytes) -> bool:
-        """True for a file that is all there, or is taken as it is.
+        """Whether the file is complete, or accepted as it is.
 
         Raises:
-            Unreadable: the end of it is missing.
+            Unreadable: its end is missing.
         """
         text = decoded(held)
         copy = copy_of(text)
@@ -475,14 +463,14 @@ class _Round:
         raise Unreadable(_CUT if text.strip() else _EMPTIED)
 
     def _taken_over(self, held: bytes) -> list[str] | None:
-        """Apply what was edited; the lines that were not understood. None where somebody is
-        writing the file just now."""
+        """Apply edits; returns the lines that were not understood. None while the file is being
+        written."""
         text = decoded(held)
         base = self._notes.base(copy_of(text))
         read = read_mirror(text, base or {})
         plan = merge(read, base, self._stored.shown, allow_deletes=self._allow_deletes)
         if not plan.is_empty:
-            # Some editors write a file piece by piece, and what is not there yet is not deleted.
+            # Some editors write a file in pieces; what is not there yet is not deleted.
             time.sleep(_SETTLING_SECONDS)
             if not says(self._files.memory_file, held):
                 return None
@@ -502,13 +490,13 @@ def _kept_lines(read: ReadFile, plan: MergePlan) -> list[str]:
 
 
 _REST: Final = 10
-"""How many times as long as a look took it rests: large files must not take a whole core."""
+"""The pause after a pass, as a multiple of its duration: large files must not take a whole core."""
 
 _log: Final = logging.getLogger(__name__)
 
 
 class MirrorFollower:
-    """Looks after every mirror of the folder. Never raises: a mirror is not worth a failed job."""
+    """Syncs every mirror of the folder. Never raises: a mirror is not worth a failed job."""
 
     def __init__(
         self,
@@ -521,7 +509,7 @@ class MirrorFollower:
         self._follow_profile = follow_profile
         self._told: dict[str, str] = {}
         self._next_at = 0.0
-        self._place = 0  # among the users, where the next look begins
+        self._place = 0  # the user that the next pass begins with
         self._lock = threading.Lock()
         forks.reset_in_child(self)
 
@@ -531,9 +519,9 @@ class MirrorFollower:
         return inherited
 
     def follow_all(self, *, at_once: bool = False) -> None:
-        """Bring every mirror up to date that is behind, or was edited.
+        """Sync every mirror that is behind or was edited.
 
-        Not more often than every ``MIRROR_SECONDS``, unless ``at_once``.
+        At most every ``MIRROR_SECONDS``, unless ``at_once``.
         """
         if self._folder is None or not self._lock.acquire(blocking=at_once):
             return
@@ -547,7 +535,7 @@ class MirrorFollower:
             self._lock.release()
 
     def close(self) -> None:
-        """Bring every mirror up to date for the last time."""
+        """Sync every mirror a last time."""
         self.follow_all(at_once=True)
         self._folder = None
 
@@ -566,14 +554,14 @@ class MirrorFollower:
     def _follow(self, files: UserFiles, *, at_once: bool) -> None:
         try:
             report = self._mirror_of(files).follow(at_once=at_once)
-            # Whatever changed memories may have changed a field of the profile.
+            # Changed memories may include fields of the profile.
             unfollowed = () if report is None else self._follow_profile(files.user_id)
         except (RicordoError, OSError) as problem:
-            if files.memory.is_dir():  # not removed, with its user, just now
+            if files.memory.is_dir():  # its user may have been erased just now
                 self._tell(files.user_id, f"{files.memory} does not follow: {in_log(problem)}")
             return
         if report is not None:
-            # Numbers of lines only: what they say is nothing for a log.
+            # Line numbers only: memory contents do not belong in a log.
             notes = [
                 entry.note if entry.line is None else f"line {entry.line}: {entry.note}"
                 for entry in (*report.conflicts, *report.problems)
@@ -586,7 +574,7 @@ class MirrorFollower:
             self._tell(files.user_id, f"{report.path}: {told}" if told else "")
 
     def _tell(self, user_id: str, problem: str) -> None:
-        """Say once what is wrong, and again when it is something else."""
+        """Log a problem once, and again when it changes."""
         if problem and self._told.get(user_id) != problem:
             _log.warning("%s", problem)
         self._told[user_id] = problem

@@ -1,4 +1,4 @@
-"""What a person's edits of MEMORY.md come to, beside what happened to the memories meanwhile."""
+"""Merging a person's edits of MEMORY.md with what happened to the memories meanwhile."""
 
 import json
 import re
@@ -25,17 +25,17 @@ from ricordo.model.checks import format_moment
 from ricordo.model.draft import NewMemory
 from ricordo.model.reports import MirrorEntry
 
-# Three states are compared: what the file's copy said when it was written (the base), what the
-# file says now, and what is stored now. Nothing is written here; the outcome is a plan.
+# A three-way merge of what the copy said when it was written (the base), what the file says now,
+# and what is stored now. It writes nothing and returns a plan.
 
 _FEW: Final = 5
-"""Fewer lines may be missing whatever their share; from then on more than a quarter may be an
+"""Up to this many lines may be missing; beyond it, losing more than a quarter looks like an
 accident."""
 
 
 @dataclass(frozen=True, slots=True)
 class Replace:
-    """A line says something else now, or stands elsewhere."""
+    """A line has another text or theme now."""
 
     line: MirrorLine
     old: ShownMemory
@@ -44,13 +44,13 @@ class Replace:
 
     @property
     def is_move(self) -> bool:
-        """True where only the theme is another."""
+        """Whether only the theme changed."""
         return self.content == self.old.content
 
 
 @dataclass(frozen=True, slots=True)
 class Add:
-    """A line is new. ``instead_of`` is the memory whose line it was, where that went on."""
+    """A new line. ``instead_of`` is the memory whose line it was, where that changed as well."""
 
     line: MirrorLine
     content: str
@@ -60,8 +60,6 @@ class Add:
 
 @dataclass(slots=True)
 class MergePlan:
-    """What is to be done."""
-
     forgets: list[ShownMemory] = field(default_factory=list)
     replaces: list[Replace] = field(default_factory=list)
     adds: list[Add] = field(default_factory=list)
@@ -70,7 +68,7 @@ class MergePlan:
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is nothing to be done to memories, and nothing that was not understood."""
+        """Whether no memory changes and every line was understood."""
         return not (self.forgets or self.replaces or self.adds or self.leftovers)
 
     def refuse(self, line: MirrorLine, why: str) -> None:
@@ -79,7 +77,7 @@ class MergePlan:
         self.note(why, line, line.id)
 
     def note(self, what: str, line: MirrorLine | None, item_id: int | None) -> None:
-        """Tell of something that is not as the file has it."""
+        """Report something that differs from the file."""
         number = None if line is None else line.number
         self.problems.append(MirrorEntry(note=what, line=number, id=item_id))
 
@@ -87,7 +85,7 @@ class MergePlan:
 def merge(
     read: ReadFile, base: Digests | None, stored: Mapping[int, ShownMemory], *, allow_deletes: bool
 ) -> MergePlan:
-    """Find out what to do. Without a ``base`` nothing is deleted or replaced.
+    """Compute the plan. Without a ``base`` nothing is deleted or replaced.
 
     Raises:
         Unreadable: so much is missing that it looks like an accident, and deleting is not allowed.
@@ -117,7 +115,7 @@ class _Merging:
         self.stored = stored
         self.plan = MergePlan()
         self.seen: set[int] = set()
-        """Ids whose line is there, or is named in what was not understood."""
+        """Ids with a line, or mentioned in lines that were not understood."""
 
     def compare(self) -> None:
         holders = self._holders()
@@ -136,7 +134,7 @@ class _Merging:
         self.seen |= self.read.mentioned()
 
     def _holders(self) -> dict[int, MirrorLine]:
-        """For each memory of the copy, its line: the unchanged one where several have its id."""
+        """The line of each memory of the copy: the unchanged one where several have its id."""
         found: dict[int, MirrorLine] = {}
         ranks: dict[int, int] = {}
         for line in self.read.lines:
@@ -150,7 +148,7 @@ class _Merging:
     def _is_of_copy(self, line: MirrorLine) -> bool:
         if line.id in self.base:
             return True
-        # Of a copy that is not known, only what is still the same can be taken for its line.
+        # Without a known copy, only an unchanged line can be matched.
         present = self.stored.get(line.id or 0)
         return present is not None and line.digest == present.digest
 
@@ -165,7 +163,7 @@ class _Merging:
         return present.theme, present.digest
 
     def _strays(self) -> dict[str, list[int]]:
-        """Memories of the copy without a line, by what they said: lines may have lost an id."""
+        """Memories of the copy without a line, by text: lines may have lost their id."""
         found: dict[str, list[int]] = {}
         for item_id, (_, said) in self.base.items():
             if item_id not in self.seen and item_id in self.stored:
@@ -204,7 +202,7 @@ class _Merging:
         elif present is None:
             self._add(line, theme, item_id)
         elif (present.theme, present.digest) == (theme, line.digest):
-            return  # the same was done to the memory
+            return  # the memory has the same change already
         elif (present.theme, present.digest) == (base_theme, said):
             self._replace(line, present, theme)
         elif not is_edited:
@@ -213,7 +211,7 @@ class _Merging:
             self._add(line, theme, item_id)
 
     def _leave_in_place(self, line: MirrorLine, item_id: int, theme: str) -> None:
-        """A line that is not of this copy, with the text of a memory of another theme."""
+        """A line of another copy, with the text of a memory of another theme."""
         if self.knows_base:
             self._add(line, theme, None)
         else:
@@ -239,7 +237,7 @@ class _Merging:
             return None
 
     def look_for_missing(self, base: Digests, *, allow_deletes: bool) -> None:
-        """Plan to forget what has no line any more, unless it changed meanwhile."""
+        """Plan to forget memories without a line, unless they changed meanwhile."""
         alive = [item_id for item_id in base if item_id in self.stored]
         missing = [item_id for item_id in alive if item_id not in self.seen]
         if not allow_deletes:
@@ -262,13 +260,12 @@ def _check_missing(missing: Iterable[int], alive: Iterable[int]) -> None:
         )
 
 
-# An editor may hold a copy for an hour and save it over newer ones. Its lines are then compared
-# with what that copy said, not with the newest: a memory that came later is not one that was
-# deleted.
+# An editor may keep a copy open and save it over newer ones. Its lines are then compared with what
+# that copy said: a memory that was added later was not deleted.
 
 _VERSION: Final = 1
 _SERIES: Final = re.compile("[0-9a-f]+")
-_MAX_COPY: Final = 10**17  # nobody makes so many; MEMORY.md names them with up to 18 digits
+_MAX_COPY: Final = 10**17  # a bound nobody reaches; MEMORY.md has ids of up to 18 digits
 
 UNUSABLE: Final = (
     ValueError,
@@ -278,13 +275,13 @@ UNUSABLE: Final = (
     ArithmeticError,
     RecursionError,
 )
-"""What reading notes may raise that somebody else has written, or half of which is gone."""
+"""What reading damaged or foreign notes may raise."""
 
 
 class _Noted(NamedTuple):
-    """What a line said from one copy of the file to another; ``last`` is None where it still does.
+    """A line's digest from the ``first`` to the ``last`` copy; None where it is still current.
 
-    By their digests, so that nothing of what was deleted stays behind in the notes.
+    Digests only, so that no deleted text stays behind in the notes.
     """
 
     id: int
@@ -296,23 +293,20 @@ class _Noted(NamedTuple):
 
 @dataclass(slots=True)
 class Notes:
-    """The notes of one user's mirror."""
-
     user_id: str
     series: str = field(default_factory=lambda: secrets.token_hex(4))
     newest: int = 0
     oldest: int = 1
     ended_from: int = 1
-    """The first copy that has a last line to know a whole file by."""
+    """The first copy that was written with a last line."""
     lines: list[_Noted] = field(default_factory=list)
     daily_reached: dict[str, int] = field(default_factory=dict)
-    """Up to which place the daily logs have each conversation, by its key."""
+    """Up to which position the daily logs have each conversation, by its key."""
     daily_since: datetime | None = None
-    """Of conversations that are not noted any more the logs have everything up to this time."""
+    """For conversations that are no longer noted, the logs have everything up to this time."""
 
     @property
     def copy(self) -> str:
-        """The name of the newest copy."""
         return f"{self.series}-{self.newest}"
 
     def base(self, copy: str | None) -> Digests | None:
@@ -328,13 +322,13 @@ class Notes:
         }
 
     def has_last_line(self, copy: str | None) -> bool:
-        """Whether a copy was written with a last line; of one that is not known, the newest."""
+        """Whether a copy was written with a last line; for an unknown one, the newest."""
         series, _, number = (copy or self.copy).partition("-")
         wanted = int(number) if series == self.series else self.newest
         return self.newest > 0 and wanted >= self.ended_from
 
     def begin_copy(self, said: Digests) -> None:
-        """Note what a new copy says."""
+        """Note the contents of a new copy."""
         former = self.newest
         self.newest += 1
         same = {one.id for one in self.lines if one.last is None and said.get(one.id) == one[1:3]}
@@ -350,7 +344,7 @@ class Notes:
         self.lines = self._trimmed([*lines, *new])
 
     def _trimmed(self, lines: list[_Noted]) -> list[_Noted]:
-        """Without the copies that nobody can still have, and never more than is sensible."""
+        """Drop copies that are too old to be open anywhere, and bound the number of lines."""
         ended = sorted((one.last for one in lines if one.last is not None), reverse=True)
         self.oldest = max(self.oldest, self.newest - limits.MAX_MIRROR_COPIES, 1)
         if len(ended) > limits.MAX_MIRRORED_ITEMS:
@@ -358,11 +352,11 @@ class Notes:
         return [one for one in lines if one.last is None or one.last >= self.oldest]
 
     def note_logged(self, entries: Iterable[tuple[str, int, datetime]]) -> None:
-        """Note what the daily logs have now: conversation, place and time of each entry."""
+        """Note new entries of the daily logs: conversation, position and time."""
         reached = self.daily_reached
         newest = self.daily_since
         for key, place, at in entries:
-            reached[key] = max(place, reached.pop(key, 0))  # the latest are noted last
+            reached[key] = max(place, reached.pop(key, 0))  # keeps the latest at the end
             newest = at if newest is None else max(newest, at)
         if len(reached) > limits.MAX_MIRRORED_ITEMS:
             kept = list(reached.items())[-limits.MAX_MIRRORED_ITEMS :]
@@ -370,10 +364,10 @@ class Notes:
 
     @classmethod
     def load(cls, path: Path, user_id: str) -> Self:
-        """The notes of a user; fresh ones where there are none that can be read.
+        """A user's notes; empty ones where none can be read.
 
         Raises:
-            FilesUnavailable: they are another user's, and so is the file that they are about.
+            FilesUnavailable: they are another user's, and so is the file.
         """
         try:
             held = read_file(path, limits.MAX_MIRROR_FILE_BYTES)
@@ -408,11 +402,7 @@ class Notes:
         )
 
     def save(self, path: Path) -> None:
-        """Write the notes down.
-
-        Raises:
-            FilesUnavailable: they cannot be written.
-        """
+        """Save the notes. Raises FilesUnavailable."""
         noted = {
             "version": _VERSION,
             "user": self.user_id,
@@ -430,17 +420,15 @@ class Notes:
 def _noted(entry: Iterable[Any], newest: int) -> _Noted:
     item_id, theme, said, first, last = entry
     ended = None if last is None else int(last)
-    if max(int(first), ended or 0) > newest:  # else what is still to be written would be its base
+    if (
+        max(int(first), ended or 0) > newest
+    ):  # otherwise the base would include what is not written yet
         raise ValueError("a line of a copy that does not exist yet")
     return _Noted(int(item_id), _text(theme), _text(said), int(first), ended)
 
 
 def _text(noted: object) -> str:
-    """A text that can be written again: one from outside may have halves of characters.
-
-    Raises:
-        ValueError: it cannot.
-    """
+    """The text, if it has no lone surrogates. Raises ValueError."""
     text = str(noted)
     text.encode("utf-8")
     return text

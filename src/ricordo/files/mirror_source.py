@@ -1,4 +1,4 @@
-"""What the files tell: a user's active memories, and what was said in short, from the database."""
+"""The contents of the mirror files: a user's active memories and daily summaries."""
 
 import hashlib
 import re
@@ -24,7 +24,7 @@ from ricordo.storage.history import revision_of
 from ricordo.storage.tables import compactions, items
 from ricordo.storage.where import Condition, not_expired
 
-_MAX_SHOWN_BYTES: Final = limits.MAX_MIRROR_FILE_BYTES // 2  # the rest is for what people add
+_MAX_SHOWN_BYTES: Final = limits.MAX_MIRROR_FILE_BYTES // 2  # leaves room for what people add
 _ROWS_AT_ONCE: Final = 500
 _THREADS_AT_ONCE: Final = 50
 _DAY: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
@@ -32,7 +32,7 @@ _DAY: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """A user's own active memories at one moment. ``hidden`` older ones are not shown."""
+    """A user's own active memories at one moment; ``hidden`` older ones are not shown."""
 
     revision: int
     shown: dict[int, ShownMemory]
@@ -41,7 +41,7 @@ class Stored:
 
 @dataclass(frozen=True, slots=True)
 class LogEntry:
-    """What was said in a stretch of a conversation, for the log of its day."""
+    """The summary of a segment of a conversation, for the log of its day."""
 
     day: str
     at: datetime
@@ -51,11 +51,7 @@ class LogEntry:
 
 
 def stored_memories(database: Database, user_id: str) -> Stored:
-    """What MEMORY.md is to show: the newest memories, as many as fit.
-
-    Raises:
-        StorageError: the database could not answer.
-    """
+    """The memories that MEMORY.md shows: the newest that fit. Raises StorageError."""
     with database.read(user_id) as view:
         own = _own_active(view, user_id)
         newest = (
@@ -86,11 +82,8 @@ def _own_active(view: ReadTransaction, user_id: str) -> Condition:
 
 
 def position_of(database: Database, user_id: str) -> tuple[int, int, str]:
-    """Where a user's feed and daily log stand: equal as long as there is nothing to write.
-
-    Raises:
-        StorageError: the database could not answer.
-    """
+    """The user's revision and log state: unchanged while there is nothing to write. Raises
+    StorageError."""
     counted = sa.select(sa.func.count(), sa.func.max(compactions.c.at)).where(
         compactions.c.user_id == user_id
     )
@@ -103,11 +96,11 @@ def position_of(database: Database, user_id: str) -> tuple[int, int, str]:
 def log_entries(
     database: Database, user_id: str, reached: Mapping[str, int], since: datetime | None
 ) -> Iterator[LogEntry]:
-    """Entries of the daily logs that are not in them yet.
+    """Entries that are not in the daily logs yet.
 
-    ``reached`` says up to where the logs have each conversation, by its key; of conversations that
-    it does not name, only what is later than ``since`` counts, or all of them. Times alone would
-    not do: clocks are set back, and two machines have two of them.
+    ``reached`` says up to which position the logs have each conversation, by its key; of other
+    conversations, only entries later than ``since`` count, if it is given. Times alone are not
+    reliable: clocks are set back, and machines differ.
 
     Raises:
         StorageError: the database could not answer.
@@ -137,7 +130,7 @@ def log_entries(
 
 
 def thread_key(thread_id: str) -> str:
-    """What stands for a conversation in the notes and files of a mirror."""
+    """The key of a conversation in the notes and files of a mirror."""
     return hashlib.blake2b(thread_id.encode("utf-8"), digest_size=8).hexdigest()
 
 
@@ -167,20 +160,20 @@ def _log_entries(database: Database, user_id: str, where: Condition) -> Iterator
 
 
 def _entry(day: str, at: datetime, thread_id: str, last_position: int, summary: str) -> LogEntry:
-    # The day becomes the name of a file, and rows may come from an import.
+    # The day becomes a file name, and rows may be imported.
     safe = day if _DAY.fullmatch(day) else at.date().isoformat()
     return LogEntry(safe, at, thread_id, last_position, summary)
 
 
-# They are a person's to edit. An entry is written once: what a person changes or deletes stays
-# changed or deleted, and a file that was deleted comes back only with new entries.
+# Daily logs are a person's to edit. An entry is written once: later changes and deletions stay, and
+# a deleted file only comes back with new entries.
 
 _ATTEMPTS: Final = 5
-"""How often to begin again when somebody saves the file just then."""
+"""Retries when the file is saved by somebody else during a write."""
 
 
 class DailyFiles:
-    """Writes a user's daily logs. The caller holds the lock of the mirror and saves the notes."""
+    """Appends to a user's daily logs. The caller holds the mirror's lock and saves the notes."""
 
     def __init__(self, database: Database, folder: Path, zone: tzinfo) -> None:
         self._database = database
@@ -188,11 +181,7 @@ class DailyFiles:
         self._zone = zone
 
     def append_new(self, notes: Notes) -> tuple[int, list[MirrorEntry]]:
-        """Append what the logs do not have yet; how many entries, and what went wrong.
-
-        Raises:
-            StorageError: the database could not answer.
-        """
+        """Append new entries; their number and what went wrong. Raises StorageError."""
         found = log_entries(self._database, notes.user_id, notes.daily_reached, notes.daily_since)
         entries = sorted(found, key=lambda one: (one.day, one.at, one.thread_id, one.last_position))
         written = 0
@@ -202,7 +191,7 @@ class DailyFiles:
                 written += self._append(day, list(of_day))
             except FilesUnavailable as problem:
                 problems.append(MirrorEntry(note=str(problem)))
-        if entries and not problems:  # otherwise all of them are looked at again
+        if entries and not problems:  # otherwise all are retried
             notes.note_logged(
                 [(thread_key(one.thread_id), one.last_position, one.at) for one in entries]
             )
@@ -214,7 +203,7 @@ class DailyFiles:
         for _ in range(_ATTEMPTS):
             held = read_file(path, limits.MAX_MIRROR_FILE_BYTES)
             text = f"# {day}\n".encode() if held is None else held
-            # A process may have been killed after it wrote here and before it noted that.
+            # A process may have been killed after writing here and before saving the notes.
             missing = [entry for entry in entries if _mark(entry).encode() not in text]
             if not missing:
                 return 0
@@ -228,11 +217,11 @@ class DailyFiles:
 
     def _shown(self, entry: LogEntry) -> str:
         time = entry.at.astimezone(self._zone).strftime("%H:%M")
-        said = entry.summary.replace("<!--", "&lt;!--").strip()  # nothing said is taken for a mark
+        said = entry.summary.replace("<!--", "&lt;!--").strip()  # content must not look like a mark
         thread = entry.thread_id.replace("<!--", "&lt;!--")
         return f"\n{_mark(entry)}\n## {time} · {thread}\n\n{said}\n"
 
 
 def _mark(entry: LogEntry) -> str:
-    """Which entry it is, for the program; people do not see it when the file is shown."""
+    """An HTML comment that identifies the entry."""
     return f"<!-- ricordo {thread_key(entry.thread_id)} {entry.last_position} -->"

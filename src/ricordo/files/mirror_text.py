@@ -1,4 +1,4 @@
-"""MEMORY.md as text: written from memories, and read as a person may have left it."""
+"""The format of MEMORY.md: rendering memories, and parsing an edited file."""
 
 import hashlib
 import re
@@ -30,8 +30,8 @@ _EXPLANATION: Final = (
 )
 
 _SPECIAL: Final = re.compile(rf"[\n\r{LINE_BREAK}{_CARRIAGE_RETURN}]")
-# Each begins with the first of a row of backslashes: from each of them anew, a long row would take
-# the square of its length.
+# Each pattern begins at the first of a run of backslashes: beginning at every one of them would
+# take quadratic time.
 _SIGN: Final = re.compile(rf"(?<!\\)(\\*)([{LINE_BREAK}{_CARRIAGE_RETURN}])")
 _BEFORE_RETURN: Final = re.compile(r"(?<!\\)(\\*)\r")
 _SHOWN_SIGN_OR_BREAK: Final = re.compile(
@@ -42,7 +42,7 @@ _SHOWN_RETURN: Final = re.compile(rf"(?<!\\)(\\*){_CARRIAGE_RETURN}")
 
 @dataclass(frozen=True, slots=True)
 class ShownMemory:
-    """An active memory as the file shows it: its text in one line, known by its digest."""
+    """An active memory as a line of the file."""
 
     id: int
     theme: str
@@ -51,15 +51,15 @@ class ShownMemory:
     digest: str = field(init=False)
 
     def __post_init__(self) -> None:
-        put = object.__setattr__  # once, and not at each of many looks
+        put = object.__setattr__  # computed once
         put(self, "text", in_one_line(self.content))
         put(self, "digest", digest(self.text))
 
 
 def in_one_line(content: str) -> str:
-    """A text with signs for its line breaks; :func:`as_written` gives the text again.
+    """The text with marks in place of line breaks; :func:`as_written` reverses it.
 
-    The signs themselves, where a text has them, get a backslash.
+    Marks in the text itself are escaped with a backslash.
     """
     if not _SPECIAL.search(content):
         return content
@@ -69,13 +69,13 @@ def in_one_line(content: str) -> str:
 
 
 def as_written(line: str) -> str:
-    """The text that a line of the file stands for."""
+    """The text of a line: the reverse of :func:`in_one_line`."""
     broken = _SHOWN_SIGN_OR_BREAK.sub(_break_or_sign, line)
     return _SHOWN_RETURN.sub(_return_or_sign, broken)
 
 
 def _break_or_sign(found: re.Match[str]) -> str:
-    if found[1] is not None:  # an odd number of backslashes: the sign itself
+    if found[1] is not None:  # an odd number of backslashes: the mark itself
         return "\\" * (len(found[1]) // 2) + LINE_BREAK
     return "\\" * (len(found[2]) // 2) + "\n"
 
@@ -87,22 +87,21 @@ def _return_or_sign(found: re.Match[str]) -> str:
 
 
 def digest(text: str) -> str:
-    """A short stand-in for a line's text, by which an untouched line is known."""
+    """A short hash, to recognise an unchanged line."""
     return hashlib.blake2b(text.strip().encode("utf-8"), digest_size=10).hexdigest()
 
 
 def last_line(copy: str) -> str:
-    """What a copy ends with: a file without it is not all there yet."""
+    """The end mark of a copy: a file without it is incomplete."""
     return f"{_END_OPENING} {copy} {HEADER_END}"
 
 
 def is_last_line(line: str) -> bool:
-    """True for the last line of any copy."""
     return line.startswith(_END_OPENING) and line.rstrip().endswith(HEADER_END)
 
 
 def body(memories: Iterable[ShownMemory], leftovers: Sequence[str]) -> str:
-    """The file after its header: themes in order, in each the oldest first, then what was left."""
+    """The file after its header: themes in order, the oldest memory first, then leftovers."""
     in_order = sorted(memories, key=lambda one: (one.theme, one.id))
     parts = []
     for theme, members in groupby(in_order, key=lambda one: one.theme):
@@ -115,7 +114,7 @@ def body(memories: Iterable[ShownMemory], leftovers: Sequence[str]) -> str:
 
 
 def header(copy: str, hidden: int) -> str:
-    """What stands before the memories: which copy this is, and how to edit it."""
+    """The header: the copy's name, and how to edit the file."""
     said = [*_EXPLANATION]
     if hidden:
         said.append(f"Not shown here: {hidden} more, the oldest. They stay as they are.")
@@ -127,13 +126,13 @@ _NUMBER: Final = re.compile(r"[0-9a-f]*-[0-9]+|[0-9a-f]*[0-9]")
 
 
 def is_of_header(line: str) -> bool:
-    """True for a line that has nothing but words of the header, however they were wrapped."""
+    """Whether a line has only words of the header, however they were wrapped."""
     words = line.split()
     return bool(words) and all(word in _HEADER_WORDS or _NUMBER.fullmatch(word) for word in words)
 
 
 def digests(memories: Iterable[ShownMemory]) -> Mapping[int, tuple[str, str]]:
-    """Theme and digest of each memory as it is shown, by id."""
+    """Theme and digest of each memory, by id."""
     return {one.id: (one.theme, one.digest) for one in memories}
 
 
@@ -145,23 +144,23 @@ _ESCAPED_NUMBER: Final = lazy_pattern(r"\\\[([0-9]{1,18})\\?\][ \t]+")
 _ESCAPED: Final = lazy_pattern(r"\\+\[")
 _MENTIONED: Final = lazy_pattern(r"\[([0-9]{1,18})\]")
 _HEADING: Final = lazy_pattern(r"## *(?!#)(.*)\Z")
-_BEHIND_HEADING: Final = " \t#"  # signs that may close it
+_BEHIND_HEADING: Final = " \t#"  # characters that may close it
 _FENCE: Final = lazy_pattern(r" {0,3}(`{3,}|~{3,})")
 _BEGINS_SOMETHING: Final = lazy_pattern(r"[ \t]*(?:[-*+•–—>|#<=`~]|[0-9]{1,9}[.)])")
 _CONFLICT_MARK: Final = lazy_pattern(r"(?:<{7}|>{7})(?: |\Z)")
-_NESTED_CHARS: Final = 2  # spaces before a bullet from which on it belongs to the one above
-_LONGEST_BREAKING: Final = 400  # lines that one line may have been broken into
+_NESTED_CHARS: Final = 2  # bullets indented further are nested
+_LONGEST_BREAKING: Final = 400  # lines that an editor may have wrapped one line into
 
 Digests = Mapping[int, tuple[str, str]]
 
 
 class Unreadable(Exception):
-    """The file as a whole cannot be taken for a mirror: nothing of it may be applied."""
+    """The file cannot be read as a mirror: nothing of it may be applied."""
 
 
 @dataclass(frozen=True, slots=True)
 class MirrorLine:
-    """One memory as the file has it. ``theme`` is None under a heading that names none."""
+    """One memory in the file. ``theme`` is None under a heading that names none."""
 
     number: int
     id: int | None
@@ -176,7 +175,7 @@ class MirrorLine:
 
 @dataclass(frozen=True, slots=True)
 class Leftover:
-    """Lines that say nothing that could be stored; kept as they are."""
+    """Lines that cannot be stored; kept as they are."""
 
     number: int
     raw: tuple[str, ...]
@@ -184,17 +183,15 @@ class Leftover:
 
 @dataclass(slots=True)
 class ReadFile:
-    """What a file holds."""
-
     copy: str | None = None
     lines: list[MirrorLine] = field(default_factory=list)
     leftovers: list[Leftover] = field(default_factory=list)
     waiting: list[str] = field(default_factory=list)
-    """What lies under "Not understood" since before."""
+    """What is under "Not understood" from before."""
     waiting_at: int | None = None
 
     def mentioned(self) -> set[int]:
-        """The ids in what is left over: a memory that is named there was not deleted."""
+        """Ids in leftovers: a memory that is mentioned there was not deleted."""
         rest = [*self.waiting, *(line for left in self.leftovers for line in left.raw)]
         return {int(found) for line in rest for found in _MENTIONED.findall(line)}
 
@@ -203,7 +200,7 @@ def decoded(held: bytes) -> str:
     """The text of a file.
 
     Raises:
-        Unreadable: it is not UTF-8, or has the marks of a merge that was not finished.
+        Unreadable: not UTF-8, or with conflict markers.
     """
     try:
         text = held.decode("utf-8-sig")
@@ -216,7 +213,7 @@ def decoded(held: bytes) -> str:
 
 
 def copy_of(text: str) -> str | None:
-    """Which copy of the mirror a file was made from; None where it does not say."""
+    """The copy that a file was made from; None where it does not say."""
     for line in text.split("\n"):
         found = _COPY.match(line.rstrip())
         if found:
@@ -225,11 +222,11 @@ def copy_of(text: str) -> str | None:
 
 
 def is_cut(text: str, copy: str | None) -> bool:
-    """Whether a file is not all there: a program may still be writing it.
+    """Whether a file is incomplete: a program may still be writing it.
 
-    A whole one has the last line of its copy, and ends what follows that with a line break.
+    A complete one has the last line of its copy, and a line break at its end.
     """
-    if copy is None:  # or it is somebody's own file
+    if copy is None:  # or it is not a mirror
         return header("", 0).partition(COPY_OPENING)[0].startswith(text.rstrip()) or (
             text.rstrip().rpartition("\n")[2].startswith(COPY_OPENING)
         )
@@ -238,7 +235,7 @@ def is_cut(text: str, copy: str | None) -> bool:
 
 
 def read_mirror(text: str, base: Digests) -> ReadFile:
-    """Take a file apart. ``base`` is what it said when it was written, to know broken lines by."""
+    """Parse a file. ``base`` is what it said when it was written, to recognise wrapped lines."""
     reader = _Reader(text, base)
     reader.read()
     reader.found.copy = copy_of(text)
@@ -254,9 +251,9 @@ class _Reader:
         self.at = 0
         self.follows_memory = False
         self.left: list[tuple[int, int]] = []
-        """Which rows say nothing that could be stored: the first, and the one behind the last."""
+        """Ranges of rows that cannot be stored: first, and one past the last."""
         self.unclosed: dict[str, int] = {}
-        """How long the shortest fence of each sign is that is not closed from here on."""
+        """Per fence character, the length of the shortest unclosed fence."""
 
     def read(self) -> None:
         in_preamble = True
@@ -335,7 +332,7 @@ class _Reader:
         self.follows_memory = True
 
     def _escaped_number(self, text: str) -> re.Match[str] | None:
-        """The number of a memory that still says the same: some editors escape its brackets."""
+        """The id of an unchanged memory whose brackets an editor has escaped."""
         found = _ESCAPED_NUMBER.match(text)
         known = None if found is None else self.base.get(int(found[1]))
         if found is None or known is None or digest(text[found.end() :]) != known[1]:
@@ -343,7 +340,7 @@ class _Reader:
         return found
 
     def _whole(self, item_id: int | None, text: str) -> tuple[int, str]:
-        """How many rows a memory takes that an editor may have broken, and what it says."""
+        """How many rows a memory takes that an editor may have wrapped, and its text."""
         known = None if item_id is None else self.base.get(item_id)
         joined = text
         if known is not None and digest(text) != known[1]:
@@ -359,7 +356,7 @@ class _Reader:
         return 1, text
 
     def _join(self) -> None:
-        """Take all rows that go on with the memory before them."""
+        """Join all rows that continue the memory before them."""
         last = self.found.lines[-1]
         first = self.at
         while self.at < len(self.rows) and self._goes_on(self.rows[self.at]):
@@ -371,14 +368,14 @@ class _Reader:
         )
 
     def _goes_on(self, row: str) -> bool:
-        """Whether a row says nothing of its own."""
+        """Whether a row continues the one before."""
         return bool(row.strip()) and not _BEGINS_SOMETHING.match(row)
 
     def _leave_fenced(self, opening: str) -> None:
         fence = _FENCE.match(opening)
         assert fence is not None
         sign = fence[1]
-        # Where one so long is not closed, none of those after it is: a paste may have many.
+        # If one this long is not closed, none after it is: bounds the work for a paste with many.
         if len(sign) < self.unclosed.get(sign[0], len(sign) + 1):
             for end in range(self.at + 1, len(self.rows)):
                 closing = self.rows[end].strip()

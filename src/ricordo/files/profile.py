@@ -1,4 +1,4 @@
-"""``USER.md`` and the profile in the store, kept the same whichever of them changes."""
+"""Keeps ``USER.md`` and the profile in the store in sync."""
 
 import re
 import time
@@ -42,8 +42,7 @@ from ricordo.model.scope import Scope
 from ricordo.model.vocabulary import GLOBAL_OWNER, Source
 from ricordo.text.normalise import content_hash
 
-# Only these lines are changed. Everything else in the file is the person's and stays as it is,
-# byte for byte.
+# Only field lines are changed. Everything else stays, byte for byte.
 
 _LINE: Final = re.compile(r"[^\n]*\n|[^\n]+\Z")
 _BULLET: Final = re.compile(r" {0,3}[-*+][ \t]+")
@@ -54,8 +53,8 @@ _BYTE_ORDER_MARK: Final = "\ufeff"
 
 @dataclass(frozen=True, slots=True)
 class FieldLine:
-    """A line that may be a field. ``value_span`` is where its value stands, without the space
-    around it; ``end`` is behind the line break."""
+    """A line that may be a field. ``value_span`` is the stripped value; ``end`` is after the line
+    break."""
 
     key: str
     label: str
@@ -67,7 +66,7 @@ class FieldLine:
 
 
 def field_lines(text: str) -> dict[str, FieldLine]:
-    """The lines of the form ``- Name: value`` by the key of their name, the first of each."""
+    """The lines ``- Name: value`` by the key of their name, the first of each."""
     found: dict[str, FieldLine] = {}
     for line in all_field_lines(text):
         found.setdefault(line.key, line)
@@ -75,10 +74,9 @@ def field_lines(text: str) -> dict[str, FieldLine]:
 
 
 def with_fields(text: str, wanted: Mapping[str, tuple[str, str] | None]) -> str:
-    """The text with fields set to a value, given as ``(label, value)``, or with None removed.
+    """The text with fields set to ``(label, value)``, or removed for None.
 
-    A line that is there keeps its label and its place. A new one goes behind the last of the
-    fields, or to the end.
+    An existing line keeps its label and place. A new one goes after the last field, or to the end.
     """
     for key, said in wanted.items():
         line = field_lines(text).get(key)
@@ -92,7 +90,7 @@ def with_fields(text: str, wanted: Mapping[str, tuple[str, str] | None]) -> str:
 
 
 def all_field_lines(text: str) -> Iterator[FieldLine]:
-    """Every line of the form ``- Name: value``, in order; none that begins in a comment."""
+    """Every line ``- Name: value``, in order, outside of comments."""
     comments = iter(comment_spans(text))
     nobody = (len(text), len(text))
     comment = next(comments, nobody)
@@ -132,7 +130,7 @@ def _field_line(text: str, span: Span, next_comment: int) -> FieldLine | None:
 
 
 def _closing_emphasis(raw_label: str, rest: str) -> int:
-    """How long the sign is that ends what the label began: ``**City:** Bekasi``."""
+    """The length of the closing emphasis in ``**City:** Bekasi``."""
     for sign in _EMPHASIS:
         if raw_label.startswith(sign) and not raw_label.endswith(sign) and rest.startswith(sign):
             return len(sign)
@@ -146,7 +144,7 @@ def _changed(text: str, line: FieldLine, value: str) -> str:
 
 
 def _without(text: str, key: str) -> str:
-    """The text without a field, however often a line of it is there."""
+    """The text without all lines of a field."""
     lines = [line for line in all_field_lines(text) if line.key == key]
     for line in reversed(lines):
         text = _removed(text, line)
@@ -154,7 +152,7 @@ def _without(text: str, key: str) -> str:
 
 
 def _removed(text: str, line: FieldLine) -> str:
-    if line.has_comment:  # which is not ours to remove
+    if line.has_comment:  # not ours to remove
         first, last = line.value_span
         return text[:first] + text[last:]
     return text[: line.start] + _mark_of(text[:1], line.start) + text[line.end :]
@@ -172,7 +170,7 @@ def _added(text: str, label: str, value: str, fields: Collection[str]) -> str:
 
 
 def _place_for_more(text: str, fields: Collection[str]) -> int:
-    """Behind the last line of a field, and behind a comment that begins on it."""
+    """After the last field line, and after a comment that begins on it."""
     own = [line.end for key, line in field_lines(text).items() if key in fields]
     if not own:
         return len(text)
@@ -190,27 +188,25 @@ def _ends_in_list(text: str) -> bool:
 
 
 def _mark_of(first: str, place: int) -> str:
-    """The mark that a text may begin with, where a line begins with it."""
+    """A byte order mark, where the line begins with one."""
     return first if place == 0 and first == _BYTE_ORDER_MARK else ""
 
 
-# | since they last agreed                   | then
-# | |------------------------------------------|--------------------------------------------------
-# ---| | only the store has changed               | the line is changed, added or removed
-# | | only the line was edited or deleted      | the memory is updated or forgotten, with history
-# | | both have changed                        | the line wins, the store's value stays as history
-# | | the store has changed, the line is gone  | the line comes back
-# | | lines are gone, the file was just saved  | nothing: half of it may be missing still
-# | | many lines are gone at once              | nothing: a person is asked
-# |
+# Since the last sync:
+# - only the store changed: the line is changed, added or removed;
+# - only the line was edited or deleted: the memory is updated or deleted, with history;
+# - both changed: the line wins, the store's value stays in history;
+# - the store changed and the line is gone: the line comes back;
+# - lines are gone and the file was saved just now: nothing, it may be incomplete;
+# - many lines are gone at once: nothing, a person is asked.
 #
-# The database is written first, then the file, then the notes on what was agreed. Whatever ends
-# in between is made up for the next time.
+# The database is written first, then the file, then the notes. An interrupted sync is completed by
+# the next one.
 
 _ATTEMPTS: Final = 5
 _EDITED: Final = "edited in USER.md"
 _FEW: Final = 5
-"""Fewer fields may be missing whatever their share; from then on more than a quarter may be an
+"""Up to this many fields may be missing; beyond it, losing more than a quarter looks like an
 accident."""
 _WAITS: Final = "it may be being saved, and is looked at again when it has been quiet for a while"
 _ASKS: Final = (
@@ -220,7 +216,7 @@ _ASKS: Final = (
 
 
 class ProfileFiles:
-    """Follows the profiles of all users in their ``USER.md``."""
+    """Syncs the profiles of all users with their ``USER.md``."""
 
     def __init__(
         self,
@@ -230,13 +226,13 @@ class ProfileFiles:
     ) -> None:
         self._folder = folder
         self._formation = formation
-        self._wall_clock = wall_clock  # what the times of files are told by
+        self._wall_clock = wall_clock  # the clock that file times are compared with
 
     def follow(self, user_id: str, taking: Collection[str] = ()) -> tuple[str, ...]:
-        """Bring file and store together; what could not be done, one line each.
+        """Sync file and store; returns problems, one line each.
 
-        Lines of the file that are no fields yet are the person's own text, except those of the
-        fields named in ``taking``: these are about to be set and become part of their history.
+        New lines of the file are the person's own text, except those of fields in ``taking``: these
+        are about to be set and become part of their history.
         """
         files = self._files_of(user_id)
         if files is None:
@@ -249,7 +245,7 @@ class ProfileFiles:
             return (str(problem),)
 
     def _files_of(self, user_id: str) -> UserFiles | None:
-        """The files of a user who has any, or whose mirror is on."""
+        """The files of a user who has a profile or whose mirror is enabled."""
         if self._folder is None or user_id == GLOBAL_OWNER:
             return None
         files = self._folder.of(user_id)
@@ -272,7 +268,7 @@ class ProfileFiles:
             stored = self._stored(files)
             new = plan.text_with(stored)
             if read_text(files.profile) != text:
-                continue  # the person has just saved it
+                continue  # saved by a person just now
             is_new = new != (text if plan.goes_on_from_file else USER_STARTER)
             if is_new and not _write(files.profile, new, text):
                 continue
@@ -283,9 +279,9 @@ class ProfileFiles:
         return (*problems, f"{files.profile}: is edited all the time; try again")
 
     def _doubt(self, path: Path, plan: "_Plan") -> str | None:
-        """Why lines that are missing may not have been deleted: then nothing is done or written.
+        """Why missing lines may not have been deleted: then nothing is done or written.
 
-        The file is the person's own and has no last line to know a whole one by.
+        Unlike MEMORY.md, the file has no end mark that shows it is complete.
         """
         gone, known = len(plan.missing()), len(plan.noted)
         is_emptied = not plan.goes_on_from_file and bool(plan.stored)
@@ -301,7 +297,7 @@ class ProfileFiles:
         return {one.key: one for one in read_fields(self._formation.database, files.user_id)}
 
     def _take_over(self, files: UserFiles, edits: list[FieldChange], plan: "_Plan") -> None:
-        """Apply what a person has done to the lines, as ordinary writes with history."""
+        """Apply edited lines as ordinary writes with history."""
         if not edits:
             return
         try:
@@ -313,30 +309,30 @@ class ProfileFiles:
 
 @dataclass(slots=True)
 class _Plan:
-    """What is to be done about each field of one file."""
+    """What to do with each field of one file."""
 
     path: Path
     text: str
     noted: Mapping[str, str]
     stored: Mapping[str, ProfileField]
     problems: dict[str, None]
-    """What is to be told, in order."""
+    """Problems to report, in order."""
     left: set[str] = field(default_factory=set)
-    """Fields that stay as they are on both sides, because of a problem."""
+    """Fields left unchanged on both sides because of a problem."""
     goes_on_from_file: bool = True
 
     def __post_init__(self) -> None:
         if not self.text.strip("\ufeff \t\r\n"):
-            # A file that says nothing was removed or cut off, not emptied field by field.
+            # An empty file was removed or truncated, not emptied field by field.
             self.text, self.noted, self.goes_on_from_file = USER_STARTER, {}, False
 
     def missing(self) -> list[str]:
-        """The fields that file and store agreed on, and of which there is no line any more."""
+        """Fields that were in sync and have no line any more."""
         lines = self._lines()
         return [key for key in self.noted if key in self.stored and key not in lines]
 
     def edits(self, taking: Collection[str]) -> list[FieldChange]:
-        """What people have done to the lines, as changes of the store."""
+        """Edits of lines, as changes of the store."""
         lines = self._lines()
         found = []
         for key in dict.fromkeys((*self.stored, *self.noted, *taking)):
@@ -346,7 +342,7 @@ class _Plan:
         return found
 
     def _edit(self, key: str, line: FieldLine | None, is_taken: bool) -> FieldChange | None:
-        """What a person has done to the line of a field, if anything."""
+        """The edit of one field's line, if any."""
         known, agreed = self.stored.get(key), self.noted.get(key)
         in_file = None if line is None else content_hash(line.value)
         in_store = None if known is None else content_hash(known.value)
@@ -372,7 +368,7 @@ class _Plan:
         return None if known is None else FieldChange(known.label, None)
 
     def _checked(self, key: str, line: FieldLine) -> FieldChange | None:
-        """A line as a field, if it can be one."""
+        """A line as a field, if it is valid."""
         known = self.stored.get(key)
         label = line.label.strip("*_ ") if known is None else known.label
         try:
@@ -384,7 +380,7 @@ class _Plan:
         return change
 
     def leave(self, key: str, problem: str) -> None:
-        """Let a field be as it is."""
+        """Leave a field unchanged."""
         self.left.add(key)
         self._tell(f"not taken over: {problem}")
 
@@ -392,7 +388,7 @@ class _Plan:
         self.problems[f"{self.path}: {problem}"] = None
 
     def text_with(self, stored: Mapping[str, ProfileField]) -> str:
-        """The text with what the store has now."""
+        """The text with the store's values."""
         lines = self._lines()
         wanted: dict[str, tuple[str, str] | None] = {}
         for key in self.noted:
@@ -407,7 +403,7 @@ class _Plan:
         return with_fields(self.text, wanted)
 
     def _fits_a_line(self, known: ProfileField) -> bool:
-        """Whether a value can stand in a line; words of a conversation need not."""
+        """Whether a value fits on a line; words of a conversation may not."""
         try:
             checked_change(known.label, known.value)
         except InvalidInput as problem:
@@ -416,7 +412,7 @@ class _Plan:
         return True
 
     def agreed(self, text: str, stored: Mapping[str, ProfileField]) -> dict[str, str]:
-        """What file and store agree on now; of what was left, what they agreed on before."""
+        """What file and store agree on now; for fields that were left, the former agreement."""
         lines = field_lines(text)
         found = {key: self.noted[key] for key in self.left if key in self.noted}
         for key, known in stored.items():
@@ -425,7 +421,7 @@ class _Plan:
         return found
 
     def _lines(self) -> dict[str, FieldLine]:
-        """The lines that say something."""
+        """Lines with a value."""
         return {key: line for key, line in field_lines(self.text).items() if line.value}
 
 
@@ -434,7 +430,7 @@ def _agree(one: str, other: str) -> bool:
 
 
 def _write(path: Path, text: str, before: str | None) -> bool:
-    """Write the file; False where it does not say any more what it said before."""
+    """Write the file; False where it has changed since ``before``."""
     held = text.encode("utf-8")
     if len(held) > limits.MAX_PROMPT_FILE_BYTES:
         raise FilesUnavailable(

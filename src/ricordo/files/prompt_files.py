@@ -20,7 +20,7 @@ Span = tuple[int, int]
 
 
 def comment_spans(text: str) -> list[Span]:
-    """Where comments stand. One that never ends is none, or a typing error would hide a file."""
+    """The positions of comments. An unclosed one is none, or a typo would hide the whole file."""
     found: list[Span] = []
     start = text.find(_START)
     while start >= 0:
@@ -33,7 +33,6 @@ def comment_spans(text: str) -> list[Span]:
 
 
 def without_comments(text: str) -> str:
-    """The text as a model may see it."""
     kept, place = [], 0
     for start, end in comment_spans(text):
         kept.append(text[place:start])
@@ -41,38 +40,34 @@ def without_comments(text: str) -> str:
     return "".join([*kept, text[place:]])
 
 
-# Whose it is, and of the values only hashes: enough to tell whether a line or a memory has
-# changed since, and nothing to leak.
+# The notes hold the user and hashes of the values: enough to see whether a line or a memory has
+# changed, without leaking either.
 
 _USER: Final = "user"
 _FIELDS: Final = "fields"
 
 
 def notes_beside(profile: Path) -> Path:
-    """Where the notes on a ``USER.md`` lie."""
+    """The path of the notes on a ``USER.md``."""
     return profile.with_name(".profile.json")
 
 
 def lock_beside(profile: Path) -> Path:
-    """Held by whoever brings a ``USER.md`` and the store together."""
+    """The lock for syncing a ``USER.md``."""
     return profile.with_name(".profile.lock")
 
 
 def noted_user(profile: Path) -> str | None:
-    """Whose ``USER.md`` this is by its notes; None where they do not tell.
-
-    Raises:
-        FilesUnavailable: they cannot be read.
-    """
+    """The user of a ``USER.md`` by its notes, None where unknown. Raises FilesUnavailable."""
     user_id = _noted(profile).get(_USER)
     return user_id if isinstance(user_id, str) else None
 
 
 def check_whose(profile: Path, user_id: str) -> None:
-    """Refuse a ``USER.md`` that was kept for somebody else.
+    """Refuse the ``USER.md`` of another user.
 
     Raises:
-        FilesUnavailable: it is another user's, or that cannot be told.
+        FilesUnavailable: it is another user's, or that is unclear.
     """
     if noted_user(profile) not in (None, user_id):
         notes = notes_beside(profile).name
@@ -82,11 +77,7 @@ def check_whose(profile: Path, user_id: str) -> None:
 
 
 def read_notes(profile: Path) -> dict[str, str]:
-    """The hash of each field's value; nothing where there are no notes, or none of use.
-
-    Raises:
-        FilesUnavailable: they cannot be read.
-    """
+    """The hash of each field's value; empty without usable notes. Raises FilesUnavailable."""
     fields = _noted(profile).get(_FIELDS)
     if not isinstance(fields, dict):
         return {}
@@ -103,11 +94,8 @@ def _noted(profile: Path) -> dict[str, object]:
 
 
 def write_notes(profile: Path, user_id: str, fields: Mapping[str, str]) -> None:
-    """Keep whose profile it is and the hash of each field's value. The lock must be held.
-
-    Raises:
-        FilesUnavailable: they cannot be written.
-    """
+    """Save the user and the hash of each field's value. The lock must be held. Raises
+    FilesUnavailable."""
     noted = {_USER: user_id, _FIELDS: dict(fields)}
     held = json.dumps(noted, ensure_ascii=False, sort_keys=True)
     remove_drafts(notes_beside(profile))
@@ -120,7 +108,7 @@ RULES_FILE: Final = "RULES.md"
 
 @dataclass(frozen=True, slots=True)
 class PromptTexts:
-    """What the prompt files say, without their comments; empty where there is no such file.
+    """The prompt files without their comments; empty where there is no such file.
 
     ``problems`` says, one line each, which files were left out and why.
     """
@@ -132,13 +120,13 @@ class PromptTexts:
 
 
 class PromptFiles:
-    """Reads the prompt files of any user. An edit holds from the next prompt on."""
+    """Reads the prompt files of any user; an edit applies to the next prompt."""
 
     def __init__(self, folder: FilesFolder | None) -> None:
         self._folder = folder
 
     def read(self, user_id: str, *, with_persona: bool = True) -> PromptTexts:
-        """The user's own text, and with the persona those of all users; it never fails."""
+        """The user's own text, and with the persona the shared ones; never raises."""
         if self._folder is None:
             return PromptTexts()
         problems: list[str] = []
@@ -152,7 +140,7 @@ class PromptFiles:
 
 
 def _own_text(path: Path, user_id: str, problems: list[str]) -> str | None:
-    """The same of a file that is for one user alone."""
+    """The text of a file that belongs to one user."""
     try:
         check_whose(path, user_id)
     except FilesUnavailable as problem:
@@ -162,7 +150,7 @@ def _own_text(path: Path, user_id: str, problems: list[str]) -> str | None:
 
 
 def _text_of(path: Path, problems: list[str]) -> str | None:
-    """What a file says; None where there is none, or where it has to be left out."""
+    """The text of a file; None where there is none, or it is left out with a problem."""
     try:
         held = read_text(path)
     except FilesUnavailable as problem:
@@ -172,10 +160,10 @@ def _text_of(path: Path, problems: list[str]) -> str | None:
 
 
 def read_text(path: Path) -> str | None:
-    """A prompt file as it is, byte for byte; None where there is none.
+    """A prompt file, byte for byte; None where there is none.
 
     Raises:
-        FilesUnavailable: it cannot be read, is too large, or is no text.
+        FilesUnavailable: it cannot be read, is too large, or is not text.
     """
     held = read_file(path, limits.MAX_PROMPT_FILE_BYTES)
     if held is None:

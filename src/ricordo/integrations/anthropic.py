@@ -49,7 +49,7 @@ class MemoryTool(BetaAbstractMemoryTool):
         self._files = MemoryFiles(user)
 
     def call(self, input: object) -> str:
-        """Run what the model asks for.
+        """Run a command of the model.
 
         Raises:
             ToolError: it failed; the SDK tells the model why.
@@ -57,31 +57,31 @@ class MemoryTool(BetaAbstractMemoryTool):
         return _told(self._files.run(input))
 
     def view(self, command: BetaMemoryTool20250818ViewCommand) -> str:
-        """What is in a directory, or the lines of a file."""
+        """List a directory, or show the lines of a file."""
         return self._run(command)
 
     def create(self, command: BetaMemoryTool20250818CreateCommand) -> str:
-        """Make a new file."""
+        """Create a file."""
         return self._run(command)
 
     def str_replace(self, command: BetaMemoryTool20250818StrReplaceCommand) -> str:
-        """Put one text in the place of another."""
+        """Replace a text in a file."""
         return self._run(command)
 
     def insert(self, command: BetaMemoryTool20250818InsertCommand) -> str:
-        """Put lines into a file."""
+        """Insert lines into a file."""
         return self._run(command)
 
     def delete(self, command: BetaMemoryTool20250818DeleteCommand) -> str:
-        """Forget a file or a directory."""
+        """Delete a file or a directory."""
         return self._run(command)
 
     def rename(self, command: BetaMemoryTool20250818RenameCommand) -> str:
-        """Give a file or a directory another name."""
+        """Rename a file or a directory."""
         return self._run(command)
 
     def clear_all_memory(self) -> str:
-        """Forget all files; they can be restored for a while."""
+        """Delete all files; they can be restored for a while."""
         return _cleared(self._files.clear())
 
     def _run(self, command: Command) -> str:
@@ -101,7 +101,7 @@ class AsyncMemoryTool(BetaAsyncAbstractMemoryTool):
         self._user = user
 
     async def call(self, input: object) -> str:
-        """Run what the model asks for.
+        """Run a command of the model.
 
         Raises:
             ToolError: it failed; the SDK tells the model why.
@@ -109,31 +109,31 @@ class AsyncMemoryTool(BetaAsyncAbstractMemoryTool):
         return _told(await self._in_thread(lambda files: files.run(input)))
 
     async def view(self, command: BetaMemoryTool20250818ViewCommand) -> str:
-        """What is in a directory, or the lines of a file."""
+        """List a directory, or show the lines of a file."""
         return await self._run(command)
 
     async def create(self, command: BetaMemoryTool20250818CreateCommand) -> str:
-        """Make a new file."""
+        """Create a file."""
         return await self._run(command)
 
     async def str_replace(self, command: BetaMemoryTool20250818StrReplaceCommand) -> str:
-        """Put one text in the place of another."""
+        """Replace a text in a file."""
         return await self._run(command)
 
     async def insert(self, command: BetaMemoryTool20250818InsertCommand) -> str:
-        """Put lines into a file."""
+        """Insert lines into a file."""
         return await self._run(command)
 
     async def delete(self, command: BetaMemoryTool20250818DeleteCommand) -> str:
-        """Forget a file or a directory."""
+        """Delete a file or a directory."""
         return await self._run(command)
 
     async def rename(self, command: BetaMemoryTool20250818RenameCommand) -> str:
-        """Give a file or a directory another name."""
+        """Rename a file or a directory."""
         return await self._run(command)
 
     async def clear_all_memory(self) -> str:
-        """Forget all files; they can be restored for a while."""
+        """Delete all files; they can be restored for a while."""
         return _cleared(await self._in_thread(lambda files: files.clear()))
 
     async def _run(self, command: Command) -> str:

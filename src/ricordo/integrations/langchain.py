@@ -1,4 +1,4 @@
-"""Memory as tools of LangChain, for one user or for the user whom each call's config names.
+"""Memory as tools of LangChain, for one user or for the user in each call's config.
 
 Needs the extra ``langchain``. What the tools do and say is decided in ``ricordo.tools``.
 """
@@ -21,17 +21,17 @@ except ImportError as missing:
     ) from missing
 
 UserOfConfig = Callable[[RunnableConfig], UserMemory]
-"""Says whose memory a call is about. The model has no part in it."""
+"""Returns the user of a call. The model cannot choose."""
 
 __all__ = ["MemoryTool", "UserOfConfig", "memory_tools", "user_of_config"]
 
 
 class MemoryTool(BaseTool):
-    """One tool of memory.
+    """One memory tool.
 
-    The answer is compact JSON, also where something went wrong: ``{"error": {...}}`` says what the
-    model can do about it, and the message has the status ``error``. Only whoever calls the tool
-    decides for which user it works; what a model sends is never looked at for that.
+    The answer is compact JSON, also for errors: ``{"error": {...}}`` says what the model can do,
+    and the message has the status ``error``. The user is chosen by the caller of the tool, never by
+    the model's arguments.
     """
 
     _user_of: UserOfConfig
@@ -47,7 +47,7 @@ class MemoryTool(BaseTool):
         self._user_of = user_of
         self._sets = sets
 
-    # ``self`` is positional only: models make up arguments, and one of that name is theirs.
+    # ``self`` is positional only: models make up arguments, and one may have that name.
     def _run(self, /, *, config: RunnableConfig, **arguments: Any) -> str:
         user = self._user_of(config or {})
         result = Tools(user, *self._sets).run(self.name, arguments)
@@ -56,12 +56,13 @@ class MemoryTool(BaseTool):
         return result.text
 
     async def _arun(self, /, *, config: RunnableConfig, **arguments: Any) -> str:
-        """The same in a thread: the event loop goes on meanwhile."""
+        """In a thread, so the event loop is not blocked."""
         return await asyncio.to_thread(self._run, config=config, **arguments)
 
 
 def memory_tools(who: UserMemory | UserOfConfig, *sets: str) -> list[BaseTool]:
-    """The tools of these sets, or of ``standard``, for a user or for whom each call's config names.
+    """The tools of these sets, or of ``standard``, for a user or for the user in each call's
+    config.
 
     Raises:
         InvalidValue: There is no such set.
@@ -71,10 +72,9 @@ def memory_tools(who: UserMemory | UserOfConfig, *sets: str) -> list[BaseTool]:
 
 
 def user_of_config(memory: Memory, *, key: str = "user_id") -> UserOfConfig:
-    """Takes the user from ``config["configurable"][key]``, for programs that serve many users.
+    """Take the user from ``config["configurable"][key]``, for programs that serve many users.
 
-    What it returns raises ``InvalidValue`` where the config names none: nobody's memory is the
-    memory of everybody.
+    Raises ``InvalidValue`` when called with a config that names none.
     """
 
     def user_of(config: RunnableConfig) -> UserMemory:

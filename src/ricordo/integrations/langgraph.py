@@ -87,7 +87,7 @@ _ORDERED: Final = frozenset({"$gt", "$gte", "$lt", "$lte"})
 
 
 def check_filter(wanted: object) -> None:
-    """Refuse what is no filter, and operators that do not exist, wherever they stand in one.
+    """Refuse anything that is not a filter, and unknown operators at any depth.
 
     Raises:
         InvalidValue: names the operator and those that exist.
@@ -110,7 +110,7 @@ def _check_operators(wanted: object) -> None:
 
 
 def matches(value: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
-    """Whether each field that a filter names is as it says."""
+    """Whether every field of the filter matches."""
     return all(_fits(value.get(name), condition) for name, condition in wanted.items())
 
 
@@ -129,7 +129,7 @@ def _fits(value: Any, condition: Any) -> bool:
 
 
 def _compared(value: Any, name: str, other: Any) -> bool:
-    """Order is only between two numbers or two texts; nothing else is more or less."""
+    """Only two numbers or two texts can be ordered."""
     if name in _ORDERED and not (_both(value, other, str) or _both(value, other, (int, float))):
         return False
     return bool(_COMPARISONS[name](value, other))
@@ -140,7 +140,7 @@ def _both(one: object, other: object, kinds: type | tuple[type, ...]) -> bool:
 
 
 def namespace_matches(namespace: tuple[str, ...], condition: MatchCondition) -> bool:
-    """Whether a namespace begins, or ends, as a condition says; ``*`` is any one label."""
+    """Whether a namespace matches a prefix or suffix condition; ``*`` is any one label."""
     path = condition.path
     if condition.match_type not in ("prefix", "suffix"):
         raise InvalidValue("match_type", f"{condition.match_type!r} is not one of: prefix, suffix")
@@ -156,7 +156,7 @@ WHOLE_VALUE: Final = "$"
 
 
 def text_of(value: Mapping[str, Any], paths: Sequence[str]) -> str | None:
-    """The texts of some fields, one a line; None where there is nothing to find it by."""
+    """The texts of some fields, one per line; None where there is nothing to search by."""
     found: list[str] = []
     for path in paths:
         if path == WHOLE_VALUE:
@@ -186,22 +186,20 @@ def _leaves(name: str, value: object) -> Iterator[tuple[str, str]]:
 
 
 class Packing:
-    """Packs and unpacks with one serializer."""
+    """Packs and unpacks values with one serializer."""
 
     def __init__(self, serde: SerializerProtocol) -> None:
         self._serde = serde
 
     def packed(self, value: object) -> Packed:
-        """A value as bytes."""
         kind, data = self._serde.dumps_typed(value)
         return Packed(kind, bytes(data))
 
     def unpacked(self, packed: Packed) -> Any:
-        """The value that was packed."""
         return self._serde.loads_typed((packed.format, packed.data))
 
     def names_of(self, state: Packed) -> Iterable[ChannelName]:
-        """Which values a checkpoint names."""
+        """The channel values that a checkpoint refers to."""
         versions: ChannelVersions = self.unpacked(state)["channel_versions"]
         return [channel_name(channel, version) for channel, version in versions.items()]
 
@@ -224,7 +222,7 @@ class Packing:
     def writes(
         self, written: Sequence[tuple[str, Any]], task_id: str, task_path: str
     ) -> list[GraphWrite]:
-        """What a task wrote; of several writes for one place, the last special one counts."""
+        """What a task wrote; of several writes to one special place, the last counts."""
         placed: dict[int, GraphWrite] = {}
         for index, (channel, value) in enumerate(written):
             place = WRITES_IDX_MAP.get(channel, index)
@@ -232,7 +230,7 @@ class Packing:
         return list(placed.values())
 
     def tuple_of(self, loaded: LoadedGraph) -> CheckpointTuple:
-        """A stored checkpoint as LangGraph has it."""
+        """A stored checkpoint as LangGraph's tuple."""
         stored = loaded.checkpoint
         bare = self.unpacked(stored.state)
         versions: ChannelVersions = bare["channel_versions"]
@@ -255,16 +253,15 @@ class Packing:
         )
 
     def metadata_of(self, stored: GraphCheckpoint) -> CheckpointMetadata:
-        """What LangGraph noted with a checkpoint."""
         return cast(CheckpointMetadata, self.unpacked(stored.metadata))
 
     def latest_whole(
         self, listed: Sequence[GraphCheckpoint], stored: Collection[ChannelName]
     ) -> set[str]:
-        """The latest checkpoint, with the ones before it that its delta channels are read from.
+        """The latest checkpoint, with the earlier ones that its delta channels need.
 
-        A delta channel has a value only now and then. In between it is made from that value and
-        all writes since, so that those checkpoints cannot be spared.
+        A delta channel has a full value only now and then, and is otherwise computed from that
+        value and all writes since, so those checkpoints must be kept.
         """
         latest = listed[0]
         kept = {latest.checkpoint_id}
@@ -286,12 +283,12 @@ class Packing:
 
 
 def channel_name(channel: str, version: str | float) -> ChannelName:
-    """What a version of a channel's value is stored under: 1 and "1" are two versions."""
+    """The storage name of a version of a channel's value: 1 and "1" are two versions."""
     return ChannelName(channel, json.dumps(version, ensure_ascii=False))
 
 
 def config_of(stored: GraphCheckpoint, checkpoint_id: str) -> RunnableConfig:
-    """The configuration that leads to a checkpoint of the same thread and namespace."""
+    """The configuration of a checkpoint of the same thread and namespace."""
     return {
         "configurable": {
             "thread_id": stored.thread_id,
@@ -302,7 +299,6 @@ def config_of(stored: GraphCheckpoint, checkpoint_id: str) -> RunnableConfig:
 
 
 def thread_of(configurable: Mapping[str, Any]) -> str:
-    """The thread that a configuration names."""
     return str(configurable["thread_id"])
 
 
@@ -312,10 +308,10 @@ _STRATEGIES = ("keep_latest", "delete")
 class RicordoSaver(BaseCheckpointSaver[str]):
     """Keeps the checkpoints of one user's graphs; nobody else's threads can be reached through it.
 
-    Without a ``serde`` of one's own, only LangGraph's and LangChain's own types and plain values
-    are brought back; other types come back as plain data. To allow some, give a
-    ``JsonPlusSerializer(allowed_msgpack_modules=[...])``. Asynchronous methods run the
-    synchronous ones in threads of the running event loop.
+    Without a custom ``serde``, only types of LangGraph and LangChain and plain values are restored;
+    other types become plain data. To allow some, give a
+    ``JsonPlusSerializer(allowed_msgpack_modules=[...])``. Asynchronous methods run the synchronous
+    ones in threads of the running event loop.
     """
 
     def __init__(self, user: UserMemory, *, serde: SerializerProtocol | None = None) -> None:
@@ -323,7 +319,7 @@ class RicordoSaver(BaseCheckpointSaver[str]):
         self._user = user
 
     def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
-        """The checkpoint that a configuration names, or else the latest of its thread."""
+        """The checkpoint of a configuration, or the latest of its thread."""
         configurable = config["configurable"]
         packing = self._packing
         loaded = self._states(packing).find(
@@ -373,7 +369,7 @@ class RicordoSaver(BaseCheckpointSaver[str]):
         metadata: CheckpointMetadata,
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
-        """Keep a checkpoint with the values that are new, in one transaction."""
+        """Store a checkpoint with its new values, in one transaction."""
         configurable = config["configurable"]
         noted = get_checkpoint_metadata(config, metadata)
         run_id = noted.get("run_id")
@@ -403,7 +399,7 @@ class RicordoSaver(BaseCheckpointSaver[str]):
         task_id: str,
         task_path: str = "",
     ) -> None:
-        """Keep what a task wrote after a checkpoint."""
+        """Store what a task wrote after a checkpoint."""
         configurable = config["configurable"]
         packing = self._packing
         self._states(packing).save_writes(
@@ -414,15 +410,15 @@ class RicordoSaver(BaseCheckpointSaver[str]):
         )
 
     def delete_thread(self, thread_id: str) -> None:
-        """Remove all that is kept for a thread."""
+        """Delete everything of a thread."""
         self._states().delete_thread(str(thread_id))
 
     def delete_for_runs(self, run_ids: Sequence[str]) -> None:
-        """Remove what some runs have kept."""
+        """Delete everything of some runs."""
         self._states().delete_runs({str(run_id) for run_id in run_ids})
 
     def copy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
-        """Give a new thread all that another one has.
+        """Copy everything of a thread to a new one.
 
         Raises:
             Conflict: the target has checkpoints of its own.
@@ -432,7 +428,7 @@ class RicordoSaver(BaseCheckpointSaver[str]):
     def prune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
         """Keep only the latest checkpoint of each namespace, or none (``delete``).
 
-        Those before it stay as long as the latest one's delta channels are read from them.
+        Earlier ones that the latest one's delta channels need are kept.
 
         Raises:
             InvalidValue: no such strategy.
@@ -448,7 +444,7 @@ class RicordoSaver(BaseCheckpointSaver[str]):
                 states.prune(str(thread_id), packing.latest_whole)
 
     def get_next_version(self, current: str | None, channel: None) -> str:  # noqa: ARG002
-        """A version that sorts after the current one, and is no other branch's."""
+        """A version that sorts after the current one, unique across branches."""
         reached = 0 if current is None else int(str(current).partition(".")[0])
         return f"{reached + 1:032}.{secrets.token_hex(8)}"
 
@@ -523,9 +519,9 @@ _MAX_TTL_MINUTES: Final = limits.MAX_RECENCY_DAYS * 24 * 60
 class RicordoStore(BaseStore):
     """Keeps entries for one user; nobody else's can be reached through it.
 
-    ``index`` says by which fields entries are found where a ``put`` does not: a list of paths,
+    ``index`` says by which fields entries are searched where a ``put`` does not: a list of paths,
     None for the whole value, False for none. Vectors are made as for all of the user's memories.
-    ``ttl`` may have ``default_ttl`` (minutes) and ``refresh_on_read``; what has expired is never
+    ``ttl`` may have ``default_ttl`` (minutes) and ``refresh_on_read``; expired entries are never
     returned, and removed by the store's own background jobs.
     """
 
@@ -547,9 +543,9 @@ class RicordoStore(BaseStore):
         self._entries = StoreEntries(user.database, user.recall, user.scope)
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
-        """Do several operations: all that read first, then all that write, in one transaction.
+        """Run several operations: first all reads, then all writes, in one transaction.
 
-        Of several writes to one key the last one counts.
+        Of several writes to one key the last counts.
 
         Raises:
             InvalidNamespaceError, InvalidValue: one of them is not allowed; nothing was written.
@@ -576,7 +572,7 @@ class RicordoStore(BaseStore):
         return await asyncio.to_thread(self.batch, list(ops))
 
     def sweep_ttl(self) -> int:
-        """Remove what has expired now, instead of waiting for the background jobs; how many."""
+        """Remove expired entries now, instead of waiting for the background jobs; how many."""
         return self._entries.sweep()
 
     def _fetched(self, ops: Sequence[GetOp]) -> dict[EntryName, Entry]:
@@ -610,7 +606,7 @@ class RicordoStore(BaseStore):
             return self._entries.listed(
                 prefix, limit=size, offset=skipped, matches=fits, prolongs=op.refresh_ttl
             )
-        # Graphs ask with whole messages.
+        # Graphs search with whole messages.
         asked = question_in(checks.text("query", op.query, limits.MAX_MESSAGE_CHARS))
         return self._entries.search(
             prefix, asked, limit=size, offset=skipped, matches=fits, prolongs=op.refresh_ttl
@@ -638,7 +634,7 @@ class RicordoStore(BaseStore):
 
 
 def entry_name(namespace: tuple[str, ...], key: str) -> EntryName:
-    """What names an entry.
+    """The name of an entry.
 
     Raises:
         InvalidValue: too many labels, or too long.
@@ -710,10 +706,10 @@ def _search_item(entry: Entry) -> SearchItem:
 def memory_tool_node(
     who: UserMemory | UserOfConfig, *sets: str, name: str = "tools", messages_key: str = "messages"
 ) -> ToolNode:
-    """A node with the tools of these sets, or of ``standard``; each call answers with its message.
+    """A tool node with the tools of these sets, or of ``standard``.
 
-    ``who`` is a user, or decides for whom by the config of each run: ``user_of_config(memory)``.
-    The tools themselves, to bind to a model, are ``list(node.tools_by_name.values())``.
+    ``who`` is a user, or chooses one by the config of each run: ``user_of_config(memory)``. The
+    tools themselves, to bind to a model, are ``list(node.tools_by_name.values())``.
 
     Raises:
         InvalidValue: There is no such set.

@@ -43,15 +43,14 @@ __all__ = ["MemorySession", "memory_tools"]
 
 Remembering = UserMemory | AsyncUserMemory
 Who = Remembering | Callable[[RunContextWrapper[Any]], Remembering | Awaitable[Remembering]]
-"""Whose memory it is: always the same user's, or what a function says of the context of a run."""
+"""One user's memory, or a function from a run's context to a user's memory."""
 
 
 def memory_tools(who: Who, *sets: str) -> list[FunctionTool]:
     """The tools of some sets (without any, the standard one) for ``Agent(tools=[...])``.
 
-    ``who`` is one user's memory, or a function that takes the context of a run and gives the
-    memory of the user whom it is for, so that one agent serves many users. It is the program that
-    says who; a model cannot choose.
+    ``who`` is one user's memory, or a function that takes the context of a run and returns the
+    memory of its user, so that one agent serves many users. The model cannot choose the user.
 
     Raises:
         InvalidValue: there is no such set.
@@ -92,11 +91,10 @@ _OWN_TOOLS: Final = frozenset(tool.name for tools in TOOL_SETS.values() for tool
 
 
 def turns_of(items: Sequence[object], called: Mapping[str, str]) -> list[NewTurn]:
-    """What users, assistants and tools said, in order; ``called`` are tools' names by call.
+    """What users, assistants and tools said, in order; ``called`` are tool names by call id.
 
-    Instructions, pictures and the model's reasoning are nothing that was said. Calls of the tools
-    of memory, and what they gave, are left out: what is remembered is not said again by recalling
-    it.
+    Instructions, pictures and the model's reasoning are left out, and so are memory tool calls and
+    their results: recalling a memory does not say it again.
     """
     turns = []
     for item in items:
@@ -108,7 +106,7 @@ def turns_of(items: Sequence[object], called: Mapping[str, str]) -> list[NewTurn
 
 
 def calls_in(items: Iterable[object]) -> dict[str, str]:
-    """The names of the tools that items call, by the ids of the calls."""
+    """The names of the tools that items call, by call id."""
     found = {}
     for item in items:
         if isinstance(item, Mapping) and item.get("type") == _CALL:
@@ -148,26 +146,25 @@ def _calling(item: Mapping[str, Any]) -> NewTurn:
     call = {"id": item.get("call_id"), "type": "function", "function": function}
     try:
         return NewTurn.parse({"role": ASSISTANT, "content": None, "tool_calls": [call]})
-    except InvalidValue:  # larger than can be stored: which tool was called is enough
+    except InvalidValue:  # too large to be stored: the tool's name is enough
         called = [{"name": name[: limits.MAX_REFERENCE_CHARS]}]
         return NewTurn.parse({"role": ASSISTANT, "content": None, "tool_calls": called})
 
 
-# A session is a row of parts: each part is a state with a list of items, and a head says which
-# part is the last. Adding rewrites the last part alone, so that a long session costs no more than
-# a short one and is not bound by the size of one state. All rows of a step are written in one
-# transaction, in which the user's other writes wait, so nothing that two processes add at once
-# gets lost.
+# A session is a sequence of parts: each part is a state with a list of items, and a head row says
+# which is the last. Adding rewrites only the last part, so a long session costs no more than a
+# short one and is not limited by the size of one state. A step writes all rows in one transaction,
+# which serialises the user's writes, so concurrent additions are not lost.
 
 _PREFIX: Final = "agents"
-_HEAD: Final = 0  # the number of the row that says which part is the last
+_HEAD: Final = 0  # the number of the head row
 _LAST: Final = "last_part"
 _MAX_DIGITS: Final = 9
 _FRAME_BYTES: Final = 2  # the brackets around the items of a part
 MAX_SESSION_ID_CHARS: Final = limits.MAX_REFERENCE_CHARS - len(_PREFIX) - _MAX_DIGITS - 2
 
 Item = Any
-"""What the SDK keeps: an object as the Responses interface takes it for input."""
+"""An item of the SDK: an input object of the Responses API."""
 
 View = ReadTransaction | WriteTransaction
 
@@ -176,9 +173,9 @@ class SessionItems:
     """The items of one session of one user.
 
     Raises:
-        InvalidValue: the session cannot have that name.
+        InvalidValue: the session's name is not allowed.
         ScopeWidened: this memory is bound to another thread.
-        PermissionMissing: it is kept to some categories.
+        PermissionMissing: it is restricted to some categories.
     """
 
     def __init__(self, user: UserMemory, session_id: str) -> None:
@@ -192,7 +189,7 @@ class SessionItems:
         """The latest items, or all, in the order in which they were added."""
         if limit == 0:
             return []
-        if limit is not None and limit < 0:  # as the SDK's own sessions take it
+        if limit is not None and limit < 0:  # like the SDK's own sessions
             limit = None
         with self.database.read(self._user_id) as view:
             newest: list[Item] = []
@@ -203,7 +200,7 @@ class SessionItems:
         return [_unpacked(item) for item in newest[:limit][::-1]]
 
     def add(self, items: Sequence[Item]) -> None:
-        """Add items at the end, all of them or none.
+        """Append items, all or none.
 
         Raises:
             InvalidValue: an item is not JSON, or too large.
@@ -215,7 +212,7 @@ class SessionItems:
 
     @retried
     def pop(self) -> Item | None:
-        """Take the last item away; None where there is none."""
+        """Remove and return the last item; None where there is none."""
         with self.database.write(self._user_id) as writing:
             number = self._last_part(writing)
             if number == _HEAD:
@@ -230,7 +227,7 @@ class SessionItems:
 
     @retried
     def clear(self) -> None:
-        """Take all items away."""
+        """Remove all items."""
         with self.database.write(self._user_id) as writing:
             for number in range(self._last_part(writing), _HEAD, -1):
                 checkpoints.delete(writing, self._name(number), None)
@@ -270,15 +267,15 @@ class SessionItems:
         checkpoints.save(writing, self._name(number), encoded, None)
 
     def _name(self, number: int) -> str:
-        # The number comes first: whatever a session is called, no two rows share a name.
+        # The number comes first, so no two sessions share a row name.
         return f"{_PREFIX}/{number}/{self.session_id}"
 
 
 def _packed(item: Item) -> Item:
     """An item as a state can hold it.
 
-    A database cannot hold half of a character (a lone surrogate), which models sometimes send.
-    Such an item is kept as a text, the JSON of it in ASCII.
+    A database cannot hold lone surrogates, which models sometimes send. Such an item is kept as its
+    JSON text in ASCII.
 
     Raises:
         InvalidValue: it is not an object.
@@ -290,7 +287,7 @@ def _packed(item: Item) -> Item:
     except UnicodeEncodeError:
         return json.dumps(item)
     except (TypeError, ValueError, RecursionError):
-        pass  # refused with an explanation when it is to be stored
+        pass  # refused with an explanation when it is stored
     return item
 
 
@@ -299,10 +296,10 @@ def _unpacked(stored: Item) -> Item:
 
 
 def checked_session_id(value: object) -> str:
-    """The name of a session, as strict as those of threads, and with room for what we add to it.
+    """The name of a session: the rules of thread names, and room for a suffix.
 
     Raises:
-        InvalidValue: a session cannot have that name.
+        InvalidValue: the name is not allowed.
     """
     name = checks.reference("session_id", value)
     if len(name) > MAX_SESSION_ID_CHARS:
@@ -315,7 +312,7 @@ def checked_session_id(value: object) -> str:
 def _parts(
     last: int, present: list[Item], size: int, encoded: Sequence[JsonText]
 ) -> Iterator[tuple[int, list[Item]]]:
-    """The parts that have to be written so that these items stand at the end, with numbers."""
+    """The numbered parts to write so that these items are at the end."""
     number, items = last, list(present)
     is_changed = False
     for one in encoded:
@@ -337,19 +334,19 @@ def _size(encoded: JsonText) -> int:
 T = TypeVar("T")
 
 _LOOK_BACK_ITEMS = 100
-"""How far back the call is looked for whose result is added; it is mostly the item before."""
+"""How far back a tool result's call is searched; it is mostly the item before."""
 
 
 class MemorySession:
     """The items of one conversation of a user with agents, for ``Runner.run(..., session=...)``.
 
-    Items come back exactly as they were added, in order. What the user, the agents and their tools
-    say in them is also observed as turns of the thread that is named like the session, so that it
-    can be searched and memories are formed; ``observe=False`` leaves that out. What was observed
-    stays said: ``pop_item`` and ``clear_session`` take items away, not turns.
+    Items come back exactly as added, in order. What the user, the agents and their tools say is
+    also observed as turns of the thread with the session's name, so that it can be searched and
+    memories are formed; ``observe=False`` turns that off. ``pop_item`` and ``clear_session`` remove
+    items, not observed turns.
 
     Raises:
-        InvalidValue: the session cannot have that name.
+        InvalidValue: the session's name is not allowed.
     """
 
     session_id: str
@@ -369,13 +366,13 @@ class MemorySession:
         self._observes = checks.flag("observe", observe)
 
     async def get_items(self, limit: int | None = None) -> list[TResponseInputItem]:
-        """The latest items, or all, the oldest of them first."""
+        """The latest items, or all, the oldest first."""
         wanted = resolve_session_limit(limit, self.session_settings)
         found = await self._in_thread(lambda user: self._items(user).latest(wanted))
         return cast(list[TResponseInputItem], found)
 
     async def add_items(self, items: list[TResponseInputItem]) -> None:
-        """Add items at the end, all of them or none, and observe what they say.
+        """Append items, all or none, and observe what they say.
 
         Raises:
             InvalidValue: an item is not JSON, or larger than 8 MiB; nothing was added.
@@ -384,12 +381,12 @@ class MemorySession:
         await self._in_thread(lambda user: self._add(user, added))
 
     async def pop_item(self) -> TResponseInputItem | None:
-        """Take the last item away; None where there is none."""
+        """Remove and return the last item; None where there is none."""
         popped = await self._in_thread(lambda user: self._items(user).pop())
         return cast(TResponseInputItem | None, popped)
 
     async def clear_session(self) -> None:
-        """Take all items away."""
+        """Remove all items."""
         await self._in_thread(lambda user: self._items(user).clear())
 
     def _items(self, user: UserMemory) -> SessionItems:
@@ -408,9 +405,9 @@ class MemorySession:
             user.observe(turns[start : start + MAX_OBSERVED_TURNS], thread=self.session_id)
 
     async def _in_thread(self, work: Callable[[UserMemory], T]) -> T:
-        """Do the work in a thread; whoever is cancelled meanwhile waits until it is done.
+        """Work in a thread; a cancelled caller waits until it is done.
 
-        A write that goes on behind the back of its caller would come after what is done next.
+        Otherwise the write could happen after what the caller does next.
         """
         if isinstance(self._user, AsyncUserMemory):
             task = asyncio.ensure_future(in_pool(self._user, work))

@@ -25,7 +25,7 @@ except ImportError as missing:
 
 __all__ = ["MemoryToolset"]
 
-# Arguments are checked where the tool is, so that every surface says the same about them.
+# Arguments are validated by the tool itself, so that every surface reports the same errors.
 _UNCHECKED: Final = SchemaValidator(core_schema.dict_schema())
 
 
@@ -33,12 +33,12 @@ class MemoryToolset(AbstractToolset[AgentDepsT]):
     """The tools of these sets, or of ``standard``.
 
     ``who`` is a user, or takes the run's context and returns one: ``lambda ctx:
-    memory.user(ctx.deps)``. The model has no part in that. With ``instructions`` the agent is also
-    told how to use the tools, and which themes the user has.
+    memory.user(ctx.deps)``. The model cannot choose. With ``instructions`` the agent is also told
+    how to use the tools, and which themes the user has.
 
-    What a model can mend, it is asked to try again (``ModelRetry``) for as long as the agent
-    allows retries; after that, and where the store itself fails, the error is the answer, and the
-    run goes on. Calls run in threads: the event loop goes on meanwhile.
+    The model is asked to retry what it can fix (``ModelRetry``) for as long as the agent allows
+    retries; after that, and where the store itself fails, the error is the answer, and the run
+    continues. Calls run in threads, so the event loop is not blocked.
 
     Raises:
         InvalidValue: There is no such set.
@@ -59,11 +59,11 @@ class MemoryToolset(AbstractToolset[AgentDepsT]):
 
     @property
     def id(self) -> str | None:
-        """What names it among the toolsets of an agent."""
+        """The toolset's name among those of an agent."""
         return self._id
 
     async def get_instructions(self, ctx: RunContext[AgentDepsT]) -> str | None:
-        """How to use the tools, for this user; nothing of what is remembered."""
+        """How to use the tools, for this user; no memories."""
         if not self._instructs:
             return None
         return await asyncio.to_thread(lambda: self._tools_of(ctx).guide())
@@ -87,10 +87,10 @@ class MemoryToolset(AbstractToolset[AgentDepsT]):
         ctx: RunContext[AgentDepsT],
         tool: ToolsetTool[AgentDepsT],  # noqa: ARG002 - the name says which
     ) -> dict[str, Any]:
-        """Do what a call asks for.
+        """Run a tool call.
 
         Raises:
-            ModelRetry: The model can mend it; the message says how.
+            ModelRetry: The model can fix it; the message says how.
         """
         result = await asyncio.to_thread(lambda: self._tools_of(ctx).run(name, tool_args))
         if _is_mendable(result) and not ctx.last_attempt:
@@ -114,5 +114,5 @@ def _definition(tool: Tool) -> ToolDefinition:
 
 
 def _is_mendable(result: ToolResult) -> bool:
-    """Whether another call can do better; not where the model may not, or memory does not work."""
+    """Whether another call can succeed; not for missing permissions or a failing store."""
     return is_mistake(result.error) and not isinstance(result.error, AccessDenied)

@@ -1,4 +1,4 @@
-"""The message broker: which ones there are, which queues, and telling workers of queued jobs."""
+"""The message broker: URLs, queues, and messages that wake workers."""
 
 import contextlib
 import importlib.util
@@ -18,28 +18,27 @@ from ricordo.model.vocabulary import Lane
 if TYPE_CHECKING:
     from celery import Celery
 
-# Celery is imported only where something is sent, because it takes long to load and need not be
-# installed.
+# Celery is imported only where something is sent: it loads slowly and is optional.
 
 SCHEMES: Final = ("redis", "rediss", "amqp", "amqps")
 QUEUES: Final = {Lane.FAST: "ricordo.fast", Lane.SLOW: "ricordo.slow"}
 RUN_TASK: Final = "ricordo.run_job"
 SWEEP_TASK: Final = "ricordo.sweep"
 _ANSWER_SECONDS: Final = 2.0
-"""How long a broker may take to answer before it counts as unreachable."""
+"""A broker that takes longer to answer counts as unreachable."""
 
 _SETTING: Final = "setting broker_url"
 
 
 class BrokerUnreachable(Exception):
-    """The broker did not take a message, or does not answer."""
+    pass
 
 
 def checked_url(url: str) -> str:
-    """The address of a broker; several with ``;`` between them stand in for each other.
+    """The broker's URL, or several failover URLs separated by ``;``.
 
     Raises:
-        InvalidValue: an address of another kind, or Celery is not installed.
+        InvalidValue: an unknown kind of URL, or Celery is not installed.
     """
     for one in url.split(";"):
         try:
@@ -47,7 +46,7 @@ def checked_url(url: str) -> str:
         except ValueError:
             scheme = ""
         if scheme not in SCHEMES:
-            # The address itself is not shown, because there may be a password in it.
+            # The URL itself is not shown, because it may have a password.
             raise InvalidValue(_SETTING, f"must begin with {'://, '.join(SCHEMES)}://")
     if importlib.util.find_spec("celery") is None:
         raise InvalidValue(_SETTING, "needs Celery: pip install 'ricordo[celery]'")
@@ -55,7 +54,7 @@ def checked_url(url: str) -> str:
 
 
 def masked(url: str) -> str:
-    """The address without passwords, for people to see."""
+    """The URL without passwords, for display."""
     return ";".join(_masked(one) for one in url.split(";"))
 
 
@@ -68,7 +67,7 @@ def _masked(url: str) -> str:
 
 
 def celery_configuration(url: str) -> dict[str, Any]:
-    """What senders and workers have in common. Both must describe the queues alike."""
+    """What senders and workers share. Both must declare the queues identically."""
     return {
         "broker_url": url,
         "broker_connection_timeout": _ANSWER_SECONDS,
@@ -84,14 +83,13 @@ def celery_configuration(url: str) -> dict[str, Any]:
 
 
 def _queues() -> list[Any]:
-    """Durable, so that a restart of the broker costs no time; on RabbitMQ without replicas.
+    """Durable classic queues.
 
-    Quorum queues would keep messages safe on several machines. What they would keep is known from
-    the job rows anyway, and a single broker need not pay for it.
+    Quorum queues would replicate messages, but the job rows have the same information.
     """
     from kombu import Exchange, Queue
 
-    # By the nameless exchange a message reaches its queue without a binding that could be lost.
+    # Via the default exchange, messages need no binding that could be lost.
     return [
         Queue(name, Exchange(""), routing_key=name, queue_arguments={"x-queue-type": "classic"})
         for name in QUEUES.values()
@@ -99,7 +97,7 @@ def _queues() -> list[Any]:
 
 
 class Messenger:
-    """One connection to the broker, for one thread at a time. Made when first needed."""
+    """One lazy connection to the broker. Not thread-safe."""
 
     def __init__(self, url: str) -> None:
         self._url = url
@@ -108,11 +106,7 @@ class Messenger:
         self._producer: Any = None
 
     def connect(self) -> None:
-        """See to it that there is a connection.
-
-        Raises:
-            BrokerUnreachable: it does not answer in time.
-        """
+        """Connect if necessary. Raises BrokerUnreachable."""
         if self._producer is not None:
             return
         app = self._celery()
@@ -126,11 +120,7 @@ class Messenger:
             self._producer = app.amqp.Producer(self._connection.channel())
 
     def send(self, job_id: int, lane: Lane) -> None:
-        """Tell the workers of a lane that there is a job. May happen twice for one call.
-
-        Raises:
-            BrokerUnreachable: the broker did not take it.
-        """
+        """Tell the workers of a lane about a job, possibly twice. Raises BrokerUnreachable."""
         is_new = self._producer is None
         self.connect()
         try:
@@ -138,7 +128,7 @@ class Messenger:
         except BrokerUnreachable:
             if is_new:
                 raise
-            # A connection that was idle for long can be closed by now; that is no outage.
+            # An idle connection may have been closed; that is no outage.
             self.connect()
             self._publish(job_id, lane)
 
@@ -155,11 +145,7 @@ class Messenger:
             )
 
     def lengths(self) -> dict[Lane, int]:
-        """How many messages wait in each lane's queue.
-
-        Raises:
-            BrokerUnreachable: it does not answer in time.
-        """
+        """The number of messages in each lane's queue. Raises BrokerUnreachable."""
         self.connect()
         queues = {queue.name: queue for queue in _queues()}
         with _as_unreachable(self):
@@ -170,36 +156,32 @@ class Messenger:
             }
 
     def ping(self, seconds: float) -> list[str]:
-        """The names of the workers that answer within so many seconds.
-
-        Raises:
-            BrokerUnreachable: the broker itself does not answer.
-        """
+        """The names of the workers that answer in time. Raises BrokerUnreachable."""
         self.connect()
         with _as_unreachable(self):
             replies = self._celery().control.ping(timeout=seconds, connection=self._connection)
         return [name for reply in replies or () for name in reply]
 
     def hang_up(self) -> None:
-        """Drop the connection without a word; one that is broken would not hear it."""
+        """Drop the connection without closing it properly; a broken one could not answer."""
         connection, _ = self.abandon()
         if connection is not None:
             with contextlib.suppress(*_broker_errors(connection)):
-                # RabbitMQ is asked before a connection is closed, Redis is not.
+                # RabbitMQ waits for an answer when a connection is closed, Redis does not.
                 if self._url.startswith("amqp"):
                     connection.collect()
                 else:
                     connection.release()
 
     def close(self) -> None:
-        """Give the connection back. The next message makes another."""
+        """Close the connection. The next message opens another."""
         connection, _ = self.abandon()
         if connection is not None:
             with contextlib.suppress(*_broker_errors(connection)):
                 connection.release()
 
     def abandon(self) -> tuple[Any, Any]:
-        """Leave the connection as it is and forget it; for a child process, whose it is not."""
+        """Forget the parent's connection without closing it; for a child process."""
         left = (self._connection, self._producer)
         self._connection = self._producer = None
         return left
@@ -215,7 +197,7 @@ class Messenger:
 
 @contextlib.contextmanager
 def _as_unreachable(messenger: Messenger) -> Iterator[None]:
-    """Turn what goes wrong between us and the broker into one error, and hang up."""
+    """Turn transport errors into BrokerUnreachable, and drop the connection."""
     try:
         yield
     except _broker_errors(messenger._connection) as error:
@@ -230,25 +212,25 @@ def _broker_errors(connection: Any) -> tuple[type[BaseException], ...]:
 
 
 def _sending_options() -> dict[str, Any]:
-    """Short waits of either transport, each of which ignores what is the other's."""
+    """Short timeouts for either transport; each ignores the other's."""
     return {
         "socket_connect_timeout": _ANSWER_SECONDS,  # Redis
         "socket_timeout": _ANSWER_SECONDS,
-        "confirm_publish": True,  # RabbitMQ: a message counts as sent when it says so
+        "confirm_publish": True,  # RabbitMQ: a message counts as sent when it is confirmed
         "read_timeout": _ANSWER_SECONDS,
         "write_timeout": _ANSWER_SECONDS,
     }
 
 
-# A message says no more than which job is due. The row is the truth: a message that is lost is
-# sent again by the sweep, and one that comes twice finds nothing left to do.
+# A message only names a due job; the row is authoritative. A lost message is sent again by the
+# sweep, and a duplicate finds nothing to do.
 
 _FIRST_RETRY_SECONDS: Final = 0.5
 _LONGEST_RETRY_SECONDS: Final = 30.0
 _STOP_SECONDS: Final = 2.5
 _PATIENCE: Final = timedelta(minutes=15)
-"""After how long a job is told of again while its queue is not empty: it most likely just waits
-for its turn, and every further message would only make the queue longer."""
+"""When a message is sent again while the queue is not empty: the job most likely just waits, and
+another message would only lengthen the queue."""
 
 _log = logging.getLogger(__name__)
 
@@ -259,14 +241,14 @@ def send_waiting(
     messenger: Messenger,
     resend_after: timedelta | None = None,
 ) -> int:
-    """Send a message for each due job of these kinds that none was sent for; how many.
+    """Send a message for each due job without one; how many.
 
-    ``resend_after`` sends another one for jobs whose message is older and which still wait.
+    ``resend_after`` also sends another for jobs whose message is older and which still wait.
 
     Raises:
         BrokerUnreachable: the broker did not take all of them; the rest counts as not sent.
     """
-    messenger.connect()  # nothing is written while there is nobody to tell
+    messenger.connect()  # nothing is written while the broker is down
     waiting = queue.take_unsent(kinds, resend_after)
     sent = 0
     try:
@@ -280,13 +262,10 @@ def send_waiting(
 
 
 def sweep(queue: JobQueue, kinds: frozenset[str], messenger: Messenger) -> int:
-    """Send messages for what has become due since, and for those that were lost; how many.
+    """Send messages for jobs that have become due, and for lost messages; how many.
 
-    A job that waits although the queue of its lane is empty has lost its message, unless a worker
-    has just fetched it.
-
-    Raises:
-        BrokerUnreachable: the broker does not answer.
+    A job that waits although its lane's queue is empty has lost its message, unless a worker has
+    just fetched it. Raises BrokerUnreachable.
     """
     lengths = messenger.lengths()
     return sum(
@@ -301,7 +280,7 @@ def sweep(queue: JobQueue, kinds: frozenset[str], messenger: Messenger) -> int:
 
 
 class BrokerWaker:
-    """Tells the broker of new jobs, in a thread of its own: no write ever waits for a broker."""
+    """Sends messages for new jobs in its own thread, so that no write waits for the broker."""
 
     def __init__(
         self,
@@ -314,7 +293,7 @@ class BrokerWaker:
         """``between`` is called every ``poll_seconds``.
 
         Raises:
-            InvalidValue: not the address of a broker that is known, or Celery is not installed.
+            InvalidValue: an unknown kind of URL, or Celery is not installed.
         """
         self._queue = queue
         self._kinds = kinds
@@ -337,25 +316,23 @@ class BrokerWaker:
         self._house_at = 0.0
 
     def reset_after_fork(self) -> Any:
-        """The thread does not survive a fork; the child's own starts with its first queued job."""
+        """Threads do not survive a fork; the child's starts with its first queued job."""
         inherited = (self._lock, self._stop, self._wake, self._thread, self._messenger.abandon())
         self._set_up()
         return inherited
 
     def start(self) -> None:
-        """Begin."""
         self._wanted = True
         self._start_thread()
 
     def wake(self) -> None:
-        """There is a new job in the queue."""
         self._is_asked = True
         if self._wanted:
             self._start_thread()
         self._wake.set()
 
     def stop(self) -> None:
-        """Send what there is if the broker answers soon, and end the thread."""
+        """Send what is left if the broker answers soon, and end the thread."""
         self._wanted = False
         self._stop.set()
         self._wake.set()
@@ -397,7 +374,7 @@ class BrokerWaker:
             self._failures = 0
 
     def _note_failure(self, error: Exception) -> None:
-        """Say once that it does not work; try again, ever less often."""
+        """Log a failure once, and retry with growing pauses."""
         if self._failures == 0 and not self._stop.is_set():
             what = "the broker" if isinstance(error, BrokerUnreachable) else "waking workers"
             _log.warning(

@@ -1,4 +1,4 @@
-"""What each kind of job does. Every handler may run twice for one job without harm."""
+"""The job handlers. All are idempotent."""
 
 import contextlib
 from collections.abc import Callable, Mapping
@@ -91,7 +91,7 @@ def _upkeep_handlers(upkeep: Upkeep) -> Mapping[str, Handler]:
         upkeep.relate(job_context.job.user_id, job_context.report)
 
     on_demand = {CONSOLIDATE_JOB: consolidate, INSIGHTS_JOB: insights, RELATE_JOB: relate}
-    if not upkeep.policy.is_automatic:  # another process may do it, if that is meant to
+    if not upkeep.policy.is_automatic:  # another process with a model may do it
         return on_demand
     return {PLAN_JOB: plan, ROUND_JOB: daily_round, **on_demand}
 
@@ -102,7 +102,7 @@ def _formation_handlers(database: Database, formation: Formation) -> Mapping[str
     def form(job_context: JobContext) -> None:
         job = job_context.job
         wait_for_silence(database, policy, job)
-        # A conversation can be gone by now; whatever else is missing is worth an error.
+        # The conversation may be deleted by now; any other missing thing is an error.
         with contextlib.suppress(ThreadNotFound):
             formation.form(job.user_id, job.unique_key)
 
@@ -153,7 +153,7 @@ def _store_handlers(database: Database, recall: Recall) -> Mapping[str, Handler]
 
 
 def _told(job_context: JobContext, what: str) -> Callable[[int], None]:
-    """Adds up what was done and reports it."""
+    """A callback that sums up and reports progress."""
     total = 0
 
     def tick(count: int) -> None:
@@ -165,7 +165,7 @@ def _told(job_context: JobContext, what: str) -> Callable[[int], None]:
 
 
 def run_lifecycle(database: Database, user_id: str, report: Report) -> None:
-    """Expire and purge what is due for one user, in bounded steps, and plan the next time."""
+    """Expire and purge what is due for one user, in bounded steps, and queue the next run."""
     ended = 0
     while worked := _lifecycle_step(database, user_id):
         ended += worked
@@ -184,7 +184,7 @@ def _lifecycle_step(database: Database, user_id: str) -> int:
 
 @retried
 def run_lapsing(database: Database, user_id: str) -> None:
-    """Close one user's proposals that nobody has decided in time, and plan the next time."""
+    """Expire one user's undecided proposals, and queue the next run."""
     with database.write(user_id) as writing:
         following = lapse_due(writing)
         if following is not None:

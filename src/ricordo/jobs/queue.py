@@ -1,4 +1,4 @@
-"""The queue: taking jobs, showing signs of life, finishing, retrying, giving up, cancelling."""
+"""The job queue: claim, heartbeat, finish, retry, give up, cancel."""
 
 import random
 from collections.abc import Iterable, Sequence
@@ -31,24 +31,22 @@ SLOW_JOBS: Final = frozenset(
         RELATE_JOB,
     }
 )
-"""What may ask a model, make vectors, or read all that a user has stored."""
+"""Jobs that may call a model, embed, or read everything of a user."""
 
 INDISPENSABLE_JOBS: Final = frozenset({REINDEX_JOB, SCRUB_JOB})
-"""What is queued once, by something that does not happen again: it cannot be cancelled."""
+"""Jobs queued once by an event that does not recur: they cannot be cancelled."""
 
 
 def lane_of(kind: str) -> Lane:
-    """Where jobs of a kind wait."""
     return Lane.SLOW if kind in SLOW_JOBS else Lane.FAST
 
 
 def kinds_in(kinds: Iterable[str], lane: Lane | None) -> frozenset[str]:
-    """Those of the kinds that wait in a lane, or all of them."""
     return frozenset(kind for kind in kinds if lane is None or lane_of(kind) is lane)
 
 
 class JobQueue:
-    """Jobs as rows. The row is the truth: whoever holds its lease may finish it, nobody else."""
+    """Jobs as rows. Only the holder of a row's lease may finish it."""
 
     def __init__(self, database: Database, lease: timedelta) -> None:
         self.database = database
@@ -56,13 +54,13 @@ class JobQueue:
 
     @retried
     def claim(self, kinds: frozenset[str], only: int | None = None) -> Job | None:
-        """Take a job that is due and of one of these kinds, or None; ``only`` names the one."""
+        """Claim a due job of these kinds, or None; ``only`` names the one."""
         with self.database.transaction() as connection:
             return rows.claim_job(connection, kinds, self.database.clock(), self.lease, only)
 
     @retried
     def heartbeat(self, job: Job, progress: str | None = None) -> bool:
-        """Keep the lease; False when the job was given to another worker."""
+        """Renew the lease; False when the job was given to another worker."""
         with self.database.transaction_for([job.user_id]) as connection:
             until = self.database.clock() + self.lease
             return rows.extend_lease(connection, job, until, progress)
@@ -75,7 +73,7 @@ class JobQueue:
 
     @retried
     def fail(self, job: Job, error: str) -> bool:
-        """Put the job back with a growing delay, or among the dead after its last attempt."""
+        """Retry the job with a growing delay, or mark it dead after its last attempt."""
         now = self.database.clock()
         retry_at = None
         if job.attempts < job.max_attempts:
@@ -85,7 +83,7 @@ class JobQueue:
 
     @retried
     def postpone(self, job: Job, until: datetime, why: str) -> bool:
-        """Put the job back for later; this was no attempt."""
+        """Put the job back for later without counting an attempt."""
         with self.database.transaction_for([job.user_id]) as connection:
             return rows.postpone_job(connection, job, until, why, self.database.clock())
 
@@ -111,7 +109,7 @@ class JobQueue:
 
         Raises:
             JobNotFound: there is no such job.
-            Conflict: somebody works on it, it has ended already, or nothing would queue it again.
+            Conflict: it is running, has ended, or nothing would queue it again.
         """
         with self.database.transaction() as connection:
             job = jobs.find_job(connection, job_id)
@@ -132,7 +130,6 @@ class JobQueue:
             return jobs.list_jobs(reading.connection, state, kind, limit)
 
     def stats(self) -> list[JobStats]:
-        """How many jobs of each kind stand where."""
         with self.database.read_all() as view:
             counted = jobs.count_jobs(view.connection)
             due = jobs.due_jobs(view.connection, view.now)
@@ -151,7 +148,7 @@ class JobQueue:
         ]
 
     def seconds_until_due(self, kinds: frozenset[str]) -> float | None:
-        """How long until there is something of these kinds to do; None when there is nothing."""
+        """Seconds until a job of these kinds is due; None when there is none."""
         with self.database.read_all() as reading:
             due = jobs.next_due(reading.connection, kinds)
         if due is None:
@@ -163,9 +160,9 @@ class JobQueue:
     def take_unsent(
         self, kinds: frozenset[str], resend_after: timedelta | None
     ) -> list[tuple[int, str]]:
-        """Jobs (id and kind) that a broker is to be told of; they count as told from now on.
+        """Ids and kinds of jobs to send messages for; they count as sent from now on.
 
-        ``resend_after`` takes also those of which it was told so long ago and which still wait.
+        ``resend_after`` includes those sent so long ago that still wait.
         """
         with self.database.transaction() as connection:
             now = self.database.clock()
@@ -174,14 +171,14 @@ class JobQueue:
 
     @retried
     def note_unsent(self, job_ids: Sequence[int]) -> None:
-        """The broker could not be told of these jobs after all."""
+        """Sending messages for these jobs failed."""
         with self.database.transaction() as connection:
             jobs.note_unsent(connection, job_ids)
 
     @retried
     def trim(self) -> None:
-        """Forget jobs that were done or cancelled long ago, and take up those that a clock which
-        was wrong has put off for long."""
+        """Delete jobs that ended long ago, and reschedule those that a wrong clock has postponed
+        for long."""
         now = self.database.clock()
         with self.database.transaction() as connection:
             rows.trim_finished(connection, now - timedelta(days=limits.FINISHED_JOB_DAYS))
@@ -189,6 +186,6 @@ class JobQueue:
 
 
 def backoff_seconds(attempts: int) -> float:
-    """How long to wait after the given number of attempts: doubling, bounded, spread by chance."""
+    """Exponential backoff, bounded, with jitter."""
     doubled: float = limits.JOB_BACKOFF_BASE_SECONDS * 2.0 ** min(attempts - 1, 30)
     return min(doubled, limits.JOB_BACKOFF_CAP_SECONDS) * random.uniform(0.8, 1.2)

@@ -1,4 +1,4 @@
-"""Running jobs: worker threads, heartbeats, and what a handler is given."""
+"""Running jobs: worker threads, heartbeats, and the context of a handler."""
 
 import contextlib
 import logging
@@ -16,19 +16,19 @@ from ricordo.model.job import Job, Postpone
 from ricordo.model.vocabulary import Lane
 
 _REPORT_SECONDS: Final = 1.0
-"""How often progress is written at most: reporting must not cost more than the work."""
+"""The minimum interval between progress writes."""
 
 
 class JobLost(Exception):
-    """The job was given to another worker, which took this one for dead."""
+    """The job was given to another worker, because this one seemed dead."""
 
 
 class JobContext:
-    """One worker's time with one job.
+    """One run of a job by a worker.
 
-    A handler that works in steps calls :meth:`report` between them. When its time is over, or the
-    worker is to stop, that call ends the run: the job goes back into the queue, behind those that
-    are due, and what was done stays done.
+    A handler that works in steps calls :meth:`report` between them. When its time is up, or the
+    worker stops, that call ends the run: the job is queued again behind those that are due, and
+    finished steps stay.
     """
 
     def __init__(
@@ -48,10 +48,10 @@ class JobContext:
         self._lost = threading.Event()
 
     def report(self, progress: str) -> None:
-        """Say how far the work has come, between two steps of it.
+        """Report progress between two steps.
 
         Raises:
-            Postpone: the time is over, or the worker is to stop.
+            Postpone: the time is up, or the worker stops.
             JobLost: another worker has the job now.
         """
         now = time.monotonic()
@@ -66,7 +66,7 @@ class JobContext:
             raise Postpone(self._clock(), progress)
 
     def note_lost(self) -> None:
-        """A sign of life was refused: somebody else has the job."""
+        """A heartbeat was refused: another worker has the job."""
         self._lost.set()
 
 
@@ -78,7 +78,7 @@ _log = logging.getLogger(__name__)
 
 
 class JobRunner:
-    """Takes jobs from the queue and runs them, one per calling thread at a time."""
+    """Takes jobs from the queue and runs them, one at a time per calling thread."""
 
     def __init__(
         self,
@@ -87,8 +87,8 @@ class JobRunner:
         run_seconds: float,
         between: Callable[[], object] = lambda: None,
     ) -> None:
-        """``run_seconds`` is how long a job works before others get their turn; ``between`` is
-        called whenever a worker has worked off the queue."""
+        """``run_seconds`` is how long a job runs before others get their turn; ``between`` is
+        called whenever the queue is empty."""
         self.queue = queue
         self.kinds = frozenset(handlers)
         self._handlers = handlers
@@ -99,34 +99,34 @@ class JobRunner:
         forks.reset_in_child(self)
 
     def reset_after_fork(self) -> Any:
-        """A lock inside may have been held by a thread that the child does not have."""
+        """A lock may have been held by a thread that the child does not have."""
         inherited, self._stopping = self._stopping, threading.Event()
         return inherited
 
     def stop(self) -> None:
-        """End jobs that work in steps after the step at hand; they go on another time."""
+        """End stepwise jobs after the current step; they are continued later."""
         self._stopping.set()
 
     def keep_house(self) -> None:
-        """What a worker does when there is nothing to do, and before it begins."""
+        """Housekeeping, when a worker starts or is idle."""
         self._between()
         if time.monotonic() >= self._trim_at:
             self._trim_at = time.monotonic() + _TRIM_SECONDS
             self.queue.trim()
 
     def run_due(self, limit: int = MAX_JOBS_PER_RUN) -> int:
-        """Run what is due now in the calling thread; how many jobs there were."""
+        """Run what is due now in the calling thread; how many jobs."""
         done = 0
         while done < limit and self.run_next():
             done += 1
         return done
 
     def run_next(self, lane: Lane | None = None) -> bool:
-        """Run the job that is due longest, of a lane or of all; False where none is."""
+        """Run the job that has been due longest, of a lane or of all; False where none is."""
         return self._run_claimed(self.queue.claim(kinds_in(self.kinds, lane)))
 
     def run_one(self, job_id: int) -> bool:
-        """Run this job; False where it is not due, or somebody else has it."""
+        """Run this job; False where it is not due, or another worker has it."""
         return self._run_claimed(self.queue.claim(self.kinds, only=job_id))
 
     def _run_claimed(self, job: Job | None) -> bool:
@@ -144,7 +144,7 @@ class JobRunner:
         except JobLost as lost:
             _log.warning("%s", lost)
         except Exception as error:  # noqa: BLE001 - whatever a handler raises is put on its job
-            told = in_log(error)  # the row keeps all of it
+            told = in_log(error)  # the row has the full message
             _log.warning("job %s (%s) failed: %s", job.id, job.kind, told, exc_info=True)
             self.queue.fail(job, f"{type(error).__name__}: {error}")
         else:
@@ -159,7 +159,7 @@ class JobRunner:
 
     @contextlib.contextmanager
     def _heartbeats(self, job_context: JobContext) -> Iterator[None]:
-        """Keep the lease alive while a handler works."""
+        """Renew the lease while a handler works."""
         finished = threading.Event()
         interval = self.queue.lease.total_seconds() / 3
         job = job_context.job
@@ -187,7 +187,7 @@ _SHORTEST_PAUSE_SECONDS: Final = 0.01
 
 
 class _Line:
-    """One thread and the lane that it serves."""
+    """One thread and its lane."""
 
     def __init__(self, lane: Lane) -> None:
         self.lane = lane
@@ -196,8 +196,7 @@ class _Line:
 
 
 class ThreadRunner:
-    """Runs due jobs in threads, each serving a lane; they sleep until the next job is due or
-    somebody queues one."""
+    """Runs due jobs in threads, one per lane entry; they sleep until a job is due or queued."""
 
     def __init__(
         self,
@@ -205,7 +204,7 @@ class ThreadRunner:
         poll_seconds: float,
         lanes: Sequence[Lane] = ONE_EACH,
     ) -> None:
-        """There is a thread for each entry of ``lanes``; the first of them also keeps house."""
+        """One thread per entry of ``lanes``; the first also does the housekeeping."""
         self._runner = runner
         self._poll_seconds = poll_seconds
         self._lanes = tuple(lanes)
@@ -219,25 +218,23 @@ class ThreadRunner:
         self._lines = [_Line(lane) for lane in self._lanes]
 
     def reset_after_fork(self) -> Any:
-        """Threads do not survive a fork; the child's own start with its first queued job."""
+        """Threads do not survive a fork; the child's start with its first queued job."""
         inherited = (self._lock, self._stop, self._lines)
         self._set_up()
         return inherited
 
     def start(self) -> None:
-        """Begin working in the background."""
         self._wanted = True
         self._start_threads()
 
     def wake(self) -> None:
-        """There is a new job in the queue."""
         if self._wanted:
             self._start_threads()
         for line in self._lines:
             line.wake.set()
 
     def stop(self) -> None:
-        """End the threads: jobs that work in steps after the step at hand, others when done."""
+        """End the threads: stepwise jobs after the current step, others when done."""
         self._wanted = False
         self._stop.set()
         self._runner.stop()
@@ -281,11 +278,8 @@ class ThreadRunner:
 class Background(Protocol):
     """Threads of this process, or a broker that wakes workers elsewhere."""
 
-    def start(self) -> None:
-        """Begin."""
+    def start(self) -> None: ...
 
-    def wake(self) -> None:
-        """There is a new job in the queue."""
+    def wake(self) -> None: ...
 
-    def stop(self) -> None:
-        """End, as far as this process is concerned."""
+    def stop(self) -> None: ...

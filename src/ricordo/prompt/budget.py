@@ -1,4 +1,4 @@
-"""Spending a request's tokens: what each part may cost, and what it did cost."""
+"""The token budget of a request and its parts."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,29 +14,27 @@ from ricordo.prompt.request import PromptRequest
 from ricordo.text.tokens import TokenCounter, fit_tail_tokens, fit_tokens
 
 MESSAGE_TOKENS: Final = 5
-"""What a message costs beside its text: role and separators, as chat templates have them."""
+"""The overhead of a message: role and separators of chat templates."""
 
 REQUEST_TOKENS: Final = 3
-"""What a request costs beside its messages."""
+"""The overhead of a request."""
 
 _SYSTEM_SHARE: Final = 0.5
 _MEMORY_SHARE: Final = 0.35
-"""Of what is left beside the message, the tools and the reply. History gets all the rest."""
+"""Of what is left beside the message, the tools and the reply. History gets the rest."""
 
 
 def message_tokens(message: Mapping[str, str], count: TokenCounter) -> int:
-    """What one message of a request costs."""
     return count(message["content"]) + MESSAGE_TOKENS
 
 
 def request_tokens(messages: Iterable[Mapping[str, str]], count: TokenCounter) -> int:
-    """What the messages of a request cost together."""
     return REQUEST_TOKENS + sum(message_tokens(message, count) for message in messages)
 
 
 @dataclass(slots=True)
 class TokenBudget:
-    """Tokens that may be spent. Texts are paid for with the line breaks that go between them."""
+    """Tokens to spend. Texts include the line breaks between them."""
 
     count: TokenCounter
     left: int
@@ -44,22 +42,20 @@ class TokenBudget:
     left_out: list[str] = field(default_factory=list)
 
     def price(self, text: str) -> int:
-        """What a text costs as a part of a larger one."""
+        """The cost of a text as a part of a larger one."""
         return self.count(f"{text}\n\n")
 
     def affords(self, text: str) -> bool:
-        """Whether a text can be paid for."""
         return self.price(text) <= self.left
 
     def pay(self, text: str) -> str:
-        """Spend what a text costs; the text."""
         price = self.price(text)
         self.left -= price
         self.spent += price
         return text
 
     def pay_for_head(self, name: str, text: str) -> str:
-        """Pay for a text, or for as much of its beginning as can be paid for."""
+        """Pay for a text, or for as much of its beginning as is affordable."""
         if not text:
             return ""
         if self.affords(text):
@@ -69,7 +65,7 @@ class TokenBudget:
         return self.pay(head) if head and self.affords(head) else ""
 
     def pay_whole(self, name: str, text: str) -> str:
-        """Pay for a text that is of no use in part, or leave it out."""
+        """Pay for a text that is useless in part, or leave it out."""
         if text and self.affords(text):
             return self.pay(text)
         if text:
@@ -79,7 +75,7 @@ class TokenBudget:
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """What the parts that come with the request cost, and what is left for the others."""
+    """The cost of the fixed parts of a request, and what is left."""
 
     count: TokenCounter
     request: PromptRequest
@@ -91,7 +87,7 @@ class Budget:
         """The budget of a request.
 
         Raises:
-            InvalidValue: the message, the tools and the reply alone are more than the budget.
+            InvalidValue: the message, the tools and the reply alone exceed it.
         """
         count = _counting_once(count)
         message = count(request.message) + MESSAGE_TOKENS if request.message else 0
@@ -114,22 +110,22 @@ class Budget:
         return self.request.budget_tokens - taken
 
     def for_system(self) -> TokenBudget:
-        """What prompt files, the date and the guide may cost."""
+        """For prompt files, the date and the guide."""
         return TokenBudget(self.count, int(self.room * _SYSTEM_SHARE))
 
     def for_memories(self) -> TokenBudget:
-        """What memories, changes and the narrative may cost."""
+        """For memories, changes and the narrative."""
         return TokenBudget(self.count, int(self.room * _MEMORY_SHARE))
 
     def for_history(self, *spent: TokenBudget) -> TokenBudget:
-        """All that the other parts have not spent."""
+        """Everything the other parts have not spent."""
         return TokenBudget(
             self.count, self.room - sum(token_budget.spent for token_budget in spent)
         )
 
 
 def _counting_once(count: TokenCounter) -> TokenCounter:
-    """The same counter, asked once for each text of a request."""
+    """A cache around the counter."""
     known: dict[str, int] = {}
 
     def counted(text: str) -> int:
@@ -150,11 +146,10 @@ _ASSISTANT: Final = "assistant"
 def history_messages(
     turns: Sequence[Turn], message: str, token_budget: TokenBudget
 ) -> list[Message]:
-    """The latest turns that can be paid for, in order.
+    """The latest affordable turns, in order.
 
-    The message itself is left out where it was recorded before it is answered. Of a turn that is
-    too long the end is shown, where there is room for any of it; but nothing that is fenced is cut,
-    because its fence would be cut with it.
+    The message itself is left out where it is recorded already. A turn that is too long is cut to
+    its end, unless it has fenced text: the cut would remove the fence.
     """
     said = [shown for turn in turns if (shown := _message(turn)) is not None]
     if said and said[-1] == {"role": _USER, "content": message}:
@@ -190,8 +185,8 @@ def _end_of(message: Message, token_budget: TokenBudget) -> list[Message]:
 def _message(turn: Turn) -> Message | None:
     """A turn as a message.
 
-    What ricordo once recalled into it is cut out. What a tool gave back, or a system prompt said,
-    is data here: the call that it answers, and who set it up, are not part of this request.
+    Memories recalled into it are removed. Tool results and system prompts are data here, because
+    the calls and setup they belong to are not part of this request.
     """
     if turn.role in (_USER, _ASSISTANT):
         content = turn.content

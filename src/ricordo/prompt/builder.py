@@ -1,4 +1,4 @@
-"""The parts of a prompt, and the order in which they stand."""
+"""Assembles a prompt from its parts."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -32,7 +32,7 @@ from ricordo.text.tokens import fit_tokens
 
 @dataclass(slots=True)
 class PromptDraft:
-    """The parts of a prompt, each already cut to what it may cost."""
+    """The parts of a prompt, each within its budget."""
 
     soul: str = ""
     rules: str = ""
@@ -50,7 +50,6 @@ class PromptDraft:
     history: list[Message] = field(default_factory=list)
 
     def memory_sections(self, zone: tzinfo) -> list[str]:
-        """What memory itself says."""
         said = sorted(self.quotes, key=lambda hit: (hit.at, hit.id))
         return [
             self.delta_section,
@@ -60,7 +59,7 @@ class PromptDraft:
         ]
 
     def _recalled(self, zone: tzinfo) -> list[str]:
-        """The user's own memories, those of others, and those of the service: each apart."""
+        """The user's own memories, other users', and global ones, separately."""
         by_time = sorted(self.memories, key=lambda one: (one.item.valid_from, one.item.id))
         told: dict[str, list[str]] = {heading: [] for heading in selection.HEADINGS}
         for one in by_time:
@@ -68,7 +67,6 @@ class PromptDraft:
         return [fenced_list(heading, listed) for heading, listed in told.items()]
 
     def system(self, zone: tzinfo) -> str:
-        """The whole system text."""
         said = [message["content"] for message in self.history]
         about_data = [*self.memory_sections(zone), self.user, self.bridge, *said]
         note = self.note if any(FENCE_START in part for part in about_data) else ""
@@ -77,19 +75,19 @@ class PromptDraft:
 
 
 def fenced_list(heading: str, data: Iterable[str]) -> str:
-    """Lines of data in a fence under a heading; nothing for none."""
+    """Lines of data in a fence under a heading; empty for none."""
     inside = fenced(data)
     return f"{heading}\n{inside}" if inside else ""
 
 
 def joined(parts: Iterable[str]) -> str:
-    """The parts that there are, with an empty line between them."""
+    """The non-empty parts, separated by empty lines."""
     return "\n\n".join(part for part in parts if part)
 
 
 @dataclass(frozen=True, slots=True)
 class PromptMaterial:
-    """What was found for a request. ``unavailable`` says why the store could not be asked."""
+    """What was found for a request. ``unavailable`` says why the store could not be read."""
 
     soul: str = ""
     rules: str = ""
@@ -103,9 +101,9 @@ class PromptMaterial:
     unavailable: str | None = None
 
 
-# The order is that of the spec: who the assistant is, its rules, the user, date and time, and
-# then memory: the guide, what changed, the narrative, what is recalled, what came before. What is
-# spent first is what matters most; whatever has no room is named in ``left_out``.
+# The order: persona, rules, the user, date and time, and then memory: the guide, changes, the
+# narrative, recalled memories, the bridge. The most important parts are paid first; what has no
+# room is listed in ``left_out``.
 
 _DROPPED_LAST: Final = {
     "bridge": "what came before",
@@ -118,7 +116,7 @@ _DROPPED_LAST: Final = {
 Shown = TypeVar("Shown")
 
 Look = Callable[[Fits], tuple[str, ...]]
-"""Gives what is new to the conversation, as far as there is room for it."""
+"""Returns the changes for the conversation that fit."""
 
 
 class Builder:
@@ -131,9 +129,9 @@ class Builder:
         self._count = budget.count
 
     def build(self, material: PromptMaterial, look: Look) -> tuple[Context, list[Item]]:
-        """The prompt from what was found, and the memories that it shows.
+        """The prompt, and the memories that it shows.
 
-        ``look`` is asked once, when it is known how much room there is to tell.
+        ``look`` is called once, when the room for changes is known.
         """
         draft = PromptDraft()
         system = self._budget.for_system()
@@ -148,7 +146,7 @@ class Builder:
         context = self._context(draft, material, messages, left_out)
         return context, [one.item for one in draft.memories]
 
-    # -- the parts -------------------------------------------------------------------------
+    # -- the parts
 
     def _spend_on_system(
         self, draft: PromptDraft, material: PromptMaterial, token_budget: TokenBudget
@@ -171,7 +169,7 @@ class Builder:
         return bool(self._request.shows_content or material.user or material.window)
 
     def _tell_changes(self, draft: PromptDraft, look: Look, token_budget: TokenBudget) -> None:
-        """The changes come before all else that memory says: they are told only once."""
+        """Changes come before the other memory sections, because they are shown only once."""
         draft.delta = look(lambda bullets: self._has_room_for(bullets, draft, token_budget))
         if draft.delta:
             draft.delta_section = token_budget.pay(self._delta_section(draft.delta))
@@ -187,8 +185,8 @@ class Builder:
         return token_budget.affords(section) and self._stays(section, draft)
 
     def _stays(self, section: str, draft: PromptDraft) -> bool:
-        """Whether changes have room beside what stays when all else has to go: they are told only
-        once, so nothing of them may be cut off again."""
+        """Whether changes fit beside what is never dropped: they are shown only once, so they must
+        not be cut again."""
         staying = joined([draft.now, draft.guide, draft.note, draft.unsure, section])
         return self._count(staying) <= self._budget.room
 
@@ -236,7 +234,7 @@ class Builder:
         draft.history = history_messages(window.turns, self._request.message, token_budget)
 
     def _fenced_head(self, name: str, heading: str, text: str, token_budget: TokenBudget) -> str:
-        """A text under a heading, in a fence, or as much of its beginning as there is room for."""
+        """A text under a heading, in a fence, or as much of its beginning as fits."""
         if not text:
             return ""
         whole = fenced_list(heading, [text])
@@ -248,11 +246,11 @@ class Builder:
         section = fenced_list(heading, [head]) if head else ""
         return token_budget.pay(section) if section and token_budget.affords(section) else ""
 
-    # -- the whole -------------------------------------------------------------------------
+    # -- the whole
 
     def _within_budget(self, draft: PromptDraft) -> tuple[list[Message], list[str]]:
-        """The messages, made smaller where a counter finds the whole dearer than its parts, and
-        what had to go for that."""
+        """The messages, shrunk where the whole costs more than its parts, and what was dropped for
+        that."""
         dropped: Counter[str] = Counter()
         shrinking = self._ways_to_shrink(draft)
         while True:
@@ -263,12 +261,12 @@ class Builder:
             if gone is None:
                 break
             dropped[gone] += 1
-        # Nothing is left that is fenced, except changes, and these have room.
+        # Nothing fenced is left, except changes, and these fit.
         whole = fit_tokens(draft.system(self._zone), self._budget.room, self._count)
         return self._messages(draft, whole), [*_counted(dropped), "guide"]
 
     def _ways_to_shrink(self, draft: PromptDraft) -> Iterator[str]:
-        """Take one thing after another out, the least needed first, and name it."""
+        """Drop one thing after another, the least needed first, and name it."""
         while draft.history:
             draft.history.pop(0)
             yield "turns"
@@ -318,7 +316,7 @@ class Builder:
         memories = self._count(joined(draft.memory_sections(self._zone)))
         bridge = self._count(draft.bridge)
         said = sum(self._count(one["content"]) + MESSAGE_TOKENS for one in draft.history)
-        # The parts of the system text may be dearer apart than together.
+        # The parts of the system text may cost more apart than together.
         memories = min(memories, system)
         bridge = min(bridge, system - memories)
         return TokenSplit(
@@ -342,8 +340,8 @@ def _affordable(
     heading: Callable[[Shown], str],
     token_budget: TokenBudget,
 ) -> list[Shown]:
-    """Those whose lines can be paid for, the most wanted first; each heading and its fence are
-    paid once, with the first line under it."""
+    """Those whose lines are affordable, the most relevant first; each heading and its fence are
+    paid with the first line under it."""
     kept = []
     paid: set[str] = set()
     for one in wanted:

@@ -1,9 +1,8 @@
-"""The delta header: what changed since a conversation last looked, each change told once.
+"""The delta header: what changed since a conversation's last prompt, each change shown once.
 
-A conversation that looks for the first time is told nothing: it has no former state to update.
-Changes are taken in the order of their revisions, as many as three bullets can tell; the rest waits
-for the next look. What is told and how far the conversation has come are one transaction, so that
-two looks at once never tell the same.
+A conversation's first prompt shows none. Changes come in the order of their revisions, as many as
+fit into three bullets; the rest waits for the next prompt. Showing changes and saving the position
+is one transaction, so concurrent prompts never show the same.
 """
 
 from collections import Counter
@@ -30,7 +29,7 @@ Fits = Callable[[Sequence[str]], bool]
 
 
 class ChangeKind(StrEnum):
-    """What a bullet tells, and the words it begins with."""
+    """Kinds of bullets, and the words they begin with."""
 
     CREATED = "+created"
     UPDATED = "↑updated"
@@ -51,7 +50,7 @@ _KIND_OF: Final[Mapping[Event, ChangeKind]] = {
     Event.UNLINK: ChangeKind.REMOVED,
     Event.TTL: ChangeKind.REMOVED,
 }
-"""The rest (a pin, a check, a consent, the purge of what was removed before) is no news."""
+"""Other events (pin, verification, consent, purge of something deleted) are no news."""
 
 _REPLACING: Final = frozenset({Event.SUPERSEDE, Event.MERGE})
 _SHARING: Final = frozenset({Event.LINK, Event.UNLINK})
@@ -59,14 +58,14 @@ _SHARING: Final = frozenset({Event.LINK, Event.UNLINK})
 
 @dataclass(slots=True)
 class _Story:
-    """What happened to one memory, as far as it is told now."""
+    """The changes of one memory, combined."""
 
     item_id: int
     kinds: list[ChangeKind] = field(default_factory=list)
 
     @property
     def kind(self) -> ChangeKind | None:
-        """What is left to tell; nothing of what came and went in between."""
+        """The net change; None for what was added and removed again."""
         if self.kinds[-1] is ChangeKind.REMOVED:
             return None if self.kinds[0] is ChangeKind.CREATED else ChangeKind.REMOVED
         for strongest in (ChangeKind.MERGED, ChangeKind.UPDATED):
@@ -77,7 +76,7 @@ class _Story:
 
 @dataclass(frozen=True, slots=True)
 class Looking:
-    """Who looks: in which conversation, at which themes (None: all), with or without content."""
+    """Who asks: in which conversation, for which themes (None: all), with or without content."""
 
     user_id: str
     thread_id: str
@@ -86,18 +85,18 @@ class Looking:
 
 
 def look(database: Database, looking: Looking, fits: Fits) -> tuple[str, ...]:
-    """What is new to a conversation; it will not be told again.
+    """The changes that are new to a conversation; they are not shown again.
 
-    ``fits`` says whether there is room for some bullets. What has none is told another time.
+    ``fits`` says whether there is room for some bullets. The others wait.
 
     Raises:
-        StorageError: the database could not answer; nothing counts as told.
+        StorageError: the database could not answer; nothing counts as shown.
     """
     user_id, thread_id = looking.user_id, looking.thread_id
     with database.read(user_id) as view:
         revision = revision_of(view.connection, user_id)
         seen = seen_revision(view.connection, user_id, thread_id)
-    if revision in (0, seen):  # nobody, or nothing new: no need to write
+    if revision in (0, seen):  # unknown user or nothing new: no write needed
         return ()
     return _told(database, looking, fits)
 
@@ -108,7 +107,7 @@ def _told(database: Database, looking: Looking, fits: Fits) -> tuple[str, ...]:
         if writing.is_first:  # erased meanwhile
             return ()
         seen = seen_revision(writing.connection, looking.user_id, looking.thread_id)
-        if seen is None or seen > writing.revision:  # never looked, or of an erased namesake
+        if seen is None or seen > writing.revision:  # first prompt, or that of an erased namesake
             note_seen(writing, looking.thread_id, writing.revision)
             return ()
         if writing.revision - seen > MAX_DELTAS_ONE_BY_ONE:
@@ -123,7 +122,7 @@ def _told(database: Database, looking: Looking, fits: Fits) -> tuple[str, ...]:
 
 def _counted(writing: WriteTransaction, seen: int, looking: Looking) -> tuple[int, list[str]]:
     """Many changes at once, such as an import, in one bullet."""
-    if looking.themes is not None:  # numbers would tell of themes that this agent may not read
+    if looking.themes is not None:  # counts would reveal themes that this agent may not read
         return writing.revision, []
     counts: Counter[ChangeKind] = Counter()
     for event, count in count_changes(writing.connection, writing.user_id, seen).items():
@@ -136,7 +135,7 @@ def _counted(writing: WriteTransaction, seen: int, looking: Looking) -> tuple[in
 def _one_by_one(
     writing: WriteTransaction, seen: int, looking: Looking, fits: Fits
 ) -> tuple[int, list[str]]:
-    """The first changes that three bullets can tell, and up to which revision they go."""
+    """The first changes that fit into three bullets, and their last revision."""
     waiting = changes_since(writing.connection, writing.user_id, seen, MAX_DELTAS_ONE_BY_ONE)
     known = _items_of(writing, waiting.changes)
     reached, bullets = seen, list[str]()
@@ -155,19 +154,19 @@ def _tell(stories: dict[int, _Story], change: Change, known: Mapping[int, Item],
     subject = _subject(change)
     item = known.get(subject)
     if kind is None or (change.event in _SHARING and item is not None and item.user_id == me):
-        return  # whom one shares one's own memories with is no news about them
+        return  # sharing one's own memories is no news
     stories.setdefault(subject, _Story(subject)).kinds.append(kind)
 
 
 def _subject(change: Change) -> int:
-    """The memory that a change is about: of a replacement, the one that holds now."""
+    """The memory that a change is about: of a replacement, the new one."""
     if change.event in _REPLACING and change.new_ref is not None:
         return change.new_ref
     return change.item_id
 
 
 def _items_of(writing: WriteTransaction, changes: Iterable[Change]) -> Mapping[int, Item]:
-    """Those of the memories that changes are about which the writing user may see now."""
+    """Those of the changed memories that the user may see now."""
     ids = {_subject(change) for change in changes}
     until = writing.policy.global_until
     audience = audience_of(writing.connection, writing.user_id, until, writing.now)
@@ -193,8 +192,8 @@ def _may_see(item: Item | None, looking: Looking) -> bool:
 
 
 def _bullet(kind: ChangeKind, item_id: int, item: Item | None, looking: Looking) -> str:
-    """One line. What is removed, or is not active any more, is named without its content; what is
-    another's is quoted."""
+    """One line. Removed or inactive memories are named without their content; another user's is
+    quoted."""
     if item is None:
         return f"{kind}: #{item_id}"
     filed = f"{kind}: [{one_line(item.theme)}]"

@@ -1,4 +1,4 @@
-"""Recalled text is data: it stands between markers that nothing inside can close."""
+"""Recalled text is data, fenced by markers that nothing inside can close."""
 
 import unicodedata
 from collections.abc import Iterable, Sequence
@@ -8,11 +8,11 @@ from ricordo.formation.injected import FENCE_END, FENCE_START
 from ricordo.limits import GUIDE_AIM_BYTES, MAX_HINTED_THEMES
 from ricordo.model.item import Theme
 
-# Formation recognises the same markers (``formation/injected.py``), so that what was recalled is
-# never learnt again.
+# Formation recognises the same markers (``formation/injected.py``), so that recalled text is never
+# learned again.
 
 _OPENING_SIGNS: Final = "<＜﹤"
-"""What a model, or a pattern that undoes disguises, may read as the start of a tag."""
+"""Characters that a model, or a deobfuscating pattern, may read as the start of a tag."""
 
 _ESCAPED: Final = str.maketrans(dict.fromkeys(_OPENING_SIGNS, "&lt;"))
 _UNSEEN: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn"})
@@ -21,34 +21,34 @@ _UNSEEN: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn"})
 def one_line(text: str) -> str:
     """A text as one line of data.
 
-    No line break, so that it cannot begin a line of its own; no sign that could open a tag, so that
-    it closes no fence and no template of a model; nothing invisible.
+    No line breaks, so that it cannot begin a line of its own; no character that could open a tag,
+    so that it closes no fence or template; nothing invisible.
     """
-    if text.isascii() and text.isprintable() and "<" not in text:  # most of what there is
+    if text.isascii() and text.isprintable() and "<" not in text:  # the common case
         return " ".join(text.split())
     seen = (" " if letter.isspace() else letter for letter in text if _is_seen(letter))
     return " ".join("".join(seen).translate(_ESCAPED).split())
 
 
 def block(text: str) -> str:
-    """A text of several lines as data: the same, line by line."""
+    """A text of several lines as data, line by line."""
     lines = (one_line(line) for line in text.splitlines())
     return "\n".join(line for line in lines if line)
 
 
 def fenced(lines: Iterable[str]) -> str:
-    """Lines of data between the markers; nothing for none."""
+    """Lines of data between the markers; empty for none."""
     inside = "\n".join(lines)
     return f"{FENCE_START}\n{inside}\n{FENCE_END}" if inside else ""
 
 
 def may_open_a_tag(text: str) -> bool:
-    """Whether there is anything in a text that could be taken for the start of a tag."""
+    """Whether anything in a text could be taken for the start of a tag."""
     return any(sign in text for sign in _OPENING_SIGNS)
 
 
 def _is_seen(letter: str) -> bool:
-    if letter.isspace() or letter == "\u200d":  # which holds emoji together
+    if letter.isspace() or letter == "\u200d":  # joins emoji
         return True
     return unicodedata.category(letter) not in _UNSEEN
 
@@ -83,10 +83,9 @@ _LISTING_TOOL: Final = "memory_list_themes"
 def guide(
     themes: Sequence[Theme], head: str = STANDARD_GUIDE, listing_tool: str | None = _LISTING_TOOL
 ) -> str:
-    """The guide with the most used themes: ten at most, and fewer where the whole would grow
-    beyond a kilobyte. One always has room, however long its name.
+    """The guide with the most used themes: at most ten, and at most a kilobyte, but at least one.
 
-    ``head`` is how to use the tools, ``listing_tool`` the one that would list all themes.
+    ``head`` is how to use the tools, ``listing_tool`` the one that lists all themes.
     """
     counted = [theme for theme in themes if theme.active_count]
     if not counted:

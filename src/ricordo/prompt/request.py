@@ -1,4 +1,4 @@
-"""What a prompt is asked for, checked."""
+"""The checked parameters of a prompt."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -16,7 +16,7 @@ _MAX_DEFAULT_REPLY: Final = 1_024
 
 @dataclass(frozen=True, slots=True)
 class PromptRequest:
-    """A message to be answered, and what may be spent on it.
+    """A message to answer, and its token budget.
 
     ``tool_schemas`` is the text of the schemas that the caller sends along.
     """
@@ -32,11 +32,11 @@ class PromptRequest:
     reply_tokens: int
     tool_schemas: str
     has_history: bool = True
-    """Whether the turns before, and what tells of them, are part of it."""
+    """Whether earlier turns and their summary are included."""
     has_persona: bool = True
-    """Whether ``SOUL.md`` and ``RULES.md`` are."""
+    """Whether ``SOUL.md`` and ``RULES.md`` are included."""
     categories: frozenset[str] | None = None
-    """Those that the asking scope is kept to, None for all."""
+    """The categories that the scope is restricted to, None for all."""
 
     @classmethod
     def parse(
@@ -56,11 +56,7 @@ class PromptRequest:
         persona: object = True,
         categories: frozenset[str] | None = None,
     ) -> Self:
-        """A request from plain values.
-
-        Raises:
-            InvalidValue: a value is not allowed.
-        """
+        """A request from plain values. Raises InvalidValue."""
         low, high = limits.MIN_CONTEXT_TOKENS, limits.MAX_CONTEXT_TOKENS
         budget = checks.integer("budget_tokens", budget_tokens, low, high)
         if reply_tokens is None:
@@ -78,19 +74,19 @@ class PromptRequest:
             budget_tokens=budget,
             reply_tokens=reply,
             tool_schemas=_schemas(tools),
-            # What was said is filed under no category, and any conversation could be named.
+            # Turns have no category, and any conversation could be named.
             has_history=checks.flag("history", history) and categories is None,
             has_persona=checks.flag("persona", persona),
             categories=categories,
         )
 
     def has(self, *modes: ContextMode) -> bool:
-        """Whether one of these modes is wanted."""
+        """Whether any of these modes is on."""
         return not self.modes.isdisjoint(modes)
 
     @property
     def shows_content(self) -> bool:
-        """Whether the prompt may say what memories say."""
+        """Whether the prompt may show memory contents."""
         return self.has(ContextMode.RECALL, ContextMode.SUMMARY)
 
 
@@ -101,7 +97,7 @@ def _message(given: object) -> str:
 
 
 def _modes(given: object) -> frozenset[ContextMode]:
-    """One mode, several, or several in one text with commas or plus signs between them."""
+    """One mode, several, or several in one text separated by commas or plus signs."""
     if isinstance(given, str):
         given = [part.strip() for part in given.replace("+", ",").split(",")]
     return frozenset(checks.choices("modes", given, ContextMode))

@@ -1,4 +1,4 @@
-"""Which memories and earlier words a prompt shows for a message."""
+"""Selects the memories and earlier turns that a prompt shows for a message."""
 
 import re
 from collections import Counter
@@ -28,7 +28,7 @@ from ricordo.text.analyser import Analyser
 from ricordo.text.normalise import content_hash
 
 _SEARCHED: Final = 30
-"""How many memories are looked at for one message, before those that are not sure are left out."""
+"""Memories searched per message, before uncertain ones are dropped."""
 
 _WITHOUT_PROCEDURES: Final = tuple(kind for kind in MemoryType if kind is not MemoryType.PROCEDURE)
 _SPOKEN_ROLES: Final = ("user", "assistant")
@@ -36,8 +36,10 @@ _SPOKEN_ROLES: Final = ("user", "assistant")
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """A memory to show, and how sure it is to matter; None where its theme is always shown.
-    ``owner_id`` is whose it is, None for the user's own."""
+    """A memory to show and its relevance; None where its theme is always shown.
+
+    ``owner_id`` is its owner, None for the user's own.
+    """
 
     item: Item
     confidence: float | None
@@ -46,7 +48,7 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What to show, the most wanted first, and how likely it answers the message."""
+    """What to show, the most relevant first, and how likely it answers the message."""
 
     memories: tuple[Selection, ...] = ()
     turns: tuple[TurnHit, ...] = ()
@@ -56,8 +58,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class ThemeRules:
-    """What a prompt shows of each theme. What the policy file says of one goes before what the
-    user's own theme says of itself."""
+    """What a prompt shows of each theme. The policy file overrides the user's settings."""
 
     always: frozenset[str]
     most: Mapping[str, int]
@@ -77,7 +78,7 @@ class ThemeRules:
 
 
 class MemorySelector:
-    """Chooses for any user. Nothing here counts as recalled; what is shown in the end does."""
+    """Selects for any user. Selecting does not count as a recall; showing does."""
 
     def __init__(self, database: Database, recall: Recall, quotes: int) -> None:
         self._database = database
@@ -93,13 +94,13 @@ class MemorySelector:
         allowed: frozenset[str] | None,
         in_window: AbstractSet[int],
     ) -> Choice:
-        """What to show for a message.
+        """Select what to show for a message.
 
-        ``allowed`` are the themes that may be read, None for all. The turns ``in_window`` are not
-        quoted: the prompt has them anyway.
+        ``allowed`` are the readable themes, None for all. Turns ``in_window`` are not quoted: the
+        prompt has them anyway.
 
         Raises:
-            StorageError: the database could not answer. An embedder that fails is no error.
+            StorageError: the database could not answer. A failing embedder is no error.
         """
         always = self._always_shown(user_id, rules, allowed)
         question = question_in(message)
@@ -149,9 +150,9 @@ class MemorySelector:
         allowed: frozenset[str] | None,
         in_window: AbstractSet[int],
     ) -> tuple[tuple[TurnHit, ...], float | None]:
-        """What was said before, where the best of it is sure enough: then what comes next often
-        holds the rest of the answer, in words that share less with the question. An agent that may
-        not read everything gets none, because what was said is filed under no theme."""
+        """Earlier turns, where the best is relevant enough: then the following ones often hold the
+        rest of the answer in other words. None for a restricted agent, because turns have no theme.
+        """
         if not self._quotes or allowed is not None:
             return (), None
         limit = min(MAX_RESULTS, self._quotes + len(in_window))
@@ -169,7 +170,7 @@ def _themes(allowed: frozenset[str] | None) -> tuple[str, ...] | None:
 
 
 def _capped(found: Iterable[Selection], most: Mapping[str, int]) -> list[Selection]:
-    """No more of a theme than it says."""
+    """Apply the limit of each theme."""
     shown: Counter[str] = Counter()
     kept = []
     for one in found:
@@ -180,11 +181,10 @@ def _capped(found: Iterable[Selection], most: Mapping[str, int]) -> list[Selecti
 
 
 def _settled(chosen: Sequence[Selection]) -> list[Selection]:
-    """The memories without what another of them says as well, or contradicts from a later time.
+    """Drop memories that repeat another, or that a later one contradicts.
 
-    Formation and upkeep settle most of this when they store. What they could not settle must not
-    reach a model as two truths. What another user says outdates nothing that the user has said, and
-    does not stand for it.
+    Formation and upkeep resolve most conflicts when they store; the rest must not reach a model as
+    two truths. Another user's memory neither outdates nor replaces one of the user's own.
     """
     kept: list[Selection] = []
     own = {content_hash(one.item.content) for one in chosen if one.owner_id is None}
@@ -204,7 +204,7 @@ def _settled(chosen: Sequence[Selection]) -> list[Selection]:
 
 
 def _outdated(one: Selection, other: Selection) -> Selection | None:
-    """Which of two memories the other one contradicts from a later time, if they do."""
+    """Which of two memories is contradicted by the other, later one, if any."""
     if one.item.valid_from == other.item.valid_from or one.owner_id != other.owner_id:
         return None
     if opposed(one.item.content, other.item.content) is None:
@@ -232,17 +232,15 @@ HEADINGS = (RECALLED, SHARED, FROM_SERVICE)
 
 
 def heading_of(chosen: Selection) -> str:
-    """Under which heading a memory stands: what is not the user's own is shown as such."""
+    """The heading of a memory: others' memories are marked as such."""
     if chosen.owner_id is None:
         return RECALLED
     return FROM_SERVICE if chosen.owner_id == GLOBAL_OWNER else SHARED
 
 
 def memory_line(chosen: Selection, zone: tzinfo) -> str:
-    """A memory on one line: since when it holds, its theme, what it says, its id.
-
-    What is another's is quoted, with their name.
-    """
+    """A memory on one line: since when, theme, content, id. Another user's is quoted, with their
+    name."""
     item = chosen.item
     day = _day(item.valid_from, zone)
     text = one_line(item.content)
@@ -254,14 +252,14 @@ def memory_line(chosen: Selection, zone: tzinfo) -> str:
 
 
 def quote_line(hit: TurnHit, zone: tzinfo) -> str:
-    """Something said earlier on one line: when, by whom, what."""
+    """An earlier turn on one line: when, who, what."""
     return (
         f"- {_day(hit.at, zone)} {one_line(hit.actor or hit.role)}: {one_line(hit.content_snippet)}"
     )
 
 
 def recalled_memory(chosen: Selection) -> RecalledMemory:
-    """What is told of a memory that a prompt shows."""
+    """For the list of shown memories."""
     item = chosen.item
     return RecalledMemory(
         id=item.id,
@@ -275,7 +273,7 @@ def recalled_memory(chosen: Selection) -> RecalledMemory:
 
 
 def recalled_turn(hit: TurnHit) -> RecalledTurn:
-    """What is told of a turn that a prompt shows."""
+    """For the list of shown turns."""
     return RecalledTurn(
         turn_id=hit.id,
         thread_id=hit.thread_id,
@@ -287,13 +285,13 @@ def recalled_turn(hit: TurnHit) -> RecalledTurn:
 
 
 def date_and_time(now: datetime, zone: tzinfo) -> str:
-    """The line that tells a model what day it is."""
+    """The line with the current date and time."""
     local = now.astimezone(zone)
     return f"Now: {local:%A}, {local.date().isoformat()}, {local:%H:%M} ({zone})."
 
 
 def says_only_the_time(system: str) -> bool:
-    """Whether a system text has nothing to tell but what day it is."""
+    """Whether a system text has only the date and time."""
     return not system or _TIME_LINE.fullmatch(system) is not None
 
 
@@ -302,10 +300,10 @@ def _day(moment: datetime, zone: tzinfo) -> str:
 
 
 _LEAST_SHARE: Final = 0.5
-"""Of a memory's words, how many an answer must have to have used it."""
+"""The share of a memory's words that an answer must have to count as using it."""
 
 _WHOM_IT_IS_ABOUT: Final = "user pengguna"
-"""Words that say of whom a memory tells, not what."""
+"""Words for the subject of a memory, which say nothing about its content."""
 
 
 def give_feedback(
@@ -315,9 +313,9 @@ def give_feedback(
     recalled: Mapping[int, Item | None],
     used: Sequence[int],
 ) -> Feedback:
-    """Count which memories were of use; they count as recalled once more.
+    """Count which shown memories were used; used ones count as recalled once more.
 
-    ``recalled`` has None for those that are gone meanwhile: they were shown all the same.
+    ``recalled`` has None for memories that are gone meanwhile: they were shown all the same.
     """
     present = [item for item_id in used if (item := recalled[item_id]) is not None]
     recall.memories.count_recalled(present)
@@ -328,7 +326,7 @@ def give_feedback(
 
 
 def used_in(answer: str, recalled: Iterable[Item], analyser: Analyser) -> list[int]:
-    """The memories of whose words an answer has at least half, by their stems."""
+    """The memories of whose stemmed words an answer has at least half."""
     said = set(analyser.terms(answer))
     untold = set(analyser.terms(_WHOM_IT_IS_ABOUT))
     used = []

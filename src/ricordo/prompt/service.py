@@ -1,4 +1,4 @@
-"""Prompts for any user: gathers what one may show and has it put together."""
+"""Prompts for any user: gathers the material and has it assembled."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -39,12 +39,12 @@ _RUNS_REMEMBERED: Final = 1_024
 
 
 Standing = tuple[int, int]
-"""Where a user's memories stood; another one for whoever has the name of somebody erased."""
+"""A user's revision and generation; the latter differs for a new user with an erased one's name."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Counted:
-    """How many memories each theme has, as of a standing and a time."""
+    """Memories per theme, as of a revision and a time."""
 
     standing: Standing
     at: datetime
@@ -53,7 +53,7 @@ class _Counted:
 
 @dataclass(frozen=True, slots=True)
 class _Told:
-    """A narrative, as of a standing and a time."""
+    """A narrative, as of a revision and a time."""
 
     standing: Standing
     at: datetime
@@ -61,7 +61,7 @@ class _Told:
 
 
 class Known:
-    """Remembers what was told of users until their memories change. Safe from many threads."""
+    """Caches what prompts say of users until their memories change. Thread-safe."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -70,7 +70,7 @@ class Known:
         self._of_run: Recent[tuple[str, str, int], tuple[Theme, ...]] = Recent(_RUNS_REMEMBERED)
 
     def themes_for_run(self, user_id: str, run_id: str | None) -> tuple[Theme, ...]:
-        """The themes, for hints: within one run of an agent they stay as they were."""
+        """The themes for hints: constant within one run of an agent."""
         if run_id is None:
             return self.themes(user_id)
         with self._database.read(user_id) as view:
@@ -82,7 +82,6 @@ class Known:
         return themes
 
     def themes(self, user_id: str) -> tuple[Theme, ...]:
-        """A user's themes, the most used first."""
         with self._database.read(user_id) as view:
             until = self._database.policy.global_until
             audience = audience_of(view.connection, user_id, until, view.now)
@@ -90,7 +89,7 @@ class Known:
             return tuple(read_themes(view, audience, user_id, counts))
 
     def narrative(self, user_id: str) -> str:
-        """What is known of a user; nothing where nothing is."""
+        """What is known of a user; empty where nothing is."""
         told = self._told.get(user_id)
         with self._database.read(user_id) as view:
             standing = standing_of(view.connection, user_id)
@@ -101,14 +100,14 @@ class Known:
         known = current_summary(self._database, user_id)
         if known is None:
             return ""
-        # One that a model has written is stored, and may be written anew for the same revision.
+        # A narrative by a model is stored, and may be rewritten for the same revision.
         if known.made_by == TEMPLATE and known.is_current and known.revision == standing[0]:
             self._told.put(user_id, _Told(standing, known.updated_at, known.content))
         return known.content
 
     def _counts(self, view: ReadTransaction, audience: Audience, user_id: str) -> Mapping[str, int]:
-        """Counting walks over all of a user's memories, so it is not done for every prompt."""
-        if audience.has_links or audience.sees_global:  # others can change what is seen
+        """Cached, because counting reads all of a user's memories."""
+        if audience.has_links or audience.sees_global:  # other users can change what is visible
             return read_theme_counts(view, audience)
         known = self._counted.get(user_id)
         if known is None or not self._still_holds(view, user_id, known.standing, known.at):
@@ -120,7 +119,7 @@ class Known:
     def _still_holds(
         self, view: ReadTransaction, user_id: str, standing: Standing, at: datetime
     ) -> bool:
-        """Whether nothing was written since, and no memory has come to its end."""
+        """Whether nothing was written since, and no memory has expired."""
         if standing_of(view.connection, user_id) != standing:
             return False
         return not has_ended(view.connection, user_id, at, view.now)
@@ -128,7 +127,7 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class PromptPolicy:
-    """What the operator says about prompts."""
+    """The operator's settings for prompts."""
 
     zone: tzinfo
     count: TokenCounter
@@ -138,8 +137,6 @@ class PromptPolicy:
 
 
 class PromptService:
-    """Builds prompts."""
-
     def __init__(
         self,
         database: Database,
@@ -159,10 +156,10 @@ class PromptService:
         self._known = Known(database)
 
     def build(self, request: PromptRequest) -> Context:
-        """A prompt within its budget. A store that fails is told in the prompt, not raised.
+        """A prompt within its budget. A failing store is reported in the prompt, not raised.
 
         Raises:
-            InvalidValue: the message, the tools and the reply alone are more than the budget.
+            InvalidValue: the message, the tools and the reply alone exceed the budget.
             InvalidPolicy: the policy file is broken; nothing was read.
         """
         budget = Budget.of(request, self.policy.count)
@@ -177,7 +174,9 @@ class PromptService:
 
         try:
             context, shown = builder.build(material, looked)
-        except StorageError as problem:  # while looking for changes; none of them counts as told
+        except (
+            StorageError
+        ) as problem:  # the store failed while reading changes; none of them counts as shown
             tells = False
             told = replace(material, problems=(*material.problems, str(problem)))
             context, shown = builder.build(told, looked)
@@ -209,11 +208,11 @@ class PromptService:
         allowed: frozenset[str] | None,
         plain: PromptMaterial,
     ) -> PromptMaterial:
-        """The same with what the store knows."""
+        """The material with what the store knows."""
         user_id, thread_id = request.user_id, request.thread_id
         window = None if thread_id is None else self._conversation.window(user_id, thread_id)
         if window is not None and allowed is not None:
-            # What was said in other conversations is filed under no theme that could be allowed.
+            # Turns of other conversations have no theme that could be allowed.
             window = replace(window, today=None)
         in_window = frozenset() if window is None else frozenset(turn.id for turn in window.turns)
         choice, problems = Choice(), plain.problems
@@ -244,7 +243,7 @@ class PromptService:
         return guide([one for one in themes if allowed is None or one.slug in allowed])
 
     def _narrative(self, request: PromptRequest, allowed: frozenset[str] | None) -> str:
-        """What is known of the user; not for agents that may read only some of it."""
+        """The narrative; not for agents that may read only some themes."""
         if not request.has(ContextMode.SUMMARY) or allowed is not None:
             return ""
         return without_secrets(self._known.narrative(request.user_id))
@@ -266,5 +265,5 @@ class PromptService:
 
 
 def _may_know_user(allowed: frozenset[str] | None) -> bool:
-    """Whether an agent that may read these themes may see the profile."""
+    """Whether an agent restricted to these themes may see the profile."""
     return allowed is None or PROFILE_THEME in allowed

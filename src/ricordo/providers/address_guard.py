@@ -1,4 +1,4 @@
-"""Which addresses a user's settings may point to, checked again at connect time."""
+"""Guards against server-side request forgery: the addresses that user settings may point to."""
 
 import ipaddress
 import socket
@@ -9,16 +9,15 @@ import httpx2
 
 from ricordo.errors import EmbedderUnavailable, TargetRefused
 
-# A user who may name the address of an endpoint could otherwise make this server talk to machines
-# that only it can reach: itself, its neighbours, the metadata service of its cloud.
+# Otherwise a user who may set an endpoint could make this server call machines that only it can
+# reach: itself, its neighbours, the metadata service of its cloud.
 
 Resolve = Callable[[str, int], Sequence[str]]
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 _ALLOWED_BY: Final = "the operator can allow it with allow_private_embedding_targets"
 
-# Forms that carry an IPv4 address inside, and ranges that Python's tables judge differently
-# from version to version.
+# Forms that embed an IPv4 address, and ranges that Python versions classify differently.
 _REFUSED_NETWORKS: Final = tuple(
     (ipaddress.ip_network(network), name)
     for network, name in (
@@ -39,7 +38,7 @@ _REFUSED_NETWORKS: Final = tuple(
 
 
 def system_resolve(host: str, port: int) -> list[str]:
-    """Every address of a host, as the system finds them.
+    """Every address of a host.
 
     Raises:
         EmbedderUnavailable: there is none now.
@@ -52,11 +51,11 @@ def system_resolve(host: str, port: int) -> list[str]:
 
 
 def allowed_addresses(host: str, port: int, resolve: Resolve) -> list[str]:
-    """The addresses of a host, when user settings may point to every one of them.
+    """The addresses of a host, if all of them are allowed.
 
     Raises:
-        TargetRefused: one of them is not allowed, or there is none. Which of the two, and what a
-            name stands for, is the operator's business.
+        TargetRefused: one is not allowed, or there is none. Which of the two, and what the name
+            resolves to, is not revealed.
     """
     if _is_address(host):
         problem = refusal(host)
@@ -93,7 +92,7 @@ def refusal(address: str) -> str | None:
 
 
 def _is_named(address: Address) -> bool:
-    """Whether a plainer word than that of its network says what it is: ``::1``, ``::``."""
+    """Whether there is a plainer word for it than for its network: ``::1``, ``::``."""
     return address.is_loopback or address.is_unspecified
 
 
@@ -114,13 +113,12 @@ def _kind(address: Address) -> str | None:
     return None
 
 
-# The host's name is looked up once; the addresses are checked; and the connection goes to one of
-# those very addresses, so a name that answers differently the next time gains nothing. The
-# request still names the host (Host header), and so does the handshake (SNI and certificate).
+# The name is resolved once, the addresses are checked, and the connection goes to one of them, so
+# DNS rebinding gains nothing. The Host header, SNI and the certificate still use the name.
 
 
 class GuardedTransport(httpx2.BaseTransport):
-    """Connects only to what ``checked_addresses`` gives; made for one host only."""
+    """Connects only to the addresses of ``checked_addresses``; for one host."""
 
     def __init__(self, checked_addresses: Resolve) -> None:
         self._checked_addresses = checked_addresses
@@ -150,5 +148,4 @@ class GuardedTransport(httpx2.BaseTransport):
         raise failure or EmbedderUnavailable(f"the host {host} has no address")
 
     def close(self) -> None:
-        """Close its connections."""
         self._plain.close()

@@ -1,4 +1,4 @@
-"""What a model is told about the shape of its answer, before it answers and when it was wrong."""
+"""Chat models: structured and plain answers, corrections, and a self-test."""
 
 import functools
 import json
@@ -45,7 +45,7 @@ _ONLY_JSON: Final = (
 
 
 class Unusable(Exception):
-    """An answer that cannot be used; ``what`` says why, in words for the model and for people."""
+    """An answer that cannot be used; ``what`` says why, for the model and for people."""
 
     def __init__(self, what: str, *, is_final: bool = False) -> None:
         """``is_final``: telling the model would not help."""
@@ -60,7 +60,7 @@ def compact(schema: Mapping[str, object]) -> str:
 
 
 def with_schema(messages: Sequence[Message], schema: Mapping[str, object]) -> list[Message]:
-    """The conversation, with the wanted shape described in its system message."""
+    """The conversation, with the schema in its system message."""
     wanted = _ONLY_JSON + compact(schema)
     if messages and messages[0].role == "system":
         return [Message("system", f"{messages[0].content}\n\n{wanted}"), *messages[1:]]
@@ -70,10 +70,10 @@ def with_schema(messages: Sequence[Message], schema: Mapping[str, object]) -> li
 def correction(
     wrong: str, problem: Unusable, schema: Mapping[str, object] | None
 ) -> tuple[Message, Message]:
-    """The wrong answer and what was wrong with it, to go on with the conversation.
+    """The wrong answer and what was wrong with it, to continue the conversation.
 
-    The schema is repeated where the conversation does not show it yet: an endpoint that took it
-    and paid no heed to it did not show it to the model either.
+    The schema is repeated where the conversation does not show it: an endpoint that ignored the
+    schema did not show it to the model either.
     """
     again = f"That answer cannot be used: {problem.what}. Answer again."
     if schema is not None:
@@ -84,7 +84,7 @@ def correction(
 
 
 def problems(error: ValidationError) -> str:
-    """What is wrong with a value, in a line, without repeating any of it."""
+    """Validation errors on one line, without the values."""
     found = error.errors(include_url=False, include_context=False, include_input=False)
     lines = [
         f"{'.'.join(str(step) for step in entry['loc']) or 'the object'}: {entry['msg']}"
@@ -109,7 +109,7 @@ def read_value(answer: ModelAnswer, shape: type[T]) -> T:
         return shape.model_validate_json(json.dumps(found))
 
     try:
-        # What was cut off is not closed: half a sentence may well have the right shape.
+        # A truncated answer is not closed: half a sentence may well have the right shape.
         return read_object(answer.content, validated, close_open_ends=not answer.is_cut_off)
     except ValueError as error:
         if answer.is_cut_off:
@@ -122,7 +122,7 @@ def read_text(answer: ModelAnswer) -> str:
     """The text of the answer.
 
     Raises:
-        Unusable: there is none, or not all of it.
+        Unusable: there is none, or it is truncated.
     """
     _check_given(answer)
     if answer.is_cut_off:
@@ -146,15 +146,14 @@ def _cut_off(answer: ModelAnswer) -> Unusable:
     return Unusable(f"it was cut off{after} because it was too long; be much shorter")
 
 
-# Endpoints differ in what they know of JSON schema, and some refuse a schema for one word that
-# they do not know. So only the words that all of them know are used: references are written out,
-# every field is required, no other fields are allowed, and titles and defaults are left out.
+# Endpoints support different parts of JSON Schema, and some refuse a schema for one unknown
+# keyword. So only what all of them know is used: references are inlined, every field is required,
+# no others are allowed, titles and defaults are dropped.
 #
-# Bounds (``maxLength``, ``pattern`` …) are what they agree on least. They are put in words, into
-# the description of their field, where the model reads them; whether they were kept is checked
-# when the answer is validated. Endpoints that turn a schema into a grammar may be given the
-# bounds of numbers and lists (``keep_bounds``), because small models run on without them. Bounds
-# of texts are not among these: as a grammar they become hundreds of rules.
+# Bounds (``maxLength``, ``pattern`` …) go into the field's description, where the model reads them;
+# validation checks them. Endpoints that turn a schema into a grammar may be given the bounds of
+# numbers and lists (``keep_bounds``), because small models run on without them. Bounds of strings
+# would become hundreds of grammar rules.
 
 Schema = dict[str, Any]
 
@@ -178,11 +177,11 @@ _NAME_SIGNS = re.compile(r"[^A-Za-z0-9_-]+")
 
 @functools.lru_cache(maxsize=64)
 def strict_schema(model: type[BaseModel], *, keep_bounds: bool = False) -> Schema:
-    """The schema of a model. It is shared: do not change it.
+    """The schema of a model. It is cached: do not change it.
 
     Raises:
-        TypeError: the model has a field that cannot be described this way, such as an open
-            mapping, a value of any kind, or the model itself.
+        TypeError: a field cannot be described this way, such as an open mapping, a value of any
+            type, or a recursive model.
     """
     whole = model.model_json_schema()
     return _Strict(whole.get("$defs", {}), keep_bounds).of(whole, model.__name__, ())
@@ -194,14 +193,14 @@ def schema_name(model: type[BaseModel]) -> str:
 
 
 class _Strict:
-    """Writes one schema anew."""
+    """Rewrites one schema."""
 
     def __init__(self, definitions: Mapping[str, Schema], keep_bounds: bool) -> None:
         self._definitions = definitions
         self._keep_bounds = keep_bounds
 
     def of(self, given: Schema, path: str, inside: tuple[str, ...]) -> Schema:
-        """``inside`` are the definitions that this one is a part of."""
+        """``inside`` are the definitions that this one is nested in."""
         reference = given.get("$ref")
         if reference is not None:
             return self._referred(given, str(reference).rpartition("/")[2], path, inside)
@@ -226,7 +225,7 @@ class _Strict:
         if name in inside:
             raise TypeError(f"{path}: {name} contains itself")
         strict = self.of(self._definitions[name], path, (*inside, name))
-        if "description" in given:  # that of the field says more than that of its type
+        if "description" in given:  # the field's own says more than that of its type
             strict["description"] = given["description"]
         return strict
 
@@ -260,20 +259,20 @@ JsonSchema = Mapping[str, object]
 
 
 class ChatModel:
-    """A language model behind an endpoint. Any number of threads may use it, and forked children.
+    """A language model behind an endpoint. Thread-safe and fork-safe.
 
-    What the endpoint was found to understand is remembered, so that it is found out once.
+    What the endpoint supports is found out once and remembered.
     """
 
     def __init__(
         self, choice: ModelChoice, *, deadline_seconds: float, timing: Timing | None = None
     ) -> None:
-        """``deadline_seconds`` is for a whole call, unless the call brings its own."""
+        """``deadline_seconds`` is for a whole call, unless the call has its own."""
         self._choice = choice
         self._deadline_seconds = deadline_seconds
         self._timing = timing or Timing()
         self._sender = Sender(choice, self._timing)
-        # A frozen value, replaced as a whole: threads need no lock for it.
+        # Immutable and replaced as a whole: threads need no lock for it.
         self._dialect = Dialect.of(choice.preset)
 
     def __repr__(self) -> str:
@@ -281,17 +280,15 @@ class ChatModel:
 
     @property
     def provider(self) -> str:
-        """Which kind of endpoint this is."""
         return self._choice.provider
 
     @property
     def model(self) -> str:
-        """The name of the model there."""
         return self._choice.model
 
     @property
     def structure(self) -> Structure:
-        """How answers are kept in shape; until something was asked, how that will be tried."""
+        """How answers are structured; before the first call, what will be tried."""
         return self._dialect.structure
 
     def ask(
@@ -306,14 +303,14 @@ class ChatModel:
     ) -> T:
         """An answer of the given shape.
 
-        ``on_usage`` is called once for each request that was sent, those that failed included;
-        ``before_request`` before each, with the most tokens that it can take.
+        ``on_usage`` is called once per request sent, including failed ones; ``before_request``
+        before each, with the most tokens that it can take.
 
         Raises:
             ModelUnavailable: down, slow or overloaded; try again later.
             ModelRefused: the endpoint said no; trying again does not help.
-            BadAnswer: something else than asked for, after all corrections.
-            TypeError: the shape is one that strict JSON schemas cannot describe.
+            BadAnswer: not what was asked for, after all corrections.
+            TypeError: strict JSON schemas cannot describe the shape.
         """
         schema = strict_schema(answer, keep_bounds=self._choice.preset.keeps_bounds)
         return self._converse(
@@ -332,7 +329,7 @@ class ChatModel:
         before_request: BeforeRequest = no_limit,
         deadline_seconds: float | None = None,
     ) -> str:
-        """An answer in plain text, trimmed and never empty.
+        """An answer in plain text, stripped and never empty.
 
         Raises:
             LanguageModelError: as for :meth:`ask`.
@@ -351,7 +348,7 @@ class ChatModel:
         max_tokens: int,
         deadline_seconds: float | None = None,
     ) -> Generator[str, None, None]:
-        """The pieces of an answer in plain text as they come; what it costs is not counted.
+        """The pieces of an answer in plain text as they arrive; usage is not counted.
 
         Raises:
             LanguageModelError: as for :meth:`ask`, also in the middle of the answer.
@@ -362,11 +359,11 @@ class ChatModel:
         )
 
     def estimated_tokens(self, messages: Sequence[Message]) -> int:
-        """An upward estimate of what the messages cost as a prompt, for budgets."""
+        """An upper estimate of the prompt tokens, for budgets."""
         return estimated_tokens(messages)
 
     def close(self) -> None:
-        """Let go of connections; using it again opens new ones."""
+        """Close connections; using it again opens new ones."""
         self._sender.close()
 
     def _call(
@@ -388,7 +385,7 @@ class ChatModel:
         wanted: tuple[str, JsonSchema] | None,
         call: ModelCall,
     ) -> Result:
-        """Ask, and tell the model what was wrong with its answer, a few times at most."""
+        """Ask, and have the model correct its answer a few times at most."""
         conversation = list(messages)
         corrections = 0
         while True:
@@ -414,7 +411,7 @@ class ChatModel:
         wanted: tuple[str, JsonSchema] | None,
         call: ModelCall,
     ) -> tuple[ModelAnswer, Dialect, int]:
-        """One answer, asked for in the way that the endpoint understands; and an estimate."""
+        """One answer in the best dialect that the endpoint supports, and a token estimate."""
         known = dialect = self._dialect
         while True:
             shown, extras = _in_dialect(dialect, conversation, wanted, call.max_tokens)
@@ -433,7 +430,7 @@ class ChatModel:
                     raise ModelRefused(str(refusal)) from None
                 dialect = other
             else:
-                if dialect != known:  # found out just now; it works
+                if dialect != known:  # found out just now, and it works
                     self._dialect = dialect
                 return answer, dialect, prompt_tokens
 
@@ -462,13 +459,13 @@ def _in_dialect(
 
 
 def _on_wire(message: Message) -> dict[str, str]:
-    """Without halves of characters, which cannot be sent."""
+    """Without lone surrogates, which cannot be sent."""
     text = message.content.encode("utf-8", "replace").decode("utf-8")
     return {"role": message.role, "content": text}
 
 
 def _usage(answer: ModelAnswer, prompt_tokens: int, *, failed: bool) -> Usage:
-    """As the endpoint counted it, else as estimated."""
+    """As the endpoint counted, otherwise as estimated."""
     prompt, completion = answer.prompt_tokens, answer.completion_tokens
     return Usage(
         prompt_tokens if prompt is None else prompt,
@@ -509,7 +506,7 @@ def test_model(
     deadline_seconds: float | None = None,
     monotonic: Callable[[], float] = time.monotonic,
 ) -> ModelReport:
-    """Ask for a small answer in a given shape. What it says does not matter, only its shape."""
+    """Ask for a small structured answer. Its content does not matter, only its shape."""
     spent: list[Usage] = []
     problem = None
     begun = monotonic()

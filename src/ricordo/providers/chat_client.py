@@ -45,7 +45,7 @@ _SENT_HEADERS: Final = frozenset({"host", "accept", "content-type", "content-len
 
 
 def open_client(base_url: str, api_key: str | None) -> "openai.OpenAI":
-    """A client of the endpoint, which sends no more than it must and reads no more than agreed."""
+    """A client of the endpoint that sends no extra headers and limits what it reads."""
     import httpx2
     import openai
 
@@ -64,7 +64,7 @@ def open_client(base_url: str, api_key: str | None) -> "openai.OpenAI":
 
 
 def _set_headers(api_key: str | None, request: "httpx2.Request") -> None:
-    """Send what is needed and no more: the client also takes headers from the environment."""
+    """Send only what is needed: the client also takes headers from the environment."""
     for name in list(request.headers):
         if name.lower() not in _SENT_HEADERS:
             del request.headers[name]
@@ -75,7 +75,7 @@ def _set_headers(api_key: str | None, request: "httpx2.Request") -> None:
 
 
 def _bound(response: "httpx2.Response") -> None:
-    """Let no answer be larger, or take longer to read, than agreed."""
+    """Limit the size and time of answers."""
     import httpx2
 
     check_not_compressed(response.headers.get("content-encoding"), httpx2.DecodingError)
@@ -103,7 +103,7 @@ def _bound(response: "httpx2.Response") -> None:
 
 @dataclass(frozen=True, slots=True)
 class ModelAnswer:
-    """What a model wrote, and how it came to an end."""
+    """What a model wrote, and how it ended."""
 
     content: str
     finish_reason: str | None
@@ -113,7 +113,7 @@ class ModelAnswer:
 
     @property
     def is_cut_off(self) -> bool:
-        """Whether it reached the most tokens that were allowed."""
+        """Whether it reached the token limit."""
         return self.finish_reason == "length"
 
     @property
@@ -147,7 +147,7 @@ def read_answer(content: bytes) -> ModelAnswer:
 
 
 def error_status(content: bytes) -> int | None:
-    """The status that a gateway hides in an answer with status 200; None when it does not."""
+    """The error status that a gateway hides in an answer with status 200; None when it does not."""
     try:
         body = json.loads(content)
     except (ValueError, RecursionError):
@@ -160,7 +160,7 @@ def error_status(content: bytes) -> int | None:
 
 
 def _text(content: object) -> str:
-    """A text, or a list of parts of which some are text."""
+    """A text, or the text parts of a list."""
     if isinstance(content, str):
         return content
     if not isinstance(content, list):
@@ -181,7 +181,7 @@ def _count(body: Mapping[str, Any], name: str) -> int | None:
 
 @dataclass
 class ModelCall:
-    """What all requests of one call have together."""
+    """What all requests of one call share."""
 
     deadline: Deadline
     on_usage: OnUsage
@@ -191,7 +191,7 @@ class ModelCall:
 
 
 class EndpointRefused(ModelRefused):
-    """The endpoint said no, with a status and in words that may tell what it does not know."""
+    """The endpoint said no; status and message may say what it does not support."""
 
     def __init__(self, place: str, status: int, said: str) -> None:
         self.status = status
@@ -200,7 +200,7 @@ class EndpointRefused(ModelRefused):
 
 
 class _Failure(Exception):
-    """One request came to nothing. ``may_pass``: the next one may not."""
+    """One request failed. ``may_pass``: the next one may succeed."""
 
     def __init__(
         self,
@@ -225,7 +225,7 @@ class _Response:
 
 
 class Sender:
-    """Posts to one endpoint. Any number of threads may use it at once."""
+    """Posts to one endpoint. Thread-safe."""
 
     def __init__(self, choice: ModelChoice, timing: Timing) -> None:
         self._choice = choice
@@ -233,16 +233,16 @@ class Sender:
         self._client = SharedClient(partial(open_client, choice.base_url, choice.api_key))
 
     def close(self) -> None:
-        """Let go of connections; using it again opens new ones."""
+        """Close connections; using it again opens new ones."""
         self._client.close()
 
     def send(self, body: Mapping[str, object], prompt_tokens: int, call: ModelCall) -> ModelAnswer:
-        """What the model answered; its tokens are the caller's to report, those of faults are not.
+        """The model's answer; the caller reports its tokens, this method those of failed requests.
 
-        ``prompt_tokens`` is what a request that fails is taken to have cost.
+        ``prompt_tokens`` is the assumed cost of a failed request.
 
         Raises:
-            ModelUnavailable: nothing but faults, or no time left.
+            ModelUnavailable: nothing but failures, or no time left.
             ModelRefused: the endpoint said no.
             BadAnswer: what came back is not an answer at all.
         """
@@ -285,7 +285,7 @@ class Sender:
             raise _Failure(BadAnswer(f"{self._choice.place}: {problem}")) from None
 
     def _post(self, body: Mapping[str, object], seconds: float) -> _Response:
-        """What the endpoint answers, with any status.
+        """The endpoint's response, with any status.
 
         Raises:
             TimeoutError: nothing in time.
@@ -360,13 +360,13 @@ def stream_answer(
     max_tokens: int,
     deadline_seconds: float,
 ) -> Generator[str, None, None]:
-    """The pieces of an answer as they come. Closing the iterator ends the answer.
+    """The pieces of an answer as they arrive. Closing the iterator ends the answer.
 
-    Nothing is tried again: whoever reads along decides that. An endpoint that does not stream
-    gives its answer in one piece.
+    Never retried: the reader decides that. An endpoint that does not stream gives its answer in one
+    piece.
 
     Raises:
-        ModelUnavailable: down, slow, overloaded, or gone in the middle of the answer.
+        ModelUnavailable: down, slow, overloaded, or lost in the middle of the answer.
         ModelRefused: the endpoint, or the model, said no.
         BadAnswer: what came is no answer, or has no end.
     """
@@ -391,7 +391,7 @@ def _opened(
     max_tokens: int,
     deadline_seconds: float,
 ) -> "openai.Stream[object]":
-    """The answer, asked for in the way that the endpoint understands."""
+    """The stream, in the best dialect that the endpoint supports."""
     import httpx2
     import openai
 
@@ -448,7 +448,7 @@ def _our_errors(choice: ModelChoice) -> Iterator[None]:
         raise _refusal(choice, error.response.status_code, error.response.content) from None
     except openai.APIConnectionError as error:
         raise _broken(choice, error.__cause__ or error) from None
-    except openai.APIError as error:  # told in the middle of the answer
+    except openai.APIError as error:  # an error in the middle of the answer
         problem = one_line(error.message, choice.api_key)
         raise ModelUnavailable(f"{choice.place} broke off: {problem}") from None
     except (httpx2.HTTPError, httpx2.StreamError) as error:
@@ -478,7 +478,7 @@ def _broken(choice: ModelChoice, cause: BaseException) -> LanguageModelError:
 
 
 def _on_wire(message: Mapping[str, str]) -> dict[str, Any]:
-    """Without halves of characters, which cannot be sent."""
+    """Without lone surrogates, which cannot be sent."""
     return {
         name: value.encode("utf-8", "replace").decode("utf-8") for name, value in message.items()
     }

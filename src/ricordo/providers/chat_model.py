@@ -1,4 +1,4 @@
-"""Which language model is asked, what its endpoint understands, and messages to it."""
+"""The choice of a language model, its endpoint's dialect, and messages."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -13,10 +13,10 @@ from ricordo.text.tokens import estimate_tokens
 
 
 class Structure(StrEnum):
-    """How an answer is kept in shape, from the strictest way to the loosest."""
+    """How an answer is structured, from the strictest way to the loosest."""
 
-    JSON_SCHEMA = "json_schema"  # the endpoint lets the model write nothing else
-    JSON_OBJECT = "json_object"  # the endpoint sees to it that it is JSON
+    JSON_SCHEMA = "json_schema"  # the endpoint enforces the schema
+    JSON_OBJECT = "json_object"  # the endpoint enforces JSON
     PLAIN = "plain"  # the model is asked for JSON
 
 
@@ -28,10 +28,10 @@ class ChatPreset:
     default_model: str | None
     needs_key: bool
     structure: Structure = Structure.JSON_SCHEMA
-    """The best that it may support; what it really does is found out when it is asked."""
+    """The best that it may support; what it really does is found out by asking."""
     max_tokens_field: str = "max_tokens"
     keeps_bounds: bool = False
-    """Whether a schema may hold the least and the most of numbers and lists."""
+    """Whether a schema may have bounds of numbers and lists."""
 
 
 PRESETS: Final[Mapping[str, ChatPreset]] = MappingProxyType(
@@ -60,7 +60,7 @@ PRESETS: Final[Mapping[str, ChatPreset]] = MappingProxyType(
         ),
         "llamacpp": ChatPreset(
             base_url="http://127.0.0.1:8080/v1",
-            default_model="default",  # it answers with the one that it was started with
+            default_model="default",  # it answers with the model that it was started with
             needs_key=False,
             keeps_bounds=True,
         ),
@@ -74,7 +74,7 @@ PROVIDERS: Final = tuple(PRESETS)
 
 @dataclass(frozen=True)
 class ModelChoice:
-    """A provider with everything that it needs. Make it with :meth:`parse`."""
+    """A provider with its settings. Create it with :meth:`parse`."""
 
     provider: str
     model: str
@@ -90,7 +90,7 @@ class ModelChoice:
         base_url: str | None = None,
         api_key: str | None = None,
     ) -> Self:
-        """Check what was given, and fill in what the provider is known for.
+        """Check the settings, and fill in the provider's defaults.
 
         Raises:
             InvalidValue: names the setting and says what is allowed.
@@ -110,12 +110,11 @@ class ModelChoice:
 
     @property
     def preset(self) -> ChatPreset:
-        """What is known of the provider."""
         return PRESETS[self.provider]
 
     @property
     def place(self) -> str:
-        """How messages name the endpoint."""
+        """The endpoint's name in messages."""
         return f"{self.provider} ({self.base_url})"
 
 
@@ -137,7 +136,7 @@ _SAYS_TOKENS_FIELD = re.compile(r"\bmax_(completion_)?tokens\b", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """How a request is put to this endpoint."""
+    """How a request is phrased for this endpoint."""
 
     structure: Structure
     max_tokens_field: str
@@ -146,20 +145,20 @@ class Dialect:
 
     @classmethod
     def of(cls, preset: ChatPreset) -> "Dialect":
-        """What to begin with."""
+        """The dialect to start with."""
         return cls(preset.structure, preset.max_tokens_field)
 
     def after_refusal(self, status: int, said: str, *, is_structured: bool) -> "Dialect | None":
         """What to try next; None when the refusal is about something else.
 
-        Every step goes one way, so that there are four at most.
+        Every step goes one way, so there are four at most.
         """
         if status not in _STATUSES:
             return None
         looser = _LOOSER.get(self.structure) if is_structured else None
         if looser is not None and _SAYS_STRUCTURE.search(said):
             return replace(self, structure=looser)
-        # Models that reason before they answer take no temperature.
+        # Reasoning models take no temperature.
         if self.sends_temperature and _SAYS_TEMPERATURE.search(said):
             return replace(self, sends_temperature=False)
         if not self.tried_both_fields and _SAYS_TOKENS_FIELD.search(said):
@@ -170,14 +169,12 @@ class Dialect:
 
 Role = Literal["system", "user", "assistant"]
 
-_MESSAGE_COST: Final = 5  # the marks around a message and the name of its role
+_MESSAGE_COST: Final = 5  # the separators around a message and its role
 _ANSWER_START_COST: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One message of a conversation with a model."""
-
     role: Role
     content: str
 
@@ -186,8 +183,8 @@ class Message:
 class Usage:
     """The tokens of one request that was sent.
 
-    ``failed``: it brought nothing that could be used. Such a request counts as well, because the
-    endpoint may have worked, and charged, for it.
+    ``failed``: without a usable answer. It counts as well, because the endpoint may have charged
+    for it.
     """
 
     prompt_tokens: int
@@ -197,14 +194,14 @@ class Usage:
 
 OnUsage = Callable[[Usage], None]
 BeforeRequest = Callable[[int], None]
-"""Told the most tokens that a request can take, before it is sent. What it raises ends the call."""
+"""Called with the most tokens that a request can take, before it is sent. Raising ends the call."""
 
 
 def no_limit(_tokens: int) -> None:
-    """For calls that may take what they need."""
+    """For calls without a limit."""
 
 
 def estimated_tokens(messages: Sequence[Message]) -> int:
-    """An upward estimate of what the messages cost as a prompt."""
+    """An upper estimate of the prompt tokens."""
     texts = sum(estimate_tokens(message.content) for message in messages)
     return texts + _MESSAGE_COST * len(messages) + _ANSWER_START_COST

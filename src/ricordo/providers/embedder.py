@@ -9,11 +9,11 @@ import numpy.typing
 from ricordo.errors import BadEmbedding
 
 Vectors = numpy.typing.NDArray[numpy.float32]
-"""One row per text, each of length one."""
+"""One unit row per text."""
 
 
 class Embedder(Protocol):
-    """Turns texts into vectors that can be compared by their inner product."""
+    """Turns texts into vectors that are compared by their inner product."""
 
     @property
     def provider(self) -> str:
@@ -22,7 +22,7 @@ class Embedder(Protocol):
 
     @property
     def model(self) -> str:
-        """With the provider: the name under which vectors can be compared with each other."""
+        """With the provider, identifies vectors that can be compared with each other."""
         ...
 
     @property
@@ -32,30 +32,30 @@ class Embedder(Protocol):
 
     @property
     def width(self) -> int | None:
-        """How many numbers a vector has; None while nobody knows."""
+        """The width of a vector; None while it is unknown."""
         ...
 
     def embed(self, texts: Sequence[str], *, deadline_seconds: float | None = None) -> Vectors:
-        """One finite row of length one per text, in the order of the texts.
+        """One finite unit row per text, in order.
 
         Raises:
             EmbedderUnavailable: not now, or not before the deadline; try again later.
-            EmbedderRefused: the endpoint said no, or the model is not there.
+            EmbedderRefused: the endpoint said no, or the model is missing.
             BadEmbedding: the answer is not one usable vector per text.
-            TargetRefused: a user's settings point to an address that they may not use.
+            TargetRefused: a user's settings point to an address that is not allowed.
         """
         ...
 
     def close(self) -> None:
-        """Let go of connections; using it again opens new ones."""
+        """Close connections; using it again opens new ones."""
         ...
 
 
 def unit_rows(rows: numpy.typing.ArrayLike, source: str) -> Vectors:
-    """The rows as float32, each scaled to length one.
+    """The rows as float32, normalised.
 
     Raises:
-        BadEmbedding: a row has a number that is not finite, or no direction; ``source`` made it.
+        BadEmbedding: a row is zero or not finite; ``source`` made it.
     """
     exact: numpy.typing.NDArray[numpy.float64] = numpy.asarray(rows, dtype=numpy.float64)
     if not numpy.isfinite(exact).all():
@@ -76,7 +76,7 @@ def no_rows(width: int | None) -> Vectors:
 
 
 def fitted(text: str, max_chars: int) -> str:
-    """The text cut to a length, without anything that cannot be sent.
+    """The text cut to a length, without lone surrogates.
 
     Endpoints refuse empty texts, so a blank one becomes a full stop: a vector near nothing.
     """
@@ -87,7 +87,7 @@ def fitted(text: str, max_chars: int) -> str:
 
 
 def in_batches(texts: Sequence[str], max_texts: int, max_chars: int) -> Iterator[Sequence[str]]:
-    """Consecutive runs of texts within both bounds; a text over the second stands alone."""
+    """Consecutive batches within both bounds; a text over the second is alone."""
     start, chars = 0, 0
     for place, text in enumerate(texts):
         full = place - start == max_texts or chars + len(text) > max_chars

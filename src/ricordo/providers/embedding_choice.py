@@ -1,4 +1,4 @@
-"""What is known of the endpoints that people use. All of them speak the OpenAI wire format."""
+"""The choice of an embedding provider: presets, settings, detection and a self-test."""
 
 import threading
 import time
@@ -42,7 +42,7 @@ class EmbeddingPreset:
     dimensions_field: str = "dimensions"
     widths: Mapping[str, int] = field(default_factory=dict)
     shortens: frozenset[str] = frozenset()
-    """Models trained so that a shorter vector can be asked for."""
+    """Models trained so that a shorter vector can be requested."""
 
 
 PRESETS: Final[Mapping[str, EmbeddingPreset]] = MappingProxyType(
@@ -103,7 +103,7 @@ PROVIDERS: Final = (LOCAL, *PRESETS, NONE)
 
 
 def check_without_endpoint(provider: str, from_user: bool, **options: object) -> None:
-    """A provider that needs no endpoint, and so takes no options."""
+    """Check a provider that has no endpoint, and so takes no options."""
     is_folder = provider.startswith(LOCAL_FOLDER) and provider != LOCAL_FOLDER
     if is_folder and from_user:
         raise InvalidValue("provider", "only the operator may name a model folder; use 'local'")
@@ -116,14 +116,14 @@ def check_without_endpoint(provider: str, from_user: bool, **options: object) ->
 
 
 def checked_model(provider: str, preset: EmbeddingPreset, given: str | None) -> str:
-    """The model as given, or the usual one."""
+    """The model as given, or the default."""
     if given is None and provider == "llamacpp":
         raise InvalidValue("model", "llamacpp needs the id that its /v1/models lists")
     return endpoint.checked_model(provider, given, preset.default_model)
 
 
 def checked_base_url(provider: str, preset: EmbeddingPreset, given: str | None) -> str:
-    """The address as given, or the usual one, without a slash at its end."""
+    """The URL as given, or the default, without a trailing slash."""
     return endpoint.checked_base_url(provider, given, preset.base_url, path="/embeddings")
 
 
@@ -133,7 +133,7 @@ def checked_api_key(provider: str, preset: EmbeddingPreset, given: str | None) -
 
 
 def checked_dimensions(given: int | None) -> int | None:
-    """A width to ask for; None is whatever the model has."""
+    """A width to request; None is the model's own."""
     if given is None:
         return None
     if type(given) is not int or not 1 <= given <= MAX_VECTOR_WIDTH:
@@ -146,7 +146,7 @@ Kept = TypeVar("Kept")
 
 @dataclass(frozen=True)
 class EmbeddingChoice:
-    """A provider with everything that it needs. Make it with :meth:`parse`."""
+    """A provider with its settings. Create it with :meth:`parse`."""
 
     provider: str
     model: str | None = None
@@ -166,7 +166,7 @@ class EmbeddingChoice:
         dimensions: int | None = None,
         from_user: bool = False,
     ) -> Self:
-        """Check what was given, and fill in what the provider is known for.
+        """Check the settings, and fill in the provider's defaults.
 
         Raises:
             InvalidValue: names the field and says what is allowed.
@@ -204,9 +204,10 @@ def effective(
     detected: EmbeddingChoice | None,
     users_own: EmbeddingChoice | None,
 ) -> EmbeddingChoice:
-    """Who has the say: the operator, or a service found for it; the user; then the shipped model.
+    """The choice in effect: the operator's or a detected service, the user's, then the shipped
+    model.
 
-    Where the shipped model cannot run (its packages are missing), there is no embedder at all.
+    Without the packages of the shipped model there is no embedder at all.
     """
     for choice in (operator, detected, users_own):
         if choice is not None:
@@ -215,7 +216,7 @@ def effective(
 
 
 class EmbedderRegistry:
-    """Makes embedders when they are first asked for, and keeps those used last."""
+    """Creates embedders on first use; the least recently used are evicted."""
 
     def __init__(
         self,
@@ -238,17 +239,17 @@ class EmbedderRegistry:
     def _set_up(self) -> None:
         self._lock = threading.Lock()
         self._embedders: _MostRecent[Embedder] = _MostRecent(MAX_CACHED_EMBEDDERS)
-        # Kept for longer than embedders, so that nobody waits again for what is known to be down.
+        # Kept longer than embedders, so that nobody waits again for an endpoint known to be down.
         self._breakers: _MostRecent[CircuitBreaker] = _MostRecent(4 * MAX_CACHED_EMBEDDERS)
 
     def reset_after_fork(self) -> Any:
-        """A child makes its own embedders."""
+        """A child creates its own embedders."""
         inherited = (self._lock, self._embedders, self._breakers)
         self._set_up()
         return inherited
 
     def get(self, choice: EmbeddingChoice) -> Embedder | None:
-        """The embedder of a choice; None when the choice is to have none.
+        """The embedder of a choice; None for the choice of none.
 
         Raises:
             InvalidValue: the choice asks for vectors that the database cannot hold.
@@ -262,7 +263,7 @@ class EmbedderRegistry:
         return embedder
 
     def close(self) -> None:
-        """Let go of all connections."""
+        """Close all connections."""
         with self._lock:
             embedders = self._embedders.clear()
         for embedder in embedders:
@@ -287,7 +288,7 @@ class EmbedderRegistry:
             guarded=choice.from_user and not self._allow_private,
             names_address=choice.from_user,
         )
-        # By key too: one user's used-up rate must not shut others out.
+        # By key too: one user's exhausted rate limit must not lock others out.
         place = (choice.base_url, choice.model, choice.api_key)
         breaker, _ = self._breakers.get(
             place, lambda: CircuitBreaker(monotonic=self._timing.monotonic)
@@ -301,7 +302,7 @@ class EmbedderRegistry:
         )
 
     def _dimensions(self, choice: EmbeddingChoice, preset: EmbeddingPreset) -> int | None:
-        """What to ask for: as chosen, else as much of a shortenable vector as fits."""
+        """The width to request: as chosen, or as much of a shortenable vector as fits."""
         if choice.dimensions is not None:
             if choice.dimensions > self._max_width:
                 raise InvalidValue(
@@ -315,14 +316,14 @@ class EmbedderRegistry:
 
 
 class _MostRecent(Generic[Kept]):
-    """Keeps what was used last, up to a number. Its owner holds a lock around it."""
+    """An LRU cache. Its owner holds a lock around it."""
 
     def __init__(self, most: int) -> None:
         self._most = most
         self._kept: OrderedDict[Hashable, Kept] = OrderedDict()
 
     def get(self, key: Hashable, make: Callable[[], Kept]) -> tuple[Kept, Kept | None]:
-        """What is kept under the key, made if need be; and what had to go for it."""
+        """The entry, made if necessary, and the evicted one."""
         dropped = None
         if key not in self._kept:
             self._kept[key] = make()
@@ -332,21 +333,21 @@ class _MostRecent(Generic[Kept]):
         return self._kept[key], dropped
 
     def clear(self) -> list[Kept]:
-        """Forget everything; what it was."""
+        """Remove and return all entries."""
         everything = list(self._kept.values())
         self._kept.clear()
         return everything
 
 
-# What every version of its /props says about itself.
+# Present in /props of every version.
 _MARKS: Final = ("default_generation_settings", "total_slots", "model_path", "build_info")
 
 
 def detect_llamacpp(url: str, timeout_seconds: float = 0.3) -> EmbeddingChoice | None:
     """The choice of the llama.cpp server at an operator's address; None when there is none.
 
-    Three short questions: is it llama.cpp (``/props``), which model (``/v1/models``), and, as
-    neither tells, does it embed one word. Never raises; a server that is slow counts as absent.
+    Three short requests: is it llama.cpp (``/props``), which model (``/v1/models``), and does it
+    embed a word. Never raises; a slow server counts as absent.
     """
     import httpx2
 
@@ -413,7 +414,7 @@ def test_embedder(
     deadline_seconds: float = _DEADLINE_SECONDS,
     monotonic: Monotonic = time.monotonic,
 ) -> EmbeddingTest:
-    """Embed two short texts; the latency is that of the second call, after all is loaded."""
+    """Embed two short texts; the latency is that of the second call, after loading."""
     try:
         vectors = embedder.embed(_SAMPLES, deadline_seconds=deadline_seconds)
         begun = monotonic()
@@ -429,5 +430,5 @@ def test_embedder(
 def _name(embedder: Embedder) -> str | None:
     try:
         return embedder.model
-    except EmbeddingError:  # of a local model whose files are not there
+    except EmbeddingError:  # of a local model whose files are missing
         return None

@@ -1,4 +1,4 @@
-"""API keys at rest: encrypted with a key that is not in the database."""
+"""Encryption of API keys at rest, with a key that is not in the database."""
 
 import base64
 import logging
@@ -16,10 +16,10 @@ _log = logging.getLogger(__name__)
 
 
 class SecretBox:
-    """Seals and opens short texts. The key is a setting, or a file made on first use."""
+    """Encrypts short texts. The key is a setting, or a file created on first use."""
 
     def __init__(self, key_path: Path | None = None, key: str | None = None) -> None:
-        """Give one of the two; where both are given, ``key`` counts.
+        """``key`` takes precedence over ``key_path``.
 
         Raises:
             InvalidValue: neither is given, or ``key`` is not a key.
@@ -41,22 +41,21 @@ class SecretBox:
 
     @staticmethod
     def new_key() -> str:
-        """A fresh random key."""
         return Fernet.generate_key().decode("ascii")
 
     def seal(self, secret: str) -> str:
-        """The secret as a text that says nothing without the key.
+        """Encrypt a secret.
 
         Raises:
-            EmbedderRefused: the key file can be neither read nor made.
+            EmbedderRefused: the key file can be neither read nor created.
         """
         return self._opened().encrypt(secret.encode("utf-8")).decode("ascii")
 
     def open(self, sealed: str) -> str:
-        """The secret that was sealed.
+        """Decrypt a secret.
 
         Raises:
-            EmbedderRefused: another key sealed it, it was damaged, or the key file is no use.
+            EmbedderRefused: sealed with another key, damaged, or the key file is unusable.
         """
         try:
             return self._opened().decrypt(sealed.encode("utf-8")).decode("utf-8")
@@ -67,10 +66,10 @@ class SecretBox:
             ) from None
 
     def key_for(self, purpose: str) -> bytes:
-        """A key for something else, which says nothing about this one or that of another purpose.
+        """A derived key for another purpose, independent of all others.
 
         Raises:
-            EmbedderRefused: the key file can be neither read nor made.
+            EmbedderRefused: the key file can be neither read nor created.
         """
         derivation = HKDF(hashes.SHA256(), 32, salt=None, info=purpose.encode("utf-8"))
         return base64.urlsafe_b64encode(derivation.derive(self._read()))
@@ -87,11 +86,7 @@ class SecretBox:
 
 
 def _checked(key: bytes) -> bytes:
-    """The key, if it is one.
-
-    Raises:
-        ValueError: it is not.
-    """
+    """The decoded key. Raises ValueError."""
     Fernet(key)
     return key
 
@@ -112,17 +107,13 @@ def _from_file(path: Path) -> bytes:
 
 
 def _unusable(path: Path, problem: str) -> EmbedderRefused:
-    """The error is told to users, too; where the operator's files are is for the log alone."""
+    """Users see the error too, so the path of the key file only goes to the log."""
     _log.warning("the secret key cannot be used: %s (at %s)", problem, path)
     return EmbedderRefused(f"the stored key cannot be decrypted: {problem}")
 
 
 def _make(path: Path) -> None:
-    """Put a new key there, whole at once, unless another process was first.
-
-    Raises:
-        OSError: the folder cannot be written.
-    """
+    """Create a key file atomically, unless another process was first. Raises OSError."""
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -133,6 +124,6 @@ def _make(path: Path) -> None:
             os.fsync(file.fileno())
         path.hardlink_to(draft)
     except FileExistsError:
-        pass  # theirs is the key
+        pass  # their key is used
     finally:
         draft.unlink()

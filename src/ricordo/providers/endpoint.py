@@ -1,4 +1,4 @@
-"""What every call to a remote endpoint needs: addresses, deadlines, retries, one shared client."""
+"""Calls to remote endpoints: URLs, deadlines, retries, one shared client."""
 
 import contextlib
 import ipaddress
@@ -30,15 +30,15 @@ if TYPE_CHECKING:
     import ssl
 
 _NAME: Final = re.compile(r"(?:[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,62})\.)*[A-Za-z0-9_-]{1,63}\.?")
-# A name whose last part is a number is read as an address, in many spellings: 127.1, 0x7f000001.
+# A host whose last part is a number is read as an address, in many spellings: 127.1, 0x7f000001.
 _NUMERIC: Final = re.compile(r"(?:^|\.)(?:[0-9]+|0[xX][0-9A-Fa-f]*)\.?$")
 
 
 def split_url(url: str) -> SplitResult:
-    """The parts of the address.
+    """The parts of a URL.
 
     Raises:
-        InvalidValue: it is not one, or holds what does not belong there.
+        InvalidValue: it is not one, or has parts that do not belong there.
     """
     if len(url) > MAX_URL_CHARS:
         raise InvalidValue("base_url", f"{len(url)} characters; allowed: at most {MAX_URL_CHARS}")
@@ -63,7 +63,7 @@ def split_url(url: str) -> SplitResult:
 
 
 def _is_host(host: str) -> bool:
-    """Whether this is a name or an address, in the one spelling that everybody reads alike."""
+    """Whether this is a name or an address in its canonical spelling."""
     if ":" in host:
         kind: type[ipaddress.IPv4Address | ipaddress.IPv6Address] = ipaddress.IPv6Address
     elif _NUMERIC.search(host):
@@ -77,7 +77,7 @@ def _is_host(host: str) -> bool:
 
 
 def is_nearby(url: str) -> bool:
-    """Whether a proxy for the outside world has no business with this address."""
+    """Whether the address is local, so that no proxy applies."""
     host = urlsplit(url).hostname or ""
     try:
         return ipaddress.ip_address(host).is_private
@@ -90,7 +90,7 @@ Monotonic = Callable[[], float]
 
 @dataclass(frozen=True)
 class Timing:
-    """Where time and chance come from."""
+    """Sources of time and randomness."""
 
     monotonic: Monotonic = time.monotonic
     sleep: Callable[[float], None] = time.sleep
@@ -99,7 +99,7 @@ class Timing:
 
 
 class Deadline:
-    """A moment by which a whole call must be over; None is never."""
+    """The moment by which a whole call must end; None is never."""
 
     def __init__(self, seconds: float | None, monotonic: Monotonic) -> None:
         self.seconds = seconds
@@ -107,24 +107,23 @@ class Deadline:
         self._end = None if seconds is None else monotonic() + seconds
 
     def remaining(self, at_most: float = math.inf) -> float:
-        """Seconds until then, at most so many; never below zero."""
+        """Seconds until then, at most ``at_most``; never below zero."""
         if self._end is None:
             return at_most
         return max(0.0, min(at_most, self._end - self._monotonic()))
 
     @property
     def has_passed(self) -> bool:
-        """Whether no time is left."""
         return self._end is not None and self._monotonic() >= self._end
 
 
 def backoff_seconds(retry: int, jitter: Callable[[], float], *, base: float, cap: float) -> float:
-    """A random pause before retry 1, 2 …: full jitter, so that clients do not come in step."""
+    """A random pause before retry 1, 2 …: full jitter, so that clients do not synchronise."""
     return min(cap, math.ldexp(base, retry - 1)) * jitter()
 
 
 def retry_after_seconds(header: str | None, now: datetime) -> float | None:
-    """What a Retry-After header asks for, as seconds or as a date; None when it says nothing."""
+    """A Retry-After header in seconds, given as seconds or a date; None when it says nothing."""
     if header is None:
         return None
     value = header.strip()
@@ -140,20 +139,20 @@ def retry_after_seconds(header: str | None, now: datetime) -> float | None:
 
 
 def may_wait(seconds: float, deadline: Deadline) -> bool:
-    """Whether a pause is short enough, in itself and for the time that is left."""
+    """Whether a pause is short enough, in itself and for the time left."""
     return seconds <= MAX_RETRY_AFTER_SECONDS and deadline.remaining(at_most=seconds) >= seconds
 
 
-# What is wrong is raised as an error of the caller's, who gives its class.
+# Errors are raised as the caller's class.
 
 ErrorOf = Callable[[str], Exception]
-"""Makes the error to raise of what is wrong."""
+"""Makes the error to raise from a message."""
 
 _MAX_SAID_CHARS: Final = 300
 
 
 def check_not_compressed(encoding: str | None, error: ErrorOf) -> None:
-    """A little that unpacks to a lot would get around every limit; it is not asked for."""
+    """Refuse compressed answers, which were not requested: they would get around size limits."""
     if encoding is not None and encoding.lower() != "identity":
         raise error("the answer is compressed, which was not asked for")
 
@@ -166,7 +165,7 @@ def bounded(
     too_large: ErrorOf,
     too_late: ErrorOf,
 ) -> Iterator[bytes]:
-    """The parts of a body, as long as they are within its limits in size and time."""
+    """The parts of a body, within its limits in size and time."""
     size = 0
     for part in parts:
         size += len(part)
@@ -187,15 +186,15 @@ def read_json(content: bytes, error: ErrorOf) -> Any:
 
 
 def may_pass(status: int, content: bytes) -> bool:
-    """Whether the same request may go well later, given the status of an answer that did not."""
+    """Whether the same request may succeed later, given the status of the failure."""
     if status == 429:
         return not _says_quota_is_used_up(content)
-    # 501 is what llama.cpp says to what it was not started for.
+    # 501 is llama.cpp's answer to features it was not started with.
     return status == 408 or (status >= 500 and status != 501)
 
 
 def said(content: bytes, secret: str | None) -> str:
-    """What an endpoint says is wrong, in one line and without the key."""
+    """An endpoint's error message, on one line and without the key."""
     text = content[: 8 * _MAX_SAID_CHARS].decode("utf-8", "replace")
     try:
         found = _message_in(json.loads(content)) or text
@@ -225,7 +224,7 @@ def _says_quota_is_used_up(content: bytes) -> bool:
 
 
 def _message_in(body: Any) -> str | None:
-    """``{"error": {"message": …}}`` and what others made of it."""
+    """``{"error": {"message": …}}`` and its variants."""
     if isinstance(body, list) and body:
         body = body[0]
     for name in ("error", "message", "detail"):
@@ -243,10 +242,10 @@ def _looks_like_html(content: bytes) -> bool:
 
 
 def trusted_at(url: str) -> "ssl.SSLContext | bool":
-    """What to give a client as ``verify`` that follows no redirects; True: those of the machine.
+    """The ``verify`` argument of a client without redirects; True: the system's certificates.
 
-    Loading the machine's takes 50 ms. A client that speaks plain HTTP to an address nearby, which
-    no proxy has to do with, never needs one, and gets a context that trusts nobody.
+    Loading those takes 50 ms. A client for plain HTTP to a local address never needs them, and gets
+    a context that trusts nobody.
     """
     import ssl
 
@@ -257,19 +256,18 @@ def trusted_at(url: str) -> "ssl.SSLContext | bool":
 
 Result = TypeVar("Result")
 
-_CLIENTS_SHARE: Final = 0.95  # its own timeouts end first, and cleanly, where they apply
+_CLIENTS_SHARE: Final = 0.95  # the client's own timeouts end first, and cleanly, where they apply
 
 
 def within(seconds: float, call: Callable[[float], Result], *, thread_name: str) -> Result:
-    """The result of the call, made in a thread of its own.
+    """The result of the call, made in its own thread.
 
-    The call is told how many seconds to give its HTTP client, a little less than all of them.
-    The timeouts of such a client cover single steps: looking a name up has none, and a server
-    that sends a byte now and then never runs into them. The thread that is given up on ends when
-    its connection does.
+    The call gets the seconds for its HTTP client, a little fewer than ``seconds``. Client timeouts
+    cover single steps: DNS has none, and a server that trickles bytes never hits them. An abandoned
+    thread ends when its connection does.
 
     Raises:
-        TimeoutError: it was not done in time. Whatever the call raises is raised as well.
+        TimeoutError: it was not done in time. What the call raises is raised as well.
     """
     outcome: Future[Result] = Future()
 
@@ -284,11 +282,7 @@ def within(seconds: float, call: Callable[[float], Result], *, thread_name: str)
 
 
 class Closable(Protocol):
-    """A client with connections of its own."""
-
-    def close(self) -> None:
-        """Close them."""
-        ...
+    def close(self) -> None: ...
 
 
 Client = TypeVar("Client", bound=Closable)
@@ -296,7 +290,7 @@ Client = TypeVar("Client", bound=Closable)
 
 @dataclass
 class _Lease(Generic[Client]):
-    """A client, and how many calls are using it now."""
+    """A client, and how many calls are using it."""
 
     client: Client
     users: int = 0
@@ -323,7 +317,6 @@ class SharedClient(Generic[Client]):
 
     @contextlib.contextmanager
     def lent(self) -> Iterator[Client]:
-        """The client, for one call."""
         with self._lock:
             if self._lease is None:
                 self._lease = _Lease(self._open_client())
@@ -339,7 +332,7 @@ class SharedClient(Generic[Client]):
                 lease.client.close()
 
     def close(self) -> None:
-        """Close the client when nobody uses it any more; a later call opens a new one."""
+        """Close the client when it is no longer used; a later call opens a new one."""
         with self._lock:
             lease, self._lease = self._lease, None
             if lease is None:
@@ -351,7 +344,7 @@ class SharedClient(Generic[Client]):
 
 
 def checked_model(provider: str, given: str | None, usual: str | None) -> str:
-    """The model as given, or the usual one."""
+    """The model as given, or the default."""
     name = given if given is not None else usual
     if name is None:
         raise InvalidValue("model", f"{provider} needs the name of a model")
@@ -361,9 +354,9 @@ def checked_model(provider: str, given: str | None, usual: str | None) -> str:
 
 
 def checked_base_url(provider: str, given: str | None, usual: str | None, *, path: str) -> str:
-    """The address as given, or the usual one, without a slash at its end.
+    """The URL as given, or the default, without a trailing slash.
 
-    ``path`` is what calls add to it, such as ``/embeddings``; people like to give it as well.
+    ``path`` is what calls append, such as ``/embeddings``; it is removed where it was given too.
     """
     url = given if given is not None else usual
     if url is None:
@@ -380,7 +373,7 @@ def checked_api_key(provider: str, given: str | None, *, is_needed: bool) -> str
         if is_needed:
             raise InvalidValue("api_key", f"{provider} needs one")
         return None
-    # It travels in a header, where other characters could smuggle in headers of their own.
+    # Other characters in a header could inject headers.
     if not 1 <= len(given) <= MAX_API_KEY_CHARS or not all("!" <= c <= "~" for c in given):
         raise InvalidValue(
             "api_key",

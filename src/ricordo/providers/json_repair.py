@@ -1,4 +1,4 @@
-"""The JSON object in what a model wrote, whatever it wrote around it."""
+"""Finds the JSON object in a model's answer, whatever is around it."""
 
 import json
 import re
@@ -8,10 +8,9 @@ from typing import Final, NoReturn, TypeVar
 
 from ricordo.limits import MAX_ANSWER_DEPTH, MAX_MODEL_ANSWER_CHARS
 
-# Beyond JSON it takes: single quotes, line breaks inside strings, ``True``, ``False`` and
-# ``None``, names without quotes, commas too many before a closing bracket, and an end of the text
-# where brackets or a string are still open. It never goes back, so its work grows with the text
-# and no faster, and it makes no value up: what it cannot read is an error.
+# Lenient JSON: single quotes, line breaks inside strings, ``True``, ``False`` and ``None``,
+# unquoted names, trailing commas, and a text that ends inside of brackets or a string. Never
+# backtracks, so it is linear, and it invents no values: what it cannot read is an error.
 
 _SPACE = re.compile(r"[ \t\r\n\ufeff\xa0]*")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?P<fraction>(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)")
@@ -45,7 +44,7 @@ class _AtEnd(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ParsedJson:
-    """An object, where it is, and whether the text ended before it did."""
+    """An object, its position, and whether the text ended before it did."""
 
     value: dict[str, object]
     start: int
@@ -54,9 +53,9 @@ class ParsedJson:
 
 
 def readings(text: str) -> Iterator[ParsedJson | NotReadable]:
-    """The objects in a text, outermost only, and what was wrong with those that are none.
+    """The outermost objects in a text, and errors for what is none.
 
-    What was read in vain is not read again, so all of it takes no more than one pass.
+    Nothing is read twice, so it takes one pass.
     """
     start = text.find("{")
     while start >= 0:
@@ -78,7 +77,7 @@ def _read_at(text: str, start: int) -> ParsedJson | NotReadable:
 
 
 class _Reader:
-    """Where one reading has come to."""
+    """The state of one parse."""
 
     def __init__(self, text: str, at: int) -> None:
         self.text = text
@@ -93,7 +92,7 @@ class _Reader:
             try:
                 self._expect(":")
                 found[name] = self._value(depth)
-            except _AtEnd:  # a name without its value says nothing
+            except _AtEnd:  # a name without a value is dropped
                 break
             if not self._goes_on("}"):
                 break
@@ -110,7 +109,7 @@ class _Reader:
 
     def _enter(self, depth: int) -> None:
         if depth > MAX_ANSWER_DEPTH:
-            # Nothing after here is looked at: it may be a part of this one.
+            # What follows is not searched: it may be a part of this one.
             problem = f"it is nested deeper than {MAX_ANSWER_DEPTH} levels"
             raise NotReadable(problem, len(self.text))
         self.at += 1
@@ -146,7 +145,7 @@ class _Reader:
             written = number.group()
             try:
                 return float(written) if number["fraction"] else int(written)
-            except ValueError:  # more digits than Python is willing to read
+            except ValueError:  # more digits than Python allows
                 raise self._error("a number is too long") from None
         word = _WORD.match(self.text, self.at)
         if word is None or word.group() not in _WORDS:
@@ -177,7 +176,7 @@ class _Reader:
         return all(character.isalpha() for character in around)
 
     def _decoded(self, written: str, quote: str) -> str:
-        """A string without its escapes, by the rules of JSON but for line breaks."""
+        """Decode escapes by the rules of JSON, but allow line breaks."""
         if quote == "'":
             written = _TO_ESCAPE.sub(_in_double_quotes, written)
         try:
@@ -196,7 +195,7 @@ class _Reader:
         self.at += 1
 
     def _goes_on(self, closing: str) -> bool:
-        """Step over a comma; False after the closing bracket, or at the end of the text."""
+        """Skip a comma; False after the closing bracket, or at the end of the text."""
         found = self._next()
         if found == ",":
             self.at += 1
@@ -206,7 +205,7 @@ class _Reader:
         raise self._error(f"',' or {closing!r} was expected")
 
     def _closes(self, closing: str) -> bool:
-        """Whether the bracket closes here, or would if the text went on."""
+        """Whether the bracket closes here, or would if the text continued."""
         found = self._next()
         if found == closing:
             self.at += 1
@@ -215,7 +214,7 @@ class _Reader:
         return found in (closing, "")
 
     def _next(self) -> str:
-        """The character that comes after space; nothing at the end, or before a code fence."""
+        """The next character after space; empty at the end, or before a code fence."""
         space = _SPACE.match(self.text, self.at)
         self.at = self.at if space is None else space.end()
         if self.text.startswith(_FENCE, self.at):
@@ -242,11 +241,10 @@ def read_object(
     *,
     close_open_ends: bool = True,
 ) -> Result:
-    """The first JSON object in the text that is accepted, as ``accept`` gives it back.
+    """The first JSON object in the text that is accepted, as ``accept`` returns it.
 
-    ``accept`` raises ValueError for what it does not take. An object that the text ended in the
-    middle of is closed there, unless ``close_open_ends`` is off; like any other it then has to be
-    accepted. Objects inside others are not looked at on their own.
+    ``accept`` raises ValueError for what it rejects. An object that the text ends inside of is
+    closed there, unless ``close_open_ends`` is off. Nested objects are not tried on their own.
 
     Raises:
         ValueError: there is none. Where there was an object, it is what ``accept`` raised.
@@ -268,15 +266,15 @@ def read_object(
 
 
 def without_thinking(text: str) -> str:
-    """What a model wrote after it had thought aloud. The mark that begins this may be missing.
+    """The text after a model's thinking. The opening mark may be missing.
 
-    In a text that begins with an object the mark is a part of that object.
+    In a text that begins with an object, the mark is a part of that object.
     """
     return text if text.lstrip().startswith("{") else text.rpartition(_THINKING_ENDS)[2]
 
 
 def _objects(text: str, close_open_ends: bool) -> Iterator[dict[str, object] | NotReadable]:
-    """Every object in the text, and what was wrong with those that are none."""
+    """Every object in the text, and errors for what is none."""
     whole = _strictly(text)
     if whole is not None:
         yield whole
@@ -291,7 +289,7 @@ def _objects(text: str, close_open_ends: bool) -> Iterator[dict[str, object] | N
 
 
 def _strictly(text: str) -> dict[str, object] | None:
-    """The object that the whole text is, by the letter of JSON."""
+    """The whole text as a strict JSON object."""
     try:
         value = json.loads(text, parse_constant=_refuse)
     except (ValueError, RecursionError):

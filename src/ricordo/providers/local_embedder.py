@@ -1,4 +1,4 @@
-"""The files of a local model: found, checked, and given a name."""
+"""Embeddings from a local ONNX model."""
 
 import hashlib
 import importlib
@@ -44,7 +44,7 @@ _PREFERRED_GRAPHS: Final = ("model.onnx", "onnx/model.onnx")
 
 @dataclass(frozen=True)
 class ModelFiles:
-    """A folder that holds what is needed to run a model."""
+    """A folder with the files of a model."""
 
     graph: Path
     tokenizer: Path
@@ -65,7 +65,7 @@ class ModelFiles:
         return f"{folder.name}@{digest.hexdigest()[:_DIGEST_CHARS]}"
 
     def read_checked(self, path: Path) -> bytes:
-        """The content of one of the files; of the shipped model only as it was released.
+        """The contents of a file; checksums of the shipped model are verified.
 
         Raises:
             BadEmbedding: a shipped file was changed.
@@ -81,7 +81,7 @@ class ModelFiles:
         return content
 
     def _weights_beside(self) -> list[Path]:
-        """Large graphs keep their weights in files of their own."""
+        """External weight files of large graphs."""
         return sorted(
             path
             for path in self.graph.parent.glob(f"{self.graph.name}*data*")
@@ -90,7 +90,7 @@ class ModelFiles:
 
 
 def shipped_in(folder: Path) -> ModelFiles:
-    """A copy of the model inside this package, held to the same sums."""
+    """A copy of the shipped model, with the same checksums."""
     return ModelFiles(folder / SHIPPED_GRAPH, folder / "tokenizer.json", is_shipped=True)
 
 
@@ -101,7 +101,7 @@ def in_folder(folder: Path) -> ModelFiles:
     """Another model: ``tokenizer.json`` and one ONNX file.
 
     Raises:
-        EmbedderRefused: the folder, or one of the two, is not there.
+        EmbedderRefused: the folder, or one of the two, is missing.
     """
     if not folder.is_dir():
         raise EmbedderRefused(f"local model: there is no folder {folder}")
@@ -150,11 +150,11 @@ _NO_TELEMETRY: Final = "ORT_DISABLE_TELEMETRY"
 
 
 def load_onnxruntime() -> ModuleType:
-    """The onnxruntime package.
+    """Import onnxruntime with its telemetry off.
 
-    Its released builds report their use to the maker by default (on Windows through the system,
-    since 1.29 also on Linux and macOS). Set before the first import, the variable keeps all of
-    it from starting: no upload, no device id on the disk, no thread that a fork would lose.
+    Released builds report their use by default (on Windows through the system, since 1.29 also on
+    Linux and macOS). Set before the first import, the variable prevents uploads, a device id on
+    disk, and a thread that a fork would lose.
 
     Raises:
         EmbedderUnavailable: it is not installed, or does not run here.
@@ -164,7 +164,7 @@ def load_onnxruntime() -> ModuleType:
         onnxruntime = importlib.import_module("onnxruntime")  # it has no type information
     except ImportError as error:
         raise EmbedderUnavailable(f"local model: onnxruntime cannot be loaded: {error}") from None
-    onnxruntime.disable_telemetry_events()  # Windows; and where somebody imported it before us
+    onnxruntime.disable_telemetry_events()  # Windows; and where it was imported before
     return onnxruntime
 
 
@@ -181,7 +181,7 @@ Integers = numpy.typing.NDArray[numpy.signedinteger[Any]]
 
 
 class OnnxModel:
-    """A loaded model. Any number of threads may use it at once."""
+    """A loaded model. Thread-safe."""
 
     def __init__(self, files: ModelFiles, threads: int) -> None:
         self._path = files.graph
@@ -193,7 +193,7 @@ class OnnxModel:
             self.width = SHIPPED_WIDTH
 
     def tokens(self, text: str) -> Tokens:
-        """The text as the model reads it, cut to what it can read.
+        """The token ids, truncated to the model's limit.
 
         One text at a time: the tokenizer's batches use threads that would not survive a fork.
         """
@@ -201,10 +201,10 @@ class OnnxModel:
         return ids
 
     def vectors(self, batch: Sequence[Tokens]) -> Vectors:
-        """One row of length one per text.
+        """One unit row per text.
 
         Raises:
-            BadEmbedding: the graph fails, or its output is of no use.
+            BadEmbedding: the graph fails, or its output is unusable.
         """
         longest = max(len(ids) for ids in batch)
         ids = numpy.zeros((len(batch), longest), numpy.int64)
@@ -259,14 +259,13 @@ def _load_tokenizer(files: ModelFiles) -> "Tokenizer":
 
 
 def _load_session(files: ModelFiles, threads: int) -> Session:
-    # The very bytes that were checked; other graphs by path, as their weights may lie beside them.
+    # The very bytes that were checked; other graphs by path, because of external weights.
     source = files.read_checked(files.graph) if files.is_shipped else str(files.graph)
     onnxruntime = load_onnxruntime()
     options = onnxruntime.SessionOptions()
     options.log_severity_level = _ONLY_ERRORS
     options.intra_op_num_threads = min(threads, _cores())
-    # Its threads would go round in circles between two steps of a text, waiting for the next, and
-    # so take twice the time of a core for each text, from whatever else there is to be done.
+    # Spinning threads would double the CPU time of each text.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     try:
         return onnxruntime.InferenceSession(source, options, providers=["CPUExecutionProvider"])
@@ -288,7 +287,7 @@ def _known_inputs(session: Session, path: Path) -> dict[str, type[Any]]:
 
 
 def _usable_output(session: Session, path: Path) -> tuple[str, int | None]:
-    """Its name, and its width when the graph says so."""
+    """Its name, and its width if the graph declares it."""
     shapes = {entry.name: list(entry.shape or []) for entry in session.get_outputs()}
     by_tokens = [name for name, shape in shapes.items() if len(shape) == 3]
     by_text = [name for name, shape in shapes.items() if len(shape) == 2]
@@ -308,7 +307,7 @@ def _usable_output(session: Session, path: Path) -> tuple[str, int | None]:
 
 
 def _cores() -> int:
-    if hasattr(os, "sched_getaffinity"):  # what a container or taskset allows, where it is known
+    if hasattr(os, "sched_getaffinity"):  # what a container or taskset allows, where known
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
@@ -318,12 +317,12 @@ def _first_line(error: Exception) -> str:
 
 
 def is_possible() -> bool:
-    """Whether the packages that local models need are installed."""
+    """Whether the packages for local models are installed."""
     return all(importlib.util.find_spec(name) for name in ("onnxruntime", "tokenizers"))
 
 
 class _LoadedModels:
-    """Every model of this process, loaded when first used and then shared."""
+    """All models of this process, loaded on first use and shared."""
 
     def __init__(self) -> None:
         self._set_up()
@@ -343,7 +342,7 @@ class _LoadedModels:
         return inherited
 
     def get(self, files: ModelFiles, threads: int) -> OnnxModel:
-        """The model, loading it when nobody has; a failed load is tried again next time."""
+        """The model, loaded if necessary; a failed load is retried next time."""
         loaded = self._models.get((files, threads))
         if loaded is None:
             with self._lock:
@@ -353,11 +352,10 @@ class _LoadedModels:
         return loaded
 
     def loaded(self, files: ModelFiles, threads: int) -> OnnxModel | None:
-        """The model, if it is loaded."""
         return self._models.get((files, threads))
 
     def name(self, files: ModelFiles) -> str:
-        """The model's identity; large files are read once only."""
+        """The model's identity; large files are read only once."""
         known = self._names.get(files)
         if known is None:
             known = self._names[files] = files.identity()
@@ -393,26 +391,26 @@ class LocalEmbedder:
         """The model's name and the beginning of its digest.
 
         Raises:
-            EmbedderRefused: the model's files are not there.
+            EmbedderRefused: the model's files are missing.
         """
         return _models.name(self._files())
 
     @property
     def width(self) -> int | None:
-        """How many numbers a vector has; of other models known once they are loaded."""
+        """The width of a vector; of other models known once they are loaded."""
         if self._folder is None:
             return SHIPPED_WIDTH
         loaded = _models.loaded(self._files(), self._threads)
         return None if loaded is None else loaded.width
 
     def embed(self, texts: Sequence[str], *, deadline_seconds: float | None = None) -> Vectors:
-        """One row of length one per text; see the contract for errors."""
+        """One unit row per text; see :class:`Embedder` for errors."""
         if not texts:
             return no_rows(self.width)
         deadline = Deadline(deadline_seconds, self._monotonic)
         model = _models.get(self._files(), self._threads)
         tokens = [model.tokens(fitted(text, MAX_EMBEDDED_CHARS)) for text in texts]
-        # Texts of like length share a batch, so that little is spent on padding.
+        # Texts of similar length share a batch, to save padding.
         order = sorted(range(len(texts)), key=lambda place: len(tokens[place]))
         parts = []
         for start in range(0, len(order), LOCAL_BATCH_TEXTS):
@@ -429,7 +427,7 @@ class LocalEmbedder:
         return rows
 
     def close(self) -> None:
-        """Nothing to do: the model is shared, and stays loaded for the next."""
+        """Nothing to do: the model is shared, and stays loaded."""
 
     def _files(self) -> ModelFiles:
         if self._folder is None:

@@ -1,4 +1,4 @@
-"""The OpenAI wire format for embeddings: requests made, answers read and distrusted."""
+"""Embeddings from an endpoint that speaks the OpenAI wire format."""
 
 import contextlib
 import json
@@ -51,13 +51,13 @@ if TYPE_CHECKING:
 
 
 def request_body(model: str, texts: Sequence[str], dimensions: Mapping[str, int]) -> bytes:
-    """What is posted. ``dimensions`` is empty, or the one field that asks for a width."""
+    """The request body. ``dimensions`` is empty, or the field that asks for a width."""
     body = {"model": model, "input": list(texts), "encoding_format": "float", **dimensions}
     return json.dumps(body).encode("ascii")
 
 
 def read_vectors(content: bytes, count: int) -> Vectors:
-    """The vectors of an answer, in the order of the texts, each of length one.
+    """The vectors of an answer, in the order of the texts, normalised.
 
     Raises:
         BadEmbedding: it is not one finite vector per text, all of one width.
@@ -67,7 +67,7 @@ def read_vectors(content: bytes, count: int) -> Vectors:
     for row in rows:
         if len(row) != width:
             raise BadEmbedding(f"the answer has vectors of {width} and of {len(row)} numbers")
-        # numpy would take True and "1.5" for numbers.
+        # numpy would accept True and "1.5" as numbers.
         if not all(type(number) in (float, int) for number in row):
             raise BadEmbedding("the answer has a vector with something other than numbers in it")
     if not width:
@@ -93,7 +93,7 @@ def _in_order(entries: list[Mapping[str, Any]], count: int) -> list[list[Any]]:
     if not all(isinstance(vector, list) for vector in vectors):
         raise BadEmbedding("the answer has an embedding that is not a list of numbers")
     if any("index" in entry for entry in entries):
-        # Some servers leave out what is zero, so a single missing index means the first text.
+        # Some servers omit zeros, so a single missing index means the first text.
         places = [entry.get("index", 0) for entry in entries]
         if not all(type(place) is int for place in places) or sorted(places) != list(range(count)):
             raise BadEmbedding("the answer does not say which vector belongs to which text")
@@ -106,13 +106,13 @@ def _in_order(entries: list[Mapping[str, Any]], count: int) -> list[list[Any]]:
 
 
 def open_client(base_url: str, *, guarded: bool, resolve: Resolve | None = None) -> "httpx2.Client":
-    """A client of the endpoint; ``guarded`` ones connect only to what users may name."""
+    """An HTTP client of the endpoint; ``guarded`` ones connect only to allowed addresses."""
     import httpx2
 
     if guarded:
         from ricordo.providers.address_guard import GuardedTransport
 
-        # No proxy from the environment: it would look the name up again, unchecked.
+        # No proxy from the environment: it would resolve the name again, unchecked.
         guard = GuardedTransport(partial(allowed_addresses, resolve=resolve or system_resolve))
         return httpx2.Client(transport=guard, trust_env=False, follow_redirects=False)
     return httpx2.Client(
@@ -121,10 +121,11 @@ def open_client(base_url: str, *, guarded: bool, resolve: Resolve | None = None)
 
 
 class CircuitBreaker:
-    """Closed: every attempt goes through. Open: none does. Half open: one may try.
+    """Circuit breaker: stop calling a failing endpoint for a while.
 
-    ``EmbedderUnavailable`` counts as a failure, as does anything unforeseen. An endpoint that
-    refuses, or answers with nonsense, is there and answers at once, so nobody waits for it.
+    Closed: all calls pass. Open: none. Half open: one may try. ``EmbedderUnavailable`` and
+    unexpected errors count as failures. An endpoint that refuses or answers with nonsense responds
+    at once, so nobody waits for it.
     """
 
     def __init__(
@@ -146,20 +147,20 @@ class CircuitBreaker:
         self._probing = False
 
     def reset_after_fork(self) -> threading.Lock:
-        """A child begins with a closed circuit and a lock that nobody holds."""
+        """A child begins with a closed circuit and a fresh lock."""
         inherited = self._lock
         self._set_up()
         return inherited
 
     @property
     def is_open(self) -> bool:
-        """Whether an attempt would be turned away now."""
+        """Whether a call would be rejected now."""
         with self._lock:
             return self._refusal() is not None
 
     @contextlib.contextmanager
     def attempt(self) -> Iterator[None]:
-        """Count what happens inside.
+        """Count the outcome of a call.
 
         Raises:
             EmbedderUnavailable: the circuit is open; the message says for how long.
@@ -198,7 +199,7 @@ class CircuitBreaker:
             if reached:
                 self._failures, self._opened_at = 0, None
             elif probe or self._opened_at is None:
-                # Attempts that began before the circuit opened do not keep it open for longer.
+                # Calls that began before the circuit opened do not keep it open for longer.
                 self._failures += 1
                 if self._failures >= self._limit:
                     self._opened_at = self._monotonic()
@@ -213,7 +214,7 @@ def backoff_seconds(attempt: int, jitter: Callable[[], float]) -> float:
 
 @dataclass(frozen=True)
 class RemoteTarget:
-    """Where an endpoint is and what it can take."""
+    """An endpoint's address and limits."""
 
     provider: str
     model: str
@@ -225,9 +226,10 @@ class RemoteTarget:
     max_batch_texts: int = 32
     max_text_chars: int = MAX_EMBEDDED_CHARS
     guarded: bool = True
-    """Whether the address comes from a user, and so may not lead into our own network."""
+    """The address comes from a user, so it must not lead into our own network."""
     names_address: bool = True
-    """Whether errors say where it is. Users read them, and the operator's network is not theirs."""
+    """Whether errors name the address. Users read them, and the operator's network is not theirs.
+    """
 
 
 @dataclass(frozen=True)
@@ -238,7 +240,7 @@ class _Answer:
 
 
 class _TryAgain(EmbedderUnavailable):
-    """A failure that may pass; ``pause_seconds`` is what the endpoint asks for, if anything."""
+    """A temporary failure; ``pause_seconds`` is what the endpoint asks for, if anything."""
 
     def __init__(self, problem: str, pause_seconds: float | None = None) -> None:
         self.pause_seconds = pause_seconds
@@ -246,7 +248,7 @@ class _TryAgain(EmbedderUnavailable):
 
 
 class RemoteEmbedder:
-    """Posts texts in batches. Any number of threads may use it at once."""
+    """Posts texts in batches. Thread-safe."""
 
     is_local = False
 
@@ -274,22 +276,21 @@ class RemoteEmbedder:
 
     @property
     def provider(self) -> str:
-        """Which kind of endpoint this is."""
         return self._target.provider
 
     @property
     def model(self) -> str:
-        """The model, and the width that was asked for: others cannot be compared with it."""
+        """The model and the requested width: vectors of others are not comparable."""
         asked = self._target.dimensions
         return self._target.model if asked is None else f"{self._target.model}@{asked}"
 
     @property
     def width(self) -> int | None:
-        """As answered; before that as asked for, or as known of the model."""
+        """As answered; before that as requested, or as known of the model."""
         return self._seen_width or self._target.dimensions or self._target.known_width
 
     def embed(self, texts: Sequence[str], *, deadline_seconds: float | None = None) -> Vectors:
-        """One row of length one per text; see the contract for errors."""
+        """One unit row per text; see :class:`Embedder` for errors."""
         if not texts:
             return no_rows(self.width)
         deadline = Deadline(deadline_seconds, self._timing.monotonic)
@@ -298,14 +299,14 @@ class RemoteEmbedder:
         return numpy.concatenate([self._embed_batch(batch, deadline) for batch in batches])
 
     def close(self) -> None:
-        """Let go of connections; using it again opens new ones."""
+        """Close connections; using it again opens new ones."""
         self._client.close()
 
     def _embed_batch(self, texts: Sequence[str], deadline: Deadline) -> Vectors:
         attempt = 1
         while True:
             seconds = deadline.remaining(at_most=EMBEDDING_REQUEST_SECONDS)
-            if seconds <= 0:  # the caller's hurry is no failure of the endpoint
+            if seconds <= 0:  # the caller's deadline is no failure of the endpoint
                 raise EmbedderUnavailable(f"{self._place}: {deadline.seconds:g} s were not enough")
             try:
                 with self._breaker.attempt():
@@ -410,10 +411,10 @@ class RemoteEmbedder:
 
 
 def _content(response: "httpx2.Response", deadline: Deadline) -> bytes:
-    """The whole body, within its limits in size and time.
+    """The whole body, within its limits.
 
     Raises:
-        BadEmbedding: it is too large, or compressed though that was not asked for.
+        BadEmbedding: it is too large, or compressed though that was not requested.
         TimeoutError: it did not end in time.
     """
     check_not_compressed(response.headers.get("content-encoding"), BadEmbedding)

@@ -1,4 +1,4 @@
-"""Backups: one SQLite file with every row of a store, and the digest of its rows."""
+"""Backups: one SQLite file with every row of a store, and a digest per table."""
 
 import contextlib
 import glob
@@ -50,12 +50,11 @@ from ricordo.storage.tables import (
 )
 from ricordo.version import __version__
 
-# Every table counts that has rows of its own, also those that the text index consists of, so that
-# a single changed value anywhere is found. The statistics of the planner do not: nothing rests on
-# them.
+# Every table with rows of its own counts, those of the text index included, so that any changed
+# value is found. Planner statistics do not: nothing depends on them.
 
-_PIECE_CHARS: Final = 1_048_576  # a row has up to 16 MB, so that rows are not counted
-# Without a root page it is virtual: its rows are in other tables, which are listed themselves.
+_PIECE_CHARS: Final = 1_048_576  # a row may have up to 16 MB
+# Without a root page it is virtual: its rows are in shadow tables, which are listed too.
 _TABLES: Final = (
     "SELECT name FROM sqlite_master WHERE type = 'table' AND rootpage > 0"
     " AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND name <> ? ORDER BY name"
@@ -64,14 +63,14 @@ _TABLES: Final = (
 
 @dataclass(frozen=True, slots=True)
 class TableSum:
-    """How many rows a table has, and the SHA-256 over them in the order of their key."""
+    """A table's number of rows, and their SHA-256 in key order."""
 
     rows: int
     sha256: str
 
 
 def sums_of(connection: sa.Connection) -> dict[str, TableSum]:
-    """What every table of the file adds up to, by its name."""
+    """The digest of every table, by its name."""
     driver: Any = connection.connection.dbapi_connection
     names = [row[0] for row in driver.execute(_TABLES, (BACKUP_MANIFEST,))]
     return {name: _sum_of(driver, name) for name in names}
@@ -88,8 +87,7 @@ def _sum_of(driver: Any, table: str) -> TableSum:
     digest = hashlib.sha256("\n".join(columns).encode())
     count, waiting, chars = 0, [], 0
     for row in rows:
-        # As Python writes it in ASCII: no two different rows are written alike, and every version
-        # of Python writes it so.
+        # As Python's ascii() writes it: unambiguous, and the same in every version.
         written = ascii(row)
         count += 1
         waiting.append(written)
@@ -111,7 +109,7 @@ def _quoted(name: str) -> str:
 
 
 FORMAT: Final = 1
-"""How backups are written; a ricordo reads all formats up to its own."""
+"""The backup format; all formats up to this one can be read."""
 
 _CREATE: Final = f"CREATE TABLE {BACKUP_MANIFEST} (document TEXT NOT NULL, sha256 TEXT NOT NULL)"
 _INSERT: Final = f"INSERT INTO {BACKUP_MANIFEST} VALUES (?, ?)"  # noqa: S608 - ours
@@ -122,7 +120,7 @@ _DROP: Final = f"DROP TABLE {BACKUP_MANIFEST}"
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What a backup says of itself; see ``BackupReport`` for what each means."""
+    """A backup's description of itself; see ``BackupReport`` for the fields."""
 
     version: str
     schema: str
@@ -132,13 +130,13 @@ class Manifest:
 
     @property
     def rows(self) -> dict[str, int]:
-        """How many rows each table with anything of a user's has."""
+        """The number of rows per table with user data."""
         names = sorted(table.name for table in OWNED_TABLES)
         return {name: self.tables[name].rows for name in names if name in self.tables}
 
 
 def write_manifest(connection: sa.Connection, manifest: Manifest) -> None:
-    """Make a file a backup by what it must hold."""
+    """Write the manifest, which makes the file a backup."""
     document = json.dumps(
         {
             "format": FORMAT,
@@ -154,21 +152,20 @@ def write_manifest(connection: sa.Connection, manifest: Manifest) -> None:
 
 
 def remove_manifest(connection: sa.Connection) -> None:
-    """Make a backup an ordinary store."""
+    """Turn a backup into an ordinary store."""
     connection.exec_driver_sql(_DROP)
 
 
 def has_manifest(connection: sa.Connection) -> bool:
-    """True where a file says that it is a backup."""
     return bool(connection.exec_driver_sql(_PRESENT, (BACKUP_MANIFEST,)).scalar())
 
 
 def read_manifest(connection: sa.Connection, path: str) -> Manifest:
-    """What a backup says of itself.
+    """Read the manifest.
 
     Raises:
-        InvalidBackup: the file is no backup, or this part of it was changed.
-        DatabaseTooNew: a newer ricordo made it, in a format that this one does not know.
+        InvalidBackup: the file is no backup, or the manifest was changed.
+        DatabaseTooNew: a newer ricordo made it.
     """
     if not has_manifest(connection):
         raise InvalidBackup(f"{path}: is not a backup that ricordo made")
@@ -203,13 +200,13 @@ def _hash(document: str) -> str:
 
 
 FileOpener: TypeAlias = Callable[[Path, Use], Database]
-"""Opens a SQLite file with the settings of the store, its key among them."""
+"""Opens a SQLite file with the settings of the store, including its key."""
 
 _NOT_OURS: Final = "SELECT name FROM sqlite_master WHERE type IN ('trigger', 'view') LIMIT 1"
 
 
 def check_backup(path: Path, open_file: FileOpener) -> BackupReport:
-    """What is in a backup, once all of it was read and is as it was when it was made.
+    """Verify a whole backup, and report its contents.
 
     Raises:
         InvalidValue: there is no such file.
@@ -221,7 +218,7 @@ def check_backup(path: Path, open_file: FileOpener) -> BackupReport:
 
 
 def reported(path: Path, manifest: Manifest) -> BackupReport:
-    """What a sound backup says of itself, and how large it is."""
+    """The report on a verified backup."""
     with file_errors(path):
         size = path.stat().st_size
     return BackupReport(
@@ -237,7 +234,7 @@ def reported(path: Path, manifest: Manifest) -> BackupReport:
 
 @contextlib.contextmanager
 def opened(path: Path, use: Use, open_file: FileOpener) -> Iterator[Database]:
-    """A SQLite file, open for a while.
+    """Open a SQLite file.
 
     Raises:
         InvalidValue: there is no such file.
@@ -254,7 +251,7 @@ def opened(path: Path, use: Use, open_file: FileOpener) -> Iterator[Database]:
 
 
 def verified(database: Database, path: Path) -> Manifest:
-    """What a backup says of itself, once all of it was found to be so; ``path`` is its name.
+    """The manifest, verified against all rows; ``path`` is for messages.
 
     Raises:
         InvalidBackup: it is no backup, or is damaged or was changed.
@@ -272,16 +269,16 @@ def verified(database: Database, path: Path) -> Manifest:
 
 
 def damage_of(connection: sa.Connection) -> str | None:
-    """What is wrong with the structure of a SQLite file; None if nothing is.
+    """Structural damage of a SQLite file; None if there is none.
 
-    Not whether its text index fits its rows: that can be made anew, and keeps nobody from a backup.
+    The text index is not checked: it can be rebuilt, and must not prevent a backup.
     """
     found = str(connection.exec_driver_sql("PRAGMA integrity_check(1)").scalar_one())
     return None if found == "ok" else found
 
 
 def recognised(database: Database, path: Path) -> Manifest:
-    """What a backup says of itself, without looking whether it is so.
+    """The manifest, without verifying the rows.
 
     Raises:
         InvalidBackup: it is no backup.
@@ -299,10 +296,10 @@ def recognised(database: Database, path: Path) -> Manifest:
 
 @contextlib.contextmanager
 def _refusing(path: Path) -> Iterator[None]:
-    """A file that the database can make nothing of is no backup of anybody's."""
+    """Turn database errors into InvalidBackup."""
     try:
         yield
-    except UnicodeDecodeError as error:  # the driver quotes what it found in the file
+    except UnicodeDecodeError as error:  # the driver's message quotes the file's contents
         raise InvalidBackup(f"{path}: is damaged, or is not a backup") from error
     except StorageError as error:
         if type(error) in (StorageCorrupt, StorageError):
@@ -319,13 +316,13 @@ def _compare(said: Mapping[str, TableSum], found: Mapping[str, TableSum], path: 
 _WIDE: Final = frozenset(
     (checkpoints, graph_channels, graph_checkpoints, graph_writes, kept_answers, store_entries)
 )
-"""Tables a row of which can have many megabytes."""
+"""Tables whose rows can have many megabytes."""
 
 
 def copy_rows(source: sa.Connection, target: sa.Connection) -> None:
-    """Copy all rows of every table, in an order in which those that refer to others come later.
+    """Copy all rows of every table, referenced tables first.
 
-    Numbers that are given out next are no rows on one of the databases: see ``Backend.ids_given``.
+    Sequences are not rows on every database: see ``Backend.ids_given``.
     """
     for table in metadata.sorted_tables:
         insert = sa.insert(table)
@@ -334,7 +331,7 @@ def copy_rows(source: sa.Connection, target: sa.Connection) -> None:
 
 
 def count_rows(connection: sa.Connection) -> dict[str, int]:
-    """How many rows each table has, whatever the database."""
+    """The number of rows of each table."""
     return {
         table.name: connection.execute(
             sa.select(sa.func.count()).select_from(table).where(_copied(table))
@@ -369,8 +366,8 @@ def _copied(table: sa.Table) -> sa.ColumnElement[bool]:
     return table.c.name.not_in(ID_SERIES) if table is store else sa.true()
 
 
-# A draft is locked for as long as somebody makes it. One without a lock was left by a process
-# that was killed; it is removed the next time.
+# A draft is locked while it is written. One without a lock was left by a killed process; the next
+# backup removes it.
 
 try:
     import fcntl
@@ -382,17 +379,14 @@ else:
 _ENDING: Final = ".ricordo-draft"
 _OF_SQLITE: Final = ("", "-journal", "-wal", "-shm")
 _PRIVATE_FILE: Final = 0o600
-_NAME_CHARS: Final = 100  # of the file that it is for: names may not be longer than 255 bytes
+_NAME_CHARS: Final = 100  # of the file's name: names may not exceed 255 bytes
 _COPIED_BYTES: Final = 1_048_576
 
 
 @contextlib.contextmanager
 def draft_beside(path: Path) -> Iterator[Path]:
-    """A new, empty file that only its owner can read; removed at the end if it is still there.
-
-    Raises:
-        FilesUnavailable: it cannot be made.
-    """
+    """A new, empty file readable by its owner only; removed at the end if it is still there. Raises
+    FilesUnavailable."""
     start = f".{path.name[:_NAME_CHARS]}."
     with file_errors(path):
         _remove_left(path.parent, start)
@@ -407,21 +401,17 @@ def draft_beside(path: Path) -> Iterator[Path]:
 
 
 def copy_into(draft: Path, source: Path) -> None:
-    """Fill a draft with the bytes of a file.
-
-    Raises:
-        FilesUnavailable: the one cannot be read, or the other not be written.
-    """
+    """Copy a file's bytes into a draft. Raises FilesUnavailable."""
     with file_errors(source), source.open("rb") as read, draft.open("wb") as written:
         while piece := read.read(_COPIED_BYTES):
             written.write(piece)
 
 
 def put_in_place(draft: Path, path: Path, *, force: bool) -> None:
-    """Give a draft that is complete its name, for good: it survives a power cut from now on.
+    """Rename a complete draft durably.
 
     Raises:
-        InvalidValue: there is something of that name, and it is not to be replaced.
+        InvalidValue: the name is taken, and ``force`` is off.
         FilesUnavailable: it cannot be written.
     """
     with file_errors(path):
@@ -437,11 +427,11 @@ def put_in_place(draft: Path, path: Path, *, force: bool) -> None:
 
 
 def require_free(path: Path, *, force: bool) -> None:
-    """See to it that a file can be made at a place.
+    """Check that a file can be created at the path.
 
     Raises:
-        InvalidValue: there is something already, and it is not a file or not to be replaced.
-        FilesUnavailable: there is no looking at that place.
+        InvalidValue: something is there, and it is not a file or ``force`` is off.
+        FilesUnavailable: the path cannot be accessed.
     """
     with file_errors(path):
         try:
@@ -455,7 +445,7 @@ def require_free(path: Path, *, force: bool) -> None:
 
 
 def _linked(draft: Path, path: Path) -> bool:
-    """Name a file only if nothing else has the name; False where the disk cannot do that."""
+    """Link the draft to a free name; False where the file system has no hard links."""
     try:
         os.link(draft, path)
     except FileExistsError:
@@ -479,7 +469,7 @@ def _remove_left(folder: Path, start: str) -> None:
 
 
 def _try_lock(handle: int) -> bool:
-    """Lock a file as long as it is open here; False where somebody else has, or nobody can."""
+    """Lock an open file; False where another process has, or locks are not supported."""
     if not CAN_FLOCK:
         return False
     try:
@@ -497,16 +487,16 @@ def _remove(draft: Path) -> None:
 def make_backup(
     database: Database, path: Path, open_file: FileOpener, *, force: bool
 ) -> BackupReport:
-    """Write a backup of a store. It appears whole or not at all.
+    """Write a backup of a store, atomically.
 
     Raises:
-        InvalidValue: there is a file of that name, and ``force`` does not say to replace it.
+        InvalidValue: the file exists, and ``force`` is off.
         FilesUnavailable: it cannot be written.
         AccessDenied: the role may not see every row.
         StorageError: the database could not answer, or there is no store.
     """
     require_free(path, force=force)
-    made_at = database.clock()  # what is acknowledged by now will be in it
+    made_at = database.clock()  # everything acknowledged by now is in the backup
     schema = _schema_of(database)
     with draft_beside(path) as draft:
         if isinstance(database.backend, SqliteBackend):
@@ -527,7 +517,7 @@ def _schema_of(database: Database) -> str:
 
 
 def _copy_from_server(database: Database, draft: Path, schema: str, open_file: FileOpener) -> None:
-    """Copy every row of one snapshot into a new store in a file."""
+    """Copy every row of one snapshot into a new SQLite store."""
     if schema != HEAD:
         raise DatabaseTooOld(
             f"{database.backend.location} is at schema {schema}, this ricordo backs up {HEAD}:"
@@ -539,7 +529,7 @@ def _copy_from_server(database: Database, draft: Path, schema: str, open_file: F
         with copy.transaction() as target:
             copy_rows(reading.connection, target)
             copy.backend.search.rebuild(target)
-            # As of now, which is after the snapshot: never less than an id in it.
+            # As of now, after the snapshot: never lower than an id in it.
             copy.backend.go_on_after(target, database.backend.ids_given(reading.connection))
             if count_rows(reading.connection) != count_rows(target):
                 raise StorageError(f"{database.backend.location}: rows were lost on the way")
@@ -556,7 +546,7 @@ def _require_every_row(database: Database, connection: sa.Connection) -> None:
 def _sealed(
     database: Database, draft: Path, schema: str, made_at: datetime, open_file: FileOpener
 ) -> Manifest:
-    """Write down what a copy holds, once it was found to be sound."""
+    """Check a copy, and write its manifest."""
     with opened(draft, Use.DRAFT, open_file) as copy, copy.transaction() as connection:
         damage = damage_of(connection)
         if damage is not None:

@@ -1,4 +1,4 @@
-"""One message of a ChatGPT export: who sent it, to whom, and what it says."""
+"""Importing ChatGPT exports."""
 
 import re
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ _EVERYBODY: Final = "all"
 
 
 class ChatGptMessage:
-    """A message as exported, with the parts that every export has in its own place."""
+    """A message with the parts of every export version in one place."""
 
     def __init__(self, node_id: str, raw: JsonObject) -> None:
         self.id: str | None = foreign_files.reference(raw.get("id") or node_id)
@@ -40,12 +40,12 @@ class ChatGptMessage:
 
     @property
     def holds_instructions(self) -> bool:
-        """True for the hidden message that repeats the custom instructions."""
+        """Whether this is the hidden message with the custom instructions."""
         return self.content.get("content_type") == _INSTRUCTIONS
 
     @property
     def is_saved_memory(self) -> bool:
-        """True where the assistant saved something to its memory."""
+        """Whether the assistant saved this to its memory."""
         return self.role == "assistant" and self._recipient == _MEMORY_TOOL
 
     def reason_to_skip(self) -> str | None:
@@ -62,19 +62,19 @@ class ChatGptMessage:
 
 
 def _texts(content: JsonObject) -> list[str]:
-    """The texts among the parts; code stands beside them, and spoken words inside a part."""
+    """The texts among the parts; code is beside them, and transcripts are inside a part."""
     parts: list[Any] = [*foreign_files.list_or_empty(content.get("parts")), content.get("text")]
     found = [part.get("text") if isinstance(part, dict) else part for part in parts]
     return [text for text in found if isinstance(text, str)]
 
 
 _LONG_AGO: Final = datetime.min.replace(tzinfo=UTC)
-# The exported text explains to the model what follows, and puts the user's own words in a fence.
+# The exported text has an explanation for the model, with the user's own words in a fence.
 _USERS_OWN_WORDS: Final = re.compile(r"```(.*)```", re.DOTALL)
 
 
 class _Field(NamedTuple):
-    """One of the two texts: where it stands in a message and what becomes of it."""
+    """One of the two instruction texts: its field in a message and its theme here."""
 
     in_content: str
     in_metadata: str
@@ -83,7 +83,7 @@ class _Field(NamedTuple):
 
 
 class _Version(NamedTuple):
-    """One of the texts as it was at a time."""
+    """One of the texts, with its time."""
 
     at: datetime | None
     text: str
@@ -104,7 +104,7 @@ class CustomInstructions:
         self._newest: dict[_Field, _Version] = {}
 
     def note(self, message: ChatGptMessage, conversation_at: datetime | None) -> None:
-        """Look at a message that holds instructions; few of them carry a time of their own."""
+        """Read a message with instructions; few of them have a time of their own."""
         at = message.created_at or conversation_at
         for field in _FIELDS:
             text = _text_of(field, message)
@@ -112,7 +112,7 @@ class CustomInstructions:
                 self._newest[field] = _Version(at, text)
 
     def add_to(self, found: ImportedData) -> None:
-        """Make a memory of the newest of each; an older one never stands in for it."""
+        """Add the newest of each as a memory, even if it is empty or too long to be kept."""
         for field, version in self._newest.items():
             if is_kept(found, version.text, limits.MAX_CONTENT_CHARS):
                 found.memories.append(
@@ -141,11 +141,10 @@ def _text_of(field: _Field, message: ChatGptMessage) -> str:
     return own_words[1].strip() if own_words else explained
 
 
-# A conversation is a tree of messages, because a message can be edited and an answer made anew;
-# its ``current_node`` is the end of the branch that was last on the screen, and only that branch
-# is read. Messages that the assistant sent to ``bio`` are what it saved to its memory.
-#
-# The frame (lists, conversations, their trees) has to be right; single parts of a message may be
+# A conversation is a tree of messages, because messages can be edited and answers regenerated; only
+# the branch that ends in its ``current_node`` is read. Messages to ``bio`` are what the assistant
+# saved to its memory.
+# The frame (lists, conversations, their trees) must be right; single parts of a message may be
 # missing, as they are in exports of different years.
 
 MEMBERS: Final = ("conversations.json", "conversations-*.json")
@@ -153,7 +152,7 @@ MEMBERS: Final = ("conversations.json", "conversations-*.json")
 
 @dataclass(frozen=True, slots=True)
 class _Conversation:
-    """What the messages of a conversation have in common."""
+    """What the messages of a conversation share."""
 
     thread_id: str
     title: str | None
@@ -161,12 +160,12 @@ class _Conversation:
 
 
 def fits(data: object) -> bool:
-    """True for JSON that looks like ChatGPT's conversations."""
+    """Whether the JSON looks like ChatGPT's conversations."""
     return "mapping" in foreign_files.first_object(data)
 
 
 def read(path: Path) -> Iterator[ImportedData]:
-    """The conversations of an export, what was saved to memory in them, and the instructions.
+    """The conversations, saved memories and custom instructions of an export.
 
     Raises:
         ImportFailed: not such an export; the message names the file and the conversation.
@@ -214,7 +213,7 @@ def _described(place: str, entry: JsonObject) -> _Conversation:
 
 
 def _messages_seen(found: ImportedData, place: str, entry: JsonObject) -> Iterator[ChatGptMessage]:
-    """The messages from the first to the one last on the screen."""
+    """The messages of the current branch, in order."""
     nodes = foreign_files.an_object(f"{place}, 'mapping'", entry.get("mapping"))
     current = entry.get("current_node")
     if nodes and not (isinstance(current, str) and current in nodes):

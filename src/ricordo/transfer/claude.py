@@ -1,4 +1,4 @@
-"""What Claude remembers, as its data export has it: a few Markdown texts in JSON."""
+"""Importing Claude's data export."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -15,16 +15,15 @@ from ricordo.transfer.foreign_files import JsonObject, in_batches, is_kept
 from ricordo.transfer.markdown import BlockKind, blocks
 from ricordo.transfer.merge import FoundThread, ImportedData
 
-# ``conversations_memory`` is about the user, ``project_memories`` has a text for each project,
-# and ``memory_files`` has those that Claude keeps by topic. Every bullet and paragraph is a
-# memory.
+# Memories: ``conversations_memory`` is about the user, ``project_memories`` has a text per project,
+# ``memory_files`` has texts by topic. Every bullet and paragraph becomes a memory.
 
 _THEME: Final = "claude"
 _FIELDS: Final = ("conversations_memory", "project_memories", "memory_files", "account_uuid")
 
 
 class _Text(NamedTuple):
-    """One Markdown text, where it was found and how old it is."""
+    """One Markdown text, its location and time."""
 
     markdown: str
     origin: str | None
@@ -32,16 +31,16 @@ class _Text(NamedTuple):
 
 
 def holds_memories(data: object) -> bool:
-    """True for JSON with what Claude remembers: one account, or a list of them."""
+    """Whether the JSON holds Claude's memories: one account, or a list of them."""
     account = data if isinstance(data, dict) else foreign_files.first_object(data)
     return any(name in account for name in _FIELDS)
 
 
 def read_memories(place: str, data: object) -> Iterator[ImportedData]:
-    """What Claude remembers, text by text.
+    """Claude's memories, text by text.
 
     Raises:
-        ImportFailed: an account, or one of its parts, is not what it should be.
+        ImportFailed: an account, or a part of it, is malformed.
     """
     accounts = [data] if isinstance(data, dict) else foreign_files.listed(place, data)
     for number, account in enumerate(accounts, start=1):
@@ -86,8 +85,8 @@ def _kept(text: _Text) -> Iterator[ImportedData]:
         yield found
 
 
-# ``conversations.json`` lists conversations with their ``chat_messages`` in order. What Claude
-# remembers is in ``memories.json`` (newer exports: ``memories/<account>.json``), as Markdown.
+# ``conversations.json`` lists conversations with their ``chat_messages`` in order. Memories are in
+# ``memories.json`` (newer exports: ``memories/<account>.json``), as Markdown.
 
 MEMBERS: Final = (
     "conversations.json",
@@ -99,12 +98,12 @@ _ROLE_OF_SENDER: Final = {"human": "user", "assistant": "assistant"}
 
 
 def fits(data: object) -> bool:
-    """True for JSON that looks like Claude's conversations or memories."""
+    """Whether the JSON looks like Claude's conversations or memories."""
     return "chat_messages" in foreign_files.first_object(data) or holds_memories(data)
 
 
 def read(path: Path) -> Iterator[ImportedData]:
-    """The conversations of an export and what Claude remembered.
+    """The conversations and memories of an export.
 
     Raises:
         ImportFailed: not such an export; the message names the file and the conversation.
@@ -156,9 +155,9 @@ def _keep_turn(found: ImportedData, turns: list[NewTurn], message: JsonObject) -
 
 
 def _text_of(message: JsonObject) -> str:
-    """What was said, without the thinking and the use of tools in between.
+    """The text without thinking and tool use.
 
-    ``text`` has placeholders for those, so it counts only where there are no blocks of text.
+    ``text`` has placeholders for those, so it is used only without text blocks.
     """
     blocks = map(foreign_files.object_or_empty, foreign_files.list_or_empty(message.get("content")))
     said = [

@@ -1,4 +1,4 @@
-"""Writing users out as JSON Lines."""
+"""Exporting users as JSON Lines."""
 
 import contextlib
 import os
@@ -20,10 +20,10 @@ _ROWS_AT_ONCE: Final = 1_000
 
 
 def export_lines(database: Database, only: str | None) -> Iterator[str]:
-    """The lines of an export of one user, or of all, from one consistent state.
+    """The lines of an export of one user, or of all, from one snapshot.
 
     Raises:
-        UserNotFound: nothing is stored for that one.
+        UserNotFound: nothing is stored for this user.
     """
     with database.read_all() if only is None else database.read(only) as reading:
         connection = reading.connection
@@ -49,10 +49,10 @@ def _exported(connection: sa.Connection, only: str | None) -> list[str]:
 
 
 def export_file(database: Database, only: str | None, path: Path) -> int:
-    """Write an export to a file; the number of lines. The file appears whole or not at all.
+    """Write an export to a file, atomically; the number of lines.
 
     Raises:
-        UserNotFound: nothing is stored for the one user asked for.
+        UserNotFound: nothing is stored for this user.
         InvalidValue: the file cannot be written.
     """
     count = 0
@@ -92,15 +92,15 @@ def _table_lines(
         .order_by(*table.primary_key.columns)
         .execution_options(yield_per=_ROWS_AT_ONCE)
     )
-    # Closed also where nobody reads to the end: on PostgreSQL it is a cursor of the server's.
+    # Closed even if the caller stops early: on PostgreSQL it is a server-side cursor.
     with connection.execute(wanted) as found:
         for row in found.mappings():
             yield line_of(kind, row)
 
 
 Progress = Callable[[int, int], None]
-"""Called with what is done and what there is to do."""
+"""Called with the work done and the total."""
 
 
 def no_progress(done: int, total: int) -> None:
-    """Nobody is watching."""
+    """The default: no progress display."""

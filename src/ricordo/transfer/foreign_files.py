@@ -1,4 +1,4 @@
-"""Files of other systems: opened within limits, and their values checked and cleaned."""
+"""Files of other systems: opened within limits, their values checked and cleaned."""
 
 import contextlib
 import io
@@ -24,7 +24,7 @@ from ricordo.transfer.merge import ImportedData
 _CHUNK_BYTES: Final = 256 * 1024
 _ARCHIVE_STARTS: Final = (b"PK\x03\x04", b"PK\x05\x06")
 _MAC_LEFTOVERS: Final = "__MACOSX"
-# The others unpack as much as there is at once, whatever one asks for.
+# Other compression methods decompress everything at once.
 _METHODS: Final = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 # What zipfile and its decompressors raise on damaged, encrypted or unsupported archives.
 _UNREADABLE: Final = (
@@ -41,7 +41,7 @@ Chunks = Callable[[], Iterator[bytes]]
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One JSON text of an export; a list in it is read while one goes through it.
+    """One JSON document of an export; a list in it is read lazily.
 
     ``place`` names it in messages.
     """
@@ -52,16 +52,15 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Entries:
-    """A list that is read while one goes through it.
+    """A list that is read lazily.
 
-    Going through it raises ImportFailed where it is not JSON, or beyond a limit.
+    Iterating raises ImportFailed where it is not JSON, or beyond a limit.
     """
 
     place: str
     listing: JsonListing
 
     def __iter__(self) -> Iterator[Any]:
-        """Read the entries."""
         entries = iter(self.listing)
         while True:
             try:
@@ -74,11 +73,7 @@ class Entries:
 
 
 def is_archive(path: Path) -> bool:
-    """True where a file begins like a zip archive.
-
-    Raises:
-        ImportFailed: the file cannot be read.
-    """
+    """Whether a file begins like a zip archive. Raises ImportFailed."""
     try:
         with path.open("rb") as file:
             return file.read(4) in _ARCHIVE_STARTS
@@ -87,7 +82,7 @@ def is_archive(path: Path) -> bool:
 
 
 def read_text(path: Path, max_bytes: int | None = None) -> str:
-    """The whole of a text file, as large as one of notes may be unless said otherwise.
+    """The contents of a text file, by default up to the size limit of notes.
 
     Raises:
         ImportFailed: it cannot be read, is too large or is not UTF-8.
@@ -106,7 +101,7 @@ def read_text(path: Path, max_bytes: int | None = None) -> str:
 
 
 def document(path: Path) -> Document:
-    """A JSON file.
+    """Open a JSON file.
 
     Raises:
         ImportFailed: not readable, too large or not JSON.
@@ -115,7 +110,7 @@ def document(path: Path) -> Document:
 
 
 def documents(path: Path, members: Collection[str]) -> Iterator[Document]:
-    """The JSON file itself or, of a zip archive, the members that match one of the patterns.
+    """The JSON file itself, or the members of a zip archive that match one of the patterns.
 
     Raises:
         ImportFailed: not readable, too large, not JSON, or an archive without such members.
@@ -130,10 +125,10 @@ def documents(path: Path, members: Collection[str]) -> Iterator[Document]:
 
 
 def parsed(place: str, text: str) -> Any:
-    """A JSON text of one's own as Python values, whatever their number.
+    """Parse a JSON text of our own, without limits on the number of values.
 
     Raises:
-        ImportFailed: it is not JSON, or nested too deeply to be read.
+        ImportFailed: it is not JSON, or nested too deeply.
     """
     try:
         return json.loads(text)
@@ -191,10 +186,9 @@ def _read_bounded(place: str, file: IO[bytes]) -> Iterator[bytes]:
 
 
 class _BoundedReads(io.FileIO):
-    """A file of which nobody reads much at once, as zipfile would do with a directory."""
+    """Refuses large single reads, which zipfile does for the directory of an archive."""
 
     def read(self, size: int | None = -1, /) -> bytes:
-        """Read so many bytes, if they are not too many."""
         most = limits.MAX_ARCHIVE_DIRECTORY_BYTES
         if size is not None and size > most:
             raise zipfile.BadZipFile(f"its directory is larger than {most} bytes")
@@ -222,7 +216,9 @@ def _chosen(
     chosen = [member for member in archive.infolist() if _is_wanted(member.filename, patterns)]
     if not chosen:
         raise ImportFailed(f"{path}: the archive holds no {' or '.join(sorted(patterns))}")
-    unpacked = sum(member.file_size for member in chosen)  # none gives out more than it says
+    unpacked = sum(
+        member.file_size for member in chosen
+    )  # none decompresses to more than it declares
     if unpacked > limits.MAX_IMPORT_FILE_BYTES:
         raise _too_large(str(path))
     ratio = limits.MAX_UNPACKED_RATIO
@@ -254,65 +250,49 @@ JsonObject = dict[str, Any]
 
 
 def an_object(place: str, value: object) -> JsonObject:
-    """The value, known to be a JSON object.
-
-    Raises:
-        ImportFailed: it is something else.
-    """
+    """The value as a JSON object. Raises ImportFailed."""
     if not isinstance(value, dict):
         raise ImportFailed(f"{place}: expected an object, got {kind_of(value)}")
     return value
 
 
 def a_list(place: str, value: object) -> list[Any]:
-    """The value, known to be a JSON array.
-
-    Raises:
-        ImportFailed: it is something else.
-    """
+    """The value as a JSON array. Raises ImportFailed."""
     if not isinstance(value, list):
         raise ImportFailed(f"{place}: expected a list, got {kind_of(value)}")
     return value
 
 
 def listed(place: str, value: object) -> Iterable[Any]:
-    """The entries of a whole document, known to be a list.
-
-    Raises:
-        ImportFailed: it is something else.
-    """
+    """The entries of a document that must be a list. Raises ImportFailed."""
     return value if isinstance(value, Entries) else a_list(place, value)
 
 
 def a_text(place: str, value: object) -> str:
-    """The value, known to be text.
-
-    Raises:
-        ImportFailed: it is something else.
-    """
+    """The value as a string. Raises ImportFailed."""
     if not isinstance(value, str):
         raise ImportFailed(f"{place}: expected text, got {kind_of(value)}")
     return value
 
 
 def object_or_empty(value: object) -> JsonObject:
-    """The value where it is an object; for parts that an export may leave out."""
+    """The value if it is an object; for optional parts of an export."""
     return value if isinstance(value, dict) else {}
 
 
 def list_or_empty(value: object) -> list[Any]:
-    """The value where it is a list; for parts that an export may leave out."""
+    """The value if it is a list; for optional parts of an export."""
     return value if isinstance(value, list) else []
 
 
 def first_object(value: object) -> JsonObject:
-    """The first object of a list, by which a format is recognised; empty where there is none."""
+    """The first object of a list, to recognise a format; empty where there is none."""
     entries = value if isinstance(value, Entries) else list_or_empty(value)
     return object_or_empty(next(iter(entries), None))
 
 
 def kind_of(value: object) -> str:
-    """What a value is, in words for a message."""
+    """The JSON type, for messages."""
     if value is None:
         return "null"
     if isinstance(value, bool):
@@ -324,28 +304,27 @@ def kind_of(value: object) -> str:
     return "a list" if isinstance(value, list | Entries) else "an object"
 
 
-# The checks of the model refuse such values, which is right for callers but would lose a whole
-# export for one stray character in it.
+# The model refuses such values, but one stray character must not fail a whole import.
 
 _LONE_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _REPLACEMENT: Final = "\ufffd"
 
 
 def text(value: object) -> str:
-    """Trimmed text without NUL characters and lone surrogates; empty for anything but text."""
+    """Stripped text without NUL characters and lone surrogates; empty for anything else."""
     if not isinstance(value, str):
         return ""
     return _LONE_SURROGATE.sub(_REPLACEMENT, value.replace("\x00", "")).strip()
 
 
 def title(value: object) -> str | None:
-    """A title in one line, cut to what a thread can have."""
+    """A title on one line, cut to the limit."""
     line = " ".join(text(value).split())
     return line[: limits.MAX_THREAD_TITLE_CHARS].rstrip() or None
 
 
 def theme(value: object) -> str | None:
-    """The slug of a theme, or None where nothing can be made of it."""
+    """The slug of a theme, or None."""
     try:
         return theme_slug(text(value))
     except InvalidValue:
@@ -353,14 +332,14 @@ def theme(value: object) -> str | None:
 
 
 def tags(values: Iterable[object]) -> tuple[str, ...]:
-    """Those that can be tags, as many as a memory may have."""
+    """The valid tags, up to the limit of a memory."""
     cleaned = dict.fromkeys(text(value) for value in values)
     fitting = [tag for tag in cleaned if 0 < len(tag) <= limits.MAX_TAG_CHARS]
     return tuple(fitting[: limits.MAX_TAGS])
 
 
 def reference(value: object) -> str | None:
-    """A foreign identifier, or None where it could not be stored exactly as it is."""
+    """A foreign identifier, or None where it cannot be stored unchanged."""
     try:
         return checks.optional_reference("reference", value)
     except InvalidValue:
@@ -368,12 +347,12 @@ def reference(value: object) -> str | None:
 
 
 def thread_id(system: str, value: object) -> str | None:
-    """What a conversation of another system is called here, or None without a usable id."""
+    """The thread id of a conversation of another system, or None without a usable id."""
     return reference(f"{system}:{value}") if isinstance(value, str) and value else None
 
 
 def moment(value: object) -> datetime | None:
-    """A time given as ISO 8601 or in seconds since 1970; None where it is neither."""
+    """A time in ISO 8601 or in seconds since 1970; None for anything else."""
     try:
         if isinstance(value, str):
             return parse_moment("time", value)
@@ -385,7 +364,7 @@ def moment(value: object) -> datetime | None:
 
 
 def in_batches(pieces: Iterable[ImportedData]) -> Iterator[ImportedData]:
-    """The same memories, as many together as are written at once."""
+    """The same memories, grouped into write batches."""
     gathered = ImportedData()
     for piece in pieces:
         gathered.memories += piece.memories
@@ -397,7 +376,7 @@ def in_batches(pieces: Iterable[ImportedData]) -> Iterator[ImportedData]:
 
 
 def is_kept(found: ImportedData, text: str, maximum: int) -> bool:
-    """True for a text that can be stored; one that is empty or too long is counted as skipped."""
+    """Whether a text can be stored; empty and too long ones are counted as skipped."""
     if not text:
         found.skipped["empty"] += 1
     elif len(text) > maximum:

@@ -1,4 +1,4 @@
-"""What other systems export, one module per format: each reads a path into ``Findings``."""
+"""The import formats, and recognising them."""
 
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -9,7 +9,7 @@ from ricordo.transfer import chatgpt, claude, foreign_files, keyvalue, markdown,
 from ricordo.transfer.merge import ImportedData
 
 Importer = Callable[[Path], Iterator[ImportedData]]
-"""Gives what it finds piece by piece, as it reads; the file's size is not what memory holds."""
+"""Yields data as it reads, so that memory does not hold the whole file."""
 
 IMPORTERS: Final[Mapping[str, Importer]] = {
     "mem0": mem0.read,
@@ -30,10 +30,10 @@ _ALLOWED: Final = f"allowed: {', '.join(IMPORTERS)}"
 
 
 def recognise(path: Path) -> str:
-    """The format of a file, by what is in it.
+    """The format of a file, by its contents.
 
     Raises:
-        ImportFailed: it looks like none of those known.
+        ImportFailed: no known format.
     """
     if foreign_files.is_archive(path):
         return _format_of_archive(path)
@@ -62,6 +62,6 @@ def _format_of_archive(path: Path) -> str:
 def _format_of_json(data: object) -> str | None:
     found = next((name for name, fits in _JSON_SHAPES.items() if fits(data)), None)
     if found is None and isinstance(data, foreign_files.Entries):
-        for _ in data:  # it may turn out not to be JSON
+        for _ in data:  # it may not be JSON
             pass
     return found

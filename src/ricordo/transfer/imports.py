@@ -1,4 +1,4 @@
-"""Bringing files in: what is in them, and how it gets into the store."""
+"""Importing files into the store."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
@@ -41,11 +41,11 @@ def import_file(
     format_name: str,
     progress: Progress,
 ) -> ImportReport:
-    """Bring a file in for one user.
+    """Import a file for one user.
 
     Raises:
         InvalidValue: no such format.
-        ImportFailed: the file cannot be read as what it should be. Nothing was written.
+        ImportFailed: the file cannot be read in this format. Nothing was written.
     """
     if format_name not in FORMATS:
         raise InvalidValue("format", f"{format_name!r} is not one of: {', '.join(FORMATS)}")
@@ -57,13 +57,15 @@ def import_file(
 
 
 def import_store(database: Database, path: Path, progress: Progress) -> ImportReport:
-    """Bring in an export of any number of users, each under their own name.
+    """Import an export of any number of users, each under their own name.
 
     Raises:
         ImportFailed: the file cannot be read. Nothing was written.
     """
     _check_readable(path)
-    names = [user.user_id for user in _checked_users(path)]  # all of it, before any write
+    names = [
+        user.user_id for user in _checked_users(path)
+    ]  # everything is checked before any write
     with database.read_all() as reading:
         fresh = {name for name in names if not has_anything(reading.connection, name)}
     reports = []
@@ -75,7 +77,7 @@ def import_store(database: Database, path: Path, progress: Progress) -> ImportRe
 
 
 def _found_in(path: Path, format_name: str) -> Iterator[ImportedData]:
-    """What another system's file holds, piece by piece, and not more than is allowed."""
+    """The data of another system's file, in pieces, within the limits."""
     memories = turns = 0
     for piece in IMPORTERS[format_name](path):
         memories += len(piece.memories)
@@ -95,7 +97,7 @@ def _only_user(path: Path) -> UserRows:
     count = 0
     for user in _checked_users(path):
         count += 1
-        only = user if count == 1 else None  # of several, none is kept
+        only = user if count == 1 else None  # with several, none is kept
     if count != 1 or only is None:
         raise ImportFailed(f"{path}: holds {count} users; one user's import takes a file of one")
     return only
@@ -116,7 +118,7 @@ def _import_user(
     *,
     by_operator: bool = False,
 ) -> ImportReport:
-    """Restore exactly where nothing is stored yet; add to what is there otherwise."""
+    """Restore exactly where nothing is stored yet, otherwise merge."""
     restored = restore_user(database, user, scope, restored_too, by_operator=by_operator)
     if restored is not None:
         progress(restored.rows, restored.rows)
@@ -129,7 +131,7 @@ def _import_user(
 
 
 def _as_findings(user: UserRows, left: AbstractSet[int]) -> ImportedData:
-    """What to merge, without the memories with the numbers ``left``."""
+    """What to merge, without the memories whose ids are in ``left``."""
     found = ImportedData(threads=_threads(user))
     for row in user.rows["item"]:
         if row["id"] in left:

@@ -1,7 +1,7 @@
-"""JSON from outside, read within bounds: a few bytes of it can stand for gigabytes of values.
+"""Parsing untrusted JSON within bounds: a few bytes can stand for gigabytes of values.
 
-Nothing is made of a text before its size, its nesting and the number of its values are known to be
-allowed. A long list is read entry by entry, so that memory holds one of them and not the file.
+Size, nesting and number of values are checked before parsing. A long list is read entry by entry,
+so that one entry is in memory and not the file.
 """
 
 import json
@@ -17,17 +17,17 @@ from ricordo import limits
 _BLANK: Final = b" \t\r\n"
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 _STRING: Final = rb'"(?:[^"\\]++|\\.)*+"'
-# Up to the next sign that counts. Possessive: what was passed is never looked at again.
+# Up to the next character that counts. Possessive: never backtracks.
 _TO_BRACKET: Final = re.compile(rb'(?:[^"\[\]{}]++|' + _STRING + rb")*+([\[\]{}])", re.DOTALL)
 _TO_SIGN: Final = re.compile(rb'(?:[^"\[\]{},]++|' + _STRING + rb")*+([\[\]{},])", re.DOTALL)
 
 
 class OutOfBounds(ValueError):
-    """A text that is larger, deeper or of more values than is allowed, which the message names."""
+    """A text that is too large, too deep or has too many values; the message says which."""
 
 
 def bounded_value(raw: bytes) -> Any:
-    """What a JSON text in UTF-8 stands for.
+    """Parse JSON in UTF-8.
 
     Raises:
         OutOfBounds: it is too large, too deep, or has too many values.
@@ -36,11 +36,13 @@ def bounded_value(raw: bytes) -> Any:
     if len(raw) > limits.MAX_IMPORT_ENTRY_BYTES:
         raise _too_large()
     opened = raw.count(b"[") + raw.count(b"{")
-    if opened > limits.MAX_IMPORT_DEPTH:  # else it cannot be deeper
+    if opened > limits.MAX_IMPORT_DEPTH:  # otherwise it cannot be deeper
         depth = values = 0
         for found in _TO_BRACKET.finditer(raw):
             depth, values = _deeper(found[1], depth, values)
-    if raw.count(b",") + opened >= limits.MAX_IMPORT_ENTRY_VALUES:  # some may be in texts
+    if (
+        raw.count(b",") + opened >= limits.MAX_IMPORT_ENTRY_VALUES
+    ):  # an upper bound: some may be in strings
         begun = (found for found in _TO_SIGN.finditer(raw) if found[1] in b",[{")
         if next(islice(begun, limits.MAX_IMPORT_ENTRY_VALUES - 1, None), None):
             raise _too_many()
@@ -51,20 +53,19 @@ def bounded_value(raw: bytes) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class JsonListing:
-    """The entries of a JSON list, read anew each time that one goes through them.
+    """The entries of a JSON list, read again on each iteration.
 
-    Going through them raises what :func:`bounded_value` does, ValueErrors saying where.
+    Iterating raises the errors of :func:`bounded_value`, with their position.
     """
 
     chunks: Callable[[], Iterator[bytes]]
 
     def __iter__(self) -> Iterator[Any]:
-        """Read the entries."""
         return _Entries(self.chunks()).read()
 
 
 def opened_value(chunks: Callable[[], Iterator[bytes]]) -> Any:
-    """The value of a JSON text in UTF-8; of a list, a :class:`Listing`.
+    """Parse JSON in UTF-8; a list becomes a :class:`JsonListing`.
 
     Raises:
         OutOfBounds, ValueError, RecursionError: as for :func:`bounded_value`.
@@ -80,13 +81,13 @@ def opened_value(chunks: Callable[[], Iterator[bytes]]) -> Any:
 
 
 class _Entries:
-    """One way through a list."""
+    """One iteration over a list."""
 
     def __init__(self, chunks: Iterable[bytes]) -> None:
         self._chunks = iter(chunks)
         self._held = bytearray()
-        self._at = 0  # up to where it was looked at
-        self._passed = 0  # bytes and lines before what is held
+        self._at = 0  # scanned up to here
+        self._passed = 0  # bytes and lines before the buffer
         self._lines = 0
 
     def read(self) -> Iterator[Any]:
@@ -120,7 +121,7 @@ class _Entries:
         raise ValueError(f"Extra data: line {self._line()}")
 
     def _end_of_entry(self) -> bytes:
-        """Look up to the sign behind the next entry, which it returns; empty for the end."""
+        """Scan to the delimiter after the next entry and return it; empty at the end."""
         depth = values = 0
         while sign := self._next(_TO_BRACKET if depth else _TO_SIGN):
             if depth == 0 and sign in b",]":
@@ -136,7 +137,7 @@ class _Entries:
             if found:
                 self._at = found.end()
                 return found[1]
-            # A long text is looked at again from its start: so take up as much as there is of it.
+            # A long string is scanned again from its start, so read as much of it as possible.
             wanted = 2 * (len(self._held) - self._at)
             if not self._more():
                 return b""
@@ -151,7 +152,7 @@ class _Entries:
         return bool(chunk)
 
     def _drop(self) -> None:
-        """Forget what was looked at."""
+        """Drop what was scanned from the buffer."""
         self._passed += self._at
         self._lines += self._held.count(b"\n", 0, self._at)
         del self._held[: self._at]
@@ -162,7 +163,7 @@ class _Entries:
 
 
 def _located(raw: bytes, passed: int, lines: int) -> Any:
-    """A value of a longer text, with errors that say where in that they are."""
+    """Parse a part of a longer text, with errors that give the position in the whole."""
     if not passed:
         raw = raw.removeprefix(_BYTE_ORDER_MARK)
     try:

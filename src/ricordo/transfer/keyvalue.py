@@ -1,6 +1,6 @@
-"""Flat JSON: ``{"favourite_drink": "tea"}``, or one level of themes around such objects.
+"""Importing flat JSON: ``{"favourite_drink": "tea"}``, or one level of themes around such objects.
 
-Each value is a memory under its key, so that importing a changed file updates what it changed.
+Each value is a memory under its key, so that importing a changed file updates it.
 """
 
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ Scalar = str | int | float | bool
 
 
 def fits(data: object) -> bool:
-    """True for a JSON object of this shape that is not empty."""
+    """Whether this is a non-empty JSON object of this shape."""
     if not isinstance(data, dict) or not data:
         return False
     return all(_is_value(value) for _theme, _key, value in _entries(data))
@@ -43,8 +43,8 @@ def read(path: Path) -> Iterator[ImportedData]:
             raise ImportFailed(f"{path}, {where}: expected {_ALLOWED}, got {kind}")
         memory = _memory(found, outer, name, value)
         if memory is not None:
-            # Where keys differ only in space, or themes in spelling, the last one counts, as in
-            # JSON itself: otherwise each import would change the memory back and forth.
+            # Of keys that differ only in space, or themes in spelling, the last wins, as in JSON
+            # itself; otherwise each import would flip the memory.
             place = (memory.theme, memory.key)
             found.skipped["key given again"] += place in kept
             kept[place] = memory

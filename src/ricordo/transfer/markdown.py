@@ -1,4 +1,4 @@
-"""Markdown as far as memories need it: which lines are headings, list items and the rest."""
+"""Markdown blocks, and importing Markdown bullets."""
 
 import re
 from collections.abc import Iterator
@@ -29,7 +29,7 @@ _FRONT_MATTER_ENDS: Final = ("---", "...")
 
 
 class BlockKind(StrEnum):
-    """What a stretch of lines is, in the words of a report on what was left out."""
+    """Kinds of blocks, as reports name them."""
 
     BULLET = "bullets"
     PARAGRAPH = "text outside bullets"
@@ -39,7 +39,7 @@ class BlockKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class MarkdownBlock:
-    """A stretch of lines that belong together, and the heading that it stands under."""
+    """Consecutive lines that belong together, and the heading above them."""
 
     kind: BlockKind
     text: str
@@ -58,7 +58,7 @@ def blocks(text: str) -> Iterator[MarkdownBlock]:
 
 
 def _lines(text: str) -> Iterator[str]:
-    """One after the other: all of them at once take many times what the text does."""
+    """Lazily: a list of all lines would take many times the memory of the text."""
     at = 0
     for end in _LINE_END.finditer(text):
         yield text[at : end.start()]
@@ -67,7 +67,7 @@ def _lines(text: str) -> Iterator[str]:
 
 
 def _end_of_front_matter(text: str) -> int:
-    """The number of lines that front matter takes; 0 without any."""
+    """The number of lines of front matter."""
     for number, line in enumerate(_lines(text), start=1):
         if number == 1 and line.rstrip() != _FRONT_MATTER_START:
             return 0
@@ -77,7 +77,7 @@ def _end_of_front_matter(text: str) -> int:
 
 
 class _Scanner:
-    """Reads line by line; a block is given out once it is known where it ends."""
+    """Reads line by line; a block is yielded once its end is known."""
 
     def __init__(self) -> None:
         self._heading: str | None = None
@@ -87,7 +87,7 @@ class _Scanner:
         self._fence = ""
 
     def take(self, line: str) -> Iterator[MarkdownBlock]:
-        """The block that this line brings to its end, if any."""
+        """The block that this line ends, if any."""
         if self._kind is BlockKind.CODE:
             if _closes(self._fence, line):
                 yield from self.close()
@@ -95,7 +95,7 @@ class _Scanner:
             yield from self._open(BlockKind.CODE, "")
             self._fence = fence["mark"]
         elif not line.strip():
-            if self._kind is BlockKind.PARAGRAPH:  # a list item may go on, indented
+            if self._kind is BlockKind.PARAGRAPH:  # a list item may continue, indented
                 yield from self.close()
         elif self._is_underline(line):
             self._heading = self._lines[0]
@@ -106,7 +106,7 @@ class _Scanner:
             yield from self._start(line)
 
     def close(self) -> Iterator[MarkdownBlock]:
-        """The block that is open, if any."""
+        """The open block, if any."""
         if self._kind is not None:
             yield MarkdownBlock(self._kind, " ".join(filter(None, self._lines)), self._heading)
         self._kind = None
@@ -124,7 +124,7 @@ class _Scanner:
             yield from self._open(BlockKind.PARAGRAPH, line)
 
     def _append(self, line: str) -> None:
-        """Go on with a block, unless it is too long to be kept already."""
+        """Append to the open block, unless it is too long to be kept already."""
         if self._chars <= MAX_CONTENT_CHARS:
             self._lines.append(line)
             self._chars += len(line) + 1
@@ -158,7 +158,7 @@ def _without_task_box(text: str) -> str:
 
 
 def _heading_of(line: str) -> str | None:
-    """The text of a heading, of which a line in bold is one too; None for any other line."""
+    """The text of a heading or of a line in bold; None for any other line."""
     marker = _HEADING.match(line)
     if marker is None:
         return _bold_of(line.strip().rstrip(":"))
@@ -179,7 +179,7 @@ def _bold_of(line: str) -> str | None:
 
 
 def fits(path: Path) -> bool:
-    """True for a file of text in which there is something to import."""
+    """Whether this is a text file with bullets."""
     try:
         return has_bullets(foreign_files.read_text(path))
     except ImportFailed:
@@ -187,7 +187,6 @@ def fits(path: Path) -> bool:
 
 
 def has_bullets(text: str) -> bool:
-    """True where there is something in a text to import."""
     return any(block.kind is BlockKind.BULLET for block in blocks(text))
 
 

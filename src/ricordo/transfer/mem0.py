@@ -1,7 +1,7 @@
-"""What mem0 gives out: the answer of its ``get_all``, or the memories of an export job.
+"""Importing memories of mem0: the answer of its ``get_all``, or an export job.
 
-JSON that is a list of memories, or an object with that list under ``results`` or ``memories``.
-The text of a memory is under ``memory``, in older versions under ``text`` or ``data``.
+JSON that is a list of memories, or an object with that list under ``results`` or ``memories``. The
+text of a memory is under ``memory``, in older versions under ``text`` or ``data``.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -22,7 +22,7 @@ _SHOWN_USERS: Final = 5
 
 
 def fits(data: object) -> bool:
-    """True for JSON that looks like memories of mem0."""
+    """Whether the JSON looks like memories of mem0."""
     if isinstance(data, dict):
         data = next((data[name] for name in _LIST_FIELDS if name in data), None)
         if data == []:

@@ -1,4 +1,4 @@
-"""Bringing what waits for consent from a file into a user's memory."""
+"""Merging imported data into a user's existing memory."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -52,9 +52,9 @@ def merge_proposals(
     new_turn_ids: Mapping[int, int],
     reason: str,
 ) -> Counter[str]:
-    """Let open proposals wait here too, until their time is up; what was left out, by reason.
+    """Add open proposals until they expire; returns what was left out, by reason.
 
-    What is a memory here, or was proposed here before, whatever became of it, is not asked again.
+    A text that is a memory here, or was proposed here before, is not proposed again.
     """
     skipped: Counter[str] = Counter()
     for start in range(0, len(waiting), WRITE_BATCH_ITEMS):
@@ -86,7 +86,7 @@ def _merge_batch(
 
 
 def _known(writing: WriteTransaction, hashes: set[str]) -> set[str]:
-    """Which of these texts are remembered here, or were proposed here."""
+    """Which of these texts are memories or proposals here."""
     remembered = sa.select(items.c.content_hash).where(
         items.c.user_id == writing.user_id,
         items.c.status == Status.ACTIVE.value,
@@ -118,8 +118,8 @@ _REASON: Final = "imported"
 class FoundThread:
     """A conversation in a file.
 
-    ``turn_ids`` are the numbers that its turns have there, if they have any; the first ``formed``
-    of them have been formed into memories. ``compactions`` tell stretches of it in short.
+    ``turn_ids`` are the ids of its turns in the file, if any; the first ``formed`` turns have been
+    formed into memories. ``compactions`` are its summaries.
     """
 
     thread_id: str
@@ -132,7 +132,7 @@ class FoundThread:
 
 @dataclass(slots=True)
 class ImportedData:
-    """What a file holds for one user, checked and ready to be written.
+    """Checked data of one user, ready to be written.
 
     ``skipped`` counts what was left out, by reason.
     """
@@ -150,10 +150,10 @@ def merge_findings(
     format_name: str,
     progress: Progress,
 ) -> ImportReport:
-    """Write findings in batches. Doing it again, after a kill for one, changes nothing more.
+    """Write findings in batches. Idempotent, so an interrupted import can be repeated.
 
-    ``pieces`` gives the findings of a file, and again when it is called again: all of them are
-    looked at before the first is written, and never held at once.
+    ``pieces`` returns a new iterator each time: everything is checked before the first write, and
+    never held in memory at once.
 
     Raises:
         ImportFailed: times that contradict each other; nothing was written.
@@ -167,7 +167,7 @@ def merge_findings(
 
 
 class _Merging:
-    """One file on its way into a user's memory."""
+    """The import of one file for one user."""
 
     def __init__(self, database: Database, scope: Scope, progress: Progress) -> None:
         self._database = database
@@ -190,7 +190,7 @@ class _Merging:
 
     def write(self, piece: ImportedData) -> None:
         self._waiting += self._wanted(piece)
-        # What is said to be remembered comes before the conversations that it was said in.
+        # Memories come before the conversations that they were said in.
         self._write_memories(at_least=1 if piece.threads else WRITE_BATCH_ITEMS)
         for thread in piece.threads:
             appended, placed = _merge_thread(self._database, self._scope.user_id, thread)
@@ -258,7 +258,7 @@ def _has_expired(draft: NewMemory, now: datetime) -> bool:
 def _newer_than_stored(
     connection: sa.Connection, user_id: str, drafts: Sequence[NewMemory]
 ) -> list[NewMemory]:
-    """Without the keyed ones whose key was given a newer value here."""
+    """The drafts without those whose key has a newer value here."""
     keys = sorted({draft.key for draft in drafts if draft.key is not None})
     if not keys:
         return list(drafts)
@@ -277,17 +277,17 @@ def _is_older(draft: NewMemory, stored: dict[tuple[str, str | None], datetime]) 
 def _merge_thread(
     database: Database, user_id: str, thread: FoundThread
 ) -> tuple[int, dict[int, int]]:
-    """Add what is new in a conversation; how much it was, and the numbers of its turns here."""
+    """Add the new turns of a conversation; how many, and their ids here by those in the file."""
     with database.write(user_id) as writing:
         before = state_of(writing.connection, user_id, thread.thread_id)
-        # Without a message id nobody can tell whether a turn is there already.
+        # Without a message id, duplicates cannot be recognised.
         said = [turn for turn in thread.turns if before is None or turn.message_id is not None]
         appended = append_turns(writing, thread.thread_id, thread.title, said)
         if not thread.turn_ids:
             return appended, {}
         places = _places(writing, thread, is_new=before is None)
         _keep_formed(writing, thread, before, places)
-        if before is None:  # or else its turns have other places here
+        if before is None:  # otherwise its turns have other positions here
             for told in thread.compactions:
                 put_compaction(writing, told)
     met = zip(thread.turn_ids, places, strict=True)
@@ -295,14 +295,14 @@ def _merge_thread(
 
 
 class _Place(NamedTuple):
-    """Where a turn of a file is now."""
+    """Where a turn of the file is stored."""
 
     id: int
     position: int
 
 
 def _places(writing: WriteTransaction, thread: FoundThread, *, is_new: bool) -> list[_Place | None]:
-    """Where each turn of the file is; None for those that were left out."""
+    """Where each turn of the file is stored; None for those left out."""
     wanted = sa.select(turns.c.id, turns.c.position, turns.c.message_id).where(
         turns.c.user_id == writing.user_id, turns.c.thread_id == thread.thread_id
     )
@@ -319,7 +319,7 @@ def _keep_formed(
     before: FormationState | None,
     places: Sequence[_Place | None],
 ) -> None:
-    """What was formed there need not be formed here again, unless it follows what must be."""
+    """Mark turns as formed that were formed before, up to the first that was not."""
     if before is not None and before.is_behind:
         return
     last = 0 if before is None else before.turn_count
@@ -328,7 +328,7 @@ def _keep_formed(
         advance(writing, thread.thread_id, last + brought)
 
 
-# What is here stays, unless the file has something newer for the very same conversation or entry.
+# Existing states stay, unless the file has a newer one for the same thread or entry.
 
 _GRAPHS: Final = {
     "graph_checkpoint": graph_checkpoints,
@@ -338,9 +338,9 @@ _GRAPHS: Final = {
 
 
 def memories_to_leave(database: Database, user_id: str, given: UserRows) -> set[int]:
-    """The file's memories of entries that are here already, as new or newer.
+    """Memories in the file of entries that exist here and are as new or newer.
 
-    Merging them would change when the entries here end and by what they are found.
+    Merging them would change when the entries here expire and how they are found.
     """
     with database.read(user_id) as view:
         where = readable(user_id, view.now)
@@ -354,10 +354,9 @@ def memories_to_leave(database: Database, user_id: str, given: UserRows) -> set[
 
 
 def merge_states(database: Database, user_id: str, given: UserRows) -> Counter[str]:
-    """Add the states of programs that are new or newer; what was left out, by reason.
+    """Add program states that are new or newer; returns what was left out, by reason.
 
-    The memories of the file must have been merged before: entries of stores look for theirs.
-    Doing it again changes nothing more.
+    Memories must be merged first: store entries refer to theirs. Idempotent.
     """
     skipped: Counter[str] = Counter()
     skipped["views of changes"] = len(given.rows["thread_view"])
@@ -386,7 +385,7 @@ def _merge_checkpoint(database: Database, user_id: str, row: Row) -> bool:
         if present is None:
             writing.connection.execute(sa.insert(checkpoints).values({**row, "user_id": user_id}))
             writing.keeps_user = True
-        else:  # with a version of its own, so that a program which knows the last one notices
+        else:  # with a new version, so that a program with the old one notices
             stands = state_rows.CheckpointPosition(present.version, present.created_at)
             state_rows.put_state(writing, row["thread_id"], row["state"], stands, row["updated_at"])
     return True
@@ -446,7 +445,7 @@ def _is_as_new(here: StoredEntry | None, row: Row) -> bool:
 
 
 def _entry(writing: WriteTransaction, row: Row, memory: Row | None) -> StoredEntry:
-    """An entry with the number that its memory has here, if it is an active one."""
+    """An entry with the id of its memory here, if that is active."""
     item_id = None
     if memory is not None and memory["key"] is not None:
         found = active_with_key(

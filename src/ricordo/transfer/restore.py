@@ -1,7 +1,7 @@
-"""Restoring a backup: a store then holds what the backup does, or else what it held before.
+"""Restoring a backup, all or nothing.
 
-The backup is looked through first, and anything older is brought up to date in a copy of it. Then a
-file is replaced by one transaction of SQLite, and the rows of a server by one of PostgreSQL.
+The backup is verified first, and an older one is migrated in a copy. Then a SQLite file is
+replaced, or the rows of a PostgreSQL database, in one transaction.
 """
 
 import contextlib
@@ -36,7 +36,7 @@ from ricordo.transfer.backup import (
 
 @dataclass(frozen=True, slots=True)
 class _Held:
-    """What a store held before: whether anything, which ids it gave out, how far its index was."""
+    """The state of a store before: whether it has rows, its sequences, and its index stamp."""
 
     anything: bool = False
     ids: Mapping[str, int] = field(default_factory=dict)
@@ -46,16 +46,16 @@ class _Held:
 def restore_backup(
     target: Database, path: Path, open_file: FileOpener, *, replace: bool
 ) -> RestoreReport:
-    """Have a store hold what a backup does: an empty or new one or, to ``replace``, any.
+    """Restore a backup into an empty or new store or, with ``replace``, any.
 
     Raises:
         InvalidValue: there is no such file.
         InvalidBackup: it is no backup, or is damaged or was changed.
         DatabaseTooNew: a newer ricordo made the backup, or the store.
-        StoreNotEmpty: the store holds something, and it is not to be replaced.
+        StoreNotEmpty: the store has rows, and ``replace`` is off.
         StorageBusy: other programs have the store open.
         AccessDenied: the tables belong to another role.
-        StorageError: the database could not do it. In all cases the store is as it was.
+        StorageError: the database failed. In all cases the store is unchanged.
     """
     into = _into_file if isinstance(target.backend, SqliteBackend) else _into_server
     manifest, replaced, rows = into(target, path, open_file, replace)
@@ -73,7 +73,7 @@ def restore_backup(
 _Restored = tuple[Manifest, bool, dict[str, int]]
 
 
-# -- into a file ---------------------------------------------------------------------------
+# -- into a file
 
 
 def _into_file(target: Database, path: Path, open_file: FileOpener, replace: bool) -> _Restored:
@@ -108,7 +108,7 @@ def _is_made(path: Path) -> bool:
 def _up_to_date_copy(
     path: Path, beside: Path, open_file: FileOpener
 ) -> Iterator[tuple[Database, Manifest]]:
-    """A copy of a backup as an ordinary store of the present schema, which nobody else knows."""
+    """A private copy of a backup as an ordinary store of the current schema."""
     with draft_beside(beside) as draft:
         copy_into(draft, path)
         with opened(draft, Use.DRAFT, open_file) as copy:
@@ -119,7 +119,7 @@ def _up_to_date_copy(
             yield copy, manifest
 
 
-# -- into a server -------------------------------------------------------------------------
+# -- into a server
 
 
 def _into_server(target: Database, path: Path, open_file: FileOpener, replace: bool) -> _Restored:
@@ -139,7 +139,7 @@ def _into_server(target: Database, path: Path, open_file: FileOpener, replace: b
 
 @contextlib.contextmanager
 def _present_backup(path: Path, open_file: FileOpener) -> Iterator[tuple[Database, Manifest]]:
-    """A sound backup as a store of the present schema: the file itself, or a copy of an older."""
+    """A verified backup as a store of the current schema: the file itself, or a migrated copy."""
     with opened(path, Use.LOOK, open_file) as backup:
         manifest = verified(backup, path)
         if manifest.schema == HEAD:
@@ -150,7 +150,7 @@ def _present_backup(path: Path, open_file: FileOpener) -> Iterator[tuple[Databas
 
 
 def _taken(target: Database, connection: sa.Connection, replace: bool) -> _Held:
-    """Empty the tables of a server for what comes; what they held."""
+    """Empty the tables of a server; returns its former state."""
     target.backend.claim_tables(connection)
     held = _held(target, connection)
     _require_empty(target, held, replace)
@@ -159,11 +159,11 @@ def _taken(target: Database, connection: sa.Connection, replace: bool) -> _Held:
     return held
 
 
-# -- into either ---------------------------------------------------------------------------
+# -- into either
 
 
 def _held_before(target: Database) -> _Held:
-    """What a store holds, be it of an older schema or none at all.
+    """The state of a store of any schema version, or of none.
 
     Raises:
         AccessDenied: its tables belong to another role.
@@ -210,13 +210,9 @@ def _require_empty(target: Database, held: _Held, replace: bool) -> None:
 
 
 def _continue_from(restored: Database, connection: sa.Connection, held: _Held) -> None:
-    """Have nothing be mistaken for what the store held before.
-
-    No id is given out again that was given out there. Programs that still have an index of the
-    former contents in memory find that theirs is an older one, and read it anew.
-    """
+    """Never reuse an id of the former contents, and invalidate indexes of it in other processes."""
     restored.backend.go_on_after(connection, held.ids)
-    now = int(restored.clock().timestamp() * 1_000_000)  # as the first stamp of every user
+    now = int(restored.clock().timestamp() * 1_000_000)  # like the first stamp of every user
     stamp = max(now, held.last_stamp, _last_stamp(connection)) + 1
     connection.execute(sa.update(users).values(index_stamp=stamp, index_epoch=stamp))
 

@@ -1,4 +1,4 @@
-"""The lines of a ricordo export: one JSON object per stored row, and how to read them back."""
+"""The ricordo export format: one JSON object per stored row, written and read back."""
 
 import base64
 import binascii
@@ -67,12 +67,10 @@ _MAX_TTL_MINUTES: Final = limits.MAX_RECENCY_DAYS * 24 * 60
 
 
 def base64_text(data: bytes) -> str:
-    """Bytes as they stand in an export."""
     return base64.b64encode(data).decode("ascii")
 
 
 def packed_bytes(name: str, value: Any) -> bytes:
-    """Bytes that an export has in base64."""
     if not isinstance(value, str):
         raise InvalidValue(name, f"expected base64 as text, got {type(value).__name__}")
     try:
@@ -86,7 +84,6 @@ def packed_bytes(name: str, value: Any) -> bytes:
 
 
 def minutes(name: str, value: Any) -> float:
-    """A time to live."""
     found = checks.number(name, value, 0, _MAX_TTL_MINUTES)
     if found == 0:
         raise InvalidValue(name, "must be more than 0 minutes")
@@ -94,11 +91,7 @@ def minutes(name: str, value: Any) -> float:
 
 
 def check_state_row(kind: str, row: Mapping[str, Any]) -> None:
-    """Whether the values of one row fit together.
-
-    Raises:
-        InvalidValue: says which do not.
-    """
+    """Check that the values of one row are consistent. Raises InvalidValue."""
     named_by = _NAMED_BY.get(kind)
     if named_by is not None:
         check_together(named_by[-1], *(row[name] for name in named_by))
@@ -114,7 +107,7 @@ def check_state_row(kind: str, row: Mapping[str, Any]) -> None:
 
 
 def _kept(maximum: int) -> Check:
-    """A text that is kept exactly, and may be empty."""
+    """A text that is kept unchanged, and may be empty."""
     return lambda name, value: name_part(name, value, maximum)
 
 
@@ -154,7 +147,7 @@ _NAMED_BY: Final = {
     "graph_write": ("thread_id", "namespace", "checkpoint_id", "task_id"),
     "store_entry": ("namespace", "key"),
 }
-"""What names a row beside its user, and must fit into an index."""
+"""The columns that identify a row within its user, and must fit into an index together."""
 
 _graph_name: Final = _kept(limits.MAX_GRAPH_NAME_CHARS)
 _position: Final = _between(1, 2**31 - 1)
@@ -187,13 +180,13 @@ _HASH: Final = re.compile(r"[0-9a-f]{32}")
 
 
 _ADDED_LATER: Final = frozenset({("turn", "observed_by")})
-"""What exports of earlier releases do not have."""
+"""Fields that exports of earlier releases lack."""
 
 
 def checked_row(
     kind: str, columns: Mapping[str, sa.Column[Any]], row: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """One row as the store has it, with every value checked, and how they fit together.
+    """One row for the store, with every value and their consistency checked.
 
     ``columns`` are by their names in the file.
 
@@ -209,7 +202,7 @@ def checked_row(
 
 
 def _check_proposal(row: Mapping[str, Any]) -> None:
-    """What a proposal says stands in it as long as it is open; how it was decided, from then on."""
+    """An open proposal has a draft; a decided one has its decision instead."""
     is_open = row["state"] == ProposalState.OPEN.value
     for name in ("draft", "quote"):
         _present_where(name, row, "the proposal is open", wanted=is_open)
@@ -262,8 +255,6 @@ def _one_of(allowed: type[StrEnum]) -> Check:
 
 
 def _only(*allowed: StrEnum) -> Check:
-    """Some words of a vocabulary."""
-
     def check(name: str, value: Any) -> str:
         if value not in allowed:
             raise InvalidValue(name, f"{value!r:.60} is not one of: {', '.join(allowed)}")
@@ -277,7 +268,7 @@ def _text(maximum: int) -> Check:
 
 
 def _words(maximum: int) -> Check:
-    """A text that is kept as it is, with the space around it."""
+    """A text that is kept unchanged, with surrounding space."""
 
     def check(name: str, value: Any) -> str:
         checks.text(name, value, maximum)
@@ -289,9 +280,9 @@ def _words(maximum: int) -> Check:
 
 
 def _meta(name: str, value: Any) -> dict[str, Any]:
-    """Notes on a change; those that an undo, a restore or an import acts on are checked."""
+    """Notes on a change; those that an undo, restore or import uses are checked."""
     meta = checks.json_object(name, value, limits.MAX_META_BYTES)
-    if TAKEN_UP in meta:  # an undo gives this back
+    if TAKEN_UP in meta:  # an undo restores this
         former_values(checks.json_object(TAKEN_UP, meta[TAKEN_UP], limits.MAX_META_BYTES))
     for item_id in checks.entries(MERGED_IDS, meta.get(MERGED_IDS, []), limits.MAX_MERGED_ITEMS):
         checks.memory_id(item_id)
@@ -305,14 +296,14 @@ def _meta(name: str, value: Any) -> dict[str, Any]:
 
 
 def _former(name: str, value: Any) -> dict[str, Any]:
-    """What a change replaced; checked, because an undo would write it back."""
+    """The values before a change; checked, because an undo would write them back."""
     kept = checks.json_object(name, value, limits.MAX_BEFORE_BYTES)
     former_values(kept)
     return kept
 
 
 def _draft(name: str, value: Any) -> dict[str, Any]:
-    """What a proposal would become; checked, because an approval writes it."""
+    """The draft of a proposal; checked, because an approval writes it."""
     given = checks.json_object(name, value, limits.MAX_BEFORE_BYTES)
     checks.known_fields("draft field", given, FIELD_NAMES)
     if given.get("valid_from") is None:
@@ -381,16 +372,12 @@ _SPECIAL: Final[dict[tuple[str, str], Check]] = {
 }
 
 
-# Each line has a ``kind``. The first is ``ricordo`` with the format's version; then, per user,
-# one ``user`` line and their ``theme``, ``item``, ``link``, ``refused_link``, ``blocked_sender``,
-# ``history``, ``thread``, ``turn``, ``formation``, ``proposal``, ``summary``, ``compaction``,
-# ``thread_view``, ``checkpoint``, ``graph_checkpoint``, ``graph_channel``, ``graph_write`` and
-# ``store_entry`` lines; the last is ``end`` with the number of rows. Files from before there were
-# some of these kinds have none of them, and are read alike. Bytes are in base64. What can be
-# derived (hashes, folded text) is left out and made anew. What tells how the work of this one
-# store went (``jobs``, ``events``, ``tallies``) is not part of an export. Links stand with the
-# owner of the memory; what a user turned down of others, and whom they block, with that user.
-# What is only offered is not part of it: it can be offered again.
+# Each line has a ``kind``. The first is ``ricordo`` with the format's version; then, per user, one
+# ``user`` line and the lines of the kinds below in this order; the last is ``end`` with the number
+# of rows. Older files lack some kinds. Bytes are in base64. Derived values (hashes, folded text)
+# are left out and recomputed. ``jobs``, ``events`` and ``tallies`` belong to one store and are not
+# exported. Links are with the owner of the memory; rejected links and blocked senders with the user
+# who rejected or blocked. Open offers are left out: they can be offered again.
 
 FORMAT_NAME: Final = "ricordo"
 FORMAT_VERSION: Final = 1
@@ -417,15 +404,15 @@ TABLE_OF_KIND: Final[dict[str, sa.Table]] = {
     "graph_write": graph_writes,
     "store_entry": store_entries,
 }
-"""In the order in which they are written, which is one in which they can be inserted."""
+"""In an order in which they can be inserted."""
 
-# A proposal's hash stays: once it is decided, nothing else says what was turned down.
+# A proposal's hash is exported: once decided, nothing else identifies what was rejected.
 _DERIVED: Final[dict[sa.Table, frozenset[str]]] = {
     users: frozenset({"index_stamp", "index_epoch", "index_removals"}),
     items: frozenset({"content_hash", "folded"}),
 }
 
-# In a line, "kind" says what the line is.
+# In a line, "kind" is the kind of the line.
 _RENAMED: Final[dict[sa.Column[Any], str]] = {proposals.c.kind: "proposal_kind"}
 
 Row = dict[str, Any]
@@ -433,7 +420,7 @@ Row = dict[str, Any]
 
 @dataclass(slots=True)
 class UserRows:
-    """Everything that a file holds of one user, checked."""
+    """All checked rows of one user in a file."""
 
     user_id: str
     revision: int
@@ -441,7 +428,7 @@ class UserRows:
 
 
 def exported_columns(table: sa.Table) -> dict[str, sa.Column[Any]]:
-    """The columns of a table that stand in an export, by their names there."""
+    """The exported columns of a table, by their names in the file."""
     derived = _DERIVED.get(table, frozenset())
     return {
         _RENAMED.get(column, column.name): column
@@ -451,7 +438,6 @@ def exported_columns(table: sa.Table) -> dict[str, sa.Column[Any]]:
 
 
 def line_of(kind: str, row: Mapping[Any, Any]) -> str:
-    """One row as a line."""
     shown = {str(name): _shown(value) for name, value in row.items()}
     return json.dumps({"kind": kind, **shown}, ensure_ascii=False)
 
@@ -461,17 +447,16 @@ def _shown(value: object) -> object:
 
 
 def end_line(rows: int) -> str:
-    """The line that every export ends with, so that a cut file is noticed."""
+    """The last line of an export, by which a truncated file is noticed."""
     return json.dumps({"kind": END_KIND, "rows": rows})
 
 
 def header_line() -> str:
-    """The line that every export begins with."""
     return json.dumps({"kind": FORMAT_NAME, "version": FORMAT_VERSION})
 
 
 def read_users(path: Path) -> Iterator[UserRows]:
-    """The users of an export, one after the other, every value checked.
+    """The users of an export, one by one, every value checked.
 
     Raises:
         ImportFailed: names the line and what is wrong with it.
@@ -517,7 +502,7 @@ def read_users(path: Path) -> Iterator[UserRows]:
 
 
 def is_export(path: Path) -> bool:
-    """True where a file begins like one of ours."""
+    """Whether a file begins like a ricordo export."""
     try:
         with path.open("rb") as file:
             first = json.loads(file.readline(4096))

@@ -1,4 +1,4 @@
-"""Putting a user back exactly as they were exported: same ids, times, history and revision."""
+"""Restoring a user exactly as exported: same ids, times, history and revision."""
 
 import contextlib
 from collections import Counter, defaultdict
@@ -39,11 +39,11 @@ _ID_FIELDS: Final = {
     "proposal": ("id", "item_id"),
     "store_entry": ("item_id",),
 }
-"""Where the numbers of memories and proposals stand, which are of one series."""
+"""The fields with ids of memories and proposals, which share one sequence."""
 
 
 class Restored(NamedTuple):
-    """How many rows were put back, and how many links were not, because nobody wants them."""
+    """The number of restored rows, and of links left out because their viewer blocks them."""
 
     rows: int
     skipped_links: int
@@ -58,13 +58,12 @@ def restore_user(
     *,
     by_operator: bool,
 ) -> Restored | None:
-    """Write a user's rows as they are, in one transaction; the number of rows.
+    """Insert a user's rows unchanged, in one transaction.
 
-    None when the user already has something stored, so that nothing is mixed up. Links are put back
-    where the operator does it; a user's own file can only offer, because anybody can write into it
-    what they like. Viewers learn of the links through their change feed, except for those who are
-    restored from the same file: their own history says so already. Open proposals lapse in their
-    time. No conversation is queued for forming because it was brought in.
+    None when the user already has anything stored. Only the operator restores links; a user's own
+    file can only offer them, because anybody could write links into it. Viewers learn of links
+    through their change feed, except those restored from the same file: their history has it
+    already. Open proposals expire as usual. Imported conversations are not queued for formation.
     """
     user_id = scope.user_id
     rows = {kind: list(found) for kind, found in given.rows.items()}
@@ -89,13 +88,13 @@ def restore_user(
         _tell_again(writing, received)
         known = {name for name in restored_too if not moved}
         made = _link(writing, links, known) if by_operator else _offer(writing, scope, links)
-        plan_what_ends(writing)  # jobs are not in the file
-        note_upkeep(writing, tended_since=writing.now)  # nobody has looked after them here so far
+        plan_what_ends(writing)  # jobs are not exported
+        note_upkeep(writing, tended_since=writing.now)  # upkeep has not run here yet
     return Restored(sum(map(len, rows.values())) + made, len(links) - made)
 
 
 def _drop_offers(writing: WriteTransaction, refused: list[Row]) -> None:
-    """What the user turned down before is not waiting for them here."""
+    """Withdraw offers that the user has rejected before."""
     for row in refused:
         drop_offer(writing.connection, writing.user_id, row["item_id"])
 
@@ -114,7 +113,7 @@ def _insert(writing: WriteTransaction, kind: str, rows: list[Row]) -> None:
 
 
 def _index(writing: WriteTransaction, kind: str, rows: list[Row]) -> None:
-    """Make what was put back findable. Its vectors are not in the file: a job makes them."""
+    """Index the restored rows. Vectors are not exported: a job makes them."""
     for start in range(0, len(rows), WRITE_BATCH_ITEMS):
         batch = rows[start : start + WRITE_BATCH_ITEMS]
         if kind == "item":
@@ -128,7 +127,7 @@ def _item(row: Row) -> Item:
 
 
 def _link(writing: WriteTransaction, links: list[Row], restored_too: AbstractSet[str]) -> int:
-    """Put links back, except to who does not want them; how many, and tell their viewers."""
+    """Restore links, except to users who block them, and notify their viewers; how many."""
     made = 0
     for link in links:
         viewer, item_id = link["user_id"], link["item_id"]
@@ -151,7 +150,7 @@ def _link(writing: WriteTransaction, links: list[Row], restored_too: AbstractSet
 
 
 def _offer(writing: WriteTransaction, scope: Scope, links: list[Row]) -> int:
-    """Offer what was linked, to those who can be offered it; how many that were."""
+    """Offer what was linked, where that is allowed; how many."""
     made = 0
     for link in links:
         with contextlib.suppress(Conflict, AccessDenied, InvalidValue):
@@ -171,7 +170,7 @@ def _mentioned(rows: dict[str, list[Row]]) -> set[int]:
 
 
 def _tell_again(writing: WriteTransaction, received: list[Change]) -> None:
-    """What others shared with this user before they were restored comes after their own past."""
+    """Record what others shared with this user before after the user's own history."""
     for change in received:
         writing.record(
             change.event, change.item_id, actor=change.actor, other_user=change.other_user
@@ -179,10 +178,9 @@ def _tell_again(writing: WriteTransaction, received: list[Change]) -> None:
 
 
 def _renumber(writing: WriteTransaction, rows: dict[str, list[Row]]) -> bool:
-    """Give new numbers to what has one that is taken, or that is too far beyond all others;
-    whether that was so for any memory.
+    """Assign new ids where they are taken or far beyond all others; whether any memory got one.
 
-    History may also mention memories of others, or purged ones; those ids stay as they are.
+    History may mention memories of others or purged ones; those ids stay.
     """
     numbered = [*rows["item"], *rows["proposal"]]
     new_ids = _new_ids(writing, ITEM_IDS, (items, proposals), numbered)
@@ -221,7 +219,7 @@ def _new_ids(
     (reached,) = writing.take_ids(series, 1)
     beyond = {one for one in wanted if one > reached}
     within = wanted - beyond
-    with writing.acting_for_all():  # no two users have the same numbers
+    with writing.acting_for_all():  # ids are unique across users
         taken = {one for table in tables for one in _taken(writing.connection, table, within)}
     unusable = sorted(beyond | taken)
     fresh = writing.take_ids(series, len(unusable)) if unusable else []
@@ -240,7 +238,7 @@ def check_coherence(path: Path, user: UserRows) -> None:
     """Refuse rows that the store could not work with.
 
     Raises:
-        ImportFailed: says which rules are broken, and for whom.
+        ImportFailed: says which rules are broken, and for which user.
     """
     problems = [
         *_history(user),
@@ -373,7 +371,7 @@ def _compactions(user: UserRows) -> Iterable[str]:
 
 
 def _states(user: UserRows) -> Iterable[str]:
-    """Each state of a program stands there once, and an entry's memory is there."""
+    """Each program state is unique, and an entry's memory exists."""
     for kind, names in _NAMED_BY.items():
         what = kind.replace("_", " ")
         rows = user.rows[kind]
@@ -400,8 +398,8 @@ _NAMED_BY: Final = {
 
 
 def _is_series(numbers: Iterable[int], last: int) -> bool:
-    """Whether these are the numbers from 1 to the last. Nothing is made of the size of the last,
-    which is whatever a file says."""
+    """Whether these are the numbers 1 to ``last``. Allocates nothing of that size, because ``last``
+    comes from a file."""
     found = sorted(numbers)
     return len(found) == last and all(one == at for at, one in enumerate(found, start=1))
 

@@ -1,4 +1,4 @@
-"""Doing what was decided about a pair, if it is still as it was when that was decided."""
+"""Consolidation: compare near pairs of memories, and merge, supersede or link them."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -64,8 +64,8 @@ _DECIDED_BY: Final = (
 
 
 class PairWriter:
-    """Writes what consolidation decides: each replacement in a transaction of its own, pairs of
-    which both stay together in one."""
+    """Writes decisions: each replacement in its own transaction, pairs that both stay together in
+    one."""
 
     def __init__(self, database: Database, daily_pairs: int) -> None:
         self.database = database
@@ -73,10 +73,9 @@ class PairWriter:
 
     @retried
     def apply(self, user_id: str, ruling: Ruling) -> bool:
-        """Let one memory take the other's place and note that the pair was looked at, all in one;
-        False where it was dropped.
+        """Replace one memory by the other and record the pair, in one transaction.
 
-        It is dropped where either memory has changed since, or the day's pairs are used up.
+        False where either memory has changed since, or the day's pairs are used up.
         """
         ids = [ruling.kept.id, ruling.other.id]
         with self.database.write(user_id, touching=ids) as writing:
@@ -95,7 +94,8 @@ class PairWriter:
 
     @retried
     def note(self, user_id: str, rulings: Sequence[Ruling]) -> list[Ruling]:
-        """Link and note pairs of which both stay, all in one; those that were not dropped."""
+        """Link and record pairs that both stay, in one transaction; returns those that were
+        written."""
         ids = {item.id for ruling in rulings for item in (ruling.kept, ruling.other)}
         with self.database.write(user_id) as writing:
             found = items_by_id(writing.connection, [(user_id, one) for one in sorted(ids)])
@@ -116,13 +116,13 @@ class PairWriter:
 
     @retried
     def finish(self, user_id: str, waiting_since: datetime | None) -> None:
-        """Note that a user's consolidation came to its end, and whether pairs were left."""
+        """Record that a consolidation is complete, and whether pairs are left."""
         with self.database.write(user_id) as writing:
             note_upkeep(writing, consolidated_at=writing.now, pairs_wait_since=waiting_since)
 
     @retried
     def leave(self, user_id: str, waiting_since: datetime) -> None:
-        """Note that a user's consolidation could not come to its end, and what it looked at."""
+        """Record that a consolidation was interrupted, and the pairs it looked at."""
         with self.database.write(user_id) as writing:
             note_upkeep(writing, pairs_wait_since=waiting_since)
 
@@ -148,14 +148,14 @@ class PairWriter:
 
 
 def _is_as_decided(now: Item | None, then: Item, moment: datetime) -> bool:
-    """True of a memory that is active and says what it said when it was looked at."""
+    """Whether a memory is active and unchanged since the decision."""
     if now is None or now.status is not Status.ACTIVE or is_expired(now, moment):
         return False
     return all(getattr(now, name) == getattr(then, name) for name in _DECIDED_BY)
 
 
 def _note(writing: WriteTransaction, rulings: Sequence[Ruling]) -> None:
-    """Note that these pairs were looked at, and what became of them."""
+    """Record the decisions about these pairs."""
     counts = Counter({CONSOLIDATION_PAIRS: len(rulings)})
     happened: list[dict[str, Any]] = []
     for ruling in rulings:
@@ -179,10 +179,9 @@ def _note(writing: WriteTransaction, rulings: Sequence[Ruling]) -> None:
 
 @dataclass(slots=True)
 class ConsolidationPlan:
-    """Pairs of one day, the most similar first: those decided by rules, and those in doubt.
+    """A day's pairs, the most similar first: decided by rules, and doubtful ones.
 
-    ``waiting`` says how many more there are. ``changed_since`` is from when on changes were looked
-    at.
+    ``waiting`` counts the rest. Changes from ``changed_since`` on are considered.
     """
 
     changed_since: datetime
@@ -198,10 +197,10 @@ def plan(
     has_judge: bool,
     changed_since: datetime,
 ) -> ConsolidationPlan:
-    """Decide what can be decided, most similar pairs first, up to as many as the day allows.
+    """Decide by rules, the most similar pairs first, up to the day's limit.
 
-    A memory that one pair takes away is no partner for another. What is in doubt waits for the
-    judge, or stays as it is where there is none.
+    A memory that one pair removes is not paired again. Doubtful pairs wait for the judge, or stay
+    unchanged without one.
     """
     made = ConsolidationPlan(changed_since)
     gone: set[int] = set()
@@ -224,16 +223,16 @@ def plan(
 
 
 def next_portion(pairs: Sequence[NearPair]) -> int:
-    """How many of the pairs to ask about next, so that all questions are about equally long.
+    """The size of the next batch for the model, so that batches are about equal.
 
-    Ten at most; and at least five, unless there are fewer.
+    At most ten and at least five, unless there are fewer.
     """
     questions = -(-len(pairs) // limits.MAX_JUDGED_PAIRS)
     return -(-len(pairs) // questions) if questions else 0
 
 
-# Nothing is kept in memory between steps that a later run would need: what was done is noted with
-# what it did, so that a run that was stopped goes on where it ended.
+# No state is kept between steps: every decision is recorded with its effect, so an interrupted run
+# is continued by the next.
 
 DAY_IS_FULL: Final = "the day's pairs are used up"
 NOT_ASKED: Final = "a dry run does not ask the model"
@@ -259,11 +258,10 @@ class Consolidation:
         self._applier = PairWriter(database, policy.daily_pairs)
 
     def run(self, user_id: str, report: Report, *, dry_run: bool = False) -> ConsolidationReport:
-        """Look at as many pairs as the user's day allows.
+        """Process as many pairs as the user's day allows.
 
-        A dry run says what would be done without the model, and writes nothing. ``report`` is
-        told between two steps how far the work has come, and may stop it by raising: another run
-        goes on from there.
+        A dry run reports what would be done without the model, and writes nothing. ``report`` is
+        called between steps and may stop the run by raising; the next run continues.
 
         Raises:
             ModelUnavailable: the model is down; what could be done without it was done.
@@ -291,7 +289,7 @@ class Consolidation:
             looked_at = tally_of(view.connection, user_id, view.now, CONSOLIDATION_PAIRS)
             since = _changed_since(view, user_id)
             pool = read_pool(view, user_id, since)
-        # Not ended in the middle, because the next turn would begin it anew.
+        # Not interrupted in the middle, because the next run would start it again.
         near = self._neighbours.of(user_id, pool)
         report(f"{len(near)} near pairs of {len(pool)} memories")
         blocks = unchecked_pairs(self._database, user_id, near, since)
@@ -300,8 +298,8 @@ class Consolidation:
 
 
 def _changed_since(view: ReadTransaction, user_id: str) -> datetime:
-    """From when on changes are looked at: some days; or since the last time, where that was longer
-    ago; or since pairs have been waiting."""
+    """The time from which changes are considered: some days ago, the last run, or since pairs have
+    been waiting, whichever is earliest."""
     usual = view.now - timedelta(hours=limits.POOL_CHANGED_HOURS)
     state = upkeep_state(view.connection, user_id)
     known = (state.consolidated_at, state.pairs_wait_since)
@@ -309,7 +307,7 @@ def _changed_since(view: ReadTransaction, user_id: str) -> datetime:
 
 
 class _Work:
-    """One run while it goes on."""
+    """One run."""
 
     def __init__(self, applier: PairWriter, table: Table, user_id: str, report: Report) -> None:
         self._applier = applier
@@ -321,7 +319,7 @@ class _Work:
         self.unanswered = 0
 
     def apply_ruled(self, rulings: Sequence[Ruling]) -> None:
-        """Do what the rules decided: replacements one by one, what only is noted together."""
+        """Apply the rules' decisions: replacements one by one, the others together."""
         for ruling in rulings:
             if ruling.takes_away:
                 self._report(f"{len(self.done)} pairs done")
@@ -332,9 +330,9 @@ class _Work:
             self.done += self._applier.note(self._user_id, staying)
 
     def ask(self, judge: Judge, doubtful: Sequence[NearPair]) -> LanguageModelError | None:
-        """Put what is in doubt before the model, portion by portion; why some is left, if it is.
+        """Ask the model about doubtful pairs in batches; returns the error that left some.
 
-        An answer that makes no sense leaves only its own portion for another day.
+        An unusable answer only leaves its own batch for another day.
         """
         trouble: LanguageModelError | None = None
         left = list(doubtful)
@@ -351,7 +349,7 @@ class _Work:
             except LanguageModelError as problem:
                 self.unanswered += count + len(left)
                 return problem
-            # Without a stop in between, which would waste the answer.
+            # Not interrupted here, which would waste the answer.
             for pair, verdict in zip(asked, verdicts, strict=True):
                 if self._is_there(pair):
                     self._apply(self._table.by_verdict(pair, verdict))

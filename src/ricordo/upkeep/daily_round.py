@@ -1,4 +1,4 @@
-"""The daily round of one user: what is quick is done at once, the rest is left to jobs."""
+"""The daily round of one user: quick work is done at once, the rest is queued as jobs."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -46,10 +46,10 @@ _FORGETTABLE: Final = (Status.ACTIVE.value, Status.SUPERSEDED.value)
 
 
 def forget_unused(database: Database, policy: UpkeepPolicy, user_id: str, report: Report) -> int:
-    """Soft-delete a user's own memories that matter little and were not used for long; how many.
+    """Soft-delete a user's unimportant memories that were not used for long; how many.
 
-    Nothing pinned or shared is touched. What was recalled, changed or verified in the meantime has
-    a full new period, and so has what was brought back or came with an import.
+    Pinned and shared ones are kept. A recall, change, verification, restore or import starts a new
+    period.
     """
     before = database.clock() - policy.forget_after
     if not _is_tended_since(database, user_id, before):
@@ -60,7 +60,7 @@ def forget_unused(database: Database, policy: UpkeepPolicy, user_id: str, report
     while page := _page_after(database, user_id, before, unused, seen):
         ids = [row.id for row in page if row.unused]
         seen = (page[-1].updated_at, page[-1].id)
-        if ids:  # no end without progress: whoever takes this up again starts from the beginning
+        if ids:  # not interrupted before any progress: a new run starts from the beginning
             forgotten += _forget(database, policy, unused, user_id, ids)
             report(f"{forgotten} memories forgotten")
     return forgotten
@@ -68,10 +68,10 @@ def forget_unused(database: Database, policy: UpkeepPolicy, user_id: str, report
 
 @retried
 def _is_tended_since(database: Database, user_id: str, before: datetime) -> bool:
-    """Whether somebody has looked after this user's memories since then, without a long break.
+    """Whether upkeep has run for this user since then, without a long break.
 
-    A store that was closed for months, or whose clock was wrong, saw no recalls either: what is in
-    it gets a full period from now on.
+    A store that was closed for months, or had a wrong clock, saw no recalls: its memories get a
+    full period from now on.
     """
     with database.write(user_id) as writing:
         state = upkeep_state(writing.connection, user_id)
@@ -89,7 +89,7 @@ def _page_after(
     unused: Condition,
     seen: tuple[datetime, int] | None,
 ) -> Sequence[sa.Row[tuple[int, datetime, bool]]]:
-    """The next memories that have not changed since then, whether they are to go or to stay."""
+    """The next memories that have not changed since then, to be forgotten or kept."""
     own = sa.and_(items.c.user_id == user_id, items.c.updated_at < before)
     if seen is not None:
         last = sa.tuple_(sa.literal(seen[0], Moment), sa.literal(seen[1], sa.BigInteger))
@@ -108,12 +108,12 @@ def _page_after(
 def _forget(
     database: Database, policy: UpkeepPolicy, unused: Condition, user_id: str, ids: Sequence[int]
 ) -> int:
-    """Soft-delete those of the memories that are still unused; how many."""
+    """Soft-delete those that are still unused; how many."""
     reason = f"not recalled for {policy.forget_after.total_seconds() / 86_400:g} days"
     with database.write(user_id, touching=ids) as writing:
         doomed = find_items(writing.connection, sa.and_(items.c.id.in_(ids), unused))
         if doomed and find_summary(writing.connection, user_id) is not None:
-            plan_summary(writing)  # it goes with what it may tell of, and is told anew
+            plan_summary(writing)  # deleted with its source, and written again
         for item in doomed:
             soft_delete(writing, item, Event.TTL, SYSTEM_ACTED, reason)
         tally(writing, {UPKEEP_FORGOTTEN: len(doomed)})
@@ -123,7 +123,7 @@ def _forget(
 def _is_unused(policy: UpkeepPolicy, user_id: str, before: datetime) -> Condition:
     explicit = items.c.source.in_([source.value for source in ON_PURPOSE])
     too_important = sa.case((explicit, policy.forget_explicit_below), else_=policy.forget_below)
-    # A memory may be older than its place in this store: its history tells since when it is here.
+    # A memory may be older than its import: its history says since when it is in this store.
     touched = sa.exists().where(
         history.c.user_id == items.c.user_id,
         history.c.item_id == items.c.id,
@@ -148,13 +148,13 @@ def _never_or_before(moment: sa.Column[datetime], before: datetime) -> Condition
 
 
 def trim(database: Database, policy: UpkeepPolicy, user_id: str, report: Report) -> int:
-    """Remove a user's old events, notes of pairs and kept answers, and put old counters together;
-    how many rows.
+    """Delete a user's old events, pair records and cached answers, and fold old counters; the
+    number of rows.
 
-    Sums of counters over all time stay as they are.
+    All-time sums stay the same.
     """
     trimmed = gone = _trim_step(database, policy, user_id)
-    while gone >= limits.TRIM_BATCH_ROWS:  # or else there was room for all of each kind
+    while gone >= limits.TRIM_BATCH_ROWS:  # otherwise nothing exceeded its limit
         report(f"{trimmed} rows trimmed")
         gone = _trim_step(database, policy, user_id)
         trimmed += gone
@@ -168,7 +168,7 @@ def _trim_step(database: Database, policy: UpkeepPolicy, user_id: str) -> int:
         now = writing.now
         oldest_day = day_of(now - timedelta(days=limits.COUNTER_DAYS))
         waiting = upkeep_state(writing.connection, user_id).pairs_wait_since
-        # Kept while pairs wait, or those looked at first would come again before the last.
+        # Kept while pairs wait, or the first ones would be compared again before the last.
         checked_before = min(now - timedelta(days=limits.CHECKED_PAIR_DAYS), waiting or now)
         return (
             trim_events(writing.connection, user_id, now - policy.event_life, most)
@@ -191,11 +191,11 @@ def _trim_pairs(connection: sa.Connection, user_id: str, before: datetime, limit
     return connection.execute(gone).rowcount
 
 
-# It can stop between any two steps and be run again: what is done stays done, and the last step
-# notes in one transaction that the round is over, together with the jobs that it queues.
+# Can stop between any two steps and be run again: the last step records in one transaction that the
+# round is over, with the jobs it queues.
 
 NODE: Final = "upkeep"
-"""What events of upkeep are noted under."""
+"""The node of upkeep events."""
 
 
 def run_round(
@@ -208,15 +208,15 @@ def run_round(
     user_id: str,
     report: Report,
 ) -> RoundReport:
-    """Look after one user's memory; what was done.
+    """Run one user's daily round.
 
-    Global memories are the operator's: nothing of them is forgotten, changed or observed.
+    Global memories are the operator's: none of them is forgotten, changed or observed.
 
     Raises:
-        StorageError: the database could not do it; the round can be run again.
+        StorageError: the database failed; the round can be run again.
     """
     is_operators = user_id == GLOBAL_OWNER
-    recall.accesses.flush()  # or what was just recalled would look unused
+    recall.accesses.flush()  # or recent recalls would count as unused
     forgotten = 0 if is_operators else forget_unused(database, policy, user_id, report)
     trimmed = trim(database, policy, user_id, report)
     unrelated = prune_relations(database, link_min, user_id, report)
@@ -230,8 +230,8 @@ def run_round(
 
 
 def _ask_for_vectors(database: Database, recall: Recall, user_id: str) -> tuple[int, str | None]:
-    """Ask for vectors that are missing, failed or of another model; how many wait now, and what
-    is wrong where the user's settings cannot be used."""
+    """Queue vectors that are missing, failed or of another model; how many are waiting, and what is
+    wrong with the user's settings, if anything."""
     with database.read(user_id) as view:
         chosen = recall.embedders.chosen(view.connection, user_id)
         if chosen.model is None:
@@ -243,8 +243,8 @@ def _ask_for_vectors(database: Database, recall: Recall, user_id: str) -> tuple[
 
 
 def _tried(embedder: Embedder | None) -> str | None:
-    """What is wrong with an embedder. Vectors of another model are not thrown away for one that
-    does not answer."""
+    """What is wrong with an embedder. Existing vectors are not dropped for one that does not
+    answer."""
     return None if embedder is None or embedder.is_local else test_embedder(embedder).problem
 
 
@@ -264,11 +264,11 @@ def _conclude(
     *,
     has_model: bool,
 ) -> RoundReport:
-    """Queue what is left to jobs and note that the round is over, all or nothing."""
+    """Queue the remaining jobs and record the round, in one transaction."""
     with database.write(user_id) as writing:
-        if writing.is_first:  # erased meanwhile: there is nobody to look after
+        if writing.is_first:  # erased meanwhile
             return done
-        plan_what_ends(writing)  # should that job have been lost or cancelled
+        plan_what_ends(writing)  # in case that job was lost or cancelled
         following = _following(writing, policy, has_model=has_model)
         for job in following:
             writing.enqueue(job)
@@ -295,7 +295,7 @@ def _event(op: str, status: EventStatus, detail: str) -> dict[str, str]:
 
 
 def _following(writing: WriteTransaction, policy: UpkeepPolicy, *, has_model: bool) -> list[NewJob]:
-    """What takes longer and is due for the writing user."""
+    """The longer jobs that are due for the user."""
     if writing.user_id == GLOBAL_OWNER:
         return []
     state = upkeep_state(writing.connection, writing.user_id)
@@ -315,7 +315,7 @@ def _following(writing: WriteTransaction, policy: UpkeepPolicy, *, has_model: bo
 
 
 def _is_narrative_behind(writing: WriteTransaction) -> bool:
-    """Whether anything has happened since to a memory that a narrative may tell of."""
+    """Whether a memory that the narrative may cover has changed since it was written."""
     stored = find_summary(writing.connection, writing.user_id)
     if stored is None or stored["revision"] >= writing.revision:
         return False
@@ -333,8 +333,7 @@ def _is_narrative_behind(writing: WriteTransaction) -> bool:
 
 
 def _is_consolidation_due(writing: WriteTransaction, state: UpkeepState) -> bool:
-    """Whether there are memories to hold against each other, and any has changed since the last
-    time, or pairs were left then."""
+    """Whether memories have changed since the last consolidation, or pairs were left."""
     active = sa.and_(items.c.user_id == writing.user_id, items.c.status == Status.ACTIVE.value)
     latest = sa.select(items.c.updated_at).where(active).order_by(items.c.updated_at.desc())
     moments = list(writing.connection.execute(latest.limit(2)).scalars())
@@ -345,7 +344,7 @@ def _is_consolidation_due(writing: WriteTransaction, state: UpkeepState) -> bool
 
 
 def _is_anything_new(writing: WriteTransaction, since: datetime | None) -> bool:
-    """Whether anything was said, or remembered other than by looking at it, since then."""
+    """Whether anything was said, or remembered other than as an insight, since then."""
     said = threads.c.user_id == writing.user_id
     remembered = sa.and_(
         items.c.user_id == writing.user_id,
@@ -360,16 +359,16 @@ def _is_anything_new(writing: WriteTransaction, since: datetime | None) -> bool:
 
 
 def _next_insights(writing: WriteTransaction, state: UpkeepState) -> datetime:
-    """Not before a day has passed. That can be a little later than the round, which comes every
-    day at the same time; waiting for the next one would make it every other day."""
+    """At least a day after the last. A little after the round, which comes at the same time every
+    day; waiting for the next round would make it every other day."""
     if state.insights_at is None:
         return writing.now
     return max(writing.now, state.insights_at + timedelta(hours=limits.INSIGHT_HOURS))
 
 
 def _are_relations_due(writing: WriteTransaction, state: UpkeepState) -> bool:
-    """Whether there are vectors, and the last walk over them was not the last or any memory has
-    changed since the last round."""
+    """Whether there are vectors, and the last pass was incomplete or a memory has changed since the
+    last round."""
     due: sa.ColumnElement[bool] = sa.exists().where(
         item_index.c.user_id == writing.user_id, item_index.c.state == VectorState.READY.value
     )

@@ -1,4 +1,4 @@
-"""Insights: a few observations a day, drawn by a model from what a user was recently busy with."""
+"""Insights: a few observations a day, drawn by a model from a user's recent activity."""
 
 import itertools
 import logging
@@ -53,29 +53,29 @@ from ricordo.text.normalise import content_hash, folded
 
 _TURN_COLUMNS: Final = [turns.c[field.name] for field in fields(Turn)]
 _OWN_WORDS: Final = (MemoryType.INSIGHT, MemoryType.SUMMARY)
-"""What memory has said itself; nothing is learned from it."""
+"""Generated types; nothing is learned from them."""
 
-_MIN_SHOWN_CHARS: Final = 40  # of a turn that is cut; with less room it is left out
+_MIN_SHOWN_CHARS: Final = 40  # of a truncated turn; with less room it is left out
 _NOTHING: Final = "(nothing)"
 _CUT: Final = "…"
 
 
 @dataclass(frozen=True, slots=True)
 class InsightSource:
-    """One statement as a model is shown it, on one line."""
+    """One statement shown to the model, on one line."""
 
     at: datetime
     text: str
 
     @property
     def line(self) -> str:
-        """With the day it is from."""
+        """The statement with its day."""
         return f"- ({self.at.date().isoformat()}) {self.text}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InsightMaterial:
-    """What was read in one view of the database, and from which rows."""
+    """What was read in one snapshot, and the rows it came from."""
 
     looked_at: datetime
     lately: Sequence[InsightSource]
@@ -86,11 +86,11 @@ class InsightMaterial:
 
     @property
     def statements(self) -> list[str]:
-        """All that is shown, without the days."""
+        """All statements, without the days."""
         return [one.text for one in (*self.lately, *self.known, *self.said)]
 
     def still_holds(self, writing: WriteTransaction) -> bool:
-        """Whether nothing of it was changed, forgotten or erased since."""
+        """Whether none of it was changed, forgotten or erased since."""
         mine = items.c.id.in_([item.id for item in self.items]) & _holding(
             writing.user_id, writing.now
         )
@@ -111,10 +111,10 @@ def is_anything_new(view: ReadTransaction, user_id: str, since: datetime) -> boo
 
 
 def gather(view: ReadTransaction, user_id: str) -> InsightMaterial:
-    """The latest episodes (or memories), the newest other memories, and what was said last.
+    """The latest episodes (or memories), the newest other memories, and the latest turns.
 
-    Everything passes the hygiene of formation: no tool output, no pasted context, no secrets, no
-    recalled memories, no orders to a model.
+    Everything passes formation's hygiene: no tool output, pasted context, secrets, recalled
+    memories or prompt injections.
     """
     told = _told(user_id, view.now)
     is_episode = items.c.type == MemoryType.EPISODE.value
@@ -135,7 +135,6 @@ def gather(view: ReadTransaction, user_id: str) -> InsightMaterial:
 
 
 def lines_of(shown: Iterable[InsightSource]) -> str:
-    """Statements as the lines of a prompt."""
     return "\n".join(one.line for one in shown) or _NOTHING
 
 
@@ -144,7 +143,7 @@ def _holding(user_id: str, now: datetime) -> Condition:
 
 
 def _told(user_id: str, now: datetime) -> Condition:
-    """What holds and was told by somebody; steps to follow tell nothing of who keeps them."""
+    """Valid memories from somebody's statements; procedures say nothing about the user."""
     left_out = [kind.value for kind in (*_OWN_WORDS, MemoryType.PROCEDURE)]
     return _holding(user_id, now) & items.c.type.not_in(left_out)
 
@@ -154,7 +153,7 @@ def _latest(view: ReadTransaction, where: Condition, limit: int) -> Sequence[Ite
 
 
 def _shown(found: Iterable[Item]) -> list[InsightSource]:
-    """Memories as statements, the oldest first; those of which nothing is left give none."""
+    """Memories as statements, the oldest first, without those that hygiene leaves empty."""
     ordered = sorted(found, key=lambda item: (item.valid_from, item.id))
     cleaned = [InsightSource(item.valid_from, _cut(_clean(item.content))) for item in ordered]
     return [one for one in cleaned if one.text]
@@ -166,7 +165,7 @@ def _cut(text: str) -> str:
 
 
 def _said_last(view: ReadTransaction, user_id: str) -> list[tuple[int, InsightSource]]:
-    """As much of what the user said last as may be shown, by the id of the turn, oldest first."""
+    """The user's latest turns that fit, by turn id, oldest first."""
     shown: list[tuple[int, InsightSource]] = []
     room = limits.MAX_INSIGHT_CONVERSATION_CHARS
     for turn in _own_turns(view, user_id):
@@ -184,7 +183,7 @@ def _said_last(view: ReadTransaction, user_id: str) -> list[tuple[int, InsightSo
 
 
 def _own_turns(view: ReadTransaction, user_id: str) -> list[Turn]:
-    """What the user said in their latest conversations, the latest first."""
+    """The user's turns in their latest conversations, the latest first."""
     latest = page_of_threads(view.connection, user_id, limits.MAX_INSIGHT_THREADS, None).items
     said = itertools.chain.from_iterable(
         _own_turns_in(view, user_id, thread.thread_id) for thread in latest
@@ -193,7 +192,7 @@ def _own_turns(view: ReadTransaction, user_id: str) -> list[Turn]:
 
 
 def _own_turns_in(view: ReadTransaction, user_id: str, thread_id: str) -> list[Turn]:
-    """Where several speak to the assistant, only what the one with the user's name says."""
+    """With several speakers, only the turns of the one with the user's name."""
     wanted = (
         sa.select(*_TURN_COLUMNS)
         .where(
@@ -230,14 +229,14 @@ _NEAR: Final = 8
 
 @dataclass(frozen=True, slots=True)
 class Sifted:
-    """Observations that may be stored, and why each of the others was turned away."""
+    """Observations to store, and why each of the others was rejected."""
 
     kept: Sequence[str]
     dropped: Sequence[str]
 
 
 class InsightSieve:
-    """Holds what a model has noticed against what it was shown and what is known."""
+    """Checks a model's observations against what it was shown and what is known."""
 
     def __init__(self, database: Database, recall: Recall, policy: FormationPolicy) -> None:
         self._database = database
@@ -246,7 +245,7 @@ class InsightSieve:
         self._known = KnownMemories(database, recall)
 
     def sift(self, user_id: str, observed: Iterable[str], material: InsightMaterial) -> Sifted:
-        """Take the good ones, in their order. No transaction may be open."""
+        """The valid ones, in order. No transaction may be open."""
         kept: list[str] = []
         dropped: list[str] = []
         for place, one in enumerate(observed):
@@ -263,7 +262,7 @@ class InsightSieve:
         return Sifted(kept, dropped)
 
     def _checked(self, observed: str, material: InsightMaterial) -> tuple[str, str | None]:
-        """An observation put right, and what is wrong with it by itself."""
+        """The normalised observation, and what is wrong with it by itself."""
         shown = material.statements
         checked = validated(_as_candidate(_printable(observed), shown, material))
         if isinstance(checked, Rejection):
@@ -280,7 +279,7 @@ class InsightSieve:
         return content, None
 
     def _is_known(self, user_id: str, content: str, kept: Sequence[str]) -> bool:
-        """Whether it is no news beside these, the stored facts, or what was noticed before."""
+        """Whether it repeats one of these, a stored fact or an earlier insight."""
         near = self._known.near(user_id, content, MemoryType.FACT)
         compared = [(one.item.content, one.similarity) for one in near]
         compared += self._noticed(user_id, content)
@@ -306,8 +305,8 @@ class InsightSieve:
         ]
 
     def _was_noticed(self, user_id: str, content: str) -> bool:
-        """Whether an insight with this text is stored, also one that was put aside: whoever did
-        that does not want it back every day."""
+        """Whether an insight with this text is stored, even archived or deleted: then the user does
+        not want it back every day."""
         same = sa.exists().where(
             items.c.user_id == user_id,
             items.c.type == MemoryType.INSIGHT.value,
@@ -322,7 +321,7 @@ class InsightSieve:
 
 
 def _as_candidate(observed: str, shown: Sequence[str], material: InsightMaterial) -> Candidate:
-    """For the validator, to which all that was shown is one passage that the user has said."""
+    """For the validator: everything shown is one passage that the user has said."""
     passage = Passage(
         turn_id=0,
         position=0,
@@ -336,12 +335,12 @@ def _as_candidate(observed: str, shown: Sequence[str], material: InsightMaterial
 
 
 def _printable(observed: str) -> str:
-    """A model's words without signs that a database refuses."""
+    """Without control characters, which a database refuses."""
     return "".join(sign if sign.isprintable() or sign == "\n" else " " for sign in observed)
 
 
-# They are read in one view of the database, thought of outside of any transaction, and written in
-# one, which first looks whether somebody else has done the same meanwhile.
+# Read in one snapshot, sent to the model outside of any transaction, and written in one, which
+# first checks that no other run was faster.
 
 THEME: Final = "insights"
 REASON: Final = "drawn from recent activity"
@@ -365,13 +364,13 @@ _log = logging.getLogger(__name__)
 class Observation(BaseModel, defer_build=True):
     """What the model noticed."""
 
-    # Only told, not checked: what exceeds it is turned away and counted.
+    # A hint for the model, not validated: extra observations are rejected and counted.
     observations: Annotated[list[str], Field(json_schema_extra={"maxItems": limits.MAX_INSIGHTS})]
 
 
 @dataclass(frozen=True, slots=True)
 class _Look:
-    """What is looked at, and when the look before was."""
+    """The material, and the time of the last run."""
 
     material: InsightMaterial
     last: datetime | None
@@ -379,7 +378,7 @@ class _Look:
 
 @dataclass(frozen=True, slots=True)
 class _Drawn:
-    """What is to be written, with its vectors and what they are near to."""
+    """What is to be written, with its vectors and neighbours."""
 
     sifted: Sifted
     known: KnownVectors
@@ -393,12 +392,12 @@ def draw_insights(
     model: MeteredModel,
     user_id: str,
 ) -> InsightReport:
-    """Look at what a user was recently busy with, unless that was done less than a day ago.
+    """Draw insights from a user's recent activity, at most once a day.
 
     Raises:
-        BudgetExhausted: the day's tokens are used up; nothing was noted.
-        ModelUnavailable: the model is down; nothing was noted, try again.
-        StorageError: the database could not do it.
+        BudgetExhausted: the day's tokens are used up; nothing was written.
+        ModelUnavailable: the model is down; nothing was written, try again.
+        StorageError: the database failed.
     """
     look = _look(database, user_id)
     if isinstance(look, str):
@@ -415,7 +414,7 @@ def draw_insights(
 
 
 def _look(database: Database, user_id: str) -> _Look | str:
-    """What there is to look at, or why nothing is."""
+    """The material, or why there is none."""
     if user_id == GLOBAL_OWNER:
         return OF_EVERYBODY
     with database.read(user_id) as view:
@@ -446,9 +445,9 @@ def _ask(model: MeteredModel, user_id: str, material: InsightMaterial) -> list[s
 def _write(
     database: Database, recall: Recall, user_id: str, look: _Look, drawn: _Drawn
 ) -> InsightReport:
-    """Store what was noticed and note the look, unless another look came first.
+    """Store insights and record the run, unless another run was faster.
 
-    What rests on something that was changed or forgotten meanwhile is not stored.
+    Nothing is stored if the material was changed or forgotten meanwhile.
     """
     with database.write(user_id, known=drawn.known) as writing:
         if not _is_ours(writing, look):
@@ -510,7 +509,7 @@ def _note_failure(
 
 
 def _is_ours(writing: WriteTransaction, look: _Look) -> bool:
-    """Whether nobody has looked since, and the user is still there."""
+    """Whether no other run was faster, and the user still exists."""
     present = upkeep_state(writing.connection, writing.user_id).insights_at
     return not writing.is_first and present == look.last
 

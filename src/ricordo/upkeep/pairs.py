@@ -1,4 +1,4 @@
-"""Pairs of memories near enough to compare, and what becomes of each."""
+"""Pairs of memories to compare, and the rules that decide them."""
 
 import hashlib
 from collections.abc import Iterator, Sequence
@@ -39,19 +39,19 @@ from ricordo.text.analyser import Analyser
 from ricordo.text.normalise import content_hash
 
 COMPARED_TYPES: Final = (*STATEMENT_TYPES, MemoryType.PROCEDURE)
-"""Insights and summaries are our own words and never looked at."""
+"""Insights and summaries are generated, and never compared."""
 
 
 def types_beside(kind: MemoryType) -> tuple[MemoryType, ...]:
-    """What a memory of this type is held against: procedures only against each other."""
+    """The types that a memory is compared with: procedures only with each other."""
     return (MemoryType.PROCEDURE,) if kind is MemoryType.PROCEDURE else STATEMENT_TYPES
 
 
 def read_pool(view: ReadTransaction, user_id: str, changed_since: datetime) -> list[Item]:
-    """The user's own memories that are worth a look.
+    """The user's own memories that are worth comparing.
 
-    First what was changed since then, then what is often recalled, then what is important;
-    nothing that nobody has touched for a season.
+    First those changed since then, then often recalled, then important ones; none that was
+    untouched for a season.
     """
     ids = pooled_ids(view.connection, user_id, COMPARED_TYPES, view.now, changed_since)
     found = items_by_id(view.connection, [(user_id, one) for one in ids])
@@ -59,22 +59,22 @@ def read_pool(view: ReadTransaction, user_id: str, changed_since: datetime) -> l
 
 
 SHARED_WORDS_MIN: Final = 0.25
-"""The least share of the shorter text's content words that two memories have in common.
+"""The minimum share of the shorter text's content words that a pair has in common.
 
-Low on purpose: two homes ("lives in …") share one word of two, and a statement put otherwise often
-keeps only its noun. What shares nothing but the user is about something else, however near the
-vectors lie."""
+Low on purpose: two homes ("lives in …") share one word of two, and a paraphrase may keep only its
+noun. Memories that share only the user are about different things, however near their vectors are.
+"""
 
 _BLOCK_PAIRS: Final = 200
-_ABOUT_WHOM: Final = frozenset({"user", "pengguna"})  # stands in nearly every memory
+_ABOUT_WHOM: Final = frozenset({"user", "pengguna"})  # is in nearly every memory
 
 Near = tuple[int, int, float]
-"""The ids of two memories, the lower first, and how similar they are."""
+"""The ids of two memories, the lower first, and their similarity."""
 
 
 @dataclass(frozen=True, slots=True)
 class NearPair:
-    """Two memories that may say the same, or the opposite. ``shared`` are those others see too."""
+    """Two memories that may agree or contradict. ``shared`` ones are visible to others too."""
 
     older: Item
     newer: Item
@@ -86,11 +86,10 @@ class NearPair:
 def unchecked_pairs(
     database: Database, user_id: str, near: Sequence[Near], changed_since: datetime
 ) -> Iterator[list[NearPair]]:
-    """Pairs that share words and were not looked at lately, in their order, block by block.
+    """Pairs that share words and were not compared recently, in order, in blocks.
 
-    While changes since an earlier time are looked at, because pairs wait, none that was looked at
-    since then comes again: or the last of them would never have their turn. Left out is what
-    somebody has brought back after it was replaced: once is enough.
+    While pairs wait, none compared since ``changed_since`` comes again, or the last would never
+    have their turn. Pairs of which one was restored after a replacement are left out.
     """
     for start in range(0, len(near), _BLOCK_PAIRS):
         with database.read(user_id) as view:
@@ -124,14 +123,14 @@ def _read(
 
 
 def fingerprint_of(one: Item, other: Item, similarity: float) -> str:
-    """By which a pair is known again; another one when either text or their distance changes."""
+    """Identifies a pair; changes when either text or their distance does."""
     low, high = sorted((one, other), key=lambda item: item.id)
     parts = (content_hash(low.content), content_hash(high.content), f"{similarity:.2f}")
     return hashlib.sha256(" ".join(parts).encode()).hexdigest()
 
 
 def have_words_in_common(analyser: Analyser, one: Item, other: Item) -> bool:
-    """True where two memories share enough words, numbers included, to be about the same."""
+    """Whether two memories share enough words, numbers included, to be about the same."""
     if content_hash(one.content) == content_hash(other.content):
         return True
     first, second = (set(analyser.terms(item.content)) - _ABOUT_WHOM for item in (one, other))
@@ -139,16 +138,17 @@ def have_words_in_common(analyser: Analyser, one: Item, other: Item) -> bool:
     return bool(fewer) and len(first & second) >= SHARED_WORDS_MIN * fewer
 
 
-# Vectors are read once from beginning to end, in blocks, and compared with the whole pool at
-# once. That is exact on both databases, needs no index in memory, and takes no room in the cache
-# of those whose users are searching right now. Nothing is embedded.
+# Vectors are read once, in blocks, and compared with the whole pool: exact on both databases,
+# without an index and without evicting the indexes of searching users. Nothing is embedded.
 
 NEIGHBOURS: Final = 8
-"""How many partners are looked for per memory of the pool."""
+"""Partners per memory of the pool."""
 BY_WORDS: Final = 100
-"""Memories without a vector whose partners are looked for by their words."""
+"""Memories without a vector whose partners are found by words."""
 
-_WORD_MATCHES: Final = 4 * NEIGHBOURS  # looked at, because the index weighs words otherwise
+_WORD_MATCHES: Final = (
+    4 * NEIGHBOURS
+)  # more than needed, because the index weighs words differently
 _ASKED_TERMS: Final = 32
 
 
@@ -173,7 +173,7 @@ class Neighbours:
     def _by_vectors(
         self, user_id: str, pool: Sequence[Item], found: dict[tuple[int, int], float]
     ) -> set[int]:
-        """Add the near pairs of all that have a vector; which of the pool do."""
+        """Add the near pairs of all memories with a vector; returns those of the pool."""
         with self._database.read(user_id) as view:
             model = self._recall.embedders.chosen(view.connection, user_id).model
             if model is None or not pool:
@@ -183,7 +183,7 @@ class Neighbours:
             alike = others.vectors(view.connection, [item.id for item in pool])
         if not alike:
             return set()
-        own = alike[0]  # what has a vector of another width is compared by its words
+        own = alike[0]  # vectors of another width are compared by words
         type_of = {item.id: item.type for item in pool}
         is_procedure = np.asarray([type_of[one] is MemoryType.PROCEDURE for one in own.ids])
         nearest = Nearest(own.ids, own.matrix, count=NEIGHBOURS, least=self._least)
@@ -200,7 +200,7 @@ class Neighbours:
         return set(own.ids)
 
     def _by_words(self, user_id: str, item: Item, found: dict[tuple[int, int], float]) -> None:
-        """Add the pairs of one memory whose share of words in common is large enough."""
+        """Add the pairs of one memory with enough words in common."""
         analyser = self._database.analyser
         terms = analyser.query_terms(item.content)
         if not terms:
@@ -220,24 +220,20 @@ class Neighbours:
             found.setdefault((min(item.id, other_id), max(item.id, other_id)), share)
 
 
-# | the two …                                             | then
-# | |-------------------------------------------------------|-------------------------------------
-# -----| | contradict each other, in one theme                   | the newer takes the place of
-# the older   | | say the same, the newer with more detail              | the newer takes the
-# place of the older   | | say the same, the newer with nothing new              | merged; what
-# says more survives          | | are much alike, and add words on one side only        | merged
-# | | are none of these                                     | a model is asked; without one,
-# linked    |
+# Rules for a pair:
+# - they contradict, in one theme: the newer supersedes the older;
+# - same statement, the newer with more detail: the newer supersedes the older;
+# - same statement, the newer with nothing new: merged, the more detailed survives;
+# - very similar, words added on one side only: merged;
+# - anything else: a model decides; without one, they are linked.
 #
-# Rules speak only where all words of one stand in the other in the same order: a word exchanged
-# or moved may be all the difference (another day, another person, from or to). Contradictions are
-# told by rules of their own.
+# Rules apply only where all words of one are in the other in the same order: one word exchanged or
+# moved may make all the difference (day, person, direction). Contradictions have rules of their
+# own.
 #
-# Not everything may go: what is pinned, what others see too, what answers a key that the survivor
-# does not have, what was put there on purpose beside what was not, what lasts longer, and what
-# stands under another theme, for another agent or on another day than the survivor stay, and are
-# linked at most. A model may not overrule what words show: figures and denials that differ are
-# never the same.
+# A memory stays, linked at most, if it is pinned, shared, keyed unlike the survivor, explicit where
+# the survivor is not, or valid longer, or if theme, agent or day differ. A model cannot overrule
+# the words: different figures or negations are never the same.
 
 SAME: Final = "says the same"
 NOTHING_NEW: Final = "says nothing new"
@@ -250,7 +246,7 @@ MAY_NOT_GO: Final = "neither may be taken away"
 
 @dataclass(frozen=True, slots=True)
 class Ruling:
-    """What is to be done with a pair. Where both stay, ``kept`` and ``other`` are just the two."""
+    """The decision about a pair. Where both stay, ``kept`` and ``other`` are in any order."""
 
     pair: NearPair
     action: PairAction
@@ -260,12 +256,12 @@ class Ruling:
 
     @property
     def takes_away(self) -> bool:
-        """True where ``other`` is to be replaced by ``kept``."""
+        """Whether ``kept`` replaces ``other``."""
         return self.action in (PairAction.MERGE, PairAction.SUPERSEDE)
 
     @property
     def decision(self) -> PairDecision:
-        """As reports show it."""
+        """For reports."""
         return PairDecision(
             kept=self.kept.id,
             action=self.action,
@@ -277,7 +273,7 @@ class Ruling:
 
 
 class Table:
-    """Decides about pairs. ``link_min`` is the similarity from which what stays is linked."""
+    """Decides about pairs. ``link_min`` is the similarity from which pairs are linked."""
 
     def __init__(self, analyser: Analyser, redundant_min: float, link_min: float) -> None:
         self._analyser = analyser
@@ -285,9 +281,9 @@ class Table:
         self._link_min = link_min
 
     def by_rules(self, pair: NearPair) -> Ruling | None:
-        """What words and similarity tell; None where they do not suffice.
+        """The decision by words and similarity; None in doubt.
 
-        Where neither may go, there is nothing to ask a model.
+        Where neither may be removed, no model is needed.
         """
         if not _may_go(pair, pair.older, pair.newer) and not _may_go(pair, pair.newer, pair.older):
             return self.beside_each_other(pair, MAY_NOT_GO)
@@ -308,7 +304,7 @@ class Table:
         return None
 
     def by_verdict(self, pair: NearPair, verdict: Verdict) -> Ruling:
-        """What a model says, as far as it may."""
+        """The model's decision, as far as it is allowed."""
         reason = verdict.reason
         if verdict.kind is Relationship.SAME and _may_be_same(pair):
             return self._merge(pair, reason or SAME)
@@ -340,14 +336,14 @@ class Table:
             best, rest = rest, best
         orders = [(best, rest)] if _says_more(best, rest) else [(best, rest), (rest, best)]
         for kept, other in orders:
-            # A key's answer is overwritten some day, with all that was merged into it.
+            # A keyed memory is overwritten some day, with everything merged into it.
             if other.key == kept.key and _may_go(pair, other, kept):
                 return Ruling(pair, PairAction.MERGE, reason, kept, other)
         return self.beside_each_other(pair, MAY_NOT_GO)
 
 
 def as_question(pair: NearPair) -> Pair:
-    """A pair as a model is asked about it."""
+    """The pair as a question for the model."""
     return Pair(
         pair.newer.content,
         pair.newer.valid_from,
@@ -358,7 +354,7 @@ def as_question(pair: NearPair) -> Pair:
 
 
 def _may_go(pair: NearPair, going: Item, staying: Item) -> bool:
-    """Whether nobody loses anything but a text when one memory gives way to another."""
+    """Whether replacing one memory by the other loses nothing but its text."""
     if going.pinned or going.id in pair.shared or not _stand_together(going, staying):
         return False
     if going.source in ON_PURPOSE and staying.source not in ON_PURPOSE:
@@ -368,8 +364,8 @@ def _may_go(pair: NearPair, going: Item, staying: Item) -> bool:
 
 
 def _stand_together(one: Item, other: Item) -> bool:
-    """True of memories that whoever reads the one would read the other, too: filed under one theme,
-    written for the same agent, of one kind; and of episodes, those of one day."""
+    """Whether readers of one read the other too: same theme, agent and kind; for episodes, same
+    day."""
     if (one.theme, one.agent_id) != (other.theme, other.agent_id):
         return False
     if (one.type is MemoryType.INSTRUCTION) != (other.type is MemoryType.INSTRUCTION):
@@ -389,15 +385,14 @@ def _may_be_same(pair: NearPair) -> bool:
 
 
 def _says_more(one: Item, other: Item) -> bool:
-    """True where one says all that the other says, and not the other way round."""
+    """Whether one says everything that the other does, but not vice versa."""
     return says_nothing_new(other.content, one.content) and not says_nothing_new(
         one.content, other.content
     )
 
 
 def _worth(item: Item) -> tuple[bool, bool, int, int, float, int]:
-    """Which of two that say the same stays: pinned, put there on purpose, important, often
-    recalled, then the older."""
+    """Which of two duplicates stays: pinned, explicit, important, often recalled, then older."""
     return (
         item.pinned,
         item.source in ON_PURPOSE,

@@ -1,6 +1,6 @@
-"""Relations as time goes on: those that have outlived their memories go, missing ones are made.
+"""Upkeep of relations: delete outdated ones, add missing ones.
 
-Both work in steps of one transaction each, so they do no harm when they run twice or are killed.
+Both work in steps of one transaction each, so running twice or being killed does no harm.
 """
 
 from collections.abc import Sequence
@@ -28,16 +28,16 @@ from ricordo.storage.search_rows import index_position
 from ricordo.storage.users import note_upkeep, upkeep_state
 
 _STEP_MEMORIES: Final = 500
-"""Memories compared with all others in one go, which bounds the memory that it takes."""
+"""Memories compared with all others at once, which bounds the memory used."""
 _DIGITS: Final = 6
-"""Of a cosine, so that the same memories are related whatever they are compared together with."""
+"""Of a cosine, so that results do not depend on the batch."""
 
 
 def prune_relations(database: Database, link_min: float, user_id: str, report: Report) -> int:
-    """Forget relations of what is no longer active, or no longer similar enough; how many.
+    """Delete relations of memories that are inactive, or no longer similar enough; how many.
 
     Raises:
-        StorageError: the database could not do it; what was done before stays.
+        StorageError: the database failed; what was done before stays.
     """
     removed = 0
     after: Pair = (0, 0)
@@ -48,20 +48,19 @@ def prune_relations(database: Database, link_min: float, user_id: str, report: R
             )
         if upto is None:
             return removed
-        if outlived:  # no end without progress: the next turn starts from the beginning
+        if outlived:  # not interrupted before any progress: the next run starts from the beginning
             removed += _remove(database, user_id, link_min, after, upto)
             report(f"{removed} relations cut")
         after = upto
 
 
 def refresh_relations(database: Database, recall: Recall, user_id: str, report: Report) -> int:
-    """Relate memories that have fewer relations than they could have; how many were made.
+    """Add relations to memories that lack some; how many.
 
-    Goes through the user's memories from where it stopped the last time, through a bounded number
-    of them, and from the start again once it has come to the end.
+    Continues where it last stopped, for a bounded number of memories, and starts again at the end.
 
     Raises:
-        StorageError: the database could not do it; what was done before stays.
+        StorageError: the database failed; what was done before stays.
     """
     made = 0
     left = limits.MAX_RELATED_PER_ROUND
@@ -80,10 +79,10 @@ def refresh_relations(database: Database, recall: Recall, user_id: str, report: 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Step:
-    """A few memories with the relations that they lack.
+    """A few memories with the relations they lack.
 
-    ``after`` is where the step begins and ``reached`` where it ends, 0 at the end of all.
-    ``stamp`` is how far the index had come that was looked at.
+    From ``after`` to ``reached``, 0 at the end of all. ``stamp`` is the index version that was
+    read.
     """
 
     compared: Comparables
@@ -95,7 +94,7 @@ class _Step:
 
 
 def _next_step(database: Database, recall: Recall, user_id: str, size: int) -> _Step | None:
-    """What is to be done next; None where nothing makes vectors that could be compared."""
+    """The next step; None where there is no embedder."""
     relating = recall.relating
     with database.read(user_id) as view:
         connection = view.connection
@@ -126,10 +125,10 @@ def _next_step(database: Database, recall: Recall, user_id: str, size: int) -> _
 def _nearest(
     connection: sa.Connection, compared: Comparables, ids: Sequence[int], relating: Relating
 ) -> dict[int, Near]:
-    """For each of these memories the nearest of all others, of equally near ones the oldest.
+    """The nearest neighbours of each of these memories, the oldest first among equals.
 
-    All vectors are read page by page. That is exact, in bounded memory, and loads no index that
-    searches of others would have to make room for.
+    All vectors are read page by page: exact, in bounded memory, and without evicting the indexes of
+    searching users.
     """
     found: dict[int, Near] = {}
     for alike in compared.vectors(connection, ids):
@@ -157,10 +156,10 @@ def _remove(database: Database, user_id: str, link_min: float, after: Pair, upto
 
 @retried
 def _note(database: Database, user_id: str, step: _Step) -> int:
-    """Add those of a step's relations that are not there yet, and note how far it came."""
+    """Add the relations of a step that are still missing, and record its position."""
     with database.write(user_id) as writing:
         if upkeep_state(writing.connection, user_id).related_after != step.after:
-            return 0  # somebody else has done it meanwhile
+            return 0  # another run was faster
         ends = {end for low, high, _ in step.edges for end in (low, high)}
         unchanged = step.compared.unchanged(writing.connection, ends, step.stamp)
         present = {

@@ -1,4 +1,4 @@
-"""The kinds of jobs that upkeep consists of."""
+"""Upkeep jobs and when they are due."""
 
 import hashlib
 import logging
@@ -19,23 +19,23 @@ from ricordo.storage.tables import jobs
 from ricordo.storage.users import hold_users, last_rounds
 
 PLAN_JOB: Final = "plan-upkeep"
-"""Finds out whose daily round is due. One for the whole store, which queues its own next."""
+"""Finds users whose daily round is due. One per store, which queues its own successor."""
 
 ROUND_JOB: Final = "upkeep"
-"""The daily round of one user: what is quick is done, what is not is queued."""
+"""The daily round of one user: quick work is done, the rest is queued."""
 
 CONSOLIDATE_JOB: Final = "consolidate"
-"""Merges what says the same, replaces what is outdated, links what belongs together."""
+"""Merges duplicates, supersedes outdated memories, links related ones."""
 
 INSIGHTS_JOB: Final = "insights"
-"""Draws a few observations from what a user was recently busy with."""
+"""Draws a few observations from a user's recent activity."""
 
 RELATE_JOB: Final = "relate"
-"""Refreshes which memories are about the same."""
+"""Refreshes the relations between memories."""
 
 
-# Every user has a time of day of their own, so that the rounds of a large store are spread over
-# the day. One job for the whole store looks every hour whose time has come.
+# Every user has a fixed time of day, so that rounds are spread over the day. One job per store
+# checks every hour whose round is due.
 
 _DAY: Final = timedelta(days=1)
 _BETWEEN_PLANS: Final = timedelta(hours=1)
@@ -46,39 +46,39 @@ _log = logging.getLogger(__name__)
 
 
 def slot_of(user_id: str) -> timedelta:
-    """The time of day, in UTC, at which a user's round comes; always the same."""
+    """The time of day (UTC) of a user's round; always the same."""
     digest = hashlib.sha256(user_id.encode("utf-8", "surrogatepass")).digest()
     number = timedelta(microseconds=int.from_bytes(digest[:7]))
     return number % _DAY
 
 
 def last_slot(user_id: str, now: datetime) -> datetime:
-    """When a user's round last came due, at or before now."""
+    """The user's last due time, at or before now."""
     midnight = now.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
     today = midnight + slot_of(user_id)
     return today if today <= now else today - _DAY
 
 
 def ensure_planned(database: Database) -> None:
-    """See to it that there is a job which plans the rounds.
+    """Queue the planning job if there is none.
 
-    For when a store is opened: usually one quick read. A store that cannot be written now has no
-    upkeep until somebody opens it who can.
+    Called when a store is opened, usually one quick read. A read-only store gets no upkeep until
+    somebody opens it who can write.
     """
     try:
         with database.read(STORE_JOB_USER) as view:
             if _is_planned(view.connection, view.now):
                 return
         _plan_at(database, database.clock())
-    except StorageError as problem:  # opening goes on, and needs none of this
+    except StorageError as problem:  # opening must not fail because of it
         _log.warning("upkeep is not planned for now: %s", in_log(problem))
 
 
 def plan_rounds(database: Database, report: Report) -> int:
-    """Queue the rounds of all users whose time has come since the last; how many.
+    """Queue the rounds of all users that have become due; how many.
 
-    Runs again in an hour. Where this time fails, the job is tried again and tells why; should it
-    be given up, :func:`ensure_planned` makes another.
+    Runs again in an hour. If it fails, the job is retried; if it is given up,
+    :func:`ensure_planned` queues another.
     """
     queued = 0
     last = ""
@@ -97,19 +97,19 @@ def _page_after(database: Database, last: str) -> list[tuple[str, datetime]]:
 
 @retried
 def _queue_due(database: Database, page: Sequence[tuple[str, datetime]]) -> int:
-    """Queue the rounds that are due on one page of users, each of whom was last looked after
-    then; how many."""
+    """Queue the due rounds of one page of users, given the time of each user's last round; how
+    many."""
     now = database.clock()
     due = {
         user_id: slot
         for user_id, since in page
-        # One who was looked after in the future had that from a clock that was wrong.
+        # A last round in the future came from a wrong clock.
         if (slot := last_slot(user_id, now)) > since or since > now + _DAY
     }
     if not due:
         return 0
     with database.transaction() as connection:
-        # Held, so that nobody is erased before their job is there to be erased with them.
+        # Locked, so that no user is erased before their job is there to be erased too.
         held = hold_users(connection, due)
         seen_to = _seen_to(connection, due)
         new = [user_id for user_id in held if user_id not in seen_to]
@@ -121,9 +121,9 @@ def _queue_due(database: Database, page: Sequence[tuple[str, datetime]]) -> int:
 
 
 def _seen_to(connection: sa.Connection, due: Mapping[str, datetime]) -> set[str]:
-    """Those whose round waits or runs already, or was given up since it came due: one that fails
-    or was cancelled is made up for by the next day's."""
-    # Not by state as well: an index over all that is queued is the wrong one for a few users.
+    """Users whose round waits or runs, or was given up since it was due: the next day's round makes
+    up for that."""
+    # Not by state as well: the index over all queued jobs is the wrong one for a few users.
     wanted = sa.select(jobs.c.user_id, jobs.c.state, jobs.c.updated_at).where(
         jobs.c.kind == ROUND_JOB, jobs.c.user_id.in_(sorted(due))
     )
@@ -135,15 +135,14 @@ def _seen_to(connection: sa.Connection, due: Mapping[str, datetime]) -> set[str]
 
 
 def _round(user_id: str, slot: datetime, now: datetime) -> NewJob:
-    """A round that was missed, because the store was closed, comes at a time of its own within the
-    hour: not everybody's at once."""
+    """A missed round (the store was closed) gets its own time within the hour: not all at once."""
     missed = now - slot > _BETWEEN_PLANS
     run_at = now + slot_of(user_id) % _BETWEEN_PLANS if missed else now
     return NewJob(kind=ROUND_JOB, user_id=user_id, run_at=run_at, unique_key="", payload={})
 
 
 def _is_planned(connection: sa.Connection, now: datetime) -> bool:
-    """Whether there is a job that plans soon; a clock may have been wrong when it was queued."""
+    """Whether a planning job is due soon; one far in the future came from a wrong clock."""
     waiting = sa.exists().where(
         jobs.c.user_id == STORE_JOB_USER,
         jobs.c.kind == PLAN_JOB,
@@ -163,10 +162,10 @@ def _plan_at(database: Database, when: datetime) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UpkeepPolicy:
-    """How long what is kept, and how much work a user's day may cost.
+    """How long things are kept, and how much work a user's day may cost.
 
-    What is not recalled for ``forget_after`` and matters less than ``forget_below`` is forgotten;
-    what was put there on purpose only where it matters less than ``forget_explicit_below``.
+    Memories not recalled for ``forget_after`` and less important than ``forget_below`` are
+    forgotten; explicit ones only below ``forget_explicit_below``.
     """
 
     is_automatic: bool

@@ -1,4 +1,4 @@
-"""Everything that upkeep consists of, put together once per store."""
+"""Upkeep: everything that keeps a store's memories clean."""
 
 from ricordo.formation.conflicts import ModelJudge
 from ricordo.formation.service import Formation
@@ -17,7 +17,7 @@ def _silently(_progress: str) -> None:
 
 
 class Upkeep:
-    """Keeps the memories of any user clean. ``report`` is told of progress, and may end it."""
+    """Upkeep of any user's memories. ``report`` receives progress, and may raise to stop."""
 
     def __init__(
         self,
@@ -38,7 +38,7 @@ class Upkeep:
         )
 
     def ensure_planned(self) -> None:
-        """See to it that rounds are planned, where they come by themselves."""
+        """Queue the planning job, where upkeep is automatic."""
         if self.policy.is_automatic:
             ensure_planned(self._database)
 
@@ -47,7 +47,6 @@ class Upkeep:
         plan_rounds(self._database, report)
 
     def run_round(self, user_id: str, report: Report = _silently) -> RoundReport:
-        """The daily round of one user."""
         return run_round(
             self._database,
             self._recall,
@@ -61,7 +60,7 @@ class Upkeep:
     def consolidate(
         self, user_id: str, report: Report = _silently, *, dry_run: bool = False
     ) -> ConsolidationReport:
-        """Hold one user's memories against each other.
+        """Compare one user's memories with each other.
 
         Raises:
             LanguageModelError: the model could not answer; what was decided without it is done.
@@ -69,14 +68,13 @@ class Upkeep:
         return self._consolidation.run(user_id, report, dry_run=dry_run)
 
     def draw_insights(self, user_id: str) -> None:
-        """Draw observations from what one user was busy with; none without a model, or when they
-        are switched off.
+        """Draw insights for one user; none without a model, or where they are disabled.
 
         Raises:
-            BudgetExhausted, ModelUnavailable: another time.
+            BudgetExhausted, ModelUnavailable: try again later.
         """
         if self._formation.model is not None and self.policy.draws_insights:
-            from ricordo.upkeep.insights import draw_insights  # takes long to load
+            from ricordo.upkeep.insights import draw_insights  # loads slowly
 
             draw_insights(
                 self._database,
@@ -87,5 +85,4 @@ class Upkeep:
             )
 
     def relate(self, user_id: str, report: Report) -> None:
-        """Refresh which of one user's memories are about the same."""
         refresh_relations(self._database, self._recall, user_id, report)

@@ -13,11 +13,11 @@ from ricordo.jobs.broker import RUN_TASK, SWEEP_TASK, BrokerUnreachable, masked
 from ricordo.workers.configuration import IN_MEMORY
 from ricordo.workers.store import STORE
 
-# It is configured by ricordo's own settings in the environment (``RICORDO_BROKER_URL``, …). A
-# task carries the number of a job and nothing else; whether the job still waits, its row knows.
+# Configured by ricordo's settings in the environment (``RICORDO_BROKER_URL``, …). A task carries
+# only a job id; the job's row says whether it still has to run.
 
 _END_SOON: Final = getattr(signal, "SIGUSR2", None)
-"""What the parent of a pool of processes sends to its children when it is told to stop."""
+"""Sent by the parent of a process pool to its children when it is stopped."""
 
 _log = logging.getLogger(__name__)
 
@@ -26,19 +26,19 @@ app.config_from_object("ricordo.workers.environment:CONFIGURATION")
 
 
 def run_job(job_id: int) -> None:
-    """Run a job, unless it was run already, is not due, or somebody else has it."""
+    """Run a job, unless it is done, not due, or leased by another worker."""
     try:
         runner = STORE.memory().runner
         if not runner.run_one(job_id):
-            # It may be due by the clock of whoever sent this, and not yet by ours: then the next
-            # sweep sends another one. For all other reasons this changes nothing.
+            # It may be due by the sender's clock and not yet by ours: then the next sweep sends
+            # another message.
             runner.queue.note_unsent([job_id])
-    except StorageError as error:  # the row stays as it is, and the sweep sends another message
+    except StorageError as error:  # the row is unchanged, and the sweep sends another message
         _log.warning("job %s cannot be run now: %s", job_id, in_log(error))
 
 
 def sweep() -> None:
-    """Wake workers for jobs that have become due, or whose messages were lost."""
+    """Send messages for jobs that have become due, or whose messages were lost."""
     try:
         STORE.sweep()
     except (StorageError, BrokerUnreachable) as error:
@@ -50,14 +50,14 @@ app.task(sweep, name=SWEEP_TASK)
 
 
 class _Workplace:
-    """The worker that this process is the main process of."""
+    """The worker whose main process this is."""
 
     worker: Any = None
 
 
 def _on_init(sender: Any = None, **_: Any) -> None:
     _Workplace.worker = sender
-    if _END_SOON is not None:  # children inherit this until they have their own answer to it
+    if _END_SOON is not None:  # children inherit this until they install their own handler
         signal.signal(_END_SOON, signal.SIG_IGN)
 
 
@@ -73,7 +73,7 @@ def _on_child_init(**_: Any) -> None:
 
 
 def _on_shutting_down(**_: Any) -> None:
-    STORE.end_soon()  # pools of threads, or of none
+    STORE.end_soon()  # pools of threads, or none
     pool = getattr(_Workplace.worker, "pool", None)
     if pool is None or _END_SOON is None:
         return
@@ -98,10 +98,9 @@ signals.worker_shutdown.connect(_close)
 
 
 def tick_inside(app: Celery) -> None:
-    """Have the worker that is about to start send the sweeps of the schedule, too.
+    """Send the scheduled sweeps from a thread of the starting worker.
 
-    Celery's own way, ``worker -B``, is a process beside the worker, which goes on for ever when
-    the worker is killed. This is a thread, which is not.
+    Celery's own ``worker -B`` is a child process, which survives when the worker is killed.
     """
     service = EmbeddedService(app, thread=True, scheduler_cls=IN_MEMORY)
 
@@ -109,7 +108,7 @@ def tick_inside(app: Celery) -> None:
         service.start()
 
     def stop(**_: Any) -> None:
-        service.service.stop()  # without waiting: it may sleep until the next sweep is due
+        service.service.stop()  # without waiting: it may sleep until the next sweep
 
     signals.worker_ready.connect(start, weak=False)
     signals.worker_shutting_down.connect(stop, weak=False)

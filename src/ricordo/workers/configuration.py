@@ -1,4 +1,4 @@
-"""The settings of Celery, made from those of ricordo."""
+"""Celery's settings, derived from ricordo's."""
 
 from dataclasses import dataclass
 from typing import Any, Final
@@ -18,20 +18,20 @@ from ricordo.model.vocabulary import Lane
 from ricordo.settings import Settings
 
 IN_MEMORY: Final = "celery.beat:Scheduler"
-"""What keeps the schedule: there is nothing in it that would be worth a file."""
+"""The schedule is kept in memory: it has nothing worth a file."""
 
 _REDELIVERY_SECONDS: Final = 300
-"""Redis: when messages that a killed worker had fetched but not begun are handed out again."""
+"""Redis: when messages fetched by a killed worker are delivered again."""
 
 _KEPT_SWEEPS: Final = 2
-"""How many times the pause between two sweeps one waits to be run before it is dropped."""
+"""A sweep message expires after this many sweep intervals."""
 
 
 def broker_of(settings: Settings) -> str:
-    """Where workers are woken.
+    """The broker's URL.
 
     Raises:
-        InvalidValue: it is not set, or not an address of a broker that is known.
+        InvalidValue: it is not set, or not a known kind of broker.
     """
     if settings.broker_url is None:
         raise InvalidValue(
@@ -41,10 +41,10 @@ def broker_of(settings: Settings) -> str:
 
 
 def worker_configuration(settings: Settings) -> dict[str, Any]:
-    """How workers and the clock that drives the sweep are set up.
+    """The settings of workers and of beat.
 
     Raises:
-        InvalidValue: there is no usable address of a broker.
+        InvalidValue: there is no usable broker URL.
     """
     return {
         **celery_configuration(broker_of(settings)),
@@ -56,7 +56,7 @@ def worker_configuration(settings: Settings) -> dict[str, Any]:
             "visibility_timeout": _REDELIVERY_SECONDS,
             "confirm_publish": True,
         },
-        # Without this, one who sends the sweeps would never connect again after an outage.
+        # Without this, beat would never reconnect after an outage.
         "task_publish_retry": True,
         "task_publish_retry_policy": {"max_retries": 3, "interval_start": 0, "interval_max": 1},
         # The lease of a job, not the broker, says when a worker counts as lost.
@@ -93,7 +93,7 @@ class BrokerStatus(Record):
 
 
 def look_at(url: str) -> BrokerStatus:
-    """Ask the broker for its queues, and whoever listens there for a sign of life."""
+    """Query the broker for its queues, and ping the workers."""
     messenger = Messenger(url)
     try:
         lengths = messenger.lengths()

@@ -1,4 +1,4 @@
-"""The configuration of this process. Celery imports this module when it first asks for it."""
+"""This process's configuration. Celery imports this module when it first needs it."""
 
 import os
 from typing import Any, Final
@@ -13,7 +13,7 @@ from ricordo.workers.configuration import worker_configuration
 def _configuration() -> dict[str, Any]:
     try:
         return worker_configuration(read_settings(os.environ, {}))
-    except InvalidInput as problem:  # Celery's own commands show this kind as one line
+    except InvalidInput as problem:  # Celery's commands show this exception as one line
         raise click.UsageError(str(problem)) from problem
 
 

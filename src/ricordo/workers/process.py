@@ -1,4 +1,4 @@
-"""A process that works off the queue until it is told to stop."""
+"""A worker process that runs jobs until it is stopped."""
 
 import signal
 import threading
@@ -15,16 +15,17 @@ _STOP_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 
 
 def lanes_of(threads: int, lane: Lane | None) -> tuple[Lane, ...]:
-    """What the threads of a worker serve: one lane or, when none is named, slow jobs in all of
-    them and quick ones in one more."""
+    """The lanes of a worker's threads: the given one or, without one, slow jobs in all of them and
+    quick ones in one more."""
     return (lane,) * threads if lane is not None else (Lane.FAST, *(Lane.SLOW,) * threads)
 
 
 def work_until_stopped(memory: Memory, threads: int, lane: Lane | None) -> None:
-    """Run due jobs in threads until a signal ends it (SIGTERM, SIGINT).
+    """Run due jobs in threads until SIGTERM or SIGINT.
 
-    The store was opened without threads of its own. A job that works in steps ends after the step
-    at hand and goes on another time, others are finished. A second signal ends the process at once.
+    The store was opened without threads of its own. A job that works in steps ends after the
+    current step and is continued later, others are finished. A second signal ends the process at
+    once.
     """
     poll_seconds = memory.settings.job_poll_seconds
     runner = ThreadRunner(memory.runner, poll_seconds, lanes_of(threads, lane))
@@ -37,7 +38,7 @@ def work_until_stopped(memory: Memory, threads: int, lane: Lane | None) -> None:
 
 @contextmanager
 def told_to_stop() -> Iterator[threading.Event]:
-    """An event that SIGTERM and SIGINT set; a second signal ends the process at once."""
+    """An event set by SIGTERM and SIGINT; a second signal ends the process at once."""
     stopped = threading.Event()
     former = {number: signal.getsignal(number) for number in _STOP_SIGNALS}
 

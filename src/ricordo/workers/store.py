@@ -1,4 +1,4 @@
-"""The store of a worker process: opened with its first job, after any fork, and then kept."""
+"""The store of a worker process, opened with its first job, after any fork."""
 
 import threading
 from typing import Final
@@ -10,7 +10,7 @@ from ricordo.workers.configuration import broker_of
 
 
 class WorkerStore:
-    """Opens the store once. Safe from many threads."""
+    """Opens the store once. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -20,7 +20,7 @@ class WorkerStore:
         self._is_ending = False
 
     def memory(self) -> Memory:
-        """The store; jobs that are queued in it wake workers through the broker.
+        """The store; jobs queued in it wake workers through the broker.
 
         Raises:
             InvalidInput, StorageError: it cannot be opened.
@@ -34,7 +34,7 @@ class WorkerStore:
             return self._memory
 
     def sweep(self) -> None:
-        """Wake workers for what has become due, or whose message was lost.
+        """Send messages for jobs that have become due or lost theirs.
 
         Raises:
             StorageError, BrokerUnreachable.
@@ -42,16 +42,16 @@ class WorkerStore:
         memory = self.memory()
         messenger = self._messenger
         if messenger is None or not self._sweeping.acquire(blocking=False):
-            return  # another thread is at it
+            return  # another thread is doing it
         try:
             sweep(memory.runner.queue, memory.runner.kinds, messenger)
         finally:
             self._sweeping.release()
 
     def end_soon(self) -> None:
-        """Jobs that work in steps end after the step at hand and go on in another worker.
+        """End stepwise jobs after the current step; another worker continues them.
 
-        Called by a handler of a signal, so it must not wait for a lock.
+        Called from a signal handler, so it must not wait for a lock.
         """
         self._is_ending = True
         memory = self._memory
@@ -59,7 +59,6 @@ class WorkerStore:
             memory.runner.stop()
 
     def close(self) -> None:
-        """Give everything back, if there was anything."""
         with self._lock:
             memory, self._memory = self._memory, None
             messenger, self._messenger = self._messenger, None
