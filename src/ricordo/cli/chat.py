@@ -256,7 +256,6 @@ class ChatLoop:
         self.memory.observe([{"role": role, "content": content}], thread=self.thread)
 
 
-_PROMPT: Final = "> "
 _HELP: Final = """\
 /memories    what was recalled for the last answer
 /prompt      what was sent last
@@ -378,7 +377,7 @@ def _lines(is_at_terminal: bool) -> Iterator[str]:
     while True:
         if is_at_terminal:
             try:
-                line = input(_PROMPT)
+                line = input("> ")
             except EOFError:
                 say("")
                 return

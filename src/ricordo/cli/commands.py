@@ -3,7 +3,7 @@
 import functools
 import inspect
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
-from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
+from dataclasses import MISSING, dataclass, fields, is_dataclass
 from typing import Any, Final, TypeAlias, get_type_hints
 
 import typer
@@ -41,11 +41,8 @@ def expanded(command: Callable[..., None]) -> Callable[..., None]:
 def _fields_as_parameters(group: Any) -> Iterator[inspect.Parameter]:
     hints = get_type_hints(group, include_extras=True)
     for field in fields(group):
-        yield _parameter(field.name, hints[field.name], _default(field))
-
-
-def _default(field: Field[Any]) -> Any:
-    return inspect.Parameter.empty if field.default is MISSING else field.default
+        default = inspect.Parameter.empty if field.default is MISSING else field.default
+        yield _parameter(field.name, hints[field.name], default)
 
 
 def _parameter(name: str, hint: Any, default: Any) -> inspect.Parameter:

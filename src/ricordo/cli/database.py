@@ -77,7 +77,6 @@ def _migration_sentence(before: str | None, head: str, check: bool) -> str:
 
 
 PASSWORD_VARIABLE: Final = "RICORDO_ROLE_PASSWORD"  # noqa: S105 - the name of a variable
-_APP_ROLE: Final = "ricordo_app"
 
 Role = Annotated[str, typer.Argument(metavar="ROLE", help="What the application connects as.")]
 Print = Annotated[
@@ -85,7 +84,7 @@ Print = Annotated[
 ]
 
 
-def grant(role: Role = _APP_ROLE, *, only_print: Print = False, store: Store) -> None:
+def grant(role: Role = "ricordo_app", *, only_print: Print = False, store: Store) -> None:
     """Let a role use a PostgreSQL database, bound by its row-level security.
 
     To be run as the role that owns the tables. The role is made where it is missing. Its password

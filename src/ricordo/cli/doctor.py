@@ -52,8 +52,6 @@ def _table(findings: "Sequence[CheckFinding]") -> TableListing:
     return TableListing(["", "Check", "Found", "What to do"], rows, conclusion, _COLOURS)
 
 
-_NEXT_VERSION: Final = "pip install --upgrade ricordo"
-
 Tell = Callable[[str], None]
 
 
@@ -135,7 +133,7 @@ def _database(
     try:
         schema = schema_of(database)
     except DatabaseTooNew as error:
-        yield problem("database", told(error), _NEXT_VERSION)
+        yield problem("database", told(error), "pip install --upgrade ricordo")
         return
     except RicordoError as error:
         yield problem("database", told(error), to_mend(error))

@@ -101,7 +101,6 @@ def _completed(values: dict[str, Any], defaults: Mapping[str, Any]) -> dict[str,
 
 
 _MAX_TRANSCRIPT_BYTES: Final = 64 * 1024 * 1024  # the whole file is read at once
-_ROLES: Final = ("user", "assistant", "system", "tool")
 _USUAL_ROLE: Final = "user"
 _MAX_NAME_CHARS: Final = 60
 _NAME: Final = re.compile(r"[^\W_][\w.'’-]*(?: [\w.'’-]+){0,3}")
@@ -227,7 +226,7 @@ def _beginning(line: str, unnamed: Unnamed) -> dict[str, str] | None:
     is_spaced = not said or said[0].isspace()  # "10:30" and "https://" are no speakers
     if not colon or not is_spaced or not _is_name(speaker):
         return None
-    if speaker.lower() in _ROLES:
+    if speaker.lower() in ("user", "assistant", "system", "tool"):
         return {"role": speaker.lower(), "content": said}
     return {"role": unnamed.role or _USUAL_ROLE, "actor": speaker, "content": said}
 

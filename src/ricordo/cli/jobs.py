@@ -4,7 +4,7 @@ import logging
 import os
 import sys
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -269,9 +269,6 @@ def worker(*, threads: Threads = 1, lane: OfLane = None, store: Store) -> None:
     answer(store.as_json, WorkEnded(stopped=where), lambda _: "Stopped.")
 
 
-_ONE_LINE_PER_TASK: Final = ("celery.worker.strategy", "celery.app.trace", "celery.beat")
-
-
 class Pool(StrEnum):
     """What a worker runs its jobs in."""
 
@@ -378,7 +375,7 @@ def _broker(place: Place) -> str:
 
 def _quieten() -> None:
     """Silence Celery's line for every task; ricordo logs failed jobs itself."""
-    for name in _ONE_LINE_PER_TASK:
+    for name in ("celery.worker.strategy", "celery.app.trace", "celery.beat"):
         logging.getLogger(name).setLevel(logging.WARNING)
 
 

@@ -22,11 +22,6 @@ from ricordo.model.vocabulary import MemoryType, Source, Status
 
 _MAX_NAMES: Final = 200
 _PATIENCE_SECONDS: Final = 0.1
-_PREFIX: Final = "sqlite:///"
-_DEFAULT_HOME: Final = "~/.ricordo"
-_DEFAULT_USER: Final = "me"
-_GLOBAL: Final = "--global"
-_EVERYBODY: Final = "*"
 
 
 class Named(StrEnum):
@@ -42,9 +37,9 @@ def names_in_store(kind: Named, arguments: Sequence[str]) -> list[str]:
     place = _file(arguments)
     if place is None or not place.is_file():
         return []
-    user = _option(arguments, "--user", "-u") or os.environ.get("RICORDO_USER") or _DEFAULT_USER
-    if _GLOBAL in arguments:
-        user = _EVERYBODY
+    user = _option(arguments, "--user", "-u") or os.environ.get("RICORDO_USER") or "me"
+    if "--global" in arguments:
+        user = "*"
     # Read-only: not even an empty file is created.
     uri = f"{place.absolute().as_uri()}?mode=ro"
     wanted = f"{kind.value} LIMIT {_MAX_NAMES}"
@@ -68,9 +63,9 @@ def completing_names(kind: Named) -> Callable[[list[str], str], list[str]]:
 def _file(arguments: Sequence[str]) -> Path | None:
     given = _option(arguments, "--db") or os.environ.get("RICORDO_URL")
     if given:
-        path = given.removeprefix(_PREFIX)
+        path = given.removeprefix("sqlite:///")
         return None if "://" in path or path.startswith(":") else Path(path).expanduser()
-    home = _option(arguments, "--home") or os.environ.get("RICORDO_HOME") or _DEFAULT_HOME
+    home = _option(arguments, "--home") or os.environ.get("RICORDO_HOME") or "~/.ricordo"
     return Path(home).expanduser() / "ricordo.db"
 
 

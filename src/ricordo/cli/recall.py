@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from ricordo.model.search import RelationGraph
 
 EVERYTHING: Final = "*"
-_NUMBERS: Final = ("importance_min", "importance_max")
-_FLAGS: Final = ("pinned",)
 _TRUTH: Final = {"true": True, "false": False}
 
 Asked = Annotated[
@@ -189,9 +187,9 @@ def _read_filters(given: Iterable[str]) -> dict[str, Any]:
 
 def _typed(name: str, value: str) -> object:
     """Convert a value to the field's type; the library refuses what cannot be converted."""
-    if name in _FLAGS:
+    if name == "pinned":
         return _TRUTH.get(value.lower(), value)
-    if name in _NUMBERS:
+    if name in ("importance_min", "importance_max"):
         with contextlib.suppress(ValueError):
             return int(value)
     return value

@@ -50,7 +50,8 @@ Shown = TableListing | str
 
 def answer(as_json: bool, value: Value, for_people: Callable[[Value], Shown]) -> None:
     if as_json:
-        write_lines([json.dumps(plain(value), ensure_ascii=False, indent=_indent())])
+        indent = 2 if sys.stdout.isatty() else None
+        write_lines([json.dumps(plain(value), ensure_ascii=False, indent=indent)])
         return
     shown = for_people(value)
     if isinstance(shown, str):
@@ -82,10 +83,6 @@ def say(text: str) -> None:
 def harmless(text: str) -> str:
     """The text without control characters."""
     return text.translate(_COMMANDS)
-
-
-def _indent() -> int | None:
-    return 2 if sys.stdout.isatty() else None
 
 
 def wants_colours() -> bool:

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     )
 
 _AUTO: Final = "auto"
-_OURS: Final = "ricordo"
 
 ExportPath = Annotated[
     str, typer.Argument(metavar="FILE", help="Where to write; - is standard output.")
@@ -88,7 +87,7 @@ def import_file(
 
     Example: ricordo import conversations.json --format chatgpt
     """
-    if all_users and format_name not in (_AUTO, _OURS):
+    if all_users and format_name not in (_AUTO, "ricordo"):
         raise InvalidValue("format", "--all-users takes a ricordo export only")
     with progress_bar("Importing", wanted=not owner.as_json) as progress:
         if all_users:

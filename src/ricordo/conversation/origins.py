@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Final
 
 import sqlalchemy as sa
 
@@ -15,8 +14,6 @@ from ricordo.storage.database import ReadTransaction
 from ricordo.storage.items import items_from_moments, items_of_messages
 from ricordo.storage.statements import plan_by_values
 from ricordo.storage.threads import page_of_turns, turn_of_message, unnamed_turns_at
-
-_CURSOR: Final = "formed turns"
 
 
 def read_source(view: ReadTransaction, item: Item) -> Turn | None:
@@ -52,7 +49,7 @@ def read_formed(
         limit,
         cursor,
         from_position=from_position,
-        kind=_CURSOR,
+        kind="formed turns",
     )
     formed: dict[int, list[Item]] = {turn.id: [] for turn in page}
     for item, turn in (

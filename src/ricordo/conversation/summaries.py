@@ -172,7 +172,6 @@ UNTOLD_ROLES: Final = frozenset({"system", "developer"})
 """Roles that set a conversation up and are not summarised."""
 
 _USER_ROLE: Final = "user"
-_TOOL_ROLES: Final = frozenset({"tool", "function"})
 _ROLE_WEIGHTS: Final = {_USER_ROLE: 1.5, "tool": 0.6, "function": 0.6}
 _ENDS: Final = 1.3  # the first and the last turn
 _NUMBER: Final = 1.2
@@ -223,7 +222,7 @@ def sentences_of(turns: Sequence[Turn], zone: tzinfo) -> list[ScoredSentence]:
 def _texts(turn: Turn) -> Iterator[str]:
     pieces = kept_pieces(
         turn.content,
-        is_from_tool=turn.role in _TOOL_ROLES,
+        is_from_tool=turn.role in {"tool", "function"},
         is_from_user=turn.role == _USER_ROLE,
     )
     split = [sentence for piece in pieces for sentence in sentences(piece)]
@@ -327,7 +326,6 @@ def repeatable(text: str) -> str:
 
 
 _ANSWER_TOKENS: Final = 2_400
-_NOTHING_BEFORE: Final = "(nothing)"
 
 _log = logging.getLogger(__name__)
 
@@ -402,7 +400,7 @@ class Summariser:
             prompts.COMPACT,
             summary=limits.MAX_COMPACTION_CHARS,
             bridge=limits.MAX_BRIDGE_CHARS,
-            before=former or _NOTHING_BEFORE,
+            before=former or "(nothing)",
             transcript=transcript,
         )
         asked = [Message("user", prompt)]

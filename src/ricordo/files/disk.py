@@ -28,7 +28,6 @@ _PRIVATE_FOLDER: Final = 0o700
 _WITHOUT_WAITING: Final = getattr(os, "O_NONBLOCK", 0)  # a named pipe must not block
 _BINARY: Final = getattr(os, "O_BINARY", 0)
 _DRAFT_ENDING: Final = ".ricordo-draft"
-_LOCK_ENDING: Final = ".lock"
 
 
 @contextlib.contextmanager
@@ -262,7 +261,7 @@ def _unlink(path: Path, left: list[FilesUnavailable]) -> int:
         if not isinstance(problem.__cause__, FileNotFoundError):
             left.append(problem)
         return 0
-    return 0 if path.suffix == _LOCK_ENDING else 1
+    return 0 if path.suffix == ".lock" else 1
 
 
 try:

@@ -85,7 +85,6 @@ def _is_there(path: Path) -> bool:
         return path.is_symlink() or path.exists()
 
 
-_LOCK: Final = ".lock"
 _DAY: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}\.md")
 
 
@@ -130,7 +129,7 @@ class FilesErasure:
     @property
     def exist(self) -> bool:
         """Whether there are files of the user to remove."""
-        return any(path.exists() for path in self._doomed if path.suffix != _LOCK)
+        return any(path.exists() for path in self._doomed if path.suffix != ".lock")
 
     def remove(self) -> int:
         """Remove the files; how many.

@@ -49,7 +49,6 @@ from ricordo.storage.database import Database
 
 _ADDED: Final = "added in MEMORY.md"
 _CHANGED: Final = "edited in MEMORY.md"
-_MOVED: Final = "moved in MEMORY.md"
 _DELETED: Final = "deleted in MEMORY.md"
 _BOTH_KEPT: Final = "changed in MEMORY.md and elsewhere: both are kept"
 
@@ -117,7 +116,7 @@ class _Applying:
 
     def _replace(self, step: Replace) -> None:
         line, old = step.line, step.old
-        reason = _MOVED if step.is_move else _CHANGED
+        reason = "moved in MEMORY.md" if step.is_move else _CHANGED
         try:
             added = self._replaced(step, reason)
         except StorageError:

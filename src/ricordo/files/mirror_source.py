@@ -19,7 +19,7 @@ from ricordo.files.mirror_text import ShownMemory
 from ricordo.model.checks import format_moment
 from ricordo.model.reports import MirrorEntry
 from ricordo.model.vocabulary import Status
-from ricordo.storage.database import Database, ReadTransaction
+from ricordo.storage.database import Database
 from ricordo.storage.history import revision_of
 from ricordo.storage.tables import compactions, items
 from ricordo.storage.where import Condition, not_expired
@@ -53,7 +53,11 @@ class LogEntry:
 def stored_memories(database: Database, user_id: str) -> Stored:
     """The memories that MEMORY.md shows: the newest that fit. Raises StorageError."""
     with database.read(user_id) as view:
-        own = _own_active(view, user_id)
+        own = sa.and_(
+            items.c.user_id == user_id,
+            items.c.status == Status.ACTIVE.value,
+            not_expired(view.now),
+        )
         newest = (
             sa.select(items.c.id, items.c.theme, items.c.content)
             .where(own)
@@ -71,14 +75,6 @@ def stored_memories(database: Database, user_id: str) -> Stored:
         counted = sa.select(sa.func.count()).select_from(items).where(own)
         total: int = view.connection.execute(counted).scalar_one()
         return Stored(revision_of(view.connection, user_id), shown, total - len(shown))
-
-
-def _own_active(view: ReadTransaction, user_id: str) -> Condition:
-    return sa.and_(
-        items.c.user_id == user_id,
-        items.c.status == Status.ACTIVE.value,
-        not_expired(view.now),
-    )
 
 
 def position_of(database: Database, user_id: str) -> tuple[int, int, str]:

@@ -67,7 +67,7 @@ def memory_tools(who: UserMemory | UserOfConfig, *sets: str) -> list[BaseTool]:
     Raises:
         InvalidValue: There is no such set.
     """
-    user_of = who if callable(who) else _always(who)
+    user_of = who if callable(who) else (lambda _config: who)
     return [MemoryTool(tool, user_of, sets) for tool in chosen(*sets)]
 
 
@@ -85,7 +85,3 @@ def user_of_config(memory: Memory, *, key: str = "user_id") -> UserOfConfig:
         return memory.user(user_id)
 
     return user_of
-
-
-def _always(user: UserMemory) -> UserOfConfig:
-    return lambda _config: user

@@ -74,7 +74,6 @@ from ricordo.user_memory.base import check_whole
 
 __all__ = ["RicordoSaver", "RicordoStore", "memory_tool_node"]
 
-_ANY_LABEL: Final = "*"
 _COMPARISONS: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
     "$eq": operator.eq,
     "$ne": operator.ne,
@@ -149,7 +148,7 @@ def namespace_matches(namespace: tuple[str, ...], condition: MatchCondition) -> 
     if not path:
         return True
     labels = namespace[: len(path)] if condition.match_type == "prefix" else namespace[-len(path) :]
-    return all(want in (_ANY_LABEL, label) for label, want in zip(labels, path, strict=True))
+    return all(want in ("*", label) for label, want in zip(labels, path, strict=True))
 
 
 WHOLE_VALUE: Final = "$"
@@ -511,7 +510,6 @@ class RicordoSaver(BaseCheckpointSaver[str]):
         return GraphStates(user.database, user.scope, (packing or self._packing).names_of)
 
 
-_OPERATIONS: Final = (GetOp, PutOp, SearchOp, ListNamespacesOp)
 _TTL_OPTIONS: Final = frozenset({"refresh_on_read", "default_ttl", "omit_expired"})
 _MAX_TTL_MINUTES: Final = limits.MAX_RECENCY_DAYS * 24 * 60
 
@@ -552,7 +550,7 @@ class RicordoStore(BaseStore):
         """
         listed = checks.entries("ops", ops, limits.WRITE_BATCH_ITEMS)
         for op in listed:
-            if not isinstance(op, _OPERATIONS):
+            if not isinstance(op, (GetOp, PutOp, SearchOp, ListNamespacesOp)):
                 raise InvalidValue("ops", f"{type(op).__name__} is no operation of a store")
             validate_op_namespace(op)
         changes: dict[EntryName, NewEntry | None] = {}
@@ -585,9 +583,27 @@ class RicordoStore(BaseStore):
     def _result(self, op: Op, fetched: Mapping[EntryName, Entry]) -> Result:
         if isinstance(op, GetOp):
             entry = fetched.get(entry_name(op.namespace, op.key))
-            return None if entry is None else _item(entry)
+            if entry is None:
+                return None
+            return Item(
+                value=entry.value,
+                key=entry.name.key,
+                namespace=_labels(entry.name.namespace),
+                created_at=entry.created_at,
+                updated_at=entry.updated_at,
+            )
         if isinstance(op, SearchOp):
-            return [_search_item(entry) for entry in self._search(op)]
+            return [
+                SearchItem(
+                    namespace=_labels(entry.name.namespace),
+                    key=entry.name.key,
+                    value=entry.value,
+                    created_at=entry.created_at,
+                    updated_at=entry.updated_at,
+                    score=entry.score,
+                )
+                for entry in self._search(op)
+            ]
         if isinstance(op, ListNamespacesOp):
             return self._namespaces(op)
         return None
@@ -680,27 +696,6 @@ def _checked_minutes(field: str, value: object) -> float:
 
 def _labels(namespace: str) -> tuple[str, ...]:
     return tuple(namespace.split(SEPARATOR))
-
-
-def _item(entry: Entry) -> Item:
-    return Item(
-        value=entry.value,
-        key=entry.name.key,
-        namespace=_labels(entry.name.namespace),
-        created_at=entry.created_at,
-        updated_at=entry.updated_at,
-    )
-
-
-def _search_item(entry: Entry) -> SearchItem:
-    return SearchItem(
-        namespace=_labels(entry.name.namespace),
-        key=entry.name.key,
-        value=entry.value,
-        created_at=entry.created_at,
-        updated_at=entry.updated_at,
-        score=entry.score,
-    )
 
 
 def memory_tool_node(

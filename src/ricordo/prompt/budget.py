@@ -140,7 +140,6 @@ def _counting_once(count: TokenCounter) -> TokenCounter:
 Message = dict[str, str]
 
 _USER: Final = "user"
-_ASSISTANT: Final = "assistant"
 
 
 def history_messages(
@@ -188,7 +187,7 @@ def _message(turn: Turn) -> Message | None:
     Memories recalled into it are removed. Tool results and system prompts are data here, because
     the calls and setup they belong to are not part of this request.
     """
-    if turn.role in (_USER, _ASSISTANT):
+    if turn.role in (_USER, "assistant"):
         content = turn.content
         if may_open_a_tag(content):
             content = without_fenced(content)

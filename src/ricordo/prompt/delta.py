@@ -52,7 +52,6 @@ _KIND_OF: Final[Mapping[Event, ChangeKind]] = {
 }
 """Other events (pin, verification, consent, purge of something deleted) are no news."""
 
-_REPLACING: Final = frozenset({Event.SUPERSEDE, Event.MERGE})
 _SHARING: Final = frozenset({Event.LINK, Event.UNLINK})
 
 
@@ -160,7 +159,7 @@ def _tell(stories: dict[int, _Story], change: Change, known: Mapping[int, Item],
 
 def _subject(change: Change) -> int:
     """The memory that a change is about: of a replacement, the new one."""
-    if change.event in _REPLACING and change.new_ref is not None:
+    if change.event in {Event.SUPERSEDE, Event.MERGE} and change.new_ref is not None:
         return change.new_ref
     return change.item_id
 

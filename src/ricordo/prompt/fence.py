@@ -75,8 +75,6 @@ query gives the newest; status "any" also looks at archived ones.
 - memory_add keeps what will matter later: one fact, wish or instruction at a time, under a theme.
 - Correct by adding the right memory, then memory_archive the old one. There is no edit.
 - Say when you are not sure. Do not invent memories."""
-_THEMES: Final = "Themes with their number of memories:"
-_NO_THEMES: Final = "Nothing is remembered yet."
 _LISTING_TOOL: Final = "memory_list_themes"
 
 
@@ -89,7 +87,7 @@ def guide(
     """
     counted = [theme for theme in themes if theme.active_count]
     if not counted:
-        return f"{head}\n{_NO_THEMES}"
+        return f"{head}\nNothing is remembered yet."
     shown = _with_themes(head, listing_tool, counted, 1)
     for number in range(2, min(len(counted), MAX_HINTED_THEMES) + 1):
         wider = _with_themes(head, listing_tool, counted, number)
@@ -104,4 +102,4 @@ def _with_themes(head: str, listing_tool: str | None, counted: Sequence[Theme], 
     left = len(counted) - number
     if left:
         lines.append(f"- and {left} more" + (f": {listing_tool}" if listing_tool else ""))
-    return "\n".join([head, _THEMES, *lines])
+    return "\n".join([head, "Themes with their number of memories:", *lines])

@@ -106,7 +106,9 @@ class MemorySelector:
         question = question_in(message)
         if not question:
             return Choice(tuple(_settled(always)))
-        wanted = ItemFilter(theme=_themes(allowed), types=_WITHOUT_PROCEDURES)
+        wanted = ItemFilter(
+            theme=(None if allowed is None else tuple(sorted(allowed))), types=_WITHOUT_PROCEDURES
+        )
         found = self._recall.memories.find(user_id, question, _SEARCHED, wanted)
         asked = found.question
         sure = [
@@ -163,10 +165,6 @@ class MemorySelector:
         best = max((hit.confidence for hit in heard), default=None)
         is_sure = best is not None and best >= threshold
         return tuple(heard[: self._quotes]) if is_sure else (), best
-
-
-def _themes(allowed: frozenset[str] | None) -> tuple[str, ...] | None:
-    return None if allowed is None else tuple(sorted(allowed))
 
 
 def _capped(found: Iterable[Selection], most: Mapping[str, int]) -> list[Selection]:

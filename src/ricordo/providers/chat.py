@@ -158,7 +158,6 @@ def _cut_off(answer: ModelAnswer) -> Unusable:
 Schema = dict[str, Any]
 
 _KEPT: Final = ("type", "enum", "description")
-_KEPT_BOUNDS: Final = ("minimum", "maximum", "minItems", "maxItems")
 _IN_WORDS: Final[Mapping[str, str]] = {
     "minLength": "at least {} characters",
     "maxLength": "at most {} characters",
@@ -246,7 +245,7 @@ class _Strict:
         for name, wording in _IN_WORDS.items():
             if name not in given:
                 continue
-            if self._keep_bounds and name in _KEPT_BOUNDS:
+            if self._keep_bounds and name in ("minimum", "maximum", "minItems", "maxItems"):
                 strict[name] = given[name]
             words.append(wording.format(given[name]))
         if words:

@@ -350,9 +350,6 @@ class Sender:
         return ModelUnavailable(f"{self._choice.place} is not available: {problem}")
 
 
-_EVENTS: Final = "text/event-stream"
-
-
 def stream_answer(
     choice: ModelChoice,
     messages: Sequence[Mapping[str, str]],
@@ -421,7 +418,7 @@ def _opened(
 
 
 def _pieces(stream: "openai.Stream[object]") -> Iterator[str]:
-    if _EVENTS not in stream.response.headers.get("content-type", ""):
+    if "text/event-stream" not in stream.response.headers.get("content-type", ""):
         yield read_answer(stream.response.read()).content
         return
     for event in stream:

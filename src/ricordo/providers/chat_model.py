@@ -118,7 +118,6 @@ class ModelChoice:
         return f"{self.provider} ({self.base_url})"
 
 
-_STATUSES: Final = frozenset({400, 404, 422, 501})
 _LOOSER: Final = {
     Structure.JSON_SCHEMA: Structure.JSON_OBJECT,
     Structure.JSON_OBJECT: Structure.PLAIN,
@@ -153,7 +152,7 @@ class Dialect:
 
         Every step goes one way, so there are four at most.
         """
-        if status not in _STATUSES:
+        if status not in {400, 404, 422, 501}:
             return None
         looser = _LOOSER.get(self.structure) if is_structured else None
         if looser is not None and _SAYS_STRUCTURE.search(said):

@@ -15,7 +15,6 @@ from ricordo.limits import MAX_ANSWER_DEPTH, MAX_MODEL_ANSWER_CHARS
 _SPACE = re.compile(r"[ \t\r\n\ufeff\xa0]*")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?P<fraction>(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)")
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_FENCE: Final = "```"
 _WORDS: Final[dict[str, bool | None]] = {
     "true": True,
     "True": True,
@@ -217,7 +216,7 @@ class _Reader:
         """The next character after space; empty at the end, or before a code fence."""
         space = _SPACE.match(self.text, self.at)
         self.at = self.at if space is None else space.end()
-        if self.text.startswith(_FENCE, self.at):
+        if self.text.startswith("```", self.at):
             return ""
         return self.text[self.at : self.at + 1]
 
@@ -231,8 +230,6 @@ def _in_double_quotes(match: re.Match[str]) -> str:
 
 
 Result = TypeVar("Result")
-
-_THINKING_ENDS: Final = "</think>"
 
 
 def read_object(
@@ -270,7 +267,7 @@ def without_thinking(text: str) -> str:
 
     In a text that begins with an object, the mark is a part of that object.
     """
-    return text if text.lstrip().startswith("{") else text.rpartition(_THINKING_ENDS)[2]
+    return text if text.lstrip().startswith("{") else text.rpartition("</think>")[2]
 
 
 def _objects(text: str, close_open_ends: bool) -> Iterator[dict[str, object] | NotReadable]:

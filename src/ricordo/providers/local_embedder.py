@@ -39,7 +39,6 @@ SHIPPED_SHA256: Final = {
     "tokenizer.json": "32d70b45ea2679485328eafb8a5a94dcc9fbaadaf0c92b7ca06fe5684a4b8389",
 }
 _DIGEST_CHARS: Final = 8
-_PREFERRED_GRAPHS: Final = ("model.onnx", "onnx/model.onnx")
 
 
 @dataclass(frozen=True)
@@ -112,7 +111,7 @@ def in_folder(folder: Path) -> ModelFiles:
 
 
 def _graph_in(folder: Path) -> Path:
-    for name in _PREFERRED_GRAPHS:
+    for name in ("model.onnx", "onnx/model.onnx"):
         if (folder / name).is_file():
             return folder / name
     found = sorted(folder.glob("*.onnx"))
@@ -146,9 +145,6 @@ def _sha256(path: Path) -> bytes:
         raise EmbedderRefused(f"local model: cannot read {path}: {error.strerror}") from None
 
 
-_NO_TELEMETRY: Final = "ORT_DISABLE_TELEMETRY"
-
-
 def load_onnxruntime() -> ModuleType:
     """Import onnxruntime with its telemetry off.
 
@@ -159,7 +155,7 @@ def load_onnxruntime() -> ModuleType:
     Raises:
         EmbedderUnavailable: it is not installed, or does not run here.
     """
-    os.environ[_NO_TELEMETRY] = "1"
+    os.environ["ORT_DISABLE_TELEMETRY"] = "1"
     try:
         onnxruntime = importlib.import_module("onnxruntime")  # it has no type information
     except ImportError as error:

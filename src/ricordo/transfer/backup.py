@@ -377,7 +377,6 @@ else:
     CAN_FLOCK = True
 
 _ENDING: Final = ".ricordo-draft"
-_OF_SQLITE: Final = ("", "-journal", "-wal", "-shm")
 _PRIVATE_FILE: Final = 0o600
 _NAME_CHARS: Final = 100  # of the file's name: names may not exceed 255 bytes
 _COPIED_BYTES: Final = 1_048_576
@@ -480,7 +479,7 @@ def _try_lock(handle: int) -> bool:
 
 
 def _remove(draft: Path) -> None:
-    for ending in _OF_SQLITE:
+    for ending in ("", "-journal", "-wal", "-shm"):
         draft.with_name(f"{draft.name}{ending}").unlink(missing_ok=True)
 
 

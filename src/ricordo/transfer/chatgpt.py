@@ -17,10 +17,6 @@ from ricordo.transfer.foreign_files import JsonObject, is_kept
 from ricordo.transfer.merge import FoundThread, ImportedData
 
 THEME: Final = "chatgpt"
-_TURN_ROLES: Final = ("user", "assistant")
-_TURN_CONTENT: Final = ("text", "multimodal_text", "code")
-_INSTRUCTIONS: Final = "user_editable_context"
-_MEMORY_TOOL: Final = "bio"
 _EVERYBODY: Final = "all"
 
 
@@ -41,22 +37,22 @@ class ChatGptMessage:
     @property
     def holds_instructions(self) -> bool:
         """Whether this is the hidden message with the custom instructions."""
-        return self.content.get("content_type") == _INSTRUCTIONS
+        return self.content.get("content_type") == "user_editable_context"
 
     @property
     def is_saved_memory(self) -> bool:
         """Whether the assistant saved this to its memory."""
-        return self.role == "assistant" and self._recipient == _MEMORY_TOOL
+        return self.role == "assistant" and self._recipient == "bio"
 
     def reason_to_skip(self) -> str | None:
         """Why it is not a turn of the conversation; None for one that is."""
-        if self.role not in _TURN_ROLES:
+        if self.role not in ("user", "assistant"):
             return f"{self.role} messages" if self.role in ("system", "tool") else "other messages"
         if self.metadata.get("is_visually_hidden_from_conversation"):
             return "hidden messages"
         if self._recipient != _EVERYBODY:
             return "messages to tools"
-        if self.content.get("content_type") not in _TURN_CONTENT:
+        if self.content.get("content_type") not in ("text", "multimodal_text", "code"):
             return "reasoning and other content"
         return None
 

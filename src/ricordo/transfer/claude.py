@@ -18,7 +18,6 @@ from ricordo.transfer.merge import FoundThread, ImportedData
 # Memories: ``conversations_memory`` is about the user, ``project_memories`` has a text per project,
 # ``memory_files`` has texts by topic. Every bullet and paragraph becomes a memory.
 
-_THEME: Final = "claude"
 _FIELDS: Final = ("conversations_memory", "project_memories", "memory_files", "account_uuid")
 
 
@@ -76,7 +75,7 @@ def _kept(text: _Text) -> Iterator[ImportedData]:
                 NewMemory(
                     content=block.text,
                     type=MemoryType.FACT,
-                    theme=_THEME,
+                    theme="claude",
                     source=Source.IMPORT,
                     source_context=context,
                     created_at=text.at,

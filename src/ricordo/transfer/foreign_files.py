@@ -22,8 +22,6 @@ from ricordo.transfer.json_bounds import JsonListing, OutOfBounds, opened_value
 from ricordo.transfer.merge import ImportedData
 
 _CHUNK_BYTES: Final = 256 * 1024
-_ARCHIVE_STARTS: Final = (b"PK\x03\x04", b"PK\x05\x06")
-_MAC_LEFTOVERS: Final = "__MACOSX"
 # Other compression methods decompress everything at once.
 _METHODS: Final = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 # What zipfile and its decompressors raise on damaged, encrypted or unsupported archives.
@@ -76,7 +74,7 @@ def is_archive(path: Path) -> bool:
     """Whether a file begins like a zip archive. Raises ImportFailed."""
     try:
         with path.open("rb") as file:
-            return file.read(4) in _ARCHIVE_STARTS
+            return file.read(4) in (b"PK\x03\x04", b"PK\x05\x06")
     except OSError as error:
         raise _unreadable(path, error) from None
 
@@ -233,7 +231,7 @@ def _chosen(
 
 def _is_wanted(name: str, patterns: Collection[str]) -> bool:
     member = PurePosixPath(name)
-    if name.endswith("/") or _MAC_LEFTOVERS in member.parts:
+    if name.endswith("/") or "__MACOSX" in member.parts:
         return False
     return any(member.match(pattern) for pattern in patterns)
 
@@ -307,14 +305,13 @@ def kind_of(value: object) -> str:
 # The model refuses such values, but one stray character must not fail a whole import.
 
 _LONE_SURROGATE: Final = re.compile("[\ud800-\udfff]")
-_REPLACEMENT: Final = "\ufffd"
 
 
 def text(value: object) -> str:
     """Stripped text without NUL characters and lone surrogates; empty for anything else."""
     if not isinstance(value, str):
         return ""
-    return _LONE_SURROGATE.sub(_REPLACEMENT, value.replace("\x00", "")).strip()
+    return _LONE_SURROGATE.sub("\ufffd", value.replace("\x00", "")).strip()
 
 
 def title(value: object) -> str | None:

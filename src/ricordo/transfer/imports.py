@@ -30,8 +30,10 @@ from ricordo.transfer.user_restore import check_coherence, restore_user
 
 AUTO = "auto"
 FORMATS = (AUTO, FORMAT_NAME, *IMPORTERS)
-_NOT_DRAFT_FIELDS = ("id", "user_id", "status", "purge_at", "access_count")
-_NOT_DRAFT_TIMES = ("updated_at", "last_accessed_at", "last_verified_at")
+_NOT_DRAFT_FIELDS = (
+    *("id", "user_id", "status", "purge_at", "access_count"),
+    *("updated_at", "last_accessed_at", "last_verified_at"),
+)
 
 
 def import_file(
@@ -163,7 +165,9 @@ def _threads(user: UserRows) -> list[FoundThread]:
     formed = {row["thread_id"]: row["formed_position"] for row in user.rows["formation"]}
     told: defaultdict[str, list[Compaction]] = defaultdict(list)
     for row in user.rows["compaction"]:
-        told[row["thread_id"]].append(_compaction(row))
+        told[row["thread_id"]].append(
+            Compaction(**{name: value for name, value in row.items() if name != "user_id"})
+        )
     return [
         FoundThread(
             thread_id=thread["thread_id"],
@@ -178,8 +182,9 @@ def _threads(user: UserRows) -> list[FoundThread]:
 
 
 def _draft(row: Row) -> NewMemory:
-    left_out = (*_NOT_DRAFT_FIELDS, *_NOT_DRAFT_TIMES)
-    return NewMemory.parse({name: value for name, value in row.items() if name not in left_out})
+    return NewMemory.parse(
+        {name: value for name, value in row.items() if name not in _NOT_DRAFT_FIELDS}
+    )
 
 
 def _turn(row: Row) -> NewTurn:
@@ -187,10 +192,6 @@ def _turn(row: Row) -> NewTurn:
     observer = row["observed_by"]
     known = {"observed_by": None if observer is None else Observer.parse(observer)}
     return NewTurn(**{name: row[name] for name in names} | known)
-
-
-def _compaction(row: Row) -> Compaction:
-    return Compaction(**{name: value for name, value in row.items() if name != "user_id"})
 
 
 def _proposal(row: Row) -> StoredProposal:

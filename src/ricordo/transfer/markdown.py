@@ -24,8 +24,6 @@ _RULE: Final = re.compile(r"\s*([-*_])(?:\s*\1){2,}\s*")
 _BULLET: Final = re.compile(r"\s*(?:[-*+]|\d{1,9}[.)])(?:\s+(?P<text>.*))?")
 _TASK_BOX: Final = re.compile(r"\[[ xX]\](?:\s+|$)")
 _FENCE: Final = re.compile(r"\s*(?P<mark>`{3,}(?=[^`]*$)|~{3,})")
-_FRONT_MATTER_START: Final = "---"
-_FRONT_MATTER_ENDS: Final = ("---", "...")
 
 
 class BlockKind(StrEnum):
@@ -69,9 +67,9 @@ def _lines(text: str) -> Iterator[str]:
 def _end_of_front_matter(text: str) -> int:
     """The number of lines of front matter."""
     for number, line in enumerate(_lines(text), start=1):
-        if number == 1 and line.rstrip() != _FRONT_MATTER_START:
+        if number == 1 and line.rstrip() != "---":
             return 0
-        if number > 1 and line.rstrip() in _FRONT_MATTER_ENDS:
+        if number > 1 and line.rstrip() in ("---", "..."):
             return number
     return 0
 

@@ -216,7 +216,11 @@ class _Merging:
         )
 
     def _wanted(self, piece: ImportedData) -> list[NewMemory]:
-        return [draft for draft in piece.memories if not _has_expired(draft, self._now)]
+        return [
+            draft
+            for draft in piece.memories
+            if not (draft.expires_at is not None and draft.expires_at <= self._now)
+        ]
 
     def _write_memories(self, at_least: int) -> None:
         while len(self._waiting) >= at_least:
@@ -249,10 +253,6 @@ def _merge_memories(database: Database, scope: Scope, batch: Sequence[NewMemory]
     with database.write(scope.user_id) as writing:
         newer = _newer_than_stored(writing.connection, scope.user_id, batch)
         return add_all(writing, scope, newer, _REASON)
-
-
-def _has_expired(draft: NewMemory, now: datetime) -> bool:
-    return draft.expires_at is not None and draft.expires_at <= now
 
 
 def _newer_than_stored(

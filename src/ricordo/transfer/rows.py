@@ -438,12 +438,13 @@ def exported_columns(table: sa.Table) -> dict[str, sa.Column[Any]]:
 
 
 def line_of(kind: str, row: Mapping[Any, Any]) -> str:
-    shown = {str(name): _shown(value) for name, value in row.items()}
+    shown = {
+        str(name): (
+            base64_text(bytes(value)) if isinstance(value, bytes | memoryview) else plain(value)
+        )
+        for name, value in row.items()
+    }
     return json.dumps({"kind": kind, **shown}, ensure_ascii=False)
-
-
-def _shown(value: object) -> object:
-    return base64_text(bytes(value)) if isinstance(value, bytes | memoryview) else plain(value)
 
 
 def end_line(rows: int) -> str:

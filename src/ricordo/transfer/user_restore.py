@@ -70,7 +70,14 @@ def restore_user(
     links = [row for row in rows.pop("link") if row["user_id"] != user_id]
     rows["link"] = []
     with database.our_errors():
-        database.backend.keep_ids(ITEM_IDS, _mentioned(rows))
+        mentioned = {
+            row[name]
+            for kind, names in _ID_FIELDS.items()
+            for row in rows[kind]
+            for name in names
+            if row[name] is not None
+        }
+        database.backend.keep_ids(ITEM_IDS, mentioned)
         database.backend.keep_ids(TURN_IDS, [row["id"] for row in rows["turn"]])
     with database.write(user_id) as writing:
         if has_anything(writing.connection, user_id):
@@ -117,13 +124,15 @@ def _index(writing: WriteTransaction, kind: str, rows: list[Row]) -> None:
     for start in range(0, len(rows), WRITE_BATCH_ITEMS):
         batch = rows[start : start + WRITE_BATCH_ITEMS]
         if kind == "item":
-            index_items(writing, [_item(row) for row in batch])
+            index_items(
+                writing,
+                [
+                    item_from_row({field.name: row[field.name] for field in fields(Item)})
+                    for row in batch
+                ],
+            )
         elif kind == "turn":
             index_turns(writing, [Turn.from_row(row) for row in batch])
-
-
-def _item(row: Row) -> Item:
-    return item_from_row({field.name: row[field.name] for field in fields(Item)})
 
 
 def _link(writing: WriteTransaction, links: list[Row], restored_too: AbstractSet[str]) -> int:
@@ -157,16 +166,6 @@ def _offer(writing: WriteTransaction, scope: Scope, links: list[Row]) -> int:
             sharing.link(writing, scope, link["item_id"], link["user_id"])
             made += 1
     return made
-
-
-def _mentioned(rows: dict[str, list[Row]]) -> set[int]:
-    return {
-        row[name]
-        for kind, names in _ID_FIELDS.items()
-        for row in rows[kind]
-        for name in names
-        if row[name] is not None
-    }
 
 
 def _tell_again(writing: WriteTransaction, received: list[Change]) -> None:

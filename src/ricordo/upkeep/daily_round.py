@@ -42,8 +42,6 @@ from ricordo.storage.where import Condition
 from ricordo.upkeep.relations import prune_relations
 from ricordo.upkeep.schedule import CONSOLIDATE_JOB, INSIGHTS_JOB, RELATE_JOB, UpkeepPolicy
 
-_FORGETTABLE: Final = (Status.ACTIVE.value, Status.SUPERSEDED.value)
-
 
 def forget_unused(database: Database, policy: UpkeepPolicy, user_id: str, report: Report) -> int:
     """Soft-delete a user's unimportant memories that were not used for long; how many.
@@ -132,7 +130,7 @@ def _is_unused(policy: UpkeepPolicy, user_id: str, before: datetime) -> Conditio
     shared = sa.exists().where(links.c.owner_id == items.c.user_id, links.c.item_id == items.c.id)
     return sa.and_(
         items.c.user_id == user_id,
-        items.c.status.in_(_FORGETTABLE),
+        items.c.status.in_((Status.ACTIVE.value, Status.SUPERSEDED.value)),
         sa.not_(items.c.pinned),
         items.c.importance < too_important,
         items.c.updated_at < before,

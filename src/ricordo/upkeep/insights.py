@@ -56,7 +56,6 @@ _OWN_WORDS: Final = (MemoryType.INSIGHT, MemoryType.SUMMARY)
 """Generated types; nothing is learned from them."""
 
 _MIN_SHOWN_CHARS: Final = 40  # of a truncated turn; with less room it is left out
-_NOTHING: Final = "(nothing)"
 _CUT: Final = "…"
 
 
@@ -135,7 +134,7 @@ def gather(view: ReadTransaction, user_id: str) -> InsightMaterial:
 
 
 def lines_of(shown: Iterable[InsightSource]) -> str:
-    return "\n".join(one.line for one in shown) or _NOTHING
+    return "\n".join(one.line for one in shown) or "(nothing)"
 
 
 def _holding(user_id: str, now: datetime) -> Condition:
@@ -352,8 +351,6 @@ NOTHING_THERE: Final = "nothing to look at"
 OVERTAKEN: Final = "somebody else has looked meanwhile, or the user is gone"
 NO_ANSWER: Final = "the model gave no usable answer"
 
-_CHANGED: Final = "changed_meanwhile"
-_NODE: Final = "insights"
 _ANSWER_TOKENS: Final = 220
 _IMPORTANCE: Final = 1
 _CONFIDENCE: Final = 50
@@ -454,7 +451,7 @@ def _write(
             return InsightReport(skipped=OVERTAKEN)
         kept, dropped = drawn.sifted.kept, list(drawn.sifted.dropped)
         if kept and not look.material.still_holds(writing):
-            dropped += [_CHANGED] * len(kept)
+            dropped += ["changed_meanwhile"] * len(kept)
             kept = ()
         written = _add(writing, recall, kept, drawn)
         put_events(
@@ -517,4 +514,4 @@ def _is_ours(writing: WriteTransaction, look: _Look) -> bool:
 def _event(
     op: str, detail: str, status: EventStatus = EventStatus.OK, **more: Any
 ) -> dict[str, Any]:
-    return {"node": _NODE, "op": op, "status": status.value, "detail": detail, **more}
+    return {"node": "insights", "op": op, "status": status.value, "detail": detail, **more}
