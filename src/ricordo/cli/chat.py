@@ -164,7 +164,7 @@ class ChatLoop:
         metered = self.memory.formation.model
         return None if metered is None else metered.plain
 
-    def take_up(self) -> "Window":
+    def resume(self) -> "Window":
         """Resume the conversation. Raises InvalidInput or StorageError."""
         self._check()
         return self.memory.resume(self.thread)
@@ -274,7 +274,7 @@ def run_chat(talk: ChatLoop, *, as_json: bool) -> None:
         StorageError: the store cannot be read at the start.
     """
     is_at_terminal = sys.stdin.isatty() and not as_json
-    window = talk.take_up()
+    window = talk.resume()
     if is_at_terminal:
         say(_greeting(talk, window))
     screen = Screen(talk, as_json=as_json)

@@ -65,7 +65,7 @@ def problem(check: str, found: str, advice: str) -> CheckFinding:
     return CheckFinding(check, State.PROBLEM, found, advice)
 
 
-def to_mend(error: Exception) -> str:
+def advice_for(error: Exception) -> str:
     """Advice for a database that cannot be opened or read."""
     if isinstance(error, StorageBusy):
         return "close the other program, or wait and try again"
@@ -88,7 +88,7 @@ def guarded(
 
 def failed(check: str, error: Exception, advice: str | None = None) -> CheckFinding:
     if isinstance(error, (RicordoError, OSError)):
-        return problem(check, told(error), to_mend(error) if advice is None else advice)
+        return problem(check, told(error), advice_for(error) if advice is None else advice)
     return problem(check, f"{type(error).__name__}: {told(error)}", "please report this")
 
 
@@ -175,7 +175,7 @@ def times(database: "Database") -> CheckFinding:
     return ok("times", "nothing was written later than now")
 
 
-_OPEN_TO_OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
+_GROUP_AND_OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
 _MEGABYTE: Final = 1024 * 1024
 _TOO_LITTLE_BYTES: Final = 20 * _MEGABYTE
 _LITTLE_BYTES: Final = 200 * _MEGABYTE
@@ -213,7 +213,7 @@ def _private(check: str, path: Path, mode: str) -> CheckFinding:
     if not os.access(path, os.W_OK):
         return problem(check, f"{path} may not be written", advice)
     # On Windows the permission bits mean nothing.
-    if os.name == "posix" and path.stat().st_mode & _OPEN_TO_OTHERS:
+    if os.name == "posix" and path.stat().st_mode & _GROUP_AND_OTHERS:
         return warning(check, f"{path} is open to other users of this computer", advice)
     return ok(check, str(path))
 
@@ -457,7 +457,9 @@ def fingerprints(database: "Database", settings: "Settings", made: "MadeVectors"
         for kind in INDEXED:
             index = kind.index.c
             same = sa.and_(index.provider == made.model.provider, index.model == made.model.model)
-            ready = sa.and_(index.state == VectorState.READY.value, _by_the_store(index, settings))
+            ready = sa.and_(
+                index.state == VectorState.READY.value, _without_own_choice(index, settings)
+            )
             of_others += _count(reading.connection, kind.index, sa.and_(ready, sa.not_(same)))
             narrow = sa.and_(ready, same, index.dimensions != made.width)
             wrong_width += _count(reading.connection, kind.index, narrow)
@@ -478,7 +480,7 @@ def _count(connection: "sa.Connection", table: "sa.Table", where: "sa.ColumnElem
     return int(connection.execute(counted).scalar_one())
 
 
-def _by_the_store(
+def _without_own_choice(
     index: "sa.ColumnCollection[str, sa.Column[object]]", settings: "Settings"
 ) -> "sa.ColumnElement[bool]":
     """Restricts to users without an embedder of their own."""

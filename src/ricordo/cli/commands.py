@@ -78,7 +78,7 @@ def assembled(topics: Topics, root: Command) -> typer.Typer:
     """The typer application; ``root`` holds the global options."""
     # typer's rich help loads slowly.
     return typer.Typer(
-        cls=_listed_by(topics),
+        cls=_group_by_topic(topics),
         callback=root,
         context_settings={"help_option_names": HELP_OPTIONS},
         pretty_exceptions_enable=False,
@@ -106,7 +106,7 @@ def made(name: str, command: Command | Group) -> Any:
     return found
 
 
-class _WhenNeeded(MutableMapping[str, Any]):
+class _LazyCommands(MutableMapping[str, Any]):
     """Commands by name, each built on first access."""
 
     def __init__(self, declared: Mapping[str, Command | Group]) -> None:
@@ -135,14 +135,14 @@ class _WhenNeeded(MutableMapping[str, Any]):
         return name in self._declared
 
 
-def _listed_by(topics: Topics) -> type[TyperGroup]:
+def _group_by_topic(topics: Topics) -> type[TyperGroup]:
     class ByTopic(TyperGroup):
         def __init__(self, **given: Any) -> None:
             super().__init__(**given)
             everything = {
                 name: one for commands in topics.values() for name, one in commands.items()
             }
-            self.commands = _WhenNeeded(everything)
+            self.commands = _LazyCommands(everything)
 
         def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002 - as in click
             for topic, commands in topics.items():

@@ -150,8 +150,8 @@ def encrypt(*, store: Store) -> None:
     """
     from ricordo.wiring import database_key
 
-    settings, file = _named(store)
-    key = database_key(settings) or _asked("Key of the database", "RICORDO_DATABASE_KEY")
+    settings, file = _settings_and_file(store)
+    key = database_key(settings) or _prompt_for_key("Key of the database", "RICORDO_DATABASE_KEY")
     _convert(store, file, None, key)
 
 
@@ -161,8 +161,8 @@ def decrypt(*, store: Store) -> None:
     The key is that of RICORDO_DATABASE_KEY or RICORDO_DATABASE_KEY_FILE. Nothing may have the file
     open meanwhile. The old file is overwritten.
     """
-    settings, file = _named(store)
-    _convert(store, file, _present(settings), None)
+    settings, file = _settings_and_file(store)
+    _convert(store, file, _current_key(settings), None)
 
 
 def rekey(*, store: Store) -> None:
@@ -174,21 +174,25 @@ def rekey(*, store: Store) -> None:
     """
     from ricordo.storage.sqlite.connection import DatabaseKey
 
-    settings, file = _named(store)
-    present = _present(settings)
+    settings, file = _settings_and_file(store)
+    present = _current_key(settings)
     given = os.environ.get(NEW_KEY_VARIABLE)
-    new = DatabaseKey(given) if given else _asked("New key of the database", NEW_KEY_VARIABLE)
+    new = (
+        DatabaseKey(given)
+        if given
+        else _prompt_for_key("New key of the database", NEW_KEY_VARIABLE)
+    )
     _convert(store, file, present, new)
 
 
-def _named(store: Store) -> tuple["Settings", "Path"]:
+def _settings_and_file(store: Store) -> tuple["Settings", "Path"]:
     from ricordo.wiring import database_file, read_settings
 
     settings = read_settings(os.environ, store.settings())
     return settings, database_file(settings)
 
 
-def _present(settings: "Settings") -> "DatabaseKey":
+def _current_key(settings: "Settings") -> "DatabaseKey":
     from ricordo.wiring import database_key
 
     key = database_key(settings)
@@ -197,7 +201,7 @@ def _present(settings: "Settings") -> "DatabaseKey":
     return key
 
 
-def _asked(what: str, variable: str) -> "DatabaseKey":
+def _prompt_for_key(what: str, variable: str) -> "DatabaseKey":
     from ricordo.storage.sqlite.connection import DatabaseKey
 
     if not sys.stdin.isatty():
@@ -253,7 +257,7 @@ def make(*, path: NewFile, force: Force = False, store: Store) -> None:
             raise StorageUnavailable(f"{database.backend.location}: there is no store to back up")
         settings = read_settings(os.environ, store.settings())
         report = make_backup(database, path, file_opener(settings), force=force)
-    answer(store.as_json, report, lambda found: _described("Backed up", found))
+    answer(store.as_json, report, lambda found: _backup_text("Backed up", found))
 
 
 def check(*, path: BackupFile, store: Store) -> None:
@@ -265,7 +269,7 @@ def check(*, path: BackupFile, store: Store) -> None:
 
     with working("Checking the backup", wanted=not store.as_json):
         report = check_backup(path, **store.settings())
-    answer(store.as_json, report, lambda found: _described("Sound", found))
+    answer(store.as_json, report, lambda found: _backup_text("Sound", found))
 
 
 def restore(*, path: BackupFile, replace: Replace = False, store: Store) -> None:
@@ -280,34 +284,34 @@ def restore(*, path: BackupFile, replace: Replace = False, store: Store) -> None
 
     with working("Restoring", wanted=not store.as_json):
         report = restore_backup(path, replace=replace, **store.settings())
-    answer(store.as_json, report, _told)
+    answer(store.as_json, report, _restore_text)
 
 
-def _described(done: str, report: "BackupReport") -> str:
+def _backup_text(done: str, report: "BackupReport") -> str:
     made = f"{report.made_at:%Y-%m-%d %H:%M} UTC"
     first = (
-        f"{done}: {report.path}, {_size(report.size_bytes)}, {_holds(report.rows)};"
+        f"{done}: {report.path}, {_size(report.size_bytes)}, {_counts(report.rows)};"
         f" made {made} by ricordo {report.version} from {report.database}."
     )
-    return f"{first}\n{_elsewhere(report.left_out)}"
+    return f"{first}\n{_left_out_text(report.left_out)}"
 
 
-def _told(report: "RestoreReport") -> str:
+def _restore_text(report: "RestoreReport") -> str:
     made = f"{report.made_at:%Y-%m-%d %H:%M} UTC"
     migrated = "" if report.migrated_from is None else f", migrated from {report.migrated_from}"
     instead = " in place of what it held" if report.replaced else ""
     first = (
-        f"Restored {_holds(report.rows)}, as of {made}{migrated}, to {report.database}{instead}."
+        f"Restored {_counts(report.rows)}, as of {made}{migrated}, to {report.database}{instead}."
     )
-    return f"{first}\n{_elsewhere(report.left_out)}"
+    return f"{first}\n{_left_out_text(report.left_out)}"
 
 
-def _holds(rows: "Mapping[str, int]") -> str:
+def _counts(rows: "Mapping[str, int]") -> str:
     users, items, turns = (rows.get(name, 0) for name in ("users", "items", "turns"))
     return f"users {users}, memories {items}, turns {turns}"
 
 
-def _elsewhere(left_out: tuple[str, ...]) -> str:
+def _left_out_text(left_out: tuple[str, ...]) -> str:
     return f"Not in it: {'; '.join(left_out)}."
 
 

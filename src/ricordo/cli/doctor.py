@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Final
 import typer
 
 from ricordo.cli import checks
-from ricordo.cli.checks import WHERE, CheckFinding, failed, guarded, ok, problem, to_mend, warning
+from ricordo.cli.checks import (
+    WHERE,
+    CheckFinding,
+    advice_for,
+    failed,
+    guarded,
+    ok,
+    problem,
+    warning,
+)
 from ricordo.cli.database import schema_of
 from ricordo.cli.errors import STORAGE_ERROR, told
 from ricordo.cli.options import Store
@@ -136,7 +145,7 @@ def _database(
         yield problem("database", told(error), "pip install --upgrade ricordo")
         return
     except RicordoError as error:
-        yield problem("database", told(error), to_mend(error))
+        yield problem("database", told(error), advice_for(error))
         return
     location = database.backend.location
     yield from guarded("search", lambda: checks.engine(database, schema))
@@ -148,15 +157,15 @@ def _database(
         yield warning("schema", f"{schema}, not {HEAD}", "ricordo migrate")
         return
     yield ok("schema", schema)
-    for check, what, look in _looks(settings, database, made):
+    for check, what, look in _database_checks(settings, database, made):
         tell(what)
         yield from guarded(check, look)
 
 
-def _looks(
+def _database_checks(
     settings: "Settings", database: "Database", made: checks.MadeVectors | None
 ) -> Iterator[tuple[str, str, Callable[[], CheckFinding]]]:
-    """The checks that apply to a database of this version: name, advice and function."""
+    """The checks that apply to a database of this version: name, progress text and function."""
     if database.backend.name == "postgresql":
         yield "isolation", "Checking isolation", lambda: checks.isolation(database)
     else:

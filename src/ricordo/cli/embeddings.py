@@ -133,7 +133,7 @@ def set_provider(
         if not yes and (planned.to_rebuild or planned.problem):
             confirm(_consequence(planned), _CONFIRMED)
         change = memory.set_embeddings(provider, **settings, confirm=True)
-        _make(memory, change.to_dict(), owner, later=later)
+        _embed(memory, change.to_dict(), owner, later=later)
 
 
 def rebuild(*, yes: Yes = False, later: Later = False, owner: Owner) -> None:
@@ -146,17 +146,17 @@ def rebuild(*, yes: Yes = False, later: Later = False, owner: Owner) -> None:
         if not yes:
             confirm(f"makes {planned.to_rebuild} vectors anew", _CONFIRMED)
         change = memory.rebuild_embeddings(confirm=True)
-        _make(memory, change.to_dict(), owner, later=later)
+        _embed(memory, change.to_dict(), owner, later=later)
 
 
 def backfill(*, later: Later = False, owner: Owner) -> None:
     """Make the vectors that are missing, were given up, or are of another model."""
     with open_user(owner) as memory:
         asked = memory.backfill_embeddings()
-        _make(memory, asked.to_dict(), owner, later=later)
+        _embed(memory, asked.to_dict(), owner, later=later)
 
 
-def _make(memory: "UserMemory", done: dict[str, Any], owner: Owner, *, later: bool) -> None:
+def _embed(memory: "UserMemory", done: dict[str, Any], owner: Owner, *, later: bool) -> None:
     """Embed what is pending, and report it."""
     made = 0
     problem: EmbeddingError | InvalidInput | None = None
@@ -196,10 +196,10 @@ def _made_sentence(now: "EmbeddingStatus", problem: str | None) -> str:
     waiting = f", {now.pending} wait for a job" if now.pending else ""
     failed = f", {now.error} failed: {now.last_error}" if now.error else ""
     trouble = "" if problem is None else f"\nStopped: {problem}"
-    return f"{_maker(now)}: {now.ready} vectors are ready{waiting}{failed}.{trouble}"
+    return f"{_provider_name(now)}: {now.ready} vectors are ready{waiting}{failed}.{trouble}"
 
 
-def _maker(now: "EmbeddingStatus") -> str:
+def _provider_name(now: "EmbeddingStatus") -> str:
     return now.provider if now.model is None else f"{now.provider} {now.model}"
 
 

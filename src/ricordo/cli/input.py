@@ -180,7 +180,7 @@ def _messages(name: str, text: str, unnamed: Unnamed) -> Iterator[tuple[str, Any
             if line.strip():
                 yield f"line {number}", _loaded(name, line, number)
     else:
-        yield from _spoken(name, text, unnamed)
+        yield from _plain_text_turns(name, text, unnamed)
 
 
 def _loaded(name: str, text: str, first_line: int) -> Any:
@@ -193,13 +193,15 @@ def _loaded(name: str, text: str, first_line: int) -> Any:
         raise ImportFailed(f"{name}, line {first_line}: not JSON ({problem})") from None
 
 
-def _spoken(name: str, text: str, unnamed: Unnamed) -> Iterator[tuple[str, dict[str, str]]]:
+def _plain_text_turns(
+    name: str, text: str, unnamed: Unnamed
+) -> Iterator[tuple[str, dict[str, str]]]:
     """Turns of plain text: a line with a speaker begins one, all others continue it."""
     place = ""
     turn: dict[str, str] = {}
     lines: list[str] = []  # joined once: a turn may be the whole text
     for number, line in enumerate(text.split("\n"), 1):
-        begun = _beginning(line, unnamed)
+        begun = _turn_start(line, unnamed)
         if begun is None and turn:
             lines.append(line)
             continue
@@ -219,7 +221,7 @@ def _spoken(name: str, text: str, unnamed: Unnamed) -> Iterator[tuple[str, dict[
         yield place, {**turn, "content": "\n".join(lines)}
 
 
-def _beginning(line: str, unnamed: Unnamed) -> dict[str, str] | None:
+def _turn_start(line: str, unnamed: Unnamed) -> dict[str, str] | None:
     """The turn that a line begins; None where it names no speaker."""
     given, colon, said = line.partition(":")
     speaker = given.strip()

@@ -323,7 +323,7 @@ def celery_worker(
     if beat:
         tick_inside(app)
     queues = QUEUES.values() if served is None else [QUEUES[served]]
-    _quieten()
+    _silence_tasks()
     app.worker_main(
         [
             *("--quiet", "worker", "--loglevel", "INFO"),
@@ -343,7 +343,7 @@ def beat(*, place: Place) -> None:
     _broker(place)
     from ricordo.workers.celery_app import app
 
-    _quieten()
+    _silence_tasks()
     app.start(["--quiet", "beat", "--loglevel", "INFO"])
 
 
@@ -373,7 +373,7 @@ def _broker(place: Place) -> str:
     return broker_of(read_settings(os.environ, {}))
 
 
-def _quieten() -> None:
+def _silence_tasks() -> None:
     """Silence Celery's line for every task; ricordo logs failed jobs itself."""
     for name in ("celery.worker.strategy", "celery.app.trace", "celery.beat"):
         logging.getLogger(name).setLevel(logging.WARNING)

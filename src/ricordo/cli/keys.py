@@ -174,7 +174,7 @@ def _rows_of(keys: "Iterable[ApiKey]", more: str | None = None) -> TableListing:
             _acts_for(key),
             moment_text(key.created_at),
             "" if key.last_used_at is None else moment_text(key.last_used_at),
-            _standing(key, now),
+            _state_text(key, now),
         ]
         for key in keys
     ]
@@ -182,7 +182,7 @@ def _rows_of(keys: "Iterable[ApiKey]", more: str | None = None) -> TableListing:
     return TableListing(headings, rows, more, {"revoked": "red"})
 
 
-def _standing(key: "ApiKey", now: datetime) -> str:
+def _state_text(key: "ApiKey", now: datetime) -> str:
     if key.revoked_at is not None:
         return "revoked"
     if key.expires_at is None:

@@ -58,12 +58,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
     given = list(sys.argv[1:] if arguments is None else arguments) or ["--help"]
     as_json = "--json" in itertools.takewhile(lambda argument: argument != "--", given)
-    _never_fail_to_encode(sys.stdout)
+    _replace_unencodable(sys.stdout)
     try:
         code = assemble()(given, prog_name=NAME, standalone_mode=False)
         sys.stdout.flush()
     except RicordoError as error:
-        if _is_of_an_interruption(error):
+        if _is_interruption(error):
             return INTERRUPTED
         report(error, given, _command_of(given), as_json=as_json)
         return exit_code_of(error)
@@ -73,19 +73,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (KeyboardInterrupt, typer.Abort):
         return INTERRUPTED
     except SystemExit as ended:  # typer raises it too, when the reader of a pipe is gone
-        _stop_writing()
+        _discard_output()
         return _code_of(ended)
     except BrokenPipeError:  # the reader of the pipe is gone
-        _stop_writing()
+        _discard_output()
         return UNEXPECTED
     except Exception as error:  # noqa: BLE001 - the last resort: people get a line, not a traceback
-        if _is_of_an_interruption(error):
+        if _is_interruption(error):
             return INTERRUPTED
         return _report_unexpected(error, as_json=as_json)
     return code if isinstance(code, int) else OK
 
 
-def _is_of_an_interruption(error: BaseException | None) -> bool:
+def _is_interruption(error: BaseException | None) -> bool:
     """True for an error caused only by Ctrl-C in the middle of something."""
     while error is not None:
         if isinstance(error, KeyboardInterrupt):
@@ -122,16 +122,16 @@ def _report_unexpected(error: Exception, *, as_json: bool) -> int:
     message = f"unexpected {name}: {error}; please report"
     report_as(name, message, f"{DEBUG_VARIABLE}=1 shows where it happened", as_json=as_json)
     if isinstance(error, OSError):
-        _stop_writing()
+        _discard_output()
     return UNEXPECTED
 
 
-def _never_fail_to_encode(stream: object) -> None:
+def _replace_unencodable(stream: object) -> None:
     if isinstance(stream, io.TextIOWrapper):
         stream.reconfigure(errors="replace")
 
 
-def _stop_writing() -> None:
+def _discard_output() -> None:
     """Redirect standard output to nowhere, so that the flush at exit does not fail again."""
     with contextlib.suppress(OSError, ValueError):
         sys.stdout.flush()

@@ -48,7 +48,7 @@ def set_fields(
     Example: ricordo profile set "preferred name=Ana" city=Bekasi --explicit
     """
     with open_user(owner, acting) as memory:
-        done = memory.update_user_profile(_assigned(fields), explicit=explicit, reason=reason)
+        done = memory.update_user_profile(_parse_fields(fields), explicit=explicit, reason=reason)
     answer(owner.as_json, done, _update_table)
 
 
@@ -59,7 +59,7 @@ def unset_fields(*, fields: Names, reason: Reason = None, acting: Acting, owner:
     answer(owner.as_json, done, _update_table)
 
 
-def _assigned(given: list[str]) -> dict[str, str | None]:
+def _parse_fields(given: list[str]) -> dict[str, str | None]:
     from ricordo.errors import InvalidValue
 
     fields: dict[str, str | None] = {}
@@ -83,11 +83,11 @@ def _profile_table(profile: "Profile") -> Shown:
 
 
 def _update_table(update: "ProfileUpdate") -> Shown:
-    rows = [[field.label, field.outcome.value, _told(field)] for field in update.fields]
+    rows = [[field.label, field.outcome.value, _note(field)] for field in update.fields]
     return TableListing(["Field", "Outcome", ""], rows, "\n".join(update.problems) or None)
 
 
-def _told(field: "FieldUpdate") -> str:
+def _note(field: "FieldUpdate") -> str:
     if field.outcome == "proposed":
         return f"waits for consent: ricordo proposals approve {field.proposal_id}"
     if field.outcome == "waiting":

@@ -166,11 +166,11 @@ def mcp(*, tools: ToolSets = None, agent: Agent = None, place: Place, whose: Use
         sets = chosen_sets(*tools) if tools else default_sets(memory.settings.mcp_tools)
         level = logging.INFO if is_debugging() else logging.WARNING
         configure_logging(memory.settings.log_format or fitting_format(), level=level)
-        who = _bound(memory, whose, agent, sets)
+        who = _scope(memory, whose, agent, sets)
         serve_streams(server_for(who, threads=memory.settings.service_threads))
 
 
-def _bound(memory: "Memory", whose: UserOption, agent: str | None, sets: tuple[str, ...]) -> "Who":
+def _scope(memory: "Memory", whose: UserOption, agent: str | None, sets: tuple[str, ...]) -> "Who":
     """The user of every request; the agent's permissions are looked up each time.
 
     Raises:

@@ -61,9 +61,9 @@ def memory_card(item: "Item") -> TableListing:
     return TableListing([], [[name, _plain_text(known[name])] for name in names])
 
 
-def _of(hit: "MemoryHit") -> str:
+def _hit_text(hit: "MemoryHit") -> str:
     """A memory's text; another user's is quoted, with their name."""
-    return attributed(_said(hit), hit.owner_id, hit.type)
+    return attributed(_snippet(hit), hit.owner_id, hit.type)
 
 
 def hit_table(found: "SearchResults[MemoryHit]", nothing: str) -> Shown:
@@ -74,12 +74,14 @@ def hit_table(found: "SearchResults[MemoryHit]", nothing: str) -> Shown:
     if not found.results:
         return nothing
     if found.confidence is None:
-        rows = [[str(hit.id), hit.theme, moment_text(hit.created_at), _of(hit)] for hit in found]
+        rows = [
+            [str(hit.id), hit.theme, moment_text(hit.created_at), _hit_text(hit)] for hit in found
+        ]
         return TableListing(["ID", "Theme", "Noted (UTC)", "Memory"], rows)
     rows = [
         row
         for hit in found
-        for row in _explained([str(hit.id), *_marks(hit), hit.theme, _of(hit)], hit)
+        for row in _explained([str(hit.id), *_marks(hit), hit.theme, _hit_text(hit)], hit)
     ]
     return TableListing(["ID", "Score", "Confidence", "Theme", "Memory"], rows)
 
@@ -92,7 +94,13 @@ def turn_hit_table(found: "SearchResults[TurnHit]", nothing: str) -> Shown:
         row
         for hit in found
         for row in _explained(
-            [hit.thread_id, *_marks(hit), moment_text(hit.at), hit.actor or hit.role, _said(hit)],
+            [
+                hit.thread_id,
+                *_marks(hit),
+                moment_text(hit.at),
+                hit.actor or hit.role,
+                _snippet(hit),
+            ],
             hit,
         )
     ]
@@ -266,7 +274,7 @@ def _marks(hit: "Hit") -> list[str]:
     return [f"{hit.score:.3f}", f"{hit.confidence:.2f}"]
 
 
-def _said(hit: "Hit") -> str:
+def _snippet(hit: "Hit") -> str:
     return " ".join(hit.content_snippet.split())
 
 

@@ -144,7 +144,7 @@ def watch(*, owner: Owner) -> None:
     with told_to_stop() as stopped, open_store(owner) as memory:
         whole = memory.global_memories() if owner.of_everyone else memory.user(owner.user)
         mirror = followed_mirror(whole.parts, whole.scope.user_id)
-        _show(owner, mirror.sync())
+        _show_report(owner, mirror.sync())
         told: str | None = None
         while not stopped.wait(limits.MIRROR_SECONDS):
             try:
@@ -155,10 +155,10 @@ def watch(*, owner: Owner) -> None:
                     say(told)
                 continue
             if report is not None and not report.is_quiet:
-                _show(owner, report)
+                _show_report(owner, report)
 
 
-def _show(owner: Owner, report: "MirrorReport") -> None:
+def _show_report(owner: Owner, report: "MirrorReport") -> None:
     answer(owner.as_json, report, _report_text)
     sys.stdout.flush()
 
@@ -172,7 +172,7 @@ def _status_text(found: "MirrorStatus") -> Shown:
     lines = [f"{found.path}: revision {far} of {found.revision}."]
     if found.edited:
         lines.append("It was edited since. Every command takes that over when it ends.")
-    lines += _told(found.problems)
+    lines += _entry_lines(found.problems)
     return "\n".join(lines)
 
 
@@ -183,11 +183,15 @@ def _report_text(report: "MirrorReport") -> Shown:
         f" Entries of the log: {report.daily_entries}."
     )
     state = "written anew" if report.written else "as it was"
-    lines = [f"{report.path}: {state}.", counts, *_told((*report.conflicts, *report.problems))]
+    lines = [
+        f"{report.path}: {state}.",
+        counts,
+        *_entry_lines((*report.conflicts, *report.problems)),
+    ]
     return "\n".join(lines)
 
 
-def _told(entries: Iterable["MirrorEntry"]) -> list[str]:
+def _entry_lines(entries: Iterable["MirrorEntry"]) -> list[str]:
     return [
         f"- {entry.note}" if entry.line is None else f"- Line {entry.line}: {entry.note}"
         for entry in entries
@@ -212,11 +216,11 @@ def init(*, user: User = DEFAULT_USER, store: Store) -> None:
 
     Nothing that is there is changed, so it can be run again, and for more users.
     """
-    report = _make(store, user)
-    answer(store.as_json, report, _home_told)
+    report = _make_home(store, user)
+    answer(store.as_json, report, _home_text)
 
 
-def _make(store: Store, user: str) -> "HomeReport":
+def _make_home(store: Store, user: str) -> "HomeReport":
     from ricordo.errors import InvalidValue
     from ricordo.files.home import make_home
     from ricordo.model import checks
@@ -247,7 +251,7 @@ def _make(store: Store, user: str) -> "HomeReport":
     )
 
 
-def _home_told(report: "HomeReport") -> str:
+def _home_text(report: "HomeReport") -> str:
     lines = [f"Made {path}" for path in report.made]
     lines += [f"There already: {path}" for path in report.present]
     lines += [

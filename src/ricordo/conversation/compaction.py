@@ -99,24 +99,24 @@ class Compactor:
                 compacted before it stays.
         """
 
-        def tell(stretch: CompactionSpan) -> SummaryPart:
+        def tell(segment: CompactionSpan) -> SummaryPart:
             patient = not is_last_attempt
-            return self._teller.tell(user_id, stretch.bridge, stretch.turns, is_patient=patient)
+            return self._teller.tell(user_id, segment.bridge, segment.turns, is_patient=patient)
 
         for done in range(MAX_COMPACTIONS_PER_JOB):
             if self.compact_once(user_id, thread_id, self._policy.window_turns, tell) is None:
                 return
             report(f"{done + 1} stretches told in short")
-        self._go_on_later(user_id, thread_id)
+        self._queue_next(user_id, thread_id)
 
     def compact_all(self, user_id: str, thread_id: str, *, asks_model: bool) -> list[Compaction]:
         """Compact all but the turns that stay, however many; returns what was made."""
 
-        def tell(stretch: CompactionSpan) -> SummaryPart:
+        def tell(segment: CompactionSpan) -> SummaryPart:
             if asks_model:
-                told = self._teller.tell(user_id, stretch.bridge, stretch.turns, is_patient=False)
+                told = self._teller.tell(user_id, segment.bridge, segment.turns, is_patient=False)
             else:
-                told = self._teller.extract(stretch.bridge, stretch.turns)
+                told = self._teller.extract(segment.bridge, segment.turns)
             return told
 
         made: list[Compaction] = []
@@ -130,9 +130,9 @@ class Compactor:
     ) -> Compaction | None:
         """Compact one segment of a conversation with at least ``least`` open turns; None with
         fewer."""
-        while (stretch := self._next(user_id, thread_id, least)) is not None:
-            told = tell(stretch)
-            made = self._write(user_id, stretch, told)
+        while (segment := self._next(user_id, thread_id, least)) is not None:
+            told = tell(segment)
+            made = self._write(user_id, segment, told)
             if made is not None:
                 return made
         return None
@@ -140,7 +140,7 @@ class Compactor:
     def _next(self, user_id: str, thread_id: str, least: int) -> CompactionSpan | None:
         with self.database.read(user_id) as view:
             open_turns = count_open_turns(view.connection, user_id, thread_id)
-            size = min(self._policy.stretch_turns, open_turns - self._policy.kept_turns)
+            size = min(self._policy.segment_turns, open_turns - self._policy.kept_turns)
             if open_turns < least or size < 1:
                 return None
             former = last_compaction(view.connection, user_id, thread_id)
@@ -149,12 +149,12 @@ class Compactor:
         return CompactionSpan(thread_id, former, turns)
 
     @retried
-    def _write(self, user_id: str, stretch: CompactionSpan, told: SummaryPart) -> Compaction | None:
+    def _write(self, user_id: str, segment: CompactionSpan, told: SummaryPart) -> Compaction | None:
         """Store the summary; None where somebody else was faster, or the conversation is gone."""
-        first, last = stretch.turns[0], stretch.turns[-1]
-        at = max(turn.at for turn in stretch.turns)
+        first, last = segment.turns[0], segment.turns[-1]
+        at = max(turn.at for turn in segment.turns)
         made = Compaction(
-            thread_id=stretch.thread_id,
+            thread_id=segment.thread_id,
             first_position=first.position,
             last_position=last.position,
             day=self._policy.day_of(at),
@@ -164,28 +164,28 @@ class Compactor:
             at=at,
         )
         with self.database.write(user_id) as writing:
-            if not _still_next(writing, stretch):
+            if not _still_next(writing, segment):
                 return None
             put_compaction(writing, made)
             if self._formation_policy.is_automatic and user_id != GLOBAL_OWNER:
-                plan_forming(writing, stretch.thread_id, writing.now)
+                plan_forming(writing, segment.thread_id, writing.now)
         return made
 
     @retried
-    def _go_on_later(self, user_id: str, thread_id: str) -> None:
+    def _queue_next(self, user_id: str, thread_id: str) -> None:
         with self.database.write(user_id) as writing:
             open_turns = count_open_turns(writing.connection, user_id, thread_id)
             if open_turns >= self._policy.window_turns:
                 plan_compaction(writing, thread_id)
 
 
-def _still_next(writing: WriteTransaction, stretch: CompactionSpan) -> bool:
+def _still_next(writing: WriteTransaction, segment: CompactionSpan) -> bool:
     """Whether these are still the oldest open turns of the same conversation."""
-    user_id, thread_id = writing.user_id, stretch.thread_id
+    user_id, thread_id = writing.user_id, segment.thread_id
     present = last_compaction(writing.connection, user_id, thread_id)
-    if present != stretch.former:
+    if present != segment.former:
         return False
-    last = stretch.turns[-1]
+    last = segment.turns[-1]
     return id_of_turn(writing.connection, user_id, thread_id, last.position) == last.id
 
 

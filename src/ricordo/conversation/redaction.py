@@ -78,7 +78,7 @@ def _written(
         turn = _turn_at(writing.connection, scope.user_id, wanted)
         changed = _redacted(turn, wanted)
         change_turn(writing, changed)
-        _redact_quotes(writing, turn, _taker(turn, wanted))
+        _redact_quotes(writing, turn, _redactor(turn, wanted))
         drop_compactions(writing, turn.thread_id, turn.position)
         open_turns = count_open_turns(writing.connection, scope.user_id, turn.thread_id)
         if open_turns >= policy.window_turns:
@@ -102,7 +102,7 @@ def _turn_at(connection: sa.Connection, user_id: str, wanted: Wanted) -> Turn:
 
 
 def _redacted(turn: Turn, wanted: Wanted) -> Turn:
-    take = _taker(turn, wanted)
+    take = _redactor(turn, wanted)
     calls = None if wanted.whole else _in_json(turn.tool_calls, take)
     changed = replace(turn, content=take(turn.content) or REDACTED, tool_calls=calls)
     if changed == turn and REDACTED not in turn.content:
@@ -114,7 +114,7 @@ def _redacted(turn: Turn, wanted: Wanted) -> Turn:
     return changed
 
 
-def _taker(turn: Turn, wanted: Wanted) -> Callable[[str], str]:
+def _redactor(turn: Turn, wanted: Wanted) -> Callable[[str], str]:
     """The function that redacts a text, be it the turn or a quote of it."""
     if wanted.whole:
         return lambda text: REDACTED if text and text in turn.content else text

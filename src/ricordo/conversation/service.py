@@ -26,7 +26,7 @@ _THREADS_REMEMBERED: Final = 1_024
 
 
 @dataclass(frozen=True, slots=True)
-class _TakenUp:
+class _Resumed:
     """When a conversation was resumed, and how far it was summarised then."""
 
     day: str
@@ -42,7 +42,7 @@ class ConversationService:
         self.database = database
         self.policy = policy
         self._teller = Summariser(database.analyser, policy, formation.model)
-        self._taken_up: Recent[tuple[str, str], _TakenUp] = Recent(_THREADS_REMEMBERED)
+        self._resumed: Recent[tuple[str, str], _Resumed] = Recent(_THREADS_REMEMBERED)
         self._compactor = Compactor(database, policy, formation.policy, self._teller)
 
     def window(self, user_id: str, thread_id: str) -> Window:
@@ -53,7 +53,7 @@ class ConversationService:
         else was said today, until the next summary.
         """
         found = self._window(user_id, thread_id, self.policy.window_turns)
-        taken_up = self._taken_up.get((user_id, thread_id))
+        taken_up = self._resumed.get((user_id, thread_id))
         if taken_up is None or taken_up.compacted_to != found.compacted_to:
             return found
         return self._with_day(user_id, found, taken_up.day)
@@ -101,7 +101,7 @@ class ConversationService:
         self._compactor.compact_all(user_id, thread_id, asks_model=asks_model)
         found = self._window(user_id, thread_id, self.policy.kept_turns)
         day = self.policy.day_of(now)
-        self._taken_up.put((user_id, thread_id), _TakenUp(day, found.compacted_to))
+        self._resumed.put((user_id, thread_id), _Resumed(day, found.compacted_to))
         return self._with_day(user_id, found, day)
 
     def day_log(self, user_id: str, day: str | None = None) -> DayLog:
@@ -153,7 +153,7 @@ class ConversationService:
             gap = f"({untold} turns that are not told here; they can be searched.)"
             bridge = f"{bridge}\n\n{gap}" if bridge else gap
         heads = [replace(turn, content=_head(turn.content)) for turn in turns]
-        size = self.policy.stretch_turns
+        size = self.policy.segment_turns
         for start in range(0, len(heads), size):
             bridge = self._teller.extract(bridge, heads[start : start + size]).bridge
         return bridge

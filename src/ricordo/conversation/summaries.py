@@ -39,7 +39,7 @@ class ConversationPolicy:
     zone: tzinfo
 
     @property
-    def stretch_turns(self) -> int:
+    def segment_turns(self) -> int:
         """How many turns one summary covers."""
         return self.window_turns - self.kept_turns
 
@@ -168,7 +168,7 @@ def _lines(chosen: Sequence[ScoredSentence]) -> str:
 NOTHING_TO_REPEAT: Final = "[…]"
 """Stands for a turn that has nothing to repeat, such as code alone."""
 
-UNTOLD_ROLES: Final = frozenset({"system", "developer"})
+SETUP_ROLES: Final = frozenset({"system", "developer"})
 """Roles that set a conversation up and are not summarised."""
 
 _USER_ROLE: Final = "user"
@@ -177,7 +177,7 @@ _ENDS: Final = 1.3  # the first and the last turn
 _NUMBER: Final = 1.2
 _NAME: Final = 1.15
 _DECISION: Final = 1.3
-_UNANSWERED: Final = 1.4
+_OPEN_QUESTION: Final = 1.4
 _REPEATS_NOTHING: Final = 0.3
 # A very long turn is read from both ends.
 _FIRST_SENTENCES: Final = 24
@@ -201,7 +201,7 @@ _DECIDES = re.compile(
 
 def sentences_of(turns: Sequence[Turn], zone: tzinfo) -> list[ScoredSentence]:
     """The sentences of turns that may be repeated, in order; the first of each day names it."""
-    told = [turn for turn in turns if turn.role not in UNTOLD_ROLES]
+    told = [turn for turn in turns if turn.role not in SETUP_ROLES]
     answered = max(
         (place for place, turn in enumerate(told) if turn.role != _USER_ROLE), default=-1
     )
@@ -243,7 +243,7 @@ def _weight(turn: Turn, text: str, *, is_unanswered: bool) -> float:
     if _DECIDES.search(text):
         weight *= _DECISION
     if is_unanswered and _QUESTION.search(text):
-        weight *= _UNANSWERED
+        weight *= _OPEN_QUESTION
     return weight
 
 
@@ -369,7 +369,7 @@ class Summariser:
         """
         if self._model is not None:
             try:
-                told = self._asked(self._model, user_id, former, turns)
+                told = self._ask_model(self._model, user_id, former, turns)
             except (BadAnswer, BudgetExhausted, ModelRefused) as problem:
                 _log.warning("a conversation is told without the model: %s", in_log(problem))
             except ModelUnavailable as problem:
@@ -386,7 +386,7 @@ class Summariser:
         summary = extract_summary(turns, self._analyser, self._policy.zone)
         return SummaryPart(summary, extended_bridge(former, summary, self._analyser), EXTRACT)
 
-    def _asked(
+    def _ask_model(
         self, model: MeteredModel, user_id: str, former: str | None, turns: Sequence[Turn]
     ) -> SummaryPart | None:
         """The model's summary; None where it may be shown nothing, or its answer is unusable."""

@@ -97,7 +97,7 @@ class FilesErasure:
     """
 
     def __init__(self, doomed: tuple[Path, ...]) -> None:
-        self._doomed = doomed
+        self._targets = doomed
 
     @classmethod
     @contextlib.contextmanager
@@ -129,7 +129,7 @@ class FilesErasure:
     @property
     def exist(self) -> bool:
         """Whether there are files of the user to remove."""
-        return any(path.exists() for path in self._doomed if path.suffix != ".lock")
+        return any(path.exists() for path in self._targets if path.suffix != ".lock")
 
     def remove(self) -> int:
         """Remove the files; how many.
@@ -139,7 +139,7 @@ class FilesErasure:
         """
         removed = 0
         left: list[FilesUnavailable] = []
-        for path in self._doomed:
+        for path in self._targets:
             try:
                 removed += remove_tree(path)
                 removed += remove_drafts(path)

@@ -89,10 +89,10 @@ def apply(plan: MergePlan, writes: MirrorWrites, outcome: MirrorOutcome) -> None
     Raises:
         StorageError: a write failed; those before it are done.
     """
-    _Applying(plan, writes, outcome).run()
+    _Applier(plan, writes, outcome).run()
 
 
-class _Applying:
+class _Applier:
     def __init__(self, plan: MergePlan, writes: MirrorWrites, outcome: MirrorOutcome) -> None:
         self.plan = plan
         self.writes = writes
@@ -243,7 +243,7 @@ _EMPTIED: Final = (
 )
 
 
-class _Saved(Exception):
+class _SavedMeanwhile(Exception):
     """The file was saved by somebody else during a sync."""
 
 
@@ -371,9 +371,9 @@ class _Round:
         """Take over edits and rewrite the file, again if it is saved in between."""
         for _ in range(_ATTEMPTS):
             try:
-                if self._is_done():
+                if self._sync_once():
                     return
-            except _Saved:
+            except _SavedMeanwhile:
                 continue
             except Unreadable as problem:
                 self._blocked(str(problem))
@@ -401,14 +401,14 @@ class _Round:
         self._applied = False
         self._problems = [MirrorEntry(note=f"{self._files.memory_file.name} {why}")]
 
-    def _is_done(self) -> bool:
+    def _sync_once(self) -> bool:
         path = self._files.memory_file
         self._stored = stored_memories(self._database, self._files.user_id)
         self.stamp = stamp_of(path)
-        held = self._held()
+        held = self._read()
         left: list[str] = []
         if held is not None and self._is_whole(held) and held.strip():
-            taken = self._taken_over(held)
+            taken = self._apply_edits(held)
             if taken is None:
                 return False
             left = taken
@@ -435,7 +435,7 @@ class _Round:
         copy = self._notes.copy
         return f"{header(copy, self._stored.hidden)}{text}\n{last_line(copy)}\n".encode()
 
-    def _held(self) -> bytes | None:
+    def _read(self) -> bytes | None:
         try:
             return read_file(self._files.memory_file, limits.MAX_MIRROR_FILE_BYTES)
         except FilesUnavailable as problem:
@@ -458,10 +458,10 @@ class _Round:
             return True
         time.sleep(_SETTLING_SECONDS)
         if not says(self._files.memory_file, held):
-            raise _Saved
+            raise _SavedMeanwhile
         raise Unreadable(_CUT if text.strip() else _EMPTIED)
 
-    def _taken_over(self, held: bytes) -> list[str] | None:
+    def _apply_edits(self, held: bytes) -> list[str] | None:
         """Apply edits; returns the lines that were not understood. None while the file is being
         written."""
         text = decoded(held)
@@ -506,7 +506,7 @@ class MirrorFollower:
         self._folder = folder
         self._mirror_of = mirror_of
         self._follow_profile = follow_profile
-        self._told: dict[str, str] = {}
+        self._logged: dict[str, str] = {}
         self._next_at = 0.0
         self._place = 0  # the user that the next pass begins with
         self._lock = threading.Lock()
@@ -527,7 +527,7 @@ class MirrorFollower:
         try:
             began = time.monotonic()
             if at_once or began >= self._next_at:
-                self._look(self._folder, everyone=at_once)
+                self._pass(self._folder, everyone=at_once)
                 ended = time.monotonic()
                 self._next_at = ended + max(limits.MIRROR_SECONDS, _REST * (ended - began))
         finally:
@@ -538,11 +538,13 @@ class MirrorFollower:
         self.follow_all(at_once=True)
         self._folder = None
 
-    def _look(self, folder: FilesFolder, *, everyone: bool) -> None:
+    def _pass(self, folder: FilesFolder, *, everyone: bool) -> None:
         try:
             found = list(folder.mirrored())
         except (RicordoError, OSError) as problem:
-            self._tell("", f"the folder of the files cannot be looked through: {in_log(problem)}")
+            self._log_once(
+                "", f"the folder of the files cannot be looked through: {in_log(problem)}"
+            )
             return
         most = len(found) if everyone else limits.MAX_MIRRORS_PER_LOOK
         start = self._place % max(len(found), 1)
@@ -557,7 +559,7 @@ class MirrorFollower:
             unfollowed = () if report is None else self._follow_profile(files.user_id)
         except (RicordoError, OSError) as problem:
             if files.memory.is_dir():  # its user may have been erased just now
-                self._tell(files.user_id, f"{files.memory} does not follow: {in_log(problem)}")
+                self._log_once(files.user_id, f"{files.memory} does not follow: {in_log(problem)}")
             return
         if report is not None:
             # Line numbers only: memory contents do not belong in a log.
@@ -570,10 +572,10 @@ class MirrorFollower:
                     f"{len(unfollowed)} times the profile's file is not as the store has it"
                 )
             told = "; ".join(notes)
-            self._tell(files.user_id, f"{report.path}: {told}" if told else "")
+            self._log_once(files.user_id, f"{report.path}: {told}" if told else "")
 
-    def _tell(self, user_id: str, problem: str) -> None:
+    def _log_once(self, user_id: str, problem: str) -> None:
         """Log a problem once, and again when it changes."""
-        if problem and self._told.get(user_id) != problem:
+        if problem and self._logged.get(user_id) != problem:
             _log.warning("%s", problem)
-        self._told[user_id] = problem
+        self._logged[user_id] = problem

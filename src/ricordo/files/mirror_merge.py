@@ -90,7 +90,7 @@ def merge(
     Raises:
         Unreadable: so much is missing that it looks like an accident, and deleting is not allowed.
     """
-    merging = _Merging(read, base, stored)
+    merging = _Merge(read, base, stored)
     merging.compare()
     if base is not None:
         merging.look_for_missing(base, allow_deletes=allow_deletes)
@@ -105,7 +105,7 @@ def merge(
     return plan
 
 
-class _Merging:
+class _Merge:
     def __init__(
         self, read: ReadFile, base: Digests | None, stored: Mapping[int, ShownMemory]
     ) -> None:
@@ -118,14 +118,14 @@ class _Merging:
         """Ids with a line, or mentioned in lines that were not understood."""
 
     def compare(self) -> None:
-        holders = self._holders()
+        holders = self._lines_by_id()
         loose: list[MirrorLine] = []
         for line in self.read.lines:
             if line.id is not None and holders.get(line.id) is line:
                 self.seen.add(line.id)
             else:
                 loose.append(line)
-        strays = self._strays()
+        strays = self._without_line()
         for line in self.read.lines:
             if line.id is not None and holders.get(line.id) is line:
                 self._compare_known(line, line.id)
@@ -133,7 +133,7 @@ class _Merging:
             self._take_loose(line, strays)
         self.seen |= self.read.mentioned()
 
-    def _holders(self) -> dict[int, MirrorLine]:
+    def _lines_by_id(self) -> dict[int, MirrorLine]:
         """The line of each memory of the copy: the unchanged one where several have its id."""
         found: dict[int, MirrorLine] = {}
         ranks: dict[int, int] = {}
@@ -162,7 +162,7 @@ class _Merging:
         present = self.stored[item_id]
         return present.theme, present.digest
 
-    def _strays(self) -> dict[str, list[int]]:
+    def _without_line(self) -> dict[str, list[int]]:
         """Memories of the copy without a line, by text: lines may have lost their id."""
         found: dict[str, list[int]] = {}
         for item_id, (_, said) in self.base.items():

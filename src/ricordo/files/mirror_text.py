@@ -287,7 +287,7 @@ class _Reader:
             self._leave_fenced(row)
         elif bullet := _BULLET.match(row):
             self._take_bullet(bullet)
-        elif self.follows_memory and self._goes_on(row):
+        elif self.follows_memory and self._continues(row):
             self._join()
         else:
             self._leave(1)
@@ -325,7 +325,7 @@ class _Reader:
         if item_id is None and is_lost:
             self._leave(1)
             return
-        rows, text = self._whole(item_id, text)
+        rows, text = self._joined(item_id, text)
         raw = tuple(self.rows[self.at : self.at + rows])
         self.found.lines.append(MirrorLine(self.at + 1, item_id, text, self.theme, raw))
         self.at += rows
@@ -339,7 +339,7 @@ class _Reader:
             return None
         return found
 
-    def _whole(self, item_id: int | None, text: str) -> tuple[int, str]:
+    def _joined(self, item_id: int | None, text: str) -> tuple[int, str]:
         """How many rows a memory takes that an editor may have wrapped, and its text."""
         known = None if item_id is None else self.base.get(item_id)
         joined = text
@@ -359,7 +359,7 @@ class _Reader:
         """Join all rows that continue the memory before them."""
         last = self.found.lines[-1]
         first = self.at
-        while self.at < len(self.rows) and self._goes_on(self.rows[self.at]):
+        while self.at < len(self.rows) and self._continues(self.rows[self.at]):
             self.at += 1
         more = self.rows[first : self.at]
         text = " ".join([last.text, *(row.strip() for row in more)]).strip()
@@ -367,7 +367,7 @@ class _Reader:
             last.number, last.id, text, last.theme, (*last.raw, *more)
         )
 
-    def _goes_on(self, row: str) -> bool:
+    def _continues(self, row: str) -> bool:
         """Whether a row continues the one before."""
         return bool(row.strip()) and not _BEGINS_SOMETHING.match(row)
 

@@ -264,7 +264,7 @@ class ProfileFiles:
             doubt = self._doubt(files.profile, plan)
             if doubt is not None:
                 return (f"{files.profile}: {doubt}",)
-            self._take_over(files, plan.edits(taking), plan)
+            self._apply_edits(files, plan.edits(taking), plan)
             stored = self._stored(files)
             new = plan.text_with(stored)
             if read_text(files.profile) != text:
@@ -296,7 +296,7 @@ class ProfileFiles:
     def _stored(self, files: UserFiles) -> dict[str, ProfileField]:
         return {one.key: one for one in read_fields(self._formation.database, files.user_id)}
 
-    def _take_over(self, files: UserFiles, edits: list[FieldChange], plan: "_Plan") -> None:
+    def _apply_edits(self, files: UserFiles, edits: list[FieldChange], plan: "_Plan") -> None:
         """Apply edited lines as ordinary writes with history."""
         if not edits:
             return
@@ -353,7 +353,7 @@ class _Plan:
         if in_store is None and agreed is None and not is_taken:
             return None  # text of their own that looks like a field
         if in_store != agreed:
-            self._tell(
+            self._add_problem(
                 f"{key} was changed both here and in the store; the line stands,"
                 " the other value is in history"
             )
@@ -363,7 +363,7 @@ class _Plan:
         self, key: str, known: ProfileField | None, *, was_changed: bool
     ) -> FieldChange | None:
         if was_changed:
-            self._tell(f"{key} was removed here but changed in the store; it is back")
+            self._add_problem(f"{key} was removed here but changed in the store; it is back")
             return None
         return None if known is None else FieldChange(known.label, None)
 
@@ -382,9 +382,9 @@ class _Plan:
     def leave(self, key: str, problem: str) -> None:
         """Leave a field unchanged."""
         self.left.add(key)
-        self._tell(f"not taken over: {problem}")
+        self._add_problem(f"not taken over: {problem}")
 
-    def _tell(self, problem: str) -> None:
+    def _add_problem(self, problem: str) -> None:
         self.problems[f"{self.path}: {problem}"] = None
 
     def text_with(self, stored: Mapping[str, ProfileField]) -> str:
@@ -407,7 +407,7 @@ class _Plan:
         try:
             checked_change(known.label, known.value)
         except InvalidInput as problem:
-            self._tell(f"not written: {problem}")
+            self._add_problem(f"not written: {problem}")
             return False
         return True
 

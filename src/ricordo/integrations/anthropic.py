@@ -54,7 +54,7 @@ class MemoryTool(BetaAbstractMemoryTool):
         Raises:
             ToolError: it failed; the SDK tells the model why.
         """
-        return _told(self._files.run(input))
+        return _text_or_error(self._files.run(input))
 
     def view(self, command: BetaMemoryTool20250818ViewCommand) -> str:
         """List a directory, or show the lines of a file."""
@@ -82,7 +82,7 @@ class MemoryTool(BetaAbstractMemoryTool):
 
     def clear_all_memory(self) -> str:
         """Delete all files; they can be restored for a while."""
-        return _cleared(self._files.clear())
+        return _cleared_text(self._files.clear())
 
     def _run(self, command: Command) -> str:
         return self.call(command.model_dump(exclude_none=True))
@@ -106,7 +106,7 @@ class AsyncMemoryTool(BetaAsyncAbstractMemoryTool):
         Raises:
             ToolError: it failed; the SDK tells the model why.
         """
-        return _told(await self._in_thread(lambda files: files.run(input)))
+        return _text_or_error(await self._in_thread(lambda files: files.run(input)))
 
     async def view(self, command: BetaMemoryTool20250818ViewCommand) -> str:
         """List a directory, or show the lines of a file."""
@@ -134,7 +134,7 @@ class AsyncMemoryTool(BetaAsyncAbstractMemoryTool):
 
     async def clear_all_memory(self) -> str:
         """Delete all files; they can be restored for a while."""
-        return _cleared(await self._in_thread(lambda files: files.clear()))
+        return _cleared_text(await self._in_thread(lambda files: files.clear()))
 
     async def _run(self, command: Command) -> str:
         return await self.call(command.model_dump(exclude_none=True))
@@ -148,11 +148,11 @@ class AsyncMemoryTool(BetaAsyncAbstractMemoryTool):
         return await asyncio.to_thread(run, self._user)
 
 
-def _told(result: FileResult) -> str:
+def _text_or_error(result: FileResult) -> str:
     if result.is_error:
         raise ToolError(result.text)
     return result.text
 
 
-def _cleared(count: int) -> str:
+def _cleared_text(count: int) -> str:
     return f"Deleted {count} files."

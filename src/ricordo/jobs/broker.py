@@ -162,7 +162,7 @@ class Messenger:
             replies = self._celery().control.ping(timeout=seconds, connection=self._connection)
         return [name for reply in replies or () for name in reply]
 
-    def hang_up(self) -> None:
+    def drop(self) -> None:
         """Drop the connection without closing it properly; a broken one could not answer."""
         connection, _ = self.abandon()
         if connection is not None:
@@ -201,7 +201,7 @@ def _as_unreachable(messenger: Messenger) -> Iterator[None]:
     try:
         yield
     except _broker_errors(messenger._connection) as error:
-        messenger.hang_up()
+        messenger.drop()
         raise BrokerUnreachable(str(error) or type(error).__name__) from error
 
 

@@ -135,14 +135,14 @@ def _store_handlers(database: Database, recall: Recall) -> Mapping[str, Handler]
     def embed(job_context: JobContext) -> None:
         job = job_context.job
         try:
-            recall.filling.fill(job.user_id, _told(job_context, "vectors made"))
+            recall.filling.fill(job.user_id, _progress(job_context, "vectors made"))
         except (EmbeddingError, InvalidInput) as problem:
             if job.attempts >= job.max_attempts:
                 recall.filling.give_up(job.user_id, problem)
             raise
 
     def renew_terms(job_context: JobContext) -> None:
-        reindex_as_asked(database, job_context.job.payload, _told(job_context, "texts indexed"))
+        reindex_as_asked(database, job_context.job.payload, _progress(job_context, "texts indexed"))
 
     return {
         LIFECYCLE_JOB: lifecycle,
@@ -152,7 +152,7 @@ def _store_handlers(database: Database, recall: Recall) -> Mapping[str, Handler]
     }
 
 
-def _told(job_context: JobContext, what: str) -> Callable[[int], None]:
+def _progress(job_context: JobContext, what: str) -> Callable[[int], None]:
     """A callback that sums up and reports progress."""
     total = 0
 

@@ -135,7 +135,7 @@ class JobRunner:
         return job is not None
 
     def _run(self, job: Job) -> None:
-        job_context = self._stint(job)
+        job_context = self._context_of(job)
         try:
             with self._heartbeats(job_context):
                 self._handlers[job.kind](job_context)
@@ -150,7 +150,7 @@ class JobRunner:
         else:
             self.queue.finish(job)
 
-    def _stint(self, job: Job) -> JobContext:
+    def _context_of(self, job: Job) -> JobContext:
         def tell(progress: str) -> bool:
             return self.queue.heartbeat(job, progress)
 
@@ -182,11 +182,11 @@ class JobRunner:
             beating.join()
 
 
-ONE_EACH: Final = (Lane.FAST, Lane.SLOW)
+ONE_PER_LANE: Final = (Lane.FAST, Lane.SLOW)
 _SHORTEST_PAUSE_SECONDS: Final = 0.01
 
 
-class _Line:
+class _WorkerThread:
     """One thread and its lane."""
 
     def __init__(self, lane: Lane) -> None:
@@ -202,7 +202,7 @@ class ThreadRunner:
         self,
         runner: JobRunner,
         poll_seconds: float,
-        lanes: Sequence[Lane] = ONE_EACH,
+        lanes: Sequence[Lane] = ONE_PER_LANE,
     ) -> None:
         """One thread per entry of ``lanes``; the first also does the housekeeping."""
         self._runner = runner
@@ -215,7 +215,7 @@ class ThreadRunner:
     def _set_up(self) -> None:
         self._lock = threading.Lock()
         self._stop = threading.Event()
-        self._lines = [_Line(lane) for lane in self._lanes]
+        self._lines = [_WorkerThread(lane) for lane in self._lanes]
 
     def reset_after_fork(self) -> Any:
         """Threads do not survive a fork; the child's start with its first queued job."""
@@ -254,7 +254,7 @@ class ThreadRunner:
                     )
                     line.thread.start()
 
-    def _work(self, line: _Line) -> None:
+    def _work(self, line: _WorkerThread) -> None:
         keeps_house = line is self._lines[0]
         while not self._stop.is_set():
             line.wake.clear()

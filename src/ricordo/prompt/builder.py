@@ -137,7 +137,7 @@ class Builder:
         system = self._budget.for_system()
         self._spend_on_system(draft, material, system)
         memory = self._budget.for_memories()
-        self._tell_changes(draft, look, memory)
+        self._add_changes(draft, look, memory)
         self._spend_on_memories(draft, material, memory)
         history = self._budget.for_history(system, memory)
         self._spend_on_history(draft, material, history)
@@ -168,13 +168,13 @@ class Builder:
     def _may_have_data(self, material: PromptMaterial) -> bool:
         return bool(self._request.shows_content or material.user or material.window)
 
-    def _tell_changes(self, draft: PromptDraft, look: Look, token_budget: TokenBudget) -> None:
+    def _add_changes(self, draft: PromptDraft, look: Look, token_budget: TokenBudget) -> None:
         """Changes come before the other memory sections, because they are shown only once."""
-        draft.delta = look(lambda bullets: self._has_room_for(bullets, draft, token_budget))
+        draft.delta = look(lambda bullets: self._have_room(bullets, draft, token_budget))
         if draft.delta:
             draft.delta_section = token_budget.pay(self._delta_section(draft.delta))
 
-    def _has_room_for(
+    def _have_room(
         self, bullets: Sequence[str], draft: PromptDraft, token_budget: TokenBudget
     ) -> bool:
         section = self._delta_section(bullets)
@@ -182,9 +182,9 @@ class Builder:
             guide = joined([draft.guide, section])
             if len(guide.encode()) > MAX_GUIDE_BYTES:
                 return False
-        return token_budget.affords(section) and self._stays(section, draft)
+        return token_budget.affords(section) and self._fits_for_good(section, draft)
 
-    def _stays(self, section: str, draft: PromptDraft) -> bool:
+    def _fits_for_good(self, section: str, draft: PromptDraft) -> bool:
         """Whether changes fit beside what is never dropped: they are shown only once, so they must
         not be cut again."""
         staying = joined([draft.now, draft.guide, draft.note, draft.unsure, section])

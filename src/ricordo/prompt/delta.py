@@ -56,7 +56,7 @@ _SHARING: Final = frozenset({Event.LINK, Event.UNLINK})
 
 
 @dataclass(slots=True)
-class _Story:
+class _ItemChanges:
     """The changes of one memory, combined."""
 
     item_id: int
@@ -97,11 +97,11 @@ def look(database: Database, looking: Looking, fits: Fits) -> tuple[str, ...]:
         seen = seen_revision(view.connection, user_id, thread_id)
     if revision in (0, seen):  # unknown user or nothing new: no write needed
         return ()
-    return _told(database, looking, fits)
+    return _take_changes(database, looking, fits)
 
 
 @retried
-def _told(database: Database, looking: Looking, fits: Fits) -> tuple[str, ...]:
+def _take_changes(database: Database, looking: Looking, fits: Fits) -> tuple[str, ...]:
     with database.write(looking.user_id) as writing:
         if writing.is_first:  # erased meanwhile
             return ()
@@ -110,7 +110,7 @@ def _told(database: Database, looking: Looking, fits: Fits) -> tuple[str, ...]:
             note_seen(writing, looking.thread_id, writing.revision)
             return ()
         if writing.revision - seen > MAX_DELTAS_ONE_BY_ONE:
-            reached, bullets = _counted(writing, seen, looking)
+            reached, bullets = _summary_bullet(writing, seen, looking)
             reached, bullets = (reached, bullets) if fits(bullets) else (seen, [])
         else:
             reached, bullets = _one_by_one(writing, seen, looking, fits)
@@ -119,7 +119,9 @@ def _told(database: Database, looking: Looking, fits: Fits) -> tuple[str, ...]:
         return tuple(bullets)
 
 
-def _counted(writing: WriteTransaction, seen: int, looking: Looking) -> tuple[int, list[str]]:
+def _summary_bullet(
+    writing: WriteTransaction, seen: int, looking: Looking
+) -> tuple[int, list[str]]:
     """Many changes at once, such as an import, in one bullet."""
     if looking.themes is not None:  # counts would reveal themes that this agent may not read
         return writing.revision, []
@@ -138,23 +140,25 @@ def _one_by_one(
     waiting = changes_since(writing.connection, writing.user_id, seen, MAX_DELTAS_ONE_BY_ONE)
     known = _items_of(writing, waiting.changes)
     reached, bullets = seen, list[str]()
-    stories: dict[int, _Story] = {}
+    by_item: dict[int, _ItemChanges] = {}
     for change in waiting.changes:
-        _tell(stories, change, known, writing.user_id)
-        wider = _bullets(stories.values(), known, looking)
+        _add_change(by_item, change, known, writing.user_id)
+        wider = _bullets(by_item.values(), known, looking)
         if len(wider) > MAX_DELTA_BULLETS or not fits(wider):
             break
         reached, bullets = change.revision, wider
     return reached, bullets
 
 
-def _tell(stories: dict[int, _Story], change: Change, known: Mapping[int, Item], me: str) -> None:
+def _add_change(
+    by_item: dict[int, _ItemChanges], change: Change, known: Mapping[int, Item], me: str
+) -> None:
     kind = _KIND_OF.get(change.event)
     subject = _subject(change)
     item = known.get(subject)
     if kind is None or (change.event in _SHARING and item is not None and item.user_id == me):
         return  # sharing one's own memories is no news
-    stories.setdefault(subject, _Story(subject)).kinds.append(kind)
+    by_item.setdefault(subject, _ItemChanges(subject)).kinds.append(kind)
 
 
 def _subject(change: Change) -> int:
@@ -173,9 +177,11 @@ def _items_of(writing: WriteTransaction, changes: Iterable[Change]) -> Mapping[i
     return {item.id: item for item in find_items(writing.connection, visible)}
 
 
-def _bullets(stories: Iterable[_Story], known: Mapping[int, Item], looking: Looking) -> list[str]:
+def _bullets(
+    by_item: Iterable[_ItemChanges], known: Mapping[int, Item], looking: Looking
+) -> list[str]:
     lines = []
-    for story in stories:
+    for story in by_item:
         kind = story.kind
         item = known.get(story.item_id)
         if kind is None or not _may_see(item, looking):

@@ -105,7 +105,7 @@ class MemorySelector:
         always = self._always_shown(user_id, rules, allowed)
         question = question_in(message)
         if not question:
-            return Choice(tuple(_settled(always)))
+            return Choice(tuple(_without_conflicts(always)))
         wanted = ItemFilter(
             theme=(None if allowed is None else tuple(sorted(allowed))), types=_WITHOUT_PROCEDURES
         )
@@ -119,7 +119,7 @@ class MemorySelector:
         turns, heard = self._quoted(user_id, question, threshold, allowed, in_window)
         known = (found.sure, heard)
         return Choice(
-            tuple(_settled([*always, *_capped(sure, rules.most)])),
+            tuple(_without_conflicts([*always, *_limited(sure, rules.most)])),
             turns,
             max((one for one in known if one is not None), default=0.0),
             found.degraded,
@@ -167,7 +167,7 @@ class MemorySelector:
         return tuple(heard[: self._quotes]) if is_sure else (), best
 
 
-def _capped(found: Iterable[Selection], most: Mapping[str, int]) -> list[Selection]:
+def _limited(found: Iterable[Selection], most: Mapping[str, int]) -> list[Selection]:
     """Apply the limit of each theme."""
     shown: Counter[str] = Counter()
     kept = []
@@ -178,7 +178,7 @@ def _capped(found: Iterable[Selection], most: Mapping[str, int]) -> list[Selecti
     return kept
 
 
-def _settled(chosen: Sequence[Selection]) -> list[Selection]:
+def _without_conflicts(chosen: Sequence[Selection]) -> list[Selection]:
     """Drop memories that repeat another, or that a later one contradicts.
 
     Formation and upkeep resolve most conflicts when they store; the rest must not reach a model as

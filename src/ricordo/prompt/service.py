@@ -43,7 +43,7 @@ Standing = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class _Counted:
+class _CachedCounts:
     """Memories per theme, as of a revision and a time."""
 
     standing: Standing
@@ -52,7 +52,7 @@ class _Counted:
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
+class _CachedNarrative:
     """A narrative, as of a revision and a time."""
 
     standing: Standing
@@ -65,8 +65,8 @@ class Known:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._counted: Recent[str, _Counted] = Recent(_USERS_REMEMBERED)
-        self._told: Recent[str, _Told] = Recent(_USERS_REMEMBERED)
+        self._counted: Recent[str, _CachedCounts] = Recent(_USERS_REMEMBERED)
+        self._told: Recent[str, _CachedNarrative] = Recent(_USERS_REMEMBERED)
         self._of_run: Recent[tuple[str, str, int], tuple[Theme, ...]] = Recent(_RUNS_REMEMBERED)
 
     def themes_for_run(self, user_id: str, run_id: str | None) -> tuple[Theme, ...]:
@@ -93,7 +93,7 @@ class Known:
         told = self._told.get(user_id)
         with self._database.read(user_id) as view:
             standing = standing_of(view.connection, user_id)
-            if told is not None and self._still_holds(view, user_id, told.standing, told.at):
+            if told is not None and self._is_current(view, user_id, told.standing, told.at):
                 stored = find_summary(view.connection, user_id)
                 if stored is None or stored["made_by"] == TEMPLATE:
                     return told.text
@@ -102,7 +102,7 @@ class Known:
             return ""
         # A narrative by a model is stored, and may be rewritten for the same revision.
         if known.made_by == TEMPLATE and known.is_current and known.revision == standing[0]:
-            self._told.put(user_id, _Told(standing, known.updated_at, known.content))
+            self._told.put(user_id, _CachedNarrative(standing, known.updated_at, known.content))
         return known.content
 
     def _counts(self, view: ReadTransaction, audience: Audience, user_id: str) -> Mapping[str, int]:
@@ -110,13 +110,13 @@ class Known:
         if audience.has_links or audience.sees_global:  # other users can change what is visible
             return read_theme_counts(view, audience)
         known = self._counted.get(user_id)
-        if known is None or not self._still_holds(view, user_id, known.standing, known.at):
+        if known is None or not self._is_current(view, user_id, known.standing, known.at):
             standing = standing_of(view.connection, user_id)
-            known = _Counted(standing, view.now, read_theme_counts(view, audience))
+            known = _CachedCounts(standing, view.now, read_theme_counts(view, audience))
             self._counted.put(user_id, known)
         return known.counts
 
-    def _still_holds(
+    def _is_current(
         self, view: ReadTransaction, user_id: str, standing: Standing, at: datetime
     ) -> bool:
         """Whether nothing was written since, and no memory has expired."""
@@ -170,7 +170,7 @@ class PromptService:
         builder = Builder(request, budget, self.policy.zone)
 
         def looked(fits: Fits) -> tuple[str, ...]:
-            return self._new_to(request, allowed, fits) if tells else ()
+            return self._changes_for(request, allowed, fits) if tells else ()
 
         try:
             context, shown = builder.build(material, looked)
@@ -196,12 +196,12 @@ class PromptService:
             problems=texts.problems,
         )
         try:
-            return self._remembered(request, rules, allowed, plain)
+            return self._with_memories(request, rules, allowed, plain)
         except StorageError as problem:
             said = str(problem)
             return replace(plain, problems=(*plain.problems, said), unavailable=said)
 
-    def _remembered(
+    def _with_memories(
         self,
         request: PromptRequest,
         rules: AccessPolicy,
@@ -248,7 +248,7 @@ class PromptService:
             return ""
         return without_secrets(self._known.narrative(request.user_id))
 
-    def _new_to(
+    def _changes_for(
         self, request: PromptRequest, allowed: frozenset[str] | None, fits: Fits
     ) -> tuple[str, ...]:
         if request.thread_id is None:

@@ -480,7 +480,7 @@ _QUESTION: Final = (
 )
 
 
-class _Departure(BaseModel, defer_build=True):
+class _Refused(BaseModel, defer_build=True):
     hour: int = Field(description="the hour as a number")
     destination: str = Field(description="where it goes, in a word or two")
 
@@ -512,7 +512,7 @@ def test_model(
     try:
         model.ask(
             _QUESTION,
-            _Departure,
+            _Refused,
             max_tokens=_MAX_TOKENS,
             on_usage=spent.append,
             deadline_seconds=deadline_seconds,

@@ -238,9 +238,9 @@ class EmbedderRegistry:
 
     def _set_up(self) -> None:
         self._lock = threading.Lock()
-        self._embedders: _MostRecent[Embedder] = _MostRecent(MAX_CACHED_EMBEDDERS)
+        self._embedders: _LruCache[Embedder] = _LruCache(MAX_CACHED_EMBEDDERS)
         # Kept longer than embedders, so that nobody waits again for an endpoint known to be down.
-        self._breakers: _MostRecent[CircuitBreaker] = _MostRecent(4 * MAX_CACHED_EMBEDDERS)
+        self._breakers: _LruCache[CircuitBreaker] = _LruCache(4 * MAX_CACHED_EMBEDDERS)
 
     def reset_after_fork(self) -> Any:
         """A child creates its own embedders."""
@@ -315,7 +315,7 @@ class EmbedderRegistry:
         return self._max_width if too_wide else None
 
 
-class _MostRecent(Generic[Kept]):
+class _LruCache(Generic[Kept]):
     """An LRU cache. Its owner holds a lock around it."""
 
     def __init__(self, most: int) -> None:

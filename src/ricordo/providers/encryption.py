@@ -96,7 +96,7 @@ def _from_file(path: Path) -> bytes:
         try:
             content = path.read_bytes()
         except FileNotFoundError:
-            _make(path)
+            _create_key_file(path)
             content = path.read_bytes()
     except OSError as error:
         raise _unusable(path, f"{path.name}: {error.strerror}") from None
@@ -112,7 +112,7 @@ def _unusable(path: Path, problem: str) -> EmbedderRefused:
     return EmbedderRefused(f"the stored key cannot be decrypted: {problem}")
 
 
-def _make(path: Path) -> None:
+def _create_key_file(path: Path) -> None:
     """Create a key file atomically, unless another process was first. Raises OSError."""
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")

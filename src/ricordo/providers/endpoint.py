@@ -188,7 +188,7 @@ def read_json(content: bytes, error: ErrorOf) -> Any:
 def may_pass(status: int, content: bytes) -> bool:
     """Whether the same request may succeed later, given the status of the failure."""
     if status == 429:
-        return not _says_quota_is_used_up(content)
+        return not _is_quota_exhausted(content)
     # 501 is llama.cpp's answer to features it was not started with.
     return status == 408 or (status >= 500 and status != 501)
 
@@ -210,7 +210,7 @@ def one_line(text: str, secret: str | None) -> str:
     return line[:_MAX_SAID_CHARS].rstrip() or "no explanation"
 
 
-def _says_quota_is_used_up(content: bytes) -> bool:
+def _is_quota_exhausted(content: bytes) -> bool:
     """Whether a "too many requests" will not go away by waiting."""
     try:
         body = json.loads(content)

@@ -272,7 +272,7 @@ def without_thinking(text: str) -> str:
 
 def _objects(text: str, close_open_ends: bool) -> Iterator[dict[str, object] | NotReadable]:
     """Every object in the text, and errors for what is none."""
-    whole = _strictly(text)
+    whole = _strict(text)
     if whole is not None:
         yield whole
         return
@@ -285,7 +285,7 @@ def _objects(text: str, close_open_ends: bool) -> Iterator[dict[str, object] | N
                 yield found.value
 
 
-def _strictly(text: str) -> dict[str, object] | None:
+def _strict(text: str) -> dict[str, object] | None:
     """The whole text as a strict JSON object."""
     try:
         value = json.loads(text, parse_constant=_refuse)

@@ -258,7 +258,7 @@ def verified(database: Database, path: Path) -> Manifest:
         DatabaseTooNew: a newer ricordo made it.
     """
     manifest = recognised(database, path)
-    with _refusing(path), database.read_all() as reading:
+    with _backup_errors(path), database.read_all() as reading:
         damage = damage_of(reading.connection)
         if damage is not None:
             raise InvalidBackup(f"{path}: the backup is damaged ({damage})")
@@ -284,7 +284,7 @@ def recognised(database: Database, path: Path) -> Manifest:
         InvalidBackup: it is no backup.
         DatabaseTooNew: a newer ricordo made it.
     """
-    with _refusing(path), database.read_all() as reading:
+    with _backup_errors(path), database.read_all() as reading:
         manifest = read_manifest(reading.connection, str(path))
     if manifest.schema not in CHAIN:
         raise DatabaseTooNew(
@@ -295,7 +295,7 @@ def recognised(database: Database, path: Path) -> Manifest:
 
 
 @contextlib.contextmanager
-def _refusing(path: Path) -> Iterator[None]:
+def _backup_errors(path: Path) -> Iterator[None]:
     """Turn database errors into InvalidBackup."""
     try:
         yield
@@ -420,7 +420,7 @@ def put_in_place(draft: Path, path: Path, *, force: bool) -> None:
         finally:
             os.close(handle)
         require_free(path, force=force)
-        if force or not _linked(draft, path):
+        if force or not _link(draft, path):
             draft.replace(path)
         settle(path.parent)
 
@@ -443,7 +443,7 @@ def require_free(path: Path, *, force: bool) -> None:
         raise InvalidValue("path", f"{path} exists already; name another, or force to replace it")
 
 
-def _linked(draft: Path, path: Path) -> bool:
+def _link(draft: Path, path: Path) -> bool:
     """Link the draft to a free name; False where the file system has no hard links."""
     try:
         os.link(draft, path)
@@ -503,7 +503,7 @@ def make_backup(
                 database.backend.write_copy(draft)
         else:
             _copy_from_server(database, draft, schema, open_file)
-        manifest = _sealed(database, draft, schema, made_at, open_file)
+        manifest = _finish_copy(database, draft, schema, made_at, open_file)
         put_in_place(draft, path, force=force)
     return reported(path, manifest)
 
@@ -542,7 +542,7 @@ def _require_every_row(database: Database, connection: sa.Connection) -> None:
         )
 
 
-def _sealed(
+def _finish_copy(
     database: Database, draft: Path, schema: str, made_at: datetime, open_file: FileOpener
 ) -> Manifest:
     """Check a copy, and write its manifest."""

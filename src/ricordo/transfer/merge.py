@@ -158,7 +158,7 @@ def merge_findings(
     Raises:
         ImportFailed: times that contradict each other; nothing was written.
     """
-    merging = _Merging(database, scope, progress)
+    merging = _Merge(database, scope, progress)
     for piece in pieces():
         merging.check(piece)
     for piece in pieces():
@@ -166,7 +166,7 @@ def merge_findings(
     return merging.finished(format_name)
 
 
-class _Merging:
+class _Merge:
     """The import of one file for one user."""
 
     def __init__(self, database: Database, scope: Scope, progress: Progress) -> None:

@@ -35,7 +35,7 @@ from ricordo.transfer.backup import (
 
 
 @dataclass(frozen=True, slots=True)
-class _Held:
+class _FormerState:
     """The state of a store before: whether it has rows, its sequences, and its index stamp."""
 
     anything: bool = False
@@ -83,11 +83,11 @@ def _into_file(target: Database, path: Path, open_file: FileOpener, replace: boo
         recognised(backup, path)
     make_folder(backend.path.parent)
     with _up_to_date_copy(path, backend.path, open_file) as (copy, manifest):
-        held = _Held()
+        held = _FormerState()
         if _is_made(backend.path):
             with target.our_errors():
                 backend.require_alone()
-            held = _held_before(target)
+            held = _former_state(target)
         _require_empty(target, held, replace)
         with copy.transaction() as connection:
             _continue_from(copy, connection, held)
@@ -124,10 +124,10 @@ def _up_to_date_copy(
 
 def _into_server(target: Database, path: Path, open_file: FileOpener, replace: bool) -> _Restored:
     with _present_backup(path, open_file) as (backup, manifest):
-        _require_empty(target, _held_before(target), replace)
+        _require_empty(target, _former_state(target), replace)
         upgrade(target)
         with backup.read_all() as reading, target.transaction() as connection:
-            held = _taken(target, connection, replace)
+            held = _truncate(target, connection, replace)
             copy_rows(reading.connection, connection)
             given = backup.backend.ids_given(reading.connection)
             target.backend.go_on_after(connection, given)
@@ -149,10 +149,10 @@ def _present_backup(path: Path, open_file: FileOpener) -> Iterator[tuple[Databas
         yield found
 
 
-def _taken(target: Database, connection: sa.Connection, replace: bool) -> _Held:
+def _truncate(target: Database, connection: sa.Connection, replace: bool) -> _FormerState:
     """Empty the tables of a server; returns its former state."""
     target.backend.claim_tables(connection)
-    held = _held(target, connection)
+    held = _read_state(target, connection)
     _require_empty(target, held, replace)
     names = ", ".join(table.name for table in metadata.sorted_tables)
     connection.exec_driver_sql(f"TRUNCATE {names}")
@@ -162,14 +162,14 @@ def _taken(target: Database, connection: sa.Connection, replace: bool) -> _Held:
 # -- into either
 
 
-def _held_before(target: Database) -> _Held:
+def _former_state(target: Database) -> _FormerState:
     """The state of a store of any schema version, or of none.
 
     Raises:
         AccessDenied: its tables belong to another role.
     """
     if version_of(target) is None:
-        return _Held()
+        return _FormerState()
     with target.read_all() as reading:
         owner = target.backend.owner_elsewhere(reading.connection)
         if owner is not None:
@@ -177,17 +177,17 @@ def _held_before(target: Database) -> _Held:
                 f"{target.backend.location}: only the role that owns the tables, {owner!r}, can"
                 " restore a backup"
             )
-        return _held(target, reading.connection)
+        return _read_state(target, reading.connection)
 
 
-def _held(target: Database, connection: sa.Connection) -> _Held:
+def _read_state(target: Database, connection: sa.Connection) -> _FormerState:
     there = set(sa.inspect(connection).get_table_names())
     some = (
         sa.exists(sa.select(sa.literal(1)).select_from(table))
         for table in OWNED_TABLES
         if table.name in there
     )
-    return _Held(
+    return _FormerState(
         anything=bool(connection.execute(sa.select(sa.or_(*some))).scalar()),
         ids=target.backend.ids_given(connection),
         last_stamp=_last_stamp(connection),
@@ -201,7 +201,7 @@ def _last_stamp(connection: sa.Connection) -> int:
     return connection.execute(sa.select(sa.func.max(users.c.index_stamp))).scalar() or 0
 
 
-def _require_empty(target: Database, held: _Held, replace: bool) -> None:
+def _require_empty(target: Database, held: _FormerState, replace: bool) -> None:
     if held.anything and not replace:
         raise StoreNotEmpty(
             f"{target.backend.location} holds something already: restore into an empty store, or"
@@ -209,7 +209,7 @@ def _require_empty(target: Database, held: _Held, replace: bool) -> None:
         )
 
 
-def _continue_from(restored: Database, connection: sa.Connection, held: _Held) -> None:
+def _continue_from(restored: Database, connection: sa.Connection, held: _FormerState) -> None:
     """Never reuse an id of the former contents, and invalidate indexes of it in other processes."""
     restored.backend.go_on_after(connection, held.ids)
     now = int(restored.clock().timestamp() * 1_000_000)  # like the first stamp of every user

@@ -92,7 +92,7 @@ def restore_user(
         for kind in TABLE_OF_KIND:
             _insert(writing, kind, [{**row, "user_id": user_id} for row in rows[kind]])
         writing.continue_from(given.revision)
-        _tell_again(writing, received)
+        _record_received(writing, received)
         known = {name for name in restored_too if not moved}
         made = _link(writing, links, known) if by_operator else _offer(writing, scope, links)
         plan_what_ends(writing)  # jobs are not exported
@@ -168,7 +168,7 @@ def _offer(writing: WriteTransaction, scope: Scope, links: list[Row]) -> int:
     return made
 
 
-def _tell_again(writing: WriteTransaction, received: list[Change]) -> None:
+def _record_received(writing: WriteTransaction, received: list[Change]) -> None:
     """Record what others shared with this user before after the user's own history."""
     for change in received:
         writing.record(

@@ -103,7 +103,7 @@ class PairWriter:
                 ruling
                 for ruling in rulings
                 if all(
-                    _is_as_decided(found.get(item.id), item, writing.now)
+                    _is_unchanged(found.get(item.id), item, writing.now)
                     for item in (ruling.kept, ruling.other)
                 )
             ][: self._left_today(writing)]
@@ -132,7 +132,7 @@ class PairWriter:
         ids = [ruling.kept.id, ruling.other.id]
         found = items_by_id(writing.connection, [(writing.user_id, one) for one in ids])
         as_decided = all(
-            _is_as_decided(found.get(item.id), item, writing.now)
+            _is_unchanged(found.get(item.id), item, writing.now)
             for item in (ruling.kept, ruling.other)
         )
         return (
@@ -147,7 +147,7 @@ class PairWriter:
         return max(0, self._daily_pairs - looked_at)
 
 
-def _is_as_decided(now: Item | None, then: Item, moment: datetime) -> bool:
+def _is_unchanged(now: Item | None, then: Item, moment: datetime) -> bool:
     """Whether a memory is active and unchanged since the decision."""
     if now is None or now.status is not Status.ACTIVE or is_expired(now, moment):
         return False
@@ -212,7 +212,7 @@ def plan(
             continue
         ruling = table.by_rules(pair)
         if ruling is None and not has_judge:
-            ruling = table.beside_each_other(pair)
+            ruling = table.keep_both(pair)
         if ruling is None:
             made.doubtful.append(pair)
             continue
@@ -271,7 +271,7 @@ class Consolidation:
         planned = self._plan(user_id, report)
         if dry_run:
             return _as_planned(planned)
-        work = _Work(self._applier, self._table, user_id, report)
+        work = _Run(self._applier, self._table, user_id, report)
         work.apply_ruled(planned.ruled)
         trouble = None if self._judge is None else work.ask(self._judge, planned.doubtful)
         if isinstance(trouble, ModelUnavailable):
@@ -306,7 +306,7 @@ def _changed_since(view: ReadTransaction, user_id: str) -> datetime:
     return min([usual, *(moment for moment in known if moment is not None)])
 
 
-class _Work:
+class _Run:
     """One run."""
 
     def __init__(self, applier: PairWriter, table: Table, user_id: str, report: Report) -> None:

@@ -224,7 +224,7 @@ def run_round(
     done = RoundReport(
         forgotten=forgotten, trimmed=trimmed, unrelated=unrelated, vectors_asked=asked
     )
-    return _conclude(database, policy, user_id, done, problem, has_model=has_model)
+    return _finish(database, policy, user_id, done, problem, has_model=has_model)
 
 
 def _ask_for_vectors(database: Database, recall: Recall, user_id: str) -> tuple[int, str | None]:
@@ -236,11 +236,11 @@ def _ask_for_vectors(database: Database, recall: Recall, user_id: str) -> tuple[
             return 0, chosen.problem
         if not rebuild.count_missing(view.connection, user_id, chosen.model):
             return 0, None
-    problem = _tried(chosen.embedder)
+    problem = _embedder_problem(chosen.embedder)
     return (0, problem) if problem else (_backfill(database, user_id, chosen.model), None)
 
 
-def _tried(embedder: Embedder | None) -> str | None:
+def _embedder_problem(embedder: Embedder | None) -> str | None:
     """What is wrong with an embedder. Existing vectors are not dropped for one that does not
     answer."""
     return None if embedder is None or embedder.is_local else test_embedder(embedder).problem
@@ -253,7 +253,7 @@ def _backfill(database: Database, user_id: str, model: VectorModel) -> int:
 
 
 @retried
-def _conclude(
+def _finish(
     database: Database,
     policy: UpkeepPolicy,
     user_id: str,

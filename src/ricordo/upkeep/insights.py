@@ -90,7 +90,7 @@ class InsightMaterial:
 
     def still_holds(self, writing: WriteTransaction) -> bool:
         """Whether none of it was changed, forgotten or erased since."""
-        mine = items.c.id.in_([item.id for item in self.items]) & _holding(
+        mine = items.c.id.in_([item.id for item in self.items]) & _active(
             writing.user_id, writing.now
         )
         present = {item.id: item.content for item in find_items(writing.connection, mine)}
@@ -105,7 +105,7 @@ class InsightMaterial:
 def is_anything_new(view: ReadTransaction, user_id: str, since: datetime) -> bool:
     """Whether the user said something since then, or something was learned about them."""
     said = sa.exists().where(formation.c.user_id == user_id, formation.c.observed_at > since)
-    learned = sa.exists().where(_told(user_id, view.now), items.c.updated_at > since)
+    learned = sa.exists().where(_stated(user_id, view.now), items.c.updated_at > since)
     return bool(view.connection.execute(sa.select(sa.or_(said, learned))).scalar_one())
 
 
@@ -115,18 +115,18 @@ def gather(view: ReadTransaction, user_id: str) -> InsightMaterial:
     Everything passes formation's hygiene: no tool output, pasted context, secrets, recalled
     memories or prompt injections.
     """
-    told = _told(user_id, view.now)
+    told = _stated(user_id, view.now)
     is_episode = items.c.type == MemoryType.EPISODE.value
     lately = _latest(view, told & is_episode, limits.MAX_INSIGHT_EPISODES)
     if not lately:
         lately = _latest(view, told, limits.MAX_INSIGHT_EPISODES)
     others = told & ~is_episode & items.c.id.not_in([item.id for item in lately])
     known = _latest(view, others, limits.MAX_INSIGHT_FACTS)
-    said = _said_last(view, user_id)
+    said = _latest_said(view, user_id)
     return InsightMaterial(
         looked_at=view.now,
-        lately=_shown(lately),
-        known=_shown(known),
+        lately=_as_sources(lately),
+        known=_as_sources(known),
         said=[one for _, one in said],
         items=[*lately, *known],
         turn_ids=[turn_id for turn_id, _ in said],
@@ -137,21 +137,21 @@ def lines_of(shown: Iterable[InsightSource]) -> str:
     return "\n".join(one.line for one in shown) or "(nothing)"
 
 
-def _holding(user_id: str, now: datetime) -> Condition:
+def _active(user_id: str, now: datetime) -> Condition:
     return (items.c.user_id == user_id) & (items.c.status == Status.ACTIVE.value) & not_expired(now)
 
 
-def _told(user_id: str, now: datetime) -> Condition:
+def _stated(user_id: str, now: datetime) -> Condition:
     """Valid memories from somebody's statements; procedures say nothing about the user."""
     left_out = [kind.value for kind in (*_OWN_WORDS, MemoryType.PROCEDURE)]
-    return _holding(user_id, now) & items.c.type.not_in(left_out)
+    return _active(user_id, now) & items.c.type.not_in(left_out)
 
 
 def _latest(view: ReadTransaction, where: Condition, limit: int) -> Sequence[Item]:
     return page_of_items(view.connection, where, Sort(SortColumn.VALID_FROM), limit, None).items
 
 
-def _shown(found: Iterable[Item]) -> list[InsightSource]:
+def _as_sources(found: Iterable[Item]) -> list[InsightSource]:
     """Memories as statements, the oldest first, without those that hygiene leaves empty."""
     ordered = sorted(found, key=lambda item: (item.valid_from, item.id))
     cleaned = [InsightSource(item.valid_from, _cut(_clean(item.content))) for item in ordered]
@@ -163,7 +163,7 @@ def _cut(text: str) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}{_CUT}"
 
 
-def _said_last(view: ReadTransaction, user_id: str) -> list[tuple[int, InsightSource]]:
+def _latest_said(view: ReadTransaction, user_id: str) -> list[tuple[int, InsightSource]]:
     """The user's latest turns that fit, by turn id, oldest first."""
     shown: list[tuple[int, InsightSource]] = []
     room = limits.MAX_INSIGHT_CONVERSATION_CHARS
@@ -227,14 +227,14 @@ _NEAR: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Sifted:
+class FilteredInsights:
     """Observations to store, and why each of the others was rejected."""
 
     kept: Sequence[str]
     dropped: Sequence[str]
 
 
-class InsightSieve:
+class InsightFilter:
     """Checks a model's observations against what it was shown and what is known."""
 
     def __init__(self, database: Database, recall: Recall, policy: FormationPolicy) -> None:
@@ -243,7 +243,9 @@ class InsightSieve:
         self._policy = policy
         self._known = KnownMemories(database, recall)
 
-    def sift(self, user_id: str, observed: Iterable[str], material: InsightMaterial) -> Sifted:
+    def filter(
+        self, user_id: str, observed: Iterable[str], material: InsightMaterial
+    ) -> FilteredInsights:
         """The valid ones, in order. No transaction may be open."""
         kept: list[str] = []
         dropped: list[str] = []
@@ -258,7 +260,7 @@ class InsightSieve:
                 kept.append(content)
             else:
                 dropped.append(problem)
-        return Sifted(kept, dropped)
+        return FilteredInsights(kept, dropped)
 
     def _checked(self, observed: str, material: InsightMaterial) -> tuple[str, str | None]:
         """The normalised observation, and what is wrong with it by itself."""
@@ -281,15 +283,15 @@ class InsightSieve:
         """Whether it repeats one of these, a stored fact or an earlier insight."""
         near = self._known.near(user_id, content, MemoryType.FACT)
         compared = [(one.item.content, one.similarity) for one in near]
-        compared += self._noticed(user_id, content)
+        compared += self._near_insights(user_id, content)
         compared += [(one, share_of_words(self._analyser, content, one)) for one in kept]
-        return self._was_noticed(user_id, content) or any(
+        return self._is_stored(user_id, content) or any(
             says_nothing_new(content, other)
             or (similarity >= self._policy.redundant_min and not opposed(content, other))
             for other, similarity in compared
         )
 
-    def _noticed(self, user_id: str, content: str) -> list[tuple[str, float]]:
+    def _near_insights(self, user_id: str, content: str) -> list[tuple[str, float]]:
         """The active insights nearest to a text, with their similarity."""
         wanted = ItemFilter(statuses=(Status.ACTIVE,), types=(MemoryType.INSIGHT,))
         found = self._recall.memories.find(user_id, content, _NEAR, wanted)
@@ -303,7 +305,7 @@ class InsightSieve:
             for item, ranked in zip(found.items, found.ranked, strict=True)
         ]
 
-    def _was_noticed(self, user_id: str, content: str) -> bool:
+    def _is_stored(self, user_id: str, content: str) -> bool:
         """Whether an insight with this text is stored, even archived or deleted: then the user does
         not want it back every day."""
         same = sa.exists().where(
@@ -366,7 +368,7 @@ class Observation(BaseModel, defer_build=True):
 
 
 @dataclass(frozen=True, slots=True)
-class _Look:
+class _Run:
     """The material, and the time of the last run."""
 
     material: InsightMaterial
@@ -374,10 +376,10 @@ class _Look:
 
 
 @dataclass(frozen=True, slots=True)
-class _Drawn:
+class _Insights:
     """What is to be written, with its vectors and neighbours."""
 
-    sifted: Sifted
+    filtered: FilteredInsights
     known: KnownVectors
     near: Neighbours
 
@@ -396,21 +398,23 @@ def draw_insights(
         ModelUnavailable: the model is down; nothing was written, try again.
         StorageError: the database failed.
     """
-    look = _look(database, user_id)
-    if isinstance(look, str):
-        return InsightReport(skipped=look)
+    run = _prepare(database, user_id)
+    if isinstance(run, str):
+        return InsightReport(skipped=run)
     try:
-        observed = _ask(model, user_id, look.material)
+        observed = _ask(model, user_id, run.material)
     except (BadAnswer, ModelRefused) as problem:  # trying again today would not help
         _log.warning("no insights for today: %s", in_log(problem))
-        return _note_failure(database, user_id, look, problem)
-    sifted = InsightSieve(database, recall, formation_policy).sift(user_id, observed, look.material)
-    known = recall.embedders.known_vectors(user_id, sifted.kept)
+        return _note_failure(database, user_id, run, problem)
+    filtered = InsightFilter(database, recall, formation_policy).filter(
+        user_id, observed, run.material
+    )
+    known = recall.embedders.known_vectors(user_id, filtered.kept)
     near = recall.relating.neighbours(user_id, known)
-    return _write(database, recall, user_id, look, _Drawn(sifted, known, near))
+    return _write(database, recall, user_id, run, _Insights(filtered, known, near))
 
 
-def _look(database: Database, user_id: str) -> _Look | str:
+def _prepare(database: Database, user_id: str) -> _Run | str:
     """The material, or why there is none."""
     if user_id == GLOBAL_OWNER:
         return OF_EVERYBODY
@@ -422,7 +426,7 @@ def _look(database: Database, user_id: str) -> _Look | str:
             if not is_anything_new(view, user_id, last):
                 return NOTHING_NEW
         material = gather(view, user_id)
-    return _Look(material, last) if material.statements else NOTHING_THERE
+    return _Run(material, last) if material.statements else NOTHING_THERE
 
 
 def _ask(model: MeteredModel, user_id: str, material: InsightMaterial) -> list[str]:
@@ -440,17 +444,17 @@ def _ask(model: MeteredModel, user_id: str, material: InsightMaterial) -> list[s
 
 @retried
 def _write(
-    database: Database, recall: Recall, user_id: str, look: _Look, drawn: _Drawn
+    database: Database, recall: Recall, user_id: str, run: _Run, drawn: _Insights
 ) -> InsightReport:
     """Store insights and record the run, unless another run was faster.
 
     Nothing is stored if the material was changed or forgotten meanwhile.
     """
     with database.write(user_id, known=drawn.known) as writing:
-        if not _is_ours(writing, look):
+        if not _is_first_run(writing, run):
             return InsightReport(skipped=OVERTAKEN)
-        kept, dropped = drawn.sifted.kept, list(drawn.sifted.dropped)
-        if kept and not look.material.still_holds(writing):
+        kept, dropped = drawn.filtered.kept, list(drawn.filtered.dropped)
+        if kept and not run.material.still_holds(writing):
             dropped += ["changed_meanwhile"] * len(kept)
             kept = ()
         written = _add(writing, recall, kept, drawn)
@@ -462,12 +466,12 @@ def _write(
             ],
         )
         tally(writing, {INSIGHTS_WRITTEN: len(written), INSIGHTS_DROPPED: len(dropped)})
-        note_upkeep(writing, insights_at=look.material.looked_at)
+        note_upkeep(writing, insights_at=run.material.looked_at)
     return InsightReport(written=tuple(written), dropped=len(dropped))
 
 
 def _add(
-    writing: WriteTransaction, recall: Recall, kept: Sequence[str], drawn: _Drawn
+    writing: WriteTransaction, recall: Recall, kept: Sequence[str], drawn: _Insights
 ) -> list[int]:
     drafts = [
         NewMemory(
@@ -495,20 +499,20 @@ def _add(
 
 @retried
 def _note_failure(
-    database: Database, user_id: str, look: _Look, problem: BadAnswer | ModelRefused
+    database: Database, user_id: str, run: _Run, problem: BadAnswer | ModelRefused
 ) -> InsightReport:
     with database.write(user_id) as writing:
-        if not _is_ours(writing, look):
+        if not _is_first_run(writing, run):
             return InsightReport(skipped=OVERTAKEN)
         put_events(writing, [_event("ask", type(problem).__name__, EventStatus.ERROR)])
-        note_upkeep(writing, insights_at=look.material.looked_at)
+        note_upkeep(writing, insights_at=run.material.looked_at)
     return InsightReport(skipped=NO_ANSWER)
 
 
-def _is_ours(writing: WriteTransaction, look: _Look) -> bool:
+def _is_first_run(writing: WriteTransaction, run: _Run) -> bool:
     """Whether no other run was faster, and the user still exists."""
     present = upkeep_state(writing.connection, writing.user_id).insights_at
-    return not writing.is_first and present == look.last
+    return not writing.is_first and present == run.last
 
 
 def _event(

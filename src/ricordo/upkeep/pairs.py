@@ -286,7 +286,7 @@ class Table:
         Where neither may be removed, no model is needed.
         """
         if not _may_go(pair, pair.older, pair.newer) and not _may_go(pair, pair.newer, pair.older):
-            return self.beside_each_other(pair, MAY_NOT_GO)
+            return self.keep_both(pair, MAY_NOT_GO)
         newer, older = pair.newer.content, pair.older.content
         against = opposed(newer, older)
         if against is not None:
@@ -312,9 +312,9 @@ class Table:
             return self._supersede(pair, reason or MORE_SPECIFIC)
         if verdict.kind is Relationship.CONTRADICTION:
             return self._supersede(pair, reason or CONTRADICTION)
-        return self.beside_each_other(pair)
+        return self.keep_both(pair)
 
-    def beside_each_other(self, pair: NearPair, reason: str | None = None) -> Ruling:
+    def keep_both(self, pair: NearPair, reason: str | None = None) -> Ruling:
         """Both stay, linked where they are near enough."""
         near = pair.similarity >= self._link_min
         action = PairAction.LINK if near else PairAction.KEEP
@@ -327,11 +327,11 @@ class Table:
     def _supersede(self, pair: NearPair, reason: str) -> Ruling:
         older, newer = pair.older, pair.newer
         if older.key not in (None, newer.key) or not _may_go(pair, older, newer):
-            return self.beside_each_other(pair, MAY_NOT_GO)
+            return self.keep_both(pair, MAY_NOT_GO)
         return Ruling(pair, PairAction.SUPERSEDE, reason, pair.newer, pair.older)
 
     def _merge(self, pair: NearPair, reason: str) -> Ruling:
-        best, rest = sorted((pair.older, pair.newer), key=_worth, reverse=True)
+        best, rest = sorted((pair.older, pair.newer), key=_rank, reverse=True)
         if _says_more(rest, best):
             best, rest = rest, best
         orders = [(best, rest)] if _says_more(best, rest) else [(best, rest), (rest, best)]
@@ -339,7 +339,7 @@ class Table:
             # A keyed memory is overwritten some day, with everything merged into it.
             if other.key == kept.key and _may_go(pair, other, kept):
                 return Ruling(pair, PairAction.MERGE, reason, kept, other)
-        return self.beside_each_other(pair, MAY_NOT_GO)
+        return self.keep_both(pair, MAY_NOT_GO)
 
 
 def as_question(pair: NearPair) -> Pair:
@@ -355,7 +355,7 @@ def as_question(pair: NearPair) -> Pair:
 
 def _may_go(pair: NearPair, going: Item, staying: Item) -> bool:
     """Whether replacing one memory by the other loses nothing but its text."""
-    if going.pinned or going.id in pair.shared or not _stand_together(going, staying):
+    if going.pinned or going.id in pair.shared or not _are_alike(going, staying):
         return False
     if going.source in ON_PURPOSE and staying.source not in ON_PURPOSE:
         return False
@@ -363,7 +363,7 @@ def _may_go(pair: NearPair, going: Item, staying: Item) -> bool:
     return ends is None or (lasts is not None and lasts <= ends)
 
 
-def _stand_together(one: Item, other: Item) -> bool:
+def _are_alike(one: Item, other: Item) -> bool:
     """Whether readers of one read the other too: same theme, agent and kind; for episodes, same
     day."""
     if (one.theme, one.agent_id) != (other.theme, other.agent_id):
@@ -391,7 +391,7 @@ def _says_more(one: Item, other: Item) -> bool:
     )
 
 
-def _worth(item: Item) -> tuple[bool, bool, int, int, float, int]:
+def _rank(item: Item) -> tuple[bool, bool, int, int, float, int]:
     """Which of two duplicates stays: pinned, explicit, important, often recalled, then older."""
     return (
         item.pinned,

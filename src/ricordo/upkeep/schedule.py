@@ -111,7 +111,7 @@ def _queue_due(database: Database, page: Sequence[tuple[str, datetime]]) -> int:
     with database.transaction() as connection:
         # Locked, so that no user is erased before their job is there to be erased too.
         held = hold_users(connection, due)
-        seen_to = _seen_to(connection, due)
+        seen_to = _already_planned(connection, due)
         new = [user_id for user_id in held if user_id not in seen_to]
         for user_id in new:
             put_job(database.backend, connection, _round(user_id, due[user_id], now), now)
@@ -120,7 +120,7 @@ def _queue_due(database: Database, page: Sequence[tuple[str, datetime]]) -> int:
     return len(new)
 
 
-def _seen_to(connection: sa.Connection, due: Mapping[str, datetime]) -> set[str]:
+def _already_planned(connection: sa.Connection, due: Mapping[str, datetime]) -> set[str]:
     """Users whose round waits or runs, or was given up since it was due: the next day's round makes
     up for that."""
     # Not by state as well: the index over all queued jobs is the wrong one for a few users.

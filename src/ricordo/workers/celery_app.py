@@ -49,14 +49,14 @@ app.task(run_job, name=RUN_TASK)
 app.task(sweep, name=SWEEP_TASK)
 
 
-class _Workplace:
+class _WorkerProcess:
     """The worker whose main process this is."""
 
     worker: Any = None
 
 
 def _on_init(sender: Any = None, **_: Any) -> None:
-    _Workplace.worker = sender
+    _WorkerProcess.worker = sender
     if _END_SOON is not None:  # children inherit this until they install their own handler
         signal.signal(_END_SOON, signal.SIG_IGN)
 
@@ -74,7 +74,7 @@ def _on_child_init(**_: Any) -> None:
 
 def _on_shutting_down(**_: Any) -> None:
     STORE.end_soon()  # pools of threads, or none
-    pool = getattr(_Workplace.worker, "pool", None)
+    pool = getattr(_WorkerProcess.worker, "pool", None)
     if pool is None or _END_SOON is None:
         return
     for process in pool.info.get("processes", ()):
