@@ -64,11 +64,7 @@ COMMANDS: Final[dict[str, dict[str, Command | Group]]] = {
         "links": proposals.links,
         "senders": Group(
             "See and decide whom to take nothing from.",
-            {
-                "blocked": proposals.blocked,
-                "block": proposals.block,
-                "unblock": proposals.unblock,
-            },
+            {"blocked": proposals.blocked, "block": proposals.block, "unblock": proposals.unblock},
             default="blocked",
         ),
     },
@@ -101,13 +97,9 @@ COMMANDS: Final[dict[str, dict[str, Command | Group]]] = {
     "Profile": {
         "profile": Group(
             "See and change what is said of a user in every prompt.",
-            {
-                "show": profile.show,
-                "set": profile.set_fields,
-                "unset": profile.unset_fields,
-            },
+            {"show": profile.show, "set": profile.set_fields, "unset": profile.unset_fields},
             default="show",
-        ),
+        )
     },
     "States of programs": {
         "checkpoint": Group(
@@ -119,7 +111,7 @@ COMMANDS: Final[dict[str, dict[str, Command | Group]]] = {
                 "delete": checkpoints.delete,
             },
             default="list",
-        ),
+        )
     },
     "Files": {
         "init": transfer.init,
@@ -136,7 +128,7 @@ COMMANDS: Final[dict[str, dict[str, Command | Group]]] = {
             "Show and call the tools that a model reaches memory with.",
             {"list": tools.list_tools, "call": tools.call, "guide": tools.guide},
             default="list",
-        ),
+        )
     },
     "Serve": {"serve": serve.serve, "mcp": serve.mcp},
     "Administration": {

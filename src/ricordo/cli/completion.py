@@ -226,8 +226,7 @@ class Shell(StrEnum):
 
 
 OfShell = Annotated[
-    str,
-    typer.Argument(metavar="SHELL", help=f"{words(Shell)}.", autocompletion=completing(Shell)),
+    str, typer.Argument(metavar="SHELL", help=f"{words(Shell)}.", autocompletion=completing(Shell))
 ]
 Install = Annotated[
     bool, typer.Option("--install", help="Put it where that shell finds it when it starts.")

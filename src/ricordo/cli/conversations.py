@@ -58,8 +58,7 @@ IntoThread = Annotated[
 ]
 Title = Annotated[str | None, typer.Option(metavar="TEXT", help="What the conversation is called.")]
 DefaultRole = Annotated[
-    str | None,
-    typer.Option(metavar="NAME", help="Role where none is given (in plain text: user)."),
+    str | None, typer.Option(metavar="NAME", help="Role where none is given (in plain text: user).")
 ]
 DefaultActor = Annotated[
     str | None, typer.Option(metavar="NAME", help="Who speaks in that role where no name is given.")

@@ -249,10 +249,7 @@ def make(*, path: NewFile, force: Force = False, store: Store) -> None:
     from ricordo.transfer.backup import make_backup
     from ricordo.wiring import file_opener, read_settings
 
-    with (
-        untouched_database(store) as database,
-        working("Backing up", wanted=not store.as_json),
-    ):
+    with untouched_database(store) as database, working("Backing up", wanted=not store.as_json):
         if schema_of(database) is None:
             raise StorageUnavailable(f"{database.backend.location}: there is no store to back up")
         settings = read_settings(os.environ, store.settings())

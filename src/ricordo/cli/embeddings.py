@@ -60,8 +60,7 @@ class Endpoint:
         ),
     ] = None
     dimensions: Annotated[
-        int | None,
-        typer.Option(metavar="N", help=f"Width to ask for (1 to {MAX_VECTOR_WIDTH})."),
+        int | None, typer.Option(metavar="N", help=f"Width to ask for (1 to {MAX_VECTOR_WIDTH}).")
     ] = None
 
     def settings(self, provider: str | None) -> dict[str, Any]:
@@ -113,12 +112,7 @@ def test(*, provider: Tested = None, endpoint: Endpoint, owner: Owner) -> None:
 
 
 def set_provider(
-    *,
-    provider: Chosen,
-    endpoint: Endpoint,
-    yes: Yes = False,
-    later: Later = False,
-    owner: Owner,
+    *, provider: Chosen, endpoint: Endpoint, yes: Yes = False, later: Later = False, owner: Owner
 ) -> None:
     """Choose where a user's vectors are made.
 

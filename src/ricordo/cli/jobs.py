@@ -36,9 +36,7 @@ if TYPE_CHECKING:
 State = Annotated[
     str | None,
     typer.Option(
-        metavar="STATE",
-        help=f"Only those: {words(JobState)}.",
-        autocompletion=completing(JobState),
+        metavar="STATE", help=f"Only those: {words(JobState)}.", autocompletion=completing(JobState)
     ),
 ]
 Kind = Annotated[str | None, typer.Option(metavar="KIND", help="Only those of this kind.")]
@@ -157,9 +155,7 @@ Days = Annotated[int | None, typer.Option(metavar="N", help="Only the last days,
 LastDays = Annotated[
     int,
     typer.Option(
-        "--days",
-        metavar="N",
-        help=f"How many, today included (1 to {limits.MAX_DAILY_DAYS}).",
+        "--days", metavar="N", help=f"How many, today included (1 to {limits.MAX_DAILY_DAYS})."
     ),
 ]
 
@@ -185,10 +181,7 @@ def counters(*, days: Days = None, all_users: AllUsers = False, owner: Owner) ->
 
 
 def daily(
-    *,
-    days: LastDays = limits.DEFAULT_DAILY_DAYS,
-    all_users: AllUsers = False,
-    owner: Owner,
+    *, days: LastDays = limits.DEFAULT_DAILY_DAYS, all_users: AllUsers = False, owner: Owner
 ) -> None:
     """Show what happened on each of the last days (UTC), today last."""
     if all_users:
@@ -289,14 +282,11 @@ Concurrency = Annotated[
 OfPool = Annotated[
     str,
     typer.Option(
-        metavar="POOL",
-        help=f"What to run jobs in: {words(Pool)}.",
-        autocompletion=completing(Pool),
+        metavar="POOL", help=f"What to run jobs in: {words(Pool)}.", autocompletion=completing(Pool)
     ),
 ]
 Beat = Annotated[
-    bool,
-    typer.Option("--beat", help="Send the sweeps, too; then no `celery beat` is needed."),
+    bool, typer.Option("--beat", help="Send the sweeps, too; then no `celery beat` is needed.")
 ]
 
 

@@ -409,11 +409,7 @@ def theme(
     """
     with open_user(owner) as memory:
         changed = memory.describe_theme(
-            slug,
-            display_name=name,
-            description=description,
-            context=context,
-            rag_length=rag_length,
+            slug, display_name=name, description=description, context=context, rag_length=rag_length
         )
     answer(owner.as_json, changed, lambda found: tables.theme_table([found]))
 

@@ -40,8 +40,7 @@ Asked = Annotated[
     str, typer.Argument(metavar="QUERY", help="What to look for; * is everything, newest first.")
 ]
 ResultLimit = Annotated[
-    int,
-    typer.Option("--limit", metavar="N", help=f"How many at most (1 to {limits.MAX_RESULTS})."),
+    int, typer.Option("--limit", metavar="N", help=f"How many at most (1 to {limits.MAX_RESULTS}).")
 ]
 Threshold = Annotated[
     float | None,

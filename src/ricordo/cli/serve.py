@@ -35,11 +35,7 @@ FIRST_KEY: Final = "first"
 
 
 def serve(
-    *,
-    host: Host = None,
-    port: Port = None,
-    upstream_url: UpstreamUrl = None,
-    store: Store,
+    *, host: Host = None, port: Port = None, upstream_url: UpstreamUrl = None, store: Store
 ) -> None:
     """Serve memories over HTTP, with a chat proxy and a web page, until it is stopped.
 
@@ -142,8 +138,7 @@ ToolSets = Annotated[
 Agent = Annotated[
     str | None,
     typer.Option(
-        metavar="ID",
-        help="Agent that acts; kept to the categories that the policy file allows it.",
+        metavar="ID", help="Agent that acts; kept to the categories that the policy file allows it."
     ),
 ]
 

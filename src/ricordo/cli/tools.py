@@ -35,8 +35,7 @@ WantedForm = Annotated[
 ]
 ToolName = Annotated[str, typer.Argument(metavar="NAME", help="The tool, such as memory_search.")]
 CallArguments = Annotated[
-    str,
-    typer.Argument(metavar="JSON", help="Its arguments as a JSON object; - is standard input."),
+    str, typer.Argument(metavar="JSON", help="Its arguments as a JSON object; - is standard input.")
 ]
 
 

@@ -75,11 +75,7 @@ def export(
 
 
 def import_file(
-    *,
-    path: ImportPath,
-    format_name: Format = _AUTO,
-    all_users: AllUsers = False,
-    owner: Owner,
+    *, path: ImportPath, format_name: Format = _AUTO, all_users: AllUsers = False, owner: Owner
 ) -> None:
     """Bring in a ricordo export, or what another system exported.
 

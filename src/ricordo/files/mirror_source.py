@@ -54,9 +54,7 @@ def stored_memories(database: Database, user_id: str) -> Stored:
     """The memories that MEMORY.md shows: the newest that fit. Raises StorageError."""
     with database.read(user_id) as view:
         own = sa.and_(
-            items.c.user_id == user_id,
-            items.c.status == Status.ACTIVE.value,
-            not_expired(view.now),
+            items.c.user_id == user_id, items.c.status == Status.ACTIVE.value, not_expired(view.now)
         )
         newest = (
             sa.select(items.c.id, items.c.theme, items.c.content)

@@ -144,12 +144,7 @@ def _store_handlers(database: Database, recall: Recall) -> Mapping[str, Handler]
     def renew_terms(job_context: JobContext) -> None:
         reindex_as_asked(database, job_context.job.payload, _progress(job_context, "texts indexed"))
 
-    return {
-        LIFECYCLE_JOB: lifecycle,
-        SCRUB_JOB: scrub,
-        EMBED_JOB: embed,
-        REINDEX_JOB: renew_terms,
-    }
+    return {LIFECYCLE_JOB: lifecycle, SCRUB_JOB: scrub, EMBED_JOB: embed, REINDEX_JOB: renew_terms}
 
 
 def _progress(job_context: JobContext, what: str) -> Callable[[int], None]:

@@ -199,10 +199,7 @@ class ThreadRunner:
     """Runs due jobs in threads, one per lane entry; they sleep until a job is due or queued."""
 
     def __init__(
-        self,
-        runner: JobRunner,
-        poll_seconds: float,
-        lanes: Sequence[Lane] = ONE_PER_LANE,
+        self, runner: JobRunner, poll_seconds: float, lanes: Sequence[Lane] = ONE_PER_LANE
     ) -> None:
         """One thread per entry of ``lanes``; the first also does the housekeeping."""
         self._runner = runner

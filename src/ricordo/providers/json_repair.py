@@ -233,10 +233,7 @@ Result = TypeVar("Result")
 
 
 def read_object(
-    text: str,
-    accept: Callable[[dict[str, object]], Result],
-    *,
-    close_open_ends: bool = True,
+    text: str, accept: Callable[[dict[str, object]], Result], *, close_open_ends: bool = True
 ) -> Result:
     """The first JSON object in the text that is accepted, as ``accept`` returns it.
 

@@ -368,11 +368,7 @@ class LocalEmbedder:
     is_local = True
 
     def __init__(
-        self,
-        folder: Path | None = None,
-        threads: int = 0,
-        *,
-        monotonic: Monotonic = time.monotonic,
+        self, folder: Path | None = None, threads: int = 0, *, monotonic: Monotonic = time.monotonic
     ) -> None:
         """``folder`` None is the shipped model; ``threads`` 0 lets onnxruntime choose."""
         self._folder = folder

@@ -87,12 +87,7 @@ def _kept(text: _Text) -> Iterator[ImportedData]:
 # ``conversations.json`` lists conversations with their ``chat_messages`` in order. Memories are in
 # ``memories.json`` (newer exports: ``memories/<account>.json``), as Markdown.
 
-MEMBERS: Final = (
-    "conversations.json",
-    "conversations-*.json",
-    "memories.json",
-    "memories/*.json",
-)
+MEMBERS: Final = ("conversations.json", "conversations-*.json", "memories.json", "memories/*.json")
 _ROLE_OF_SENDER: Final = {"human": "user", "assistant": "assistant"}
 
 

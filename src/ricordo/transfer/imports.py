@@ -37,11 +37,7 @@ _NOT_DRAFT_FIELDS = (
 
 
 def import_file(
-    database: Database,
-    scope: Scope,
-    path: Path,
-    format_name: str,
-    progress: Progress,
+    database: Database, scope: Scope, path: Path, format_name: str, progress: Progress
 ) -> ImportReport:
     """Import a file for one user.
 

@@ -449,11 +449,7 @@ def _entry(writing: WriteTransaction, row: Row, memory: Row | None) -> StoredEnt
     item_id = None
     if memory is not None and memory["key"] is not None:
         found = active_with_key(
-            writing.connection,
-            writing.user_id,
-            {memory["theme"]},
-            {memory["key"]},
-            writing.now,
+            writing.connection, writing.user_id, {memory["theme"]}, {memory["key"]}, writing.now
         )
         item_id = found[0].id if found else None
     values = {name: value for name, value in row.items() if name != "user_id"}

@@ -149,11 +149,7 @@ def _link(writing: WriteTransaction, links: list[Row], restored_too: AbstractSet
         made += 1
         if viewer not in restored_too:
             writing.record(
-                Event.LINK,
-                item_id,
-                actor=OWNER_ACTED,
-                other_user=writing.user_id,
-                user_id=viewer,
+                Event.LINK, item_id, actor=OWNER_ACTED, other_user=writing.user_id, user_id=viewer
             )
     return made
 

@@ -195,9 +195,7 @@ def _own_turns_in(view: ReadTransaction, user_id: str, thread_id: str) -> list[T
     wanted = (
         sa.select(*_TURN_COLUMNS)
         .where(
-            turns.c.user_id == user_id,
-            turns.c.thread_id == thread_id,
-            turns.c.role == USER_ROLE,
+            turns.c.user_id == user_id, turns.c.thread_id == thread_id, turns.c.role == USER_ROLE
         )
         .order_by(turns.c.position.desc())
         .limit(limits.MAX_INSIGHT_TURNS_PER_THREAD)

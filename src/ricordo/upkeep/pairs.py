@@ -99,11 +99,7 @@ def unchecked_pairs(
 
 
 def _read(
-    view: ReadTransaction,
-    analyser: Analyser,
-    user_id: str,
-    near: Sequence[Near],
-    since: datetime,
+    view: ReadTransaction, analyser: Analyser, user_id: str, near: Sequence[Near], since: datetime
 ) -> list[NearPair]:
     ids = {one for low, high, _ in near for one in (low, high)}
     found = items_by_id(view.connection, [(user_id, one) for one in ids])

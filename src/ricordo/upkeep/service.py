@@ -77,11 +77,7 @@ class Upkeep:
             from ricordo.upkeep.insights import draw_insights  # loads slowly
 
             draw_insights(
-                self._database,
-                self._recall,
-                self._formation.policy,
-                self._formation.model,
-                user_id,
+                self._database, self._recall, self._formation.policy, self._formation.model, user_id
             )
 
     def relate(self, user_id: str, report: Report) -> None:
