@@ -289,8 +289,6 @@ def run_chat(talk: ChatLoop, *, as_json: bool) -> None:
 
 
 class Screen:
-    """Reads lines and shows their results."""
-
     def __init__(self, talk: ChatLoop, *, as_json: bool) -> None:
         self._talk = talk
         self._as_json = as_json

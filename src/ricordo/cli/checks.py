@@ -315,8 +315,6 @@ def settings(environment: Mapping[str, str], given: Mapping[str, Any]) -> CheckF
 
 
 class MadeVectors(NamedTuple):
-    """The embedder in use, and the width of its vectors."""
-
     model: "VectorModel"
     width: int
 
@@ -534,11 +532,7 @@ def abandoned(database: "Database") -> CheckFinding:
 
 
 def broker(url: str) -> CheckFinding:
-    """Whether the broker answers and has workers.
-
-    Raises:
-        InvalidValue: not a broker's URL, or Celery is not installed.
-    """
+    """Whether the broker answers and has workers. Raises InvalidValue."""
     from ricordo.jobs.broker import checked_url
     from ricordo.workers.configuration import look_at
 

@@ -28,8 +28,6 @@ _OF_THE_PROGRAM: Final = ("--help", "--version", "--install-completion", "--show
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """A completion and its description."""
-
     value: str
     summary: str = ""
 
@@ -216,8 +214,6 @@ _NAME: Final = "ricordo"
 
 
 class Shell(StrEnum):
-    """Shells that can complete our commands."""
-
     BASH = "bash"
     ZSH = "zsh"
     FISH = "fish"

@@ -41,8 +41,6 @@ Later = Annotated[
 
 @dataclass(frozen=True, kw_only=True)
 class Endpoint:
-    """The options of an embedding endpoint."""
-
     model: Annotated[
         str | None, typer.Option(metavar="NAME", help="Model; default: the provider's usual one.")
     ] = None
@@ -151,7 +149,6 @@ def backfill(*, later: Later = False, owner: Owner) -> None:
 
 
 def _embed(memory: "UserMemory", done: dict[str, Any], owner: Owner, *, later: bool) -> None:
-    """Embed what is pending, and report it."""
     made = 0
     problem: EmbeddingError | InvalidInput | None = None
     if not later:

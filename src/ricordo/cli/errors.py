@@ -165,7 +165,6 @@ _NAMED: dict[type[errors.RicordoError], Named] = {
 def report(
     error: errors.RicordoError, arguments: Sequence[str], command: str, *, as_json: bool
 ) -> None:
-    """Print an error of the library to standard error."""
     fix = fix_of(error, command)
     kind = _NAMED.get(type(error))
     if kind is not None:

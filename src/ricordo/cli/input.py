@@ -129,11 +129,7 @@ class Unnamed:
 
 
 def read_transcript(path: Path, unnamed: Unnamed) -> list[NewTurn]:
-    """Read the turns of a transcript.
-
-    Raises:
-        ImportFailed: the file cannot be read; or names the place and what is wrong with it.
-    """
+    """Read the turns of a transcript. Raises ImportFailed."""
     name = "standard input" if str(path) == STANDARD_STREAM else str(path)
     said: list[NewTurn] = []
     for place, message in _messages(name, _content(path, name), unnamed):

@@ -330,7 +330,6 @@ ERROR: Final[Schema] = {
 
 
 def answer_schema(answer: JsonAnswer, shapes: "Shapes") -> Schema:
-    """The schema of one answer, or of each line."""
     kinds = [shapes.schema(kind) for kind in answer.types.values()]
     return kinds[0] if len(kinds) == 1 else {"anyOf": kinds}
 
@@ -343,11 +342,7 @@ class Shapes:
         self._origins: dict[str, Any] = {}
 
     def schema(self, kind: Any, bound: Mapping[Any, Any] = types.MappingProxyType({})) -> Schema:
-        """The schema of a type; ``bound`` maps type variables to types.
-
-        Raises:
-            TypeError: no JSON is known for it, or another type has its name.
-        """
+        """The schema of a type; ``bound`` maps type variables to types. Raises TypeError."""
         if isinstance(kind, TypeVar):
             return self.schema(bound[kind])
         if kind in _PLAIN:

@@ -106,8 +106,6 @@ AsJson = Annotated[bool, typer.Option("--json", help="Answer in JSON.")]
 
 @dataclass(frozen=True, kw_only=True)
 class Place:
-    """Where the store is."""
-
     db: Annotated[
         str | None,
         typer.Option(
@@ -122,7 +120,6 @@ class Place:
     ] = None
 
     def settings(self) -> dict[str, Any]:
-        """The settings that were given."""
         given = {"url": self.db, "home": self.home}
         return {name: value for name, value in given.items() if value is not None}
 
@@ -157,7 +154,6 @@ class UserOption:
 
     @property
     def name(self) -> str:
-        """The user's name for messages."""
         return "everyone" if self.of_everyone else f"user {self.user!r}"
 
 
@@ -386,11 +382,7 @@ class MemoryOptions:
     ] = None
 
     def given(self) -> dict[str, Any]:
-        """The fields that were given, by the library's names.
-
-        Raises:
-            InvalidValue: the end is given twice.
-        """
+        """The fields that were given, by the library's names. Raises InvalidValue."""
         values = {
             "theme": self.theme,
             "type": self.type,

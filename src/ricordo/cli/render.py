@@ -263,11 +263,7 @@ def _started(description: str) -> "tuple[Progress, TaskID]":
 
 
 def confirm(consequence: str, expected: str) -> None:
-    """Make the user type a word to confirm.
-
-    Raises:
-        InvalidInput: something else was typed, or there is no terminal.
-    """
+    """Make the user type a word to confirm. Raises InvalidInput."""
     if not sys.stdin.isatty():
         raise InvalidInput(f"this {consequence}; without a terminal it needs --yes")
     sys.stderr.write(f"This {consequence}.\nType {expected} to go on: ")

@@ -107,11 +107,7 @@ def _show_first_key(memory: "Memory", as_json: bool) -> None:
 
 
 def _write_key(memory: "Memory", made: "CreatedKey") -> KeyFile:
-    """Write a new key to a file of its own.
-
-    Raises:
-        FilesUnavailable: it cannot be written; the key is revoked again.
-    """
+    """Write a new key to a file; if that fails, revoke it and raise FilesUnavailable."""
     from ricordo.errors import FilesUnavailable
     from ricordo.files.disk import make_folder, replace_file
 

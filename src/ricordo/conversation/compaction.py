@@ -75,8 +75,6 @@ Telling = Callable[[CompactionSpan], SummaryPart]
 
 
 class Compactor:
-    """Compacts the conversations of any user."""
-
     def __init__(
         self,
         database: Database,
@@ -92,12 +90,7 @@ class Compactor:
     def compact_full(
         self, user_id: str, thread_id: str, report: Report, *, is_last_attempt: bool
     ) -> None:
-        """Compact until the window is no longer full.
-
-        Raises:
-            ModelUnavailable: the model is down, and this is not the last attempt; what was
-                compacted before it stays.
-        """
+        """Compact until the window is no longer full. Raises ModelUnavailable."""
 
         def tell(segment: CompactionSpan) -> SummaryPart:
             patient = not is_last_attempt

@@ -36,11 +36,7 @@ def read_formed(
     limit: int,
     cursor: str | None,
 ) -> Page[FormedTurn]:
-    """A page of turns, each with the memories formed from it.
-
-    Raises:
-        InvalidCursor: the cursor is not from this call.
-    """
+    """A page of turns, each with the memories formed from it. Raises InvalidCursor."""
     plan_by_values(view.connection)
     page = page_of_turns(
         view.connection,

@@ -81,11 +81,7 @@ class ConversationService:
     def compact_full(
         self, user_id: str, thread_id: str, report: Report, *, is_last_attempt: bool
     ) -> None:
-        """The job for a full window.
-
-        Raises:
-            ModelUnavailable: the model is down, and this is not the last attempt.
-        """
+        """The job for a full window. Raises ModelUnavailable."""
         self._compactor.compact_full(user_id, thread_id, report, is_last_attempt=is_last_attempt)
 
     def resume(self, user_id: str, thread_id: str) -> Window:

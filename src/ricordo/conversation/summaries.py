@@ -40,7 +40,6 @@ class ConversationPolicy:
 
     @property
     def segment_turns(self) -> int:
-        """How many turns one summary covers."""
         return self.window_turns - self.kept_turns
 
     def day_of(self, moment: datetime) -> str:
@@ -347,8 +346,6 @@ class SummaryPart:
 
 
 class Summariser:
-    """Makes summaries and bridges."""
-
     def __init__(
         self, analyser: Analyser, policy: ConversationPolicy, model: MeteredModel | None
     ) -> None:

@@ -40,11 +40,7 @@ def file_errors(path: Path) -> Iterator[None]:
 
 
 def make_folder(path: Path) -> None:
-    """Create a folder and its parents, for the owner only.
-
-    Raises:
-        FilesUnavailable: it cannot be created, or something else has its name.
-    """
+    """Create a folder and its parents, for the owner only. Raises FilesUnavailable."""
     with file_errors(path):
         for missing in [path, *path.parents][::-1]:
             if not missing.is_dir():
@@ -65,11 +61,7 @@ def folder_names(path: Path) -> list[str]:
 
 
 def read_file(path: Path, max_bytes: int) -> bytes | None:
-    """The file's contents; None where there is none.
-
-    Raises:
-        FilesUnavailable: it cannot be read, is not a regular file, or is too large.
-    """
+    """The file's contents; None where there is none. Raises FilesUnavailable."""
     with file_errors(path):
         try:
             handle = os.open(path, os.O_RDONLY | _WITHOUT_WAITING | _BINARY)

@@ -72,15 +72,10 @@ class FilesFolder:
 
     @property
     def prompts(self) -> Path:
-        """The folder of the shared prompt files."""
         return self.top / "prompts"
 
     def of(self, user_id: str) -> UserFiles:
-        """The files of a user.
-
-        Raises:
-            InvalidValue: global memories have no files.
-        """
+        """The files of a user. Raises InvalidValue: global memories have no files."""
         if user_id == GLOBAL_OWNER:
             raise InvalidValue("user_id", "global memories have no files")
         if user_id == self.files_user:

@@ -128,15 +128,10 @@ class FilesErasure:
 
     @property
     def exist(self) -> bool:
-        """Whether there are files of the user to remove."""
         return any(path.exists() for path in self._targets if path.suffix != ".lock")
 
     def remove(self) -> int:
-        """Remove the files; how many.
-
-        Raises:
-            FilesUnavailable: one could not be removed; the others are gone.
-        """
+        """Remove the files; how many. Raises FilesUnavailable."""
         removed = 0
         left: list[FilesUnavailable] = []
         for path in self._targets:

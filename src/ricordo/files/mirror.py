@@ -61,11 +61,7 @@ class MirrorWrites(Protocol):
     def replace_unchanged(
         self, old: ShownMemory, content: str, theme: str, reason: str
     ) -> Added | None:
-        """Supersede a memory if it is unchanged; None where it is not.
-
-        Raises:
-            Occupied: another memory of the theme has its key.
-        """
+        """Supersede a memory if it is unchanged; None where it is not. Raises Occupied."""
 
     def forget_unchanged(self, old: ShownMemory, reason: str) -> bool:
         """Soft-delete a memory if it is unchanged; whether it was."""
@@ -442,11 +438,7 @@ class _Round:
             raise Unreadable(f"cannot be read: {problem}") from None
 
     def _is_whole(self, held: bytes) -> bool:
-        """Whether the file is complete, or accepted as it is.
-
-        Raises:
-            Unreadable: its end is missing.
-        """
+        """Whether the file is complete, or accepted as it is. Raises Unreadable."""
         text = decoded(held)
         copy = copy_of(text)
         if (
@@ -534,7 +526,6 @@ class MirrorFollower:
             self._lock.release()
 
     def close(self) -> None:
-        """Sync every mirror a last time."""
         self.follow_all(at_once=True)
         self._folder = None
 

@@ -44,7 +44,6 @@ class Replace:
 
     @property
     def is_move(self) -> bool:
-        """Whether only the theme changed."""
         return self.content == self.old.content
 
 
@@ -85,11 +84,7 @@ class MergePlan:
 def merge(
     read: ReadFile, base: Digests | None, stored: Mapping[int, ShownMemory], *, allow_deletes: bool
 ) -> MergePlan:
-    """Compute the plan. Without a ``base`` nothing is deleted or replaced.
-
-    Raises:
-        Unreadable: so much is missing that it looks like an accident, and deleting is not allowed.
-    """
+    """Compute the plan. Without a ``base`` nothing is deleted or replaced. Raises Unreadable."""
     merging = _Merge(read, base, stored)
     merging.compare()
     if base is not None:
@@ -328,7 +323,6 @@ class Notes:
         return self.newest > 0 and wanted >= self.ended_from
 
     def begin_copy(self, said: Digests) -> None:
-        """Note the contents of a new copy."""
         former = self.newest
         self.newest += 1
         same = {one.id for one in self.lines if one.last is None and said.get(one.id) == one[1:3]}
@@ -364,11 +358,7 @@ class Notes:
 
     @classmethod
     def load(cls, path: Path, user_id: str) -> Self:
-        """A user's notes; empty ones where none can be read.
-
-        Raises:
-            FilesUnavailable: they are another user's, and so is the file.
-        """
+        """A user's notes; empty ones where none can be read. Raises FilesUnavailable."""
         try:
             held = read_file(path, limits.MAX_MIRROR_FILE_BYTES)
             noted = {} if held is None else json.loads(held)

@@ -132,7 +132,6 @@ def is_of_header(line: str) -> bool:
 
 
 def digests(memories: Iterable[ShownMemory]) -> Mapping[int, tuple[str, str]]:
-    """Theme and digest of each memory, by id."""
     return {one.id: (one.theme, one.digest) for one in memories}
 
 
@@ -197,11 +196,7 @@ class ReadFile:
 
 
 def decoded(held: bytes) -> str:
-    """The text of a file.
-
-    Raises:
-        Unreadable: not UTF-8, or with conflict markers.
-    """
+    """The text of a file. Raises Unreadable: not UTF-8, or with conflict markers."""
     try:
         text = held.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -368,7 +363,6 @@ class _Reader:
         )
 
     def _continues(self, row: str) -> bool:
-        """Whether a row continues the one before."""
         return bool(row.strip()) and not _BEGINS_SOMETHING.match(row)
 
     def _leave_fenced(self, opening: str) -> None:

@@ -144,7 +144,6 @@ def _changed(text: str, line: FieldLine, value: str) -> str:
 
 
 def _without(text: str, key: str) -> str:
-    """The text without all lines of a field."""
     lines = [line for line in all_field_lines(text) if line.key == key]
     for line in reversed(lines):
         text = _removed(text, line)
@@ -309,8 +308,6 @@ class ProfileFiles:
 
 @dataclass(slots=True)
 class _Plan:
-    """What to do with each field of one file."""
-
     path: Path
     text: str
     noted: Mapping[str, str]
@@ -342,7 +339,6 @@ class _Plan:
         return found
 
     def _edit(self, key: str, line: FieldLine | None, is_taken: bool) -> FieldChange | None:
-        """The edit of one field's line, if any."""
         known, agreed = self.stored.get(key), self.noted.get(key)
         in_file = None if line is None else content_hash(line.value)
         in_store = None if known is None else content_hash(known.value)
@@ -368,7 +364,6 @@ class _Plan:
         return None if known is None else FieldChange(known.label, None)
 
     def _checked(self, key: str, line: FieldLine) -> FieldChange | None:
-        """A line as a field, if it is valid."""
         known = self.stored.get(key)
         label = line.label.strip("*_ ") if known is None else known.label
         try:
@@ -380,7 +375,6 @@ class _Plan:
         return change
 
     def leave(self, key: str, problem: str) -> None:
-        """Leave a field unchanged."""
         self.left.add(key)
         self._add_problem(f"not taken over: {problem}")
 
@@ -388,7 +382,6 @@ class _Plan:
         self.problems[f"{self.path}: {problem}"] = None
 
     def text_with(self, stored: Mapping[str, ProfileField]) -> str:
-        """The text with the store's values."""
         lines = self._lines()
         wanted: dict[str, tuple[str, str] | None] = {}
         for key in self.noted:
@@ -421,7 +414,6 @@ class _Plan:
         return found
 
     def _lines(self) -> dict[str, FieldLine]:
-        """Lines with a value."""
         return {key: line for key, line in field_lines(self.text).items() if line.value}
 
 

@@ -48,7 +48,6 @@ _FIELDS: Final = "fields"
 
 
 def notes_beside(profile: Path) -> Path:
-    """The path of the notes on a ``USER.md``."""
     return profile.with_name(".profile.json")
 
 
@@ -64,11 +63,7 @@ def noted_user(profile: Path) -> str | None:
 
 
 def check_whose(profile: Path, user_id: str) -> None:
-    """Refuse the ``USER.md`` of another user.
-
-    Raises:
-        FilesUnavailable: it is another user's, or that is unclear.
-    """
+    """Refuse the ``USER.md`` of another user. Raises FilesUnavailable."""
     if noted_user(profile) not in (None, user_id):
         notes = notes_beside(profile).name
         raise FilesUnavailable(
@@ -140,7 +135,6 @@ class PromptFiles:
 
 
 def _own_text(path: Path, user_id: str, problems: list[str]) -> str | None:
-    """The text of a file that belongs to one user."""
     try:
         check_whose(path, user_id)
     except FilesUnavailable as problem:
@@ -160,11 +154,7 @@ def _text_of(path: Path, problems: list[str]) -> str | None:
 
 
 def read_text(path: Path) -> str | None:
-    """A prompt file, byte for byte; None where there is none.
-
-    Raises:
-        FilesUnavailable: it cannot be read, is too large, or is not text.
-    """
+    """A prompt file, byte for byte; None where there is none. Raises FilesUnavailable."""
     held = read_file(path, limits.MAX_PROMPT_FILE_BYTES)
     if held is None:
         return None

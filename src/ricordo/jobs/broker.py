@@ -35,11 +35,7 @@ class BrokerUnreachable(Exception):
 
 
 def checked_url(url: str) -> str:
-    """The broker's URL, or several failover URLs separated by ``;``.
-
-    Raises:
-        InvalidValue: an unknown kind of URL, or Celery is not installed.
-    """
+    """The broker's URL, or several failover URLs separated by ``;``. Raises InvalidValue."""
     for one in url.split(";"):
         try:
             scheme = urlsplit(one).scheme if "://" in one else ""
@@ -290,11 +286,7 @@ class BrokerWaker:
         poll_seconds: float,
         between: Callable[[], object] = lambda: None,
     ) -> None:
-        """``between`` is called every ``poll_seconds``.
-
-        Raises:
-            InvalidValue: an unknown kind of URL, or Celery is not installed.
-        """
+        """``between`` is called every ``poll_seconds``. Raises InvalidValue."""
         self._queue = queue
         self._kinds = kinds
         self._url = checked_url(url)

@@ -187,8 +187,6 @@ _SHORTEST_PAUSE_SECONDS: Final = 0.01
 
 
 class _WorkerThread:
-    """One thread and its lane."""
-
     def __init__(self, lane: Lane) -> None:
         self.lane = lane
         self.wake = threading.Event()

@@ -84,11 +84,7 @@ class Budget:
 
     @classmethod
     def of(cls, request: PromptRequest, count: TokenCounter) -> "Budget":
-        """The budget of a request.
-
-        Raises:
-            InvalidValue: the message, the tools and the reply alone exceed it.
-        """
+        """The budget of a request. Raises InvalidValue."""
         count = _counting_once(count)
         message = count(request.message) + MESSAGE_TOKENS if request.message else 0
         tools = count(request.tool_schemas) if request.tool_schemas else 0

@@ -120,8 +120,6 @@ Look = Callable[[Fits], tuple[str, ...]]
 
 
 class Builder:
-    """Builds one prompt."""
-
     def __init__(self, request: PromptRequest, budget: Budget, zone: tzinfo) -> None:
         self._request = request
         self._budget = budget

@@ -81,7 +81,6 @@ class PromptRequest:
         )
 
     def has(self, *modes: ContextMode) -> bool:
-        """Whether any of these modes is on."""
         return not self.modes.isdisjoint(modes)
 
     @property

@@ -65,7 +65,6 @@ class ThemeRules:
 
     @classmethod
     def of(cls, policy: AccessPolicy, themes: Iterable[Theme]) -> "ThemeRules":
-        """The rules for a user with these themes."""
         said: dict[str, tuple[ContextPolicy, int | None]] = {
             theme.slug: (theme.context, theme.rag_length) for theme in themes
         }
@@ -168,7 +167,6 @@ class MemorySelector:
 
 
 def _limited(found: Iterable[Selection], most: Mapping[str, int]) -> list[Selection]:
-    """Apply the limit of each theme."""
     shown: Counter[str] = Counter()
     kept = []
     for one in found:
@@ -283,7 +281,6 @@ def recalled_turn(hit: TurnHit) -> RecalledTurn:
 
 
 def date_and_time(now: datetime, zone: tzinfo) -> str:
-    """The line with the current date and time."""
     local = now.astimezone(zone)
     return f"Now: {local:%A}, {local.date().isoformat()}, {local:%H:%M} ({zone})."
 

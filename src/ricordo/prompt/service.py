@@ -127,8 +127,6 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class PromptPolicy:
-    """The operator's settings for prompts."""
-
     zone: tzinfo
     count: TokenCounter
     budget_tokens: int
@@ -208,7 +206,6 @@ class PromptService:
         allowed: frozenset[str] | None,
         plain: PromptMaterial,
     ) -> PromptMaterial:
-        """The material with what the store knows."""
         user_id, thread_id = request.user_id, request.thread_id
         window = None if thread_id is None else self._conversation.window(user_id, thread_id)
         if window is not None and allowed is not None:

@@ -38,11 +38,7 @@ _REFUSED_NETWORKS: Final = tuple(
 
 
 def system_resolve(host: str, port: int) -> list[str]:
-    """Every address of a host.
-
-    Raises:
-        EmbedderUnavailable: there is none now.
-    """
+    """Every address of a host. Raises EmbedderUnavailable: there is none now."""
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
@@ -125,11 +121,7 @@ class GuardedTransport(httpx2.BaseTransport):
         self._plain = httpx2.HTTPTransport()
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
-        """Send to the first checked address that accepts a connection.
-
-        Raises:
-            TargetRefused: the host has no address, or one that is not allowed.
-        """
+        """Send to the first checked address that accepts a connection. Raises TargetRefused."""
         host = request.url.host
         port = request.url.port or (443 if request.url.scheme == "https" else 80)
         failure: httpx2.TransportError | None = None

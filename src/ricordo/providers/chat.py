@@ -55,12 +55,10 @@ class Unusable(Exception):
 
 
 def compact(schema: Mapping[str, object]) -> str:
-    """A schema as it is shown to a model."""
     return json.dumps(schema, ensure_ascii=False, separators=(",", ":"))
 
 
 def with_schema(messages: Sequence[Message], schema: Mapping[str, object]) -> list[Message]:
-    """The conversation, with the schema in its system message."""
     wanted = _ONLY_JSON + compact(schema)
     if messages and messages[0].role == "system":
         return [Message("system", f"{messages[0].content}\n\n{wanted}"), *messages[1:]]
@@ -98,11 +96,7 @@ T = TypeVar("T", bound=BaseModel)
 
 
 def read_value(answer: ModelAnswer, shape: type[T]) -> T:
-    """The first object in the answer that has the shape.
-
-    Raises:
-        Unusable: there is none.
-    """
+    """The first object in the answer that has the shape. Raises Unusable: there is none."""
     _check_given(answer)
 
     def validated(found: dict[str, object]) -> T:
@@ -119,11 +113,7 @@ def read_value(answer: ModelAnswer, shape: type[T]) -> T:
 
 
 def read_text(answer: ModelAnswer) -> str:
-    """The text of the answer.
-
-    Raises:
-        Unusable: there is none, or it is truncated.
-    """
+    """The text of the answer. Raises Unusable: there is none, or it is truncated."""
     _check_given(answer)
     if answer.is_cut_off:
         raise _cut_off(answer)
@@ -176,12 +166,7 @@ _NAME_SIGNS = re.compile(r"[^A-Za-z0-9_-]+")
 
 @functools.lru_cache(maxsize=64)
 def strict_schema(model: type[BaseModel], *, keep_bounds: bool = False) -> Schema:
-    """The schema of a model. It is cached: do not change it.
-
-    Raises:
-        TypeError: a field cannot be described this way, such as an open mapping, a value of any
-            type, or a recursive model.
-    """
+    """The schema of a model. It is cached: do not change it. Raises TypeError."""
     whole = model.model_json_schema()
     return _Strict(whole.get("$defs", {}), keep_bounds).of(whole, model.__name__, ())
 
@@ -328,11 +313,7 @@ class ChatModel:
         before_request: BeforeRequest = no_limit,
         deadline_seconds: float | None = None,
     ) -> str:
-        """An answer in plain text, stripped and never empty.
-
-        Raises:
-            LanguageModelError: as for :meth:`ask`.
-        """
+        """An answer in plain text, stripped and never empty. Raises LanguageModelError."""
         return self._converse(
             messages,
             read_text,

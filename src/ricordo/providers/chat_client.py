@@ -123,11 +123,7 @@ class ModelAnswer:
 
 
 def read_answer(content: bytes) -> ModelAnswer:
-    """The first choice of an answer with status 200.
-
-    Raises:
-        BadAnswer: there is none in it.
-    """
+    """The first choice of an answer with status 200. Raises BadAnswer: there is none in it."""
     body = read_json(content, BadAnswer)
     choices = body.get("choices") if isinstance(body, dict) else None
     choice = choices[0] if isinstance(choices, list) and choices else None
@@ -285,12 +281,7 @@ class Sender:
             raise _Failure(BadAnswer(f"{self._choice.place}: {problem}")) from None
 
     def _post(self, body: Mapping[str, object], seconds: float) -> _Response:
-        """The endpoint's response, with any status.
-
-        Raises:
-            TimeoutError: nothing in time.
-            _Failure: no connection, or a broken one.
-        """
+        """The endpoint's response, with any status. Raises TimeoutError or _Failure."""
         import httpx2
         import openai
 

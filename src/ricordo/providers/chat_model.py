@@ -22,8 +22,6 @@ class Structure(StrEnum):
 
 @dataclass(frozen=True)
 class ChatPreset:
-    """The defaults of one kind of endpoint."""
-
     base_url: str | None
     default_model: str | None
     needs_key: bool
@@ -90,11 +88,7 @@ class ModelChoice:
         base_url: str | None = None,
         api_key: str | None = None,
     ) -> Self:
-        """Check the settings, and fill in the provider's defaults.
-
-        Raises:
-            InvalidValue: names the setting and says what is allowed.
-        """
+        """Check the settings, and fill in the provider's defaults. Raises InvalidValue."""
         preset = PRESETS.get(provider)
         if preset is None:
             allowed = ", ".join(PROVIDERS)

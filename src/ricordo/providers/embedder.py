@@ -52,11 +52,7 @@ class Embedder(Protocol):
 
 
 def unit_rows(rows: numpy.typing.ArrayLike, source: str) -> Vectors:
-    """The rows as float32, normalised.
-
-    Raises:
-        BadEmbedding: a row is zero or not finite; ``source`` made it.
-    """
+    """The rows as float32, normalised. Raises BadEmbedding."""
     exact: numpy.typing.NDArray[numpy.float64] = numpy.asarray(rows, dtype=numpy.float64)
     if not numpy.isfinite(exact).all():
         raise BadEmbedding(f"{source} gave a vector with NaN or infinite numbers")

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class EmbeddingPreset:
-    """The defaults of one kind of endpoint."""
-
     base_url: str | None
     default_model: str | None
     needs_key: bool
@@ -116,7 +114,6 @@ def check_without_endpoint(provider: str, from_user: bool, **options: object) ->
 
 
 def checked_model(provider: str, preset: EmbeddingPreset, given: str | None) -> str:
-    """The model as given, or the default."""
     if given is None and provider == "llamacpp":
         raise InvalidValue("model", "llamacpp needs the id that its /v1/models lists")
     return endpoint.checked_model(provider, given, preset.default_model)
@@ -166,11 +163,7 @@ class EmbeddingChoice:
         dimensions: int | None = None,
         from_user: bool = False,
     ) -> Self:
-        """Check the settings, and fill in the provider's defaults.
-
-        Raises:
-            InvalidValue: names the field and says what is allowed.
-        """
+        """Check the settings, and fill in the provider's defaults. Raises InvalidValue."""
         preset = PRESETS.get(provider)
         if preset is None:
             check_without_endpoint(
@@ -249,11 +242,7 @@ class EmbedderRegistry:
         return inherited
 
     def get(self, choice: EmbeddingChoice) -> Embedder | None:
-        """The embedder of a choice; None for the choice of none.
-
-        Raises:
-            InvalidValue: the choice asks for vectors that the database cannot hold.
-        """
+        """The embedder of a choice; None for the choice of none. Raises InvalidValue."""
         if choice.provider == NONE:
             return None
         with self._lock:
@@ -263,7 +252,6 @@ class EmbedderRegistry:
         return embedder
 
     def close(self) -> None:
-        """Close all connections."""
         with self._lock:
             embedders = self._embedders.clear()
         for embedder in embedders:

@@ -19,11 +19,7 @@ class SecretBox:
     """Encrypts short texts. The key is a setting, or a file created on first use."""
 
     def __init__(self, key_path: Path | None = None, key: str | None = None) -> None:
-        """``key`` takes precedence over ``key_path``.
-
-        Raises:
-            InvalidValue: neither is given, or ``key`` is not a key.
-        """
+        """``key`` takes precedence over ``key_path``. Raises InvalidValue."""
         if key is None and key_path is None:
             raise InvalidValue("secret_key", "give a key, or a file to keep one in")
         self._key_path = key_path
@@ -44,19 +40,11 @@ class SecretBox:
         return Fernet.generate_key().decode("ascii")
 
     def seal(self, secret: str) -> str:
-        """Encrypt a secret.
-
-        Raises:
-            EmbedderRefused: the key file can be neither read nor created.
-        """
+        """Encrypt a secret. Raises EmbedderRefused."""
         return self._opened().encrypt(secret.encode("utf-8")).decode("ascii")
 
     def open(self, sealed: str) -> str:
-        """Decrypt a secret.
-
-        Raises:
-            EmbedderRefused: sealed with another key, damaged, or the key file is unusable.
-        """
+        """Decrypt a secret. Raises EmbedderRefused."""
         try:
             return self._opened().decrypt(sealed.encode("utf-8")).decode("utf-8")
         except InvalidToken:
@@ -66,11 +54,7 @@ class SecretBox:
             ) from None
 
     def key_for(self, purpose: str) -> bytes:
-        """A derived key for another purpose, independent of all others.
-
-        Raises:
-            EmbedderRefused: the key file can be neither read nor created.
-        """
+        """A derived key for another purpose, independent of all others. Raises EmbedderRefused."""
         derivation = HKDF(hashes.SHA256(), 32, salt=None, info=purpose.encode("utf-8"))
         return base64.urlsafe_b64encode(derivation.derive(self._read()))
 

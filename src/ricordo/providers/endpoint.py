@@ -35,11 +35,7 @@ _NUMERIC: Final = re.compile(r"(?:^|\.)(?:[0-9]+|0[xX][0-9A-Fa-f]*)\.?$")
 
 
 def split_url(url: str) -> SplitResult:
-    """The parts of a URL.
-
-    Raises:
-        InvalidValue: it is not one, or has parts that do not belong there.
-    """
+    """The parts of a URL. Raises InvalidValue."""
     if len(url) > MAX_URL_CHARS:
         raise InvalidValue("base_url", f"{len(url)} characters; allowed: at most {MAX_URL_CHARS}")
     if not url.isascii() or not url.isprintable() or " " in url or "\\" in url:
@@ -177,7 +173,6 @@ def bounded(
 
 
 def read_json(content: bytes, error: ErrorOf) -> Any:
-    """The value of a body that must be JSON."""
     try:
         return json.loads(content)
     except (ValueError, RecursionError):
@@ -344,7 +339,6 @@ class SharedClient(Generic[Client]):
 
 
 def checked_model(provider: str, given: str | None, usual: str | None) -> str:
-    """The model as given, or the default."""
     name = given if given is not None else usual
     if name is None:
         raise InvalidValue("model", f"{provider} needs the name of a model")

@@ -76,8 +76,6 @@ def _read_at(text: str, start: int) -> ParsedJson | NotReadable:
 
 
 class _Reader:
-    """The state of one parse."""
-
     def __init__(self, text: str, at: int) -> None:
         self.text = text
         self.at = at

@@ -43,18 +43,12 @@ _DIGEST_CHARS: Final = 8
 
 @dataclass(frozen=True)
 class ModelFiles:
-    """A folder with the files of a model."""
-
     graph: Path
     tokenizer: Path
     is_shipped: bool
 
     def identity(self) -> str:
-        """A name that changes when the model does.
-
-        Raises:
-            EmbedderRefused: a file cannot be read.
-        """
+        """A name that changes when the model does. Raises EmbedderRefused."""
         if self.is_shipped:
             return f"{SHIPPED_NAME}@{SHIPPED_SHA256[SHIPPED_GRAPH][:_DIGEST_CHARS]}"
         digest = hashlib.sha256()
@@ -97,11 +91,7 @@ SHIPPED: Final = shipped_in(SHIPPED_FOLDER)
 
 
 def in_folder(folder: Path) -> ModelFiles:
-    """Another model: ``tokenizer.json`` and one ONNX file.
-
-    Raises:
-        EmbedderRefused: the folder, or one of the two, is missing.
-    """
+    """Another model: ``tokenizer.json`` and one ONNX file. Raises EmbedderRefused."""
     if not folder.is_dir():
         raise EmbedderRefused(f"local model: there is no folder {folder}")
     tokenizer = folder / "tokenizer.json"
@@ -197,11 +187,7 @@ class OnnxModel:
         return ids
 
     def vectors(self, batch: Sequence[Tokens]) -> Vectors:
-        """One unit row per text.
-
-        Raises:
-            BadEmbedding: the graph fails, or its output is unusable.
-        """
+        """One unit row per text. Raises BadEmbedding."""
         longest = max(len(ids) for ids in batch)
         ids = numpy.zeros((len(batch), longest), numpy.int64)
         mask = numpy.zeros((len(batch), longest), numpy.int64)
@@ -380,11 +366,7 @@ class LocalEmbedder:
 
     @property
     def model(self) -> str:
-        """The model's name and the beginning of its digest.
-
-        Raises:
-            EmbedderRefused: the model's files are missing.
-        """
+        """The model's name and the beginning of its digest. Raises EmbedderRefused."""
         return _models.name(self._files())
 
     @property

@@ -57,11 +57,7 @@ def request_body(model: str, texts: Sequence[str], dimensions: Mapping[str, int]
 
 
 def read_vectors(content: bytes, count: int) -> Vectors:
-    """The vectors of an answer, in the order of the texts, normalised.
-
-    Raises:
-        BadEmbedding: it is not one finite vector per text, all of one width.
-    """
+    """The vectors of an answer, in the order of the texts, normalised. Raises BadEmbedding."""
     rows = _in_order(_entries(read_json(content, BadEmbedding)), count)
     width = len(rows[0])
     for row in rows:
@@ -160,11 +156,7 @@ class CircuitBreaker:
 
     @contextlib.contextmanager
     def attempt(self) -> Iterator[None]:
-        """Count the outcome of a call.
-
-        Raises:
-            EmbedderUnavailable: the circuit is open; the message says for how long.
-        """
+        """Count the outcome of a call. Raises EmbedderUnavailable."""
         probe = self._admit()
         reached = False
         try:
@@ -214,8 +206,6 @@ def backoff_seconds(attempt: int, jitter: Callable[[], float]) -> float:
 
 @dataclass(frozen=True)
 class RemoteTarget:
-    """An endpoint's address and limits."""
-
     provider: str
     model: str
     base_url: str

@@ -70,7 +70,6 @@ class TableSum:
 
 
 def sums_of(connection: sa.Connection) -> dict[str, TableSum]:
-    """The digest of every table, by its name."""
     driver: Any = connection.connection.dbapi_connection
     names = [row[0] for row in driver.execute(_TABLES, (BACKUP_MANIFEST,))]
     return {name: _sum_of(driver, name) for name in names}
@@ -218,7 +217,6 @@ def check_backup(path: Path, open_file: FileOpener) -> BackupReport:
 
 
 def reported(path: Path, manifest: Manifest) -> BackupReport:
-    """The report on a verified backup."""
     with file_errors(path):
         size = path.stat().st_size
     return BackupReport(
@@ -234,11 +232,7 @@ def reported(path: Path, manifest: Manifest) -> BackupReport:
 
 @contextlib.contextmanager
 def opened(path: Path, use: Use, open_file: FileOpener) -> Iterator[Database]:
-    """Open a SQLite file.
-
-    Raises:
-        InvalidValue: there is no such file.
-    """
+    """Open a SQLite file. Raises InvalidValue: there is no such file."""
     with file_errors(path):
         is_there = path.is_file()
     if not is_there:
@@ -331,7 +325,6 @@ def copy_rows(source: sa.Connection, target: sa.Connection) -> None:
 
 
 def count_rows(connection: sa.Connection) -> dict[str, int]:
-    """The number of rows of each table."""
     return {
         table.name: connection.execute(
             sa.select(sa.func.count()).select_from(table).where(_copied(table))
@@ -545,7 +538,6 @@ def _require_every_row(database: Database, connection: sa.Connection) -> None:
 def _finish_copy(
     database: Database, draft: Path, schema: str, made_at: datetime, open_file: FileOpener
 ) -> Manifest:
-    """Check a copy, and write its manifest."""
     with opened(draft, Use.DRAFT, open_file) as copy, copy.transaction() as connection:
         damage = damage_of(connection)
         if damage is not None:

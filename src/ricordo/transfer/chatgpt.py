@@ -41,7 +41,6 @@ class ChatGptMessage:
 
     @property
     def is_saved_memory(self) -> bool:
-        """Whether the assistant saved this to its memory."""
         return self.role == "assistant" and self._recipient == "bio"
 
     def reason_to_skip(self) -> str | None:
@@ -79,8 +78,6 @@ class _Field(NamedTuple):
 
 
 class _Version(NamedTuple):
-    """One of the texts, with its time."""
-
     at: datetime | None
     text: str
 
@@ -148,8 +145,6 @@ MEMBERS: Final = ("conversations.json", "conversations-*.json")
 
 @dataclass(frozen=True, slots=True)
 class _Conversation:
-    """What the messages of a conversation share."""
-
     thread_id: str
     title: str | None
     created_at: datetime | None

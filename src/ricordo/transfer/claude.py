@@ -36,11 +36,7 @@ def holds_memories(data: object) -> bool:
 
 
 def read_memories(place: str, data: object) -> Iterator[ImportedData]:
-    """Claude's memories, text by text.
-
-    Raises:
-        ImportFailed: an account, or a part of it, is malformed.
-    """
+    """Claude's memories, text by text. Raises ImportFailed."""
     accounts = [data] if isinstance(data, dict) else foreign_files.listed(place, data)
     for number, account in enumerate(accounts, start=1):
         where = f"{place}, account {number}"
@@ -97,11 +93,7 @@ def fits(data: object) -> bool:
 
 
 def read(path: Path) -> Iterator[ImportedData]:
-    """The conversations and memories of an export.
-
-    Raises:
-        ImportFailed: not such an export; the message names the file and the conversation.
-    """
+    """The conversations and memories of an export. Raises ImportFailed."""
     for document in foreign_files.documents(path, MEMBERS):
         if holds_memories(document.data):
             yield from read_memories(document.place, document.data)

@@ -20,11 +20,7 @@ _ROWS_AT_ONCE: Final = 1_000
 
 
 def export_lines(database: Database, only: str | None) -> Iterator[str]:
-    """The lines of an export of one user, or of all, from one snapshot.
-
-    Raises:
-        UserNotFound: nothing is stored for this user.
-    """
+    """The lines of an export of one user, or of all, from one snapshot. Raises UserNotFound."""
     with database.read_all() if only is None else database.read(only) as reading:
         connection = reading.connection
         user_ids = _exported(connection, only)

@@ -99,11 +99,7 @@ def read_text(path: Path, max_bytes: int | None = None) -> str:
 
 
 def document(path: Path) -> Document:
-    """Open a JSON file.
-
-    Raises:
-        ImportFailed: not readable, too large or not JSON.
-    """
+    """Open a JSON file. Raises ImportFailed: not readable, too large or not JSON."""
     return _document(str(path), lambda: _of_file(path))
 
 
@@ -123,11 +119,7 @@ def documents(path: Path, members: Collection[str]) -> Iterator[Document]:
 
 
 def parsed(place: str, text: str) -> Any:
-    """Parse a JSON text of our own, without limits on the number of values.
-
-    Raises:
-        ImportFailed: it is not JSON, or nested too deeply.
-    """
+    """Parse a JSON text of our own, without limits on the number of values. Raises ImportFailed."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as problem:
@@ -321,7 +313,6 @@ def title(value: object) -> str | None:
 
 
 def theme(value: object) -> str | None:
-    """The slug of a theme, or None."""
     try:
         return theme_slug(text(value))
     except InvalidValue:

@@ -30,11 +30,7 @@ _ALLOWED: Final = f"allowed: {', '.join(IMPORTERS)}"
 
 
 def recognise(path: Path) -> str:
-    """The format of a file, by its contents.
-
-    Raises:
-        ImportFailed: no known format.
-    """
+    """The format of a file, by its contents. Raises ImportFailed: no known format."""
     if foreign_files.is_archive(path):
         return _format_of_archive(path)
     try:

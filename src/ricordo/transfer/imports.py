@@ -55,11 +55,7 @@ def import_file(
 
 
 def import_store(database: Database, path: Path, progress: Progress) -> ImportReport:
-    """Import an export of any number of users, each under their own name.
-
-    Raises:
-        ImportFailed: the file cannot be read. Nothing was written.
-    """
+    """Import an export of any number of users, each under their own name. Raises ImportFailed."""
     _check_readable(path)
     names = [
         user.user_id for user in _checked_users(path)

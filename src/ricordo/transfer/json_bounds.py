@@ -152,7 +152,6 @@ class _Entries:
         return bool(chunk)
 
     def _drop(self) -> None:
-        """Drop what was scanned from the buffer."""
         self._passed += self._at
         self._lines += self._held.count(b"\n", 0, self._at)
         del self._held[: self._at]

@@ -28,11 +28,7 @@ def fits(data: object) -> bool:
 
 
 def read(path: Path) -> Iterator[ImportedData]:
-    """The values of a flat JSON file, each under its key.
-
-    Raises:
-        ImportFailed: not JSON, not an object, or a value that is nested deeper.
-    """
+    """The values of a flat JSON file, each under its key. Raises ImportFailed."""
     data = foreign_files.an_object(str(path), foreign_files.document(path).data)
     found = ImportedData()
     kept: dict[tuple[str | None, str | None], NewMemory] = {}

@@ -104,7 +104,6 @@ class _Scanner:
             yield from self._start(line)
 
     def close(self) -> Iterator[MarkdownBlock]:
-        """The open block, if any."""
         if self._kind is not None:
             yield MarkdownBlock(self._kind, " ".join(filter(None, self._lines)), self._heading)
         self._kind = None
@@ -189,11 +188,7 @@ def has_bullets(text: str) -> bool:
 
 
 def read(path: Path) -> Iterator[ImportedData]:
-    """The bullets of a Markdown file.
-
-    Raises:
-        ImportFailed: the file is not text in UTF-8, or has no bullets.
-    """
+    """The bullets of a Markdown file. Raises ImportFailed."""
     text = foreign_files.read_text(path)
     if not has_bullets(text):
         raise ImportFailed(f"{path}: no Markdown bullets in it")

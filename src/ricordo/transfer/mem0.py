@@ -32,11 +32,7 @@ def fits(data: object) -> bool:
 
 
 def read(path: Path) -> Iterator[ImportedData]:
-    """The memories of one mem0 user.
-
-    Raises:
-        ImportFailed: not such a file, or one with the memories of several users.
-    """
+    """The memories of one mem0 user. Raises ImportFailed."""
     users: set[str] = set()
     yield from in_batches(_found(path, users))
     _check_one_user(path, sorted(users))

@@ -167,8 +167,6 @@ def merge_findings(
 
 
 class _Merge:
-    """The import of one file for one user."""
-
     def __init__(self, database: Database, scope: Scope, progress: Progress) -> None:
         self._database = database
         self._scope = scope
@@ -295,8 +293,6 @@ def _merge_thread(
 
 
 class _Place(NamedTuple):
-    """Where a turn of the file is stored."""
-
     id: int
     position: int
 

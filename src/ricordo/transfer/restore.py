@@ -163,11 +163,7 @@ def _truncate(target: Database, connection: sa.Connection, replace: bool) -> _Fo
 
 
 def _former_state(target: Database) -> _FormerState:
-    """The state of a store of any schema version, or of none.
-
-    Raises:
-        AccessDenied: its tables belong to another role.
-    """
+    """The state of a store of any schema version, or of none. Raises AccessDenied."""
     if version_of(target) is None:
         return _FormerState()
     with target.read_all() as reading:

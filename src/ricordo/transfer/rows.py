@@ -420,8 +420,6 @@ Row = dict[str, Any]
 
 @dataclass(slots=True)
 class UserRows:
-    """All checked rows of one user in a file."""
-
     user_id: str
     revision: int
     rows: dict[str, list[Row]] = field(default_factory=lambda: {kind: [] for kind in TABLE_OF_KIND})
@@ -457,11 +455,7 @@ def header_line() -> str:
 
 
 def read_users(path: Path) -> Iterator[UserRows]:
-    """The users of an export, one by one, every value checked.
-
-    Raises:
-        ImportFailed: names the line and what is wrong with it.
-    """
+    """The users of an export, one by one, every value checked. Raises ImportFailed."""
     present: UserRows | None = None
     seen: set[str] = set()
     number = rows = size = 0

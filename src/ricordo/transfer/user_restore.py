@@ -230,11 +230,7 @@ def _taken(connection: sa.Connection, table: sa.Table, wanted: set[int]) -> set[
 
 
 def check_coherence(path: Path, user: UserRows) -> None:
-    """Refuse rows that the store could not work with.
-
-    Raises:
-        ImportFailed: says which rules are broken, and for which user.
-    """
+    """Refuse rows that the store could not work with. Raises ImportFailed."""
     problems = [
         *_history(user),
         *_themes(user),

@@ -239,8 +239,6 @@ NOT_ASKED: Final = "a dry run does not ask the model"
 
 
 class Consolidation:
-    """Consolidates the memories of any user."""
-
     def __init__(
         self,
         database: Database,
@@ -307,8 +305,6 @@ def _changed_since(view: ReadTransaction, user_id: str) -> datetime:
 
 
 class _Run:
-    """One run."""
-
     def __init__(self, applier: PairWriter, table: Table, user_id: str, report: Report) -> None:
         self._applier = applier
         self._table = table

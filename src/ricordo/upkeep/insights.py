@@ -85,7 +85,6 @@ class InsightMaterial:
 
     @property
     def statements(self) -> list[str]:
-        """All statements, without the days."""
         return [one.text for one in (*self.lately, *self.known, *self.said)]
 
     def still_holds(self, writing: WriteTransaction) -> bool:

@@ -149,8 +149,6 @@ _ASKED_TERMS: Final = 32
 
 
 class Neighbours:
-    """Finds near pairs among one user's memories."""
-
     def __init__(self, database: Database, recall: Recall, least: float) -> None:
         self._database = database
         self._recall = recall
@@ -257,7 +255,6 @@ class Ruling:
 
     @property
     def decision(self) -> PairDecision:
-        """For reports."""
         return PairDecision(
             kept=self.kept.id,
             action=self.action,
@@ -339,7 +336,6 @@ class Table:
 
 
 def as_question(pair: NearPair) -> Pair:
-    """The pair as a question for the model."""
     return Pair(
         pair.newer.content,
         pair.newer.valid_from,

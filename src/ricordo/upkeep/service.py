@@ -43,7 +43,6 @@ class Upkeep:
             ensure_planned(self._database)
 
     def plan_rounds(self, report: Report) -> None:
-        """Queue the rounds that are due."""
         plan_rounds(self._database, report)
 
     def run_round(self, user_id: str, report: Report = _silently) -> RoundReport:
@@ -60,11 +59,7 @@ class Upkeep:
     def consolidate(
         self, user_id: str, report: Report = _silently, *, dry_run: bool = False
     ) -> ConsolidationReport:
-        """Compare one user's memories with each other.
-
-        Raises:
-            LanguageModelError: the model could not answer; what was decided without it is done.
-        """
+        """Compare one user's memories with each other. Raises LanguageModelError."""
         return self._consolidation.run(user_id, report, dry_run=dry_run)
 
     def draw_insights(self, user_id: str) -> None:

@@ -28,11 +28,7 @@ _KEPT_SWEEPS: Final = 2
 
 
 def broker_of(settings: Settings) -> str:
-    """The broker's URL.
-
-    Raises:
-        InvalidValue: it is not set, or not a known kind of broker.
-    """
+    """The broker's URL. Raises InvalidValue: it is not set, or not a known kind of broker."""
     if settings.broker_url is None:
         raise InvalidValue(
             "setting broker_url", "is not set; RICORDO_BROKER_URL=redis://… or amqp://… is needed"
@@ -41,11 +37,7 @@ def broker_of(settings: Settings) -> str:
 
 
 def worker_configuration(settings: Settings) -> dict[str, Any]:
-    """The settings of workers and of beat.
-
-    Raises:
-        InvalidValue: there is no usable broker URL.
-    """
+    """The settings of workers and of beat. Raises InvalidValue: there is no usable broker URL."""
     return {
         **celery_configuration(broker_of(settings)),
         "broker_connection_retry_on_startup": True,
