@@ -65,6 +65,15 @@ Seconds = Annotated[
     float, typer.Option(metavar="N", help="How many seconds one answer may take at most.")
 ]
 
+_HELP: Final = """\
+/memories    what was recalled for the last answer
+/prompt      what was sent last
+/window      what is shown of this conversation from now on
+/forget ID   forget a memory
+/help        this list
+/quit        leave; so does the end of the input
+// TEXT      a message that begins with a single /"""
+
 
 def chat(
     *,
@@ -254,16 +263,6 @@ class ChatLoop:
 
     def _record(self, role: str, content: str) -> None:
         self.memory.observe([{"role": role, "content": content}], thread=self.thread)
-
-
-_HELP: Final = """\
-/memories    what was recalled for the last answer
-/prompt      what was sent last
-/window      what is shown of this conversation from now on
-/forget ID   forget a memory
-/help        this list
-/quit        leave; so does the end of the input
-// TEXT      a message that begins with a single /"""
 
 
 def run_chat(talk: ChatLoop, *, as_json: bool) -> None:

@@ -34,6 +34,29 @@ if TYPE_CHECKING:
 WHERE: Final = "check --db, --home and RICORDO_URL"
 """The usual advice where something cannot be checked."""
 
+_TOLERANCE: Final = timedelta(seconds=5)
+_SET_CLOCK: Final = "set the clock of this computer, e.g. timedatectl set-ntp true"
+_GROUP_AND_OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
+_MEGABYTE: Final = 1024 * 1024
+_TOO_LITTLE_BYTES: Final = 20 * _MEGABYTE
+_LITTLE_BYTES: Final = 200 * _MEGABYTE
+_LONG_LOG_BYTES: Final = 128 * _MEGABYTE
+_COPIES: Final = 2
+"""Erasing a user rewrites the file into a copy, which then goes through the WAL."""
+_OLDEST_SQLITE: Final = (3, 35, 0)  # the first version with RETURNING
+_YEARS: Final = range(2024, 2100)
+_PREFIX: Final = "RICORDO_"
+_OF_THE_COMMAND_LINE: Final = (
+    "USER",
+    "DEBUG",
+    "API_KEY",
+    "EMBEDDINGS_KEY",
+    "ROLE_PASSWORD",
+    "NEW_DATABASE_KEY",
+)
+_LIKENESS: Final = 0.75
+_LONG_DUE: Final = timedelta(days=1)
+
 
 class State(StrEnum):
     """The outcome of a check; only ``problem`` makes the whole unhealthy."""
@@ -90,10 +113,6 @@ def failed(check: str, error: Exception, advice: str | None = None) -> CheckFind
     if isinstance(error, (RicordoError, OSError)):
         return problem(check, told(error), advice_for(error) if advice is None else advice)
     return problem(check, f"{type(error).__name__}: {told(error)}", "please report this")
-
-
-_TOLERANCE: Final = timedelta(seconds=5)
-_SET_CLOCK: Final = "set the clock of this computer, e.g. timedatectl set-ntp true"
 
 
 def isolation(database: "Database") -> CheckFinding:
@@ -175,15 +194,6 @@ def times(database: "Database") -> CheckFinding:
     return ok("times", "nothing was written later than now")
 
 
-_GROUP_AND_OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
-_MEGABYTE: Final = 1024 * 1024
-_TOO_LITTLE_BYTES: Final = 20 * _MEGABYTE
-_LITTLE_BYTES: Final = 200 * _MEGABYTE
-_LONG_LOG_BYTES: Final = 128 * _MEGABYTE
-_COPIES: Final = 2
-"""Erasing a user rewrites the file into a copy, which then goes through the WAL."""
-
-
 def files(settings: "Settings", database: "Database") -> Iterator[CheckFinding]:
     """Check the home folder, the database file, its WAL, the disk and the policy file."""
     home = settings.home.expanduser()
@@ -249,21 +259,6 @@ def _policy(path: Path) -> CheckFinding:
 
     PolicyFile(path).current()
     return ok("policy", f"{path} is valid")
-
-
-_OLDEST_SQLITE: Final = (3, 35, 0)  # the first version with RETURNING
-_YEARS: Final = range(2024, 2100)
-
-_PREFIX: Final = "RICORDO_"
-_OF_THE_COMMAND_LINE: Final = (
-    "USER",
-    "DEBUG",
-    "API_KEY",
-    "EMBEDDINGS_KEY",
-    "ROLE_PASSWORD",
-    "NEW_DATABASE_KEY",
-)
-_LIKENESS: Final = 0.75
 
 
 def version() -> CheckFinding:
@@ -489,9 +484,6 @@ def _without_own_choice(
     if settings.embedding_provider is not None:
         return sa.true()
     return index.user_id.not_in(sa.select(embedding_settings.c.user_id))
-
-
-_LONG_DUE: Final = timedelta(days=1)
 
 
 def jobs(database: "Database") -> CheckFinding:

@@ -12,6 +12,9 @@ from typer.core import TyperGroup
 # A command takes ``store: Store`` as one parameter; on the command line it is every field of
 # ``Store``. :func:`expanded` gives typer the flat signature it expects.
 
+HELP_OPTIONS: Final = ["-h", "--help"]
+_MAX_SUMMARY_CHARS: Final = 100
+
 
 def expanded(command: Callable[..., None]) -> Callable[..., None]:
     """The command with the fields of its option groups as parameters of their own."""
@@ -52,8 +55,6 @@ def _parameter(name: str, hint: Any, default: Any) -> inspect.Parameter:
 
 # One command line names one command. Building all eighty would dominate the start-up time.
 
-HELP_OPTIONS: Final = ["-h", "--help"]
-_MAX_SUMMARY_CHARS: Final = 100
 
 Command: TypeAlias = Callable[..., None]
 

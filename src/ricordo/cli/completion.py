@@ -25,6 +25,8 @@ VARIABLE: Final = "_RICORDO_COMPLETE"
 _EQUALS: Final = "="
 _OF_THE_PROGRAM: Final = ("--help", "--version", "--install-completion", "--show-completion")
 
+_NAME: Final = "ricordo"
+
 
 @dataclass(frozen=True, slots=True)
 class Completion:
@@ -208,9 +210,6 @@ _ASKING: Final[dict[str, tuple[Callable[[], Typed], Callable[[list[Completion]],
     "powershell": (_from_powershell, _for_powershell),
     "pwsh": (_from_powershell, _for_powershell),
 }
-
-
-_NAME: Final = "ricordo"
 
 
 class Shell(StrEnum):

@@ -31,6 +31,11 @@ if TYPE_CHECKING:
 
 Check = Annotated[bool, typer.Option("--check", help="Only say whether it is needed.")]
 
+PASSWORD_VARIABLE: Final = "RICORDO_ROLE_PASSWORD"  # noqa: S105 - the name of a variable
+NEW_KEY_VARIABLE: Final = "RICORDO_NEW_DATABASE_KEY"
+_UNITS: Final = ("bytes", "kB", "MB", "GB", "TB")
+_STEP: Final = 1_000
+
 
 def migrate(*, check: Check = False, store: Store) -> None:
     """Bring the database up to date.
@@ -75,8 +80,6 @@ def _migration_sentence(before: str | None, head: str, check: bool) -> str:
         return f"Needed: from {start} to schema {head}. Do it: ricordo migrate"
     return f"Brought from {start} to schema {head}."
 
-
-PASSWORD_VARIABLE: Final = "RICORDO_ROLE_PASSWORD"  # noqa: S105 - the name of a variable
 
 Role = Annotated[str, typer.Argument(metavar="ROLE", help="What the application connects as.")]
 Print = Annotated[
@@ -137,9 +140,6 @@ def _set_up(connection: "sa.Connection", role: str) -> bool:
 def _sentence(role: str, is_new: bool) -> str:
     start = f"Made the role {role!r}. It" if is_new else f"The role {role!r}"
     return f"{start} can use this database, and row-level security binds it."
-
-
-NEW_KEY_VARIABLE: Final = "RICORDO_NEW_DATABASE_KEY"
 
 
 def encrypt(*, store: Store) -> None:
@@ -227,9 +227,6 @@ def _encryption_sentence(file: "Path", old: "DatabaseKey | None", new: "Database
     what = "is encrypted" if old is None else "is encrypted with the new key"
     return f"{file} {what}. Nothing can be read without the key: keep a copy of it elsewhere."
 
-
-_UNITS: Final = ("bytes", "kB", "MB", "GB", "TB")
-_STEP: Final = 1_000
 
 NewFile = Annotated[Path, typer.Argument(metavar="FILE", help="Where to write the backup.")]
 BackupFile = Annotated[Path, typer.Argument(metavar="FILE", help="The backup.")]

@@ -46,6 +46,15 @@ EXIT_CODES: Final[dict[type[RicordoError], int]] = {
     FilesUnavailable: FILES_ERROR,
 }
 
+_PIP: Final = re.compile(r"pip install (?:'[^']+'|\S+)")
+_OF_A_SETTING: Final = re.compile(r"setting (\w+)")
+_MAX_NEAR: Final = 3
+_NAMED: dict[type[errors.RicordoError], Named] = {
+    errors.ThemeNotFound: Named.THEME,
+    errors.ThreadNotFound: Named.THREAD,
+    errors.UserNotFound: Named.USER,
+}
+
 
 def exit_code_of(error: BaseException) -> int:
     """The exit code of the nearest parent class in the table."""
@@ -54,10 +63,6 @@ def exit_code_of(error: BaseException) -> int:
             return EXIT_CODES[kind]
     return UNEXPECTED
 
-
-_PIP: Final = re.compile(r"pip install (?:'[^']+'|\S+)")
-_OF_A_SETTING: Final = re.compile(r"setting (\w+)")
-_MAX_NEAR: Final = 3
 
 _FIXES: Final[dict[type[errors.RicordoError], str]] = {
     errors.RicordoError: "ricordo doctor looks for what is wrong",
@@ -153,13 +158,6 @@ def fix_of_setting(name: str) -> str:
         # Without limits the variable is required; with them the value came from an option.
         return f"give it {takes}, here or in {variable}" if takes else f"set {variable}"
     return f"correct {variable}{allowed}, or unset it"
-
-
-_NAMED: dict[type[errors.RicordoError], Named] = {
-    errors.ThemeNotFound: Named.THEME,
-    errors.ThreadNotFound: Named.THREAD,
-    errors.UserNotFound: Named.USER,
-}
 
 
 def report(

@@ -16,6 +16,12 @@ from ricordo.model.thread import NewTurn
 if TYPE_CHECKING:
     from ricordo.model.draft import NewMemory
 
+_MAX_TRANSCRIPT_BYTES: Final = 64 * 1024 * 1024  # the whole file is read at once
+_USUAL_ROLE: Final = "user"
+_MAX_NAME_CHARS: Final = 60
+_NAME: Final = re.compile(r"[^\W_][\w.'’-]*(?: [\w.'’-]+){0,3}")
+_LIST_OF_MESSAGES: Final = re.compile(r"\[\s*[{\]]")
+
 
 def read_text(given: str) -> str:
     """The text, or standard input for ``-``. Raises ImportFailed."""
@@ -98,13 +104,6 @@ def _completed(values: dict[str, Any], defaults: Mapping[str, Any]) -> dict[str,
     if "category" in values:  # an alias of "theme"
         defaults = {name: value for name, value in defaults.items() if name != "theme"}
     return {**defaults, **values}
-
-
-_MAX_TRANSCRIPT_BYTES: Final = 64 * 1024 * 1024  # the whole file is read at once
-_USUAL_ROLE: Final = "user"
-_MAX_NAME_CHARS: Final = 60
-_NAME: Final = re.compile(r"[^\W_][\w.'’-]*(?: [\w.'’-]+){0,3}")
-_LIST_OF_MESSAGES: Final = re.compile(r"\[\s*[{\]]")
 
 
 @dataclass(frozen=True, slots=True)

@@ -71,6 +71,12 @@ from ricordo.workers.configuration import BrokerStatus
 # The reference and its JSON Schema are generated from this, and tests check real output against it.
 # It imports every record, so no command imports it.
 
+DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
+_LEFT_OUT: Final = {Job: ("lease_token",)}
+"""Fields of a record that are not in its JSON."""
+_COMPUTED: Final[Mapping[type, Mapping[str, Any]]] = {TokenSplit: {"total": int}}
+"""Properties that are in a record's JSON."""
+
 
 class ObservedAndFormed(TypedDict):
     """What was recorded, and what was formed from it."""
@@ -283,9 +289,7 @@ ANSWERS: Final[Mapping[str, JsonAnswer]] = {
     "version": _one(shapes.Versions),
 }
 
-
 Schema = dict[str, Any]
-DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 _PLAIN: Final[Mapping[Any, Schema]] = {
     str: {"type": "string"},
     int: {"type": "integer"},
@@ -297,10 +301,6 @@ _PLAIN: Final[Mapping[Any, Schema]] = {
     Any: {},
     object: {},
 }
-_LEFT_OUT: Final = {Job: ("lease_token",)}
-"""Fields of a record that are not in its JSON."""
-_COMPUTED: Final[Mapping[type, Mapping[str, Any]]] = {TokenSplit: {"total": int}}
-"""Properties that are in a record's JSON."""
 
 
 def document() -> Schema:

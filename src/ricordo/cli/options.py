@@ -1,4 +1,8 @@
-"""Options and arguments that several commands share."""
+"""Options and arguments that several commands share.
+
+Values are passed on as typed: the library checks them, so that errors are the same everywhere.
+Nothing heavy is imported here, because ``--help`` loads this module.
+"""
 
 import contextlib
 import os
@@ -22,6 +26,12 @@ from ricordo.model.vocabulary import MemoryType, Source, Status
 
 _MAX_NAMES: Final = 200
 _PATIENCE_SECONDS: Final = 0.1
+
+DEFAULT_USER: Final = "me"
+STANDARD_STREAM: Final = "-"
+_SEVERAL: Final = "may be given several times"
+_MAX_EXPIRES_DAYS: Final = 36_500
+_TIME: Final = "TIME"
 
 
 class Named(StrEnum):
@@ -78,13 +88,6 @@ def _option(arguments: Sequence[str], *names: str) -> str | None:
         if equals and name in names:
             return value
     return None
-
-
-# Values are passed on as typed: the library checks them, so that errors are the same everywhere.
-# Nothing heavy is imported here, because ``--help`` loads this module.
-
-DEFAULT_USER: Final = "me"
-STANDARD_STREAM: Final = "-"
 
 
 def words(vocabulary: type[StrEnum]) -> str:
@@ -198,9 +201,6 @@ AllUsers = Annotated[bool, typer.Option("--all-users", help="Of every user.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 
 
-_SEVERAL: Final = "may be given several times"
-
-
 @dataclass(frozen=True, kw_only=True)
 class Filters:
     """All filters of the library, under their own names, combined with AND."""
@@ -303,10 +303,6 @@ def _one_or_all(value: Any) -> Any:
     if not value:
         return None
     return value[0] if len(value) == 1 else list(value)
-
-
-_MAX_EXPIRES_DAYS: Final = 36_500
-_TIME: Final = "TIME"
 
 
 @dataclass(frozen=True, kw_only=True)

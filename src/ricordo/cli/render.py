@@ -31,6 +31,9 @@ _COMMANDS: Final = {
     if chr(code) not in "\n\t"
 }
 
+SHOWN_AFTER_SECONDS: Final = 1.0
+"""Work that is done sooner shows no progress."""
+
 
 @dataclass(frozen=True, slots=True)
 class TableListing:
@@ -154,9 +157,6 @@ def _cards(listing: TableListing) -> "Text":
 
 # Progress is shown on standard error after a second, on a terminal only, and removed when the work
 # is done.
-
-SHOWN_AFTER_SECONDS: Final = 1.0
-"""Work that is done sooner shows no progress."""
 
 
 @contextlib.contextmanager

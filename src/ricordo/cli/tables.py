@@ -24,6 +24,16 @@ if TYPE_CHECKING:
 _MAX_LISTED_CHARS: Final = 200
 _CARD_FIRST: Final = ("id", "content")
 
+_COLOURS: Final = {
+    Action.ADD.value: "green",
+    Action.UPDATE.value: "green",
+    Action.REPLACE.value: "green",
+    Action.PROPOSE.value: "yellow",
+    Action.DEFER.value: "yellow",
+    Action.REJECT.value: "dim",
+    Action.IGNORE.value: "dim",
+}
+
 
 def one_line(text: str) -> str:
     """The text on one line, cut to the width of a cell."""
@@ -350,17 +360,6 @@ def _plain_text(value: object) -> str:
     if value is None:
         return ""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
-_COLOURS: Final = {
-    Action.ADD.value: "green",
-    Action.UPDATE.value: "green",
-    Action.REPLACE.value: "green",
-    Action.PROPOSE.value: "yellow",
-    Action.DEFER.value: "yellow",
-    Action.REJECT.value: "dim",
-    Action.IGNORE.value: "dim",
-}
 
 
 def formation_table(report: "FormationReport") -> Shown:

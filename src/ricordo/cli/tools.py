@@ -14,7 +14,6 @@ from ricordo.model.vocabulary import SchemaForm, ToolSet
 if TYPE_CHECKING:
     from ricordo.tools import Tool
 
-
 Sets = Annotated[
     list[str] | None,
     typer.Option(

@@ -53,10 +53,6 @@ def plan_compaction(writing: WriteTransaction, thread_id: str) -> None:
     )
 
 
-# A segment is read in one snapshot, summarised outside of any transaction, because a model is slow,
-# and written in one, which first checks that nobody else was faster. The turns stay.
-
-
 @dataclass(frozen=True, slots=True)
 class CompactionSpan:
     """Turns to summarise, and the compaction before them."""
@@ -75,6 +71,10 @@ Telling = Callable[[CompactionSpan], SummaryPart]
 
 
 class Compactor:
+    """A segment is read in one snapshot, summarised outside of any transaction, because a model is
+    slow, and written in one, which first checks that nobody else was faster. The turns stay.
+    """
+
     def __init__(
         self,
         database: Database,

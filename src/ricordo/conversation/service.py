@@ -21,7 +21,6 @@ MAX_PROVISIONAL_TURNS: Final = 60
 _MAX_PROVISIONAL_TURN_CHARS: Final = 1_000
 """How much of each is read: cleaning takes time while a caller waits for the window."""
 
-
 _THREADS_REMEMBERED: Final = 1_024
 
 

@@ -26,6 +26,53 @@ from ricordo.text.analyser import Analyser
 from ricordo.text.folding import is_dense
 from ricordo.text.normalise import capitalised_inside_sentence
 
+CUT_MARK: Final = "…"
+MAX_SENTENCE_CHARS: Final = 240
+_LONGEST_WORD: Final = 60
+# The score of a sentence without any content word, such as "Yes.".
+_BARE_WORTH: Final = 0.1
+# Added to lengths, so that very short sentences do not win by being short.
+_LENGTH_OFFSET: Final = 30
+NOTHING_TO_REPEAT: Final = "[…]"
+"""Stands for a turn that has nothing to repeat, such as code alone."""
+SETUP_ROLES: Final = frozenset({"system", "developer"})
+"""Roles that set a conversation up and are not summarised."""
+_USER_ROLE: Final = "user"
+_ROLE_WEIGHTS: Final = {_USER_ROLE: 1.5, "tool": 0.6, "function": 0.6}
+_ENDS: Final = 1.3  # the first and the last turn
+_NUMBER: Final = 1.2
+_NAME: Final = 1.15
+_DECISION: Final = 1.3
+_OPEN_QUESTION: Final = 1.4
+_REPEATS_NOTHING: Final = 0.3
+# A very long turn is read from both ends.
+_FIRST_SENTENCES: Final = 24
+_LAST_SENTENCES: Final = 8
+_MAX_SPEAKER_CHARS: Final = 40
+_WORD = re.compile(r"[^\W\d_]+")
+_DIGIT = re.compile(r"\d")
+_QUESTION = re.compile(r"[?？¿؟]")
+# Decisions and requests score a bit higher; other languages do without.
+_DECIDES = re.compile(
+    r"\b(?:decide[ds]?|agree[ds]?|let'?s|we'?ll|i'?ll|must|should|need to|have to|please|remember"
+    r"|don'?t|never|always|instead|deadline|promise[ds]?"
+    r"|sepakat|putuskan|harus|tolong|jangan|perlu|ingat"
+    r"|entschieden|einigen|müssen|bitte|sollen|nie|immer"
+    r"|decidido|debemos|hay que|por favor|recuerda|décidé|il faut|deciso|dobbiamo)\b"
+    r"|決め|決まり|決定|必ず|お願い|ください|しましょう|决定|必须|请|记住",
+    re.IGNORECASE,
+)
+_BREAK: Final = "\n\n"
+_NEWEST_SHARE: Final = 0.55  # of a bridge, for the newest segment
+_NEXT_SHARE: Final = 0.6  # of the remaining room, for the segment before, and so on
+_OPENING_CHARS: Final = 200  # reserved for the beginning
+_MIN_BLOCK_CHARS: Final = 80  # less is not worth it
+_OLDEST_WEIGHT: Final = 0.5  # of the weight of the newest sentence; rises linearly
+_SPOKEN = re.compile(r"(?P<speaker>[^\s:][^:\n]{0,59}): (?P<said>\S.*)")
+_ANSWER_TOKENS: Final = 2_400
+
+_log = logging.getLogger(__name__)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConversationPolicy:
@@ -47,14 +94,6 @@ class ConversationPolicy:
 
 
 # Pure functions: the same sentences always give the same selection.
-
-CUT_MARK: Final = "…"
-MAX_SENTENCE_CHARS: Final = 240
-_LONGEST_WORD: Final = 60
-# The score of a sentence without any content word, such as "Yes.".
-_BARE_WORTH: Final = 0.1
-# Added to lengths, so that very short sentences do not win by being short.
-_LENGTH_OFFSET: Final = 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,39 +203,6 @@ def _lines(chosen: Sequence[ScoredSentence]) -> str:
 
 # Recalled, injected or pasted text and secrets are not repeated: a summary would launder them.
 
-NOTHING_TO_REPEAT: Final = "[…]"
-"""Stands for a turn that has nothing to repeat, such as code alone."""
-
-SETUP_ROLES: Final = frozenset({"system", "developer"})
-"""Roles that set a conversation up and are not summarised."""
-
-_USER_ROLE: Final = "user"
-_ROLE_WEIGHTS: Final = {_USER_ROLE: 1.5, "tool": 0.6, "function": 0.6}
-_ENDS: Final = 1.3  # the first and the last turn
-_NUMBER: Final = 1.2
-_NAME: Final = 1.15
-_DECISION: Final = 1.3
-_OPEN_QUESTION: Final = 1.4
-_REPEATS_NOTHING: Final = 0.3
-# A very long turn is read from both ends.
-_FIRST_SENTENCES: Final = 24
-_LAST_SENTENCES: Final = 8
-_MAX_SPEAKER_CHARS: Final = 40
-
-_WORD = re.compile(r"[^\W\d_]+")
-_DIGIT = re.compile(r"\d")
-_QUESTION = re.compile(r"[?？¿؟]")
-# Decisions and requests score a bit higher; other languages do without.
-_DECIDES = re.compile(
-    r"\b(?:decide[ds]?|agree[ds]?|let'?s|we'?ll|i'?ll|must|should|need to|have to|please|remember"
-    r"|don'?t|never|always|instead|deadline|promise[ds]?"
-    r"|sepakat|putuskan|harus|tolong|jangan|perlu|ingat"
-    r"|entschieden|einigen|müssen|bitte|sollen|nie|immer"
-    r"|decidido|debemos|hay que|por favor|recuerda|décidé|il faut|deciso|dobbiamo)\b"
-    r"|決め|決まり|決定|必ず|お願い|ください|しましょう|决定|必须|请|记住",
-    re.IGNORECASE,
-)
-
 
 def sentences_of(turns: Sequence[Turn], zone: tzinfo) -> list[ScoredSentence]:
     """The sentences of turns that may be repeated, in order; the first of each day names it."""
@@ -250,15 +256,6 @@ def _speaker(turn: Turn) -> str:
     """The speaker's name, sanitised."""
     named = (turn.actor or turn.role).replace(":", " ")
     return shortened(named, _MAX_SPEAKER_CHARS) or turn.role[:_MAX_SPEAKER_CHARS]
-
-
-_BREAK: Final = "\n\n"
-_NEWEST_SHARE: Final = 0.55  # of a bridge, for the newest segment
-_NEXT_SHARE: Final = 0.6  # of the remaining room, for the segment before, and so on
-_OPENING_CHARS: Final = 200  # reserved for the beginning
-_MIN_BLOCK_CHARS: Final = 80  # less is not worth it
-_OLDEST_WEIGHT: Final = 0.5  # weight of the newest sentence; rises linearly
-_SPOKEN = re.compile(r"(?P<speaker>[^\s:][^:\n]{0,59}): (?P<said>\S.*)")
 
 
 def extract_summary(turns: Sequence[Turn], analyser: Analyser, zone: tzinfo) -> str:
@@ -322,11 +319,6 @@ def repeatable(text: str) -> str:
     kept = outside(map(view.original, cuts), len(text))
     pieces = (text[start:end].strip() for start, end in kept)
     return "\n".join(piece for piece in pieces if any(map(str.isalnum, piece)))
-
-
-_ANSWER_TOKENS: Final = 2_400
-
-_log = logging.getLogger(__name__)
 
 
 class SpanSummary(BaseModel, defer_build=True):

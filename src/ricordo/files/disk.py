@@ -29,6 +29,10 @@ _WITHOUT_WAITING: Final = getattr(os, "O_NONBLOCK", 0)  # a named pipe must not 
 _BINARY: Final = getattr(os, "O_BINARY", 0)
 _DRAFT_ENDING: Final = ".ricordo-draft"
 
+_LOOK_SECONDS: Final = 0.02
+_ABANDONED_SECONDS: Final = 300.0
+"""Without ``fcntl``, a lock file this old counts as abandoned."""
+
 
 @contextlib.contextmanager
 def file_errors(path: Path) -> Iterator[None]:
@@ -262,11 +266,6 @@ except ImportError:  # not on Windows
     CAN_FLOCK = False
 else:
     CAN_FLOCK = True
-
-
-_LOOK_SECONDS: Final = 0.02
-_ABANDONED_SECONDS: Final = 300.0
-"""Without ``fcntl``, a lock file this old counts as abandoned."""
 
 
 class Busy(FilesUnavailable):

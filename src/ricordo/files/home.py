@@ -52,6 +52,8 @@ USER_STARTER: Final = """\
      taken over. Comments like this one are not sent. -->
 """
 
+_DAY: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}\.md")
+
 
 def make_home(folder: FilesFolder, user_id: str) -> tuple[list[Path], list[Path]]:
     """Create the missing prompt files, shared and the user's own.
@@ -83,9 +85,6 @@ def _is_there(path: Path) -> bool:
     """Whether the name is taken, even by a dangling link."""
     with file_errors(path):
         return path.is_symlink() or path.exists()
-
-
-_DAY: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}\.md")
 
 
 class FilesErasure:

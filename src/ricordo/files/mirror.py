@@ -52,6 +52,25 @@ _CHANGED: Final = "edited in MEMORY.md"
 _DELETED: Final = "deleted in MEMORY.md"
 _BOTH_KEPT: Final = "changed in MEMORY.md and elsewhere: both are kept"
 
+_VERSION: Final = 1
+_ATTEMPTS: Final = 5
+"""Retries when the file is saved by somebody else during a sync."""
+_SETTLING_SECONDS: Final = 0.05
+"""Edits are taken over once the file has been unchanged for this long."""
+_CUT: Final = (
+    "lacks its last line, or ends in the middle of one: it looks as if half of it was saved, so"
+    " nothing was taken over or written. Save it whole; if it is meant, run: ricordo mirror sync"
+    " --allow-deletes; to have it written anew, remove it"
+)
+_EMPTIED: Final = (
+    "is empty: it looks as if it is being saved, so nothing was taken over or written. To have it"
+    " written anew, remove it, or run: ricordo mirror sync --allow-deletes"
+)
+_REST: Final = 10
+"""The pause after a pass, as a multiple of its duration: large files must not take a whole core."""
+
+_log: Final = logging.getLogger(__name__)
+
 
 class MirrorWrites(Protocol):
     """The writes that a mirror needs. Each raises StorageError, having done nothing."""
@@ -175,8 +194,6 @@ class _Applier:
         return [(step, added.id) for step, added in zip(steps, done, strict=True) if added.is_new]
 
 
-_VERSION: Final = 1
-
 Position = tuple[int, int, str]
 """A user's revision and the state of their daily logs."""
 
@@ -219,24 +236,6 @@ class MirrorState:
             "problems": [entry.to_dict() for entry in self.problems],
         }
         replace_file(path, json.dumps(noted, ensure_ascii=False).encode("utf-8"))
-
-
-_ATTEMPTS: Final = 5
-"""Retries when the file is saved by somebody else during a sync."""
-
-_SETTLING_SECONDS: Final = 0.05
-"""Edits are taken over once the file has been unchanged for this long."""
-
-
-_CUT: Final = (
-    "lacks its last line, or ends in the middle of one: it looks as if half of it was saved, so"
-    " nothing was taken over or written. Save it whole; if it is meant, run: ricordo mirror sync"
-    " --allow-deletes; to have it written anew, remove it"
-)
-_EMPTIED: Final = (
-    "is empty: it looks as if it is being saved, so nothing was taken over or written. To have it"
-    " written anew, remove it, or run: ricordo mirror sync --allow-deletes"
-)
 
 
 class _SavedMeanwhile(Exception):
@@ -478,12 +477,6 @@ def _kept_lines(read: ReadFile, plan: MergePlan) -> list[str]:
     for left in sorted(plan.leftovers, key=lambda one: one.number):
         kept += ["", *left.raw] if kept else left.raw
     return kept
-
-
-_REST: Final = 10
-"""The pause after a pass, as a multiple of its duration: large files must not take a whole core."""
-
-_log: Final = logging.getLogger(__name__)
 
 
 class MirrorFollower:

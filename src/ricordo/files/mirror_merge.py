@@ -25,12 +25,22 @@ from ricordo.model.checks import format_moment
 from ricordo.model.draft import NewMemory
 from ricordo.model.reports import MirrorEntry
 
-# A three-way merge of what the copy said when it was written (the base), what the file says now,
-# and what is stored now. It writes nothing and returns a plan.
-
 _FEW: Final = 5
 """Up to this many lines may be missing; beyond it, losing more than a quarter looks like an
 accident."""
+
+_VERSION: Final = 1
+_SERIES: Final = re.compile("[0-9a-f]+")
+_MAX_COPY: Final = 10**17  # a bound nobody reaches; MEMORY.md has ids of up to 18 digits
+UNUSABLE: Final = (
+    ValueError,
+    LookupError,
+    TypeError,
+    AttributeError,
+    ArithmeticError,
+    RecursionError,
+)
+"""What reading damaged or foreign notes may raise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +94,11 @@ class MergePlan:
 def merge(
     read: ReadFile, base: Digests | None, stored: Mapping[int, ShownMemory], *, allow_deletes: bool
 ) -> MergePlan:
-    """Compute the plan. Without a ``base`` nothing is deleted or replaced. Raises Unreadable."""
+    """Compute the plan. Without a ``base`` nothing is deleted or replaced. Raises Unreadable.
+
+    A three-way merge of what the copy said when it was written (the base), what the file says now,
+    and what is stored now. It writes nothing and returns a plan.
+    """
     merging = _Merge(read, base, stored)
     merging.compare()
     if base is not None:
@@ -255,24 +269,6 @@ def _check_missing(missing: Iterable[int], alive: Iterable[int]) -> None:
         )
 
 
-# An editor may keep a copy open and save it over newer ones. Its lines are then compared with what
-# that copy said: a memory that was added later was not deleted.
-
-_VERSION: Final = 1
-_SERIES: Final = re.compile("[0-9a-f]+")
-_MAX_COPY: Final = 10**17  # a bound nobody reaches; MEMORY.md has ids of up to 18 digits
-
-UNUSABLE: Final = (
-    ValueError,
-    LookupError,
-    TypeError,
-    AttributeError,
-    ArithmeticError,
-    RecursionError,
-)
-"""What reading damaged or foreign notes may raise."""
-
-
 class _Noted(NamedTuple):
     """A line's digest from the ``first`` to the ``last`` copy; None where it is still current.
 
@@ -288,6 +284,10 @@ class _Noted(NamedTuple):
 
 @dataclass(slots=True)
 class Notes:
+    """An editor may keep a copy open and save it over newer ones. Its lines are then compared with
+    what that copy said: a memory that was added later was not deleted.
+    """
+
     user_id: str
     series: str = field(default_factory=lambda: secrets.token_hex(4))
     newest: int = 0

@@ -29,6 +29,9 @@ _ROWS_AT_ONCE: Final = 500
 _THREADS_AT_ONCE: Final = 50
 _DAY: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
+_ATTEMPTS: Final = 5
+"""Retries when the file is saved by somebody else during a write."""
+
 
 @dataclass(frozen=True, slots=True)
 class Stored:
@@ -159,15 +162,12 @@ def _entry(day: str, at: datetime, thread_id: str, last_position: int, summary: 
     return LogEntry(safe, at, thread_id, last_position, summary)
 
 
-# Daily logs are a person's to edit. An entry is written once: later changes and deletions stay, and
-# a deleted file only comes back with new entries.
-
-_ATTEMPTS: Final = 5
-"""Retries when the file is saved by somebody else during a write."""
-
-
 class DailyFiles:
-    """Appends to a user's daily logs. The caller holds the mirror's lock and saves the notes."""
+    """Appends to a user's daily logs. The caller holds the mirror's lock and saves the notes.
+
+    Daily logs are a person's to edit. An entry is written once: later changes and deletions stay,
+    and a deleted file only comes back with new entries.
+    """
 
     def __init__(self, database: Database, folder: Path, zone: tzinfo) -> None:
         self._database = database

@@ -39,6 +39,22 @@ _SHOWN_SIGN_OR_BREAK: Final = re.compile(
 )
 _SHOWN_RETURN: Final = re.compile(rf"(?<!\\)(\\*){_CARRIAGE_RETURN}")
 
+_NUMBER: Final = re.compile(r"[0-9a-f]*-[0-9]+|[0-9a-f]*[0-9]")
+_COPY: Final = lazy_pattern(rf"{re.escape(COPY_OPENING)}\s+([0-9a-f]+-[0-9]{{1,18}})\s*\Z")
+_BULLET: Final = lazy_pattern(r"([ \t]*)[-*+](?:[ \t]+(.*))?\Z")
+_TICKED: Final = lazy_pattern(r"\A\[[ xX]\](?:[ \t]+|\Z)")
+_NUMBERED: Final = lazy_pattern(r"\[([0-9]{1,18})\](?:[ \t]+|\Z)")
+_ESCAPED_NUMBER: Final = lazy_pattern(r"\\\[([0-9]{1,18})\\?\][ \t]+")
+_ESCAPED: Final = lazy_pattern(r"\\+\[")
+_MENTIONED: Final = lazy_pattern(r"\[([0-9]{1,18})\]")
+_HEADING: Final = lazy_pattern(r"## *(?!#)(.*)\Z")
+_BEHIND_HEADING: Final = " \t#"  # characters that may close it
+_FENCE: Final = lazy_pattern(r" {0,3}(`{3,}|~{3,})")
+_BEGINS_SOMETHING: Final = lazy_pattern(r"[ \t]*(?:[-*+•–—>|#<=`~]|[0-9]{1,9}[.)])")
+_CONFLICT_MARK: Final = lazy_pattern(r"(?:<{7}|>{7})(?: |\Z)")
+_NESTED_CHARS: Final = 2  # bullets indented further are nested
+_LONGEST_BREAKING: Final = 400  # lines that an editor may have wrapped one line into
+
 
 @dataclass(frozen=True, slots=True)
 class ShownMemory:
@@ -122,7 +138,6 @@ def header(copy: str, hidden: int) -> str:
 
 
 _HEADER_WORDS: Final = frozenset(" ".join([header("", 1), header("", 2)]).split())
-_NUMBER: Final = re.compile(r"[0-9a-f]*-[0-9]+|[0-9a-f]*[0-9]")
 
 
 def is_of_header(line: str) -> bool:
@@ -134,21 +149,6 @@ def is_of_header(line: str) -> bool:
 def digests(memories: Iterable[ShownMemory]) -> Mapping[int, tuple[str, str]]:
     return {one.id: (one.theme, one.digest) for one in memories}
 
-
-_COPY: Final = lazy_pattern(rf"{re.escape(COPY_OPENING)}\s+([0-9a-f]+-[0-9]{{1,18}})\s*\Z")
-_BULLET: Final = lazy_pattern(r"([ \t]*)[-*+](?:[ \t]+(.*))?\Z")
-_TICKED: Final = lazy_pattern(r"\A\[[ xX]\](?:[ \t]+|\Z)")
-_NUMBERED: Final = lazy_pattern(r"\[([0-9]{1,18})\](?:[ \t]+|\Z)")
-_ESCAPED_NUMBER: Final = lazy_pattern(r"\\\[([0-9]{1,18})\\?\][ \t]+")
-_ESCAPED: Final = lazy_pattern(r"\\+\[")
-_MENTIONED: Final = lazy_pattern(r"\[([0-9]{1,18})\]")
-_HEADING: Final = lazy_pattern(r"## *(?!#)(.*)\Z")
-_BEHIND_HEADING: Final = " \t#"  # characters that may close it
-_FENCE: Final = lazy_pattern(r" {0,3}(`{3,}|~{3,})")
-_BEGINS_SOMETHING: Final = lazy_pattern(r"[ \t]*(?:[-*+•–—>|#<=`~]|[0-9]{1,9}[.)])")
-_CONFLICT_MARK: Final = lazy_pattern(r"(?:<{7}|>{7})(?: |\Z)")
-_NESTED_CHARS: Final = 2  # bullets indented further are nested
-_LONGEST_BREAKING: Final = 400  # lines that an editor may have wrapped one line into
 
 Digests = Mapping[int, tuple[str, str]]
 

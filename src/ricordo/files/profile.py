@@ -50,6 +50,17 @@ _EMPHASIS: Final = ("**", "__", "*", "_")
 _MAX_RAW_LABEL_CHARS: Final = MAX_PROFILE_FIELD_CHARS + 2 * max(map(len, _EMPHASIS))
 _BYTE_ORDER_MARK: Final = "\ufeff"
 
+_ATTEMPTS: Final = 5
+_EDITED: Final = "edited in USER.md"
+_FEW: Final = 5
+"""Up to this many fields may be missing; beyond it, losing more than a quarter looks like an
+accident."""
+_WAITS: Final = "it may be being saved, and is looked at again when it has been quiet for a while"
+_ASKS: Final = (
+    "nothing was taken over, in case that is a mistake; if it is meant, run: ricordo profile unset"
+    " FIELD; to have the lines written anew, empty the file"
+)
+
 
 @dataclass(frozen=True, slots=True)
 class FieldLine:
@@ -191,31 +202,20 @@ def _mark_of(first: str, place: int) -> str:
     return first if place == 0 and first == _BYTE_ORDER_MARK else ""
 
 
-# Since the last sync:
-# - only the store changed: the line is changed, added or removed;
-# - only the line was edited or deleted: the memory is updated or deleted, with history;
-# - both changed: the line wins, the store's value stays in history;
-# - the store changed and the line is gone: the line comes back;
-# - lines are gone and the file was saved just now: nothing, it may be incomplete;
-# - many lines are gone at once: nothing, a person is asked.
-#
-# The database is written first, then the file, then the notes. An interrupted sync is completed by
-# the next one.
-
-_ATTEMPTS: Final = 5
-_EDITED: Final = "edited in USER.md"
-_FEW: Final = 5
-"""Up to this many fields may be missing; beyond it, losing more than a quarter looks like an
-accident."""
-_WAITS: Final = "it may be being saved, and is looked at again when it has been quiet for a while"
-_ASKS: Final = (
-    "nothing was taken over, in case that is a mistake; if it is meant, run: ricordo profile unset"
-    " FIELD; to have the lines written anew, empty the file"
-)
-
-
 class ProfileFiles:
-    """Syncs the profiles of all users with their ``USER.md``."""
+    """Syncs the profiles of all users with their ``USER.md``.
+
+    Since the last sync:
+    - only the store changed: the line is changed, added or removed;
+    - only the line was edited or deleted: the memory is updated or deleted, with history;
+    - both changed: the line wins, the store's value stays in history;
+    - the store changed and the line is gone: the line comes back;
+    - lines are gone and the file was saved just now: nothing, it may be incomplete;
+    - many lines are gone at once: nothing, a person is asked.
+
+    The database is written first, then the file, then the notes. An interrupted sync is completed
+    by the next one.
+    """
 
     def __init__(
         self,

@@ -18,6 +18,11 @@ _END: Final = "-->"
 
 Span = tuple[int, int]
 
+_USER: Final = "user"
+_FIELDS: Final = "fields"
+SOUL_FILE: Final = "SOUL.md"
+RULES_FILE: Final = "RULES.md"
+
 
 def comment_spans(text: str) -> list[Span]:
     """The positions of comments. An unclosed one is none, or a typo would hide the whole file."""
@@ -42,9 +47,6 @@ def without_comments(text: str) -> str:
 
 # The notes hold the user and hashes of the values: enough to see whether a line or a memory has
 # changed, without leaking either.
-
-_USER: Final = "user"
-_FIELDS: Final = "fields"
 
 
 def notes_beside(profile: Path) -> Path:
@@ -95,10 +97,6 @@ def write_notes(profile: Path, user_id: str, fields: Mapping[str, str]) -> None:
     held = json.dumps(noted, ensure_ascii=False, sort_keys=True)
     remove_drafts(notes_beside(profile))
     replace_file(notes_beside(profile), held.encode("utf-8"))
-
-
-SOUL_FILE: Final = "SOUL.md"
-RULES_FILE: Final = "RULES.md"
 
 
 @dataclass(frozen=True, slots=True)

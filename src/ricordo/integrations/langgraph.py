@@ -84,6 +84,11 @@ _COMPARISONS: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
 }
 _ORDERED: Final = frozenset({"$gt", "$gte", "$lt", "$lte"})
 
+WHOLE_VALUE: Final = "$"
+_STRATEGIES = ("keep_latest", "delete")
+_TTL_OPTIONS: Final = frozenset({"refresh_on_read", "default_ttl", "omit_expired"})
+_MAX_TTL_MINUTES: Final = limits.MAX_RECENCY_DAYS * 24 * 60
+
 
 def check_filter(wanted: object) -> None:
     """Refuse anything that is not a filter, and unknown operators at any depth.
@@ -149,9 +154,6 @@ def namespace_matches(namespace: tuple[str, ...], condition: MatchCondition) -> 
         return True
     labels = namespace[: len(path)] if condition.match_type == "prefix" else namespace[-len(path) :]
     return all(want in ("*", label) for label, want in zip(labels, path, strict=True))
-
-
-WHOLE_VALUE: Final = "$"
 
 
 def text_of(value: Mapping[str, Any], paths: Sequence[str]) -> str | None:
@@ -299,9 +301,6 @@ def config_of(stored: GraphCheckpoint, checkpoint_id: str) -> RunnableConfig:
 
 def thread_of(configurable: Mapping[str, Any]) -> str:
     return str(configurable["thread_id"])
-
-
-_STRATEGIES = ("keep_latest", "delete")
 
 
 class RicordoSaver(BaseCheckpointSaver[str]):
@@ -508,10 +507,6 @@ class RicordoSaver(BaseCheckpointSaver[str]):
         user = self._user
         check_whole(user.scope, "a checkpointer")
         return GraphStates(user.database, user.scope, (packing or self._packing).names_of)
-
-
-_TTL_OPTIONS: Final = frozenset({"refresh_on_read", "default_ttl", "omit_expired"})
-_MAX_TTL_MINUTES: Final = limits.MAX_RECENCY_DAYS * 24 * 60
 
 
 class RicordoStore(BaseStore):

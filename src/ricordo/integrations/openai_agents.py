@@ -45,6 +45,19 @@ Remembering = UserMemory | AsyncUserMemory
 Who = Remembering | Callable[[RunContextWrapper[Any]], Remembering | Awaitable[Remembering]]
 """One user's memory, or a function from a run's context to a user's memory."""
 
+_CALL: Final = "function_call"
+_RESULT: Final = "function_call_output"
+_OWN_TOOLS: Final = frozenset(tool.name for tools in TOOL_SETS.values() for tool in tools)
+_PREFIX: Final = "agents"
+_HEAD: Final = 0  # the number of the head row
+_LAST: Final = "last_part"
+_MAX_DIGITS: Final = 9
+_FRAME_BYTES: Final = 2  # the brackets around the items of a part
+MAX_SESSION_ID_CHARS: Final = limits.MAX_REFERENCE_CHARS - len(_PREFIX) - _MAX_DIGITS - 2
+T = TypeVar("T")
+_LOOK_BACK_ITEMS = 100
+"""How far back a tool result's call is searched; it is mostly the item before."""
+
 
 def memory_tools(who: Who, *sets: str) -> list[FunctionTool]:
     """The tools of some sets (without any, the standard one) for ``Agent(tools=[...])``.
@@ -83,11 +96,6 @@ async def _user_of(who: Who, context: RunContextWrapper[Any]) -> Remembering:
     if not isinstance(found, UserMemory | AsyncUserMemory):
         raise InvalidValue("who", f"expected the memory of a user, got {type(found).__name__}")
     return found
-
-
-_CALL: Final = "function_call"
-_RESULT: Final = "function_call_output"
-_OWN_TOOLS: Final = frozenset(tool.name for tools in TOOL_SETS.values() for tool in tools)
 
 
 def turns_of(items: Sequence[object], called: Mapping[str, str]) -> list[NewTurn]:
@@ -156,12 +164,6 @@ def _calling(item: Mapping[str, Any]) -> NewTurn:
 # short one and is not limited by the size of one state. A step writes all rows in one transaction,
 # which serialises the user's writes, so concurrent additions are not lost.
 
-_PREFIX: Final = "agents"
-_HEAD: Final = 0  # the number of the head row
-_LAST: Final = "last_part"
-_MAX_DIGITS: Final = 9
-_FRAME_BYTES: Final = 2  # the brackets around the items of a part
-MAX_SESSION_ID_CHARS: Final = limits.MAX_REFERENCE_CHARS - len(_PREFIX) - _MAX_DIGITS - 2
 
 Item = Any
 """An item of the SDK: an input object of the Responses API."""
@@ -329,12 +331,6 @@ def _parts(
 
 def _size(encoded: JsonText) -> int:
     return len(encoded.text.encode("utf-8"))
-
-
-T = TypeVar("T")
-
-_LOOK_BACK_ITEMS = 100
-"""How far back a tool result's call is searched; it is mostly the item before."""
 
 
 class MemorySession:

@@ -1,4 +1,8 @@
-"""The message broker: URLs, queues, and messages that wake workers."""
+"""The message broker: URLs, queues, and messages that wake workers.
+
+A message only names a due job; the row is authoritative. A lost message is sent again by the sweep,
+and a duplicate finds nothing to do.
+"""
 
 import contextlib
 import importlib.util
@@ -28,6 +32,15 @@ _ANSWER_SECONDS: Final = 2.0
 """A broker that takes longer to answer counts as unreachable."""
 
 _SETTING: Final = "setting broker_url"
+
+_FIRST_RETRY_SECONDS: Final = 0.5
+_LONGEST_RETRY_SECONDS: Final = 30.0
+_STOP_SECONDS: Final = 2.5
+_PATIENCE: Final = timedelta(minutes=15)
+"""When a message is sent again while the queue is not empty: the job most likely just waits, and
+another message would only lengthen the queue."""
+
+_log = logging.getLogger(__name__)
 
 
 class BrokerUnreachable(Exception):
@@ -216,19 +229,6 @@ def _sending_options() -> dict[str, Any]:
         "read_timeout": _ANSWER_SECONDS,
         "write_timeout": _ANSWER_SECONDS,
     }
-
-
-# A message only names a due job; the row is authoritative. A lost message is sent again by the
-# sweep, and a duplicate finds nothing to do.
-
-_FIRST_RETRY_SECONDS: Final = 0.5
-_LONGEST_RETRY_SECONDS: Final = 30.0
-_STOP_SECONDS: Final = 2.5
-_PATIENCE: Final = timedelta(minutes=15)
-"""When a message is sent again while the queue is not empty: the job most likely just waits, and
-another message would only lengthen the queue."""
-
-_log = logging.getLogger(__name__)
 
 
 def send_waiting(

@@ -18,6 +18,12 @@ from ricordo.model.vocabulary import Lane
 _REPORT_SECONDS: Final = 1.0
 """The minimum interval between progress writes."""
 
+_TRIM_SECONDS: Final = 3_600.0
+ONE_PER_LANE: Final = (Lane.FAST, Lane.SLOW)
+_SHORTEST_PAUSE_SECONDS: Final = 0.01
+
+_log = logging.getLogger(__name__)
+
 
 class JobLost(Exception):
     """The job was given to another worker, because this one seemed dead."""
@@ -70,11 +76,7 @@ class JobContext:
         self._lost.set()
 
 
-_TRIM_SECONDS: Final = 3_600.0
-
 Handler = Callable[[JobContext], None]
-
-_log = logging.getLogger(__name__)
 
 
 class JobRunner:
@@ -180,10 +182,6 @@ class JobRunner:
         finally:
             finished.set()
             beating.join()
-
-
-ONE_PER_LANE: Final = (Lane.FAST, Lane.SLOW)
-_SHORTEST_PAUSE_SECONDS: Final = 0.01
 
 
 class _WorkerThread:

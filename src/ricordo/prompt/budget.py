@@ -23,6 +23,8 @@ _SYSTEM_SHARE: Final = 0.5
 _MEMORY_SHARE: Final = 0.35
 """Of what is left beside the message, the tools and the reply. History gets the rest."""
 
+_USER: Final = "user"
+
 
 def message_tokens(message: Mapping[str, str], count: TokenCounter) -> int:
     return count(message["content"]) + MESSAGE_TOKENS
@@ -134,8 +136,6 @@ def _counting_once(count: TokenCounter) -> TokenCounter:
 
 
 Message = dict[str, str]
-
-_USER: Final = "user"
 
 
 def history_messages(

@@ -29,6 +29,14 @@ from ricordo.prompt.request import PromptRequest
 from ricordo.prompt.selection import Choice, Selection
 from ricordo.text.tokens import fit_tokens
 
+_DROPPED_LAST: Final = {
+    "bridge": "what came before",
+    "narrative": "summary",
+    "user": "USER.md",
+    "soul": "SOUL.md",
+    "rules": "RULES.md",
+}
+
 
 @dataclass(slots=True)
 class PromptDraft:
@@ -105,13 +113,6 @@ class PromptMaterial:
 # narrative, recalled memories, the bridge. The most important parts are paid first; what has no
 # room is listed in ``left_out``.
 
-_DROPPED_LAST: Final = {
-    "bridge": "what came before",
-    "narrative": "summary",
-    "user": "USER.md",
-    "soul": "SOUL.md",
-    "rules": "RULES.md",
-}
 
 Shown = TypeVar("Shown")
 

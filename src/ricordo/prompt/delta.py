@@ -27,6 +27,8 @@ from ricordo.text.secrets import without_secrets
 
 Fits = Callable[[Sequence[str]], bool]
 
+_SHARING: Final = frozenset({Event.LINK, Event.UNLINK})
+
 
 class ChangeKind(StrEnum):
     """Kinds of bullets, and the words they begin with."""
@@ -51,8 +53,6 @@ _KIND_OF: Final[Mapping[Event, ChangeKind]] = {
     Event.TTL: ChangeKind.REMOVED,
 }
 """Other events (pin, verification, consent, purge of something deleted) are no news."""
-
-_SHARING: Final = frozenset({Event.LINK, Event.UNLINK})
 
 
 @dataclass(slots=True)

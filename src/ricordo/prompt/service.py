@@ -37,7 +37,6 @@ from ricordo.text.tokens import TokenCounter
 _USERS_REMEMBERED: Final = 1_024
 _RUNS_REMEMBERED: Final = 1_024
 
-
 Standing = tuple[int, int]
 """A user's revision and generation; the latter differs for a new user with an erased one's name."""
 

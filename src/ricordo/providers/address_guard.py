@@ -109,12 +109,12 @@ def _kind(address: Address) -> str | None:
     return None
 
 
-# The name is resolved once, the addresses are checked, and the connection goes to one of them, so
-# DNS rebinding gains nothing. The Host header, SNI and the certificate still use the name.
-
-
 class GuardedTransport(httpx2.BaseTransport):
-    """Connects only to the addresses of ``checked_addresses``; for one host."""
+    """Connects only to the addresses of ``checked_addresses``; for one host.
+
+    The name is resolved once, the addresses are checked, and the connection goes to one of them, so
+    DNS rebinding gains nothing. The Host header, SNI and the certificate still use the name.
+    """
 
     def __init__(self, checked_addresses: Resolve) -> None:
         self._checked_addresses = checked_addresses

@@ -43,6 +43,28 @@ _ONLY_JSON: Final = (
     " It must follow this JSON schema:\n"
 )
 
+T = TypeVar("T", bound=BaseModel)
+_KEPT: Final = ("type", "enum", "description")
+_IN_WORDS: Final[Mapping[str, str]] = {
+    "minLength": "at least {} characters",
+    "maxLength": "at most {} characters",
+    "minimum": "at least {}",
+    "maximum": "at most {}",
+    "exclusiveMinimum": "more than {}",
+    "exclusiveMaximum": "less than {}",
+    "multipleOf": "a multiple of {}",
+    "minItems": "at least {} entries",
+    "maxItems": "at most {} entries",
+    "pattern": "matching {}",
+    "format": "as {}",
+}
+_NAME_SIGNS = re.compile(r"[^A-Za-z0-9_-]+")
+_MAX_TOKENS: Final = 64
+_QUESTION: Final = (
+    Message("system", "Read the sentence and give what is asked for."),
+    Message("user", "The train to the coast leaves at nine. When does it leave?"),
+)
+
 
 class Unusable(Exception):
     """An answer that cannot be used; ``what`` says why, for the model and for people."""
@@ -90,9 +112,6 @@ def problems(error: ValidationError) -> str:
     ]
     more = [f"and {len(found) - _MAX_PROBLEMS} more"] if len(found) > _MAX_PROBLEMS else []
     return "; ".join([line[:_MAX_PROBLEM_CHARS] for line in lines] + more)
-
-
-T = TypeVar("T", bound=BaseModel)
 
 
 def read_value(answer: ModelAnswer, shape: type[T]) -> T:
@@ -146,22 +165,6 @@ def _cut_off(answer: ModelAnswer) -> Unusable:
 # would become hundreds of grammar rules.
 
 Schema = dict[str, Any]
-
-_KEPT: Final = ("type", "enum", "description")
-_IN_WORDS: Final[Mapping[str, str]] = {
-    "minLength": "at least {} characters",
-    "maxLength": "at most {} characters",
-    "minimum": "at least {}",
-    "maximum": "at most {}",
-    "exclusiveMinimum": "more than {}",
-    "exclusiveMaximum": "less than {}",
-    "multipleOf": "a multiple of {}",
-    "minItems": "at least {} entries",
-    "maxItems": "at most {} entries",
-    "pattern": "matching {}",
-    "format": "as {}",
-}
-_NAME_SIGNS = re.compile(r"[^A-Za-z0-9_-]+")
 
 
 @functools.lru_cache(maxsize=64)
@@ -452,13 +455,6 @@ def _usage(answer: ModelAnswer, prompt_tokens: int, *, failed: bool) -> Usage:
         estimate_tokens(answer.content) if completion is None else completion,
         failed,
     )
-
-
-_MAX_TOKENS: Final = 64
-_QUESTION: Final = (
-    Message("system", "Read the sentence and give what is asked for."),
-    Message("user", "The train to the coast leaves at nine. When does it leave?"),
-)
 
 
 class _Refused(BaseModel, defer_build=True):

@@ -11,6 +11,17 @@ from ricordo.errors import InvalidValue
 from ricordo.providers import endpoint
 from ricordo.text.tokens import estimate_tokens
 
+_TOKENS_FIELDS: Final = ("max_tokens", "max_completion_tokens")
+_SAYS_STRUCTURE = re.compile(
+    r"response[_ ]?format|json[_ ]?schema|json[_ ]?object|json[_ ]mode|structured[_ ]output"
+    r"|\bgrammar\b|invalid schema",
+    re.IGNORECASE,
+)
+_SAYS_TEMPERATURE = re.compile(r"\btemperature\b", re.IGNORECASE)
+_SAYS_TOKENS_FIELD = re.compile(r"\bmax_(completion_)?tokens\b", re.IGNORECASE)
+_MESSAGE_COST: Final = 5  # the separators around a message and its role
+_ANSWER_START_COST: Final = 3
+
 
 class Structure(StrEnum):
     """How an answer is structured, from the strictest way to the loosest."""
@@ -66,7 +77,6 @@ PRESETS: Final[Mapping[str, ChatPreset]] = MappingProxyType(
     }
 )
 
-
 PROVIDERS: Final = tuple(PRESETS)
 
 
@@ -116,15 +126,6 @@ _LOOSER: Final = {
     Structure.JSON_SCHEMA: Structure.JSON_OBJECT,
     Structure.JSON_OBJECT: Structure.PLAIN,
 }
-_TOKENS_FIELDS: Final = ("max_tokens", "max_completion_tokens")
-
-_SAYS_STRUCTURE = re.compile(
-    r"response[_ ]?format|json[_ ]?schema|json[_ ]?object|json[_ ]mode|structured[_ ]output"
-    r"|\bgrammar\b|invalid schema",
-    re.IGNORECASE,
-)
-_SAYS_TEMPERATURE = re.compile(r"\btemperature\b", re.IGNORECASE)
-_SAYS_TOKENS_FIELD = re.compile(r"\bmax_(completion_)?tokens\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,9 +162,6 @@ class Dialect:
 
 
 Role = Literal["system", "user", "assistant"]
-
-_MESSAGE_COST: Final = 5  # the separators around a message and its role
-_ANSWER_START_COST: Final = 3
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,6 +29,14 @@ from ricordo.providers.remote_embedder import (
 if TYPE_CHECKING:
     import httpx2
 
+LOCAL: Final = "local"
+LOCAL_FOLDER: Final = "local:"
+NONE: Final = "none"
+# Present in /props of every version.
+_MARKS: Final = ("default_generation_settings", "total_slots", "model_path", "build_info")
+_DEADLINE_SECONDS: Final = 15.0
+_SAMPLES: Final = ("Prefers tea over coffee.", "The train to the coast leaves at nine.")
+
 
 @dataclass(frozen=True)
 class EmbeddingPreset:
@@ -93,10 +101,6 @@ PRESETS: Final[Mapping[str, EmbeddingPreset]] = MappingProxyType(
     }
 )
 
-
-LOCAL: Final = "local"
-LOCAL_FOLDER: Final = "local:"
-NONE: Final = "none"
 PROVIDERS: Final = (LOCAL, *PRESETS, NONE)
 
 
@@ -327,10 +331,6 @@ class _LruCache(Generic[Kept]):
         return everything
 
 
-# Present in /props of every version.
-_MARKS: Final = ("default_generation_settings", "total_slots", "model_path", "build_info")
-
-
 def detect_llamacpp(url: str, timeout_seconds: float = 0.3) -> EmbeddingChoice | None:
     """The choice of the llama.cpp server at an operator's address; None when there is none.
 
@@ -378,10 +378,6 @@ def _first_model(listed: Any) -> str | None:
         return None
     name = entries[0].get("id")
     return name if isinstance(name, str) else None
-
-
-_DEADLINE_SECONDS: Final = 15.0
-_SAMPLES: Final = ("Prefers tea over coffee.", "The train to the coast leaves at nine.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,6 +33,9 @@ _NAME: Final = re.compile(r"(?:[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,62})\.)*[A-Za-z0-9
 # A host whose last part is a number is read as an address, in many spellings: 127.1, 0x7f000001.
 _NUMERIC: Final = re.compile(r"(?:^|\.)(?:[0-9]+|0[xX][0-9A-Fa-f]*)\.?$")
 
+_MAX_SAID_CHARS: Final = 300
+_CLIENTS_SHARE: Final = 0.95  # the client's own timeouts end first, and cleanly, where they apply
+
 
 def split_url(url: str) -> SplitResult:
     """The parts of a URL. Raises InvalidValue."""
@@ -144,8 +147,6 @@ def may_wait(seconds: float, deadline: Deadline) -> bool:
 ErrorOf = Callable[[str], Exception]
 """Makes the error to raise from a message."""
 
-_MAX_SAID_CHARS: Final = 300
-
 
 def check_not_compressed(encoding: str | None, error: ErrorOf) -> None:
     """Refuse compressed answers, which were not requested: they would get around size limits."""
@@ -250,8 +251,6 @@ def trusted_at(url: str) -> "ssl.SSLContext | bool":
 
 
 Result = TypeVar("Result")
-
-_CLIENTS_SHARE: Final = 0.95  # the client's own timeouts end first, and cleanly, where they apply
 
 
 def within(seconds: float, call: Callable[[float], Result], *, thread_name: str) -> Result:

@@ -40,6 +40,13 @@ SHIPPED_SHA256: Final = {
 }
 _DIGEST_CHARS: Final = 8
 
+_IDS: Final = "input_ids"
+_MASK: Final = "attention_mask"
+_KINDS: Final = "token_type_ids"
+_SENTENCE: Final = "sentence_embedding"
+_INTEGERS: Final = {"tensor(int64)": numpy.int64, "tensor(int32)": numpy.int32}
+_ONLY_ERRORS: Final = 3
+
 
 @dataclass(frozen=True)
 class ModelFiles:
@@ -153,13 +160,6 @@ def load_onnxruntime() -> ModuleType:
     onnxruntime.disable_telemetry_events()  # Windows; and where it was imported before
     return onnxruntime
 
-
-_IDS: Final = "input_ids"
-_MASK: Final = "attention_mask"
-_KINDS: Final = "token_type_ids"
-_SENTENCE: Final = "sentence_embedding"
-_INTEGERS: Final = {"tensor(int64)": numpy.int64, "tensor(int32)": numpy.int32}
-_ONLY_ERRORS: Final = 3
 
 Session = Any  # onnxruntime has no type information
 Tokens = Sequence[int]

@@ -60,6 +60,23 @@ _TABLES: Final = (
     " AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND name <> ? ORDER BY name"
 )
 
+FORMAT: Final = 1
+"""The backup format; all formats up to this one can be read."""
+_CREATE: Final = f"CREATE TABLE {BACKUP_MANIFEST} (document TEXT NOT NULL, sha256 TEXT NOT NULL)"
+_INSERT: Final = f"INSERT INTO {BACKUP_MANIFEST} VALUES (?, ?)"  # noqa: S608 - ours
+_PRESENT: Final = "SELECT count(*) FROM sqlite_master WHERE name = ? AND type = 'table'"
+_SELECT: Final = f"SELECT document, sha256 FROM {BACKUP_MANIFEST}"  # noqa: S608 - ours
+_DROP: Final = f"DROP TABLE {BACKUP_MANIFEST}"
+_NOT_OURS: Final = "SELECT name FROM sqlite_master WHERE type IN ('trigger', 'view') LIMIT 1"
+_WIDE: Final = frozenset(
+    (checkpoints, graph_channels, graph_checkpoints, graph_writes, kept_answers, store_entries)
+)
+"""Tables whose rows can have many megabytes."""
+_ENDING: Final = ".ricordo-draft"
+_PRIVATE_FILE: Final = 0o600
+_NAME_CHARS: Final = 100  # of the file's name: names may not exceed 255 bytes
+_COPIED_BYTES: Final = 1_048_576
+
 
 @dataclass(frozen=True, slots=True)
 class TableSum:
@@ -105,16 +122,6 @@ def _lines(written: list[str]) -> bytes:
 def _quoted(name: str) -> str:
     escaped = name.replace('"', '""')
     return f'"{escaped}"'
-
-
-FORMAT: Final = 1
-"""The backup format; all formats up to this one can be read."""
-
-_CREATE: Final = f"CREATE TABLE {BACKUP_MANIFEST} (document TEXT NOT NULL, sha256 TEXT NOT NULL)"
-_INSERT: Final = f"INSERT INTO {BACKUP_MANIFEST} VALUES (?, ?)"  # noqa: S608 - ours
-_PRESENT: Final = "SELECT count(*) FROM sqlite_master WHERE name = ? AND type = 'table'"
-_SELECT: Final = f"SELECT document, sha256 FROM {BACKUP_MANIFEST}"  # noqa: S608 - ours
-_DROP: Final = f"DROP TABLE {BACKUP_MANIFEST}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,8 +207,6 @@ def _hash(document: str) -> str:
 
 FileOpener: TypeAlias = Callable[[Path, Use], Database]
 """Opens a SQLite file with the settings of the store, including its key."""
-
-_NOT_OURS: Final = "SELECT name FROM sqlite_master WHERE type IN ('trigger', 'view') LIMIT 1"
 
 
 def check_backup(path: Path, open_file: FileOpener) -> BackupReport:
@@ -307,12 +312,6 @@ def _compare(said: Mapping[str, TableSum], found: Mapping[str, TableSum], path: 
         raise InvalidBackup(f"{path}: is damaged, or was changed since, in {', '.join(differing)}")
 
 
-_WIDE: Final = frozenset(
-    (checkpoints, graph_channels, graph_checkpoints, graph_writes, kept_answers, store_entries)
-)
-"""Tables whose rows can have many megabytes."""
-
-
 def copy_rows(source: sa.Connection, target: sa.Connection) -> None:
     """Copy all rows of every table, referenced tables first.
 
@@ -368,11 +367,6 @@ except ImportError:  # not on Windows
     CAN_FLOCK = False
 else:
     CAN_FLOCK = True
-
-_ENDING: Final = ".ricordo-draft"
-_PRIVATE_FILE: Final = 0o600
-_NAME_CHARS: Final = 100  # of the file's name: names may not exceed 255 bytes
-_COPIED_BYTES: Final = 1_048_576
 
 
 @contextlib.contextmanager

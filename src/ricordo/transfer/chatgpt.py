@@ -1,4 +1,10 @@
-"""Importing ChatGPT exports."""
+"""Importing ChatGPT exports.
+
+A conversation is a tree of messages, because messages can be edited and answers regenerated; only
+the branch that ends in its ``current_node`` is read. Messages to ``bio`` are what the assistant
+saved to its memory. The frame (lists, conversations, their trees) must be right; single parts of a
+message may be missing, as they are in exports of different years.
+"""
 
 import re
 from collections.abc import Iterator
@@ -18,6 +24,11 @@ from ricordo.transfer.merge import FoundThread, ImportedData
 
 THEME: Final = "chatgpt"
 _EVERYBODY: Final = "all"
+
+_LONG_AGO: Final = datetime.min.replace(tzinfo=UTC)
+# The exported text has an explanation for the model, with the user's own words in a fence.
+_USERS_OWN_WORDS: Final = re.compile(r"```(.*)```", re.DOTALL)
+MEMBERS: Final = ("conversations.json", "conversations-*.json")
 
 
 class ChatGptMessage:
@@ -61,11 +72,6 @@ def _texts(content: JsonObject) -> list[str]:
     parts: list[Any] = [*foreign_files.list_or_empty(content.get("parts")), content.get("text")]
     found = [part.get("text") if isinstance(part, dict) else part for part in parts]
     return [text for text in found if isinstance(text, str)]
-
-
-_LONG_AGO: Final = datetime.min.replace(tzinfo=UTC)
-# The exported text has an explanation for the model, with the user's own words in a fence.
-_USERS_OWN_WORDS: Final = re.compile(r"```(.*)```", re.DOTALL)
 
 
 class _Field(NamedTuple):
@@ -132,15 +138,6 @@ def _text_of(field: _Field, message: ChatGptMessage) -> str:
     explained = foreign_files.text(message.content.get(field.in_content))
     own_words = _USERS_OWN_WORDS.search(explained)
     return own_words[1].strip() if own_words else explained
-
-
-# A conversation is a tree of messages, because messages can be edited and answers regenerated; only
-# the branch that ends in its ``current_node`` is read. Messages to ``bio`` are what the assistant
-# saved to its memory.
-# The frame (lists, conversations, their trees) must be right; single parts of a message may be
-# missing, as they are in exports of different years.
-
-MEMBERS: Final = ("conversations.json", "conversations-*.json")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,11 @@
-"""Importing Claude's data export."""
+"""Importing Claude's data export.
+
+``conversations.json`` lists conversations with their ``chat_messages`` in order. Memories are in
+``memories.json`` (newer exports: ``memories/<account>.json``), as Markdown.
+
+Memories: ``conversations_memory`` is about the user, ``project_memories`` has a text per project,
+``memory_files`` has texts by topic. Every bullet and paragraph becomes a memory.
+"""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -15,10 +22,10 @@ from ricordo.transfer.foreign_files import JsonObject, in_batches, is_kept
 from ricordo.transfer.markdown import BlockKind, blocks
 from ricordo.transfer.merge import FoundThread, ImportedData
 
-# Memories: ``conversations_memory`` is about the user, ``project_memories`` has a text per project,
-# ``memory_files`` has texts by topic. Every bullet and paragraph becomes a memory.
-
 _FIELDS: Final = ("conversations_memory", "project_memories", "memory_files", "account_uuid")
+
+MEMBERS: Final = ("conversations.json", "conversations-*.json", "memories.json", "memories/*.json")
+_ROLE_OF_SENDER: Final = {"human": "user", "assistant": "assistant"}
 
 
 class _Text(NamedTuple):
@@ -78,13 +85,6 @@ def _kept(text: _Text) -> Iterator[ImportedData]:
                 )
             )
         yield found
-
-
-# ``conversations.json`` lists conversations with their ``chat_messages`` in order. Memories are in
-# ``memories.json`` (newer exports: ``memories/<account>.json``), as Markdown.
-
-MEMBERS: Final = ("conversations.json", "conversations-*.json", "memories.json", "memories/*.json")
-_ROLE_OF_SENDER: Final = {"human": "user", "assistant": "assistant"}
 
 
 def fits(data: object) -> bool:

@@ -36,6 +36,8 @@ _UNREADABLE: Final = (
 )
 Chunks = Callable[[], Iterator[bytes]]
 
+_LONE_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+
 
 @dataclass(frozen=True, slots=True)
 class Document:
@@ -295,8 +297,6 @@ def kind_of(value: object) -> str:
 
 
 # The model refuses such values, but one stray character must not fail a whole import.
-
-_LONE_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
 def text(value: object) -> str:

@@ -171,10 +171,6 @@ def _bold_of(line: str) -> str | None:
     return inner.rstrip(":") if is_bold and line[:2] not in inner else None
 
 
-# Each bullet (``-``, ``*``, ``+``, ``1.``, with or without a task box) is a memory, nested ones
-# too; the heading above it is its theme. Indented lines below a bullet belong to it.
-
-
 def fits(path: Path) -> bool:
     """Whether this is a text file with bullets."""
     try:
@@ -188,7 +184,11 @@ def has_bullets(text: str) -> bool:
 
 
 def read(path: Path) -> Iterator[ImportedData]:
-    """The bullets of a Markdown file. Raises ImportFailed."""
+    """The bullets of a Markdown file. Raises ImportFailed.
+
+    Each bullet (``-``, ``*``, ``+``, ``1.``, with or without a task box) is a memory, nested ones
+    too; the heading above it is its theme. Indented lines below a bullet belong to it.
+    """
     text = foreign_files.read_text(path)
     if not has_bullets(text):
         raise ImportFailed(f"{path}: no Markdown bullets in it")

@@ -44,6 +44,13 @@ from ricordo.transfer.rows import Row, UserRows
 
 KNOWN_ALREADY: Final = "proposals known already"
 
+_REASON: Final = "imported"
+_GRAPHS: Final = {
+    "graph_checkpoint": graph_checkpoints,
+    "graph_channel": graph_channels,
+    "graph_write": graph_writes,
+}
+
 
 def merge_proposals(
     database: Database,
@@ -109,9 +116,6 @@ def _keep(
     signals = tuple(new_turn_ids[one] for one in proposal.signals if one in new_turn_ids)
     kept = replace(proposal, id=proposal_id, signals=signals)
     add_proposal(writing, kept, scope.actor, reason)
-
-
-_REASON: Final = "imported"
 
 
 @dataclass(frozen=True, slots=True)
@@ -325,12 +329,6 @@ def _keep_formed(
 
 
 # Existing states stay, unless the file has a newer one for the same thread or entry.
-
-_GRAPHS: Final = {
-    "graph_checkpoint": graph_checkpoints,
-    "graph_channel": graph_channels,
-    "graph_write": graph_writes,
-}
 
 
 def memories_to_leave(database: Database, user_id: str, given: UserRows) -> set[int]:

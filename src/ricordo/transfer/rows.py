@@ -65,6 +65,28 @@ _DAY: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
 _MOST_SPECIAL_PLACES: Final = 1_000
 _MAX_TTL_MINUTES: Final = limits.MAX_RECENCY_DAYS * 24 * 60
 
+_NAMED_BY: Final = {
+    "graph_checkpoint": ("thread_id", "namespace", "checkpoint_id"),
+    "graph_channel": ("thread_id", "namespace", "channel", "version"),
+    "graph_write": ("thread_id", "namespace", "checkpoint_id", "task_id"),
+    "store_entry": ("namespace", "key"),
+}
+"""The columns that identify a row within its user, and must fit into an index together."""
+_MAX_SMALL: Final = 2**31 - 1
+_HASH: Final = re.compile(r"[0-9a-f]{32}")
+_ADDED_LATER: Final = frozenset({("turn", "observed_by")})
+"""Fields that exports of earlier releases lack."""
+FORMAT_NAME: Final = "ricordo"
+FORMAT_VERSION: Final = 1
+END_KIND: Final = "end"
+# A proposal's hash is exported: once decided, nothing else identifies what was rejected.
+_DERIVED: Final[dict[sa.Table, frozenset[str]]] = {
+    users: frozenset({"index_stamp", "index_epoch", "index_removals"}),
+    items: frozenset({"content_hash", "folded"}),
+}
+# In a line, "kind" is the kind of the line.
+_RENAMED: Final[dict[sa.Column[Any], str]] = {proposals.c.kind: "proposal_kind"}
+
 
 def base64_text(data: bytes) -> str:
     return base64.b64encode(data).decode("ascii")
@@ -141,14 +163,6 @@ def _namespace(name: str, value: Any) -> str:
     return namespace
 
 
-_NAMED_BY: Final = {
-    "graph_checkpoint": ("thread_id", "namespace", "checkpoint_id"),
-    "graph_channel": ("thread_id", "namespace", "channel", "version"),
-    "graph_write": ("thread_id", "namespace", "checkpoint_id", "task_id"),
-    "store_entry": ("namespace", "key"),
-}
-"""The columns that identify a row within its user, and must fit into an index together."""
-
 _graph_name: Final = _kept(limits.MAX_GRAPH_NAME_CHARS)
 _position: Final = _between(1, 2**31 - 1)
 
@@ -173,14 +187,6 @@ SPECIAL: Final[dict[tuple[str, str], Check]] = {
     ("store_entry", "value"): _entry_value,
     ("store_entry", "item_id"): _between(1, limits.MAX_ID),
 }
-
-
-_MAX_SMALL: Final = 2**31 - 1
-_HASH: Final = re.compile(r"[0-9a-f]{32}")
-
-
-_ADDED_LATER: Final = frozenset({("turn", "observed_by")})
-"""Fields that exports of earlier releases lack."""
 
 
 def checked_row(
@@ -371,17 +377,12 @@ _SPECIAL: Final[dict[tuple[str, str], Check]] = {
     ("summary", "content"): _words(limits.MAX_SUMMARY_CHARS),
 }
 
-
 # Each line has a ``kind``. The first is ``ricordo`` with the format's version; then, per user, one
 # ``user`` line and the lines of the kinds below in this order; the last is ``end`` with the number
 # of rows. Older files lack some kinds. Bytes are in base64. Derived values (hashes, folded text)
 # are left out and recomputed. ``jobs``, ``events`` and ``tallies`` belong to one store and are not
 # exported. Links are with the owner of the memory; rejected links and blocked senders with the user
 # who rejected or blocked. Open offers are left out: they can be offered again.
-
-FORMAT_NAME: Final = "ricordo"
-FORMAT_VERSION: Final = 1
-END_KIND: Final = "end"
 
 TABLE_OF_KIND: Final[dict[str, sa.Table]] = {
     "user": users,
@@ -405,15 +406,6 @@ TABLE_OF_KIND: Final[dict[str, sa.Table]] = {
     "store_entry": store_entries,
 }
 """In an order in which they can be inserted."""
-
-# A proposal's hash is exported: once decided, nothing else identifies what was rejected.
-_DERIVED: Final[dict[sa.Table, frozenset[str]]] = {
-    users: frozenset({"index_stamp", "index_epoch", "index_removals"}),
-    items: frozenset({"content_hash", "folded"}),
-}
-
-# In a line, "kind" is the kind of the line.
-_RENAMED: Final[dict[sa.Column[Any], str]] = {proposals.c.kind: "proposal_kind"}
 
 Row = dict[str, Any]
 

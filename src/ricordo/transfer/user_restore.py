@@ -41,6 +41,15 @@ _ID_FIELDS: Final = {
 }
 """The fields with ids of memories and proposals, which share one sequence."""
 
+_NAMED_BY: Final = {
+    "thread_view": ("thread_id",),
+    "checkpoint": ("thread_id",),
+    "graph_checkpoint": ("thread_id", "namespace", "checkpoint_id"),
+    "graph_channel": ("thread_id", "namespace", "channel", "version"),
+    "graph_write": ("thread_id", "namespace", "checkpoint_id", "task_id", "place"),
+    "store_entry": ("namespace", "key"),
+}
+
 
 class Restored(NamedTuple):
     """The number of restored rows, and of links left out because their viewer blocks them."""
@@ -376,16 +385,6 @@ def _states(user: UserRows) -> Iterable[str]:
     missing = set(linked) - memories
     if missing:
         yield f"entries of memories that are not there: {_some(missing)}"
-
-
-_NAMED_BY: Final = {
-    "thread_view": ("thread_id",),
-    "checkpoint": ("thread_id",),
-    "graph_checkpoint": ("thread_id", "namespace", "checkpoint_id"),
-    "graph_channel": ("thread_id", "namespace", "channel", "version"),
-    "graph_write": ("thread_id", "namespace", "checkpoint_id", "task_id", "place"),
-    "store_entry": ("namespace", "key"),
-}
 
 
 def _is_series(numbers: Iterable[int], last: int) -> bool:

@@ -62,6 +62,9 @@ _DECIDED_BY: Final = (
     "expires_at",
 )
 
+DAY_IS_FULL: Final = "the day's pairs are used up"
+NOT_ASKED: Final = "a dry run does not ask the model"
+
 
 class PairWriter:
     """Writes decisions: each replacement in its own transaction, pairs that both stay together in
@@ -231,14 +234,11 @@ def next_portion(pairs: Sequence[NearPair]) -> int:
     return -(-len(pairs) // questions) if questions else 0
 
 
-# No state is kept between steps: every decision is recorded with its effect, so an interrupted run
-# is continued by the next.
-
-DAY_IS_FULL: Final = "the day's pairs are used up"
-NOT_ASKED: Final = "a dry run does not ask the model"
-
-
 class Consolidation:
+    """No state is kept between steps: every decision is recorded with its effect, so an interrupted
+    run is continued by the next.
+    """
+
     def __init__(
         self,
         database: Database,

@@ -42,6 +42,9 @@ from ricordo.storage.where import Condition
 from ricordo.upkeep.relations import prune_relations
 from ricordo.upkeep.schedule import CONSOLIDATE_JOB, INSIGHTS_JOB, RELATE_JOB, UpkeepPolicy
 
+NODE: Final = "upkeep"
+"""The node of upkeep events."""
+
 
 def forget_unused(database: Database, policy: UpkeepPolicy, user_id: str, report: Report) -> int:
     """Soft-delete a user's unimportant memories that were not used for long; how many.
@@ -189,13 +192,6 @@ def _trim_pairs(connection: sa.Connection, user_id: str, before: datetime, limit
     return connection.execute(gone).rowcount
 
 
-# Can stop between any two steps and be run again: the last step records in one transaction that the
-# round is over, with the jobs it queues.
-
-NODE: Final = "upkeep"
-"""The node of upkeep events."""
-
-
 def run_round(
     database: Database,
     recall: Recall,
@@ -209,6 +205,9 @@ def run_round(
     """Run one user's daily round.
 
     Global memories are the operator's: none of them is forgotten, changed or observed.
+
+    Can stop between any two steps and be run again: the last step records in one transaction that
+    the round is over, with the jobs it queues.
 
     Raises:
         StorageError: the database failed; the round can be run again.

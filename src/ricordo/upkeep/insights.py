@@ -58,6 +58,29 @@ _OWN_WORDS: Final = (MemoryType.INSIGHT, MemoryType.SUMMARY)
 _MIN_SHOWN_CHARS: Final = 40  # of a truncated turn; with less room it is left out
 _CUT: Final = "…"
 
+SENSITIVE: Final = "sensitive"
+KNOWN: Final = "known_already"
+NOT_ABOUT_THE_USER: Final = "not_about_the_user"
+_SUBJECT: Final = re.compile(
+    r"(?:the |der |die |el |la |o |a |le )?(?:user|pengguna|(?:be)?nutzer(?:in)?|usuari[oa]"
+    r"|usuári[oa]|gebruiker)\b|l['’](?:utente|utilisateur|utilisatrice)\b|ユーザー",
+    re.IGNORECASE,
+)
+_NEAR: Final = 8
+THEME: Final = "insights"
+REASON: Final = "drawn from recent activity"
+OF_EVERYBODY: Final = "global memories are about nobody"
+TOO_SOON: Final = "looked less than a day ago"
+NOTHING_NEW: Final = "nothing was said or learned since"
+NOTHING_THERE: Final = "nothing to look at"
+OVERTAKEN: Final = "somebody else has looked meanwhile, or the user is gone"
+NO_ANSWER: Final = "the model gave no usable answer"
+_ANSWER_TOKENS: Final = 220
+_IMPORTANCE: Final = 1
+_CONFIDENCE: Final = 50
+
+_log = logging.getLogger(__name__)
+
 
 @dataclass(frozen=True, slots=True)
 class InsightSource:
@@ -211,18 +234,6 @@ def _clean(text: str, *, is_from_user: bool = False) -> str:
     return " ".join(" ".join(kept_pieces(text, is_from_user=is_from_user)).split())
 
 
-SENSITIVE: Final = "sensitive"
-KNOWN: Final = "known_already"
-NOT_ABOUT_THE_USER: Final = "not_about_the_user"
-
-_SUBJECT: Final = re.compile(
-    r"(?:the |der |die |el |la |o |a |le )?(?:user|pengguna|(?:be)?nutzer(?:in)?|usuari[oa]"
-    r"|usuári[oa]|gebruiker)\b|l['’](?:utente|utilisateur|utilisatrice)\b|ユーザー",
-    re.IGNORECASE,
-)
-_NEAR: Final = 8
-
-
 @dataclass(frozen=True, slots=True)
 class FilteredInsights:
     """Observations to store, and why each of the others was rejected."""
@@ -337,26 +348,6 @@ def _printable(observed: str) -> str:
     return "".join(sign if sign.isprintable() or sign == "\n" else " " for sign in observed)
 
 
-# Read in one snapshot, sent to the model outside of any transaction, and written in one, which
-# first checks that no other run was faster.
-
-THEME: Final = "insights"
-REASON: Final = "drawn from recent activity"
-
-OF_EVERYBODY: Final = "global memories are about nobody"
-TOO_SOON: Final = "looked less than a day ago"
-NOTHING_NEW: Final = "nothing was said or learned since"
-NOTHING_THERE: Final = "nothing to look at"
-OVERTAKEN: Final = "somebody else has looked meanwhile, or the user is gone"
-NO_ANSWER: Final = "the model gave no usable answer"
-
-_ANSWER_TOKENS: Final = 220
-_IMPORTANCE: Final = 1
-_CONFIDENCE: Final = 50
-
-_log = logging.getLogger(__name__)
-
-
 class Observation(BaseModel, defer_build=True):
     """What the model noticed."""
 
@@ -389,6 +380,9 @@ def draw_insights(
     user_id: str,
 ) -> InsightReport:
     """Draw insights from a user's recent activity, at most once a day.
+
+    Read in one snapshot, sent to the model outside of any transaction, and written in one, which
+    first checks that no other run was faster.
 
     Raises:
         BudgetExhausted: the day's tokens are used up; nothing was written.

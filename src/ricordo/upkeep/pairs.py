@@ -41,6 +41,28 @@ from ricordo.text.normalise import content_hash
 COMPARED_TYPES: Final = (*STATEMENT_TYPES, MemoryType.PROCEDURE)
 """Insights and summaries are generated, and never compared."""
 
+SHARED_WORDS_MIN: Final = 0.25
+"""The minimum share of the shorter text's content words that a pair has in common.
+
+Low on purpose: two homes ("lives in …") share one word of two, and a paraphrase may keep only its
+noun. Memories that share only the user are about different things, however near their vectors are.
+"""
+_BLOCK_PAIRS: Final = 200
+_ABOUT_WHOM: Final = frozenset({"user", "pengguna"})  # is in nearly every memory
+NEIGHBOURS: Final = 8
+"""Partners per memory of the pool."""
+BY_WORDS: Final = 100
+"""Memories without a vector whose partners are found by words."""
+_WORD_MATCHES: Final = 4 * NEIGHBOURS  # spare, as the index weighs words differently
+_ASKED_TERMS: Final = 32
+SAME: Final = "says the same"
+NOTHING_NEW: Final = "says nothing new"
+MORE_SPECIFIC: Final = "more specific"
+CONTRADICTION: Final = "contradicts what was known"
+ALIKE: Final = "about the same"
+APART: Final = "not near enough to be linked"
+MAY_NOT_GO: Final = "neither may be taken away"
+
 
 def types_beside(kind: MemoryType) -> tuple[MemoryType, ...]:
     """The types that a memory is compared with: procedures only with each other."""
@@ -57,16 +79,6 @@ def read_pool(view: ReadTransaction, user_id: str, changed_since: datetime) -> l
     found = items_by_id(view.connection, [(user_id, one) for one in ids])
     return [found[one] for one in ids if one in found]
 
-
-SHARED_WORDS_MIN: Final = 0.25
-"""The minimum share of the shorter text's content words that a pair has in common.
-
-Low on purpose: two homes ("lives in …") share one word of two, and a paraphrase may keep only its
-noun. Memories that share only the user are about different things, however near their vectors are.
-"""
-
-_BLOCK_PAIRS: Final = 200
-_ABOUT_WHOM: Final = frozenset({"user", "pengguna"})  # is in nearly every memory
 
 Near = tuple[int, int, float]
 """The ids of two memories, the lower first, and their similarity."""
@@ -134,21 +146,11 @@ def have_words_in_common(analyser: Analyser, one: Item, other: Item) -> bool:
     return bool(fewer) and len(first & second) >= SHARED_WORDS_MIN * fewer
 
 
-# Vectors are read once, in blocks, and compared with the whole pool: exact on both databases,
-# without an index and without evicting the indexes of searching users. Nothing is embedded.
-
-NEIGHBOURS: Final = 8
-"""Partners per memory of the pool."""
-BY_WORDS: Final = 100
-"""Memories without a vector whose partners are found by words."""
-
-_WORD_MATCHES: Final = (
-    4 * NEIGHBOURS
-)  # more than needed, because the index weighs words differently
-_ASKED_TERMS: Final = 32
-
-
 class Neighbours:
+    """Vectors are read once, in blocks, and compared with the whole pool: exact on both databases,
+    without an index and without evicting the indexes of searching users. Nothing is embedded.
+    """
+
     def __init__(self, database: Database, recall: Recall, least: float) -> None:
         self._database = database
         self._recall = recall
@@ -214,30 +216,6 @@ class Neighbours:
             found.setdefault((min(item.id, other_id), max(item.id, other_id)), share)
 
 
-# Rules for a pair:
-# - they contradict, in one theme: the newer supersedes the older;
-# - same statement, the newer with more detail: the newer supersedes the older;
-# - same statement, the newer with nothing new: merged, the more detailed survives;
-# - very similar, words added on one side only: merged;
-# - anything else: a model decides; without one, they are linked.
-#
-# Rules apply only where all words of one are in the other in the same order: one word exchanged or
-# moved may make all the difference (day, person, direction). Contradictions have rules of their
-# own.
-#
-# A memory stays, linked at most, if it is pinned, shared, keyed unlike the survivor, explicit where
-# the survivor is not, or valid longer, or if theme, agent or day differ. A model cannot overrule
-# the words: different figures or negations are never the same.
-
-SAME: Final = "says the same"
-NOTHING_NEW: Final = "says nothing new"
-MORE_SPECIFIC: Final = "more specific"
-CONTRADICTION: Final = "contradicts what was known"
-ALIKE: Final = "about the same"
-APART: Final = "not near enough to be linked"
-MAY_NOT_GO: Final = "neither may be taken away"
-
-
 @dataclass(frozen=True, slots=True)
 class Ruling:
     """The decision about a pair. Where both stay, ``kept`` and ``other`` are in any order."""
@@ -266,7 +244,23 @@ class Ruling:
 
 
 class Table:
-    """Decides about pairs. ``link_min`` is the similarity from which pairs are linked."""
+    """Decides about pairs. ``link_min`` is the similarity from which pairs are linked.
+
+    Rules for a pair:
+    - they contradict, in one theme: the newer supersedes the older;
+    - same statement, the newer with more detail: the newer supersedes the older;
+    - same statement, the newer with nothing new: merged, the more detailed survives;
+    - very similar, words added on one side only: merged;
+    - anything else: a model decides; without one, they are linked.
+
+    Rules apply only where all words of one are in the other in the same order: one word exchanged
+    or moved may make all the difference (day, person, direction). Contradictions have rules of
+    their own.
+
+    A memory stays, linked at most, if it is pinned, shared, keyed unlike the survivor, explicit
+    where the survivor is not, or valid longer, or if theme, agent or day differ. A model cannot
+    overrule the words: different figures or negations are never the same.
+    """
 
     def __init__(self, analyser: Analyser, redundant_min: float, link_min: float) -> None:
         self._analyser = analyser

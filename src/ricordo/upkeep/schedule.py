@@ -33,7 +33,6 @@ INSIGHTS_JOB: Final = "insights"
 RELATE_JOB: Final = "relate"
 """Refreshes the relations between memories."""
 
-
 # Every user has a fixed time of day, so that rounds are spread over the day. One job per store
 # checks every hour whose round is due.
 

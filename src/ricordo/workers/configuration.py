@@ -26,6 +26,8 @@ _REDELIVERY_SECONDS: Final = 300
 _KEPT_SWEEPS: Final = 2
 """A sweep message expires after this many sweep intervals."""
 
+_PING_SECONDS: Final = 1.5
+
 
 def broker_of(settings: Settings) -> str:
     """The broker's URL. Raises InvalidValue: it is not set, or not a known kind of broker."""
@@ -68,9 +70,6 @@ def worker_configuration(settings: Settings) -> dict[str, Any]:
             }
         },
     }
-
-
-_PING_SECONDS: Final = 1.5
 
 
 @dataclass(frozen=True, slots=True)
