@@ -15,7 +15,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from ricordo.cli.errors import told
+from ricordo.cli.errors import message_of
 from ricordo.cli.options import Store
 from ricordo.cli.session import file_of
 from ricordo.clock import system_clock
@@ -111,8 +111,8 @@ def guarded(
 
 def failed(check: str, error: Exception, advice: str | None = None) -> CheckFinding:
     if isinstance(error, (RicordoError, OSError)):
-        return problem(check, told(error), advice_for(error) if advice is None else advice)
-    return problem(check, f"{type(error).__name__}: {told(error)}", "please report this")
+        return problem(check, message_of(error), advice_for(error) if advice is None else advice)
+    return problem(check, f"{type(error).__name__}: {message_of(error)}", "please report this")
 
 
 def isolation(database: "Database") -> CheckFinding:

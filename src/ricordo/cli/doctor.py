@@ -19,7 +19,7 @@ from ricordo.cli.checks import (
     warning,
 )
 from ricordo.cli.database import schema_of
-from ricordo.cli.errors import STORAGE_ERROR, told
+from ricordo.cli.errors import STORAGE_ERROR, message_of
 from ricordo.cli.options import Store
 from ricordo.cli.render import TableListing, answer, working
 from ricordo.cli.session import untouched_database
@@ -88,7 +88,7 @@ def examine(store: Store, tell: Tell = lambda _what: None) -> Iterator[CheckFind
             yield from checks.files(settings, database)
             yield from _database(settings, database, made, tell)
     except RicordoError as error:
-        yield problem("database", told(error), WHERE)
+        yield problem("database", message_of(error), WHERE)
 
 
 def _models(
@@ -130,7 +130,7 @@ def _wrong_setting(error: InvalidInput) -> CheckFinding:
         # What a setting configures may use another name for it.
         names = (error.field, f"embedding_{error.field}")
         advice = next((fix_of_setting(one) for one in names if one in Settings.model_fields), None)
-    return problem("settings", told(error), advice or "correct what is named, or unset it")
+    return problem("settings", message_of(error), advice or "correct what is named, or unset it")
 
 
 def _database(
@@ -142,10 +142,10 @@ def _database(
     try:
         schema = schema_of(database)
     except DatabaseTooNew as error:
-        yield problem("database", told(error), "pip install --upgrade ricordo")
+        yield problem("database", message_of(error), "pip install --upgrade ricordo")
         return
     except RicordoError as error:
-        yield problem("database", told(error), advice_for(error))
+        yield problem("database", message_of(error), advice_for(error))
         return
     location = database.backend.location
     yield from guarded("search", lambda: checks.engine(database, schema))

@@ -168,10 +168,10 @@ def report(
     if kind is not None:
         meant = nearest(arguments, names_in_store(kind, arguments))
         fix = fix if meant is None else f"{meant} {fix}"
-    report_as(type(error).__name__, told(error), fix, as_json=as_json)
+    report_as(type(error).__name__, message_of(error), fix, as_json=as_json)
 
 
-def told(error: Exception) -> str:
+def message_of(error: Exception) -> str:
     """The error's message on one line, without the password of a URL in it."""
     return errors.without_password(" ".join(str(error).split()))
 
@@ -179,10 +179,10 @@ def told(error: Exception) -> str:
 def report_as(name: str, message: str, fix: str | None, *, as_json: bool) -> None:
     """Print an error to standard error: one JSON object, or lines for people."""
     if as_json:
-        told = {"error": name, "message": message}
+        document = {"error": name, "message": message}
         if fix is not None:
-            told["fix"] = fix
-        sys.stderr.write(f"{json.dumps(told)}\n")
+            document["fix"] = fix
+        sys.stderr.write(f"{json.dumps(document)}\n")
         return
     say(f"error: {message}")
     if fix is not None:

@@ -332,8 +332,8 @@ def feedback(
     Example: ricordo feedback 12 17 --answer "Tea, as always?"
     """
     with open_user(owner) as memory:
-        told = memory.feedback(recalled, used=used, answer=reply)
-    answer(owner.as_json, told, _feedback_text)
+        feedback_given = memory.feedback(recalled, used=used, answer=reply)
+    answer(owner.as_json, feedback_given, _feedback_text)
 
 
 def request_text(built: "Context") -> str:
@@ -347,9 +347,9 @@ def request_text(built: "Context") -> str:
     return "\n\n".join([*parts, f"({'; '.join(notes)})"])
 
 
-def _feedback_text(told: "Feedback") -> Shown:
-    used = ", ".join(map(str, told.used)) or "none"
-    return f"Used: {used} ({len(told.used)} of {len(told.recalled)})."
+def _feedback_text(feedback_given: "Feedback") -> Shown:
+    used = ", ".join(map(str, feedback_given.used)) or "none"
+    return f"Used: {used} ({len(feedback_given.used)} of {len(feedback_given.recalled)})."
 
 
 def _schemas(given: str) -> Any:

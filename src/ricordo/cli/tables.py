@@ -440,9 +440,9 @@ def event_table(page: "Page[ActivityEvent]") -> Shown:
 
 
 def counter_table(counters: "Counters") -> TableListing:
-    told = counters.to_dict()
-    counts = told.pop("counts")
-    rows = [[name, str(value)] for name, value in {**told, **counts}.items()]
+    values = counters.to_dict()
+    counts = values.pop("counts")
+    rows = [[name, str(value)] for name, value in {**values, **counts}.items()]
     return TableListing([], rows)
 
 
@@ -465,8 +465,8 @@ def daily_table(days: "tuple[DayActivity, ...]") -> TableListing:
 
 
 def model_lines(report: "ModelReport") -> TableListing:
-    told = {name: value for name, value in report.to_dict().items() if value is not None}
-    return TableListing([], [[name, str(value)] for name, value in told.items()])
+    known = {name: value for name, value in report.to_dict().items() if value is not None}
+    return TableListing([], [[name, str(value)] for name, value in known.items()])
 
 
 def _milliseconds(taken: float | None) -> str:

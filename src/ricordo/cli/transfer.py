@@ -141,14 +141,14 @@ def watch(*, owner: Owner) -> None:
         whole = memory.global_memories() if owner.of_everyone else memory.user(owner.user)
         mirror = followed_mirror(whole.parts, whole.scope.user_id)
         _show_report(owner, mirror.sync())
-        told: str | None = None
+        last_problem: str | None = None
         while not stopped.wait(limits.MIRROR_SECONDS):
             try:
                 report = mirror.follow()
             except RicordoError as problem:  # the failure may be temporary
-                if str(problem) != told:
-                    told = str(problem)
-                    say(told)
+                if str(problem) != last_problem:
+                    last_problem = str(problem)
+                    say(last_problem)
                 continue
             if report is not None and not report.is_quiet:
                 _show_report(owner, report)

@@ -67,7 +67,7 @@ class CompactionSpan:
         return None if self.former is None else self.former.bridge
 
 
-Telling = Callable[[CompactionSpan], SummaryPart]
+Summarise = Callable[[CompactionSpan], SummaryPart]
 
 
 class Compactor:
@@ -80,24 +80,26 @@ class Compactor:
         database: Database,
         policy: ConversationPolicy,
         formation_policy: FormationPolicy,
-        teller: Summariser,
+        summariser: Summariser,
     ) -> None:
         self.database = database
         self._policy = policy
         self._formation_policy = formation_policy
-        self._teller = teller
+        self._summariser = summariser
 
     def compact_full(
         self, user_id: str, thread_id: str, report: Report, *, is_last_attempt: bool
     ) -> None:
         """Compact until the window is no longer full. Raises ModelUnavailable."""
 
-        def tell(segment: CompactionSpan) -> SummaryPart:
+        def summarise(segment: CompactionSpan) -> SummaryPart:
             patient = not is_last_attempt
-            return self._teller.tell(user_id, segment.bridge, segment.turns, is_patient=patient)
+            return self._summariser.summarise(
+                user_id, segment.bridge, segment.turns, is_patient=patient
+            )
 
         for done in range(MAX_COMPACTIONS_PER_JOB):
-            if self.compact_once(user_id, thread_id, self._policy.window_turns, tell) is None:
+            if self.compact_once(user_id, thread_id, self._policy.window_turns, summarise) is None:
                 return
             report(f"{done + 1} stretches told in short")
         self._queue_next(user_id, thread_id)
@@ -105,27 +107,29 @@ class Compactor:
     def compact_all(self, user_id: str, thread_id: str, *, asks_model: bool) -> list[Compaction]:
         """Compact all but the turns that stay, however many; returns what was made."""
 
-        def tell(segment: CompactionSpan) -> SummaryPart:
+        def summarise(segment: CompactionSpan) -> SummaryPart:
             if asks_model:
-                told = self._teller.tell(user_id, segment.bridge, segment.turns, is_patient=False)
+                summary = self._summariser.summarise(
+                    user_id, segment.bridge, segment.turns, is_patient=False
+                )
             else:
-                told = self._teller.extract(segment.bridge, segment.turns)
-            return told
+                summary = self._summariser.extract(segment.bridge, segment.turns)
+            return summary
 
         made: list[Compaction] = []
         least = self._policy.kept_turns + 1
-        while (one := self.compact_once(user_id, thread_id, least, tell)) is not None:
+        while (one := self.compact_once(user_id, thread_id, least, summarise)) is not None:
             made.append(one)
         return made
 
     def compact_once(
-        self, user_id: str, thread_id: str, least: int, tell: Telling
+        self, user_id: str, thread_id: str, least: int, summarise: Summarise
     ) -> Compaction | None:
         """Compact one segment of a conversation with at least ``least`` open turns; None with
         fewer."""
         while (segment := self._next(user_id, thread_id, least)) is not None:
-            told = tell(segment)
-            made = self._write(user_id, segment, told)
+            summary = summarise(segment)
+            made = self._write(user_id, segment, summary)
             if made is not None:
                 return made
         return None
@@ -142,7 +146,9 @@ class Compactor:
         return CompactionSpan(thread_id, former, turns)
 
     @retried
-    def _write(self, user_id: str, segment: CompactionSpan, told: SummaryPart) -> Compaction | None:
+    def _write(
+        self, user_id: str, segment: CompactionSpan, summary: SummaryPart
+    ) -> Compaction | None:
         """Store the summary; None where somebody else was faster, or the conversation is gone."""
         first, last = segment.turns[0], segment.turns[-1]
         at = max(turn.at for turn in segment.turns)
@@ -151,9 +157,9 @@ class Compactor:
             first_position=first.position,
             last_position=last.position,
             day=self._policy.day_of(at),
-            summary=told.summary,
-            bridge=told.bridge,
-            made_by=told.made_by,
+            summary=summary.summary,
+            bridge=summary.bridge,
+            made_by=summary.made_by,
             at=at,
         )
         with self.database.write(user_id) as writing:
@@ -194,8 +200,8 @@ def beside(entries: Sequence[Compaction], thread_id: str, bridge: str | None) ->
     The conversation's own latest one is in its bridge, in other words.
     """
     own = [one for one in entries if one.thread_id == thread_id]
-    told = own[-1:] + [one for one in own if bridge is not None and one.summary in bridge]
-    return [one for one in entries if one not in told]
+    covered = own[-1:] + [one for one in own if bridge is not None and one.summary in bridge]
+    return [one for one in entries if one not in covered]
 
 
 def day_text(entries: Sequence[Compaction], zone: tzinfo) -> str | None:

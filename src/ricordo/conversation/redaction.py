@@ -121,11 +121,11 @@ def _redactor(turn: Turn, wanted: Wanted) -> Callable[[str], str]:
     if wanted.text is not None:
         words = wanted.text
         return lambda text: text.replace(words, REDACTED)
-    told = {turn.content[start:end] for start, end in secrets_in(turn.content)}
-    told |= _secrets_of_calls(turn.tool_calls)
+    secrets = {turn.content[start:end] for start, end in secrets_in(turn.content)}
+    secrets |= _secrets_of_calls(turn.tool_calls)
 
     def take(text: str) -> str:
-        for secret in sorted(told, key=len, reverse=True):
+        for secret in sorted(secrets, key=len, reverse=True):
             text = text.replace(secret, REDACTED)
         return text
 

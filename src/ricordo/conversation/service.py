@@ -40,9 +40,9 @@ class ConversationService:
     ) -> None:
         self.database = database
         self.policy = policy
-        self._teller = Summariser(database.analyser, policy, formation.model)
+        self._summariser = Summariser(database.analyser, policy, formation.model)
         self._resumed: Recent[tuple[str, str], _Resumed] = Recent(_THREADS_REMEMBERED)
-        self._compactor = Compactor(database, policy, formation.policy, self._teller)
+        self._compactor = Compactor(database, policy, formation.policy, self._summariser)
 
     def window(self, user_id: str, thread_id: str) -> Window:
         """The latest turns of a conversation, and a bridge that summarises those before.
@@ -142,15 +142,15 @@ class ConversationService:
             is_provisional=bool(overflow),
         )
 
-    def _provisional(self, bridge: str | None, turns: Sequence[Turn], untold: int) -> str | None:
+    def _provisional(self, bridge: str | None, turns: Sequence[Turn], skipped: int) -> str | None:
         """A bridge that includes turns whose summary is pending."""
-        if untold:
-            gap = f"({untold} turns that are not told here; they can be searched.)"
+        if skipped:
+            gap = f"({skipped} turns that are not told here; they can be searched.)"
             bridge = f"{bridge}\n\n{gap}" if bridge else gap
         heads = [replace(turn, content=_head(turn.content)) for turn in turns]
         size = self.policy.segment_turns
         for start in range(0, len(heads), size):
-            bridge = self._teller.extract(bridge, heads[start : start + size]).bridge
+            bridge = self._summariser.extract(bridge, heads[start : start + size]).bridge
         return bridge
 
 

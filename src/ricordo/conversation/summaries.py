@@ -206,19 +206,19 @@ def _lines(chosen: Sequence[ScoredSentence]) -> str:
 
 def sentences_of(turns: Sequence[Turn], zone: tzinfo) -> list[ScoredSentence]:
     """The sentences of turns that may be repeated, in order; the first of each day names it."""
-    told = [turn for turn in turns if turn.role not in SETUP_ROLES]
+    spoken = [turn for turn in turns if turn.role not in SETUP_ROLES]
     answered = max(
-        (place for place, turn in enumerate(told) if turn.role != _USER_ROLE), default=-1
+        (place for place, turn in enumerate(spoken) if turn.role != _USER_ROLE), default=-1
     )
     found: list[ScoredSentence] = []
     day = ""
-    for place, turn in enumerate(told):
+    for place, turn in enumerate(spoken):
         today = turn.at.astimezone(zone).date().isoformat()
         speaker = _speaker(turn) if today == day else f"{_speaker(turn)}, {today}"
         day = today
         for number, text in enumerate(_texts(turn)):
             weight = _weight(turn, text, is_unanswered=place > answered)
-            if (place == 0 and number == 0) or place == len(told) - 1:
+            if (place == 0 and number == 0) or place == len(spoken) - 1:
                 weight *= _ENDS
             found.append(ScoredSentence(place, speaker, text, weight))
     return found
@@ -260,8 +260,6 @@ def _speaker(turn: Turn) -> str:
 
 def extract_summary(turns: Sequence[Turn], analyser: Analyser, zone: tzinfo) -> str:
     """An extractive summary within ``MAX_COMPACTION_CHARS``; empty where nobody spoke."""
-    # loads slowly
-
     return within(sentences_of(turns, zone), MAX_COMPACTION_CHARS, analyser)
 
 
@@ -345,7 +343,7 @@ class Summariser:
         self._policy = policy
         self._model = model
 
-    def tell(
+    def summarise(
         self, user_id: str, former: str | None, turns: Sequence[Turn], *, is_patient: bool
     ) -> SummaryPart:
         """Summarise a segment. No transaction may be open.
@@ -358,7 +356,7 @@ class Summariser:
         """
         if self._model is not None:
             try:
-                told = self._ask_model(self._model, user_id, former, turns)
+                summary = self._ask_model(self._model, user_id, former, turns)
             except (BadAnswer, BudgetExhausted, ModelRefused) as problem:
                 _log.warning("a conversation is told without the model: %s", in_log(problem))
             except ModelUnavailable as problem:
@@ -366,8 +364,8 @@ class Summariser:
                     raise
                 _log.warning("a conversation is told without the model: %s", in_log(problem))
             else:
-                if told is not None:
-                    return told
+                if summary is not None:
+                    return summary
         return self.extract(former, turns)
 
     def extract(self, former: str | None, turns: Sequence[Turn]) -> SummaryPart:
@@ -379,8 +377,7 @@ class Summariser:
         self, model: MeteredModel, user_id: str, former: str | None, turns: Sequence[Turn]
     ) -> SummaryPart | None:
         """The model's summary; None where it may be shown nothing, or its answer is unusable."""
-        # these load slowly
-        from ricordo.formation.hygiene import render
+        from ricordo.formation.hygiene import render  # loads slowly
 
         transcript = render(turns, first_new_position=turns[0].position).text
         if not transcript:

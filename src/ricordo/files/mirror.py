@@ -331,8 +331,8 @@ class UserMirror:
         if entries:
             notes.save(files.state)
         report = round_.report(entries, daily_problems)
-        told = (*report.conflicts, *report.problems)
-        seen = MirrorState((report.revision, count, newest), round_.stamp, told)
+        problems = (*report.conflicts, *report.problems)
+        seen = MirrorState((report.revision, count, newest), round_.stamp, problems)
         if seen != MirrorState.load(files.seen):
             seen.save(files.seen)
         return report
@@ -555,8 +555,8 @@ class MirrorFollower:
                 notes.append(
                     f"{len(unfollowed)} times the profile's file is not as the store has it"
                 )
-            told = "; ".join(notes)
-            self._log_once(files.user_id, f"{report.path}: {told}" if told else "")
+            text = "; ".join(notes)
+            self._log_once(files.user_id, f"{report.path}: {text}" if text else "")
 
     def _log_once(self, user_id: str, problem: str) -> None:
         """Log a problem once, and again when it changes."""

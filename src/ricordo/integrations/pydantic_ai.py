@@ -94,8 +94,8 @@ class MemoryToolset(AbstractToolset[AgentDepsT]):
         """
         result = await asyncio.to_thread(lambda: self._tools_of(ctx).run(name, tool_args))
         if _is_mendable(result) and not ctx.last_attempt:
-            told = result.value["error"]
-            raise ModelRetry(f"{told['message']}\n{told['hint']}")
+            error = result.value["error"]
+            raise ModelRetry(f"{error['message']}\n{error['hint']}")
         return result.value
 
     def _tools_of(self, ctx: RunContext[AgentDepsT]) -> Tools:

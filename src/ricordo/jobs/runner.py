@@ -50,7 +50,7 @@ class JobContext:
         self._ends_at = time.monotonic() + seconds
         self._stopping = stopping
         self._tell = tell
-        self._told_at = time.monotonic()
+        self._reported_at = time.monotonic()
         self._lost = threading.Event()
 
     def report(self, progress: str) -> None:
@@ -62,8 +62,8 @@ class JobContext:
         """
         now = time.monotonic()
         is_over = now >= self._ends_at or self._stopping.is_set()
-        if is_over or now - self._told_at >= _REPORT_SECONDS:
-            self._told_at = now
+        if is_over or now - self._reported_at >= _REPORT_SECONDS:
+            self._reported_at = now
             if not self._tell(progress):
                 self._lost.set()
         if self._lost.is_set():
@@ -146,8 +146,8 @@ class JobRunner:
         except JobLost as lost:
             _log.warning("%s", lost)
         except Exception as error:  # noqa: BLE001 - whatever a handler raises is put on its job
-            told = in_log(error)  # the row has the full message
-            _log.warning("job %s (%s) failed: %s", job.id, job.kind, told, exc_info=True)
+            message = in_log(error)  # the row has the full message
+            _log.warning("job %s (%s) failed: %s", job.id, job.kind, message, exc_info=True)
             self.queue.fail(job, f"{type(error).__name__}: {error}")
         else:
             self.queue.finish(job)

@@ -69,10 +69,10 @@ class PromptDraft:
     def _recalled(self, zone: tzinfo) -> list[str]:
         """The user's own memories, other users', and global ones, separately."""
         by_time = sorted(self.memories, key=lambda one: (one.item.valid_from, one.item.id))
-        told: dict[str, list[str]] = {heading: [] for heading in selection.HEADINGS}
+        by_heading: dict[str, list[str]] = {heading: [] for heading in selection.HEADINGS}
         for one in by_time:
-            told[selection.heading_of(one)].append(selection.memory_line(one, zone))
-        return [fenced_list(heading, listed) for heading, listed in told.items()]
+            by_heading[selection.heading_of(one)].append(selection.memory_line(one, zone))
+        return [fenced_list(heading, listed) for heading, listed in by_heading.items()]
 
     def system(self, zone: tzinfo) -> str:
         said = [message["content"] for message in self.history]
@@ -223,10 +223,10 @@ class Builder:
         window = material.window
         if window is None:
             return
-        told = [(selection.TODAY, window.today), (selection.BRIDGE, window.bridge)]
+        sections = [(selection.TODAY, window.today), (selection.BRIDGE, window.bridge)]
         parts = [
             self._fenced_head("what came before", heading, block(text), token_budget)
-            for heading, text in told
+            for heading, text in sections
             if text
         ]
         draft.bridge = joined(parts)

@@ -129,8 +129,8 @@ def _summary_bullet(
     for event, count in count_changes(writing.connection, writing.user_id, seen).items():
         if event in _KIND_OF:
             counts[_KIND_OF[event]] += count
-    told = ", ".join(f"{counts[kind]} {kind}" for kind in ChangeKind if counts[kind])
-    return writing.revision, [f"many changes: {told}"] if told else []
+    counted = ", ".join(f"{counts[kind]} {kind}" for kind in ChangeKind if counts[kind])
+    return writing.revision, [f"many changes: {counted}"] if counted else []
 
 
 def _one_by_one(

@@ -316,10 +316,10 @@ def give_feedback(
 def used_in(answer: str, recalled: Iterable[Item], analyser: Analyser) -> list[int]:
     """The memories of whose stemmed words an answer has at least half."""
     said = set(analyser.terms(answer))
-    untold = set(analyser.terms(_WHOM_IT_IS_ABOUT))
+    subjects = set(analyser.terms(_WHOM_IT_IS_ABOUT))
     used = []
     for item in recalled:
-        words = set(analyser.terms(item.content)) - untold
+        words = set(analyser.terms(item.content)) - subjects
         if words and len(words & said) / len(words) >= _LEAST_SHARE:
             used.append(item.id)
     return used

@@ -65,7 +65,7 @@ class Known:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._counted: Recent[str, _CachedCounts] = Recent(_USERS_REMEMBERED)
-        self._told: Recent[str, _CachedNarrative] = Recent(_USERS_REMEMBERED)
+        self._narratives: Recent[str, _CachedNarrative] = Recent(_USERS_REMEMBERED)
         self._of_run: Recent[tuple[str, str, int], tuple[Theme, ...]] = Recent(_RUNS_REMEMBERED)
 
     def themes_for_run(self, user_id: str, run_id: str | None) -> tuple[Theme, ...]:
@@ -89,19 +89,21 @@ class Known:
 
     def narrative(self, user_id: str) -> str:
         """What is known of a user; empty where nothing is."""
-        told = self._told.get(user_id)
+        cached = self._narratives.get(user_id)
         with self._database.read(user_id) as view:
             standing = standing_of(view.connection, user_id)
-            if told is not None and self._is_current(view, user_id, told.standing, told.at):
+            if cached is not None and self._is_current(view, user_id, cached.standing, cached.at):
                 stored = find_summary(view.connection, user_id)
                 if stored is None or stored["made_by"] == TEMPLATE:
-                    return told.text
+                    return cached.text
         known = current_summary(self._database, user_id)
         if known is None:
             return ""
         # A narrative by a model is stored, and may be rewritten for the same revision.
         if known.made_by == TEMPLATE and known.is_current and known.revision == standing[0]:
-            self._told.put(user_id, _CachedNarrative(standing, known.updated_at, known.content))
+            self._narratives.put(
+                user_id, _CachedNarrative(standing, known.updated_at, known.content)
+            )
         return known.content
 
     def _counts(self, view: ReadTransaction, audience: Audience, user_id: str) -> Mapping[str, int]:
@@ -175,8 +177,8 @@ class PromptService:
             StorageError
         ) as problem:  # the store failed while reading changes; none of them counts as shown
             tells = False
-            told = replace(material, problems=(*material.problems, str(problem)))
-            context, shown = builder.build(told, looked)
+            degraded = replace(material, problems=(*material.problems, str(problem)))
+            context, shown = builder.build(degraded, looked)
         self.recall.memories.count_recalled(shown)
         self._count(request, context)
         return context

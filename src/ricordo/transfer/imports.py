@@ -155,9 +155,9 @@ def _threads(user: UserRows) -> list[FoundThread]:
     for row in sorted(user.rows["turn"], key=lambda row: row["position"]):
         said[row["thread_id"]].append(row)
     formed = {row["thread_id"]: row["formed_position"] for row in user.rows["formation"]}
-    told: defaultdict[str, list[Compaction]] = defaultdict(list)
+    compactions: defaultdict[str, list[Compaction]] = defaultdict(list)
     for row in user.rows["compaction"]:
-        told[row["thread_id"]].append(
+        compactions[row["thread_id"]].append(
             Compaction(**{name: value for name, value in row.items() if name != "user_id"})
         )
     return [
@@ -167,7 +167,7 @@ def _threads(user: UserRows) -> list[FoundThread]:
             turns=[_turn(row) for row in said[thread["thread_id"]]],
             turn_ids=[row["id"] for row in said[thread["thread_id"]]],
             formed=formed.get(thread["thread_id"], 0),
-            compactions=told[thread["thread_id"]],
+            compactions=compactions[thread["thread_id"]],
         )
         for thread in user.rows["thread"]
     ]

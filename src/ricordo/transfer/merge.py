@@ -290,8 +290,8 @@ def _merge_thread(
         places = _places(writing, thread, is_new=before is None)
         _keep_formed(writing, thread, before, places)
         if before is None:  # otherwise its turns have other positions here
-            for told in thread.compactions:
-                put_compaction(writing, told)
+            for compaction in thread.compactions:
+                put_compaction(writing, compaction)
     met = zip(thread.turn_ids, places, strict=True)
     return appended, {turn_id: place.id for turn_id, place in met if place is not None}
 

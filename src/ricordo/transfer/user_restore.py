@@ -281,10 +281,10 @@ def _items(user: UserRows) -> Iterable[str]:
     yield from _repeated("active key", keys)
     texts = [(row["theme"], content_hash(row["content"])) for row in active if row["key"] is None]
     yield from _repeated("active text", texts)
-    told = {row[name] for row in user.rows["history"] for name in ("item_id", "old_ref")}
-    untold = {row["id"] for row in items} - told
-    if untold:
-        yield f"memories without history: {_some(untold)}"
+    in_history = {row[name] for row in user.rows["history"] for name in ("item_id", "old_ref")}
+    missing = {row["id"] for row in items} - in_history
+    if missing:
+        yield f"memories without history: {_some(missing)}"
     for row in items:
         if row["status"] == Status.DELETED.value and row["purge_at"] is None:
             yield f"memory {row['id']} is deleted but has no purge_at"
@@ -344,9 +344,9 @@ def _proposals(user: UserRows) -> Iterable[str]:
     both = set(ids).intersection(row["id"] for row in user.rows["item"])
     if both:
         yield f"{min(both)} is the id of a proposal and of a memory"
-    untold = set(ids) - {row["item_id"] for row in user.rows["history"]}
-    if untold:
-        yield f"proposals without history: {_some(untold)}"
+    unrecorded = set(ids) - {row["item_id"] for row in user.rows["history"]}
+    if unrecorded:
+        yield f"proposals without history: {_some(unrecorded)}"
     said = {row["id"] for row in user.rows["turn"]}
     for row in user.rows["proposal"]:
         missing = set(row["signals"]) - said

@@ -316,17 +316,17 @@ def _is_narrative_behind(writing: WriteTransaction) -> bool:
     stored = find_summary(writing.connection, writing.user_id)
     if stored is None or stored["revision"] >= writing.revision:
         return False
-    untold = sa.exists().where(
+    excluded = sa.exists().where(
         items.c.user_id == history.c.user_id,
         items.c.id == history.c.item_id,
         items.c.type.in_([kind.value for kind in LEFT_OUT]),
     )
-    told = sa.exists().where(
+    changed = sa.exists().where(
         history.c.user_id == writing.user_id,
         history.c.revision > stored["revision"],
-        sa.not_(untold),
+        sa.not_(excluded),
     )
-    return writing.connection.execute(sa.select(told)).scalar_one()
+    return writing.connection.execute(sa.select(changed)).scalar_one()
 
 
 def _is_consolidation_due(writing: WriteTransaction, state: UpkeepState) -> bool:

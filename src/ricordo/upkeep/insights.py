@@ -137,12 +137,12 @@ def gather(view: ReadTransaction, user_id: str) -> InsightMaterial:
     Everything passes formation's hygiene: no tool output, pasted context, secrets, recalled
     memories or prompt injections.
     """
-    told = _stated(user_id, view.now)
+    stated = _stated(user_id, view.now)
     is_episode = items.c.type == MemoryType.EPISODE.value
-    lately = _latest(view, told & is_episode, limits.MAX_INSIGHT_EPISODES)
+    lately = _latest(view, stated & is_episode, limits.MAX_INSIGHT_EPISODES)
     if not lately:
-        lately = _latest(view, told, limits.MAX_INSIGHT_EPISODES)
-    others = told & ~is_episode & items.c.id.not_in([item.id for item in lately])
+        lately = _latest(view, stated, limits.MAX_INSIGHT_EPISODES)
+    others = stated & ~is_episode & items.c.id.not_in([item.id for item in lately])
     known = _latest(view, others, limits.MAX_INSIGHT_FACTS)
     said = _latest_said(view, user_id)
     return InsightMaterial(
