@@ -490,7 +490,7 @@ def make_backup(
                 database.backend.write_copy(draft)
         else:
             _copy_from_server(database, draft, schema, open_file)
-        manifest = _finish_copy(database, draft, schema, made_at, open_file)
+        manifest = _sealed(database, draft, schema, made_at, open_file)
         put_in_place(draft, path, force=force)
     return reported(path, manifest)
 
@@ -529,7 +529,7 @@ def _require_every_row(database: Database, connection: sa.Connection) -> None:
         )
 
 
-def _finish_copy(
+def _sealed(
     database: Database, draft: Path, schema: str, made_at: datetime, open_file: FileOpener
 ) -> Manifest:
     with opened(draft, Use.DRAFT, open_file) as copy, copy.transaction() as connection:
