@@ -1,1 +1,1 @@
-"""Long conversations: the window that is shown, and what came before it in short."""
+"""Long conversations: the window that is shown, and a summary of what came before it."""

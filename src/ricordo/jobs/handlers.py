@@ -106,7 +106,7 @@ def _formation_handlers(database: Database, formation: Formation) -> Mapping[str
         with contextlib.suppress(ThreadNotFound):
             formation.form(job.user_id, job.unique_key)
 
-    def form_stale(_stint: JobContext) -> None:
+    def form_stale(_context: JobContext) -> None:
         sweep(database, policy)
 
     def summarise(job_context: JobContext) -> None:
@@ -126,7 +126,7 @@ def _store_handlers(database: Database, recall: Recall) -> Mapping[str, Handler]
     def lifecycle(job_context: JobContext) -> None:
         run_lifecycle(database, job_context.job.user_id, job_context.report)
 
-    def scrub(_stint: JobContext) -> None:
+    def scrub(_context: JobContext) -> None:
         with database.our_errors():
             finished = database.backend.scrub()
         if not finished:
