@@ -106,7 +106,7 @@ def open_client(base_url: str, *, guarded: bool, resolve: Resolve | None = None)
     import httpx2
 
     if guarded:
-        from ricordo.providers.address_guard import GuardedTransport
+        from ricordo.providers.guarded_transport import GuardedTransport
 
         # No proxy from the environment: it would resolve the name again, unchecked.
         guard = GuardedTransport(partial(allowed_addresses, resolve=resolve or system_resolve))
