@@ -14,9 +14,8 @@ from pathlib import Path
 from typing import Final
 
 from bench.options import Commands, add_json
-from ricordo.bench.ground import USER, synthetic
-from ricordo.bench.invented import InventedTexts
-from ricordo.bench.machine import Machine, this_machine
+from ricordo.bench.figures import Machine, this_machine
+from ricordo.bench.ground import USER, InventedTexts, synthetic
 from ricordo.cli.bench import progress_bars
 from ricordo.cli.render import TableListing, answer
 from ricordo.model.record import Record

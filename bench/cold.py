@@ -14,10 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench.options import Commands, add_json
-from ricordo.bench.ground import synthetic
-from ricordo.bench.invented import InventedTexts
-from ricordo.bench.latency import Latency, latency
-from ricordo.bench.machine import Machine, this_machine
+from ricordo.bench.figures import Latency, Machine, latency, this_machine
+from ricordo.bench.ground import InventedTexts, synthetic
 from ricordo.cli.bench import progress_bars
 from ricordo.cli.render import TableListing, answer
 from ricordo.model.record import Record

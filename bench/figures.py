@@ -7,10 +7,8 @@ from pathlib import Path
 
 from bench import writing
 from bench.options import Commands, add_json
-from ricordo.bench.figures import FigureReport
-from ricordo.bench.machine import this_machine
-from ricordo.bench.starting import starting_figures
-from ricordo.bench.writing import writing_figures
+from ricordo.bench.figures import FigureReport, this_machine
+from ricordo.bench.speed import starting_figures, writing_figures
 from ricordo.cli.bench import figure_table
 from ricordo.cli.render import answer
 

@@ -11,11 +11,9 @@ from pathlib import Path
 from bench.options import Commands, add_json
 from bench.peers import chroma
 from bench.peers.contract import Document
-from ricordo.bench.ground import USER, search_ms, synthetic
-from ricordo.bench.invented import InventedTexts, SyntheticEmbedder
-from ricordo.bench.latency import Latency, latency
-from ricordo.bench.machine import Machine, this_machine
-from ricordo.bench.resident import resident_mb
+from ricordo.bench.figures import Latency, Machine, latency, this_machine
+from ricordo.bench.ground import USER, InventedTexts, SyntheticEmbedder, search_ms, synthetic
+from ricordo.bench.speed import resident_mb
 from ricordo.cli.bench import progress_bars
 from ricordo.cli.render import TableListing, answer, say
 from ricordo.model.record import Record

@@ -19,8 +19,7 @@ from typing import Final
 from bench.loading.course import Course, Load, fill, run_course
 from bench.loading.requests import Asked, Kind
 from bench.options import Commands, add_json
-from ricordo.bench.latency import percentile
-from ricordo.bench.machine import Machine, this_machine
+from ricordo.bench.figures import Machine, percentile, this_machine
 from ricordo.cli.bench import progress_bars
 from ricordo.cli.render import TableListing, answer, say
 from ricordo.model.record import Record

@@ -21,8 +21,7 @@ from tests.web.addresses import MISSING, known_pages
 
 from bench.options import Commands, add_json
 from bench.viewing.filling import Filled, fill
-from ricordo.bench.latency import Latency, latency
-from ricordo.bench.machine import Machine, this_machine
+from ricordo.bench.figures import Latency, Machine, latency, this_machine
 from ricordo.cli.bench import progress_bars
 from ricordo.cli.render import TableListing, answer
 from ricordo.model.record import Record

@@ -8,8 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from bench.options import Commands, add_json
-from ricordo.bench.questions import Conversation, QuestionSet, read_questions
-from ricordo.bench.recall import observe_all, user_of
+from ricordo.bench.recall import Conversation, QuestionSet, observe_all, read_questions, user_of
 from ricordo.user_memory import UserMemory
 from ricordo.wiring import open_memory
 

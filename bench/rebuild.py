@@ -8,8 +8,7 @@ from pathlib import Path
 
 from bench.options import Commands, add_json
 from bench.rebuilding.course import NAMES, Outcome, run_course
-from ricordo.bench.latency import Latency, latency
-from ricordo.bench.machine import Machine, this_machine
+from ricordo.bench.figures import Latency, Machine, latency, this_machine
 from ricordo.cli.render import TableListing, answer, say
 from ricordo.index.backfill import FILL_BATCH
 from ricordo.model.record import Record

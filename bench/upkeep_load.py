@@ -12,10 +12,8 @@ from pathlib import Path
 
 from bench.options import Commands, add_json
 from bench.sweeping import Sweeps
-from ricordo.bench.ground import USER, search_ms, synthetic
-from ricordo.bench.invented import InventedTexts
-from ricordo.bench.latency import Latency, latency, percentile
-from ricordo.bench.machine import Machine, this_machine
+from ricordo.bench.figures import Latency, Machine, latency, percentile, this_machine
+from ricordo.bench.ground import USER, InventedTexts, search_ms, synthetic
 from ricordo.cli.bench import progress_bars
 from ricordo.cli.render import TableListing, answer
 from ricordo.memory import Memory

@@ -4,9 +4,8 @@ import time
 from collections.abc import Callable
 
 import ricordo
-from ricordo.bench.figures import Better, Figure, judged
-from ricordo.bench.latency import percentile
-from ricordo.bench.writing import WITHOUT_EMBEDDING
+from ricordo.bench.figures import Better, Figure, judged, percentile
+from ricordo.bench.speed import WITHOUT_EMBEDDING
 
 _SINGLE = 2_000
 _BULK = 10_000

@@ -9,7 +9,7 @@ from pathlib import Path
 from bench.options import Commands, add_json
 from bench.yearly.simulation import Course, Simulation
 from bench.yearly.store_size import StoreSize, most_tokens_of_a_user_day
-from ricordo.bench.machine import Machine, this_machine
+from ricordo.bench.figures import Machine, this_machine
 from ricordo.cli.bench import progress_bars
 from ricordo.cli.render import TableListing, answer, say
 from ricordo.memory import Memory

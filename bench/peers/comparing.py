@@ -17,13 +17,19 @@ import numpy as np
 
 from bench.peers import environments, worker
 from bench.peers.contract import Document, Entry, Vectors
-from ricordo.bench.invented import SyntheticEmbedder
-from ricordo.bench.latency import Latency, latency
-from ricordo.bench.machine import Machine
-from ricordo.bench.metrics import DEPTH, Outcome
-from ricordo.bench.questions import QuestionSet, SaidTurn
-from ricordo.bench.recall import measure_recall, observe_all, store_for_measuring
-from ricordo.bench.scoring import Scores, scored
+from ricordo.bench.figures import Latency, Machine, latency
+from ricordo.bench.ground import SyntheticEmbedder
+from ricordo.bench.recall import (
+    DEPTH,
+    Outcome,
+    QuestionSet,
+    SaidTurn,
+    Scores,
+    measure_recall,
+    observe_all,
+    scored,
+    store_for_measuring,
+)
 from ricordo.model.record import Record
 from ricordo.transfer.exports import Progress
 from ricordo.version import __version__

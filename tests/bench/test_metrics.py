@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo.bench.latency import Latency, latency, percentile
-from ricordo.bench.metrics import (
+from ricordo.bench.figures import Latency, latency, percentile
+from ricordo.bench.recall import (
     DEPTH,
     Outcome,
     all_at,
@@ -18,8 +18,8 @@ from ricordo.bench.metrics import (
     ndcg_at,
     recall_at,
     reciprocal_rank,
+    scored,
 )
-from ricordo.bench.scoring import scored
 
 TEN = tuple("abcdefghij")
 

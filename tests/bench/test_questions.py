@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ricordo.bench.questions import read_questions
+from ricordo.bench.recall import read_questions
 from ricordo.errors import ImportFailed
 from tests.bench.sets import small_set, written
 

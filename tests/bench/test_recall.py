@@ -6,9 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from ricordo.bench.ladder import PLAIN, STEPS, climb
-from ricordo.bench.questions import QuestionSet, read_questions
-from ricordo.bench.recall import measure_recall, observe_all, store_for_measuring, user_of
+from ricordo.bench.recall import (
+    PLAIN,
+    STEPS,
+    QuestionSet,
+    climb,
+    measure_recall,
+    observe_all,
+    read_questions,
+    store_for_measuring,
+    user_of,
+)
 from ricordo.errors import EmbeddingError
 from ricordo.testing.embedding_server import EmbeddingServer
 from ricordo.wiring import open_memory

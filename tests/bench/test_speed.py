@@ -8,8 +8,15 @@ import numpy as np
 import pytest
 
 from ricordo.bench.figures import Better, judged
-from ricordo.bench.ground import Ground, Sizes, search_latencies, synthetic
-from ricordo.bench.invented import TOPIC_NAMES, InventedTexts, SyntheticEmbedder
+from ricordo.bench.ground import (
+    TOPIC_NAMES,
+    Ground,
+    InventedTexts,
+    Sizes,
+    SyntheticEmbedder,
+    search_latencies,
+    synthetic,
+)
 from ricordo.bench.speed import Kind, measure_speed, plan_speed
 from ricordo.errors import InvalidValue, UserNotFound
 from ricordo.transfer.exports import Progress, no_progress

@@ -1,31 +1,445 @@
-"""How well turns are found: the protocol that every system and every setting is measured by.
-
-One store, one user per conversation. Every turn is observed in order, and searching starts when
-all vectors are ready. Each question is asked once, as a plain search over that user's turns: its
-text, so many results, no filter. Nothing else of the question is given, and nothing is kept from
-one question to the next.
-"""
+"""How well turns are found: question sets, the protocol, and the scores."""
 
 import contextlib
+import math
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from itertools import groupby
 from pathlib import Path
+from statistics import fmean
 from typing import Any, Final
 
-from ricordo.bench.latency import Latency, latency
-from ricordo.bench.metrics import DEPTH, Outcome
-from ricordo.bench.questions import Conversation, QuestionSet, SaidTurn
-from ricordo.bench.scoring import Scores, scored
-from ricordo.errors import EmbedderRefused, EmbedderUnavailable
+from ricordo import limits
+from ricordo.bench.figures import Latency, latency
+from ricordo.errors import EmbedderRefused, EmbedderUnavailable, ImportFailed, InvalidValue
 from ricordo.memory import Memory
+from ricordo.model import checks
+from ricordo.model.checks import parse_moment
 from ricordo.model.record import Record
 from ricordo.providers.embedder import Embedder
 from ricordo.transfer.exports import Progress, no_progress
+from ricordo.transfer.foreign_files import JsonObject, a_list, a_text, an_object, parsed, read_text
 from ricordo.user_memory import UserMemory
 from ricordo.wiring import open_memory
+
+# The format is neutral: whatever a set was made from, it becomes turns, questions and the ids of
+# the turns that answer them. What the format states is checked before anything is measured,
+# because a set that breaks it would give numbers that mean nothing. Fields beyond it are left
+# alone.
+
+_ROLES: Final = ("user", "assistant", None)
+
+
+@dataclass(frozen=True, slots=True)
+class SaidTurn:
+    """Something that was said. ``text`` may be blank where a set has turns without words."""
+
+    id: str
+    thread: str
+    actor: str | None
+    role: str | None
+    at: datetime
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question about a conversation, and the turns that answer it.
+
+    ``stale`` and ``fresh`` are the turns with the old and the new statement of a fact that
+    changed, or None where the question is not about such a fact.
+    """
+
+    id: str
+    text: str
+    category: str
+    evidence: tuple[str, ...]
+    stale: tuple[str, ...] | None
+    fresh: tuple[str, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """All that one user said and heard, in order, and the questions about it."""
+
+    id: str
+    turns: tuple[SaidTurn, ...]
+    questions: tuple[Question, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionSet:
+    """Conversations to measure with."""
+
+    name: str
+    conversations: tuple[Conversation, ...]
+
+    @property
+    def turn_count(self) -> int:
+        """How many turns there are in all conversations."""
+        return sum(len(conversation.turns) for conversation in self.conversations)
+
+    @property
+    def question_count(self) -> int:
+        """How many questions there are about all conversations."""
+        return sum(len(conversation.questions) for conversation in self.conversations)
+
+
+def read_questions(path: Path) -> QuestionSet:
+    """Read and check a whole set.
+
+    Raises:
+        ImportFailed: the file cannot be read, or breaks the format; the message says where.
+    """
+    text = read_text(path, limits.MAX_IMPORT_FILE_BYTES)  # one's own, and as large as it is
+    whole = an_object(str(path), parsed(str(path), text))
+    listed = a_list(f"{path}, conversations", whole.get("conversations"))
+    if not listed:
+        raise ImportFailed(f"{path}, conversations: there are none")
+    conversations = tuple(
+        _conversation(f"{path}, conversation {number}", entry)
+        for number, entry in enumerate(listed, start=1)
+    )
+    _no_repeats(f"{path}, conversations", (one.id for one in conversations))
+    return QuestionSet(a_text(f"{path}, name", whole.get("name")), conversations)
+
+
+def _conversation(place: str, entry: object) -> Conversation:
+    given = an_object(place, entry)
+    conversation_id = _reference(f"{place}, id", given.get("id"))
+    place = f"{place} ({conversation_id})"
+    turns = tuple(
+        _turn(f"{place}, turn {number}", turn)
+        for number, turn in enumerate(a_list(f"{place}, turns", given.get("turns")), start=1)
+    )
+    _no_repeats(f"{place}, turns", (turn.id for turn in turns))
+    _in_order(place, turns)
+    known = frozenset(turn.id for turn in turns)
+    asked = a_list(f"{place}, questions", given.get("questions"))
+    questions = tuple(
+        _question(f"{place}, question {number}", question, known)
+        for number, question in enumerate(asked, start=1)
+    )
+    _no_repeats(f"{place}, questions", (question.id for question in questions))
+    return Conversation(conversation_id, turns, questions)
+
+
+def _turn(place: str, entry: object) -> SaidTurn:
+    given = an_object(place, entry)
+    turn_id = _reference(f"{place}, id", given.get("id"))
+    place = f"{place} ({turn_id})"
+    role = given.get("role")
+    if role not in _ROLES:
+        raise ImportFailed(f"{place}, role: {role!r} is not user, assistant or null")
+    actor = given.get("actor")
+    text = a_text(f"{place}, text", given.get("text"))
+    return SaidTurn(
+        id=turn_id,
+        thread=_reference(f"{place}, thread", given.get("thread")),
+        actor=None if actor is None else _reference(f"{place}, actor", actor),
+        role=role,
+        at=_moment(f"{place}, at", given.get("at")),
+        text=_text(f"{place}, text", text, limits.MAX_TURN_CHARS) if text.strip() else "",
+    )
+
+
+def _question(place: str, entry: object, known: frozenset[str]) -> Question:
+    given = an_object(place, entry)
+    question_id = a_text(f"{place}, id", given.get("id"))
+    place = f"{place} ({question_id})"
+    evidence = _turn_ids(f"{place}, evidence", given.get("evidence"), known)
+    return Question(
+        id=question_id,
+        text=_text(f"{place}, text", given.get("text"), limits.MAX_QUERY_CHARS),
+        category=a_text(f"{place}, category", given.get("category")),
+        evidence=evidence,
+        stale=_optional_turn_ids(place, "stale", given, known),
+        fresh=_optional_turn_ids(place, "fresh", given, known),
+    )
+
+
+def _turn_ids(place: str, value: object, known: frozenset[str]) -> tuple[str, ...]:
+    found = tuple(a_text(place, entry) for entry in a_list(place, value))
+    _no_repeats(place, found)
+    for turn_id in found:
+        if turn_id not in known:
+            raise ImportFailed(f"{place}: no turn {turn_id!r} in this conversation")
+    return found
+
+
+def _optional_turn_ids(
+    place: str, name: str, given: JsonObject, known: frozenset[str]
+) -> tuple[str, ...] | None:
+    value = given.get(name)
+    return None if value is None else _turn_ids(f"{place}, {name}", value, known)
+
+
+def _in_order(place: str, turns: tuple[SaidTurn, ...]) -> None:
+    """Refuse times that run backwards, and threads that are left and taken up again."""
+    seen: set[str] = set()
+    last: SaidTurn | None = None
+    for number, turn in enumerate(turns, start=1):
+        where = f"{place}, turn {number} ({turn.id})"
+        if last is not None and turn.at < last.at:
+            raise ImportFailed(f"{where}, at: is before the turn that comes before it")
+        if last is None or turn.thread != last.thread:
+            if turn.thread in seen:
+                raise ImportFailed(f"{where}, thread: {turn.thread!r} had ended before")
+            seen.add(turn.thread)
+        last = turn
+
+
+def _no_repeats(place: str, ids: Iterable[str]) -> None:
+    seen: set[str] = set()
+    for one in ids:
+        if one in seen:
+            raise ImportFailed(f"{place}: {one!r} is there twice")
+        seen.add(one)
+
+
+def _reference(place: str, value: object) -> str:
+    try:
+        return checks.reference(place, value)
+    except InvalidValue as problem:
+        raise ImportFailed(str(problem)) from None
+
+
+def _text(place: str, value: object, maximum: int) -> str:
+    try:
+        return checks.text(place, value, maximum)
+    except InvalidValue as problem:
+        raise ImportFailed(str(problem)) from None
+
+
+def _moment(place: str, value: Any) -> datetime:
+    try:
+        return parse_moment(place, value)
+    except InvalidValue as problem:
+        raise ImportFailed(str(problem)) from None
+
+
+# A measure of one question lies between 0 and 1; a measure of many is their mean. Results beyond
+# the first ``DEPTH`` are never looked at.
+
+DEPTH: Final = 20
+"""How many results a question asks for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a search found for one question. ``ranked`` are ids of turns, best first."""
+
+    category: str
+    evidence: tuple[str, ...]
+    ranked: tuple[str, ...]
+    stale: tuple[str, ...] | None = None
+    fresh: tuple[str, ...] | None = None
+    confidence: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measures(Record):
+    """Means over so many questions; all 0 where there are none."""
+
+    questions: int
+    recall_at_1: float
+    recall_at_5: float
+    recall_at_10: float
+    recall_at_20: float
+    all_at_10: float
+    mrr: float
+    ndcg_at_10: float
+
+
+def recall_at(ranked: Sequence[str], evidence: Collection[str], k: int) -> float:
+    """The share of the evidence among the first ``k`` results."""
+    wanted = set(evidence)
+    return len(wanted.intersection(ranked[:k])) / len(wanted)
+
+
+def all_at(ranked: Sequence[str], evidence: Collection[str], k: int) -> float:
+    """1 where all of the evidence is among the first ``k`` results."""
+    return float(set(evidence).issubset(ranked[:k]))
+
+
+def reciprocal_rank(ranked: Sequence[str], evidence: Collection[str]) -> float:
+    """1 divided by the place of the first evidence; 0 where none is found."""
+    place = _best_place(ranked, evidence)
+    return 0.0 if place is None else 1 / place
+
+
+def ndcg_at(ranked: Sequence[str], evidence: Collection[str], k: int) -> float:
+    """Discounted gain of the first ``k`` results beside that of a perfect order."""
+    wanted = set(evidence)
+    gained = sum(
+        _discounted(place)
+        for place, found in enumerate(dict.fromkeys(ranked[:k]), start=1)
+        if found in wanted
+    )
+    perfect = sum(_discounted(place) for place in range(1, min(k, len(wanted)) + 1))
+    return gained / perfect
+
+
+def is_fresh_above_stale(
+    ranked: Sequence[str], fresh: Collection[str], stale: Collection[str]
+) -> bool:
+    """True where the best new statement stands above the best old one; false where none is."""
+    best_fresh, best_stale = _best_place(ranked, fresh), _best_place(ranked, stale)
+    if best_fresh is None:
+        return False
+    return best_stale is None or best_fresh < best_stale
+
+
+def auroc(higher: Sequence[float], lower: Sequence[float]) -> float | None:
+    """The chance that one of ``higher`` is above one of ``lower``, ties counting half.
+
+    None where either is empty, because then there is nothing to tell apart.
+    """
+    if not higher or not lower:
+        return None
+    # The sum of ranks gives it without comparing every pair.
+    labelled = sorted([(score, True) for score in higher] + [(score, False) for score in lower])
+    rank_sum, start = 0.0, 0
+    while start < len(labelled):
+        end = start
+        while end < len(labelled) and labelled[end][0] == labelled[start][0]:
+            end += 1
+        shared_rank = (start + 1 + end) / 2
+        rank_sum += shared_rank * sum(is_higher for _, is_higher in labelled[start:end])
+        start = end
+    smallest = len(higher) * (len(higher) + 1) / 2
+    return (rank_sum - smallest) / (len(higher) * len(lower))
+
+
+def measured(outcomes: Collection[Outcome]) -> Measures:
+    """The measures of many questions, each of which has evidence."""
+
+    def mean(of_one: Callable[[Outcome], float]) -> float:
+        return fmean(map(of_one, outcomes)) if outcomes else 0.0
+
+    return Measures(
+        questions=len(outcomes),
+        recall_at_1=mean(lambda one: recall_at(one.ranked, one.evidence, 1)),
+        recall_at_5=mean(lambda one: recall_at(one.ranked, one.evidence, 5)),
+        recall_at_10=mean(lambda one: recall_at(one.ranked, one.evidence, 10)),
+        recall_at_20=mean(lambda one: recall_at(one.ranked, one.evidence, DEPTH)),
+        all_at_10=mean(lambda one: all_at(one.ranked, one.evidence, 10)),
+        mrr=mean(lambda one: reciprocal_rank(one.ranked, one.evidence)),
+        ndcg_at_10=mean(lambda one: ndcg_at(one.ranked, one.evidence, 10)),
+    )
+
+
+def _best_place(ranked: Sequence[str], wanted: Collection[str]) -> int | None:
+    places = (place for place, found in enumerate(ranked[:DEPTH], start=1) if found in wanted)
+    return next(places, None)
+
+
+def _discounted(place: int) -> float:
+    return 1 / math.log2(place + 1)
+
+
+ABSTENTION: Final = "abstention"
+APART: Final = ("adversarial", ABSTENTION)
+"""Categories that are never part of the mean."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Freshness(Record):
+    """How often a new statement stands above the old one; None where no question asks that."""
+
+    questions: int
+    share: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Abstaining(Record):
+    """Whether ``confidence`` tells questions with an answer from those without.
+
+    ``auroc`` is 1 where it always does, 0.5 where it says nothing, None where the set does not
+    have both kinds. ``without_confidence`` is how many searches gave none; they are left out.
+    """
+
+    answerable: int
+    unanswerable: int
+    without_confidence: int
+    auroc: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scores(Record):
+    """The measures of a whole set."""
+
+    overall: Measures
+    categories: Mapping[str, Measures]
+    apart: Mapping[str, Measures]
+    without_evidence: int
+    freshness: Freshness
+    abstaining: Abstaining
+
+
+def scored(outcomes: Collection[Outcome]) -> Scores:
+    """Put every outcome where it belongs.
+
+    Questions without evidence are only counted, and used to see whether a search knows that it
+    found nothing.
+    """
+    with_evidence = [one for one in outcomes if one.evidence]
+    inside = [one for one in with_evidence if one.category not in APART]
+    return Scores(
+        overall=measured(inside),
+        categories=_by_category(inside),
+        apart=_by_category([one for one in with_evidence if one.category in APART]),
+        without_evidence=len(outcomes) - len(with_evidence),
+        freshness=_freshness(outcomes),
+        abstaining=_abstaining(outcomes),
+    )
+
+
+def _by_category(outcomes: Collection[Outcome]) -> dict[str, Measures]:
+    # In the order of first appearance, which is the order that the set was written in.
+    names = dict.fromkeys(one.category for one in outcomes)
+    return {name: measured([one for one in outcomes if one.category == name]) for name in names}
+
+
+def _freshness(outcomes: Collection[Outcome]) -> Freshness:
+    decided = [
+        is_fresh_above_stale(one.ranked, one.fresh, one.stale)
+        for one in outcomes
+        if one.fresh is not None and one.stale is not None
+    ]
+    return Freshness(questions=len(decided), share=fmean(decided) if decided else None)
+
+
+def _abstaining(outcomes: Collection[Outcome]) -> Abstaining:
+    def confidences(belongs: Callable[[Outcome], bool]) -> list[float]:
+        chosen = [one.confidence for one in outcomes if belongs(one)]
+        return [confidence for confidence in chosen if confidence is not None]
+
+    answerable, unanswerable = confidences(_is_answerable), confidences(_is_unanswerable)
+    considered = sum(_is_answerable(one) or _is_unanswerable(one) for one in outcomes)
+    return Abstaining(
+        answerable=len(answerable),
+        unanswerable=len(unanswerable),
+        without_confidence=considered - len(answerable) - len(unanswerable),
+        auroc=auroc(answerable, unanswerable),
+    )
+
+
+def _is_answerable(outcome: Outcome) -> bool:
+    return bool(outcome.evidence) and outcome.category not in APART
+
+
+def _is_unanswerable(outcome: Outcome) -> bool:
+    return not outcome.evidence or outcome.category == ABSTENTION
+
+
+# One store, one user per conversation. Every turn is observed in order, and searching starts when
+# all vectors are ready. Each question is asked once, as a plain search over that user's turns:
+# its text, so many results, no filter. Nothing else of the question is given, and nothing is kept
+# from one question to the next.
 
 USER_PREFIX: Final = "bench:"
 """Before the names of the users, so that a store in use never mixes them with its own."""
@@ -189,3 +603,35 @@ def _make_vectors(user: UserMemory) -> None:
 def _finish_jobs(memory: Memory) -> None:
     while memory.run_jobs():
         pass
+
+
+PLAIN: Final = "plain"
+STEPS: Final = ("names", "window", "actor", "date", "thread", "role")
+"""In the order in which they are added; also what the setting ``ranking_off`` calls them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rung(Record):
+    """A step, how the search does with it and all before it, and what it added to recall@10."""
+
+    step: str
+    gain: float
+    report: RecallReport
+
+
+def climb(
+    url: str,
+    questions: QuestionSet,
+    progress_of: Callable[[str], Progress] = lambda step: no_progress,  # noqa: ARG005
+) -> Iterator[Rung]:
+    """Ask all questions once for each step; the turns must be in the store.
+
+    Vectors are not computed again: every step searches the same store.
+    """
+    before: float | None = None
+    for count, step in enumerate((PLAIN, *STEPS)):
+        off = ",".join(STEPS[count:])
+        report = measure_recall(url, questions, progress_of(step), settings={"ranking_off": off})
+        reached = report.scores.overall.recall_at_10
+        yield Rung(step=step, gain=0.0 if before is None else reached - before, report=report)
+        before = reached

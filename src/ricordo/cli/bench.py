@@ -12,12 +12,8 @@ from ricordo.cli.options import AsJson
 from ricordo.cli.render import TableListing, answer, progress_bar
 
 if TYPE_CHECKING:
-    from ricordo.bench.figures import Figure, FigureReport
-    from ricordo.bench.ladder import Rung
-    from ricordo.bench.latency import Latency
-    from ricordo.bench.metrics import Measures
-    from ricordo.bench.recall import RecallReport
-    from ricordo.bench.scoring import Scores
+    from ricordo.bench.figures import Figure, FigureReport, Latency
+    from ricordo.bench.recall import Measures, RecallReport, Rung, Scores
 
 _MEASURES: Final = {
     "R@1": "recall_at_1",
@@ -73,9 +69,13 @@ def recall(
 
     Example: ricordo bench recall --path questions.json
     """
-    from ricordo.bench.ladder import climb
-    from ricordo.bench.questions import read_questions
-    from ricordo.bench.recall import measure_recall, observe_all, store_for_measuring
+    from ricordo.bench.recall import (
+        climb,
+        measure_recall,
+        observe_all,
+        read_questions,
+        store_for_measuring,
+    )
 
     questions = read_questions(path)
     with store_for_measuring(url) as address, progress_bars(wanted=not as_json) as bar:
@@ -107,8 +107,7 @@ def speed(
 
     Example: ricordo bench speed --size 10000 --only search
     """
-    from ricordo.bench.figures import FigureReport
-    from ricordo.bench.machine import this_machine
+    from ricordo.bench.figures import FigureReport, this_machine
     from ricordo.bench.speed import measure_speed, plan_speed
 
     plan = plan_speed(only or (), size=size, queries=queries, postgres_url=postgres_url)

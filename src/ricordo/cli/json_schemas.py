@@ -19,8 +19,7 @@ from typing import (
 )
 
 from ricordo.bench.figures import FigureReport
-from ricordo.bench.ladder import Rung
-from ricordo.bench.recall import RecallReport
+from ricordo.bench.recall import RecallReport, Rung
 from ricordo.cli import shapes
 from ricordo.cli.checks import CheckFinding
 from ricordo.model.activity import ActivityEvent, Counters, DayActivity

@@ -8,7 +8,7 @@ from ricordo.conversation.compaction import Compactor, beside, day_text, entries
 from ricordo.conversation.summaries import ConversationPolicy, Summariser
 from ricordo.errors import ThreadNotFound
 from ricordo.formation.service import Formation
-from ricordo.index.recent import Recent
+from ricordo.index.embedders import Recent
 from ricordo.model.job import Report
 from ricordo.model.thread import CompactionReport, DayEntry, DayLog, Turn, Window
 from ricordo.storage.database import Database

@@ -23,8 +23,7 @@ from ricordo.metering import MeteredModel
 from ricordo.model.thread import EXTRACT, Turn
 from ricordo.providers.chat_model import Message
 from ricordo.text.analyser import Analyser
-from ricordo.text.folding import is_dense
-from ricordo.text.normalise import capitalised_inside_sentence
+from ricordo.text.normalise import capitalised_inside_sentence, is_dense
 
 CUT_MARK: Final = "…"
 MAX_SENTENCE_CHARS: Final = 240

@@ -27,8 +27,7 @@ from ricordo.storage.relations import relations_of
 from ricordo.storage.search_rows import whole_index
 from ricordo.storage.tables import items
 from ricordo.text.analyser import Analyser
-from ricordo.text.folding import fold_letters, is_dense
-from ricordo.text.normalise import content_hash, lazy_pattern
+from ricordo.text.normalise import content_hash, fold_letters, is_dense, lazy_pattern
 
 _FEWEST_WORDS: Final = 2
 _FEWEST_DENSE_SIGNS: Final = 3  # in scripts without spaces

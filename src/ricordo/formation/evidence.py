@@ -13,9 +13,8 @@ from ricordo.formation.text_spans import PlainView, comparable_view
 from ricordo.limits import MAX_QUOTE_CHARS
 from ricordo.text.analyser import stop_words
 from ricordo.text.dates import CLEAR_MONTHS, MONTHS_OR_NAMES, MONTHS_OR_WORDS
-from ricordo.text.folding import fold_letters, fold_marks, is_dense
 from ricordo.text.languages import guess
-from ricordo.text.normalise import folded
+from ricordo.text.normalise import fold_letters, fold_marks, folded, is_dense
 from ricordo.text.secrets import has_secret
 
 _USER_WORDS = "user users user's pengguna nutzer nutzers nutzerin benutzer utente usuario usuário"

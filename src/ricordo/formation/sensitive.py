@@ -7,8 +7,7 @@ from typing import Final
 
 from ricordo.formation.words import alternatives, listing, words
 from ricordo.limits import MAX_TURN_CHARS
-from ricordo.text.folding import fold_letters, fold_marks
-from ricordo.text.normalise import lazy_pattern
+from ricordo.text.normalise import fold_letters, fold_marks, lazy_pattern
 
 _MAIL: Final = lazy_pattern(r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,6}")
 _DIGITS: Final = lazy_pattern(r"(?<![\w.,])\d(?:[ -]?\d){11,18}(?![\w]|[.,]\d)")

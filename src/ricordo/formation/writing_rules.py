@@ -17,8 +17,8 @@ from ricordo.formation.text_spans import plain_view, sentences
 from ricordo.limits import MAX_FORMED_CHARS, MAX_FORMED_SENTENCES
 from ricordo.model.vocabulary import MemoryType
 from ricordo.text.dates import named_times
-from ricordo.text.folding import is_dense
 from ricordo.text.languages import guess
+from ricordo.text.normalise import is_dense
 from ricordo.text.secrets import has_secret
 
 _RELATIVE = re.compile(

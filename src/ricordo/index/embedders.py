@@ -1,19 +1,17 @@
-"""The embedding model of each user, and its vectors.
-
-The choice is read from the database at each call, so that a change takes effect at once. No
-transaction is open while a vector is computed.
-"""
+"""The embedding model of each user, and its vectors."""
 
 import logging
+import threading
 import time
-from collections.abc import Iterable, Sequence
+from collections import OrderedDict
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final, Generic, TypeVar
 
 import sqlalchemy as sa
 
+from ricordo import forks
 from ricordo.errors import EmbeddingError, InvalidInput, in_log
-from ricordo.index.recent import Recent
 from ricordo.model.embedding import KnownVectors, StoredChoice, VectorModel
 from ricordo.providers.embedder import Embedder
 from ricordo.providers.embedding_choice import NONE, EmbedderRegistry, EmbeddingChoice, effective
@@ -22,6 +20,46 @@ from ricordo.storage.backend import INDEXED, Row, Step
 from ricordo.storage.database import Database
 from ricordo.storage.search_rows import text_hash, vectors_of_texts
 from ricordo.storage.users import find_choice
+
+Key = TypeVar("Key", bound=Hashable)
+Kept = TypeVar("Kept")
+
+
+class Recent(Generic[Key, Kept]):
+    """The values used last. Thread- and fork-safe."""
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._set_up()
+        forks.reset_in_child(self)
+
+    def _set_up(self) -> None:
+        self._lock = threading.Lock()
+        self._kept: OrderedDict[Key, Kept] = OrderedDict()
+
+    def reset_after_fork(self) -> Any:
+        """A thread that the child does not have may hold the lock."""
+        inherited = (self._lock, self._kept)
+        self._set_up()
+        return inherited
+
+    def get(self, key: Key) -> Kept | None:
+        with self._lock:
+            found = self._kept.get(key)
+            if found is not None:
+                self._kept.move_to_end(key)
+            return found
+
+    def put(self, key: Key, value: Kept) -> None:
+        with self._lock:
+            self._kept[key] = value
+            self._kept.move_to_end(key)
+            if len(self._kept) > self._size:
+                self._kept.popitem(last=False)
+
+
+# The choice is read from the database at each call, so that a change takes effect at once. No
+# transaction is open while a vector is computed.
 
 _KNOWN_TEXTS: Final = 2_048  # vectors of recent texts, about 3 MB of a small model
 

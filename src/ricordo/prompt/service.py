@@ -12,7 +12,7 @@ from ricordo.errors import StorageError
 from ricordo.files.prompt_files import PromptFiles
 from ricordo.formation.narrative import TEMPLATE, current_summary
 from ricordo.formation.profile import read_fields
-from ricordo.index.recent import Recent
+from ricordo.index.embedders import Recent
 from ricordo.memories.lookup import read_theme_counts, read_themes
 from ricordo.model.activity import CONTEXTS, CONTEXTS_RECALLING, CONTEXTS_UNSURE
 from ricordo.model.context import Context

@@ -9,8 +9,7 @@ import numpy as np
 import sqlalchemy as sa
 
 from ricordo.index.cache import IndexCache
-from ricordo.index.embedders import ChosenEmbedder, Embedders
-from ricordo.index.recent import Recent
+from ricordo.index.embedders import ChosenEmbedder, Embedders, Recent
 from ricordo.index.user_index import NO_TURN, Codes, TurnIndex, UserIndex, best_rows, term_weights
 from ricordo.model.embedding import VectorModel
 from ricordo.model.filters import TurnFilter

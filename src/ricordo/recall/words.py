@@ -16,7 +16,7 @@ from ricordo.recall.ranking import Ranking
 from ricordo.storage.backend import Backend, Condition, Indexed, Matches
 from ricordo.storage.search_rows import count_indexed
 from ricordo.text.analyser import Analyser
-from ricordo.text.folding import is_identifier
+from ricordo.text.normalise import is_identifier
 from ricordo.text.trigrams import similar_terms
 
 GUESSES_PER_TERM: Final = 3

@@ -14,7 +14,7 @@ from typing import Any, Final, Protocol
 
 from ricordo.errors import InvalidValue
 from ricordo.limits import MAX_TERM_CHARS, MAX_TERMS_PER_TEXT
-from ricordo.text.folding import (
+from ricordo.text.normalise import (
     CHUNK,
     INNER_SIGN,
     NUMBER,
@@ -25,8 +25,8 @@ from ricordo.text.folding import (
     humps,
     is_dense,
     number_forms,
+    word_lists,
 )
-from ricordo.text.normalise import word_lists
 
 # The snowball stemmers compare a word letter by letter with a sorted list, which takes most of
 # their time. Here the longest affix is looked up in a table. Every stem is the same.

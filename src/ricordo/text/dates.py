@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from ricordo.text.folding import fold_with_places
-from ricordo.text.normalise import capitalised_inside_sentence
+from ricordo.text.normalise import capitalised_inside_sentence, fold_with_places
 
 # All folded, with common abbreviations, grouped by how ambiguous they are.
 

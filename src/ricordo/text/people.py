@@ -8,8 +8,13 @@ from functools import lru_cache
 from typing import Final
 
 from ricordo.text.analyser import stop_words
-from ricordo.text.folding import fold_letters, fold_marks, fold_with_places, is_dense
-from ricordo.text.normalise import capitalised_inside_sentence
+from ricordo.text.normalise import (
+    capitalised_inside_sentence,
+    fold_letters,
+    fold_marks,
+    fold_with_places,
+    is_dense,
+)
 
 _ROLE_NAMES = "agent ai assistant bot developer function human model system tool user"
 _ADDRESS_FORMS = "bapak bu dr frau herr ibu mdm miss mister mr mrs ms mx pak prof professor sir"

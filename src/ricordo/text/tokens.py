@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from ricordo.text.folding import is_dense
+from ricordo.text.normalise import is_dense
 
 TokenCounter = Callable[[str], int]
 """Counts the tokens of a text, such as :func:`estimate_tokens` or a model's own tokenizer."""
