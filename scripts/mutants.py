@@ -60,7 +60,7 @@ MUTANTS = (
     Mutant(
         "row-level security",
         "storage/postgres/security.py",
-        'rows = f"{_GRANTED} OR {ALL}"',
+        'rows = f"(user_id = ANY ({ACTING}) AND {_GRANTED}) OR {ALL}"',
         'rows = f"{_GRANTED} OR {_OWN}"',
         "tests/isolation/test_row_security.py",
     ),
@@ -81,7 +81,7 @@ MUTANTS = (
     Mutant(
         "idempotency",
         "http/idempotency.py",
-        "if before.request_hash != asked:",
+        "if before.request_hash != request_hash:",
         "if before.status is None:",
         "tests/http/test_idempotency.py",
     ),
@@ -109,8 +109,8 @@ MUTANTS = (
     Mutant(
         "consent",
         "formation/consent.py",
-        "    if candidate.is_explicit:\n        return None\n    kind",
-        "    if not candidate.is_explicit:\n        return None\n    kind",
+        "    if candidate.is_explicit:\n        return None, ()\n",
+        "    if not candidate.is_explicit:\n        return None, ()\n",
         "tests/formation/test_consent.py",
     ),
     Mutant(
@@ -270,8 +270,8 @@ MUTANTS = (
     Mutant(
         "ssrf",
         "providers/address_guard.py",
-        "    for address in addresses:\n",
-        "    for address in addresses[:1]:\n",
+        "for address in addresses):",
+        "for address in addresses[:1]):",
         "tests/embedding/test_targets.py",
     ),
     Mutant(
@@ -290,14 +290,14 @@ MUTANTS = (
     ),
     Mutant(
         "migration",
-        "storage/migrations/upgrade.py",
+        "storage/migration.py",
         "        database.backend.secure(connection)\n        database.backend.prepare",
         "        database.backend.prepare",
         "tests/isolation tests/migration",
     ),
     Mutant(
         "migration",
-        "storage/migrations/upgrade.py",
+        "storage/migration.py",
         "if found is not None and found not in CHAIN:",
         "if found is not None and not CHAIN:",
         "tests/isolation tests/migration",

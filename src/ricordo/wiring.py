@@ -46,7 +46,7 @@ from ricordo.recall.service import Recall
 from ricordo.settings import Settings
 from ricordo.storage.backend import Backend
 from ricordo.storage.database import Database
-from ricordo.storage.migrations.upgrade import upgrade
+from ricordo.storage.migration import upgrade
 from ricordo.storage.sqlite.backend import SqliteBackend
 from ricordo.storage.sqlite.connection import ConnectionPlan, DatabaseKey, Use
 from ricordo.text.analyser import Analyser

@@ -2,6 +2,7 @@
 
 import ast
 import inspect
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -106,3 +107,11 @@ def test_functions_fit_on_a_screen() -> None:
 def test_every_setting_says_what_it_is() -> None:
     for name, field in Settings.model_fields.items():
         assert field.description, name
+
+
+def test_every_mutant_still_breaks_something() -> None:
+    folder = Path(__file__).parents[2] / "scripts"
+    found = runpy.run_path(str(folder / "mutants.py"))
+    for mutant in found["MUTANTS"]:
+        text = (found["SOURCE"] / mutant.file).read_text(encoding="utf-8")
+        assert text.count(mutant.old) == 1, (mutant.rule, mutant.file)

@@ -13,7 +13,7 @@ import pytest
 import ricordo
 from ricordo import InvalidValue, Memory, StorageReadOnly
 from ricordo.errors import FilesUnavailable
-from ricordo.storage.migrations import HEAD
+from ricordo.storage.migration import HEAD
 from ricordo.transfer import backup
 from ricordo.version import __version__
 

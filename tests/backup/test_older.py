@@ -10,9 +10,9 @@ import sqlalchemy as sa
 from alembic import command
 from alembic.config import Config
 
-import ricordo.storage.migrations as migrations
 from ricordo import ContextPolicy, Event, Memory
-from ricordo.storage.migrations import CHAIN, HEAD
+from ricordo.storage import migration
+from ricordo.storage.migration import CHAIN, HEAD
 from ricordo.testing.clock import ManualClock
 from ricordo.wiring import restore_backup
 from tests.support.commandline import ricordo
@@ -40,7 +40,7 @@ def old_store(path: Path, schema: str) -> None:
     """A store as an older version left it, with one memory in it."""
     engine = sa.create_engine(f"sqlite:///{path}")
     config = Config()
-    config.set_main_option("script_location", str(Path(migrations.__file__).parent))
+    config.set_main_option("script_location", str(migration.FOLDER))
     with engine.begin() as connection:
         config.attributes["connection"] = connection
         command.upgrade(config, schema)

@@ -11,9 +11,9 @@ from alembic import command
 from alembic.config import Config
 from psycopg import sql
 
-import ricordo.storage.migrations as migrations
 from ricordo import InvalidValue, Memory
 from ricordo.errors import AccessDenied, DatabaseTooOld, RoleNotConfined
+from ricordo.storage import migration
 from ricordo.storage.database import require_confined
 from ricordo.storage.postgres.security import checked_role, set_up_role, statements
 from ricordo.testing.embedder import WordEmbedder
@@ -178,7 +178,7 @@ def test_what_a_migration_makes_is_granted_at_once(worker_id: str, role: str) ->
         engine = connected(url)
         with engine.begin() as connection:
             config = Config()
-            config.set_main_option("script_location", str(Path(migrations.__file__).parent))
+            config.set_main_option("script_location", str(migration.FOLDER))
             config.attributes["connection"] = connection
             command.upgrade(config, "0007")
             # As it would have been then: grants on the tables of that time, and for later ones.

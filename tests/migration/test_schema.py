@@ -10,10 +10,9 @@ import sqlalchemy as sa
 from alembic.config import Config
 from alembic.script import ScriptDirectory
 
-import ricordo.storage.migrations as migrations
 from ricordo import DatabaseTooOld, Memory
-from ricordo.storage.migrations import CHAIN, HEAD
-from ricordo.storage.migrations.upgrade import upgrade, version_of
+from ricordo.storage import migration
+from ricordo.storage.migration import CHAIN, HEAD, upgrade, version_of
 from ricordo.storage.postgres import security
 from ricordo.storage.postgres.search import PostgresSearch
 from ricordo.storage.sqlite.backend import TYPICAL
@@ -78,7 +77,7 @@ def test_postgres_migrations_equal_the_tables(worker_id: str) -> None:
 @pytest.mark.requirement("storage.migrations")
 def test_the_chain_is_what_the_scripts_say() -> None:
     config = Config()
-    config.set_main_option("script_location", str(Path(migrations.__file__).parent))
+    config.set_main_option("script_location", str(migration.FOLDER))
     scripts = ScriptDirectory.from_config(config)
     assert tuple(reversed([step.revision for step in scripts.walk_revisions()])) == CHAIN
     assert scripts.get_current_head() == HEAD

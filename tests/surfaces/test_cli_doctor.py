@@ -211,7 +211,7 @@ def test_a_mirror_with_lines_that_were_not_taken(home: Path) -> None:
 
 def test_a_database_of_another_version(sqlite_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr("ricordo.storage.migrations.HEAD", "9999")
+        patch.setattr("ricordo.storage.migration.HEAD", "9999")
         said = found("--db", sqlite_url)
         assert (said["schema"][0], said["schema"][2]) == ("warning", "ricordo migrate")
         assert "integrity" not in said

@@ -43,8 +43,7 @@ def migrate(*, check: Check = False, store: Store) -> None:
     Every command does so when it opens an older one. With --check the exit code is 0 when it is
     up to date, and 4 otherwise.
     """
-    from ricordo.storage.migrations import HEAD
-    from ricordo.storage.migrations.upgrade import secure_again, upgrade
+    from ricordo.storage.migration import HEAD, secure_again, upgrade
 
     with (
         untouched_database(store) as database,
@@ -67,7 +66,7 @@ def schema_of(database: "Database") -> str | None:
         DatabaseTooNew: this version of ricordo does not know it.
         StorageError: the database cannot be opened.
     """
-    from ricordo.storage.migrations.upgrade import version_of
+    from ricordo.storage.migration import version_of
 
     return version_of(database) if is_made(database) else None
 
@@ -110,7 +109,7 @@ def grant(role: Role = "ricordo_app", *, only_print: Print = False, store: Store
 
 
 def _check(database: "Database") -> None:
-    from ricordo.storage.migrations import HEAD
+    from ricordo.storage.migration import HEAD
 
     if database.backend.name != "postgresql":
         raise InvalidValue("db", "a database in a file has no roles; give postgresql://…")

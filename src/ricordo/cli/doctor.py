@@ -136,7 +136,7 @@ def _wrong_setting(error: InvalidInput) -> CheckFinding:
 def _database(
     settings: "Settings", database: "Database", made: checks.MadeVectors | None, tell: Tell
 ) -> Iterator[CheckFinding]:
-    from ricordo.storage.migrations import HEAD
+    from ricordo.storage.migration import HEAD
 
     tell("Opening the database")
     try:

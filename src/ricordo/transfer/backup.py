@@ -32,8 +32,7 @@ from ricordo.model.reports import BackupReport
 from ricordo.storage.backend import matrix_of
 from ricordo.storage.columns import Vector, vector_bytes
 from ricordo.storage.database import Database
-from ricordo.storage.migrations import BACKUP_MANIFEST, CHAIN, HEAD
-from ricordo.storage.migrations.upgrade import upgrade, version_of
+from ricordo.storage.migration import BACKUP_MANIFEST, CHAIN, HEAD, upgrade, version_of
 from ricordo.storage.sqlite.backend import SqliteBackend
 from ricordo.storage.sqlite.connection import Use
 from ricordo.storage.tables import (

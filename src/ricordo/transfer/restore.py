@@ -15,8 +15,7 @@ from ricordo.errors import AccessDenied, StorageError, StoreNotEmpty
 from ricordo.files.disk import file_errors, make_folder
 from ricordo.model.reports import RestoreReport
 from ricordo.storage.database import Database
-from ricordo.storage.migrations import HEAD
-from ricordo.storage.migrations.upgrade import upgrade, version_of
+from ricordo.storage.migration import HEAD, upgrade, version_of
 from ricordo.storage.sqlite.backend import SqliteBackend
 from ricordo.storage.sqlite.connection import Use
 from ricordo.storage.tables import OWNED_TABLES, metadata, users

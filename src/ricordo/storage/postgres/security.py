@@ -17,7 +17,7 @@ from psycopg import sql
 from ricordo.errors import AccessDenied, InvalidValue, RoleNotConfined
 from ricordo.model.vocabulary import GLOBAL_OWNER
 from ricordo.storage.backend import INDEXED, Indexed
-from ricordo.storage.migrations import VERSION_TABLE
+from ricordo.storage.migration import VERSION_TABLE
 from ricordo.storage.tables import (
     ID_SERIES,
     OWNED_TABLES,

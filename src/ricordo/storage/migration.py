@@ -1,14 +1,27 @@
-"""Bringing a database up to date when it is opened."""
+"""Migrations: bringing a database up to date when it is opened."""
 
 import threading
 from pathlib import Path
+from typing import Final
 
 import sqlalchemy as sa
 
 from ricordo import forks
 from ricordo.errors import DatabaseTooNew, DatabaseTooOld, StorageCorrupt, StorageReadOnly
 from ricordo.storage.database import Database
-from ricordo.storage.migrations import BACKUP_MANIFEST, CHAIN, HEAD, VERSION_TABLE
+
+CHAIN: Final = ("0007", "0008")
+"""Every step since release 0.1.0, to recognise an up-to-date database without loading Alembic."""
+
+HEAD: Final = CHAIN[-1]
+
+FOLDER: Final = Path(__file__).with_name("migrations")
+
+VERSION_TABLE: Final = "alembic_version"
+"""Where a database says which of them it has had."""
+
+BACKUP_MANIFEST: Final = "backup_manifest"
+"""The table that makes a file a backup, and no store that can be used."""
 
 
 def upgrade(database: Database) -> bool:
@@ -117,6 +130,6 @@ def _run_steps(connection: sa.Connection) -> None:
     from alembic.config import Config
 
     config = Config()
-    config.set_main_option("script_location", str(Path(__file__).parent))
+    config.set_main_option("script_location", str(FOLDER))
     config.attributes["connection"] = connection
     command.upgrade(config, "head")
