@@ -15,7 +15,7 @@ from typing import Final
 
 from bench.options import Commands, add_json
 from ricordo.bench.figures import Machine, this_machine
-from ricordo.bench.ground import USER, InventedTexts, synthetic
+from ricordo.bench.stores import USER, InventedTexts, synthetic
 from ricordo.cli.bench import progress_bars
 from ricordo.cli.render import TableListing, answer
 from ricordo.model.record import Record

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from bench.options import Commands, add_json
 from ricordo.bench.figures import Latency, Machine, latency, this_machine
-from ricordo.bench.ground import InventedTexts, synthetic
+from ricordo.bench.stores import InventedTexts, synthetic
 from ricordo.cli.bench import progress_bars
 from ricordo.cli.render import TableListing, answer
 from ricordo.model.record import Record

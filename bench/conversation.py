@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from bench.options import Commands, add_json
 from ricordo.bench.figures import Machine, this_machine
-from ricordo.bench.ground import InventedTexts, SyntheticEmbedder
+from ricordo.bench.stores import InventedTexts, SyntheticEmbedder
 from ricordo.cli.bench import progress_bars
 from ricordo.cli.render import TableListing, answer
 from ricordo.memory import Memory

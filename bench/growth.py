@@ -12,8 +12,8 @@ from bench.options import Commands, add_json
 from bench.peers import chroma
 from bench.peers.contract import Document
 from ricordo.bench.figures import Latency, Machine, latency, this_machine
-from ricordo.bench.ground import USER, InventedTexts, SyntheticEmbedder, search_ms, synthetic
 from ricordo.bench.speed import resident_mb
+from ricordo.bench.stores import USER, InventedTexts, SyntheticEmbedder, search_ms, synthetic
 from ricordo.cli.bench import progress_bars
 from ricordo.cli.render import TableListing, answer, say
 from ricordo.model.record import Record

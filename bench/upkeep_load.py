@@ -13,7 +13,7 @@ from pathlib import Path
 from bench.options import Commands, add_json
 from bench.sweeping import Sweeps
 from ricordo.bench.figures import Latency, Machine, latency, percentile, this_machine
-from ricordo.bench.ground import USER, InventedTexts, search_ms, synthetic
+from ricordo.bench.stores import USER, InventedTexts, search_ms, synthetic
 from ricordo.cli.bench import progress_bars
 from ricordo.cli.render import TableListing, answer
 from ricordo.memory import Memory

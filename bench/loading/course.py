@@ -16,7 +16,7 @@ import httpx2
 from tests.support.served import COMMAND, ServedStore, served
 
 from bench.loading.requests import Added, Kind, Outcome, Plan
-from ricordo.bench.ground import InventedTexts
+from ricordo.bench.stores import InventedTexts
 from ricordo.transfer.exports import Progress
 from ricordo.wiring import open_memory
 

@@ -18,7 +18,6 @@ import numpy as np
 from bench.peers import environments, worker
 from bench.peers.contract import Document, Entry, Vectors
 from ricordo.bench.figures import Latency, Machine, latency
-from ricordo.bench.ground import SyntheticEmbedder
 from ricordo.bench.recall import (
     DEPTH,
     Outcome,
@@ -30,6 +29,7 @@ from ricordo.bench.recall import (
     scored,
     store_for_measuring,
 )
+from ricordo.bench.stores import SyntheticEmbedder
 from ricordo.model.record import Record
 from ricordo.transfer.exports import Progress
 from ricordo.version import __version__

@@ -12,7 +12,7 @@ from bench.rebuilding.programs import Process, SearchingProcess, kill, worker
 from bench.rebuilding.providers import Provider
 from bench.rebuilding.searching import SETTINGS, USER, Searcher
 from bench.rebuilding.watching import Watch
-from ricordo.bench.ground import InventedTexts
+from ricordo.bench.stores import InventedTexts
 from ricordo.model.embedding import EmbeddingStatus
 from ricordo.user_memory import UserMemory
 from ricordo.wiring import open_memory

@@ -11,7 +11,7 @@ from typing import Any, Final
 import sqlalchemy as sa
 from tests.support.life import Life
 
-from ricordo.bench.ground import USER, InventedTexts, synthetic
+from ricordo.bench.stores import USER, InventedTexts, synthetic
 from ricordo.memory import Memory
 from ricordo.model.vocabulary import MemoryType
 from ricordo.storage.tables import relations

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from ricordo.bench.figures import Better, judged
-from ricordo.bench.ground import (
+from ricordo.bench.speed import Kind, measure_speed, plan_speed
+from ricordo.bench.stores import (
     TOPIC_NAMES,
     Ground,
     InventedTexts,
@@ -17,7 +18,6 @@ from ricordo.bench.ground import (
     search_latencies,
     synthetic,
 )
-from ricordo.bench.speed import Kind, measure_speed, plan_speed
 from ricordo.errors import InvalidValue, UserNotFound
 from ricordo.transfer.exports import Progress, no_progress
 from ricordo.wiring import open_memory

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final, Self
 
 from ricordo.bench.figures import Better, Figure, Latency, judged, latency, times_ms
-from ricordo.bench.ground import (
+from ricordo.bench.stores import (
     FULL_SIZE,
     USER,
     Ground,

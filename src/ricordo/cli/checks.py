@@ -169,7 +169,7 @@ def times(database: "Database") -> CheckFinding:
     """Whether this computer's clock agrees with stored times and with the server's."""
     import sqlalchemy as sa
 
-    from ricordo.storage.columns import Moment
+    from ricordo.storage.sql_types import Moment
     from ricordo.storage.tables import history
 
     on_server = database.backend.name == "postgresql"

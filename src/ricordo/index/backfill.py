@@ -16,10 +16,10 @@ from ricordo.model.embedding import KnownVectors, VectorModel
 from ricordo.model.vocabulary import JobState, Status, VectorState
 from ricordo.providers.embedder import Embedder
 from ricordo.storage.backend import INDEXED, ITEMS, Indexed, Row, Step
-from ricordo.storage.columns import Words, among, bound_list
 from ricordo.storage.database import Database, retried
+from ricordo.storage.prepared import PreparedStatement
 from ricordo.storage.search_rows import EMBED_JOB, vectors_of_texts
-from ricordo.storage.statements import PreparedStatement
+from ricordo.storage.sql_types import Words, among, bound_list
 from ricordo.storage.tables import jobs
 from ricordo.storage.transaction import WriteTransaction
 

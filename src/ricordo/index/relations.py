@@ -11,9 +11,9 @@ from ricordo.index.user_index import UserIndex, best_rows
 from ricordo.model.embedding import KnownVectors, VectorModel
 from ricordo.model.vocabulary import Status
 from ricordo.storage.backend import ITEMS, Matrix, Row
-from ricordo.storage.columns import among, bound_list
 from ricordo.storage.database import Database, ReadTransaction
 from ricordo.storage.relations import Relation, add_relations, remove_relations
+from ricordo.storage.sql_types import among, bound_list
 from ricordo.storage.tables import item_index, items
 from ricordo.storage.transaction import WriteTransaction
 

@@ -12,10 +12,10 @@ import sqlalchemy as sa
 
 from ricordo import forks, limits
 from ricordo.errors import StorageClosed, StorageError, in_log
-from ricordo.storage.columns import Moment, Words
 from ricordo.storage.daily_counters import add_counts, day_of
 from ricordo.storage.database import Database, retried
-from ricordo.storage.statements import PreparedStatement
+from ricordo.storage.prepared import PreparedStatement
+from ricordo.storage.sql_types import Moment, Words
 from ricordo.storage.tables import items
 
 MAX_WAITING: Final = 10_000

@@ -19,8 +19,8 @@ from ricordo.model.vocabulary import GLOBAL_OWNER
 from ricordo.recall.ranking import Ranking, Scores
 from ricordo.recall.words import SearchQuestion, best_by_words, covered, holding, meant_terms
 from ricordo.storage.backend import ITEMS, Backend
-from ricordo.storage.columns import among, bound_list
 from ricordo.storage.search_rows import linked_index
+from ricordo.storage.sql_types import among, bound_list
 from ricordo.storage.tables import items
 from ricordo.storage.where import Audience, Condition
 

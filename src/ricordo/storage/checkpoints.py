@@ -12,8 +12,8 @@ from sqlalchemy.sql.functions import FunctionElement
 from ricordo.model.checks import format_moment
 from ricordo.model.record import Page, cursor_moment, decode_cursor, encode_cursor
 from ricordo.model.thread import CheckpointInfo
-from ricordo.storage.columns import Words
-from ricordo.storage.statements import PreparedStatement, upsert
+from ricordo.storage.prepared import PreparedStatement, upsert
+from ricordo.storage.sql_types import Words
 from ricordo.storage.tables import checkpoints, graph_channels, graph_checkpoints, graph_writes
 from ricordo.storage.transaction import WriteTransaction
 from ricordo.storage.where import Condition

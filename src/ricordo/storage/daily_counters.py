@@ -7,7 +7,7 @@ from typing import Final
 
 import sqlalchemy as sa
 
-from ricordo.storage.statements import PreparedStatement
+from ricordo.storage.prepared import PreparedStatement
 from ricordo.storage.tables import tallies, users
 from ricordo.storage.transaction import WriteTransaction
 

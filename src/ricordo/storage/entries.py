@@ -11,8 +11,8 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql
 
 from ricordo.model.vocabulary import Status
-from ricordo.storage.columns import Moment, among
-from ricordo.storage.statements import upsert
+from ricordo.storage.prepared import upsert
+from ricordo.storage.sql_types import Moment, among
 from ricordo.storage.tables import items, store_entries
 from ricordo.storage.transaction import WriteTransaction
 

@@ -11,8 +11,8 @@ from ricordo.model.proposal import StoredProposal
 from ricordo.model.record import Page, decode_cursor, encode_cursor
 from ricordo.model.thread import Turn
 from ricordo.model.vocabulary import JobState, ProposalKind, ProposalState
-from ricordo.storage.columns import Moment, stored_choice
-from ricordo.storage.statements import PreparedStatement
+from ricordo.storage.prepared import PreparedStatement
+from ricordo.storage.sql_types import Moment, stored_choice
 from ricordo.storage.tables import formation, jobs, proposals, threads, turns
 from ricordo.storage.transaction import WriteTransaction
 

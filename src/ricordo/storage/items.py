@@ -19,11 +19,11 @@ from ricordo.model.record import Page, cursor_moment, decode_cursor, encode_curs
 from ricordo.model.thread import text_of_item
 from ricordo.model.vocabulary import Event, MemoryType, Source, Status, VectorState
 from ricordo.storage.backend import ITEMS, Matrix, matrix_of
-from ricordo.storage.columns import Moment, Words, among, bound_list, stored_choice, vector_bytes
 from ricordo.storage.entries import remove_entries_of_items
+from ricordo.storage.prepared import PreparedStatement
 from ricordo.storage.relations import remove_relations
 from ricordo.storage.search_rows import Searchable, change_entry, put_entries, remove_entries
-from ricordo.storage.statements import PreparedStatement
+from ricordo.storage.sql_types import Moment, Words, among, bound_list, stored_choice, vector_bytes
 from ricordo.storage.tables import history, item_index, items, links
 from ricordo.storage.transaction import WriteTransaction
 from ricordo.storage.where import Condition, not_expired

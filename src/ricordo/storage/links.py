@@ -8,8 +8,8 @@ import sqlalchemy as sa
 
 from ricordo.model.proposal import BlockedSender, Offer
 from ricordo.model.vocabulary import ProposalState
-from ricordo.storage.columns import Words, stored_choice
-from ricordo.storage.statements import PreparedStatement
+from ricordo.storage.prepared import PreparedStatement
+from ricordo.storage.sql_types import Words, stored_choice
 from ricordo.storage.tables import blocked_senders, link_offers, links
 from ricordo.storage.transaction import WriteTransaction
 from ricordo.storage.where import Condition

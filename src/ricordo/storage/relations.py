@@ -7,8 +7,8 @@ from typing import Any, Final
 import sqlalchemy as sa
 
 from ricordo.model.vocabulary import Status
-from ricordo.storage.columns import Moment, Words, among, bound_list
-from ricordo.storage.statements import PreparedStatement, upsert
+from ricordo.storage.prepared import PreparedStatement, upsert
+from ricordo.storage.sql_types import Moment, Words, among, bound_list
 from ricordo.storage.tables import checked_pairs, items, relations
 from ricordo.storage.transaction import WriteTransaction
 from ricordo.storage.where import Condition, not_expired

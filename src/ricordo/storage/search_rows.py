@@ -12,9 +12,9 @@ from ricordo.model.embedding import VectorModel
 from ricordo.model.job import NewJob
 from ricordo.model.vocabulary import Status, VectorState
 from ricordo.storage.backend import INDEXED, ITEMS, TURNS, Indexed, Row, matrix_of
-from ricordo.storage.columns import Words, among, bound_list, vector_bytes
+from ricordo.storage.prepared import PreparedStatement
 from ricordo.storage.relations import remove_relations
-from ricordo.storage.statements import PreparedStatement
+from ricordo.storage.sql_types import Words, among, bound_list, vector_bytes
 from ricordo.storage.tables import item_index, items, links, turns, users
 from ricordo.storage.transaction import WriteTransaction
 

@@ -23,7 +23,7 @@ from ricordo.model.vocabulary import (
     Status,
     VectorState,
 )
-from ricordo.storage.columns import Json, Moment, Vector, Words
+from ricordo.storage.sql_types import Json, Moment, Vector, Words
 
 metadata: Final = sa.MetaData(
     naming_convention={

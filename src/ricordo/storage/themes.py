@@ -9,9 +9,9 @@ import sqlalchemy as sa
 from ricordo.model.item import Item
 from ricordo.model.profile import PROFILE_THEME
 from ricordo.model.vocabulary import ContextPolicy, Event
-from ricordo.storage.columns import Words, among, bound_list
 from ricordo.storage.items import find_items
-from ricordo.storage.statements import PreparedStatement
+from ricordo.storage.prepared import PreparedStatement
+from ricordo.storage.sql_types import Words, among, bound_list
 from ricordo.storage.tables import history, items, summaries, themes, turns
 from ricordo.storage.transaction import WriteTransaction
 from ricordo.storage.where import Condition, not_expired

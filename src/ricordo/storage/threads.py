@@ -13,10 +13,10 @@ from ricordo.model.record import Page, cursor_moment, decode_cursor, encode_curs
 from ricordo.model.thread import Compaction, NewTurn, Thread, Turn, text_of_turn
 from ricordo.model.vocabulary import Event
 from ricordo.storage.backend import TURNS
-from ricordo.storage.columns import Words, among, bound_list
 from ricordo.storage.formation import FORMED_POSITION, THREADS_WITH_FORMATION
+from ricordo.storage.prepared import PreparedStatement, upsert
 from ricordo.storage.search_rows import Searchable, change_entry, put_entries
-from ricordo.storage.statements import PreparedStatement, upsert
+from ricordo.storage.sql_types import Words, among, bound_list
 from ricordo.storage.tables import (
     TURN_IDS,
     compactions,

@@ -14,9 +14,9 @@ from ricordo.model.job import NewJob
 from ricordo.model.scope import Policy
 from ricordo.model.vocabulary import Event
 from ricordo.storage.backend import Backend, RaceLost
-from ricordo.storage.columns import Moment
 from ricordo.storage.jobs import put_job
-from ricordo.storage.statements import PreparedStatement
+from ricordo.storage.prepared import PreparedStatement
+from ricordo.storage.sql_types import Moment
 from ricordo.storage.tables import history, users
 from ricordo.text.analyser import Analyser
 

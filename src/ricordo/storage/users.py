@@ -10,8 +10,8 @@ import sqlalchemy as sa
 from ricordo.model.embedding import StoredChoice
 from ricordo.model.vocabulary import Status
 from ricordo.storage.backend import INDEXED, Backend
-from ricordo.storage.columns import Moment, Words
-from ricordo.storage.statements import PreparedStatement
+from ricordo.storage.prepared import PreparedStatement
+from ricordo.storage.sql_types import Moment, Words
 from ricordo.storage.tables import (
     OWNED_TABLES,
     blocked_senders,

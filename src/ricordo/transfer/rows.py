@@ -33,8 +33,8 @@ from ricordo.model.vocabulary import (
     Source,
     Status,
 )
-from ricordo.storage.columns import Moment
 from ricordo.storage.history import UNDONE_REVISION
+from ricordo.storage.sql_types import Moment
 from ricordo.storage.tables import (
     blocked_senders,
     checkpoints,

@@ -28,12 +28,12 @@ from ricordo.model.vocabulary import (
 from ricordo.providers.embedder import Embedder
 from ricordo.providers.embedding_choice import test_embedder
 from ricordo.recall.service import Recall
-from ricordo.storage.columns import Moment
 from ricordo.storage.daily_counters import day_of, fold_tallies, tally
 from ricordo.storage.database import Database, retried
 from ricordo.storage.history import put_events, trim_events
 from ricordo.storage.idempotency import trim_answers
 from ricordo.storage.items import find_items
+from ricordo.storage.sql_types import Moment
 from ricordo.storage.tables import checked_pairs, history, item_index, items, links, threads
 from ricordo.storage.themes import find_summary
 from ricordo.storage.transaction import WriteTransaction

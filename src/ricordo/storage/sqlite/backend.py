@@ -24,7 +24,7 @@ from ricordo.errors import (
     StorageUnavailable,
 )
 from ricordo.storage.backend import INDEXED, Indexed, SearchIndex, ids_within_reach
-from ricordo.storage.columns import stored_json
+from ricordo.storage.sql_types import stored_json
 from ricordo.storage.sqlite.connection import ConnectionPlan, connect
 from ricordo.storage.sqlite.search import SqliteSearch
 from ricordo.storage.tables import ID_SERIES

@@ -15,7 +15,7 @@ import sqlalchemy as sa
 from ricordo.model.embedding import VectorModel
 from ricordo.model.vocabulary import VectorState
 from ricordo.storage.backend import INDEXED, Condition, Indexed, Matches, Row, matrix_of
-from ricordo.storage.columns import vector_bytes
+from ricordo.storage.sql_types import vector_bytes
 
 _MARK_CHARS: Final = 8
 _TERM_PUNCTUATION: Final = "!#$%&()*+,-./;<=>?@[\\]^_{|}~"

@@ -10,7 +10,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from ricordo.model.checks import format_moment
-from ricordo.storage.columns import Moment, stored_moment
+from ricordo.storage.sql_types import Moment, stored_moment
 
 Converter = Callable[[Any], Any]
 
