@@ -95,17 +95,24 @@ def walks() -> dict[str, set[str]]:
             "form": lambda turn: ana.form(f"{turn}"),
         }
         walked: dict[str, set[str]] = {}
+
+        def walk(name: str, operation: Callable[[int], object]) -> None:
+            for turn in range(2):  # the second time all is warm
+                files.clear()
+                operation(turn)
+            walked[name] = set(files)
+
+        for name, operation in operations.items():
+            walk(name, operation)
         with TestClient(create_app(memory), base_url="http://127.0.0.1:8377") as client:
-            operations["HTTP search"] = lambda turn: client.get(
-                "/v1/memories/search",
-                params={"query": f"{turn} bees"},
-                headers={"X-Ricordo-User": "ana"},
-            ).raise_for_status()
-            for turn in range(2):
-                for name, operation in operations.items():
-                    files.clear()
-                    operation(turn)
-                    walked[name] = set(files)
+            walk(
+                "HTTP search",
+                lambda turn: client.get(
+                    "/v1/memories/search",
+                    params={"query": f"{turn} bees"},
+                    headers={"X-Ricordo-User": "ana"},
+                ).raise_for_status(),
+            )
         return walked
 
 
