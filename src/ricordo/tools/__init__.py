@@ -1,6 +1,6 @@
 """The tools that agents reach memory with: named sets, their schemas, and what calls them.
 
-The sets are in ``sets.py``, each tool in the file of its set; ``calling.py`` runs them. MCP, HTTP,
+The sets and their tools are in ``sets.py``; ``calls.py`` runs them. MCP, HTTP,
 the command line and the adapters for frameworks all offer these very tools.
 """
 

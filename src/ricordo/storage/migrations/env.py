@@ -1,4 +1,4 @@
-"""Alembic's entry point: runs in the transaction that ``upgrade.py`` opened."""
+"""Alembic's entry point: runs in the transaction that ``storage/migration.py`` opened."""
 
 from alembic import context
 
