@@ -92,7 +92,7 @@ def test_form_says_what_was_decided(cli: Cli, ana: UserMemory, talked: None) -> 
 def test_proposals_are_listed_approved_and_rejected(
     cli: Cli, ana: UserMemory, talked: None
 ) -> None:
-    assert cli("form").err == "1 to decide: ricordo proposals\n"
+    assert cli("form").err == "1 proposal waits: ricordo proposals\n"
     page = cli("proposals", "--json").json
     assert page == plain(ana.proposals())
     (proposal,) = page["items"]

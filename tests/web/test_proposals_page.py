@@ -11,7 +11,7 @@ from tests.web.browsing import Browsing
 from tests.web.form_sending import Sender
 from tests.web.visiting import Visit, main_text
 
-pytestmark = pytest.mark.requirement("page.choices")
+pytestmark = pytest.mark.requirement("page.proposals")
 
 
 def say(user: UserMemory, *texts: str, thread: str = "balcony/2026 spring") -> None:
@@ -133,14 +133,14 @@ def test_a_click_approves_and_leads_to_the_next(
     first, second, _ = asked.proposals()
     page = browse(f"{site.url}/ui/proposals", user="ana")
     expect(page.locator("nav .count")).to_contain_text("3")
-    card = page.locator(f"#choice-{first.id}")
+    card = page.locator(f"#proposal-{first.id}")
     card.get_by_text("Say why").click()
     card.get_by_label("Reason").fill("it helps with recipes")
     card.get_by_role("button", name="Approve").click()
     expect(page.get_by_role("status")).to_have_text("Approved and stored.")
     expect(page.get_by_role("article")).to_have_count(2)
-    expect(page.locator(f"#choice-{second.id}")).to_be_focused()
-    expect(page.locator(f"#choice-{second.id}")).to_be_in_viewport()
+    expect(page.locator(f"#proposal-{second.id}")).to_be_focused()
+    expect(page.locator(f"#proposal-{second.id}")).to_be_in_viewport()
     page.get_by_role("link", name="Look at the memory").click()
     expect(page.locator("main")).to_contain_text("birch pollen")
     for url in browse.watch(page).requested:

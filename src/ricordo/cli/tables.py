@@ -482,4 +482,8 @@ def _note(report: "FormationReport") -> str | None:
     if report.waits is not None:
         return f"The rest waits: {report.waits}."
     proposed = report.count(Action.PROPOSE)
-    return f"{proposed} to decide: ricordo proposals" if proposed else None
+    if not proposed:
+        return None
+    return (
+        f"{proposed} {'proposal waits' if proposed == 1 else 'proposals wait'}: ricordo proposals"
+    )

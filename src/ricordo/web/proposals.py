@@ -164,7 +164,7 @@ def _to_next(visit: Visitor, form: Fields, notice: str, stored: int | None = Non
     """Back to the list, at the proposal after the decided one."""
     following = form.get("next", "")
     is_number = following.isascii() and following.isdecimal()
-    place = f"#choice-{following}" if is_number else ""
+    place = f"#proposal-{following}" if is_number else ""
     return visit.back_to(address(_PATH, stored=stored) + place, notice=notice)
 
 
