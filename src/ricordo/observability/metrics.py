@@ -59,6 +59,10 @@ class Instruments:
     """The counters and histograms of one service."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
+        self._add_requests(registry)
+        self._add_steps(registry)
+
+    def _add_requests(self, registry: CollectorRegistry) -> None:
         self._requests = Counter(
             "ricordo_http_requests",
             "Requests that were answered, by method, route and class of status.",
@@ -87,6 +91,8 @@ class Instruments:
             "Requests that were turned away because their key made too many.",
             registry=registry,
         )
+
+    def _add_steps(self, registry: CollectorRegistry) -> None:
         self._recall_seconds = Histogram(
             "ricordo_recall_seconds",
             "How long recalling took: search, search_turns, query or context.",
