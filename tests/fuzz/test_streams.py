@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ricordo.proxy import stream as stream_module
 from ricordo.proxy.anthropic import ANTHROPIC
 from ricordo.proxy.openai import OPENAI
 from ricordo.proxy.stream import EventReader, EventSplicer, MemoryStreamFilter
@@ -89,7 +90,7 @@ def test_chunks_say_what_the_whole_says_also_of_events_that_are_too_large(
     stream: bytes, at: list[int], most: int
 ) -> None:
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(stream, "_MAX_EVENT_BYTES", most)
+        patched.setattr(stream_module, "_MAX_EVENT_BYTES", most)
         assert read(cut(stream, at)) == read([stream])
 
 
