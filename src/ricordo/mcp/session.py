@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import anyio.to_thread
 from anyio import CancelScope
-from mcp.server.session import ServerSession
-from mcp_types import PaginatedRequestParams
 
 from ricordo.errors import InvalidCursor, InvalidValue
 from ricordo.tools.sets import named_sets
 from ricordo.user_memory import UserMemory
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # the library takes long to load
     from mcp.server.context import ServerRequestContext
+    from mcp.server.session import ServerSession
+    from mcp_types import PaginatedRequestParams
 
 T = TypeVar("T")
 
@@ -35,7 +35,7 @@ class Threads:
         self._executor = ThreadPoolExecutor(threads, thread_name_prefix="ricordo-mcp")
         self._progress_seconds = progress_seconds
 
-    async def run(self, session: ServerSession, work: Callable[[], T]) -> T:
+    async def run(self, session: "ServerSession", work: Callable[[], T]) -> T:
         """Do the work of a request, and report progress to clients that want it."""
         context = contextvars.copy_context()  # so that logs name the request
         loop = asyncio.get_running_loop()
@@ -86,11 +86,11 @@ Who: TypeAlias = Callable[["Asked"], Binding]
 """Finds the binding of each request, in the thread of the request."""
 
 
-def cursor_of(params: PaginatedRequestParams | None) -> str | None:
+def cursor_of(params: "PaginatedRequestParams | None") -> str | None:
     return None if params is None else params.cursor
 
 
-def only_page(params: PaginatedRequestParams | None) -> None:
+def only_page(params: "PaginatedRequestParams | None") -> None:
     """Raise InvalidCursor where a list that has one page is asked for another."""
     if cursor_of(params) is not None:
         raise InvalidCursor("this list has one page and gives out no cursors")
