@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Final
 
 from bench.options import Commands, add_json
-from ricordo.bench.figures import Machine, this_machine
-from ricordo.bench.stores import USER, InventedTexts, synthetic
 from ricordo.cli.bench import progress_bars
 from ricordo.cli.render import TableListing, answer
 from ricordo.model.record import Record
 from ricordo.transfer.exports import Progress
+from ricordo_bench.figures import Machine, this_machine
+from ricordo_bench.stores import USER, InventedTexts, synthetic
 
 _COMMAND: Final = str(Path(sys.executable).with_name("ricordo"))
 _MEMORIES: Final = 20_000

@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench.options import Commands, add_json
-from ricordo.bench.figures import Latency, Machine, latency, this_machine
-from ricordo.bench.stores import InventedTexts, synthetic
 from ricordo.cli.bench import progress_bars
 from ricordo.cli.render import TableListing, answer
 from ricordo.model.record import Record
 from ricordo.transfer.exports import Progress
+from ricordo_bench.figures import Latency, Machine, latency, this_machine
+from ricordo_bench.stores import InventedTexts, synthetic
 
 _COMMAND = str(Path(sys.executable).with_name("ricordo"))
 _USER = "me"

@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bench.options import Commands, add_json
-from ricordo.bench.figures import Machine, this_machine
-from ricordo.bench.stores import InventedTexts, SyntheticEmbedder
 from ricordo.cli.bench import progress_bars
 from ricordo.cli.render import TableListing, answer
 from ricordo.memory import Memory
@@ -18,6 +16,8 @@ from ricordo.prompt.budget import MESSAGE_TOKENS
 from ricordo.text.tokens import estimate_tokens
 from ricordo.transfer.exports import Progress
 from ricordo.wiring import open_memory
+from ricordo_bench.figures import Machine, this_machine
+from ricordo_bench.stores import InventedTexts, SyntheticEmbedder
 
 if TYPE_CHECKING:
     from ricordo.user_memory import UserMemory

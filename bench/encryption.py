@@ -16,13 +16,13 @@ from pathlib import Path
 from typing import Any, Final
 
 from bench.options import Commands, add_json
-from ricordo.bench.figures import Machine, this_machine
-from ricordo.bench.stores import USER, InventedTexts, synthetic
 from ricordo.cli.bench import progress_bars
 from ricordo.cli.render import TableListing, answer
 from ricordo.memory import Memory
 from ricordo.model.record import Record
 from ricordo.transfer.exports import Progress
+from ricordo_bench.figures import Machine, this_machine
+from ricordo_bench.stores import USER, InventedTexts, synthetic
 
 _MEMORIES: Final = 10_000
 _AT_ONCE: Final = 1_000

@@ -11,13 +11,13 @@ from pathlib import Path
 from bench.options import Commands, add_json
 from bench.peers import chroma
 from bench.peers.contract import Document
-from ricordo.bench.figures import Latency, Machine, latency, this_machine
-from ricordo.bench.speed import resident_mb
-from ricordo.bench.stores import USER, InventedTexts, SyntheticEmbedder, search_ms, synthetic
 from ricordo.cli.bench import progress_bars
 from ricordo.cli.render import TableListing, answer, say
 from ricordo.model.record import Record
 from ricordo.transfer.exports import Progress
+from ricordo_bench.figures import Latency, Machine, latency, this_machine
+from ricordo_bench.speed import resident_mb
+from ricordo_bench.stores import USER, InventedTexts, SyntheticEmbedder, search_ms, synthetic
 
 _STEPS = (1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 200_000)
 _DEFAULT_MOST = 200_000

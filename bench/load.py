@@ -19,11 +19,11 @@ from typing import Final
 from bench.loading.course import Course, Load, fill, run_course
 from bench.loading.requests import Asked, Kind
 from bench.options import Commands, add_json
-from ricordo.bench.figures import Machine, percentile, this_machine
 from ricordo.cli.bench import progress_bars
 from ricordo.cli.render import TableListing, answer, say
 from ricordo.model.record import Record
 from ricordo.wiring import open_memory
+from ricordo_bench.figures import Machine, percentile, this_machine
 
 SQLITE: Final = "SQLite"
 POSTGRESQL: Final = "PostgreSQL"

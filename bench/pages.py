@@ -21,11 +21,11 @@ from tests.web.addresses import MISSING, known_pages
 
 from bench.options import Commands, add_json
 from bench.viewing.filling import Filled, fill
-from ricordo.bench.figures import Latency, Machine, latency, this_machine
 from ricordo.cli.bench import progress_bars
 from ricordo.cli.render import TableListing, answer
 from ricordo.model.record import Record
 from ricordo.transfer.exports import Progress
+from ricordo_bench.figures import Latency, Machine, latency, this_machine
 
 _MEMORIES: Final = 100_000
 _ROUNDS: Final = 30

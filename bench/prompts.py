@@ -8,9 +8,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from bench.options import Commands, add_json
-from ricordo.bench.recall import Conversation, QuestionSet, observe_all, read_questions, user_of
 from ricordo.user_memory import UserMemory
 from ricordo.wiring import open_memory
+from ricordo_bench.recall import Conversation, QuestionSet, observe_all, read_questions, user_of
 
 QUOTES = (0, 5, 10, 20)
 

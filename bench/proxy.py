@@ -21,11 +21,11 @@ from pathlib import Path
 import httpx2
 
 from bench.options import Commands, add_json
-from ricordo.bench.figures import Latency, latency
-from ricordo.bench.stores import USER, FilledStore, Ground, Sizes
 from ricordo.providers.local_embedder import LocalEmbedder
 from ricordo.testing.model_server import ModelServer
 from ricordo.wiring import open_memory
+from ricordo_bench.figures import Latency, latency
+from ricordo_bench.stores import USER, FilledStore, Ground, Sizes
 
 ANSWER = "You told me so before, and I have not forgotten."
 AT_ONCE = 10

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from bench.options import Commands, add_json
 from bench.rebuilding.course import NAMES, Outcome, run_course
-from ricordo.bench.figures import Latency, Machine, latency, this_machine
 from ricordo.cli.render import TableListing, answer, say
 from ricordo.index.backfill import FILL_BATCH
 from ricordo.model.record import Record
+from ricordo_bench.figures import Latency, Machine, latency, this_machine
 
 _MEMORIES = 20_000
 _PATIENCE_SECONDS = 3_600.0

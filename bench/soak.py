@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from bench.load import POSTGRESQL, SQLITE, new_store
 from bench.options import Commands, add_json
 from bench.soaking.course import Course, Soak, run_course
-from ricordo.bench.figures import Machine, percentile, this_machine
 from ricordo.cli.render import TableListing, answer, say
 from ricordo.model.record import Record
+from ricordo_bench.figures import Machine, percentile, this_machine
 
 _SHOWN_PROBLEMS = 10
 _DATABASES = {"sqlite": SQLITE, "postgresql": POSTGRESQL}

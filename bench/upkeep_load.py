@@ -12,14 +12,14 @@ from pathlib import Path
 
 from bench.options import Commands, add_json
 from bench.sweeping import Sweeps
-from ricordo.bench.figures import Latency, Machine, latency, percentile, this_machine
-from ricordo.bench.stores import USER, InventedTexts, search_ms, synthetic
 from ricordo.cli.bench import progress_bars
 from ricordo.cli.render import TableListing, answer
 from ricordo.memory import Memory
 from ricordo.model.record import Record
 from ricordo.testing.clock import ManualClock
 from ricordo.transfer.exports import Progress, no_progress
+from ricordo_bench.figures import Latency, Machine, latency, percentile, this_machine
+from ricordo_bench.stores import USER, InventedTexts, search_ms, synthetic
 
 _MEMORIES = 100_000
 _SECONDS = 60.0

@@ -9,7 +9,6 @@ from pathlib import Path
 from bench.options import Commands, add_json
 from bench.yearly.simulation import Course, Simulation
 from bench.yearly.store_size import StoreSize, most_tokens_of_a_user_day
-from ricordo.bench.figures import Machine, this_machine
 from ricordo.cli.bench import progress_bars
 from ricordo.cli.render import TableListing, answer, say
 from ricordo.memory import Memory
@@ -18,6 +17,7 @@ from ricordo.testing.clock import ManualClock
 from ricordo.testing.embedder import WordEmbedder
 from ricordo.transfer.exports import Progress, no_progress
 from ricordo.wiring import open_memory
+from ricordo_bench.figures import Machine, this_machine
 
 _USERS = 200
 _DAYS = 365

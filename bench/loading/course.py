@@ -16,9 +16,9 @@ import httpx2
 from tests.support.served import COMMAND, ServedStore, served
 
 from bench.loading.requests import Added, Kind, Outcome, Plan
-from ricordo.bench.stores import InventedTexts
 from ricordo.transfer.exports import Progress
 from ricordo.wiring import open_memory
+from ricordo_bench.stores import InventedTexts
 
 _ROOT: Final = Path(__file__).parents[2]
 MARK: Final = "Noted under load as"

@@ -10,11 +10,11 @@ from bench.options import Commands, add_json
 from bench.peers import comparing, environments
 from bench.peers.comparing import PEER_SECONDS, RICORDO, Comparison, Standing
 from bench.peers.registry import NOT_RUN, PEERS
-from ricordo.bench.figures import this_machine
-from ricordo.bench.recall import read_questions
 from ricordo.cli.bench import progress_bars
 from ricordo.cli.render import TableListing, answer, say
 from ricordo.providers.local_embedder import LocalEmbedder
+from ricordo_bench.figures import this_machine
+from ricordo_bench.recall import read_questions
 
 _HEADINGS = ("System", "Version", "R@10", "R@1", "MRR", "p50 ms", "p95 ms", "stored/s", "MB")
 

@@ -17,8 +17,11 @@ import numpy as np
 
 from bench.peers import environments, worker
 from bench.peers.contract import Document, Entry, Vectors
-from ricordo.bench.figures import Latency, Machine, latency
-from ricordo.bench.recall import (
+from ricordo.model.record import Record
+from ricordo.transfer.exports import Progress
+from ricordo.version import __version__
+from ricordo_bench.figures import Latency, Machine, latency
+from ricordo_bench.recall import (
     DEPTH,
     Outcome,
     QuestionSet,
@@ -29,10 +32,7 @@ from ricordo.bench.recall import (
     scored,
     store_for_measuring,
 )
-from ricordo.bench.stores import SyntheticEmbedder
-from ricordo.model.record import Record
-from ricordo.transfer.exports import Progress
-from ricordo.version import __version__
+from ricordo_bench.stores import SyntheticEmbedder
 
 RICORDO = "ricordo"
 PEER_SECONDS = 900.0

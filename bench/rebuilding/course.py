@@ -12,10 +12,10 @@ from bench.rebuilding.programs import Process, SearchingProcess, kill, worker
 from bench.rebuilding.providers import Provider
 from bench.rebuilding.searching import SETTINGS, USER, Searcher
 from bench.rebuilding.watching import Watch
-from ricordo.bench.stores import InventedTexts
 from ricordo.model.embedding import EmbeddingStatus
 from ricordo.user_memory import UserMemory
 from ricordo.wiring import open_memory
+from ricordo_bench.stores import InventedTexts
 
 NAMES: Final = ("first", "second", "third")
 _QUESTIONS: Final = 60

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
 
-from ricordo.bench.stores import InventedTexts
+from ricordo_bench.stores import InventedTexts
 
 _CONVERSATIONS: Final = 2
 _WORDS: Final = 5

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from bench.report.sections import SET, Section, Sizes
-from ricordo.bench.figures import this_machine
+from ricordo_bench.figures import this_machine
 
 ROOT: Final = Path(__file__).parents[2]
 OK, FAILED = "ok", "failed"

@@ -15,10 +15,10 @@ from tests.support.served import COMMAND, served
 from bench.soaking.generated import Requests
 from bench.soaking.hostile import TRAILED, attack
 from bench.soaking.watching import Watch, Watched
-from ricordo.bench.stores import InventedTexts
 from ricordo.testing.anthropic_server import AnthropicServer
 from ricordo.testing.model_server import ModelServer
 from ricordo.wiring import open_memory
+from ricordo_bench.stores import InventedTexts
 
 _SEED: Final = 20260101
 _GENERATING: Final = 10  # requests that are under way at once

@@ -11,11 +11,11 @@ from typing import Any, Final
 import sqlalchemy as sa
 from tests.support.life import Life
 
-from ricordo.bench.stores import USER, InventedTexts, synthetic
 from ricordo.memory import Memory
 from ricordo.model.vocabulary import MemoryType
 from ricordo.storage.tables import relations
 from ricordo.transfer.exports import Progress
+from ricordo_bench.stores import USER, InventedTexts, synthetic
 
 _AT_ONCE: Final = 5_000
 _THEMES: Final = 40

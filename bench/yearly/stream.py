@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from ricordo.bench.stores import TOPIC_NAMES
+from ricordo_bench.stores import TOPIC_NAMES
 
 _FACTS_A_DAY: Final = 0.4
 _REWORDINGS_A_DAY: Final = 0.2

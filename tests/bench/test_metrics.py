@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo.bench.figures import Latency, latency, percentile
-from ricordo.bench.recall import (
+from ricordo_bench.figures import Latency, latency, percentile
+from ricordo_bench.recall import (
     DEPTH,
     Outcome,
     all_at,

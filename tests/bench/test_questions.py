@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from ricordo.bench.recall import read_questions
 from ricordo.errors import ImportFailed
+from ricordo_bench.recall import read_questions
 from tests.bench.sets import small_set, written
 
 

@@ -6,7 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from ricordo.bench.recall import (
+from ricordo.errors import EmbeddingError
+from ricordo.testing.embedding_server import EmbeddingServer
+from ricordo.wiring import open_memory
+from ricordo_bench.recall import (
     PLAIN,
     STEPS,
     QuestionSet,
@@ -17,9 +20,6 @@ from ricordo.bench.recall import (
     store_for_measuring,
     user_of,
 )
-from ricordo.errors import EmbeddingError
-from ricordo.testing.embedding_server import EmbeddingServer
-from ricordo.wiring import open_memory
 from tests.bench.sets import small_set, turn, written
 
 

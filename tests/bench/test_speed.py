@@ -7,9 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ricordo.bench.figures import Better, judged
-from ricordo.bench.speed import Kind, measure_speed, plan_speed
-from ricordo.bench.stores import (
+from ricordo.errors import InvalidValue, UserNotFound
+from ricordo.transfer.exports import Progress, no_progress
+from ricordo.wiring import open_memory
+from ricordo_bench.figures import Better, judged
+from ricordo_bench.speed import Kind, measure_speed, plan_speed
+from ricordo_bench.stores import (
     TOPIC_NAMES,
     Ground,
     InventedTexts,
@@ -18,9 +21,6 @@ from ricordo.bench.stores import (
     search_latencies,
     synthetic,
 )
-from ricordo.errors import InvalidValue, UserNotFound
-from ricordo.transfer.exports import Progress, no_progress
-from ricordo.wiring import open_memory
 
 DEAR = (Kind.START, Kind.USERS, Kind.RESIDENT, Kind.ADD, Kind.SEARCH)
 

@@ -14,7 +14,7 @@ from packaging.requirements import Requirement
 import ricordo
 from tests.support.building import ROOT, Distribution
 
-SOURCE = ROOT / "src" / "ricordo"
+SOURCE = ROOT / "src"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 NEVER = re.compile(
     r"__pycache__|\.pyc$|(^|/)tests?/|\.db(-\w+)?$|\.hypothesis|\.venv|_cache/|^dist/"
@@ -33,11 +33,11 @@ def in_wheel(distribution: Distribution) -> dict[str, bytes]:
 
 @pytest.mark.slow
 @pytest.mark.requirement("packaging.wheel")
-def test_the_wheel_has_the_package_and_nothing_else(distribution: Distribution) -> None:
+def test_the_wheel_has_the_two_packages_and_nothing_else(distribution: Distribution) -> None:
     assert distribution.wheel.name == f"ricordo-{ricordo.__version__}-py3-none-any.whl"
     packed = {one for one in in_wheel(distribution) if ".dist-info/" not in one}
     there = {
-        f"ricordo/{path.relative_to(SOURCE).as_posix()}"
+        path.relative_to(SOURCE).as_posix()
         for path in SOURCE.rglob("*")
         if path.is_file() and "__pycache__" not in path.parts
     }

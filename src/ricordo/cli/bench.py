@@ -12,8 +12,8 @@ from ricordo.cli.options import AsJson
 from ricordo.cli.render import TableListing, answer, progress_bar
 
 if TYPE_CHECKING:
-    from ricordo.bench.figures import Figure, FigureReport, Latency
-    from ricordo.bench.recall import Measures, RecallReport, Rung, Scores
+    from ricordo_bench.figures import Figure, FigureReport, Latency
+    from ricordo_bench.recall import Measures, RecallReport, Rung, Scores
 
 _MEASURES: Final = {
     "R@1": "recall_at_1",
@@ -69,7 +69,7 @@ def recall(
 
     Example: ricordo bench recall --path questions.json
     """
-    from ricordo.bench.recall import (
+    from ricordo_bench.recall import (
         climb,
         measure_recall,
         observe_all,
@@ -107,8 +107,8 @@ def speed(
 
     Example: ricordo bench speed --size 10000 --only search
     """
-    from ricordo.bench.figures import FigureReport, this_machine
-    from ricordo.bench.speed import measure_speed, plan_speed
+    from ricordo_bench.figures import FigureReport, this_machine
+    from ricordo_bench.speed import measure_speed, plan_speed
 
     plan = plan_speed(only or (), size=size, queries=queries, postgres_url=postgres_url)
     with _working_folder(folder) as place, progress_bars(wanted=not as_json) as bar:

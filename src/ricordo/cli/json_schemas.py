@@ -18,8 +18,6 @@ from typing import (
     is_typeddict,
 )
 
-from ricordo.bench.figures import FigureReport
-from ricordo.bench.recall import RecallReport, Rung
 from ricordo.cli import shapes
 from ricordo.cli.checks import CheckFinding
 from ricordo.model.activity import ActivityEvent, Counters, DayActivity
@@ -66,6 +64,8 @@ from ricordo.model.thread import (
 from ricordo.providers.chat import ModelReport
 from ricordo.providers.embedding_choice import EmbeddingTest
 from ricordo.workers.configuration import BrokerStatus
+from ricordo_bench.figures import FigureReport
+from ricordo_bench.recall import RecallReport, Rung
 
 # The reference and its JSON Schema are generated from this, and tests check real output against it.
 # It imports every record, so no command imports it.

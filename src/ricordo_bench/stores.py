@@ -13,12 +13,12 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from ricordo.bench.figures import Latency, latency
 from ricordo.memory import Memory
 from ricordo.providers.local_embedder import LocalEmbedder
 from ricordo.transfer.exports import Progress
 from ricordo.user_memory import UserMemory
 from ricordo.wiring import open_memory
+from ricordo_bench.figures import Latency, latency
 
 # The words are made of syllables and used as unevenly as those of a language: few very often,
 # most hardly ever. Each text is about one topic, whose name it contains; its vector lies near the
@@ -63,7 +63,9 @@ class InventedTexts:
         """So many sentences of 8 to 25 words, no two the same."""
         made: dict[str, None] = {}
         while len(made) < count:
-            made.update(dict.fromkeys(self._sentences(count - len(made))))
+            lengths = self._random.integers(*_TEXT_WORDS, size=count - len(made), endpoint=True)
+            sentences = (f"{self._sentence(length).capitalize()}." for length in lengths)
+            made.update(dict.fromkeys(sentences))
         return list(made)
 
     def queries(self, count: int, stored: Sequence[str]) -> list[str]:
@@ -73,10 +75,6 @@ class InventedTexts:
             self._excerpt(stored, length) if number % 2 else self._sentence(length)
             for number, length in enumerate(lengths)
         ]
-
-    def _sentences(self, count: int) -> Iterator[str]:
-        for length in self._random.integers(*_TEXT_WORDS, size=count, endpoint=True):
-            yield f"{self._sentence(length).capitalize()}."
 
     def _sentence(self, length: int) -> str:
         topic = int(self._random.integers(TOPICS))
@@ -125,7 +123,7 @@ class SyntheticEmbedder:
         return _unit(self._centres[topics] + noise * (_NOISE / np.sqrt(self.width)))
 
     def close(self) -> None:
-        """Nothing is open."""
+        pass
 
 
 def _topic_of(text: str, seed: int) -> int:
@@ -176,12 +174,10 @@ class Sizes:
 
     @property
     def small(self) -> int:
-        """Memories in the smaller store."""
         return self.large // 10
 
     @property
     def users(self) -> int:
-        """How many users share a store."""
         return min(_USERS, self.large)
 
     @property
@@ -254,8 +250,8 @@ class Ground:
                 for start in range(0, memories, _ADDED_AT_ONCE):
                     user.add_many(texts[start : start + _ADDED_AT_ONCE])
                     progress(min(done * memories + start + _ADDED_AT_ONCE, total), total)
-                asked = -(-self.sizes.queries // len(users))
-                searches.append(Searches(name, tuple(source.queries(asked, texts))))
+                queries = -(-self.sizes.queries // len(users))
+                searches.append(Searches(name, tuple(source.queries(queries, texts))))
         return FilledStore(url, tuple(searches))
 
     def _file(self, name: str) -> str:
@@ -290,7 +286,9 @@ def search_latencies(stores: Sequence[FilledStore]) -> list[Latency]:
         for store in stores:
             memory = opened.enter_context(synthetic(store.url))
             turns.append(_turns_of(memory, store))
-            _warm_up(memory, store)
+            for searches in store.searches:
+                for query in searches.queries[:_WARM_UP]:
+                    memory.user(searches.user).search(query, limit=_LIMIT)
         rounds = max(len(turn) for turn in turns)
         # A store with fewer queries is asked the same ones again.
         for one_of_each in islice(zip(*map(cycle, turns), strict=False), rounds):
@@ -304,12 +302,6 @@ def _turns_of(memory: Memory, store: FilledStore) -> list[tuple[UserMemory, str]
     users = [memory.user(searches.user) for searches in store.searches]
     rounds = zip(*(searches.queries for searches in store.searches), strict=True)
     return [turn for queries in rounds for turn in zip(users, queries, strict=True)]
-
-
-def _warm_up(memory: Memory, store: FilledStore) -> None:
-    for searches in store.searches:
-        for query in searches.queries[:_WARM_UP]:
-            memory.user(searches.user).search(query, limit=_LIMIT)
 
 
 def search_ms(user: UserMemory, query: str) -> float:

@@ -7,15 +7,22 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final, Self
 
-from ricordo.bench.figures import Better, Figure, Latency, judged, latency, times_ms
-from ricordo.bench.stores import (
+from ricordo.errors import InvalidValue, UserNotFound
+from ricordo.model import checks
+from ricordo.providers.local_embedder import LocalEmbedder
+from ricordo.storage.relations import add_relations
+from ricordo.user_memory import UserMemory
+from ricordo.wiring import open_memory
+from ricordo_bench.figures import Better, Figure, Latency, judged, latency, times_ms
+from ricordo_bench.stores import (
     FULL_SIZE,
     USER,
     Ground,
@@ -26,17 +33,40 @@ from ricordo.bench.stores import (
     search_latency,
     synthetic,
 )
-from ricordo.errors import InvalidValue, UserNotFound
-from ricordo.model import checks
-from ricordo.providers.local_embedder import LocalEmbedder
-from ricordo.storage.relations import add_relations
-from ricordo.user_memory import UserMemory
-from ricordo.wiring import open_memory
 
+DEFAULT_QUERIES: Final = 200
+WITHOUT_EMBEDDING: Final[dict[str, Any]] = {"embedding_provider": "none"}
+_SMALLEST: Final = 100
+_LARGEST: Final = 10_000_000
+_MOST_QUERIES: Final = 100_000
+_MEMORIES_PER_SINGLE_WRITE: Final = 50
+_WARM_UP: Final = 3
+
+_SMALL_SEARCH_FLOOR_MS: Final = 15.0
+_LARGE_SEARCH_FLOOR_MS: Final = 40.0
+_CROWD_FLOOR: Final = 1.5
+_POSTGRES_FLOOR: Final = 3.0
 _QUERY_FLOOR_MS: Final = 150.0
 _RELATION_FLOOR_MS: Final = 2.0
-_WARM_UP: Final = 3
+_CHECKPOINT_FLOOR_MS: Final = 100.0
+_CONTEXT_FLOORS_MS: Final = {"tools": 10.0, "tools+recall+summary": 100.0}
+_RESIDENT_FLOOR_MB: Final = 400.0
+_IMPORT_FLOOR_SECONDS: Final = 0.15
+_HELP_FLOOR_SECONDS: Final = 0.3
+_SHARE_FLOOR: Final = 0.5
+_BULK_FLOOR: Final = 5_000
+
 _RELATIONS: Final = 100
+_STATE_BYTES: Final = 100_000
+_CHECKPOINT_THREADS: Final = 20
+_TURNS: Final = 15
+_SEARCHES: Final = 20
+_STATUS: Final = Path("/proc/self/status")
+_BYTES_PER_MB: Final = 1_000_000
+_RUNS: Final = 7
+_HELP: Final = "from ricordo.cli.main import main; main(['--help'])"
+_ROUNDS: Final = 5
+_BULK: Final = 1_000
 
 
 def query_figures(ground: Ground) -> list[Figure]:
@@ -48,11 +78,7 @@ def query_figures(ground: Ground) -> list[Figure]:
             user.query(None, text)
         times = latency(times_ms(lambda text: user.query(None, text), searches.queries))
     name = f"query for bullets, {ground.sizes.small:,} memories, with embedding"
-    full = ground.sizes.are_full
-    return [
-        judged(f"{name}, p50", times.p50_ms, "ms"),
-        judged(f"{name}, p95", times.p95_ms, "ms", floor=_QUERY_FLOOR_MS, at_full_size=full),
-    ]
+    return _time_figures(name, times, ground.sizes, floor=_QUERY_FLOOR_MS)
 
 
 def relation_figures(ground: Ground) -> list[Figure]:
@@ -62,22 +88,17 @@ def relation_figures(ground: Ground) -> list[Figure]:
         with memory.database.write(USER) as writing:
             pairs = list(pairwise(ids))
             times = latency(times_ms(lambda pair: add_relations(writing, [(*pair, 0.9)]), pairs))
-    full = ground.sizes.are_full
+    return _time_figures("a relation at write", times, ground.sizes, floor=_RELATION_FLOOR_MS)[1:]
+
+
+def _time_figures(
+    name: str, times: Latency, sizes: Sizes, *, floor: float | None = None
+) -> list[Figure]:
+    full = sizes.are_full
     return [
-        judged(
-            "a relation at write, p95",
-            times.p95_ms,
-            "ms",
-            floor=_RELATION_FLOOR_MS,
-            at_full_size=full,
-        )
+        judged(f"{name}, p50", times.p50_ms, "ms"),
+        judged(f"{name}, p95", times.p95_ms, "ms", floor=floor, at_full_size=full),
     ]
-
-
-_FLOOR_MS: Final = 100.0
-_STATE_BYTES: Final = 100_000
-
-_THREADS: Final = 20
 
 
 def checkpoint_figures(ground: Ground, postgres_url: str | None) -> list[Figure]:
@@ -90,29 +111,20 @@ def checkpoint_figures(ground: Ground, postgres_url: str | None) -> list[Figure]
     for database, url in urls.items():
         with synthetic(url) as memory:
             try:
-                times = _measured(memory.user(USER), state, ground.sizes.queries)
+                times = _checkpoint_times(memory.user(USER), state, ground.sizes.queries)
             finally:
                 with contextlib.suppress(UserNotFound):
                     memory.erase_user(USER)
         for what, one in times.items():
             name = f"{what} a checkpoint of {_STATE_BYTES // 1_000} KB, {database}"
-            figures += [
-                judged(f"{name}, p50", one.p50_ms, "ms"),
-                judged(
-                    f"{name}, p95",
-                    one.p95_ms,
-                    "ms",
-                    floor=_FLOOR_MS,
-                    at_full_size=ground.sizes.are_full,
-                ),
-            ]
+            figures += _time_figures(name, one, ground.sizes, floor=_CHECKPOINT_FLOOR_MS)
     return figures
 
 
-def _measured(user: UserMemory, state: object, calls: int) -> dict[str, Latency]:
+def _checkpoint_times(user: UserMemory, state: object, calls: int) -> dict[str, Latency]:
     saved, loaded = [], []
     for number in range(_WARM_UP + calls):
-        thread = f"bench:{number % _THREADS}"
+        thread = f"bench:{number % _CHECKPOINT_THREADS}"
         started = time.perf_counter()
         user.save_checkpoint(thread, state)
         between = time.perf_counter()
@@ -137,57 +149,28 @@ def _state() -> object:
     return {"messages": messages}
 
 
-_PLAIN_FLOOR_MS: Final = 10.0
-_RECALLING_FLOOR_MS: Final = 100.0
-_THREAD: Final = "bench"
-_TURNS: Final = 15
-
-_PLAIN: Final = "tools"
-_RECALLING: Final = "tools+recall+summary"
-
-
 def context_figures(ground: Ground) -> list[Figure]:
     """``context`` of a conversation, embedding the message with the shipped model included."""
     (searches,) = ground.small.searches
+    said = [
+        {
+            "role": "assistant" if number % 2 else "user",
+            "content": f"Something that was said as turn number {number}.",
+        }
+        for number in range(_TURNS)
+    ]
+    figures = []
     with open_memory(ground.small.url, run_jobs=False, embedder=LocalEmbedder()) as memory:
         user = memory.user(searches.user)
-        user.observe(list(_said()), thread=_THREAD)
-        return [
-            *_figures(user, searches.queries, _PLAIN, _PLAIN_FLOOR_MS, ground),
-            *_figures(user, searches.queries, _RECALLING, _RECALLING_FLOOR_MS, ground),
-        ]
-
-
-def _figures(
-    user: UserMemory, messages: tuple[str, ...], modes: str, floor: float, ground: Ground
-) -> list[Figure]:
-    def build(message: str) -> object:
-        return user.context(message, thread=_THREAD, modes=modes)
-
-    for message in messages[:_WARM_UP]:
-        build(message)
-    times = latency(times_ms(build, messages))
-    name = f"context ({modes}), {ground.sizes.small:,} memories"
-    full = ground.sizes.are_full
-    return [
-        judged(f"{name}, p50", times.p50_ms, "ms"),
-        judged(f"{name}, p95", times.p95_ms, "ms", floor=floor, at_full_size=full),
-    ]
-
-
-def _said() -> Iterator[dict[str, str]]:
-    for number in range(_TURNS):
-        role = "user" if number % 2 == 0 else "assistant"
-        yield {"role": role, "content": f"Something that was said as turn number {number}."}
-
-
-# It is measured in a process of its own, ``python -m ricordo.bench.speed``, which does nothing
-# else: opens the store with the shipped embedder, searches, and says how large it is.
-
-_FLOOR_MB: Final = 400.0
-_SEARCHES: Final = 20
-_STATUS: Final = Path("/proc/self/status")
-_BYTES_PER_MB: Final = 1_000_000
+        user.observe(said, thread="bench")
+        for modes, floor in _CONTEXT_FLOORS_MS.items():
+            build = partial(user.context, thread="bench", modes=modes)
+            for message in searches.queries[:_WARM_UP]:
+                build(message)
+            times = latency(times_ms(build, searches.queries))
+            name = f"context ({modes}), {ground.sizes.small:,} memories"
+            figures += _time_figures(name, times, ground.sizes, floor=floor)
+    return figures
 
 
 def resident_figures(ground: Ground) -> list[Figure]:
@@ -201,17 +184,20 @@ def resident_figures(ground: Ground) -> list[Figure]:
             f"resident with {ground.sizes.large:,} memories open",
             megabytes,
             "MB",
-            floor=_FLOOR_MB,
+            floor=_RESIDENT_FLOOR_MB,
             at_full_size=ground.sizes.are_full,
         )
     ]
 
 
 def resident_mb(url: str, user: str, queries: Sequence[str]) -> float | None:
-    """How large a process is that has a store open and searched it; None: not known."""
+    """How large a process is that opened a store and searched it; None: not known.
+
+    It is a process of its own, ``python -m ricordo_bench.speed``, which does nothing else.
+    """
     task = {"url": url, "user": user, "queries": queries[:_SEARCHES]}
     done = subprocess.run(
-        [sys.executable, "-m", "ricordo.bench.speed"],
+        [sys.executable, "-m", "ricordo_bench.speed"],
         input=json.dumps(task),
         capture_output=True,
         check=True,
@@ -221,57 +207,16 @@ def resident_mb(url: str, user: str, queries: Sequence[str]) -> float | None:
     return found
 
 
-def main() -> None:
-    """Search as told on standard input; the size in megabytes on standard output."""
-    from ricordo.providers.local_embedder import LocalEmbedder
-    from ricordo.wiring import open_memory
-
-    task = json.load(sys.stdin)
-    with open_memory(task["url"], run_jobs=False, embedder=LocalEmbedder()) as memory:
-        user = memory.user(task["user"])
-        for query in task["queries"]:
-            user.search(query)
-        size = _resident_mb()
-    sys.stdout.write(json.dumps(size))
-
-
-def _resident_mb() -> float | None:
-    """What is in memory now; where only that is known, the most that ever was."""
-    if _STATUS.exists():
-        line = next(line for line in _STATUS.read_text().splitlines() if line.startswith("VmRSS"))
-        return int(line.split()[1]) * 1_024 / _BYTES_PER_MB
-    if sys.platform == "darwin":
-        import resource
-
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / _BYTES_PER_MB
-    return None
-
-
-if __name__ == "__main__":
-    main()
-
-
-_SMALL_FLOOR_MS: Final = 15.0
-_LARGE_FLOOR_MS: Final = 40.0
-_CROWD_FLOOR: Final = 1.5
-_POSTGRES_FLOOR: Final = 3.0
-
-
 def size_figures(ground: Ground) -> list[Figure]:
     """One user with few and with many memories."""
     sizes = ground.sizes
+    small, large = search_latency(ground.small), search_latency(ground.large)
     return [
-        *_search_figures(
-            f"search, {sizes.small:,} memories",
-            search_latency(ground.small),
-            floor=_SMALL_FLOOR_MS,
-            at_full_size=sizes.are_full,
+        *_time_figures(
+            f"search, {sizes.small:,} memories", small, sizes, floor=_SMALL_SEARCH_FLOOR_MS
         ),
-        *_search_figures(
-            f"search, {sizes.large:,} memories",
-            search_latency(ground.large),
-            floor=_LARGE_FLOOR_MS,
-            at_full_size=sizes.are_full,
+        *_time_figures(
+            f"search, {sizes.large:,} memories", large, sizes, floor=_LARGE_SEARCH_FLOOR_MS
         ),
     ]
 
@@ -281,8 +226,10 @@ def crowd_figures(ground: Ground) -> list[Figure]:
     sizes = ground.sizes
     alone, among_many = search_latencies([ground.loner, ground.crowd])
     return [
-        *_search_figures(f"search, 1 user with {sizes.of_each:,}", alone),
-        *_search_figures(f"search, {sizes.users:,} users with {sizes.of_each:,} each", among_many),
+        *_time_figures(f"search, 1 user with {sizes.of_each:,}", alone, sizes),
+        *_time_figures(
+            f"search, {sizes.users:,} users with {sizes.of_each:,} each", among_many, sizes
+        ),
         *_ratio_figures("many users against one", among_many, alone, _CROWD_FLOOR, sizes),
     ]
 
@@ -297,8 +244,8 @@ def postgres_figures(ground: Ground, postgres_url: str) -> list[Figure]:
     finally:
         _erase(postgres_url)
     return [
-        *_search_figures(f"search on SQLite, by turns, {sizes.small:,} memories", here),
-        *_search_figures(f"search on PostgreSQL, by turns, {sizes.small:,} memories", there),
+        *_time_figures(f"search on SQLite, by turns, {sizes.small:,} memories", here, sizes),
+        *_time_figures(f"search on PostgreSQL, by turns, {sizes.small:,} memories", there, sizes),
         *_ratio_figures("PostgreSQL against SQLite", there, here, _POSTGRES_FLOOR, sizes),
     ]
 
@@ -306,32 +253,16 @@ def postgres_figures(ground: Ground, postgres_url: str) -> list[Figure]:
 def _ratio_figures(
     name: str, these: Latency, those: Latency, floor: float, sizes: Sizes
 ) -> list[Figure]:
-    full = sizes.are_full
     slow_ends = these.p95_ms / those.p95_ms
     return [
         judged(f"{name}, p50", these.p50_ms / those.p50_ms, "times"),
-        judged(f"{name}, p95", slow_ends, "times", floor=floor, at_full_size=full),
-    ]
-
-
-def _search_figures(
-    name: str, times: Latency, *, floor: float | None = None, at_full_size: bool = True
-) -> list[Figure]:
-    return [
-        judged(f"{name}, p50", times.p50_ms, "ms"),
-        judged(f"{name}, p95", times.p95_ms, "ms", floor=floor, at_full_size=at_full_size),
+        judged(f"{name}, p95", slow_ends, "times", floor=floor, at_full_size=sizes.are_full),
     ]
 
 
 def _erase(url: str) -> None:
     with synthetic(url) as memory, contextlib.suppress(UserNotFound):
         memory.erase_user(USER)
-
-
-_RUNS: Final = 7
-_IMPORT_FLOOR_SECONDS: Final = 0.15
-_HELP_FLOOR_SECONDS: Final = 0.3
-_HELP: Final = "from ricordo.cli.main import main; main(['--help'])"
 
 
 def starting_figures() -> list[Figure]:
@@ -346,13 +277,12 @@ def starting_figures() -> list[Figure]:
 
 
 def _start_seconds(code: str) -> float:
-    return statistics.median(_one_run(code) for _ in range(_RUNS))
-
-
-def _one_run(code: str) -> float:
-    before = _now()
-    subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.DEVNULL)  # noqa: S603 - this Python, our code
-    return _now() - before
+    times = []
+    for _ in range(_RUNS):
+        before = _now()
+        subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.DEVNULL)  # noqa: S603 - this Python, our code
+        times.append(_now() - before)
+    return statistics.median(times)
 
 
 def _now() -> float:
@@ -364,17 +294,11 @@ def _now() -> float:
     return spent.ru_utime + spent.ru_stime
 
 
-# Nothing is embedded: this is the price of the store itself, fully durable.
-
-WITHOUT_EMBEDDING: Final[dict[str, Any]] = {"embedding_provider": "none"}
-_ROUNDS: Final = 5
-_BULK: Final = 1_000
-_SHARE_FLOOR: Final = 0.5
-_BULK_FLOOR: Final = 5_000
-
-
 def writing_figures(folder: Path, singles: int, *, at_full_size: bool) -> list[Figure]:
-    """Single writes, bare and ours by turns so that a slow moment hits both, then a bulk."""
+    """Single writes, bare and ours by turns so that a slow moment hits both, then a bulk.
+
+    Nothing is embedded: this is the price of the store itself, fully durable.
+    """
     texts = InventedTexts(seed=1).texts(singles + _ROUNDS + _BULK)
     portion = max(singles // _ROUNDS, 1)
     bare_seconds = our_seconds = 0.0
@@ -444,13 +368,6 @@ def _seconds(texts: Sequence[str], write: Callable[[str], object]) -> float:
     return time.perf_counter() - started
 
 
-DEFAULT_QUERIES: Final = 200
-_SMALLEST: Final = 100
-_LARGEST: Final = 10_000_000
-_MOST_QUERIES: Final = 100_000
-_MEMORIES_PER_SINGLE_WRITE: Final = 50
-
-
 class Kind(StrEnum):
     """What can be measured, in the order in which it is."""
 
@@ -506,27 +423,48 @@ def measure_speed(plan: SpeedPlan, folder: Path, progress_of: ProgressOf) -> Ite
     Raises:
         StorageError: a database cannot be opened or written.
     """
-    ground = Ground(folder, plan.sizes, progress_of)
-    measurements = _measurements(plan, ground)
-    for kind in plan.kinds:
-        progress_of(f"measuring: {kind}")
-        yield from measurements[kind]()
-
-
-def _measurements(plan: SpeedPlan, ground: Ground) -> Mapping[Kind, Callable[[], list[Figure]]]:
-    return {
+    sizes, url = plan.sizes, plan.postgres_url
+    ground = Ground(folder, sizes, progress_of)
+    singles = sizes.large // _MEMORIES_PER_SINGLE_WRITE
+    measurements: dict[Kind, Callable[[], Iterable[Figure]]] = {
         Kind.START: starting_figures,
-        Kind.ADD: lambda: writing_figures(
-            ground.folder,
-            singles=plan.sizes.large // _MEMORIES_PER_SINGLE_WRITE,
-            at_full_size=plan.sizes.are_full,
-        ),
+        Kind.ADD: lambda: writing_figures(folder, singles, at_full_size=sizes.are_full),
         Kind.SEARCH: lambda: size_figures(ground),
         Kind.USERS: lambda: crowd_figures(ground),
         Kind.QUERY: lambda: query_figures(ground),
         Kind.CONTEXT: lambda: context_figures(ground),
         Kind.RELATION: lambda: relation_figures(ground),
-        Kind.CHECKPOINT: lambda: checkpoint_figures(ground, plan.postgres_url),
+        Kind.CHECKPOINT: lambda: checkpoint_figures(ground, url),
         Kind.RESIDENT: lambda: resident_figures(ground),
-        Kind.POSTGRES: lambda: postgres_figures(ground, plan.postgres_url or ""),
+        Kind.POSTGRES: lambda: postgres_figures(ground, url or ""),
     }
+    for kind in plan.kinds:
+        progress_of(f"measuring: {kind}")
+        yield from measurements[kind]()
+
+
+def main() -> None:
+    """Run the searches of standard input; the size in megabytes on standard output."""
+    task = json.load(sys.stdin)
+    with open_memory(task["url"], run_jobs=False, embedder=LocalEmbedder()) as memory:
+        user = memory.user(task["user"])
+        for query in task["queries"]:
+            user.search(query)
+        size = _resident_mb()
+    sys.stdout.write(json.dumps(size))
+
+
+def _resident_mb() -> float | None:
+    """What is in memory now; where only that is known, the most that ever was."""
+    if _STATUS.exists():
+        line = next(line for line in _STATUS.read_text().splitlines() if line.startswith("VmRSS"))
+        return int(line.split()[1]) * 1_024 / _BYTES_PER_MB
+    if sys.platform == "darwin":
+        import resource
+
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / _BYTES_PER_MB
+    return None
+
+
+if __name__ == "__main__":
+    main()

@@ -10,27 +10,39 @@ from datetime import datetime
 from itertools import groupby
 from pathlib import Path
 from statistics import fmean
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from ricordo import limits
-from ricordo.bench.figures import Latency, latency
 from ricordo.errors import EmbedderRefused, EmbedderUnavailable, ImportFailed, InvalidValue
-from ricordo.memory import Memory
 from ricordo.model import checks
-from ricordo.model.checks import parse_moment
 from ricordo.model.record import Record
 from ricordo.providers.embedder import Embedder
 from ricordo.transfer.exports import Progress, no_progress
-from ricordo.transfer.foreign_files import JsonObject, a_list, a_text, an_object, parsed, read_text
+from ricordo.transfer.foreign_files import a_list, a_text, an_object, parsed, read_text
 from ricordo.user_memory import UserMemory
 from ricordo.wiring import open_memory
+from ricordo_bench.figures import Latency, latency
+
+DEPTH: Final = 20
+"""How many results a question asks for."""
+ABSTENTION: Final = "abstention"
+APART: Final = ("adversarial", ABSTENTION)
+"""Categories that are never part of the mean."""
+USER_PREFIX: Final = "bench:"
+"""Before the names of the users, so that a store in use never mixes them with its own."""
+PLAIN: Final = "plain"
+STEPS: Final = ("names", "window", "actor", "date", "thread", "role")
+"""In the order in which they are added; also what the setting ``ranking_off`` calls them."""
+_OBSERVED_AT_ONCE: Final = 500
+_ROLES: Final = ("user", "assistant", None)
+_ROLE_OF_PEOPLE: Final = "user"  # where two people talk, neither is an assistant
+
+Checked = TypeVar("Checked")
 
 # The format is neutral: whatever a set was made from, it becomes turns, questions and the ids of
 # the turns that answer them. What the format states is checked before anything is measured,
 # because a set that breaks it would give numbers that mean nothing. Fields beyond it are left
 # alone.
-
-_ROLES: Final = ("user", "assistant", None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,12 +91,10 @@ class QuestionSet:
 
     @property
     def turn_count(self) -> int:
-        """How many turns there are in all conversations."""
         return sum(len(conversation.turns) for conversation in self.conversations)
 
     @property
     def question_count(self) -> int:
-        """How many questions there are about all conversations."""
         return sum(len(conversation.questions) for conversation in self.conversations)
 
 
@@ -109,7 +119,7 @@ def read_questions(path: Path) -> QuestionSet:
 
 def _conversation(place: str, entry: object) -> Conversation:
     given = an_object(place, entry)
-    conversation_id = _reference(f"{place}, id", given.get("id"))
+    conversation_id = _checked(checks.reference, f"{place}, id", given.get("id"))
     place = f"{place} ({conversation_id})"
     turns = tuple(
         _turn(f"{place}, turn {number}", turn)
@@ -118,10 +128,10 @@ def _conversation(place: str, entry: object) -> Conversation:
     _no_repeats(f"{place}, turns", (turn.id for turn in turns))
     _in_order(place, turns)
     known = frozenset(turn.id for turn in turns)
-    asked = a_list(f"{place}, questions", given.get("questions"))
+    listed = a_list(f"{place}, questions", given.get("questions"))
     questions = tuple(
         _question(f"{place}, question {number}", question, known)
-        for number, question in enumerate(asked, start=1)
+        for number, question in enumerate(listed, start=1)
     )
     _no_repeats(f"{place}, questions", (question.id for question in questions))
     return Conversation(conversation_id, turns, questions)
@@ -129,7 +139,7 @@ def _conversation(place: str, entry: object) -> Conversation:
 
 def _turn(place: str, entry: object) -> SaidTurn:
     given = an_object(place, entry)
-    turn_id = _reference(f"{place}, id", given.get("id"))
+    turn_id = _checked(checks.reference, f"{place}, id", given.get("id"))
     place = f"{place} ({turn_id})"
     role = given.get("role")
     if role not in _ROLES:
@@ -138,11 +148,13 @@ def _turn(place: str, entry: object) -> SaidTurn:
     text = a_text(f"{place}, text", given.get("text"))
     return SaidTurn(
         id=turn_id,
-        thread=_reference(f"{place}, thread", given.get("thread")),
-        actor=None if actor is None else _reference(f"{place}, actor", actor),
+        thread=_checked(checks.reference, f"{place}, thread", given.get("thread")),
+        actor=None if actor is None else _checked(checks.reference, f"{place}, actor", actor),
         role=role,
-        at=_moment(f"{place}, at", given.get("at")),
-        text=_text(f"{place}, text", text, limits.MAX_TURN_CHARS) if text.strip() else "",
+        at=_checked(checks.parse_moment, f"{place}, at", given.get("at")),
+        text=_checked(checks.text, f"{place}, text", text, limits.MAX_TURN_CHARS)
+        if text.strip()
+        else "",
     )
 
 
@@ -150,31 +162,24 @@ def _question(place: str, entry: object, known: frozenset[str]) -> Question:
     given = an_object(place, entry)
     question_id = a_text(f"{place}, id", given.get("id"))
     place = f"{place} ({question_id})"
-    evidence = _turn_ids(f"{place}, evidence", given.get("evidence"), known)
+
+    def turn_ids(name: str) -> tuple[str, ...]:
+        where = f"{place}, {name}"
+        found = tuple(a_text(where, entry) for entry in a_list(where, given.get(name)))
+        _no_repeats(where, found)
+        for turn_id in found:
+            if turn_id not in known:
+                raise ImportFailed(f"{where}: no turn {turn_id!r} in this conversation")
+        return found
+
     return Question(
         id=question_id,
-        text=_text(f"{place}, text", given.get("text"), limits.MAX_QUERY_CHARS),
+        text=_checked(checks.text, f"{place}, text", given.get("text"), limits.MAX_QUERY_CHARS),
         category=a_text(f"{place}, category", given.get("category")),
-        evidence=evidence,
-        stale=_optional_turn_ids(place, "stale", given, known),
-        fresh=_optional_turn_ids(place, "fresh", given, known),
+        evidence=turn_ids("evidence"),
+        stale=None if given.get("stale") is None else turn_ids("stale"),
+        fresh=None if given.get("fresh") is None else turn_ids("fresh"),
     )
-
-
-def _turn_ids(place: str, value: object, known: frozenset[str]) -> tuple[str, ...]:
-    found = tuple(a_text(place, entry) for entry in a_list(place, value))
-    _no_repeats(place, found)
-    for turn_id in found:
-        if turn_id not in known:
-            raise ImportFailed(f"{place}: no turn {turn_id!r} in this conversation")
-    return found
-
-
-def _optional_turn_ids(
-    place: str, name: str, given: JsonObject, known: frozenset[str]
-) -> tuple[str, ...] | None:
-    value = given.get(name)
-    return None if value is None else _turn_ids(f"{place}, {name}", value, known)
 
 
 def _in_order(place: str, turns: tuple[SaidTurn, ...]) -> None:
@@ -200,32 +205,15 @@ def _no_repeats(place: str, ids: Iterable[str]) -> None:
         seen.add(one)
 
 
-def _reference(place: str, value: object) -> str:
+def _checked(check: Callable[..., Checked], place: str, *value: object) -> Checked:
     try:
-        return checks.reference(place, value)
-    except InvalidValue as problem:
-        raise ImportFailed(str(problem)) from None
-
-
-def _text(place: str, value: object, maximum: int) -> str:
-    try:
-        return checks.text(place, value, maximum)
-    except InvalidValue as problem:
-        raise ImportFailed(str(problem)) from None
-
-
-def _moment(place: str, value: Any) -> datetime:
-    try:
-        return parse_moment(place, value)
+        return check(place, *value)
     except InvalidValue as problem:
         raise ImportFailed(str(problem)) from None
 
 
 # A measure of one question lies between 0 and 1; a measure of many is their mean. Results beyond
 # the first ``DEPTH`` are never looked at.
-
-DEPTH: Final = 20
-"""How many results a question asks for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,7 +274,7 @@ def ndcg_at(ranked: Sequence[str], evidence: Collection[str], k: int) -> float:
 def is_fresh_above_stale(
     ranked: Sequence[str], fresh: Collection[str], stale: Collection[str]
 ) -> bool:
-    """True where the best new statement stands above the best old one; false where none is."""
+    """True where the best new statement is above the best old one; false where none is."""
     best_fresh, best_stale = _best_place(ranked, fresh), _best_place(ranked, stale)
     if best_fresh is None:
         return False
@@ -341,14 +329,9 @@ def _discounted(place: int) -> float:
     return 1 / math.log2(place + 1)
 
 
-ABSTENTION: Final = "abstention"
-APART: Final = ("adversarial", ABSTENTION)
-"""Categories that are never part of the mean."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Freshness(Record):
-    """How often a new statement stands above the old one; None where no question asks that."""
+    """How often a new statement is above the old one; None where no question asks that."""
 
     questions: int
     share: float | None
@@ -441,12 +424,6 @@ def _is_unanswerable(outcome: Outcome) -> bool:
 # its text, so many results, no filter. Nothing else of the question is given, and nothing is kept
 # from one question to the next.
 
-USER_PREFIX: Final = "bench:"
-"""Before the names of the users, so that a store in use never mixes them with its own."""
-
-_OBSERVED_AT_ONCE: Final = 500
-_ROLE_OF_PEOPLE: Final = "user"  # where two people talk, neither is an assistant
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecallReport(Record):
@@ -500,7 +477,8 @@ def observe_all(
                 done += len(messages)
                 progress(done, questions.turn_count)
             _make_vectors(user)
-        _finish_jobs(memory)
+        while memory.run_jobs():
+            pass
 
 
 def measure_recall(
@@ -557,7 +535,6 @@ def measure_recall(
 
 
 def user_of(conversation: Conversation) -> str:
-    """The user whose turns those of a conversation are."""
     return f"{USER_PREFIX}{conversation.id}"
 
 
@@ -565,24 +542,18 @@ def _messages(conversation: Conversation) -> Iterator[tuple[str, list[dict[str, 
     """What was said, in order, in portions of one thread. Blank turns cannot be observed."""
     worded = (turn for turn in conversation.turns if turn.text)
     for thread, turns in groupby(worded, key=lambda turn: turn.thread):
-        messages = [_message(turn) for turn in turns]
-        for portion in _portions(messages):
-            yield thread, list(portion)
-
-
-def _message(turn: SaidTurn) -> dict[str, object]:
-    return {
-        "role": turn.role or _ROLE_OF_PEOPLE,
-        "content": turn.text,
-        "actor": turn.actor,
-        "at": turn.at,
-        "id": turn.id,
-    }
-
-
-def _portions(messages: Sequence[dict[str, object]]) -> Iterator[Sequence[dict[str, object]]]:
-    for start in range(0, len(messages), _OBSERVED_AT_ONCE):
-        yield messages[start : start + _OBSERVED_AT_ONCE]
+        messages: list[dict[str, object]] = [
+            {
+                "role": turn.role or _ROLE_OF_PEOPLE,
+                "content": turn.text,
+                "actor": turn.actor,
+                "at": turn.at,
+                "id": turn.id,
+            }
+            for turn in turns
+        ]
+        for start in range(0, len(messages), _OBSERVED_AT_ONCE):
+            yield thread, messages[start : start + _OBSERVED_AT_ONCE]
 
 
 def _make_vectors(user: UserMemory) -> None:
@@ -598,16 +569,6 @@ def _make_vectors(user: UserMemory) -> None:
     if status.pending or status.error:
         missing = status.pending + status.error
         raise EmbedderUnavailable(f"{missing} vectors could not be made: {status.last_error}")
-
-
-def _finish_jobs(memory: Memory) -> None:
-    while memory.run_jobs():
-        pass
-
-
-PLAIN: Final = "plain"
-STEPS: Final = ("names", "window", "actor", "date", "thread", "role")
-"""In the order in which they are added; also what the setting ``ranking_off`` calls them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
