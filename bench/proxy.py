@@ -22,7 +22,7 @@ import httpx2
 
 from bench.options import Commands, add_json
 from ricordo.providers.local_embedder import LocalEmbedder
-from ricordo.testing.model_server import ModelServer
+from ricordo.testing import ModelServer
 from ricordo.wiring import open_memory
 from ricordo_bench.figures import Latency, latency
 from ricordo_bench.stores import USER, FilledStore, Ground, Sizes

@@ -10,7 +10,7 @@ from tests.formation.quality.running import judged
 from tests.formation.quality.snippets import FOLDER, load
 
 from bench.options import Commands, add_json
-from ricordo.testing.embedder import WordEmbedder
+from ricordo.testing import WordEmbedder
 from ricordo.wiring import open_memory
 
 SETS = {

@@ -13,7 +13,7 @@ from ricordo.jobs.handlers import run_lifecycle
 from ricordo.memory import Memory
 from ricordo.model.vocabulary import VectorState
 from ricordo.storage.tables import item_index
-from ricordo.testing.clock import ManualClock
+from ricordo.testing import ManualClock
 
 _NEW_A_DAY: Final = 40  # of them every other one is a rewording of the one before
 _SPOILT_A_DAY: Final = 200

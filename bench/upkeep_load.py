@@ -16,7 +16,7 @@ from ricordo.cli.bench import progress_bars
 from ricordo.cli.render import TableListing, answer
 from ricordo.memory import Memory
 from ricordo.model.record import Record
-from ricordo.testing.clock import ManualClock
+from ricordo.testing import ManualClock
 from ricordo.transfer.exports import Progress, no_progress
 from ricordo_bench.figures import Latency, Machine, latency, percentile, this_machine
 from ricordo_bench.stores import USER, InventedTexts, search_ms, synthetic

@@ -13,8 +13,7 @@ from ricordo.cli.bench import progress_bars
 from ricordo.cli.render import TableListing, answer, say
 from ricordo.memory import Memory
 from ricordo.model.record import Record
-from ricordo.testing.clock import ManualClock
-from ricordo.testing.embedder import WordEmbedder
+from ricordo.testing import ManualClock, WordEmbedder
 from ricordo.transfer.exports import Progress, no_progress
 from ricordo.wiring import open_memory
 from ricordo_bench.figures import Machine, this_machine

@@ -10,7 +10,7 @@ from anthropic import Anthropic
 
 import ricordo
 from ricordo.integrations.anthropic import MemoryTool
-from ricordo.testing.anthropic_server import AnthropicServer
+from ricordo.testing import ModelServer
 
 memory = ricordo.open(":memory:")
 ana = memory.user("ana")
@@ -28,7 +28,7 @@ def chat(client: Anthropic, model: str, text: str) -> str:
     return "".join(block.text for block in runner.until_done().content if block.type == "text")
 
 
-with AnthropicServer() as server:  # a model that says what it was told to say
+with ModelServer() as server:  # a model that says what it was told to say
     commands: list[dict[str, Any]] = [
         {"command": "view", "path": "/memories"},
         {"command": "create", "path": TRIP, "file_text": "# Trip\n- to Lisbon\n- by train\n"},

@@ -8,7 +8,7 @@ from typing import Any
 from anthropic import Anthropic
 
 import ricordo
-from ricordo.testing.anthropic_server import AnthropicServer
+from ricordo.testing import ModelServer
 from ricordo.tools import Tools
 
 memory = ricordo.open(":memory:")
@@ -40,7 +40,7 @@ def chat(client: Anthropic, model: str, user_id: str, text: str) -> str:
         messages.append({"role": "user", "content": results})
 
 
-with AnthropicServer() as server:  # a model that says what it was told to say
+with ModelServer() as server:  # a model that says what it was told to say
     server.answer_calling("memory", {"action": "save", "content": "Ana is learning the cello."})
     server.answer("How nice! Since when?")
     server.answer_calling("memory", {"action": "search", "query": "instrument"})

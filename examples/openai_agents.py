@@ -5,12 +5,18 @@ Run it with: python examples/openai_agents.py
 
 import asyncio
 
-from agents import Agent, OpenAIResponsesModel, RunContextWrapper, Runner, set_tracing_disabled
+from agents import (
+    Agent,
+    OpenAIChatCompletionsModel,
+    RunContextWrapper,
+    Runner,
+    set_tracing_disabled,
+)
 from openai import AsyncOpenAI
 
 import ricordo
 from ricordo.integrations.openai_agents import MemorySession, memory_tools
-from ricordo.testing.responses_server import ResponsesServer
+from ricordo.testing import ModelServer
 
 memory = ricordo.open(":memory:")
 set_tracing_disabled(True)  # or the SDK sends what is said here to OpenAI
@@ -30,7 +36,7 @@ async def chat(agent: Agent[str], user_id: str, text: str) -> None:
 
 async def main() -> None:
     """Start a model that says what it was told to say, and talk to it."""
-    with ResponsesServer() as server:
+    with ModelServer() as server:
         server.answer_calling("memory_add", {"content": "Ana eats no meat.", "type": "preference"})
         server.answer("Good to know.")
         server.answer("Lentil soup.")
@@ -38,12 +44,12 @@ async def main() -> None:
         server.answer("What do you like to eat?")
         async with AsyncOpenAI(base_url=server.base_url, api_key="none") as client:
             # For a real model change this line, e.g. to model = "gpt-5".
-            model = OpenAIResponsesModel(server.model, client)
+            model = OpenAIChatCompletionsModel(server.model, client)
             agent = Agent[str](name="cook", model=model, tools=[*memory_tools(who)])
             await chat(agent, "ana", "I eat no meat.")
             await chat(agent, "ana", "What shall I cook?")
             await chat(agent, "ben", "What shall I cook?")
-        print(f"the model was told {len(server.asked[2]['input'])} items of the session of ana")
+        print(f"the model was told {len(server.prompts[2])} messages of the session of ana")
 
 
 asyncio.run(main())

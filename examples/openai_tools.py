@@ -9,7 +9,7 @@ from typing import Any
 from openai import OpenAI
 
 import ricordo
-from ricordo.testing.model_server import ModelServer
+from ricordo.testing import ModelServer
 from ricordo.tools import Tools
 
 memory = ricordo.open(":memory:")

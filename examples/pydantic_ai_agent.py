@@ -12,7 +12,7 @@ from pydantic_ai.providers.openai import OpenAIProvider
 
 import ricordo
 from ricordo.integrations.pydantic_ai import MemoryToolset
-from ricordo.testing.model_server import ModelServer
+from ricordo.testing import ModelServer
 
 memory = ricordo.open(":memory:")
 # Whose memory it is comes from the deps of the run, never from the model. The toolset also adds

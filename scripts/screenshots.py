@@ -20,7 +20,7 @@ from tests.support.service import running
 from tests.web.addresses import MISSING, known_pages
 from tests.web.browsing import Browsing, chromium
 
-from ricordo.testing.clock import ManualClock
+from ricordo.testing import ManualClock
 from ricordo.wiring import open_memory
 
 FOLDER: Final = Path(__file__).parents[1] / "docs" / "screenshots"

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from ricordo.memory import Memory
-from ricordo.testing.clock import ManualClock
-from ricordo.testing.embedder import WordEmbedder
+from ricordo.testing import ManualClock, WordEmbedder
 from ricordo.wiring import open_memory
 from tests.support import certificates, postgres, scratch, tiers
 

@@ -10,8 +10,7 @@ from bench.attack.own_words import OwnMessage
 from bench.attack.texts import TYPES, Attack
 from ricordo.memory import Memory
 from ricordo.model.vocabulary import MemoryType
-from ricordo.testing.embedder import WordEmbedder
-from ricordo.testing.model_server import ModelServer
+from ricordo.testing import ModelServer, WordEmbedder
 from ricordo.wiring import open_memory
 
 _THREAD: Final = "pasted"

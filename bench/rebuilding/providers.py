@@ -6,7 +6,6 @@ cosine that neither would give.
 
 import functools
 import hashlib
-import json
 import threading
 import time
 from collections.abc import Collection
@@ -14,9 +13,9 @@ from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
+from tests.support.endpoints import EmbeddingServer
 
-from ricordo.testing.embedding_server import EmbeddingServer
-from ricordo.testing.serving import Response
+from ricordo.testing import Response
 
 WIDTH: Final = 64
 
@@ -34,6 +33,7 @@ class Provider(EmbeddingServer):
         """When each text was first asked for, by the clock of ``time.monotonic``."""
         self.requested: list[tuple[float, list[str]]] = []
         """When which texts were asked for together."""
+        self._lock = threading.Lock()
         self._made = 0
         self._hold_from: int | None = None
         self.held = threading.Event()
@@ -57,10 +57,10 @@ class Provider(EmbeddingServer):
         self.release()
         super().__exit__(*problem)
 
-    def _posted(self, path: str, body: Any) -> Response:
+    def on_post(self, path: str, body: Any) -> Response:
         if path == "/v1/embeddings":
             self._note(body["input"])
-        return super()._posted(path, body)
+        return super().on_post(path, body)
 
     def _note(self, texts: list[str]) -> None:
         with self._lock:
@@ -74,14 +74,10 @@ class Provider(EmbeddingServer):
             self.held.set()
             self._released.wait()
 
-    def _answer(self, texts: list[str], dimensions: int | None) -> bytes:
-        del dimensions
-        made = vectors_in(self.name, texts).tolist()
-        entries = [
-            {"object": "embedding", "index": place, "embedding": vector}
-            for place, vector in enumerate(made)
-        ]
-        return json.dumps({"object": "list", "data": entries, "model": self.model}).encode()
+    def vectors(self, texts: list[str], width: int) -> list[list[float]]:
+        del width
+        made: list[list[float]] = vectors_in(self.name, texts).tolist()
+        return made
 
 
 def vectors_in(space: str, texts: Collection[str]) -> Vectors:

@@ -15,8 +15,7 @@ from tests.support.served import COMMAND, served
 from bench.soaking.generated import Requests
 from bench.soaking.hostile import TRAILED, attack
 from bench.soaking.watching import Watch, Watched
-from ricordo.testing.anthropic_server import AnthropicServer
-from ricordo.testing.model_server import ModelServer
+from ricordo.testing import ModelServer
 from ricordo.wiring import open_memory
 from ricordo_bench.stores import InventedTexts
 
@@ -56,7 +55,7 @@ class Course:
 def run_course(url: str, soak: Soak) -> Course:
     """Serve an empty store, let everybody at it, and look what is in it afterwards."""
     course = Course()
-    with ModelServer() as openai, AnthropicServer() as anthropic:
+    with ModelServer() as openai, ModelServer() as anthropic:
         openai.answer_with(lambda _request: "Hello.")
         anthropic.answer_with(lambda _request: "Hello.")
         upstreams = {

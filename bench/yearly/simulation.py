@@ -15,7 +15,7 @@ from ricordo.limits import MAX_CHANGES
 from ricordo.memory import Memory
 from ricordo.model.item import Change
 from ricordo.model.vocabulary import Source, Status
-from ricordo.testing.clock import ManualClock
+from ricordo.testing import ManualClock
 from ricordo.transfer.exports import Progress
 from ricordo.user_memory import UserMemory
 

@@ -19,7 +19,7 @@ from ricordo import (
     ScopeWidened,
     UserMemory,
 )
-from ricordo.testing.clock import ManualClock
+from ricordo.testing import ManualClock
 from tests.contract.conftest import on_sqlite
 
 pytestmark = pytest.mark.requirement("checkpoints.states")

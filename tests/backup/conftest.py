@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from ricordo import Memory
-from ricordo.testing.clock import ManualClock
+from ricordo.testing import ManualClock
 from ricordo.wiring import restore_backup
 from tests.support import postgres
 

@@ -13,7 +13,7 @@ import pytest
 
 import ricordo
 from ricordo import DatabaseTooNew, InvalidBackup, InvalidValue, Memory
-from ricordo.testing.clock import ManualClock
+from ricordo.testing import ManualClock
 from ricordo.wiring import restore_backup
 from tests.backup.comparing import rows_of
 

@@ -7,7 +7,7 @@ import pytest
 
 import ricordo
 from ricordo import Memory
-from ricordo.testing.clock import ManualClock
+from ricordo.testing import ManualClock
 from ricordo.wiring import restore_backup
 from tests.backup.comparing import rows_of
 from tests.backup.killing import killed_at, killed_at_size, steps_of

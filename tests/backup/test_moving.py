@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from ricordo import Memory, UserMemory
 from ricordo.storage.consistency import find_inconsistencies
 from ricordo.storage.tables import graph_writes
-from ricordo.testing.clock import ManualClock
-from ricordo.testing.embedder import WordEmbedder
+from ricordo.testing import ManualClock, WordEmbedder
 from ricordo.wiring import open_memory, restore_backup
 from tests.backup.comparing import ids_given, rows_of
 from tests.support import postgres

@@ -13,7 +13,7 @@ from alembic.config import Config
 from ricordo import ContextPolicy, Event, Memory
 from ricordo.storage import migration
 from ricordo.storage.migration import CHAIN, HEAD
-from ricordo.testing.clock import ManualClock
+from ricordo.testing import ManualClock
 from ricordo.wiring import restore_backup
 from tests.support.commandline import ricordo
 from tests.support.soundness import problems_of

@@ -16,7 +16,7 @@ from ricordo import (
     StoreNotEmpty,
 )
 from ricordo.storage.backend import ITEMS
-from ricordo.testing.clock import ManualClock
+from ricordo.testing import ManualClock
 from ricordo.wiring import restore_backup
 from tests.backup.comparing import rows_of
 from tests.support import postgres

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from ricordo.errors import EmbeddingError
-from ricordo.testing.embedding_server import EmbeddingServer
 from ricordo.wiring import open_memory
 from ricordo_bench.recall import (
     PLAIN,
@@ -21,6 +20,7 @@ from ricordo_bench.recall import (
     user_of,
 )
 from tests.bench.sets import small_set, turn, written
+from tests.support.endpoints import EmbeddingServer
 
 
 @pytest.fixture

@@ -27,8 +27,7 @@ from ricordo.memories.replacement import MERGED_IDS
 from ricordo.model.filters import SortColumn
 from ricordo.model.record import Record
 from ricordo.storage.consistency import find_inconsistencies
-from ricordo.testing.clock import ManualClock
-from ricordo.testing.embedder import WordEmbedder
+from ricordo.testing import ManualClock, WordEmbedder
 from ricordo.text.normalise import content_hash
 from ricordo.wiring import open_memory
 from tests.support import postgres

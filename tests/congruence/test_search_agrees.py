@@ -12,8 +12,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from ricordo import Memory
-from ricordo.testing.clock import ManualClock
-from ricordo.testing.embedder import WordEmbedder
+from ricordo.testing import ManualClock, WordEmbedder
 from ricordo.wiring import open_memory
 from tests.support import postgres
 from tests.support.searching import ENGINES, WIDTH

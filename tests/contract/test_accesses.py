@@ -12,7 +12,7 @@ from ricordo import Decision, Memory, StorageBusy, UserMemory
 from ricordo.formation.conflicts import IDENTICAL, REDUNDANT
 from ricordo.recall.accesses import TIMER_NAME, AccessCounter
 from ricordo.storage.tables import items
-from ricordo.testing.clock import ManualClock
+from ricordo.testing import ManualClock
 from tests.endpoints.forking import succeeds_in_child
 from tests.support.sharing import share
 from tests.support.waiting import wait_until

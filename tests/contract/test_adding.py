@@ -18,7 +18,7 @@ from ricordo import (
     UnknownField,
     UserMemory,
 )
-from ricordo.testing.clock import ManualClock
+from ricordo.testing import ManualClock
 from ricordo.wiring import open_memory
 from tests.contract.conftest import on_sqlite
 

@@ -13,7 +13,7 @@ from ricordo.formation.audit import audit, junk_reason
 from ricordo.model.reports import AuditReport, Findings
 from ricordo.model.vocabulary import MemoryType
 from ricordo.storage.tables import item_index
-from ricordo.testing.clock import ManualClock
+from ricordo.testing import ManualClock
 from tests.contract.conftest import on_sqlite
 
 pytestmark = pytest.mark.requirement("formation.audit")

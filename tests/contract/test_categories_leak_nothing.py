@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from ricordo import Memory, RicordoError, UserMemory
 from ricordo.model.record import plain
-from ricordo.testing.embedder import WordEmbedder
+from ricordo.testing import WordEmbedder
 from ricordo.wiring import open_memory
 from tests.support.confined import OPEN_TO_CONFINED
 from tests.support.sharing import link_of_old, share

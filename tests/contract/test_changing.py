@@ -23,7 +23,7 @@ from ricordo import (
 from ricordo.model.item import LEGAL_STEPS, Item
 from ricordo.model.record import plain
 from ricordo.storage.consistency import find_inconsistencies
-from ricordo.testing.clock import ManualClock
+from ricordo.testing import ManualClock
 from tests.support.sharing import link_of_old, share
 
 

@@ -11,7 +11,7 @@ from ricordo import Action, DayActivity, InvalidValue, Memory, UserMemory, limit
 from ricordo.model.activity import BUCKETS, RECALLS, decisions_counter
 from ricordo.storage.daily_counters import tally
 from ricordo.storage.tables import tallies
-from ricordo.testing.clock import ManualClock
+from ricordo.testing import ManualClock
 from tests.contract.conftest import on_sqlite
 from tests.support import processes
 

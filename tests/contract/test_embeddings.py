@@ -15,9 +15,9 @@ from ricordo.providers.embedder import unit_rows
 from ricordo.storage.backend import ITEMS
 from ricordo.storage.relations import relations_of
 from ricordo.storage.tables import item_index
-from ricordo.testing.clock import ManualClock
-from ricordo.testing.embedding_server import EmbeddingServer
+from ricordo.testing import ManualClock
 from tests.contract.conftest import on_sqlite
+from tests.support.endpoints import EmbeddingServer
 from tests.support.sharing import share
 
 OpenStore = Callable[..., Memory]

@@ -11,7 +11,7 @@ from langgraph.checkpoint.base import empty_checkpoint
 from ricordo import InvalidValue, Memory, MemoryNotFound, NothingToUndo, UserMemory, UserNotFound
 from ricordo.integrations.langgraph import RicordoSaver, RicordoStore
 from ricordo.storage.consistency import find_inconsistencies
-from ricordo.testing.clock import ManualClock
+from ricordo.testing import ManualClock
 from tests.support import postgres
 from tests.support.sharing import share
 

@@ -13,8 +13,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from ricordo import AccessDenied, Memory, NotFound, RicordoError, UserMemory
-from ricordo.testing.clock import ManualClock
-from ricordo.testing.embedder import WordEmbedder
+from ricordo.testing import ManualClock, WordEmbedder
 from tests.support.searching import ENGINES, WIDTH, Searching
 from tests.support.sharing import share
 
@@ -278,8 +277,8 @@ def test_threads_that_write_and_search_see_only_their_own(searching: Searching) 
 
 PROCESS = """
 import sys
-from ricordo.testing.clock import ManualClock
-from ricordo.testing.embedder import WordEmbedder
+from ricordo.testing import ManualClock
+from ricordo.testing import WordEmbedder
 from ricordo.wiring import open_memory
 from tests.contract.test_isolation import hammer
 

@@ -12,7 +12,7 @@ from ricordo.jobs.runner import Handler, JobContext, JobLost, JobRunner, ThreadR
 from ricordo.limits import MAX_JOB_ATTEMPTS
 from ricordo.model.job import NewJob
 from ricordo.model.vocabulary import JobState, Lane
-from ricordo.testing.clock import ManualClock
+from ricordo.testing import ManualClock
 from tests.contract.conftest import on_sqlite
 
 QUICK, SLOW = "chore", "consolidate"

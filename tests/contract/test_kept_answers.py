@@ -10,7 +10,7 @@ from ricordo import Memory
 from ricordo.errors import UserNotFound
 from ricordo.limits import IDEMPOTENCY_HOURS, IDEMPOTENCY_LEASE_SECONDS
 from ricordo.storage.idempotency import KeptAnswer, keep, release, reserve
-from ricordo.testing.clock import ManualClock
+from ricordo.testing import ManualClock
 
 pytestmark = pytest.mark.requirement("http.idempotency")
 

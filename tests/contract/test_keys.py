@@ -27,7 +27,7 @@ from ricordo.access import keys as key_format
 from ricordo.limits import KEY_USE_MINUTES, MAX_KEY_DAYS, MAX_KEY_NAME_CHARS
 from ricordo.storage.keys import StoredKeys
 from ricordo.storage.tables import api_keys
-from ricordo.testing.clock import ManualClock
+from ricordo.testing import ManualClock
 from tests.contract.conftest import on_sqlite
 
 pytestmark = pytest.mark.requirement("access.keys")

@@ -16,7 +16,7 @@ from ricordo import (
     UnknownField,
     UserMemory,
 )
-from ricordo.testing.clock import ManualClock
+from ricordo.testing import ManualClock
 from ricordo.text.tokens import estimate_tokens
 from tests.contract.conftest import on_sqlite
 from tests.support.searching import Searching

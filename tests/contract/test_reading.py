@@ -18,7 +18,7 @@ from ricordo import (
     UserMemory,
 )
 from ricordo.model.filters import SortColumn
-from ricordo.testing.clock import ManualClock
+from ricordo.testing import ManualClock
 from tests.contract.conftest import on_sqlite
 from tests.support.sharing import share
 

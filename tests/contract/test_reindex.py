@@ -22,7 +22,7 @@ from ricordo.index.rebuild import (
 from ricordo.storage.backend import INDEXED, ITEMS
 from ricordo.storage.search_rows import remove_entries
 from ricordo.storage.tables import store
-from ricordo.testing.clock import ManualClock
+from ricordo.testing import ManualClock
 from ricordo.text.analyser import Analyser
 
 pytestmark = pytest.mark.requirement("recall.reindex")

@@ -17,7 +17,7 @@ from ricordo import (
 )
 from ricordo.storage.relations import add_relations
 from ricordo.storage.tables import relations
-from ricordo.testing.clock import ManualClock
+from ricordo.testing import ManualClock
 from tests.contract.conftest import on_sqlite
 from tests.support.searching import Searching
 from tests.support.sharing import share

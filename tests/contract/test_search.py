@@ -10,8 +10,7 @@ import pytest
 from ricordo import EmbedderUnavailable, InvalidValue, Memory, UnknownField, UserMemory
 from ricordo.providers.embedder import Vectors
 from ricordo.recall.ranking import MAX_BOOST
-from ricordo.testing.clock import ManualClock
-from ricordo.testing.embedder import WordEmbedder
+from ricordo.testing import ManualClock, WordEmbedder
 from tests.contract.conftest import on_sqlite
 from tests.support import postgres
 from tests.support.searching import WIDTH, Searching

@@ -15,8 +15,7 @@ from ricordo.index.cache import IndexCache
 from ricordo.index.user_index import UserIndex
 from ricordo.storage.backend import ITEMS, TURNS, Indexed
 from ricordo.storage.search_rows import index_position
-from ricordo.testing.clock import ManualClock
-from ricordo.testing.embedder import WordEmbedder
+from ricordo.testing import ManualClock, WordEmbedder
 from tests.support.searching import ENGINES, Searching
 from tests.support.waiting import PATIENCE_SECONDS
 
@@ -223,7 +222,7 @@ def test_a_user_who_is_brought_back_is_not_taken_for_the_former_one(
 
 OTHER_PROCESS = """
 import sys
-from ricordo.testing.embedder import WordEmbedder
+from ricordo.testing import WordEmbedder
 from ricordo.wiring import open_memory
 
 with open_memory(sys.argv[1], run_jobs=False, embedder=WordEmbedder(384)) as memory:

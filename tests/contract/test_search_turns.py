@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ricordo import InvalidValue, Memory, NewTurn, ScopeWidened, UnknownField, UserMemory
-from ricordo.testing.clock import ManualClock
+from ricordo.testing import ManualClock
 from tests.contract.conftest import on_sqlite
 from tests.support.searching import Searching
 

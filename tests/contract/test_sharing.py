@@ -22,7 +22,7 @@ from ricordo import (
     UserMemory,
     limits,
 )
-from ricordo.testing.clock import ManualClock
+from ricordo.testing import ManualClock
 from tests.support.sharing import link_of_old, share
 
 

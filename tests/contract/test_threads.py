@@ -18,7 +18,7 @@ from ricordo import (
 )
 from ricordo.model.thread import NewTurn
 from ricordo.storage.threads import append_turns
-from ricordo.testing.clock import ManualClock
+from ricordo.testing import ManualClock
 from tests.contract.conftest import on_sqlite
 from tests.support.sharing import share
 

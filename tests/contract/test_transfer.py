@@ -14,7 +14,7 @@ from ricordo import ImportFailed, InvalidValue, Memory, UserMemory, UserNotFound
 from ricordo.model.thread import NewTurn
 from ricordo.storage.consistency import find_inconsistencies
 from ricordo.storage.threads import append_turns
-from ricordo.testing.clock import ManualClock
+from ricordo.testing import ManualClock
 from tests.support.sharing import share
 
 pytestmark = pytest.mark.requirement("transfer.round-trip")

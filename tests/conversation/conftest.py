@@ -7,8 +7,8 @@ import pytest
 
 from ricordo import Memory, UserMemory, Window
 from ricordo.storage.threads import count_open_turns
-from ricordo.testing.clock import ManualClock
-from ricordo.testing.model_server import ModelServer
+from ricordo.testing import ManualClock
+from tests.support.endpoints import FaultyModel
 
 THREAD = "garden"
 
@@ -61,8 +61,8 @@ def talk(memory: Memory, clock: ManualClock) -> Talk:
 
 
 @pytest.fixture
-def model_server() -> Iterator[ModelServer]:
-    with ModelServer() as server:
+def model_server() -> Iterator[FaultyModel]:
+    with FaultyModel() as server:
         yield server
 
 
@@ -71,7 +71,7 @@ def with_model(
     backend_url: str,
     open_store: Callable[..., Memory],
     clock: ManualClock,
-    model_server: ModelServer,
+    model_server: FaultyModel,
 ) -> Callable[..., Talk]:
     """Opens a store whose conversations the scripted model tells in short."""
 

@@ -13,8 +13,8 @@ import pytest
 
 from ricordo import Memory
 from ricordo.limits import MAX_TURN_CHARS
-from ricordo.testing.model_server import ModelServer
 from tests.support.commandline import COMMAND, Ran, ricordo
+from tests.support.endpoints import FaultyModel
 
 pytestmark = pytest.mark.requirement("conversations.chat")
 
@@ -29,9 +29,9 @@ def words_only(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[FaultyModel]:
     """A model for the chat alone: memories are formed by rules elsewhere, or not at all."""
-    with ModelServer() as running:
+    with FaultyModel() as running:
         monkeypatch.setenv("RICORDO_MODEL_PROVIDER", "custom_http")
         monkeypatch.setenv("RICORDO_MODEL_NAME", "scripted")
         monkeypatch.setenv("RICORDO_MODEL_BASE_URL", running.base_url)
@@ -87,7 +87,7 @@ def test_without_a_model_it_shows_what_would_be_sent_and_remembers(
 
 
 def test_it_talks_line_by_line_with_what_it_remembers(
-    chat: Chat, server: ModelServer, store: Memory
+    chat: Chat, server: FaultyModel, store: Memory
 ) -> None:
     store.user("ana").add("User grows blue tulips by the western wall.", theme="garden")
     before: list[list[tuple[str, str]]] = []
@@ -104,13 +104,13 @@ def test_it_talks_line_by_line_with_what_it_remembers(
     ]
     assert said(store) == turns
     assert before == [turns[:1], turns[:3]]  # recorded before the model is asked
-    first, second = server.asked
+    first, second = server.prompts
     assert "blue tulips by the western wall" in first[0]["content"]
     assert [message["role"] for message in second] == ["system", "user", "assistant", "user"]
     assert all(request.body["stream"] for request in server.requests)
 
 
-def test_one_json_object_for_each_exchange(chat: Chat, server: ModelServer, store: Memory) -> None:
+def test_one_json_object_for_each_exchange(chat: Chat, server: FaultyModel, store: Memory) -> None:
     store.user("ana").add("User grows blue tulips.")
     server.answer("Blue tulips.")
     ran = chat("Which tulips?", "/memories", "/nothing", options=("--json",))
@@ -126,7 +126,7 @@ def test_one_json_object_for_each_exchange(chat: Chat, server: ModelServer, stor
 
 
 def test_what_goes_wrong_upstream_is_one_line_and_the_chat_goes_on(
-    chat: Chat, server: ModelServer, store: Memory
+    chat: Chat, server: FaultyModel, store: Memory
 ) -> None:
     server.fail_next(status=503, body=b'{"error": {"message": "over\\nloaded \\u001b[2J"}}')
     server.answer_broken(times=1)
@@ -147,7 +147,7 @@ def test_what_goes_wrong_upstream_is_one_line_and_the_chat_goes_on(
 
 
 def test_a_model_cannot_command_the_terminal(
-    chat: Chat, server: ModelServer, store: Memory
+    chat: Chat, server: FaultyModel, store: Memory
 ) -> None:
     server.answer("Red \x1b[31malert\x07 \x9b2J \u202eabc\x00 done.\nNext line.")
     ran = chat("Well?")
@@ -156,7 +156,7 @@ def test_a_model_cannot_command_the_terminal(
     assert "\x00" not in said(store)[1][1]
 
 
-def test_commands(chat: Chat, server: ModelServer, store: Memory) -> None:
+def test_commands(chat: Chat, server: FaultyModel, store: Memory) -> None:
     me = store.user("ana")
     me.add("User grows blue tulips.")
     server.answer("Blue ones.")
@@ -194,7 +194,7 @@ def test_the_conversation_of_the_day_is_the_default(sqlite_url: str, store: Memo
 
 
 @pytest.fixture
-def held(server: ModelServer) -> Iterator[tuple[threading.Event, threading.Event]]:
+def held(server: FaultyModel) -> Iterator[tuple[threading.Event, threading.Event]]:
     """The first answer waits before its third piece: set when it does, and to be set to go on."""
     began, may_go_on = threading.Event(), threading.Event()
 
@@ -217,7 +217,7 @@ def say(running: "subprocess.Popen[str]", text: str) -> None:
 @pytest.mark.chaos
 @pytest.mark.requirement("conversations.resume")
 def test_a_kill_in_the_middle_of_an_answer_loses_nothing_that_was_said(
-    server: ModelServer,
+    server: FaultyModel,
     held: tuple[threading.Event, threading.Event],
     store: Memory,
     sqlite_url: str,
@@ -235,12 +235,12 @@ def test_a_kill_in_the_middle_of_an_answer_loses_nothing_that_was_said(
     assert out == "By the wall.\n"
     spoken = ["The quince stands by the wall.", "Where is it?"]
     assert [text for _, text in said(store)] == [*spoken, "By the wall."]
-    assert [message["content"] for message in server.asked[-1][1:]] == spoken
+    assert [message["content"] for message in server.prompts[-1][1:]] == spoken
 
 
 @pytest.mark.chaos
 def test_an_interrupt_stops_the_answer_and_keeps_what_came(
-    server: ModelServer,
+    server: FaultyModel,
     held: tuple[threading.Event, threading.Event],
     store: Memory,
     sqlite_url: str,
@@ -266,7 +266,7 @@ def test_an_interrupt_stops_the_answer_and_keeps_what_came(
 
 @pytest.mark.slow
 def test_at_a_terminal_there_is_a_prompt_and_pieces_are_shown_at_once(
-    server: ModelServer, store: Memory, sqlite_url: str, tmp_path: Path
+    server: FaultyModel, store: Memory, sqlite_url: str, tmp_path: Path
 ) -> None:
     server.answer("The tulips come up in April.")
     ours, theirs = pty.openpty()

@@ -26,9 +26,9 @@ from ricordo.limits import (
     MAX_TURN_CHARS,
 )
 from ricordo.model.thread import EXTRACT, Turn
-from ricordo.testing.model_server import ModelServer
 from ricordo.text.analyser import Analyser
 from tests.conversation.conftest import THREAD, Talk
+from tests.support.endpoints import FaultyModel
 
 pytestmark = pytest.mark.requirement("conversations.compaction")
 
@@ -41,7 +41,7 @@ def told(number: int) -> dict[str, str]:
 
 
 def test_the_model_tells_the_stretch_and_carries_the_bridge_on(
-    with_model: WithModel, model_server: ModelServer
+    with_model: WithModel, model_server: FaultyModel
 ) -> None:
     talk = with_model()
     model_server.answer(told(1))
@@ -55,7 +55,7 @@ def test_the_model_tells_the_stretch_and_carries_the_bridge_on(
         "Summary 2 of tulips.",
     ]
     assert {one.made_by for one in talk.me.day_log().entries} == {MODEL}
-    first, second = (asked[-1]["content"] for asked in model_server.asked)
+    first, second = (asked[-1]["content"] for asked in model_server.prompts)
     assert "Bed number 15 gets" in first
     assert "Bed number 16 gets" not in first
     assert "Bridge 1 of tulips." in second
@@ -64,7 +64,7 @@ def test_the_model_tells_the_stretch_and_carries_the_bridge_on(
 
 
 def test_recalled_memory_and_secrets_are_neither_shown_nor_kept(
-    with_model: WithModel, model_server: ModelServer
+    with_model: WithModel, model_server: FaultyModel
 ) -> None:
     talk = with_model()
     recalled = f"{FENCE_START}\n- User loves plums.\n{FENCE_END}"
@@ -77,7 +77,7 @@ def test_recalled_memory_and_secrets_are_neither_shown_nor_kept(
         }
     )
     talk.me.compact(THREAD)
-    shown = model_server.asked[0][-1]["content"]
+    shown = model_server.prompts[0][-1]["content"]
     assert "Roses." in shown
     for hidden in ("plums", "hunter22", "4711"):
         assert hidden not in shown
@@ -87,7 +87,7 @@ def test_recalled_memory_and_secrets_are_neither_shown_nor_kept(
 
 
 def test_what_a_model_tells_is_cut_to_size(
-    with_model: WithModel, model_server: ModelServer
+    with_model: WithModel, model_server: FaultyModel
 ) -> None:
     talk = with_model()
     long = " ".join(f"Sentence number {number} tells something." for number in range(300))
@@ -100,7 +100,7 @@ def test_what_a_model_tells_is_cut_to_size(
 
 
 def test_a_model_without_a_usable_answer_is_done_without_at_once(
-    with_model: WithModel, model_server: ModelServer
+    with_model: WithModel, model_server: FaultyModel
 ) -> None:
     first = with_model()
     for fault in ("nonsense", "refusal", "html", "empty_summary"):
@@ -114,16 +114,16 @@ def test_a_model_without_a_usable_answer_is_done_without_at_once(
         (entry,) = talk.me.day_log().entries
         assert entry.made_by == EXTRACT
         assert talk.positions == [16, 17, 18, 19, 20]
-    asked = len(model_server.asked)
+    asked = len(model_server.prompts)
     poor = with_model(model_daily_tokens=1_000)
     poor.go_on(20)
     poor.memory.run_jobs()
-    assert len(model_server.asked) == asked
+    assert len(model_server.prompts) == asked
     assert [one.made_by for one in poor.me.day_log().entries] == [EXTRACT]
 
 
 def test_a_model_that_is_down_is_waited_for_but_not_for_ever(
-    with_model: WithModel, model_server: ModelServer
+    with_model: WithModel, model_server: FaultyModel
 ) -> None:
     talk = with_model()
     talk.go_on(20)
@@ -142,7 +142,7 @@ def test_a_model_that_is_down_is_waited_for_but_not_for_ever(
 
 
 def test_turns_that_follow_do_not_press_a_model_that_is_down(
-    with_model: WithModel, model_server: ModelServer
+    with_model: WithModel, model_server: FaultyModel
 ) -> None:
     talk = with_model()
     model_server.fail_next(1_000, status=503)
@@ -159,7 +159,7 @@ def test_turns_that_follow_do_not_press_a_model_that_is_down(
 
 
 def test_what_was_compacted_before_the_model_went_down_stays(
-    with_model: WithModel, model_server: ModelServer
+    with_model: WithModel, model_server: FaultyModel
 ) -> None:
     talk = with_model()
     model_server.answer(told(1))
@@ -181,12 +181,12 @@ def test_what_was_compacted_before_the_model_went_down_stays(
 
 @pytest.mark.requirement("conversations.resume")
 def test_resuming_waits_for_no_dozen_of_answers(
-    with_model: WithModel, model_server: ModelServer
+    with_model: WithModel, model_server: FaultyModel
 ) -> None:
     talk = with_model()
     talk.go_on(100)
     found = talk.me.resume(THREAD)
-    assert model_server.asked == []
+    assert model_server.prompts == []
     assert len(found.turns) == 5
     talk.go_on(3)
     model_server.answer(told(7))
@@ -223,7 +223,7 @@ def begins_another_of_the_same_name(talk: Talk) -> None:
 )
 def test_what_others_do_while_the_model_thinks_stands(
     with_model: WithModel,
-    model_server: ModelServer,
+    model_server: FaultyModel,
     meanwhile: Callable[[Talk], None],
     made_by: list[str],
 ) -> None:

@@ -13,7 +13,7 @@ from ricordo import Memory, Window
 from ricordo.limits import MAX_BRIDGE_CHARS
 from ricordo.model.checks import format_moment
 from ricordo.storage.tables import compactions
-from ricordo.testing.clock import ManualClock
+from ricordo.testing import ManualClock
 from ricordo.wiring import open_memory
 from tests.support.processes import die_at
 

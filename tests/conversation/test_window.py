@@ -10,7 +10,7 @@ from ricordo.conversation.service import MAX_PROVISIONAL_TURNS
 from ricordo.limits import MAX_BRIDGE_CHARS, MAX_COMPACTION_CHARS, MAX_DAY_LOG_CHARS
 from ricordo.model.record import plain
 from ricordo.model.thread import EXTRACT
-from ricordo.testing.clock import ManualClock
+from ricordo.testing import ManualClock
 from tests.conversation.conftest import THREAD, Talk
 from tests.support.commandline import Ran, ricordo
 

@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from ricordo import Memory
-from ricordo.testing.anthropic_server import AnthropicServer
-from ricordo.testing.model_server import ModelServer
+from ricordo.testing import ModelServer
 from tests.docs.markdown import Block, name_of
 from tests.support.waiting import wait_until
 
@@ -67,7 +66,7 @@ class StandIns(contextlib.ExitStack):
 
     def _anthropic(self) -> str:
         if "anthropic" not in self._addresses:
-            server = self.enter_context(AnthropicServer())
+            server = self.enter_context(ModelServer())
             server.answer_with(_answered)
             self._addresses["anthropic"] = server.root
         return self._addresses["anthropic"]

@@ -27,7 +27,7 @@ from packaging.requirements import Requirement
 from bench import load
 from ricordo import Memory, Tools
 from ricordo.settings import Settings
-from ricordo.testing.model_server import ModelServer
+from ricordo.testing import ModelServer
 from ricordo.wiring import read_settings
 from tests.docs.markdown import DOCS, ROOT, blocks, pages
 from tests.mcp.legs import TIMEOUT_SECONDS, over_http

@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from ricordo.providers.remote_embedder import RemoteEmbedder, RemoteTarget
-from ricordo.testing.embedding_server import EmbeddingServer
 from tests.endpoints.surroundings import SteppingTime, forget_proxies
+from tests.support.endpoints import EmbeddingServer
 
 
 @pytest.fixture(autouse=True)

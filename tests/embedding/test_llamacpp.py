@@ -9,8 +9,8 @@ import pytest
 
 from ricordo import Memory
 from ricordo.providers.embedding_choice import EmbeddingChoice, detect_llamacpp
-from ricordo.testing.embedding_server import EmbeddingServer
 from tests.support import llamacpp
+from tests.support.endpoints import EmbeddingServer
 
 
 @pytest.mark.smoke
@@ -51,7 +51,7 @@ def test_only_what_looks_like_it_and_embeds_is_found(server: EmbeddingServer) ->
         assert detected(ending) == found
     server.fail_next(status=501)  # not started for embeddings
     assert detected() is None
-    server.answer_html()
+    server.fault = "html"
     assert detected() is None
 
 

@@ -22,9 +22,9 @@ from ricordo.providers.embedding_choice import (
 from ricordo.providers.endpoint import split_url
 from ricordo.providers.local_embedder import LocalEmbedder, OnnxModel
 from ricordo.providers.remote_embedder import RemoteEmbedder
-from ricordo.testing.embedding_server import EmbeddingServer
 from tests.endpoints.forking import succeeds_in_child
 from tests.endpoints.surroundings import SteppingTime
+from tests.support.endpoints import EmbeddingServer
 
 parse = EmbeddingChoice.parse
 

@@ -7,7 +7,7 @@ import numpy
 import pytest
 
 from ricordo.providers.remote_embedder import RemoteEmbedder, RemoteTarget
-from ricordo.testing.embedding_server import EmbeddingServer, hashed_vector
+from tests.support.endpoints import EmbeddingServer, hashed_vector
 
 Make = Callable[..., RemoteEmbedder]
 
@@ -19,7 +19,7 @@ def test_vectors_in_the_order_of_the_texts(server: EmbeddingServer, remote: Make
     rows = remote().embed(texts)
     assert rows.dtype == numpy.float32
     numpy.testing.assert_allclose(rows, expected, atol=1e-6)
-    server.answer_reversed()  # the index decides, not the place
+    server.fault = "reversed"  # the index decides, not the place
     numpy.testing.assert_allclose(remote().embed(texts), expected, atol=1e-6)
 
 

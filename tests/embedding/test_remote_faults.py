@@ -11,8 +11,8 @@ import pytest
 from ricordo.errors import BadEmbedding, EmbedderRefused, EmbedderUnavailable
 from ricordo.limits import MAX_EMBEDDING_ATTEMPTS, MAX_EMBEDDING_RESPONSE_BYTES
 from ricordo.providers.remote_embedder import CircuitBreaker, RemoteEmbedder, RemoteTarget
-from ricordo.testing.embedding_server import EmbeddingServer
 from tests.endpoints.surroundings import SteppingTime
+from tests.support.endpoints import EmbeddingServer
 
 Make = Callable[..., RemoteEmbedder]
 TEXTS = ["tea", "rain"]
@@ -91,7 +91,7 @@ def test_a_byte_now_and_then_does_not_buy_time(beginning: bytes) -> None:
 
 
 def test_a_connection_that_breaks_in_the_middle(server: EmbeddingServer, remote: Make) -> None:
-    server.answer_broken()
+    server.fault = "broken"
     with pytest.raises(EmbedderUnavailable, match="cannot be reached"):
         remote().embed(TEXTS)
 
@@ -154,17 +154,15 @@ def test_a_wrong_key_is_a_refusal_that_does_not_tell_it() -> None:
 @pytest.mark.parametrize(
     ("fault", "problem"),
     [
-        (EmbeddingServer.answer_html, "an HTML page"),
-        (EmbeddingServer.answer_nan, "NaN"),
-        (EmbeddingServer.answer_zeros, "zeros only"),
-        (EmbeddingServer.answer_short, "1 vectors for 2 texts"),
-        (EmbeddingServer.answer_ragged, "vectors of 64 and of 65 numbers"),
+        ("html", "an HTML page"),
+        ("nan", "NaN"),
+        ("zeros", "zeros only"),
+        ("short", "1 vectors for 2 texts"),
+        ("ragged", "vectors of 64 and of 65 numbers"),
     ],
 )
-def test_answers_of_no_use(
-    server: EmbeddingServer, remote: Make, fault: Callable[[EmbeddingServer], None], problem: str
-) -> None:
-    fault(server)
+def test_answers_of_no_use(server: EmbeddingServer, remote: Make, fault: str, problem: str) -> None:
+    server.fault = fault
     with pytest.raises(BadEmbedding, match=problem):
         remote().embed(TEXTS)
     assert len(server.requests) == 1

@@ -22,7 +22,7 @@ from ricordo.errors import InvalidValue, TargetRefused
 from ricordo.providers.address_guard import refusal
 from ricordo.providers.guarded_transport import GuardedTransport
 from ricordo.providers.remote_embedder import RemoteEmbedder, RemoteTarget
-from ricordo.testing.embedding_server import EmbeddingServer
+from tests.support.endpoints import EmbeddingServer
 from tests.support.targets import check_target
 
 pytestmark = pytest.mark.requirement("embeddings.targets")

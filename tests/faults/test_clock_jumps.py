@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from ricordo import Memory
-from ricordo.testing.clock import ManualClock
+from ricordo.testing import ManualClock
 from tests.support.soundness import problems_of
 
 pytestmark = pytest.mark.requirement("faults.clock")

@@ -12,7 +12,7 @@ import pytest
 
 from ricordo import Memory, StorageCorrupt, StorageError
 from ricordo.errors import in_log
-from ricordo.testing.embedder import WordEmbedder
+from ricordo.testing import WordEmbedder
 from ricordo.wiring import open_memory
 from tests.support.commandline import ricordo
 from tests.support.problems import problem

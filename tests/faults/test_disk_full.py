@@ -8,7 +8,7 @@ import pytest
 
 from ricordo import Memory, StorageError, StorageFull
 from ricordo.errors import FilesUnavailable, InvalidValue
-from ricordo.testing.clock import ManualClock
+from ricordo.testing import ManualClock
 from ricordo.wiring import open_memory
 from tests.faults.test_processes import every_item
 from tests.support.commandline import ricordo

@@ -23,12 +23,11 @@ from ricordo.index.backfill import FILL_BATCH
 from ricordo.limits import MAX_JOB_ATTEMPTS
 from ricordo.providers.embedding_choice import EmbeddingChoice
 from ricordo.storage.backend import INDEXED, ITEMS
-from ricordo.testing.clock import ManualClock
-from ricordo.testing.embedding_server import EmbeddingServer
-from ricordo.testing.serving import Response, json_response
+from ricordo.testing import ManualClock, Response, json_response
 from ricordo.wiring import open_memory
 from tests.support import postgres
 from tests.support.commandline import COMMAND
+from tests.support.endpoints import EmbeddingServer
 
 OpenStore = Callable[..., Memory]
 KEY = "sk-do-not-show-this-0123456789"
@@ -48,14 +47,14 @@ class TouchyServer(EmbeddingServer):
         self.go_on.set()
         super().__exit__(*problem)
 
-    def _posted(self, path: str, body: Any) -> Response:
+    def on_post(self, path: str, body: Any) -> Response:
         texts = self.embedded[-1]
         if self.stops_at is not None and len(self.embedded) >= self.stops_at:
             self.stopped.set()
             self.go_on.wait()
         if self.poison is not None and any(self.poison in text for text in texts):
             return json_response(400, {"error": {"message": "input is not acceptable"}})
-        return super()._posted(path, body)
+        return super().on_post(path, body)
 
     @contextlib.contextmanager
     def held_up(self, work: Callable[[], object]) -> Iterator[None]:

@@ -10,10 +10,10 @@ from ricordo import EventStatus, Memory
 from ricordo.formation.schedule import FORM_JOB
 from ricordo.model.activity import FORMED_WRITES
 from ricordo.storage.tables import formation, threads
-from ricordo.testing.clock import ManualClock
-from ricordo.testing.model_server import ModelServer
+from ricordo.testing import ManualClock
 from tests.support import processes
 from tests.support.brokers import free_port
+from tests.support.endpoints import FaultyModel
 from tests.support.scripted_model import read_tastes
 from tests.support.soundness import problems_of
 
@@ -25,8 +25,8 @@ LATER = {"Retry-After": "3600"}  # the client gives up at once
 
 
 @pytest.fixture
-def model_server() -> Iterator[ModelServer]:
-    with ModelServer() as server:
+def model_server() -> Iterator[FaultyModel]:
+    with FaultyModel() as server:
         server.answer_with(read_tastes)
         yield server
 
@@ -36,7 +36,7 @@ Open = Callable[..., Memory]
 
 @pytest.fixture
 def open_with_model(
-    backend_url: str, open_store: Callable[..., Memory], model_server: ModelServer
+    backend_url: str, open_store: Callable[..., Memory], model_server: FaultyModel
 ) -> Open:
     def open_one(**settings: object) -> Memory:
         chosen = {"model_base_url": model_server.base_url, **settings}
@@ -80,9 +80,9 @@ def expected(user: str) -> list[str]:
     return sorted(f"User loves {taste}." for said in USERS[user].values() for taste in said)
 
 
-def readings(server: ModelServer, since: int = 0) -> int:
+def readings(server: FaultyModel, since: int = 0) -> int:
     """How many stretches the model was given to read."""
-    return sum("=== turn" in str(messages) for messages in server.asked[since:])
+    return sum("=== turn" in str(messages) for messages in server.prompts[since:])
 
 
 def run_for(memory: Memory, clock: ManualClock, minutes: int, step: int = 10) -> None:
@@ -92,7 +92,7 @@ def run_for(memory: Memory, clock: ManualClock, minutes: int, step: int = 10) ->
             pass
 
 
-def check_that_all_is_formed_once(memory: Memory, server: ModelServer, since: int) -> None:
+def check_that_all_is_formed_once(memory: Memory, server: FaultyModel, since: int) -> None:
     for user in USERS:
         assert known(memory, user) == expected(user)
         assert len(memory.user(user).changes(limit=1000).changes) == len(expected(user))
@@ -105,22 +105,22 @@ def check_that_all_is_formed_once(memory: Memory, server: ModelServer, since: in
 # -- a model that is down -------------------------------------------------------------------------
 
 
-def fail(server: ModelServer) -> dict[str, object]:
+def fail(server: FaultyModel) -> dict[str, object]:
     server.fail_next(10_000, status=500, headers=LATER)
     return {}
 
 
-def hang(server: ModelServer) -> dict[str, object]:
+def hang(server: FaultyModel) -> dict[str, object]:
     server.hang_until(threading.Event())
     return {"model_deadline_seconds": 0.2}
 
 
-def refuse(_server: ModelServer) -> dict[str, object]:
+def refuse(_server: FaultyModel) -> dict[str, object]:
     base_url = f"http://127.0.0.1:{free_port()}/v1"
     return {"model_base_url": base_url, "model_deadline_seconds": 0.2}
 
 
-def talk_nonsense(server: ModelServer) -> dict[str, object]:
+def talk_nonsense(server: FaultyModel) -> dict[str, object]:
     server.answer_nonsense()
     return {}
 
@@ -130,9 +130,9 @@ def talk_nonsense(server: ModelServer) -> dict[str, object]:
 @pytest.mark.parametrize("fault", [fail, hang, refuse, talk_nonsense])
 def test_a_model_that_is_down_for_an_hour_loses_nothing(
     open_with_model: Open,
-    model_server: ModelServer,
+    model_server: FaultyModel,
     clock: ManualClock,
-    fault: Callable[[ModelServer], dict[str, object]],
+    fault: Callable[[FaultyModel], dict[str, object]],
 ) -> None:
     settings = fault(model_server)
     memory = open_with_model(**settings)
@@ -150,7 +150,7 @@ def test_a_model_that_is_down_for_an_hour_loses_nothing(
     assert all(job.last_error and job.attempts > 1 for job in waiting)
     assert {position for _, position in formed(memory).values()} == {0}
     model_server.answer_rightly()
-    since = len(model_server.asked)
+    since = len(model_server.prompts)
     if "model_base_url" in settings:
         memory = open_with_model()
     run_for(memory, clock, minutes=120, step=30)
@@ -160,7 +160,7 @@ def test_a_model_that_is_down_for_an_hour_loses_nothing(
 
 @pytest.mark.requirement("formation.faults")
 def test_what_was_formed_before_the_model_failed_stays(
-    open_with_model: Open, model_server: ModelServer, clock: ManualClock
+    open_with_model: Open, model_server: FaultyModel, clock: ManualClock
 ) -> None:
     """A long conversation is read in stretches; the fault meets the second."""
     memory = open_with_model(window_turns=100)  # the model is asked for nothing else
@@ -230,7 +230,7 @@ def test_a_process_killed_at_any_command_to_the_database_leaves_all_or_nothing(
 @pytest.mark.slow
 @pytest.mark.requirement("formation.faults")
 def test_a_model_that_is_down_for_two_days_loses_nothing(
-    open_with_model: Open, model_server: ModelServer, clock: ManualClock
+    open_with_model: Open, model_server: FaultyModel, clock: ManualClock
 ) -> None:
     """Jobs die in that time; the sweep brings their conversations back."""
     memory = open_with_model(model_daily_tokens=100_000_000)
@@ -242,7 +242,7 @@ def test_a_model_that_is_down_for_two_days_loses_nothing(
     assert all("500" in (job.last_error or "") for job in dead)
     assert {position for _, position in formed(memory).values()} == {0}
     model_server.answer_rightly()
-    since = len(model_server.asked)
+    since = len(model_server.prompts)
     run_for(memory, clock, minutes=120, step=30)
     check_that_all_is_formed_once(memory, model_server, since)
     for job in dead:  # somebody who sees them tries them again: no harm

@@ -8,8 +8,7 @@ import httpx2
 import pytest
 
 from ricordo import Memory
-from ricordo.testing.embedding_server import EmbeddingServer
-from ricordo.testing.model_server import ModelServer
+from tests.support.endpoints import EmbeddingServer, FaultyModel
 from tests.support.served import served
 from tests.support.service import running
 
@@ -21,8 +20,8 @@ MANY = 8
 
 
 @pytest.fixture
-def upstream() -> Iterator[ModelServer]:
-    with ModelServer() as server:
+def upstream() -> Iterator[FaultyModel]:
+    with FaultyModel() as server:
         server.answer_with(lambda _request: "In Rome.")
         yield server
 
@@ -64,7 +63,7 @@ def test_searches_answer_by_words_while_the_embedder_hangs(
 
 
 def test_others_are_served_while_the_upstream_hangs(
-    sqlite_url: str, open_store: OpenStore, upstream: ModelServer
+    sqlite_url: str, open_store: OpenStore, upstream: FaultyModel
 ) -> None:
     memory = open_store(
         sqlite_url,
@@ -90,7 +89,7 @@ def test_others_are_served_while_the_upstream_hangs(
 
 
 @pytest.mark.chaos
-def test_the_end_of_the_service_is_not_held_up(sqlite_url: str, upstream: ModelServer) -> None:
+def test_the_end_of_the_service_is_not_held_up(sqlite_url: str, upstream: FaultyModel) -> None:
     """The upstream is never let go, and would be waited for ten minutes."""
     upstream.hang_until(threading.Event())
     ended: list[object] = []

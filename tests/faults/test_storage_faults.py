@@ -23,7 +23,7 @@ from ricordo import (
 from ricordo.memories.additions import add_all
 from ricordo.model.scope import Scope
 from ricordo.storage.migration import HEAD
-from ricordo.testing.clock import ManualClock
+from ricordo.testing import ManualClock
 from ricordo.wiring import open_memory
 from tests.support import postgres
 from tests.support.waiting import wait_until

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ricordo import Memory
-from ricordo.testing.clock import ManualClock
+from ricordo.testing import ManualClock
 from tests.files.mirrors import Mirrored, while_writing
 
 pytestmark = pytest.mark.requirement("files.daily-log")

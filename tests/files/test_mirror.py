@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ricordo import FilesUnavailable, InvalidValue, Memory
-from ricordo.testing.clock import ManualClock
+from ricordo.testing import ManualClock
 from tests.files.mirrors import Mirrored
 from tests.support.sharing import share
 

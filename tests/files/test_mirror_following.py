@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from ricordo import FilesUnavailable, Memory, UserNotFound
-from ricordo.testing.embedder import WordEmbedder
+from ricordo.testing import WordEmbedder
 from ricordo.user_memory.maintenance import mirror_of
 from ricordo.wiring import open_memory
 from tests.files.mirrors import Mirrored

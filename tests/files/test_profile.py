@@ -18,7 +18,7 @@ from ricordo.limits import (
     MAX_PROMPT_FILE_BYTES,
 )
 from ricordo.model.profile import FieldChange, Profile, checked_change, profile_text
-from ricordo.testing.clock import ManualClock
+from ricordo.testing import ManualClock
 from tests.support.commandline import ricordo
 from tests.support.sharing import share
 

@@ -9,14 +9,14 @@ import sqlalchemy as sa
 
 from ricordo import FormationReport, Job, Memory, UserMemory
 from ricordo.storage.tables import metadata
-from ricordo.testing.clock import ManualClock
-from ricordo.testing.model_server import ModelServer
+from ricordo.testing import ManualClock
+from tests.support.endpoints import FaultyModel
 
 
 class Talking:
     """A user whose every turn takes a minute, on a store that a test opens as it needs."""
 
-    server: ModelServer
+    server: FaultyModel
     """The model that reads what is said, where there is one."""
 
     def __init__(self, memory: Memory, clock: ManualClock, user: str = "ana") -> None:
@@ -133,8 +133,8 @@ def talking(memory: Memory, clock: ManualClock) -> Talking:
 
 
 @pytest.fixture
-def model_server() -> Iterator[ModelServer]:
-    with ModelServer() as server:
+def model_server() -> Iterator[FaultyModel]:
+    with FaultyModel() as server:
         yield server
 
 
@@ -143,7 +143,7 @@ def with_model(
     backend_url: str,
     open_store: Callable[..., Memory],
     clock: ManualClock,
-    model_server: ModelServer,
+    model_server: FaultyModel,
 ) -> WithModel:
     """Opens a store whose conversations the scripted model reads."""
 

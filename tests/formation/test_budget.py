@@ -8,8 +8,8 @@ import pytest
 from ricordo import BadAnswer, BudgetExhausted, ModelUnavailable, ThreadNotFound
 from ricordo.metering import MeteredModel
 from ricordo.providers.chat_model import Message
-from ricordo.testing.model_server import ModelServer
 from tests.formation.conftest import Talking, WithModel, at_once, extracted, tables_with
+from tests.support.endpoints import FaultyModel
 
 pytestmark = pytest.mark.requirement("formation.budget")
 
@@ -18,14 +18,16 @@ PLUMS = extracted(("User enjoys plums.", "enjoy plums"))
 SAID = "i enjoy plums"
 
 
-def tokens_on_wire(server: ModelServer) -> int:
+def tokens_on_wire(server: FaultyModel) -> int:
     """What the scripted model says that its answers have cost, prompts only."""
-    return sum(len(str(message["content"]).split()) for asked in server.asked for message in asked)
+    return sum(
+        len(str(message["content"]).split()) for asked in server.prompts for message in asked
+    )
 
 
-def readings(server: ModelServer) -> int:
+def readings(server: FaultyModel) -> int:
     """How often the model was asked to read a conversation."""
-    return sum("Below is a part of a conversation" in str(asked) for asked in server.asked)
+    return sum("Below is a part of a conversation" in str(asked) for asked in server.prompts)
 
 
 def metered(talking: Talking) -> MeteredModel:
@@ -67,7 +69,7 @@ def test_corrections_end_where_the_day_does(with_model: WithModel) -> None:
     talking.server.answer("nonsense")
     talking.server.answer(PLUMS)
     assert talking.form(SAID).waits is not None
-    assert len(talking.server.asked) == 1
+    assert len(talking.server.prompts) == 1
     assert 0 < talking.me.counters().tokens_today <= 2_800
     ben = talking.other("ben")  # has a budget of his own
     assert ben.form(SAID).waits is None
@@ -95,7 +97,7 @@ def test_at_the_limit_formation_waits_and_the_next_day_forms(with_model: WithMod
     talking.run_jobs()
     rest = talking.me.form("monday")
     assert (rest.turns, rest.waits) == (0, None)
-    said = "\n".join(str(one) for one in talking.server.asked)
+    said = "\n".join(str(one) for one in talking.server.prompts)
     assert all(f"{SAID} {number}" in said for number in range(8))
     assert talking.me.counters().tokens_today <= 3_500
 
@@ -114,7 +116,7 @@ def test_two_who_ask_at_once_share_one_budget(with_model: WithModel) -> None:
         assert talking.server.wait_for_requests(1)
         assert talking.me.counters().tokens_today <= 2_500
         assert talking.me.form("two").waits is not None
-        assert len(talking.server.asked) == 1
+        assert len(talking.server.prompts) == 1
     finally:
         talking.server.forget_faults()
         gate.set()

@@ -127,7 +127,7 @@ def test_what_was_added_meanwhile_is_not_added_twice(doubter: Talking, question:
     new = "User plays the new oboe at home."
 
     def meddle() -> None:
-        if len(doubter.server.asked) == question + 1:
+        if len(doubter.server.prompts) == question + 1:
             doubter.me.add(new, theme="music")
 
     doubter.server.before_answer = meddle

@@ -248,7 +248,7 @@ def test_the_sweep_never_runs_hot(with_model: WithModel) -> None:
         assert following.run_at > talking.clock()
     assert 1 <= len(talking.jobs(SWEEP_JOB, "done")) <= 7
     assert [job.run_at for job in talking.jobs(FORM_JOB)] == [waiting.run_at]
-    assert (talking.server.asked, talking.me.counters().tokens_today) == ([], 0)
+    assert (talking.server.prompts, talking.me.counters().tokens_today) == ([], 0)
     skipped = [event for event in talking.me.events(limit=100) if event.op == "read"]
     assert len(skipped) == 1
 
@@ -288,10 +288,10 @@ def test_what_is_said_during_formation_is_formed_after_it(reader: Talking) -> No
     assert report.count(Action.ADD) == 2
     assert report.count(Action.REJECT) == 0  # no turn was read as new twice
     assert behind(reader) == {"monday": 0}
-    asked = len(reader.server.asked)
+    asked = len(reader.server.prompts)
     reader.clock.advance(minutes=1)
     reader.run_jobs()  # the job that the new turn has queued finds nothing to read
-    assert [body for body in reader.server.asked[asked:] if "=== turn" in str(body)] == []
+    assert [body for body in reader.server.prompts[asked:] if "=== turn" in str(body)] == []
 
 
 @pytest.mark.requirement("formation.once")
@@ -345,7 +345,7 @@ def test_a_user_erased_while_the_model_reads_does_not_come_back(
         reader.server.answer_with(lambda _: {"memories": []})
     reader.clock.advance(minutes=1)
     reader.run_jobs()
-    assert len(reader.server.asked) >= 1
+    assert len(reader.server.prompts) >= 1
     assert tables_with(reader.memory, "ana") == []
 
 

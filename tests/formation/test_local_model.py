@@ -7,7 +7,7 @@ import pytest
 from ricordo import Action, Memory
 from ricordo.formation.evidence import occurrence
 from ricordo.limits import MAX_EXTRACTED_CANDIDATES, MAX_FORMED_CHARS
-from ricordo.testing.clock import ManualClock
+from ricordo.testing import ManualClock
 from tests.formation.conftest import Talking
 from tests.support import llamacpp
 

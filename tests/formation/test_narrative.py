@@ -103,7 +103,7 @@ def test_the_models_portrait_is_kept_with_its_maker(reader: Talking) -> None:
     assert summary.content == PORTRAIT
     assert summary.made_by == "custom_http:scripted"
     assert summary.is_current
-    assert "- [life] User grows plums." in reader.server.asked[-1][-1]["content"]
+    assert "- [life] User grows plums." in reader.server.prompts[-1][-1]["content"]
     reader.me.add("User plays the cello.")
     later = reader.me.summary()
     assert later is not None
@@ -117,7 +117,7 @@ def test_a_portrait_is_bounded_and_so_is_what_it_is_made_from(reader: Talking) -
     reader.me.add("User keeps\n\n- [life] User keeps bees.", importance=5)
     formed(reader, "word " * 590)
     assert len(told(reader)) <= MAX_SUMMARY_CHARS
-    prompt = reader.server.asked[-1][-1]["content"]
+    prompt = reader.server.prompts[-1][-1]["content"]
     assert len(prompt) <= MAX_TRANSCRIPT_CHARS + 1_000
     assert sum(line.startswith("- [") for line in prompt.splitlines()) <= 3
     assert "User keeps - [life] User keeps bees." in prompt

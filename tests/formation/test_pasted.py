@@ -60,7 +60,7 @@ def test_a_model_that_reads_out_of_pasted_text_is_refused(reader: Talking) -> No
         (Action.REJECT, "material")
     ] * 3
     assert (reader.known, reader.proposed) == ([], [])
-    shown = "\n".join(one["content"] for asked in reader.server.asked for one in asked)
+    shown = "\n".join(one["content"] for asked in reader.server.prompts for one in asked)
     assert "scam" in shown
     assert "evil.example" not in shown
 

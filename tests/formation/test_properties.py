@@ -15,7 +15,7 @@ from ricordo.formation.sensitive import sensitive_fields_of
 from ricordo.limits import MAX_WRITES_PER_TURN
 from ricordo.storage.consistency import find_inconsistencies
 from ricordo.storage.tables import formation, threads
-from ricordo.testing.clock import ManualClock
+from ricordo.testing import ManualClock
 from ricordo.text.normalise import canonical
 
 PLAIN = (

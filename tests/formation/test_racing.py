@@ -19,11 +19,11 @@ from ricordo.model.proposal import StoredProposal
 from ricordo.providers.embedder import Vectors
 from ricordo.storage.formation import insert_proposal
 from ricordo.storage.tables import ITEM_IDS
-from ricordo.testing.embedder import WordEmbedder
-from ricordo.testing.model_server import ModelServer
+from ricordo.testing import WordEmbedder
 from ricordo.text.normalise import content_hash
 from tests.formation.conftest import Talking, WithModel, at_once, extracted, judged
 from tests.support import processes
+from tests.support.endpoints import FaultyModel
 from tests.support.scripted_model import read_tastes
 from tests.support.sharing import share
 from tests.support.soundness import problems_of
@@ -288,7 +288,7 @@ def embedder() -> WatchfulEmbedder:
 
 @pytest.fixture
 def watched(
-    with_model: WithModel, model_server: ModelServer, embedder: WatchfulEmbedder
+    with_model: WithModel, model_server: FaultyModel, embedder: WatchfulEmbedder
 ) -> Iterator[Talking]:
     """A store whose embedder and model look for open transactions whenever they are asked."""
     talking = with_model(embedder=embedder, judge_min=0.1)
@@ -300,7 +300,7 @@ def watched(
 
 @pytest.mark.requirement("formation.no-open-transaction")
 def test_nothing_waits_in_a_transaction_from_observing_to_searching(
-    watched: Talking, model_server: ModelServer, embedder: WatchfulEmbedder
+    watched: Talking, model_server: FaultyModel, embedder: WatchfulEmbedder
 ) -> None:
     with watched.memory.database.read_all(), pytest.raises(TransactionOpen):
         embedder.embed(["anything"])  # so that it would be noticed
@@ -320,7 +320,7 @@ def test_nothing_waits_in_a_transaction_from_observing_to_searching(
     report = watched.form("i paint large ships on weekdays, and i have diabetes")
     assert report.count(Action.REPLACE) == 1
     assert report.count(Action.PROPOSE) == 1
-    assert len(model_server.asked) == 2
+    assert len(model_server.prompts) == 2
 
     (proposal,) = me.proposals()
     me.approve(proposal.id)
@@ -354,7 +354,7 @@ def test_a_store_that_never_rests_is_written_to_all_the_same(doubter: Talking) -
     doubter.server.answer(extracted((new, "paint large ships on weekdays")))
     doubter.server.answer_with(lambda _body: judged(*["different"] * 10))
     assert doubter.form("i paint large ships on weekdays").count(Action.ADD) == 1
-    assert len(doubter.server.asked) <= 6
+    assert len(doubter.server.prompts) <= 6
 
 
 @pytest.mark.requirement("formation.no-open-transaction")

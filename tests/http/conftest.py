@@ -7,9 +7,8 @@ import pytest
 
 from ricordo.http.app import create_app
 from ricordo.memory import Memory
-from ricordo.testing.anthropic_server import AnthropicServer
-from ricordo.testing.model_server import ModelServer
 from ricordo.wiring import open_memory
+from tests.support.endpoints import FaultyModel
 from tests.support.service import Service, running
 
 
@@ -30,7 +29,7 @@ def keyed(backend_url: str, open_store: Callable[..., Memory]) -> Iterator[Servi
 @pytest.fixture
 def upstreams() -> Iterator[dict[str, str]]:
     """Settings that name models which always answer; they speak both wire formats."""
-    with ModelServer() as openai, AnthropicServer() as anthropic:
+    with FaultyModel() as openai, FaultyModel() as anthropic:
         openai.answer_with(lambda _request: "Hello.")
         anthropic.answer_with(lambda _request: "Hello.")
         yield {"upstream_url": openai.base_url, "anthropic_url": anthropic.root}

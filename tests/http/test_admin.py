@@ -10,8 +10,8 @@ from fastapi.routing import APIRoute
 from ricordo.http.routes import ROUTERS
 from ricordo.memory import Memory
 from ricordo.model.record import plain
-from ricordo.testing.clock import ManualClock
-from ricordo.testing.model_server import ModelServer
+from ricordo.testing import ManualClock
+from tests.support.endpoints import FaultyModel
 from tests.support.service import Service, running
 
 pytestmark = pytest.mark.requirement("http.admin")
@@ -246,7 +246,7 @@ def test_nobody_gives_permissions_that_they_do_not_have(keyed: Service) -> None:
 
 
 def test_the_model_is_tried(backend_url: str, open_store: Callable[..., Memory]) -> None:
-    with ModelServer() as model:
+    with FaultyModel() as model:
         model.answer({"hour": 9, "destination": "the coast"})
         store = open_store(
             backend_url,

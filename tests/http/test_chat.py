@@ -11,8 +11,7 @@ import httpx2
 import pytest
 
 from ricordo.memory import Memory
-from ricordo.testing.anthropic_server import AnthropicServer
-from ricordo.testing.model_server import ModelServer
+from tests.support.endpoints import FaultyModel
 from tests.support.service import Service, running
 
 pytestmark = pytest.mark.requirement("http.chat")
@@ -25,8 +24,8 @@ SAID = "The user drinks green tea in the morning"
 
 
 @pytest.fixture
-def model() -> Iterator[ModelServer]:
-    with ModelServer() as server:
+def model() -> Iterator[FaultyModel]:
+    with FaultyModel() as server:
         server.answer("Green tea!", times=5)
         yield server
 
@@ -36,7 +35,7 @@ Serve = Callable[..., Service]
 
 @pytest.fixture
 def serve(
-    backend_url: str, open_store: Callable[..., Memory], model: ModelServer
+    backend_url: str, open_store: Callable[..., Memory], model: FaultyModel
 ) -> Iterator[Serve]:
     """A service in front of the model, in which ana drinks tea."""
     with ExitStack() as started:
@@ -49,16 +48,16 @@ def serve(
         yield start
 
 
-def knew(model: ModelServer) -> bool:
+def knew(model: FaultyModel) -> bool:
     """Whether the model was told of what is stored of ana, when last asked."""
-    return any("green tea" in str(message["content"]) for message in model.asked[-1])
+    return any("green tea" in str(message["content"]) for message in model.prompts[-1])
 
 
 def chat(client: httpx2.Client, **more: object) -> httpx2.Response:
     return client.post("/v1/chat/completions", json={**CHAT, **more})
 
 
-def test_whom_a_chat_is_for_without_keys(serve: Serve, model: ModelServer) -> None:
+def test_whom_a_chat_is_for_without_keys(serve: Serve, model: FaultyModel) -> None:
     service = serve()
     for client, body, expected in (
         (service.client("ana"), {}, True),
@@ -73,7 +72,7 @@ def test_whom_a_chat_is_for_without_keys(serve: Serve, model: ModelServer) -> No
         assert bool(answered.json().get("memories")) is expected
 
 
-def test_whom_a_chat_is_for_with_keys(serve: Serve, model: ModelServer) -> None:
+def test_whom_a_chat_is_for_with_keys(serve: Serve, model: FaultyModel) -> None:
     service = serve(require_keys=True)
     make = service.memory.create_key
     acting, of_ana, of_ben = (
@@ -116,7 +115,7 @@ def test_without_a_model_behind_it(service: Service) -> None:
 
 
 def test_anthropics_wire_format(backend_url: str, open_store: Callable[..., Memory]) -> None:
-    with AnthropicServer() as claude:
+    with FaultyModel() as claude:
         claude.answer("Green tea!")
         store = open_store(backend_url, port=0, anthropic_url=claude.root)
         store.user("ana").add(SAID)
@@ -127,7 +126,7 @@ def test_anthropics_wire_format(backend_url: str, open_store: Callable[..., Memo
         assert "green tea" in str(claude.requests[-1].body)
 
 
-def test_our_key_stays_here_also_beside_one_of_the_models(serve: Serve, model: ModelServer) -> None:
+def test_our_key_stays_here_also_beside_one_of_the_models(serve: Serve, model: FaultyModel) -> None:
     service = serve()
     ours = service.memory.create_key("s", user="ana").secret
     theirs = "sk-of-the-model"
@@ -139,6 +138,6 @@ def test_our_key_stays_here_also_beside_one_of_the_models(serve: Serve, model: M
         assert knew(model)  # the key is ana's
         assert ours not in str(model.requests[-1].headers)
     chat(service.client("ana", key=theirs))
-    assert model.requests[-1].header("authorization") == f"Bearer {theirs}"
+    assert model.requests[-1].headers.get("authorization") == f"Bearer {theirs}"
     chat(service.client("ana", key=ours))
-    assert model.requests[-1].header("authorization") is None
+    assert model.requests[-1].headers.get("authorization") is None

@@ -7,7 +7,7 @@ import httpx2
 import pytest
 
 from ricordo.model.record import plain
-from ricordo.testing.clock import ManualClock
+from ricordo.testing import ManualClock
 from tests.support.service import Service
 
 pytestmark = pytest.mark.requirement("http.checkpoints")

@@ -17,8 +17,8 @@ import pytest
 
 from ricordo.http.protocol import Connections, Room
 from ricordo.http.routes import ROUTERS
-from ricordo.testing.model_server import ModelServer
 from ricordo.wiring import open_memory
+from tests.support.endpoints import FaultyModel
 from tests.support.served import COMMAND
 from tests.support.service import Service, running
 from tests.support.waiting import PATIENCE_SECONDS
@@ -230,7 +230,7 @@ def test_a_stream_lives_as_long_as_it_should(tmp_path: Path) -> None:
     go_on = threading.Event()
     event = b'data: {"choices": [{"index": 0, "delta": {"content": "tea"}}]}\n\n'
     body = {"messages": [{"role": "user", "content": "Tea?"}], "stream": True}
-    with ModelServer() as model:
+    with FaultyModel() as model:
         model.answer_bytes(
             [event, event, b"data: [DONE]\n\n"],
             content_type="text/event-stream",

@@ -7,7 +7,7 @@ import pytest
 
 from ricordo.memory import Memory
 from ricordo.model.record import plain
-from ricordo.testing.embedding_server import EmbeddingServer
+from tests.support.endpoints import EmbeddingServer
 from tests.support.service import Service, running
 
 pytestmark = pytest.mark.requirement("http.settings")

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from ricordo.limits import IDEMPOTENCY_HOURS, IDEMPOTENCY_LEASE_SECONDS, MAX_IDEMPOTENCY_KEY_CHARS
 from ricordo.storage import idempotency, tables
-from ricordo.testing.clock import ManualClock
+from ricordo.testing import ManualClock
 from tests.support.problems import problem
 from tests.support.service import Service
 

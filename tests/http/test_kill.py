@@ -11,7 +11,7 @@ import pytest
 
 from ricordo import JobState, Memory
 from ricordo.formation.schedule import FORM_JOB
-from ricordo.testing.model_server import ModelServer
+from tests.support.endpoints import FaultyModel
 from tests.support.scripted_model import PORTRAIT, read_tastes
 from tests.support.served import served
 from tests.support.waiting import PATIENCE_SECONDS, wait_until
@@ -24,7 +24,7 @@ CHATS = 5
 class Held:
     """A model that answers nobody until it is told to."""
 
-    def __init__(self, server: ModelServer) -> None:
+    def __init__(self, server: FaultyModel) -> None:
         self.server = server
         self._may_answer = threading.Event()
         server.answer_with(read_tastes)
@@ -51,7 +51,7 @@ class Held:
 
 @pytest.fixture
 def held() -> Iterator[Held]:
-    with ModelServer() as server:
+    with FaultyModel() as server:
         model = Held(server)
         yield model
         model.release()
@@ -82,7 +82,7 @@ def test_a_job_of_a_killed_service_is_taken_up_again(
     memory = open_store(backend_url, formation_delay_seconds=0)
     converse(memory)
     with served(backend_url, **held.settings) as service:
-        wait_until(lambda: held.server.asked)
+        wait_until(lambda: held.server.prompts)
         assert JobState.RUNNING in forming(memory)
         service.kill()
         assert JobState.RUNNING in forming(memory)  # nobody was there to hand it back
@@ -106,7 +106,7 @@ def test_stopping_answers_what_was_accepted(backend_url: str, open_store: Open, 
         ]
         for one in chats:
             one.start()
-        wait_until(lambda: len(held.server.asked) == CHATS + 1)  # the job asks as well
+        wait_until(lambda: len(held.server.prompts) == CHATS + 1)  # the job asks as well
         service.ask_to_stop()
         wait_until(lambda: not listens(service.url))
         assert answers == []

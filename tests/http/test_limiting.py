@@ -18,7 +18,7 @@ from ricordo.http.rate_limit import RateLimiter
 from ricordo.http.server import serving
 from ricordo.limits import MAX_RATE_BUCKETS, MAX_REQUEST_BYTES
 from ricordo.memory import Memory
-from ricordo.testing.model_server import ModelServer
+from tests.support.endpoints import FaultyModel
 from tests.support.problems import problem
 from tests.support.service import Service, running
 
@@ -236,7 +236,7 @@ def test_while_a_model_is_asked_others_are_answered(
     backend_url: str, open_store: Callable[..., Memory]
 ) -> None:
     go_on = threading.Event()
-    with ModelServer() as model:
+    with FaultyModel() as model:
         model.hang_until(go_on)
         model.answer_with(lambda _request: {"memories": []})
         memory = open_store(

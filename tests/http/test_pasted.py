@@ -6,8 +6,8 @@ import httpx2
 import pytest
 
 from ricordo import Memory
-from ricordo.testing.model_server import ModelServer
 from tests.proxy.conftest import served
+from tests.support.endpoints import FaultyModel
 from tests.support.service import Service
 
 pytestmark = [pytest.mark.both_databases, pytest.mark.requirement("formation.own-voice")]
@@ -42,7 +42,7 @@ def test_observed_over_http(service: Service) -> None:
 
 @pytest.mark.requirement("formation.redirecting")
 def test_said_through_the_proxy(backend_url: str, open_store: Callable[..., Memory]) -> None:
-    with ModelServer() as model:
+    with FaultyModel() as model:
         memory = open_store(backend_url, upstream_url=model.base_url, port=0)
         model.answer("It may be one.", times=2)
         with served(memory) as url, httpx2.Client(base_url=url, trust_env=False) as client:

@@ -14,9 +14,9 @@ from typing import Any
 import httpx2
 import pytest
 
-from ricordo.testing.model_server import ModelServer
 from ricordo.wiring import open_memory
 from tests.support.commandline import COMMAND, ricordo
+from tests.support.endpoints import FaultyModel
 from tests.support.waiting import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.requirement("http.serve")
@@ -158,7 +158,7 @@ def test_a_stream_that_takes_too_long_is_remembered_as_far_as_it_came(sqlite_url
     event = b'data: {"choices": [{"index": 0, "delta": {"content": "tea"}}]}\n\n'
     body = {"messages": [{"role": "user", "content": "Tea?"}], "stream": True}
     with (
-        ModelServer() as model,
+        FaultyModel() as model,
         started(
             sqlite_url,
             "--port",

@@ -11,7 +11,7 @@ import pytest
 
 from ricordo import Memory
 from ricordo.limits import MAX_OFFERS_PER_SENDER
-from ricordo.testing.model_server import ModelServer
+from tests.support.endpoints import FaultyModel
 from tests.support.service import Service, running
 
 pytestmark = [pytest.mark.requirement("sharing.consent"), pytest.mark.both_databases]
@@ -22,15 +22,15 @@ QUESTION = f"What about the {WORD} invoice?"
 
 
 @pytest.fixture
-def model() -> Iterator[ModelServer]:
-    with ModelServer() as server:
+def model() -> Iterator[FaultyModel]:
+    with FaultyModel() as server:
         server.answer_with(lambda _request: "Fine.")
         yield server
 
 
 @pytest.fixture
 def keyed(
-    backend_url: str, open_store: Callable[..., Memory], model: ModelServer
+    backend_url: str, open_store: Callable[..., Memory], model: FaultyModel
 ) -> Iterator[Service]:
     settings: dict[str, Any] = {"upstream_url": model.base_url, "embedding_provider": "none"}
     with running(open_store(backend_url, port=0, require_keys=True, **settings)) as started:
@@ -55,7 +55,7 @@ def offer(client: httpx2.Client, item_id: int, viewer: str = "ana") -> httpx2.Re
     return client.put(f"/v1/memories/{item_id}/links/{viewer}")
 
 
-def shown_to(client: httpx2.Client, item_id: int, model: ModelServer) -> dict[str, str]:
+def shown_to(client: httpx2.Client, item_id: int, model: FaultyModel) -> dict[str, str]:
     """What each way of the service shows a user, as text."""
     tool = {
         "jsonrpc": "2.0",
@@ -94,7 +94,7 @@ def ways_with(told: dict[str, str], word: str = "evil.example") -> set[str]:
 
 
 def test_an_instruction_of_another_is_not_seen_until_it_is_accepted_and_never_obeyed(
-    keyed: Service, model: ModelServer
+    keyed: Service, model: FaultyModel
 ) -> None:
     ana, ben = user_of(keyed, "ana"), user_of(keyed, "ben")
     added(ana, "Drinks tea", type="preference")
@@ -128,7 +128,7 @@ def test_an_instruction_of_another_is_not_seen_until_it_is_accepted_and_never_ob
 
 
 def test_what_was_turned_down_or_unlinked_cannot_come_back(
-    keyed: Service, model: ModelServer
+    keyed: Service, model: FaultyModel
 ) -> None:
     ana, ben = user_of(keyed, "ana"), user_of(keyed, "ben")
     rejected, unlinked = added(ben), added(ben, f"{ORDER}, and again")
@@ -148,7 +148,7 @@ def test_what_was_turned_down_or_unlinked_cannot_come_back(
     assert ok(ana.get("/v1/proposals"))["items"] == []
 
 
-def test_a_blocked_sender_reaches_nobody(keyed: Service, model: ModelServer) -> None:
+def test_a_blocked_sender_reaches_nobody(keyed: Service, model: FaultyModel) -> None:
     ana, ben = user_of(keyed, "ana"), user_of(keyed, "ben")
     accepted, waiting, new = added(ben), added(ben, f"{ORDER} 2"), added(ben, f"{ORDER} 3")
     for item_id in (accepted, waiting):
@@ -241,7 +241,7 @@ def test_what_the_operator_approved_is_seen_at_once_unless_the_viewer_says_no(
         assert ok(offer(through_agent, added(unvouched, "More")))["state"] == "offered"
 
 
-def test_a_file_of_ones_own_can_only_offer(keyed: Service, model: ModelServer) -> None:
+def test_a_file_of_ones_own_can_only_offer(keyed: Service, model: FaultyModel) -> None:
     ana, ben = user_of(keyed, "ana"), user_of(keyed, "ben")
     item_id = added(ben)
     ok(offer(ben, item_id))

@@ -4,7 +4,7 @@ import threading
 from collections.abc import Sequence
 
 from ricordo.providers.embedder import Vectors
-from ricordo.testing.embedder import WordEmbedder
+from ricordo.testing import WordEmbedder
 
 PATIENCE_SECONDS = 30.0
 

@@ -13,8 +13,8 @@ from anthropic.types.beta import BetaMemoryTool20250818ViewCommand
 
 from ricordo import AsyncMemory, Memory, UserMemory
 from ricordo.integrations.anthropic import AsyncMemoryTool, MemoryTool
-from ricordo.testing.anthropic_server import AnthropicServer
 from tests.integrations.slow_embedder import HeldEmbedder
+from tests.support.endpoints import FaultyModel
 
 pytestmark = pytest.mark.requirement("integrations.anthropic")
 
@@ -23,12 +23,12 @@ ASKED: Any = {"role": "user", "content": "I drink green tea. Remember that."}
 
 
 @pytest.fixture
-def claude() -> Iterator[AnthropicServer]:
-    with AnthropicServer() as server:
+def claude() -> Iterator[FaultyModel]:
+    with FaultyModel() as server:
         yield server
 
 
-def script(claude: AnthropicServer) -> None:
+def script(claude: FaultyModel) -> None:
     """A model that looks, takes a note, mends it, and gets one command wrong."""
     commands: list[dict[str, Any]] = [
         {"command": "view", "path": "/memories"},
@@ -42,9 +42,9 @@ def script(claude: AnthropicServer) -> None:
     claude.answer("I noted it.")
 
 
-def check_what_happened(claude: AnthropicServer, ana: UserMemory) -> None:
-    assert claude.asked[0]["tools"] == [{"type": "memory_20250818", "name": "memory"}]
-    told = [body["messages"][-1]["content"][0] for body in claude.asked[1:]]
+def check_what_happened(claude: FaultyModel, ana: UserMemory) -> None:
+    assert claude.bodies[0]["tools"] == [{"type": "memory_20250818", "name": "memory"}]
+    told = [body["messages"][-1]["content"][0] for body in claude.bodies[1:]]
     assert [bool(one.get("is_error")) for one in told] == [False, False, False, True, False]
     refused = str(told[3]["content"])
     assert "'..' is not a name" in refused and "allowed: /memories/" in refused
@@ -54,7 +54,7 @@ def check_what_happened(claude: AnthropicServer, ana: UserMemory) -> None:
 
 
 @pytest.mark.parametrize("kind", ["sync", "async", "async memory"])
-def test_the_tool_runner(claude: AnthropicServer, memory: Memory, kind: str) -> None:
+def test_the_tool_runner(claude: FaultyModel, memory: Memory, kind: str) -> None:
     user = AsyncMemory(memory).user("ana") if kind == "async memory" else memory.user("ana")
     asked: Any = {"model": "m", "max_tokens": 100, "messages": [ASKED]}
     script(claude)

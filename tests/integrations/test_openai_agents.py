@@ -15,37 +15,32 @@ from agents import (
     RunContextWrapper,
     Runner,
 )
-from agents.models.interface import Model
 from openai import AsyncOpenAI
 
 from ricordo import AsyncMemory, InvalidValue, Memory, UserMemory
 from ricordo.integrations.openai_agents import MemorySession, Who, memory_tools
-from ricordo.testing.model_server import ModelServer
-from ricordo.testing.responses_server import ResponsesServer
 from ricordo.tools import TOOL_SETS
 from tests.integrations.slow_embedder import HeldEmbedder
+from tests.support.endpoints import FaultyModel
 
 pytestmark = pytest.mark.requirement("integrations.openai-agents")
 
+Speaks = type[OpenAIResponsesModel] | type[OpenAIChatCompletionsModel]
 UNTRACED = RunConfig(tracing_disabled=True)
 
 
 @pytest.fixture
-def model() -> Iterator[ResponsesServer]:
-    with ResponsesServer() as server:
+def model() -> Iterator[FaultyModel]:
+    with FaultyModel() as server:
         yield server
 
 
 @asynccontextmanager
 async def agent_with(
-    server: ResponsesServer | ModelServer, who: Who, *sets: str
+    server: FaultyModel, who: Who, *sets: str, speaks: Speaks = OpenAIResponsesModel
 ) -> AsyncIterator[Agent[Any]]:
     async with AsyncOpenAI(base_url=server.base_url, api_key="k", max_retries=0) as client:
-        chosen: Model
-        if isinstance(server, ModelServer):
-            chosen = OpenAIChatCompletionsModel(model="test-model", openai_client=client)
-        else:
-            chosen = OpenAIResponsesModel(model="test-model", openai_client=client)
+        chosen = speaks(model="test-model", openai_client=client)
         yield Agent(name="helper", model=chosen, tools=[*memory_tools(who, *sets)])
 
 
@@ -55,7 +50,7 @@ def turns(user: UserMemory, thread: str) -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize("streams", [pytest.param(False, marks=pytest.mark.matrix), True])
 def test_two_runs_remember_through_the_session(
-    model: ResponsesServer, ana: UserMemory, streams: bool
+    model: FaultyModel, ana: UserMemory, streams: bool
 ) -> None:
     model.answer_calling("memory_add", {"content": "Ana drinks green tea.", "theme": "drinks"})
     model.answer("Noted.")
@@ -76,7 +71,7 @@ def test_two_runs_remember_through_the_session(
             return [await ask(agent, "I drink green tea."), await ask(agent, "What do I drink?")]
 
     assert asyncio.run(run()) == ["Noted.", "Green tea."]
-    sent = model.asked[-1]["input"]
+    sent = model.bodies[-1]["input"]
     kinds = ["user", "function_call", "function_call_output", "assistant", "user"]
     assert [item.get("role", item.get("type")) for item in sent] == kinds
     assert json.loads(sent[2]["output"])["status"] == "active"
@@ -88,12 +83,12 @@ def test_two_runs_remember_through_the_session(
 
 def test_chat_completions_give_every_message_the_same_id(ana: UserMemory) -> None:
     """The SDK does, and none of them may be taken for one that is known already."""
-    with ModelServer() as server:
+    with FaultyModel() as server:
         server.answer("One.")
         server.answer("Two.")
 
         async def run() -> None:
-            async with agent_with(server, ana) as agent:
+            async with agent_with(server, ana, speaks=OpenAIChatCompletionsModel) as agent:
                 for question in ("First?", "Second?"):
                     session = MemorySession(ana, "s")
                     await Runner.run(agent, question, session=session, run_config=UNTRACED)
@@ -107,7 +102,7 @@ def test_chat_completions_give_every_message_the_same_id(ana: UserMemory) -> Non
     ]
 
 
-def test_one_agent_serves_many_users(model: ResponsesServer, memory: Memory) -> None:
+def test_one_agent_serves_many_users(model: FaultyModel, memory: Memory) -> None:
     """Who is meant stands in the context of the run; whatever a model says, it cannot choose."""
     for name in ("ana", "ben"):
         memory.user(name).add(f"{name} drinks tea", theme="drinks")
@@ -137,7 +132,7 @@ def test_one_agent_serves_many_users(model: ResponsesServer, memory: Memory) -> 
         assert "ben drinks tea" in second and "ana" not in second
 
 
-def test_tools_as_the_model_is_told_of_them(model: ResponsesServer, ana: UserMemory) -> None:
+def test_tools_as_the_model_is_told_of_them(model: FaultyModel, ana: UserMemory) -> None:
     model.answer_calling("memory_query", {"query": 7})
     model.answer("I do not know.")
 
@@ -146,14 +141,14 @@ def test_tools_as_the_model_is_told_of_them(model: ResponsesServer, ana: UserMem
             await Runner.run(agent, "Hello", run_config=UNTRACED)
 
     asyncio.run(run(ana))
-    sent = {tool["name"]: tool for tool in model.asked[0]["tools"]}
+    sent = {tool["name"]: tool for tool in model.bodies[0]["tools"]}
     expected = [*TOOL_SETS["profile"], *TOOL_SETS["query"]]
     assert list(sent) == [tool.name for tool in expected]
     for tool in expected:
         assert sent[tool.name]["parameters"] == tool.input_schema()
         assert sent[tool.name]["description"] == tool.description
         assert sent[tool.name]["strict"] is False
-    assert json.loads(model.asked[-1]["input"][-1]["output"])["error"]["type"] == "InvalidValue"
+    assert json.loads(model.bodies[-1]["input"][-1]["output"])["error"]["type"] == "InvalidValue"
     with pytest.raises(InvalidValue, match="there is no set 'all'"):
         memory_tools(ana, "all")
     model.answer_calling("memory_query", {"query": "tea"})
@@ -162,7 +157,7 @@ def test_tools_as_the_model_is_told_of_them(model: ResponsesServer, ana: UserMem
 
 
 def test_a_slow_call_does_not_hold_up_the_loop(
-    model: ResponsesServer, sqlite_url: str, open_store: Callable[..., Memory]
+    model: FaultyModel, sqlite_url: str, open_store: Callable[..., Memory]
 ) -> None:
     embedder = HeldEmbedder()
     user = open_store(sqlite_url, embedder=embedder).user("ana")

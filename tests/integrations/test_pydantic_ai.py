@@ -16,16 +16,16 @@ from pydantic_ai.providers.openai import OpenAIProvider
 
 from ricordo import InvalidValue, Memory, UserMemory
 from ricordo.integrations.pydantic_ai import MemoryToolset
-from ricordo.testing.model_server import ModelServer
 from ricordo.tools import TOOL_SETS, Tools
 from tests.integrations.slow_embedder import HeldEmbedder
+from tests.support.endpoints import FaultyModel
 from tests.support.sharing import share
 
 pytestmark = pytest.mark.requirement("integrations.pydantic-ai")
 
 
 def run(
-    server: ModelServer, toolset: MemoryToolset[Any], deps: object = None, **options: Any
+    server: FaultyModel, toolset: MemoryToolset[Any], deps: object = None, **options: Any
 ) -> str:
     """One run of an agent; what it says in the end."""
 
@@ -38,9 +38,9 @@ def run(
     return asyncio.run(talk())
 
 
-def told(server: ModelServer) -> list[str]:
+def told(server: FaultyModel) -> list[str]:
     """What the tools said to the model in the latest run."""
-    return [one["content"] for one in server.asked[-1] if one["role"] == "tool"]
+    return [one["content"] for one in server.prompts[-1] if one["role"] == "tool"]
 
 
 def seen_by_the_model(toolset: MemoryToolset[Any]) -> AgentInfo:
@@ -83,7 +83,7 @@ def test_the_deps_say_whose_memory_it_is(memory: Memory) -> None:
     toolset: MemoryToolset[Any] = MemoryToolset(
         lambda ctx: memory.user(ctx.deps), "standard", "profile"
     )
-    with ModelServer() as server:
+    with FaultyModel() as server:
 
         def turn(user_id: str, name: str, /, **arguments: Any) -> str:
             server.answer_calling(name, arguments)
@@ -104,7 +104,7 @@ def test_the_deps_say_whose_memory_it_is(memory: Memory) -> None:
 
 
 def test_what_a_model_can_mend_it_is_asked_to(tea: Memory) -> None:
-    with ModelServer() as server:
+    with FaultyModel() as server:
         for arguments in ({"id": "first"}, {"id": 99}, {"id": 1}):
             server.answer_calling("memory_get", arguments)
         server.answer("Green tea.")
@@ -117,7 +117,7 @@ def test_what_a_model_can_mend_it_is_asked_to(tea: Memory) -> None:
 
 @pytest.mark.parametrize("retries", [0, 2])
 def test_what_a_model_cannot_mend_does_not_end_the_run(retries: int, tea: Memory) -> None:
-    with ModelServer() as server:
+    with FaultyModel() as server:
         server.answer_calling("memory_get", {"id": 99}, times=retries + 1)
         server.answer("I do not know.")
         assert run(server, MemoryToolset(tea.user("ana")), retries=retries) == "I do not know."
@@ -149,7 +149,7 @@ def test_what_is_no_fault_of_the_model_is_not_tried_again(
     policy.write_text("no policy", encoding="utf-8")
     if fault == "StorageClosed":
         memory.close()
-    with ModelServer() as server:
+    with FaultyModel() as server:
         server.answer_calling(name, arguments)
         server.answer("I cannot.")
         toolset: MemoryToolset[Any] = MemoryToolset(memory.user("ben"), "standard", "query")

@@ -13,7 +13,7 @@ from ricordo.agent_state.entries import StoreEntries
 from ricordo.integrations.langgraph import RicordoStore
 from ricordo.storage.consistency import find_inconsistencies
 from ricordo.storage.tables import store_entries
-from ricordo.testing.clock import ManualClock
+from ricordo.testing import ManualClock
 from tests.integrations.test_store_contract import names
 from tests.support.sharing import share
 

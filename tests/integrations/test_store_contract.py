@@ -21,7 +21,7 @@ from langgraph.store.memory import InMemoryStore
 
 from ricordo import Memory
 from ricordo.integrations.langgraph import RicordoStore
-from ricordo.testing.embedder import WordEmbedder
+from ricordo.testing import WordEmbedder
 
 pytestmark = pytest.mark.requirement("checkpoints.store")
 

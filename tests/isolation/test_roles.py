@@ -16,7 +16,7 @@ from ricordo.errors import AccessDenied, DatabaseTooOld, RoleNotConfined
 from ricordo.storage import migration
 from ricordo.storage.database import require_confined
 from ricordo.storage.postgres.security import checked_role, set_up_role, statements
-from ricordo.testing.embedder import WordEmbedder
+from ricordo.testing import WordEmbedder
 from ricordo.wiring import open_memory
 from tests.isolation.conftest import connected
 from tests.support import postgres

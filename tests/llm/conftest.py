@@ -7,8 +7,8 @@ from pydantic import BaseModel, Field
 
 from ricordo.providers.chat import ChatModel
 from ricordo.providers.chat_model import Message, ModelChoice, Usage
-from ricordo.testing.model_server import ModelServer
 from tests.endpoints.surroundings import SteppingTime, forget_proxies
+from tests.support.endpoints import FaultyModel
 
 QUESTION = [Message("system", "Be brief."), Message("user", "What does ana drink?")]
 TEA = {"drink": "tea", "cups": 2}
@@ -46,8 +46,8 @@ def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def server() -> Iterator[ModelServer]:
-    with ModelServer() as running:
+def server() -> Iterator[FaultyModel]:
+    with FaultyModel() as running:
         yield running
 
 
@@ -57,7 +57,7 @@ def time() -> SteppingTime:
 
 
 @pytest.fixture
-def asker(server: ModelServer, time: SteppingTime) -> Iterator[Callable[..., Asker]]:
+def asker(server: FaultyModel, time: SteppingTime) -> Iterator[Callable[..., Asker]]:
     """Makes askers of the server, closed at the end."""
     made: list[ChatModel] = []
 

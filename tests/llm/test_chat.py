@@ -14,16 +14,16 @@ from ricordo.errors import BadAnswer, ModelRefused
 from ricordo.limits import MAX_CORRECTIONS, MAX_REPEATED_ANSWER_CHARS
 from ricordo.providers.chat import strict_schema
 from ricordo.providers.chat_model import Message, Usage, estimated_tokens
-from ricordo.testing.model_server import ModelServer
 from ricordo.version import __version__
 from tests.endpoints.forking import succeeds_in_child
 from tests.llm.conftest import QUESTION, TEA, Asker, Drink
+from tests.support.endpoints import FaultyModel
 
 Make = Callable[..., Asker]
 
 
 @pytest.mark.requirement("formation.structured-output")
-def test_a_structured_answer(server: ModelServer, asker: Make) -> None:
+def test_a_structured_answer(server: FaultyModel, asker: Make) -> None:
     server.answer(TEA)
     ana = asker()
     assert ana.ask() == Drink(drink="tea", cups=2)
@@ -44,13 +44,13 @@ def test_a_structured_answer(server: ModelServer, asker: Make) -> None:
 
 
 @pytest.mark.requirement("formation.model-layer")
-def test_a_plain_answer(server: ModelServer, asker: Make) -> None:
+def test_a_plain_answer(server: FaultyModel, asker: Make) -> None:
     server.answer("<think>What is it?</think>\n Tea, mostly.\n")
     assert asker().reply() == "Tea, mostly."
     assert "response_format" not in server.requests[0].body
 
 
-def test_the_name_of_the_limit_is_the_providers(server: ModelServer, asker: Make) -> None:
+def test_the_name_of_the_limit_is_the_providers(server: FaultyModel, asker: Make) -> None:
     server.answer("Tea.", times=2)
     for provider, name in (("openai", "max_completion_tokens"), ("llamacpp", "max_tokens")):
         asker(provider=provider, api_key="sk-1").reply()
@@ -60,7 +60,7 @@ def test_the_name_of_the_limit_is_the_providers(server: ModelServer, asker: Make
 
 @pytest.mark.requirement("formation.model-layer")
 def test_nothing_is_sent_that_was_not_set(
-    server: ModelServer, asker: Make, monkeypatch: pytest.MonkeyPatch
+    server: FaultyModel, asker: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The client library reads these of its own accord."""
     monkeypatch.setenv("OPENAI_API_KEY", "sk-env")
@@ -83,7 +83,7 @@ def test_nothing_is_sent_that_was_not_set(
 
 @pytest.mark.requirement("formation.model-layer")
 def test_a_proxy_is_for_the_outside_world_only(
-    server: ModelServer, asker: Make, monkeypatch: pytest.MonkeyPatch
+    server: FaultyModel, asker: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
     server.answer("Tea.")
@@ -104,7 +104,7 @@ def test_a_proxy_is_for_the_outside_world_only(
     ],
 )
 def test_the_ladder_and_its_memory(
-    server: ModelServer, asker: Make, refusing: list[str], structure: str, formats: list[str | None]
+    server: FaultyModel, asker: Make, refusing: list[str], structure: str, formats: list[str | None]
 ) -> None:
     for refuse in refusing:
         getattr(server, refuse)()
@@ -115,23 +115,23 @@ def test_the_ladder_and_its_memory(
     sent = [request.body.get("response_format", {}).get("type") for request in server.requests]
     assert sent == [*formats, formats[-1]]  # the second call begins with what works
     assert ana.failed == [True] * len(refusing) + [False, False]
-    described = [asked[0]["content"].startswith("Be brief.\n\n") for asked in server.asked]
+    described = [asked[0]["content"].startswith("Be brief.\n\n") for asked in server.prompts]
     assert described == [format_type != "json_schema" for format_type in sent]
 
 
-def test_the_shape_is_described_without_a_system_message(server: ModelServer, asker: Make) -> None:
+def test_the_shape_is_described_without_a_system_message(server: FaultyModel, asker: Make) -> None:
     server.refuse_schema()
     server.answer(TEA)
     question = [Message("user", "a\ud800b \U0001f375?")]  # half a character is not sent
     asker().model.ask(question, Drink, max_tokens=9, on_usage=lambda _: None)
-    system, user = server.asked[-1]
+    system, user = server.prompts[-1]
     assert system["role"] == "system"
     assert "JSON" in system["content"]
     assert '"cups"' in system["content"]
     assert user == {"role": "user", "content": "a?b \U0001f375?"}
 
 
-def test_how_endpoints_say_that_they_do_not_know_schemas(server: ModelServer, asker: Make) -> None:
+def test_how_endpoints_say_that_they_do_not_know_schemas(server: FaultyModel, asker: Make) -> None:
     for status, message in (
         (400, "Unknown parameter: 'response_format'"),
         (422, "response_format: extra fields not permitted"),
@@ -147,7 +147,7 @@ def test_how_endpoints_say_that_they_do_not_know_schemas(server: ModelServer, as
         assert ana.model.structure == "json_object", message
 
 
-def test_other_refusals_are_refusals_and_not_remembered(server: ModelServer, asker: Make) -> None:
+def test_other_refusals_are_refusals_and_not_remembered(server: FaultyModel, asker: Make) -> None:
     for status, message, asked in (
         (404, "The model `x` does not exist", 1),
         (404, "Invalid API key", 1),
@@ -161,7 +161,7 @@ def test_other_refusals_are_refusals_and_not_remembered(server: ModelServer, ask
         assert (len(server.requests) - before, ana.model.structure) == (asked, "json_schema")
 
 
-def test_models_that_take_no_temperature_or_another_limit(server: ModelServer, asker: Make) -> None:
+def test_models_that_take_no_temperature_or_another_limit(server: FaultyModel, asker: Make) -> None:
     for message in (
         "Unsupported value: 'temperature' does not support 0 with this model.",
         "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead.",
@@ -184,7 +184,7 @@ def test_models_that_take_no_temperature_or_another_limit(server: ModelServer, a
 
 @pytest.mark.requirement("formation.structured-output")
 def test_a_wrong_answer_is_corrected_in_the_same_conversation(
-    server: ModelServer, asker: Make
+    server: FaultyModel, asker: Make
 ) -> None:
     server.answer("Tea, I think.")
     server.answer({"drink": "tea", "cups": 12})
@@ -192,7 +192,7 @@ def test_a_wrong_answer_is_corrected_in_the_same_conversation(
     ana = asker()
     assert ana.ask().cups == 2
     assert ana.failed == [True, True, False]
-    first, second, third = server.asked
+    first, second, third = server.prompts
     assert first == second[:2] == third[:2]
     assert second == third[:4]
     assert second[2] == {"role": "assistant", "content": "Tea, I think."}
@@ -205,7 +205,7 @@ def test_a_wrong_answer_is_corrected_in_the_same_conversation(
 
 @pytest.mark.requirement("formation.model-faults")
 def test_corrections_are_bounded_and_errors_do_not_repeat_what_was_said(
-    server: ModelServer, asker: Make
+    server: FaultyModel, asker: Make
 ) -> None:
     server.answer({"drink": "tea", "cups": "a secret"}, times=9)
     ana = asker()
@@ -216,15 +216,15 @@ def test_corrections_are_bounded_and_errors_do_not_repeat_what_was_said(
     assert ana.failed == [True] * (1 + MAX_CORRECTIONS)
 
 
-def test_a_long_wrong_answer_is_not_repeated_in_full(server: ModelServer, asker: Make) -> None:
+def test_a_long_wrong_answer_is_not_repeated_in_full(server: FaultyModel, asker: Make) -> None:
     server.answer("x" * 3 * MAX_REPEATED_ANSWER_CHARS)
     server.answer(TEA)
     asker().ask()
-    assert server.asked[1][2]["content"] == "x" * MAX_REPEATED_ANSWER_CHARS
+    assert server.prompts[1][2]["content"] == "x" * MAX_REPEATED_ANSWER_CHARS
 
 
 @pytest.mark.requirement("formation.model-layer")
-def test_usage_is_estimated_where_none_is_given(asker: Make, server: ModelServer) -> None:
+def test_usage_is_estimated_where_none_is_given(asker: Make, server: FaultyModel) -> None:
     server.gives_usage = False
     server.answer("Green tea.")
     ana = asker()
@@ -235,7 +235,7 @@ def test_usage_is_estimated_where_none_is_given(asker: Make, server: ModelServer
     assert (usage.completion_tokens > 0, usage.failed) == (True, False)
 
 
-def test_who_counts_may_call_it_off(server: ModelServer, asker: Make) -> None:
+def test_who_counts_may_call_it_off(server: FaultyModel, asker: Make) -> None:
     class Enough(Exception):
         pass
 
@@ -250,7 +250,7 @@ def test_who_counts_may_call_it_off(server: ModelServer, asker: Make) -> None:
 
 @pytest.mark.requirement("formation.model-layer")
 def test_the_key_is_shown_nowhere(
-    server: ModelServer, asker: Make, caplog: pytest.LogCaptureFixture
+    server: FaultyModel, asker: Make, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
     ana = asker(api_key="sk-very-secret")
@@ -265,7 +265,7 @@ def test_the_key_is_shown_nowhere(
     assert "Bearer" not in caplog.text
 
 
-def test_many_threads_share_a_model(server: ModelServer, asker: Make) -> None:
+def test_many_threads_share_a_model(server: FaultyModel, asker: Make) -> None:
     server.refuse_schema()
     server.answer_with(lambda body: {"drink": body["messages"][-1]["content"], "cups": 1})
     model = asker(is_real_time=True).model
@@ -283,7 +283,7 @@ def test_many_threads_share_a_model(server: ModelServer, asker: Make) -> None:
     assert model.structure == "json_object"
 
 
-def test_closing_does_not_hurt_who_is_still_waiting(server: ModelServer, asker: Make) -> None:
+def test_closing_does_not_hurt_who_is_still_waiting(server: FaultyModel, asker: Make) -> None:
     ana, gate = asker(is_real_time=True), threading.Event()
     server.hang_until(gate)
     server.answer("Tea.", times=2)
@@ -299,7 +299,7 @@ def test_closing_does_not_hurt_who_is_still_waiting(server: ModelServer, asker: 
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
-def test_a_forked_child_has_connections_of_its_own(server: ModelServer, asker: Make) -> None:
+def test_a_forked_child_has_connections_of_its_own(server: FaultyModel, asker: Make) -> None:
     server.answer("Tea.", times=9)
     ana = asker(is_real_time=True)
     assert ana.reply() == "Tea."

@@ -16,9 +16,9 @@ from ricordo.limits import (
     MAX_MODEL_RETRIES,
 )
 from ricordo.providers.chat_model import Usage, estimated_tokens
-from ricordo.testing.model_server import ModelServer
 from tests.endpoints.surroundings import SteppingTime
 from tests.llm.conftest import QUESTION, TEA, Asker
+from tests.support.endpoints import FaultyModel
 
 pytestmark = pytest.mark.requirement("formation.model-faults")
 
@@ -26,7 +26,7 @@ Make = Callable[..., Asker]
 PROMPT_TOKENS = estimated_tokens(QUESTION)
 
 
-def test_what_may_pass_is_tried_again(server: ModelServer, asker: Make, time: SteppingTime) -> None:
+def test_what_may_pass_is_tried_again(server: FaultyModel, asker: Make, time: SteppingTime) -> None:
     server.fail_next(status=408)
     server.fail_next(status=503)
     server.answer(TEA)
@@ -36,7 +36,7 @@ def test_what_may_pass_is_tried_again(server: ModelServer, asker: Make, time: St
     assert ana.failed == [True, True, False]
 
 
-def test_a_failed_request_counts_its_prompt(server: ModelServer, asker: Make) -> None:
+def test_a_failed_request_counts_its_prompt(server: FaultyModel, asker: Make) -> None:
     server.fail_next(100, status=503)
     ana = asker()
     with pytest.raises(ModelUnavailable, match="not available: answered 503: scripted failure"):
@@ -45,7 +45,7 @@ def test_a_failed_request_counts_its_prompt(server: ModelServer, asker: Make) ->
     assert ana.used == [Usage(PROMPT_TOKENS, 0, failed=True)] * (1 + MAX_MODEL_RETRIES)
 
 
-def test_retries_are_bounded_over_all_corrections(server: ModelServer, asker: Make) -> None:
+def test_retries_are_bounded_over_all_corrections(server: FaultyModel, asker: Make) -> None:
     """Each wrong answer comes after as many faults as one call may have in all."""
     server.fail_next(MAX_MODEL_RETRIES)
     server.answer("nonsense")
@@ -56,7 +56,7 @@ def test_retries_are_bounded_over_all_corrections(server: ModelServer, asker: Ma
 
 
 def test_an_asked_for_pause_is_kept_unless_it_is_too_long(
-    server: ModelServer, asker: Make, time: SteppingTime
+    server: FaultyModel, asker: Make, time: SteppingTime
 ) -> None:
     server.fail_next(status=429, headers={"Retry-After": "7"})
     server.answer("Tea.")
@@ -70,7 +70,7 @@ def test_an_asked_for_pause_is_kept_unless_it_is_too_long(
 
 
 def test_no_pause_goes_past_the_deadline(
-    server: ModelServer, asker: Make, time: SteppingTime
+    server: FaultyModel, asker: Make, time: SteppingTime
 ) -> None:
     server.fail_next(100)
     ana = asker()
@@ -83,7 +83,7 @@ def test_no_pause_goes_past_the_deadline(
 
 
 def test_the_deadline_covers_corrections(
-    server: ModelServer, asker: Make, time: SteppingTime
+    server: FaultyModel, asker: Make, time: SteppingTime
 ) -> None:
     def slowly() -> None:
         time.now += 6.0
@@ -97,7 +97,7 @@ def test_the_deadline_covers_corrections(
     assert ana.failed == [True, True]
 
 
-def test_a_hanging_model_costs_no_more_than_the_deadline(server: ModelServer, asker: Make) -> None:
+def test_a_hanging_model_costs_no_more_than_the_deadline(server: FaultyModel, asker: Make) -> None:
     server.hang_until(threading.Event())
     ana = asker(is_real_time=True)
     with pytest.raises(ModelUnavailable, match="no answer within"):
@@ -143,7 +143,7 @@ def test_nobody_listens(asker: Make, time: SteppingTime) -> None:
     assert ana.used == []  # nothing was sent
 
 
-def test_a_connection_that_breaks_in_the_middle(server: ModelServer, asker: Make) -> None:
+def test_a_connection_that_breaks_in_the_middle(server: FaultyModel, asker: Make) -> None:
     server.answer_broken()
     ana = asker()
     with pytest.raises(ModelUnavailable, match="cannot be reached"):
@@ -151,7 +151,7 @@ def test_a_connection_that_breaks_in_the_middle(server: ModelServer, asker: Make
     assert len(ana.used) == len(server.requests) == 1 + MAX_MODEL_RETRIES
 
 
-def test_a_refusal_is_not_tried_again(server: ModelServer, asker: Make) -> None:
+def test_a_refusal_is_not_tried_again(server: FaultyModel, asker: Make) -> None:
     bodies = [
         b'{"error": {"message": "no\\n such\\u0000  thing"}}',
         b"no such thing",
@@ -168,7 +168,7 @@ def test_a_refusal_is_not_tried_again(server: ModelServer, asker: Make) -> None:
         assert len(str(caught.value)) < 500
 
 
-def test_a_used_up_quota_is_a_refusal(server: ModelServer, asker: Make) -> None:
+def test_a_used_up_quota_is_a_refusal(server: FaultyModel, asker: Make) -> None:
     body = b'{"error": {"message": "You exceeded your quota", "code": "insufficient_quota"}}'
     server.fail_next(status=429, body=body)
     with pytest.raises(ModelRefused, match="exceeded your quota"):
@@ -176,7 +176,7 @@ def test_a_used_up_quota_is_a_refusal(server: ModelServer, asker: Make) -> None:
     assert len(server.requests) == 1
 
 
-def test_redirects_are_not_followed(server: ModelServer, asker: Make) -> None:
+def test_redirects_are_not_followed(server: FaultyModel, asker: Make) -> None:
     server.fail_next(status=307, headers={"Location": f"{server.root}/elsewhere"})
     with pytest.raises(ModelRefused, match="redirect, which is not followed"):
         asker().ask()
@@ -186,18 +186,18 @@ def test_redirects_are_not_followed(server: ModelServer, asker: Make) -> None:
 @pytest.mark.parametrize(
     ("fault", "problem", "requests"),
     [
-        (ModelServer.answer_html, "an HTML page; is base_url right", 1),
-        (ModelServer.answer_without_choices, "no choices with a message", 1),
-        (ModelServer.answer_refusal, "the model declined to answer", 1),
-        (ModelServer.answer_empty, "it was empty", 1 + MAX_CORRECTIONS),
-        (ModelServer.answer_truncated, "it was cut off after 1 tokens", 1 + MAX_CORRECTIONS),
-        (ModelServer.answer_nonsense, "not a JSON object", 1 + MAX_CORRECTIONS),
+        (FaultyModel.answer_html, "an HTML page; is base_url right", 1),
+        (FaultyModel.answer_without_choices, "no choices with a message", 1),
+        (FaultyModel.answer_refusal, "the model declined to answer", 1),
+        (FaultyModel.answer_empty, "it was empty", 1 + MAX_CORRECTIONS),
+        (FaultyModel.answer_truncated, "it was cut off after 1 tokens", 1 + MAX_CORRECTIONS),
+        (FaultyModel.answer_nonsense, "not a JSON object", 1 + MAX_CORRECTIONS),
     ],
 )
 def test_answers_of_no_use(
-    server: ModelServer,
+    server: FaultyModel,
     asker: Make,
-    fault: Callable[[ModelServer], None],
+    fault: Callable[[FaultyModel], None],
     problem: str,
     requests: int,
 ) -> None:
@@ -209,7 +209,7 @@ def test_answers_of_no_use(
     assert ana.failed == [True] * requests
 
 
-def test_what_is_no_answer_at_all(server: ModelServer, asker: Make) -> None:
+def test_what_is_no_answer_at_all(server: FaultyModel, asker: Make) -> None:
     for body in (
         *(b"[]", b"null", b"{}", b"not JSON", b"", b"\xff", b"[" * 100_000),
         *(b'{"choices": null}', b'{"choices": []}', b'{"choices": [7]}'),
@@ -225,7 +225,7 @@ def test_what_is_no_answer_at_all(server: ModelServer, asker: Make) -> None:
 
 
 def test_an_error_in_an_answer_that_says_it_is_well(
-    server: ModelServer, asker: Make, time: SteppingTime
+    server: FaultyModel, asker: Make, time: SteppingTime
 ) -> None:
     server.fail_next(status=200, body=b'{"error": {"message": "overloaded", "code": 503}}')
     server.fail_next(status=200, body=b'{"error": {"message": "no credit", "code": 402}}')
@@ -243,7 +243,7 @@ def test_an_error_in_an_answer_that_says_it_is_well(
     ],
 )
 def test_odd_answers_that_can_be_used(
-    server: ModelServer, asker: Make, message: dict[str, object], usage: object
+    server: FaultyModel, asker: Make, message: dict[str, object], usage: object
 ) -> None:
     body = {"choices": [{"message": message}], "usage": usage}
     server.fail_next(status=200, body=json.dumps(body).encode())
@@ -254,36 +254,36 @@ def test_odd_answers_that_can_be_used(
     assert used.completion_tokens > 0
 
 
-def test_a_filter_is_a_refusal_of_the_model(server: ModelServer, asker: Make) -> None:
+def test_a_filter_is_a_refusal_of_the_model(server: FaultyModel, asker: Make) -> None:
     body = b'{"choices": [{"message": {"content": ""}, "finish_reason": "content_filter"}]}'
     server.fail_next(status=200, body=body)
     with pytest.raises(BadAnswer, match="declined"):
         asker().reply()
 
 
-def test_half_a_sentence_is_not_taken_for_a_whole_one(server: ModelServer, asker: Make) -> None:
+def test_half_a_sentence_is_not_taken_for_a_whole_one(server: FaultyModel, asker: Make) -> None:
     server.answer_truncated('{"cups": 2, "drink": "tea with', times=1)
     server.answer(TEA)
     assert asker().ask().drink == "tea"
-    assert "be much shorter" in server.asked[1][-1]["content"]
+    assert "be much shorter" in server.prompts[1][-1]["content"]
 
 
-def test_a_whole_object_before_the_cut_is_taken(server: ModelServer, asker: Make) -> None:
+def test_a_whole_object_before_the_cut_is_taken(server: FaultyModel, asker: Make) -> None:
     server.answer_truncated('{"cups": 2, "drink": "tea"}\n\n\n', times=1)
     assert asker().ask().drink == "tea"
 
 
-def test_a_text_that_is_cut_off_is_asked_for_again(server: ModelServer, asker: Make) -> None:
+def test_a_text_that_is_cut_off_is_asked_for_again(server: FaultyModel, asker: Make) -> None:
     server.answer_truncated("Tea is what", times=1)
     server.answer_empty(times=1)
     server.answer("Tea.")
     ana = asker()
     assert ana.reply() == "Tea."
     assert ana.failed == [True, True, False]
-    assert server.asked[2][4]["content"] == "(nothing)"
+    assert server.prompts[2][4]["content"] == "(nothing)"
 
 
-def test_too_large_or_compressed_an_answer_is_not_read(server: ModelServer, asker: Make) -> None:
+def test_too_large_or_compressed_an_answer_is_not_read(server: FaultyModel, asker: Make) -> None:
     server.fail_next(status=200, body=b" " * (MAX_MODEL_RESPONSE_BYTES + 1))
     with pytest.raises(BadAnswer, match="larger than"):
         asker().ask()

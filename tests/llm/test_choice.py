@@ -7,8 +7,8 @@ import pytest
 from ricordo.errors import InvalidValue
 from ricordo.providers import chat
 from ricordo.providers.chat_model import PROVIDERS, ModelChoice
-from ricordo.testing.model_server import ModelServer
 from tests.llm.conftest import Asker
+from tests.support.endpoints import FaultyModel
 
 pytestmark = pytest.mark.requirement("formation.model-layer")
 
@@ -56,7 +56,7 @@ def test_the_key_is_in_no_representation() -> None:
     assert "sk-secret" not in repr(ModelChoice.parse("openai", api_key="sk-secret"))
 
 
-def test_all_is_well(server: ModelServer, asker: Make) -> None:
+def test_all_is_well(server: FaultyModel, asker: Make) -> None:
     server.refuse_schema()
     server.answer({"hour": 9, "destination": "the coast"})
     moments = iter([1.0, 1.25])
@@ -72,12 +72,12 @@ def test_all_is_well(server: ModelServer, asker: Make) -> None:
     [
         (lambda server: server.fail_next(status=401), "answered 401"),
         (lambda server: server.fail_next(9, status=503), "not available: answered 503"),
-        (ModelServer.answer_nonsense, "no usable answer"),
-        (ModelServer.answer_html, "an HTML page"),
+        (FaultyModel.answer_nonsense, "no usable answer"),
+        (FaultyModel.answer_html, "an HTML page"),
     ],
 )
 def test_a_problem_is_one_line(
-    server: ModelServer, asker: Make, fault: Callable[[ModelServer], None], problem: str
+    server: FaultyModel, asker: Make, fault: Callable[[FaultyModel], None], problem: str
 ) -> None:
     fault(server)
     report = chat.test_model(asker().model)

@@ -6,7 +6,7 @@ import httpx2
 import openai
 import pytest
 
-from ricordo.testing.model_server import ModelServer
+from tests.support.endpoints import FaultyModel
 
 pytestmark = pytest.mark.requirement("formation.scripted-server")
 
@@ -14,7 +14,7 @@ MESSAGES = [{"role": "user", "content": "What does ana drink?"}]
 
 
 @pytest.fixture
-def client(server: ModelServer) -> Iterator[openai.OpenAI]:
+def client(server: FaultyModel) -> Iterator[openai.OpenAI]:
     with openai.OpenAI(api_key="sk-1", base_url=server.base_url, max_retries=0) as opened:
         yield opened
 
@@ -23,7 +23,7 @@ def create(client: openai.OpenAI, **options: object) -> object:
     return client.chat.completions.create(model="m", messages=MESSAGES, **options)  # type: ignore[call-overload]
 
 
-def test_answers_in_turn_and_then_computed(server: ModelServer, client: openai.OpenAI) -> None:
+def test_answers_in_turn_and_then_computed(server: FaultyModel, client: openai.OpenAI) -> None:
     with pytest.raises(openai.InternalServerError, match="no answer is scripted"):
         create(client)
     server.answer("Tea.", times=2)
@@ -32,11 +32,11 @@ def test_answers_in_turn_and_then_computed(server: ModelServer, client: openai.O
     contents = [create(client).choices[0].message.content for _ in range(5)]  # type: ignore[attr-defined]
     computed = "WHAT DOES ANA DRINK?"
     assert contents == ["Tea.", "Tea.", '{"drink": "tea"}', computed, computed]
-    assert server.asked == [MESSAGES] * 6
+    assert server.prompts == [MESSAGES] * 6
 
 
 @pytest.mark.parametrize("with_usage", [True, False])
-def test_a_streamed_answer(server: ModelServer, client: openai.OpenAI, with_usage: bool) -> None:
+def test_a_streamed_answer(server: FaultyModel, client: openai.OpenAI, with_usage: bool) -> None:
     text = 'Green tea, with a "bit" of honey \U0001f375.\n'
     server.answer(text)
     options = {"stream_options": {"include_usage": True}} if with_usage else {}
@@ -52,7 +52,7 @@ def test_a_streamed_answer(server: ModelServer, client: openai.OpenAI, with_usag
         assert (chunks[-1].choices, usage[0].prompt_tokens) == ([], 4)
 
 
-def test_a_stream_that_is_cut_off_or_breaks(server: ModelServer, client: openai.OpenAI) -> None:
+def test_a_stream_that_is_cut_off_or_breaks(server: FaultyModel, client: openai.OpenAI) -> None:
     server.answer_truncated("Green te", times=1)
     server.answer_refusal(times=1)
     server.answer_broken(times=1)
@@ -63,7 +63,7 @@ def test_a_stream_that_is_cut_off_or_breaks(server: ModelServer, client: openai.
         list(create(client, stream=True))  # type: ignore[call-overload]
 
 
-def test_formats_can_be_refused(server: ModelServer, client: openai.OpenAI) -> None:
+def test_formats_can_be_refused(server: FaultyModel, client: openai.OpenAI) -> None:
     server.refuse_schema()
     server.refuse_json_mode()
     server.answer_with(lambda _: "Tea.")
@@ -83,7 +83,7 @@ def test_what_the_hook_raises_is_raised_when_the_server_is_left() -> None:
     def fail() -> None:
         raise AssertionError("a transaction is open")
 
-    with pytest.raises(AssertionError, match="a transaction is open"), ModelServer() as server:
+    with pytest.raises(AssertionError, match="a transaction is open"), FaultyModel() as server:
         server.before_answer = fail
         server.answer("Tea.")
         url = f"{server.base_url}/chat/completions"
@@ -91,7 +91,7 @@ def test_what_the_hook_raises_is_raised_when_the_server_is_left() -> None:
         assert answer.status_code == 500
 
 
-def test_faults_hold_until_they_are_forgotten(server: ModelServer, client: openai.OpenAI) -> None:
+def test_faults_hold_until_they_are_forgotten(server: FaultyModel, client: openai.OpenAI) -> None:
     server.answer("Tea.")
     server.answer_nonsense()
     for _ in range(3):
@@ -101,10 +101,10 @@ def test_faults_hold_until_they_are_forgotten(server: ModelServer, client: opena
     assert create(client).choices[0].message.content == "Tea."  # type: ignore[attr-defined]
 
 
-def test_models_keys_and_unknown_pages(server: ModelServer) -> None:
+def test_models_keys_and_unknown_pages(server: FaultyModel) -> None:
     assert httpx2.get(f"{server.base_url}/models").json()["data"] == [{"id": "test-model"}]
     assert httpx2.get(f"{server.root}/elsewhere").status_code == 404
     assert httpx2.post(f"{server.root}/elsewhere", json={}).status_code == 404
-    assert server.asked == []
+    assert server.prompts == []
     server.required_key = "sk-1"
     assert httpx2.post(f"{server.base_url}/chat/completions", json={}).status_code == 401

@@ -8,7 +8,7 @@ import pytest
 from ricordo.errors import BadAnswer, LanguageModelError, ModelRefused, ModelUnavailable
 from ricordo.providers.chat import ChatModel
 from ricordo.providers.chat_model import ModelChoice
-from ricordo.testing.model_server import ModelServer
+from tests.support.endpoints import FaultyModel
 
 pytestmark = pytest.mark.requirement("conversations.chat")
 
@@ -17,18 +17,18 @@ STREAM = {"Content-Type": "text/event-stream"}
 TEXT = "The tulips come up in April, the roses in June."
 
 
-def model(server: ModelServer, api_key: str | None = None) -> ChatModel:
+def model(server: FaultyModel, api_key: str | None = None) -> ChatModel:
     choice = ModelChoice.parse(
         "custom_http", model="scripted", base_url=server.base_url, api_key=api_key
     )
     return ChatModel(choice, deadline_seconds=30)
 
 
-def read(server: ModelServer, **more: float) -> list[str]:
+def read(server: FaultyModel, **more: float) -> list[str]:
     return list(model(server).stream(ASKED, max_tokens=100, **more))
 
 
-def test_pieces_come_as_they_are_written(server: ModelServer) -> None:
+def test_pieces_come_as_they_are_written(server: FaultyModel) -> None:
     server.answer(TEXT)
     pieces = read(server)
     assert len(pieces) > 3
@@ -38,13 +38,13 @@ def test_pieces_come_as_they_are_written(server: ModelServer) -> None:
     assert request.body["messages"][1]["content"] == "Well? ?"
 
 
-def test_an_endpoint_that_does_not_stream_gives_one_piece(server: ModelServer) -> None:
+def test_an_endpoint_that_does_not_stream_gives_one_piece(server: FaultyModel) -> None:
     whole = b'{"choices": [{"message": {"content": "All at once."}, "finish_reason": "stop"}]}'
     server.fail_next(status=200, body=whole)
     assert read(server) == ["All at once."]
 
 
-def test_an_endpoint_that_knows_another_name_for_the_limit(server: ModelServer) -> None:
+def test_an_endpoint_that_knows_another_name_for_the_limit(server: FaultyModel) -> None:
     said = b'{"error": {"message": "Unsupported parameter: use max_completion_tokens"}}'
     server.fail_next(status=400, body=said)
     server.answer(TEXT)
@@ -60,7 +60,7 @@ def test_an_endpoint_that_knows_another_name_for_the_limit(server: ModelServer) 
     [(400, ModelRefused), (401, ModelRefused), (429, ModelUnavailable), (503, ModelUnavailable)],
 )
 def test_a_refusal_is_told_in_one_line_without_the_key(
-    server: ModelServer, status: int, kind: type[LanguageModelError]
+    server: FaultyModel, status: int, kind: type[LanguageModelError]
 ) -> None:
     body = b'{"error": {"message": "no\\nway, sk-hidden"}}'
     server.fail_next(status=status, body=body)
@@ -69,7 +69,7 @@ def test_a_refusal_is_told_in_one_line_without_the_key(
     assert len(server.requests) == 1
 
 
-def test_an_answer_that_breaks_off_gives_what_came(server: ModelServer) -> None:
+def test_an_answer_that_breaks_off_gives_what_came(server: FaultyModel) -> None:
     server.answer_broken()
     came: list[str] = []
     with pytest.raises(ModelUnavailable, match="broke off"):
@@ -87,13 +87,13 @@ def test_an_answer_that_breaks_off_gives_what_came(server: ModelServer) -> None:
 
 
 @pytest.mark.parametrize("fault", ["html", "without_choices", "empty", "refusal"])
-def test_what_is_no_answer(server: ModelServer, fault: str) -> None:
+def test_what_is_no_answer(server: FaultyModel, fault: str) -> None:
     getattr(server, f"answer_{fault}")()
     with pytest.raises(ModelRefused if fault == "refusal" else BadAnswer):
         read(server)
 
 
-def test_strange_events_are_passed_over(server: ModelServer) -> None:
+def test_strange_events_are_passed_over(server: FaultyModel) -> None:
     events = (
         b": a comment\n\n"
         b'data: {"choices": []}\n\ndata: [1]\n\ndata: {"choices": [5]}\n\n'
@@ -107,7 +107,7 @@ def test_strange_events_are_passed_over(server: ModelServer) -> None:
         read(server)
 
 
-def test_nobody_there_and_nothing_in_time(server: ModelServer) -> None:
+def test_nobody_there_and_nothing_in_time(server: FaultyModel) -> None:
     held = threading.Event()
     server.hang_until(held)
     with pytest.raises(ModelUnavailable, match="in time"):
@@ -119,7 +119,7 @@ def test_nobody_there_and_nothing_in_time(server: ModelServer) -> None:
         list(gone.stream(ASKED, max_tokens=10))
 
 
-def test_whoever_has_read_enough_lets_go(server: ModelServer) -> None:
+def test_whoever_has_read_enough_lets_go(server: FaultyModel) -> None:
     server.answer(TEXT)
     with contextlib.closing(model(server).stream(ASKED, max_tokens=10)) as pieces:
         assert TEXT.startswith(next(pieces))

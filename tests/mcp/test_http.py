@@ -17,9 +17,9 @@ import pytest
 from ricordo import InvalidValue, Memory, Tools
 from ricordo.http.app import create_app
 from ricordo.limits import MAX_REQUEST_BYTES
-from ricordo.testing.embedding_server import EmbeddingServer
 from tests.mcp.legs import MODES, done, each_mode, over_http, refused, text_at, value_of
 from tests.mcp.test_progress import settings_of
+from tests.support.endpoints import EmbeddingServer
 from tests.support.served import served
 from tests.support.service import Service, running
 from tests.support.waiting import wait_until

@@ -13,8 +13,8 @@ from mcp.client import Client
 from mcp.shared.exceptions import MCPDeprecationWarning
 
 from ricordo import Memory, UserMemory
-from ricordo.testing.embedding_server import EmbeddingServer
 from tests.mcp.legs import done, each_mode, in_process, over_http
+from tests.support.endpoints import EmbeddingServer
 from tests.support.service import Service, running
 from tests.support.waiting import PATIENCE_SECONDS, wait_until
 

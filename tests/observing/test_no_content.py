@@ -11,10 +11,9 @@ import sqlalchemy as sa
 
 from ricordo.errors import MemoryNotFound, RicordoError, StorageError
 from ricordo.memory import Memory
-from ricordo.testing.embedding_server import EmbeddingServer
-from ricordo.testing.model_server import ModelServer
 from tests.observing.conftest import OpenLog
 from tests.observing.services import Service
+from tests.support.endpoints import EmbeddingServer, FaultyModel
 from tests.support.scripted_model import read_tastes
 
 
@@ -48,7 +47,7 @@ def test_no_line_of_a_session_has_a_word_of_it(
 ) -> None:
     word = Words()
     with (
-        ModelServer(required_key=word()) as models,
+        FaultyModel(required_key=word()) as models,
         EmbeddingServer(required_key=word()) as vectors,
     ):
         log = open_log(log_format, logging.DEBUG)
@@ -75,7 +74,7 @@ def test_no_line_of_a_session_has_a_word_of_it(
     assert [one for one in word.all if one in logged] == []
 
 
-def _talk(memory: Memory, models: ModelServer, word: Words) -> None:
+def _talk(memory: Memory, models: FaultyModel, word: Words) -> None:
     ana = memory.user("ana")
     models.answer_with(read_tastes)
     added = ana.add(f"Likes {word()}", theme=word(), key=word(), tags=[word()])
@@ -89,7 +88,7 @@ def _talk(memory: Memory, models: ModelServer, word: Words) -> None:
 
 
 def _be_refused_by_endpoints(
-    memory: Memory, models: ModelServer, vectors: EmbeddingServer, word: Words
+    memory: Memory, models: FaultyModel, vectors: EmbeddingServer, word: Words
 ) -> None:
     """Endpoints that repeat what they were sent when they refuse it."""
     ana = memory.user("ana")

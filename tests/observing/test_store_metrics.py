@@ -14,9 +14,8 @@ from ricordo.memory import Memory
 from ricordo.model.job import NewJob
 from ricordo.observability.metrics import ServiceMetrics, watch_steps
 from ricordo.observability.traces import Tracing
-from ricordo.testing.clock import ManualClock
-from ricordo.testing.embedding_server import EmbeddingServer
-from ricordo.testing.model_server import ModelServer
+from ricordo.testing import ManualClock
+from tests.support.endpoints import EmbeddingServer, FaultyModel
 from tests.support.scripted_model import read_tastes
 
 pytestmark = pytest.mark.requirement("observability.metrics")
@@ -87,7 +86,7 @@ def test_the_store_is_told_in_figures(memory: Memory, clock: ManualClock) -> Non
 def test_formation_shows_in_the_rates_and_the_tokens(
     backend_url: str, open_store: Callable[..., Memory]
 ) -> None:
-    with ModelServer() as server:
+    with FaultyModel() as server:
         server.answer_with(read_tastes)
         memory = open_store(
             backend_url,
@@ -195,7 +194,7 @@ def test_embedders_are_timed_and_their_failures_counted(
         assert values(metrics, "ricordo_vectors_pending")["item"] == 1
         memory.run_jobs()
         assert values(metrics, "ricordo_embedding_failures") == {"": 0}
-        server.answer_html()
+        server.fault = "html"
         assert ana.search("chess").degraded is not None
     timed = families(metrics)["ricordo_embedding_seconds"].samples
     assert [one.value for one in timed if one.name.endswith("_count")] == [2]

@@ -17,7 +17,7 @@ from ricordo.model.item import Theme
 from ricordo.model.vocabulary import ContextPolicy
 from ricordo.prompt.fence import guide
 from ricordo.storage.tables import thread_views
-from ricordo.testing.clock import ManualClock
+from ricordo.testing import ManualClock
 
 pytestmark = [
     pytest.mark.requirement("prompt.recall"),

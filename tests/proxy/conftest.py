@@ -12,8 +12,7 @@ import pytest
 
 from ricordo import Memory, UserMemory
 from ricordo.http.server import serving
-from ricordo.testing.anthropic_server import AnthropicServer
-from ricordo.testing.model_server import ModelServer
+from tests.support.endpoints import FaultyModel
 
 USER = {"X-Ricordo-User": "ana"}
 
@@ -33,14 +32,14 @@ def served(memory: Memory) -> Iterator[str]:
 
 
 @pytest.fixture
-def model() -> Iterator[ModelServer]:
-    with ModelServer() as server:
+def model() -> Iterator[FaultyModel]:
+    with FaultyModel() as server:
         yield server
 
 
 @pytest.fixture
-def claude() -> Iterator[AnthropicServer]:
-    with AnthropicServer() as server:
+def claude() -> Iterator[FaultyModel]:
+    with FaultyModel() as server:
         yield server
 
 
@@ -48,8 +47,8 @@ def claude() -> Iterator[AnthropicServer]:
 def store(
     sqlite_url: str,
     open_store: Callable[..., Memory],
-    model: ModelServer,
-    claude: AnthropicServer,
+    model: FaultyModel,
+    claude: FaultyModel,
 ) -> Memory:
     settings = {"upstream_url": model.base_url, "anthropic_url": claude.root, "port": 0}
     return open_store(sqlite_url, **settings)

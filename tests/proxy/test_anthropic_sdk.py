@@ -7,8 +7,8 @@ import httpx2
 import pytest
 
 from ricordo import UserMemory
-from ricordo.testing.anthropic_server import AnthropicServer
 from tests.proxy.test_openai_sdk import has_turns, texts
+from tests.support.endpoints import FaultyModel
 from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.requirement("proxy.anthropic")
@@ -27,16 +27,16 @@ def ask(client: anthropic.Anthropic, *messages: Any, **options: Any) -> Any:
 @pytest.mark.requirement("proxy.memories")
 @pytest.mark.requirement("proxy.observes")
 def test_a_chat(
-    anthropic_client: anthropic.Anthropic, claude: AnthropicServer, ana: UserMemory
+    anthropic_client: anthropic.Anthropic, claude: FaultyModel, ana: UserMemory
 ) -> None:
     claude.answer("Green tea.")
     done = ask(anthropic_client, system=[CACHED], extra_headers={"X-Ricordo-Thread": "t"})
     assert done.content[0].text == "Green tea."
     assert [one["theme"] for one in done.model_extra["memories"]] == ["drinks"]
-    theirs, ours = claude.asked[0]["system"]
+    theirs, ours = claude.bodies[0]["system"]
     assert theirs == CACHED
     assert ours["type"] == "text" and "green tea" in ours["text"]
-    assert claude.asked[0]["messages"] == [QUESTION]
+    assert claude.bodies[0]["messages"] == [QUESTION]
     sent = {name.lower(): value for name, value in claude.requests[0].headers.items()}
     assert "sk-caller" in sent["authorization"] and "anthropic-version" in sent
     assert not [name for name in sent if name.startswith("x-ricordo")]
@@ -48,7 +48,7 @@ def test_a_chat(
 @pytest.mark.requirement("proxy.observes")
 @pytest.mark.parametrize("streams", [pytest.param(False, marks=pytest.mark.matrix), True])
 def test_a_round_trip_with_a_tool(
-    anthropic_client: anthropic.Anthropic, claude: AnthropicServer, ana: UserMemory, streams: bool
+    anthropic_client: anthropic.Anthropic, claude: FaultyModel, ana: UserMemory, streams: bool
 ) -> None:
     claude.answer_calling("weather", {"city": "Turin"}, content="I look it up.")
     asked: Any = {"role": "user", "content": "What does the user drink in the rain?"}
@@ -76,7 +76,7 @@ def test_a_round_trip_with_a_tool(
     answered = {"role": "user", "content": [result]}
     done = ask(anthropic_client, asked, calling, answered, tools=[TOOL])
     assert done.content[0].text == "Yes, at noon."
-    assert claude.asked[-1]["messages"] == [asked, calling, answered]
+    assert claude.bodies[-1]["messages"] == [asked, calling, answered]
     wait_until(lambda: has_turns(ana, 4))
     (thread,) = ana.threads()
     assert texts(ana, thread.thread_id) == [
@@ -91,7 +91,7 @@ def test_a_round_trip_with_a_tool(
 
 @pytest.mark.requirement("proxy.errors")
 def test_errors_of_the_upstream(
-    anthropic_client: anthropic.Anthropic, claude: AnthropicServer, ana: UserMemory
+    anthropic_client: anthropic.Anthropic, claude: FaultyModel, ana: UserMemory
 ) -> None:
     body = b'{"type": "error", "error": {"type": "t", "message": "not today"}}'
     claude.fail_next(status=429, body=body, headers={"retry-after": "7", "request-id": "r1"})
@@ -104,13 +104,13 @@ def test_errors_of_the_upstream(
     assert [one.id for one in anthropic_client.models.list()] == [claude.model]
 
 
-def test_the_scripted_claude_itself(claude: AnthropicServer) -> None:
+def test_the_scripted_claude_itself(claude: FaultyModel) -> None:
     claude.answer("Tea.")
     with anthropic.Anthropic(api_key="k", base_url=claude.root, max_retries=0) as client:
         assert ask(client).content[0].text == "Tea."
         with pytest.raises(anthropic.InternalServerError, match="no answer is scripted"):
             ask(client)
-        claude.answer_broken("This is never read to its end.", times=2)
+        claude.answer_broken(times=2)
         with pytest.raises(anthropic.APIConnectionError):
             ask(client)
         with pytest.raises(httpx2.RemoteProtocolError):

@@ -10,9 +10,9 @@ from prometheus_client.parser import text_string_to_metric_families
 from ricordo import Memory
 from ricordo.observability.metrics import UpstreamOutcome
 from ricordo.proxy.upstream import CallWatch, Outcome, UpstreamCall
-from ricordo.testing.model_server import ModelServer
 from tests.observing.test_traces import PARENT_ID, TRACE_ID, Receiver
 from tests.proxy.conftest import USER, served
+from tests.support.endpoints import FaultyModel
 
 pytestmark = pytest.mark.requirement("observability.metrics")
 
@@ -63,12 +63,12 @@ def test_a_call_ends_once() -> None:
         assert told == [(outcome, 2.5)]
 
 
-def test_answers_are_counted_by_what_they_are(http: httpx2.Client, model: ModelServer) -> None:
+def test_answers_are_counted_by_what_they_are(http: httpx2.Client, model: FaultyModel) -> None:
     assert counts(http) == {}
     model.answer("Yes.", times=2)
     theirs = {"traceparent": f"00-{TRACE_ID}-{PARENT_ID}-01"}  # which passes without traces
     http.post(CHAT, json=BODY, headers={**USER, **theirs})
-    assert model.requests[-1].header("traceparent") == theirs["traceparent"]
+    assert model.requests[-1].headers.get("traceparent") == theirs["traceparent"]
     http.post(CHAT, json={**BODY, "stream": True})  # nobody's chats count, too
     model.fail_next(status=429)
     model.fail_next(status=307, headers={"Location": "http://127.0.0.1:1/v1"})
@@ -83,7 +83,7 @@ def test_answers_are_counted_by_what_they_are(http: httpx2.Client, model: ModelS
 
 @pytest.mark.requirement("observability.traces")
 def test_the_upstream_is_told_of_the_trace(
-    sqlite_url: str, open_store: Callable[..., Memory], model: ModelServer
+    sqlite_url: str, open_store: Callable[..., Memory], model: FaultyModel
 ) -> None:
     """In the place of the caller's own ``traceparent``, whose span is not the one that calls."""
     receiver = Receiver()

@@ -8,7 +8,7 @@ import openai
 import pytest
 
 from ricordo import UserMemory
-from ricordo.testing.model_server import ModelServer
+from tests.support.endpoints import FaultyModel
 from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.requirement("proxy.openai")
@@ -36,7 +36,7 @@ def has_turns(ana: UserMemory, count: int) -> bool:
 
 @pytest.mark.requirement("proxy.memories")
 @pytest.mark.requirement("proxy.observes")
-def test_a_chat(client: openai.OpenAI, model: ModelServer, ana: UserMemory) -> None:
+def test_a_chat(client: openai.OpenAI, model: FaultyModel, ana: UserMemory) -> None:
     model.answer("Green tea.")
     system = {"role": "system", "content": "Be brief."}
     done = ask(client, system, QUESTION, extra_headers={"X-Ricordo-Thread": "t"})
@@ -47,7 +47,7 @@ def test_a_chat(client: openai.OpenAI, model: ModelServer, ana: UserMemory) -> N
         "drinks",
         "The user drinks green tea in the morning",
     )
-    theirs, ours, question = model.asked[0]
+    theirs, ours, question = model.prompts[0]
     assert (theirs, question) == (system, QUESTION)
     assert ours["role"] == "system" and "green tea" in ours["content"]
     wait_until(lambda: has_turns(ana, 2))
@@ -56,7 +56,7 @@ def test_a_chat(client: openai.OpenAI, model: ModelServer, ana: UserMemory) -> N
 
 @pytest.mark.requirement("proxy.stream")
 @pytest.mark.requirement("proxy.memories")
-def test_a_stream(client: openai.OpenAI, model: ModelServer, ana: UserMemory) -> None:
+def test_a_stream(client: openai.OpenAI, model: FaultyModel, ana: UserMemory) -> None:
     go_on = threading.Event()
     model.before_piece = lambda number: None if number < 2 else (go_on.wait(60), None)[1]
     model.answer("Green tea, as always.")
@@ -84,7 +84,7 @@ def test_a_stream(client: openai.OpenAI, model: ModelServer, ana: UserMemory) ->
 @pytest.mark.requirement("proxy.observes")
 @pytest.mark.parametrize("streams", [False, True])
 def test_a_round_trip_with_a_tool(
-    client: openai.OpenAI, model: ModelServer, ana: UserMemory, streams: bool
+    client: openai.OpenAI, model: FaultyModel, ana: UserMemory, streams: bool
 ) -> None:
     model.answer_calling("weather", {"city": "Turin", "days": 3})
     asked: Any = {"role": "user", "content": "Do I need an umbrella?"}
@@ -104,7 +104,7 @@ def test_a_round_trip_with_a_tool(
     done = ask(client, asked, calling, result, tools=[TOOL])
     assert done.choices[0].message.content == "Yes, at noon."
     assert model.requests[-1].body["tools"] == [TOOL]
-    assert model.asked[-1][-2:] == [calling, result]
+    assert model.prompts[-1][-2:] == [calling, result]
     wait_until(lambda: has_turns(ana, 4))
     (thread,) = ana.threads()
     assert texts(ana, thread.thread_id) == [
@@ -118,7 +118,7 @@ def test_a_round_trip_with_a_tool(
 @pytest.mark.requirement("proxy.errors")
 @pytest.mark.parametrize("streams", [False, True])
 def test_errors_of_the_upstream(
-    client: openai.OpenAI, model: ModelServer, ana: UserMemory, streams: bool
+    client: openai.OpenAI, model: FaultyModel, ana: UserMemory, streams: bool
 ) -> None:
     body = b'{"error":  {"message": "not today", "type": "t", "code": "c"}}'
     errors = {400: openai.BadRequestError, 429: openai.RateLimitError}
@@ -135,13 +135,13 @@ def test_errors_of_the_upstream(
     assert has_turns(ana, 3) is False  # of what was not answered, nothing is remembered
 
 
-def test_changes_are_told_once(client: openai.OpenAI, model: ModelServer, ana: UserMemory) -> None:
+def test_changes_are_told_once(client: openai.OpenAI, model: FaultyModel, ana: UserMemory) -> None:
     model.answer_with(lambda _body: "Yes.")
     in_thread: Any = {"extra_headers": {"X-Ricordo-Thread": "t"}}
     ask(client, **in_thread)
     ana.add("The user moved to Turin", theme="home")
     ask(client, **in_thread)
     ask(client, **in_thread)
-    told = ["+created: [home]" in messages[0]["content"] for messages in model.asked]
+    told = ["+created: [home]" in messages[0]["content"] for messages in model.prompts]
     assert told == [False, True, False]
-    assert all("Earlier in this conversation" not in one[0]["content"] for one in model.asked)
+    assert all("Earlier in this conversation" not in one[0]["content"] for one in model.prompts)

@@ -13,10 +13,10 @@ import pytest
 
 from ricordo import Memory, UserMemory
 from ricordo.limits import MAX_PROXIED_ANSWER_BYTES
-from ricordo.testing.model_server import ModelServer
 from tests.proxy.conftest import USER, served
 from tests.proxy.test_calls import counts
 from tests.proxy.test_openai_sdk import has_turns, texts
+from tests.support.endpoints import FaultyModel
 from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.requirement("proxy.errors")
@@ -44,7 +44,7 @@ def without_memories(body: bytes) -> bytes:
 
 
 @pytest.mark.requirement("proxy.anonymous")
-def test_nothing_is_touched(http: httpx2.Client, model: ModelServer, ana: UserMemory) -> None:
+def test_nothing_is_touched(http: httpx2.Client, model: FaultyModel, ana: UserMemory) -> None:
     for body in (ODD_BODY, b"no JSON at all", b"\xff\x00", b"[1]", b""):
         for headers in ({}, {"X-Ricordo-User": ""}):
             model.answer_bytes([ODD_ANSWER])
@@ -55,7 +55,7 @@ def test_nothing_is_touched(http: httpx2.Client, model: ModelServer, ana: UserMe
 
 
 @pytest.mark.requirement("proxy.anonymous")
-def test_no_event_of_a_stream_is_touched(http: httpx2.Client, model: ModelServer) -> None:
+def test_no_event_of_a_stream_is_touched(http: httpx2.Client, model: FaultyModel) -> None:
     parts = [b'data: {"choi', b'ces": []}\r\n\r', b"\n: x\n\n", b"data: [DONE]\n\n"]
     model.answer_bytes(parts, content_type="text/event-stream")
     answer = http.post(CHAT, json=body_of("Hello", stream=True))
@@ -66,7 +66,7 @@ def test_no_event_of_a_stream_is_touched(http: httpx2.Client, model: ModelServer
 @pytest.mark.requirement("proxy.openai")
 @pytest.mark.requirement("proxy.memories")
 def test_everything_but_the_additions_is_untouched(
-    http: httpx2.Client, model: ModelServer, store: Memory, ana: UserMemory
+    http: httpx2.Client, model: FaultyModel, store: Memory, ana: UserMemory
 ) -> None:
     model.answer_bytes([ODD_ANSWER[:50], ODD_ANSWER[50:]])
     answer = http.post(CHAT, content=ODD_BODY, headers=USER)
@@ -98,7 +98,7 @@ def test_everything_but_the_additions_is_untouched(
 @pytest.mark.slow
 @pytest.mark.requirement("proxy.memories")
 def test_a_message_of_any_length_finds_its_memories(
-    http: httpx2.Client, model: ModelServer, ana: UserMemory
+    http: httpx2.Client, model: FaultyModel, ana: UserMemory
 ) -> None:
     model.answer("Tea.", times=2)
     long = f"{QUESTION} " * 40_000  # more than a prompt may have, and than a budget pays for
@@ -111,7 +111,7 @@ def test_a_message_of_any_length_finds_its_memories(
 
 @pytest.mark.requirement("proxy.observes")
 def test_answers_that_cannot_be_read_pass(
-    http: httpx2.Client, model: ModelServer, ana: UserMemory
+    http: httpx2.Client, model: FaultyModel, ana: UserMemory
 ) -> None:
     packed = gzip.compress(ODD_ANSWER)
     model.answer_bytes([packed], headers={"Content-Encoding": "gzip"})
@@ -132,9 +132,9 @@ def test_answers_that_cannot_be_read_pass(
 
 @pytest.mark.requirement("proxy.errors")
 def test_an_upstream_that_does_not_answer(
-    sqlite_url: str, open_store: Callable[..., Memory], model: ModelServer
+    sqlite_url: str, open_store: Callable[..., Memory], model: FaultyModel
 ) -> None:
-    with ModelServer() as gone:
+    with FaultyModel() as gone:
         url = gone.base_url
     settings = {"port": 0, "upstream_api_key": "sk-secret", "upstream_timeout_seconds": 0.2}
     model.hang_until(threading.Event())
@@ -158,7 +158,7 @@ def test_an_upstream_that_does_not_answer(
 
 
 def test_keys_redirects_and_cookies(
-    sqlite_url: str, open_store: Callable[..., Memory], model: ModelServer
+    sqlite_url: str, open_store: Callable[..., Memory], model: FaultyModel
 ) -> None:
     model.required_key = "sk-upstream"
     memory = open_store(
@@ -182,7 +182,7 @@ def test_keys_redirects_and_cookies(
 
 def test_a_chat_goes_on_when_memory_fails(
     http: httpx2.Client,
-    model: ModelServer,
+    model: FaultyModel,
     store: Memory,
     ana: UserMemory,
     caplog: pytest.LogCaptureFixture,
@@ -204,7 +204,7 @@ def test_a_chat_goes_on_when_memory_fails(
 
 @pytest.mark.requirement("proxy.observes")
 def test_an_answer_that_breaks_off(
-    http: httpx2.Client, model: ModelServer, ana: UserMemory
+    http: httpx2.Client, model: FaultyModel, ana: UserMemory
 ) -> None:
     model.answer_broken(times=2)
     answer = http.post(CHAT, json=body_of("Whole?"), headers=USER)
@@ -227,7 +227,7 @@ def test_an_answer_that_breaks_off(
 @pytest.mark.slow
 @pytest.mark.requirement("proxy.stream")
 @pytest.mark.requirement("proxy.observes")
-def test_a_client_that_goes_away(http: httpx2.Client, model: ModelServer, ana: UserMemory) -> None:
+def test_a_client_that_goes_away(http: httpx2.Client, model: FaultyModel, ana: UserMemory) -> None:
     """The upstream is told so, and what was heard until then is remembered."""
 
     def endless() -> Any:
@@ -248,7 +248,7 @@ def test_a_client_that_goes_away(http: httpx2.Client, model: ModelServer, ana: U
 
 @pytest.mark.requirement("proxy.stream")
 def test_a_client_that_goes_away_while_the_upstream_is_silent(
-    http: httpx2.Client, model: ModelServer, ana: UserMemory
+    http: httpx2.Client, model: FaultyModel, ana: UserMemory
 ) -> None:
     silent, begun = threading.Event(), b'data: {"choices": [{"delta": {"content": "tea"}}]}\n\n'
     parts = [begun, *[begun * 10_000] * 100]
@@ -268,7 +268,7 @@ def test_a_client_that_goes_away_while_the_upstream_is_silent(
 
 @pytest.mark.requirement("proxy.openai")
 def test_users_never_get_each_others_memories(
-    http: httpx2.Client, model: ModelServer, store: Memory
+    http: httpx2.Client, model: FaultyModel, store: Memory
 ) -> None:
     users = [f"user{number}" for number in range(4)]
     for name in users:
@@ -296,7 +296,7 @@ def test_users_never_get_each_others_memories(
 @pytest.mark.requirement("proxy.observes")
 @pytest.mark.parametrize("is_streamed", [False, True])
 def test_an_error_that_is_null_is_none(
-    http: httpx2.Client, model: ModelServer, ana: UserMemory, is_streamed: bool
+    http: httpx2.Client, model: FaultyModel, ana: UserMemory, is_streamed: bool
 ) -> None:
     told = {"delta" if is_streamed else "message": {"role": "assistant", "content": "Tea."}}
     answer = json.dumps({"choices": [{"index": 0, **told}], "error": None}).encode()
@@ -309,7 +309,7 @@ def test_an_error_that_is_null_is_none(
     wait_until(lambda: has_turns(ana, 2))
 
 
-def test_headers_of_any_bytes_come_back(http: httpx2.Client, model: ModelServer) -> None:
+def test_headers_of_any_bytes_come_back(http: httpx2.Client, model: FaultyModel) -> None:
     named = "Łódź".encode()
     for content_type in ("application/json", "text/event-stream"):
         headers = {"openai-organization": named.decode("latin-1")}

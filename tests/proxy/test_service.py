@@ -15,7 +15,7 @@ from ricordo.proxy import service
 from ricordo.proxy.openai import OPENAI
 from ricordo.proxy.service import BackgroundWrites, ChatProxy, ProxyAnswer, ProxyCaller
 from ricordo.proxy.stream import AnswerStream
-from ricordo.testing.model_server import ModelServer
+from tests.support.endpoints import FaultyModel
 from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.requirement("proxy.observes")
@@ -24,7 +24,7 @@ ANA = ProxyCaller("ana")
 
 
 @pytest.fixture
-def memory(backend_url: str, open_store: Callable[..., Memory], model: ModelServer) -> Memory:
+def memory(backend_url: str, open_store: Callable[..., Memory], model: FaultyModel) -> Memory:
     return open_store(backend_url, upstream_url=model.base_url)
 
 
@@ -43,7 +43,7 @@ def recorded(memory: Memory) -> list[str]:
     return [turn.content for turn in memory.user("ana").turns("t")]
 
 
-def test_closing_waits_for_what_is_to_be_remembered(memory: Memory, model: ModelServer) -> None:
+def test_closing_waits_for_what_is_to_be_remembered(memory: Memory, model: FaultyModel) -> None:
     async def chat() -> None:
         proxy = ChatProxy(memory, memory.settings)
         for number in range(8):
@@ -60,7 +60,7 @@ def test_closing_waits_for_what_is_to_be_remembered(memory: Memory, model: Model
 @pytest.mark.requirement("proxy.stream")
 @pytest.mark.parametrize("read", [0, 1, 2, 100])
 def test_a_stream_that_is_closed_anywhere_is_remembered_once(
-    memory: Memory, model: ModelServer, read: int
+    memory: Memory, model: FaultyModel, read: int
 ) -> None:
     async def chat() -> None:
         proxy = ChatProxy(memory, memory.settings)
@@ -82,7 +82,7 @@ def test_a_stream_that_is_closed_anywhere_is_remembered_once(
 
 @pytest.mark.requirement("proxy.stream")
 def test_a_request_that_is_cancelled_lets_go_of_the_upstream(
-    memory: Memory, model: ModelServer
+    memory: Memory, model: FaultyModel
 ) -> None:
     go_on = threading.Event()
 
@@ -146,7 +146,7 @@ def test_no_more_waits_than_there_may_and_nothing_after_the_end(
 
 @pytest.mark.requirement("proxy.memories")
 def test_an_agent_sees_its_categories_and_the_chat_is_remembered(
-    memory: Memory, model: ModelServer
+    memory: Memory, model: FaultyModel
 ) -> None:
     ana = memory.user("ana")
     ana.add("The user drinks green tea", theme="drinks")
@@ -164,7 +164,7 @@ def test_an_agent_sees_its_categories_and_the_chat_is_remembered(
     answer = asyncio.run(chat()).body
     assert isinstance(answer, bytes)
     assert [one["theme"] for one in json.loads(answer)["memories"]] == ["drinks"]
-    assert "beer" not in json.dumps(model.asked)
+    assert "beer" not in json.dumps(model.prompts)
     assert recorded(memory) == [*said, "Tea."]
 
 
@@ -173,7 +173,7 @@ def test_an_agent_sees_its_categories_and_the_chat_is_remembered(
 def test_a_persona_reaches_requests_only_where_the_operator_says_so(
     backend_url: str,
     open_store: Callable[..., Memory],
-    model: ModelServer,
+    model: FaultyModel,
     tmp_path: Path,
     wanted: bool,
 ) -> None:
@@ -194,7 +194,7 @@ def test_a_persona_reaches_requests_only_where_the_operator_says_so(
         await proxy.aclose()
 
     asyncio.run(chat())
-    asked = json.dumps(model.asked)
+    asked = json.dumps(model.prompts)
     assert "green tea" in asked
     assert ("You are Pip." in asked, "Rhyme always." in asked) == (wanted, wanted)
 
@@ -202,7 +202,7 @@ def test_a_persona_reaches_requests_only_where_the_operator_says_so(
 @pytest.mark.requirement("access.agents-write")
 @pytest.mark.parametrize("categories", [frozenset({"drinks"}), None])
 def test_what_an_agent_passes_on_is_its_own_word(
-    memory: Memory, model: ModelServer, categories: frozenset[str] | None
+    memory: Memory, model: FaultyModel, categories: frozenset[str] | None
 ) -> None:
     model.answer("Noted.")
     caller = ProxyCaller("ana", "cook", categories, has_agents_key=True)
@@ -220,7 +220,7 @@ def test_what_an_agent_passes_on_is_its_own_word(
 
 
 def test_closing_breaks_streams_off_and_remembers_what_came(
-    memory: Memory, model: ModelServer, caplog: pytest.LogCaptureFixture
+    memory: Memory, model: FaultyModel, caplog: pytest.LogCaptureFixture
 ) -> None:
     go_on = threading.Event()
     event = b'data: {"choices": [{"index": 0, "delta": {"content": "tea"}}]}\n\n'
@@ -248,7 +248,7 @@ def test_closing_breaks_streams_off_and_remembers_what_came(
 def test_a_chat_goes_on_when_memory_takes_too_long(
     backend_url: str,
     open_store: Callable[..., Memory],
-    model: ModelServer,
+    model: FaultyModel,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
@@ -266,7 +266,7 @@ def test_a_chat_goes_on_when_memory_takes_too_long(
 
     body = asyncio.run(chat()).body
     assert isinstance(body, bytes) and json.loads(body)["memories"] == []
-    assert "green tea" not in json.dumps(model.asked)
+    assert "green tea" not in json.dumps(model.prompts)
     assert "chats go on with less memory: it takes too long" in caplog.text
     assert recorded(memory) == ["What does the user drink?", "Yes."]
     # The recall that was given up still ends on its thread.

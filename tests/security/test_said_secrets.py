@@ -11,7 +11,7 @@ from ricordo import Action, InvalidValue, Memory, PermissionMissing, ThreadNotFo
 from ricordo.conversation.redaction import REDACTED
 from ricordo.model.vocabulary import MemoryType
 from ricordo.storage.consistency import find_inconsistencies
-from ricordo.testing.clock import ManualClock
+from ricordo.testing import ManualClock
 from ricordo.text.secrets import MASK
 from ricordo.tools import TOOL_SETS, Tools
 from tests.contract.test_ending import dump

@@ -16,14 +16,12 @@ import pytest
 
 from ricordo.memory import Memory
 from ricordo.observability.logs import LogFormat, configure_logging
-from ricordo.testing.anthropic_server import AnthropicServer
-from ricordo.testing.embedding_server import EmbeddingServer
-from ricordo.testing.model_server import ModelServer
 from ricordo.wiring import open_memory, read_settings
 from tests.mcp.legs import over_http, over_streams
 from tests.observing.test_traces import Receiver
 from tests.support.brokers import free_port
 from tests.support.commandline import ricordo
+from tests.support.endpoints import EmbeddingServer, FaultyModel
 from tests.support.scripted_model import read_tastes
 from tests.support.service import Service, running
 from tests.web.visiting import Visit
@@ -96,9 +94,9 @@ def test_a_service_keeps_every_secret(
     planted, told = Planted(), Told()
     traces = Receiver()
     with (
-        ModelServer(required_key=planted.secret("upstream key")) as upstream,
-        AnthropicServer(required_key=planted.secret("anthropic key")) as claude,
-        ModelServer(required_key=planted.secret("model key")) as models,
+        FaultyModel(required_key=planted.secret("upstream key")) as upstream,
+        FaultyModel(required_key=planted.secret("anthropic key")) as claude,
+        FaultyModel(required_key=planted.secret("model key")) as models,
         EmbeddingServer(required_key=planted.secret("embedding key of a user")) as vectors,
         contextlib.closing(traces),
         logged(log_format) as log,
@@ -205,8 +203,8 @@ def _set_embeddings(
 def _chat(
     service: Service,
     key: str,
-    upstream: ModelServer,
-    claude: AnthropicServer,
+    upstream: FaultyModel,
+    claude: FaultyModel,
     planted: Planted,
     told: Told,
 ) -> None:
@@ -231,7 +229,7 @@ def _chat(
     told.add("models", ana.get("/v1/models"))
 
 
-def _fail(service: Service, key: str, models: ModelServer, planted: Planted, told: Told) -> None:
+def _fail(service: Service, key: str, models: FaultyModel, planted: Planted, told: Told) -> None:
     ana = service.client(key=key)
     turn = {"role": "user", "content": f"I love {planted.word('observed')}"}
     told.add("observe", ana.post("/v1/threads/t/turns", json={"messages": [turn]}))

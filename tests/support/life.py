@@ -14,7 +14,7 @@ from ricordo.limits import MAX_JOB_ATTEMPTS
 from ricordo.memory import Memory
 from ricordo.model.activity import COMPLETION_TOKENS, MODEL_CALLS, PROMPT_TOKENS, TOKENS
 from ricordo.storage.daily_counters import tally
-from ricordo.testing.clock import ManualClock
+from ricordo.testing import ManualClock
 from ricordo.user_memory import UserMemory
 
 USER: Final = "ana"

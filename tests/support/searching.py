@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ricordo import Memory
-from ricordo.testing.embedder import WordEmbedder
+from ricordo.testing import WordEmbedder
 
 ENGINES: dict[str, dict[str, Any]] = {
     "indexes": {"index_cache_mb": 512},

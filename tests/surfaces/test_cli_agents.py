@@ -9,10 +9,10 @@ import pytest
 from ricordo import UserMemory
 from ricordo.cli.errors import CONFLICT, INVALID_INPUT, MODEL_ERROR, NOT_FOUND, OK
 from ricordo.model.record import plain
-from ricordo.testing.model_server import ModelServer
 from ricordo.tools import TOOL_SETS, chosen
 from ricordo.tools.tool import anthropic, openai_chat
 from tests.support.commandline import Ran, ricordo
+from tests.support.endpoints import FaultyModel
 
 pytestmark = pytest.mark.requirement("cli.commands")
 Cli = Callable[..., Ran]
@@ -152,7 +152,7 @@ def test_a_model_that_answers_and_one_that_refuses(
     refused = cli("model", "test", "--json")
     assert refused.code == INVALID_INPUT
     assert "no language model" in refused.error["message"]
-    with ModelServer() as server, monkeypatch.context() as patch:
+    with FaultyModel() as server, monkeypatch.context() as patch:
         patch.setenv("RICORDO_MODEL_PROVIDER", "custom_http")
         patch.setenv("RICORDO_MODEL_NAME", "scripted")
         patch.setenv("RICORDO_MODEL_BASE_URL", server.base_url)

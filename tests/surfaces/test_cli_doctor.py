@@ -22,12 +22,11 @@ from ricordo.cli import checks
 from ricordo.jobs.queue import JobQueue
 from ricordo.model.job import NewJob
 from ricordo.storage.tables import history, item_index, jobs, users
-from ricordo.testing.embedding_server import EmbeddingServer
-from ricordo.testing.model_server import ModelServer
 from ricordo.wiring import open_memory
 from tests.support import postgres
 from tests.support.brokers import redis_server
 from tests.support.commandline import ricordo
+from tests.support.endpoints import EmbeddingServer, FaultyModel
 
 pytestmark = [pytest.mark.requirement("cli.doctor"), pytest.mark.requirement("doctor.checks")]
 CHECKS = [
@@ -418,7 +417,7 @@ def test_one_broken_check_leaves_the_others(
 def test_a_model_that_refuses_the_key_or_is_not_there(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with ModelServer(required_key="right") as server:
+    with FaultyModel(required_key="right") as server:
         server.answer_with(lambda _asked: {"hour": 9, "destination": "coast"})
         monkeypatch.setenv("RICORDO_MODEL_PROVIDER", "custom_http")
         monkeypatch.setenv("RICORDO_MODEL_BASE_URL", server.base_url)

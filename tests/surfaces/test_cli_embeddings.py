@@ -7,8 +7,8 @@ import pytest
 
 from ricordo import Memory, UserMemory
 from ricordo.model.record import plain
-from ricordo.testing.embedding_server import EmbeddingServer
 from tests.support.commandline import Ran, ricordo
+from tests.support.endpoints import EmbeddingServer
 from tests.surfaces.screens import on_screen
 
 Cli = Callable[..., Ran]
@@ -69,7 +69,7 @@ def test_trying(cli: Cli, known: UserMemory, server: EmbeddingServer) -> None:
     assert (tested["ok"], tested["provider"], tested["dimensions"]) == (True, "local", 384)
     said = cli("test", *at(server), "--dimensions", "32").out
     assert said.startswith("custom_http test-model@32 works: 32 dimensions, ")
-    server.answer_html()
+    server.fault = "html"
     ran = cli("test", *at(server))
     assert (ran.code != 0, ran.err) == (True, "")
     assert ran.out.startswith("custom_http test-model does not work: the answer is an HTML page")
@@ -91,7 +91,7 @@ def test_setting_a_provider_makes_the_vectors(
     sent = len(server.embedded)
     assert cli("rebuild", "--yes", "--json").json["made"] == 3
     assert len(server.embedded) == sent + 1
-    server.answer_nan()
+    server.fault = "nan"
     ran = cli("rebuild", "--yes")
     assert ran.code != 0
     assert "0 vectors are ready, 3 wait for a job.\nStopped: " in ran.out

@@ -16,10 +16,10 @@ from ricordo.cli.app import COMMANDS
 from ricordo.cli.commands import Group, expanded
 from ricordo.cli.json_schemas import ANSWERS
 from ricordo.cli.options import Filters
-from ricordo.testing.model_server import ModelServer
 from ricordo.transfer.imports import FORMATS
 from tests.support.answers import check_answer, command_of, commands, document
 from tests.support.commandline import ABOUT_THE_STORE, Ran, ricordo
+from tests.support.endpoints import FaultyModel
 
 COMMAND_OF = {  # where neither the method's name nor its words the other way round are the command
     "narrow": "add",
@@ -260,7 +260,7 @@ def test_real_answers_fit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
         for command in commands.split("; "):
             run(*shlex.split(command), stdin=said.replace("\\n", "\n") + "\n")
     _decide_and_administer(run)
-    with ModelServer() as server:
+    with FaultyModel() as server:
         server.answer({"hour": 9, "destination": "coast"})
         monkeypatch.setenv("RICORDO_MODEL_PROVIDER", "custom_http")
         monkeypatch.setenv("RICORDO_MODEL_NAME", server.model)

@@ -15,10 +15,10 @@ from typing import Any
 
 import pytest
 
-from ricordo.testing.model_server import ModelServer
 from ricordo.version import __version__
 from ricordo.wiring import open_memory
 from tests.support.commandline import COMMAND, ricordo
+from tests.support.endpoints import FaultyModel
 from tests.support.waiting import PATIENCE_SECONDS, wait_until
 
 HEAVY = ("sqlalchemy", "alembic", "pydantic", "psycopg", "rich", "ricordo.wiring")
@@ -234,7 +234,7 @@ def test_a_person_at_a_real_terminal() -> None:
 @pytest.mark.requirement("cli.progress")
 def test_what_takes_long_shows_so_and_takes_it_back(monkeypatch: pytest.MonkeyPatch) -> None:
     may_answer = threading.Event()
-    with ModelServer() as model:
+    with FaultyModel() as model:
         monkeypatch.setenv("RICORDO_MODEL_PROVIDER", "custom_http")
         monkeypatch.setenv("RICORDO_MODEL_NAME", model.model)
         monkeypatch.setenv("RICORDO_MODEL_BASE_URL", model.base_url)

@@ -9,8 +9,7 @@ import pytest
 
 from ricordo import EmbedderUnavailable, Memory, Source, UserMemory
 from ricordo.providers.embedder import Vectors
-from ricordo.testing.clock import ManualClock
-from ricordo.testing.embedder import WordEmbedder
+from ricordo.testing import ManualClock, WordEmbedder
 from ricordo.tools import TOOL_SETS, Tools
 from ricordo.tools.answers import BY_WORDS_ALONE, NOTHING_FITS, NOTHING_THERE
 

@@ -25,7 +25,7 @@ from ricordo import (
 from ricordo.limits import MAX_CONTENT_CHARS, MAX_LISTED_FILES
 from ricordo.model.vocabulary import Event, MemoryType, Status
 from ricordo.storage.consistency import find_inconsistencies
-from ricordo.testing.clock import ManualClock
+from ricordo.testing import ManualClock
 from ricordo.tools import memory_file_text, memory_files
 from ricordo.tools.memory_file_text import listed
 from ricordo.tools.memory_files import FILES_THEME, MemoryFiles

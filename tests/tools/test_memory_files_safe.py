@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from ricordo import InvalidValue, Memory, NotFound, RicordoError, UserMemory
 from ricordo.limits import MAX_KEY_CHARS
 from ricordo.model.item import Item
-from ricordo.testing.embedder import WordEmbedder
+from ricordo.testing import WordEmbedder
 from ricordo.tools.memory_file_text import directories_of, is_file_key, key_of, replaced, shown
 from ricordo.tools.memory_files import FILES_THEME, FileMemories, MemoryFiles
 from ricordo.wiring import open_memory

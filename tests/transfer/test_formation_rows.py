@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from ricordo import AlreadyDecided, Event, ImportFailed, Memory, ProposalKind, UserMemory
 from ricordo.storage.formation import state_of
 from ricordo.storage.tables import proposals, summaries
-from ricordo.testing.clock import ManualClock
+from ricordo.testing import ManualClock
 from tests.support.sharing import share
 from tests.transfer.lines import Lines, exported, inconsistencies, without, write
 

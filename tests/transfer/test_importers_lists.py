@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ricordo import Source, UserMemory
-from ricordo.testing.clock import ManualClock
+from ricordo.testing import ManualClock
 from ricordo.transfer.importers import IMPORTERS
 from tests.transfer.conftest import Write
 

@@ -13,7 +13,7 @@ from ricordo.integrations.langgraph import RicordoSaver, RicordoStore
 from ricordo.model.thread import Compaction
 from ricordo.storage.tables import OWNED_TABLES, compactions, store_entries, thread_views
 from ricordo.storage.threads import note_seen, put_compaction
-from ricordo.testing.clock import ManualClock
+from ricordo.testing import ManualClock
 from ricordo.transfer.rows import TABLE_OF_KIND
 from tests.integrations.graphs import config, put_state
 from tests.transfer.lines import exported, inconsistencies, without, write

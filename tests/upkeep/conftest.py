@@ -12,10 +12,10 @@ from ricordo import Job, Memory
 from ricordo.model.job import Report
 from ricordo.model.reports import RoundReport
 from ricordo.storage.tables import jobs
-from ricordo.testing.clock import ManualClock
-from ricordo.testing.model_server import ModelServer
+from ricordo.testing import ManualClock
 from ricordo.upkeep.daily_round import forget_unused, run_round, trim
 from ricordo.upkeep.schedule import UpkeepPolicy
+from tests.support.endpoints import FaultyModel
 
 
 def quietly(_progress: str) -> None:
@@ -100,14 +100,14 @@ class Tended:
 
 
 @pytest.fixture
-def model_server() -> Iterator[ModelServer]:
-    with ModelServer() as server:
+def model_server() -> Iterator[FaultyModel]:
+    with FaultyModel() as server:
         yield server
 
 
 @pytest.fixture
 def open_with_model(
-    backend_url: str, open_store: Callable[..., Memory], model_server: ModelServer
+    backend_url: str, open_store: Callable[..., Memory], model_server: FaultyModel
 ) -> Callable[..., Memory]:
     """Opens a store with the scripted model."""
     scripted = {

@@ -18,7 +18,7 @@ from ricordo import Event, Memory, Source, Status, UserMemory, limits
 from ricordo.storage.database import Database
 from ricordo.storage.tables import items
 from ricordo.storage.transaction import WriteTransaction
-from ricordo.testing.clock import ManualClock
+from ricordo.testing import ManualClock
 from ricordo.upkeep.daily_round import forget_unused
 from ricordo.upkeep.schedule import UpkeepPolicy
 from tests.formation.conftest import tables_with

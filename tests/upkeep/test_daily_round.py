@@ -16,10 +16,10 @@ from ricordo.storage.search_rows import EMBED_JOB
 from ricordo.storage.tables import checked_pairs, history, item_index, items, relations
 from ricordo.storage.themes import find_summary
 from ricordo.storage.users import UpkeepState, note_upkeep, upkeep_state
-from ricordo.testing.embedder import WordEmbedder
-from ricordo.testing.embedding_server import EmbeddingServer
+from ricordo.testing import WordEmbedder
 from ricordo.upkeep.schedule import CONSOLIDATE_JOB, INSIGHTS_JOB, RELATE_JOB
 from tests.formation.conftest import tables_with
+from tests.support.endpoints import EmbeddingServer
 from tests.upkeep.conftest import Stopped, Tended, untended
 
 OpenTended = Callable[..., Tended]
@@ -175,7 +175,7 @@ def test_vectors_are_not_thrown_away_for_an_embedder_that_does_not_answer(
     before = open_tended().memory.user("ana")
     before.add("Prefers tea")
     tended = open_tended(**made_by(server))
-    server.answer_html()
+    server.fault = "html"
     assert tended.round().vectors_asked == 0
     events = tended.memory.user("ana").events()
     assert [event.op for event in events if event.status == "error"] == ["vectors"]

@@ -16,11 +16,11 @@ from ricordo.limits import (
 from ricordo.model.reports import InsightReport
 from ricordo.model.vocabulary import GLOBAL_OWNER
 from ricordo.storage.users import upkeep_state
-from ricordo.testing.clock import ManualClock
-from ricordo.testing.model_server import ModelServer
+from ricordo.testing import ManualClock
 from ricordo.upkeep import insights
 from ricordo.upkeep.insights import draw_insights
 from tests.formation.conftest import Talking, tables_with
+from tests.support.endpoints import FaultyModel
 from tests.support.soundness import problems_of
 
 pytestmark = pytest.mark.requirement("upkeep.insights")
@@ -67,7 +67,7 @@ class Lived(Talking):
     @property
     def prompt(self) -> str:
         """What the model was asked last."""
-        return str(self.server.asked[-1][-1]["content"])
+        return str(self.server.prompts[-1][-1]["content"])
 
     @property
     def looked_at(self) -> object:
@@ -77,7 +77,7 @@ class Lived(Talking):
 
 @pytest.fixture
 def open_lived(
-    open_with_model: Callable[..., Memory], clock: ManualClock, model_server: ModelServer
+    open_with_model: Callable[..., Memory], clock: ManualClock, model_server: FaultyModel
 ) -> Callable[..., Lived]:
     def open_one(**settings: Any) -> Lived:
         one = Lived(open_with_model(**settings), clock)
@@ -301,11 +301,11 @@ def test_what_is_shown_is_bounded_and_stays_on_its_line(open_lived: Callable[...
 def test_a_look_is_taken_at_most_once_in_24_hours(lived: Lived) -> None:
     lived.draw(LATE)
     lived.say("i fixed it")
-    asked = len(lived.server.asked)
+    asked = len(lived.server.prompts)
     assert lived.look() == InsightReport(skipped=insights.TOO_SOON)
     lived.clock.advance(hours=INSIGHT_HOURS, minutes=-2)
     assert lived.look() == InsightReport(skipped=insights.TOO_SOON)
-    assert len(lived.server.asked) == asked
+    assert len(lived.server.prompts) == asked
     lived.clock.advance(minutes=1)
     assert lived.draw(QUIET).written
     assert lived.texts == [LATE, QUIET]
@@ -317,14 +317,14 @@ def test_nothing_is_asked_where_nothing_is_new(lived: Lived) -> None:
     assert lived.look(GLOBAL_OWNER).skipped == insights.OF_EVERYBODY
     lived.memory.user("ben").observe([{"role": "assistant", "content": "hello"}], thread="a")
     assert lived.look("ben").skipped == insights.NOTHING_THERE
-    assert lived.server.asked == []
+    assert lived.server.prompts == []
     assert "nobody" not in list(lived.memory.users())
     assert lived.draw() == InsightReport()  # nothing worth saying is an answer
     assert (lived.texts, lived.events, lived.looked_at) == ([], [], lived.clock())
     for _ in range(3):
         lived.clock.advance(days=2)
         assert lived.look() == InsightReport(skipped=insights.NOTHING_NEW)
-    assert len(lived.server.asked) == 1
+    assert len(lived.server.prompts) == 1
     lived.me.add("User bought a lamp.")
     assert lived.draw(QUIET).written
     lived.clock.advance(days=2)
@@ -365,7 +365,7 @@ def test_a_used_up_budget_ends_it_for_the_day(open_lived: Callable[..., Lived]) 
     lived.say("i work late")
     with pytest.raises(BudgetExhausted):
         lived.look()
-    assert lived.server.asked == []
+    assert lived.server.prompts == []
     assert (lived.looked_at, lived.events) == (None, [])
     assert lived.me.counters().tokens_today == 0
 

@@ -17,8 +17,7 @@ from ricordo.limits import MAX_RELATED_PER_ROUND
 from ricordo.providers.embedder import Vectors
 from ricordo.storage.tables import relations
 from ricordo.storage.users import upkeep_state
-from ricordo.testing.clock import ManualClock
-from ricordo.testing.embedder import WordEmbedder
+from ricordo.testing import ManualClock, WordEmbedder
 from ricordo.upkeep.relations import prune_relations, refresh_relations
 from tests.support.soundness import problems_of
 from tests.upkeep.conftest import Stopped, quietly, stopping

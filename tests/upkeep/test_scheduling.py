@@ -16,7 +16,7 @@ from ricordo.memories.lifecycle import LIFECYCLE_JOB
 from ricordo.model.job import STORE_JOB_USER, NewJob
 from ricordo.storage.jobs import put_job
 from ricordo.storage.users import note_upkeep
-from ricordo.testing.clock import ManualClock
+from ricordo.testing import ManualClock
 from ricordo.upkeep.schedule import (
     INSIGHTS_JOB,
     PLAN_JOB,

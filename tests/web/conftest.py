@@ -12,8 +12,7 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from ricordo.memory import Memory
-from ricordo.testing.clock import ManualClock
-from ricordo.testing.embedder import WordEmbedder
+from ricordo.testing import ManualClock, WordEmbedder
 from ricordo.user_memory import UserMemory
 from ricordo.wiring import open_memory
 from tests.support import postgres

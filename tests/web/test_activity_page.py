@@ -7,7 +7,7 @@ import pytest
 
 from ricordo.jobs import handlers
 from ricordo.model.vocabulary import Action
-from ricordo.testing.clock import ManualClock
+from ricordo.testing import ManualClock
 from ricordo.web.charts import exact
 from ricordo.web.wording import JOBS
 from tests.support.service import Service

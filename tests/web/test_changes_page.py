@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 from ricordo import limits
 from ricordo.model.item import Change
 from ricordo.model.vocabulary import Event
-from ricordo.testing.clock import ManualClock
+from ricordo.testing import ManualClock
 from ricordo.user_memory import UserMemory
 from ricordo.web.wording import told
 from tests.support.service import Service

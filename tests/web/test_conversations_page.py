@@ -10,7 +10,7 @@ import pytest
 from ricordo import limits
 from ricordo.model.thread import NewTurn
 from ricordo.storage.threads import append_turns
-from ricordo.testing.clock import ManualClock
+from ricordo.testing import ManualClock
 from ricordo.user_memory import UserMemory
 from tests.support.service import Service
 from tests.web.visiting import Visit

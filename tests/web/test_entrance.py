@@ -12,7 +12,7 @@ from playwright.sync_api import expect
 
 from ricordo.memory import Memory
 from ricordo.storage.keys import session_has_ended
-from ricordo.testing.clock import ManualClock
+from ricordo.testing import ManualClock
 from tests.support.service import Service, running
 from tests.web.browsing import Browsing
 from tests.web.form_sending import Sender

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from playwright.sync_api import Locator, Page, expect
 
-from ricordo.testing.clock import ManualClock
+from ricordo.testing import ManualClock
 from ricordo.user_memory import UserMemory
 from ricordo.web.graph_layout import (
     HEIGHT,

@@ -18,8 +18,7 @@ from ricordo.formation.schedule import FORM_JOB
 from ricordo.limits import MAX_CONTENT_CHARS, MAX_JOB_ATTEMPTS
 from ricordo.memory import Memory
 from ricordo.providers.embedder import Vectors
-from ricordo.testing.clock import ManualClock
-from ricordo.testing.embedder import WordEmbedder
+from ricordo.testing import ManualClock, WordEmbedder
 from tests.support.life import Life
 from tests.support.service import Service
 from tests.web.addresses import MISSING, known_pages

@@ -8,7 +8,7 @@ from urllib.parse import quote
 import httpx2
 import pytest
 
-from ricordo.testing.clock import ManualClock
+from ricordo.testing import ManualClock
 from tests.http.filled import FilledStore, filled
 from tests.support.life import Life
 from tests.support.service import Service

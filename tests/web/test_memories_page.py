@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 
 from ricordo import limits
 from ricordo.errors import InvalidValue
-from ricordo.testing.clock import ManualClock
+from ricordo.testing import ManualClock
 from ricordo.web.memories import SORTS, STATUSES, MemoryFilter
 from ricordo.web.rendering import listed
 from tests.support.service import Service

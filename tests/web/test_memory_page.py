@@ -8,7 +8,7 @@ import pytest
 import sqlalchemy as sa
 
 from ricordo.storage.tables import item_index
-from ricordo.testing.clock import ManualClock
+from ricordo.testing import ManualClock
 from ricordo.user_memory import UserMemory
 from tests.support.service import Service
 from tests.support.sharing import share

@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import expect
 
 from ricordo import OfferRefused
-from ricordo.testing.clock import ManualClock
+from ricordo.testing import ManualClock
 from ricordo.user_memory import UserMemory
 from tests.support.service import Service
 from tests.web.browsing import Browsing

@@ -9,10 +9,10 @@ from playwright.sync_api import Page, expect
 
 from ricordo.memory import Memory
 from ricordo.model.embedding import ChoiceOrigin, EmbeddingStatus
-from ricordo.testing.embedding_server import EmbeddingServer
-from ricordo.testing.serving import Response, json_response
+from ricordo.testing import Response, json_response
 from ricordo.user_memory import UserMemory
 from ricordo.web.settings import EmbeddingProgress
+from tests.support.endpoints import EmbeddingServer
 from tests.support.service import Service, running
 from tests.web.browsing import Browsing
 from tests.web.form_sending import Sender
@@ -32,11 +32,11 @@ class FalteringServer(EmbeddingServer):
         super().__init__(**settings)
         self.works_for: int | None = None
 
-    def _posted(self, path: str, body: Any) -> Response:
+    def on_post(self, path: str, body: Any) -> Response:
         made = sum(len(texts) for texts in self.embedded[:-1])
         if self.works_for is not None and made >= self.works_for:
             return json_response(503, {"error": {"message": "all <b>busy</b>, come back later"}})
-        return super()._posted(path, body)
+        return super().on_post(path, body)
 
 
 @pytest.fixture(autouse=True)

@@ -14,7 +14,7 @@ from kombu import Connection
 from ricordo import InvalidValue, Memory
 from ricordo.jobs.broker import BrokerUnreachable, Messenger, masked, send_waiting, sweep
 from ricordo.storage.tables import jobs
-from ricordo.testing.clock import ManualClock
+from ricordo.testing import ManualClock
 from ricordo.wiring import open_memory
 from tests.support.brokers import Broker
 from tests.support.waiting import wait_until

@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from ricordo.testing.embedder import WordEmbedder
+from ricordo.testing import WordEmbedder
 from ricordo.wiring import open_memory
 from tests.formation.quality.measure import Stored, by_language, judge, total
 from tests.formation.quality.running import judged

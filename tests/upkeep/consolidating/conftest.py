@@ -12,9 +12,9 @@ from ricordo.formation.conflicts import ModelJudge
 from ricordo.model.job import Report
 from ricordo.model.reports import ConsolidationReport, PairDecision
 from ricordo.model.vocabulary import GLOBAL_OWNER
-from ricordo.testing.clock import ManualClock
-from ricordo.testing.model_server import ModelServer
+from ricordo.testing import ManualClock
 from ricordo.upkeep.consolidation import Consolidation
+from tests.support.endpoints import FaultyModel
 from tests.upkeep.conftest import quietly, upkeep_policy
 
 Verdict = Callable[[str, str], str]
@@ -30,7 +30,7 @@ def pairs_in(messages: list[dict[str, Any]]) -> list[tuple[int, str, str]]:
 
 
 def judging(verdict: Verdict, reason: str = "because") -> Callable[[dict[str, Any]], Any]:
-    """An answer to every question about pairs, for ``ModelServer.answer_with``."""
+    """An answer to every question about pairs, for ``FaultyModel.answer_with``."""
 
     def answer(body: dict[str, Any]) -> dict[str, Any]:
         return {
@@ -46,7 +46,7 @@ def judging(verdict: Verdict, reason: str = "because") -> Callable[[dict[str, An
 class Tidied:
     """A user, and the consolidation of what is stored for them."""
 
-    server: ModelServer
+    server: FaultyModel
     """The model that is asked, where there is one."""
 
     def __init__(self, memory: Memory, clock: ManualClock, user: str = "ana") -> None:
@@ -129,7 +129,7 @@ def tidied(memory: Memory, clock: ManualClock) -> Tidied:
 
 @pytest.fixture
 def with_model(
-    open_with_model: Callable[..., Memory], clock: ManualClock, model_server: ModelServer
+    open_with_model: Callable[..., Memory], clock: ManualClock, model_server: FaultyModel
 ) -> Callable[..., Tidied]:
     """Opens a store with the scripted model."""
 

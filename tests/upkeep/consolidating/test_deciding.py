@@ -117,7 +117,7 @@ def test_a_model_is_not_asked_about_what_belongs_apart(advised: Tidied) -> None:
     rows += [(HOMES, {"theme": "novel"}, {"theme": "profile"})]
     for number, row in enumerate(rows):
         check_both_stay(*stored(advised, f"user-{number}", row))
-    assert advised.server.asked == []
+    assert advised.server.prompts == []
 
 
 def test_a_model_does_not_overrule_keys(advised: Tidied) -> None:
@@ -125,7 +125,7 @@ def test_a_model_does_not_overrule_keys(advised: Tidied) -> None:
         advised.server.answer_with(judging(lambda _new, _old, verdict=verdict: verdict))
         check_both_stay(*stored(advised, f"{verdict}-1", (MUSIC, {"key": "music"}, {})))
         check_both_stay(*stored(advised, f"{verdict}-2", (MUSIC, {"key": "one"}, {"key": "two"})))
-    assert len(advised.server.asked) == 6
+    assert len(advised.server.prompts) == 6
 
 
 def test_episodes_of_two_days_are_two(tidied: Tidied) -> None:

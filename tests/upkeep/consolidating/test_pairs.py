@@ -10,9 +10,9 @@ from ricordo.formation.conflicts import Relationship
 from ricordo.model.reports import PairAction
 from ricordo.model.vocabulary import Source
 from ricordo.storage.users import UpkeepState, upkeep_state
-from ricordo.testing.model_server import ModelServer
 from ricordo.upkeep.consolidation import DAY_IS_FULL, NOT_ASKED
 from ricordo.upkeep.schedule import CONSOLIDATE_JOB
+from tests.support.endpoints import FaultyModel
 from tests.support.sharing import share
 from tests.upkeep.consolidating.conftest import Tidied, judging, pairs_in
 
@@ -53,8 +53,8 @@ def state(tidied: Tidied) -> UpkeepState:
         return upkeep_state(view.connection, tidied.user)
 
 
-def sizes(server: ModelServer) -> list[int]:
-    return [len(pairs_in(messages)) for messages in server.asked]
+def sizes(server: FaultyModel) -> list[int]:
+    return [len(pairs_in(messages)) for messages in server.prompts]
 
 
 @pytest.mark.requirement("upkeep.pairs")
@@ -111,7 +111,7 @@ def test_a_pair_that_changed_is_looked_at_again(tidied: Tidied) -> None:
 def test_a_model_is_asked_in_even_portions_and_not_what_rules_can_tell(advised: Tidied) -> None:
     advised.server.answer_with(judging(lambda _new, _old: DIFFERENT))
     for count, expected in ((3, [3]), (11, [6, 5]), (23, [8, 8, 7])):
-        asked = len(advised.server.asked)
+        asked = len(advised.server.prompts)
         one = advised.other(f"user-{count}")
         at_once(one, [*doubtful_texts(count), "User has a cat.", "User has a cat named Momo."])
         report = one.consolidate()
@@ -254,7 +254,7 @@ def test_a_dry_run_says_what_would_be_done_and_does_nothing(advised: Tidied) -> 
     assert (report.decisions[0].kept, report.decisions[0].replaced) == (new, old)
     assert report.dry_run
     after = (advised.items, advised.me.counters(), list(advised.me.changes()), state(advised))
-    assert (after, advised.server.asked) == (before, [])
+    assert (after, advised.server.prompts) == (before, [])
     assert advised.me.events().items == ()
 
 

@@ -9,8 +9,7 @@ from ricordo import Memory, limits
 from ricordo.model.reports import PairAction
 from ricordo.model.vocabulary import GLOBAL_OWNER
 from ricordo.storage import items
-from ricordo.testing.clock import ManualClock
-from ricordo.testing.embedder import WordEmbedder
+from ricordo.testing import ManualClock, WordEmbedder
 from ricordo.upkeep import pairs
 from ricordo.upkeep.pairs import read_pool
 from tests.upkeep.consolidating.conftest import Tidied

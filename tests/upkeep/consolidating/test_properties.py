@@ -17,8 +17,7 @@ from ricordo.formation.statements import keep_the_order
 from ricordo.model.reports import PairAction
 from ricordo.model.vocabulary import ON_PURPOSE, Source
 from ricordo.storage.tables import checked_pairs
-from ricordo.testing.clock import ManualClock
-from ricordo.testing.embedder import WordEmbedder
+from ricordo.testing import ManualClock, WordEmbedder
 from tests.support.soundness import problems_of
 from tests.upkeep.conftest import Stopped, stopping
 from tests.upkeep.consolidating.conftest import Tidied, judging

@@ -1,1 +1,0 @@
-"""Help for testing programs that use ricordo, and backends of it."""
