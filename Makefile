@@ -65,7 +65,6 @@ screenshots: $(VENV)/.ready-dev ## make the pictures of docs/screenshots anew
 	$(BIN)/python -m scripts.screenshots
 
 docs: $(VENV)/.ready-dev ## make a site of the documentation in site/, which needs no network to be read
-	$(BIN)/python scripts/pictures.py
 	$(BIN)/zensical build --strict --clean
 
 audit: $(VENV)/.ready-dev ## look for known faults of the pinned dependencies (needs the internet; 3: it could not look)

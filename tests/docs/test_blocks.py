@@ -2,9 +2,9 @@
 
 Blocks of ``python``, ``console`` and ``output`` are run by test_examples.py. Pages of the reference
 are generated, and compared by test_complete.py; so is the report, whose blocks are the commands
-that have measured it. Every other block stands in one of the two tables below, by its page and its
-first line, and each entry of them by one block: what is added to a page and run by nobody makes
-this fail.
+that have measured it. Diagrams are drawn by test_site.py. Every other block stands in one of the
+two tables below, by its page and its first line, and each entry of them by one block: what is added
+to a page and run by nobody makes this fail.
 """
 
 import re
@@ -94,7 +94,8 @@ SHOWN = {
 
 ENTRIES = [*(entry for entries in HELD.values() for entry in entries), *SHOWN]
 GENERATED = (DOCS / "reference", DOCS / "report")
-LANGUAGES = {*RUN, "sh", "sql", "json", "yaml", "ini", "nginx", "caddyfile", "text"}
+DIAGRAM = "mermaid"
+LANGUAGES = {*RUN, DIAGRAM, "sh", "sql", "json", "yaml", "ini", "nginx", "caddyfile", "text"}
 BLOCKS = [
     (name_of(page), block)
     for page in pages()
@@ -112,7 +113,7 @@ def entries_of(page: str, block: Block) -> list[tuple[str, str]]:
 
 
 def test_every_block_is_run_or_held_by_a_test() -> None:
-    shown = [(page, block) for page, block in BLOCKS if block.language not in RUN]
+    shown = [(page, block) for page, block in BLOCKS if block.language not in (*RUN, DIAGRAM)]
     assert [
         f"{page}, line {block.line}: {block.first_line}"
         for page, block in shown

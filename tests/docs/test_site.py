@@ -17,7 +17,7 @@ import pytest
 import yaml
 from playwright.sync_api import expect
 
-from tests.docs.markdown import DOCS, ROOT
+from tests.docs.markdown import DOCS, ROOT, blocks
 from tests.web.browsing import chromium
 
 pytestmark = pytest.mark.requirement("docs.site")
@@ -25,7 +25,6 @@ pytestmark = pytest.mark.requirement("docs.site")
 # What a browser fetches by itself when it shows a page, as opposed to what a reader may follow.
 LOADED = {"link": "href", "image": "href", "use": "href", "object": "data"}
 CSS_ADDRESS = re.compile(r"""@import\s+["']([^"']+)|url\(\s*["']?([^"')]+)""")
-PICTURES = sorted((DOCS / "images").glob("*.svg"))
 
 
 class Built(HTMLParser):
@@ -90,7 +89,6 @@ def test_every_page_stands_once_in_the_navigation() -> None:
 @pytest.mark.slow
 def test_every_page_is_built_and_loads_nothing_from_elsewhere(site: Path) -> None:
     loaded: list[str] = []
-    shown = set()
     for page in DOCS.rglob("*.md"):
         at = page.relative_to(DOCS).with_suffix(".html")
         built = Built(site / (at.with_name("index.html") if at.name == "README.html" else at))
@@ -98,7 +96,6 @@ def test_every_page_is_built_and_loads_nothing_from_elsewhere(site: Path) -> Non
         loaded += built.loads
         for image in built.images:
             assert len(image.get("alt") or "") > 10, (page, image)
-            shown.add(Path(urlsplit(image["src"] or "").path).name)
     for sheet in site.rglob("*.css"):
         found = CSS_ADDRESS.findall(sheet.read_text(encoding="utf-8"))
         loaded += [one or other for one, other in found]
@@ -106,8 +103,6 @@ def test_every_page_is_built_and_loads_nothing_from_elsewhere(site: Path) -> Non
         address = urlsplit(source)
         assert not address.netloc, source
         assert address.scheme in ("", "data"), source
-    assert len(PICTURES) >= 9
-    assert {picture.name for picture in PICTURES} <= shown
 
 
 @pytest.mark.slow
@@ -121,13 +116,6 @@ def test_a_link_or_an_anchor_that_leads_nowhere_fails_the_build(tmp_path: Path) 
         assert build(tmp_path).returncode != 0, wrong
         page.write_text(f"# One\n\n{right}\n", encoding="utf-8")
         assert build(tmp_path).returncode == 0, right
-
-
-@pytest.mark.slow
-def test_the_pictures_are_up_to_date() -> None:
-    script = [sys.executable, ROOT / "scripts" / "pictures.py", "--check"]
-    done = subprocess.run(script, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
 @pytest.mark.browser
@@ -145,3 +133,27 @@ def test_the_site_is_read_and_searched_from_the_disk(site: Path) -> None:
         best = page.get_by_role("option").first
         expect(best).to_have_attribute("href", re.compile("postgres.html.*#row-level-security"))
     assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []
+
+
+@pytest.mark.browser
+def test_every_diagram_is_drawn_without_a_network(site: Path) -> None:
+    drawn = 0
+    requests: list[str] = []
+    problems: list[str] = []
+    with chromium() as browser:
+        page = browser.new_page()
+        page.on("request", lambda request: requests.append(request.url))
+        page.on("pageerror", lambda error: problems.append(error.message))
+        for path in DOCS.rglob("*.md"):
+            diagrams = [block.text for block in blocks(path) if block.language == "mermaid"]
+            if not diagrams:
+                continue
+            assert all("accTitle: " in one and "accDescr: " in one for one in diagrams), path
+            page.goto((site / path.relative_to(DOCS).with_suffix(".html")).as_uri())
+            expect(page.locator("div.mermaid")).to_have_count(len(diagrams))
+            for diagram in diagrams:
+                page.evaluate("text => mermaid.parse(text)", diagram)
+            drawn += len(diagrams)
+    assert drawn >= 9
+    assert problems == []
+    assert [url for url in requests if not url.startswith(("file:", "data:", "blob:"))] == []
