@@ -38,7 +38,7 @@ class Filled:
 
 
 def fill(url: str, home: Path, memories: int, progress: Progress) -> Filled:
-    """Store so many memories of one user, with relations, conversations and open choices.
+    """Store so many memories of one user, with relations, conversations and open proposals.
 
     Vectors are invented under the name of the shipped model, which embeds the questions.
     """
@@ -110,7 +110,7 @@ def _relate(memory: Memory, ids: Sequence[int], chance: random.Random) -> None:
 
 
 def _talk(memory: Memory, source: InventedTexts) -> None:
-    """Conversations, and one from which choices wait."""
+    """Conversations, and one with open proposals."""
     user = memory.user(USER)
     said = iter(source.texts(_THREADS * _TURNS))
     for number in range(_THREADS):

@@ -259,4 +259,4 @@ PAGE_ROWS: Final = 50  # of a list, before one asks for more
 PAGE_RESULTS: Final = 30  # of a search
 MAX_FORM_BYTES: Final = 256 * 1024  # far more than any form of ours; strangers can send one, too
 MAX_FORM_FIELDS: Final = 100
-MAX_SHOWN_CHOICES: Final = 10  # proposals that the navigation counts
+MAX_SHOWN_PROPOSALS: Final = 10  # proposals that the navigation counts

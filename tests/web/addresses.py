@@ -45,7 +45,7 @@ PAGES: Final = {
         lambda life: f"/ui/settings/keys/{life.key_ids[0]}", "Opens the memory of ana"
     ),
     "/ui/who": _at("/ui/who", "ana"),
-    "/ui/{path:path}": _at("/ui/nowhere", "There is nothing at this address"),
+    "/ui/{path:path}": _at("/ui/nowhere", "There is no page at this address"),
 }
 """By the path of the route. Who adds a page adds it here, and all that is asked of pages is asked
 of it."""

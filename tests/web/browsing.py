@@ -227,7 +227,7 @@ def sign_in(page: Page, origin: str, *, user: str | None, key: str | None) -> No
     if user is not None:
         page.goto(f"{origin}/ui/who")
         page.get_by_label("User").fill(user)
-        page.get_by_role("button", name="Look").click()
+        page.get_by_role("button", name="Show").click()
         page.wait_for_url(lambda url: "/ui/who" not in url)
 
 

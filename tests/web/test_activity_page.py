@@ -77,7 +77,7 @@ def test_the_days_can_be_chosen(site: Service, clock: ManualClock) -> None:
         assert len(table(page, "added")) == days
         assert re.findall(r'aria-current="true">(\d+) days', page) == [str(days)]
     assert "Prefers tea" not in page
-    assert "Nothing waits, nothing runs" in page
+    assert "No jobs are waiting" in page
     clock.advance(days=60)
     quiet = site.client().get("/ui/activity").text
     assert "No memory was added in these days." in quiet

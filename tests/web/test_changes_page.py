@@ -12,7 +12,7 @@ from ricordo.model.item import Change
 from ricordo.model.vocabulary import Event
 from ricordo.testing import ManualClock
 from ricordo.user_memory import UserMemory
-from ricordo.web.wording import told
+from ricordo.web.wording import described
 from tests.support.service import Service
 from tests.support.sharing import share
 from tests.web.browsing import Browsing
@@ -51,10 +51,10 @@ def test_what_happened_is_told_newest_first(
     ana.purge()
     ana.forget(new, reason="too <private>")
     html, said = visit.get("/ui/changes").text, visit.text("/ui/changes")
-    events = "Forgotten, Expired, Noted, No longer shared with ben, Shared with ben, "
+    events = "Forgotten, Expired, Added, No longer shared with ben, Shared with ben, "
     events += "Offered to ben, Restored, "
-    events += "Archived, Found to be still true, Pinned, Undone, Changed, Noted, Superseded, Noted"
-    assert kinds(html) == [*events.split(", "), "Noted"]
+    events += "Archived, Verified, Pinned, Undone, Changed, Added, Superseded, Added"
+    assert kinds(html) == [*events.split(", "), "Added"]
     assert revisions(html) == list(range(16, 0, -1))
     assert html.count('<svg class="sign') == 16
     assert "too <private>" in said
@@ -66,7 +66,7 @@ def test_what_happened_is_told_newest_first(
     assert "cello" not in said
     ana.purge(before_time=True)
     said = visit.text("/ui/changes")
-    assert f"memory {new}, which is no longer there" in said
+    assert f"memory {new}, which no longer exists" in said
     assert "Removed for good by ricordo" in said
     assert "private" not in said
 
@@ -74,10 +74,12 @@ def test_what_happened_is_told_newest_first(
 def test_every_kind_of_change_has_words() -> None:
     change = Change(revision=1, event=Event.CONSENT, item_id=1, at=ManualClock()(), actor="ana")
     for event in Event:
-        told_of = told(dataclasses.replace(change, event=event))
-        assert re.fullmatch(r"[A-Z][a-z ]+", told_of.words), event
+        line = described(dataclasses.replace(change, event=event))
+        assert re.fullmatch(r"[A-Z][a-z ]+", line.words), event
     for step in ("proposed", "heard", "said again", "approved", "rejected", "expired"):
-        assert told(dataclasses.replace(change, meta={"consent": step})).words != "Consent", step
+        assert described(dataclasses.replace(change, meta={"consent": step})).words != "Consent", (
+            step
+        )
 
 
 def test_what_others_share_is_told_without_their_words(site: Service, ana: UserMemory) -> None:
@@ -107,7 +109,7 @@ def test_pages_of_changes_make_up_the_whole(ana: UserMemory, visit: Visit) -> No
     assert seen == list(range(total, 0, -1))
     for before, count in (("0", 0), ("1", 0), ("2", 1), ("99999", ROWS)):
         assert len(revisions(visit.get(f"/ui/changes?before={before}").text)) == count
-    assert "There are no older ones" in visit.text("/ui/changes?before=1")
+    assert "There are no older changes" in visit.text("/ui/changes?before=1")
     part = visit.partial(f"/ui/changes?before={ROWS + 1}").text
     assert revisions(part) == list(range(ROWS, 0, -1))
     assert "<html" not in part
@@ -189,11 +191,11 @@ def test_it_can_be_paused(site: Service, ana: UserMemory, browse: Browsing) -> N
     assert requests(browse, page) == 0, "in the background"
     page.evaluate(hide, False)
     page.get_by_role("button", name="Pause").click()
-    expect(page.get_by_role("button", name="Go on")).to_have_attribute("aria-pressed", "true")
+    expect(page.get_by_role("button", name="Resume")).to_have_attribute("aria-pressed", "true")
     ana.add("Likes tea")
     page.clock.run_for(10 * PAUSE_MS)
     assert requests(browse, page) == 0
-    page.get_by_role("button", name="Go on").click()
+    page.get_by_role("button", name="Resume").click()
     wait(page)
     expect(page.locator("#feed > li")).to_have_count(1)
     expect(page.get_by_text("Nothing has happened yet")).to_be_hidden()

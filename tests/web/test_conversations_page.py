@@ -106,11 +106,11 @@ def test_long_conversations_come_in_pages(ana: UserMemory, visit: Visit) -> None
     assert f'href="{html_text.escape(at("long", **{"from": 10}))}"' in middle
     near = visit.get(at("long", **{"from": 20})).text
     assert f'href="{html_text.escape(at("long", **{"from": 1}))}"' in near
-    assert "Show what came before" not in visit.get(at("long")).text
+    assert "Show earlier turns" not in visit.get(at("long")).text
     part = visit.partial(at("long", **{"from": 100})).text
     assert positions(part) == [100, 101, 102, 103]
     assert "<html" not in part
-    assert "Nothing was said from here on" in visit.text(at("long", **{"from": 999}))
+    assert "There are no later turns" in visit.text(at("long", **{"from": 999}))
 
 
 def test_how_far_it_is_formed(

@@ -227,7 +227,7 @@ def test_signing_in_and_out(keyed_site: Service, browse: Browsing, javascript: b
     browse.watch(page).expect(REFUSED)
     page.get_by_label("Key").fill("rk_wrong_key")
     page.get_by_role("button", name="Sign in").click()
-    expect(page.get_by_role("alert")).to_contain_text("no valid key")
+    expect(page.get_by_role("alert")).to_contain_text("not valid")
     expect(page.get_by_label("Key")).to_have_value("")
     page.get_by_label("Key").fill(key_of(keyed_site))
     page.get_by_role("button", name="Sign in").click()

@@ -86,7 +86,7 @@ EMPTY = {
     "/ui/themes": "There are no themes yet",
     "/ui/conversations": "No conversation is recorded yet",
     "/ui/changes": "Nothing has happened yet",
-    "/ui/proposals": "Nothing waits for you",
+    "/ui/proposals": "No open proposals",
     "/ui/graph": "Nothing is remembered yet",
     "/ui/activity": "Nothing has happened yet",
 }
@@ -102,7 +102,7 @@ def test_empty_pages_say_what_to_do(site: Service) -> None:
 
 REFUSED = {
     "/ui/memories?type=dream": (422, "is not one of"),
-    "/ui/memories?since=soon": (422, "since: is no date"),
+    "/ui/memories?since=soon": (422, "since: is not a date"),
     "/ui/memories?cursor=nonsense": (422, "cursor"),
     "/ui/memories/abc": (404, ""),
     f"/ui/memories/{2**70}": (404, ""),

@@ -22,13 +22,13 @@ from ricordo.web.graph_layout import (
     Circle,
     Edge,
     Label,
+    LayoutEdge,
     LayoutNode,
-    ShownNode,
     Side,
-    Tie,
+    Visibility,
+    draw_graph,
     placed,
     spaced,
-    web_of,
 )
 from tests.support.service import Service
 from tests.web.conftest import Reading, Serve
@@ -61,7 +61,7 @@ def test_nodes_are_memories_and_pairs_say_how_alike_they_are(site: Service) -> N
     graph = ana.relation_graph()
     assert len(graph.memories) == 5
     assert circles(page) == {item.id: f"{item.type}: {item.content}" for item in graph.memories}
-    assert page.count('<line class="thread"') == len(graph.relations) == 4
+    assert page.count('<line class="relation"') == len(graph.relations) == 4
     pairs = re.findall(
         r'<li>\s*<a href="/ui/memories/(\d+)".*?<a href="/ui/memories/(\d+)".*?number">([\d.]+)<',
         page,
@@ -108,14 +108,14 @@ def reading(serve_for_module: Serve, reader: Callable[..., Reading]) -> Reading:
 def page(reading: Reading) -> Iterator[Page]:
     opened = reading.open("/ui/graph")
     expect(button(opened, "Zoom in")).to_be_visible()
-    opened.locator("svg.web").scroll_into_view_if_needed()
+    opened.locator("svg.drawing").scroll_into_view_if_needed()
     yield opened
     reading.browsing.check()
 
 
 def seen(page: Page) -> tuple[float, ...]:
     """The part of the drawing that is shown."""
-    box = page.locator("svg.web").get_attribute("viewBox")
+    box = page.locator("svg.drawing").get_attribute("viewBox")
     assert box is not None
     return tuple(map(float, box.split()))
 
@@ -146,7 +146,7 @@ def test_buttons_zoom(page: Page) -> None:
 
 @pytest.mark.browser
 def test_keys_move_and_zoom(page: Page) -> None:
-    page.locator("svg.web").focus()
+    page.locator("svg.drawing").focus()
     page.keyboard.press("+")
     page.keyboard.press("+")
     start = seen(page)
@@ -171,7 +171,7 @@ def test_keys_move_and_zoom(page: Page) -> None:
 
 @pytest.mark.browser
 def test_a_click_opens_the_memory(page: Page) -> None:
-    for what in ("svg.web a circle", "svg.web a text:visible", ".pairs a"):
+    for what in ("svg.drawing a circle", "svg.drawing a text:visible", ".pairs a"):
         page.locator(what).first.click()
         expect(page).to_have_url(re.compile(r"/ui/memories/\d+$"))
         page.go_back()
@@ -239,13 +239,12 @@ def nodes_of(count: int) -> list[LayoutNode]:
 
 
 def test_the_most_connected_come_first_and_are_largest() -> None:
-    ties = [Tie(3, 1, 0.9), Tie(3, 2, 0.5), Tie(3, 4, 0.5)]
-    web = web_of(nodes_of(5), ties)
+    edges = [LayoutEdge(3, 1, 0.9), LayoutEdge(3, 2, 0.5), LayoutEdge(3, 4, 0.5)]
+    web = draw_graph(nodes_of(5), edges)
     assert [circle.id for circle in web.circles] == [3, 1, 2, 4, 5]
-    assert [circle.ties for circle in web.circles] == [3, 1, 1, 1, 0]
     first, second, *_, last = web.circles
     assert first.radius > second.radius > last.radius
-    assert (first.label.name, first.label.shown) == ("memory number 3", ShownNode.ALWAYS)
+    assert (first.label.name, first.label.shown) == ("memory number 3", Visibility.ALWAYS)
 
 
 def area(label: Label, size: float) -> tuple[float, float, float, float]:
@@ -273,10 +272,10 @@ def check_apart(labels: list[Label], circles: tuple[Circle, ...], size: float) -
     st.lists(st.tuples(st.integers(1, 80), st.integers(1, 80), st.floats(0, 1)), max_size=100),
 )
 def test_names_do_not_cover_one_another(count: int, ends: list[tuple[int, int, float]]) -> None:
-    web = web_of(nodes_of(count), [Tie(*tie) for tie in ends])
+    web = draw_graph(nodes_of(count), [LayoutEdge(*tie) for tie in ends])
     labels = [circle.label for circle in web.circles]
-    check_apart([one for one in labels if one.shown != ShownNode.NEAR], web.circles, TEXT_SIZE)
-    always = [one for one in labels if one.shown == ShownNode.ALWAYS]
+    check_apart([one for one in labels if one.shown != Visibility.NEAR], web.circles, TEXT_SIZE)
+    always = [one for one in labels if one.shown == Visibility.ALWAYS]
     assert len(always) <= 5
     check_apart(always, web.circles, TEXT_SIZE_ON_A_PHONE)
     for circle in web.circles:
@@ -285,7 +284,7 @@ def test_names_do_not_cover_one_another(count: int, ends: list[tuple[int, int, f
 
 
 def middle(page: Page) -> tuple[float, float]:
-    box = page.locator("svg.web").bounding_box()
+    box = page.locator("svg.drawing").bounding_box()
     assert box is not None
     return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
 
@@ -296,13 +295,15 @@ def test_the_wheel_zooms_with_ctrl_where_the_pointer_is(page: Page) -> None:
     page.mouse.move(x - 200, y)
     page.mouse.wheel(0, 120)
     assert seen(page) == WHOLE  # the wheel alone is for the page
-    page.locator("svg.web").scroll_into_view_if_needed()
+    page.locator("svg.drawing").scroll_into_view_if_needed()
     page.mouse.move(middle(page)[0] - 200, middle(page)[1])
     before = point_under(page, middle(page)[0] - 200, middle(page)[1])
     page.keyboard.down("Control")
     page.mouse.wheel(0, -150)
     page.keyboard.up("Control")
-    page.wait_for_function("() => document.querySelector('svg.web').viewBox.baseVal.width < 790")
+    page.wait_for_function(
+        "() => document.querySelector('svg.drawing').viewBox.baseVal.width < 790"
+    )
     assert point_under(page, middle(page)[0] - 200, middle(page)[1]) == pytest.approx(before, abs=1)
 
 
@@ -310,7 +311,7 @@ def point_under(page: Page, x: float, y: float) -> list[float]:
     """Which point of the drawing is at a place of the window."""
     point: list[float] = page.evaluate(
         """([x, y]) => {
-          const matrix = document.querySelector("svg.web").getScreenCTM().inverse();
+          const matrix = document.querySelector("svg.drawing").getScreenCTM().inverse();
           const at = new DOMPoint(x, y).matrixTransform(matrix);
           return [at.x, at.y];
         }""",
@@ -324,10 +325,10 @@ def test_a_node_that_gets_the_focus_comes_into_sight(page: Page) -> None:
     for _ in range(8):
         button(page, "Zoom in").click()
     for place in range(5):
-        page.locator("svg.web a").nth(place).focus()
+        page.locator("svg.drawing a").nth(place).focus()
         x, y, width, height = seen(page)
         at_x, at_y = (
-            page.locator("svg.web a circle")
+            page.locator("svg.drawing a circle")
             .nth(place)
             .evaluate("one => [one.cx.baseVal.value, one.cy.baseVal.value]")
         )
@@ -350,7 +351,7 @@ def test_dragging_moves_and_opens_nothing(page: Page) -> None:
     assert after[0] > before[0]
     assert after[1] > before[1]
     assert after[2] == before[2]
-    node = page.locator("svg.web a circle").first
+    node = page.locator("svg.drawing a circle").first
     node.scroll_into_view_if_needed()
     box = node.bounding_box()
     assert box is not None
@@ -381,4 +382,6 @@ def test_two_fingers_zoom(page: Page) -> None:
     for apart in (60, 80, 100, 120):
         touch("touchMove", apart)
     touch("touchEnd", 120)
-    page.wait_for_function("() => document.querySelector('svg.web').viewBox.baseVal.width < 400")
+    page.wait_for_function(
+        "() => document.querySelector('svg.drawing').viewBox.baseVal.width < 400"
+    )

@@ -114,7 +114,7 @@ def test_sending_the_form_again_makes_no_second_key(site: Service) -> None:
     for again in (once, ""):
         second = sender.post(KEYS, form_id=again, name="laptop", user="ana")
         assert second.status_code == 409
-        assert "no second key was made" in second.text
+        assert "no second key was created" in second.text
         assert not SECRET.search(second.text)
     assert len(site.memory.keys()) == 1
 
@@ -123,7 +123,7 @@ def test_what_is_typed_wrongly_is_kept(site: Service) -> None:
     sender = Sender(site, user="ana")
     for fields, told in (
         ({"agent": "planner"}, "Agent: the key of an agent acts for one"),
-        ({"user": "ana", "expires_days": "soon"}, "Days: is no whole number"),
+        ({"user": "ana", "expires_days": "soon"}, "Days: is not a whole number"),
         ({"user": "ana", "permissions": "manage"}, "Permissions: reach beyond one user"),
     ):
         refused = sender.post(KEYS, form_id=form_id(sender), name="my planner", **fields)
@@ -148,14 +148,14 @@ def test_making_and_revoking_a_key(keyed_site: Service, browse: Browsing, javasc
     address, admin = f"{keyed_site.url}/ui/settings", admin_key(keyed_site)
     page = browse(address, key=admin, user="ana", javascript=javascript)
     page.get_by_role("link", name="Keys of this service").click()
-    page.get_by_text("Make a key").click()
-    page.get_by_label("Name, for you").fill("phone <b>")
+    page.get_by_text("Create a key").click()
+    page.get_by_label("Name, to recognise it").fill("phone <b>")
     page.get_by_label("User", exact=True).fill("ana")
     page.get_by_label("Agent of that user").fill("planner")
     page.get_by_label("Only these categories").fill("Work, goals")
-    page.get_by_label("Good for so many days").fill("90")
-    page.get_by_role("button", name="Make the key").click()
-    expect(page.locator("main")).to_contain_text("Copy it now: it is not kept")
+    page.get_by_label("Valid for this many days").fill("90")
+    page.get_by_role("button", name="Create key").click()
+    expect(page.locator("main")).to_contain_text("Copy it now: it is not shown again")
     secret = page.locator("#new-secret").inner_text()
     key = keyed_site.memory.authenticate(secret)
     assert (key.name, key.user_id, key.agent_id) == ("phone <b>", "ana", "planner")

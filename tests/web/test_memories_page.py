@@ -76,7 +76,7 @@ def test_filters_and_orders(filled: Service) -> None:
     }.items():
         answer = filled.client().get(f"/ui/memories?{query}")
         assert (answer.status_code, _shown(answer.text)) == (200, wanted), query
-        assert ("No memory fits these filters" in answer.text) == (not wanted)
+        assert ("No memory matches these filters" in answer.text) == (not wanted)
 
 
 def test_a_search_explains_itself_and_keeps_to_the_filters(filled: Service) -> None:
@@ -87,7 +87,7 @@ def test_a_search_explains_itself_and_keeps_to_the_filters(filled: Service) -> N
 
     answer = search(q="tea or coffee to drink?")
     assert _shown(answer.text)[0] == "Prefers tea to coffee"
-    assert "Nearness of meaning" in answer.text
+    assert "Similarity of meaning" in answer.text
     assert 'value="tea or coffee to drink?"' in answer.text
     assert "drink" not in str(answer.url)
     assert _shown(search(q="tea", theme="home").text) == ["Lives in Lisbon"]
@@ -112,7 +112,7 @@ def test_the_page_opens_and_searches_in_a_browser(filled: Service, browse: Brows
     why = page.locator(".why").first
     expect(why.locator("dl")).to_be_hidden()
     why.locator("summary").click()
-    expect(why.get_by_text("Nearness of meaning")).to_be_visible()
+    expect(why.get_by_text("Similarity of meaning")).to_be_visible()
     assert not any("coffee" in asked for asked in browse.watch(page).requested)
 
 
@@ -173,7 +173,7 @@ def test_a_day_begins_and_ends_where_the_reader_is() -> None:
         asked = MemoryFilter(since="2026-03-01", zone=zone).for_search()
         assert asked["created_after"] == datetime(2026, 3, 1, tzinfo=UTC), "unknown: UTC"
     for day in ("yesterday", "2026-13-01", "9999-12-31"):
-        with pytest.raises(InvalidValue, match="until: is no date; allowed: such as 2026-01-31"):
+        with pytest.raises(InvalidValue, match="until: is not a date such as 2026-01-31"):
             MemoryFilter(until=day).for_search()
 
 

@@ -59,8 +59,8 @@ def test_everything_of_a_memory_is_there(ana: UserMemory, visit: Visit) -> None:
     for part in (
         *("Type procedure", "Status active", "Key bread", "Importance 5 of 5", "Pinned yes"),
         *("Confidence 61 of 100", "Agent kitchen", "Who said it ben", "as the oven said"),
-        *("From what a tool answered.", "Expires 4 Mar 2026, 05:06 UTC", "History Noted by ben"),
-        *("True until no end is known", "Vector embedded words · words-64 · 64 wide"),
+        *("From the result of a tool.", "Expires 4 Mar 2026, 05:06 UTC", "History Added by ben"),
+        *("Valid until no known end", "Vector embedded words · words-64 · 64 dimensions"),
     ):
         assert part in said, part
 
@@ -81,7 +81,7 @@ def test_a_memory_leads_to_the_turn_that_it_came_from(ana: UserMemory, visit: Vi
 
 def test_the_vector_s_state_is_told(site: Service, ana: UserMemory, visit: Visit) -> None:
     item = ana.add("Prefers tea").id
-    for state, words in (("pending", "embedding waits"), ("error", "embedding failed")):
+    for state, words in (("pending", "embedding pending"), ("error", "embedding failed")):
         with site.memory.database.write("ana") as writing:
             row = sa.update(item_index).where(item_index.c.id == item)
             writing.connection.execute(row.values(state=state, error="the <endpoint> says no"))
@@ -109,7 +109,7 @@ def test_history_is_told_newest_first_with_what_was_replaced(
     told = re.findall(
         r"<strong>([^<]+)</strong> <span class=\"quiet\">by", visit.get(at(item)).text
     )
-    events = "Archived, Found to be still true, Pinned, No longer pinned, Changed, Changed, Noted"
+    events = "Archived, Verified, Pinned, No longer pinned, Changed, Changed, Added"
     assert told == events.split(", ")
     assert "said at <dinner>" in said
     assert "done with" in said
@@ -118,7 +118,7 @@ def test_history_is_told_newest_first_with_what_was_replaced(
     assert "Importance 2 4" in said
     assert "Tags #food #all" in said
     assert "Pinned no yes" in said
-    assert "True from 1 Jan 2026, 12:00 UTC 2 Jan 2026, 12:00 UTC" in said
+    assert "Valid from 1 Jan 2026, 12:00 UTC 2 Jan 2026, 12:00 UTC" in said
 
 
 @pytest.mark.requirement("page.undo")
@@ -131,7 +131,7 @@ def test_an_outdated_page_does_nothing(ana: UserMemory, visit: Visit) -> None:
     assert answer.status_code == 412
     assert "It has changed meanwhile" in main_text(answer)
     assert "Eats everything" in main_text(answer)
-    assert f'href="{at(item)}">Look again' in answer.text
+    assert f'href="{at(item)}">Reload' in answer.text
     assert ana.get(item).content == "Eats everything"
 
 
@@ -150,7 +150,7 @@ def test_what_is_refused_is_told_with_a_way_back(ana: UserMemory, visit: Visit) 
         answer = act(visit, path, action, **fields)
         assert answer.status_code == status
         assert f"Nothing was done: {words}" in main_text(answer) or words in main_text(answer)
-        assert f'href="{at(path)}">Look again' in answer.text
+        assert f'href="{at(path)}">Reload' in answer.text
     assert ana.get(item).status == "archived"
 
 
@@ -177,14 +177,14 @@ def test_a_shared_memory_tells_nothing_of_where_it_comes_from(
     assert refused.status_code == 403
     assert "is shared with you" in main_text(refused)
     ana.unlink(item, "ben")
-    assert "no longer there for you" in ben.text(at(item))
+    assert "no longer shared with you" in ben.text(at(item))
     assert "Likes tea" not in ben.text(at(item))
 
 
 def test_a_memory_for_everybody(site: Service, visit: Visit, ana: UserMemory) -> None:
     item = site.memory.global_memories().add("The office closes at six").id
     said = visit.text(at(item))
-    assert "A memory for everybody" in said
+    assert "A global memory" in said
     assert "History" not in said
     assert forms(visit, item) == []
 
@@ -205,10 +205,10 @@ def test_a_proposal_is_no_memory(ana: UserMemory, visit: Visit) -> None:
     ana.observe([{"role": "user", "content": "I have diabetes."}], thread="t")
     ana.form("t")
     (waiting,) = ana.proposals()
-    assert "This is no memory yet" in visit.text(at(waiting.id))
+    assert "This is not a memory but a proposal" in visit.text(at(waiting.id))
     assert "Proposed by ricordo" in visit.text(at(waiting.id))
     approved = ana.approve(waiting.id)
-    assert "Agreed to by ana" in visit.text(at(approved.id))
+    assert "Approved by ana" in visit.text(at(approved.id))
 
 
 @pytest.mark.requirement("page.undo")
@@ -223,9 +223,9 @@ def test_what_was_archived_forgotten_or_expired_is_restored(
     assert "It is removed for good on 31 Jan 2026, 12:00 UTC." in visit.text(at(forgotten))
     clock.advance(days=2)
     for item, words in (
-        (archived, "Archived: kept"),
+        (archived, "Archived: found only on request"),
         (forgotten, "Likes jazz"),
-        (expired, "Its time has come"),
+        (expired, "Expired: no search"),
     ):
         assert words in visit.text(at(item))
         assert forms(visit, item) == ["restore"]
@@ -245,10 +245,10 @@ def test_a_replacement_is_undone_on_either_side(ana: UserMemory, visit: Visit) -
         new = ana.add(f"Plays the cello, {named}", supersedes=old).id
         assert f'href="{at(new)}"' in visit.get(at(old)).text
         assert "Superseded by Plays the cello" in visit.text(at(old))
-        assert "Took the place of Plays the viola" in visit.text(at(new))
+        assert "Replaced Plays the viola" in visit.text(at(new))
         assert forms(visit, old) == forms(visit, new) == ["undo"]
         answer = act(visit, old if named == "old" else new, "undo")
         assert answer.headers["location"] == at(old)
-        assert ("memory that came back" in visit.text(at(old))) == (named == "new")
+        assert ("the restored memory" in visit.text(at(old))) == (named == "new")
         assert (ana.get(old).status, ana.get(new).status) == ("active", "archived")
         assert (forms(visit, old), forms(visit, new)) == ([], ["restore"])

@@ -65,7 +65,7 @@ def test_approving_and_rejecting(asked: UserMemory, visit: Visit) -> None:
     assert states == ["approved", "open", "rejected"]
     approved = visit.get("/ui/proposals?state=approved")
     assert "Approved: your health" in main_text(approved)
-    assert "not kept once it is decided" in main_text(approved)
+    assert "The proposal itself is not kept" in main_text(approved)
     assert f'href="/ui/memories/{stored.id}"' in approved.text
     assert "asthma" not in visit.text("/ui/proposals?state=rejected")
     asked.add(second.content or "")
@@ -92,7 +92,7 @@ def test_what_others_offer(site: Service, ana: UserMemory, visit: Visit) -> None
     assert "ana (offered)" in ben_visit.text(f"/ui/memories/{second}")
     visit.post("/ui/proposals/senders/block", on="/ui/proposals", sender="ben")
     said = visit.text("/ui/proposals")
-    assert "Who can offer you nothing" in said
+    assert "Blocked senders" in said
     assert "boat" not in said
     assert ana.list().items == ()
     assert "a memory of ben" in visit.text("/ui/proposals?state=rejected")
@@ -101,7 +101,7 @@ def test_what_others_offer(site: Service, ana: UserMemory, visit: Visit) -> None
     refused = visit.post("/ui/proposals/senders/block", on="/ui/proposals", sender="ana")
     assert (refused.status_code, "cannot block yourself" in refused.text) == (422, True)
     visit.post("/ui/proposals/senders/unblock", on="/ui/proposals", sender="ben")
-    assert "Who can offer you nothing" not in visit.text("/ui/proposals")
+    assert "Blocked senders" not in visit.text("/ui/proposals")
     assert ben.link(third, "ana").state == "offered"
 
 
@@ -110,17 +110,17 @@ def test_decided_before_or_lapsed(asked: UserMemory, visit: Visit, clock: Manual
     asked.reject(first.id)
     refused = visit.post(f"/ui/proposals/{first.id}/approve", on="/ui/proposals")
     assert refused.status_code == 409
-    assert "decided before, perhaps in another window" in main_text(refused)
+    assert "decided already, perhaps in another window" in main_text(refused)
     clock.advance(days=8)
     assert visit.post(f"/ui/proposals/{second.id}/reject", on="/ui/who").status_code == 409
-    assert "Nothing waits for you" in visit.text("/ui/proposals")
+    assert "No open proposals" in visit.text("/ui/proposals")
     assert "birch" not in visit.text("/ui/proposals?state=expired")
     assert asked.list().items == ()
 
 
 def test_what_a_hostile_link_or_form_says(site: Service, asked: UserMemory) -> None:
     sender = Sender(site, user="ana")
-    assert "Look at the memory" not in sender.get("/ui/proposals?stored=7").text
+    assert "Show the memory" not in sender.get("/ui/proposals?stored=7").text
     first, *_ = asked.proposals()
     led = sender.post(f"/ui/proposals/{first.id}/reject", next='7"><script>')
     assert led.headers["location"] == "/ui/proposals"
@@ -134,14 +134,14 @@ def test_a_click_approves_and_leads_to_the_next(
     page = browse(f"{site.url}/ui/proposals", user="ana")
     expect(page.locator("nav .count")).to_contain_text("3")
     card = page.locator(f"#proposal-{first.id}")
-    card.get_by_text("Say why").click()
+    card.get_by_text("Add a reason").click()
     card.get_by_label("Reason").fill("it helps with recipes")
     card.get_by_role("button", name="Approve").click()
     expect(page.get_by_role("status")).to_have_text("Approved and stored.")
     expect(page.get_by_role("article")).to_have_count(2)
     expect(page.locator(f"#proposal-{second.id}")).to_be_focused()
     expect(page.locator(f"#proposal-{second.id}")).to_be_in_viewport()
-    page.get_by_role("link", name="Look at the memory").click()
+    page.get_by_role("link", name="Show the memory").click()
     expect(page.locator("main")).to_contain_text("birch pollen")
     for url in browse.watch(page).requested:
         assert not [word for word in ("birch", "pollen", "recipes") if word in url]

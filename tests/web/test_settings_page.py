@@ -69,7 +69,7 @@ def ana(choosing: Service) -> UserMemory:
 
 
 def fill_in(page: Page, server: EmbeddingServer, key: str = SECRET) -> None:
-    page.get_by_label("Provider").select_option("custom_http")
+    page.get_by_label("Provider", exact=True).select_option("custom_http")
     page.get_by_label("Model").fill("first")
     page.get_by_label("Address").fill(server.base_url)
     page.get_by_label("API key").fill(key)
@@ -94,24 +94,24 @@ def test_a_provider_that_fails_half_way(
     fill_in(page, server)
     page.get_by_role("button", name="Save").click()
     answer = page.locator("#embedding-answer")
-    expect(answer).to_contain_text("The provider answers well.")
-    expect(answer).to_contain_text(f"{MEMORIES} vectors have to be made anew with first")
+    expect(answer).to_contain_text("The provider works.")
+    expect(answer).to_contain_text(f"{MEMORIES} vectors have to be rebuilt with first")
     assert ana.embedding_status().provider == "none"
     page.get_by_role("button", name="Yes, save it").click()
     expect(page.locator("main > .notice")).to_contain_text("Saved.")
     phase, progress = page.locator("#embedding-phase"), page.locator("#embedding-progress")
-    expect(phase).to_have_text("Vectors are being made.")
+    expect(phase).to_have_text("Vectors are being computed.")
     expect(progress).to_contain_text(f"0 of {MEMORIES} ready")
     server.works_for = len(server.embedded) + AT_ONCE
     choosing.memory.run_jobs()
     # Nobody has touched the page: it finds out by itself.
     expect(progress).to_contain_text(f"{AT_ONCE} of {MEMORIES} ready")
-    expect(progress).to_contain_text(f"{MEMORIES - AT_ONCE} still to be made")
+    expect(progress).to_contain_text(f"{MEMORIES - AT_ONCE} still to be computed")
     expect(progress).to_contain_text("503: all <b>busy</b>, come back later")
-    expect(phase).to_have_text("The last try did not work. It is tried again by itself.")
+    expect(phase).to_have_text("The last attempt failed. It is retried automatically.")
     server.works_for = None
     page.get_by_role("button", name="Try again").click()
-    expect(page.locator("main > .notice")).to_contain_text("being made now")
+    expect(page.locator("main > .notice")).to_contain_text("being computed")
     choosing.memory.run_jobs()
     expect(phase).to_have_text("All vectors are ready.")
     expect(progress).to_contain_text(f"{MEMORIES} of {MEMORIES} ready")
@@ -171,7 +171,7 @@ def test_testing_a_provider(choosing: Service, server: FalteringServer) -> None:
     assert "There is nothing to test" in sender.post(test, provider="none").text
     for field, value, told in (
         ("base_url", "ftp://somewhere", "Address:"),
-        ("dimensions", "many", "Dimensions: is no whole number"),
+        ("dimensions", "many", "Dimensions: is not a whole number"),
         ("api_key", "", "API key: openai needs one"),
     ):
         for path in (test, FORM):
@@ -204,21 +204,21 @@ def test_making_all_anew_and_going_back(choosing: Service, server: FalteringServ
     user = choosing.memory.user("ana")
     sender = Sender(choosing, user="ana")
     planned = sender.post(FORM, **typed(server, api_key="sk-wrong"))
-    assert "does not answer as it should" in planned.text
+    assert "The provider does not work" in planned.text
     user.set_embeddings(**typed(server), confirm=True)
     user.add("Keeps stones")
     choosing.memory.run_jobs()
-    assert "1 vector will be dropped" in sender.post(f"{FORM}/rebuild").text
+    assert "1 vector will be rebuilt" in sender.post(f"{FORM}/rebuild").text
     assert user.embedding_status().ready == 1
     assert sender.post(f"{FORM}/rebuild", confirm="1").status_code == 303
     assert user.embedding_status().ready == 0
     assert sender.post(f"{FORM}/retry").status_code == 303
     choosing.memory.run_jobs()
     assert "All vectors are ready." in sender.get(SETTINGS).text
-    assert "Your own choice, and the key" in sender.post(f"{FORM}/reset").text
+    assert "Your own provider and its API key" in sender.post(f"{FORM}/reset").text
     assert user.embedding_status().origin == "user"
     assert sender.post(f"{FORM}/reset", confirm="1").status_code == 303
-    assert "nobody yet: the usual way here" in sender.get(SETTINGS).text
+    assert "nobody yet: this is the default" in sender.get(SETTINGS).text
     assert user.embedding_status().origin == "default"
 
 

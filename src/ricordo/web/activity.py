@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 
 from starlette.responses import Response
 
@@ -12,8 +12,8 @@ from ricordo.model.activity import KNOWN_ALREADY, RECALLED_SHOWN, Counters, deci
 from ricordo.model.job import JobStats
 from ricordo.model.vocabulary import Action, Permission
 from ricordo.web.charts import ChartPart, daily_charts, exact, strips
+from ricordo.web.page_request import Page
 from ricordo.web.routing import page_router
-from ricordo.web.visitors import Visiting, Visitor
 from ricordo.web.wording import JOBS
 
 PERIODS: Final = (7, 30, 90)
@@ -44,63 +44,38 @@ class JobRow:
 
 
 @router.get("/activity")
-def show_activity(visit: Visiting, days: str = "30", whose: str = "") -> Response:
-    period = _period(days)
-    of_everybody = _is_everybody(visit, whose)
-    found = _of_everybody(visit, period) if of_everybody else _of_this_user(visit, period)
-    counters: Counters = found.pop("counters")
-    charts = daily_charts(found.pop("daily"))
-    return visit.page(
+def show_activity(page: Page, days: str = "30", whose: str = "") -> Response:
+    if days not in map(str, PERIODS):
+        allowed = ", ".join(map(str, PERIODS))
+        raise InvalidValue("days", f"this is not one of: {allowed}")
+    if whose not in ("", EVERYBODY):
+        raise InvalidValue("whose", f"this is neither {EVERYBODY} nor empty")
+    may_see_everybody = page.may(Permission.READ_ALL)
+    of_everybody = whose == EVERYBODY
+    if of_everybody and not may_see_everybody:
+        raise PermissionMissing(f"the activity of all users needs {Permission.READ_ALL}")
+    period = int(days)
+    source = page.store if of_everybody else page.memory
+    counters = source.counters(days=period)
+    charts = daily_charts(source.daily(days=period))
+    return page.render(
         "activity.html",
-        **found,
         periods=PERIODS,
         days=period,
-        whose=EVERYBODY if of_everybody else None,
+        whose=whose or None,
         of_everybody=of_everybody,
-        may_see_everybody=visit.may(Permission.READ_ALL),
+        may_see_everybody=may_see_everybody,
         figures=_figures(counters),
         charts=charts,
         nothing_yet=not counters.memory_total_count and all(chart.is_empty for chart in charts),
-        jobs=_job_rows(visit.store.job_stats()) if visit.may(Permission.READ_ALL) else None,
+        jobs=_job_rows(page.store.job_stats()) if may_see_everybody else None,
         job_states=_JOB_STATES,
         job_names=JOBS,
+        # Events and vectors belong to one user.
+        events=() if of_everybody else page.memory.events(limit=_LATEST_EVENTS).items,
+        vectors=None if of_everybody else page.memory.embedding_status(),
         proposing=_PROPOSING,
     )
-
-
-def _of_this_user(visit: Visitor, days: int) -> dict[str, Any]:
-    memory = visit.memory
-    return {
-        "counters": memory.counters(days=days),
-        "daily": memory.daily(days=days),
-        "events": memory.events(limit=_LATEST_EVENTS).items,
-        "vectors": memory.embedding_status(),
-    }
-
-
-def _of_everybody(visit: Visitor, days: int) -> dict[str, Any]:
-    """Events and embeddings belong to one user, so there are none here."""
-    return {
-        "counters": visit.store.counters(days=days),
-        "daily": visit.store.daily(days=days),
-        "events": (),
-        "vectors": None,
-    }
-
-
-def _period(given: str) -> int:
-    if given not in map(str, PERIODS):
-        allowed = ", ".join(map(str, PERIODS))
-        raise InvalidValue("days", f"this is not one of: {allowed}")
-    return int(given)
-
-
-def _is_everybody(visit: Visitor, whose: str) -> bool:
-    if whose not in ("", EVERYBODY):
-        raise InvalidValue("whose", f"this is not {EVERYBODY}, and not nothing")
-    if whose == EVERYBODY and not visit.may(Permission.READ_ALL):
-        raise PermissionMissing(f"what all users do takes the permission {Permission.READ_ALL}")
-    return whose == EVERYBODY
 
 
 def _figures(counters: Counters) -> tuple[Headline, ...]:
@@ -113,15 +88,15 @@ def _figures(counters: Counters) -> tuple[Headline, ...]:
         Headline(
             "Replaced",
             _rate(counters.memory_replacement_rate, written),
-            "of what was formed took something’s place",
+            "of what was formed replaced something",
         ),
         Headline(
             "Known already",
             _rate(counters.memory_dedup_rate, found),
-            "of what was found worth a look",
+            "of what formation found",
         ),
         Headline(
-            "Of use",
+            "Useful",
             _rate(counters.retrieval_hit_rate, recalled),
             "of recalled memories with feedback",
         ),

@@ -22,8 +22,8 @@ _MONTHS: Final = (
 )
 _ROUND_STEPS: Final = (1.0, 2.0, 5.0, 10.0)
 _MOST_STEPS: Final = 4
-_ROOM_ON_A_PHONE: Final = 4  # labels of days that stand side by side in 250 px
-_ROOM_WHEN_WIDE: Final = 8
+_LABELS_ON_A_PHONE: Final = 4  # fit side by side in 250 px
+_LABELS_WHEN_WIDE: Final = 8
 MOST_SERIES: Final = 8
 """As many as there are distinguishable colours."""
 PLOT_HEIGHT: Final = 160.0
@@ -36,6 +36,16 @@ _SHARE_OF_BAR: Final = 0.72
 _LEAST_BLOCK: Final = 1.5  # so that one of thousands is still visible
 _GAP: Final = 1.0  # between the parts of a bar, so that they differ by more than colour
 _MOST_DAYS_WITH_DOTS: Final = 14
+_DECIDED: Final = {
+    Action.ADD: "added",
+    Action.UPDATE: "updated",
+    Action.REPLACE: "replaced",
+    Action.UNLINK: "unlinked",
+    Action.IGNORE: "ignored",
+    Action.REJECT: "rejected",
+    Action.PROPOSE: "proposed",
+    Action.DEFER: "deferred",
+}
 
 
 def short(value: float) -> str:
@@ -124,19 +134,15 @@ def up_axis(highest: float, height: float, *, whole: bool) -> UpAxis:
 
 def day_marks(days: Sequence[str], centres: Sequence[float]) -> tuple[DayMark, ...]:
     """Labels for some of the days, evenly spaced, counted back from the last one."""
-    often = _every(len(days), _ROOM_WHEN_WIDE)
+    often = max(1, math.ceil(len(days) / _LABELS_WHEN_WIDE))
     # A multiple, so that the labels on a phone are a subset of the others.
-    seldom = often * _every(math.ceil(len(days) / often), _ROOM_ON_A_PHONE)
+    seldom = often * max(1, math.ceil(math.ceil(len(days) / often) / _LABELS_ON_A_PHONE))
     last = len(days) - 1
     return tuple(
         DayMark(centres[place], day_name(day), always=(last - place) % seldom == 0)
         for place, day in enumerate(days)
         if (last - place) % often == 0
     )
-
-
-def _every(count: int, room: int) -> int:
-    return max(1, math.ceil(count / room))
 
 
 def _round_step(least: float, *, whole: bool) -> float:
@@ -148,36 +154,6 @@ def _round_step(least: float, *, whole: bool) -> float:
         return 1.0
     unit = 10.0**power
     return next((step * unit for step in _ROUND_STEPS if step * unit >= least), 10.0 * unit)
-
-
-def about_sums(title: str, days: Sequence[str], sums: Sequence[float], unit: str) -> str:
-    highest = max(sums)
-    best = day_name(days[sums.index(highest)])
-    return (
-        f"{title}, {_span(days)}: {exact(sum(sums))} {unit} in all, "
-        f"the most on {best} with {exact(highest)}."
-    )
-
-
-def about_lines(
-    title: str,
-    days: Sequence[str],
-    names: Sequence[str],
-    values: Sequence[Sequence[float | None]],
-    unit: str,
-) -> str:
-    parts = []
-    for name, one in zip(names, values, strict=True):
-        known = [value for value in one if value is not None]
-        if known:
-            parts.append(f"{name} between {exact(min(known))} and {exact(max(known))} {unit}")
-    return f"{title}, {_span(days)}: {'; '.join(parts)}."
-
-
-def _span(days: Sequence[str]) -> str:
-    if len(days) == 1:
-        return day_name(days[0])
-    return f"{day_name(days[0])} to {day_name(days[-1])}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,27 +261,19 @@ def bar_chart(
         return Chart(slug=slug, title=title, summary=nothing, is_empty=True)
     axis = up_axis(max(sums), PLOT_HEIGHT, whole=True)
     slot = 100 / len(days)
-    return Chart(
-        slug=slug,
-        title=title,
-        summary=about_sums(title, days, sums, unit),
-        is_empty=False,
-        ticks=axis.ticks,
-        days=day_marks(days, [slot * (place + 0.5) for place in range(len(days))]),
-        keys=tuple(
-            Key(one.number, one.name, exact(sum(filter(None, one.values)))) for one in drawn
-        ),
-        bars=tuple(
-            Bar(
-                x=slot * (place + (1 - _SHARE_OF_BAR) / 2),
-                width=slot * _SHARE_OF_BAR,
-                note=_note(day, drawn, place, unit),
-                blocks=_blocks(drawn, place, axis),
-            )
-            for place, day in enumerate(days)
-        ),
-        rows=_rows(days, drawn),
-    )
+    bars = [
+        Bar(
+            x=slot * (place + (1 - _SHARE_OF_BAR) / 2),
+            width=slot * _SHARE_OF_BAR,
+            note=_note(day, drawn, place, unit),
+            blocks=_blocks(drawn, place, axis),
+        )
+        for place, day in enumerate(days)
+    ]
+    best = day_name(days[sums.index(max(sums))])
+    summary = f"{exact(sum(sums))} {unit} in all, the most on {best} with {exact(max(sums))}"
+    totals = [exact(sum(filter(None, one.values))) for one in drawn]
+    return _chart(slug, title, summary, days, drawn, axis, totals, bars)
 
 
 def line_chart(
@@ -319,52 +287,80 @@ def line_chart(
 ) -> Chart:
     """Measurements by day, with gaps where there are none."""
     drawn = _drawn(series, len(days), is_shown=lambda row: any(one is not None for one in row))
-    known = [value for one in drawn for value in one.values if value is not None]
-    if not known:
+    if not drawn:
         return Chart(slug=slug, title=title, summary=nothing, is_empty=True)
-    axis = up_axis(max(known), PLOT_HEIGHT, whole=False)
+    known = [[value for value in one.values if value is not None] for one in drawn]
+    axis = up_axis(max(map(max, known)), PLOT_HEIGHT, whole=False)
     slot = 100 / len(days)
-    centres = [slot * (place + 0.5) for place in range(len(days))]
+    bars = [
+        Bar(x=slot * place, width=slot, note=_note(day, drawn, place, unit), blocks=())
+        for place, day in enumerate(days)
+    ]
+    centres = _centres(days)
+    lines = [
+        ChartLine(one.number, _path(one.values, centres, axis), _dots(one.values, centres, axis))
+        for one in drawn
+    ]
+    summary = "; ".join(
+        f"{one.name} between {exact(min(values))} and {exact(max(values))} {unit}"
+        for one, values in zip(drawn, known, strict=True)
+    )
+    latest = [f"{exact(values[-1])} {unit}" for values in known]
+    return _chart(slug, title, summary, days, drawn, axis, latest, bars, lines)
+
+
+def _chart(
+    slug: str,
+    title: str,
+    summary: str,
+    days: Sequence[str],
+    drawn: Sequence[_Drawn],
+    axis: UpAxis,
+    figures: Sequence[str],
+    bars: Sequence[Bar],
+    lines: Sequence[ChartLine] = (),
+) -> Chart:
+    """``figures`` are those of the legend, one for each series."""
+    period = day_name(days[0])
+    if len(days) > 1:
+        period += f" to {day_name(days[-1])}"
     return Chart(
         slug=slug,
         title=title,
-        summary=about_lines(
-            title, days, [one.name for one in drawn], [one.values for one in drawn], unit
-        ),
+        summary=f"{title}, {period}: {summary}.",
         is_empty=False,
         ticks=axis.ticks,
-        days=day_marks(days, centres),
-        keys=tuple(Key(one.number, one.name, _latest(one.values, unit)) for one in drawn),
-        bars=tuple(
-            Bar(x=slot * place, width=slot, note=_note(day, drawn, place, unit), blocks=())
+        days=day_marks(days, _centres(days)),
+        keys=tuple(
+            Key(one.number, one.name, figure) for one, figure in zip(drawn, figures, strict=True)
+        ),
+        bars=tuple(bars),
+        lines=tuple(lines),
+        rows=tuple(
+            Row(day, tuple(exact(one.values[place]) for one in drawn))
             for place, day in enumerate(days)
         ),
-        lines=tuple(
-            ChartLine(
-                one.number, _path(one.values, centres, axis), _dots(one.values, centres, axis)
-            )
-            for one in drawn
-        ),
-        rows=_rows(days, drawn),
     )
+
+
+def _centres(days: Sequence[str]) -> list[float]:
+    return [100 / len(days) * (place + 0.5) for place in range(len(days))]
 
 
 def _drawn(
     series: Sequence[Series], count: int, *, is_shown: Callable[[Sequence[float | None]], bool]
 ) -> list[_Drawn]:
-    """The non-empty series, with one value for each day."""
-    numbered = enumerate(series[:MOST_SERIES], start=1)
-    drawn = [_Drawn(number, one.name, _drawable(one, count)) for number, one in numbered]
-    return [one for one in drawn if is_shown(one.values)]
-
-
-def _drawable(series: Series, count: int) -> list[float | None]:
-    """One value for each day; what cannot be drawn is None."""
-    given = [*series.values[:count], *[None] * (count - len(series.values))]
-    return [
-        value if value is not None and 0 <= value <= LARGEST else None  # NaN is neither
-        for value in given
-    ]
+    """The non-empty series, with one value for each day; what cannot be drawn is None."""
+    drawn = []
+    for number, one in enumerate(series[:MOST_SERIES], start=1):
+        given = [*one.values[:count], *[None] * (count - len(one.values))]
+        values = [
+            value if value is not None and 0 <= value <= LARGEST else None  # NaN is neither
+            for value in given
+        ]
+        if is_shown(values):
+            drawn.append(_Drawn(number, one.name, values))
+    return drawn
 
 
 def _blocks(drawn: Sequence[_Drawn], place: int, axis: UpAxis) -> tuple[ChartBlock, ...]:
@@ -387,11 +383,6 @@ def _note(day: str, drawn: Sequence[_Drawn], place: int, unit: str) -> str:
         return f"{day_name(day)}: {exact(values[0][1])} {unit}"
     parts = [f"{name} {exact(value)}" for name, value in values if value]
     return f"{day_name(day)}: {', '.join(parts) or 'nothing'}"
-
-
-def _latest(values: Sequence[float | None], unit: str) -> str:
-    latest = next((value for value in reversed(values) if value is not None), None)
-    return "–" if latest is None else f"{exact(latest)} {unit}"
 
 
 def _path(values: Sequence[float | None], centres: Sequence[float], axis: UpAxis) -> str:
@@ -419,24 +410,6 @@ def _dots(
     return tuple(dots)
 
 
-def _rows(days: Sequence[str], drawn: Sequence[_Drawn]) -> tuple[Row, ...]:
-    return tuple(
-        Row(day, tuple(exact(one.values[place]) for one in drawn)) for place, day in enumerate(days)
-    )
-
-
-_DECIDED = {
-    Action.ADD: "added",
-    Action.UPDATE: "updated",
-    Action.REPLACE: "replaced",
-    Action.UNLINK: "unlinked",
-    Action.IGNORE: "ignored",
-    Action.REJECT: "rejected",
-    Action.PROPOSE: "proposed",
-    Action.DEFER: "deferred",
-}
-
-
 def daily_charts(activity: Sequence[DayActivity]) -> tuple[Chart, ...]:
     """Every chart of the page, including empty ones."""
     days = [one.day for one in activity]
@@ -455,28 +428,28 @@ def daily_charts(activity: Sequence[DayActivity]) -> tuple[Chart, ...]:
             "growth",
             f"Memories added since {since}",
             days,
-            [Series("In all", list(accumulate(added)) if any(added) else [])],
+            [Series("Total", list(accumulate(added)) if any(added) else [])],
             unit="memories",
             nothing="No memory was added in these days.",
         ),
         bar_chart(
             "decisions",
-            "Decisions on what was said",
+            "Decisions of formation",
             days,
             [
                 Series(name, [one.decisions.get(action.value, 0) for one in activity])
                 for action, name in _DECIDED.items()
             ],
             unit="decisions",
-            nothing="Nothing was decided in these days. Decisions are made when a conversation is"
-            " told and memories are formed from it.",
+            nothing="Nothing was decided in these days. Decisions are made when memories are formed"
+            " from a conversation.",
         ),
         line_chart(
             "latency",
-            "Time that recall took",
+            "Duration of recall",
             days,
             [
-                Series("Half of them within", [one.recall_p50_ms for one in activity]),
+                Series("50 % within", [one.recall_p50_ms for one in activity]),
                 Series("95 % within", [one.recall_p95_ms for one in activity]),
             ],
             unit="ms",
@@ -491,7 +464,7 @@ def daily_charts(activity: Sequence[DayActivity]) -> tuple[Chart, ...]:
                 Series("Answers", [one.completion_tokens for one in activity]),
             ],
             unit="tokens",
-            nothing="No language model was asked in these days.",
+            nothing="No language model was used in these days.",
         ),
     )
 
@@ -511,15 +484,14 @@ def strips(rows: Sequence[Sequence[float]]) -> tuple[tuple[ChartPart, ...], ...]
         [value if math.isfinite(value) and value > 0 else 0.0 for value in row] for row in rows
     ]
     longest = max((sum(row) for row in drawable), default=0.0)
-    return tuple(_parts(row, longest) for row in drawable)
-
-
-def _parts(row: Sequence[float], longest: float) -> tuple[ChartPart, ...]:
-    parts = []
-    x = 0.0
-    for number, value in enumerate(row, start=1):
-        width = min(100 * value / longest, 100 - x) if longest > 0 else 0.0
-        if width > 0:
-            parts.append(ChartPart(number, x, width))
-            x += width
-    return tuple(parts)
+    drawn = []
+    for row in drawable:
+        parts: list[ChartPart] = []
+        x = 0.0
+        for number, value in enumerate(row, start=1):
+            width = min(100 * value / longest, 100 - x) if longest > 0 else 0.0
+            if width > 0:
+                parts.append(ChartPart(number, x, width))
+                x += width
+        drawn.append(tuple(parts))
+    return tuple(drawn)

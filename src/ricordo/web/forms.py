@@ -1,6 +1,7 @@
 """Form fields, checked to come from one of our own pages."""
 
 import hmac
+import re
 import secrets
 import threading
 from collections import OrderedDict
@@ -11,15 +12,16 @@ from urllib.parse import parse_qsl
 from fastapi import Depends, Request
 from starlette.requests import ClientDisconnect
 
-from ricordo.errors import InvalidInput, PermissionMissing
+from ricordo.errors import InvalidInput, InvalidValue, PermissionMissing
 from ricordo.http.problems import RequestTooLarge
 from ricordo.limits import MAX_FORM_BYTES, MAX_FORM_FIELDS
-from ricordo.web.visitors import Visiting, Visitor
+from ricordo.web.page_request import Page, PageRequest
 
 TOKEN_FIELD: Final = "token"  # noqa: S105 - the name of the field, not what is in it
 _TYPE: Final = "application/x-www-form-urlencoded"
+_NUMBER: Final = re.compile(r"[0-9]{1,9}")
 _FORM_ID_BYTES: Final = 16
-_MAX_FORM_ID_CHARS: Final = 64  # characters; ours are shorter
+_MAX_FORM_ID_CHARS: Final = 64  # ours are shorter
 _MAX_FORM_IDS: Final = 1_000
 
 
@@ -50,7 +52,18 @@ class Fields(Mapping[str, str]):
         return self._values.get(name, [])
 
 
-async def checked_fields(request: Request, visitor: Visitor) -> Fields:
+def whole_number(field: str, typed: str) -> int | None:
+    """The number in a field; None where it is empty.
+
+    Raises:
+        InvalidValue: it is not a whole number.
+    """
+    if typed and not _NUMBER.fullmatch(typed):
+        raise InvalidValue(field, "is not a whole number")
+    return int(typed) if typed else None
+
+
+async def checked_fields(request: Request, page: PageRequest) -> Fields:
     """The fields of a form, after checking its CSRF token.
 
     Raises:
@@ -59,7 +72,7 @@ async def checked_fields(request: Request, visitor: Visitor) -> Fields:
     """
     fields = Fields(await _read_fields(request))
     shown = fields.get(TOKEN_FIELD, "")
-    if not hmac.compare_digest(shown.encode("utf-8"), visitor.session.token.encode("utf-8")):
+    if not hmac.compare_digest(shown.encode("utf-8"), page.session.token.encode("utf-8")):
         raise FormExpired(
             "this page is too old, from before you signed in or chose another user: open it again"
         )
@@ -88,8 +101,8 @@ async def _read_fields(request: Request) -> list[tuple[str, str]]:
         raise InvalidInput(f"the form has too many fields; allowed: {MAX_FORM_FIELDS}") from None
 
 
-async def _posted(request: Request, visit: Visiting) -> Fields:
-    return await checked_fields(request, visit)
+async def _posted(request: Request, page: Page) -> Fields:
+    return await checked_fields(request, page)
 
 
 Posted = Annotated[Fields, Depends(_posted)]
@@ -98,8 +111,8 @@ Posted = Annotated[Fields, Depends(_posted)]
 class OneTimeForms:
     """Remembers the ids of submitted forms in the memory of this process.
 
-    A form without a valid id counts as submitted. After a restart, or in another process, the
-    browser's own question before it sends a form again has to do.
+    A form without a valid id counts as submitted. After a restart, or in another process, only the
+    browser itself asks before it sends a form again.
     """
 
     def __init__(self) -> None:

@@ -1,7 +1,7 @@
 """Lay out memories and their relations as circles, lines and labels."""
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -37,7 +37,7 @@ _RADIUS_BY_RELATION: Final = 2.0
 _LETTERS_OF_NAME: Final = 20
 _LETTERS_OF_TITLE: Final = 120
 _FAINTEST: Final = 0.3
-_FEW_TIES: Final = 40
+_FEW_LINES: Final = 40
 _THINNEST: Final = 1.0
 _THICKEST: Final = 3.5
 
@@ -62,7 +62,7 @@ class Side(StrEnum):
     ABOVE = "above"
 
 
-class ShownNode(StrEnum):
+class Visibility(StrEnum):
     """When a label is visible: always, in a wide drawing, or when zoomed in."""
 
     ALWAYS = "always"
@@ -78,7 +78,7 @@ class Label:
     y: float
     name: str
     side: Side
-    shown: ShownNode
+    shown: Visibility
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,18 +138,18 @@ def labelled(spots: Sequence[Spot], width: float, height: float) -> tuple[Label,
     labels = []
     for place, spot in enumerate(spots):
         others = nodes[:place] + nodes[place + 1 :]
-        shown, side = ShownNode.NEAR, None
+        shown, side = Visibility.NEAR, None
         wide = {TEXT_SIZE: others + when_wide}
         if len(on_a_phone) < _MOST_LABELS_ON_A_PHONE:
             both = {**wide, TEXT_SIZE_ON_A_PHONE: others + on_a_phone}
-            shown, side = ShownNode.ALWAYS, _side(spot, both, whole)
+            shown, side = Visibility.ALWAYS, _side(spot, both, whole)
         if side is None and len(when_wide) < _MOST_LABELS:
-            shown, side = ShownNode.WIDE, _side(spot, wide, whole)
+            shown, side = Visibility.WIDE, _side(spot, wide, whole)
         if side is None:
-            shown, side = ShownNode.NEAR, Side.AFTER
+            shown, side = Visibility.NEAR, Side.AFTER
         else:
             when_wide.append(_area(spot, TEXT_SIZE, side))
-        if shown is ShownNode.ALWAYS:
+        if shown is Visibility.ALWAYS:
             on_a_phone.append(_area(spot, TEXT_SIZE_ON_A_PHONE, side))
         labels.append(Label(*_anchor(spot, side), spot.name, side, shown))
     return tuple(labels)
@@ -228,23 +228,19 @@ def packed(points: Array, groups: Sequence[npt.NDArray[np.intp]], box: Box) -> A
     highs = np.array([points[members].max(axis=0) for members in groups])
     sizes = highs - lows + _BETWEEN_GROUPS
     order = np.lexsort((np.arange(len(groups)), -sizes[:, 1]))
+    # From all groups in one row to the widest group alone.
+    narrowest, widest = float(sizes[:, 0].max()), float(sizes[:, 0].sum())
+    widths = np.geomspace(max(narrowest, widest), narrowest, _ROWS_TRIED)
     best = max(
-        (_rows(sizes, order, width) for width in _row_widths(sizes)),
+        (_rows(sizes, order, float(width)) for width in widths),
         key=lambda rows: _scale(rows, box),
     )
-    scale = _scale(best, box)
     laid = np.empty_like(points)
     for group, members in enumerate(groups):
         laid[members] = points[members] - lows[group] + best.corners[group] + _BETWEEN_GROUPS / 2
-    laid *= scale
+    laid *= _scale(best, box)
     middle = np.array([box.width, box.height]) / 2
     return np.asarray(laid - (laid.min(axis=0) + laid.max(axis=0)) / 2 + middle)
-
-
-def _row_widths(sizes: Array) -> list[float]:
-    """Candidate row widths: from all groups in one row to the widest group alone."""
-    low, high = float(sizes[:, 0].max()), float(sizes[:, 0].sum())
-    return [float(width) for width in np.geomspace(max(low, high), low, _ROWS_TRIED)]
 
 
 def _rows(sizes: Array, order: npt.NDArray[np.intp], width: float) -> _Rows:
@@ -320,7 +316,13 @@ def _pushes(points: Array, apart: float) -> tuple[Array, float]:
 
 def _in_a_grid(points: Array, box: Box) -> Array:
     """Each point at the nearest free place of a grid."""
-    columns, rows = _grid(len(points), box)
+    columns = max(1, int(box.inner_width // box.apart) + 1)
+    rows = max(1, int(box.inner_height // box.apart) + 1)
+    while columns * rows < len(points):  # closer than the minimum, but one place for each
+        if box.inner_width / columns > box.inner_height / rows:
+            columns += 1
+        else:
+            rows += 1
     xs = np.linspace(box.margin, box.width - box.margin, columns)
     ys = np.linspace(box.margin, box.height - box.margin, rows)
     free = np.stack(np.meshgrid(xs, ys), axis=-1).reshape(-1, 2)
@@ -330,17 +332,6 @@ def _in_a_grid(points: Array, box: Box) -> Array:
         placed[place] = free[nearest]
         free = np.delete(free, nearest, axis=0)
     return placed
-
-
-def _grid(count: int, box: Box) -> tuple[int, int]:
-    columns = max(1, int(box.inner_width // box.apart) + 1)
-    rows = max(1, int(box.inner_height // box.apart) + 1)
-    while columns * rows < count:  # closer than the minimum, but one place for each
-        if box.inner_width / columns > box.inner_height / rows:
-            columns += 1
-        else:
-            rows += 1
-    return columns, rows
 
 
 Edge: TypeAlias = tuple[int, int, float]
@@ -372,9 +363,9 @@ def _path_lengths(count: int, edges: Sequence[Edge]) -> Array:
     """The length of the shortest path between all pairs; infinite where there is none."""
     distances = np.full((count, count), np.inf)
     np.fill_diagonal(distances, 0.0)
-    for one, other, likeness in edges:
+    for one, other, similarity in edges:
         if one != other:
-            known = float(likeness) if np.isfinite(likeness) else 0.0
+            known = float(similarity) if np.isfinite(similarity) else 0.0
             length = _SHORTEST + 1.0 - min(max(known, 0.0), 1.0)
             distances[one, other] = distances[other, one] = min(distances[one, other], length)
     for middle in range(count):
@@ -454,7 +445,7 @@ class LayoutNode:
 
 
 @dataclass(frozen=True, slots=True)
-class Tie:
+class LayoutEdge:
     """Two related memories by id, and their similarity from 0 to 1."""
 
     one: int
@@ -470,12 +461,11 @@ class Circle:
     y: float
     radius: float
     title: str
-    ties: int
     label: Label
 
 
 @dataclass(frozen=True, slots=True)
-class LayoutEdge:
+class Line:
     """A relation in the drawing; the more similar, the stronger the line."""
 
     x1: float
@@ -487,40 +477,43 @@ class LayoutEdge:
 
 
 @dataclass(frozen=True, slots=True)
-class Web:
+class Drawing:
     """The drawing, in a box of :data:`WIDTH` by :data:`HEIGHT`."""
 
     circles: tuple[Circle, ...]
-    threads: tuple[LayoutEdge, ...]
+    lines: tuple[Line, ...]
     width: float = WIDTH
     height: float = HEIGHT
 
 
-def web_of(nodes: Sequence[LayoutNode], ties: Sequence[Tie]) -> Web:
+def draw_graph(nodes: Sequence[LayoutNode], edges: Sequence[LayoutEdge]) -> Drawing:
     """The drawing of at most :data:`MOST_NODES` memories.
 
-    The most connected come first, which is also the keyboard order. Ties to memories that are not
+    The most connected come first, which is also the keyboard order. Edges to memories that are not
     among the nodes are ignored.
 
     Raises:
         ValueError: too many nodes.
     """
     places = {node.id: place for place, node in enumerate(nodes)}
-    drawn = [tie for tie in ties if tie.one in places and tie.other in places]
-    edges = [(places[tie.one], places[tie.other], tie.similarity) for tie in drawn]
+    drawn = [edge for edge in edges if edge.one in places and edge.other in places]
+    by_place = [(places[edge.one], places[edge.other], edge.similarity) for edge in drawn]
     points: dict[int, Point] = {
         node.id: (float(x), float(y))
-        for node, (x, y) in zip(nodes, placed(len(nodes), edges, _BOX), strict=True)
+        for node, (x, y) in zip(nodes, placed(len(nodes), by_place, _BOX), strict=True)
     }
-    degrees = Counter(end for tie in drawn for end in {tie.one, tie.other})
-    ends_of = _ends(drawn, points)
+    degrees = Counter(end for edge in drawn for end in {edge.one, edge.other})
+    ends: dict[int, list[Point]] = defaultdict(list)
+    for edge in drawn:
+        ends[edge.one].append(points[edge.other])
+        ends[edge.other].append(points[edge.one])
     ranked = sorted(nodes, key=lambda node: (-degrees[node.id], node.id))
     spots = [
         Spot(
             *points[node.id],
             min(_LEAST_RADIUS + _RADIUS_BY_RELATION * math.sqrt(degrees[node.id]), _MOST_RADIUS),
             cut(node.text, _LETTERS_OF_NAME),
-            ends_of.get(node.id, ()),
+            tuple(ends[node.id]),
         )
         for node in ranked
     ]
@@ -532,33 +525,21 @@ def web_of(nodes: Sequence[LayoutNode], ties: Sequence[Tie]) -> Web:
             y=spot.y,
             radius=spot.radius,
             title=cut(node.text, _LETTERS_OF_TITLE),
-            ties=degrees[node.id],
             label=label,
         )
         for node, spot, label in zip(ranked, spots, labelled(spots, WIDTH, HEIGHT), strict=True)
     )
-    ends = {circle.id: circle for circle in circles}
-    room = min(1.0, math.sqrt(_FEW_TIES / max(len(drawn), 1)))
-    threads = (_line(ends[tie.one], ends[tie.other], tie.similarity, room) for tie in drawn)
-    return Web(circles, tuple(threads))
+    # The more lines, the thinner they are.
+    room = min(1.0, math.sqrt(_FEW_LINES / max(len(drawn), 1)))
+    lines = (_line(points[edge.one], points[edge.other], edge.similarity, room) for edge in drawn)
+    return Drawing(circles, tuple(lines))
 
 
-def _ends(ties: Sequence[Tie], points: Mapping[int, Point]) -> dict[int, tuple[Point, ...]]:
-    ends: dict[int, tuple[Point, ...]] = {}
-    for tie in ties:
-        ends[tie.one] = (*ends.get(tie.one, ()), points[tie.other])
-        ends[tie.other] = (*ends.get(tie.other, ()), points[tie.one])
-    return ends
-
-
-def _line(one: Circle, other: Circle, similarity: float, room: float) -> LayoutEdge:
-    """A line; the more lines, the thinner they are."""
+def _line(start: Point, end: Point, similarity: float, room: float) -> Line:
     strength = min(max(similarity, 0.0), 1.0) if math.isfinite(similarity) else 0.0
-    return LayoutEdge(
-        x1=one.x,
-        y1=one.y,
-        x2=other.x,
-        y2=other.y,
+    return Line(
+        *start,
+        *end,
         thickness=_THINNEST + (_THICKEST - _THINNEST) * strength * room,
         opacity=_FAINTEST + (1.0 - _FAINTEST) * strength * room,
     )

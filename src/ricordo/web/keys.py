@@ -1,7 +1,6 @@
 """The keys of the service. A secret is shown once, in the response that created the key: in no URL,
 cookie, notice or log."""
 
-import re
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any, Final, Self
@@ -14,16 +13,15 @@ from ricordo.http.auth import check_may_give
 from ricordo.http.problems import status_of
 from ricordo.model.scope import ApiKey, CreatedKey
 from ricordo.model.vocabulary import Permission
-from ricordo.web.forms import Fields, OneTimeForms, Posted
-from ricordo.web.rendering import PRIVATE, address
+from ricordo.web.forms import Fields, OneTimeForms, Posted, whole_number
+from ricordo.web.page_request import Page, PageRequest
+from ricordo.web.rendering import PRIVATE, next_page
 from ricordo.web.routing import SIGN_IN, page_router
-from ricordo.web.visitors import Visiting, Visitor
 
 _PATH: Final = "/ui/settings/keys"
-_NUMBER: Final = re.compile(r"[0-9]{1,9}")
 _SENT_BEFORE: Final = (
-    "This form was sent before, so no second key was made. A key is shown once only: if you missed"
-    " it, revoke it below and make another."
+    "This form was sent before, so no second key was created. A key is shown only once: if you"
+    " missed it, revoke it below and create another."
 )
 FIELD_NAMES: Final = {
     "name": "Name",
@@ -69,8 +67,6 @@ class KeyForm:
         Raises:
             InvalidValue: the days are not a number.
         """
-        if self.expires_days and not _NUMBER.fullmatch(self.expires_days):
-            raise InvalidValue("expires_days", "is no whole number")
         categories = [one.strip() for one in self.categories.split(",") if one.strip()]
         return {
             "name": self.name,
@@ -78,7 +74,7 @@ class KeyForm:
             "agent": self.agent or None,
             "categories": categories or None,
             "permissions": self.permissions,
-            "expires_days": int(self.expires_days) if self.expires_days else None,
+            "expires_days": whole_number("expires_days", self.expires_days),
         }
 
 
@@ -95,106 +91,103 @@ class KeyProblem:
 
 
 @router.get("/settings/keys")
-def list_keys(visit: Visiting, revoked: str = "", cursor: str | None = None) -> Response:
-    _check_manages(visit)
-    if visit.is_partial:
-        return visit.fragment("_keys.html", **_listed(visit, bool(revoked), cursor))
-    return _page(visit, include_revoked=bool(revoked), cursor=cursor)
+def list_keys(page: Page, revoked: str = "", cursor: str | None = None) -> Response:
+    _check_manages(page)
+    if page.is_partial:
+        return page.fragment("_keys.html", **_listed(page, bool(revoked), cursor))
+    return _show(page, include_revoked=bool(revoked), cursor=cursor)
 
 
 @router.post("/settings/keys")
-def create_key(visit: Visiting, form: Posted) -> Response:
-    _check_manages(visit)
+def create_key(page: Page, form: Posted) -> Response:
+    _check_manages(page)
     typed = KeyForm.of(form)
-    check_may_give(visit.caller, typed.permissions)
+    check_may_give(page.caller, typed.permissions)
     if not _forms.take(form.get("form_id")):
         problem = KeyProblem(_SENT_BEFORE)
-        return _page(visit, status=int(HTTPStatus.CONFLICT), problem=problem)
+        return _show(page, status=int(HTTPStatus.CONFLICT), problem=problem)
     try:
-        made = visit.store.create_key(**typed.wanted())
-    except InvalidValue as error:
-        problem = KeyProblem(error.problem, error.field)
-        return _page(visit, status=int(status_of(error)), typed=typed, problem=problem)
-    except Conflict as error:
+        created = page.store.create_key(**typed.wanted())
+    except (InvalidValue, Conflict) as error:
         problem = KeyProblem(str(error))
-        return _page(visit, status=int(status_of(error)), typed=typed, problem=problem)
-    return _page(visit, made=made)
+        if isinstance(error, InvalidValue):
+            problem = KeyProblem(error.problem, error.field)
+        return _show(page, status=int(status_of(error)), typed=typed, problem=problem)
+    return _show(page, created=created)
 
 
 @router.get("/settings/keys/{id}")
-def show_key(visit: Visiting, id: str) -> Response:
-    """The user of the key is shown only to visitors who may read it over the API."""
-    _check_manages(visit)
-    key = visit.store.key(id)
-    is_own = _is_own(visit, key)
-    shows_user = is_own or visit.may(Permission.READ_ALL)
-    return visit.page("key.html", key=key, is_own=is_own, shows_user=shows_user, **_naming(visit))
+def show_key(page: Page, id: str) -> Response:
+    """The user of the key is shown only to callers who may read it over the API."""
+    _check_manages(page)
+    key = page.store.key(id)
+    is_own = _is_own(page, key)
+    shows_user = is_own or page.may(Permission.READ_ALL)
+    return page.render("key.html", key=key, is_own=is_own, shows_user=shows_user, **_naming(page))
 
 
 @router.post("/settings/keys/{id}/revoke")
-def revoke_key(visit: Visiting, form: Posted, id: str) -> Response:
+def revoke_key(page: Page, form: Posted, id: str) -> Response:
     """Revoke a key, once its own page, which explains the effect, was confirmed."""
-    _check_manages(visit)
+    _check_manages(page)
     if "confirm" not in form:
-        return visit.back_to(f"{_PATH}/{visit.store.key(id).id}")
-    key = visit.store.revoke_key(id)
-    if not _is_own(visit, key):
-        return visit.back_to(_PATH, notice="The key is revoked: it is refused from now on.")
+        return page.redirect(f"{_PATH}/{page.store.key(id).id}")
+    key = page.store.revoke_key(id)
+    if not _is_own(page, key):
+        return page.redirect(_PATH, notice="The key is revoked: it is refused from now on.")
     response = RedirectResponse(SIGN_IN, int(HTTPStatus.SEE_OTHER), PRIVATE)
-    visit.cookies.drop(visit.request, response)
+    page.cookies.drop(page.request, response)
     return response
 
 
-def _check_manages(visit: Visitor) -> None:
-    if not visit.may(Permission.MANAGE):
+def _check_manages(page: PageRequest) -> None:
+    if not page.may(Permission.MANAGE):
         raise PermissionMissing(
-            "keys are for who manages this service: sign in with a key that has the permission"
+            "keys are for managers of this service: sign in with a key that has the permission"
             " manage"
         )
 
 
-def _is_own(visit: Visitor, key: ApiKey) -> bool:
-    return visit.key is not None and visit.key.id == key.id
+def _is_own(page: PageRequest, key: ApiKey) -> bool:
+    return page.key is not None and page.key.id == key.id
 
 
-def _listed(visit: Visitor, include_revoked: bool, cursor: str | None) -> dict[str, Any]:
-    if not visit.may(Permission.READ_ALL):
-        return {"keys": None, "more": None, "is_first": True, **_naming(visit)}
-    page = visit.store.keys(
+def _listed(page: PageRequest, include_revoked: bool, cursor: str | None) -> dict[str, Any]:
+    if not page.may(Permission.READ_ALL):
+        return {"keys": None, "more": None, "is_first": True, **_naming(page)}
+    found = page.store.keys(
         include_revoked=include_revoked, limit=limits.PAGE_ROWS, cursor=cursor or None
     )
-    more = None
-    if page.next_cursor is not None:
-        more = address(_PATH, revoked="1" if include_revoked else "", cursor=page.next_cursor)
-    return {"keys": page.items, "more": more, "is_first": not cursor, **_naming(visit)}
+    more = next_page(_PATH, found.next_cursor, revoked="1" if include_revoked else "")
+    return {"keys": found.items, "more": more, "is_first": not cursor, **_naming(page)}
 
 
-def _naming(visit: Visitor) -> dict[str, Any]:
-    return {"now": visit.store.database.clock(), "permission_names": PERMISSIONS}
+def _naming(page: PageRequest) -> dict[str, Any]:
+    return {"now": page.store.database.clock(), "permission_names": PERMISSIONS}
 
 
-def _page(
-    visit: Visitor,
+def _show(
+    page: PageRequest,
     *,
     status: int = 200,
     include_revoked: bool = False,
     cursor: str | None = None,
     typed: KeyForm | None = None,
-    made: CreatedKey | None = None,
+    created: CreatedKey | None = None,
     problem: KeyProblem | None = None,
 ) -> Response:
-    can_give = [one for one in Permission if one is Permission.SHARE or visit.may(one)]
-    return visit.page(
+    can_give = [one for one in Permission if one is Permission.SHARE or page.may(one)]
+    return page.render(
         "keys.html",
         status=status,
-        **_listed(visit, include_revoked, cursor),
+        **_listed(page, include_revoked, cursor),
         include_revoked=include_revoked,
         typed=typed or KeyForm(),
-        made=made,
+        created=created,
         problem=problem,
         can_give=can_give,
         form_id=_forms.new_id(),
         max_days=limits.MAX_KEY_DAYS,
         max_name_chars=limits.MAX_KEY_NAME_CHARS,
-        service_url=str(visit.request.base_url).rstrip("/"),
+        service_url=str(page.request.base_url).rstrip("/"),
     )

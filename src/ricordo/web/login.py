@@ -17,10 +17,10 @@ from ricordo.observability.logs import note_key
 from ricordo.observability.metrics import ServiceMetrics
 from ricordo.storage.keys import end_session
 from ricordo.web.forms import Posted, checked_fields
+from ricordo.web.page_request import Page, anonymous
 from ricordo.web.rendering import PRIVATE
 from ricordo.web.routing import SIGN_IN, page_router
 from ricordo.web.sessions import PATH
-from ricordo.web.visitors import Visiting, stranger
 
 FIRST_PAGE: Final = f"{PATH}/memories"
 _SEE_OTHER: Final = 303
@@ -41,53 +41,53 @@ def show_sign_in(request: Request, next: str | None = None) -> Response:
     gate: Gate = request.app.state.gate
     if not gate.requires_keys:
         return RedirectResponse(FIRST_PAGE, _SEE_OTHER, PRIVATE)
-    return stranger(request).page("sign_in.html", next=_safe_target(next), problem=None)
+    return anonymous(request).render("sign_in.html", next=_safe_target(next), problem=None)
 
 
 @_pages.post("/sign-in")
 async def sign_in(request: Request) -> Response:
     """Failed attempts count towards the same rate limit as those of the API."""
     gate: Gate = request.app.state.gate
-    visitor = stranger(request)
-    form = await checked_fields(request, visitor)
+    page = anonymous(request)
+    form = await checked_fields(request, page)
     wanted = _safe_target(form.get("next"))
     address = request.client.host if request.client else "?"
     try:
-        key = await run_in_threadpool(visitor.store.authenticate, form.get("key"))
+        key = await run_in_threadpool(page.store.authenticate, form.get("key"))
     except NotAuthenticated:
         metrics: ServiceMetrics = request.app.state.metrics
         metrics.authentication_failed()
         gate.limiter.count(f"refused {address}")
-        problem = "This is no valid key: it is unknown, was revoked or has expired."
-        return visitor.page("sign_in.html", status=401, next=wanted, problem=problem)
+        problem = "This key is not valid: it is unknown, was revoked or has expired."
+        return page.render("sign_in.html", status=401, next=wanted, problem=problem)
     note_key(key.id)
     gate.limiter.count(f"key {key.id}")
-    return visitor.go_on(wanted, visitor.session.signed_in(key.id))
+    return page.redirect(wanted, session=page.session.signed_in(key.id))
 
 
 @_pages.post("/sign-out")
-def sign_out(visit: Visiting, form: Posted) -> Response:  # noqa: ARG001 - checked by being read
+def sign_out(page: Page, form: Posted) -> Response:  # noqa: ARG001 - checked by being read
     """End the session, also for copies of its cookie."""
-    end_session(visit.store.database, visit.session.id, visit.cookies.ends_at(visit.session))
+    end_session(page.store.database, page.session.id, page.cookies.ends_at(page.session))
     response = RedirectResponse(SIGN_IN, _SEE_OTHER, PRIVATE)
-    visit.cookies.drop(visit.request, response)
+    page.cookies.drop(page.request, response)
     return response
 
 
 @_pages.get("/who")
-def show_users(visit: Visiting, after: str = "", next: str | None = None) -> Response:
-    _check_may_choose(visit)
-    return _user_form(visit, next, after=after)
+def show_users(page: Page, after: str = "", next: str | None = None) -> Response:
+    _check_may_choose(page)
+    return _user_form(page, next, after=after)
 
 
 def _user_form(
-    visit: Visiting, wanted: str | None, *, after: str = "", problem: str | None = None
+    page: Page, wanted: str | None, *, after: str = "", problem: str | None = None
 ) -> Response:
     size = limits.PAGE_ROWS
     users: tuple[str, ...] = ()
-    if visit.may(Permission.READ_ALL):
-        users = visit.store.users(limit=size + 1, after=after)
-    return visit.page(
+    if page.may(Permission.READ_ALL):
+        users = page.store.users(limit=size + 1, after=after)
+    return page.render(
         "who.html",
         status=HTTPStatus.OK if problem is None else HTTPStatus.UNPROCESSABLE_ENTITY,
         users=users[:size],
@@ -98,20 +98,20 @@ def _user_form(
 
 
 @_pages.post("/who")
-def choose_user(visit: Visiting, form: Posted) -> Response:
-    _check_may_choose(visit)
+def choose_user(page: Page, form: Posted) -> Response:
+    _check_may_choose(page)
     if "user" not in form:
-        return _user_form(visit, form.get("next"), problem="Say whose memory to look at.")
+        return _user_form(page, form.get("next"), problem="Enter a user.")
     try:
         user = checks.user_id(form["user"])
     except InvalidValue as problem:
-        detail = f"This cannot be a user: {problem.problem}."
-        return _user_form(visit, form.get("next"), problem=detail)
-    return visit.go_on(_safe_target(form.get("next")), visit.session.looking_at(user))
+        detail = f"This is not a valid user: {problem.problem}."
+        return _user_form(page, form.get("next"), problem=detail)
+    return page.redirect(_safe_target(form.get("next")), session=page.session.with_user(user))
 
 
-def _check_may_choose(visit: Visiting) -> None:
-    if not visit.may_choose_user:
+def _check_may_choose(page: Page) -> None:
+    if not page.may_choose_user:
         raise PermissionMissing("this key is for one user's memory")
 
 
@@ -133,5 +133,5 @@ missing_router = page_router()
 
 
 @missing_router.get("/{path:path}")
-def get_nothing(visit: Visiting, path: str) -> Response:  # noqa: ARG001 - any path, any visitor
+def get_nothing(page: Page, path: str) -> Response:  # noqa: ARG001 - any path, any caller
     raise HTTPException(404)

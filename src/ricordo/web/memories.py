@@ -1,12 +1,12 @@
 """The list of memories with filters and search."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
-from typing import Any, Final, Protocol, Self
+from typing import Any, Final, Self
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from fastapi import Request
 from starlette.responses import RedirectResponse, Response
 
 from ricordo import limits
@@ -17,9 +17,9 @@ from ricordo.model.item import Item
 from ricordo.model.search import MemoryHit
 from ricordo.model.vocabulary import MemoryType, Status
 from ricordo.web.forms import Posted
-from ricordo.web.rendering import PRIVATE, address
+from ricordo.web.page_request import Page, PageRequest
+from ricordo.web.rendering import PRIVATE, address, next_page
 from ricordo.web.routing import page_router
-from ricordo.web.visitors import Visiting, Visitor
 
 STATUSES: Final = {
     "": "Active",
@@ -47,10 +47,6 @@ _LISTED: Final = re.compile(r'\s*"((?:[^"]|"")*)"\s*(?:,|$)|([^,]+)')
 _PATH: Final = "/ui/memories"
 
 
-class _Values(Protocol):
-    def get(self, name: str, /) -> str | None: ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryFilter:
     """The filters of the form; empty strings are not set."""
@@ -66,8 +62,8 @@ class MemoryFilter:
     sort: str = ""
 
     @classmethod
-    def of(cls, given: _Values) -> Self:
-        return cls(**{name: (given.get(name) or "").strip() for name in cls.__slots__})
+    def of(cls, given: Mapping[str, str]) -> Self:
+        return cls(**{name: given.get(name, "").strip() for name in cls.__slots__})
 
     @property
     def is_narrowed(self) -> bool:
@@ -120,7 +116,7 @@ class MemoryFilter:
         try:
             begins = date.fromisoformat(day) + timedelta(days=days)
         except (ValueError, OverflowError):
-            raise InvalidValue(name, "is no date; allowed: such as 2026-01-31") from None
+            raise InvalidValue(name, "is not a date such as 2026-01-31") from None
         return datetime.combine(begins, time(), _zone(self.zone))
 
 
@@ -136,16 +132,16 @@ router = page_router()
 
 
 @router.get("/memories")
-def list_memories(visit: Visiting, request: Request, cursor: str | None = None) -> Response:
-    filters = MemoryFilter.of(request.query_params)
-    listed = _listed(visit, filters, cursor)
-    if visit.is_partial:
-        return visit.fragment("_memories.html", **listed)
-    return visit.page("memories.html", **listed, **_around(visit, filters))
+def list_memories(page: Page, cursor: str | None = None) -> Response:
+    filters = MemoryFilter.of(page.request.query_params)
+    listed = _listed(page, filters, cursor)
+    if page.is_partial:
+        return page.fragment("_memories.html", **listed)
+    return page.render("memories.html", **listed, **_around(page, filters))
 
 
 @router.post("/memories")
-def search_memories(visit: Visiting, form: Posted) -> Response:
+def search_memories(page: Page, form: Posted) -> Response:
     """Search by POST, so that the question is in no URL and no log.
 
     Without a question only the filters are applied, which have a URL of their own.
@@ -153,52 +149,43 @@ def search_memories(visit: Visiting, form: Posted) -> Response:
     filters = MemoryFilter.of(form)
     where = address(_PATH, **filters.parameters())
     question = form.get("q")
-    if question is not None:
-        found = _found(visit, filters, question)
-        if visit.is_partial:
-            return _addressed(visit, visit.fragment("_memories.html", **found), where, "Replace")
-        return visit.page("memories.html", **found, **_around(visit, filters, question))
-    if not visit.is_partial:
+    if question is None and not page.is_partial:
         return RedirectResponse(where, 303, PRIVATE)
-    return _addressed(visit, visit.fragment("_memories.html", **_listed(visit, filters)), where)
+    if question is None:
+        shown = _listed(page, filters)
+    else:
+        results = page.memory.search(
+            question, **filters.for_search(), limit=limits.PAGE_RESULTS, explain=True
+        )
+        shown = {
+            "results": results,
+            "vectors": _vectors(page, results.results),
+            "is_narrowed": filters.is_narrowed,
+        }
+    if not page.is_partial:
+        return page.render("memories.html", **shown, **_around(page, filters, question or ""))
+    response = page.fragment("_memories.html", **shown)
+    # htmx puts the URL of the filters into the address bar, unless it is there already.
+    current = page.request.headers.get("hx-current-url", "").partition("#")[0]
+    if not current.endswith(where):
+        response.headers["HX-Push-Url" if question is None else "HX-Replace-Url"] = where
+    return response
 
 
-def _addressed(visit: Visitor, answer: Response, where: str, how: str = "Push") -> Response:
-    """Let htmx put the URL of the filters into the address bar, unless it is there already."""
-    shown = visit.request.headers.get("hx-current-url", "").partition("#")[0]
-    if not shown.endswith(where):
-        answer.headers[f"HX-{how}-Url"] = where
-    return answer
-
-
-def _listed(visit: Visitor, filters: MemoryFilter, cursor: str | None = None) -> dict[str, Any]:
-    page = visit.memory.list(**filters.for_list(), limit=limits.PAGE_ROWS, cursor=cursor or None)
-    more = None
-    if page.next_cursor is not None:
-        more = address(_PATH, **filters.parameters(), cursor=page.next_cursor)
+def _listed(page: PageRequest, filters: MemoryFilter, cursor: str | None = None) -> dict[str, Any]:
+    found = page.memory.list(**filters.for_list(), limit=limits.PAGE_ROWS, cursor=cursor or None)
     return {
         "results": None,
-        "items": page.items,
-        "more": more,
-        "vectors": _vectors(visit, page.items),
+        "items": found.items,
+        "more": next_page(_PATH, found.next_cursor, **filters.parameters()),
+        "vectors": _vectors(page, found.items),
         "is_first": not cursor,
         "is_narrowed": filters.is_narrowed,
     }
 
 
-def _found(visit: Visitor, filters: MemoryFilter, question: str) -> dict[str, Any]:
-    results = visit.memory.search(
-        question, **filters.for_search(), limit=limits.PAGE_RESULTS, explain=True
-    )
-    return {
-        "results": results,
-        "vectors": _vectors(visit, results.results),
-        "is_narrowed": filters.is_narrowed,
-    }
-
-
-def _around(visit: Visitor, filters: MemoryFilter, question: str = "") -> dict[str, Any]:
-    themes = visit.memory.themes()
+def _around(page: PageRequest, filters: MemoryFilter, question: str = "") -> dict[str, Any]:
+    themes = page.memory.themes()
     return {
         "question": question,
         "filters": filters,
@@ -211,8 +198,8 @@ def _around(visit: Visitor, filters: MemoryFilter, question: str = "") -> dict[s
 
 
 def _vectors(
-    visit: Visitor, shown: tuple[Item, ...] | tuple[MemoryHit, ...]
+    page: PageRequest, shown: tuple[Item, ...] | tuple[MemoryHit, ...]
 ) -> dict[int, EmbeddingState]:
     if not shown:
         return {}
-    return {state.id: state for state in visit.memory.embedding_states([one.id for one in shown])}
+    return {state.id: state for state in page.memory.embedding_states([one.id for one in shown])}

@@ -1,5 +1,6 @@
 """The page of one memory: timeline, origin, relations and history."""
 
+import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -28,8 +29,8 @@ from ricordo.model.item import Change, Item
 from ricordo.model.vocabulary import GLOBAL_OWNER, Event, Status
 from ricordo.observability.logs import note_error
 from ricordo.web.forms import Fields, Posted
+from ricordo.web.page_request import Page, PageRequest
 from ricordo.web.routing import page_router
-from ricordo.web.visitors import Visiting, Visitor
 from ricordo.web.wording import SOURCES, steps
 
 _LEFT: Final = 2.0  # percent of the width, so that icons at the ends are not cut off
@@ -38,7 +39,7 @@ _RIGHT_IF_OPEN: Final = 88.0  # an open end goes on after the last point
 _MIN_SPAN: Final = timedelta(hours=1)
 _TEMPLATE: Final = "memory.html"
 _REFUSED: Final = (Conflict, InvalidInput, NotOwner, CategoryNotAllowed)
-_OUTDATED: Final = "It has changed meanwhile, so nothing was done. This is how it stands now."
+_OUTDATED: Final = "It has changed meanwhile, so nothing was done. This is the current state."
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +65,10 @@ class Lifetime:
 
 
 def lifetime(item: Item, now: datetime) -> Lifetime:
-    named = [("from", "True from", item.valid_from)]
+    named = [("from", "Valid from", item.valid_from)]
     if item.valid_to is not None:
-        named.append(("to", "True until", item.valid_to))
-    named.append(("noted", "Noted", item.created_at))
+        named.append(("to", "Valid until", item.valid_to))
+    named.append(("noted", "Added", item.created_at))
     if item.expires_at is not None:
         named.append(("expires", "Expires", item.expires_at))
     if item.status is Status.DELETED and item.purge_at is not None:
@@ -96,19 +97,19 @@ router = page_router()
 
 
 @router.get("/memories/{id}")
-def show_memory(visit: Visiting, id: int) -> Response:
+def show_memory(page: Page, id: int) -> Response:
     """Everything about a memory, or the history of one that is gone."""
-    return _memory_page(visit, _checked_id(id))
+    return _memory_page(page, _checked_id(id))
 
 
 @router.post("/memories/{id}/undo")
-def undo(visit: Visiting, form: Posted, id: int) -> Response:
-    return _act(visit, form, _checked_id(id), visit.memory.undo, "Undone.")
+def undo(page: Page, form: Posted, id: int) -> Response:
+    return _act(page, form, _checked_id(id), page.memory.undo, "Undone.")
 
 
 @router.post("/memories/{id}/restore")
-def restore(visit: Visiting, form: Posted, id: int) -> Response:
-    return _act(visit, form, _checked_id(id), visit.memory.restore, "Restored.")
+def restore(page: Page, form: Posted, id: int) -> Response:
+    return _act(page, form, _checked_id(id), page.memory.restore, "Restored.")
 
 
 def _checked_id(id: int) -> int:
@@ -120,7 +121,7 @@ def _checked_id(id: int) -> int:
 
 
 def _act(
-    visit: Visitor, form: Fields, item_id: int, act: Callable[..., Item], notice: str
+    page: PageRequest, form: Fields, item_id: int, act: Callable[..., Item], notice: str
 ) -> Response:
     """Do it and show the result, or say why it was refused and show the current state."""
     try:
@@ -129,92 +130,89 @@ def _act(
         )
     except _REFUSED as error:
         note_error(error)
-        return _memory_page(visit, item_id, error)
+        return _memory_page(page, item_id, error)
     if item.id != item_id:
-        notice = f"{notice} This is the memory that came back."
-    return visit.back_to(f"/ui/memories/{item.id}", notice=notice)
+        notice = f"{notice} This is the restored memory."
+    return page.redirect(f"/ui/memories/{item.id}", notice=notice)
 
 
-def _memory_page(visit: Visitor, item_id: int, refused: RicordoError | None = None) -> Response:
+def _memory_page(page: PageRequest, item_id: int, refused: RicordoError | None = None) -> Response:
     try:
-        item = visit.memory.get(item_id, include_deleted=True)
+        item = page.memory.get(item_id, include_deleted=True)
     except MemoryNotFound:
-        return _gone(visit, item_id)
-    return visit.page(
+        return _gone(page, item_id)
+    problem = None
+    if isinstance(refused, Changed):
+        problem = _OUTDATED
+    elif refused is not None:
+        reason = told_outside(refused, page.store.database.backend.location)
+        problem = f"Nothing was done: {reason}."
+    return page.render(
         _TEMPLATE,
         status=200 if refused is None else int(status_of(refused)),
         item_id=item_id,
         item=item,
-        problem=None if refused is None else _reason(visit, refused),
-        **_about(visit, item),
+        problem=problem,
+        **_about(page, item),
     )
 
 
-def _reason(visit: Visitor, refused: RicordoError) -> str:
-    if isinstance(refused, Changed):
-        return _OUTDATED
-    words = told_outside(refused, visit.store.database.backend.location)
-    return f"Nothing was done: {words}."
-
-
-def _about(visit: Visitor, item: Item) -> dict[str, Any]:
-    now = visit.store.database.clock()
-    own = item.user_id == visit.user
+def _about(page: PageRequest, item: Item) -> dict[str, Any]:
+    now = page.store.database.clock()
+    own = item.user_id == page.user
     expired = item.status is not Status.DELETED and is_expired(item, now)
     present = item.status is not Status.DELETED and not expired
-    changes, has_earlier = _history(visit, item.id)
-    lineage = visit.memory.lineage(item.id)
-    can_restore = own and (expired or item.status in (Status.ARCHIVED, Status.DELETED))
+    changes, has_earlier = _history(page, item.id)
+    lineage = page.memory.lineage(item.id)
     return {
         "own": own,
         "is_global": item.user_id == GLOBAL_OWNER,
         "expired": expired,
         "life": lifetime(item, now),
         "source": SOURCES[item.source],
-        **_origin(visit, item, is_read=own and present),
-        "viewers": visit.memory.links(item.id) if own and present else (),
-        "vector": next(iter(visit.memory.embedding_states([item.id])), None),
-        "related": visit.memory.related(item.id) if present else (),
+        **_origin(page, item, is_read=own and present),
+        "viewers": page.memory.links(item.id) if own and present else (),
+        "vector": next(iter(page.memory.embedding_states([item.id])), None),
+        "related": page.memory.related(item.id) if present else (),
         "lineage": lineage,
-        "steps": steps(visit.memory, changes, item.to_dict())[::-1],
+        "steps": steps(page.memory, changes, item.to_dict())[::-1],
         "has_earlier": has_earlier,
         "undoable": lineage.undoable,
-        "can_restore": can_restore,
+        "can_restore": own and (expired or item.status in (Status.ARCHIVED, Status.DELETED)),
         # Restoring an expired memory first marks it as forgotten, so it would always differ.
         "seen": None if expired else format_moment(item.updated_at),
     }
 
 
-def _origin(visit: Visitor, item: Item, *, is_read: bool) -> dict[str, Any]:
-    """The conversation and the turn of a memory, for visitors who may read conversations."""
-    if item.thread_id is None or visit.is_confined or not is_read:
-        return {"turn": None, "thread": None}
-    try:
-        thread = visit.memory.thread(item.thread_id)
-    except ThreadNotFound:  # the memory names it, but nothing was recorded
-        return {"turn": None, "thread": None}
-    return {"turn": visit.memory.source_turn(item.id), "thread": thread}
+def _origin(page: PageRequest, item: Item, *, is_read: bool) -> dict[str, Any]:
+    """The conversation and the turn of a memory, for callers who may read conversations."""
+    if item.thread_id is not None and is_read and not page.is_confined:
+        # A memory may name a thread that was never recorded.
+        with contextlib.suppress(ThreadNotFound):
+            thread = page.memory.thread(item.thread_id)
+            return {"turn": page.memory.source_turn(item.id), "thread": thread}
+    return {"turn": None, "thread": None}
 
 
-def _history(visit: Visitor, item_id: int) -> tuple[tuple[Change, ...], bool]:
+def _history(page: PageRequest, item_id: int) -> tuple[tuple[Change, ...], bool]:
     """The latest changes, oldest first, and whether there are earlier ones."""
     most = limits.PAGE_ROWS
-    changes = visit.memory.history(item_id, limit=most + 1)
+    changes = page.memory.history(item_id, limit=most + 1)
     return changes[-most:], len(changes) > most
 
 
-def _gone(visit: Visitor, item_id: int) -> Response:
+def _gone(page: PageRequest, item_id: int) -> Response:
     """The page of a memory that was purged or is no longer shared.
 
     Raises:
         MemoryNotFound: this user never had access to it.
     """
-    changes, has_earlier = _history(visit, item_id)
+    changes, has_earlier = _history(page, item_id)
     if not changes:
         raise MemoryNotFound(item_id)
-    listed = steps(visit.memory, changes)[::-1]
+    listed = steps(page.memory, changes)[::-1]
     purged = changes[-1].event is Event.PURGE and changes[-1].other_user is None
-    return visit.page(
+    return page.render(
         _TEMPLATE,
         item_id=item_id,
         item=None,

@@ -10,19 +10,18 @@ from ricordo import limits
 from ricordo.errors import AlreadyDecided, InvalidValue, ProposalNotFound
 from ricordo.http.problems import status_of
 from ricordo.memories.sharing import decides
-from ricordo.model.item import Added
 from ricordo.model.vocabulary import ProposalState
 from ricordo.user_memory.proposals import ANY_STATE
 from ricordo.web.forms import Fields, Posted
-from ricordo.web.rendering import PRIVATE, address
+from ricordo.web.page_request import Page, PageRequest
+from ricordo.web.rendering import PRIVATE, address, next_page
 from ricordo.web.routing import page_router
-from ricordo.web.visitors import Visiting, Visitor
 
 _PATH: Final = "/ui/proposals"
 _OPEN: Final = ProposalState.OPEN.value
 
 STATES: Final = {
-    _OPEN: "Waiting",
+    _OPEN: "Open",
     ProposalState.APPROVED.value: "Approved",
     ProposalState.REJECTED.value: "Rejected",
     ProposalState.EXPIRED.value: "Lapsed",
@@ -54,8 +53,8 @@ SUBJECTS: Final = {
 _REJECTED: Final = "Rejected. It is forgotten, and will not be proposed again for a long time."
 _BLOCKED: Final = "Blocked. What they offered and shared is gone, and nothing new comes from them."
 _UNBLOCKED: Final = "Unblocked. They can offer you memories again."
-_DECIDED: Final = "This was decided before, perhaps in another window. Nothing was changed now."
-_GONE: Final = "There is no such proposal any more. Nothing was changed."
+_DECIDED: Final = "This is decided already, perhaps in another window. Nothing was changed."
+_GONE: Final = "This proposal no longer exists. Nothing was changed."
 
 router = page_router()
 
@@ -68,54 +67,59 @@ def redirect_old_address(request: Request) -> Response:
 
 @router.get("/proposals")
 def list_proposals(
-    visit: Visiting, state: str = _OPEN, cursor: str | None = None, stored: int | None = None
+    page: Page, state: str = _OPEN, cursor: str | None = None, stored: int | None = None
 ) -> Response:
-    """``stored`` is the memory that came of the decision in the notice."""
-    listed = _listed(visit, state, cursor)
-    if visit.is_partial:
-        return visit.fragment("_proposals.html", **listed)
-    has_notice = visit.session.notice is not None
-    return _page(visit, listed, stored=stored if has_notice else None)
+    """``stored`` is the memory of the approved proposal that the notice is about."""
+    listed = _listed(page, state, cursor)
+    if page.is_partial:
+        return page.fragment("_proposals.html", **listed)
+    has_notice = page.session.notice is not None
+    return _show(page, listed, stored=stored if has_notice else None)
 
 
 @router.post("/proposals/{id}/approve")
-def approve(visit: Visiting, form: Posted, id: int) -> Response:
+def approve(page: Page, form: Posted, id: int) -> Response:
     try:
-        added = visit.memory.approve(id, reason=form.get("reason"))
+        added = page.memory.approve(id, reason=form.get("reason"))
     except (AlreadyDecided, ProposalNotFound, InvalidValue) as problem:
-        return _not_decided(visit, problem)
-    return _to_next(visit, form, _approval_notice(added), added.id)
+        return _not_decided(page, problem)
+    notice = "Approved and stored."
+    if added.duplicate:
+        notice = "Approved. It was known already, so nothing new was stored."
+    elif added.updated:
+        notice = "Approved. The existing memory was changed."
+    return _to_next(page, form, notice, added.id)
 
 
 @router.post("/proposals/{id}/reject")
-def reject(visit: Visiting, form: Posted, id: int) -> Response:
+def reject(page: Page, form: Posted, id: int) -> Response:
     try:
-        visit.memory.reject(id, reason=form.get("reason"))
+        page.memory.reject(id, reason=form.get("reason"))
     except (AlreadyDecided, ProposalNotFound, InvalidValue) as problem:
-        return _not_decided(visit, problem)
-    return _to_next(visit, form, _REJECTED)
+        return _not_decided(page, problem)
+    return _to_next(page, form, _REJECTED)
 
 
 @router.post("/proposals/senders/block")
-def block_sender(visit: Visiting, form: Posted) -> Response:
+def block_sender(page: Page, form: Posted) -> Response:
     try:
-        visit.memory.block_sender(form.get("sender", ""))
+        page.memory.block_sender(form.get("sender", ""))
     except InvalidValue as problem:
-        return _not_decided(visit, problem)
-    return visit.back_to(_PATH, notice=_BLOCKED)
+        return _not_decided(page, problem)
+    return page.redirect(_PATH, notice=_BLOCKED)
 
 
 @router.post("/proposals/senders/unblock")
-def unblock_sender(visit: Visiting, form: Posted) -> Response:
+def unblock_sender(page: Page, form: Posted) -> Response:
     try:
-        visit.memory.unblock_sender(form.get("sender", ""))
+        page.memory.unblock_sender(form.get("sender", ""))
     except InvalidValue as problem:
-        return _not_decided(visit, problem)
-    return visit.back_to(_PATH, notice=_UNBLOCKED)
+        return _not_decided(page, problem)
+    return page.redirect(_PATH, notice=_UNBLOCKED)
 
 
-def _page(
-    visit: Visitor,
+def _show(
+    page: PageRequest,
     listed: dict[str, Any],
     *,
     status: int = 200,
@@ -123,8 +127,8 @@ def _page(
     problem: str | None = None,
 ) -> Response:
     # An agent's key does not see who is blocked.
-    blocked = visit.memory.blocked_senders() if decides(visit.memory.scope) else ()
-    return visit.page(
+    blocked = page.memory.blocked_senders() if decides(page.memory.scope) else ()
+    return page.render(
         "proposals.html",
         status=status,
         **listed,
@@ -135,44 +139,33 @@ def _page(
     )
 
 
-def _listed(visit: Visitor, state: str, cursor: str | None = None) -> dict[str, Any]:
-    page = visit.memory.proposals(state=state, limit=limits.PAGE_ROWS, cursor=cursor or None)
-    more = None
-    if page.next_cursor is not None:
-        more = address(_PATH, state=state, cursor=page.next_cursor)
+def _listed(page: PageRequest, state: str, cursor: str | None = None) -> dict[str, Any]:
+    found = page.memory.proposals(state=state, limit=limits.PAGE_ROWS, cursor=cursor or None)
     return {
         "state": state,
-        "proposals": page.items,
-        "more": more,
+        "proposals": found.items,
+        "more": next_page(_PATH, found.next_cursor, state=state),
         "is_first": not cursor,
         "subjects": {  # fields that an operator defined are shown by name
             one.id: tuple(SUBJECTS.get(name, name.replace("_", " ")) for name in one.fields)
-            for one in page.items
+            for one in found.items
         },
     }
 
 
-def _approval_notice(added: Added) -> str:
-    if added.duplicate:
-        return "Approved. It was known already, so nothing new was stored."
-    if added.updated:
-        return "Approved. The memory that was there is changed."
-    return "Approved and stored."
-
-
-def _to_next(visit: Visitor, form: Fields, notice: str, stored: int | None = None) -> Response:
+def _to_next(page: PageRequest, form: Fields, notice: str, stored: int | None = None) -> Response:
     """Back to the list, at the proposal after the decided one."""
     following = form.get("next", "")
     is_number = following.isascii() and following.isdecimal()
     place = f"#proposal-{following}" if is_number else ""
-    return visit.back_to(address(_PATH, stored=stored) + place, notice=notice)
+    return page.redirect(address(_PATH, stored=stored) + place, notice=notice)
 
 
 def _not_decided(
-    visit: Visitor, problem: AlreadyDecided | ProposalNotFound | InvalidValue
+    page: PageRequest, problem: AlreadyDecided | ProposalNotFound | InvalidValue
 ) -> Response:
     if isinstance(problem, ProposalNotFound):
         detail = _GONE
     else:
         detail = _DECIDED if isinstance(problem, AlreadyDecided) else f"The {problem}."
-    return _page(visit, _listed(visit, _OPEN), status=int(status_of(problem)), problem=detail)
+    return _show(page, _listed(page, _OPEN), status=int(status_of(problem)), problem=detail)

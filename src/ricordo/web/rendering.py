@@ -87,7 +87,7 @@ def get_static(digest: str, name: str) -> Response:
 
 @lru_cache(maxsize=1)
 def environment() -> Environment:
-    made = Environment(
+    templates = Environment(
         loader=PackageLoader("ricordo.web", "templates"),
         autoescape=True,
         undefined=StrictUndefined,
@@ -95,7 +95,7 @@ def environment() -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
-    made.filters.update(
+    templates.filters.update(
         when=when,
         count=_count,
         share="{:.0%}".format,
@@ -104,10 +104,10 @@ def environment() -> Environment:
         words=lambda name: name.replace("_", " "),
         listed=listed,
     )
-    made.globals.update(
+    templates.globals.update(
         static=lambda name: static_file(name).address, version=__version__, address=address
     )
-    return made
+    return templates
 
 
 def rendered(template: str, values: Mapping[str, Any], status: int = 200) -> HTMLResponse:
@@ -117,8 +117,13 @@ def rendered(template: str, values: Mapping[str, Any], status: int = 200) -> HTM
 
 def address(path: str, /, **parameters: Any) -> str:
     """A URL with its parameters, without empty ones."""
-    said = {name: value for name, value in parameters.items() if value not in (None, "", (), [])}
-    return f"{path}?{urlencode(said, doseq=True)}" if said else path
+    given = {name: value for name, value in parameters.items() if value not in (None, "", (), [])}
+    return f"{path}?{urlencode(given, doseq=True)}" if given else path
+
+
+def next_page(path: str, cursor: str | None, /, **parameters: Any) -> str | None:
+    """The URL of the next page of a list; None at its end."""
+    return None if cursor is None else address(path, **parameters, cursor=cursor)
 
 
 def when(moment: datetime) -> Markup:

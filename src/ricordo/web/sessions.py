@@ -52,12 +52,12 @@ class Session:
         """A new session for a key: nothing carries over."""
         return type(self)(key_id=key_id)
 
-    def looking_at(self, user: str | None) -> Self:
+    def with_user(self, user: str | None) -> Self:
         """The session with another user and a new token, so that forms on pages of the former user
         expire."""
         return replace(self, user=user, token=_new_token())
 
-    def noting(self, notice: str | None) -> Self:
+    def with_notice(self, notice: str | None) -> Self:
         return replace(self, notice=notice)
 
 

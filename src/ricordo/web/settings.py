@@ -1,7 +1,6 @@
 """The settings page: where embeddings are computed, and their progress."""
 
 import hashlib
-import re
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -16,10 +15,10 @@ from ricordo.http.problems import status_of
 from ricordo.http.routing import lengthy
 from ricordo.model.embedding import ChoiceOrigin, EmbeddingChange, EmbeddingStatus
 from ricordo.providers.embedding_choice import LOCAL, NONE, PRESETS, PROVIDERS, EmbeddingTest
-from ricordo.web.forms import Posted
+from ricordo.web.forms import Posted, whole_number
+from ricordo.web.page_request import Page, PageRequest
 from ricordo.web.rendering import PRIVATE
 from ricordo.web.routing import page_router
-from ricordo.web.visitors import Visiting, Visitor
 
 _NAMES: Final = {
     LOCAL: "On this server, with the shipped model",
@@ -28,11 +27,10 @@ _NAMES: Final = {
     "openai": "OpenAI",
     "mistral": "Mistral",
     "gemini": "Google Gemini",
-    "custom_http": "Another endpoint that speaks like OpenAI's",
-    NONE: "Nobody: find memories by their words alone",
+    "custom_http": "Another endpoint with OpenAI's API",
+    NONE: "None: find memories by their words alone",
 }
-_NUMBER: Final = re.compile(r"[0-9]{1,9}")
-_USUAL_ADDRESS: Final = "https://…/v1"
+_EXAMPLE_ADDRESS: Final = "https://…/v1"
 
 FIELD_NAMES: Final = {
     "provider": "Provider",
@@ -42,11 +40,11 @@ FIELD_NAMES: Final = {
     "dimensions": "Dimensions",
 }
 _PATH: Final = "/ui/settings"
-_CHANGED: Final = "Saved. The new vectors are being made; search works by words meanwhile."
-_CHANGED_AT_ONCE: Final = "Saved. No vector has to be made anew."
-_REBUILDING: Final = "All vectors are being made anew; search works by words meanwhile."
-_RETRYING: Final = "What is missing is being made now."
-_NOTHING_MISSING: Final = "Nothing is missing."
+_CHANGED: Final = "Saved. The vectors are being rebuilt; search works by words meanwhile."
+_CHANGED_AT_ONCE: Final = "Saved. No vector has to be rebuilt."
+_REBUILDING: Final = "All vectors are being rebuilt; search works by words meanwhile."
+_RETRYING: Final = "The missing vectors are being computed."
+_NOTHING_MISSING: Final = "No vector is missing."
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,17 +66,11 @@ def provider_name(value: str) -> str:
 
 
 def _provider(value: str) -> Provider:
-    preset = PRESETS.get(value)
+    name, preset = provider_name(value), PRESETS.get(value)
     if preset is None:
-        return Provider(value, provider_name(value), False, "", "", False)
-    return Provider(
-        value,
-        provider_name(value),
-        True,
-        preset.default_model or "",
-        preset.base_url or _USUAL_ADDRESS,
-        preset.needs_key,
-    )
+        return Provider(value, name, False, "", "", False)
+    address = preset.base_url or _EXAMPLE_ADDRESS
+    return Provider(value, name, True, preset.default_model or "", address, preset.needs_key)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,14 +93,12 @@ class EmbeddingForm:
         Raises:
             InvalidValue: the dimensions are not a number.
         """
-        if self.dimensions and not _NUMBER.fullmatch(self.dimensions):
-            raise InvalidValue("dimensions", "is no whole number; leave it empty for the usual one")
         return {
             "provider": self.provider,
             "model": self.model or None,
             "base_url": self.base_url or None,
             "api_key": self.api_key or None,
-            "dimensions": int(self.dimensions) if self.dimensions else None,
+            "dimensions": whole_number("dimensions", self.dimensions),
         }
 
     @property
@@ -120,13 +110,13 @@ class EmbeddingForm:
 
 
 _PHASES: Final = {
-    "empty": "There is nothing to make vectors of yet.",
-    "off": "Nothing makes vectors: memories are found by their words alone.",
-    "unusable": "No vectors can be made with the present settings.",
+    "empty": "There are no memories and no turns yet.",
+    "off": "No vectors: memories are found by their words alone.",
+    "unusable": "No vectors can be computed with the present settings.",
     "ready": "All vectors are ready.",
-    "failed": "Some vectors could not be made.",
-    "waiting": "The last try did not work. It is tried again by itself.",
-    "working": "Vectors are being made.",
+    "failed": "Some vectors could not be computed.",
+    "waiting": "The last attempt failed. It is retried automatically.",
+    "working": "Vectors are being computed.",
 }
 
 
@@ -221,77 +211,77 @@ class EmbeddingPlan:
 
 
 @router.get("/settings")
-def show_settings(visit: Visiting) -> Response:
-    return _page(visit)
+def show_settings(page: Page) -> Response:
+    return _show(page)
 
 
 @router.get("/settings/embeddings/progress")
-def show_progress(visit: Visiting, seen: str = "") -> Response:
+def show_progress(page: Page, seen: str = "") -> Response:
     """204 No Content for a client that has this state already."""
-    progress = EmbeddingProgress.of(visit.memory.embedding_status())
+    progress = EmbeddingProgress.of(page.memory.embedding_status())
     if seen == progress.seen and progress.is_moving:
         return Response(status_code=HTTPStatus.NO_CONTENT, headers=PRIVATE)
-    return visit.fragment("_embedding_progress.html", progress=progress, seen=seen)
+    return page.fragment("_embedding_progress.html", progress=progress, seen=seen)
 
 
 @router.post("/settings/embeddings/test")
 @lengthy
-def test_embeddings(visit: Visiting, form: Posted) -> Response:
+def test_embeddings(page: Page, form: Posted) -> Response:
     """Test what was typed, or the current provider where nothing was. Nothing is stored."""
     typed = EmbeddingForm.of(form)
     try:
         if typed.provider:
-            tested = visit.memory.test_embeddings(**typed.choice())
+            tested = page.memory.test_embeddings(**typed.choice())
         else:
-            tested = visit.memory.test_embeddings()
+            tested = page.memory.test_embeddings()
     except (InvalidValue, TargetRefused, EmbeddingError) as problem:
-        return _form_error(visit, typed, problem)
-    return _form_result(visit, typed, FormAnswer(tested=tested))
+        return _form_error(page, typed, problem)
+    return _form_result(page, typed, FormAnswer(tested=tested))
 
 
 @router.post("/settings/embeddings")
 @lengthy
-def save_embeddings(visit: Visiting, form: Posted) -> Response:
+def save_embeddings(page: Page, form: Posted) -> Response:
     """Show the plan of a change first, and apply it once confirmed."""
     typed = EmbeddingForm.of(form)
     # A form that was changed after the plan was shown needs a new plan.
     is_confirmed = "confirm" in form and form.get("planned") == typed.seal
     try:
-        change = visit.memory.set_embeddings(**typed.choice(), confirm=is_confirmed)
+        change = page.memory.set_embeddings(**typed.choice(), confirm=is_confirmed)
     except (InvalidValue, TargetRefused, EmbeddingError) as problem:
-        return _form_error(visit, typed, problem, is_confirmed=is_confirmed)
+        return _form_error(page, typed, problem, is_confirmed=is_confirmed)
     if change.applied:
-        return visit.back_to(_PATH, notice=_CHANGED if change.to_rebuild else _CHANGED_AT_ONCE)
+        return page.redirect(_PATH, notice=_CHANGED if change.to_rebuild else _CHANGED_AT_ONCE)
     answer = FormAnswer(
         planned=change,
         seal=typed.seal,
-        needs_key_again=bool(typed.api_key) and not visit.is_partial,
+        needs_key_again=bool(typed.api_key) and not page.is_partial,
     )
-    return _form_result(visit, typed, answer)
+    return _form_result(page, typed, answer)
 
 
 @router.post("/settings/embeddings/reset")
-def reset_embeddings(visit: Visiting, form: Posted) -> Response:
-    change = visit.memory.reset_embeddings(confirm="confirm" in form)
+def reset_embeddings(page: Page, form: Posted) -> Response:
+    change = page.memory.reset_embeddings(confirm="confirm" in form)
     return _plan_or_apply(
-        visit, "reset", change, _CHANGED if change.to_rebuild else _CHANGED_AT_ONCE
+        page, "reset", change, _CHANGED if change.to_rebuild else _CHANGED_AT_ONCE
     )
 
 
 @router.post("/settings/embeddings/rebuild")
-def rebuild_embeddings(visit: Visiting, form: Posted) -> Response:
-    change = visit.memory.rebuild_embeddings(confirm="confirm" in form)
-    return _plan_or_apply(visit, "rebuild", change, _REBUILDING)
+def rebuild_embeddings(page: Page, form: Posted) -> Response:
+    change = page.memory.rebuild_embeddings(confirm="confirm" in form)
+    return _plan_or_apply(page, "rebuild", change, _REBUILDING)
 
 
 @router.post("/settings/embeddings/retry")
-def retry_embeddings(visit: Visiting, form: Posted) -> Response:  # noqa: ARG001 - checked by being read
-    backfill = visit.memory.backfill_embeddings()
-    return visit.back_to(_PATH, notice=_RETRYING if backfill.pending else _NOTHING_MISSING)
+def retry_embeddings(page: Page, form: Posted) -> Response:  # noqa: ARG001 - checked by being read
+    backfill = page.memory.backfill_embeddings()
+    return page.redirect(_PATH, notice=_RETRYING if backfill.pending else _NOTHING_MISSING)
 
 
 def _form_error(
-    visit: Visitor,
+    page: PageRequest,
     typed: EmbeddingForm,
     problem: InvalidValue | TargetRefused | EmbeddingError,
     *,
@@ -300,37 +290,39 @@ def _form_error(
     field = problem.field if isinstance(problem, InvalidValue) else None
     detail = problem.problem if isinstance(problem, InvalidValue) else str(problem)
     if field == "api_key" and is_confirmed and not typed.api_key:
-        detail = "type it once more: it is not kept from one page to the next"
+        detail = "enter it again: it is not kept from one page to the next"
     answer = FormAnswer(field=field, problem=detail)
-    return _form_result(visit, typed, answer, int(status_of(problem)))
+    return _form_result(page, typed, answer, int(status_of(problem)))
 
 
 def _form_result(
-    visit: Visitor, typed: EmbeddingForm, answer: FormAnswer, status: int = 200
+    page: PageRequest, typed: EmbeddingForm, answer: FormAnswer, status: int = 200
 ) -> Response:
-    if visit.is_partial:
-        return visit.fragment("_embedding_answer.html", status=status, answer=answer)
-    return _page(visit, status=status, typed=typed, answer=answer)
+    if page.is_partial:
+        return page.fragment("_embedding_answer.html", status=status, answer=answer)
+    return _show(page, status=status, typed=typed, answer=answer)
 
 
-def _plan_or_apply(visit: Visitor, action: str, change: EmbeddingChange, notice: str) -> Response:
+def _plan_or_apply(
+    page: PageRequest, action: str, change: EmbeddingChange, notice: str
+) -> Response:
     if change.applied:
-        return visit.back_to(_PATH, notice=notice)
+        return page.redirect(_PATH, notice=notice)
     plan = EmbeddingPlan(action, change)
-    if visit.is_partial:
-        return visit.fragment("_embedding_plan.html", plan=plan)
-    return _page(visit, plan=plan)
+    if page.is_partial:
+        return page.fragment("_embedding_plan.html", plan=plan)
+    return _show(page, plan=plan)
 
 
-def _page(
-    visit: Visitor,
+def _show(
+    page: PageRequest,
     *,
     status: int = 200,
     typed: EmbeddingForm | None = None,
     answer: FormAnswer | None = None,
     plan: EmbeddingPlan | None = None,
 ) -> Response:
-    present = visit.memory.embedding_status()
+    present = page.memory.embedding_status()
     values: dict[str, Any] = {
         "present": present,
         "present_name": provider_name(present.provider),
@@ -341,6 +333,6 @@ def _page(
         "typed": typed or EmbeddingForm(provider=present.provider),
         "answer": answer,
         "plan": plan,
-        "session_hours": visit.store.settings.page_session_hours,
+        "session_hours": page.store.settings.page_session_hours,
     }
-    return visit.page("settings.html", status=status, **values)
+    return page.render("settings.html", status=status, **values)

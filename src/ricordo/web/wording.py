@@ -10,11 +10,11 @@ from ricordo.model.vocabulary import Event, Source
 from ricordo.user_memory import UserMemory
 
 SOURCES: Final[Mapping[Source, str]] = {
-    Source.USER_EXPLICIT: "Told on purpose, to be remembered",
+    Source.USER_EXPLICIT: "The user asked to remember it",
     Source.CONVERSATION: "Formed from a conversation",
-    Source.TOOL_CALL: "From what a tool answered",
-    Source.AUTO_DISCOVERY: "Found out along the way",
-    Source.SYSTEM: "Made by ricordo itself",
+    Source.TOOL_CALL: "From the result of a tool",
+    Source.AUTO_DISCOVERY: "Discovered automatically",
+    Source.SYSTEM: "Created by ricordo",
     Source.IMPORT: "Imported",
     Source.FILE: "From a file",
 }
@@ -22,36 +22,36 @@ SOURCES: Final[Mapping[Source, str]] = {
 
 JOBS: Final = {
     "form": "Forming memories from a conversation",
-    "form-stale": "Looking for conversations that fell silent",
-    "compact": "Telling long conversations in short",
-    "summarise": "Telling anew what is known of somebody",
-    "lapse-proposals": "Closing proposals that nobody decided in time",
-    "lifecycle": "Letting go of what has expired",
-    "embed": "Making vectors",
-    "reindex": "Indexing all words anew",
+    "form-stale": "Finding idle conversations",
+    "compact": "Summarising long conversations",
+    "summarise": "Updating the summary of a user",
+    "lapse-proposals": "Closing proposals that were not decided in time",
+    "lifecycle": "Removing what has expired",
+    "embed": "Computing vectors",
+    "reindex": "Rebuilding the word index",
     "scrub": "Overwriting what was erased",
     "plan-upkeep": "Planning the daily upkeep",
     "upkeep": "Daily upkeep",
-    "consolidate": "Merging what says the same",
-    "insights": "Drawing observations",
-    "relate": "Relating what is about the same",
+    "consolidate": "Merging duplicates",
+    "insights": "Finding insights",
+    "relate": "Relating similar memories",
 }
 """Background jobs by kind."""
 
 _ACTORS: Final = {
     "owner": "its owner",
-    "viewer": "who it was shared with",
+    "viewer": "the user it was shared with",
     "system": "ricordo",
-    "formation": "ricordo, from what was said",
+    "formation": "ricordo, from a conversation",
 }
 _CONSENT: Final = {
     "proposed": "Proposed",
-    "heard": "Was said again while it waits",
-    "said again": "Agreed to by saying it again",
-    "approved": "Agreed to",
-    "rejected": "Turned down",
-    "expired": "Was not decided in time",
-    "offered": "Offered to somebody",
+    "heard": "Said again while open",
+    "said again": "Approved by saying it again",
+    "approved": "Approved",
+    "rejected": "Rejected",
+    "expired": "Lapsed",
+    "offered": "Offered to another user",
     "withdrawn": "No longer offered",
 }
 _MOMENTS: Final = ("valid_from", "valid_to", "expires_at")
@@ -65,7 +65,7 @@ class HistoryLine(NamedTuple):
 
 
 _WORDS: Final[Mapping[Event, HistoryLine]] = {
-    Event.ADD: HistoryLine("Noted", "add"),
+    Event.ADD: HistoryLine("Added", "add"),
     Event.UPDATE: HistoryLine("Changed", "update"),
     Event.ARCHIVE: HistoryLine("Archived", "archive"),
     Event.DELETE: HistoryLine("Forgotten", "forget"),
@@ -78,7 +78,7 @@ _WORDS: Final[Mapping[Event, HistoryLine]] = {
     Event.PURGE: HistoryLine("Removed for good", "gone"),
     Event.CONSENT: HistoryLine("Consent", "ask"),
     Event.PIN: HistoryLine("Pinned", "pin"),
-    Event.VERIFY: HistoryLine("Found to be still true", "check"),
+    Event.VERIFY: HistoryLine("Verified", "check"),
     Event.UNDO: HistoryLine("Undone", "back"),
 }
 NAMED_FIELDS: Final = {
@@ -89,44 +89,33 @@ NAMED_FIELDS: Final = {
     "importance": "Importance",
     "confidence": "Confidence",
     "pinned": "Pinned",
-    "valid_from": "True from",
-    "valid_to": "True until",
+    "valid_from": "Valid from",
+    "valid_to": "Valid until",
     "expires_at": "Expires",
 }
 """The fields of a memory that a change lists, and their labels."""
 
 
-def told(change: Change) -> HistoryLine:
+def described(change: Change) -> HistoryLine:
     """What a change did."""
     words, sign = _WORDS[change.event]
     if change.event is Event.CONSENT:
         step = str(change.meta.get("consent"))
         other = change.other_user
-        words = _CONSENT.get(step, words) if other is None else _offered(step, other)
+        if other is None:
+            words = _CONSENT.get(step, words)
+        elif step == "rejected":
+            words = f"The offer between {other} and you was rejected"
+        else:
+            words = f"Offered to {other}" if step == "offered" else f"No longer offered to {other}"
     elif change.event is Event.PIN and change.meta.get("pinned") is False:
         words = "No longer pinned"
     elif change.event in (Event.LINK, Event.UNLINK) and change.other_user is not None:
         has_accepted = "consent" in change.meta
         by_owner = change.actor == "owner" or has_accepted
-        words = _shared(change.event, change.other_user, by_owner=by_owner)
+        words += f" {'by' if by_owner else 'with'} {change.other_user}"
         words += ", accepted" if has_accepted else ""
     return HistoryLine(words, sign)
-
-
-def acting(change: Change) -> str:
-    return _ACTORS.get(change.actor, change.actor)
-
-
-def _offered(step: str, other: str) -> str:
-    if step == "rejected":
-        return f"The offer between {other} and you was turned down"
-    return f"Offered to {other}" if step == "offered" else f"No longer offered to {other}"
-
-
-def _shared(event: Event, other: str, *, by_owner: bool) -> str:
-    if event is Event.LINK:
-        return f"Shared by {other}" if by_owner else f"Shared with {other}"
-    return f"No longer shared by {other}" if by_owner else f"No longer shared with {other}"
 
 
 class Difference(NamedTuple):
@@ -185,7 +174,7 @@ class HistoryStep:
     """One change as it is shown. ``item`` is its memory, if it still exists."""
 
     change: Change
-    told: HistoryLine
+    line: HistoryLine
     by: str
     item: Item | None
     mentions: tuple[Mention, ...]
@@ -195,8 +184,8 @@ class HistoryStep:
     def is_about_proposal(self) -> bool:
         """Whether it is about a proposal rather than a memory."""
         meta = self.change.meta
-        is_said = "consent" in meta and "proposal" not in meta and self.change.other_user is None
-        return self.change.event is Event.CONSENT and is_said
+        is_own = "consent" in meta and "proposal" not in meta and self.change.other_user is None
+        return self.change.event is Event.CONSENT and is_own
 
 
 def steps(
@@ -214,8 +203,8 @@ def steps(
     return [
         HistoryStep(
             change,
-            told(change),
-            acting(change),
+            described(change),
+            _ACTORS.get(change.actor, change.actor),
             known.get(change.item_id),
             _mentions(change, known),
             changed,

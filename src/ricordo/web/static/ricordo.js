@@ -38,13 +38,13 @@
 /* -- show when the server does not answer --------------------------------------------------------- */
 
 (function () {
-  const TOLD = "The server does not answer. What you see may be old; try again in a moment.";
+  const UNREACHABLE = "The server does not answer. This page may be out of date; try again in a moment.";
   const trouble = document.getElementById("trouble");
 
   // The change feed has its own line for it.
   document.addEventListener("htmx:sendError", (event) => {
     if (event.detail.elt.hasAttribute("data-live") || !trouble.hidden) return;
-    trouble.textContent = TOLD;
+    trouble.textContent = UNREACHABLE;
     trouble.hidden = false;
   });
   document.addEventListener("htmx:beforeOnLoad", () => { trouble.hidden = true; });
@@ -85,7 +85,7 @@ document.addEventListener("htmx:afterSwap", (event) => {
   const STEP = 1.4;    // of a button or a key
   const NUDGE = 0.12;  // of what is seen, for an arrow key
   const NEAR = 0.55;   // of the whole, below which all names are shown
-  const STIR = 4;      // pixels that a finger may move and still mean a click
+  const SLACK = 4;     // pixels that a finger may move and still mean a click
 
   class Window {
     constructor(svg) {
@@ -185,7 +185,7 @@ document.addEventListener("htmx:afterSwap", (event) => {
       if (!before) return;
       const two = fingers.size === 2 ? spread() : null;
       moved += Math.hypot(event.clientX - before.x, event.clientY - before.y);
-      if (moved < STIR && !two) return;
+      if (moved < SLACK && !two) return;
       svg.setPointerCapture(event.pointerId);
       svg.classList.add("moving");
       const from = view.point(before.x, before.y);
@@ -209,13 +209,13 @@ document.addEventListener("htmx:afterSwap", (event) => {
     });
     // The end of a drag is not a click.
     svg.addEventListener("click", (event) => {
-      if (moved >= STIR && event.detail > 0) event.preventDefault();
+      if (moved >= SLACK && event.detail > 0) event.preventDefault();
     }, true);
     svg.addEventListener("dragstart", (event) => event.preventDefault());
   }
 
   function prepare(panel) {
-    const svg = panel.querySelector("svg.web");
+    const svg = panel.querySelector("svg.drawing");
     const view = new Window(svg);
     const steps = {
       in: () => view.zoom(STEP),
@@ -253,7 +253,7 @@ document.addEventListener("htmx:afterSwap", (event) => {
     for (const field of remote.querySelectorAll("input")) field.disabled = !isRemote;
     form.elements.model.placeholder = chosen.model || "";
     form.elements.base_url.placeholder = chosen.address || "";
-    form.elements.api_key.placeholder = "needsKey" in chosen ? "needed" : "if it asks for one";
+    form.elements.api_key.placeholder = "needsKey" in chosen ? "required" : "if required";
   }
 
   /* Link the field that a message is about to the message. */
@@ -290,8 +290,8 @@ document.addEventListener("click", (event) => {
 /* -- the live feed of changes ---------------------------------------------------------------- */
 
 (function () {
-  const told = document.getElementById("told");
-  if (!told) return;
+  const status = document.getElementById("feed-status");
+  if (!status) return;
   const button = document.querySelector("[data-pause]");
   let paused = false;
 
@@ -300,8 +300,8 @@ document.addEventListener("click", (event) => {
   button.addEventListener("click", () => {
     paused = !paused;
     button.setAttribute("aria-pressed", String(paused));
-    button.textContent = paused ? "Go on" : "Pause";
-    told.textContent = paused ? "Paused" : "";
+    button.textContent = paused ? "Resume" : "Pause";
+    status.textContent = paused ? "Paused" : "";
   });
 
   // Do not poll in background tabs.
@@ -311,17 +311,17 @@ document.addEventListener("click", (event) => {
 
   // Show errors in a line; the feed keeps polling.
   const FAILED = "The server does not answer; trying again";
-  const tellFailure = () => { if (told.textContent !== FAILED) told.textContent = FAILED; };
+  const showFailure = () => { if (status.textContent !== FAILED) status.textContent = FAILED; };
   document.addEventListener("htmx:beforeSwap", (event) => {
     if (!isLive(event)) return;
     if (event.detail.xhr.status < 400) {
-      if (told.textContent === FAILED) told.textContent = "";
+      if (status.textContent === FAILED) status.textContent = "";
       return;
     }
     event.detail.shouldSwap = false;
-    tellFailure();
+    showFailure();
   });
   document.addEventListener("htmx:sendError", (event) => {
-    if (isLive(event)) tellFailure();
+    if (isLive(event)) showFailure();
   });
 })();

@@ -1,4 +1,4 @@
-"""The visitor of a page: session, caller, and the user whose memory is shown."""
+"""A request of the web page: its session, its caller, the memory it shows, and its response."""
 
 from dataclasses import dataclass
 from typing import Annotated, Any, Final
@@ -26,13 +26,11 @@ _PAGE_HEADER: Final = "x-ricordo-page"  # htmx sends it as layout.html says: the
 
 
 class NoUserChosen(NotAuthenticated):
-    """The visitor has to choose a user first."""
+    """A user has to be chosen first."""
 
 
 @dataclass(slots=True)
-class Visitor:
-    """One request of a browser, and its caller."""
-
+class PageRequest:
     request: Request
     session: Session
     caller: Caller
@@ -48,7 +46,7 @@ class Visitor:
             NoUserChosen: none was chosen yet.
         """
         if self.caller.user is None:
-            raise NoUserChosen("choose whose memory to look at")
+            raise NoUserChosen("choose whose memory to show")
         return user_memory_of(self.store, self.caller)
 
     @property
@@ -57,7 +55,7 @@ class Visitor:
 
     @property
     def key(self) -> ApiKey | None:
-        """The key that the visitor signed in with; None where none is required."""
+        """The key that signed in; None where none is required."""
         return self.caller.key
 
     @property
@@ -71,7 +69,7 @@ class Visitor:
 
     @property
     def is_partial(self) -> bool:
-        """Whether htmx asks for a fragment. For a step back in history it asks for a whole page."""
+        """Whether htmx requests a fragment; for a step back in history it requests a whole page."""
         headers = self.request.headers
         is_whole = headers.get("hx-history-restore-request") == "true"
         return headers.get("hx-request") == "true" and not is_whole
@@ -79,23 +77,23 @@ class Visitor:
     def may(self, permission: Permission | str) -> bool:
         return Permission(permission) in self.caller.permissions
 
-    def page(
+    def render(
         self, template: str, /, *, status: int = 200, counting: bool = True, **values: Any
     ) -> HTMLResponse:
         """A whole page, with the notice of the session.
 
         ``counting=False`` reads nothing for the navigation, as after a failed read.
         """
-        notice, self.session = self.session.notice, self.session.noting(None)
+        notice, self.session = self.session.notice, self.session.with_notice(None)
         shared = {
-            "visit": self,
+            "page": self,
             "notice": notice,
             "navigation": NAVIGATION,
             "open_proposals": self._open_proposals() if counting else 0,
         }
         response = rendered(template, {**shared, **values}, status)
         # Never a new session for a POST: browsers send no cookie with forms of other sites, and a
-        # new cookie would sign the visitor out.
+        # new cookie would sign the user out.
         begins = self.is_new and self.request.method == "GET"
         if begins or notice is not None:
             self.cookies.put(self.request, response, self.session)
@@ -109,64 +107,68 @@ class Visitor:
         shown = self.request.headers.get(_PAGE_HEADER, self.session.token)
         if self.request.method == "GET" and shown != self.session.token and not self.is_new:
             return HTMLResponse(headers={**PRIVATE, "HX-Refresh": "true"})
-        return rendered(template, {"visit": self, **values}, status)
+        return rendered(template, {"page": self, **values}, status)
 
-    def back_to(self, path: str, *, notice: str | None = None) -> Response:
-        """Redirect to a page that shows the notice once."""
-        return self.go_on(path, self.session.noting(notice))
-
-    def go_on(self, path: str, session: Session) -> Response:
-        response: Response = RedirectResponse(path, 303, PRIVATE)
-        if self.is_partial:  # htmx would follow a redirect and insert the page into this one
-            where = response.headers["location"]  # percent-encoded
-            response = Response(headers={**PRIVATE, "HX-Redirect": where})
-        self.cookies.put(self.request, response, session)
+    def redirect(
+        self, path: str, *, notice: str | None = None, session: Session | None = None
+    ) -> Response:
+        """Redirect to a page that shows the notice once, with this session or the present one."""
+        response = redirection(path, by_htmx=self.is_partial)
+        self.cookies.put(self.request, response, session or self.session.with_notice(notice))
         return response
 
     def _open_proposals(self) -> int:
         """The number of open proposals for the navigation, up to what it shows."""
         if self.user is None or self.is_confined:
             return 0
-        return len(self.memory.proposals(limit=limits.MAX_SHOWN_CHOICES))
+        return len(self.memory.proposals(limit=limits.MAX_SHOWN_PROPOSALS))
 
 
-async def visitor_of(request: Request) -> Visitor:
-    """The visitor of a request, looked up once per request.
+def redirection(path: str, *, by_htmx: bool) -> Response:
+    response = RedirectResponse(path, 303, PRIVATE)
+    if not by_htmx:
+        return response
+    # htmx would follow a redirect and insert the page into the present one.
+    return Response(headers={**PRIVATE, "HX-Redirect": response.headers["location"]})
+
+
+async def page_request(request: Request) -> PageRequest:
+    """The request with its caller, who is looked up once per request.
 
     Raises:
         NotAuthenticated: a key is required, and nobody is signed in with a valid one.
         TooManyRequests: the rate limit is exceeded.
     """
-    known: Visitor | None = getattr(request.state, "visitor", None)
+    known: PageRequest | None = getattr(request.state, "page", None)
     if known is None:
-        known = request.state.visitor = await run_in_threadpool(_look_up, request)
+        known = request.state.page = await run_in_threadpool(_authenticated, request)
     return known
 
 
-Visiting = Annotated[Visitor, Depends(visitor_of)]
+Page = Annotated[PageRequest, Depends(page_request)]
 
 
-def stranger(request: Request) -> Visitor:
-    """A visitor who is not signed in and sees no memory."""
+def anonymous(request: Request) -> PageRequest:
+    """A request of nobody in particular, which sees no memory."""
     cookies: SessionCookies = request.app.state.session_cookies
     session = cookies.read(request)
     nobody = Caller(None, None, None, frozenset(), frozenset())
     store: Memory = request.app.state.memory
-    return Visitor(request, session or Session(), nobody, store, cookies, session is None)
+    return PageRequest(request, session or Session(), nobody, store, cookies, session is None)
 
 
-def _look_up(request: Request) -> Visitor:
-    visitor = stranger(request)
+def _authenticated(request: Request) -> PageRequest:
+    page = anonymous(request)
     gate: Gate = request.app.state.gate
-    session = visitor.session
+    session = page.session
     if not gate.requires_keys:
-        visitor.caller = gate.trusted(session.user or _only_user(visitor.store))
-        return visitor
-    key = _live_key(visitor.store, session)
+        page.caller = gate.trusted(session.user or _only_user(page.store))
+        return page
+    key = _live_key(page.store, session)
     note_key(key.id)
     gate.limiter.count(f"key {key.id}")
-    visitor.caller = gate.bound(key, key.user_id or session.user)
-    return visitor
+    page.caller = gate.bound(key, key.user_id or session.user)
+    return page
 
 
 def _live_key(store: Memory, session: Session) -> ApiKey:
