@@ -56,36 +56,15 @@ class MemoryTool(BetaAbstractMemoryTool):
         """
         return _text_or_error(self._files.run(input))
 
-    def view(self, command: BetaMemoryTool20250818ViewCommand) -> str:
-        """List a directory, or show the lines of a file."""
-        return self._run(command)
+    def _run(self, command: Command) -> str:
+        return self.call(command.model_dump(exclude_none=True))
 
-    def create(self, command: BetaMemoryTool20250818CreateCommand) -> str:
-        """Create a file."""
-        return self._run(command)
-
-    def str_replace(self, command: BetaMemoryTool20250818StrReplaceCommand) -> str:
-        """Replace a text in a file."""
-        return self._run(command)
-
-    def insert(self, command: BetaMemoryTool20250818InsertCommand) -> str:
-        """Insert lines into a file."""
-        return self._run(command)
-
-    def delete(self, command: BetaMemoryTool20250818DeleteCommand) -> str:
-        """Delete a file or a directory."""
-        return self._run(command)
-
-    def rename(self, command: BetaMemoryTool20250818RenameCommand) -> str:
-        """Rename a file or a directory."""
-        return self._run(command)
+    # Each kind of command is a method of the SDK's tool.
+    view = create = str_replace = insert = delete = rename = _run
 
     def clear_all_memory(self) -> str:
         """Delete all files; they can be restored for a while."""
         return _cleared_text(self._files.clear())
-
-    def _run(self, command: Command) -> str:
-        return self.call(command.model_dump(exclude_none=True))
 
 
 class AsyncMemoryTool(BetaAsyncAbstractMemoryTool):
@@ -108,36 +87,15 @@ class AsyncMemoryTool(BetaAsyncAbstractMemoryTool):
         """
         return _text_or_error(await self._in_thread(lambda files: files.run(input)))
 
-    async def view(self, command: BetaMemoryTool20250818ViewCommand) -> str:
-        """List a directory, or show the lines of a file."""
-        return await self._run(command)
+    async def _run(self, command: Command) -> str:
+        return await self.call(command.model_dump(exclude_none=True))
 
-    async def create(self, command: BetaMemoryTool20250818CreateCommand) -> str:
-        """Create a file."""
-        return await self._run(command)
-
-    async def str_replace(self, command: BetaMemoryTool20250818StrReplaceCommand) -> str:
-        """Replace a text in a file."""
-        return await self._run(command)
-
-    async def insert(self, command: BetaMemoryTool20250818InsertCommand) -> str:
-        """Insert lines into a file."""
-        return await self._run(command)
-
-    async def delete(self, command: BetaMemoryTool20250818DeleteCommand) -> str:
-        """Delete a file or a directory."""
-        return await self._run(command)
-
-    async def rename(self, command: BetaMemoryTool20250818RenameCommand) -> str:
-        """Rename a file or a directory."""
-        return await self._run(command)
+    # Each kind of command is a method of the SDK's tool.
+    view = create = str_replace = insert = delete = rename = _run
 
     async def clear_all_memory(self) -> str:
         """Delete all files; they can be restored for a while."""
         return _cleared_text(await self._in_thread(lambda files: files.clear()))
-
-    async def _run(self, command: Command) -> str:
-        return await self.call(command.model_dump(exclude_none=True))
 
     async def _in_thread(self, work: Callable[[MemoryFiles], T]) -> T:
         def run(user: UserMemory) -> T:

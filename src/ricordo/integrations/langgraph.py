@@ -6,7 +6,7 @@ Needs the extra ``langgraph``; nothing else of ricordo imports this.
 try:
     import langgraph.checkpoint.base
     import langgraph.prebuilt
-    import langgraph.store.base  # noqa: F401 - all come with one extra; looked for together
+    import langgraph.store.base  # noqa: F401 - all come with one extra; checked together
 except ImportError as missing:
     raise ImportError(
         "ricordo.integrations.langgraph needs langgraph: pip install 'ricordo[langgraph]'"
@@ -85,32 +85,26 @@ _COMPARISONS: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
 _ORDERED: Final = frozenset({"$gt", "$gte", "$lt", "$lte"})
 
 WHOLE_VALUE: Final = "$"
-_STRATEGIES = ("keep_latest", "delete")
+_STRATEGIES: Final = ("keep_latest", "delete")
 _TTL_OPTIONS: Final = frozenset({"refresh_on_read", "default_ttl", "omit_expired"})
 _MAX_TTL_MINUTES: Final = limits.MAX_RECENCY_DAYS * 24 * 60
 
 
-def check_filter(wanted: object) -> None:
-    """Refuse anything that is not a filter, and unknown operators at any depth.
+def check_operators(wanted: object) -> None:
+    """Refuse unknown operators in a filter, at any depth.
 
     Raises:
         InvalidValue: names the operator and those that exist.
     """
-    if wanted is not None and not isinstance(wanted, Mapping):
-        raise InvalidValue("filter", f"expected a mapping, got {type(wanted).__name__}")
-    _check_operators(wanted)
-
-
-def _check_operators(wanted: object) -> None:
     if isinstance(wanted, Mapping):
         for name, inner in wanted.items():
             if str(name).startswith("$") and name not in _COMPARISONS:
                 allowed = ", ".join(_COMPARISONS)
                 raise InvalidValue("filter", f"unknown operator {name!r}; allowed: {allowed}")
-            _check_operators(inner)
+            check_operators(inner)
     elif isinstance(wanted, list | tuple):
         for inner in wanted:
-            _check_operators(inner)
+            check_operators(inner)
 
 
 def matches(value: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
@@ -161,18 +155,13 @@ def text_of(value: Mapping[str, Any], paths: Sequence[str]) -> str | None:
     found: list[str] = []
     for path in paths:
         if path == WHOLE_VALUE:
-            found += _whole(value)
+            fields = list(_leaves("", value))
+            # The name of the only field says nothing.
+            is_single = len(fields) == 1
+            found += [text if is_single else f"{name}: {text}" for name, text in fields]
         else:
             found += get_text_at_path(value, path)
     return "\n".join(text for text in found if text.strip()) or None
-
-
-def _whole(value: Mapping[str, Any]) -> list[str]:
-    """Every field with its name, or only its text where there is no other."""
-    fields = list(_leaves("", value))
-    if len(fields) == 1:
-        return [fields[0][1]]
-    return [f"{name}: {text}" for name, text in fields]
 
 
 def _leaves(name: str, value: object) -> Iterator[tuple[str, str]]:
@@ -382,13 +371,7 @@ class RicordoSaver(BaseCheckpointSaver[str]):
             metadata=packing.packed(noted),
         )
         self._states(packing).save(new, packing.new_values(checkpoint, new_versions))
-        return {
-            "configurable": {
-                "thread_id": new.thread_id,
-                "checkpoint_ns": new.namespace,
-                "checkpoint_id": new.checkpoint_id,
-            }
-        }
+        return config_of(new, new.checkpoint_id)
 
     def put_writes(
         self,
@@ -609,7 +592,9 @@ class RicordoStore(BaseStore):
         size = checks.integer("limit", op.limit, 0, limits.MAX_PAGE_ITEMS)
         skipped = checks.integer("offset", op.offset, 0, limits.MAX_ID)
         wanted = op.filter
-        check_filter(wanted)
+        if wanted is not None and not isinstance(wanted, Mapping):
+            raise InvalidValue("filter", f"expected a mapping, got {type(wanted).__name__}")
+        check_operators(wanted)
         fits = None if not wanted else (lambda value: matches(value, wanted))
         if size == 0:
             return []
@@ -618,9 +603,9 @@ class RicordoStore(BaseStore):
                 prefix, limit=size, offset=skipped, matches=fits, prolongs=op.refresh_ttl
             )
         # Graphs search with whole messages.
-        asked = question_in(checks.text("query", op.query, limits.MAX_MESSAGE_CHARS))
+        question = question_in(checks.text("query", op.query, limits.MAX_MESSAGE_CHARS))
         return self._entries.search(
-            prefix, asked, limit=size, offset=skipped, matches=fits, prolongs=op.refresh_ttl
+            prefix, question, limit=size, offset=skipped, matches=fits, prolongs=op.refresh_ttl
         )
 
     def _namespaces(self, op: ListNamespacesOp) -> list[tuple[str, ...]]:
@@ -685,7 +670,7 @@ def _check_ttl_config(ttl: TTLConfig | None) -> None:
 def _checked_minutes(field: str, value: object) -> float:
     minutes = checks.number(field, value, 0, _MAX_TTL_MINUTES)
     if minutes == 0:
-        raise InvalidValue(field, "must be more than 0 minutes; None is for ever")
+        raise InvalidValue(field, "must be more than 0 minutes; None means no expiry")
     return minutes
 
 

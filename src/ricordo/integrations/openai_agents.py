@@ -4,7 +4,7 @@
 """
 
 try:
-    import agents  # noqa: F401 - looked for here, once for all that is below
+    import agents  # noqa: F401 - checked once for all imports below
 except ImportError as missing:
     raise ImportError(
         "ricordo.integrations.openai_agents needs openai-agents:"
@@ -41,8 +41,8 @@ from ricordo.user_memory.base import check_whole
 
 __all__ = ["MemorySession", "memory_tools"]
 
-Remembering = UserMemory | AsyncUserMemory
-Who = Remembering | Callable[[RunContextWrapper[Any]], Remembering | Awaitable[Remembering]]
+AnyUserMemory = UserMemory | AsyncUserMemory
+Who = AnyUserMemory | Callable[[RunContextWrapper[Any]], AnyUserMemory | Awaitable[AnyUserMemory]]
 """One user's memory, or a function from a run's context to a user's memory."""
 
 _CALL: Final = "function_call"
@@ -55,8 +55,7 @@ _MAX_DIGITS: Final = 9
 _FRAME_BYTES: Final = 2  # the brackets around the items of a part
 MAX_SESSION_ID_CHARS: Final = limits.MAX_REFERENCE_CHARS - len(_PREFIX) - _MAX_DIGITS - 2
 T = TypeVar("T")
-_LOOK_BACK_ITEMS = 100
-"""How far back a tool result's call is searched; it is mostly the item before."""
+_LOOK_BACK_ITEMS: Final = 100  # to find the call of a tool result; it is mostly the item before
 
 
 def memory_tools(who: Who, *sets: str) -> list[FunctionTool]:
@@ -87,7 +86,7 @@ def _function_tool(who: Who, tool: Tool, sets: tuple[str, ...]) -> FunctionTool:
     )
 
 
-async def _user_of(who: Who, context: RunContextWrapper[Any]) -> Remembering:
+async def _user_of(who: Who, context: RunContextWrapper[Any]) -> AnyUserMemory:
     found: Any = who
     if not isinstance(who, UserMemory | AsyncUserMemory):
         found = who(context)
@@ -104,25 +103,20 @@ def turns_of(items: Sequence[object], called: Mapping[str, str]) -> list[NewTurn
     Instructions, pictures and the model's reasoning are left out, and so are memory tool calls and
     their results: recalling a memory does not say it again.
     """
-    turns = []
-    for item in items:
-        if isinstance(item, Mapping):
-            turn = _turn(item, called)
-            if turn is not None:
-                turns.append(turn)
-    return turns
+    turns = (_turn(item, called) for item in items if isinstance(item, Mapping))
+    return [turn for turn in turns if turn is not None]
 
 
 def calls_in(items: Iterable[object]) -> dict[str, str]:
     """The names of the tools that items call, by call id."""
-    found = {}
-    for item in items:
-        if isinstance(item, Mapping) and item.get("type") == _CALL:
-            found[str(item.get("call_id"))] = str(item.get("name"))
-    return found
+    return {
+        str(item.get("call_id")): str(item.get("name"))
+        for item in items
+        if isinstance(item, Mapping) and item.get("type") == _CALL
+    }
 
 
-def unknown_calls(items: Iterable[object], called: Mapping[str, str]) -> bool:
+def has_unknown_calls(items: Iterable[object], called: Mapping[str, str]) -> bool:
     """Whether there is the result of a call that is not among these."""
     return any(
         isinstance(item, Mapping)
@@ -394,7 +388,7 @@ class MemorySession:
         if not self._observes:
             return
         called = calls_in(added)
-        if unknown_calls(added, called):
+        if has_unknown_calls(added, called):
             called = calls_in(items.latest(_LOOK_BACK_ITEMS + len(added)))
         turns = turns_of(added, called)
         for start in range(0, len(turns), MAX_OBSERVED_TURNS):

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from ricordo.errors import AccessDenied
-from ricordo.tools import Tool, ToolResult, Tools, chosen
+from ricordo.tools import Tools, chosen
 from ricordo.tools.answers import is_mistake
 from ricordo.user_memory import UserMemory
 
@@ -73,7 +73,17 @@ class MemoryToolset(AbstractToolset[AgentDepsT]):
         return {
             tool.name: ToolsetTool(
                 toolset=self,
-                tool_def=_definition(tool),
+                tool_def=ToolDefinition(
+                    name=tool.name,
+                    description=tool.description,
+                    parameters_json_schema=tool.input_schema(),
+                    strict=False,  # strict mode has no optional arguments
+                    metadata={
+                        "read_only": tool.reads_only,
+                        "destructive": tool.destructive,
+                        "idempotent": tool.idempotent,
+                    },
+                ),
                 max_retries=ctx.max_retries,
                 args_validator=_UNCHECKED,
             )
@@ -93,26 +103,12 @@ class MemoryToolset(AbstractToolset[AgentDepsT]):
             ModelRetry: The model can fix it; the message says how.
         """
         result = await asyncio.to_thread(lambda: self._tools_of(ctx).run(name, tool_args))
-        if _is_mendable(result) and not ctx.last_attempt:
+        # Another call does not help against missing permissions or a failing store.
+        can_be_fixed = is_mistake(result.error) and not isinstance(result.error, AccessDenied)
+        if can_be_fixed and not ctx.last_attempt:
             error = result.value["error"]
             raise ModelRetry(f"{error['message']}\n{error['hint']}")
         return result.value
 
     def _tools_of(self, ctx: RunContext[AgentDepsT]) -> Tools:
         return Tools(self._who(ctx) if callable(self._who) else self._who, *self._sets)
-
-
-def _definition(tool: Tool) -> ToolDefinition:
-    hints = {"read_only": tool.reads_only, "destructive": tool.destructive}
-    return ToolDefinition(
-        name=tool.name,
-        description=tool.description,
-        parameters_json_schema=tool.input_schema(),
-        strict=False,  # strict mode has no optional arguments
-        metadata={**hints, "idempotent": tool.idempotent},
-    )
-
-
-def _is_mendable(result: ToolResult) -> bool:
-    """Whether another call can succeed; not for missing permissions or a failing store."""
-    return is_mistake(result.error) and not isinstance(result.error, AccessDenied)
