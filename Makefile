@@ -1,4 +1,4 @@
-# Two commands matter: `make serve` and `make test`. Everything else is in service of them.
+# Two commands matter: `make serve` and `make test`. Everything else supports them.
 # Needs Python 3.11 or newer, make, and a package registry that pip can reach.
 
 PYTHON ?= python3
@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
 
-# Else every process that is started compiles everything anew.
+# Otherwise every process that is started compiles everything again.
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
@@ -50,7 +50,7 @@ check: $(VENV)/.ready-dev ## formatting, lint, types, layers
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-format: $(VENV)/.ready-dev ## put the code into the house format
+format: $(VENV)/.ready-dev ## format the code, and fix what ruff can fix
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
@@ -60,11 +60,11 @@ bench: $(VENV)/.ready-dev ## measure; prints figures, asserts nothing
 bench-all: $(VENV)/.ready-dev ## measure everything into docs/report; BENCH_SET=FILE, QUICK=1, RESUME=1
 	$(BIN)/python -m bench report $(if $(QUICK),--sizes quick) $(if $(BENCH_SET),--set $(BENCH_SET)) $(if $(RESUME),--resume)
 
-screenshots: $(VENV)/.ready-dev ## make the pictures of docs/screenshots anew
+screenshots: $(VENV)/.ready-dev ## retake docs/screenshots
 	@sh scripts/services.sh browser
 	$(BIN)/python -m scripts.screenshots
 
-docs: $(VENV)/.ready-dev ## make a site of the documentation in site/, which needs no network to be read
+docs: $(VENV)/.ready-dev ## build the documentation as an offline site in site/
 	$(BIN)/zensical build --strict --clean
 
 audit: $(VENV)/.ready-dev ## look for known faults of the pinned dependencies (needs the internet; 3: it could not look)

@@ -1,4 +1,4 @@
-"""Make the pictures of docs/screenshots anew: every page, light and dark, on a desk and a phone.
+"""Retake docs/screenshots: every page, light and dark, on a desk and a phone.
 
 A throw-away store is filled with a small life, always the same and always at the same times, and
 served; what differs from run to run is how long searches took, and the ids of keys.
