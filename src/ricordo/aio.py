@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
-from ricordo import forks
+from ricordo import fork_safety
 from ricordo.errors import StorageClosed
 from ricordo.memory import Memory
 from ricordo.user_memory import UserMemory
@@ -29,7 +29,7 @@ class _Pool:
         self._threads = threads
         self._closed = False
         self._executor = self._new_executor()
-        forks.reset_in_child(self)
+        fork_safety.reset_in_child(self)
 
     def _new_executor(self) -> ThreadPoolExecutor:
         return ThreadPoolExecutor(self._threads, thread_name_prefix="ricordo")

@@ -5,8 +5,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from ricordo import Memory
-from ricordo.storage.backend import matrix_of
-from ricordo.storage.sql_types import Vector, vector_bytes
+from ricordo.storage.sql import Vector, matrix_of, vector_bytes
 from ricordo.storage.tables import ID_SERIES, metadata, store
 
 # Restoring moves them on, so that no copy of the index in memory is taken for the present one.

@@ -15,7 +15,7 @@ from ricordo import (
     StorageCorrupt,
     StoreNotEmpty,
 )
-from ricordo.storage.backend import ITEMS
+from ricordo.storage.tables import ITEMS
 from ricordo.testing import ManualClock
 from ricordo.wiring import restore_backup
 from tests.backup.comparing import rows_of

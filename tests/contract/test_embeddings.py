@@ -12,9 +12,8 @@ from ricordo import Conflict, EmbeddingState, InvalidValue, Memory, UserMemory
 from ricordo.errors import TargetRefused
 from ricordo.model.embedding import EmbeddingStatus
 from ricordo.providers.embedder import unit_rows
-from ricordo.storage.backend import ITEMS
 from ricordo.storage.relations import relations_of
-from ricordo.storage.tables import item_index
+from ricordo.storage.tables import ITEMS, item_index
 from ricordo.testing import ManualClock
 from tests.contract.conftest import on_sqlite
 from tests.support.endpoints import EmbeddingServer

@@ -19,9 +19,8 @@ from ricordo.index.rebuild import (
     outdated,
     reindex_as_asked,
 )
-from ricordo.storage.backend import INDEXED, ITEMS
 from ricordo.storage.search_rows import remove_entries
-from ricordo.storage.tables import store
+from ricordo.storage.tables import INDEXED, ITEMS, store
 from ricordo.testing import ManualClock
 from ricordo.text.analyser import Analyser
 

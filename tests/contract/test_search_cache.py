@@ -13,8 +13,8 @@ import pytest
 from ricordo import Memory, UserMemory
 from ricordo.index.cache import IndexCache
 from ricordo.index.user_index import UserIndex
-from ricordo.storage.backend import ITEMS, TURNS, Indexed
 from ricordo.storage.search_rows import index_position
+from ricordo.storage.tables import ITEMS, TURNS, Indexed
 from ricordo.testing import ManualClock, WordEmbedder
 from tests.support.searching import ENGINES, Searching
 from tests.support.waiting import PATIENCE_SECONDS

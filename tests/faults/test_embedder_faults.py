@@ -22,7 +22,7 @@ from ricordo.errors import EmbeddingError
 from ricordo.index.backfill import FILL_BATCH
 from ricordo.limits import MAX_JOB_ATTEMPTS
 from ricordo.providers.embedding_choice import EmbeddingChoice
-from ricordo.storage.backend import INDEXED, ITEMS
+from ricordo.storage.tables import INDEXED, ITEMS
 from ricordo.testing import ManualClock, Response, json_response
 from ricordo.wiring import open_memory
 from tests.support import postgres

@@ -8,7 +8,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from ricordo.storage.sql_types import Moment, Vector
+from ricordo.storage.sql import Moment, Vector
 from ricordo.storage.tables import OWNED_TABLES, links
 
 _numbers = itertools.count(1_000)

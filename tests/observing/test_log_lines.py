@@ -36,7 +36,7 @@ from ricordo.observability.logs import (
     note_key,
     request_id,
 )
-from ricordo.storage.backend import Step
+from ricordo.storage.database import Step
 from tests.observing.conftest import OpenLog
 from tests.observing.services import Service
 

@@ -1,8 +1,8 @@
 """Sharing as two users do it: one offers, the other accepts."""
 
 from ricordo import Event, Scope, UserMemory
+from ricordo.storage.database import OWNER_ACTED
 from ricordo.storage.links import add_link
-from ricordo.storage.transaction import OWNER_ACTED
 
 
 def share(owner: UserMemory, item_id: int, viewer: str) -> None:

@@ -15,9 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ricordo import Event, Memory, Source, Status, UserMemory, limits
-from ricordo.storage.database import Database
+from ricordo.storage.database import Database, WriteTransaction
 from ricordo.storage.tables import items
-from ricordo.storage.transaction import WriteTransaction
 from ricordo.testing import ManualClock
 from ricordo.upkeep.daily_round import forget_unused
 from ricordo.upkeep.schedule import UpkeepPolicy

@@ -14,8 +14,7 @@ from ricordo.storage.checkpoints import (
     put_state,
     standing_of,
 )
-from ricordo.storage.database import ReadTransaction
-from ricordo.storage.transaction import WriteTransaction
+from ricordo.storage.database import ReadTransaction, WriteTransaction
 
 # Text preserves the order of keys and every digit of numbers, unlike JSON columns.
 

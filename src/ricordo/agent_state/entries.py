@@ -24,11 +24,10 @@ from ricordo.model.vocabulary import Source, Status
 from ricordo.recall.ranking import SCORE_DIGITS
 from ricordo.recall.service import Recall
 from ricordo.storage import entries as rows
-from ricordo.storage.database import Database, retried
+from ricordo.storage.database import Database, WriteTransaction, retried
 from ricordo.storage.entries import SEPARATOR, EntryName, StoredEntry
 from ricordo.storage.items import item_of
 from ricordo.storage.search_rows import text_hash
-from ricordo.storage.transaction import WriteTransaction
 from ricordo.text.normalise import slug
 
 ENTRY_TAG: Final = "langgraph"

@@ -17,8 +17,7 @@ from ricordo.model import checks
 from ricordo.model.scope import Scope
 from ricordo.storage import checkpoints as rows
 from ricordo.storage.checkpoints import ChannelName, GraphCheckpoint, GraphWrite, Packed, Position
-from ricordo.storage.database import Database, retried
-from ricordo.storage.transaction import WriteTransaction
+from ricordo.storage.database import Database, WriteTransaction, retried
 
 _READ_AT_ONCE: Final = 20
 

@@ -169,7 +169,7 @@ def times(database: "Database") -> CheckFinding:
     """Whether this computer's clock agrees with stored times and with the server's."""
     import sqlalchemy as sa
 
-    from ricordo.storage.sql_types import Moment
+    from ricordo.storage.sql import Moment
     from ricordo.storage.tables import history
 
     on_server = database.backend.name == "postgresql"
@@ -421,7 +421,7 @@ def vectors(database: "Database") -> CheckFinding:
     import sqlalchemy as sa
 
     from ricordo.model.vocabulary import VectorState
-    from ricordo.storage.backend import INDEXED
+    from ricordo.storage.tables import INDEXED
 
     counts = dict.fromkeys(VectorState, 0)
     with database.read_all() as reading:
@@ -443,7 +443,7 @@ def fingerprints(database: "Database", settings: "Settings", made: "MadeVectors"
     import sqlalchemy as sa
 
     from ricordo.model.vocabulary import VectorState
-    from ricordo.storage.backend import INDEXED
+    from ricordo.storage.tables import INDEXED
 
     of_others = wrong_width = 0
     with database.read_all() as reading:

@@ -13,7 +13,7 @@ from ricordo.limits import MAX_COMPACTIONS_PER_JOB, MAX_DAY_LOG_CHARS, MAX_PAGE_
 from ricordo.model.job import NewJob, Report
 from ricordo.model.thread import Compaction, Turn
 from ricordo.model.vocabulary import GLOBAL_OWNER
-from ricordo.storage.database import Database, retried
+from ricordo.storage.database import Database, WriteTransaction, retried
 from ricordo.storage.formation import turns_between
 from ricordo.storage.threads import (
     compactions_of_day,
@@ -22,7 +22,6 @@ from ricordo.storage.threads import (
     last_compaction,
     put_compaction,
 )
-from ricordo.storage.transaction import WriteTransaction
 
 COMPACT_JOB: Final = "compact"
 """The job that summarises the oldest open turns of a conversation."""

@@ -12,7 +12,7 @@ from ricordo.model.record import Page
 from ricordo.model.thread import FormedTurn, Turn
 from ricordo.storage.database import ReadTransaction
 from ricordo.storage.items import items_from_moments, items_of_messages
-from ricordo.storage.prepared import plan_by_values
+from ricordo.storage.sql import plan_by_values
 from ricordo.storage.threads import page_of_turns, turn_of_message, unnamed_turns_at
 
 

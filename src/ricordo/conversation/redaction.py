@@ -16,11 +16,10 @@ from ricordo.memories.erasure import plan_scrub, scrub_now
 from ricordo.model.scope import Scope
 from ricordo.model.thread import Turn
 from ricordo.model.vocabulary import Event
-from ricordo.storage.database import Database, retried
+from ricordo.storage.database import Database, WriteTransaction, retried
 from ricordo.storage.formation import turns_between
 from ricordo.storage.tables import ITEM_IDS, history, items, proposals
 from ricordo.storage.threads import change_turn, count_open_turns, drop_compactions, find_thread
-from ricordo.storage.transaction import WriteTransaction
 from ricordo.text.normalise import content_hash
 from ricordo.text.secrets import secrets_in
 

@@ -10,7 +10,7 @@ from datetime import tzinfo
 from pathlib import Path
 from typing import Any, Final, Protocol, Self
 
-from ricordo import forks, limits
+from ricordo import fork_safety, limits
 from ricordo.errors import FilesUnavailable, Occupied, RicordoError, StorageError, in_log
 from ricordo.files.disk import (
     Busy,
@@ -495,7 +495,7 @@ class MirrorFollower:
         self._next_at = 0.0
         self._place = 0  # the user that the next pass begins with
         self._lock = threading.Lock()
-        forks.reset_in_child(self)
+        fork_safety.reset_in_child(self)
 
     def reset_after_fork(self) -> Any:
         """The lock may have been held by a thread that the child does not have."""

@@ -21,8 +21,9 @@ from ricordo.model.reports import MirrorEntry
 from ricordo.model.vocabulary import Status
 from ricordo.storage.database import Database
 from ricordo.storage.history import revision_of
+from ricordo.storage.sql import Condition
 from ricordo.storage.tables import compactions, items
-from ricordo.storage.where import Condition, not_expired
+from ricordo.storage.where import not_expired
 
 _MAX_SHOWN_BYTES: Final = limits.MAX_MIRROR_FILE_BYTES // 2  # leaves room for what people add
 _ROWS_AT_ONCE: Final = 500

@@ -20,12 +20,12 @@ from ricordo.model.item import Item
 from ricordo.model.reports import AuditReport, Finding, Findings
 from ricordo.model.vocabulary import MemoryType, Source, Status
 from ricordo.recall.service import Recall
-from ricordo.storage.backend import ITEMS, Matrix, matrix_of
 from ricordo.storage.database import Database, ReadTransaction
 from ricordo.storage.items import find_items
 from ricordo.storage.relations import relations_of
 from ricordo.storage.search_rows import whole_index
-from ricordo.storage.tables import items
+from ricordo.storage.sql import Matrix, matrix_of
+from ricordo.storage.tables import ITEMS, items
 from ricordo.text.analyser import Analyser
 from ricordo.text.normalise import content_hash, fold_letters, is_dense, lazy_pattern
 

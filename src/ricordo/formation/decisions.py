@@ -21,8 +21,8 @@ from ricordo.model.reports import Decision
 from ricordo.model.vocabulary import Action, EventStatus
 from ricordo.providers.encryption import SecretBox
 from ricordo.storage.daily_counters import tally
+from ricordo.storage.database import WriteTransaction
 from ricordo.storage.history import put_events
-from ricordo.storage.transaction import WriteTransaction
 from ricordo.text.secrets import without_secrets
 
 

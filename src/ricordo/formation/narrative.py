@@ -20,13 +20,13 @@ from ricordo.model.item import Item
 from ricordo.model.profile import Summary
 from ricordo.model.vocabulary import GENERAL_THEME, MemoryType, Status
 from ricordo.providers.chat_model import Message
-from ricordo.storage.database import Database, ReadTransaction, retried
+from ricordo.storage.database import Database, ReadTransaction, WriteTransaction, retried
 from ricordo.storage.history import revision_of
 from ricordo.storage.items import foremost_items, has_ended
+from ricordo.storage.sql import Condition
 from ricordo.storage.tables import items
 from ricordo.storage.themes import drop_summary, find_summary, put_summary
-from ricordo.storage.transaction import WriteTransaction
-from ricordo.storage.where import Condition, not_expired
+from ricordo.storage.where import not_expired
 
 TEMPLATE: Final = "template"
 LEFT_OUT: Final = frozenset({MemoryType.PROCEDURE, MemoryType.INSIGHT, MemoryType.SUMMARY})

@@ -16,6 +16,7 @@ from ricordo.model.draft import NewMemory
 from ricordo.model.proposal import StoredProposal
 from ricordo.model.record import plain
 from ricordo.model.vocabulary import Event, ProposalState
+from ricordo.storage.database import WriteTransaction
 from ricordo.storage.formation import (
     find_proposal,
     insert_proposal,
@@ -25,7 +26,6 @@ from ricordo.storage.formation import (
 )
 from ricordo.storage.history import history_of
 from ricordo.storage.tables import ITEM_IDS
-from ricordo.storage.transaction import WriteTransaction
 from ricordo.text.normalise import content_hash
 
 FORMATION: Final = "formation"

@@ -8,7 +8,7 @@ from ricordo.limits import MAX_THREADS_PER_SWEEP
 from ricordo.memories.lifecycle import next_end, plan_lifecycle
 from ricordo.model.job import STORE_JOB_USER, Job, NewJob, Postpone
 from ricordo.model.vocabulary import GLOBAL_OWNER
-from ricordo.storage.database import Database, retried
+from ricordo.storage.database import Database, WriteTransaction, retried
 from ricordo.storage.formation import (
     next_lapse,
     note_observed,
@@ -17,7 +17,6 @@ from ricordo.storage.formation import (
     unformed_threads,
 )
 from ricordo.storage.jobs import put_job
-from ricordo.storage.transaction import WriteTransaction
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,8 +17,8 @@ from ricordo.model.scope import Scope
 from ricordo.model.thread import Turn
 from ricordo.model.vocabulary import Action, Event, Source
 from ricordo.recall.service import Recall
+from ricordo.storage.database import WriteTransaction
 from ricordo.storage.search_rows import text_hash
-from ricordo.storage.transaction import WriteTransaction
 
 WRITING_ACTIONS: Final = frozenset({Action.ADD, Action.UPDATE, Action.REPLACE, Action.UNLINK})
 

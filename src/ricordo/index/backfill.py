@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
-from ricordo import forks
+from ricordo import fork_safety
 from ricordo.errors import BadEmbedding, EmbedderRefused, EmbeddingError, InvalidInput
 from ricordo.index.embedders import Embedders, model_of
 from ricordo.index.relations import Relating
@@ -15,13 +15,10 @@ from ricordo.limits import EMBEDDING_FILL_SECONDS, MAX_JOB_ERROR_CHARS
 from ricordo.model.embedding import KnownVectors, VectorModel
 from ricordo.model.vocabulary import JobState, Status, VectorState
 from ricordo.providers.embedder import Embedder
-from ricordo.storage.backend import INDEXED, ITEMS, Indexed, Row, Step
-from ricordo.storage.database import Database, retried
-from ricordo.storage.prepared import PreparedStatement
+from ricordo.storage.database import Database, Step, WriteTransaction, retried
 from ricordo.storage.search_rows import EMBED_JOB, vectors_of_texts
-from ricordo.storage.sql_types import Words, among, bound_list
-from ricordo.storage.tables import jobs
-from ricordo.storage.transaction import WriteTransaction
+from ricordo.storage.sql import PreparedStatement, Row, Words, among, bound_list
+from ricordo.storage.tables import INDEXED, ITEMS, Indexed, jobs
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +188,7 @@ class VectorBackfill:
         self._embedders = embedders
         self._relating = relating
         self._set_up()
-        forks.reset_in_child(self)
+        fork_safety.reset_in_child(self)
 
     def _set_up(self) -> None:
         # One thread at a time per user, so that no text is embedded twice.

@@ -14,10 +14,9 @@ from typing import Any, Final
 import numpy as np
 import sqlalchemy as sa
 
-from ricordo import forks
+from ricordo import fork_safety
 from ricordo.index.user_index import TurnIndex, UserIndex
 from ricordo.model.embedding import VectorModel
-from ricordo.storage.backend import ITEMS, TURNS, Indexed, Row, matrix_of
 from ricordo.storage.search_rows import (
     IndexPosition,
     count_indexed,
@@ -27,6 +26,8 @@ from ricordo.storage.search_rows import (
     linked_index,
     whole_index,
 )
+from ricordo.storage.sql import Row, matrix_of
+from ricordo.storage.tables import ITEMS, TURNS, Indexed
 
 _ROW_BYTES: Final = 600  # terms, ids and bookkeeping of one row, roughly and rather too much
 _WIDTH_GUESS: Final = 384
@@ -51,7 +52,7 @@ class IndexCache:
     def __init__(self, max_bytes: int) -> None:
         self._max_bytes = max_bytes
         self._set_up()
-        forks.reset_in_child(self)
+        fork_safety.reset_in_child(self)
 
     def _set_up(self) -> None:
         self._lock = threading.Lock()

@@ -10,16 +10,16 @@ from typing import Any, Final, Generic, TypeVar
 
 import sqlalchemy as sa
 
-from ricordo import forks
+from ricordo import fork_safety
 from ricordo.errors import EmbeddingError, InvalidInput, in_log
 from ricordo.model.embedding import KnownVectors, StoredChoice, VectorModel
 from ricordo.providers.embedder import Embedder
 from ricordo.providers.embedding_choice import NONE, EmbedderRegistry, EmbeddingChoice, effective
 from ricordo.providers.encryption import SecretBox
-from ricordo.storage.backend import INDEXED, Row, Step
-from ricordo.storage.database import Database
-from ricordo.storage.search_rows import text_hash, vectors_of_texts
-from ricordo.storage.users import find_choice
+from ricordo.storage.database import Database, Step
+from ricordo.storage.search_rows import find_choice, text_hash, vectors_of_texts
+from ricordo.storage.sql import Row
+from ricordo.storage.tables import INDEXED
 
 Key = TypeVar("Key", bound=Hashable)
 Kept = TypeVar("Kept")
@@ -31,7 +31,7 @@ class Recent(Generic[Key, Kept]):
     def __init__(self, size: int) -> None:
         self._size = size
         self._set_up()
-        forks.reset_in_child(self)
+        fork_safety.reset_in_child(self)
 
     def _set_up(self) -> None:
         self._lock = threading.Lock()

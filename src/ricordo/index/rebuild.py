@@ -21,8 +21,7 @@ from ricordo.model.job import STORE_JOB_USER, NewJob
 from ricordo.model.thread import Turn, text_of_turn
 from ricordo.model.vocabulary import JobState, VectorState
 from ricordo.providers.embedding_choice import NONE, EmbeddingChoice, effective
-from ricordo.storage.backend import INDEXED, ITEMS, Indexed
-from ricordo.storage.database import Database, retried
+from ricordo.storage.database import Database, WriteTransaction, retried
 from ricordo.storage.items import find_items, searchable_item
 from ricordo.storage.jobs import put_job
 from ricordo.storage.search_rows import (
@@ -31,11 +30,13 @@ from ricordo.storage.search_rows import (
     Searchable,
     ask_for_vectors,
     change_terms,
+    drop_choice,
+    find_choice,
     put_entries,
+    store_choice,
 )
-from ricordo.storage.tables import items, jobs, store, turns
-from ricordo.storage.transaction import WriteTransaction
-from ricordo.storage.users import drop_choice, find_choice, list_users, store_choice
+from ricordo.storage.tables import INDEXED, ITEMS, Indexed, items, jobs, store, turns
+from ricordo.storage.users import list_users
 
 # Only vectors of one model can be compared. So a change of the model resets every row of the user
 # to waiting in the same transaction; ``backfill.py`` computes them again.

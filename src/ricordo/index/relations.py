@@ -10,12 +10,10 @@ from ricordo.index.cache import IndexCache
 from ricordo.index.user_index import UserIndex, best_rows
 from ricordo.model.embedding import KnownVectors, VectorModel
 from ricordo.model.vocabulary import Status
-from ricordo.storage.backend import ITEMS, Matrix, Row
-from ricordo.storage.database import Database, ReadTransaction
+from ricordo.storage.database import Database, ReadTransaction, WriteTransaction
 from ricordo.storage.relations import Relation, add_relations, remove_relations
-from ricordo.storage.sql_types import among, bound_list
-from ricordo.storage.tables import item_index, items
-from ricordo.storage.transaction import WriteTransaction
+from ricordo.storage.sql import Matrix, Row, among, bound_list
+from ricordo.storage.tables import ITEMS, item_index, items
 
 Neighbours = Mapping[str, Sequence[tuple[int, float]]]
 """By text hash: the nearest memories with their cosines."""

@@ -10,7 +10,7 @@ from typing import Any, Final, Generic, TypeVar
 
 import numpy as np
 
-from ricordo.storage.backend import Row
+from ricordo.storage.sql import Row
 from ricordo.storage.threads import SaidTurn
 
 SATURATION: Final = 1.2

@@ -33,8 +33,7 @@ from ricordo.model.thread import NewTurn
 from ricordo.proxy.memory import storable
 from ricordo.proxy.wire import ASSISTANT, TOOL, USER, text_of
 from ricordo.storage.checkpoints import find_state
-from ricordo.storage.database import Database, ReadTransaction, retried
-from ricordo.storage.transaction import WriteTransaction
+from ricordo.storage.database import Database, ReadTransaction, WriteTransaction, retried
 from ricordo.tools import TOOL_SETS, AsyncTools, Tool, Tools, chosen
 from ricordo.user_memory import UserMemory
 from ricordo.user_memory.base import check_whole

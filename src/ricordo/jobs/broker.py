@@ -14,7 +14,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit, urlunsplit
 
-from ricordo import forks
+from ricordo import fork_safety
 from ricordo.errors import InvalidValue, in_log
 from ricordo.jobs.queue import JobQueue, kinds_in, lane_of
 from ricordo.model.vocabulary import Lane
@@ -295,7 +295,7 @@ class BrokerWaker:
         self._messenger = Messenger(self._url)
         self._wanted = False
         self._set_up()
-        forks.reset_in_child(self)
+        fork_safety.reset_in_child(self)
 
     def _set_up(self) -> None:
         self._lock = threading.Lock()

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, Protocol
 
-from ricordo import forks
+from ricordo import fork_safety
 from ricordo.clock import Clock
 from ricordo.errors import StorageError, in_log
 from ricordo.jobs.queue import JobQueue, kinds_in
@@ -98,7 +98,7 @@ class JobRunner:
         self._between = between
         self._trim_at = 0.0
         self._stopping = threading.Event()
-        forks.reset_in_child(self)
+        fork_safety.reset_in_child(self)
 
     def reset_after_fork(self) -> Any:
         """A lock may have been held by a thread that the child does not have."""
@@ -203,7 +203,7 @@ class ThreadRunner:
         self._lanes = tuple(lanes)
         self._wanted = False
         self._set_up()
-        forks.reset_in_child(self)
+        fork_safety.reset_in_child(self)
 
     def _set_up(self) -> None:
         self._lock = threading.Lock()

@@ -16,6 +16,7 @@ from ricordo.model.item import PROVENANCE, Added, Item
 from ricordo.model.record import plain
 from ricordo.model.scope import Scope
 from ricordo.model.vocabulary import DEFAULT_IMPORTANCE, Event, MemoryType, Status
+from ricordo.storage.database import WriteTransaction
 from ricordo.storage.items import (
     ActiveMatch,
     active_with_key,
@@ -27,7 +28,6 @@ from ricordo.storage.items import (
 )
 from ricordo.storage.tables import ITEM_IDS
 from ricordo.storage.themes import ensure_themes
-from ricordo.storage.transaction import WriteTransaction
 from ricordo.text.normalise import canonical, content_hash
 
 

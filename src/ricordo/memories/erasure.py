@@ -7,10 +7,9 @@ from ricordo.errors import StorageError, UserNotFound
 from ricordo.model.job import STORE_JOB_USER, NewJob
 from ricordo.model.reports import ErasureReceipt
 from ricordo.model.vocabulary import Event
-from ricordo.storage.database import Database
+from ricordo.storage.database import OWNER_ACTED, Database, WriteTransaction
 from ricordo.storage.jobs import discard_queued
 from ricordo.storage.links import links_granted
-from ricordo.storage.transaction import OWNER_ACTED, WriteTransaction
 from ricordo.storage.users import delete_user_rows, has_user
 
 SCRUB_JOB: Final = "scrub"

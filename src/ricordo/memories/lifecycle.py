@@ -13,6 +13,7 @@ from ricordo.model.item import Item, check_step
 from ricordo.model.job import NewJob
 from ricordo.model.scope import Scope
 from ricordo.model.vocabulary import GLOBAL_OWNER, Event, Status
+from ricordo.storage.database import OWNER_ACTED, WriteTransaction
 from ricordo.storage.entries import next_entry_end, remove_expired_entries
 from ricordo.storage.history import last_change, old_versions, silence
 from ricordo.storage.idempotency import drop_answers
@@ -27,10 +28,9 @@ from ricordo.storage.items import (
     update_item,
 )
 from ricordo.storage.links import remove_links, viewers_of
-from ricordo.storage.sql_types import Moment
+from ricordo.storage.sql import Moment
 from ricordo.storage.tables import items
 from ricordo.storage.themes import drop_summary
-from ricordo.storage.transaction import OWNER_ACTED, WriteTransaction
 from ricordo.storage.where import audience_of, not_expired
 from ricordo.text.normalise import content_hash
 

@@ -25,7 +25,7 @@ from ricordo.model.item import Added, Change, Item, Lineage, check_step, former_
 from ricordo.model.record import plain
 from ricordo.model.scope import Scope
 from ricordo.model.vocabulary import Event, Status, Undoable
-from ricordo.storage.database import ReadTransaction
+from ricordo.storage.database import OWNER_ACTED, ReadTransaction, WriteTransaction
 from ricordo.storage.entries import hand_over_entry, has_entry
 from ricordo.storage.history import (
     UNDONE_REVISION,
@@ -40,7 +40,6 @@ from ricordo.storage.history import (
 from ricordo.storage.items import changed_at, delete_items, item_of, update_item
 from ricordo.storage.links import remove_links, viewers_of
 from ricordo.storage.relations import remove_relations
-from ricordo.storage.transaction import OWNER_ACTED, WriteTransaction
 from ricordo.storage.where import Audience
 from ricordo.text.normalise import canonical
 

@@ -25,7 +25,7 @@ from ricordo.model.item import Item
 from ricordo.model.proposal import BlockedSender, Link, Offer, Proposal
 from ricordo.model.scope import Scope
 from ricordo.model.vocabulary import Event, LinkState, ProposalState, SharingRight, Status
-from ricordo.storage.database import ReadTransaction
+from ricordo.storage.database import OWNER_ACTED, VIEWER_ACTED, ReadTransaction, WriteTransaction
 from ricordo.storage.items import item_of
 from ricordo.storage.links import (
     add_link,
@@ -43,7 +43,6 @@ from ricordo.storage.links import (
     put_offer,
     remove_link,
 )
-from ricordo.storage.transaction import OWNER_ACTED, VIEWER_ACTED, WriteTransaction
 
 CONSENT: Final = "consent"
 """Key in the meta of history: the answer to an offer."""

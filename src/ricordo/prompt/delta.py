@@ -16,12 +16,11 @@ from ricordo.model.item import Change, Item
 from ricordo.model.proposal import attributed, other_owner
 from ricordo.model.vocabulary import Event, Status
 from ricordo.prompt.fence import one_line
-from ricordo.storage.database import Database, retried
+from ricordo.storage.database import Database, WriteTransaction, retried
 from ricordo.storage.history import changes_since, revision_of
 from ricordo.storage.items import find_items
 from ricordo.storage.tables import items
 from ricordo.storage.threads import count_changes, note_seen, seen_revision
-from ricordo.storage.transaction import WriteTransaction
 from ricordo.storage.where import audience_of, not_expired
 from ricordo.text.secrets import without_secrets
 

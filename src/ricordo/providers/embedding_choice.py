@@ -9,7 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Generic, Self, TypeVar
 
-from ricordo import forks
+from ricordo import fork_safety
 from ricordo.errors import EmbeddingError, InvalidInput, InvalidValue, RicordoError
 from ricordo.limits import MAX_CACHED_EMBEDDERS, MAX_EMBEDDED_CHARS, MAX_VECTOR_WIDTH
 from ricordo.model.record import Record
@@ -231,7 +231,7 @@ class EmbedderRegistry:
         self._timing = timing or Timing()
         self._resolve = resolve
         self._set_up()
-        forks.reset_in_child(self)
+        fork_safety.reset_in_child(self)
 
     def _set_up(self) -> None:
         self._lock = threading.Lock()

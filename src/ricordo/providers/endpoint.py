@@ -16,7 +16,7 @@ from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
 from urllib.parse import SplitResult, urlsplit
 
-from ricordo import forks
+from ricordo import fork_safety
 from ricordo.clock import Clock, system_clock
 from ricordo.errors import InvalidValue
 from ricordo.limits import (
@@ -297,7 +297,7 @@ class SharedClient(Generic[Client]):
     def __init__(self, open_client: Callable[[], Client]) -> None:
         self._open_client = open_client
         self._set_up()
-        forks.reset_in_child(self)
+        fork_safety.reset_in_child(self)
 
     def _set_up(self) -> None:
         self._lock = threading.Lock()

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy
 import numpy.typing
 
-from ricordo import forks
+from ricordo import fork_safety
 from ricordo.errors import BadEmbedding, EmbedderRefused, EmbedderUnavailable
 from ricordo.limits import (
     DEFAULT_LOCAL_TOKENS,
@@ -308,7 +308,7 @@ class _LoadedModels:
 
     def __init__(self) -> None:
         self._set_up()
-        forks.reset_in_child(self)
+        fork_safety.reset_in_child(self)
 
     def _set_up(self) -> None:
         self._lock = threading.Lock()

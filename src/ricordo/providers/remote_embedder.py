@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 import numpy
 
-from ricordo import forks
+from ricordo import fork_safety
 from ricordo.errors import BadEmbedding, EmbedderRefused, EmbedderUnavailable, RicordoError
 from ricordo.limits import (
     BREAKER_FAILURES,
@@ -134,7 +134,7 @@ class CircuitBreaker:
         self._open_seconds = open_seconds
         self._monotonic = monotonic
         self._set_up()
-        forks.reset_in_child(self)
+        fork_safety.reset_in_child(self)
 
     def _set_up(self) -> None:
         self._lock = threading.Lock()

@@ -10,12 +10,11 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
-from ricordo import forks, limits
+from ricordo import fork_safety, limits
 from ricordo.errors import StorageClosed, StorageError, in_log
 from ricordo.storage.daily_counters import add_counts, day_of
 from ricordo.storage.database import Database, retried
-from ricordo.storage.prepared import PreparedStatement
-from ricordo.storage.sql_types import Moment, Words
+from ricordo.storage.sql import Moment, PreparedStatement, Words
 from ricordo.storage.tables import items
 
 MAX_WAITING: Final = 10_000
@@ -69,7 +68,7 @@ class AccessCounter:
         self.database = database
         self._flush_seconds = flush_seconds
         self._set_up()
-        forks.reset_in_child(self)
+        fork_safety.reset_in_child(self)
 
     def _set_up(self) -> None:
         self._lock = threading.Lock()

@@ -18,11 +18,11 @@ from ricordo.index.user_index import UserIndex, best_rows, term_weights
 from ricordo.model.vocabulary import GLOBAL_OWNER
 from ricordo.recall.ranking import Ranking, Scores
 from ricordo.recall.words import SearchQuestion, best_by_words, covered, holding, meant_terms
-from ricordo.storage.backend import ITEMS, Backend
+from ricordo.storage.backend import Backend
 from ricordo.storage.search_rows import linked_index
-from ricordo.storage.sql_types import among, bound_list
-from ricordo.storage.tables import items
-from ricordo.storage.where import Audience, Condition
+from ricordo.storage.sql import Condition, among, bound_list
+from ricordo.storage.tables import ITEMS, items
+from ricordo.storage.where import Audience
 
 _SPARE: Final = 10  # rows of each signal that are checked first beyond those that are wanted
 _ids = bound_list("candidate_ids", sa.BigInteger())

@@ -39,7 +39,8 @@ from ricordo.recall.words import SearchQuestion
 from ricordo.storage.database import Database, ReadTransaction
 from ricordo.storage.items import items_by_id, page_of_items
 from ricordo.storage.relations import Relation, relations_among
-from ricordo.storage.where import Audience, Condition, audience_of, matching
+from ricordo.storage.sql import Condition
+from ricordo.storage.where import Audience, audience_of, matching
 from ricordo.text.dates import NamedTime, named_times
 from ricordo.text.secrets import without_secrets
 from ricordo.text.snippets import snippet

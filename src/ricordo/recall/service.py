@@ -32,7 +32,6 @@ from ricordo.recall.ranking import Ranking
 from ricordo.recall.turn_search import TurnSearch
 from ricordo.storage.database import Database, ReadTransaction
 from ricordo.storage.items import find_items, items_by_id
-from ricordo.storage.prepared import plan_by_values
 from ricordo.storage.relations import (
     Pair,
     ids_among,
@@ -41,6 +40,7 @@ from ricordo.storage.relations import (
     relations_of,
     relations_within,
 )
+from ricordo.storage.sql import plan_by_values
 from ricordo.storage.tables import items
 from ricordo.storage.where import Audience, matching
 from ricordo.text.secrets import without_secrets

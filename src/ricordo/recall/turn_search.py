@@ -32,9 +32,9 @@ from ricordo.recall.ranking import (
     strength,
 )
 from ricordo.recall.words import SearchQuestion, best_by_words, covered, holding, meant_terms
-from ricordo.storage.backend import TURNS, Backend
+from ricordo.storage.backend import Backend
 from ricordo.storage.database import Database, ReadTransaction
-from ricordo.storage.tables import turns
+from ricordo.storage.tables import TURNS, turns
 from ricordo.storage.threads import SaidTurn, speakers, turns_by_id
 from ricordo.text.dates import NamedTime, named_times
 from ricordo.text.people import named_people, without_people

@@ -13,8 +13,10 @@ from ricordo.index.embedders import QueryVector
 from ricordo.index.user_index import UserIndex, rarity, score
 from ricordo.limits import MAX_QUERY_CHARS
 from ricordo.recall.ranking import Ranking
-from ricordo.storage.backend import Backend, Condition, Indexed, Matches
+from ricordo.storage.backend import Backend, Matches
 from ricordo.storage.search_rows import count_indexed
+from ricordo.storage.sql import Condition
+from ricordo.storage.tables import Indexed
 from ricordo.text.analyser import Analyser
 from ricordo.text.normalise import is_identifier
 from ricordo.text.trigrams import similar_terms

@@ -1,59 +1,17 @@
 """The contract of a database; ``sqlite/`` and ``postgres/`` implement it."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from enum import StrEnum
-from typing import Final, Protocol
+from typing import Protocol
 
-import numpy as np
 import sqlalchemy as sa
 
 from ricordo.errors import StorageBusy, StorageError
 from ricordo.limits import MAX_IMPORTED_ID_GAP
 from ricordo.model.embedding import VectorModel
-from ricordo.storage.tables import item_index, items, turn_index, turns
-
-Matrix = np.ndarray[tuple[int, int], np.dtype[np.float32]]
-Row = np.ndarray[tuple[int], np.dtype[np.float32]]
-
-_PG_HEADER_BYTES: Final = 4  # pgvector sends its width and two unused bytes first
-
-
-def matrix_of(connection: sa.Connection, stored: Sequence[bytes]) -> Matrix:
-    """Decode vectors of one width, selected with ``vector_bytes``, one per row."""
-    if not stored:
-        return np.zeros((0, 0), np.float32)
-    if connection.dialect.name == "sqlite":
-        flat = np.frombuffer(b"".join(stored), "<f4")
-    else:
-        flat = np.frombuffer(b"".join(sent[_PG_HEADER_BYTES:] for sent in stored), ">f4")
-    return flat.astype(np.float32, copy=False).reshape(len(stored), -1)
-
-
-Condition = sa.ColumnElement[bool]
-
-
-@dataclass(frozen=True, slots=True)
-class Indexed:
-    """A searchable table, and the table with its terms and vectors."""
-
-    name: str
-    source: sa.Table
-    index: sa.Table
-
-    def joined(self) -> sa.Join:
-        return self.source.join(self.index, self.same_row())
-
-    def same_row(self) -> Condition:
-        return sa.and_(
-            self.source.c.user_id == self.index.c.user_id, self.source.c.id == self.index.c.id
-        )
-
-
-ITEMS: Final = Indexed("item", items, item_index)
-TURNS: Final = Indexed("turn", turns, turn_index)
-INDEXED: Final = (ITEMS, TURNS)
+from ricordo.storage.sql import Condition, Row
+from ricordo.storage.tables import Indexed
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +77,7 @@ class SearchIndex(Protocol):
         connection: sa.Connection,
         kind: Indexed,
         model: VectorModel,
-        query: "Row",
+        query: Row,
         where: Condition,
         limit: int,
     ) -> list[tuple[int, float]]: ...
@@ -249,21 +207,3 @@ class Backend(Protocol):
     def connections_in_use(self) -> int: ...
 
     def close(self) -> None: ...
-
-
-class Step(StrEnum):
-    SEARCH = "search"
-    SEARCH_TURNS = "search_turns"
-    QUERY = "query"
-    CONTEXT = "context"
-    EMBEDDING = "embedding"
-
-
-Watch = Callable[[Step], AbstractContextManager[object]]
-"""Returns the context manager that a step runs in. It must not raise."""
-
-_NOBODY: Final = nullcontext()
-
-
-def unwatched(step: Step) -> AbstractContextManager[object]:  # noqa: ARG001 - part of the signature
-    return _NOBODY

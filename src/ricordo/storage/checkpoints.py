@@ -5,18 +5,14 @@ from datetime import datetime
 from typing import Any, Final, NamedTuple, TypeVar
 
 import sqlalchemy as sa
-from sqlalchemy.ext.compiler import compiles
-from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import FunctionElement
 
 from ricordo.model.checks import format_moment
 from ricordo.model.record import Page, cursor_moment, decode_cursor, encode_cursor
 from ricordo.model.thread import CheckpointInfo
-from ricordo.storage.prepared import PreparedStatement, upsert
-from ricordo.storage.sql_types import Words
+from ricordo.storage.database import WriteTransaction
+from ricordo.storage.sql import Condition, PreparedStatement, Words, compiled_as, upsert
 from ricordo.storage.tables import checkpoints, graph_channels, graph_checkpoints, graph_writes
-from ricordo.storage.transaction import WriteTransaction
-from ricordo.storage.where import Condition
 
 _CURSOR: Final = "checkpoints"
 _user: Final = sa.bindparam("user_id", type_=Words)
@@ -55,14 +51,7 @@ class _octets(FunctionElement[int]):  # noqa: N801 - reads as the SQL function i
     inherit_cache = True
 
 
-@compiles(_octets, "sqlite")
-def _octets_sqlite(element: _octets, compiler: SQLCompiler, **kw: Any) -> str:
-    return f"length(CAST({compiler.process(next(iter(element.clauses)), **kw)} AS BLOB))"
-
-
-@compiles(_octets, "postgresql")
-def _octets_postgresql(element: _octets, compiler: SQLCompiler, **kw: Any) -> str:
-    return f"octet_length({compiler.process(next(iter(element.clauses)), **kw)})"
+compiled_as(_octets, sqlite="length(CAST({0} AS BLOB))", postgresql="octet_length({0})")
 
 
 class StoredState(NamedTuple):

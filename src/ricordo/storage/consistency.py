@@ -3,9 +3,9 @@
 import sqlalchemy as sa
 
 from ricordo.model.vocabulary import ProposalState
-from ricordo.storage.backend import INDEXED
 from ricordo.storage.search_rows import text_hash
 from ricordo.storage.tables import (
+    INDEXED,
     formation,
     history,
     items,

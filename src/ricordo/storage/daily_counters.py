@@ -7,9 +7,9 @@ from typing import Final
 
 import sqlalchemy as sa
 
-from ricordo.storage.prepared import PreparedStatement
+from ricordo.storage.database import WriteTransaction
+from ricordo.storage.sql import PreparedStatement
 from ricordo.storage.tables import tallies, users
-from ricordo.storage.transaction import WriteTransaction
 
 LONG_AGO: Final = "0001-01-01"
 """The day under which old counters are summed up."""

@@ -4,9 +4,12 @@ import contextlib
 import functools
 import random
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Concatenate, Final, ParamSpec, Protocol, Self, TypeVar, cast
+from enum import StrEnum
+from typing import Any, Concatenate, Final, ParamSpec, Protocol, Self, TypeVar, cast
 
 import sqlalchemy as sa
 
@@ -14,16 +17,257 @@ from ricordo.clock import Clock
 from ricordo.errors import RoleNotConfined
 from ricordo.limits import MAX_CONFLICT_RETRIES
 from ricordo.model.embedding import KnownVectors
+from ricordo.model.job import NewJob
 from ricordo.model.scope import Policy
-from ricordo.storage.backend import Backend, RaceLost, Watch, unwatched
-from ricordo.storage.links import others_concerned
-from ricordo.storage.transaction import WriteTransaction
+from ricordo.model.vocabulary import Event
+from ricordo.storage.backend import Backend, RaceLost
+from ricordo.storage.jobs import put_job
+from ricordo.storage.sql import Moment, PreparedStatement
+from ricordo.storage.tables import history, links, users
 from ricordo.text.analyser import Analyser
 
+_LOCK_ATTEMPTS: Final = 10
 _LONGEST_PAUSE_SECONDS: Final = 0.05
+
+OWNER_ACTED: Final = "owner"
+VIEWER_ACTED: Final = "viewer"
+"""The actor in one user's history for another who acted on a shared memory."""
 
 P = ParamSpec("P")
 T = TypeVar("T")
+
+
+class Step(StrEnum):
+    """A step that is measured."""
+
+    SEARCH = "search"
+    SEARCH_TURNS = "search_turns"
+    QUERY = "query"
+    CONTEXT = "context"
+    EMBEDDING = "embedding"
+
+
+Watch = Callable[[Step], contextlib.AbstractContextManager[object]]
+"""Returns the context manager that a step runs in. It must not raise."""
+
+_lock_user: Final = PreparedStatement(
+    sa.select(users.c.revision, users.c.index_stamp, users.c.index_epoch, users.c.index_removals)
+    .where(users.c.user_id == sa.bindparam("user_id", type_=sa.Text))
+    .with_for_update()
+)
+_make_user: Final = PreparedStatement(
+    sa.text(
+        "INSERT INTO users (user_id, revision, created_at, updated_at, index_stamp, index_epoch)"
+        " VALUES (:user_id, 0, :now, :now, :stamp, :stamp)"
+        " ON CONFLICT (user_id) DO NOTHING RETURNING user_id"
+    ).bindparams(sa.bindparam("now", type_=Moment))
+)
+_forget_user: Final = PreparedStatement(
+    sa.delete(users).where(
+        users.c.user_id == sa.bindparam("user_id", type_=sa.Text), users.c.revision == 0
+    )
+)
+_advance_user: Final = PreparedStatement(
+    sa.update(users)
+    .where(users.c.user_id == sa.bindparam("of_user", type_=sa.Text))
+    .values(
+        revision=sa.bindparam("revision"),
+        updated_at=sa.bindparam("updated_at"),
+        index_stamp=sa.bindparam("index_stamp"),
+        index_epoch=sa.bindparam("index_epoch"),
+        index_removals=sa.bindparam("index_removals"),
+    )
+)
+_stamp_user: Final = PreparedStatement(
+    sa.update(users)
+    .where(users.c.user_id == sa.bindparam("of_user", type_=sa.Text))
+    .values(
+        index_stamp=sa.bindparam("index_stamp"),
+        index_epoch=sa.bindparam("index_epoch"),
+        index_removals=sa.bindparam("index_removals"),
+    )
+)
+_insert_history: Final = PreparedStatement(sa.insert(history))
+
+
+@dataclass(slots=True)
+class _Ledger:
+    """The history rows and index changes that this transaction adds for one user."""
+
+    revision: int
+    index_stamp: int = 0
+    index_epoch: int = 0
+    index_removals: int = 0
+    index_changed: bool = False
+    rows: list[dict[str, Any]] = field(default_factory=list)
+
+
+class WriteTransaction:
+    """An open write transaction of one user.
+
+    Collects history and writes it with the new revision just before the commit.
+    """
+
+    def __init__(
+        self,
+        backend: Backend,
+        connection: sa.Connection,
+        now: datetime,
+        policy: Policy,
+        analyser: Analyser,
+        user_id: str,
+        others: AbstractSet[str] = frozenset(),
+        known: KnownVectors | None = None,
+    ) -> None:
+        self.backend = backend
+        self.connection = connection
+        self.now = now
+        self.policy = policy
+        self.analyser = analyser
+        self.user_id = user_id
+        self.known = known  # None: nobody has asked yet which vectors there could be
+        self.queued_jobs = 0
+        self.keeps_user = False  # set by writes that leave something without a row of history
+        self._new_users: set[str] = set()
+        self._ledgers: dict[str, _Ledger] = {}
+        self._acts_for = {user_id}  # as the transaction was begun
+        self._act_for_also(others)
+        for locked in sorted({user_id, *others}):
+            self._ledger(locked)
+
+    @property
+    def revision(self) -> int:
+        return self._ledgers[self.user_id].revision
+
+    @property
+    def is_first(self) -> bool:
+        """True where the writing user had no row: they are new, or were just erased."""
+        return self.user_id in self._new_users
+
+    def take_ids(self, series: str, count: int) -> list[int]:
+        return self.backend.take_ids(self.connection, series, count)
+
+    def record(
+        self,
+        event: Event,
+        item_id: int,
+        *,
+        actor: str,
+        reason: str | None = None,
+        old_ref: int | None = None,
+        new_ref: int | None = None,
+        other_user: str | None = None,
+        meta: Mapping[str, Any] | None = None,
+        before: Mapping[str, Any] | None = None,
+        user_id: str | None = None,
+    ) -> None:
+        """Add one row of history, which is one revision.
+
+        ``user_id``: the user whose history it goes into, by default the writing user.
+        """
+        ledger = self._ledger(user_id or self.user_id)
+        ledger.revision += 1
+        ledger.rows.append(
+            {
+                "user_id": user_id or self.user_id,
+                "revision": ledger.revision,
+                "event": event.value,
+                "item_id": item_id,
+                "at": self.now,
+                "actor": actor,
+                "reason": reason,
+                "old_ref": old_ref,
+                "new_ref": new_ref,
+                "other_user": other_user,
+                "meta": dict(meta or {}),
+                "before": None if before is None else dict(before),
+            }
+        )
+
+    def concern(self, user_id: str) -> None:
+        """Lock another user, and let the transaction touch their rows."""
+        self._ledger(user_id)
+
+    def next_stamp(self) -> int:
+        """The stamp of this transaction's changes to the user's search index."""
+        ledger = self._ledgers[self.user_id]
+        if not ledger.index_changed:
+            ledger.index_changed = True
+            ledger.index_stamp += 1
+        return ledger.index_stamp
+
+    def note_removal(self) -> None:
+        """Rows were removed from the index: copies must find out which."""
+        stamp = self.next_stamp()
+        self._ledgers[self.user_id].index_removals = stamp
+
+    def note_rewrite(self) -> None:
+        """Much of the index was rebuilt: copies must start over."""
+        stamp = self.next_stamp()
+        self._ledgers[self.user_id].index_epoch = stamp
+
+    def continue_from(self, revision: int) -> None:
+        """Continue after a history that was imported."""
+        self._ledgers[self.user_id].revision = revision
+
+    def enqueue(self, job: NewJob) -> None:
+        """Queue a job in this transaction: it exists exactly if the write does."""
+        self._act_for_also([job.user_id])  # jobs of the store as a whole are nobody's
+        put_job(self.backend, self.connection, job, self.now)
+        self.queued_jobs += 1
+
+    @contextlib.contextmanager
+    def acting_for_all(self) -> Iterator[None]:
+        """See and change everybody's rows inside the block.
+
+        For the few steps of a user's write that concern users who are not known before.
+        """
+        self.backend.act_for_all(self.connection)
+        yield
+        self.backend.act_for_all(self.connection, acting=False)
+
+    def flush(self) -> None:
+        """Write the collected history and advance the revisions and stamps."""
+        for user_id, ledger in self._ledgers.items():
+            stamps = {
+                "of_user": user_id,
+                "index_stamp": ledger.index_stamp,
+                "index_epoch": ledger.index_epoch,
+                "index_removals": ledger.index_removals,
+            }
+            if ledger.rows:
+                _insert_history.run_many(self.connection, ledger.rows)
+                moved = {"revision": ledger.revision, "updated_at": self.now}
+                _advance_user.run(self.connection, {**stamps, **moved})
+                ledger.rows.clear()
+            elif ledger.index_changed:
+                _stamp_user.run(self.connection, stamps)
+            elif user_id in self._new_users and not self.keeps_user:
+                _forget_user.run(self.connection, {"user_id": user_id})
+
+    def _ledger(self, user_id: str) -> _Ledger:
+        """The user's ledger; locks their row, which their first write creates."""
+        if user_id in self._ledgers:
+            return self._ledgers[user_id]
+        self._act_for_also([user_id])
+        # Beyond all stamps of an erased user of the same name: an import restores the time of a
+        # user's creation, so only the stamps reveal a stale copy of the index in another process.
+        stamp = int(self.now.timestamp() * 1_000_000)
+        for _ in range(_LOCK_ATTEMPTS):  # in between, another transaction may make or erase it
+            rows = _lock_user.run(self.connection, {"user_id": user_id})
+            if rows:
+                ledger = self._ledgers[user_id] = _Ledger(*rows[0])
+                return ledger
+            made = {"user_id": user_id, "now": self.now, "stamp": stamp}
+            if _make_user.run(self.connection, made):
+                self._new_users.add(user_id)
+        raise RaceLost(f"user {user_id!r} is made and erased again and again; try again")
+
+    def _act_for_also(self, users: Collection[str]) -> None:
+        """Let the transaction also touch the rows of these users, to record a change for them."""
+        if not self._acts_for.issuperset(users):
+            self._acts_for.update(users)
+            self.backend.act_for(self.connection, self._acts_for)
 
 
 class ReadTransaction:
@@ -43,7 +287,7 @@ class Database:
         self.policy = policy
         self.analyser = analyser
         self.on_job_queued: Callable[[], None] = lambda: None
-        self.watch: Watch = unwatched
+        self.watch: Watch = lambda _step: contextlib.nullcontext()
 
     @property
     def database(self) -> Self:
@@ -99,7 +343,7 @@ class Database:
         with self.our_errors():
             with self.backend.writing() as connection:
                 self.backend.act_for(connection, [user_id])
-                others = others_concerned(connection, user_id, touching) if touching else set()
+                others = _others_concerned(connection, user_id, touching) if touching else set()
                 writing = WriteTransaction(
                     self.backend,
                     connection,
@@ -154,6 +398,17 @@ class Database:
             if explained is None:
                 raise
             raise explained from error
+
+
+def _others_concerned(connection: sa.Connection, user_id: str, item_ids: Sequence[int]) -> set[str]:
+    """The other users whose history records a change of these memories."""
+    viewers = sa.select(links.c.user_id).where(
+        links.c.owner_id == user_id, links.c.item_id.in_(item_ids)
+    )
+    owners = sa.select(links.c.owner_id).where(
+        links.c.user_id == user_id, links.c.item_id.in_(item_ids)
+    )
+    return set(connection.execute(sa.union(viewers, owners)).scalars())
 
 
 class _HasDatabase(Protocol):

@@ -11,10 +11,9 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql
 
 from ricordo.model.vocabulary import Status
-from ricordo.storage.prepared import upsert
-from ricordo.storage.sql_types import Moment, among
+from ricordo.storage.database import WriteTransaction
+from ricordo.storage.sql import Moment, among, upsert
 from ricordo.storage.tables import items, store_entries
-from ricordo.storage.transaction import WriteTransaction
 
 SEPARATOR: Final = "."
 """Joins the labels of a namespace; no label contains it."""

@@ -11,10 +11,9 @@ from ricordo.model.proposal import StoredProposal
 from ricordo.model.record import Page, decode_cursor, encode_cursor
 from ricordo.model.thread import Turn
 from ricordo.model.vocabulary import JobState, ProposalKind, ProposalState
-from ricordo.storage.prepared import PreparedStatement
-from ricordo.storage.sql_types import Moment, stored_choice
+from ricordo.storage.database import WriteTransaction
+from ricordo.storage.sql import Moment, PreparedStatement, stored_choice
 from ricordo.storage.tables import formation, jobs, proposals, threads, turns
-from ricordo.storage.transaction import WriteTransaction
 
 _TURN_COLUMNS = [column for column in turns.c if column.name != "user_id"]
 _note_observed: Final = PreparedStatement(

@@ -10,9 +10,9 @@ from ricordo.model.activity import ActivityEvent
 from ricordo.model.item import Change, Changes
 from ricordo.model.record import Page, decode_cursor, encode_cursor
 from ricordo.model.vocabulary import Event, EventStatus
-from ricordo.storage.sql_types import stored_choice
+from ricordo.storage.database import WriteTransaction
+from ricordo.storage.sql import stored_choice
 from ricordo.storage.tables import EVENT_IDS, events, history, users
-from ricordo.storage.transaction import WriteTransaction
 
 _COLUMNS = [
     history.c.revision,

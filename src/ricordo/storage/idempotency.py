@@ -9,8 +9,7 @@ import sqlalchemy as sa
 from ricordo.limits import IDEMPOTENCY_HOURS, IDEMPOTENCY_LEASE_SECONDS
 from ricordo.storage.backend import RaceLost
 from ricordo.storage.database import Database, retried
-from ricordo.storage.prepared import PreparedStatement
-from ricordo.storage.sql_types import Moment
+from ricordo.storage.sql import Moment, PreparedStatement
 from ricordo.storage.tables import kept_answers
 
 _reserve: Final = PreparedStatement(

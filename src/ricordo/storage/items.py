@@ -18,15 +18,24 @@ from ricordo.model.item import Item
 from ricordo.model.record import Page, cursor_moment, decode_cursor, encode_cursor
 from ricordo.model.thread import text_of_item
 from ricordo.model.vocabulary import Event, MemoryType, Source, Status, VectorState
-from ricordo.storage.backend import ITEMS, Matrix, matrix_of
+from ricordo.storage.database import WriteTransaction
 from ricordo.storage.entries import remove_entries_of_items
-from ricordo.storage.prepared import PreparedStatement
 from ricordo.storage.relations import remove_relations
 from ricordo.storage.search_rows import Searchable, change_entry, put_entries, remove_entries
-from ricordo.storage.sql_types import Moment, Words, among, bound_list, stored_choice, vector_bytes
-from ricordo.storage.tables import history, item_index, items, links
-from ricordo.storage.transaction import WriteTransaction
-from ricordo.storage.where import Condition, not_expired
+from ricordo.storage.sql import (
+    Condition,
+    Matrix,
+    Moment,
+    PreparedStatement,
+    Words,
+    among,
+    bound_list,
+    matrix_of,
+    stored_choice,
+    vector_bytes,
+)
+from ricordo.storage.tables import ITEMS, history, item_index, items, links
+from ricordo.storage.where import not_expired
 from ricordo.text.normalise import content_hash, folded
 
 _COLUMNS: Final = [items.c[field.name] for field in fields(Item)]

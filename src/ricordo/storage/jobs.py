@@ -11,8 +11,7 @@ from ricordo import limits
 from ricordo.model.job import Job, NewJob
 from ricordo.model.vocabulary import JobState
 from ricordo.storage.backend import Backend
-from ricordo.storage.prepared import PreparedStatement
-from ricordo.storage.sql_types import Json, Moment, among, bound_list, stored_choice
+from ricordo.storage.sql import Json, Moment, PreparedStatement, among, bound_list, stored_choice
 from ricordo.storage.tables import JOB_IDS, jobs
 
 # Two queued jobs for the same work become one, at the earlier time.

@@ -1,6 +1,6 @@
 """Rows of shared memories: links, offers and blocked senders."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Final
 
@@ -8,11 +8,9 @@ import sqlalchemy as sa
 
 from ricordo.model.proposal import BlockedSender, Offer
 from ricordo.model.vocabulary import ProposalState
-from ricordo.storage.prepared import PreparedStatement
-from ricordo.storage.sql_types import Words, stored_choice
+from ricordo.storage.database import WriteTransaction
+from ricordo.storage.sql import Condition, PreparedStatement, Words, stored_choice
 from ricordo.storage.tables import blocked_senders, link_offers, links
-from ricordo.storage.transaction import WriteTransaction
-from ricordo.storage.where import Condition
 
 _viewers: Final = PreparedStatement(
     sa.select(links.c.user_id)
@@ -28,17 +26,6 @@ def viewers_of(connection: sa.Connection, owner_id: str, item_id: int) -> list[s
     """The users a memory is linked to, in order."""
     given = {"owner_id": owner_id, "item_id": item_id}
     return [row[0] for row in _viewers.run(connection, given)]
-
-
-def others_concerned(connection: sa.Connection, user_id: str, item_ids: Sequence[int]) -> set[str]:
-    """The other users whose history records a change of these memories."""
-    viewers = sa.select(links.c.user_id).where(
-        links.c.owner_id == user_id, links.c.item_id.in_(item_ids)
-    )
-    owners = sa.select(links.c.owner_id).where(
-        links.c.user_id == user_id, links.c.item_id.in_(item_ids)
-    )
-    return set(connection.execute(sa.union(viewers, owners)).scalars())
 
 
 def owner_of_linked(connection: sa.Connection, viewer: str, item_id: int) -> str | None:

@@ -6,7 +6,7 @@ from typing import Final
 
 import sqlalchemy as sa
 
-from ricordo import forks
+from ricordo import fork_safety
 from ricordo.errors import DatabaseTooNew, DatabaseTooOld, StorageCorrupt, StorageReadOnly
 from ricordo.storage.database import Database
 
@@ -113,7 +113,7 @@ class _OneAtATime:
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
-        forks.reset_in_child(self)
+        fork_safety.reset_in_child(self)
 
     def reset_after_fork(self) -> threading.Lock:
         """A lock that was held when the process forked would never be released in the child."""

@@ -7,11 +7,18 @@ from typing import Any, Final
 import sqlalchemy as sa
 
 from ricordo.model.vocabulary import Status
-from ricordo.storage.prepared import PreparedStatement, upsert
-from ricordo.storage.sql_types import Moment, Words, among, bound_list
+from ricordo.storage.database import WriteTransaction
+from ricordo.storage.sql import (
+    Condition,
+    Moment,
+    PreparedStatement,
+    Words,
+    among,
+    bound_list,
+    upsert,
+)
 from ricordo.storage.tables import checked_pairs, items, relations
-from ricordo.storage.transaction import WriteTransaction
-from ricordo.storage.where import Condition, not_expired
+from ricordo.storage.where import not_expired
 
 _user = relations.c.user_id == sa.bindparam("user_id", type_=Words)
 _listed = bound_list("ids", sa.BigInteger())

@@ -1,4 +1,4 @@
-"""Rows of the search index: terms and vectors of memories and turns."""
+"""Rows of the search index: terms and vectors of memories and turns, and who makes the vectors."""
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -8,15 +8,32 @@ from typing import Any, Final
 import numpy as np
 import sqlalchemy as sa
 
-from ricordo.model.embedding import VectorModel
+from ricordo.model.embedding import StoredChoice, VectorModel
 from ricordo.model.job import NewJob
 from ricordo.model.vocabulary import Status, VectorState
-from ricordo.storage.backend import INDEXED, ITEMS, TURNS, Indexed, Row, matrix_of
-from ricordo.storage.prepared import PreparedStatement
+from ricordo.storage.database import WriteTransaction
 from ricordo.storage.relations import remove_relations
-from ricordo.storage.sql_types import Words, among, bound_list, vector_bytes
-from ricordo.storage.tables import item_index, items, links, turns, users
-from ricordo.storage.transaction import WriteTransaction
+from ricordo.storage.sql import (
+    PreparedStatement,
+    Row,
+    Words,
+    among,
+    bound_list,
+    matrix_of,
+    vector_bytes,
+)
+from ricordo.storage.tables import (
+    INDEXED,
+    ITEMS,
+    TURNS,
+    Indexed,
+    embedding_settings,
+    item_index,
+    items,
+    links,
+    turns,
+    users,
+)
 
 EMBED_JOB: Final = "embed"
 """Kind of the job that embeds a user's new texts."""
@@ -31,7 +48,7 @@ def _with_vectors(kind: Indexed, wanted: sa.ColumnElement[bool]) -> PreparedStat
         sa.select(index.text_hash, index.provider, index.model, vector).where(
             index.user_id == sa.bindparam("user_id", type_=Words),
             wanted,
-            index.state == sa.literal_column("'ready'"),  # see prepared.py
+            index.state == sa.literal_column("'ready'"),  # see PreparedStatement
         )
     )
 
@@ -387,3 +404,32 @@ def linked_index(
     connection: sa.Connection, viewer: str, model: VectorModel | None
 ) -> list[tuple[Any, ...]]:
     return _linked.run(connection, {"user_id": viewer, **_made_by(model)})
+
+
+_CHOICE: Final = [column for column in embedding_settings.c if column.name != "user_id"]
+_find_choice: Final = PreparedStatement(
+    sa.select(*_CHOICE).where(embedding_settings.c.user_id == _user)
+)
+
+
+def find_choice(connection: sa.Connection, user_id: str) -> StoredChoice | None:
+    """The embedding model of a user who does not use the store's."""
+    rows = _find_choice.run_typed(connection, {"user_id": user_id})
+    if not rows:
+        return None
+    return StoredChoice(
+        **{column.name: value for column, value in zip(_CHOICE, rows[0], strict=True)}
+    )
+
+
+def store_choice(writing: WriteTransaction, choice: StoredChoice) -> None:
+    drop_choice(writing)
+    row = {column.name: getattr(choice, column.name) for column in _CHOICE}
+    writing.connection.execute(sa.insert(embedding_settings).values(user_id=writing.user_id, **row))
+    writing.keeps_user = True
+
+
+def drop_choice(writing: WriteTransaction) -> None:
+    """Return to the store's embedding model."""
+    where = embedding_settings.c.user_id == writing.user_id
+    writing.connection.execute(sa.delete(embedding_settings).where(where))

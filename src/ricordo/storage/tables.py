@@ -5,6 +5,7 @@ adjacent and the schema can be sharded by user. Nothing outside ``storage`` name
 """
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
@@ -23,7 +24,7 @@ from ricordo.model.vocabulary import (
     Status,
     VectorState,
 )
-from ricordo.storage.sql_types import Json, Moment, Vector, Words
+from ricordo.storage.sql import Json, Moment, Vector, Words
 
 metadata: Final = sa.MetaData(
     naming_convention={
@@ -582,3 +583,25 @@ OWNED_TABLES: Final = tuple(
     table for table in reversed(metadata.sorted_tables) if "user_id" in table.c
 )
 """Every table with a user's rows, in an order in which they can be deleted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Indexed:
+    """A searchable table, and the table with its terms and vectors."""
+
+    name: str
+    source: sa.Table
+    index: sa.Table
+
+    def joined(self) -> sa.Join:
+        return self.source.join(self.index, self.same_row())
+
+    def same_row(self) -> sa.ColumnElement[bool]:
+        return sa.and_(
+            self.source.c.user_id == self.index.c.user_id, self.source.c.id == self.index.c.id
+        )
+
+
+ITEMS: Final = Indexed("item", items, item_index)
+TURNS: Final = Indexed("turn", turns, turn_index)
+INDEXED: Final = (ITEMS, TURNS)

@@ -9,12 +9,11 @@ import sqlalchemy as sa
 from ricordo.model.item import Item
 from ricordo.model.profile import PROFILE_THEME
 from ricordo.model.vocabulary import ContextPolicy, Event
+from ricordo.storage.database import WriteTransaction
 from ricordo.storage.items import find_items
-from ricordo.storage.prepared import PreparedStatement
-from ricordo.storage.sql_types import Words, among, bound_list
+from ricordo.storage.sql import Condition, PreparedStatement, Words, among, bound_list
 from ricordo.storage.tables import history, items, summaries, themes, turns
-from ricordo.storage.transaction import WriteTransaction
-from ricordo.storage.where import Condition, not_expired
+from ricordo.storage.where import not_expired
 
 _present: Final = PreparedStatement(
     sa.select(themes.c.slug).where(

@@ -12,13 +12,13 @@ from ricordo.model.checks import format_moment
 from ricordo.model.record import Page, cursor_moment, decode_cursor, encode_cursor
 from ricordo.model.thread import Compaction, NewTurn, Thread, Turn, text_of_turn
 from ricordo.model.vocabulary import Event
-from ricordo.storage.backend import TURNS
+from ricordo.storage.database import WriteTransaction
 from ricordo.storage.formation import FORMED_POSITION, THREADS_WITH_FORMATION
-from ricordo.storage.prepared import PreparedStatement, upsert
 from ricordo.storage.search_rows import Searchable, change_entry, put_entries
-from ricordo.storage.sql_types import Words, among, bound_list
+from ricordo.storage.sql import PreparedStatement, Words, among, bound_list, upsert
 from ricordo.storage.tables import (
     TURN_IDS,
+    TURNS,
     compactions,
     formation,
     history,
@@ -26,7 +26,6 @@ from ricordo.storage.tables import (
     threads,
     turns,
 )
-from ricordo.storage.transaction import WriteTransaction
 
 _select_threads: Final = sa.select(
     *(column for column in threads.c if column.name != "user_id"),

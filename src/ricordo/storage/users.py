@@ -3,16 +3,16 @@
 from collections.abc import Collection
 from dataclasses import dataclass, fields
 from datetime import datetime
-from typing import Any, Final
+from typing import Any
 
 import sqlalchemy as sa
 
-from ricordo.model.embedding import StoredChoice
 from ricordo.model.vocabulary import Status
-from ricordo.storage.backend import INDEXED, Backend
-from ricordo.storage.prepared import PreparedStatement
-from ricordo.storage.sql_types import Moment, Words
+from ricordo.storage.backend import Backend
+from ricordo.storage.database import OWNER_ACTED, WriteTransaction
+from ricordo.storage.sql import Moment
 from ricordo.storage.tables import (
+    INDEXED,
     OWNED_TABLES,
     blocked_senders,
     checkpoints,
@@ -30,8 +30,6 @@ from ricordo.storage.tables import (
     upkeep,
     users,
 )
-from ricordo.storage.tables import embedding_settings as settings
-from ricordo.storage.transaction import OWNER_ACTED, WriteTransaction
 from ricordo.storage.where import not_expired
 
 
@@ -175,54 +173,3 @@ def waiting_vectors(connection: sa.Connection) -> dict[str, int]:
         ).scalar_one()
         for kind in INDEXED
     }
-
-
-_find: Final = PreparedStatement(
-    sa.select(
-        settings.c.provider,
-        settings.c.model,
-        settings.c.base_url,
-        settings.c.sealed_key,
-        settings.c.dimensions,
-        settings.c.updated_at,
-    ).where(settings.c.user_id == sa.bindparam("user_id", type_=Words))
-)
-_moment: Final = Moment()
-
-
-def find_choice(connection: sa.Connection, user_id: str) -> StoredChoice | None:
-    rows = _find.run(connection, {"user_id": user_id})
-    if not rows:
-        return None
-    provider, model, base_url, sealed_key, dimensions, updated_at = rows[0]
-    changed: datetime | None = _moment.process_result_value(updated_at, connection.dialect)
-    assert changed is not None
-    return StoredChoice(
-        provider=provider,
-        model=model,
-        base_url=base_url,
-        sealed_key=sealed_key,
-        dimensions=dimensions,
-        updated_at=changed,
-    )
-
-
-def store_choice(writing: WriteTransaction, choice: StoredChoice) -> None:
-    drop_choice(writing)
-    row = {
-        "user_id": writing.user_id,
-        "provider": choice.provider,
-        "model": choice.model,
-        "base_url": choice.base_url,
-        "sealed_key": choice.sealed_key,
-        "dimensions": choice.dimensions,
-        "updated_at": choice.updated_at,
-    }
-    writing.connection.execute(sa.insert(settings).values(**row))
-    writing.keeps_user = True
-
-
-def drop_choice(writing: WriteTransaction) -> None:
-    """Return to the store's embedding model."""
-    where = settings.c.user_id == writing.user_id
-    writing.connection.execute(sa.delete(settings).where(where))

@@ -12,11 +12,8 @@ import sqlalchemy as sa
 
 from ricordo.model.filters import ItemFilter
 from ricordo.model.vocabulary import GLOBAL_OWNER, Status
-from ricordo.storage.prepared import PreparedStatement
-from ricordo.storage.sql_types import Moment, Words, has_tag, surely_among
+from ricordo.storage.sql import Condition, Moment, PreparedStatement, Words, has_tag, surely_among
 from ricordo.storage.tables import items, links
-
-Condition = sa.ColumnElement[bool]
 
 
 @dataclass(frozen=True, slots=True)

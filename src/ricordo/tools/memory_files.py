@@ -28,12 +28,12 @@ from ricordo.model.draft import NewMemory
 from ricordo.model.embedding import KnownVectors
 from ricordo.model.item import Item
 from ricordo.model.vocabulary import Event, MemoryType, Source, Status
-from ricordo.storage.database import Database, ReadTransaction, retried
+from ricordo.storage.database import Database, ReadTransaction, WriteTransaction, retried
 from ricordo.storage.items import changed_at, find_items, update_item
 from ricordo.storage.search_rows import text_hash
+from ricordo.storage.sql import Condition
 from ricordo.storage.tables import items
-from ricordo.storage.transaction import WriteTransaction
-from ricordo.storage.where import Condition, not_expired
+from ricordo.storage.where import not_expired
 from ricordo.text.normalise import canonical
 from ricordo.tools import memory_file_text
 from ricordo.tools.answers import hint_of

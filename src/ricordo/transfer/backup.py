@@ -29,10 +29,9 @@ from ricordo.files.disk import file_errors, settle
 from ricordo.limits import BACKUP_ROWS_AT_ONCE, BACKUP_WIDE_ROWS_AT_ONCE
 from ricordo.model.checks import format_moment
 from ricordo.model.reports import BackupReport
-from ricordo.storage.backend import matrix_of
 from ricordo.storage.database import Database
 from ricordo.storage.migration import BACKUP_MANIFEST, CHAIN, HEAD, upgrade, version_of
-from ricordo.storage.sql_types import Vector, vector_bytes
+from ricordo.storage.sql import Vector, matrix_of, vector_bytes
 from ricordo.storage.sqlite.backend import SqliteBackend
 from ricordo.storage.sqlite.connection import Use
 from ricordo.storage.tables import (

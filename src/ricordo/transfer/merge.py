@@ -23,7 +23,7 @@ from ricordo.model.thread import Compaction, NewTurn
 from ricordo.model.vocabulary import Status
 from ricordo.storage import checkpoints as state_rows
 from ricordo.storage.checkpoints import has_graph
-from ricordo.storage.database import Database, retried
+from ricordo.storage.database import Database, WriteTransaction, retried
 from ricordo.storage.entries import EntryName, StoredEntry, entries_named, put_entries, readable
 from ricordo.storage.formation import FormationState, advance, state_of
 from ricordo.storage.items import active_with_key, find_items
@@ -38,7 +38,6 @@ from ricordo.storage.tables import (
     turns,
 )
 from ricordo.storage.threads import append_turns, put_compaction
-from ricordo.storage.transaction import WriteTransaction
 from ricordo.transfer.exports import Progress
 from ricordo.transfer.rows import Row, UserRows
 

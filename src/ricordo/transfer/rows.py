@@ -34,7 +34,7 @@ from ricordo.model.vocabulary import (
     Status,
 )
 from ricordo.storage.history import UNDONE_REVISION
-from ricordo.storage.sql_types import Moment
+from ricordo.storage.sql import Moment
 from ricordo.storage.tables import (
     blocked_senders,
     checkpoints,

@@ -21,13 +21,12 @@ from ricordo.model.item import Change, Item
 from ricordo.model.scope import Scope
 from ricordo.model.thread import Turn
 from ricordo.model.vocabulary import Event, ProposalState, Status
-from ricordo.storage.database import Database, retried
+from ricordo.storage.database import OWNER_ACTED, Database, WriteTransaction, retried
 from ricordo.storage.history import take_received
 from ricordo.storage.items import derived_columns, index_items, item_from_row
 from ricordo.storage.links import add_link, drop_offer, find_block, find_offer
 from ricordo.storage.tables import ITEM_IDS, TURN_IDS, items, proposals, turns, users
 from ricordo.storage.threads import index_turns
-from ricordo.storage.transaction import OWNER_ACTED, WriteTransaction
 from ricordo.storage.users import has_anything, note_upkeep
 from ricordo.text.normalise import content_hash, slug
 from ricordo.transfer.rows import TABLE_OF_KIND, Row, UserRows

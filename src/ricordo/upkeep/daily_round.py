@@ -29,16 +29,14 @@ from ricordo.providers.embedder import Embedder
 from ricordo.providers.embedding_choice import test_embedder
 from ricordo.recall.service import Recall
 from ricordo.storage.daily_counters import day_of, fold_tallies, tally
-from ricordo.storage.database import Database, retried
+from ricordo.storage.database import Database, WriteTransaction, retried
 from ricordo.storage.history import put_events, trim_events
 from ricordo.storage.idempotency import trim_answers
 from ricordo.storage.items import find_items
-from ricordo.storage.sql_types import Moment
+from ricordo.storage.sql import Condition, Moment
 from ricordo.storage.tables import checked_pairs, history, item_index, items, links, threads
 from ricordo.storage.themes import find_summary
-from ricordo.storage.transaction import WriteTransaction
 from ricordo.storage.users import UpkeepState, note_upkeep, upkeep_state
-from ricordo.storage.where import Condition
 from ricordo.upkeep.relations import prune_relations
 from ricordo.upkeep.schedule import CONSOLIDATE_JOB, INSIGHTS_JOB, RELATE_JOB, UpkeepPolicy
 

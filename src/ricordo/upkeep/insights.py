@@ -38,16 +38,16 @@ from ricordo.model.vocabulary import GLOBAL_OWNER, EventStatus, MemoryType, Sour
 from ricordo.providers.chat_model import Message
 from ricordo.recall.service import Recall
 from ricordo.storage.daily_counters import tally
-from ricordo.storage.database import Database, ReadTransaction, retried
+from ricordo.storage.database import Database, ReadTransaction, WriteTransaction, retried
 from ricordo.storage.formation import speakers_in
 from ricordo.storage.history import put_events
 from ricordo.storage.items import find_items, page_of_items
 from ricordo.storage.search_rows import text_hash
+from ricordo.storage.sql import Condition
 from ricordo.storage.tables import formation, items, turns
 from ricordo.storage.threads import page_of_threads
-from ricordo.storage.transaction import WriteTransaction
 from ricordo.storage.users import note_upkeep, upkeep_state
-from ricordo.storage.where import Condition, not_expired
+from ricordo.storage.where import not_expired
 from ricordo.text.analyser import Analyser
 from ricordo.text.normalise import content_hash, folded
 

@@ -24,7 +24,6 @@ from ricordo.model.item import Item
 from ricordo.model.reports import PairAction, PairDecision
 from ricordo.model.vocabulary import ON_PURPOSE, MemoryType
 from ricordo.recall.service import Recall
-from ricordo.storage.backend import ITEMS
 from ricordo.storage.database import Database, ReadTransaction
 from ricordo.storage.items import (
     Comparables,
@@ -35,6 +34,7 @@ from ricordo.storage.items import (
     shared_among,
 )
 from ricordo.storage.relations import checked_since
+from ricordo.storage.tables import ITEMS
 from ricordo.text.analyser import Analyser
 from ricordo.text.normalise import content_hash
 

@@ -31,7 +31,7 @@ from ricordo.model.vocabulary import ContextMode, Status
 from ricordo.prompt.request import PromptRequest
 from ricordo.prompt.selection import give_feedback, used_in
 from ricordo.recall.service import read_graph, read_related
-from ricordo.storage.backend import Step
+from ricordo.storage.database import Step
 from ricordo.storage.threads import find_thread
 from ricordo.user_memory.base import UserOperations, confined, whole_memory, within_categories
 from ricordo.user_memory.memories import When

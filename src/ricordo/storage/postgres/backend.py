@@ -8,7 +8,7 @@ from typing import Any, Final
 import psycopg
 import sqlalchemy as sa
 
-from ricordo import forks
+from ricordo import fork_safety
 from ricordo.errors import (
     InvalidValue,
     StorageBusy,
@@ -23,6 +23,7 @@ from ricordo.storage.backend import SearchIndex, ids_within_reach
 from ricordo.storage.postgres import security
 from ricordo.storage.postgres.search import PostgresSearch
 from ricordo.storage.postgres.security import confinement_problem, owner_elsewhere, security_problem
+from ricordo.storage.sql import driver_of
 from ricordo.storage.tables import ID_SERIES, metadata
 
 APPLICATION: Final = "ricordo"
@@ -126,7 +127,7 @@ class PostgresBackend:
         self._busy_timeout_seconds = busy_timeout_seconds
         self._closed = False
         self._set_up()
-        forks.reset_in_child(self)
+        fork_safety.reset_in_child(self)
 
     def _set_up(self) -> None:
         milliseconds = max(1, int(self._busy_timeout_seconds * 1000))  # 0 would be for ever
@@ -303,8 +304,7 @@ class PostgresBackend:
 
 def _set_parameter(connection: sa.Connection, statement: str, value: str) -> None:
     """Set a configuration parameter, on the driver's cursor, because every transaction does it."""
-    driver: Any = connection.connection.dbapi_connection
-    driver.execute(statement, (value,))
+    driver_of(connection).execute(statement, (value,))
 
 
 def _describe(error: psycopg.Error) -> str:

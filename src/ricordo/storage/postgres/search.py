@@ -17,13 +17,15 @@ from sqlalchemy.dialects import postgresql
 
 from ricordo.model.embedding import VectorModel
 from ricordo.model.vocabulary import VectorState
-from ricordo.storage.backend import INDEXED, Condition, Indexed, Matches, Row
+from ricordo.storage.backend import Matches
 from ricordo.storage.postgres.security import (
     make_functions,
     matching_counts,
     matching_ids,
     require_owner,
 )
+from ricordo.storage.sql import Condition, Row, vector_text
+from ricordo.storage.tables import INDEXED, Indexed
 
 _OWNER: Final = "@"  # no term of the analyser begins with it
 _INDEXED_WIDTHS: Final = (384,)
@@ -189,8 +191,8 @@ def _nearest(
     newest_first: bool = False,
 ) -> list[tuple[int, float]]:
     """The nearest rows. A second ORDER BY column would prevent the use of the vector index."""
-    given = "[" + ",".join(map(repr, query.tolist())) + "]"
-    distance = column.op("<=>")(sa.literal(given).op("::")(sa.literal_column("vector")))
+    given = sa.literal(vector_text(query)).op("::")(sa.literal_column("vector"))
+    distance = column.op("<=>")(given)
     order = [sa.column("distance"), *([kind.index.c.id.desc()] if newest_first else [])]
     statement = (
         sa.select(kind.index.c.id, distance.label("distance"))

@@ -8,19 +8,20 @@ The policies bind every role except the tables' owner and superusers.
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
-import psycopg
 import sqlalchemy as sa
 from psycopg import sql
 
 from ricordo.errors import AccessDenied, InvalidValue, RoleNotConfined
 from ricordo.model.vocabulary import GLOBAL_OWNER
-from ricordo.storage.backend import INDEXED, Indexed
 from ricordo.storage.migration import VERSION_TABLE
+from ricordo.storage.sql import driver_of
 from ricordo.storage.tables import (
     ID_SERIES,
+    INDEXED,
     OWNED_TABLES,
+    Indexed,
     api_keys,
     item_index,
     items,
@@ -370,7 +371,7 @@ def statements(connection: sa.Connection, name: str) -> list[str]:
     role = sql.Identifier(checked_role(name))
     made = [] if role_exists(connection, name) else [_CREATE.format(role)]
     schema: str = connection.exec_driver_sql("SELECT current_schema()").scalar_one()
-    driver = _driver(connection)
+    driver = driver_of(connection)
     return [one.as_string(driver) for one in (*made, *_grants(role, sql.Identifier(schema)))]
 
 
@@ -414,13 +415,7 @@ def _grants(role: sql.Identifier, schema: sql.Identifier) -> Iterator[sql.Compos
 
 
 def _set_password(connection: sa.Connection, name: str, password: str) -> None:
-    driver = _driver(connection)
+    driver = driver_of(connection)
     sealed = driver.pgconn.encrypt_password(password.encode(), name.encode(), b"scram-sha-256")
     statement = sql.SQL("ALTER ROLE {} PASSWORD {}").format(sql.Identifier(name), sealed.decode())
     driver.execute(statement)
-
-
-def _driver(connection: sa.Connection) -> psycopg.Connection:
-    driver: Any = connection.connection.dbapi_connection
-    assert isinstance(driver, psycopg.Connection)
-    return driver

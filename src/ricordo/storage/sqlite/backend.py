@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
-from ricordo import forks
+from ricordo import fork_safety
 from ricordo.errors import (
     DatabaseKeyMismatch,
     StorageBusy,
@@ -23,11 +23,11 @@ from ricordo.errors import (
     StorageReadOnly,
     StorageUnavailable,
 )
-from ricordo.storage.backend import INDEXED, Indexed, SearchIndex, ids_within_reach
-from ricordo.storage.sql_types import stored_json
+from ricordo.storage.backend import SearchIndex, ids_within_reach
+from ricordo.storage.sql import driver_of, stored_json
 from ricordo.storage.sqlite.connection import ConnectionPlan, connect
 from ricordo.storage.sqlite.search import SqliteSearch
-from ricordo.storage.tables import ID_SERIES
+from ricordo.storage.tables import ID_SERIES, INDEXED, Indexed
 
 # Closing any descriptor of a file drops all POSIX locks of the process on it. Each driver's SQLite
 # guards against this, but two drivers do not know of each other.
@@ -226,8 +226,8 @@ class SqliteBackend:
         refuse_two_drivers(plan)
         self._set_up()
         note_open(self)
-        forks.reset_in_child(self)
-        forks.pause_at_fork(self)
+        fork_safety.reset_in_child(self)
+        fork_safety.pause_at_fork(self)
 
     def _set_up(self) -> None:
         self._write_lock = threading.Lock()
@@ -318,10 +318,10 @@ class SqliteBackend:
         return None
 
     def prepare_planner(self, connection: sa.Connection) -> None:
-        seed_statistics(_driver(connection))
+        seed_statistics(driver_of(connection))
 
     def take_ids(self, connection: sa.Connection, series: str, count: int) -> list[int]:
-        row = _driver(connection).execute(
+        row = driver_of(connection).execute(
             "UPDATE store SET number = number + ? WHERE name = ? RETURNING number", (count, series)
         )
         last: int = row.fetchone()[0]
@@ -329,7 +329,7 @@ class SqliteBackend:
 
     def keep_ids(self, series: str, ids: Iterable[int]) -> None:
         with self.writing() as connection:
-            driver = _driver(connection)
+            driver = driver_of(connection)
             (present,) = driver.execute(
                 "SELECT number FROM store WHERE name = ?", (series,)
             ).fetchone()
@@ -339,11 +339,11 @@ class SqliteBackend:
             )
 
     def ids_given(self, connection: sa.Connection) -> dict[str, int]:
-        rows = _driver(connection).execute("SELECT name, number FROM store")
+        rows = driver_of(connection).execute("SELECT name, number FROM store")
         return {name: number for name, number in rows if name in ID_SERIES}
 
     def go_on_after(self, connection: sa.Connection, given: Mapping[str, int]) -> None:
-        _driver(connection).executemany(
+        driver_of(connection).executemany(
             "UPDATE store SET number = max(number, ?) WHERE name = ?",
             [(number, series) for series, number in given.items()],
         )
@@ -361,7 +361,7 @@ class SqliteBackend:
         """Write a snapshot of the database to an existing empty file."""
         self._check_open()
         with self._readers.connect() as connection:
-            write_copy(_driver(connection), path)
+            write_copy(driver_of(connection), path)
 
     def take_over(self, other: "SqliteBackend") -> None:
         """Replace the contents by those of another file, in one transaction.
@@ -370,7 +370,7 @@ class SqliteBackend:
             StorageBusy: another program, or another part of this one, has the file open.
         """
         with self._only_connection() as driver, other._exclusive() as source:
-            take_over(driver, _driver(source))
+            take_over(driver, driver_of(source))
 
     def require_alone(self) -> None:
         """Ensure that nobody else has the file open.
@@ -405,7 +405,7 @@ class SqliteBackend:
         # which can be truncated once no reader needs it.
         try:
             with self._exclusive() as connection:
-                driver = _driver(connection)
+                driver = driver_of(connection)
                 driver.execute("VACUUM")
                 with self._short_timeout(driver):
                     blocked, _, _ = driver.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
@@ -427,7 +427,7 @@ class SqliteBackend:
     def check(self) -> list[str]:
         try:
             with self.reading() as connection:
-                rows = _driver(connection).execute("PRAGMA integrity_check(20)").fetchall()
+                rows = driver_of(connection).execute("PRAGMA integrity_check(20)").fetchall()
                 found = [row[0] for row in rows if row[0] != "ok"]
                 return found or text_index_damage(connection)
         except self._driver_module.DatabaseError as error:
@@ -438,7 +438,7 @@ class SqliteBackend:
 
     def size_bytes(self, connection: sa.Connection) -> int:
         (size,) = (
-            _driver(connection)
+            driver_of(connection)
             .execute("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size")
             .fetchone()
         )
@@ -507,7 +507,7 @@ def _is_folder_sealed(code: int | None, file: Path) -> bool:
 
 @contextlib.contextmanager
 def _transaction(connection: sa.Connection, begin: str) -> Iterator[None]:
-    driver = _driver(connection)
+    driver = driver_of(connection)
     driver.execute(begin)
     try:
         yield
@@ -517,7 +517,3 @@ def _transaction(connection: sa.Connection, begin: str) -> Iterator[None]:
         if driver.in_transaction:
             driver.execute("ROLLBACK")
         raise
-
-
-def _driver(connection: sa.Connection) -> Any:
-    return connection.connection.dbapi_connection

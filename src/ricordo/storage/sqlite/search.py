@@ -7,15 +7,16 @@ only. The terms come from the analyser; FTS5 only stores them.
 import hashlib
 from collections.abc import Collection, Sequence
 from functools import lru_cache
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import sqlalchemy as sa
 
 from ricordo.model.embedding import VectorModel
 from ricordo.model.vocabulary import VectorState
-from ricordo.storage.backend import INDEXED, Condition, Indexed, Matches, Row, matrix_of
-from ricordo.storage.sql_types import vector_bytes
+from ricordo.storage.backend import Matches
+from ricordo.storage.sql import Condition, Row, driver_of, matrix_of, vector_bytes
+from ricordo.storage.tables import INDEXED, Indexed
 
 _MARK_CHARS: Final = 8
 _TERM_PUNCTUATION: Final = "!#$%&()*+,-./;<=>?@[\\]^_{|}~"
@@ -59,7 +60,7 @@ class SqliteSearch:
         rows: Sequence[tuple[int, str]],
     ) -> None:
         mark = _mark(user_id)
-        _driver(connection).executemany(
+        driver_of(connection).executemany(
             f"INSERT INTO {kind.name}_fts (rowid, terms) VALUES (?, ?)",
             [(row_id, _marked(mark, terms)) for row_id, terms in rows],
         )
@@ -72,7 +73,7 @@ class SqliteSearch:
         rows: Sequence[tuple[int, str]],
     ) -> None:
         mark = _mark(user_id)
-        _driver(connection).executemany(
+        driver_of(connection).executemany(
             f"INSERT INTO {kind.name}_fts ({kind.name}_fts, rowid, terms) VALUES ('delete', ?, ?)",
             [(row_id, _marked(mark, terms)) for row_id, terms in rows],
         )
@@ -120,7 +121,7 @@ class SqliteSearch:
     def vocabulary(self, connection: sa.Connection, kind: Indexed, user_id: str) -> list[str]:
         mark = _mark(user_id)
         beyond = mark[:-1] + chr(ord(mark[-1]) + 1)
-        rows = _driver(connection).execute(
+        rows = driver_of(connection).execute(
             f"SELECT term FROM {kind.name}_vocabulary WHERE term >= ? AND term < ?", (mark, beyond)
         )
         return [row[0][_MARK_CHARS:] for row in rows]
@@ -156,14 +157,14 @@ class SqliteSearch:
 
     def compact(self, connection: sa.Connection) -> None:
         for kind in INDEXED:
-            _driver(connection).execute(
+            driver_of(connection).execute(
                 f"INSERT INTO {kind.name}_fts ({kind.name}_fts) VALUES ('optimize')"
             )
 
     def _frequency(self, connection: sa.Connection, kind: Indexed, marked: list[str]) -> int:
         places = ", ".join("?" * len(marked))
         (count,) = (
-            _driver(connection)
+            driver_of(connection)
             .execute(
                 f"SELECT coalesce(sum(doc), 0) FROM {kind.name}_vocabulary"
                 f" WHERE term IN ({places})",
@@ -183,7 +184,3 @@ def _mark(user_id: str) -> str:
 
 def _marked(mark: str, terms: str) -> str:
     return mark + terms.replace(" ", f" {mark}") if terms else ""
-
-
-def _driver(connection: sa.Connection) -> Any:
-    return connection.connection.dbapi_connection

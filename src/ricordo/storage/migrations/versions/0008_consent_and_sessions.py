@@ -10,7 +10,7 @@ Revises: 0007
 import sqlalchemy as sa
 from alembic import op
 
-from ricordo.storage.sql_types import Json, Moment, Words
+from ricordo.storage.sql import Json, Moment, Words
 
 revision = "0008"
 down_revision = "0007"
