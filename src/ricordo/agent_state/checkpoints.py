@@ -10,9 +10,9 @@ from ricordo.model.thread import Checkpoint
 from ricordo.storage.checkpoints import (
     CheckpointPosition,
     delete_state,
+    find_position,
     find_state,
     put_state,
-    standing_of,
 )
 from ricordo.storage.database import ReadTransaction, WriteTransaction
 
@@ -169,7 +169,7 @@ def save(
     Raises:
         Conflict: another version is there than the expected one.
     """
-    present = standing_of(writing.connection, writing.user_id, thread_id)
+    present = find_position(writing.connection, writing.user_id, thread_id)
     _check_expected(thread_id, present, expected)
     saved = put_state(writing, thread_id, state.text, present, writing.now)
     return Checkpoint(
@@ -206,7 +206,7 @@ def delete(writing: WriteTransaction, thread_id: str, expected: int | None) -> b
         Conflict: another version is there than the expected one.
     """
     if expected is not None:
-        present = standing_of(writing.connection, writing.user_id, thread_id)
+        present = find_position(writing.connection, writing.user_id, thread_id)
         _check_expected(thread_id, present, expected)
     return delete_state(writing, thread_id)
 

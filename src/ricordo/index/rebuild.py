@@ -28,11 +28,11 @@ from ricordo.storage.search_rows import (
     EMBED_JOB,
     PAGE_ROWS,
     Searchable,
-    ask_for_vectors,
     change_terms,
     drop_choice,
     find_choice,
     put_entries,
+    queue_embedding,
     store_choice,
 )
 from ricordo.storage.tables import INDEXED, ITEMS, Indexed, items, jobs, store, turns
@@ -175,7 +175,7 @@ def change_choice(writing: WriteTransaction, to: ModelCandidate, sealed_key: str
     if put_back(writing, to.model):
         writing.note_rewrite()  # copies in memory start over: new vectors may be of another width
     if to.model is not None and missing:
-        ask_for_vectors(writing)
+        queue_embedding(writing)
     return missing
 
 
@@ -185,7 +185,7 @@ def rebuild_all(writing: WriteTransaction) -> int:
     if put_back(writing, None):
         writing.note_rewrite()
     if everything:
-        ask_for_vectors(writing)
+        queue_embedding(writing)
     return everything
 
 
@@ -196,7 +196,7 @@ def backfill(writing: WriteTransaction, model: VectorModel) -> EmbeddingBackfill
         writing.note_rewrite()  # so many are read page by page, as by a copy that starts over
     waiting = count_waiting(writing.connection, writing.user_id)
     if waiting:
-        ask_for_vectors(writing)
+        queue_embedding(writing)
     return EmbeddingBackfill(put_back=changed, pending=waiting)
 
 

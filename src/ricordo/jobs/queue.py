@@ -182,7 +182,7 @@ class JobQueue:
         now = self.database.clock()
         with self.database.transaction() as connection:
             rows.trim_finished(connection, now - timedelta(days=limits.FINISHED_JOB_DAYS))
-            rows.mend_times(connection, now)
+            rows.repair_times(connection, now)
 
 
 def backoff_seconds(attempts: int) -> float:

@@ -27,7 +27,7 @@ from ricordo.prompt.request import PromptRequest
 from ricordo.prompt.selection import Choice, MemorySelector, ThemeRules, date_and_time
 from ricordo.recall.service import Recall
 from ricordo.storage.database import Database, ReadTransaction
-from ricordo.storage.history import standing_of
+from ricordo.storage.history import user_version
 from ricordo.storage.items import has_ended
 from ricordo.storage.themes import find_summary
 from ricordo.storage.where import Audience, audience_of
@@ -73,7 +73,7 @@ class Known:
         if run_id is None:
             return self.themes(user_id)
         with self._database.read(user_id) as view:
-            _, epoch = standing_of(view.connection, user_id)
+            _, epoch = user_version(view.connection, user_id)
         themes = self._of_run.get((user_id, run_id, epoch))
         if themes is None:
             themes = self.themes(user_id)
@@ -91,7 +91,7 @@ class Known:
         """What is known of a user; empty where nothing is."""
         cached = self._narratives.get(user_id)
         with self._database.read(user_id) as view:
-            standing = standing_of(view.connection, user_id)
+            standing = user_version(view.connection, user_id)
             if cached is not None and self._is_current(view, user_id, cached.standing, cached.at):
                 stored = find_summary(view.connection, user_id)
                 if stored is None or stored["made_by"] == TEMPLATE:
@@ -112,7 +112,7 @@ class Known:
             return read_theme_counts(view, audience)
         known = self._counted.get(user_id)
         if known is None or not self._is_current(view, user_id, known.standing, known.at):
-            standing = standing_of(view.connection, user_id)
+            standing = user_version(view.connection, user_id)
             known = _CachedCounts(standing, view.now, read_theme_counts(view, audience))
             self._counted.put(user_id, known)
         return known.counts
@@ -121,7 +121,7 @@ class Known:
         self, view: ReadTransaction, user_id: str, standing: Standing, at: datetime
     ) -> bool:
         """Whether nothing was written since, and no memory has expired."""
-        if standing_of(view.connection, user_id) != standing:
+        if user_version(view.connection, user_id) != standing:
             return False
         return not has_ended(view.connection, user_id, at, view.now)
 

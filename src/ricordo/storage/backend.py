@@ -13,6 +13,9 @@ from ricordo.model.embedding import VectorModel
 from ricordo.storage.sql import Condition, Row
 from ricordo.storage.tables import Indexed
 
+TermRows = Sequence[tuple[int, str]]
+"""Ids of rows, each with its terms."""
+
 
 @dataclass(frozen=True, slots=True)
 class Matches:
@@ -39,20 +42,10 @@ class SearchIndex(Protocol):
         ...
 
     def put(
-        self,
-        connection: sa.Connection,
-        kind: Indexed,
-        user_id: str,
-        rows: Sequence[tuple[int, str]],
+        self, connection: sa.Connection, kind: Indexed, user_id: str, rows: TermRows
     ) -> None: ...
 
-    def drop(
-        self,
-        connection: sa.Connection,
-        kind: Indexed,
-        user_id: str,
-        rows: Sequence[tuple[int, str]],
-    ) -> None:
+    def drop(self, connection: sa.Connection, kind: Indexed, user_id: str, rows: TermRows) -> None:
         """Remove rows from the text index; the terms must be those that were put."""
         ...
 

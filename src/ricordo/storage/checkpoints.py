@@ -26,7 +26,7 @@ _find: Final = PreparedStatement(
         checkpoints.c.updated_at,
     ).where(_is_thread)
 )
-_stand: Final = PreparedStatement(
+_find_position: Final = PreparedStatement(
     sa.select(checkpoints.c.version, checkpoints.c.created_at).where(_is_thread)
 )
 _insert: Final = PreparedStatement(sa.insert(checkpoints))
@@ -73,10 +73,10 @@ def find_state(connection: sa.Connection, user_id: str, thread_id: str) -> Store
     return StoredState(*rows[0]) if rows else None
 
 
-def standing_of(
+def find_position(
     connection: sa.Connection, user_id: str, thread_id: str
 ) -> CheckpointPosition | None:
-    rows = _stand.run_typed(connection, {"user_id": user_id, "thread_id": thread_id})
+    rows = _find_position.run_typed(connection, {"user_id": user_id, "thread_id": thread_id})
     return CheckpointPosition(*rows[0]) if rows else None
 
 

@@ -169,9 +169,12 @@ def _texts_that_changed(connection: sa.Connection) -> list[str]:
 
 def _links_to_nothing(connection: sa.Connection) -> list[str]:
     # Rejected offers stay, even where an import has given the memory another number.
-    standing = link_offers.c.state != ProposalState.REJECTED.value
+    not_rejected = link_offers.c.state != ProposalState.REJECTED.value
     found = []
-    for table, how, which in ((links, "linked to", sa.true()), (link_offers, "offered", standing)):
+    for table, how, which in (
+        (links, "linked to", sa.true()),
+        (link_offers, "offered", not_rejected),
+    ):
         of_owner = items.c.user_id == table.c.owner_id
         present = sa.exists().where(of_owner, items.c.id == table.c.item_id)
         wanted = sa.select(table.c.user_id, table.c.item_id).where(~present, which)

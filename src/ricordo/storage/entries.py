@@ -3,7 +3,7 @@
 An entry that can be searched has a memory. While that memory is forgotten, the entry is invisible.
 """
 
-from collections.abc import Collection, Generator, Sequence
+from collections.abc import Collection, Generator, Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final, NamedTuple
 
@@ -12,8 +12,8 @@ from sqlalchemy.dialects import postgresql
 
 from ricordo.model.vocabulary import Status
 from ricordo.storage.database import WriteTransaction
-from ricordo.storage.sql import Moment, among, upsert
-from ricordo.storage.tables import items, store_entries
+from ricordo.storage.sql import Condition, Moment, among, upsert
+from ricordo.storage.tables import items, store_entries, without_user
 
 SEPARATOR: Final = "."
 """Joins the labels of a namespace; no label contains it."""
@@ -21,7 +21,7 @@ SEPARATOR: Final = "."
 _AFTER_SEPARATOR: Final = chr(ord(SEPARATOR) + 1)
 _NAMES_AT_ONCE: Final = 400
 _ROWS_AT_ONCE: Final = 200
-_COLUMNS: Final = [column for column in store_entries.c if column.name != "user_id"]
+_COLUMNS: Final = without_user(store_entries)
 
 
 class EntryName(NamedTuple):
@@ -55,7 +55,7 @@ def put_entries(writing: WriteTransaction, entries: Sequence[StoredEntry]) -> No
     writing.keeps_user = True
 
 
-def readable(user_id: str, now: datetime) -> sa.ColumnElement[bool]:
+def readable(user_id: str, now: datetime) -> Condition:
     """Entries of a user that have not expired and whose memory, if any, is not forgotten."""
     remembered = sa.exists().where(
         items.c.user_id == user_id,
@@ -70,7 +70,7 @@ def readable(user_id: str, now: datetime) -> sa.ColumnElement[bool]:
     )
 
 
-def under(prefix: str) -> sa.ColumnElement[bool]:
+def under(prefix: str) -> Condition:
     """Entries in a namespace or below it; the empty one has all."""
     if not prefix:
         return sa.true()
@@ -80,26 +80,23 @@ def under(prefix: str) -> sa.ColumnElement[bool]:
 
 
 def entries_named(
-    connection: sa.Connection, where: sa.ColumnElement[bool], names: Collection[EntryName]
+    connection: sa.Connection, where: Condition, names: Collection[EntryName]
 ) -> dict[EntryName, StoredEntry]:
     """The named entries that meet a condition, which must restrict them to a user."""
-    listed = sorted(names)
     found = {}
-    for start in range(0, len(listed), _NAMES_AT_ONCE):
-        batch = [tuple(name) for name in listed[start : start + _NAMES_AT_ONCE]]
-        named = sa.tuple_(store_entries.c.namespace, store_entries.c.key).in_(batch)
+    for named in _batches(names):
         for row in connection.execute(sa.select(*_COLUMNS).where(where, named)):
             entry = StoredEntry(*row)
             found[entry.name] = entry
     return found
 
 
-def of_user(user_id: str) -> sa.ColumnElement[bool]:
+def of_user(user_id: str) -> Condition:
     return store_entries.c.user_id == user_id
 
 
 def entries_of_items(
-    connection: sa.Connection, where: sa.ColumnElement[bool], item_ids: Sequence[int]
+    connection: sa.Connection, where: Condition, item_ids: Sequence[int]
 ) -> dict[int, StoredEntry]:
     wanted = sa.select(*_COLUMNS).where(where, among(store_entries.c.item_id, _listed(item_ids)))
     entries = (StoredEntry(*row) for row in connection.execute(wanted))
@@ -108,7 +105,7 @@ def entries_of_items(
 
 def scan_entries(
     connection: sa.Connection,
-    where: sa.ColumnElement[bool],
+    where: Condition,
     *,
     limit: int | None = None,
     offset: int = 0,
@@ -128,12 +125,12 @@ def scan_entries(
             yield StoredEntry(*row)
 
 
-def namespaces(connection: sa.Connection, where: sa.ColumnElement[bool]) -> list[str]:
+def namespaces(connection: sa.Connection, where: Condition) -> list[str]:
     wanted = sa.select(store_entries.c.namespace).where(where).distinct()
     return list(connection.execute(wanted).scalars())
 
 
-def memories_under(user_id: str, prefix: str) -> sa.ColumnElement[bool]:
+def memories_under(user_id: str, prefix: str) -> Condition:
     """A condition on memories: those of entries under a namespace."""
     found = sa.select(store_entries.c.item_id).where(
         store_entries.c.user_id == user_id, store_entries.c.item_id.is_not(None), under(prefix)
@@ -198,13 +195,11 @@ def themes_of_memories(
     connection: sa.Connection, user_id: str, names: Collection[EntryName]
 ) -> dict[EntryName, str]:
     """The current themes of the entries' active memories; users may have moved them."""
-    listed = sorted(names)
     found = {}
-    for start in range(0, len(listed), _NAMES_AT_ONCE):
-        batch = [tuple(name) for name in listed[start : start + _NAMES_AT_ONCE]]
+    for named in _batches(names):
         wanted = sa.select(store_entries.c.namespace, store_entries.c.key, items.c.theme).where(
             store_entries.c.user_id == user_id,
-            sa.tuple_(store_entries.c.namespace, store_entries.c.key).in_(batch),
+            named,
             items.c.user_id == user_id,
             items.c.id == store_entries.c.item_id,
             items.c.status == Status.ACTIVE.value,
@@ -216,10 +211,7 @@ def themes_of_memories(
 
 def remove_entries(writing: WriteTransaction, names: Collection[EntryName]) -> None:
     """Delete entries of the writing user; their memories stay."""
-    listed = sorted(names)
-    for start in range(0, len(listed), _NAMES_AT_ONCE):
-        batch = [tuple(name) for name in listed[start : start + _NAMES_AT_ONCE]]
-        named = sa.tuple_(store_entries.c.namespace, store_entries.c.key).in_(batch)
+    for named in _batches(names):
         writing.connection.execute(
             sa.delete(store_entries).where(store_entries.c.user_id == writing.user_id, named)
         )
@@ -254,6 +246,14 @@ def next_entry_end(connection: sa.Connection, user_id: str) -> datetime | None:
     )
     found: datetime | None = connection.execute(earliest).scalar_one()
     return found
+
+
+def _batches(names: Collection[EntryName]) -> Iterator[Condition]:
+    """Conditions that select these entries, some hundred at a time."""
+    listed = [tuple(name) for name in sorted(names)]
+    for start in range(0, len(listed), _NAMES_AT_ONCE):
+        batch = listed[start : start + _NAMES_AT_ONCE]
+        yield sa.tuple_(store_entries.c.namespace, store_entries.c.key).in_(batch)
 
 
 def _listed(numbers: Sequence[int]) -> sa.BindParameter[Any]:

@@ -13,9 +13,9 @@ from ricordo.model.thread import Turn
 from ricordo.model.vocabulary import JobState, ProposalKind, ProposalState
 from ricordo.storage.database import WriteTransaction
 from ricordo.storage.sql import Moment, PreparedStatement, stored_choice
-from ricordo.storage.tables import formation, jobs, proposals, threads, turns
+from ricordo.storage.tables import formation, jobs, proposals, threads, turns, without_user
 
-_TURN_COLUMNS = [column for column in turns.c if column.name != "user_id"]
+_TURN_COLUMNS: Final = without_user(turns)
 _note_observed: Final = PreparedStatement(
     sa.text(
         "INSERT INTO formation (user_id, thread_id, formed_position, observed_at)"
@@ -29,6 +29,13 @@ THREADS_WITH_FORMATION: Final = threads.outerjoin(
 )
 FORMED_POSITION: Final = sa.func.coalesce(formation.c.formed_position, 0)
 _is_behind = threads.c.turn_count > FORMED_POSITION
+_select_state = sa.select(
+    threads.c.user_id,
+    threads.c.thread_id,
+    threads.c.turn_count,
+    FORMED_POSITION,
+    formation.c.observed_at,
+).select_from(THREADS_WITH_FORMATION)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +59,7 @@ def note_observed(writing: WriteTransaction, thread_id: str) -> None:
 
 
 def state_of(connection: sa.Connection, user_id: str, thread_id: str) -> FormationState | None:
-    wanted = _select().where(threads.c.user_id == user_id, threads.c.thread_id == thread_id)
+    wanted = _select_state.where(threads.c.user_id == user_id, threads.c.thread_id == thread_id)
     row = connection.execute(wanted).first()
     return None if row is None else FormationState(*row)
 
@@ -61,7 +68,7 @@ def unformed_threads(
     connection: sa.Connection, user_id: str, limit: int, *, other_than: str | None = None
 ) -> list[FormationState]:
     """A user's conversations with unprocessed turns, the oldest first."""
-    wanted = _select().where(threads.c.user_id == user_id, _is_behind)
+    wanted = _select_state.where(threads.c.user_id == user_id, _is_behind)
     if other_than is not None:
         wanted = wanted.where(threads.c.thread_id != other_than)
     ordered = wanted.order_by(threads.c.updated_at, threads.c.thread_id).limit(limit)
@@ -75,7 +82,7 @@ def observed_and_behind(
 
     ``without_job`` skips those with a queued or running job of this kind.
     """
-    wanted = _select().where(formation.c.observed_at.is_not(None), _is_behind)
+    wanted = _select_state.where(formation.c.observed_at.is_not(None), _is_behind)
     if without_job is not None:
         taken_care_of = sa.exists().where(
             jobs.c.kind == without_job,
@@ -129,39 +136,20 @@ def speakers_in(
     return frozenset(connection.execute(wanted.distinct()).scalars())
 
 
-def _select() -> sa.Select[Any]:
-    return sa.select(
-        threads.c.user_id,
-        threads.c.thread_id,
-        threads.c.turn_count,
-        FORMED_POSITION,
-        formation.c.observed_at,
-    ).select_from(THREADS_WITH_FORMATION)
-
-
-_COLUMNS = [column for column in proposals.c if column.name != "user_id"]
+_COLUMNS: Final = without_user(proposals)
 CURSOR = "proposals"
 
 
 def insert_proposal(writing: WriteTransaction, new: StoredProposal) -> None:
-    row = {
-        "user_id": writing.user_id,
-        "id": new.id,
+    row = {column.name: getattr(new, column.name) for column in _COLUMNS}
+    row |= {
         "kind": new.kind.value,
         "state": new.state.value,
         "fields": list(new.fields),
-        "content_hash": new.content_hash,
         "draft": None if new.draft is None else dict(new.draft),
-        "quote": new.quote,
         "signals": list(new.signals),
-        "thread_id": new.thread_id,
-        "created_at": new.created_at,
-        "expires_at": new.expires_at,
-        "decided_at": new.decided_at,
-        "decided_by": new.decided_by,
-        "item_id": new.item_id,
     }
-    writing.connection.execute(sa.insert(proposals).values(**row))
+    writing.connection.execute(sa.insert(proposals).values(user_id=writing.user_id, **row))
     writing.keeps_user = True
 
 

@@ -12,22 +12,11 @@ from ricordo.model.record import Page, decode_cursor, encode_cursor
 from ricordo.model.vocabulary import Event, EventStatus
 from ricordo.storage.database import WriteTransaction
 from ricordo.storage.sql import stored_choice
-from ricordo.storage.tables import EVENT_IDS, events, history, users
+from ricordo.storage.tables import EVENT_IDS, REPLACEMENTS, events, history, users, without_user
 
-_COLUMNS = [
-    history.c.revision,
-    history.c.event,
-    history.c.item_id,
-    history.c.at,
-    history.c.actor,
-    history.c.reason,
-    history.c.old_ref,
-    history.c.new_ref,
-    history.c.other_user,
-    history.c.meta,
-    history.c.before,
-]
-
+_COLUMNS: Final = without_user(history)
+_EVENT_COLUMNS: Final = without_user(events)
+_EVENTS_CURSOR: Final = "events"
 
 UNDONE_REVISION: Final = "undone_revision"
 """Key in the meta of an UNDO: the revision that it took back."""
@@ -39,7 +28,7 @@ def revision_of(connection: sa.Connection, user_id: str) -> int:
     return found.scalar_one_or_none() or 0
 
 
-def standing_of(connection: sa.Connection, user_id: str) -> tuple[int, int]:
+def user_version(connection: sa.Connection, user_id: str) -> tuple[int, int]:
     """The user's revision and index epoch, zeros for an unknown user.
 
     Unique over time, even if a user is erased and created again.
@@ -81,24 +70,13 @@ def history_of(connection: sa.Connection, user_id: str, item_id: int, limit: int
 def last_change(
     connection: sa.Connection, user_id: str, item_id: int, events: tuple[Event, ...]
 ) -> Change | None:
-    wanted = (
-        sa.select(*_COLUMNS)
-        .where(
-            history.c.user_id == user_id,
-            history.c.item_id == item_id,
-            history.c.event.in_([event.value for event in events]),
-        )
-        .order_by(history.c.revision.desc())
-        .limit(1)
-    )
-    row = connection.execute(wanted).mappings().first()
-    return None if row is None else _change(row)
+    return last_changes(connection, user_id, [item_id], events).get(item_id)
 
 
 def last_changes(
     connection: sa.Connection, user_id: str, item_ids: Collection[int], events: tuple[Event, ...]
 ) -> dict[int, Change]:
-    """Like :func:`last_change` for several memories, by id."""
+    """The newest change of each of these memories that is one of these events, by id."""
     wanted = (
         sa.select(*_COLUMNS)
         .where(
@@ -139,7 +117,7 @@ def replaced_by(connection: sa.Connection, user_id: str, new_id: int) -> list[in
         .where(
             history.c.user_id == user_id,
             history.c.new_ref == new_id,
-            history.c.event.in_([Event.SUPERSEDE.value, Event.MERGE.value]),
+            history.c.event.in_(REPLACEMENTS),
         )
         .order_by(history.c.revision.desc())
     )
@@ -163,7 +141,7 @@ def formers_of(connection: sa.Connection, user_id: str, item_id: int, limit: int
     replaced = sa.select(history.c.item_id.label("former"), history.c.revision).where(
         theirs,
         history.c.new_ref == item_id,
-        history.c.event.in_([Event.SUPERSEDE.value, Event.MERGE.value]),
+        history.c.event.in_(REPLACEMENTS),
     )
     updated = sa.select(history.c.old_ref, history.c.revision).where(
         theirs,
@@ -223,10 +201,6 @@ def _change(row: Mapping[Any, Any]) -> Change:
     return Change(**{**row, "event": Event(row["event"])})
 
 
-_EVENT_COLUMNS = [column for column in events.c if column.name != "user_id"]
-_CURSOR = "events"
-
-
 def put_events(writing: WriteTransaction, happened: Sequence[dict[str, Any]]) -> None:
     """Record steps of the writing user's background work; each has node, op, status and more.
 
@@ -253,7 +227,7 @@ def page_of_events(
     """
     wanted = sa.select(*_EVENT_COLUMNS).where(events.c.user_id == user_id)
     if cursor is not None:
-        (last,) = decode_cursor(_CURSOR, cursor, (int,))
+        (last,) = decode_cursor(_EVENTS_CURSOR, cursor, (int,))
         wanted = wanted.where(events.c.id < last)
     ordered = wanted.order_by(events.c.id.desc()).limit(limit + 1)
     rows = connection.execute(ordered).mappings().all()
@@ -262,7 +236,7 @@ def page_of_events(
         for row in rows[:limit]
     )
     more = len(rows) > limit
-    return Page(found, encode_cursor(_CURSOR, [found[-1].id]) if more else None)
+    return Page(found, encode_cursor(_EVENTS_CURSOR, [found[-1].id]) if more else None)
 
 
 def trim_events(connection: sa.Connection, user_id: str, before: datetime, limit: int) -> int:

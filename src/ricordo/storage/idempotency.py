@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from ricordo.limits import IDEMPOTENCY_HOURS, IDEMPOTENCY_LEASE_SECONDS
 from ricordo.storage.backend import RaceLost
 from ricordo.storage.database import Database, retried
-from ricordo.storage.sql import Moment, PreparedStatement
+from ricordo.storage.sql import Condition, Moment, PreparedStatement
 from ricordo.storage.tables import kept_answers
 
 _reserve: Final = PreparedStatement(
@@ -40,19 +40,28 @@ def reserve(database: Database, user_id: str, name: str, request_hash: str) -> K
     with database.transaction_for([user_id]) as connection:
         now = database.clock()
         trim_answers(connection, user_id, now)
-        _free_if_abandoned(connection, user_id, name, now)
+        # The server of a request that began too long ago has died. A start in the future means that
+        # the clock was set back since.
+        lease = timedelta(seconds=IDEMPOTENCY_LEASE_SECONDS)
+        at = kept_answers.c.at
+        abandoned = sa.or_(at < now - lease, at > now + lease)
+        in_progress = kept_answers.c.status.is_(None)
+        connection.execute(
+            sa.delete(kept_answers).where(*_place(user_id, name), in_progress, abandoned)
+        )
         row = {"user_id": user_id, "name": name, "request_hash": request_hash, "now": now}
         if _reserve.run(connection, row):
             return None
-        found = _found(connection, user_id, name)
+        wanted = sa.select(kept_answers).where(*_place(user_id, name))
+        found = connection.execute(wanted).one_or_none()
     if found is None:
         raise RaceLost("the key was freed at this very moment; try again")
-    return found
+    return KeptAnswer(found.request_hash, found.status, found.headers or {}, found.body or b"")
 
 
 @retried
 def keep(database: Database, user_id: str, name: str, answer: KeptAnswer) -> None:
-    """Store the response of the request that holds the key.
+    """Store the response of the request that has the key.
 
     Creates the user if needed, so that the response can be erased with them. Nothing is stored if
     the key was lost: the request took too long, or the user was erased meanwhile.
@@ -60,7 +69,7 @@ def keep(database: Database, user_id: str, name: str, answer: KeptAnswer) -> Non
     with database.write(user_id) as writing:
         kept = writing.connection.execute(
             sa.update(kept_answers)
-            .where(*_held(user_id, name, answer.request_hash))
+            .where(*_in_progress(user_id, name, answer.request_hash))
             .values(status=answer.status, headers=answer.headers, body=answer.body)
         )
         writing.keeps_user = kept.rowcount == 1
@@ -68,10 +77,10 @@ def keep(database: Database, user_id: str, name: str, answer: KeptAnswer) -> Non
 
 @retried
 def release(database: Database, user_id: str, name: str, request_hash: str) -> None:
-    """Free the key, if the request still holds it."""
+    """Free the key, if the request still has it."""
     with database.transaction_for([user_id]) as connection:
-        held = _held(user_id, name, request_hash)
-        connection.execute(sa.delete(kept_answers).where(*held))
+        own = _in_progress(user_id, name, request_hash)
+        connection.execute(sa.delete(kept_answers).where(*own))
 
 
 def drop_answers(connection: sa.Connection, user_id: str) -> None:
@@ -96,35 +105,11 @@ def trim_answers(connection: sa.Connection, user_id: str, now: datetime) -> int:
     return connection.execute(gone).rowcount
 
 
-def _place(user_id: str, name: str) -> tuple[sa.ColumnElement[bool], ...]:
+def _place(user_id: str, name: str) -> tuple[Condition, ...]:
     return kept_answers.c.user_id == user_id, kept_answers.c.idempotency_key == name
 
 
-def _held(user_id: str, name: str, request_hash: str) -> tuple[sa.ColumnElement[bool], ...]:
-    """The key while this request is in progress; after a timeout another may hold it."""
-    under_way = kept_answers.c.status.is_(None)
-    return *_place(user_id, name), under_way, kept_answers.c.request_hash == request_hash
-
-
-def _free_if_abandoned(connection: sa.Connection, user_id: str, name: str, now: datetime) -> None:
-    """Free the key of a request whose server died.
-
-    A start in the future means that the clock was set back since.
-    """
-    lease = timedelta(seconds=IDEMPOTENCY_LEASE_SECONDS)
-    at = kept_answers.c.at
-    connection.execute(
-        sa.delete(kept_answers).where(
-            *_place(user_id, name),
-            kept_answers.c.status.is_(None),
-            sa.or_(at < now - lease, at > now + lease),
-        )
-    )
-
-
-def _found(connection: sa.Connection, user_id: str, name: str) -> KeptAnswer | None:
-    wanted = sa.select(kept_answers).where(*_place(user_id, name))
-    row = connection.execute(wanted).one_or_none()
-    if row is None:
-        return None
-    return KeptAnswer(row.request_hash, row.status, row.headers or {}, row.body or b"")
+def _in_progress(user_id: str, name: str, request_hash: str) -> tuple[Condition, ...]:
+    """The key while this request is in progress; after a timeout another may have it."""
+    in_progress = kept_answers.c.status.is_(None)
+    return *_place(user_id, name), in_progress, kept_answers.c.request_hash == request_hash

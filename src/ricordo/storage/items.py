@@ -17,7 +17,7 @@ from ricordo.model.filters import Sort, SortColumn
 from ricordo.model.item import Item
 from ricordo.model.record import Page, cursor_moment, decode_cursor, encode_cursor
 from ricordo.model.thread import text_of_item
-from ricordo.model.vocabulary import Event, MemoryType, Source, Status, VectorState
+from ricordo.model.vocabulary import MemoryType, Source, Status
 from ricordo.storage.database import WriteTransaction
 from ricordo.storage.entries import remove_entries_of_items
 from ricordo.storage.relations import remove_relations
@@ -34,7 +34,7 @@ from ricordo.storage.sql import (
     stored_choice,
     vector_bytes,
 )
-from ricordo.storage.tables import ITEMS, history, item_index, items, links
+from ricordo.storage.tables import ITEMS, REPLACEMENTS, history, item_index, items, links
 from ricordo.storage.where import not_expired
 from ricordo.text.normalise import content_hash, folded
 
@@ -123,7 +123,11 @@ def active_with_key(
 
 
 def insert_items(writing: WriteTransaction, new: Sequence[Item]) -> None:
-    _insert.run_many(writing.connection, (_row(item) for item in new))
+    rows = (
+        dict(zip(_NAMES, _values(item), strict=True)) | derived_columns(item.content)
+        for item in new
+    )
+    _insert.run_many(writing.connection, map(_plain, rows))
     index_items(writing, new)
 
 
@@ -239,7 +243,12 @@ def page_of_items(
         by_id = items_by_id(connection, places)
         found = [by_id[item_id] for _, item_id in places]
     shown = tuple(found[:limit])
-    return Page(shown, _cursor(sort, shown[-1]) if len(found) > limit else None)
+    if len(found) <= limit:
+        return Page(shown)
+    reached = getattr(shown[-1], sort.column.value)
+    if isinstance(reached, datetime):
+        reached = format_moment(reached)
+    return Page(shown, encode_cursor(_cursor_kind(sort), [reached, shown[-1].id]))
 
 
 def _ordered(columns: sa.Select[Any], where: Condition, sort: Sort, limit: int) -> sa.Select[Any]:
@@ -260,11 +269,6 @@ def item_from_row(row: Mapping[Any, Any]) -> Item:
     return Item(**values)
 
 
-def _row(item: Item) -> dict[str, Any]:
-    values = dict(zip(_NAMES, _values(item), strict=True))
-    return _plain(values | derived_columns(item.content))
-
-
 def derived_columns(content: str) -> dict[str, str]:
     return {"content_hash": content_hash(content), "folded": folded(content)}
 
@@ -281,12 +285,6 @@ def _plain(values: dict[str, Any]) -> dict[str, Any]:
 
 def _cursor_kind(sort: Sort) -> str:
     return f"{sort.column.value} {'desc' if sort.descending else 'asc'}"
-
-
-def _cursor(sort: Sort, last: Item) -> str:
-    value = getattr(last, sort.column.value)
-    shown = format_moment(value) if isinstance(value, datetime) else value
-    return encode_cursor(_cursor_kind(sort), [shown, last.id])
 
 
 def _after(sort: Sort, cursor: str) -> Condition:
@@ -397,12 +395,7 @@ class Comparables:
         return wanted.where(self._has_vector(), self.where)
 
     def _has_vector(self) -> Condition:
-        return sa.and_(
-            item_index.c.user_id == self.user_id,
-            item_index.c.state == VectorState.READY.value,
-            item_index.c.provider == self.model.provider,
-            item_index.c.model == self.model.model,
-        )
+        return sa.and_(item_index.c.user_id == self.user_id, ITEMS.has_vector(self.model))
 
 
 def active(user_id: str, now: datetime) -> Condition:
@@ -474,7 +467,7 @@ def replaced_before(
         .where(
             history.c.user_id == user_id,
             among(history.c.item_id, bound_list("ids", sa.BigInteger())),
-            history.c.event.in_([Event.SUPERSEDE.value, Event.MERGE.value]),
+            history.c.event.in_(REPLACEMENTS),
         )
     )
     return frozenset(connection.execute(wanted, {"ids": sorted(ids)}).scalars())
@@ -534,20 +527,17 @@ def _found_in_thread(
     return find_items(connection, where, MAX_FORMED_MEMORIES)
 
 
-_SQLITE: Final = "sqlite"
-_POSTGRESQL: Final = "postgresql"
-
 # One count per day over a range of ix_items_created: SQLite takes six times as long to group the
 # same rows, PostgreSQL twice.
 _of_one: Final = {
-    _SQLITE: PreparedStatement(
+    "sqlite": PreparedStatement(
         sa.text(
             "SELECT day.value, (SELECT count(*) FROM items WHERE user_id = :user_id"
             " AND created_at >= day.value AND created_at < date(day.value, '+1 day'))"
             " FROM json_each(:days) AS day"
         ).bindparams(bound_list("days"))
     ),
-    _POSTGRESQL: PreparedStatement(
+    "postgresql": PreparedStatement(
         sa.text(
             "SELECT day, (SELECT count(*) FROM items WHERE user_id = :user_id"
             " AND created_at >= CAST(day AS timestamp) AT TIME ZONE 'UTC'"
@@ -559,13 +549,13 @@ _of_one: Final = {
 
 # For all users, a count per user and day would be too many: scan all rows.
 _of_all: Final = {
-    _SQLITE: PreparedStatement(
+    "sqlite": PreparedStatement(
         sa.text(
             "SELECT substr(created_at, 1, 10), count(*) FROM items"
             " WHERE created_at >= :first AND created_at < :end GROUP BY 1"
         )
     ),
-    _POSTGRESQL: PreparedStatement(
+    "postgresql": PreparedStatement(
         sa.text(
             "SELECT CAST(created_at AT TIME ZONE 'UTC' AS date), count(*) FROM items"
             " WHERE created_at >= CAST(CAST(:first AS text) AS timestamp) AT TIME ZONE 'UTC'"

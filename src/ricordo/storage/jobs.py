@@ -31,7 +31,7 @@ _put: Final = PreparedStatement(
 )
 
 _NAMES: Final = [column.name for column in jobs.c]
-
+_NO_LEASE: Final[dict[str, Any]] = {"lease_token": None, "lease_until": None}
 
 _LONGEST_LEASE: Final = timedelta(days=2)
 """A longer lease was given by a wrong clock."""
@@ -102,48 +102,29 @@ def claim_job(
     ``only`` claims this one. A claim counts as an attempt, so that a job which kills its worker is
     not retried for ever.
     """
-    while (row := _first_claimable(connection, kinds, now, only)) is not None:
-        if row["state"] == JobState.RUNNING.value and row["attempts"] >= row["max_attempts"]:
-            _mark_dead(connection, row["id"], now)
-        else:
-            return _take(connection, row, now, lease)
+    statement = _claimable if only is None else _claimable_one
+    given = {"kinds": sorted(kinds), "only": only, **at_time(now)}
+    while rows := statement.run_typed(connection, given):
+        row = dict(zip(_NAMES, rows[0], strict=True))
+        if row["state"] != JobState.RUNNING.value or row["attempts"] < row["max_attempts"]:
+            taken = {
+                "state": JobState.RUNNING.value,
+                "attempts": row["attempts"] + 1,
+                "lease_token": secrets.token_hex(16),
+                "lease_until": now + lease,
+                "updated_at": now,
+                "woken_at": None,
+            }
+            _claim.run(connection, {**taken, "job_id": row["id"]})
+            return as_job({**row, **taken})
+        dead = {
+            "state": JobState.DEAD.value,
+            "last_error": "the worker vanished during the last attempt",
+            "updated_at": now,
+            **_NO_LEASE,
+        }
+        connection.execute(sa.update(jobs).where(jobs.c.id == row["id"]).values(**dead))
     return None
-
-
-def _first_claimable(
-    connection: sa.Connection, kinds: frozenset[str], now: datetime, only: int | None
-) -> dict[str, Any] | None:
-    values: dict[str, Any] = {"kinds": sorted(kinds), **at_time(now)}
-    if only is None:
-        rows = _claimable.run_typed(connection, values)
-    else:
-        rows = _claimable_one.run_typed(connection, {**values, "only": only})
-    return dict(zip(_NAMES, rows[0], strict=True)) if rows else None
-
-
-def _take(connection: sa.Connection, row: dict[str, Any], now: datetime, lease: timedelta) -> Job:
-    taken = {
-        "state": JobState.RUNNING.value,
-        "attempts": row["attempts"] + 1,
-        "lease_token": secrets.token_hex(16),
-        "lease_until": now + lease,
-        "updated_at": now,
-        "woken_at": None,
-    }
-    _claim.run(connection, {**taken, "job_id": row["id"]})
-    return as_job({**row, **taken})
-
-
-def _mark_dead(connection: sa.Connection, job_id: int, now: datetime) -> None:
-    """Mark as dead a job whose worker vanished during its last attempt."""
-    buried = {
-        "state": JobState.DEAD.value,
-        "last_error": "the worker vanished during the last attempt",
-        "lease_token": None,
-        "lease_until": None,
-        "updated_at": now,
-    }
-    connection.execute(sa.update(jobs).where(jobs.c.id == job_id).values(**buried))
 
 
 def extend_lease(
@@ -155,15 +136,8 @@ def extend_lease(
 
 
 def finish_job(connection: sa.Connection, job: Job, now: datetime) -> bool:
-    return _change_leased(
-        connection,
-        job,
-        state=JobState.DONE.value,
-        lease_token=None,
-        lease_until=None,
-        last_error=None,
-        updated_at=now,
-    )
+    done = {"state": JobState.DONE.value, "last_error": None, "updated_at": now}
+    return _change_leased(connection, job, **done, **_NO_LEASE)
 
 
 def fail_job(
@@ -181,8 +155,7 @@ def fail_job(
         connection,
         job,
         **values,
-        lease_token=None,
-        lease_until=None,
+        **_NO_LEASE,
         last_error=error[: limits.MAX_JOB_ERROR_CHARS],
         updated_at=now,
     )
@@ -200,8 +173,7 @@ def postpone_job(
         state=JobState.QUEUED.value,
         run_at=until,
         attempts=job.attempts - 1,
-        lease_token=None,
-        lease_until=None,
+        **_NO_LEASE,
         woken_at=None,
         last_error=why[: limits.MAX_JOB_ERROR_CHARS],
         updated_at=now,
@@ -210,10 +182,9 @@ def postpone_job(
 
 def revive_job(connection: sa.Connection, job_id: int, now: datetime) -> bool:
     """Requeue a dead job with fresh attempts; False when there is no such dead job."""
-    row = connection.execute(sa.select(jobs).where(jobs.c.id == job_id)).mappings().first()
-    if row is None or row["state"] != JobState.DEAD.value:
+    found = find_job(connection, job_id)
+    if found is None or found.state is not JobState.DEAD:
         return False
-    found = as_job(row)
     if _same_is_queued(connection, found):
         connection.execute(sa.delete(jobs).where(jobs.c.id == job_id))
         return True
@@ -231,20 +202,14 @@ def revive_job(connection: sa.Connection, job_id: int, now: datetime) -> bool:
 def cancel_job(connection: sa.Connection, job_id: int, now: datetime) -> bool:
     """Cancel a job that is not running; False when there is no such job."""
     idle = sa.or_(jobs.c.state.in_([JobState.QUEUED.value, JobState.DEAD.value]), _abandoned)
-    values = {
-        "state": JobState.CANCELLED.value,
-        "lease_token": None,
-        "lease_until": None,
-        "updated_at": now,
-    }
-    where = sa.and_(jobs.c.id == job_id, idle)
-    cancelled = sa.update(jobs).where(where).values(**values)
+    values = {"state": JobState.CANCELLED.value, "updated_at": now, **_NO_LEASE}
+    cancelled = sa.update(jobs).where(jobs.c.id == job_id, idle).values(**values)
     return connection.execute(cancelled, at_time(now)).rowcount == 1
 
 
 def discard_queued(connection: sa.Connection, job: NewJob, not_after: datetime) -> None:
     """Delete a queued job whose work is done, unless it was queued again since."""
-    where = sa.and_(_queued_like(job), jobs.c.updated_at <= not_after)
+    where = sa.and_(_same_work(job, JobState.QUEUED), jobs.c.updated_at <= not_after)
     connection.execute(sa.delete(jobs).where(where))
 
 
@@ -255,23 +220,19 @@ def trim_finished(connection: sa.Connection, before: datetime) -> None:
     connection.execute(sa.delete(jobs).where(old))
 
 
-def mend_times(connection: sa.Connection, now: datetime) -> None:
+def repair_times(connection: sa.Connection, now: datetime) -> None:
     """Make jobs due that were queued by a clock far ahead of the present one."""
     ahead = sa.and_(jobs.c.state == JobState.QUEUED.value, jobs.c.updated_at > now + _LONGEST_LEASE)
     connection.execute(sa.update(jobs).where(ahead).values(run_at=now, updated_at=now))
 
 
 def _change_leased(connection: sa.Connection, job: Job, **values: Any) -> bool:
-    held = sa.and_(
+    leased = sa.and_(
         jobs.c.id == job.id,
         jobs.c.state == JobState.RUNNING.value,
         jobs.c.lease_token == job.lease_token,
     )
-    return connection.execute(sa.update(jobs).where(held).values(**values)).rowcount == 1
-
-
-def _queued_like(job: Job | NewJob) -> sa.ColumnElement[bool]:
-    return _same_work(job, JobState.QUEUED)
+    return connection.execute(sa.update(jobs).where(leased).values(**values)).rowcount == 1
 
 
 def _same_work(job: Job | NewJob, state: JobState) -> sa.ColumnElement[bool]:
@@ -285,7 +246,8 @@ def _same_work(job: Job | NewJob, state: JobState) -> sa.ColumnElement[bool]:
 
 
 def _same_is_queued(connection: sa.Connection, job: Job) -> bool:
-    return connection.execute(sa.select(sa.exists().where(_queued_like(job)))).scalar_one()
+    queued = sa.exists().where(_same_work(job, JobState.QUEUED))
+    return connection.execute(sa.select(queued)).scalar_one()
 
 
 def as_job(row: Mapping[Any, Any]) -> Job:
@@ -350,12 +312,12 @@ def take_unsent(
 
     With ``sent_before`` also those whose message was sent before then: it was lost.
     """
-    untold: sa.ColumnElement[bool] = jobs.c.woken_at.is_(None)
+    unsent: sa.ColumnElement[bool] = jobs.c.woken_at.is_(None)
     if sent_before is not None:
-        untold = sa.or_(untold, jobs.c.woken_at <= sent_before)
+        unsent = sa.or_(unsent, jobs.c.woken_at <= sent_before)
     wanted = (
         sa.select(jobs.c.id, jobs.c.kind)
-        .where(IS_CLAIMABLE, untold, jobs.c.kind.in_(sorted(kinds)))
+        .where(IS_CLAIMABLE, unsent, jobs.c.kind.in_(sorted(kinds)))
         .order_by(jobs.c.run_at, jobs.c.id)
         .limit(limit)
         .with_for_update(skip_locked=True)

@@ -41,9 +41,21 @@ def upgrade(database: Database) -> bool:
         found = _version(connection, database.backend.location)
         if found == HEAD:
             return False
-        _check_owner(database, connection, found)
-        with _one_at_a_time.lock:
-            _run_steps(connection)
+        owner = database.backend.owner_elsewhere(connection)
+        if owner is not None:
+            raise DatabaseTooOld(
+                f"{database.backend.location} is at schema {found}, this ricordo needs {HEAD}: run"
+                f" ricordo migrate as the role that owns the tables, {owner!r}"
+            )
+        # Alembic takes 0.2 s to load; only a new or old database needs it.
+        from alembic import command
+        from alembic.config import Config
+
+        config = Config()
+        config.set_main_option("script_location", str(FOLDER))
+        config.attributes["connection"] = connection
+        with _alembic.lock:
+            command.upgrade(config, "head")
         database.backend.search.create(connection)
         database.backend.secure(connection)
         database.backend.prepare_planner(connection)
@@ -51,22 +63,13 @@ def upgrade(database: Database) -> bool:
 
 
 def secure_again(database: Database) -> None:
-    """Mend the row-level security of an up-to-date database, where it is not as it should be.
+    """Repair the row-level security of an up-to-date database, where it is not as it should be.
 
     Only the owner of the tables can; for anybody else, nothing.
     """
     with database.our_errors(), database.backend.migrating() as connection:
         if database.backend.owner_elsewhere(connection) is None:
             database.backend.secure(connection)
-
-
-def _check_owner(database: Database, connection: sa.Connection, found: str | None) -> None:
-    owner = database.backend.owner_elsewhere(connection)
-    if owner is not None:
-        raise DatabaseTooOld(
-            f"{database.backend.location} is at schema {found}, this ricordo needs {HEAD}: run"
-            f" ricordo migrate as the role that owns the tables, {owner!r}"
-        )
 
 
 def version_of(database: Database) -> str | None:
@@ -108,7 +111,7 @@ def _version(connection: sa.Connection, location: str) -> str | None:
     return None
 
 
-class _OneAtATime:
+class _AlembicLock:
     """Alembic keeps the migration under way in module globals: one per process, then."""
 
     def __init__(self) -> None:
@@ -121,15 +124,4 @@ class _OneAtATime:
         return inherited
 
 
-_one_at_a_time = _OneAtATime()
-
-
-def _run_steps(connection: sa.Connection) -> None:
-    # Alembic takes 0.2 s to load; only a new or old database needs it.
-    from alembic import command
-    from alembic.config import Config
-
-    config = Config()
-    config.set_main_option("script_location", str(FOLDER))
-    config.attributes["connection"] = connection
-    command.upgrade(config, "head")
+_alembic = _AlembicLock()

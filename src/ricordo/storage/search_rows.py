@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any, Final
 
 import numpy as np
@@ -33,6 +34,7 @@ from ricordo.storage.tables import (
     links,
     turns,
     users,
+    without_user,
 )
 
 EMBED_JOB: Final = "embed"
@@ -70,6 +72,9 @@ _stored: Final = {
     )
     for kind in INDEXED
 }
+
+
+_Vector = tuple[VectorModel, Row]
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,8 +133,9 @@ def put_entries(writing: WriteTransaction, kind: Indexed, new: Sequence[Searchab
         for one, digest in zip(new, hashes, strict=True)
     ]
     _insert[kind.name].run_many(writing.connection, rows)
-    _put_terms(writing, kind, [(row["id"], row["terms"]) for row in rows])
-    _ask_for_vectors(writing, rows)
+    terms = [(row["id"], row["terms"]) for row in rows]
+    writing.backend.search.put(writing.connection, kind, writing.user_id, terms)
+    _queue_embedding_of(writing, rows)
 
 
 def change_entry(writing: WriteTransaction, kind: Indexed, changed: Searchable) -> None:
@@ -154,52 +160,53 @@ def change_entry(writing: WriteTransaction, kind: Indexed, changed: Searchable) 
         values |= {"text_hash": digest, **_vector_columns(vectors.get(digest))}
         if kind is ITEMS:
             remove_relations(writing, [changed.id])  # they were about what it said before
-    _drop_terms(writing, kind, [(changed.id, old_terms)])
-    where = sa.and_(kind.index.c.user_id == writing.user_id, kind.index.c.id == changed.id)
-    writing.connection.execute(sa.update(kind.index).where(where).values(**values))
-    _put_terms(writing, kind, [(changed.id, terms)])
-    _ask_for_vectors(writing, [values])
+    _replace_entry(writing, kind, changed.id, old_terms, values)
+    _queue_embedding_of(writing, [values])
 
 
 def change_terms(writing: WriteTransaction, kind: Indexed, one: Searchable) -> None:
     given = {"user_id": writing.user_id, "ids": [one.id]}
     ((_, old_terms, _),) = _stored[kind.name].run(writing.connection, given)
-    terms = " ".join(writing.analyser.terms(one.text))
     values = {
         "stamp": writing.next_stamp(),
-        "terms": terms,
+        "terms": " ".join(writing.analyser.terms(one.text)),
         "analyser": writing.analyser.fingerprint,
     }
-    _drop_terms(writing, kind, [(one.id, old_terms)])
-    where = sa.and_(kind.index.c.user_id == writing.user_id, kind.index.c.id == one.id)
-    writing.connection.execute(sa.update(kind.index).where(where).values(**values))
-    _put_terms(writing, kind, [(one.id, terms)])
+    _replace_entry(writing, kind, one.id, old_terms, values)
+
+
+def _replace_entry(
+    writing: WriteTransaction, kind: Indexed, row_id: int, old_terms: str, values: dict[str, Any]
+) -> None:
+    search, connection, user_id = writing.backend.search, writing.connection, writing.user_id
+    search.drop(connection, kind, user_id, [(row_id, old_terms)])
+    where = sa.and_(kind.index.c.user_id == user_id, kind.index.c.id == row_id)
+    connection.execute(sa.update(kind.index).where(where).values(**values))
+    search.put(connection, kind, user_id, [(row_id, values["terms"])])
 
 
 def remove_entries(writing: WriteTransaction, kind: Indexed, ids: Iterable[int]) -> None:
     listed = list(ids)
     found = _stored[kind.name].run(writing.connection, {"user_id": writing.user_id, "ids": listed})
-    _drop_terms(writing, kind, [(row[0], row[1]) for row in found])
+    terms = [(row[0], row[1]) for row in found]
+    writing.backend.search.drop(writing.connection, kind, writing.user_id, terms)
     where = sa.and_(kind.index.c.user_id == writing.user_id, kind.index.c.id.in_(listed))
     writing.connection.execute(sa.delete(kind.index).where(where))
     writing.note_removal()
 
 
-def ask_for_vectors(writing: WriteTransaction) -> None:
+def queue_embedding(writing: WriteTransaction) -> None:
     job = NewJob(
         kind=EMBED_JOB, user_id=writing.user_id, run_at=writing.now, unique_key="", payload={}
     )
     writing.enqueue(job)
 
 
-def _ask_for_vectors(writing: WriteTransaction, rows: Iterable[Mapping[str, Any]]) -> None:
-    nothing_makes_them = writing.known is not None and writing.known.model is None
-    waiting = any(row.get("state") == VectorState.PENDING.value for row in rows)
-    if waiting and not nothing_makes_them:
-        ask_for_vectors(writing)
-
-
-_Vector = tuple[VectorModel, Row]
+def _queue_embedding_of(writing: WriteTransaction, rows: Iterable[Mapping[str, Any]]) -> None:
+    has_no_model = writing.known is not None and writing.known.model is None
+    is_pending = any(row.get("state") == VectorState.PENDING.value for row in rows)
+    if is_pending and not has_no_model:
+        queue_embedding(writing)
 
 
 def _vectors_for(writing: WriteTransaction, kind: Indexed, hashes: set[str]) -> dict[str, _Vector]:
@@ -244,14 +251,6 @@ def _vector_columns(made: _Vector | None) -> Mapping[str, Any]:
         "error": None,
         "vector": vector,
     }
-
-
-def _put_terms(writing: WriteTransaction, kind: Indexed, rows: Sequence[tuple[int, str]]) -> None:
-    writing.backend.search.put(writing.connection, kind, writing.user_id, rows)
-
-
-def _drop_terms(writing: WriteTransaction, kind: Indexed, rows: Sequence[tuple[int, str]]) -> None:
-    writing.backend.search.drop(writing.connection, kind, writing.user_id, rows)
 
 
 Ids = np.ndarray[tuple[int], np.dtype[np.int64]]
@@ -397,7 +396,7 @@ def index_since(
 ) -> list[tuple[Any, ...]]:
     """Rows written after a stamp, like :func:`whole_index`."""
     given = {"user_id": user_id, "since": stamp, **_made_by(model)}
-    return sorted(_since[kind.name].run(connection, given), key=lambda row: row[0])
+    return sorted(_since[kind.name].run(connection, given), key=itemgetter(0))
 
 
 def linked_index(
@@ -406,7 +405,7 @@ def linked_index(
     return _linked.run(connection, {"user_id": viewer, **_made_by(model)})
 
 
-_CHOICE: Final = [column for column in embedding_settings.c if column.name != "user_id"]
+_CHOICE: Final = without_user(embedding_settings)
 _find_choice: Final = PreparedStatement(
     sa.select(*_CHOICE).where(embedding_settings.c.user_id == _user)
 )

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
+from ricordo.model.embedding import VectorModel
 from ricordo.model.vocabulary import (
     SAID_KINDS,
     ContextPolicy,
@@ -57,6 +58,11 @@ def _partial_index(name: str, where: str, *columns: Any, unique: bool = False) -
     return sa.Index(
         name, *columns, unique=unique, sqlite_where=condition, postgresql_where=condition
     )
+
+
+def without_user(table: sa.Table) -> list[sa.Column[Any]]:
+    """The columns of one user's rows."""
+    return [column for column in table.c if column.name != "user_id"]
 
 
 CLUSTERED: Final[dict[str, Any]] = {"sqlite_with_rowid": False}
@@ -579,6 +585,9 @@ jobs: Final = sa.Table(
     ),
 )
 
+REPLACEMENTS: Final = (Event.SUPERSEDE.value, Event.MERGE.value)
+"""The events of history by which one memory replaces another."""
+
 OWNED_TABLES: Final = tuple(
     table for table in reversed(metadata.sorted_tables) if "user_id" in table.c
 )
@@ -595,6 +604,14 @@ class Indexed:
 
     def joined(self) -> sa.Join:
         return self.source.join(self.index, self.same_row())
+
+    def has_vector(self, model: VectorModel) -> sa.ColumnElement[bool]:
+        """Rows with a vector that this model has made."""
+        return sa.and_(
+            self.index.c.state == VectorState.READY.value,
+            self.index.c.provider == model.provider,
+            self.index.c.model == model.model,
+        )
 
     def same_row(self) -> sa.ColumnElement[bool]:
         return sa.and_(

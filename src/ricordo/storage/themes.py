@@ -28,6 +28,7 @@ _one_present: Final = PreparedStatement(
     )
 )
 _insert: Final = PreparedStatement(sa.insert(themes))
+_FORGETTING: Final = (Event.DELETE.value, Event.TTL.value, Event.PURGE.value)
 
 
 def ensure_themes(
@@ -39,7 +40,20 @@ def ensure_themes(
     else:
         rows = _present.run(connection, {"user_id": user_id, "slugs": wanted})
     present = {row[0] for row in rows}
-    missing = [_new_row(user_id, slug, now) for slug in wanted if slug not in present]
+    missing = [
+        {
+            "user_id": user_id,
+            "slug": slug,
+            "display_name": default_name(slug),
+            "description": None,
+            "context": ContextPolicy.RAG.value,
+            "rag_length": None,
+            "created_at": now,
+            "updated_at": now,
+        }
+        for slug in wanted
+        if slug not in present
+    ]
     if missing:
         _insert.run_many(connection, missing)
 
@@ -72,22 +86,6 @@ def default_name(slug: str) -> str:
     return (first if len(first) == 1 else spoken[:1]) + spoken[1:]
 
 
-def _new_row(user_id: str, slug: str, now: datetime) -> dict[str, Any]:
-    return {
-        "user_id": user_id,
-        "slug": slug,
-        "display_name": default_name(slug),
-        "description": None,
-        "context": ContextPolicy.RAG.value,
-        "rag_length": None,
-        "created_at": now,
-        "updated_at": now,
-    }
-
-
-_FORGETTING: Final = (Event.DELETE, Event.TTL, Event.PURGE)
-
-
 def find_summary(connection: sa.Connection, user_id: str) -> sa.RowMapping | None:
     wanted = sa.select(summaries).where(summaries.c.user_id == user_id)
     return connection.execute(wanted).mappings().first()
@@ -98,7 +96,12 @@ def put_summary(writing: WriteTransaction, content: str, revision: int, made_by:
 
     Not if a memory, or the user, was erased since: the text may mention it.
     """
-    if writing.revision < revision or _was_anything_forgotten(writing, since=revision):
+    forgotten = sa.exists().where(
+        history.c.user_id == writing.user_id,
+        history.c.revision > revision,
+        history.c.event.in_(_FORGETTING),
+    )
+    if writing.revision < revision or writing.connection.execute(sa.select(forgotten)).scalar_one():
         return
     drop_summary(writing.connection, writing.user_id)
     row = {
@@ -116,15 +119,6 @@ def drop_summary(connection: sa.Connection, user_id: str) -> bool:
     """Delete a narrative, because it may mention something forgotten; whether there was one."""
     gone = connection.execute(sa.delete(summaries).where(summaries.c.user_id == user_id))
     return gone.rowcount > 0
-
-
-def _was_anything_forgotten(writing: WriteTransaction, since: int) -> bool:
-    forgotten = sa.exists().where(
-        history.c.user_id == writing.user_id,
-        history.c.revision > since,
-        history.c.event.in_([event.value for event in _FORGETTING]),
-    )
-    return writing.connection.execute(sa.select(forgotten)).scalar_one()
 
 
 def keyed_profile_items(connection: sa.Connection, user_id: str, now: datetime) -> list[Item]:

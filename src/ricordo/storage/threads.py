@@ -25,14 +25,15 @@ from ricordo.storage.tables import (
     thread_views,
     threads,
     turns,
+    without_user,
 )
 
 _select_threads: Final = sa.select(
-    *(column for column in threads.c if column.name != "user_id"),
+    *without_user(threads),
     FORMED_POSITION.label("formed_position"),
     formation.c.observed_at,
 ).select_from(THREADS_WITH_FORMATION)
-_TURN_COLUMNS = [column for column in turns.c if column.name != "user_id"]
+_TURN_COLUMNS: Final = without_user(turns)
 _messages_present: Final = PreparedStatement(
     sa.select(turns.c.message_id).where(
         turns.c.user_id == sa.bindparam("user_id", type_=Words),
@@ -66,8 +67,13 @@ def append_turns(
 
     Turns whose message id the thread already has are skipped.
     """
-    present = _find_row(writing, thread_id)
-    known = _known_messages(writing, thread_id, new) if present else set()
+    found = sa.select(threads).where(_is_thread(writing.user_id, thread_id))
+    present = writing.connection.execute(found).mappings().first()
+    known: set[str] = set()
+    if present:
+        message_ids = [turn.message_id for turn in new if turn.message_id is not None]
+        given = {"user_id": writing.user_id, "thread_id": thread_id, "message_ids": message_ids}
+        known = {row[0] for row in _messages_present.run(writing.connection, given)}
     fresh: dict[object, NewTurn] = {}
     for turn in new:
         if turn.message_id is None or turn.message_id not in known:
@@ -232,20 +238,6 @@ def _is_thread(user_id: str, thread_id: str) -> sa.ColumnElement[bool]:
     return sa.and_(threads.c.user_id == user_id, threads.c.thread_id == thread_id)
 
 
-def _find_row(writing: WriteTransaction, thread_id: str) -> sa.RowMapping | None:
-    wanted = sa.select(threads).where(_is_thread(writing.user_id, thread_id))
-    return writing.connection.execute(wanted).mappings().first()
-
-
-def _known_messages(writing: WriteTransaction, thread_id: str, new: Iterable[NewTurn]) -> set[str]:
-    given = {
-        "user_id": writing.user_id,
-        "thread_id": thread_id,
-        "message_ids": [turn.message_id for turn in new if turn.message_id is not None],
-    }
-    return {row[0] for row in _messages_present.run(writing.connection, given)}
-
-
 def _turn_rows(
     writing: WriteTransaction, thread_id: str, last_position: int, fresh: Iterable[NewTurn]
 ) -> list[dict[str, Any]]:
@@ -303,7 +295,7 @@ def count_changes(connection: sa.Connection, user_id: str, since: int) -> Counte
     return Counter({Event(event): count for event, count in connection.execute(counted)})
 
 
-_COLUMNS: Final = [column for column in compactions.c if column.name != "user_id"]
+_COLUMNS: Final = without_user(compactions)
 _user: Final = sa.bindparam("user_id", type_=Words)
 _thread: Final = sa.bindparam("thread_id", type_=Words)
 _reached: Final = (

@@ -1,7 +1,8 @@
 """Rows of users: their upkeep, embedding settings, and erasure."""
 
+from collections import Counter
 from collections.abc import Collection
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -29,6 +30,7 @@ from ricordo.storage.tables import (
     threads,
     upkeep,
     users,
+    without_user,
 )
 from ricordo.storage.where import not_expired
 
@@ -44,10 +46,9 @@ def has_anything(connection: sa.Connection, user_id: str) -> bool:
     What others shared with them does not count.
     """
     acted = sa.exists().where(history.c.user_id == user_id, history.c.actor != OWNER_ACTED)
-    remembered = (items, themes, threads, proposals, summaries)
-    kept = (checkpoints, graph_checkpoints, graph_writes, store_entries)
-    tables = (*remembered, *kept)
-    own = [sa.exists().where(table.c.user_id == user_id) for table in tables]
+    memory = (items, themes, threads, proposals, summaries)
+    agent_state = (checkpoints, graph_checkpoints, graph_writes, store_entries)
+    own = [sa.exists().where(table.c.user_id == user_id) for table in (*memory, *agent_state)]
     return connection.execute(sa.select(sa.or_(acted, *own))).scalar_one()
 
 
@@ -69,7 +70,7 @@ def last_rounds(connection: sa.Connection, after: str, limit: int) -> list[tuple
     return [(user_id, moment) for user_id, moment in connection.execute(wanted)]
 
 
-def hold_users(connection: sa.Connection, wanted: Collection[str]) -> list[str]:
+def lock_users(connection: sa.Connection, wanted: Collection[str]) -> list[str]:
     """Lock those of the users who exist, in order.
 
     Users locked by another transaction are skipped.
@@ -85,23 +86,16 @@ def hold_users(connection: sa.Connection, wanted: Collection[str]) -> list[str]:
 
 def delete_user_rows(backend: Backend, connection: sa.Connection, user_id: str) -> dict[str, int]:
     """Delete all rows of a user; returns the count per table."""
-    removed = {}
     for kind in INDEXED:
         backend.search.drop_owner(connection, kind, user_id)
     backend.search.compact(connection)
-    given = {
-        table.name: connection.execute(sa.delete(table).where(named == user_id)).rowcount
-        for table, named in (
-            (links, links.c.owner_id),
-            (link_offers, link_offers.c.owner_id),
-            (blocked_senders, blocked_senders.c.sender_id),
-        )
-    }
+    removed: Counter[str] = Counter()
+    for column in (links.c.owner_id, link_offers.c.owner_id, blocked_senders.c.sender_id):
+        shared = connection.execute(sa.delete(column.table).where(column == user_id))
+        removed[column.table.name] += shared.rowcount
     for table in OWNED_TABLES:
-        gone = connection.execute(sa.delete(table).where(table.c.user_id == user_id)).rowcount
-        removed[table.name] = gone
-    for name, gone in given.items():
-        removed[name] += gone
+        own = connection.execute(sa.delete(table).where(table.c.user_id == user_id))
+        removed[table.name] += own.rowcount
     mentions = sa.update(history).where(history.c.other_user == user_id).values(other_user=None)
     removed["mentions"] = connection.execute(mentions).rowcount
     return removed
@@ -124,11 +118,8 @@ class UpkeepState:
     related_after: int = 0
 
 
-_NAMES = tuple(field.name for field in fields(UpkeepState))
-
-
 def upkeep_state(connection: sa.Connection, user_id: str) -> UpkeepState:
-    wanted = sa.select(*[upkeep.c[name] for name in _NAMES]).where(upkeep.c.user_id == user_id)
+    wanted = sa.select(*without_user(upkeep)).where(upkeep.c.user_id == user_id)
     row = connection.execute(wanted).mappings().first()
     return UpkeepState() if row is None else UpkeepState(**row)
 

@@ -4,6 +4,8 @@ It is the only one, on both databases, so no read can forget a filter or show a 
 not see.
 """
 
+import operator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
@@ -64,13 +66,7 @@ class Audience:
 
 def matching(audience: Audience, wanted: ItemFilter, now: datetime) -> Condition:
     """Memories that this audience may see, that have not expired, and that match the filter."""
-    return sa.and_(
-        audience.condition(),
-        not_expired(now),
-        *_basic(wanted),
-        *_provenance(audience, wanted),
-        *_bounds(wanted),
-    )
+    return sa.and_(audience.condition(), not_expired(now), *_filtered(audience, wanted))
 
 
 def active(now: datetime) -> Condition:
@@ -91,34 +87,41 @@ def not_expired(now: datetime) -> Condition:
     )
 
 
-def _basic(wanted: ItemFilter) -> list[Condition]:
-    found: list[Condition] = [_status(wanted)]
-    if wanted.theme is not None:
-        found.append(items.c.theme.in_(wanted.theme))
-    if wanted.types is not None:
-        found.append(items.c.type.in_([kind.value for kind in wanted.types]))
-    if wanted.sources is not None:
-        found.append(items.c.source.in_([source.value for source in wanted.sources]))
-    if wanted.key is not None:
-        found.append(items.c.key == wanted.key)
-    if wanted.pinned is not None:
-        found.append(items.c.pinned.is_(wanted.pinned))
-    if wanted.contains is not None:
-        found.append(items.c.folded.contains(wanted.contains, autoescape=True))
-    found.extend(has_tag(items.c.tags, tag) for tag in wanted.tags or ())
-    return found
-
-
-def _status(wanted: ItemFilter) -> Condition:
+def _filtered(audience: Audience, wanted: ItemFilter) -> Iterator[Condition]:
     statuses = wanted.effective_statuses
     if wanted.theme is not None and statuses == (Status.ACTIVE,):
         # A literal, so that the partial index of active memories is used.
-        return items.c.status == sa.literal_column("'active'")
-    return items.c.status.in_([status.value for status in statuses])
-
-
-def _provenance(audience: Audience, wanted: ItemFilter) -> list[Condition]:
-    asked = {
+        yield items.c.status == sa.literal_column("'active'")
+    else:
+        yield items.c.status.in_([status.value for status in statuses])
+    if wanted.theme is not None:
+        yield items.c.theme.in_(wanted.theme)
+    if wanted.types is not None:
+        yield items.c.type.in_([kind.value for kind in wanted.types])
+    if wanted.sources is not None:
+        yield items.c.source.in_([source.value for source in wanted.sources])
+    if wanted.pinned is not None:
+        yield items.c.pinned.is_(wanted.pinned)
+    if wanted.contains is not None:
+        yield items.c.folded.contains(wanted.contains, autoescape=True)
+    for tag in wanted.tags or ():
+        yield has_tag(items.c.tags, tag)
+    for column, compare, value in (
+        (items.c.key, operator.eq, wanted.key),
+        (items.c.importance, operator.ge, wanted.importance_min),
+        (items.c.importance, operator.le, wanted.importance_max),
+        (items.c.confidence, operator.ge, wanted.confidence_min),
+        (items.c.created_at, operator.ge, wanted.created_after),
+        (items.c.created_at, operator.lt, wanted.created_before),
+        (items.c.updated_at, operator.ge, wanted.updated_after),
+        (items.c.updated_at, operator.lt, wanted.updated_before),
+        (items.c.valid_from, operator.le, wanted.as_of),
+    ):
+        if value is not None:
+            yield compare(column, value)
+    if wanted.as_of is not None:
+        yield sa.or_(items.c.valid_to.is_(None), items.c.valid_to > wanted.as_of)
+    origin = {
         items.c.source_context: wanted.source_context,
         items.c.thread_id: wanted.thread_id,
         items.c.message_id: wanted.message_id,
@@ -127,33 +130,10 @@ def _provenance(audience: Audience, wanted: ItemFilter) -> list[Condition]:
         items.c.actor_id: wanted.actor_id,
         items.c.role: wanted.role,
     }
-    found: list[Condition] = [
-        column == value for column, value in asked.items() if value is not None
-    ]
-    # The origin of a shared memory is private to its owner; a filter must not reveal it.
-    return [audience.owned(), *found] if found else []
-
-
-def _bounds(wanted: ItemFilter) -> list[Condition]:
-    found: list[Condition] = []
-    if wanted.importance_min is not None:
-        found.append(items.c.importance >= wanted.importance_min)
-    if wanted.importance_max is not None:
-        found.append(items.c.importance <= wanted.importance_max)
-    if wanted.confidence_min is not None:
-        found.append(items.c.confidence >= wanted.confidence_min)
-    if wanted.created_after is not None:
-        found.append(items.c.created_at >= wanted.created_after)
-    if wanted.created_before is not None:
-        found.append(items.c.created_at < wanted.created_before)
-    if wanted.updated_after is not None:
-        found.append(items.c.updated_at >= wanted.updated_after)
-    if wanted.updated_before is not None:
-        found.append(items.c.updated_at < wanted.updated_before)
-    if wanted.as_of is not None:
-        found.append(items.c.valid_from <= wanted.as_of)
-        found.append(sa.or_(items.c.valid_to.is_(None), items.c.valid_to > wanted.as_of))
-    return found
+    known = [column == value for column, value in origin.items() if value is not None]
+    if known:
+        # The origin of a shared memory is private to its owner; a filter must not reveal it.
+        yield sa.and_(audience.owned(), *known)
 
 
 _viewer = sa.bindparam("viewer", type_=Words)

@@ -16,7 +16,7 @@ from ricordo.model.vocabulary import JobState
 from ricordo.storage.database import Database, retried
 from ricordo.storage.jobs import put_job
 from ricordo.storage.tables import jobs
-from ricordo.storage.users import hold_users, last_rounds
+from ricordo.storage.users import last_rounds, lock_users
 
 PLAN_JOB: Final = "plan-upkeep"
 """Finds users whose daily round is due. One per store, which queues its own successor."""
@@ -109,9 +109,9 @@ def _queue_due(database: Database, page: Sequence[tuple[str, datetime]]) -> int:
         return 0
     with database.transaction() as connection:
         # Locked, so that no user is erased before their job is there to be erased too.
-        held = hold_users(connection, due)
+        locked = lock_users(connection, due)
         seen_to = _already_planned(connection, due)
-        new = [user_id for user_id in held if user_id not in seen_to]
+        new = [user_id for user_id in locked if user_id not in seen_to]
         for user_id in new:
             put_job(database.backend, connection, _round(user_id, due[user_id], now), now)
     if new:

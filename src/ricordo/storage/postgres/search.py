@@ -16,8 +16,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql
 
 from ricordo.model.embedding import VectorModel
-from ricordo.model.vocabulary import VectorState
-from ricordo.storage.backend import Matches
+from ricordo.storage.backend import Matches, TermRows
 from ricordo.storage.postgres.security import (
     make_functions,
     matching_counts,
@@ -70,22 +69,10 @@ class PostgresSearch:
             for table in connection.exec_driver_sql(_PIECES, (kind.index.name,)).scalars().all():
                 connection.exec_driver_sql(f"REINDEX TABLE {table}")
 
-    def put(
-        self,
-        connection: sa.Connection,
-        kind: Indexed,
-        user_id: str,
-        rows: Sequence[tuple[int, str]],
-    ) -> None:
+    def put(self, connection: sa.Connection, kind: Indexed, user_id: str, rows: TermRows) -> None:
         pass  # the lexemes are a generated column
 
-    def drop(
-        self,
-        connection: sa.Connection,
-        kind: Indexed,
-        user_id: str,
-        rows: Sequence[tuple[int, str]],
-    ) -> None:
+    def drop(self, connection: sa.Connection, kind: Indexed, user_id: str, rows: TermRows) -> None:
         pass  # the lexemes are a generated column
 
     def drop_owner(self, connection: sa.Connection, kind: Indexed, user_id: str) -> None:
@@ -103,7 +90,10 @@ class PostgresSearch:
         if not terms:
             return Matches({}, {})
         # Rare terms weigh more, so count them among the owners' rows before filtering.
-        frequency = _frequency(connection, kind, owners, terms)
+        counted = sa.text(f"SELECT {matching_counts(kind)}(CAST(:queries AS tsquery[]))")
+        queries = [_any_of(owners, [term]) for term in terms]
+        counts = connection.execute(counted, {"queries": queries}).scalars()
+        frequency = dict(zip(terms, counts, strict=True))
         present = [term for term in terms if frequency[term]]
         if not present:
             return Matches({}, frequency)
@@ -113,16 +103,22 @@ class PostgresSearch:
             wanted = kind.index.c.id.in_(sa.select(found))
         else:
             wanted = sa.literal_column(f"{kind.index.name}.lexemes").op("@@")(query)
+        # The sum over the terms of a row: the rarer, the more.
+        by_weight = sa.text(
+            "(SELECT sum(term.weight)"
+            " FROM unnest(CAST(:lexemes AS tsquery[]), CAST(:weights AS float8[]))"
+            f" AS term(lexeme, weight) WHERE {kind.index.name}.lexemes @@ term.lexeme) DESC"
+        )
         statement = (
             sa.select(kind.index.c.id, kind.index.c.terms)
             .select_from(kind.joined())
             .where(wanted, kind.index.c.user_id.in_(sorted(owners)), where)
-            .order_by(_by_weight(kind), kind.index.c.id.desc())
+            .order_by(by_weight, kind.index.c.id.desc())
             .limit(limit)
         )
         given = {
             "lexemes": [_quoted(term) for term in present],
-            "worths": [1.0 / (1 + frequency[term]) for term in present],
+            "weights": [1.0 / (1 + frequency[term]) for term in present],
         }
         rows = connection.execute(statement, given)
         return Matches({row.id: row.terms for row in rows}, frequency)
@@ -143,9 +139,7 @@ class PostgresSearch:
         limit: int,
     ) -> list[tuple[int, float]]:
         comparable = sa.and_(
-            kind.index.c.state == VectorState.READY.value,
-            kind.index.c.provider == model.provider,
-            kind.index.c.model == model.model,
+            kind.has_vector(model),
             kind.index.c.dimensions == sa.literal_column(str(len(query))),
             where,
         )
@@ -202,24 +196,6 @@ def _nearest(
         .limit(limit)
     )
     return [(row.id, 1.0 - row.distance) for row in connection.execute(statement)]
-
-
-def _frequency(
-    connection: sa.Connection, kind: Indexed, owners: Collection[str], terms: Sequence[str]
-) -> dict[str, int]:
-    statement = sa.text(f"SELECT {matching_counts(kind)}(CAST(:asked AS tsquery[]))")
-    asked = [_any_of(owners, [term]) for term in terms]
-    counts = connection.execute(statement, {"asked": asked}).scalars()
-    return dict(zip(terms, counts, strict=True))
-
-
-def _by_weight(kind: Indexed) -> sa.TextClause:
-    """Order by the summed weights of the terms in a row: the rarer, the more."""
-    return sa.text(
-        "(SELECT sum(asked.worth)"
-        " FROM unnest(CAST(:lexemes AS tsquery[]), CAST(:worths AS float8[]))"
-        f" AS asked(lexeme, worth) WHERE {kind.index.name}.lexemes @@ asked.lexeme) DESC"
-    )
 
 
 def _any_of(owners: Collection[str], terms: Sequence[str]) -> str:

@@ -5,7 +5,7 @@ only. The terms come from the analyser; FTS5 only stores them.
 """
 
 import hashlib
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
 from typing import Final
 
@@ -13,8 +13,7 @@ import numpy as np
 import sqlalchemy as sa
 
 from ricordo.model.embedding import VectorModel
-from ricordo.model.vocabulary import VectorState
-from ricordo.storage.backend import Matches
+from ricordo.storage.backend import Matches, TermRows
 from ricordo.storage.sql import Condition, Row, driver_of, matrix_of, vector_bytes
 from ricordo.storage.tables import INDEXED, Indexed
 
@@ -43,47 +42,24 @@ class SqliteSearch:
         for kind in INDEXED:
             owners = connection.execute(sa.select(kind.index.c.user_id).distinct()).scalars().all()
             for user_id in owners:
-                self._put_owner(connection, kind, user_id)
+                for rows in _stored_terms(connection, kind, user_id):
+                    self.put(connection, kind, user_id, rows)
 
-    def _put_owner(self, connection: sa.Connection, kind: Indexed, user_id: str) -> None:
-        statement = sa.select(kind.index.c.id, kind.index.c.terms).where(
-            kind.index.c.user_id == user_id
-        )
-        for rows in connection.execute(statement).partitions(_SCAN_ROWS):
-            self.put(connection, kind, user_id, [(row.id, row.terms) for row in rows])
-
-    def put(
-        self,
-        connection: sa.Connection,
-        kind: Indexed,
-        user_id: str,
-        rows: Sequence[tuple[int, str]],
-    ) -> None:
-        mark = _mark(user_id)
+    def put(self, connection: sa.Connection, kind: Indexed, user_id: str, rows: TermRows) -> None:
         driver_of(connection).executemany(
             f"INSERT INTO {kind.name}_fts (rowid, terms) VALUES (?, ?)",
-            [(row_id, _marked(mark, terms)) for row_id, terms in rows],
+            [(row_id, _marked(user_id, terms)) for row_id, terms in rows],
         )
 
-    def drop(
-        self,
-        connection: sa.Connection,
-        kind: Indexed,
-        user_id: str,
-        rows: Sequence[tuple[int, str]],
-    ) -> None:
-        mark = _mark(user_id)
+    def drop(self, connection: sa.Connection, kind: Indexed, user_id: str, rows: TermRows) -> None:
         driver_of(connection).executemany(
             f"INSERT INTO {kind.name}_fts ({kind.name}_fts, rowid, terms) VALUES ('delete', ?, ?)",
-            [(row_id, _marked(mark, terms)) for row_id, terms in rows],
+            [(row_id, _marked(user_id, terms)) for row_id, terms in rows],
         )
 
     def drop_owner(self, connection: sa.Connection, kind: Indexed, user_id: str) -> None:
-        statement = sa.select(kind.index.c.id, kind.index.c.terms).where(
-            kind.index.c.user_id == user_id
-        )
-        for rows in connection.execute(statement).partitions(_SCAN_ROWS):
-            self.drop(connection, kind, user_id, [(row.id, row.terms) for row in rows])
+        for rows in _stored_terms(connection, kind, user_id):
+            self.drop(connection, kind, user_id, rows)
 
     def matches(
         self,
@@ -95,8 +71,11 @@ class SqliteSearch:
         limit: int,
     ) -> Matches:
         marks = [_mark(owner) for owner in sorted(owners)]
+        driver = driver_of(connection)
+        places = ", ".join("?" * len(marks))
+        count = f"SELECT coalesce(sum(doc), 0) FROM {kind.name}_vocabulary WHERE term IN ({places})"
         frequency = {
-            term: self._frequency(connection, kind, [mark + term for mark in marks])
+            term: int(driver.execute(count, [mark + term for mark in marks]).fetchone()[0])
             for term in terms
         }
         present = [term for term in terms if frequency[term]]
@@ -138,13 +117,7 @@ class SqliteSearch:
         statement = (
             sa.select(kind.index.c.id, vector_bytes(kind.index.c.vector))
             .select_from(kind.joined())
-            .where(
-                kind.index.c.state == VectorState.READY.value,
-                kind.index.c.provider == model.provider,
-                kind.index.c.model == model.model,
-                kind.index.c.dimensions == len(query),
-                where,
-            )
+            .where(kind.has_vector(model), kind.index.c.dimensions == len(query), where)
         )
         best: list[tuple[int, float]] = []
         for rows in connection.execute(statement).partitions(_SCAN_ROWS):
@@ -161,19 +134,6 @@ class SqliteSearch:
                 f"INSERT INTO {kind.name}_fts ({kind.name}_fts) VALUES ('optimize')"
             )
 
-    def _frequency(self, connection: sa.Connection, kind: Indexed, marked: list[str]) -> int:
-        places = ", ".join("?" * len(marked))
-        (count,) = (
-            driver_of(connection)
-            .execute(
-                f"SELECT coalesce(sum(doc), 0) FROM {kind.name}_vocabulary"
-                f" WHERE term IN ({places})",
-                marked,
-            )
-            .fetchone()
-        )
-        return int(count)
-
 
 @lru_cache(maxsize=1024)
 def _mark(user_id: str) -> str:
@@ -182,5 +142,15 @@ def _mark(user_id: str) -> str:
     return "".join(chr(ord("a") + byte % 26) for byte in digest.digest())
 
 
-def _marked(mark: str, terms: str) -> str:
+def _marked(user_id: str, terms: str) -> str:
+    mark = _mark(user_id)
     return mark + terms.replace(" ", f" {mark}") if terms else ""
+
+
+def _stored_terms(connection: sa.Connection, kind: Indexed, user_id: str) -> Iterator[TermRows]:
+    """A user's rows with their terms, some thousands at a time."""
+    statement = sa.select(kind.index.c.id, kind.index.c.terms).where(
+        kind.index.c.user_id == user_id
+    )
+    for rows in connection.execute(statement).partitions(_SCAN_ROWS):
+        yield [(row.id, row.terms) for row in rows]
