@@ -17,7 +17,7 @@ class Pausable(Protocol):
         """Wait for work in progress, up to a limit, and start none."""
         ...
 
-    def go_on_after_fork(self) -> None:
+    def resume_after_fork(self) -> None:
         """Resume in the parent; a child resets."""
         ...
 
@@ -42,9 +42,9 @@ def _pause_all() -> None:
         resource.pause_for_fork()
 
 
-def _go_on() -> None:
+def _resume_all() -> None:
     for resource in list(_pausable):
-        resource.go_on_after_fork()
+        resource.resume_after_fork()
 
 
 def _reset_all() -> None:
@@ -54,4 +54,4 @@ def _reset_all() -> None:
 
 
 if hasattr(os, "register_at_fork"):  # systems without fork have nothing to reset
-    os.register_at_fork(before=_pause_all, after_in_parent=_go_on, after_in_child=_reset_all)
+    os.register_at_fork(before=_pause_all, after_in_parent=_resume_all, after_in_child=_reset_all)

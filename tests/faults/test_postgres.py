@@ -48,7 +48,7 @@ def locked_user(postgres_url: str, open_store: OpenStore) -> Iterator[psycopg.Co
     ("option", "patience", "said"),
     [
         ("statement_timeout=200", 30.0, "the statement took too long; try again"),
-        ("application_name=ricordo", 0.2, "a lock was held for too long; try again"),
+        ("application_name=ricordo", 0.2, "a lock was not released in time; try again"),
     ],
 )
 def test_a_statement_or_lock_that_takes_too_long(

@@ -215,7 +215,7 @@ def check_backup(path: Path, open_file: FileOpener) -> BackupReport:
         InvalidBackup: it is no backup, or is damaged or was changed.
         DatabaseTooNew: a newer ricordo made it.
     """
-    with opened(path, Use.LOOK, open_file) as database:
+    with opened(path, Use.READ, open_file) as database:
         return reported(path, verified(database, path))
 
 

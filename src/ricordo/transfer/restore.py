@@ -78,7 +78,7 @@ _Restored = tuple[Manifest, bool, dict[str, int]]
 def _into_file(target: Database, path: Path, open_file: FileOpener, replace: bool) -> _Restored:
     backend = target.backend
     assert isinstance(backend, SqliteBackend)
-    with opened(path, Use.LOOK, open_file) as backup:
+    with opened(path, Use.READ, open_file) as backup:
         recognised(backup, path)
     make_folder(backend.path.parent)
     with _up_to_date_copy(path, backend.path, open_file) as (copy, manifest):
@@ -139,7 +139,7 @@ def _into_server(target: Database, path: Path, open_file: FileOpener, replace: b
 @contextlib.contextmanager
 def _present_backup(path: Path, open_file: FileOpener) -> Iterator[tuple[Database, Manifest]]:
     """A verified backup as a store of the current schema: the file itself, or a migrated copy."""
-    with opened(path, Use.LOOK, open_file) as backup:
+    with opened(path, Use.READ, open_file) as backup:
         manifest = verified(backup, path)
         if manifest.schema == HEAD:
             yield backup, manifest

@@ -37,42 +37,6 @@ _OTHERS: Final = """
 """
 
 
-def hides_rows(connection: sa.Connection) -> bool:
-    """True where row-level security binds the connected role."""
-    names = [table.name for table in metadata.sorted_tables]
-    asked = "SELECT bool_or(row_security_active(name)) FROM unnest(CAST(%s AS text[])) AS name"
-    return bool(connection.exec_driver_sql(asked, (names,)).scalar_one())
-
-
-def ids_given(connection: sa.Connection) -> dict[str, int]:
-    """The last id of each series, outside any snapshot."""
-    last = {}
-    for series in ID_SERIES:
-        found = f"SELECT last_value - CASE WHEN is_called THEN 0 ELSE 1 END FROM {series}"  # noqa: S608 - ours
-        last[series] = int(connection.exec_driver_sql(found).scalar_one())
-    return last
-
-
-def set_ids(connection: sa.Connection, last: Mapping[str, int]) -> None:
-    """Continue each series after an id. Not rolled back."""
-    for series, number in last.items():
-        connection.exec_driver_sql(
-            "SELECT setval(%s::regclass, greatest(%s, 1), %s)", (series, number, number > 0)
-        )
-
-
-def users_of(connection: sa.Connection) -> int:
-    """The number of other ricordo connections to the database, also idle ones."""
-    deadline = time.monotonic() + _PATIENCE_SECONDS
-    while True:
-        # Otherwise the view is cached within a transaction.
-        connection.exec_driver_sql("SELECT pg_stat_clear_snapshot()")
-        found = int(connection.exec_driver_sql(_OTHERS, (APPLICATION,)).scalar_one())
-        if not found or time.monotonic() > deadline:
-            return found
-        time.sleep(_RETRY_SECONDS)
-
-
 # Keys of advisory locks: arbitrary numbers.
 _MIGRATION_LOCK: Final = 7_263_551_001
 _ID_LOCK: Final = 7_263_551_002
@@ -90,7 +54,7 @@ _ERROR_CLASSES: Final[dict[str, tuple[type[StorageError], str]]] = {
     "42501": (StorageReadOnly, "the role lacks a permission"),
     "53100": (StorageFull, "the disk of the database is full"),
     "53": (StorageBusy, "the database has no resources left; try again"),
-    "55P03": (StorageBusy, "a lock was held for too long; try again"),
+    "55P03": (StorageBusy, "a lock was not released in time; try again"),
     "57014": (StorageBusy, "the statement took too long; try again"),
     "57": (StorageUnavailable, "the database is shutting down"),
     "58": (StorageUnavailable, "the database failed to read or write"),
@@ -112,6 +76,7 @@ class PostgresBackend:
     """The store on a server. Safe across threads and processes, and after a fork."""
 
     name = "postgresql"
+    overwrites_freed_space = False
 
     def __init__(
         self, url: str, pool_size: int, busy_timeout_seconds: float, exact_scan_rows: int
@@ -199,8 +164,8 @@ class PostgresBackend:
     def take_ids(self, connection: sa.Connection, series: str, count: int) -> list[int]:
         # A shared lock until commit, so that keep_ids can wait for ids being taken.
         rows = connection.exec_driver_sql(
-            "WITH held AS MATERIALIZED (SELECT pg_advisory_xact_lock_shared(%s))"
-            " SELECT nextval(%s::regclass) FROM held, generate_series(1, %s)",
+            "WITH locked AS MATERIALIZED (SELECT pg_advisory_xact_lock_shared(%s))"
+            " SELECT nextval(%s::regclass) FROM locked, generate_series(1, %s)",
             (_ID_LOCK, series, count),
         )
         return sorted(row[0] for row in rows)
@@ -215,17 +180,26 @@ class PostgresBackend:
             connection.exec_driver_sql("SELECT setval(%s::regclass, %s)", (series, reached))
 
     def ids_given(self, connection: sa.Connection) -> dict[str, int]:
-        return ids_given(connection)
+        last = {}  # outside any snapshot
+        for series in ID_SERIES:
+            found = f"SELECT last_value - CASE WHEN is_called THEN 0 ELSE 1 END FROM {series}"  # noqa: S608 - ours
+            last[series] = int(connection.exec_driver_sql(found).scalar_one())
+        return last
 
     def go_on_after(self, connection: sa.Connection, given: Mapping[str, int]) -> None:
-        present = ids_given(connection)
-        set_ids(connection, {name: max(last, given.get(name, 0)) for name, last in present.items()})
+        for series, present in self.ids_given(connection).items():
+            last = max(present, given.get(series, 0))
+            connection.exec_driver_sql(  # not rolled back
+                "SELECT setval(%s::regclass, greatest(%s, 1), %s)", (series, last, last > 0)
+            )
 
     def hides_rows(self, connection: sa.Connection) -> bool:
-        return hides_rows(connection)
+        names = [table.name for table in metadata.sorted_tables]
+        bound = "SELECT bool_or(row_security_active(name)) FROM unnest(CAST(%s AS text[])) AS name"
+        return bool(connection.exec_driver_sql(bound, (names,)).scalar_one())
 
     def claim_tables(self, connection: sa.Connection) -> None:
-        others = users_of(connection)
+        others = _other_connections(connection)
         if others:
             raise StorageBusy(
                 f"{self.location}: {others} other connections of ricordo are open; stop the"
@@ -236,8 +210,6 @@ class PostgresBackend:
 
     def one_import_at_a_time(self, connection: sa.Connection) -> None:
         connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_IMPORT_LOCK})")
-
-    overwrites_freed_space = False
 
     def scrub(self) -> bool:
         # Plain VACUUM: the space can be reused at once. Returning it to the disk would need a lock
@@ -279,7 +251,10 @@ class PostgresBackend:
                 kind, advice = _ERROR_CLASSES[prefix]
                 message = original.diag.message_primary or type(original).__name__
                 return kind(f"{self.location}: {advice} ({message})")
-        return StorageError(f"{self.location}: the database refused ({_describe(original)})")
+        # Without the server's message, which may quote a whole row.
+        named = (type(original).__name__, original.sqlstate, original.diag.constraint_name)
+        what = ", ".join(name for name in named if name is not None)
+        return StorageError(f"{self.location}: the database refused ({what})")
 
     def is_retryable(self, error: Exception) -> bool:
         original = getattr(error, "orig", None) or error
@@ -302,13 +277,18 @@ class PostgresBackend:
             raise StorageClosed(f"{self.location}: this Memory was closed")
 
 
+def _other_connections(connection: sa.Connection) -> int:
+    """The number of other ricordo connections to the database, also idle ones."""
+    deadline = time.monotonic() + _PATIENCE_SECONDS
+    while True:
+        # Otherwise the view is cached within a transaction.
+        connection.exec_driver_sql("SELECT pg_stat_clear_snapshot()")
+        found = int(connection.exec_driver_sql(_OTHERS, (APPLICATION,)).scalar_one())
+        if not found or time.monotonic() > deadline:
+            return found
+        time.sleep(_RETRY_SECONDS)
+
+
 def _set_parameter(connection: sa.Connection, statement: str, value: str) -> None:
     """Set a configuration parameter, on the driver's cursor, because every transaction does it."""
     driver_of(connection).execute(statement, (value,))
-
-
-def _describe(error: psycopg.Error) -> str:
-    """What was refused, without the server's message, which may quote a whole row."""
-    constraint = error.diag.constraint_name
-    kind = f"{type(error).__name__}, {error.sqlstate}"
-    return kind if constraint is None else f"{kind}, {constraint}"

@@ -86,12 +86,17 @@ def policies() -> Iterator[RowPolicy]:
     for table in OWNED_TABLES:
         if table is api_keys:  # the user is not known before the key is found
             yield RowPolicy(table.name, "ricordo_all", "ALL", ALL)
-        elif table is links:
-            yield from _of_links()
-        elif table is link_offers:
-            yield from _of_offers()
+        elif table in (links, link_offers):  # both sides see one and can remove it
+            for command in ("SELECT", "DELETE"):
+                rows = f"{_OWN} OR {_GRANTED}"
+                yield RowPolicy(table.name, f"ricordo_either_{command.lower()}", command, rows)
         else:
             yield RowPolicy(table.name, "ricordo_own", "ALL", _OWN)
+    for command in ("INSERT", "UPDATE"):
+        # It takes both to create a link; only the viewer creates or decides an offer.
+        rows = f"(user_id = ANY ({ACTING}) AND {_GRANTED}) OR {ALL}"
+        yield RowPolicy(links.name, f"ricordo_both_{command.lower()}", command, rows)
+        yield RowPolicy(link_offers.name, f"ricordo_viewer_{command.lower()}", command, _OWN)
     # PostgreSQL evaluates the policy last in the alphabet first: "own" decides nearly every row
     # without reading links.
     for table in (items, item_index):
@@ -106,25 +111,6 @@ def rows_within_reach(index: sa.Table) -> str:
     Without linked ones: they are few, and read separately.
     """
     return f"{_OWN} OR ({_GLOBAL})" if index is item_index else _OWN
-
-
-def _of_links() -> Iterator[RowPolicy]:
-    """Both sides see a link and can remove it; it takes both to create one."""
-    for command in ("SELECT", "DELETE"):
-        rows = f"{_OWN} OR {_GRANTED}"
-        yield RowPolicy(links.name, f"ricordo_either_{command.lower()}", command, rows)
-    for command in ("INSERT", "UPDATE"):
-        rows = f"(user_id = ANY ({ACTING}) AND {_GRANTED}) OR {ALL}"
-        yield RowPolicy(links.name, f"ricordo_both_{command.lower()}", command, rows)
-
-
-def _of_offers() -> Iterator[RowPolicy]:
-    """Both sides see an offer and can remove it; only the viewer creates or decides it."""
-    for command in ("SELECT", "DELETE"):
-        rows = f"{_OWN} OR {_GRANTED}"
-        yield RowPolicy(link_offers.name, f"ricordo_either_{command.lower()}", command, rows)
-    for command in ("INSERT", "UPDATE"):
-        yield RowPolicy(link_offers.name, f"ricordo_viewer_{command.lower()}", command, _OWN)
 
 
 def secure(connection: sa.Connection) -> None:
@@ -322,7 +308,7 @@ def make_functions(connection: sa.Connection, kind: Indexed) -> None:
         connection,
         f"{matching_counts(kind)}(queries tsquery[])",
         f"SELECT (SELECT count(*) FROM {found})"  # noqa: S608
-        " FROM unnest(queries) WITH ORDINALITY AS asked(query, place) ORDER BY place",
+        " FROM unnest(queries) WITH ORDINALITY AS given(query, place) ORDER BY place",
     )
 
 
@@ -391,7 +377,10 @@ def set_up_role(connection: sa.Connection, name: str, password: str | None) -> b
     for statement in statements(connection, name):
         connection.exec_driver_sql(statement.replace("%", "%%"))
     if password is not None:
-        _set_password(connection, name, password)
+        driver = driver_of(connection)
+        sealed = driver.pgconn.encrypt_password(password.encode(), name.encode(), b"scram-sha-256")
+        change = sql.SQL("ALTER ROLE {} PASSWORD {}")
+        driver.execute(change.format(sql.Identifier(name), sealed.decode()))
     freedom = freedom_of(connection, name)
     if freedom is not None:
         raise RoleNotConfined(f"{freedom}: choose another role for the application")
@@ -412,10 +401,3 @@ def _grants(role: sql.Identifier, schema: sql.Identifier) -> Iterator[sql.Compos
     later = sql.SQL("ALTER DEFAULT PRIVILEGES IN SCHEMA {} GRANT {} ON {} TO {}")
     for rights, what in ((_ROWS, "TABLES"), (_NUMBERS, "SEQUENCES"), (_CALLS, "FUNCTIONS")):
         yield later.format(schema, rights, sql.SQL(what), role)
-
-
-def _set_password(connection: sa.Connection, name: str, password: str) -> None:
-    driver = driver_of(connection)
-    sealed = driver.pgconn.encrypt_password(password.encode(), name.encode(), b"scram-sha-256")
-    statement = sql.SQL("ALTER ROLE {} PASSWORD {}").format(sql.Identifier(name), sealed.decode())
-    driver.execute(statement)

@@ -27,38 +27,35 @@ from ricordo.storage.backend import SearchIndex, ids_within_reach
 from ricordo.storage.sql import driver_of, stored_json
 from ricordo.storage.sqlite.connection import ConnectionPlan, connect
 from ricordo.storage.sqlite.search import SqliteSearch
-from ricordo.storage.tables import ID_SERIES, INDEXED, Indexed
+from ricordo.storage.tables import ID_SERIES, INDEXED
 
-# Closing any descriptor of a file drops all POSIX locks of the process on it. Each driver's SQLite
-# guards against this, but two drivers do not know of each other.
+_PATIENCE_SECONDS: Final = 2.0  # for a program that is just about to end
+_RETRY_SECONDS: Final = 0.02
+_DAMAGED: Final = "the database file is damaged; restore a backup"
 
-_open: Final["weakref.WeakSet[SqliteBackend]"] = weakref.WeakSet()
-
-
-def note_open(backend: "SqliteBackend") -> None:
-    _open.add(backend)
-
-
-def is_open_here(path: Path) -> bool:
-    return any(_same(one.path, path) for one in list(_open) if not one.is_closed)
-
-
-def refuse_two_drivers(plan: "ConnectionPlan") -> None:
-    """Ensure that a file is open with one driver only.
-
-    Raises:
-        DatabaseKeyMismatch: this process has it open with a key, and this is without, or reversed.
-    """
-    for one in list(_open):
-        differs = one.is_encrypted != (plan.key is not None)
-        if differs and not one.is_closed and _same(one.path, plan.path):
-            here = "with a key" if one.is_encrypted else "without a key"
-            raise DatabaseKeyMismatch(f"{plan.path}: this process has it open {here}")
-
-
-def _same(one: Path, other: Path) -> bool:
-    return one.resolve() == other.resolve()
-
+_ERRORS: Final[dict[int, tuple[type[StorageError], str]]] = {
+    sqlite3.SQLITE_BUSY: (StorageBusy, "the database is locked by another process; try again"),
+    sqlite3.SQLITE_LOCKED: (StorageBusy, "the database is locked by another connection; try again"),
+    sqlite3.SQLITE_FULL: (StorageFull, "the disk is full; free some space and try again"),
+    sqlite3.SQLITE_IOERR: (
+        StorageUnavailable,
+        "the disk failed to read or write; look for a quota, a limit or a failing device",
+    ),
+    # Opening the log's index failed, most likely for lack of space.
+    sqlite3.SQLITE_IOERR_SHMSIZE: (StorageFull, "the disk is full; free some space and try again"),
+    sqlite3.SQLITE_READONLY: (
+        StorageReadOnly,
+        "the database may not be written; check permissions",
+    ),
+    sqlite3.SQLITE_CANTOPEN: (StorageUnavailable, "the database file cannot be opened"),
+    sqlite3.SQLITE_CORRUPT: (StorageCorrupt, _DAMAGED),
+    sqlite3.SQLITE_NOTADB: (StorageCorrupt, "the file is not a SQLite database"),
+}
+_PRIMARY_CODE: Final = 0xFF
+_UNFORESEEN: Final[tuple[type[StorageError], str]] = (StorageError, "the database refused")
+# The driver's own error, without a code; it quotes the text.
+_NO_TEXT: Final = "Could not decode to UTF-8"
+_SCRUB_PATIENCE_MS: Final = 500
 
 # Without statistics SQLite assumes about ten memories per user, and scans them rather than use a
 # more selective index. Measured statistics would differ from user to user, so typical ones are
@@ -103,43 +100,54 @@ TYPICAL: Final[dict[tuple[str, str], tuple[int, ...]]] = {
     ("relations", "ix_relations_high"): (_ROWS, _PER_USER, 3, 1),
 }
 
+# Closing any descriptor of a file drops all POSIX locks of the process on it. Each driver's SQLite
+# guards against this, but two drivers do not know of each other.
 
-def seed_statistics(connection: Any) -> None:
-    """Write the typical figures in place of those of ``ANALYZE``."""
-    connection.execute("ANALYZE sqlite_schema")  # makes the table of statistics
-    connection.execute("DELETE FROM sqlite_stat1")
-    connection.executemany(
-        "INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES (?, ?, ?)",
-        [(table, index, " ".join(map(str, counts))) for (table, index), counts in TYPICAL.items()],
-    )
-    connection.execute("ANALYZE sqlite_schema")  # makes this connection read them
+_open: Final["weakref.WeakSet[SqliteBackend]"] = weakref.WeakSet()
 
 
-def text_index_damage(connection: sa.Connection) -> list[str]:
+def is_open_here(path: Path) -> bool:
+    return any(_same(one.path, path) for one in list(_open) if not one.is_closed)
+
+
+def _refuse_two_drivers(plan: "ConnectionPlan") -> None:
+    """Ensure that a file is open with one driver only.
+
+    Raises:
+        DatabaseKeyMismatch: this process has it open with a key, and this is without, or reversed.
+    """
+    for one in list(_open):
+        differs = one.is_encrypted != (plan.key is not None)
+        if differs and not one.is_closed and _same(one.path, plan.path):
+            here = "with a key" if one.is_encrypted else "without a key"
+            raise DatabaseKeyMismatch(f"{plan.path}: this process has it open {here}")
+
+
+def _same(one: Path, other: Path) -> bool:
+    return one.resolve() == other.resolve()
+
+
+def _text_index_damage(connection: sa.Connection) -> list[str]:
     """One line per text index that is damaged or lacks terms."""
-    return [line for kind in INDEXED for line in _damage(connection, kind)]
-
-
-def _damage(connection: sa.Connection, kind: Indexed) -> list[str]:
-    repair = "make it again with: ricordo reindex --all"
-    try:
-        # Reads every page of the index.
-        vocabulary = sa.table(f"{kind.name}_vocabulary", sa.column("doc"))
-        indexed = connection.execute(sa.select(sa.func.sum(vocabulary.c.doc))).scalar_one() or 0
-    except sa.exc.DatabaseError as error:
-        problem = getattr(error, "orig", None) or error
-        return [f"the text index of {kind.name}s is damaged ({problem}); {repair}"]
-    rows = connection.execute(sa.select(kind.index.c.terms)).scalars()
-    expected = sum(len(set(terms.split())) for terms in rows)
-    if indexed != expected:
-        return [
-            f"the text index of {kind.name}s has {indexed} entries instead of {expected}; {repair}"
-        ]
-    return []
-
-
-_PATIENCE_SECONDS: Final = 2.0  # for a program that is just about to end
-_RETRY_SECONDS: Final = 0.02
+    repair = "rebuild it with: ricordo reindex --all"
+    problems = []
+    for kind in INDEXED:
+        try:
+            # Reads every page of the index.
+            vocabulary = sa.table(f"{kind.name}_vocabulary", sa.column("doc"))
+            indexed = connection.execute(sa.select(sa.func.sum(vocabulary.c.doc))).scalar_one() or 0
+        except sa.exc.DatabaseError as error:
+            problem = getattr(error, "orig", None) or error
+            problems.append(f"the text index of {kind.name}s is damaged ({problem}); {repair}")
+            continue
+        rows = connection.execute(sa.select(kind.index.c.terms)).scalars()
+        expected = sum(len(set(terms.split())) for terms in rows)
+        if indexed != expected:
+            problems.append(
+                f"the text index of {kind.name}s has {indexed} entries instead of {expected};"
+                f" {repair}"
+            )
+    return problems
 
 
 def write_copy(driver: Any, path: Path) -> None:
@@ -150,7 +158,7 @@ def write_copy(driver: Any, path: Path) -> None:
     driver.execute("VACUUM INTO ?", (str(path),))
 
 
-def shut_others_out(driver: Any, is_busy: Callable[[Exception], bool]) -> bool:
+def _lock_out_others(driver: Any, is_busy: Callable[[Exception], bool]) -> bool:
     """Lock out all other connections while this one is open; False where there are any.
 
     Without WAL one connection at a time can use a file, and SQLite refuses to leave WAL mode while
@@ -172,41 +180,6 @@ def shut_others_out(driver: Any, is_busy: Callable[[Exception], bool]) -> bool:
         time.sleep(_RETRY_SECONDS)
 
 
-def take_over(driver: Any, source: Any) -> None:
-    """Replace the contents by those of another file, in one transaction.
-
-    Needs exclusive use of the file.
-    """
-    source.backup(driver)
-
-
-_DAMAGED: Final = "the database file is damaged; restore a backup"
-
-_ERRORS: Final[dict[int, tuple[type[StorageError], str]]] = {
-    sqlite3.SQLITE_BUSY: (StorageBusy, "the database is locked by another process; try again"),
-    sqlite3.SQLITE_LOCKED: (StorageBusy, "the database is locked by another connection; try again"),
-    sqlite3.SQLITE_FULL: (StorageFull, "the disk is full; free some space and try again"),
-    sqlite3.SQLITE_IOERR: (
-        StorageUnavailable,
-        "the disk failed to read or write; look for a quota, a limit or a failing device",
-    ),
-    # Opening the log's index failed, most likely for lack of space.
-    sqlite3.SQLITE_IOERR_SHMSIZE: (StorageFull, "the disk is full; free some space and try again"),
-    sqlite3.SQLITE_READONLY: (
-        StorageReadOnly,
-        "the database may not be written; check permissions",
-    ),
-    sqlite3.SQLITE_CANTOPEN: (StorageUnavailable, "the database file cannot be opened"),
-    sqlite3.SQLITE_CORRUPT: (StorageCorrupt, _DAMAGED),
-    sqlite3.SQLITE_NOTADB: (StorageCorrupt, "the file is not a SQLite database"),
-}
-_PRIMARY_CODE: Final = 0xFF
-_UNFORESEEN: Final[tuple[type[StorageError], str]] = (StorageError, "the database refused")
-# The driver's own error, without a code; it quotes the text.
-_NO_TEXT: Final = "Could not decode to UTF-8"
-_SCRUB_PATIENCE_MS: Final = 500
-
-
 class SqliteBackend:
     """The store in one file. Safe across threads and processes, and after a fork.
 
@@ -223,9 +196,9 @@ class SqliteBackend:
         self._reader_count = reader_count
         self.search: SearchIndex = SqliteSearch()
         self._closed = False
-        refuse_two_drivers(plan)
+        _refuse_two_drivers(plan)
         self._set_up()
-        note_open(self)
+        _open.add(self)
         fork_safety.reset_in_child(self)
         fork_safety.pause_at_fork(self)
 
@@ -267,7 +240,7 @@ class SqliteBackend:
             patience = self._plan.busy_timeout_seconds
             self._is_paused = self._write_lock.acquire(timeout=patience)
 
-    def go_on_after_fork(self) -> None:
+    def resume_after_fork(self) -> None:
         if self._is_paused:
             self._is_paused = False
             self._write_lock.release()
@@ -318,7 +291,18 @@ class SqliteBackend:
         return None
 
     def prepare_planner(self, connection: sa.Connection) -> None:
-        seed_statistics(driver_of(connection))
+        """Write the typical figures in place of those of ``ANALYZE``."""
+        driver = driver_of(connection)
+        driver.execute("ANALYZE sqlite_schema")  # makes the table of statistics
+        driver.execute("DELETE FROM sqlite_stat1")
+        driver.executemany(
+            "INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES (?, ?, ?)",
+            [
+                (table, index, " ".join(map(str, counts)))
+                for (table, index), counts in TYPICAL.items()
+            ],
+        )
+        driver.execute("ANALYZE sqlite_schema")  # makes this connection read them
 
     def take_ids(self, connection: sa.Connection, series: str, count: int) -> list[int]:
         row = driver_of(connection).execute(
@@ -330,9 +314,8 @@ class SqliteBackend:
     def keep_ids(self, series: str, ids: Iterable[int]) -> None:
         with self.writing() as connection:
             driver = driver_of(connection)
-            (present,) = driver.execute(
-                "SELECT number FROM store WHERE name = ?", (series,)
-            ).fetchone()
+            found = driver.execute("SELECT number FROM store WHERE name = ?", (series,))
+            (present,) = found.fetchone()
             kept = max(ids_within_reach(ids, present), default=present)
             driver.execute(
                 "UPDATE store SET number = max(number, ?) WHERE name = ?", (kept, series)
@@ -370,7 +353,7 @@ class SqliteBackend:
             StorageBusy: another program, or another part of this one, has the file open.
         """
         with self._only_connection() as driver, other._exclusive() as source:
-            take_over(driver, driver_of(source))
+            driver_of(source).backup(driver)
 
     def require_alone(self) -> None:
         """Ensure that nobody else has the file open.
@@ -390,7 +373,7 @@ class SqliteBackend:
             self._readers.dispose()
             self._writers.dispose()
             with contextlib.closing(connect(self._plan)) as driver:
-                if not shut_others_out(driver, self._is_busy):
+                if not _lock_out_others(driver, self._is_busy):
                     raise StorageBusy(
                         f"{self.location}: other programs have the database open; stop the service,"
                         " its workers and whatever else uses it, then try again"
@@ -407,29 +390,25 @@ class SqliteBackend:
             with self._exclusive() as connection:
                 driver = driver_of(connection)
                 driver.execute("VACUUM")
-                with self._short_timeout(driver):
+                # A short timeout, so that a long reader does not block all writers.
+                driver.execute(f"PRAGMA busy_timeout = {_SCRUB_PATIENCE_MS}")
+                try:
                     blocked, _, _ = driver.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+                finally:
+                    usual = int(self._plan.busy_timeout_seconds * 1000)
+                    driver.execute(f"PRAGMA busy_timeout = {usual}")
         except self._driver_module.OperationalError as error:
             if self._is_busy(error):
                 return False
             raise
         return not blocked
 
-    @contextlib.contextmanager
-    def _short_timeout(self, driver: Any) -> Iterator[None]:
-        """Shorten the busy timeout, so that a long reader does not block all writers."""
-        driver.execute(f"PRAGMA busy_timeout = {_SCRUB_PATIENCE_MS}")
-        try:
-            yield
-        finally:
-            driver.execute(f"PRAGMA busy_timeout = {int(self._plan.busy_timeout_seconds * 1000)}")
-
     def check(self) -> list[str]:
         try:
             with self.reading() as connection:
                 rows = driver_of(connection).execute("PRAGMA integrity_check(20)").fetchall()
                 found = [row[0] for row in rows if row[0] != "ok"]
-                return found or text_index_damage(connection)
+                return found or _text_index_damage(connection)
         except self._driver_module.DatabaseError as error:
             # Damage, above all of an encrypted page, can prevent the check from starting.
             if isinstance(self.explain(error), StorageCorrupt):
@@ -437,12 +416,8 @@ class SqliteBackend:
             raise
 
     def size_bytes(self, connection: sa.Connection) -> int:
-        (size,) = (
-            driver_of(connection)
-            .execute("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size")
-            .fetchone()
-        )
-        return int(size)
+        sizes = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
+        return int(driver_of(connection).execute(sizes).fetchone()[0])
 
     def explain(self, error: Exception) -> StorageError | None:
         if isinstance(error, sa.exc.TimeoutError):
@@ -455,12 +430,14 @@ class SqliteBackend:
             return None
         if code is None and str(original).startswith(_NO_TEXT):
             return StorageCorrupt(f"{self.location}: {_DAMAGED} (a text is not UTF-8)")
-        if _is_folder_sealed(code, self._plan.path):
+        code = code or 0
+        file = self._plan.path
+        cannot_open = code & _PRIMARY_CODE == sqlite3.SQLITE_CANTOPEN
+        if cannot_open and file.is_file() and not os.access(file.parent, os.W_OK):
             return StorageReadOnly(
                 f"{self.location}: the folder may not be written, and SQLite keeps its log in it;"
                 f" make it writable, or copy the file elsewhere ({original})"
             )
-        code = code or 0
         kind, advice = _ERRORS.get(code) or _ERRORS.get(code & _PRIMARY_CODE, _UNFORESEEN)
         return kind(f"{self.location}: {advice} ({original})")
 
@@ -497,12 +474,6 @@ class SqliteBackend:
     def _check_open(self) -> None:
         if self._closed:
             raise StorageClosed(f"{self.location}: this Memory was closed")
-
-
-def _is_folder_sealed(code: int | None, file: Path) -> bool:
-    """Whether an existing file cannot be opened because its log cannot be created."""
-    cannot_open = (code or 0) & _PRIMARY_CODE == sqlite3.SQLITE_CANTOPEN
-    return cannot_open and file.is_file() and not os.access(file.parent, os.W_OK)
 
 
 @contextlib.contextmanager

@@ -23,6 +23,10 @@ _KEY_BYTES: Final = 32
 _PAGE_BYTES: Final = 4_096
 _MANY_VALUES: Final = 240  # of 256: what a page of noise has, and no page of a plain file
 _ANY_KEY: Final = "x'" + "00" * _KEY_BYTES + "'"
+_PRIVATE_FILE: Final = 0o600
+_PRIVATE_FOLDER: Final = 0o700
+_RETRY_SECONDS: Final = 0.01
+_CHECKPOINT_PAGES: Final = 4_000  # 16 MB of log between checkpoints, each of which delays a write
 
 
 def encrypting_driver() -> Any:
@@ -112,16 +116,10 @@ def looks_encrypted(path: Path) -> bool:
     return whole_pages and len(set(start)) >= _MANY_VALUES
 
 
-_PRIVATE_FILE = 0o600
-_PRIVATE_FOLDER = 0o700
-_RETRY_SECONDS = 0.01
-_CHECKPOINT_PAGES = 4_000  # 16 MB of log between two tidyings-up, each of which makes a write wait
-
-
 class Use(Enum):
     STORE = "a store: many programs may read and write it at once"
-    DRAFT = "one that nobody else knows yet, and whoever makes it sees to it that it lasts"
-    LOOK = "one that must not be changed, not even by being opened"
+    DRAFT = "a new file that nobody else opens; its creator makes it durable"
+    READ = "a file that must not be changed, not even by being opened"
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +152,7 @@ def connect(plan: ConnectionPlan) -> Any:
         DatabaseKeyMismatch: the file is encrypted with another key, or is and should not be.
         StorageUnavailable: the folder or file cannot be made.
     """
-    if plan.use is not Use.LOOK:
+    if plan.use is not Use.READ:
         make_private_file(plan.path)
     specification = None if plan.key is None else plan.key.specification_for(plan.path)
     try:
@@ -162,8 +160,12 @@ def connect(plan: ConnectionPlan) -> Any:
     except plan.driver().DatabaseError as error:
         if not is_no_database(error):
             raise
+        if plan.key is None and looks_encrypted(plan.path):
+            raise DatabaseKeyMismatch(
+                f"{plan.path}: the database is encrypted, and no key is set: set"
+                " RICORDO_DATABASE_KEY"
+            ) from None
         if plan.key is None:
-            _explain_unreadable(plan.path)
             raise
         # Another process may have created the file meanwhile, with its own salt.
         found = plan.key.specification_for(plan.path)
@@ -183,7 +185,7 @@ def is_no_database(error: BaseException) -> bool:
 
 
 def _opened(plan: ConnectionPlan, specification: str | None) -> Any:
-    is_read = plan.use is Use.LOOK
+    is_read = plan.use is Use.READ
     connection = plan.driver().connect(
         f"{plan.path.resolve().as_uri()}?mode=ro&immutable=1" if is_read else plan.path,
         uri=is_read,
@@ -195,7 +197,15 @@ def _opened(plan: ConnectionPlan, specification: str | None) -> Any:
     try:
         if specification is not None:
             unlock(connection, specification)
-        _prepare(connection, plan)
+        if plan.use is Use.STORE:
+            _switch_to_wal(connection, plan)
+            connection.execute(f"PRAGMA synchronous = {plan.synchronous}")
+            connection.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
+        elif plan.use is Use.DRAFT:  # need not survive a crash
+            connection.execute("PRAGMA journal_mode = MEMORY")
+            connection.execute("PRAGMA synchronous = OFF")
+        else:
+            connection.execute("SELECT count(*) FROM sqlite_master")  # is it one at all?
         connection.execute("PRAGMA foreign_keys = ON")
         # Deleted text is overwritten at once instead of staying in free pages.
         connection.execute("PRAGMA secure_delete = ON")
@@ -203,26 +213,6 @@ def _opened(plan: ConnectionPlan, specification: str | None) -> Any:
         connection.close()
         raise
     return connection
-
-
-def _prepare(connection: Any, plan: ConnectionPlan) -> None:
-    """Set the durability: acknowledged writes survive, unless the file is a draft."""
-    if plan.use is Use.STORE:
-        _switch_to_wal(connection, plan)
-        connection.execute(f"PRAGMA synchronous = {plan.synchronous}")
-        connection.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
-    elif plan.use is Use.DRAFT:
-        connection.execute("PRAGMA journal_mode = MEMORY")
-        connection.execute("PRAGMA synchronous = OFF")
-    else:
-        connection.execute("SELECT count(*) FROM sqlite_master")  # is it one at all?
-
-
-def _explain_unreadable(path: Path) -> None:
-    if looks_encrypted(path):
-        raise DatabaseKeyMismatch(
-            f"{path}: the database is encrypted, and no key is set: set RICORDO_DATABASE_KEY"
-        ) from None
 
 
 def _refuse_key(path: Path) -> NoReturn:

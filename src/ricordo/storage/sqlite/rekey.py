@@ -41,7 +41,7 @@ _IN_USE: Final = "the database is in use; stop every program that has it open, a
 
 
 def convert(path: Path, old: DatabaseKey | None, new: DatabaseKey | None) -> None:
-    """Encrypt a file with another key; None stands for no encryption.
+    """Encrypt a file with another key; None is no encryption.
 
     Raises:
         DatabaseKeyMismatch: the file is not encrypted with ``old``.
@@ -50,14 +50,23 @@ def convert(path: Path, old: DatabaseKey | None, new: DatabaseKey | None) -> Non
         StorageError: it cannot be read or written. Whatever is raised: the file is as it was.
     """
     path = path.resolve()
-    _check(path, old)
+    if not path.is_file() or not path.stat().st_size:
+        raise StorageUnavailable(f"{path}: there is no database; the first ricordo add creates one")
+    if is_open_here(path):
+        raise StorageBusy(f"{path}: {_IN_USE}")
+    encrypting_driver()
+    if old is None and salt_of(path) != PLAIN_START:
+        raise DatabaseKeyMismatch(f"{path}: is encrypted already, or is not a database")
     draft, former = left_behind(path)
     with (
         _driver_errors(path),
         path.open("r+b") as old_bytes,  # before the lock: closing it would end that
         contextlib.closing(_locked(path, old)) as source,
     ):
-        _remove_leftovers(path)
+        _wipe_away(draft)
+        if former.exists() and former.samefile(path):  # stopped before anything was replaced
+            former.unlink()
+        _wipe_away(former)
         _write_draft(source, path, draft, new)
         with contextlib.suppress(OSError):  # of a file system that has no links
             former.hardlink_to(path)
@@ -72,16 +81,6 @@ def convert(path: Path, old: DatabaseKey | None, new: DatabaseKey | None) -> Non
 def left_behind(path: Path) -> tuple[Path, Path]:
     """The paths of the new file, and of the old one until it is overwritten."""
     return path.with_name(f"{path.name}.converting"), path.with_name(f"{path.name}.former")
-
-
-def _check(path: Path, old: DatabaseKey | None) -> None:
-    if not path.is_file() or not path.stat().st_size:
-        raise StorageUnavailable(f"{path}: there is no database; the first ricordo add makes one")
-    if is_open_here(path):
-        raise StorageBusy(f"{path}: {_IN_USE}")
-    encrypting_driver()
-    if old is None and salt_of(path) != PLAIN_START:
-        raise DatabaseKeyMismatch(f"{path}: is encrypted already, or is not a database")
 
 
 def _locked(path: Path, key: DatabaseKey | None) -> Any:
@@ -105,7 +104,13 @@ def _locked(path: Path, key: DatabaseKey | None) -> Any:
 
 def _write_draft(source: Any, path: Path, draft: Path, new: DatabaseKey | None) -> None:
     try:
-        _export(source, draft, new)
+        make_private_file(draft)
+        specification = "" if new is None else new.specification(os.urandom(_SALT_BYTES))
+        source.execute("ATTACH DATABASE ? AS target KEY ?", (str(draft), specification))
+        source.execute("SELECT sqlcipher_export('target')")
+        for kept in ("user_version", "application_id"):
+            (value,) = source.execute(f"PRAGMA main.{kept}").fetchone()
+            source.execute(f"PRAGMA target.{kept} = {int(value)}")
         _compare(source, path)
         source.execute("DETACH DATABASE target")
         shutil.copymode(path, draft)
@@ -113,16 +118,6 @@ def _write_draft(source: Any, path: Path, draft: Path, new: DatabaseKey | None) 
     except BaseException:
         _wipe_away(draft)
         raise
-
-
-def _export(source: Any, draft: Path, new: DatabaseKey | None) -> None:
-    make_private_file(draft)
-    specification = "" if new is None else new.specification(os.urandom(_SALT_BYTES))
-    source.execute("ATTACH DATABASE ? AS target KEY ?", (str(draft), specification))
-    source.execute("SELECT sqlcipher_export('target')")
-    for kept in ("user_version", "application_id"):
-        (value,) = source.execute(f"PRAGMA main.{kept}").fetchone()
-        source.execute(f"PRAGMA target.{kept} = {int(value)}")
 
 
 def _compare(source: Any, path: Path) -> None:
@@ -134,7 +129,11 @@ def _compare(source: Any, path: Path) -> None:
     named = "SELECT type, name, tbl_name, sql FROM {}.sqlite_schema ORDER BY type, name"
     before, after = (source.execute(named.format(one)).fetchall() for one in ("main", "target"))
     problems = source.execute("PRAGMA target.integrity_check(1)").fetchone() != ("ok",)
-    tables = [name for kind, name, _, sql in before if kind == "table" and not _virtual(sql)]
+    tables = [
+        name
+        for kind, name, _, sql in before
+        if kind == "table" and not (sql or "").upper().startswith("CREATE VIRTUAL")
+    ]
     if problems or before != after or not all(_same_rows(source, name) for name in tables):
         raise StorageCorrupt(
             f"{path}: the copy is not the same as the database, which may be damaged; nothing was"
@@ -142,22 +141,10 @@ def _compare(source: Any, path: Path) -> None:
         )
 
 
-def _virtual(sql: str | None) -> bool:
-    return sql is not None and sql.upper().startswith("CREATE VIRTUAL")
-
-
 def _same_rows(source: Any, table: str) -> bool:
     quoted = '"' + table.replace('"', '""') + '"'
     rows = (source.execute(f"SELECT * FROM {one}.{quoted}") for one in ("main", "target"))  # noqa: S608
     return all(one == other for one, other in zip_longest(*rows))
-
-
-def _remove_leftovers(path: Path) -> None:
-    draft, former = left_behind(path)
-    _wipe_away(draft)
-    if former.exists() and former.samefile(path):  # stopped before anything was replaced
-        former.unlink()
-    _wipe_away(former)
 
 
 def _wipe_away(path: Path) -> None:
