@@ -270,7 +270,7 @@ class Memory:
     def run_jobs(self, *, limit: int = limits.MAX_JOBS_PER_RUN) -> int:
         """Run what is due now, in this thread; how many jobs there were."""
         most = checks.integer("limit", limit, 1, limits.MAX_JOBS_PER_RUN)
-        self.runner.keep_house()
+        self.runner.maintain()
         return self.runner.run_due(most)
 
     # -- keys ------------------------------------------------------------------------------

@@ -88,7 +88,7 @@ class MeteredModel:
             )
 
     @retried
-    def set_aside(
+    def reserve(
         self, user_id: str, tokens: int, instead_of: Reservation | None = None
     ) -> Reservation:
         """Reserve tokens, in place of those for a request never sent.
@@ -97,32 +97,32 @@ class MeteredModel:
             BudgetExhausted: the day's tokens do not suffice.
         """
         with self.database.write(user_id) as writing:
-            given_back = _still_counted(writing, instead_of)
-            spent = tally_of(writing.connection, user_id, writing.now, TOKENS) - given_back
+            released = _still_counted(writing, instead_of)
+            spent = tally_of(writing.connection, user_id, writing.now, TOKENS) - released
             if spent + tokens > self._daily_tokens:
                 raise BudgetExhausted(spent, tokens, self._daily_tokens, next_day(writing.now))
-            tally(writing, {TOKENS: tokens - given_back})
+            tally(writing, {TOKENS: tokens - released})
             return Reservation(tokens, day_of(writing.now))
 
     @retried
-    def give_back(self, user_id: str, held: Reservation) -> None:
+    def release(self, user_id: str, reserved: Reservation) -> None:
         """Release the tokens of a request that was never sent."""
         with self.database.write(user_id) as writing:
-            tally(writing, {TOKENS: -_still_counted(writing, held)})
+            tally(writing, {TOKENS: -_still_counted(writing, reserved)})
 
     @retried
-    def settle(self, user_id: str, held: Reservation, usage: Usage) -> None:
+    def settle(self, user_id: str, reserved: Reservation, usage: Usage) -> None:
         """Replace reserved tokens by the actual usage.
 
         Over midnight the estimate stays with the day of the request.
         """
         spent = usage.prompt_tokens + usage.completion_tokens
         with self.database.write(user_id) as writing:
-            is_same_day = held.day == day_of(writing.now)
+            is_same_day = reserved.day == day_of(writing.now)
             tally(
                 writing,
                 {
-                    TOKENS: spent - _still_counted(writing, held) if is_same_day else 0,
+                    TOKENS: spent - _still_counted(writing, reserved) if is_same_day else 0,
                     MODEL_CALLS: 1,
                     FAILED_MODEL_CALLS: int(usage.failed),
                     PROMPT_TOKENS: usage.prompt_tokens,
@@ -135,31 +135,31 @@ def _without_secrets(messages: Sequence[Message]) -> list[Message]:
     return [replace(one, content=without_secrets(one.content)) for one in messages]
 
 
-def _still_counted(writing: WriteTransaction, held: Reservation | None) -> int:
+def _still_counted(writing: WriteTransaction, reserved: Reservation | None) -> int:
     """How much of a reservation is in today's count; none after the user was erased."""
-    if held is None or held.day != day_of(writing.now):
+    if reserved is None or reserved.day != day_of(writing.now):
         return 0
-    return min(held.tokens, tally_of(writing.connection, writing.user_id, writing.now, TOKENS))
+    return min(reserved.tokens, tally_of(writing.connection, writing.user_id, writing.now, TOKENS))
 
 
 class _Meter:
     def __init__(self, owner: MeteredModel, user_id: str) -> None:
         self._owner = owner
         self._user_id = user_id
-        self._held: Reservation | None = None
+        self._reservation: Reservation | None = None
 
     def before_request(self, tokens: int) -> None:
-        self._held = self._owner.set_aside(self._user_id, tokens, self._held)
+        self._reservation = self._owner.reserve(self._user_id, tokens, self._reservation)
 
     def after_request(self, usage: Usage) -> None:
-        assert self._held is not None  # every request is announced
-        self._owner.settle(self._user_id, self._held, usage)
-        self._held = None
+        assert self._reservation is not None  # every request is announced
+        self._owner.settle(self._user_id, self._reservation, usage)
+        self._reservation = None
 
     def close(self) -> None:
-        if self._held is not None:
-            self._owner.give_back(self._user_id, self._held)
-            self._held = None
+        if self._reservation is not None:
+            self._owner.release(self._user_id, self._reservation)
+            self._reservation = None
 
 
 def next_day(now: datetime) -> datetime:

@@ -472,7 +472,7 @@ def _background(runner: JobRunner, settings: Settings) -> Background:
         return ThreadRunner(runner, settings.job_poll_seconds)
     url = settings.broker_url.get_secret_value()
     poll_seconds = settings.job_poll_seconds
-    return BrokerWaker(runner.queue, runner.kinds, url, poll_seconds, runner.keep_house)
+    return BrokerWaker(runner.queue, runner.kinds, url, poll_seconds, runner.maintain)
 
 
 def files_folder(settings: Settings) -> FilesFolder | None:

@@ -125,10 +125,10 @@ def test_two_who_ask_at_once_share_one_budget(with_model: WithModel) -> None:
 
 
 @pytest.mark.both_databases
-def test_what_is_set_aside_never_exceeds_the_day_with_many_threads(with_model: WithModel) -> None:
+def test_what_is_reserved_never_exceeds_the_day_with_many_threads(with_model: WithModel) -> None:
     talking = with_model(model_daily_tokens=10_000)
     talking.say(SAID)
-    outcomes = at_once(*[lambda: metered(talking).set_aside("ana", 900)] * 15)
+    outcomes = at_once(*[lambda: metered(talking).reserve("ana", 900)] * 15)
     refused = [one for one in outcomes if isinstance(one, Exception)]
     assert [type(one) for one in refused] == [BudgetExhausted] * 4
     assert talking.me.counters().tokens_today == 9_900

@@ -135,9 +135,9 @@ def sync(*, allow_deletes: AllowDeletes = False, owner: Owner) -> None:
 def watch(*, owner: Owner) -> None:
     """Keep MEMORY.md and the daily logs in step until stopped, telling what is done."""
     from ricordo.user_memory.maintenance import followed_mirror
-    from ricordo.workers.process import told_to_stop
+    from ricordo.workers.process import stop_signals
 
-    with told_to_stop() as stopped, open_store(owner) as memory:
+    with stop_signals() as stopped, open_store(owner) as memory:
         whole = memory.global_memories() if owner.of_everyone else memory.user(owner.user)
         mirror = followed_mirror(whole.parts, whole.scope.user_id)
         _show_report(owner, mirror.sync())

@@ -31,6 +31,14 @@ SWEEP_TASK: Final = "ricordo.sweep"
 _ANSWER_SECONDS: Final = 2.0
 """A broker that takes longer to answer counts as unreachable."""
 
+# Short timeouts for either transport; each ignores the other's.
+_SENDING_OPTIONS: Final = {
+    "socket_connect_timeout": _ANSWER_SECONDS,  # Redis
+    "socket_timeout": _ANSWER_SECONDS,
+    "confirm_publish": True,  # RabbitMQ: a message counts as sent when it is confirmed
+    "read_timeout": _ANSWER_SECONDS,
+    "write_timeout": _ANSWER_SECONDS,
+}
 _SETTING: Final = "setting broker_url"
 
 _FIRST_RETRY_SECONDS: Final = 0.5
@@ -62,17 +70,17 @@ def checked_url(url: str) -> str:
     return url
 
 
-def masked(url: str) -> str:
-    """The URL without passwords, for display."""
-    return ";".join(_masked(one) for one in url.split(";"))
-
-
-def _masked(url: str) -> str:
-    parts = urlsplit(url)
-    credentials, at, host = parts.netloc.rpartition("@")
-    name, colon, _ = credentials.partition(":")
-    shown = f"{name}{colon}{'***' if colon else ''}{at}{host}"
-    return urlunsplit((parts.scheme, shown, parts.path, "", ""))  # a query may hold secrets, too
+def masked(urls: str) -> str:
+    """The URLs without passwords, for display."""
+    shown = []
+    for url in urls.split(";"):
+        parts = urlsplit(url)
+        credentials, at, host = parts.netloc.rpartition("@")
+        name, colon, _ = credentials.partition(":")
+        place = f"{name}{colon}{'***' if colon else ''}{at}{host}"
+        # Without the query, which may have secrets, too.
+        shown.append(urlunsplit((parts.scheme, place, parts.path, "", "")))
+    return ";".join(shown)
 
 
 def celery_configuration(url: str) -> dict[str, Any]:
@@ -120,7 +128,7 @@ class Messenger:
             return
         app = self._celery()
         self._connection = app.connection_for_write(
-            connect_timeout=_ANSWER_SECONDS, heartbeat=0, transport_options=_sending_options()
+            connect_timeout=_ANSWER_SECONDS, heartbeat=0, transport_options=_SENDING_OPTIONS
         )
         with _as_unreachable(self):
             self._connection.ensure_connection(
@@ -129,7 +137,7 @@ class Messenger:
             self._producer = app.amqp.Producer(self._connection.channel())
 
     def send(self, job_id: int, lane: Lane) -> None:
-        """Tell the workers of a lane about a job, possibly twice. Raises BrokerUnreachable."""
+        """Notify the workers of a lane of a job, possibly twice. Raises BrokerUnreachable."""
         is_new = self._producer is None
         self.connect()
         try:
@@ -171,23 +179,16 @@ class Messenger:
             replies = self._celery().control.ping(timeout=seconds, connection=self._connection)
         return [name for reply in replies or () for name in reply]
 
-    def drop(self) -> None:
-        """Drop the connection without closing it properly; a broken one could not answer."""
-        connection, _ = self.abandon()
-        if connection is not None:
-            with contextlib.suppress(*_broker_errors(connection)):
-                # RabbitMQ waits for an answer when a connection is closed, Redis does not.
-                if self._url.startswith("amqp"):
-                    connection.collect()
-                else:
-                    connection.release()
-
-    def close(self) -> None:
+    def close(self, *, is_broken: bool = False) -> None:
         """Close the connection. The next message opens another."""
         connection, _ = self.abandon()
         if connection is not None:
             with contextlib.suppress(*_broker_errors(connection)):
-                connection.release()
+                # RabbitMQ waits for an answer, which a broken connection could not give.
+                if is_broken and self._url.startswith("amqp"):
+                    connection.collect()
+                else:
+                    connection.release()
 
     def abandon(self) -> tuple[Any, Any]:
         """Forget the parent's connection without closing it; for a child process."""
@@ -210,7 +211,7 @@ def _as_unreachable(messenger: Messenger) -> Iterator[None]:
     try:
         yield
     except _broker_errors(messenger._connection) as error:
-        messenger.drop()
+        messenger.close(is_broken=True)
         raise BrokerUnreachable(str(error) or type(error).__name__) from error
 
 
@@ -218,17 +219,6 @@ def _broker_errors(connection: Any) -> tuple[type[BaseException], ...]:
     from kombu.exceptions import KombuError
 
     return (KombuError, OSError, *connection.connection_errors, *connection.channel_errors)
-
-
-def _sending_options() -> dict[str, Any]:
-    """Short timeouts for either transport; each ignores the other's."""
-    return {
-        "socket_connect_timeout": _ANSWER_SECONDS,  # Redis
-        "socket_timeout": _ANSWER_SECONDS,
-        "confirm_publish": True,  # RabbitMQ: a message counts as sent when it is confirmed
-        "read_timeout": _ANSWER_SECONDS,
-        "write_timeout": _ANSWER_SECONDS,
-    }
 
 
 def send_waiting(
@@ -284,14 +274,14 @@ class BrokerWaker:
         kinds: frozenset[str],
         url: str,
         poll_seconds: float,
-        between: Callable[[], object] = lambda: None,
+        maintain: Callable[[], object] = lambda: None,
     ) -> None:
-        """``between`` is called every ``poll_seconds``. Raises InvalidValue."""
+        """``maintain`` is called every ``poll_seconds``. Raises InvalidValue."""
         self._queue = queue
         self._kinds = kinds
         self._url = checked_url(url)
         self._poll_seconds = poll_seconds
-        self._between = between
+        self._maintain = maintain
         self._messenger = Messenger(self._url)
         self._wanted = False
         self._set_up()
@@ -302,10 +292,10 @@ class BrokerWaker:
         self._stop = threading.Event()
         self._wake = threading.Event()
         self._thread: threading.Thread | None = None
-        self._is_asked = False
+        self._has_new = False
         self._failures = 0
         self._retry_at = 0.0
-        self._house_at = 0.0
+        self._maintain_at = 0.0
 
     def reset_after_fork(self) -> Any:
         """Threads do not survive a fork; the child's starts with its first queued job."""
@@ -318,7 +308,7 @@ class BrokerWaker:
         self._start_thread()
 
     def wake(self) -> None:
-        self._is_asked = True
+        self._has_new = True
         if self._wanted:
             self._start_thread()
         self._wake.set()
@@ -344,21 +334,29 @@ class BrokerWaker:
         while True:
             is_last = self._stop.is_set()
             self._wake.clear()
-            if self._is_asked and (is_last or time.monotonic() >= self._retry_at):
+            if self._has_new and (is_last or time.monotonic() >= self._retry_at):
                 self._send()
             if is_last:
                 self._messenger.close()
                 return
-            self._keep_house()
-            self._wake.wait(self._pause())
+            if time.monotonic() >= self._maintain_at:  # not with every wake-up
+                self._maintain_at = time.monotonic() + self._poll_seconds
+                try:
+                    self._maintain()
+                except Exception as error:  # noqa: BLE001 - the thread must outlive any bad moment
+                    _log.warning("the job queue cannot be maintained now: %s", in_log(error))
+            pause = self._poll_seconds
+            if self._has_new:
+                pause = min(pause, max(0.0, self._retry_at - time.monotonic()))
+            self._wake.wait(pause)
 
     def _send(self) -> None:
-        self._is_asked = False
+        self._has_new = False
         try:
             while send_waiting(self._queue, self._kinds, self._messenger):
                 pass
         except Exception as error:  # noqa: BLE001 - the thread must outlive any bad moment
-            self._is_asked = True
+            self._has_new = True
             self._note_failure(error)
         else:
             if self._failures:
@@ -368,27 +366,13 @@ class BrokerWaker:
     def _note_failure(self, error: Exception) -> None:
         """Log a failure once, and retry with growing pauses."""
         if self._failures == 0 and not self._stop.is_set():
-            what = "the broker" if isinstance(error, BrokerUnreachable) else "waking workers"
+            is_broker = isinstance(error, BrokerUnreachable)
             _log.warning(
                 "%s at %s fails, jobs wait until it works again: %s",
-                what,
+                "the broker" if is_broker else "waking workers",
                 masked(self._url),
-                error if isinstance(error, BrokerUnreachable) else in_log(error),
+                error if is_broker else in_log(error),
             )
         pause = min(_FIRST_RETRY_SECONDS * 2.0 ** min(self._failures, 30), _LONGEST_RETRY_SECONDS)
         self._failures += 1
         self._retry_at = time.monotonic() + pause
-
-    def _keep_house(self) -> None:
-        if time.monotonic() < self._house_at:  # not with every wake-up
-            return
-        self._house_at = time.monotonic() + self._poll_seconds
-        try:
-            self._between()
-        except Exception as error:  # noqa: BLE001 - the thread must outlive any bad moment
-            _log.warning("the queue cannot be kept in order now: %s", in_log(error))
-
-    def _pause(self) -> float:
-        if not self._is_asked:
-            return self._poll_seconds
-        return min(self._poll_seconds, max(0.0, self._retry_at - time.monotonic()))

@@ -1,7 +1,7 @@
 """The job handlers. All are idempotent."""
 
 import contextlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from ricordo.conversation.compaction import COMPACT_JOB
 from ricordo.conversation.service import ConversationService
@@ -50,111 +50,84 @@ def standard_handlers(
     conversation: ConversationService,
 ) -> Mapping[str, Handler]:
     """The handlers of the jobs that the store itself queues."""
-    return {
-        **_store_handlers(database, recall),
-        **_formation_handlers(database, formation),
-        **_upkeep_handlers(upkeep),
-        **_conversation_handlers(conversation),
-    }
 
-
-def _conversation_handlers(conversation: ConversationService) -> Mapping[str, Handler]:
-
-    def compact(job_context: JobContext) -> None:
-        job = job_context.job
-        is_last = job.attempts >= job.max_attempts
-        conversation.compact_full(
-            job.user_id, job.unique_key, job_context.report, is_last_attempt=is_last
-        )
-
-    return {COMPACT_JOB: compact}
-
-
-def _upkeep_handlers(upkeep: Upkeep) -> Mapping[str, Handler]:
-
-    def plan(job_context: JobContext) -> None:
-        upkeep.plan_rounds(job_context.report)
-
-    def daily_round(job_context: JobContext) -> None:
-        upkeep.run_round(job_context.job.user_id, job_context.report)
-
-    def consolidate(job_context: JobContext) -> None:
-        upkeep.consolidate(job_context.job.user_id, job_context.report)
-
-    def insights(job_context: JobContext) -> None:
-        try:
-            upkeep.draw_insights(job_context.job.user_id)
-        except BudgetExhausted as problem:
-            raise Postpone(problem.until, str(problem)) from None
-
-    def relate(job_context: JobContext) -> None:
-        upkeep.relate(job_context.job.user_id, job_context.report)
-
-    on_demand = {CONSOLIDATE_JOB: consolidate, INSIGHTS_JOB: insights, RELATE_JOB: relate}
-    if not upkeep.policy.is_automatic:  # another process with a model may do it
-        return on_demand
-    return {PLAN_JOB: plan, ROUND_JOB: daily_round, **on_demand}
-
-
-def _formation_handlers(database: Database, formation: Formation) -> Mapping[str, Handler]:
-    policy = formation.policy
-
-    def form(job_context: JobContext) -> None:
-        job = job_context.job
-        wait_for_silence(database, policy, job)
-        # The conversation may be deleted by now; any other missing thing is an error.
-        with contextlib.suppress(ThreadNotFound):
-            formation.form(job.user_id, job.unique_key)
-
-    def form_stale(_context: JobContext) -> None:
-        sweep(database, policy)
-
-    def summarise(job_context: JobContext) -> None:
-        try:
-            renew_summary(database, formation.model, job_context.job.user_id)
-        except BudgetExhausted as problem:
-            raise Postpone(problem.until, str(problem)) from None
-
-    def lapse(job_context: JobContext) -> None:
-        run_lapsing(database, job_context.job.user_id)
-
-    return {FORM_JOB: form, SWEEP_JOB: form_stale, SUMMARY_JOB: summarise, LAPSE_JOB: lapse}
-
-
-def _store_handlers(database: Database, recall: Recall) -> Mapping[str, Handler]:
-
-    def lifecycle(job_context: JobContext) -> None:
-        run_lifecycle(database, job_context.job.user_id, job_context.report)
-
-    def scrub(_context: JobContext) -> None:
+    def scrub(_run: JobContext) -> None:
         with database.our_errors():
             finished = database.backend.scrub()
         if not finished:
             raise StorageBusy("another process is reading; the freed space is overwritten later")
 
-    def embed(job_context: JobContext) -> None:
-        job = job_context.job
+    def embed(run: JobContext) -> None:
         try:
-            recall.filling.fill(job.user_id, _progress(job_context, "vectors made"))
+            recall.filling.fill(run.job.user_id, _progress(run, "vectors made"))
         except (EmbeddingError, InvalidInput) as problem:
-            if job.attempts >= job.max_attempts:
-                recall.filling.give_up(job.user_id, problem)
+            if _is_last_attempt(run):
+                recall.filling.give_up(run.job.user_id, problem)
             raise
 
-    def renew_terms(job_context: JobContext) -> None:
-        reindex_as_asked(database, job_context.job.payload, _progress(job_context, "texts indexed"))
+    def reindex(run: JobContext) -> None:
+        reindex_as_asked(database, run.job.payload, _progress(run, "texts indexed"))
 
-    return {LIFECYCLE_JOB: lifecycle, SCRUB_JOB: scrub, EMBED_JOB: embed, REINDEX_JOB: renew_terms}
+    def form(run: JobContext) -> None:
+        wait_for_silence(database, formation.policy, run.job)
+        # The conversation may be deleted by now; any other missing thing is an error.
+        with contextlib.suppress(ThreadNotFound):
+            formation.form(run.job.user_id, run.job.unique_key)
+
+    def summarise(run: JobContext) -> None:
+        with _postponed_without_budget():
+            renew_summary(database, formation.model, run.job.user_id)
+
+    def insights(run: JobContext) -> None:
+        with _postponed_without_budget():
+            upkeep.draw_insights(run.job.user_id)
+
+    def compact(run: JobContext) -> None:
+        thread_id = run.job.unique_key
+        is_last = _is_last_attempt(run)
+        conversation.compact_full(run.job.user_id, thread_id, run.report, is_last_attempt=is_last)
+
+    handlers: dict[str, Handler] = {
+        LIFECYCLE_JOB: lambda run: run_lifecycle(database, run.job.user_id, run.report),
+        SCRUB_JOB: scrub,
+        EMBED_JOB: embed,
+        REINDEX_JOB: reindex,
+        FORM_JOB: form,
+        SWEEP_JOB: lambda _run: sweep(database, formation.policy),
+        SUMMARY_JOB: summarise,
+        LAPSE_JOB: lambda run: run_lapsing(database, run.job.user_id),
+        CONSOLIDATE_JOB: lambda run: upkeep.consolidate(run.job.user_id, run.report),
+        INSIGHTS_JOB: insights,
+        RELATE_JOB: lambda run: upkeep.relate(run.job.user_id, run.report),
+        COMPACT_JOB: compact,
+    }
+    if upkeep.policy.is_automatic:  # otherwise another process with a model may do it
+        handlers[PLAN_JOB] = lambda run: upkeep.plan_rounds(run.report)
+        handlers[ROUND_JOB] = lambda run: upkeep.run_round(run.job.user_id, run.report)
+    return handlers
 
 
-def _progress(job_context: JobContext, what: str) -> Callable[[int], None]:
+def _is_last_attempt(run: JobContext) -> bool:
+    return run.job.attempts >= run.job.max_attempts
+
+
+@contextlib.contextmanager
+def _postponed_without_budget() -> Iterator[None]:
+    """Postpone the job until there are tokens again."""
+    try:
+        yield
+    except BudgetExhausted as problem:
+        raise Postpone(problem.until, str(problem)) from None
+
+
+def _progress(run: JobContext, what: str) -> Callable[[int], None]:
     """A callback that sums up and reports progress."""
     total = 0
 
     def tick(count: int) -> None:
         nonlocal total
         total += count
-        job_context.report(f"{total} {what}")
+        run.report(f"{total} {what}")
 
     return tick
 

@@ -13,7 +13,6 @@ from ricordo.index.rebuild import REINDEX_JOB
 from ricordo.memories.erasure import SCRUB_JOB
 from ricordo.model.job import Job, JobStats
 from ricordo.model.vocabulary import JobState, Lane
-from ricordo.storage import jobs
 from ricordo.storage import jobs as rows
 from ricordo.storage.database import Database, retried
 from ricordo.storage.search_rows import EMBED_JOB
@@ -77,7 +76,9 @@ class JobQueue:
         now = self.database.clock()
         retry_at = None
         if job.attempts < job.max_attempts:
-            retry_at = now + timedelta(seconds=backoff_seconds(job.attempts))
+            doubled = limits.JOB_BACKOFF_BASE_SECONDS * 2.0 ** min(job.attempts - 1, 30)
+            pause = min(doubled, limits.JOB_BACKOFF_CAP_SECONDS) * random.uniform(0.8, 1.2)
+            retry_at = now + timedelta(seconds=pause)
         with self.database.transaction_for([job.user_id]) as connection:
             return rows.fail_job(connection, job, error, retry_at, now)
 
@@ -96,7 +97,7 @@ class JobQueue:
             Conflict: the job is not dead.
         """
         with self.database.transaction() as connection:
-            job = jobs.find_job(connection, job_id)
+            job = rows.find_job(connection, job_id)
             if job is None:
                 raise JobNotFound(job_id)
             if not rows.revive_job(connection, job_id, self.database.clock()):
@@ -112,7 +113,7 @@ class JobQueue:
             Conflict: it is running, has ended, or nothing would queue it again.
         """
         with self.database.transaction() as connection:
-            job = jobs.find_job(connection, job_id)
+            job = rows.find_job(connection, job_id)
             if job is None:
                 raise JobNotFound(job_id)
             if job.kind in INDISPENSABLE_JOBS:
@@ -127,12 +128,12 @@ class JobQueue:
     def listed(self, state: JobState | None, kind: str | None, limit: int) -> list[Job]:
         """Jobs in the order in which they run or ran."""
         with self.database.read_all() as reading:
-            return jobs.list_jobs(reading.connection, state, kind, limit)
+            return rows.list_jobs(reading.connection, state, kind, limit)
 
     def stats(self) -> list[JobStats]:
         with self.database.read_all() as view:
-            counted = jobs.count_jobs(view.connection)
-            due = jobs.due_jobs(view.connection, view.now)
+            counted = rows.count_jobs(view.connection)
+            due = rows.due_jobs(view.connection, view.now)
         by_kind: dict[str, dict[JobState, int]] = {}
         for kind, state, count in counted:
             by_kind.setdefault(kind, {})[state] = count
@@ -150,7 +151,7 @@ class JobQueue:
     def seconds_until_due(self, kinds: frozenset[str]) -> float | None:
         """Seconds until a job of these kinds is due; None when there is none."""
         with self.database.read_all() as reading:
-            due = jobs.next_due(reading.connection, kinds)
+            due = rows.next_due(reading.connection, kinds)
         if due is None:
             return None
         seconds: float = (due - self.database.clock()).total_seconds()
@@ -167,13 +168,13 @@ class JobQueue:
         with self.database.transaction() as connection:
             now = self.database.clock()
             before = None if resend_after is None else now - resend_after
-            return jobs.take_unsent(connection, kinds, now, before, limits.MAX_WAKE_UPS_PER_SWEEP)
+            return rows.take_unsent(connection, kinds, now, before, limits.MAX_WAKE_UPS_PER_SWEEP)
 
     @retried
     def note_unsent(self, job_ids: Sequence[int]) -> None:
         """Sending messages for these jobs failed."""
         with self.database.transaction() as connection:
-            jobs.note_unsent(connection, job_ids)
+            rows.note_unsent(connection, job_ids)
 
     @retried
     def trim(self) -> None:
@@ -183,9 +184,3 @@ class JobQueue:
         with self.database.transaction() as connection:
             rows.trim_finished(connection, now - timedelta(days=limits.FINISHED_JOB_DAYS))
             rows.repair_times(connection, now)
-
-
-def backoff_seconds(attempts: int) -> float:
-    """Exponential backoff, bounded, with jitter."""
-    doubled: float = limits.JOB_BACKOFF_BASE_SECONDS * 2.0 ** min(attempts - 1, 30)
-    return min(doubled, limits.JOB_BACKOFF_CAP_SECONDS) * random.uniform(0.8, 1.2)

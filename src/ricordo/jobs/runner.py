@@ -43,13 +43,14 @@ class JobContext:
         clock: Clock,
         seconds: float,
         stopping: threading.Event,
-        tell: Callable[[str], bool],
+        heartbeat: Callable[[str], bool],
     ) -> None:
+        """``heartbeat`` stores progress, and returns False where another worker has the job."""
         self.job = job
         self._clock = clock
         self._ends_at = time.monotonic() + seconds
         self._stopping = stopping
-        self._tell = tell
+        self._heartbeat = heartbeat
         self._reported_at = time.monotonic()
         self._lost = threading.Event()
 
@@ -64,7 +65,7 @@ class JobContext:
         is_over = now >= self._ends_at or self._stopping.is_set()
         if is_over or now - self._reported_at >= _REPORT_SECONDS:
             self._reported_at = now
-            if not self._tell(progress):
+            if not self._heartbeat(progress):
                 self._lost.set()
         if self._lost.is_set():
             raise JobLost(f"job {self.job.id} was given to another worker")
@@ -76,7 +77,7 @@ class JobContext:
         self._lost.set()
 
 
-Handler = Callable[[JobContext], None]
+Handler = Callable[[JobContext], object]
 
 
 class JobRunner:
@@ -87,21 +88,21 @@ class JobRunner:
         queue: JobQueue,
         handlers: Mapping[str, Handler],
         run_seconds: float,
-        between: Callable[[], object] = lambda: None,
+        maintain: Callable[[], object] = lambda: None,
     ) -> None:
-        """``run_seconds`` is how long a job runs before others get their turn; ``between`` is
+        """``run_seconds`` is how long a job runs before others get their turn; ``maintain`` is
         called whenever the queue is empty."""
         self.queue = queue
         self.kinds = frozenset(handlers)
         self._handlers = handlers
         self._run_seconds = run_seconds
-        self._between = between
+        self._maintain = maintain
         self._trim_at = 0.0
         self._stopping = threading.Event()
         fork_safety.reset_in_child(self)
 
     def reset_after_fork(self) -> Any:
-        """A lock may have been held by a thread that the child does not have."""
+        """Its lock may belong to a thread that the child does not have."""
         inherited, self._stopping = self._stopping, threading.Event()
         return inherited
 
@@ -109,9 +110,9 @@ class JobRunner:
         """End stepwise jobs after the current step; they are continued later."""
         self._stopping.set()
 
-    def keep_house(self) -> None:
-        """Housekeeping, when a worker starts or is idle."""
-        self._between()
+    def maintain(self) -> None:
+        """Maintain the store and the queue, when a worker starts or is idle."""
+        self._maintain()
         if time.monotonic() >= self._trim_at:
             self._trim_at = time.monotonic() + _TRIM_SECONDS
             self.queue.trim()
@@ -137,7 +138,13 @@ class JobRunner:
         return job is not None
 
     def _run(self, job: Job) -> None:
-        job_context = self._context_of(job)
+        job_context = JobContext(
+            job,
+            self.queue.database.clock,
+            self._run_seconds,
+            self._stopping,
+            lambda progress: self.queue.heartbeat(job, progress),
+        )
         try:
             with self._heartbeats(job_context):
                 self._handlers[job.kind](job_context)
@@ -151,13 +158,6 @@ class JobRunner:
             self.queue.fail(job, f"{type(error).__name__}: {error}")
         else:
             self.queue.finish(job)
-
-    def _context_of(self, job: Job) -> JobContext:
-        def tell(progress: str) -> bool:
-            return self.queue.heartbeat(job, progress)
-
-        clock = self.queue.database.clock
-        return JobContext(job, clock, self._run_seconds, self._stopping, tell)
 
     @contextlib.contextmanager
     def _heartbeats(self, job_context: JobContext) -> Iterator[None]:
@@ -197,7 +197,7 @@ class ThreadRunner:
     def __init__(
         self, runner: JobRunner, poll_seconds: float, lanes: Sequence[Lane] = ONE_PER_LANE
     ) -> None:
-        """One thread per entry of ``lanes``; the first also does the housekeeping."""
+        """One thread per entry of ``lanes``; the first also maintains the queue."""
         self._runner = runner
         self._poll_seconds = poll_seconds
         self._lanes = tuple(lanes)
@@ -208,11 +208,11 @@ class ThreadRunner:
     def _set_up(self) -> None:
         self._lock = threading.Lock()
         self._stop = threading.Event()
-        self._lines = [_WorkerThread(lane) for lane in self._lanes]
+        self._workers = [_WorkerThread(lane) for lane in self._lanes]
 
     def reset_after_fork(self) -> Any:
         """Threads do not survive a fork; the child's start with its first queued job."""
-        inherited = (self._lock, self._stop, self._lines)
+        inherited = (self._lock, self._stop, self._workers)
         self._set_up()
         return inherited
 
@@ -223,49 +223,48 @@ class ThreadRunner:
     def wake(self) -> None:
         if self._wanted:
             self._start_threads()
-        for line in self._lines:
-            line.wake.set()
+        for worker in self._workers:
+            worker.wake.set()
 
     def stop(self) -> None:
         """End the threads: stepwise jobs after the current step, others when done."""
         self._wanted = False
         self._stop.set()
         self._runner.stop()
-        for line in self._lines:
-            line.wake.set()
-        for line in self._lines:
-            if line.thread is not None and line.thread is not threading.current_thread():
-                line.thread.join()
+        for worker in self._workers:
+            worker.wake.set()
+        for worker in self._workers:
+            if worker.thread is not None and worker.thread is not threading.current_thread():
+                worker.thread.join()
 
     def _start_threads(self) -> None:
         with self._lock:
-            for number, line in enumerate(self._lines):
-                if line.thread is None or not line.thread.is_alive():
-                    name = f"ricordo-jobs-{line.lane}-{number}"
-                    line.thread = threading.Thread(
-                        target=self._work, args=(line,), name=name, daemon=True
+            for number, worker in enumerate(self._workers):
+                if worker.thread is None or not worker.thread.is_alive():
+                    name = f"ricordo-jobs-{worker.lane}-{number}"
+                    worker.thread = threading.Thread(
+                        target=self._work, args=(worker,), name=name, daemon=True
                     )
-                    line.thread.start()
+                    worker.thread.start()
 
-    def _work(self, line: _WorkerThread) -> None:
-        keeps_house = line is self._lines[0]
+    def _work(self, worker: _WorkerThread) -> None:
+        maintains = worker is self._workers[0]
         while not self._stop.is_set():
-            line.wake.clear()
+            worker.wake.clear()
             try:
-                while self._runner.run_next(line.lane):
+                while self._runner.run_next(worker.lane):
                     if self._stop.is_set():
                         return
-                if keeps_house:
-                    self._runner.keep_house()
-                pause = self._pause(line.lane)
+                if maintains:
+                    self._runner.maintain()
+                due = self._runner.queue.seconds_until_due(
+                    kinds_in(self._runner.kinds, worker.lane)
+                )
+                pause = self._poll_seconds if due is None else min(due, self._poll_seconds)
             except Exception as error:  # noqa: BLE001 - the thread must outlive any bad moment
                 _log.warning("the job queue cannot be worked off now: %s", in_log(error))
                 pause = self._poll_seconds
-            line.wake.wait(max(pause, _SHORTEST_PAUSE_SECONDS))
-
-    def _pause(self, lane: Lane) -> float:
-        due = self._runner.queue.seconds_until_due(kinds_in(self._runner.kinds, lane))
-        return self._poll_seconds if due is None else min(due, self._poll_seconds)
+            worker.wake.wait(max(pause, _SHORTEST_PAUSE_SECONDS))
 
 
 class Background(Protocol):

@@ -14,22 +14,18 @@ from ricordo.model.vocabulary import Lane
 _STOP_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 
 
-def lanes_of(threads: int, lane: Lane | None) -> tuple[Lane, ...]:
-    """The lanes of a worker's threads: the given one or, without one, slow jobs in all of them and
-    quick ones in one more."""
-    return (lane,) * threads if lane is not None else (Lane.FAST, *(Lane.SLOW,) * threads)
-
-
 def work_until_stopped(memory: Memory, threads: int, lane: Lane | None) -> None:
     """Run due jobs in threads until SIGTERM or SIGINT.
+
+    Without a lane, slow jobs run in all threads and quick ones in one more.
 
     The store was opened without threads of its own. A job that works in steps ends after the
     current step and is continued later, others are finished. A second signal ends the process at
     once.
     """
-    poll_seconds = memory.settings.job_poll_seconds
-    runner = ThreadRunner(memory.runner, poll_seconds, lanes_of(threads, lane))
-    with told_to_stop() as stopped:
+    lanes = (Lane.FAST, *(Lane.SLOW,) * threads) if lane is None else (lane,) * threads
+    runner = ThreadRunner(memory.runner, memory.settings.job_poll_seconds, lanes)
+    with stop_signals() as stopped:
         memory.database.on_job_queued = runner.wake
         runner.start()
         stopped.wait()
@@ -37,7 +33,7 @@ def work_until_stopped(memory: Memory, threads: int, lane: Lane | None) -> None:
 
 
 @contextmanager
-def told_to_stop() -> Iterator[threading.Event]:
+def stop_signals() -> Iterator[threading.Event]:
     """An event set by SIGTERM and SIGINT; a second signal ends the process at once."""
     stopped = threading.Event()
     former = {number: signal.getsignal(number) for number in _STOP_SIGNALS}
