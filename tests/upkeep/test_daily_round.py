@@ -61,7 +61,7 @@ def test_a_round_shows_in_its_report_events_counters_and_jobs(tended: Tended) ->
         tended.clock(),
     )
     assert event.detail == (
-        "3 forgotten, 2 trimmed, 3 unrelated, 0 vectors asked for; queued: consolidate, relate"
+        "3 forgotten, 2 trimmed, 3 unrelated, 0 vectors queued; queued: consolidate, relate"
     )
     assert me.counters(days=1).counts == {"upkeep_forgotten": 3, "upkeep_rounds": 1}
     assert queued_at(tended, CONSOLIDATE_JOB) == queued_at(tended, RELATE_JOB) == [tended.clock()]

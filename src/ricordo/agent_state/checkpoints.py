@@ -80,10 +80,7 @@ def read_json(field: str, text: str) -> Any:
 
 
 def _check_size(field: str, encoded: str, maximum_bytes: int) -> None:
-    try:
-        size = len(encoded.encode("utf-8"))
-    except UnicodeEncodeError:
-        raise InvalidValue(field, "is not valid Unicode (lone surrogates)") from None
+    size = _size(field, encoded)
     if size > maximum_bytes:
         raise InvalidValue(field, f"{size} bytes as JSON; allowed: at most {maximum_bytes}")
 

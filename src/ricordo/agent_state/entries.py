@@ -71,9 +71,9 @@ def key_of(name: EntryName) -> str:
 def forget_memories(writing: WriteTransaction, scope: Scope, item_ids: Iterable[int]) -> None:
     for item_id in item_ids:
         item = item_of(writing.connection, writing.user_id, item_id)
-        is_gone = item is None or item.status is Status.DELETED
-        if item is not None and not is_gone and not is_expired(item, writing.now):
-            forget(writing, scope, item.id, REASON)
+        if item is None or item.status is Status.DELETED or is_expired(item, writing.now):
+            continue
+        forget(writing, scope, item.id, REASON)
 
 
 _FOUND: Final = ItemFilter(tags=(ENTRY_TAG,))
@@ -158,7 +158,14 @@ class StoreEntries:
         if matches is None:
             within = rows.memories_under(self._user_id, prefix)
         else:
-            within = rows.memories_numbered(self._matching_memories(prefix, matches))
+            with self.database.read(self._user_id) as view:
+                below = rows.readable(self._user_id, view.now) & rows.under(prefix)
+                matching = [
+                    entry.item_id
+                    for entry in rows.scan_entries(view.connection, below)
+                    if entry.item_id is not None and matches(read_json("value", entry.value))
+                ]
+            within = rows.memories_numbered(matching)
         answer = self._recall.memories.find(
             self._user_id, query, offset + limit, _FOUND, within=within
         )
@@ -200,8 +207,19 @@ class StoreEntries:
             stored = rows.entries_named(view.connection, rows.of_user(self._user_id), set(changes))
         touching = [entry.item_id for entry in stored.values() if entry.item_id is not None]
         with self.database.write(self._user_id, touching=touching, known=known) as writing:
-            self._forget_memories(writing, [name for name in changes if name not in drafts])
-            added = self._remember(writing, _where_filed(writing, drafts), known, near)
+            # Entries that are deleted, or have no text any more, have no memory.
+            silent = [name for name in changes if name not in drafts]
+            own = rows.of_user(self._user_id)
+            former = rows.entries_named(writing.connection, own, silent).values()
+            ids = [entry.item_id for entry in former if entry.item_id is not None]
+            forget_memories(writing, self._scope, ids)
+            # A user may have moved a memory to another theme.
+            themes = rows.themes_of_memories(writing.connection, self._user_id, drafts.keys())
+            drafts = {
+                name: replace(draft, theme=themes.get(name, draft.theme))
+                for name, draft in drafts.items()
+            }
+            added = self._remember(writing, drafts, known, near)
             new_ones = [new for new in changes.values() if new is not None]
             self._store(writing, new_ones, added)
             rows.remove_entries(writing, [name for name, new in changes.items() if new is None])
@@ -216,15 +234,6 @@ class StoreEntries:
             removed += step
             if step < limits.SWEEP_BATCH_ITEMS:
                 return removed
-
-    def _matching_memories(self, prefix: str, matches: Matches) -> list[int]:
-        with self.database.read(self._user_id) as view:
-            where = rows.readable(self._user_id, view.now) & rows.under(prefix)
-            return [
-                entry.item_id
-                for entry in rows.scan_entries(view.connection, where)
-                if entry.item_id is not None and matches(read_json("value", entry.value))
-            ]
 
     def _remember(
         self,
@@ -244,13 +253,6 @@ class StoreEntries:
         new = [(one.id, digest) for one, digest in written if one.is_new]
         relating.note(writing, new, known, near)
         return dict(zip(drafts, added, strict=True))
-
-    def _forget_memories(self, writing: WriteTransaction, names: Sequence[EntryName]) -> None:
-        """Forget the memories of entries that are deleted or have no text any more."""
-        where = rows.of_user(writing.user_id)
-        found = rows.entries_named(writing.connection, where, names).values()
-        ids = [entry.item_id for entry in found if entry.item_id is not None]
-        forget_memories(writing, self._scope, ids)
 
     def _store(
         self,
@@ -295,14 +297,6 @@ class StoreEntries:
             where = rows.readable(writing.user_id, writing.now)
             found = rows.entries_named(writing.connection, where, names)
             rows.prolong(writing, list(found.values()))
-
-
-def _where_filed(
-    writing: WriteTransaction, drafts: Mapping[EntryName, NewMemory]
-) -> dict[EntryName, NewMemory]:
-    """The drafts in the themes where the memories are now, which a user may have changed."""
-    filed = rows.themes_of_memories(writing.connection, writing.user_id, drafts.keys())
-    return {name: replace(one, theme=filed.get(name, one.theme)) for name, one in drafts.items()}
 
 
 def _read(entry: StoredEntry, score: float | None = None) -> Entry:

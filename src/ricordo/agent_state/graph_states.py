@@ -53,7 +53,10 @@ class GraphStates:
         checks.optional_reference("run_id", new.run_id)
         _check_size("checkpoint", len(new.state.data) + len(new.metadata.data))
         for name, packed in values.items():
-            _check_value(new, name, packed)
+            for field, part in name._asdict().items():
+                name_part(field, part, limits.MAX_GRAPH_NAME_CHARS)
+            check_together("channel", new.thread_id, new.namespace, *name)
+            _check_size(f"channel {name.channel!r}", len(packed.data))
         with self.database.write(self._scope.user_id) as writing:
             rows.put_checkpoint(writing, new, values)
 
@@ -111,7 +114,7 @@ class GraphStates:
         before: str | None = None,
         is_wanted: Callable[[GraphCheckpoint], bool],
     ) -> Iterator[LoadedGraph]:
-        """Checkpoints, the latest first, in small pages, so that no connection is held meanwhile.
+        """Checkpoints, the latest first, in small pages, so that no connection is kept meanwhile.
 
         Raises:
             InvalidValue: a name that nothing can have.
@@ -169,7 +172,7 @@ class GraphStates:
                     by_place[one.thread_id, one.namespace].append(one.checkpoint_id)
             for (thread_id, namespace), ids in by_place.items():
                 rows.delete_checkpoints(writing, thread_id, namespace, ids)
-                self._drop_unnamed(writing, thread_id, namespace)
+                self._drop_unreferenced(writing, thread_id, namespace)
 
     @retried
     def copy_thread(self, source: str, target: str) -> None:
@@ -209,7 +212,7 @@ class GraphStates:
                 kept = set(keep(listed, stored))
                 doomed = [one.checkpoint_id for one in listed if one.checkpoint_id not in kept]
                 rows.delete_checkpoints(writing, thread_id, namespace, doomed)
-                self._drop_unnamed(writing, thread_id, namespace)
+                self._drop_unreferenced(writing, thread_id, namespace)
 
     def _loaded(
         self, connection: sa.Connection, found: Sequence[GraphCheckpoint]
@@ -228,7 +231,7 @@ class GraphStates:
                 loaded[one] = LoadedGraph(one, own, writes.get(one.checkpoint_id, ()))
         return [loaded[one] for one in found]
 
-    def _drop_unnamed(self, writing: WriteTransaction, thread_id: str, namespace: str) -> None:
+    def _drop_unreferenced(self, writing: WriteTransaction, thread_id: str, namespace: str) -> None:
         remaining = rows.list_checkpoints(
             writing.connection, writing.user_id, None, thread_id=thread_id, namespace=namespace
         )
@@ -242,13 +245,6 @@ class GraphStates:
         name_part("namespace", namespace, limits.MAX_GRAPH_NAME_CHARS)
         checks.reference("checkpoint_id", checkpoint_id)
         check_together("namespace", thread_id, namespace, checkpoint_id)
-
-
-def _check_value(new: GraphCheckpoint, name: ChannelName, packed: Packed) -> None:
-    for field, part in name._asdict().items():
-        name_part(field, part, limits.MAX_GRAPH_NAME_CHARS)
-    check_together("channel", new.thread_id, new.namespace, *name)
-    _check_size(f"channel {name.channel!r}", len(packed.data))
 
 
 def _check_size(field: str, size: int) -> None:

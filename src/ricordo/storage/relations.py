@@ -233,3 +233,17 @@ def checked_since(
     )
     rows = connection.execute(wanted, {"low_ids": sorted(low_ids)})
     return {(row[0], row[1]): row[2] for row in rows}
+
+
+def trim_checked(connection: sa.Connection, user_id: str, before: datetime, limit: int) -> int:
+    """Delete a bounded number of a user's pairs checked before then; returns how many."""
+    own = checked_pairs.c.user_id == user_id
+    pair = (checked_pairs.c.low_id, checked_pairs.c.high_id)
+    oldest = (
+        sa.select(*pair)
+        .where(own, checked_pairs.c.checked_at < before)
+        .order_by(checked_pairs.c.checked_at)
+        .limit(limit)
+    )
+    gone = sa.delete(checked_pairs).where(own, sa.tuple_(*pair).in_(oldest))
+    return connection.execute(gone).rowcount

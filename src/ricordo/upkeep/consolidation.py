@@ -1,7 +1,7 @@
 """Consolidation: compare near pairs of memories, and merge, supersede or link them."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Final
@@ -26,7 +26,7 @@ from ricordo.model.scope import Scope
 from ricordo.model.vocabulary import GLOBAL_OWNER, Event, EventStatus, Status
 from ricordo.recall.service import Recall
 from ricordo.storage.daily_counters import tally, tally_of
-from ricordo.storage.database import Database, ReadTransaction, WriteTransaction, retried
+from ricordo.storage.database import Database, WriteTransaction, retried
 from ricordo.storage.history import put_events
 from ricordo.storage.items import items_by_id, replaced_before, shared_among
 from ricordo.storage.relations import add_relations, note_checked
@@ -34,8 +34,8 @@ from ricordo.storage.users import note_upkeep, upkeep_state
 from ricordo.upkeep.pairs import (
     NearPair,
     Neighbours,
+    PairRules,
     Ruling,
-    Table,
     as_question,
     read_pool,
     unchecked_pairs,
@@ -81,7 +81,14 @@ class PairWriter:
         """
         ids = [ruling.kept.id, ruling.other.id]
         with self.database.write(user_id, touching=ids) as writing:
-            if not self._still_holds(writing, ruling):
+            found = items_by_id(writing.connection, [(user_id, one) for one in ids])
+            if (
+                not self._left_today(writing)
+                or not _is_current(ruling, found, writing.now)
+                or found[ruling.other.id].pinned
+                or shared_among(writing.connection, user_id, [ruling.other.id])
+                or replaced_before(writing.connection, user_id, ids)
+            ):
                 return False
             absorb(
                 writing,
@@ -101,59 +108,38 @@ class PairWriter:
         ids = {item.id for ruling in rulings for item in (ruling.kept, ruling.other)}
         with self.database.write(user_id) as writing:
             found = items_by_id(writing.connection, [(user_id, one) for one in sorted(ids)])
-            holding = [
-                ruling
-                for ruling in rulings
-                if all(
-                    _is_unchanged(found.get(item.id), item, writing.now)
-                    for item in (ruling.kept, ruling.other)
-                )
-            ][: self._left_today(writing)]
-            links = [one for one in holding if one.action is PairAction.LINK]
+            current = [one for one in rulings if _is_current(one, found, writing.now)]
+            current = current[: self._left_today(writing)]
+            links = [one for one in current if one.action is PairAction.LINK]
             add_relations(
                 writing, [(one.kept.id, one.other.id, one.pair.similarity) for one in links]
             )
-            _note(writing, holding)
-        return holding
+            _note(writing, current)
+        return current
 
     @retried
-    def finish(self, user_id: str, waiting_since: datetime | None) -> None:
-        """Record that a consolidation is complete, and whether pairs are left."""
+    def note_progress(
+        self, user_id: str, waiting_since: datetime | None, *, is_complete: bool
+    ) -> None:
+        """Record whether pairs are left, and the time of a complete consolidation."""
         with self.database.write(user_id) as writing:
-            note_upkeep(writing, consolidated_at=writing.now, pairs_wait_since=waiting_since)
-
-    @retried
-    def leave(self, user_id: str, waiting_since: datetime) -> None:
-        """Record that a consolidation was interrupted, and the pairs it looked at."""
-        with self.database.write(user_id) as writing:
-            note_upkeep(writing, pairs_wait_since=waiting_since)
-
-    def _still_holds(self, writing: WriteTransaction, ruling: Ruling) -> bool:
-        if not self._left_today(writing):
-            return False
-        ids = [ruling.kept.id, ruling.other.id]
-        found = items_by_id(writing.connection, [(writing.user_id, one) for one in ids])
-        as_decided = all(
-            _is_unchanged(found.get(item.id), item, writing.now)
-            for item in (ruling.kept, ruling.other)
-        )
-        return (
-            as_decided
-            and not found[ruling.other.id].pinned
-            and not shared_among(writing.connection, writing.user_id, [ruling.other.id])
-            and not replaced_before(writing.connection, writing.user_id, ids)
-        )
+            done = {"consolidated_at": writing.now} if is_complete else {}
+            note_upkeep(writing, pairs_wait_since=waiting_since, **done)
 
     def _left_today(self, writing: WriteTransaction) -> int:
-        looked_at = tally_of(writing.connection, writing.user_id, writing.now, CONSOLIDATION_PAIRS)
-        return max(0, self._daily_pairs - looked_at)
+        done = tally_of(writing.connection, writing.user_id, writing.now, CONSOLIDATION_PAIRS)
+        return max(0, self._daily_pairs - done)
 
 
-def _is_unchanged(now: Item | None, then: Item, moment: datetime) -> bool:
-    """Whether a memory is active and unchanged since the decision."""
-    if now is None or now.status is not Status.ACTIVE or is_expired(now, moment):
-        return False
-    return all(getattr(now, name) == getattr(then, name) for name in _DECIDED_BY)
+def _is_current(ruling: Ruling, found: Mapping[int, Item], now: datetime) -> bool:
+    """Whether both memories are active and unchanged since the decision."""
+    for decided in (ruling.kept, ruling.other):
+        item = found.get(decided.id)
+        if item is None or item.status is not Status.ACTIVE or is_expired(item, now):
+            return False
+        if any(getattr(item, name) != getattr(decided, name) for name in _DECIDED_BY):
+            return False
+    return True
 
 
 def _note(writing: WriteTransaction, rulings: Sequence[Ruling]) -> None:
@@ -195,7 +181,7 @@ class ConsolidationPlan:
 def plan(
     blocks: Iterable[Sequence[NearPair]],
     most: int,
-    table: Table,
+    rules: PairRules,
     has_judge: bool,
     changed_since: datetime,
 ) -> ConsolidationPlan:
@@ -212,19 +198,19 @@ def plan(
         if len(made.ruled) + len(made.doubtful) >= most:
             made.waiting += 1
             continue
-        ruling = table.by_rules(pair)
+        ruling = rules.by_words(pair)
         if ruling is None and not has_judge:
-            ruling = table.keep_both(pair)
+            ruling = rules.keep_both(pair)
         if ruling is None:
             made.doubtful.append(pair)
             continue
         made.ruled.append(ruling)
-        if ruling.takes_away:
+        if ruling.removes_other:
             gone.add(ruling.other.id)
     return made
 
 
-def next_portion(pairs: Sequence[NearPair]) -> int:
+def _batch_size(pairs: Sequence[NearPair]) -> int:
     """The size of the next batch for the model, so that batches are about equal.
 
     At most ten and at least five, unless there are fewer.
@@ -251,8 +237,8 @@ class Consolidation:
         self._daily_pairs = policy.daily_pairs
         self._judge = judge
         self._neighbours = Neighbours(database, recall, formation_policy.judge_min)
-        self._table = Table(database.analyser, formation_policy.redundant_min, link_min)
-        self._applier = PairWriter(database, policy.daily_pairs)
+        self._rules = PairRules(database.analyser, formation_policy.redundant_min, link_min)
+        self._writer = PairWriter(database, policy.daily_pairs)
 
     def run(self, user_id: str, report: Report, *, dry_run: bool = False) -> ConsolidationReport:
         """Process as many pairs as the user's day allows.
@@ -267,15 +253,20 @@ class Consolidation:
             return ConsolidationReport(dry_run=dry_run)
         planned = self._plan(user_id, report)
         if dry_run:
-            return _as_planned(planned)
-        work = _Run(self._applier, self._table, user_id, report)
+            waits = DAY_IS_FULL if planned.waiting else None
+            if planned.doubtful:
+                waits = NOT_ASKED
+            waiting = planned.waiting + len(planned.doubtful)
+            return _counted(planned.ruled, waiting, waits, dry_run=True)
+        work = _Run(self._writer, self._rules, user_id, report)
         work.apply_ruled(planned.ruled)
         trouble = None if self._judge is None else work.ask(self._judge, planned.doubtful)
         if isinstance(trouble, ModelUnavailable):
-            self._applier.leave(user_id, planned.changed_since)
+            self._writer.note_progress(user_id, planned.changed_since, is_complete=False)
             raise trouble
         waiting = planned.waiting + work.unanswered
-        self._applier.finish(user_id, planned.changed_since if waiting else None)
+        waiting_since = planned.changed_since if waiting else None
+        self._writer.note_progress(user_id, waiting_since, is_complete=True)
         waits = DAY_IS_FULL if planned.waiting else None
         if trouble is not None:
             waits = " ".join(str(trouble).split())
@@ -283,30 +274,24 @@ class Consolidation:
 
     def _plan(self, user_id: str, report: Report) -> ConsolidationPlan:
         with self._database.read(user_id) as view:
-            looked_at = tally_of(view.connection, user_id, view.now, CONSOLIDATION_PAIRS)
-            since = _changed_since(view, user_id)
+            done = tally_of(view.connection, user_id, view.now, CONSOLIDATION_PAIRS)
+            state = upkeep_state(view.connection, user_id)
+            usual = view.now - timedelta(hours=limits.POOL_CHANGED_HOURS)
+            known = (state.consolidated_at, state.pairs_wait_since)
+            since = min([usual, *(moment for moment in known if moment is not None)])
             pool = read_pool(view, user_id, since)
         # Not interrupted in the middle, because the next run would start it again.
         near = self._neighbours.of(user_id, pool)
         report(f"{len(near)} near pairs of {len(pool)} memories")
         blocks = unchecked_pairs(self._database, user_id, near, since)
-        most = max(0, self._daily_pairs - looked_at)
-        return plan(blocks, most, self._table, self._judge is not None, since)
-
-
-def _changed_since(view: ReadTransaction, user_id: str) -> datetime:
-    """The time from which changes are considered: some days ago, the last run, or since pairs have
-    been waiting, whichever is earliest."""
-    usual = view.now - timedelta(hours=limits.POOL_CHANGED_HOURS)
-    state = upkeep_state(view.connection, user_id)
-    known = (state.consolidated_at, state.pairs_wait_since)
-    return min([usual, *(moment for moment in known if moment is not None)])
+        most = max(0, self._daily_pairs - done)
+        return plan(blocks, most, self._rules, self._judge is not None, since)
 
 
 class _Run:
-    def __init__(self, applier: PairWriter, table: Table, user_id: str, report: Report) -> None:
-        self._applier = applier
-        self._table = table
+    def __init__(self, writer: PairWriter, rules: PairRules, user_id: str, report: Report) -> None:
+        self._writer = writer
+        self._rules = rules
         self._user_id = user_id
         self._report = report
         self._gone: set[int] = set()
@@ -316,13 +301,13 @@ class _Run:
     def apply_ruled(self, rulings: Sequence[Ruling]) -> None:
         """Apply the rules' decisions: replacements one by one, the others together."""
         for ruling in rulings:
-            if ruling.takes_away:
+            if ruling.removes_other:
                 self._report(f"{len(self.done)} pairs done")
                 self._apply(ruling)
-        staying = [ruling for ruling in rulings if not ruling.takes_away]
+        staying = [ruling for ruling in rulings if not ruling.removes_other]
         if staying:
             self._report(f"{len(self.done)} pairs done")
-            self.done += self._applier.note(self._user_id, staying)
+            self.done += self._writer.note(self._user_id, staying)
 
     def ask(self, judge: Judge, doubtful: Sequence[NearPair]) -> LanguageModelError | None:
         """Ask the model about doubtful pairs in batches; returns the error that left some.
@@ -332,11 +317,11 @@ class _Run:
         trouble: LanguageModelError | None = None
         left = list(doubtful)
         while left := [pair for pair in left if self._is_there(pair)]:
-            count = next_portion(left)
-            asked, left = left[:count], left[count:]
+            count = _batch_size(left)
+            batch, left = left[:count], left[count:]
             self._report(f"{len(self.done)} pairs done, asking about {count} more")
             try:
-                verdicts = judge(self._user_id, [as_question(pair) for pair in asked])
+                verdicts = judge(self._user_id, [as_question(pair) for pair in batch])
             except BadAnswer as problem:
                 self.unanswered += count
                 trouble = problem
@@ -345,28 +330,20 @@ class _Run:
                 self.unanswered += count + len(left)
                 return problem
             # Not interrupted here, which would waste the answer.
-            for pair, verdict in zip(asked, verdicts, strict=True):
+            for pair, verdict in zip(batch, verdicts, strict=True):
                 if self._is_there(pair):
-                    self._apply(self._table.by_verdict(pair, verdict))
+                    self._apply(self._rules.by_verdict(pair, verdict))
         return trouble
 
     def _apply(self, ruling: Ruling) -> None:
-        if not ruling.takes_away:
-            self.done += self._applier.note(self._user_id, [ruling])
-        elif self._applier.apply(self._user_id, ruling):
+        if not ruling.removes_other:
+            self.done += self._writer.note(self._user_id, [ruling])
+        elif self._writer.apply(self._user_id, ruling):
             self.done.append(ruling)
             self._gone.add(ruling.other.id)
 
     def _is_there(self, pair: NearPair) -> bool:
         return self._gone.isdisjoint((pair.older.id, pair.newer.id))
-
-
-def _as_planned(planned: ConsolidationPlan) -> ConsolidationReport:
-    waits = DAY_IS_FULL if planned.waiting else None
-    if planned.doubtful:
-        waits = NOT_ASKED
-    waiting = planned.waiting + len(planned.doubtful)
-    return _counted(planned.ruled, waiting, waits, dry_run=True)
 
 
 def _counted(

@@ -25,7 +25,6 @@ from ricordo.model.vocabulary import (
     Status,
     VectorState,
 )
-from ricordo.providers.embedder import Embedder
 from ricordo.providers.embedding_choice import test_embedder
 from ricordo.recall.service import Recall
 from ricordo.storage.daily_counters import day_of, fold_tallies, tally
@@ -33,8 +32,9 @@ from ricordo.storage.database import Database, WriteTransaction, retried
 from ricordo.storage.history import put_events, trim_events
 from ricordo.storage.idempotency import trim_answers
 from ricordo.storage.items import find_items
+from ricordo.storage.relations import trim_checked
 from ricordo.storage.sql import Condition, Moment
-from ricordo.storage.tables import checked_pairs, history, item_index, items, links, threads
+from ricordo.storage.tables import history, item_index, items, links, threads
 from ricordo.storage.themes import find_summary
 from ricordo.storage.users import UpkeepState, note_upkeep, upkeep_state
 from ricordo.upkeep.relations import prune_relations
@@ -51,7 +51,7 @@ def forget_unused(database: Database, policy: UpkeepPolicy, user_id: str, report
     period.
     """
     before = database.clock() - policy.forget_after
-    if not _is_tended_since(database, user_id, before):
+    if not _has_regular_upkeep(database, user_id, before):
         return 0
     unused = _is_unused(policy, user_id, before)
     forgotten = 0
@@ -66,7 +66,7 @@ def forget_unused(database: Database, policy: UpkeepPolicy, user_id: str, report
 
 
 @retried
-def _is_tended_since(database: Database, user_id: str, before: datetime) -> bool:
+def _has_regular_upkeep(database: Database, user_id: str, before: datetime) -> bool:
     """Whether upkeep has run for this user since then, without a long break.
 
     A store that was closed for months, or had a wrong clock, saw no recalls: its memories get a
@@ -172,22 +172,9 @@ def _trim_step(database: Database, policy: UpkeepPolicy, user_id: str) -> int:
         return (
             trim_events(writing.connection, user_id, now - policy.event_life, most)
             + fold_tallies(writing, oldest_day, most)
-            + _trim_pairs(writing.connection, user_id, checked_before, most)
+            + trim_checked(writing.connection, user_id, checked_before, most)
             + trim_answers(writing.connection, user_id, now)
         )
-
-
-def _trim_pairs(connection: sa.Connection, user_id: str, before: datetime, limit: int) -> int:
-    own = checked_pairs.c.user_id == user_id
-    pair = (checked_pairs.c.low_id, checked_pairs.c.high_id)
-    oldest = (
-        sa.select(*pair)
-        .where(own, checked_pairs.c.checked_at < before)
-        .order_by(checked_pairs.c.checked_at)
-        .limit(limit)
-    )
-    gone = sa.delete(checked_pairs).where(own, sa.tuple_(*pair).in_(oldest))
-    return connection.execute(gone).rowcount
 
 
 def run_round(
@@ -216,15 +203,15 @@ def run_round(
     trimmed = trim(database, policy, user_id, report)
     unrelated = prune_relations(database, link_min, user_id, report)
     report(f"{unrelated} relations cut")
-    asked, problem = _ask_for_vectors(database, recall, user_id)
-    report(f"{asked} vectors asked for")
+    queued, problem = _queue_vectors(database, recall, user_id)
+    report(f"{queued} vectors queued")
     done = RoundReport(
-        forgotten=forgotten, trimmed=trimmed, unrelated=unrelated, vectors_asked=asked
+        forgotten=forgotten, trimmed=trimmed, unrelated=unrelated, vectors_asked=queued
     )
     return _finish(database, policy, user_id, done, problem, has_model=has_model)
 
 
-def _ask_for_vectors(database: Database, recall: Recall, user_id: str) -> tuple[int, str | None]:
+def _queue_vectors(database: Database, recall: Recall, user_id: str) -> tuple[int, str | None]:
     """Queue vectors that are missing, failed or of another model; how many are waiting, and what is
     wrong with the user's settings, if anything."""
     with database.read(user_id) as view:
@@ -233,14 +220,12 @@ def _ask_for_vectors(database: Database, recall: Recall, user_id: str) -> tuple[
             return 0, chosen.problem
         if not rebuild.count_missing(view.connection, user_id, chosen.model):
             return 0, None
-    problem = _embedder_problem(chosen.embedder)
-    return (0, problem) if problem else (_backfill(database, user_id, chosen.model), None)
-
-
-def _embedder_problem(embedder: Embedder | None) -> str | None:
-    """What is wrong with an embedder. Existing vectors are not dropped for one that does not
-    answer."""
-    return None if embedder is None or embedder.is_local else test_embedder(embedder).problem
+    if chosen.embedder is not None and not chosen.embedder.is_local:
+        # Existing vectors are not dropped for an embedder that does not answer.
+        problem = test_embedder(chosen.embedder).problem
+        if problem:
+            return 0, problem
+    return _backfill(database, user_id, chosen.model), None
 
 
 @retried
@@ -269,20 +254,15 @@ def _finish(
             writing.enqueue(job)
         concluded = replace(done, queued=tuple(job.kind for job in following))
         note_upkeep(writing, upkept_at=writing.now)
-        put_events(writing, _events(concluded, problem))
+        kinds = ", ".join(concluded.queued) or "nothing"
+        detail = (
+            f"{done.forgotten} forgotten, {done.trimmed} trimmed, {done.unrelated} unrelated,"
+            f" {done.vectors_asked} vectors queued; queued: {kinds}"
+        )
+        happened = [] if problem is None else [_event("vectors", EventStatus.ERROR, problem)]
+        put_events(writing, [*happened, _event("round", EventStatus.OK, detail)])
         tally(writing, {UPKEEP_ROUNDS: 1})
     return concluded
-
-
-def _events(done: RoundReport, problem: str | None) -> list[dict[str, str]]:
-    detail = (
-        f"{done.forgotten} forgotten, {done.trimmed} trimmed, {done.unrelated} unrelated,"
-        f" {done.vectors_asked} vectors asked for; queued: {', '.join(done.queued) or 'nothing'}"
-    )
-    happened = [_event("round", EventStatus.OK, detail)]
-    if problem is not None:
-        happened.insert(0, _event("vectors", EventStatus.ERROR, problem))
-    return happened
 
 
 def _event(op: str, status: EventStatus, detail: str) -> dict[str, str]:
@@ -300,7 +280,12 @@ def _following(writing: WriteTransaction, policy: UpkeepPolicy, *, has_model: bo
     if policy.daily_pairs and _is_consolidation_due(writing, state):
         due[CONSOLIDATE_JOB] = writing.now
     if has_model and policy.draws_insights and _is_anything_new(writing, state.insights_at):
-        due[INSIGHTS_JOB] = _next_insights(writing, state)
+        # At least a day after the last: a little after the round, which comes at the same time
+        # every day. Waiting for the next round would make it every other day.
+        due[INSIGHTS_JOB] = writing.now
+        if state.insights_at is not None:
+            next_day = state.insights_at + timedelta(hours=limits.INSIGHT_HOURS)
+            due[INSIGHTS_JOB] = max(writing.now, next_day)
     if _are_relations_due(writing, state):
         due[RELATE_JOB] = writing.now
     return [
@@ -351,14 +336,6 @@ def _is_anything_new(writing: WriteTransaction, since: datetime | None) -> bool:
         remembered &= items.c.created_at > since
     new = sa.or_(sa.exists().where(said), sa.exists().where(remembered))
     return writing.connection.execute(sa.select(new)).scalar_one()
-
-
-def _next_insights(writing: WriteTransaction, state: UpkeepState) -> datetime:
-    """At least a day after the last. A little after the round, which comes at the same time every
-    day; waiting for the next round would make it every other day."""
-    if state.insights_at is None:
-        return writing.now
-    return max(writing.now, state.insights_at + timedelta(hours=limits.INSIGHT_HOURS))
 
 
 def _are_relations_due(writing: WriteTransaction, state: UpkeepState) -> bool:

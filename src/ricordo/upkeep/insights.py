@@ -1,6 +1,5 @@
 """Insights: a few observations a day, drawn by a model from a user's recent activity."""
 
-import itertools
 import logging
 import re
 from collections.abc import Iterable, Sequence
@@ -41,13 +40,12 @@ from ricordo.storage.daily_counters import tally
 from ricordo.storage.database import Database, ReadTransaction, WriteTransaction, retried
 from ricordo.storage.formation import speakers_in
 from ricordo.storage.history import put_events
-from ricordo.storage.items import find_items, page_of_items
+from ricordo.storage.items import active, find_items, page_of_items
 from ricordo.storage.search_rows import text_hash
 from ricordo.storage.sql import Condition
 from ricordo.storage.tables import formation, items, turns
 from ricordo.storage.threads import page_of_threads
 from ricordo.storage.users import note_upkeep, upkeep_state
-from ricordo.storage.where import not_expired
 from ricordo.text.analyser import Analyser
 from ricordo.text.normalise import content_hash, folded
 
@@ -70,10 +68,10 @@ _NEAR: Final = 8
 THEME: Final = "insights"
 REASON: Final = "drawn from recent activity"
 OF_EVERYBODY: Final = "global memories are about nobody"
-TOO_SOON: Final = "looked less than a day ago"
+TOO_SOON: Final = "the last run was less than a day ago"
 NOTHING_NEW: Final = "nothing was said or learned since"
-NOTHING_THERE: Final = "nothing to look at"
-OVERTAKEN: Final = "somebody else has looked meanwhile, or the user is gone"
+NOTHING_THERE: Final = "there is nothing to draw from"
+OVERTAKEN: Final = "another run was faster, or the user was erased"
 NO_ANSWER: Final = "the model gave no usable answer"
 _ANSWER_TOKENS: Final = 220
 _IMPORTANCE: Final = 1
@@ -97,9 +95,13 @@ class InsightSource:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InsightMaterial:
-    """What was read in one snapshot, and the rows it came from."""
+    """What was read in one snapshot, and the rows it came from.
 
-    looked_at: datetime
+    ``last_run``: when insights were drawn before.
+    """
+
+    last_run: datetime | None
+    read_at: datetime
     lately: Sequence[InsightSource]
     known: Sequence[InsightSource]
     said: Sequence[InsightSource]
@@ -110,11 +112,10 @@ class InsightMaterial:
     def statements(self) -> list[str]:
         return [one.text for one in (*self.lately, *self.known, *self.said)]
 
-    def still_holds(self, writing: WriteTransaction) -> bool:
+    def is_unchanged(self, writing: WriteTransaction) -> bool:
         """Whether none of it was changed, forgotten or erased since."""
-        mine = items.c.id.in_([item.id for item in self.items]) & _active(
-            writing.user_id, writing.now
-        )
+        listed = items.c.id.in_([item.id for item in self.items])
+        mine = listed & active(writing.user_id, writing.now)
         present = {item.id: item.content for item in find_items(writing.connection, mine)}
         said = sa.select(sa.func.count()).where(
             turns.c.user_id == writing.user_id, turns.c.id.in_(self.turn_ids)
@@ -131,7 +132,7 @@ def is_anything_new(view: ReadTransaction, user_id: str, since: datetime) -> boo
     return bool(view.connection.execute(sa.select(sa.or_(said, learned))).scalar_one())
 
 
-def gather(view: ReadTransaction, user_id: str) -> InsightMaterial:
+def gather(view: ReadTransaction, user_id: str, last_run: datetime | None) -> InsightMaterial:
     """The latest episodes (or memories), the newest other memories, and the latest turns.
 
     Everything passes formation's hygiene: no tool output, pasted context, secrets, recalled
@@ -146,7 +147,8 @@ def gather(view: ReadTransaction, user_id: str) -> InsightMaterial:
     known = _latest(view, others, limits.MAX_INSIGHT_FACTS)
     said = _latest_said(view, user_id)
     return InsightMaterial(
-        looked_at=view.now,
+        last_run=last_run,
+        read_at=view.now,
         lately=_as_sources(lately),
         known=_as_sources(known),
         said=[one for _, one in said],
@@ -159,14 +161,10 @@ def lines_of(shown: Iterable[InsightSource]) -> str:
     return "\n".join(one.line for one in shown) or "(nothing)"
 
 
-def _active(user_id: str, now: datetime) -> Condition:
-    return (items.c.user_id == user_id) & (items.c.status == Status.ACTIVE.value) & not_expired(now)
-
-
 def _stated(user_id: str, now: datetime) -> Condition:
     """Valid memories from somebody's statements; procedures say nothing about the user."""
     left_out = [kind.value for kind in (*_OWN_WORDS, MemoryType.PROCEDURE)]
-    return _active(user_id, now) & items.c.type.not_in(left_out)
+    return active(user_id, now) & items.c.type.not_in(left_out)
 
 
 def _latest(view: ReadTransaction, where: Condition, limit: int) -> Sequence[Item]:
@@ -175,14 +173,15 @@ def _latest(view: ReadTransaction, where: Condition, limit: int) -> Sequence[Ite
 
 def _as_sources(found: Iterable[Item]) -> list[InsightSource]:
     """Memories as statements, the oldest first, without those that hygiene leaves empty."""
-    ordered = sorted(found, key=lambda item: (item.valid_from, item.id))
-    cleaned = [InsightSource(item.valid_from, _cut(_clean(item.content))) for item in ordered]
-    return [one for one in cleaned if one.text]
-
-
-def _cut(text: str) -> str:
+    sources = []
     most = limits.MAX_INSIGHT_STATEMENT_CHARS
-    return text if len(text) <= most else f"{text[: most - 1]}{_CUT}"
+    for item in sorted(found, key=lambda item: (item.valid_from, item.id)):
+        text = _clean(item.content)
+        if len(text) > most:
+            text = f"{text[: most - 1]}{_CUT}"
+        if text:
+            sources.append(InsightSource(item.valid_from, text))
+    return sources
 
 
 def _latest_said(view: ReadTransaction, user_id: str) -> list[tuple[int, InsightSource]]:
@@ -204,29 +203,32 @@ def _latest_said(view: ReadTransaction, user_id: str) -> list[tuple[int, Insight
 
 
 def _own_turns(view: ReadTransaction, user_id: str) -> list[Turn]:
-    """The user's turns in their latest conversations, the latest first."""
+    """The user's turns in their latest conversations, the latest first.
+
+    With several speakers, only the turns of the one with the user's name.
+    """
+    said: list[Turn] = []
     latest = page_of_threads(view.connection, user_id, limits.MAX_INSIGHT_THREADS, None).items
-    said = itertools.chain.from_iterable(
-        _own_turns_in(view, user_id, thread.thread_id) for thread in latest
-    )
-    return sorted(said, key=lambda turn: (turn.at, turn.id), reverse=True)
-
-
-def _own_turns_in(view: ReadTransaction, user_id: str, thread_id: str) -> list[Turn]:
-    """With several speakers, only the turns of the one with the user's name."""
-    wanted = (
-        sa.select(*_TURN_COLUMNS)
-        .where(
-            turns.c.user_id == user_id, turns.c.thread_id == thread_id, turns.c.role == USER_ROLE
+    for thread_id in (thread.thread_id for thread in latest):
+        wanted = (
+            sa.select(*_TURN_COLUMNS)
+            .where(
+                turns.c.user_id == user_id,
+                turns.c.thread_id == thread_id,
+                turns.c.role == USER_ROLE,
+            )
+            .order_by(turns.c.position.desc())
+            .limit(limits.MAX_INSIGHT_TURNS_PER_THREAD)
         )
-        .order_by(turns.c.position.desc())
-        .limit(limits.MAX_INSIGHT_TURNS_PER_THREAD)
-    )
-    found = [Turn.from_row(row) for row in view.connection.execute(wanted).mappings()]
-    speakers = speakers_in(view.connection, user_id, thread_id, USER_ROLE)
-    if len({folded(name) for name in speakers}) < 2:
-        return found
-    return [turn for turn in found if turn.actor is None or folded(turn.actor) == folded(user_id)]
+        found = [Turn.from_row(row) for row in view.connection.execute(wanted).mappings()]
+        speakers = speakers_in(view.connection, user_id, thread_id, USER_ROLE)
+        is_alone = len({folded(name) for name in speakers}) < 2
+        said += [
+            turn
+            for turn in found
+            if is_alone or turn.actor is None or folded(turn.actor) == folded(user_id)
+        ]
+    return sorted(said, key=lambda turn: (turn.at, turn.id), reverse=True)
 
 
 def _clean(text: str, *, is_from_user: bool = False) -> str:
@@ -273,7 +275,21 @@ class InsightFilter:
     def _checked(self, observed: str, material: InsightMaterial) -> tuple[str, str | None]:
         """The normalised observation, and what is wrong with it by itself."""
         shown = material.statements
-        checked = validated(_as_candidate(_printable(observed), shown, material))
+        # For the validator, everything shown is one passage that the user has said.
+        passage = Passage(
+            turn_id=0,
+            position=0,
+            role=USER_ROLE,
+            actor=None,
+            message_id=None,
+            at=material.read_at,
+            text="\n".join(shown),
+        )
+        # Without control characters, which a database refuses.
+        content = "".join(sign if sign.isprintable() or sign == "\n" else " " for sign in observed)
+        checked = validated(
+            Candidate(content=content, quote=shown[-1], passage=passage, type=MemoryType.INSIGHT)
+        )
         if isinstance(checked, Rejection):
             return observed, checked.code.value
         content = checked.content
@@ -281,7 +297,7 @@ class InsightFilter:
             return content, NOT_ABOUT_THE_USER
         if hangs_in_time(content):
             return content, RejectionCode.DANGLING_TIME.value
-        if not supports(content, "\n".join(shown)):
+        if not supports(content, passage.text):
             return content, RejectionCode.UNSUPPORTED.value
         if sensitive_fields_of(content, "", None) & self._policy.sensitive_fields:
             return content, SENSITIVE
@@ -329,38 +345,11 @@ class InsightFilter:
         return self._database.analyser
 
 
-def _as_candidate(observed: str, shown: Sequence[str], material: InsightMaterial) -> Candidate:
-    """For the validator: everything shown is one passage that the user has said."""
-    passage = Passage(
-        turn_id=0,
-        position=0,
-        role=USER_ROLE,
-        actor=None,
-        message_id=None,
-        at=material.looked_at,
-        text="\n".join(shown),
-    )
-    return Candidate(content=observed, quote=shown[-1], passage=passage, type=MemoryType.INSIGHT)
-
-
-def _printable(observed: str) -> str:
-    """Without control characters, which a database refuses."""
-    return "".join(sign if sign.isprintable() or sign == "\n" else " " for sign in observed)
-
-
 class Observation(BaseModel, defer_build=True):
     """What the model noticed."""
 
     # A hint for the model, not validated: extra observations are rejected and counted.
     observations: Annotated[list[str], Field(json_schema_extra={"maxItems": limits.MAX_INSIGHTS})]
-
-
-@dataclass(frozen=True, slots=True)
-class _Run:
-    """The material, and the time of the last run."""
-
-    material: InsightMaterial
-    last: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -389,23 +378,21 @@ def draw_insights(
         ModelUnavailable: the model is down; nothing was written, try again.
         StorageError: the database failed.
     """
-    run = _prepare(database, user_id)
-    if isinstance(run, str):
-        return InsightReport(skipped=run)
+    material = _read_material(database, user_id)
+    if isinstance(material, str):
+        return InsightReport(skipped=material)
     try:
-        observed = _ask(model, user_id, run.material)
+        observed = _ask(model, user_id, material)
     except (BadAnswer, ModelRefused) as problem:  # trying again today would not help
         _log.warning("no insights for today: %s", in_log(problem))
-        return _note_failure(database, user_id, run, problem)
-    filtered = InsightFilter(database, recall, formation_policy).filter(
-        user_id, observed, run.material
-    )
+        return _note_failure(database, user_id, material, problem)
+    filtered = InsightFilter(database, recall, formation_policy).filter(user_id, observed, material)
     known = recall.embedders.known_vectors(user_id, filtered.kept)
     near = recall.relating.neighbours(user_id, known)
-    return _write(database, recall, user_id, run, _Insights(filtered, known, near))
+    return _write(database, recall, user_id, material, _Insights(filtered, known, near))
 
 
-def _prepare(database: Database, user_id: str) -> _Run | str:
+def _read_material(database: Database, user_id: str) -> InsightMaterial | str:
     """The material, or why there is none."""
     if user_id == GLOBAL_OWNER:
         return OF_EVERYBODY
@@ -416,8 +403,8 @@ def _prepare(database: Database, user_id: str) -> _Run | str:
                 return TOO_SOON
             if not is_anything_new(view, user_id, last):
                 return NOTHING_NEW
-        material = gather(view, user_id)
-    return _Run(material, last) if material.statements else NOTHING_THERE
+        material = gather(view, user_id, last)
+    return material if material.statements else NOTHING_THERE
 
 
 def _ask(model: MeteredModel, user_id: str, material: InsightMaterial) -> list[str]:
@@ -429,23 +416,27 @@ def _ask(model: MeteredModel, user_id: str, material: InsightMaterial) -> list[s
         known=lines_of(material.known),
         said=lines_of(material.said),
     )
-    asked = [Message("user", prompt)]
-    return model.ask(user_id, asked, Observation, max_tokens=_ANSWER_TOKENS).observations
+    messages = [Message("user", prompt)]
+    return model.ask(user_id, messages, Observation, max_tokens=_ANSWER_TOKENS).observations
 
 
 @retried
 def _write(
-    database: Database, recall: Recall, user_id: str, run: _Run, drawn: _Insights
+    database: Database,
+    recall: Recall,
+    user_id: str,
+    material: InsightMaterial,
+    drawn: _Insights,
 ) -> InsightReport:
     """Store insights and record the run, unless another run was faster.
 
     Nothing is stored if the material was changed or forgotten meanwhile.
     """
     with database.write(user_id, known=drawn.known) as writing:
-        if not _is_first_run(writing, run):
+        if not _is_first_run(writing, material):
             return InsightReport(skipped=OVERTAKEN)
         kept, dropped = drawn.filtered.kept, list(drawn.filtered.dropped)
-        if kept and not run.material.still_holds(writing):
+        if kept and not material.is_unchanged(writing):
             dropped += ["changed_meanwhile"] * len(kept)
             kept = ()
         written = _add(writing, recall, kept, drawn)
@@ -457,7 +448,7 @@ def _write(
             ],
         )
         tally(writing, {INSIGHTS_WRITTEN: len(written), INSIGHTS_DROPPED: len(dropped)})
-        note_upkeep(writing, insights_at=run.material.looked_at)
+        note_upkeep(writing, insights_at=material.read_at)
     return InsightReport(written=tuple(written), dropped=len(dropped))
 
 
@@ -490,20 +481,20 @@ def _add(
 
 @retried
 def _note_failure(
-    database: Database, user_id: str, run: _Run, problem: BadAnswer | ModelRefused
+    database: Database, user_id: str, material: InsightMaterial, problem: BadAnswer | ModelRefused
 ) -> InsightReport:
     with database.write(user_id) as writing:
-        if not _is_first_run(writing, run):
+        if not _is_first_run(writing, material):
             return InsightReport(skipped=OVERTAKEN)
         put_events(writing, [_event("ask", type(problem).__name__, EventStatus.ERROR)])
-        note_upkeep(writing, insights_at=run.material.looked_at)
+        note_upkeep(writing, insights_at=material.read_at)
     return InsightReport(skipped=NO_ANSWER)
 
 
-def _is_first_run(writing: WriteTransaction, run: _Run) -> bool:
+def _is_first_run(writing: WriteTransaction, material: InsightMaterial) -> bool:
     """Whether no other run was faster, and the user still exists."""
     present = upkeep_state(writing.connection, writing.user_id).insights_at
-    return not writing.is_first and present == run.last
+    return not writing.is_first and present == material.last_run
 
 
 def _event(

@@ -54,7 +54,7 @@ NEIGHBOURS: Final = 8
 BY_WORDS: Final = 100
 """Memories without a vector whose partners are found by words."""
 _WORD_MATCHES: Final = 4 * NEIGHBOURS  # spare, as the index weighs words differently
-_ASKED_TERMS: Final = 32
+_QUERY_TERMS: Final = 32
 SAME: Final = "says the same"
 NOTHING_NEW: Final = "says nothing new"
 MORE_SPECIFIC: Final = "more specific"
@@ -204,7 +204,7 @@ class Neighbours:
         with self._database.read(user_id) as view:
             where = comparable(user_id, types_beside(item.type), view.now)
             matches = self._database.backend.search.matches(
-                view.connection, ITEMS, [user_id], terms[:_ASKED_TERMS], where, _WORD_MATCHES
+                view.connection, ITEMS, [user_id], terms[:_QUERY_TERMS], where, _WORD_MATCHES
             )
             others = items_by_id(view.connection, [(user_id, one) for one in matches.terms_by_id])
         shares = []
@@ -227,7 +227,7 @@ class Ruling:
     other: Item
 
     @property
-    def takes_away(self) -> bool:
+    def removes_other(self) -> bool:
         """Whether ``kept`` replaces ``other``."""
         return self.action in (PairAction.MERGE, PairAction.SUPERSEDE)
 
@@ -238,12 +238,12 @@ class Ruling:
             action=self.action,
             reason=self.reason,
             similarity=round(self.pair.similarity, 4),
-            replaced=self.other.id if self.takes_away else None,
-            beside=None if self.takes_away else self.other.id,
+            replaced=self.other.id if self.removes_other else None,
+            beside=None if self.removes_other else self.other.id,
         )
 
 
-class Table:
+class PairRules:
     """Decides about pairs. ``link_min`` is the similarity from which pairs are linked.
 
     Rules for a pair:
@@ -267,7 +267,7 @@ class Table:
         self._redundant_min = redundant_min
         self._link_min = link_min
 
-    def by_rules(self, pair: NearPair) -> Ruling | None:
+    def by_words(self, pair: NearPair) -> Ruling | None:
         """The decision by words and similarity; None in doubt.
 
         Where neither may be removed, no model is needed.
@@ -286,14 +286,23 @@ class Table:
             return self._supersede(pair, MORE_SPECIFIC)
         if says_nothing_new(newer, older):
             return self._merge(pair, NOTHING_NEW)
-        if pair.similarity >= self._redundant_min and self._is_same(newer, older):
+        subjects = [{one.subject for one in statements_of(text)} for text in (newer, older)]
+        if (
+            pair.similarity >= self._redundant_min
+            and subjects[0] == subjects[1]
+            and share_words(self._analyser, newer, older)
+        ):
             return self._merge(pair, SAME)
         return None
 
     def by_verdict(self, pair: NearPair, verdict: Verdict) -> Ruling:
         """The model's decision, as far as it is allowed."""
         reason = verdict.reason
-        if verdict.kind is Relationship.SAME and _may_be_same(pair):
+        one, other = pair.newer.content, pair.older.content
+        may_be_same = (
+            figures_and_denials(one) == figures_and_denials(other) and opposed(one, other) is None
+        )
+        if verdict.kind is Relationship.SAME and may_be_same:
             return self._merge(pair, reason or SAME)
         if verdict.kind is Relationship.REFINEMENT:
             return self._supersede(pair, reason or MORE_SPECIFIC)
@@ -306,10 +315,6 @@ class Table:
         near = pair.similarity >= self._link_min
         action = PairAction.LINK if near else PairAction.KEEP
         return Ruling(pair, action, reason or (ALIKE if near else APART), pair.newer, pair.older)
-
-    def _is_same(self, newer: str, older: str) -> bool:
-        who = [{one.subject for one in statements_of(text)} for text in (newer, older)]
-        return who[0] == who[1] and share_words(self._analyser, newer, older)
 
     def _supersede(self, pair: NearPair, reason: str) -> Ruling:
         older, newer = pair.older, pair.newer
@@ -363,11 +368,6 @@ def _are_alike(one: Item, other: Item) -> bool:
 
 def _day_of(item: Item) -> date:
     return item.valid_from.astimezone(UTC).date()
-
-
-def _may_be_same(pair: NearPair) -> bool:
-    one, other = pair.newer.content, pair.older.content
-    return figures_and_denials(one) == figures_and_denials(other) and opposed(one, other) is None
 
 
 def _says_more(one: Item, other: Item) -> bool:

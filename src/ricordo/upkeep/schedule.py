@@ -66,7 +66,14 @@ def ensure_planned(database: Database) -> None:
     """
     try:
         with database.read(STORE_JOB_USER) as view:
-            if _is_planned(view.connection, view.now):
+            planned = sa.exists().where(
+                jobs.c.user_id == STORE_JOB_USER,
+                jobs.c.kind == PLAN_JOB,
+                jobs.c.state.in_(_OPEN),
+                # One that is due later came from a wrong clock.
+                jobs.c.run_at <= view.now + 2 * _BETWEEN_PLANS,
+            )
+            if view.connection.execute(sa.select(planned)).scalar_one():
                 return
         _plan_at(database, database.clock())
     except StorageError as problem:  # opening must not fail because of it
@@ -81,17 +88,16 @@ def plan_rounds(database: Database, report: Report) -> int:
     """
     queued = 0
     last = ""
-    while page := _page_after(database, last):
+    while True:
+        with database.read_all() as view:
+            page = last_rounds(view.connection, last, limits.USERS_PER_PLAN_STEP)
+        if not page:
+            break
         queued += _queue_due(database, page)
         last = page[-1][0]
         report(f"{queued} rounds queued")
     _plan_at(database, database.clock() + _BETWEEN_PLANS)
     return queued
-
-
-def _page_after(database: Database, last: str) -> list[tuple[str, datetime]]:
-    with database.read_all() as view:
-        return last_rounds(view.connection, last, limits.USERS_PER_PLAN_STEP)
 
 
 @retried
@@ -110,10 +116,15 @@ def _queue_due(database: Database, page: Sequence[tuple[str, datetime]]) -> int:
     with database.transaction() as connection:
         # Locked, so that no user is erased before their job is there to be erased too.
         locked = lock_users(connection, due)
-        seen_to = _already_planned(connection, due)
-        new = [user_id for user_id in locked if user_id not in seen_to]
+        planned = _already_planned(connection, due)
+        new = [user_id for user_id in locked if user_id not in planned]
         for user_id in new:
-            put_job(database.backend, connection, _round(user_id, due[user_id], now), now)
+            # A missed round (the store was closed) gets its own time within the hour: not all at
+            # once.
+            is_missed = now - due[user_id] > _BETWEEN_PLANS
+            run_at = now + slot_of(user_id) % _BETWEEN_PLANS if is_missed else now
+            job = NewJob(kind=ROUND_JOB, user_id=user_id, run_at=run_at, unique_key="", payload={})
+            put_job(database.backend, connection, job, now)
     if new:
         database.on_job_queued()
     return len(new)
@@ -131,24 +142,6 @@ def _already_planned(connection: sa.Connection, due: Mapping[str, datetime]) -> 
         for user_id, state, updated_at in connection.execute(wanted)
         if state in _OPEN or (state in _GIVEN_UP and updated_at >= due[user_id])
     }
-
-
-def _round(user_id: str, slot: datetime, now: datetime) -> NewJob:
-    """A missed round (the store was closed) gets its own time within the hour: not all at once."""
-    missed = now - slot > _BETWEEN_PLANS
-    run_at = now + slot_of(user_id) % _BETWEEN_PLANS if missed else now
-    return NewJob(kind=ROUND_JOB, user_id=user_id, run_at=run_at, unique_key="", payload={})
-
-
-def _is_planned(connection: sa.Connection, now: datetime) -> bool:
-    """Whether a planning job is due soon; one far in the future came from a wrong clock."""
-    waiting = sa.exists().where(
-        jobs.c.user_id == STORE_JOB_USER,
-        jobs.c.kind == PLAN_JOB,
-        jobs.c.state.in_(_OPEN),
-        jobs.c.run_at <= now + 2 * _BETWEEN_PLANS,
-    )
-    return connection.execute(sa.select(waiting)).scalar_one()
 
 
 @retried
