@@ -22,7 +22,7 @@ from ricordo.model.activity import (
 )
 from ricordo.providers.chat import ChatModel
 from ricordo.providers.chat_model import Message, Usage
-from ricordo.storage.daily_counters import day_of, tally, tally_of
+from ricordo.storage.activity import day_of, tally, tally_of
 from ricordo.storage.database import Database, WriteTransaction, retried
 from ricordo.text.secrets import without_secrets
 

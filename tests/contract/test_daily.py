@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from ricordo import Action, DayActivity, InvalidValue, Memory, UserMemory, limits
 from ricordo.model.activity import BUCKETS, RECALLS, decisions_counter
-from ricordo.storage.daily_counters import tally
+from ricordo.storage.activity import tally
 from ricordo.storage.tables import tallies
 from ricordo.testing import ManualClock
 from tests.contract.conftest import on_sqlite

@@ -13,7 +13,7 @@ from ricordo.formation.schedule import FORM_JOB
 from ricordo.limits import MAX_JOB_ATTEMPTS
 from ricordo.memory import Memory
 from ricordo.model.activity import COMPLETION_TOKENS, MODEL_CALLS, PROMPT_TOKENS, TOKENS
-from ricordo.storage.daily_counters import tally
+from ricordo.storage.activity import tally
 from ricordo.testing import ManualClock
 from ricordo.user_memory import UserMemory
 

@@ -11,11 +11,10 @@ import sqlalchemy as sa
 from ricordo import Event, limits
 from ricordo.formation.schedule import SUMMARY_JOB
 from ricordo.model.reports import RoundReport
-from ricordo.storage.history import put_events
+from ricordo.storage.activity import put_events
 from ricordo.storage.search_rows import EMBED_JOB
 from ricordo.storage.tables import checked_pairs, history, item_index, items, relations
-from ricordo.storage.themes import find_summary
-from ricordo.storage.users import UpkeepState, note_upkeep, upkeep_state
+from ricordo.storage.users import UpkeepState, find_summary, note_upkeep, upkeep_state
 from ricordo.testing import WordEmbedder
 from ricordo.upkeep.schedule import CONSOLIDATE_JOB, INSIGHTS_JOB, RELATE_JOB
 from tests.formation.conftest import tables_with

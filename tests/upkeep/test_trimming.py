@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ricordo import limits
-from ricordo.storage.history import put_events
+from ricordo.storage.activity import put_events
 from ricordo.storage.tables import checked_pairs, tallies
 from tests.formation.conftest import tables_with
 from tests.upkeep.conftest import Tended

@@ -37,14 +37,23 @@ REASON: Final = "entry of a store"
 
 _KEY_PREFIX: Final = "entry:"
 _DIGEST_BYTES: Final = 16
+_FOUND: Final = ItemFilter(tags=(ENTRY_TAG,))
+Matches = Callable[[Any], bool]
+"""A predicate on the value of an entry."""
 
 
 def memory_of_entry(name: EntryName, text: str) -> NewMemory:
-    """The memory of an entry. Pinned: a program relies on its entries."""
+    """The memory of an entry. Pinned: a program relies on its entries.
+
+    Namespaces that differ only in punctuation share a theme. The key is unique and bounded.
+    """
+    theme = slug(name.namespace.replace(SEPARATOR, " "))[:MAX_THEME_CHARS].strip("-_")
+    encoded = json.dumps(list(name)).encode("utf-8")
+    digest = hashlib.blake2b(encoded, digest_size=_DIGEST_BYTES).hexdigest()
     return NewMemory(
         content=entry_text(text),
-        theme=theme_of(name.namespace),
-        key=key_of(name),
+        theme=theme or ENTRY_TAG,
+        key=_KEY_PREFIX + digest,
         tags=(ENTRY_TAG,),
         source=Source.TOOL_CALL,
         pinned=True,
@@ -56,30 +65,12 @@ def entry_text(text: str) -> str:
     return text.replace("\x00", " ").strip()[:MAX_CONTENT_CHARS].strip()
 
 
-def theme_of(namespace: str) -> str:
-    """The theme of a namespace; namespaces that differ only in punctuation share one."""
-    made = slug(namespace.replace(SEPARATOR, " "))[:MAX_THEME_CHARS].strip("-_")
-    return made or ENTRY_TAG
-
-
-def key_of(name: EntryName) -> str:
-    """A unique key of bounded length."""
-    encoded = json.dumps(list(name)).encode("utf-8")
-    return _KEY_PREFIX + hashlib.blake2b(encoded, digest_size=_DIGEST_BYTES).hexdigest()
-
-
 def forget_memories(writing: WriteTransaction, scope: Scope, item_ids: Iterable[int]) -> None:
     for item_id in item_ids:
         item = item_of(writing.connection, writing.user_id, item_id)
         if item is None or item.status is Status.DELETED or is_expired(item, writing.now):
             continue
         forget(writing, scope, item.id, REASON)
-
-
-_FOUND: Final = ItemFilter(tags=(ENTRY_TAG,))
-
-Matches = Callable[[Any], bool]
-"""A predicate on the value of an entry."""
 
 
 @dataclass(frozen=True, slots=True)

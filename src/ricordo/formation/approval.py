@@ -16,11 +16,11 @@ from ricordo.model.item import Added
 from ricordo.model.proposal import Proposal, StoredProposal
 from ricordo.model.scope import Scope
 from ricordo.model.vocabulary import DEFAULT_IMPORTANCE, MemoryType, ProposalState, Status
-from ricordo.storage.daily_counters import tally
+from ricordo.storage.activity import tally
 from ricordo.storage.database import WriteTransaction, retried
 from ricordo.storage.formation import find_proposal
 from ricordo.storage.history import revision_of
-from ricordo.storage.themes import keyed_profile_items
+from ricordo.storage.items import keyed_profile_items
 
 _ATTEMPTS: Final = 20
 

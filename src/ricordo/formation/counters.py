@@ -24,7 +24,7 @@ from ricordo.model.activity import (
     without_buckets,
 )
 from ricordo.model.vocabulary import Action
-from ricordo.storage.daily_counters import daily_totals, day_of, totals
+from ricordo.storage.activity import daily_totals, day_of, totals
 from ricordo.storage.database import Database
 from ricordo.storage.items import memories_by_day
 from ricordo.storage.tables import items

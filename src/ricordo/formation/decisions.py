@@ -20,9 +20,8 @@ from ricordo.model.item import Added
 from ricordo.model.reports import Decision
 from ricordo.model.vocabulary import Action, EventStatus
 from ricordo.providers.encryption import SecretBox
-from ricordo.storage.daily_counters import tally
+from ricordo.storage.activity import put_events, tally
 from ricordo.storage.database import WriteTransaction
-from ricordo.storage.history import put_events
 from ricordo.text.secrets import without_secrets
 
 

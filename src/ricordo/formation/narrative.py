@@ -25,7 +25,7 @@ from ricordo.storage.history import revision_of
 from ricordo.storage.items import foremost_items, has_ended
 from ricordo.storage.sql import Condition
 from ricordo.storage.tables import items
-from ricordo.storage.themes import drop_summary, find_summary, put_summary
+from ricordo.storage.users import drop_summary, find_summary, put_summary
 from ricordo.storage.where import not_expired
 
 TEMPLATE: Final = "template"

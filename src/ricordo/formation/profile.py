@@ -28,8 +28,8 @@ from ricordo.model.profile import (
 from ricordo.model.scope import Scope
 from ricordo.model.vocabulary import MemoryType, Source
 from ricordo.storage.database import Database, WriteTransaction, retried
+from ricordo.storage.items import keyed_profile_items
 from ricordo.storage.search_rows import text_hash
-from ricordo.storage.themes import keyed_profile_items
 
 _IMPORTANCE = 3  # high enough not to be forgotten when unused
 _ON_PURPOSE = frozenset({Source.USER_EXPLICIT, Source.FILE})

@@ -23,7 +23,7 @@ from ricordo.model.profile import (
 from ricordo.model.scope import Scope
 from ricordo.model.vocabulary import DEFAULT_IMPORTANCE, Action, MemoryType, ProposalKind
 from ricordo.storage.database import WriteTransaction
-from ricordo.storage.themes import last_turn_id
+from ricordo.storage.threads import last_turn_id
 from ricordo.text.normalise import content_hash
 
 _NO_TURN: Final = 0

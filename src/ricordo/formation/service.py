@@ -34,10 +34,10 @@ from ricordo.model.draft import NewMemory
 from ricordo.model.reports import Decision, FormationReport
 from ricordo.model.vocabulary import GLOBAL_OWNER, Action, EventStatus
 from ricordo.recall.service import Recall
-from ricordo.storage.daily_counters import tally, tally_of
+from ricordo.storage.activity import put_events, tally, tally_of
 from ricordo.storage.database import Database, WriteTransaction, retried
 from ricordo.storage.formation import advance, state_of, unformed_threads
-from ricordo.storage.history import put_events, revision_of
+from ricordo.storage.history import revision_of
 from ricordo.text.normalise import canonical
 
 

@@ -22,12 +22,12 @@ from ricordo.storage.items import (
     active_with_key,
     active_with_text,
     changed_at,
+    ensure_themes,
     insert_items,
     item_of,
     update_item,
 )
 from ricordo.storage.tables import ITEM_IDS
-from ricordo.storage.themes import ensure_themes
 from ricordo.text.normalise import canonical, content_hash
 
 

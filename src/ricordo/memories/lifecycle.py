@@ -30,7 +30,7 @@ from ricordo.storage.items import (
 from ricordo.storage.links import remove_links, viewers_of
 from ricordo.storage.sql import Moment
 from ricordo.storage.tables import items
-from ricordo.storage.themes import drop_summary
+from ricordo.storage.users import drop_summary
 from ricordo.storage.where import audience_of, not_expired
 from ricordo.text.normalise import content_hash
 

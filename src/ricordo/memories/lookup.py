@@ -14,10 +14,16 @@ from ricordo.model.record import Page
 from ricordo.model.vocabulary import ContextPolicy, Status, VectorState
 from ricordo.storage.database import ReadTransaction
 from ricordo.storage.history import history_of
-from ricordo.storage.items import find_item, find_items, page_of_items
+from ricordo.storage.items import (
+    count_by_theme,
+    default_name,
+    find_item,
+    find_items,
+    page_of_items,
+    themes_of,
+)
 from ricordo.storage.sql import Condition
 from ricordo.storage.tables import ITEMS, item_index, items
-from ricordo.storage.themes import count_by_theme, default_name, themes_of
 from ricordo.storage.where import Audience, active, matching, not_expired
 
 

@@ -29,7 +29,7 @@ from ricordo.model.activity import (
 from ricordo.model.job import JobStats
 from ricordo.model.vocabulary import Action, JobState, Status
 from ricordo.observability.traces import Tracing
-from ricordo.storage.daily_counters import day_of, totals
+from ricordo.storage.activity import day_of, totals
 from ricordo.storage.database import Step
 from ricordo.storage.users import EXPIRED, count_users, memories_by_status, waiting_vectors
 

@@ -29,7 +29,7 @@ from ricordo.recall.service import Recall
 from ricordo.storage.database import Database, ReadTransaction
 from ricordo.storage.history import user_version
 from ricordo.storage.items import has_ended
-from ricordo.storage.themes import find_summary
+from ricordo.storage.users import find_summary
 from ricordo.storage.where import Audience, audience_of
 from ricordo.text.secrets import without_secrets
 from ricordo.text.tokens import TokenCounter

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 
 from ricordo import fork_safety, limits
 from ricordo.errors import StorageClosed, StorageError, in_log
-from ricordo.storage.daily_counters import add_counts, day_of
+from ricordo.storage.activity import add_counts, day_of
 from ricordo.storage.database import Database, retried
 from ricordo.storage.sql import Moment, PreparedStatement, Words
 from ricordo.storage.tables import items

@@ -7,10 +7,10 @@ from typing import Any, Final, NamedTuple, TypeVar
 import sqlalchemy as sa
 from sqlalchemy.sql.functions import FunctionElement
 
-from ricordo.model.checks import format_moment
-from ricordo.model.record import Page, cursor_moment, decode_cursor, encode_cursor
+from ricordo.model.record import Page
 from ricordo.model.thread import CheckpointInfo
 from ricordo.storage.database import WriteTransaction
+from ricordo.storage.paging import page_by_time
 from ricordo.storage.sql import Condition, PreparedStatement, Words, compiled_as, upsert
 from ricordo.storage.tables import checkpoints, graph_channels, graph_checkpoints, graph_writes
 
@@ -42,6 +42,13 @@ _update: Final = PreparedStatement(
         updated_at=sa.bindparam("updated_at"),
     )
 )
+
+_TABLES: Final = (graph_writes, graph_checkpoints, graph_channels)
+_NAMES_AT_ONCE: Final = 500
+_put_checkpoint: Final = upsert(graph_checkpoints, replacing=True)
+_add_value: Final = upsert(graph_channels, replacing=False)
+_add_write: Final = upsert(graph_writes, replacing=False)
+_put_write: Final = upsert(graph_writes, replacing=True)
 
 
 class _octets(FunctionElement[int]):  # noqa: N801 - reads as the SQL function it is
@@ -132,22 +139,17 @@ def page_of_states(
     ).where(checkpoints.c.user_id == user_id)
     if thread_id is not None:
         wanted = wanted.where(checkpoints.c.thread_id == thread_id)
-    if cursor is not None:
-        at, last_thread = decode_cursor(_CURSOR, cursor, (str, str))
-        moment = cursor_moment(at)
-        same = sa.and_(checkpoints.c.updated_at == moment, checkpoints.c.thread_id < last_thread)
-        wanted = wanted.where(sa.or_(checkpoints.c.updated_at < moment, same))
-    order = (checkpoints.c.updated_at.desc(), checkpoints.c.thread_id.desc())
-    rows = connection.execute(wanted.order_by(*order).limit(limit + 1)).mappings().all()
-    found = tuple(CheckpointInfo(**row) for row in rows[:limit])
-    if len(rows) <= limit:
-        return Page(found)
-    last = found[-1]
-    return Page(found, encode_cursor(_CURSOR, [format_moment(last.updated_at), last.thread_id]))
+    return page_by_time(
+        connection,
+        wanted,
+        lambda row: CheckpointInfo(**row),
+        _CURSOR,
+        checkpoints.c.updated_at,
+        checkpoints.c.thread_id,
+        limit,
+        cursor,
+    )
 
-
-_TABLES: Final = (graph_writes, graph_checkpoints, graph_channels)
-_NAMES_AT_ONCE: Final = 500
 
 Name = TypeVar("Name", str, "ChannelName")
 
@@ -192,12 +194,6 @@ class Position(NamedTuple):
     checkpoint_id: str
     thread_id: str
     namespace: str
-
-
-_put_checkpoint: Final = upsert(graph_checkpoints, replacing=True)
-_add_value: Final = upsert(graph_channels, replacing=False)
-_add_write: Final = upsert(graph_writes, replacing=False)
-_put_write: Final = upsert(graph_writes, replacing=True)
 
 
 def put_checkpoint(

@@ -35,21 +35,6 @@ VIEWER_ACTED: Final = "viewer"
 
 P = ParamSpec("P")
 T = TypeVar("T")
-
-
-class Step(StrEnum):
-    """A step that is measured."""
-
-    SEARCH = "search"
-    SEARCH_TURNS = "search_turns"
-    QUERY = "query"
-    CONTEXT = "context"
-    EMBEDDING = "embedding"
-
-
-Watch = Callable[[Step], contextlib.AbstractContextManager[object]]
-"""Returns the context manager that a step runs in. It must not raise."""
-
 _lock_user: Final = PreparedStatement(
     sa.select(users.c.revision, users.c.index_stamp, users.c.index_epoch, users.c.index_removals)
     .where(users.c.user_id == sa.bindparam("user_id", type_=sa.Text))
@@ -88,6 +73,20 @@ _stamp_user: Final = PreparedStatement(
     )
 )
 _insert_history: Final = PreparedStatement(sa.insert(history))
+
+
+class Step(StrEnum):
+    """A step that is measured."""
+
+    SEARCH = "search"
+    SEARCH_TURNS = "search_turns"
+    QUERY = "query"
+    CONTEXT = "context"
+    EMBEDDING = "embedding"
+
+
+Watch = Callable[[Step], contextlib.AbstractContextManager[object]]
+"""Returns the context manager that a step runs in. It must not raise."""
 
 
 @dataclass(slots=True)

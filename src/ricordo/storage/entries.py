@@ -22,6 +22,7 @@ _AFTER_SEPARATOR: Final = chr(ord(SEPARATOR) + 1)
 _NAMES_AT_ONCE: Final = 400
 _ROWS_AT_ONCE: Final = 200
 _COLUMNS: Final = without_user(store_entries)
+_put: Final = upsert(store_entries, replacing=True)
 
 
 class EntryName(NamedTuple):
@@ -44,9 +45,6 @@ class StoredEntry(NamedTuple):
     @property
     def name(self) -> EntryName:
         return EntryName(self.namespace, self.key)
-
-
-_put: Final = upsert(store_entries, replacing=True)
 
 
 def put_entries(writing: WriteTransaction, entries: Sequence[StoredEntry]) -> None:
@@ -104,11 +102,7 @@ def entries_of_items(
 
 
 def scan_entries(
-    connection: sa.Connection,
-    where: Condition,
-    *,
-    limit: int | None = None,
-    offset: int = 0,
+    connection: sa.Connection, where: Condition, *, limit: int | None = None, offset: int = 0
 ) -> Generator[StoredEntry]:
     """Entries that meet a condition, the latest changed first; close or exhaust the generator."""
     column = store_entries.c

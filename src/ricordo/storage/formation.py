@@ -8,10 +8,11 @@ from typing import Any, Final
 import sqlalchemy as sa
 
 from ricordo.model.proposal import StoredProposal
-from ricordo.model.record import Page, decode_cursor, encode_cursor
+from ricordo.model.record import Page
 from ricordo.model.thread import Turn
 from ricordo.model.vocabulary import JobState, ProposalKind, ProposalState
 from ricordo.storage.database import WriteTransaction
+from ricordo.storage.paging import page_by_id
 from ricordo.storage.sql import Moment, PreparedStatement, stored_choice
 from ricordo.storage.tables import formation, jobs, proposals, threads, turns, without_user
 
@@ -36,6 +37,9 @@ _select_state = sa.select(
     FORMED_POSITION,
     formation.c.observed_at,
 ).select_from(THREADS_WITH_FORMATION)
+
+_COLUMNS: Final = without_user(proposals)
+CURSOR = "proposals"
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,10 +140,6 @@ def speakers_in(
     return frozenset(connection.execute(wanted.distinct()).scalars())
 
 
-_COLUMNS: Final = without_user(proposals)
-CURSOR = "proposals"
-
-
 def insert_proposal(writing: WriteTransaction, new: StoredProposal) -> None:
     row = {column.name: getattr(new, column.name) for column in _COLUMNS}
     row |= {
@@ -236,13 +236,7 @@ def page_of_proposals(
         wanted = wanted.where(sa.or_(proposals.c.state == state.value, lapsed))
     elif state is not None:
         wanted = wanted.where(proposals.c.state == state.value)
-    if cursor is not None:
-        (last,) = decode_cursor(CURSOR, cursor, (int,))
-        wanted = wanted.where(proposals.c.id > last)
-    rows = connection.execute(wanted.order_by(proposals.c.id).limit(limit + 1)).mappings().all()
-    found = tuple(_proposal(row) for row in rows[:limit])
-    more = len(rows) > limit
-    return Page(found, encode_cursor(CURSOR, [found[-1].id]) if more else None)
+    return page_by_id(connection, wanted, _proposal, CURSOR, proposals.c.id, limit, cursor)
 
 
 def _proposal(row: Mapping[Any, Any]) -> StoredProposal:

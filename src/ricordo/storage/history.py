@@ -1,23 +1,15 @@
-"""Rows of history, and of events of background work."""
+"""Rows of history."""
 
-from collections.abc import Collection, Mapping, Sequence
-from datetime import datetime
+from collections.abc import Collection, Mapping
 from typing import Any, Final
 
 import sqlalchemy as sa
 
-from ricordo.model.activity import ActivityEvent
 from ricordo.model.item import Change, Changes
-from ricordo.model.record import Page, decode_cursor, encode_cursor
-from ricordo.model.vocabulary import Event, EventStatus
-from ricordo.storage.database import WriteTransaction
-from ricordo.storage.sql import stored_choice
-from ricordo.storage.tables import EVENT_IDS, REPLACEMENTS, events, history, users, without_user
+from ricordo.model.vocabulary import Event
+from ricordo.storage.tables import REPLACEMENTS, history, users, without_user
 
 _COLUMNS: Final = without_user(history)
-_EVENT_COLUMNS: Final = without_user(events)
-_EVENTS_CURSOR: Final = "events"
-
 UNDONE_REVISION: Final = "undone_revision"
 """Key in the meta of an UNDO: the revision that it took back."""
 
@@ -139,9 +131,7 @@ def formers_of(connection: sa.Connection, user_id: str, item_id: int, limit: int
     """The memories that this one superseded, and its former texts, the latest first."""
     theirs = history.c.user_id == user_id
     replaced = sa.select(history.c.item_id.label("former"), history.c.revision).where(
-        theirs,
-        history.c.new_ref == item_id,
-        history.c.event.in_(REPLACEMENTS),
+        theirs, history.c.new_ref == item_id, history.c.event.in_(REPLACEMENTS)
     )
     updated = sa.select(history.c.old_ref, history.c.revision).where(
         theirs,
@@ -199,53 +189,3 @@ def silence(connection: sa.Connection, user_id: str, item_ids: list[int]) -> Non
 
 def _change(row: Mapping[Any, Any]) -> Change:
     return Change(**{**row, "event": Event(row["event"])})
-
-
-def put_events(writing: WriteTransaction, happened: Sequence[dict[str, Any]]) -> None:
-    """Record steps of the writing user's background work; each has node, op, status and more.
-
-    Nothing is recorded for a user erased meanwhile.
-    """
-    if not happened or writing.is_first:
-        return
-    ids = writing.take_ids(EVENT_IDS, len(happened))
-    empty = dict.fromkeys(("thread_id", "item_id", "theme", "similarity", "detail"))
-    rows = [
-        {**empty, **entry, "user_id": writing.user_id, "id": event_id, "at": writing.now}
-        for event_id, entry in zip(ids, happened, strict=True)
-    ]
-    writing.connection.execute(sa.insert(events), rows)
-
-
-def page_of_events(
-    connection: sa.Connection, user_id: str, limit: int, cursor: str | None
-) -> Page[ActivityEvent]:
-    """A user's events, the latest first.
-
-    Raises:
-        InvalidCursor: the cursor was not given out by this call.
-    """
-    wanted = sa.select(*_EVENT_COLUMNS).where(events.c.user_id == user_id)
-    if cursor is not None:
-        (last,) = decode_cursor(_EVENTS_CURSOR, cursor, (int,))
-        wanted = wanted.where(events.c.id < last)
-    ordered = wanted.order_by(events.c.id.desc()).limit(limit + 1)
-    rows = connection.execute(ordered).mappings().all()
-    found = tuple(
-        ActivityEvent(**{**row, "status": stored_choice(EventStatus, row["status"])})
-        for row in rows[:limit]
-    )
-    more = len(rows) > limit
-    return Page(found, encode_cursor(_EVENTS_CURSOR, [found[-1].id]) if more else None)
-
-
-def trim_events(connection: sa.Connection, user_id: str, before: datetime, limit: int) -> int:
-    """Delete a bounded number of a user's events from before then; returns how many."""
-    oldest = (
-        sa.select(events.c.id)
-        .where(events.c.user_id == user_id, events.c.at < before)
-        .order_by(events.c.at)
-        .limit(limit)
-    )
-    gone = sa.delete(events).where(events.c.user_id == user_id, events.c.id.in_(oldest))
-    return connection.execute(gone).rowcount

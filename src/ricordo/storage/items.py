@@ -1,4 +1,4 @@
-"""Rows of memories."""
+"""Rows of memories and of their themes."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
@@ -15,9 +15,10 @@ from ricordo.model.checks import format_moment
 from ricordo.model.embedding import VectorModel
 from ricordo.model.filters import Sort, SortColumn
 from ricordo.model.item import Item
+from ricordo.model.profile import PROFILE_THEME
 from ricordo.model.record import Page, cursor_moment, decode_cursor, encode_cursor
 from ricordo.model.thread import text_of_item
-from ricordo.model.vocabulary import MemoryType, Source, Status
+from ricordo.model.vocabulary import ContextPolicy, MemoryType, Source, Status
 from ricordo.storage.database import WriteTransaction
 from ricordo.storage.entries import remove_entries_of_items
 from ricordo.storage.relations import remove_relations
@@ -34,7 +35,7 @@ from ricordo.storage.sql import (
     stored_choice,
     vector_bytes,
 )
-from ricordo.storage.tables import ITEMS, REPLACEMENTS, history, item_index, items, links
+from ricordo.storage.tables import ITEMS, REPLACEMENTS, history, item_index, items, links, themes
 from ricordo.storage.where import not_expired
 from ricordo.text.normalise import content_hash, folded
 
@@ -90,6 +91,59 @@ _active_by_key: Final = PreparedStatement(
         among(items.c.theme, bound_list("themes")),
     )
 )
+
+VECTOR_PAGE_ROWS: Final = 2_000
+"""Vectors per page: bounds the memory that a comparison takes."""
+
+_IMPORTANT: Final = 3
+# One count per day over a range of ix_items_created: SQLite takes six times as long to group the
+# same rows, PostgreSQL twice.
+_of_one: Final = {
+    "sqlite": PreparedStatement(
+        sa.text(
+            "SELECT day.value, (SELECT count(*) FROM items WHERE user_id = :user_id"
+            " AND created_at >= day.value AND created_at < date(day.value, '+1 day'))"
+            " FROM json_each(:days) AS day"
+        ).bindparams(bound_list("days"))
+    ),
+    "postgresql": PreparedStatement(
+        sa.text(
+            "SELECT day, (SELECT count(*) FROM items WHERE user_id = :user_id"
+            " AND created_at >= CAST(day AS timestamp) AT TIME ZONE 'UTC'"
+            " AND created_at < (CAST(day AS timestamp) + interval '1 day') AT TIME ZONE 'UTC')"
+            " FROM unnest(CAST(:days AS text[])) AS day"
+        ).bindparams(bound_list("days"))
+    ),
+}
+# For all users, a count per user and day would be too many: scan all rows.
+_of_all: Final = {
+    "sqlite": PreparedStatement(
+        sa.text(
+            "SELECT substr(created_at, 1, 10), count(*) FROM items"
+            " WHERE created_at >= :first AND created_at < :end GROUP BY 1"
+        )
+    ),
+    "postgresql": PreparedStatement(
+        sa.text(
+            "SELECT CAST(created_at AT TIME ZONE 'UTC' AS date), count(*) FROM items"
+            " WHERE created_at >= CAST(CAST(:first AS text) AS timestamp) AT TIME ZONE 'UTC'"
+            " AND created_at < CAST(CAST(:end AS text) AS timestamp) AT TIME ZONE 'UTC' GROUP BY 1"
+        )
+    ),
+}
+_themes: Final = PreparedStatement(
+    sa.select(themes.c.slug).where(
+        themes.c.user_id == sa.bindparam("user_id", type_=Words),
+        among(themes.c.slug, bound_list("slugs")),
+    )
+)
+_one_theme: Final = PreparedStatement(
+    sa.select(themes.c.slug).where(
+        themes.c.user_id == sa.bindparam("user_id", type_=Words),
+        themes.c.slug == sa.bindparam("slug", type_=Words),
+    )
+)
+_insert_themes: Final = PreparedStatement(sa.insert(themes))
 
 
 class ActiveMatch:
@@ -303,12 +357,6 @@ def _after(sort: Sort, cursor: str) -> Condition:
     beyond = column < reached if sort.descending else column > reached
     following = sa.or_(beyond, sa.and_(column == reached, beyond_id))
     return sa.or_(following, column.is_(None)) if sort.column in _NULLABLE_SORTS else following
-
-
-VECTOR_PAGE_ROWS: Final = 2_000
-"""Vectors per page: bounds the memory that a comparison takes."""
-
-_IMPORTANT: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -527,44 +575,6 @@ def _found_in_thread(
     return find_items(connection, where, MAX_FORMED_MEMORIES)
 
 
-# One count per day over a range of ix_items_created: SQLite takes six times as long to group the
-# same rows, PostgreSQL twice.
-_of_one: Final = {
-    "sqlite": PreparedStatement(
-        sa.text(
-            "SELECT day.value, (SELECT count(*) FROM items WHERE user_id = :user_id"
-            " AND created_at >= day.value AND created_at < date(day.value, '+1 day'))"
-            " FROM json_each(:days) AS day"
-        ).bindparams(bound_list("days"))
-    ),
-    "postgresql": PreparedStatement(
-        sa.text(
-            "SELECT day, (SELECT count(*) FROM items WHERE user_id = :user_id"
-            " AND created_at >= CAST(day AS timestamp) AT TIME ZONE 'UTC'"
-            " AND created_at < (CAST(day AS timestamp) + interval '1 day') AT TIME ZONE 'UTC')"
-            " FROM unnest(CAST(:days AS text[])) AS day"
-        ).bindparams(bound_list("days"))
-    ),
-}
-
-# For all users, a count per user and day would be too many: scan all rows.
-_of_all: Final = {
-    "sqlite": PreparedStatement(
-        sa.text(
-            "SELECT substr(created_at, 1, 10), count(*) FROM items"
-            " WHERE created_at >= :first AND created_at < :end GROUP BY 1"
-        )
-    ),
-    "postgresql": PreparedStatement(
-        sa.text(
-            "SELECT CAST(created_at AT TIME ZONE 'UTC' AS date), count(*) FROM items"
-            " WHERE created_at >= CAST(CAST(:first AS text) AS timestamp) AT TIME ZONE 'UTC'"
-            " AND created_at < CAST(CAST(:end AS text) AS timestamp) AT TIME ZONE 'UTC' GROUP BY 1"
-        )
-    ),
-}
-
-
 def memories_by_day(
     connection: sa.Connection, user_id: str | None, days: Sequence[str]
 ) -> dict[str, int]:
@@ -579,3 +589,70 @@ def memories_by_day(
         end = (date.fromisoformat(days[-1]) + timedelta(days=1)).isoformat()
         rows = _of_all[kind].run(connection, {"first": days[0], "end": end})
     return {str(day): count for day, count in rows}
+
+
+def keyed_profile_items(connection: sa.Connection, user_id: str, now: datetime) -> list[Item]:
+    """A user's own active memories of the theme ``profile`` with a key."""
+    where = (
+        (items.c.user_id == user_id)
+        & (items.c.status == sa.literal_column("'active'"))
+        & (items.c.theme == PROFILE_THEME)
+        & items.c.key.is_not(None)
+        & not_expired(now)
+    )
+    return find_items(connection, where)
+
+
+def ensure_themes(
+    connection: sa.Connection, user_id: str, slugs: Iterable[str], now: datetime
+) -> None:
+    wanted = sorted(set(slugs))
+    if len(wanted) == 1:
+        rows = _one_theme.run(connection, {"user_id": user_id, "slug": wanted[0]})
+    else:
+        rows = _themes.run(connection, {"user_id": user_id, "slugs": wanted})
+    present = {row[0] for row in rows}
+    missing = [
+        {
+            "user_id": user_id,
+            "slug": slug,
+            "display_name": default_name(slug),
+            "description": None,
+            "context": ContextPolicy.RAG.value,
+            "rag_length": None,
+            "created_at": now,
+            "updated_at": now,
+        }
+        for slug in wanted
+        if slug not in present
+    ]
+    if missing:
+        _insert_themes.run_many(connection, missing)
+
+
+def change_theme(
+    connection: sa.Connection, user_id: str, slug: str, values: Mapping[str, Any]
+) -> bool:
+    """Change a theme's columns; False when the user has no such theme."""
+    where = sa.and_(themes.c.user_id == user_id, themes.c.slug == slug)
+    return connection.execute(sa.update(themes).where(where).values(**values)).rowcount == 1
+
+
+def themes_of(connection: sa.Connection, user_id: str) -> dict[str, dict[str, Any]]:
+    wanted = sa.select(themes).where(themes.c.user_id == user_id)
+    return {row["slug"]: dict(row) for row in connection.execute(wanted).mappings()}
+
+
+def count_by_theme(connection: sa.Connection, where: Condition) -> dict[str, int]:
+    counted = (
+        sa.select(items.c.theme, sa.func.count().label("total"))
+        .where(where)
+        .group_by(items.c.theme)
+    )
+    return {row.theme: row.total for row in connection.execute(counted)}
+
+
+def default_name(slug: str) -> str:
+    spoken = slug.replace("-", " ").replace("_", " ").strip()
+    first = spoken[:1].upper()
+    return (first if len(first) == 1 else spoken[:1]) + spoken[1:]

@@ -47,11 +47,6 @@ IS_CLAIMABLE: Final = sa.or_(
 )
 """Jobs that are due, or whose lease has expired; bind :func:`at_time`."""
 
-
-def at_time(now: datetime) -> dict[str, datetime]:
-    return {"now": now, "too_far": now + _LONGEST_LEASE}
-
-
 _due = (
     sa.select(*jobs.c)
     .where(IS_CLAIMABLE, among(jobs.c.kind, bound_list("kinds")))
@@ -74,6 +69,10 @@ _claim: Final = PreparedStatement(
         | {"woken_at": None}
     )
 )
+
+
+def at_time(now: datetime) -> dict[str, datetime]:
+    return {"now": now, "too_far": now + _LONGEST_LEASE}
 
 
 def put_job(backend: Backend, connection: sa.Connection, job: NewJob, now: datetime) -> None:

@@ -10,11 +10,11 @@ import sqlalchemy as sa
 
 from ricordo.errors import Conflict, KeyNotFound
 from ricordo.limits import MAX_API_KEYS
-from ricordo.model.checks import format_moment
-from ricordo.model.record import Page, cursor_moment, decode_cursor, encode_cursor
+from ricordo.model.record import Page
 from ricordo.model.scope import ApiKey
 from ricordo.model.vocabulary import KeyKind, Permission
 from ricordo.storage.database import Database, retried
+from ricordo.storage.paging import page_by_time
 from ricordo.storage.tables import api_keys, ended_sessions
 
 _CURSOR: Final = "keys"
@@ -62,19 +62,11 @@ class StoredKeys:
             wanted = wanted.where(api_keys.c.user_id == user_id)
         if not include_revoked:
             wanted = wanted.where(api_keys.c.revoked_at.is_(None))
-        if cursor is not None:
-            at, last_id = decode_cursor(_CURSOR, cursor, (str, str))
-            moment = cursor_moment(at)
-            same = sa.and_(api_keys.c.created_at == moment, api_keys.c.id < last_id)
-            wanted = wanted.where(sa.or_(api_keys.c.created_at < moment, same))
-        ordered = wanted.order_by(api_keys.c.created_at.desc(), api_keys.c.id.desc())
+        created_at, key_id = api_keys.c.created_at, api_keys.c.id
         with self.database.read_all() as view:
-            rows = view.connection.execute(ordered.limit(limit + 1)).mappings().all()
-        found = tuple(_key(row) for row in rows[:limit])
-        if len(rows) <= limit:
-            return Page(found)
-        last = found[-1]
-        return Page(found, encode_cursor(_CURSOR, [format_moment(last.created_at), last.id]))
+            return page_by_time(
+                view.connection, wanted, _key, _CURSOR, created_at, key_id, limit, cursor
+            )
 
     @retried
     def revoke(self, key_id: str, now: datetime) -> ApiKey:

@@ -1,6 +1,5 @@
 """Rows of shared memories: links, offers and blocked senders."""
 
-from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Final
 
@@ -91,8 +90,7 @@ def drop_offer(connection: sa.Connection, viewer: str, item_id: int) -> None:
 
 def find_offer(connection: sa.Connection, viewer: str, item_id: int) -> Offer | None:
     wanted = sa.select(link_offers).where(_is(viewer, item_id))
-    row = connection.execute(wanted).mappings().one_or_none()
-    return None if row is None else _offer(row)
+    return next(iter(_offers(connection, wanted)), None)
 
 
 def offers_to(
@@ -109,8 +107,7 @@ def offers_to(
     )
     if state is not None:
         wanted = wanted.where(_in_state(state, now))
-    rows = connection.execute(wanted.order_by(link_offers.c.item_id).limit(limit)).mappings()
-    return [_offer(row) for row in rows]
+    return _offers(connection, wanted.order_by(link_offers.c.item_id).limit(limit))
 
 
 def open_offers_of(
@@ -121,8 +118,7 @@ def open_offers_of(
         link_offers.c.item_id == item_id,
         _in_state(ProposalState.OPEN, now),
     )
-    rows = connection.execute(wanted.order_by(link_offers.c.user_id)).mappings()
-    return [_offer(row) for row in rows]
+    return _offers(connection, wanted.order_by(link_offers.c.user_id))
 
 
 def open_offers_from(
@@ -133,8 +129,7 @@ def open_offers_from(
         link_offers.c.owner_id == owner_id,
         _in_state(ProposalState.OPEN, now),
     )
-    rows = connection.execute(wanted.order_by(link_offers.c.item_id)).mappings()
-    return [_offer(row) for row in rows]
+    return _offers(connection, wanted.order_by(link_offers.c.item_id))
 
 
 def count_waiting(
@@ -156,26 +151,27 @@ def block(writing: WriteTransaction, sender: str) -> None:
 
 
 def unblock(writing: WriteTransaction, sender: str) -> None:
-    where = _blocks(writing.user_id) & (blocked_senders.c.sender_id == sender)
+    own = blocked_senders.c.user_id == writing.user_id
+    where = own & (blocked_senders.c.sender_id == sender)
     writing.connection.execute(sa.delete(blocked_senders).where(where))
 
 
 def blocked_by(connection: sa.Connection, viewer: str) -> tuple[BlockedSender, ...]:
-    wanted = sa.select(blocked_senders.c.sender_id, blocked_senders.c.created_at)
-    rows = connection.execute(wanted.where(_blocks(viewer)).order_by(blocked_senders.c.sender_id))
+    wanted = (
+        sa.select(blocked_senders.c.sender_id, blocked_senders.c.created_at)
+        .where(blocked_senders.c.user_id == viewer)
+        .order_by(blocked_senders.c.sender_id)
+    )
+    rows = connection.execute(wanted)
     return tuple(BlockedSender(user_id=row.sender_id, since=row.created_at) for row in rows)
 
 
 def find_block(connection: sa.Connection, viewer: str, sender: str) -> BlockedSender | None:
     wanted = sa.select(blocked_senders.c.created_at).where(
-        _blocks(viewer), blocked_senders.c.sender_id == sender
+        blocked_senders.c.user_id == viewer, blocked_senders.c.sender_id == sender
     )
     since = connection.execute(wanted).scalar_one_or_none()
     return None if since is None else BlockedSender(user_id=sender, since=since)
-
-
-def _blocks(viewer: str) -> Condition:
-    return blocked_senders.c.user_id == viewer
 
 
 def _is(viewer: str, item_id: int) -> Condition:
@@ -192,5 +188,8 @@ def _in_state(state: ProposalState, now: datetime) -> Condition:
     return noted
 
 
-def _offer(row: Mapping[Any, Any]) -> Offer:
-    return Offer(**{**row, "state": stored_choice(ProposalState, row["state"])})
+def _offers(connection: sa.Connection, wanted: sa.Select[Any]) -> list[Offer]:
+    return [
+        Offer(**{**row, "state": stored_choice(ProposalState, row["state"])})
+        for row in connection.execute(wanted).mappings()
+    ]

@@ -48,6 +48,14 @@ Relation = tuple[int, int, float]
 Pair = tuple[int, int]
 """Two related memories, the lower id first."""
 
+_pair: Final = sa.tuple_(relations.c.low_id, relations.c.high_id)
+_of_newer = sa.and_(_user, among(relations.c.high_id, _listed))
+# Without the similarity, which is not in the index.
+_brought: Final = PreparedStatement(sa.select(*_columns[:2]).where(_of_newer))
+# By one end only: PostgreSQL would probe every pair of ids.
+_relations: Final = PreparedStatement(sa.select(*_columns).where(_of_newer))
+_put: Final = upsert(checked_pairs, replacing=True)
+
 
 def add_relations(writing: WriteTransaction, found: Iterable[Relation]) -> None:
     """Insert relations of the writing user; each pair is stored once."""
@@ -133,9 +141,6 @@ def relation_counts(
     return counts
 
 
-_pair: Final = sa.tuple_(relations.c.low_id, relations.c.high_id)
-
-
 def _bound(pair: Pair) -> Any:
     return sa.tuple_(*(sa.literal(item_id, sa.BigInteger) for item_id in pair))
 
@@ -155,13 +160,6 @@ def _is_active(item_id: sa.ColumnElement[int], now: datetime) -> Condition:
         items.c.status == Status.ACTIVE.value,
         not_expired(now),
     )
-
-
-_of_newer = sa.and_(_user, among(relations.c.high_id, _listed))
-# Without the similarity, which is not in the index.
-_brought: Final = PreparedStatement(sa.select(*_columns[:2]).where(_of_newer))
-# By one end only: PostgreSQL would probe every pair of ids.
-_relations: Final = PreparedStatement(sa.select(*_columns).where(_of_newer))
 
 
 def latest_active_ids(
@@ -200,9 +198,6 @@ def relations_within(
     listed = set(ids)
     rows = _relations.run(connection, {"user_id": user_id, "ids": list(listed)})
     return [(row[0], row[1], row[2]) for row in rows if row[0] in listed]
-
-
-_put: Final = upsert(checked_pairs, replacing=True)
 
 
 def note_checked(

@@ -41,6 +41,54 @@ EMBED_JOB: Final = "embed"
 """Kind of the job that embeds a user's new texts."""
 
 _insert: Final = {kind.name: PreparedStatement(sa.insert(kind.index)) for kind in INDEXED}
+_stored: Final = {
+    kind.name: PreparedStatement(
+        sa.select(kind.index.c.id, kind.index.c.terms, kind.index.c.text_hash).where(
+            kind.index.c.user_id == sa.bindparam("user_id", type_=Words),
+            among(kind.index.c.id, bound_list("ids", sa.BigInteger())),
+        )
+    )
+    for kind in INDEXED
+}
+_Vector = tuple[VectorModel, Row]
+_NO_VECTOR: Final[Mapping[str, Any]] = {
+    "state": VectorState.PENDING.value,
+    "provider": None,
+    "model": None,
+    "dimensions": None,
+    "error": None,
+    "vector": None,
+}
+Ids = np.ndarray[tuple[int], np.dtype[np.int64]]
+PAGE_ROWS: Final = 2_000
+"""Rows per page: bounds the memory that reading takes."""
+
+KEPT_CONTENT_CHARS: Final = 1_000
+"""Turns up to this length are read with the index, since a search shows them."""
+
+_user = sa.bindparam("user_id", type_=Words)
+_position: Final = PreparedStatement(
+    sa.select(
+        users.c.index_stamp,
+        users.c.index_epoch,
+        users.c.index_removals,
+        sa.cast(users.c.created_at, Words),
+    ).where(users.c.user_id == _user)
+)
+# One concatenated text is read in a third of the time that the rows take.
+_comma: Final[Any] = sa.literal_column("','")
+_ids: Final = {
+    kind.name: PreparedStatement(
+        sa.select(sa.func.aggregate_strings(sa.cast(kind.index.c.id, sa.Text), _comma)).where(
+            kind.index.c.user_id == _user
+        )
+    )
+    for kind in INDEXED
+}
+_CHOICE: Final = without_user(embedding_settings)
+_find_choice: Final = PreparedStatement(
+    sa.select(*_CHOICE).where(embedding_settings.c.user_id == _user)
+)
 
 
 def _with_vectors(kind: Indexed, wanted: sa.ColumnElement[bool]) -> PreparedStatement:
@@ -63,18 +111,6 @@ _same_texts: Final = {
     kind.name: _with_vectors(kind, among(kind.index.c.text_hash, bound_list("hashes")))
     for kind in INDEXED
 }
-_stored: Final = {
-    kind.name: PreparedStatement(
-        sa.select(kind.index.c.id, kind.index.c.terms, kind.index.c.text_hash).where(
-            kind.index.c.user_id == sa.bindparam("user_id", type_=Words),
-            among(kind.index.c.id, bound_list("ids", sa.BigInteger())),
-        )
-    )
-    for kind in INDEXED
-}
-
-
-_Vector = tuple[VectorModel, Row]
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,16 +265,6 @@ def _vectors_for(writing: WriteTransaction, kind: Indexed, hashes: set[str]) -> 
     return found
 
 
-_NO_VECTOR: Final[Mapping[str, Any]] = {
-    "state": VectorState.PENDING.value,
-    "provider": None,
-    "model": None,
-    "dimensions": None,
-    "error": None,
-    "vector": None,
-}
-
-
 def _vector_columns(made: _Vector | None) -> Mapping[str, Any]:
     if made is None:
         return _NO_VECTOR
@@ -251,35 +277,6 @@ def _vector_columns(made: _Vector | None) -> Mapping[str, Any]:
         "error": None,
         "vector": vector,
     }
-
-
-Ids = np.ndarray[tuple[int], np.dtype[np.int64]]
-
-PAGE_ROWS: Final = 2_000
-"""Rows per page: bounds the memory that reading takes."""
-
-KEPT_CONTENT_CHARS: Final = 1_000
-"""Turns up to this length are read with the index, since a search shows them."""
-
-_user = sa.bindparam("user_id", type_=Words)
-_position: Final = PreparedStatement(
-    sa.select(
-        users.c.index_stamp,
-        users.c.index_epoch,
-        users.c.index_removals,
-        sa.cast(users.c.created_at, Words),
-    ).where(users.c.user_id == _user)
-)
-# One concatenated text is read in a third of the time that the rows take.
-_comma: Final[Any] = sa.literal_column("','")
-_ids: Final = {
-    kind.name: PreparedStatement(
-        sa.select(sa.func.aggregate_strings(sa.cast(kind.index.c.id, sa.Text), _comma)).where(
-            kind.index.c.user_id == _user
-        )
-    )
-    for kind in INDEXED
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -403,12 +400,6 @@ def linked_index(
     connection: sa.Connection, viewer: str, model: VectorModel | None
 ) -> list[tuple[Any, ...]]:
     return _linked.run(connection, {"user_id": viewer, **_made_by(model)})
-
-
-_CHOICE: Final = without_user(embedding_settings)
-_find_choice: Final = PreparedStatement(
-    sa.select(*_CHOICE).where(embedding_settings.c.user_id == _user)
-)
 
 
 def find_choice(connection: sa.Connection, user_id: str) -> StoredChoice | None:

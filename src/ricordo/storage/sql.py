@@ -25,6 +25,15 @@ E = TypeVar("E", bound=StrEnum)
 
 _DAMAGED: Final = "a stored value cannot be read: the database is damaged; restore a backup"
 _PG_HEADER_BYTES: Final = 4  # pgvector sends its width and two unused bytes first
+Words: Final = sa.Text().with_variant(postgresql.TEXT(collation="C"), "postgresql")
+"""Text that compares and sorts by code point on both databases."""
+
+Json: Final = sa.JSON(none_as_null=True).with_variant(
+    postgresql.JSONB(none_as_null=True), "postgresql"
+)
+# Not sa.Boolean: SQLAlchemy writes "… = 1" for it on SQLite, which defeats indexes.
+_TRUTH = sa.types.NullType()
+_moment_text = lru_cache(maxsize=64)(format_moment)  # a write has its own time in many places
 
 
 def stored_moment(text: str) -> datetime:
@@ -87,14 +96,6 @@ class Moment(sa.types.TypeDecorator[datetime]):
         return value.astimezone(UTC)  # type: ignore[no-any-return]
 
 
-Words: Final = sa.Text().with_variant(postgresql.TEXT(collation="C"), "postgresql")
-"""Text that compares and sorts by code point on both databases."""
-
-Json: Final = sa.JSON(none_as_null=True).with_variant(
-    postgresql.JSONB(none_as_null=True), "postgresql"
-)
-
-
 class _PgVector(sa.types.UserDefinedType[Any]):
     """pgvector's column type without a fixed width: each model has its own."""
 
@@ -152,10 +153,6 @@ def compiled_as(function: type[FunctionElement[Any]], *, sqlite: str, postgresql
 
     define("sqlite", sqlite)
     define("postgresql", postgresql)
-
-
-# Not sa.Boolean: SQLAlchemy writes "… = 1" for it on SQLite, which defeats indexes.
-_TRUTH = sa.types.NullType()
 
 
 class has_tag(FunctionElement[Any]):  # noqa: N801 - reads as the SQL function it is
@@ -316,9 +313,6 @@ class _Compiled:
             if value is not None:  # which is NULL for every type
                 bound[place] = convert(value)
         return bound if self._by_position else dict(zip(self._names, bound, strict=True))
-
-
-_moment_text = lru_cache(maxsize=64)(format_moment)  # a write has its own time in many places
 
 
 def _bind_converter(kind: sa.types.TypeEngine[Any], dialect: sa.Dialect) -> Converter | None:

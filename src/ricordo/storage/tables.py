@@ -10,6 +10,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 import sqlalchemy as sa
+from sqlalchemy.schema import SchemaItem
 
 from ricordo.model.embedding import VectorModel
 from ricordo.model.vocabulary import (
@@ -35,10 +36,18 @@ metadata: Final = sa.MetaData(
     }
 )
 
+_ACTIVE: Final = "status = 'active'"
 
-def one_of(column: str, allowed: Iterable[StrEnum]) -> sa.CheckConstraint:
+
+def _one_of(column: str, allowed: Iterable[StrEnum]) -> sa.CheckConstraint:
     values = ", ".join(f"'{member.value}'" for member in allowed)
     return sa.CheckConstraint(f"{column} IN ({values})", name=column)
+
+
+def _table(name: str, *parts: SchemaItem, has_rowid: bool = False) -> sa.Table:
+    """A table. Without a rowid, SQLite stores rows in primary key order: one user's together, one
+    index less."""
+    return sa.Table(name, metadata, *parts, sqlite_with_rowid=has_rowid)
 
 
 def _key(kind: Any, *names: str) -> list[sa.Column[Any]]:
@@ -65,22 +74,16 @@ def without_user(table: sa.Table) -> list[sa.Column[Any]]:
     return [column for column in table.c if column.name != "user_id"]
 
 
-CLUSTERED: Final[dict[str, Any]] = {"sqlite_with_rowid": False}
-"""On SQLite, rows are stored in primary key order: one user's together, one index less."""
-
-thread_views: Final = sa.Table(
+thread_views: Final = _table(
     "thread_views",
-    metadata,
     *_key(Words, "user_id", "thread_id"),
     *_required(sa.BigInteger, "revision"),
     *_required(Moment, "looked_at"),
-    **CLUSTERED,
 )
 """The revision each conversation has been notified of. It may not have any turns yet."""
 
-compactions: Final = sa.Table(
+compactions: Final = _table(
     "compactions",
-    metadata,
     *_key(Words, "user_id", "thread_id"),
     *_key(sa.Integer, "last_position"),
     *_required(sa.Integer, "first_position"),
@@ -88,24 +91,22 @@ compactions: Final = sa.Table(
     *_required(Moment, "at"),
     sa.ForeignKeyConstraint(["user_id", "thread_id"], ["threads.user_id", "threads.thread_id"]),
     sa.Index("ix_compactions_day", "user_id", "day", "at"),
-    **CLUSTERED,
 )
 """Summaries of conversation segments: ``summary`` for the day's log, ``bridge`` for the
 conversation up to here. The turns stay."""
 
-checkpoints: Final = sa.Table(
+checkpoints: Final = _table(
     "checkpoints",
-    metadata,
     *_key(Words, "user_id", "thread_id"),
     *_required(Words, "state"),
     *_required(sa.BigInteger, "version"),
     *_required(Moment, "created_at", "updated_at"),
+    has_rowid=True,
 )
 """A program's state per conversation, as JSON text: a JSON column would not preserve it exactly."""
 
-graph_checkpoints: Final = sa.Table(
+graph_checkpoints: Final = _table(
     "graph_checkpoints",
-    metadata,
     *_key(Words, "user_id", "thread_id", "namespace", "checkpoint_id"),
     *_optional(Words, "parent_id", "run_id"),
     *_required(Words, "format"),
@@ -116,30 +117,30 @@ graph_checkpoints: Final = sa.Table(
     # For listing across threads and namespaces.
     sa.Index("ix_graph_checkpoints_order", "user_id", "checkpoint_id", "thread_id", "namespace"),
     sa.Index("ix_graph_checkpoints_run", "user_id", "run_id"),
+    has_rowid=True,
 )
 
-graph_channels: Final = sa.Table(
+graph_channels: Final = _table(
     "graph_channels",
-    metadata,
     *_key(Words, "user_id", "thread_id", "namespace", "channel", "version"),
     *_required(Words, "format"),
     *_required(sa.LargeBinary, "data"),
+    has_rowid=True,
 )
 """The values of a graph's channels, each version once."""
 
-graph_writes: Final = sa.Table(
+graph_writes: Final = _table(
     "graph_writes",
-    metadata,
     *_key(Words, "user_id", "thread_id", "namespace", "checkpoint_id", "task_id"),
     *_key(sa.Integer, "place"),
     *_required(Words, "task_path", "channel", "format"),
     *_required(sa.LargeBinary, "data"),
+    has_rowid=True,
 )
 """Writes of a graph's tasks since a checkpoint."""
 
-store_entries: Final = sa.Table(
+store_entries: Final = _table(
     "store_entries",
-    metadata,
     *_key(Words, "user_id", "namespace", "key"),
     *_required(Words, "value"),
     *_optional(sa.BigInteger, "item_id"),
@@ -148,6 +149,7 @@ store_entries: Final = sa.Table(
     *_optional(sa.Double, "ttl_minutes"),
     sa.Index("ix_store_entries_item", "user_id", "item_id"),
     _partial_index("ix_store_entries_expires", "expires_at IS NOT NULL", "user_id", "expires_at"),
+    has_rowid=True,
 )
 """Entries of a program's key-value store. ``item_id`` is the memory an entry is searched by."""
 
@@ -155,9 +157,8 @@ store_entries: Final = sa.Table(
 def _index_table(of: str) -> sa.Table:
     """What search reads of a memory or turn: its terms, and its vector or why it has none."""
     name = f"{of}_index"
-    return sa.Table(
+    return _table(
         name,
-        metadata,
         *_key(Words, "user_id"),
         *_key(sa.BigInteger, "id"),
         *_required(sa.BigInteger, "stamp"),
@@ -166,34 +167,32 @@ def _index_table(of: str) -> sa.Table:
         *_optional(sa.Integer, "dimensions"),
         *_optional(Words, "error"),
         *_optional(Vector, "vector"),
-        one_of("state", VectorState),
+        _one_of("state", VectorState),
         sa.Index(f"ix_{name}_stamp", "user_id", "stamp"),
         sa.Index(f"ix_{name}_text", "user_id", "text_hash"),
         # Covers the counts of vectors by state, without reading the wide rows.
         sa.Index(f"ix_{name}_made", "user_id", "state", "provider", "model", "dimensions"),
         _partial_index(f"ix_{name}_pending", "state = 'pending'", "user_id", "id"),
+        has_rowid=True,
     )
 
 
 item_index: Final = _index_table("item")
 turn_index: Final = _index_table("turn")
 
-relations: Final = sa.Table(
+relations: Final = _table(
     "relations",
-    metadata,
     *_key(Words, "user_id"),
     *_key(sa.BigInteger, "low_id", "high_id"),
     *_required(sa.Double, "similarity"),
     *_required(Moment, "created_at"),
     sa.CheckConstraint("low_id < high_id", name="order"),
     sa.Index("ix_relations_high", "user_id", "high_id", "low_id"),
-    **CLUSTERED,
 )
 """Similar memories of one user; each pair once, the lower id first."""
 
-api_keys: Final = sa.Table(
+api_keys: Final = _table(
     "api_keys",
-    metadata,
     *_key(Words, "id"),
     *_required(Words, "secret_hash", "name", "kind"),
     *_optional(Words, "user_id", "agent_id"),
@@ -201,25 +200,17 @@ api_keys: Final = sa.Table(
     *_required(Json, "permissions"),
     *_required(Moment, "created_at"),
     *_optional(Moment, "expires_at", "revoked_at", "last_used_at"),
-    one_of("kind", KeyKind),
+    _one_of("kind", KeyKind),
     sa.Index("ix_api_keys_user", "user_id"),
-    **CLUSTERED,
 )
 """API keys. ``id`` is the public part of a key; of the secret only the hash is stored. ``user_id``
 is the user a user's or agent's key acts for."""
 
-ended_sessions: Final = sa.Table(
-    "ended_sessions",
-    metadata,
-    *_key(Words, "id"),
-    *_required(Moment, "until"),
-    **CLUSTERED,
-)
+ended_sessions: Final = _table("ended_sessions", *_key(Words, "id"), *_required(Moment, "until"))
 """Web sessions that were signed out, until their cookies expire."""
 
-kept_answers: Final = sa.Table(
+kept_answers: Final = _table(
     "kept_answers",
-    metadata,
     *_key(Words, "user_id", "idempotency_key"),
     *_required(Words, "request_hash"),
     *_optional(sa.Integer, "status"),
@@ -227,32 +218,29 @@ kept_answers: Final = sa.Table(
     *_optional(sa.LargeBinary, "body"),
     *_required(Moment, "at"),
     sa.Index("ix_kept_answers_at", "user_id", "at"),
+    has_rowid=True,
 )
 """Responses by idempotency key; without a status while the request is in progress."""
 
-link_offers: Final = sa.Table(
+link_offers: Final = _table(
     "link_offers",
-    metadata,
     *_key(Words, "user_id"),
     *_key(sa.BigInteger, "item_id"),
     *_required(Words, "owner_id", "state"),
     *_required(Moment, "created_at", "expires_at"),
     *_optional(Moment, "decided_at"),
     *_optional(Words, "decided_by"),
-    one_of("state", ProposalState),
+    _one_of("state", ProposalState),
     sa.Index("ix_link_offers_owner", "owner_id", "item_id"),
-    **CLUSTERED,
 )
 """``owner_id`` offers the memory ``item_id`` to ``user_id``, who has decided (``state``) or not
 yet. Accepted offers have a link. The memory's text is not copied."""
 
-blocked_senders: Final = sa.Table(
+blocked_senders: Final = _table(
     "blocked_senders",
-    metadata,
     *_key(Words, "user_id", "sender_id"),
     *_required(Moment, "created_at"),
     sa.Index("ix_blocked_senders_sender", "sender_id"),
-    **CLUSTERED,
 )
 """``user_id`` refuses offers from ``sender_id``."""
 
@@ -267,25 +255,18 @@ ID_SERIES: Final = (ITEM_IDS, TURN_IDS, JOB_IDS, EVENT_IDS)
 for _series in ID_SERIES:
     sa.Sequence(_series, metadata=metadata)
 
-store: Final = sa.Table(
-    "store",
-    metadata,
-    *_key(Words, "name"),
-    *_required(sa.BigInteger, "number"),
-    *_optional(Words, "text"),
-    **CLUSTERED,
+store: Final = _table(
+    "store", *_key(Words, "name"), *_required(sa.BigInteger, "number"), *_optional(Words, "text")
 )
 
-users: Final = sa.Table(
+users: Final = _table(
     "users",
-    metadata,
     *_key(Words, "user_id"),
     *_required(sa.BigInteger, "revision"),
     *_required(Moment, "created_at", "updated_at"),
     sa.Column("index_stamp", sa.BigInteger, nullable=False, server_default="0"),
     sa.Column("index_epoch", sa.BigInteger, nullable=False, server_default="0"),
     sa.Column("index_removals", sa.BigInteger, nullable=False, server_default="0"),
-    **CLUSTERED,
 )
 """One row per user with their revision. Writers lock it, which serialises a user's writes.
 
@@ -294,22 +275,19 @@ last removal of rows: copies must then check which are left. ``index_epoch`` is 
 last rebuild: older copies must start over.
 """
 
-themes: Final = sa.Table(
+themes: Final = _table(
     "themes",
-    metadata,
     *_key(Words, "user_id", "slug"),
     *_required(Words, "display_name"),
     *_optional(Words, "description"),
     *_required(Words, "context"),
     *_optional(sa.Integer, "rag_length"),
     *_required(Moment, "created_at", "updated_at"),
-    one_of("context", ContextPolicy),
-    **CLUSTERED,
+    _one_of("context", ContextPolicy),
 )
 
-items: Final = sa.Table(
+items: Final = _table(
     "items",
-    metadata,
     *_key(Words, "user_id"),
     *_key(sa.BigInteger, "id"),
     *_required(Words, "theme", "type"),
@@ -329,27 +307,20 @@ items: Final = sa.Table(
     *_optional(Moment, "last_accessed_at", "last_verified_at"),
     *_required(sa.BigInteger, "access_count"),
     sa.ForeignKeyConstraint(["user_id", "theme"], ["themes.user_id", "themes.slug"]),
-    one_of("type", MemoryType),
-    one_of("source", Source),
-    one_of("status", Status),
+    _one_of("type", MemoryType),
+    _one_of("source", Source),
+    _one_of("status", Status),
     sa.CheckConstraint("confidence BETWEEN 0 AND 100", name="confidence"),
     sa.CheckConstraint("importance BETWEEN 1 AND 5", name="importance"),
     sa.Index("ix_items_created", "user_id", "created_at", "id"),
     sa.Index("ix_items_updated", "user_id", "updated_at", "id"),
     # Lists a theme's active memories by time; with expiry and status it also covers counting them.
     _partial_index(
-        "ix_items_active",
-        "status = 'active'",
-        "user_id",
-        "theme",
-        "created_at",
-        "id",
-        "expires_at",
-        "status",
+        "ix_items_active", _ACTIVE, "user_id", "theme", "created_at", "id", "expires_at", "status"
     ),
     _partial_index(
         "uq_items_text",
-        "status = 'active'",
+        _ACTIVE,
         "user_id",
         "theme",
         "content_hash",
@@ -357,12 +328,7 @@ items: Final = sa.Table(
         unique=True,
     ),
     _partial_index(
-        "uq_items_key",
-        "status = 'active' AND \"key\" IS NOT NULL",
-        "user_id",
-        "key",
-        "theme",
-        unique=True,
+        "uq_items_key", f'{_ACTIVE} AND "key" IS NOT NULL', "user_id", "key", "theme", unique=True
     ),
     _partial_index("ix_items_expires", "expires_at IS NOT NULL", "user_id", "expires_at"),
     _partial_index("ix_items_purge", "purge_at IS NOT NULL", "user_id", "purge_at"),
@@ -375,24 +341,20 @@ items: Final = sa.Table(
         "message_id",
         "valid_from",
     ),
-    **CLUSTERED,
 )
 
-links: Final = sa.Table(
+links: Final = _table(
     "links",
-    metadata,
     *_key(Words, "user_id"),
     *_key(sa.BigInteger, "item_id"),
     *_required(Words, "owner_id"),
     *_required(Moment, "created_at"),
     sa.Index("ix_links_owner", "owner_id", "item_id"),
-    **CLUSTERED,
 )
 """``user_id`` may see the memory ``item_id`` of ``owner_id``, and has agreed to it."""
 
-history: Final = sa.Table(
+history: Final = _table(
     "history",
-    metadata,
     *_key(Words, "user_id"),
     *_key(sa.BigInteger, "revision"),
     *_required(Words, "event"),
@@ -404,26 +366,22 @@ history: Final = sa.Table(
     *_optional(Words, "other_user"),
     *_required(Json, "meta"),
     *_optional(Json, "before"),
-    one_of("event", Event),
+    _one_of("event", Event),
     sa.Index("ix_history_item", "user_id", "item_id", "revision"),
     _partial_index("ix_history_other_user", "other_user IS NOT NULL", "other_user"),
-    **CLUSTERED,
 )
 
-threads: Final = sa.Table(
+threads: Final = _table(
     "threads",
-    metadata,
     *_key(Words, "user_id", "thread_id"),
     *_optional(Words, "title"),
     *_required(sa.Integer, "turn_count"),
     *_required(Moment, "created_at", "updated_at"),
     sa.Index("ix_threads_updated", "user_id", "updated_at", "thread_id"),
-    **CLUSTERED,
 )
 
-turns: Final = sa.Table(
+turns: Final = _table(
     "turns",
-    metadata,
     *_key(Words, "user_id"),
     *_key(sa.BigInteger, "id"),
     *_required(Words, "thread_id"),
@@ -447,35 +405,31 @@ turns: Final = sa.Table(
     ),
     # Finds turns without a message id by time.
     _partial_index("ix_turns_unnamed", "message_id IS NULL", "user_id", "thread_id", "at"),
+    has_rowid=True,
 )
 
-embedding_settings: Final = sa.Table(
+embedding_settings: Final = _table(
     "embedding_settings",
-    metadata,
     *_key(Words, "user_id"),
     *_required(Words, "provider"),
     *_optional(Words, "model", "base_url", "sealed_key"),
     *_optional(sa.Integer, "dimensions"),
     *_required(Moment, "updated_at"),
-    **CLUSTERED,
 )
 """The embedding model of users who do not use the store's."""
 
-formation: Final = sa.Table(
+formation: Final = _table(
     "formation",
-    metadata,
     *_key(Words, "user_id", "thread_id"),
     *_required(sa.Integer, "formed_position"),
     *_required(Moment, "observed_at"),
     *_optional(Moment, "formed_at"),
     sa.ForeignKeyConstraint(["user_id", "thread_id"], ["threads.user_id", "threads.thread_id"]),
-    **CLUSTERED,
 )
 """Up to which turn each observed conversation has been formed into memories."""
 
-proposals: Final = sa.Table(
+proposals: Final = _table(
     "proposals",
-    metadata,
     *_key(Words, "user_id"),
     *_key(sa.BigInteger, "id"),
     *_required(Words, "kind", "state"),
@@ -489,30 +443,26 @@ proposals: Final = sa.Table(
     *_optional(Moment, "decided_at"),
     *_optional(Words, "decided_by"),
     *_optional(sa.BigInteger, "item_id"),
-    one_of("kind", SAID_KINDS),
-    one_of("state", ProposalState),
+    _one_of("kind", SAID_KINDS),
+    _one_of("state", ProposalState),
     sa.Index("ix_proposals_state", "user_id", "state", "id"),
     sa.Index("ix_proposals_text", "user_id", "content_hash"),
-    **CLUSTERED,
 )
 """Statements that wait for a decision. Ids are from the series of memories, so that history can
 refer to both. ``draft`` and ``quote`` are cleared with the decision."""
 
-summaries: Final = sa.Table(
+summaries: Final = _table(
     "summaries",
-    metadata,
     *_key(Words, "user_id"),
     *_required(Words, "content"),
     *_required(sa.BigInteger, "revision"),
     *_required(Words, "made_by"),
     *_required(Moment, "updated_at"),
-    **CLUSTERED,
 )
 """A narrative of what is known about a user, and the revision it was made from."""
 
-events: Final = sa.Table(
+events: Final = _table(
     "events",
-    metadata,
     *_key(Words, "user_id"),
     *_key(sa.BigInteger, "id"),
     *_required(Moment, "at"),
@@ -522,49 +472,39 @@ events: Final = sa.Table(
     *_optional(Words, "theme"),
     *_optional(sa.Double, "similarity"),
     *_optional(Words, "detail"),
-    one_of("status", EventStatus),
+    _one_of("status", EventStatus),
     sa.Index("ix_events_at", "user_id", "at"),
-    **CLUSTERED,
 )
 """Steps of background work, without the contents of memories."""
 
-tallies: Final = sa.Table(
-    "tallies",
-    metadata,
-    *_key(Words, "user_id", "day", "name"),
-    *_required(sa.BigInteger, "count"),
-    **CLUSTERED,
+tallies: Final = _table(
+    "tallies", *_key(Words, "user_id", "day", "name"), *_required(sa.BigInteger, "count")
 )
 """Counters per user and day (UTC): decisions, model calls, tokens."""
 
-upkeep: Final = sa.Table(
+upkeep: Final = _table(
     "upkeep",
-    metadata,
     *_key(Words, "user_id"),
     *_optional(
         Moment, "tended_since", "upkept_at", "consolidated_at", "pairs_wait_since", "insights_at"
     ),
     *_required(sa.BigInteger, "related_after"),
-    **CLUSTERED,
 )
 """When each part of a user's upkeep was last done, and what is left."""
 
-checked_pairs: Final = sa.Table(
+checked_pairs: Final = _table(
     "checked_pairs",
-    metadata,
     *_key(Words, "user_id"),
     *_key(sa.BigInteger, "low_id", "high_id"),
     *_required(Words, "fingerprint", "verdict"),
     *_required(Moment, "checked_at"),
     sa.CheckConstraint("low_id < high_id", name="order"),
     sa.Index("ix_checked_pairs_at", "user_id", "checked_at"),
-    **CLUSTERED,
 )
 """Pairs of memories that consolidation has checked recently."""
 
-jobs: Final = sa.Table(
+jobs: Final = _table(
     "jobs",
-    metadata,
     *_key(sa.BigInteger, "id"),
     *_required(Words, "kind", "user_id", "unique_key"),
     *_required(Json, "payload"),
@@ -577,12 +517,13 @@ jobs: Final = sa.Table(
     *_required(Moment, "created_at", "updated_at"),
     *_optional(Moment, "woken_at"),
     *_optional(Words, "progress"),
-    one_of("state", JobState),
+    _one_of("state", JobState),
     sa.Index("ix_jobs_due", "state", "run_at", "id"),
     sa.Index("ix_jobs_user", "user_id"),
     _partial_index(
         "uq_jobs_queued", "state = 'queued'", "kind", "user_id", "unique_key", unique=True
     ),
+    has_rowid=True,
 )
 
 REPLACEMENTS: Final = (Event.SUPERSEDE.value, Event.MERGE.value)

@@ -8,12 +8,12 @@ from typing import Any, Final, NamedTuple
 import sqlalchemy as sa
 
 from ricordo.limits import MAX_ID
-from ricordo.model.checks import format_moment
-from ricordo.model.record import Page, cursor_moment, decode_cursor, encode_cursor
+from ricordo.model.record import Page, decode_cursor, encode_cursor
 from ricordo.model.thread import Compaction, NewTurn, Thread, Turn, text_of_turn
 from ricordo.model.vocabulary import Event
 from ricordo.storage.database import WriteTransaction
 from ricordo.storage.formation import FORMED_POSITION, THREADS_WITH_FORMATION
+from ricordo.storage.paging import page_by_time
 from ricordo.storage.search_rows import Searchable, change_entry, put_entries
 from ricordo.storage.sql import PreparedStatement, Words, among, bound_list, upsert
 from ricordo.storage.tables import (
@@ -29,9 +29,7 @@ from ricordo.storage.tables import (
 )
 
 _select_threads: Final = sa.select(
-    *without_user(threads),
-    FORMED_POSITION.label("formed_position"),
-    formation.c.observed_at,
+    *without_user(threads), FORMED_POSITION.label("formed_position"), formation.c.observed_at
 ).select_from(THREADS_WITH_FORMATION)
 _TURN_COLUMNS: Final = without_user(turns)
 _messages_present: Final = PreparedStatement(
@@ -58,6 +56,21 @@ _by_id: Final = PreparedStatement(
 )
 _THREADS_CURSOR = "threads"
 _TURNS_CURSOR = "turns"
+_put: Final = upsert(thread_views, replacing=True)
+_COLUMNS: Final = without_user(compactions)
+_user: Final = sa.bindparam("user_id", type_=Words)
+_thread: Final = sa.bindparam("thread_id", type_=Words)
+_reached: Final = (
+    sa.select(sa.func.max(compactions.c.last_position))
+    .where(compactions.c.user_id == _user, compactions.c.thread_id == _thread)
+    .scalar_subquery()
+)
+# Run for every message that is recorded.
+_open_turns: Final = PreparedStatement(
+    sa.select(threads.c.turn_count - sa.func.coalesce(_reached, 0)).where(
+        threads.c.user_id == _user, threads.c.thread_id == _thread
+    )
+)
 
 
 def append_turns(
@@ -134,20 +147,15 @@ def page_of_threads(
     Raises:
         InvalidCursor: the cursor was not given out by this call.
     """
-    order = (threads.c.updated_at.desc(), threads.c.thread_id.desc())
-    wanted = _select_threads.where(threads.c.user_id == user_id)
-    if cursor is not None:
-        at, thread_id = decode_cursor(_THREADS_CURSOR, cursor, (str, str))
-        moment = cursor_moment(at)
-        same = sa.and_(threads.c.updated_at == moment, threads.c.thread_id < thread_id)
-        wanted = wanted.where(sa.or_(threads.c.updated_at < moment, same))
-    rows = connection.execute(wanted.order_by(*order).limit(limit + 1)).mappings().all()
-    found = tuple(Thread(**row) for row in rows[:limit])
-    if len(rows) <= limit:
-        return Page(found)
-    last = found[-1]
-    return Page(
-        found, encode_cursor(_THREADS_CURSOR, [format_moment(last.updated_at), last.thread_id])
+    return page_by_time(
+        connection,
+        _select_threads.where(threads.c.user_id == user_id),
+        lambda row: Thread(**row),
+        _THREADS_CURSOR,
+        threads.c.updated_at,
+        threads.c.thread_id,
+        limit,
+        cursor,
     )
 
 
@@ -263,9 +271,6 @@ def _turn_rows(
     ]
 
 
-_put: Final = upsert(thread_views, replacing=True)
-
-
 def seen_revision(connection: sa.Connection, user_id: str, thread_id: str) -> int | None:
     """The revision a conversation was notified of; None where never."""
     wanted = sa.select(thread_views.c.revision).where(
@@ -293,22 +298,6 @@ def count_changes(connection: sa.Connection, user_id: str, since: int) -> Counte
         .group_by(history.c.event)
     )
     return Counter({Event(event): count for event, count in connection.execute(counted)})
-
-
-_COLUMNS: Final = without_user(compactions)
-_user: Final = sa.bindparam("user_id", type_=Words)
-_thread: Final = sa.bindparam("thread_id", type_=Words)
-_reached: Final = (
-    sa.select(sa.func.max(compactions.c.last_position))
-    .where(compactions.c.user_id == _user, compactions.c.thread_id == _thread)
-    .scalar_subquery()
-)
-# Run for every message that is recorded.
-_open_turns: Final = PreparedStatement(
-    sa.select(threads.c.turn_count - sa.func.coalesce(_reached, 0)).where(
-        threads.c.user_id == _user, threads.c.thread_id == _thread
-    )
-)
 
 
 def count_open_turns(connection: sa.Connection, user_id: str, thread_id: str) -> int:
@@ -369,4 +358,16 @@ def id_of_turn(
         turns.c.user_id == user_id, turns.c.thread_id == thread_id, turns.c.position == position
     )
     found: int | None = connection.execute(wanted).scalar()
+    return found
+
+
+def last_turn_id(connection: sa.Connection, user_id: str, thread_id: str) -> int | None:
+    """The latest turn of a conversation; None where it has none."""
+    wanted = (
+        sa.select(turns.c.id)
+        .where(turns.c.user_id == user_id, turns.c.thread_id == thread_id)
+        .order_by(turns.c.position.desc())
+        .limit(1)
+    )
+    found: int | None = connection.execute(wanted).scalar_one_or_none()
     return found

@@ -1,14 +1,14 @@
-"""Rows of users: their upkeep, embedding settings, and erasure."""
+"""Rows of users: their upkeep, their narrative, and erasure."""
 
 from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 import sqlalchemy as sa
 
-from ricordo.model.vocabulary import Status
+from ricordo.model.vocabulary import Event, Status
 from ricordo.storage.backend import Backend
 from ricordo.storage.database import OWNER_ACTED, WriteTransaction
 from ricordo.storage.sql import Moment
@@ -33,6 +33,10 @@ from ricordo.storage.tables import (
     without_user,
 )
 from ricordo.storage.where import not_expired
+
+_FORGETTING: Final = (Event.DELETE.value, Event.TTL.value, Event.PURGE.value)
+EXPIRED = "expired"
+"""The status counted for expired memories that are not archived yet."""
 
 
 def has_user(connection: sa.Connection, user_id: str) -> bool:
@@ -138,8 +142,39 @@ def note_upkeep(writing: WriteTransaction, **done: Any) -> None:
         writing.connection.execute(sa.insert(upkeep).values(**first))
 
 
-EXPIRED = "expired"
-"""The status counted for expired memories that are not archived yet."""
+def find_summary(connection: sa.Connection, user_id: str) -> sa.RowMapping | None:
+    wanted = sa.select(summaries).where(summaries.c.user_id == user_id)
+    return connection.execute(wanted).mappings().first()
+
+
+def put_summary(writing: WriteTransaction, content: str, revision: int, made_by: str) -> None:
+    """Store the narrative of a revision in place of the last one.
+
+    Not if a memory, or the user, was erased since: the text may mention it.
+    """
+    forgotten = sa.exists().where(
+        history.c.user_id == writing.user_id,
+        history.c.revision > revision,
+        history.c.event.in_(_FORGETTING),
+    )
+    if writing.revision < revision or writing.connection.execute(sa.select(forgotten)).scalar_one():
+        return
+    drop_summary(writing.connection, writing.user_id)
+    row = {
+        "user_id": writing.user_id,
+        "content": content,
+        "revision": revision,
+        "made_by": made_by,
+        "updated_at": writing.now,
+    }
+    writing.connection.execute(sa.insert(summaries).values(**row))
+    writing.keeps_user = True
+
+
+def drop_summary(connection: sa.Connection, user_id: str) -> bool:
+    """Delete a narrative, because it may mention something forgotten; whether there was one."""
+    gone = connection.execute(sa.delete(summaries).where(summaries.c.user_id == user_id))
+    return gone.rowcount > 0
 
 
 def memories_by_status(connection: sa.Connection, now: datetime) -> dict[str, int]:

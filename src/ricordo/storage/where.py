@@ -17,6 +17,26 @@ from ricordo.model.vocabulary import GLOBAL_OWNER, Status
 from ricordo.storage.sql import Condition, Moment, PreparedStatement, Words, has_tag, surely_among
 from ricordo.storage.tables import items, links
 
+_viewer = sa.bindparam("viewer", type_=Words)
+_own_active = (
+    sa.select(items.c.id)
+    .where(
+        items.c.user_id == _viewer,
+        items.c.status == Status.ACTIVE.value,
+        sa.or_(
+            items.c.expires_at.is_(None), items.c.expires_at > sa.bindparam("now", type_=Moment)
+        ),
+    )
+    .limit(sa.bindparam("global_until", type_=sa.Integer))
+    .subquery()
+)
+_look_up: Final = PreparedStatement(
+    sa.select(
+        sa.select(sa.func.count()).select_from(_own_active).scalar_subquery(),
+        sa.case((sa.exists().where(links.c.user_id == _viewer), 1), else_=0),
+    )
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Audience:
@@ -134,27 +154,6 @@ def _filtered(audience: Audience, wanted: ItemFilter) -> Iterator[Condition]:
     if known:
         # The origin of a shared memory is private to its owner; a filter must not reveal it.
         yield sa.and_(audience.owned(), *known)
-
-
-_viewer = sa.bindparam("viewer", type_=Words)
-_own_active = (
-    sa.select(items.c.id)
-    .where(
-        items.c.user_id == _viewer,
-        items.c.status == Status.ACTIVE.value,
-        sa.or_(
-            items.c.expires_at.is_(None), items.c.expires_at > sa.bindparam("now", type_=Moment)
-        ),
-    )
-    .limit(sa.bindparam("global_until", type_=sa.Integer))
-    .subquery()
-)
-_look_up: Final = PreparedStatement(
-    sa.select(
-        sa.select(sa.func.count()).select_from(_own_active).scalar_subquery(),
-        sa.case((sa.exists().where(links.c.user_id == _viewer), 1), else_=0),
-    )
-)
 
 
 def audience_of(

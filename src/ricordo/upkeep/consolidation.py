@@ -25,9 +25,8 @@ from ricordo.model.reports import (
 from ricordo.model.scope import Scope
 from ricordo.model.vocabulary import GLOBAL_OWNER, Event, EventStatus, Status
 from ricordo.recall.service import Recall
-from ricordo.storage.daily_counters import tally, tally_of
+from ricordo.storage.activity import put_events, tally, tally_of
 from ricordo.storage.database import Database, WriteTransaction, retried
-from ricordo.storage.history import put_events
 from ricordo.storage.items import items_by_id, replaced_before, shared_among
 from ricordo.storage.relations import add_relations, note_checked
 from ricordo.storage.users import note_upkeep, upkeep_state

@@ -27,16 +27,14 @@ from ricordo.model.vocabulary import (
 )
 from ricordo.providers.embedding_choice import test_embedder
 from ricordo.recall.service import Recall
-from ricordo.storage.daily_counters import day_of, fold_tallies, tally
+from ricordo.storage.activity import day_of, fold_tallies, put_events, tally, trim_events
 from ricordo.storage.database import Database, WriteTransaction, retried
-from ricordo.storage.history import put_events, trim_events
 from ricordo.storage.idempotency import trim_answers
 from ricordo.storage.items import find_items
 from ricordo.storage.relations import trim_checked
 from ricordo.storage.sql import Condition, Moment
 from ricordo.storage.tables import history, item_index, items, links, threads
-from ricordo.storage.themes import find_summary
-from ricordo.storage.users import UpkeepState, note_upkeep, upkeep_state
+from ricordo.storage.users import UpkeepState, find_summary, note_upkeep, upkeep_state
 from ricordo.upkeep.relations import prune_relations
 from ricordo.upkeep.schedule import CONSOLIDATE_JOB, INSIGHTS_JOB, RELATE_JOB, UpkeepPolicy
 

@@ -36,10 +36,9 @@ from ricordo.model.thread import Turn
 from ricordo.model.vocabulary import GLOBAL_OWNER, EventStatus, MemoryType, Source, Status
 from ricordo.providers.chat_model import Message
 from ricordo.recall.service import Recall
-from ricordo.storage.daily_counters import tally
+from ricordo.storage.activity import put_events, tally
 from ricordo.storage.database import Database, ReadTransaction, WriteTransaction, retried
 from ricordo.storage.formation import speakers_in
-from ricordo.storage.history import put_events
 from ricordo.storage.items import active, find_items, page_of_items
 from ricordo.storage.search_rows import text_hash
 from ricordo.storage.sql import Condition
@@ -422,11 +421,7 @@ def _ask(model: MeteredModel, user_id: str, material: InsightMaterial) -> list[s
 
 @retried
 def _write(
-    database: Database,
-    recall: Recall,
-    user_id: str,
-    material: InsightMaterial,
-    drawn: _Insights,
+    database: Database, recall: Recall, user_id: str, material: InsightMaterial, drawn: _Insights
 ) -> InsightReport:
     """Store insights and record the run, unless another run was faster.
 

@@ -62,6 +62,8 @@ CONTRADICTION: Final = "contradicts what was known"
 ALIKE: Final = "about the same"
 APART: Final = "not near enough to be linked"
 MAY_NOT_GO: Final = "neither may be taken away"
+Near = tuple[int, int, float]
+"""The ids of two memories, the lower first, and their similarity."""
 
 
 def types_beside(kind: MemoryType) -> tuple[MemoryType, ...]:
@@ -78,10 +80,6 @@ def read_pool(view: ReadTransaction, user_id: str, changed_since: datetime) -> l
     ids = pooled_ids(view.connection, user_id, COMPARED_TYPES, view.now, changed_since)
     found = items_by_id(view.connection, [(user_id, one) for one in ids])
     return [found[one] for one in ids if one in found]
-
-
-Near = tuple[int, int, float]
-"""The ids of two memories, the lower first, and their similarity."""
 
 
 @dataclass(frozen=True, slots=True)

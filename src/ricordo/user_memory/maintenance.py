@@ -40,8 +40,9 @@ from ricordo.model.scope import Scope
 from ricordo.model.vocabulary import GLOBAL_OWNER, Event, Source, Status
 from ricordo.providers.embedder import Embedder
 from ricordo.providers.embedding_choice import NONE, EmbeddingTest, effective, test_embedder
+from ricordo.storage.activity import page_of_events
 from ricordo.storage.database import WriteTransaction, retried
-from ricordo.storage.history import page_of_events, revision_of
+from ricordo.storage.history import revision_of
 from ricordo.storage.items import active_with_key
 from ricordo.storage.search_rows import text_hash
 from ricordo.transfer import exports, imports

@@ -21,8 +21,8 @@ from ricordo.model.record import Page
 from ricordo.model.vocabulary import ContextPolicy, Event, MemoryType, Source
 from ricordo.storage.database import WriteTransaction, retried
 from ricordo.storage.history import changes_since, revision_of
+from ricordo.storage.items import change_theme
 from ricordo.storage.search_rows import text_hash
-from ricordo.storage.themes import change_theme
 from ricordo.user_memory.base import (
     UserOperations,
     checked_reason,

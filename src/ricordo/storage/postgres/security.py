@@ -53,6 +53,87 @@ _LINKED: Final = (
     f"(user_id, id) IN (SELECT owner_id, item_id FROM links WHERE links.user_id = ANY ({ACTING}))"  # noqa: S608
 )
 _GRANTED: Final = f"owner_id = ANY ({ACTING})"
+_TABLES: Final = [table.name for table in OWNED_TABLES]
+# A role has the rights of every role it is a member of, at least after SET ROLE. Tables are
+# resolved by the search path.
+_LIBERTIES: Final = """
+    SELECT role.rolname,
+           role.rolsuper,
+           role.rolbypassrls,
+           role.rolcreaterole,
+           role.rolreplication,
+           role.rolname IN (
+               'pg_execute_server_program', 'pg_read_server_files', 'pg_write_server_files'
+           ),
+           role.oid IN (
+               SELECT unnest(ARRAY[relowner, nspowner])
+               FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
+               WHERE relname = ANY (%(tables)s) AND relkind IN ('r', 'p')
+                 AND pg_table_is_visible(pg_class.oid)
+           ),
+           EXISTS (
+               SELECT FROM pg_class
+               WHERE relname = ANY (%(tables)s) AND relkind IN ('r', 'p')
+                 AND pg_table_is_visible(oid)
+                 AND has_table_privilege(role.oid, oid, 'TRUNCATE, TRIGGER')
+           ),
+           EXISTS (
+               SELECT FROM pg_class CROSS JOIN pg_partition_tree(pg_class.oid) AS piece
+               WHERE relname = ANY (%(tables)s) AND relkind = 'p' AND pg_table_is_visible(oid)
+                 AND piece.relid <> pg_class.oid
+                 AND has_table_privilege(
+                     role.oid, piece.relid, 'SELECT, INSERT, UPDATE, DELETE, TRUNCATE, TRIGGER'
+                 )
+           )
+    FROM pg_roles AS role
+    WHERE pg_has_role(%(role)s, role.oid, 'MEMBER')
+    ORDER BY role.rolname <> %(role)s, role.rolname
+"""
+
+_FREEDOMS: Final = (
+    "is a superuser",
+    "has BYPASSRLS",
+    "has CREATEROLE",  # up to PostgreSQL 15 it can give itself any role
+    "has REPLICATION",  # it can copy the whole server
+    "reaches the files of the server",
+    "owns tables of ricordo or their schema",
+    "may empty tables of ricordo or set triggers on them",  # policies do not ask about either
+    "may use partitions of ricordo's tables directly",  # policies bind who goes through the table
+)
+_SECURED: Final = """
+    SELECT relname FROM pg_class
+    WHERE relname = ANY (%(tables)s) AND relkind IN ('r', 'p') AND pg_table_is_visible(oid)
+      AND relrowsecurity
+"""
+
+_POLICIES: Final = """
+    SELECT relname, polname, polcmd, polpermissive AND polroles = '{0}',
+           coalesce(pg_get_expr(polqual, polrelid), ''),
+           coalesce(pg_get_expr(polwithcheck, polrelid), '')
+    FROM pg_policy JOIN pg_class ON pg_class.oid = polrelid
+    WHERE relname = ANY (%(tables)s) AND pg_table_is_visible(pg_class.oid)
+"""
+
+_COMMANDS: Final = {"ALL": "*", "SELECT": "r", "INSERT": "a", "UPDATE": "w", "DELETE": "d"}
+# What PostgreSQL adds to an expression: brackets, column aliases, text casts, table prefixes.
+_ADDED: Final = re.compile(r'[\s()]|\bas "?[?\w]+"?|::text(\[\])?|\b\w+\.', re.IGNORECASE)
+_GIVEN: Final = """
+    SELECT name FROM unnest(ARRAY['ricordo.users', 'ricordo.all_users']) AS name
+    WHERE current_setting(name, true) <> ''
+"""
+
+_OWNER: Final = """
+    SELECT pg_get_userbyid(relowner) FROM pg_class
+    WHERE relname = ANY (%(tables)s) AND relkind IN ('r', 'p') AND pg_table_is_visible(oid)
+      AND NOT pg_has_role(current_user, relowner, 'USAGE')
+    ORDER BY 1 LIMIT 1
+"""
+
+_MAX_NAME_BYTES: Final = 63  # PostgreSQL cuts longer names off, which would make them another's
+_CREATE: Final = sql.SQL("CREATE ROLE {} LOGIN NOSUPERUSER NOBYPASSRLS NOCREATEDB NOCREATEROLE")
+_ROWS: Final = sql.SQL("SELECT, INSERT, UPDATE, DELETE")
+_NUMBERS: Final = sql.SQL("USAGE, UPDATE")  # an import keeps its numbers: UPDATE
+_CALLS: Final = sql.SQL("EXECUTE")
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,80 +211,6 @@ def secure(connection: sa.Connection) -> None:
         connection.exec_driver_sql(f"ALTER TABLE {table.name} ENABLE ROW LEVEL SECURITY")
     for policy in policies():
         connection.exec_driver_sql(policy.statement)
-
-
-_TABLES: Final = [table.name for table in OWNED_TABLES]
-
-# A role has the rights of every role it is a member of, at least after SET ROLE. Tables are
-# resolved by the search path.
-_LIBERTIES: Final = """
-    SELECT role.rolname,
-           role.rolsuper,
-           role.rolbypassrls,
-           role.rolcreaterole,
-           role.rolreplication,
-           role.rolname IN (
-               'pg_execute_server_program', 'pg_read_server_files', 'pg_write_server_files'
-           ),
-           role.oid IN (
-               SELECT unnest(ARRAY[relowner, nspowner])
-               FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
-               WHERE relname = ANY (%(tables)s) AND relkind IN ('r', 'p')
-                 AND pg_table_is_visible(pg_class.oid)
-           ),
-           EXISTS (
-               SELECT FROM pg_class
-               WHERE relname = ANY (%(tables)s) AND relkind IN ('r', 'p')
-                 AND pg_table_is_visible(oid)
-                 AND has_table_privilege(role.oid, oid, 'TRUNCATE, TRIGGER')
-           ),
-           EXISTS (
-               SELECT FROM pg_class CROSS JOIN pg_partition_tree(pg_class.oid) AS piece
-               WHERE relname = ANY (%(tables)s) AND relkind = 'p' AND pg_table_is_visible(oid)
-                 AND piece.relid <> pg_class.oid
-                 AND has_table_privilege(
-                     role.oid, piece.relid, 'SELECT, INSERT, UPDATE, DELETE, TRUNCATE, TRIGGER'
-                 )
-           )
-    FROM pg_roles AS role
-    WHERE pg_has_role(%(role)s, role.oid, 'MEMBER')
-    ORDER BY role.rolname <> %(role)s, role.rolname
-"""
-_FREEDOMS: Final = (
-    "is a superuser",
-    "has BYPASSRLS",
-    "has CREATEROLE",  # up to PostgreSQL 15 it can give itself any role
-    "has REPLICATION",  # it can copy the whole server
-    "reaches the files of the server",
-    "owns tables of ricordo or their schema",
-    "may empty tables of ricordo or set triggers on them",  # policies do not ask about either
-    "may use partitions of ricordo's tables directly",  # policies bind who goes through the table
-)
-_SECURED: Final = """
-    SELECT relname FROM pg_class
-    WHERE relname = ANY (%(tables)s) AND relkind IN ('r', 'p') AND pg_table_is_visible(oid)
-      AND relrowsecurity
-"""
-_POLICIES: Final = """
-    SELECT relname, polname, polcmd, polpermissive AND polroles = '{0}',
-           coalesce(pg_get_expr(polqual, polrelid), ''),
-           coalesce(pg_get_expr(polwithcheck, polrelid), '')
-    FROM pg_policy JOIN pg_class ON pg_class.oid = polrelid
-    WHERE relname = ANY (%(tables)s) AND pg_table_is_visible(pg_class.oid)
-"""
-_COMMANDS: Final = {"ALL": "*", "SELECT": "r", "INSERT": "a", "UPDATE": "w", "DELETE": "d"}
-# What PostgreSQL adds to an expression: brackets, column aliases, text casts, table prefixes.
-_ADDED: Final = re.compile(r'[\s()]|\bas "?[?\w]+"?|::text(\[\])?|\b\w+\.', re.IGNORECASE)
-_GIVEN: Final = """
-    SELECT name FROM unnest(ARRAY['ricordo.users', 'ricordo.all_users']) AS name
-    WHERE current_setting(name, true) <> ''
-"""
-_OWNER: Final = """
-    SELECT pg_get_userbyid(relowner) FROM pg_class
-    WHERE relname = ANY (%(tables)s) AND relkind IN ('r', 'p') AND pg_table_is_visible(oid)
-      AND NOT pg_has_role(current_user, relowner, 'USAGE')
-    ORDER BY 1 LIMIT 1
-"""
 
 
 def confinement_problem(connection: sa.Connection) -> str | None:
@@ -327,12 +334,6 @@ def _make(connection: sa.Connection, signature: str, body: str) -> None:
 
 # The application's role owns nothing, so that row-level security binds it. The role that created
 # the tables owns and migrates them, and grants the application's role what it needs.
-
-_MAX_NAME_BYTES: Final = 63  # PostgreSQL cuts longer names off, which would make them another's
-_CREATE: Final = sql.SQL("CREATE ROLE {} LOGIN NOSUPERUSER NOBYPASSRLS NOCREATEDB NOCREATEROLE")
-_ROWS: Final = sql.SQL("SELECT, INSERT, UPDATE, DELETE")
-_NUMBERS: Final = sql.SQL("USAGE, UPDATE")  # an import keeps its numbers: UPDATE
-_CALLS: Final = sql.SQL("EXECUTE")
 
 
 def checked_role(name: str) -> str:

@@ -1,15 +1,22 @@
-"""Counters per user and day."""
+"""Rows of activity: events of background work, and counters per user and day."""
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Final
+from typing import Any, Final
 
 import sqlalchemy as sa
 
+from ricordo.model.activity import ActivityEvent
+from ricordo.model.record import Page
+from ricordo.model.vocabulary import EventStatus
 from ricordo.storage.database import WriteTransaction
-from ricordo.storage.sql import PreparedStatement
-from ricordo.storage.tables import tallies, users
+from ricordo.storage.paging import page_by_id
+from ricordo.storage.sql import PreparedStatement, stored_choice
+from ricordo.storage.tables import EVENT_IDS, events, tallies, users, without_user
+
+_EVENT_COLUMNS: Final = without_user(events)
+_EVENTS_CURSOR: Final = "events"
 
 LONG_AGO: Final = "0001-01-01"
 """The day under which old counters are summed up."""
@@ -123,3 +130,52 @@ def fold_tallies(writing: WriteTransaction, before_day: str, limit: int) -> int:
     last = sa.tuple_(sa.literal(rows[-1].day), sa.literal(rows[-1].name))
     folded = sa.and_(mine, tallies.c.day > LONG_AGO, by_day <= last)
     return writing.connection.execute(sa.delete(tallies).where(folded)).rowcount
+
+
+def put_events(writing: WriteTransaction, happened: Sequence[dict[str, Any]]) -> None:
+    """Record steps of the writing user's background work; each has node, op, status and more.
+
+    Nothing is recorded for a user erased meanwhile.
+    """
+    if not happened or writing.is_first:
+        return
+    ids = writing.take_ids(EVENT_IDS, len(happened))
+    empty = dict.fromkeys(("thread_id", "item_id", "theme", "similarity", "detail"))
+    rows = [
+        {**empty, **entry, "user_id": writing.user_id, "id": event_id, "at": writing.now}
+        for event_id, entry in zip(ids, happened, strict=True)
+    ]
+    writing.connection.execute(sa.insert(events), rows)
+
+
+def page_of_events(
+    connection: sa.Connection, user_id: str, limit: int, cursor: str | None
+) -> Page[ActivityEvent]:
+    """A user's events, the latest first.
+
+    Raises:
+        InvalidCursor: the cursor was not given out by this call.
+    """
+    wanted = sa.select(*_EVENT_COLUMNS).where(events.c.user_id == user_id)
+    return page_by_id(
+        connection,
+        wanted,
+        lambda row: ActivityEvent(**{**row, "status": stored_choice(EventStatus, row["status"])}),
+        _EVENTS_CURSOR,
+        events.c.id,
+        limit,
+        cursor,
+        descending=True,
+    )
+
+
+def trim_events(connection: sa.Connection, user_id: str, before: datetime, limit: int) -> int:
+    """Delete a bounded number of a user's events from before then; returns how many."""
+    oldest = (
+        sa.select(events.c.id)
+        .where(events.c.user_id == user_id, events.c.at < before)
+        .order_by(events.c.at)
+        .limit(limit)
+    )
+    gone = sa.delete(events).where(events.c.user_id == user_id, events.c.id.in_(oldest))
+    return connection.execute(gone).rowcount
