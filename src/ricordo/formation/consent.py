@@ -11,11 +11,12 @@ from ricordo.formation.candidate import Candidate
 from ricordo.formation.opposition import opposed, refines, says_nothing_new
 from ricordo.formation.schedule import FormationPolicy
 from ricordo.formation.sensitive import plain_text, sensitive_fields_of
+from ricordo.formation.words import pattern
 from ricordo.limits import CORROBORATION_DAYS, MAX_CONTENT_CHARS, REJECTED_DAYS
 from ricordo.model.proposal import StoredProposal
 from ricordo.model.vocabulary import MemoryType, ProposalKind
 from ricordo.storage.formation import open_proposals, rejected_since
-from ricordo.text.normalise import content_hash, lazy_pattern
+from ricordo.text.normalise import content_hash
 
 MONEY: Final = "redirects_money"
 MAIL: Final = "redirects_mail"
@@ -25,77 +26,13 @@ REDIRECTIONS: Final = frozenset({MONEY, MAIL, CREDENTIALS, TOOLS})
 """Fields of proposals: what a wish would redirect."""
 
 _WISHES: Final = frozenset({MemoryType.INSTRUCTION, MemoryType.PROCEDURE, MemoryType.PREFERENCE})
-# A wish in the form of a fact: "User wants invoices sent to …".
-_WISHED: Final = lazy_pattern(
-    r"\b(?:wants?|wishes|would like|asks?|asked|expects?|instructs?|prefers?|should|must|always|"
-    r"never|from now on|going forward|every time|whenever|by default|ingin|mau|minta|meminta|harus|"
-    r"selalu|mulai sekarang|setiap kali|möchte|will|immer|ab jetzt|ab sofort|soll|quiere|siempre|"
-    r"a partir de ahora|debe|veut|toujours|désormais|doit|quer|sempre|a partir de agora|vuole|"
-    r"d'ora in poi|wil|altijd|voortaan)\b"
-    r"|必ず|常に|今後|これから|总是|今后|从现在|一律",
-    re.IGNORECASE,
-)
+_WISHED: Final = pattern("consent", "wished", re.IGNORECASE)
 
-_ADDRESS: Final = r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+"
-_MAIL = lazy_pattern(
-    r"\b(?:b?cc|carbon[- ]copy|in cop(?:y|ies)|cop(?:y|ies) (?:of|in|to)|blind copy|"
-    r"forward(?:s|ed|ing)?|redirect\w{0,3}|reroute\w{0,2}|reply-to|tembusan|teruskan|meneruskan|"
-    r"salinan|in kopie|weiterleit\w{0,4}|en copia|copia oculta|reenv[íi]\w{1,4}|en copie|"
-    r"transf[ée]r\w{1,4}|em cópia|encaminh\w{1,4}|in copia|inoltr\w{1,4}|doorstu\w{1,4}|in cc)\b|"
-    r"転送|抄送|转发|轉發"
-    rf"|(?:send|mail|e-?mail|share|deliver|submit|post|upload|report|kirim\w{{0,4}}|"
-    rf"schick\w{{0,3}}|send\w{{0,4}}|env[ií]\w{{0,4}}|envoy\w{{0,4}}|mand\w{{1,4}}|invi\w{{1,4}}|"
-    rf"stu{{1,2}}r\w{{0,3}})\b(?:[^.\n]|\.(?=\S)){{0,80}}(?:{_ADDRESS}|https?://)|{_ADDRESS}",
-    re.IGNORECASE,
-)
-_MONEY_NOUNS: Final = (
-    r"(?:pay(?:s|ing|ments?)?|paid|invoices?|bills?|money|funds?|salar(?:y|ies)|wages?|refunds?|"
-    r"transfers?|deposits?|donations?|rent|fees?|orders?|purchases?|iban|bitcoin|crypto|wallet|"
-    r"bayar\w{0,4}|pembayaran|faktur|tagihan|uang|gaji|dana|transfer|rechnung(?:en)?|zahl\w{1,6}|"
-    r"überweis\w{1,4}|geld|factur\w{1,3}|pag(?:o|os|ar|amentos?|amenti)|dinero|paie\w{0,4}|argent|"
-    r"fatur\w{1,3}|dinheiro|fattur\w{1,3}|soldi|betal\w{1,4}|factu\w{1,4})"
-)
-_MONEY = lazy_pattern(
-    rf"\b{_MONEY_NOUNS}\b(?:[^.\n]|\.(?=\S)){{0,80}}\b(?:to|into|onto|via|through|account|with|"
-    rf"from|ke|lewat|melalui|an|auf|"
-    r"über|a|en|sur|à|para|na|su|naar|op)\b|\b(?:use|using|used|gunakan|pakai|menggunakan|"
-    r"verwende\w{0,2}|usa|usar|utilise\w{0,2}|gebruik\w{0,2})\b(?:[^.\n]|"
-    r"\.(?=\S)){0,40}\b(?:account|iban|card|bank|wallet|supplier|rekening|kartu|konto|karte|"
-    r"cuenta|tarjeta|compte|carte|conta|cartão|conto|carta)\b|\biban\b|"
-    r"\b[a-z]{2}[0-9]{2}(?: ?[0-9a-z]{4}){3,7}\b|送金|振り?込|支払|付款|汇款|转账",
-    re.IGNORECASE,
-)
-_CREDENTIALS = lazy_pattern(
-    r"\b(?:passwords?|passcodes?|pins?|credentials?|log-?ins?|api[- ]?keys?|keys?|tokens?|"
-    r"secrets?|2fa|otp|verification codes?|security codes?|one-time codes?|kata sandi|sandi|"
-    r"passwort\w{0,3}|zugangsdaten|contraseñas?|mots? de passe|senhas?|credenziali|"
-    r"wachtwoord\w{0,2})\b|パスワード|暗証番号|密码|验证码",
-    re.IGNORECASE,
-)
-_HANDED_OVER = lazy_pattern(
-    r"\b(?:send|share|give|forward|include|add|tell|paste|put|use|log|store|post|upload|accept|"
-    r"approve|skip|kirim\w{0,4}|berikan|pakai|gunakan|schick\w{0,3}|gib|nutze|env[ií]\w{0,4}|usa|"
-    r"envoie\w{0,2}|donne\w{0,2}|mand\w{1,4}|stuur\w{0,2})\b|送|发送|使用",
-    re.IGNORECASE,
-)
-_TOOLS = lazy_pattern(
-    r"\b(?:run|runs|running|execute\w{0,2}|install\w{0,4}|download\w{0,3}|launch|invoke|call the|"
-    r"curl|wget|sudo|bash|powershell|npm|pip|ssh|eval|click|visit|open|fetch|browse to|load|"
-    r"connect to|jalankan|instal|unduh|buka|führe|ausführ\w{0,4}|installier\w{0,3}|öffne|"
-    r"ejecut\w{1,4}|instal\w{1,4}|descarg\w{1,4}|exécut\w{1,4}|télécharg\w{1,4}|execut\w{1,4}|"
-    r"baix\w{1,4}|esegui\w{0,4}|scaric\w{1,4}|voer\w{0,2}|download)\b(?:[^.\n]|"
-    r"\.(?=\S)){0,80}\b(?:before|after|first|every|each|whenever|command\w{0,3}|script\w{0,2}|code|"
-    r"tools?|programs?|packages?|plugins?|extensions?|links?|files?|urls?|sites?|server|sebelum|"
-    r"setelah|perintah|skrip|vor|bevor|befehl|skript|antes|comando|avant|commande|prima|voor|curl|"
-    r"wget|sudo|bash)\b"
-    r"|\b(?:curl|wget|sudo|ssh|rm -rf|npx|pip install|npm install)\b|https?://|"
-    r"\b(?:use|call|trust)\b(?:[^.\n]|\.(?=\S)){0,30}\b(?:tools?|mcp|plugins?|webhooks?|endpoints?|"
-    r"proxy|server|api)\b"
-    r"|\b(?:without|never|don't|not|stop|skip) (?:\w+ ){0,3}(?:confirmation|confirming|approval|"
-    r"permission|consent)\b"
-    r"|実行|インストール|运行|执行|安装",
-    re.IGNORECASE,
-)
+_MAIL = pattern("consent", "redirects mail", re.IGNORECASE)
+_MONEY = pattern("consent", "redirects money", re.IGNORECASE)
+_CREDENTIALS = pattern("consent", "credentials", re.IGNORECASE)
+_HANDED_OVER = pattern("consent", "handed over", re.IGNORECASE)
+_TOOLS = pattern("consent", "redirects tools", re.IGNORECASE)
 
 
 def redirections(candidate: Candidate) -> tuple[str, ...]:
@@ -130,25 +67,8 @@ _TONE_KEYS: Final = frozenset(
 )
 _GOAL_KEYS: Final = frozenset({"goal", "goals", "tujuan", "ziel", "ziele"})
 
-_ANSWERS: Final = (
-    r"(?:answers?|repl(?:y|ies)|responses?|explanations?|summar(?:y|ies)|formatting|wording"
-    r"|tone of voice|writing style|bullet points?|bullets|jawaban|balasan|respons|penjelasan"
-    r"|ringkasan|antworten?|erklarungen|erklarung|zusammenfassungen|stichpunkten?|stichpunkte)"
-)
-_LIKING: Final = (
-    r"(?:prefers?|prefer|likes?|loves?|wants?|enjoys?|favou?rs?|hates?|dislikes?|appreciates?"
-    r"|(?:does not|doesn't|do not|don't) (?:like|want)|asks? for|suka|menyukai|lebih suka|ingin|mau"
-    r"|senang|tidak suka|minta|bevorzugt?e?|mag|mochte|hatte gern|wunscht|will|liebt|hasst)"
-)
-_WANTED_ANSWERS: Final = re.compile(
-    rf"\b{_LIKING} (?:[\w'/,-]{{1,30}} ){{0,6}}?{_ANSWERS}\b"
-    rf"|\b{_LIKING} (?:to be|being) (?:answered|addressed|spoken to|written to)\b"
-    r"|\b(?:suka|ingin|mau|minta) dijawab\b"
-)
-_JAPANESE_TONE: Final = re.compile(
-    r"(?:答え|回答|返答|返事|返信|説明|要約|箇条書き|敬語|タメ口)[^。\n]{0,40}(?:好|希望|してほしい|して欲しい|がいい|がよい|望)|"
-    r"(?:好|希望)[^。\n]{0,10}(?:答え|回答|返答|返事|返信|説明)"
-)
+_WANTED_ANSWERS: Final = pattern("consent", "wanted answers")
+_JAPANESE_TONE: Final = pattern("consent", "japanese tone")
 _ABOUT_OTHERS: Final = re.compile(
     r"\b(?:survey|exam|quiz|customers?|colleagues?|interview|tests?|waiting for|umfrage|ujian)\b"
 )

@@ -17,6 +17,7 @@ from ricordo.formation.rules.explicit import explicit_spans
 from ricordo.formation.rules.extractor import extract
 from ricordo.formation.rules.tasks import ends_role_play, starts_role_play
 from ricordo.formation.segment import Segment
+from ricordo.formation.words import pattern
 from ricordo.formation.writing_rules import validated
 from ricordo.limits import MAX_WRITES_PER_TURN
 from ricordo.metering import MeteredModel
@@ -40,10 +41,7 @@ class Found:
 
 
 _LONG_CHARS: Final = 160
-_JOINING: Final = re.compile(
-    r"[,;:\n、，。]|[.!?]\s+\S|\b(?:and|but|also|plus|dan|tapi|juga|serta|und|aber|auch)\b",
-    re.IGNORECASE,
-)
+_JOINING: Final = pattern("corrections", "joining", re.IGNORECASE)
 
 
 def within_turns(candidates: Iterable[Candidate]) -> list[Candidate]:
@@ -95,32 +93,9 @@ def _named(candidate: Candidate, user_id: str) -> Candidate:
     return replace(candidate, content=content, key=key)
 
 
-# Only said about one's own words.
-_STRONG = re.compile(
-    r"\b(?:scratch that|strike that|no,? wait|wait,? no|forget (?:that|what i (?:just )?said)|"
-    r"ignore (?:that|what i (?:just )?said|my last)|i take (?:that|it) back|"
-    r"(?:wait|oops|sorry|whoops)\W{1,3}i (?:wrote|typed|said|put)|(?:what )?i (?:actually )?meant|"
-    r"i (?:mistyped|misspoke|misspelled)|my mistake|"
-    r"(?:sorry|oops|whoops|ah|argh|ugh|my bad|oh)\W{1,3}(?:no\W{1,3})?(?:(?:that|it) was |"
-    r"that['’]?s |i made )?(?:a |my )?(?:typo|mistake|wrong|autocorrect)|"
-    r"that was (?:a typo|wrong|a mistake|autocorrect)|(?:sorry|oops|no|oh)\W{1,3}not \w+|"
-    r"eh,? (?:salah|bukan|maaf)|(?:maaf|sorry|duh|aduh|ups)\W{0,3}(?:tadi )?(?:salah|typo)|"
-    r"salah (?:ketik|tulis|sebut|ngomong)|ralat|koreksi(?=\s*[:,])|maksud (?:saya|aku|gue|gw)|"
-    r"maksudku|maksudnya(?!\s*(?:\?|apa|gimana|bagaimana|yang mana|siapa)))\b|"
-    r"(?:^|[.!?\n])\W{0,5}(?:typo|correction|koreksi|ralat|salah)\s*[:,.!]",
-    re.IGNORECASE,
-)
-# Often just an opening.
-_WEAK = re.compile(
-    r"(?:^|[.!?\n])\W{0,5}(?:(?:oh|hmm|ah|eh|well|no|um)\W{1,3}){0,2}(?:actually|sorry|wait|"
-    r"update|no|nope|hold on|sebenarnya|sebenernya|maaf|bukan|tunggu)\b",
-    re.IGNORECASE,
-)
-_GONE = re.compile(
-    r"\b(?:sold|gave|got rid of|lost|returned|traded|rehomed)(?: in)? (?:it|that|them|her|him)\b|"
-    r"\b(?:not|no) (?:any ?more|longer)\b|\b(?:udah|sudah) (?:di)?jual\b",
-    re.IGNORECASE,
-)
+_STRONG = pattern("corrections", "strong correction", re.IGNORECASE)
+_WEAK = pattern("corrections", "weak correction", re.IGNORECASE)
+_GONE = pattern("corrections", "gone", re.IGNORECASE)
 _NOT_THIS = re.compile(r"\b(?:not|bukan|isn['’]t|never)\s+(?:(?:an?|the|my|in|to|at|di|"
     r"ke)\s+)?([\w-]{3,})",
                        re.IGNORECASE)  # fmt: skip

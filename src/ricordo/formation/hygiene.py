@@ -30,7 +30,7 @@ from ricordo.formation.text_spans import (
     plain_view,
 )
 from ricordo.formation.voice import Reason, Voice, VoicePart, parts
-from ricordo.formation.words import alternatives, words
+from ricordo.formation.words import alternatives, pattern, words
 from ricordo.limits import MAX_TOOL_PASSAGE_CHARS
 from ricordo.model.thread import Turn
 from ricordo.text.normalise import lazy_pattern
@@ -41,23 +41,12 @@ from ricordo.text.secrets import secrets_in
 _FENCE = lazy_pattern(r"[ \t]*+(?P<mark>`{3,}+|~{3,}+)")
 _INDENTED = lazy_pattern(r"(?: {4}|[ ]{0,3}\t)")
 _LIST_ENTRY = lazy_pattern(r"[ \t]*+(?:[-*•+]|[0-9]{1,3}[.)])[ \t]")
-_CODE_LINE = lazy_pattern(
-    r"[ \t]*+(?:(?:async )?def \w+\(|class \w+[(:{]|import [\w.]+[ \t]*+$"
-    r"|from [\w.]+ import\b|#include\b"
-    r"|(?:const|let|var) \w+ ?=|function \w*\(|return\b[^\n]{0,200};|>>> |\$ \w|traceback \("
-    r"|file \"[^\"\n]{1,200}\", line|at [\w.$]+\(|\w{0,40}(?:error|exception): "
-    r"|(?:export )?[a-z_]{2,40}=\S|(?:select|insert|update|delete) [^\n]{1,200}\b(?:from|into|"
-    r"set) [^\n]{0,300};)"
-)
+_CODE_LINE = pattern("material", "code line")
 _QUOTATION = lazy_pattern(r"[ \t]{0,8}>")
 
 # A longer quotation is a statement, not just a word in quotation marks.
 _LONG_QUOTATION = lazy_pattern(r"(?<![\w\"])\"[^\"\n]{60,4000}+\"(?!\w)|「[^「」\n]{30,2000}+」")
-# A shorter one is a statement if it is a sentence, or about a person.
-_QUOTED_SENTENCE = lazy_pattern(
-    r"(?<![\w\"])\"(?=[^\"\n]{0,60}(?:[.!?]\"|[.!?] |\b(?:i|i'm|my|me|you|your|saya|aku|kamu|anda|"
-    r"ich|mein|du|dein|yo|je|tu|eu|io|ik)\b))[^\"\n]{8,60}+\"(?!\w)"
-)
+_QUOTED_SENTENCE = pattern("material", "quoted sentence")
 _QUOTED_BLOCK = lazy_pattern(r"(?:^|\n)[ \t]*+\"[^\"]{12,8000}+\"[ \t.]*+(?=\n|$)")
 
 _DATA = lazy_pattern(
@@ -65,20 +54,13 @@ _DATA = lazy_pattern(
 )
 
 _MAIL_FIELD = lazy_pattern(
-    rf"[ \t*>]*+(?P<field>{alternatives('hygiene', 'mail fields')})[ \t*]{{0,4}}:[ \t*]"
+    rf"[ \t*>]*+(?P<field>{alternatives('material', 'mail fields')})[ \t*]{{0,4}}:[ \t*]"
 )
 _MAIL_SENDERS: Final = frozenset({"from", "von", "dari", "差出人", "received"})
-_MAIL_START = lazy_pattern(
-    r"[ \t]*+(?:-{2,}+[ \t]*+)?(?:begin\s+)?(?:forwarded\s+message|original\s+message"
-    r"|weitergeleitete\s+nachricht|ursprüngliche\s+nachricht|pesan\s+(?:yang\s+)?(?:diteruskan|asli)"
-    r"|転送(?:された)?メッセージ)\b[ \t:-]*+"
-    r"|[ \t]*+(?:on|am|pada)\b[^\n]{4,120}\b(?:wrote|schrieb|menulis)\b[^\n]{0,60}:[ \t]*+"
-    r"|--[ \t]?|sent\s+from\s+my\s+\S{1,30}.{0,20}|von\s+meinem\s+\S{1,30}\s+gesendet.{0,10}"
-    r"|dikirim\s+dari\s+\S{1,30}.{0,20}"
-)
+_MAIL_START = pattern("material", "mail start")
 
-_MODEL_SPEAKERS: Final = words("hygiene", "model speakers")
-_PERSON_SPEAKERS: Final = words("hygiene", "person speakers")
+_MODEL_SPEAKERS: Final = words("material", "model speakers")
+_PERSON_SPEAKERS: Final = words("material", "person speakers")
 _SPEAKER_LINE = lazy_pattern(
     r"[ \t*#>_]{0,8}(?:[\[(]?[0-9][0-9:.,/ apm\-]{3,24}[\])]?[ \t,-]{0,4})?"
     r"(?P<name>[^\W\d][\w.'-]{0,20}(?:[ ][^\W\d][\w.'-]{0,20}){0,2})[ \t*_]{0,4}:(?=[ \t*\n]|$)"

@@ -8,7 +8,7 @@ import re
 from typing import Final
 
 from ricordo.formation.statements import Statement, statements_of
-from ricordo.formation.words import phrases
+from ricordo.formation.words import pattern, phrases
 from ricordo.text.normalise import canonical, lazy_pattern
 
 AREAS: Final = phrases("places", "areas")
@@ -74,19 +74,10 @@ _ATTRIBUTES: Final = (
         ),
     ),
 )
-_NOT_NAMES: Final = lazy_pattern(
-    r"^(?:a|an|the|his|her|their|my|night|nights|home|weekends|rumah|sebuah|malam|several|two"
-    r"|different|various|himself|herself|themselves)\b"
-)
-_VALUE_END: Final = lazy_pattern(
-    r"[.!?]+$| (?:with|since|because|but|near|as|for|from|until|while|who|which|in|at|bersama"
-    r"|sejak|karena|tapi|sebagai|dekat|dengan)\b.*$"
-)
+_NOT_NAMES: Final = pattern("statements", "not names")
+_VALUE_END: Final = pattern("statements", "value end")
 _AND: Final = lazy_pattern(r" (?:and|or|dan|atau|&) ")
-_RATHER: Final = lazy_pattern(
-    r"^(?P<more>[^,]{1,60}?) (?:over|rather than|instead of|more than|than|to|daripada|"
-    r"ketimbang) (?P<less>[^,]{1,60}?)$"
-)
+_RATHER: Final = pattern("statements", "preference")
 _STATES: Final = (
     frozenset({"married", "single", "divorced", "widowed", "unmarried", "engaged"}),
     frozenset({"menikah", "lajang", "bercerai", "duda", "janda", "jomblo"}),
@@ -96,16 +87,8 @@ _STATES: Final = (
 _STATE: Final = lazy_pattern(
     r"^(?:the )?(?P<subject>[^,]{1,60}?) (?:is|sudah|masih)? ?(?P<value>[\w-]{1,20})$"
 )
-_LASTING: Final = lazy_pattern(
-    r"\b(?:has|have|is|are|weighs|owns|needs|drinks|sleeps|works|punya|memiliki|mempunyai|berat"
-    r"|tinggi|minum|tidur|butuh)\b"
-)
-_ON_A_DAY: Final = lazy_pattern(
-    r"\b(?:at|on|pukul|jam|tanggal|until|by) \d|\b(?:meeting|appointment|flight|exam|deadline"
-    r"|rapat|janji|ujian|monday|tuesday|wednesday|thursday|friday|saturday|sunday|senin|selasa"
-    r"|rabu|kamis|jumat|sabtu|minggu|january|february|march|april|june|july|august|september"
-    r"|october|november|december|januari|februari|maret|mei|juni|juli|agustus|oktober|desember)\b"
-)
+_LASTING: Final = pattern("statements", "lasting")
+_ON_A_DAY: Final = pattern("statements", "on a day")
 _DATED_MOVE: Final = lazy_pattern(r"\b(?:moved|pindah)\b.{1,80} \d{4}\b")
 _HOME: Final = "another home"
 _EMPLOYER: Final = "another employer"
@@ -157,8 +140,8 @@ def _opposite_taste(one: Statement, other: Statement) -> str | None:
 
 
 def _other_value(one: str, other: str) -> str | None:
-    for reason, pattern in _ATTRIBUTES:
-        first, second = pattern.match(one), pattern.match(other)
+    for reason, attribute in _ATTRIBUTES:
+        first, second = attribute.match(one), attribute.match(other)
         if first is None or second is None:
             continue
         if _subject_of(first) != _subject_of(second):

@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
-from ricordo.formation.words import alternatives, listing, words
+from ricordo.formation.words import alternatives, listing, pattern, words
 from ricordo.limits import MAX_TURN_CHARS
 from ricordo.text.normalise import fold_letters, fold_marks, lazy_pattern
 
@@ -16,26 +16,12 @@ _SIXTEEN: Final = lazy_pattern(r"(?<!\d)\d{16}(?!\d)")
 _IBAN: Final = lazy_pattern(r"(?<!\w)(?=([A-Z]{2}\d{2}(?: ?[A-Z0-9]){11,38}))")
 _SSN: Final = lazy_pattern(r"(?<![\w-])\d{3}-\d{2}-\d{4}(?![\w-])")
 _PHONE: Final = lazy_pattern(r"(?<![\w.,/-])(?:\+ ?|\()?\d[\d ().-]{4,20}\d(?!\w|[.,:]\d)")
-_PHONE_WORD: Final = lazy_pattern(
-    r"\b(?:phone|telephone|tel|mobile|cell|whatsapp|wa|hp|telp|telepon|ponsel|telefon|handy"
-    r"|handynummer|telefonnummer|signal|sms|text me at|call me (?:at|on))\b|電話|携帯",
-    re.IGNORECASE,
-)
+_PHONE_WORD: Final = pattern("sensitive", "phone word", re.IGNORECASE)
 _AMERICAN_PHONE: Final = lazy_pattern(r"\(?\d{3}\)?[ .-]\d{3}[ .-]\d{4}")
 _DATE: Final = lazy_pattern(r"\d{4}-\d{1,2}-\d{1,2}\b|\d{1,2}[.-]\d{1,2}[.-]\d{2,4}$")
 _IP4: Final = lazy_pattern(r"(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?![\w]|\.\d)")
 _IP6: Final = lazy_pattern(r"(?<![\w:.])[0-9a-fA-F:]{6,39}(?![\w:])")
-_STREET: Final = lazy_pattern(
-    r"\b\d{1,5}[a-zA-Z]?,? (?:[A-Z][\w'.-]{0,30} ){1,3}(?:Street|St|Avenue|Ave|Road|Rd|Lane|Ln|"
-    r"Drive|Dr|Boulevard|Blvd|Way|Court|Ct|Square|Terrace"
-    r"|Close|Place|Crescent)\b"
-    r"|\b\d{1,5} \w{1,30} (?:street|avenue|boulevard)\b"
-    r"|\b(?:[Jj]alan|[Jj]ln|[Jj]l|[Gg]ang|[Gg]g)\.? \w{1,30}(?: \w{1,30}){0,4}?"
-    r",? ?(?:[Nn]o\.? ?)?\d{1,4}\b"
-    r"|\b\w{0,30}(?:strasse|stra(?:ss|ß)e|str\.|weg|platz|allee|gasse) \d{1,4}\b"
-    r"|\b[Vv]ia \w{1,30}(?: \w{1,30}){0,3}?,? \d{1,4}\b|\b[Rr]ue (?:\w{1,30} ){1,4}\d{1,4}\b"
-    r"|\d丁目|\d番地|〒 ?\d{3}"
-)
+_STREET: Final = pattern("sensitive", "street")
 _LONGEST_IBAN: Final = 34
 _SHORTEST_IBAN: Final = 15
 _PHONE_DIGITS: Final = range(8, 16)
@@ -98,8 +84,8 @@ def _is_phone(found: str, is_named: bool) -> bool:
 
 
 def _addresses(plain: str) -> Iterator[str]:
-    for pattern in (_IP4, _IP6):
-        for found in pattern.finditer(plain):
+    for form in (_IP4, _IP6):
+        for found in form.finditer(plain):
             yield found.group()
 
 
@@ -171,102 +157,30 @@ def _matches_at(pieces: tuple[str, ...], words: Sequence[str], place: int) -> bo
     )
 
 
-_LANGUAGES: Final = alternatives("sensitive", "language names")
-_SOFTWARE: Final = alternatives("sensitive", "software")
-_NOT_A_PLACE: Final = rf"(?:{alternatives('sensitive', 'not a place')})\b"
-_NOT_LIVED_IN: Final = r"(?:fear|peace|harmony|denial|sin|src|the (?:moment|past|present|cloud))\b"
-_MONTHS: Final = alternatives("sensitive", "months")
-
-_NAME: Final = lazy_pattern(
-    r"\b(?:my|user'?s) (?:(?:full|first|last|real|preferred|given|family|middle|"
-    r"legal) )?name\b(?! ?(?:server|space))"
-    r"|\bcalls? me (?!back|later|tomorrow|today|tonight|now|again|when|whenever|if|at|on|in|after"
-    r"|before|once|maybe|as soon|crazy|every|anytime|by phone|to\b|for\b)\w"
-    r"|\b(?:user|i|he|she|they) (?:also )?(?:goes|go|went) by\b(?! (?:the (?!name)|bus|train|car"
-    r"|bike|bicycle|plane|foot|boat|metro|taxi|ferry|subway|tram|air|sea|feel))"
-    r"|\bto be (?:called|known as|addressed)\b|\b(?:user is|i'm|i am) (?:called|named)\b"
-    r"|\bnama(?:ku|nya)?(?: (?:saya|aku|pengguna|gue|gua|panggilan))? (?:adalah|ialah)\b"
-    r"|\bnama(?:ku| (?:saya|aku|pengguna|gue|gua))\b|(?<!\w )\bpengguna bernama\b"
-    r"|\bpanggil(?:lah)? (?:saya|aku|dia|gue|gua|pengguna)\b"
-    r"|\b(?:biasa|sering|ingin|mau|suka|minta) dipanggil\b"
-    r"|\bich heisse\b|\bmein name\b|\b(?:be)?nutzer(?:in)? heisst\b|\bnenn(?:t|en sie)? mich\b"
-)
-_HOME: Final = lazy_pattern(
-    rf"(?<!\bthat )\b(?:live|lives|living|lived|resides?|residing) (?:\w{{1,20}} ){{0,2}}?(?:in|at|"
-    rf"near|outside|close to)\b(?! {_NOT_LIVED_IN})"
-    r"|\b(?:based|settled) (?:in|near|out of)\b"
-    r"|\b(?:i'm|i am|user is|user comes?|i come|user hails|he is|she is) (?:originally )?from\b"
-    r"(?! (?:the |a |an )?(?:\w{1,20} )?(?:team|department|company|office|future|squad|division))"
-    r"|\boriginally from\b|\bhome is (?!office|where)\w"
-    rf"|\bborn (?:and raised )?in (?!\d|the \d|{_MONTHS})"
-    r"|\b(?:apartment|flat|house|home) in (?!one|two|a |the (?:near|next|sims)|order|minecraft)\w"
-    r"|\b(?:tinggal|menetap|bermukim|ngekos|kos|ngontrak|berdomisili) (?:\w{1,20} ){0,2}?(?:di|"
-    r"dekat)\b"
-    rf"|\bpindah (?:rumah )?ke (?!{_NOT_A_PLACE})"
-    r"|\b(?:berasal|asal|asalnya|asli) dari (?!tim|divisi|perusahaan)|\brumah(?:nya|ku| saya)? di\b"
-    r"|\blahir di\b"
-    r"|\b(?:wohne|wohnt|wohnen|wohnte|lebe|lebt) (?:\w{1,20} ){0,2}?(?:in|bei|nahe)\b"
-    r"|\b(?:gezogen|zieht|ziehe|zog|umgezogen) (?:\w{1,20} ){0,2}?(?:nach|in)\b"
-    r"|\bnach \w{1,30} (?:um)?gezogen\b|\b(?:kommt|komme|stammt|stamme) (?:\w{1,20} )?aus\b"
-    r"|\bgeboren in (?!\d)"
-)
-_LIVING_SOFTWARE: Final = lazy_pattern(
-    rf"\b(?:{_SOFTWARE}) (?:that )?(?:lives?|living|lived|resides?) (?:\w{{1,20}} )?(?:in|at)\b"
-)
+_NAME: Final = pattern("sensitive", "name pattern")
+_HOME: Final = pattern("sensitive", "home pattern")
+_LIVING_SOFTWARE: Final = pattern("sensitive", "living software")
 _MOVED: Final = lazy_pattern(
     r"\b(?:move|moved|moving|moves|relocat(?:e|es|ed|ing)|emigrated|immigrated) (?:back |over |"
     r"away |out |here )?(?:to|from) "
 )
-_NO_PLACE: Final = lazy_pattern(_NOT_A_PLACE)
+_NO_PLACE: Final = lazy_pattern(rf"(?:{alternatives('sensitive', 'not a place')})\b")
 _MOVED_ANYHOW: Final = lazy_pattern(_MOVED.pattern, re.IGNORECASE)
 _VAGUE: Final = lazy_pattern(r"(?:a|an|the|my|our|his|her|their|another|new)\b")
-_MOVED_HOME: Final = lazy_pattern(
-    r"(?:a|an|the|my|our|his|her|their|another)(?: new| bigger| smaller| different)? (?:flat|house|"
-    r"apartment|home|place|city|town|village|country|countryside|suburbs?|coast)\b"
-)
+_MOVED_HOME: Final = pattern("sensitive", "moved home")
 _MOVED_TO_NAME: Final = lazy_pattern(r"(?:The |the )?[A-Z][a-z]")
-_LANGUAGE: Final = lazy_pattern(
-    rf"\b(?:speak|speaks|spoke|speaking|fluent|"
-    rf"understands?) (?:\w{{1,20}},? ){{0,4}}?(?:{_LANGUAGES})\b"
-    r"|\b(?:answers?|answered|repl(?:y|ies)|responses?|respond|talk|chat|chats|communicate|addressed)"
-    rf" (?:\w{{1,20}} ){{0,3}}?in (?:\w{{1,20}} )?(?:{_LANGUAGES})\b"
-    r"|\b(?:fasih|lancar|bisa|menguasai|berbicara|bicara|ngomong|jawab|jawaban|balas|"
-    r"pakai) (?:\w{1,20} ){0,4}?(?:ber)?bahasa (?!pemrograman|program\b|python|java\b)"
-    rf"|\b(?:spricht|spreche|sprechen|fliessend) (?:\w{{1,20}} ){{0,3}}?(?:{_LANGUAGES})\b"
-    rf"|\bantwort\w{{0,4}} (?:\w{{1,20}} ){{0,3}}?auf (?:{_LANGUAGES})\b"
-    rf"|\b(?:{_LANGUAGES}) is (?:my|his|her|their|user'?s) (?:first|native|mother|main)\b"
-)
+_LANGUAGE: Final = pattern("sensitive", "language pattern")
 _PRONOUNS: Final = lazy_pattern(
     r"\b(?:she|he|they|ze|xe) ?/ ?(?:her|hers|him|his|them|theirs|they|she|he|zir|xem)\b"
 )
-# A plain text has spaces around currency signs.
-_INCOME: Final = lazy_pattern(
-    r"\b(?:makes?|making|earn(?:s|ed)?|paid|gets?|owes?|owed?|saved|verdient|"
-    r"verdiene)\b (?:\w{1,15} ){0,2}?(?:[$€£¥]|rp\.? ?|usd |eur |idr )? ?\d[\d.,]{0,15} ?(?:k|m|jt|"
-    r"juta)? ?(?:dollars?|euros?|euro|pounds?|usd|eur|rupiah|"
-    r"yen)? ?(?:(?:a|per|an|each|im|pro) (?:year|month|week|hour|day|annum|monat|jahr|stunde)|"
-    r"yearly"
-    r"|monthly|annually|brutto|netto)\b"
-    r"|\b(?:owes?|owed|saved)\b (?:\w{1,15} ){0,3}?(?:[$€£¥]|rp\.? ?) ?\d"
-)
+_INCOME: Final = pattern("sensitive", "income pattern")
 _FULL_DATE: Final = (
     r"(?:\d{4}-\d{1,2}-\d{1,2}|\d{1,2}[./ -]\d{1,2}[./ -]\d{2,4}"
     r"|\d{1,2}(?:st|nd|rd|th|\.|er)?(?: of| de)? \w{3,10}(?: of| de)?,? (?:19|20)\d\d"
     r"|\w{3,10} \d{1,2}(?:st|nd|rd|th)?,? (?:19|20)\d\d)"
 )
-_BIRTH: Final = lazy_pattern(
-    r"\b(?:date of birth|birth ?date|dob|tanggal lahir|tgl lahir|geburtsdatum|fecha de nacimiento"
-    r"|date de naissance|data di nascita|data de nascimento|geboortedatum)\b"
-    r"|\b(?:born|lahir|geboren|nacio|nacido|nacida|nee?|nato|nata|nascid[oa]|birthday"
-    rf"|ulang tahun\w{{0,3}}|geburtstag|cumpleanos)\b(?: \w{{1,12}}){{0,4}}? {_FULL_DATE}"
-    rf"|\b{_FULL_DATE} geboren\b"
-)
-_SEEN_BY: Final = lazy_pattern(
-    r"\b(?:sees?|seeing|saw|visits?|visited|visiting|consults?|consulted|appointments? (?:with|at)"
-    r"|referred to|treated by|my|user's) (?:a |an |the |his |her |their |my )?(?:psycholog|"
-    r"psychiatr|psychotherap|therapist|counsell?or|oncolog|cardiolog|neurolog|urolog"
-    r"|gyna?ecolog|dermatolog|endocrinolog|rheumatolog|fertility|physio|midwife)"
-)
+_BIRTH: Final = pattern("sensitive", "birth pattern", full_date=_FULL_DATE)
+_SEEN_BY: Final = pattern("sensitive", "seen by")
 
 
 def _names_home(plain: str, cased: str) -> bool:

@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import Final
 
 from ricordo.formation.sensitive import plain_text, words_of
+from ricordo.formation.words import pattern
 from ricordo.limits import MAX_CONTENT_CHARS
 from ricordo.text.analyser import Analyser, stop_words
 from ricordo.text.normalise import lazy_pattern
@@ -27,15 +28,8 @@ _MAX_SUBJECT_WORDS: Final = 4
 _SENTENCE_END: Final = lazy_pattern(r"(?<=[.!?。！？])\s+|(?<=[。！？])|[;\n]+")
 _WORD: Final = lazy_pattern(r"[^\s,.;:!?()\"“”]+(?:[.,:]\d+)*")
 _SHORT_NOT: Final = lazy_pattern(r"\b(?:can't|cannot)\b|n't\b")
-_DISLIKE: Final = lazy_pattern(
-    r"\b(?:dislikes?|disliked|hates?|hate|detests?|loathes?|can not stand|does not stand|benci"
-    r"|membenci|anti)\b"
-)
-_LIKE: Final = lazy_pattern(
-    r"\b(?:likes?|like|loves?|love|enjoys?|enjoy|adores?|prefers?|prefer|is fond of|is keen on"
-    r"|is (?:not )?(?:a )?(?:big |huge )?fan of|is into|lebih suka|suka|menyukai|senang|gemar"
-    r"|mencintai|lebih memilih)\b"
-)
+_DISLIKE: Final = pattern("statements", "dislike")
+_LIKE: Final = pattern("statements", "like")
 _FAN: Final = lazy_pattern(r"\bis not (?=a (?:big |huge )?fan of|fond of|keen on|into\b)")
 _NO_LONGER: Final = lazy_pattern(
     r"\bno longer\b|\bnot any ?more\b|\b(?:sudah|udah) (?:tidak|nggak)\b"
@@ -44,10 +38,7 @@ _NEGATORS: Final = _words(
     "not no never none without cannot tidak tak bukan belum nggak gak ga enggak jangan tanpa nicht"
     " kein keine keinen keiner nie niemals"
 )
-_DELICATE: Final = lazy_pattern(
-    r"\b(?:than|over|but|except|instead|rather|although|unless|only|tapi|tetapi|kecuali|daripada"
-    r"|ketimbang|namun|aber|ausser|als)\b"
-)
+_DELICATE: Final = pattern("statements", "delicate")
 _CLAUSES: Final = lazy_pattern(r",| (?:and|or|dan|atau|und|oder) ")
 _WISH: Final = lazy_pattern(r"\bwould (?:like|love|prefer)\b")
 _JAPANESE_NOT: Final = lazy_pattern(r"ない|ません|なかった|嫌い|なくな")

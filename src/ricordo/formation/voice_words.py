@@ -5,7 +5,7 @@ All of it is for plain views (see ``words/voice.txt``).
 
 from typing import Final
 
-from ricordo.formation.words import alternatives
+from ricordo.formation.words import alternatives, pattern
 from ricordo.text.normalise import lazy_pattern
 
 
@@ -26,38 +26,8 @@ _FEWEST_STATED_WORDS: Final = 4
 _POLITE: Final = rf"^(?:{_any('polite openings')}[,!]?\s+){{0,6}}"
 
 _TEXT_NOUN = lazy_pattern(_words_of_all("texts"))
-# Not "this week" or "this problem": only what can mean a text.
-_POINTS = lazy_pattern(
-    r"\b(?:this|these)(?=\W*$|\s*[,;:.!?(]| (?:is|was|are|were|look|looks|looking|sound|sounds|"
-    r"seem|seems|mean|means|say|says|real|legit|true|safe|correct|right|accurate|an?|the|to|for|"
-    r"from|in|into|of|one|on|at|up|out|please|pls|bit|any|as|so|through|over|and|but|or|come|came|"
-    r"just|yesterday|today|earlier|by|via|with|guy|person|stuff|points?|piece|page|bill|form|"
-    r"claims?|terms))"
-    r"|\b(?:this|these|that|those) (?:[\w-]+ ){0,2}?"
-    + _words("texts")
-    + r"|\b(?:the following|see below|(?:the )?\w+ below|below is|the above|"
-    r"quoted|attached|pasted)\b|\bhere(?=\W*$)"
-    r"|(?<!hari )(?<!minggu )(?<!bulan )(?<!tahun )(?<!saat )(?<!malam )(?<!pagi )(?<!kali )"
-    r"(?<!siang )(?<!sore )(?<!selama )\bini\b|\b(?:berikut|begini|gini|kayak gini|di bawah)\b"
-    r"|\bdas(?=\W*$| (?:echt|ein|eine|für|bitte|mir|mich|hat|kam|ist|heißt|bedeutet|nach|zusammen|"
-    r"mal|so|hier|seriös|wahr|was)\b)|\b(?:dazu|folgendes?|folgenden?|unten)\b"
-    r"|\bdiese[rsnm]?\b(?! (?:woche|jahr|monat|wochenende|abend|morgen|sommer|winter))"
-    r"|\b(?:esto|eso|lo siguiente|abajo)\b|\best[ea]s?\b(?! (?:fin|semana|mes|año|noche|tarde|"
-    r"mañana))"
-    r"|\b(?:ça|ceci|cela|ci-dessous)\b|\bc'est\b|\bc(?:e|et|ette|es)\b(?! (?:week|soir|semaine|"
-    r"mois|matin|été|hiver|que|qui))|\b(?:isto|isso|abaixo|o seguinte)\b"
-    r"|\bess[ea]s?\b(?! (?:fim|semana|mês|ano))|\bquest[oaei]\b(?! (?:fine|settimana|mese|anno|"
-    r"sera))"
-    r"|\b(?:dit|deze|hieronder|het volgende)\b(?! (?:week|weekend|maand|jaar|avond))"
-    r"|これ|この(?!週|月|年|夏|冬|前|頃)|次の|以下|下記|こんな|こういう|这(?!周|个月|年|几天)|這|下面|如下"
-)
-# At the start of a message, these can only mean a text.
-_UNNAMED = lazy_pattern(
-    r"\bthis (?!week|month|year|morning|afternoon|evening|summer|winter|spring|autumn|fall|time|"
-    r"monday|tuesday|wednesday|thursday|friday|saturday|sunday)[\w-]+\W*$"
-    r"|\b(?:he|him|his|she|her|they|them|their|the (?:sender|author|writer))\b|\b(?:it|in here)\W*$"
-    r"|\b(?:dia|mereka|pengirim\w{0,3})\b|\b(?:er|ihm|der|ihnen)\b"
-)
+_POINTS = pattern("voice", "points")
+_UNNAMED = pattern("voice", "unnamed")
 _SELF = lazy_pattern(_words_of_all("first person"))
 _SUSPECTS = lazy_pattern(_words_of_all("scam"))
 _GIVES_TASK = lazy_pattern(rf"{_POLITE}{_any('tasks on texts')}\b")
@@ -65,33 +35,15 @@ _FOREIGN = lazy_pattern(_words_of_all("foreign tasks on texts"))
 _ON_TEXT = lazy_pattern(rf"{_POLITE}{_any('tasks')}\b")
 _ABOUT_WRITING = lazy_pattern(_words("writing"))
 _SAYING = lazy_pattern(_words_of_all("sent"))
-_SHOWS = lazy_pattern(
-    r"^(?:(?:so|ok|hi|hey|well)[,\s]+)?(?:here(?:'s| is| are| comes)|this is|these are|that's|"
-    r"below is|ini(?:lah)?|berikut(?: ini)?(?: adalah)?)\b"
-)
+_SHOWS = pattern("voice", "shows")
 _ANOTHER = lazy_pattern(r"\bwhat (?:he|she|they|the|my|our|your|some)\b")
 _QUESTION = lazy_pattern(
     r"^(?:(?:so|and|hey|hi|ok|but|wait|hmm|um|guys)[,\s]+)?" + _any("questions") + r"\b"
 )
-# Asked about one's own life as often as about a text.
-_LIFE = lazy_pattern(
-    r"\b(?:help|normal|do about|deal with|good idea|make sense|because of|like this|"
-    r"think about moving)\b|^(?:can|could) (?:you|we|i) (?:do|talk)"
-)
-_LABEL = lazy_pattern(
-    _any("labels") + r"(?:[,\s]+(?:please|pls|plz|thanks|thx|dong|ya|bitte|guys|on this|about this|"
-    r"of this|here|for me))*[\s:?.!…]*"
-)
-_OWN = lazy_pattern(
-    r"^(?:please |pls )?(?:save|store|keep|note|memori[sz]e|write down|simpan|merk\w{0,2} dir) "
-    r"(?:this|these|the following|down|ini|das|folgendes)\b|" + _words_of_all("own leads")
-)
-_STATES = lazy_pattern(
-    r"^(?:(?:so|and|but|well|hi|hey|ok|okay|also|oh|yes|no|btw|anyway)[,\s]+){0,2}"
-    + _any("statements")
-    + r"\b|^(?:私|僕|俺|我)|"
-    r"\bremember\b|\bingat\b|\bfrom now on\b|\bmulai sekarang\b|\balways\b|\bnever\b"
-)
+_LIFE = pattern("voice", "life")
+_LABEL = pattern("voice", "label")
+_OWN = pattern("voice", "own")
+_STATES = pattern("voice", "states")
 _GREETING = lazy_pattern(
     rf"(?:{_any('greetings')}[\s,!.]*){{1,4}}|{alternatives('voice', 'greetings unspaced')}"
 )
@@ -99,40 +51,9 @@ _THANK = lazy_pattern(rf"(?:{_any('thanks')}[\s,!.]*){{1,4}}")
 _FORMAL_SALUTATION = lazy_pattern(rf"^[ \t]*+{_any('formal salutations')}|^[^\n]{{1,20}}様[ \t]*+$")
 _SALUTATION = lazy_pattern(rf"[ \t]*+{_any('salutations')}(?: [\w.'-]{{1,30}}){{1,3}},[ \t]*+")
 _CLOSING = lazy_pattern(rf"[ \t]*+(?:{_any('closings')},?|sent from my\b[^\n]*|--)[ \t]*+")
-ADDRESSED: Final = lazy_pattern(
-    rf"\b(?<!i )(?<!about )(?:your|ur) (?:\w+ ){{0,2}}?{_any('customer nouns')}\b"
-    r"(?! (?:model|window))"
-    r"|\bdear (?:customer|client|user|member|sir|madam|valued|tenant|friend)\b"
-    r"|\b(?:click|tap) (?:here|below|the link|on the link|this link)\b"
-    r"|\b(?:verify|confirm|update) your (?:identity|details|information|data)\b"
-    r"|\b(?:rekening|akun|paket|pesanan|kartu|pembayaran|tagihan) anda\b|"
-    r"\bnasabah (?:yth|terhormat)\b"
-    r"|\bihre? (?:konto|paket|bestellung|karte|zahlung|sendung|rechnung)\b"
-    r"|\bsu (?:cuenta|paquete|pedido|tarjeta|pago)\b|"
-    r"\bvotre (?:compte|colis|commande|carte|paiement)\b"
-    r"|\bsua (?:conta|encomenda|compra)\b|\bseu (?:pedido|cartão|pagamento|pacote)\b"
-    r"|\b(?:il suo|la sua) (?:conto|pacco|ordine|carta)\b|"
-    r"\buw (?:rekening|pakket|bestelling|account)\b"
-    r"|お客様|您的(?:账户|帐户|包裹|订单|银行卡)"
-)
-_SINGULAR = lazy_pattern(
-    r"\b(?:i|i'm|i've|i'd|i'll|me|my|mine|saya|aku|gue|ich|mich|mir|mein\w{0,2}|yo|mi|mis|me|je|j'|"
-    r"mon|ma|mes|eu|meu|minha|io|mio|mia|ik|mij|mijn)\b"
-)
-# "We" speaks to "you", as no user does to an assistant.
-_PLURAL_TO_READER = lazy_pattern(
-    r"\b(?:we|we're|we've|we'll|our|us)\b[^\n?]{0,200}\b(?:you|your|yours)\b"
-    r"|\b(?:you|your|yours)\b[^\n?]{0,200}\b(?:we|we're|we've|we'll|our|us)\b"
-    r"|\b(?:thanks|thank you) for your (?:\w+ ){0,2}?(?:patience|interest|understanding|business|"
-    r"order|purchase|payment|loyalty|cooperation|attention|feedback|support|trust|message|inquiry)\b"
-    r"|\b(?:wir|unser\w{0,2}|uns)\b[^\n?]{0,200}\b(?:sie|ihnen|ihr\w{0,2})\b"
-    r"|\bkami\b[^\n?]{0,200}\b(?:anda|kamu|bapak|ibu)\b"
-    r"|\b(?:hemos|queremos|nuestr[oa]s?|nos)\b[^\n?]{0,200}\b(?:le|les|usted(?:es)?|su|sus|te|tu)\b"
-    r"|\b(?:nous|notre|nos)\b[^\n?]{0,200}\b(?:vous|votre|vos)\b"
-    r"|\b(?:nós|nosso|nossa|temos|queremos)\b[^\n?]{0,200}\b(?:você|vocês|sua|seu|lhe)\b"
-    r"|\b(?:abbiamo|nostr[oa]|vogliamo|siamo)\b[^\n?]{0,200}\b(?:lei|le|vi|suo|sua|vostr[oa])\b"
-    r"|\b(?:wij|we|ons|onze)\b[^\n?]{0,200}\b(?:u|uw)\b"
-)
+ADDRESSED: Final = pattern("voice", "addressed")
+_SINGULAR = pattern("voice", "singular")
+_PLURAL_TO_READER = pattern("voice", "plural to reader")
 _ABOUT_USER = lazy_pattern(
     r"\b(?:about me|about myself|tentang (?:saya|aku|gue|diri\w{0,5})|remember|ingat|catat)\b"
 )

@@ -1,11 +1,19 @@
-"""The word lists in ``words/*.txt``.
+"""The word lists and patterns in ``words/*.txt``.
 
 A file has ``[section]`` lines and ``#`` comment lines. A section holds words between spaces,
-phrases between commas, or the alternatives of a pattern between bars: `` | ``.
+phrases between commas, or the alternatives of a pattern between bars: `` | ``. A line may end after
+any bar of a pattern, and ``{section}`` in a pattern is another section of the file.
 """
 
+import re
 from functools import cache
 from importlib import resources
+from typing import Final
+
+from ricordo.text.normalise import lazy_pattern
+
+_TITLE: Final = re.compile(r"\[([a-z][\w ]*)\]")
+_REFERENCE: Final = re.compile(r"\{([a-z][\w ]*)\}")
 
 
 def words(file: str, section: str) -> frozenset[str]:
@@ -21,9 +29,17 @@ def listing(file: str, section: str) -> str:
     return _sections(file)[section].replace("\n", " ")
 
 
-def alternatives(file: str, section: str) -> str:
-    """What goes into a group of a regular expression."""
-    return _sections(file)[section].replace(" |\n", "|").replace(" | ", "|")
+def alternatives(file: str, section: str, **parts: str) -> str:
+    """What goes into a group of a regular expression; ``parts`` count as further sections."""
+    text = _sections(file)[section].replace(" |\n", "|").replace(" | ", "|")
+    return _REFERENCE.sub(
+        lambda found: parts.get(found[1]) or alternatives(file, found[1], **parts), text
+    )
+
+
+def pattern(file: str, section: str, flags: int = 0, **parts: str) -> re.Pattern[str]:
+    """A section as a pattern that is compiled on first use."""
+    return lazy_pattern(alternatives(file, section, **parts), flags)
 
 
 @cache
@@ -32,8 +48,8 @@ def _sections(file: str) -> dict[str, str]:
     found: dict[str, list[str]] = {}
     lines: list[str] = []
     for line in path.read_text(encoding="utf-8").splitlines():
-        if line.startswith("["):
-            lines = found.setdefault(line[1:-1], [])
+        if title := _TITLE.fullmatch(line):
+            lines = found.setdefault(title[1], [])
         elif line and not line.startswith("#"):
             lines.append(line)
     return {section: "\n".join(lines) for section, lines in found.items()}

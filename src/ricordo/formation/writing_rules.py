@@ -14,6 +14,7 @@ from ricordo.formation.decisions import Rejection, RejectionCode
 from ricordo.formation.evidence import occurrence
 from ricordo.formation.injected import has_attack
 from ricordo.formation.text_spans import plain_view, sentences
+from ricordo.formation.words import pattern
 from ricordo.limits import MAX_FORMED_CHARS, MAX_FORMED_SENTENCES
 from ricordo.model.vocabulary import MemoryType
 from ricordo.text.dates import named_times
@@ -21,50 +22,12 @@ from ricordo.text.languages import guess
 from ricordo.text.normalise import is_dense
 from ricordo.text.secrets import has_secret
 
-_RELATIVE = re.compile(
-    r"\b(?:tomorrow|yesterday|today|tonight|(?:the )?day after tomorrow|this (?:morning|afternoon"
-    r"|evening|week|weekend|month|year)|(?:next|last) (?:week|weekend|month|year|monday|tuesday"
-    r"|wednesday|thursday|friday|saturday|sunday|night)|in (?:a|two|three|a few|[0-9]+) (?:days?"
-    r"|weeks?|months?)|(?:a|two|three|a few|[0-9]+) (?:days?|weeks?|months?) ago"
-    r"|right now|just now)\b"
-    r"|\b(?:besok|lusa|kemarin(?: lusa)?|hari ini|malam ini|nanti (?:malam|sore|siang)|tadi (?:pagi"
-    r"|siang|malam)|(?:minggu|pekan|bulan|tahun) (?:depan|lalu|ini|kemarin)|barusan)\b"
-    r"|(?<!am )(?<!jeden )\bmorgen\b(?! (?:früh )?immer)|\b(?:heute|gestern|übermorgen|vorgestern"
-    r"|(?:nächste|letzte|diese|kommende)[nrsm]? (?:woche|monat|jahr|wochenende|montag|dienstag"
-    r"|mittwoch|donnerstag|freitag|samstag|sonntag))\b"
-    r"|明日|明後日|昨日|一昨日|今日|今朝|今夜|今晩|来週|先週|今週|来月|先月|今月|来年|去年|昨年|今年"
-)
+_RELATIVE = pattern("writing_rules", "relative")
 _DATED_IN_JAPANESE = re.compile("[0-9]{4}年|[0-9]{1,2}月[0-9]{1,2}日")
 
-_PLANNED = re.compile(
-    r"\b(?:plan(?:s|ned|ning)?|will|going to|intend(?:s|ed|ing)?|want(?:s|ed)? to"
-    r"|hop(?:es|ed|ing) to"
-    r"|would like|scheduled|appointment|booked|looking forward|aims? to|due|about to|expects?"
-    r"|expecting|has to|needs? to|starts? on|upcoming)\b"
-    r"|\b(?:akan|berencana|merencanakan|ingin|mau|hendak|rencana|dijadwalkan|janji temu|berniat)\b"
-    r"|\b(?:wird|werden|plant|planen|möchte|will|vorhat|beabsichtigt|termin|geplant|vor)\b"
-    r"|予定|つもり|たい|計画|する(?:だろう|と思)"
-)
-_IRREGULAR_PAST: Final = (
-    r"was|were|had|did|went|got|came|saw|met|bought|began|became|broke|brought|built|caught|chose"
-    r"|drank|drove|ate|fell|felt|flew|forgot|found|gave|grew|heard|held|hurt|kept|knew|led|left|lent"
-    r"|lost|made|paid|put|quit|ran|read|rode|said|sang|sat|sent|set|shot|slept|sold|spent|spoke|stood"
-    r"|swam|taught|thought|told|took|understood|woke|won|wore|wrote|cut|let|been|gone|done|seen|ago"
-)
-_PAST = re.compile(
-    rf"\b(?:{_IRREGULAR_PAST}|\w{{2,}}ed)\b"
-    r"|\b(?:telah|sudah|pernah|tadi|kemarin|lalu|sebelumnya|dulu|baru saja|sempat|berhasil)\b"
-    r"|\b(?:war|waren|hatte|hatten|wurde|wurden|ging|kam|kaufte|fand|nahm|bekam|begann|sah|traf"
-    r"|ge\w{2,}(?:t|en)|\w{2,}iert|\w{3,}te|gestern|besucht|verkauft|verloren|bekommen|erhalten)\b"
-    r"|(?:た|だった|でした|ました)[。.\s]*$"
-)
-_PRESENT = re.compile(
-    r"^(?:the )?user(?:'s \w+)? (?:\w+ly )?(?:is|are|am|has|does|\w+[^s\W]s)\b"
-    r"|\b(?:is|are) (?:\w+ )?\w+ing\b|\b(?:now|currently|right now|at the moment|these days)\b"
-    r"|\b(?:sedang|sekarang|saat ini|kini|lagi)\b"
-    r"|\b(?:gerade|jetzt|momentan|derzeit|zurzeit|aktuell)\b"
-    r"|(?:[てで]い(?:る|ます)|中だ|中です|中である)[。.\s]*$"
-)
+_PLANNED = pattern("writing_rules", "planned")
+_PAST = pattern("writing_rules", "past tense")
+_PRESENT = pattern("writing_rules", "present tense")
 
 
 def is_present_tense(small: str) -> bool:
@@ -88,12 +51,7 @@ def _words(listed: str) -> frozenset[str]:
     return frozenset(listed.split())
 
 
-LABEL: Final = re.compile(
-    r"(?:memory|memories|fact|preference|note|insight|episode|event|summary|content|instruction"
-    r"|reminder|ingatan|memori|fakta|catatan|preferensi|erinnerung|fakt|notiz|merke"
-    r"|記憶|メモ|事実)\s*[:：]\s*",
-    re.IGNORECASE,
-)
+LABEL: Final = pattern("writing_rules", "label", re.IGNORECASE)
 BULLET: Final = re.compile(r"(?:[-*•‣▪+–—]|\(?[0-9]{1,2}[.)])\s+")
 
 # By language: pronouns of the first and second person.
@@ -134,90 +92,29 @@ SURE_POINTERS: Final = _words(
 JAPANESE_POINTERS: Final = re.compile(
     r"(?:ユーザーは)?(?:彼女?[はがのも]|彼ら|それ|これ|あれ|そこ[にでは]|ここ[にでは]|あそこ)"
 )
-# "User lives there." says nothing; "User moved to Rome and works there." does.
-POINTING_END: Final = re.compile(
-    r"(?<=\s)(?:here|there|it|this|that|them|him|those|these|too|so|di sana|di sini|di situ|itu"
-    r"|ini|dort"
-    r"|hier|das|es|ihn)[.\s]*$"
-)
-POINTING_INSIDE: Final = re.compile(
-    r"\b(?:this|that|the same|the other|the first|the second) ones?\b|\bthe (?:former|latter)\b"
-    r"|\b(?:mentioned|stated|described) (?:above|below|earlier|before)\b|\b(?:as|see) above\b"
-    r"|\byang (?:ini|itu|tadi)\b|\btersebut di atas\b|\boben genannt\w*|\b(?:obige|besagte)\w*"
-    r"|上記の|前述の"
-)
+POINTING_END: Final = pattern("writing_rules", "pointing end")
+POINTING_INSIDE: Final = pattern("writing_rules", "pointing inside")
 MAX_WORDS_WITH_POINTING_END: Final = 5
 
-NOT_NEUTRAL: Final = re.compile(
-    r"\b(?:wow|omg|lol|lmao|haha\w*|hehe\w*|yay|woohoo|wkwk\w*|anjir|mantap banget|krass|boah)\b"
-    r"|笑笑|ｗｗ|わーい"
-)
-HYPE: Final = re.compile(  # in the original text, with exclamation marks
-    r"\b(?:amazing|awesome|incredible|fantastic|wonderful|unbelievable|epic|luar biasa|keren"
-    r"|mantap|dahsyat|geil|krass|unglaublich|fantastisch|wahnsinn)[\s.]*[!！]|(?:すごい|最高|すばらしい)[!！]",
-    re.IGNORECASE,
-)
+NOT_NEUTRAL: Final = pattern("writing_rules", "not neutral")
+HYPE: Final = pattern("writing_rules", "hype", re.IGNORECASE)
 
-PLACEHOLDER: Final = re.compile(
-    r"\[[^\]\n]{0,60}\]|\{[^}\n]{0,60}\}|\bx{3,}\b|\bn/a\b|\bunknown\b|\bunspecified\b|\btbd\b"
-    r"|\bnot (?:specified|mentioned|provided|stated|known|available|given|disclosed)\b"
-    r"|\bno (?:information|details?|data|relevant (?:facts|information|memories)|facts"
-    r"|new (?:facts|information|memories))\b|\bnone\b[.\s]*$|\bnull\b|\bundefined\b|\blorem ipsum\b"
-    r"|\.\.\.|…|___|\?\?|\btidak (?:diketahui|disebutkan|ada informasi)\b"
-    r"|\bnicht (?:angegeben|bekannt|genannt)\b|\bunbekannt\b|\bkeine (?:angaben?|informationen)\b"
-    r"|不明|未定義|情報なし|該当なし|○○|〇〇"
-)
+PLACEHOLDER: Final = pattern("writing_rules", "placeholder")
 
-_USER = r"^(?:the )?user(?: \w+)? (?:has |have |is |was |just |also |again )*"
-ABOUT_THE_CONVERSATION: Final = re.compile(
-    rf"{_USER}(?:ask(?:s|ed|ing)? (?:about|whether|if|for|how|what|why|when|where|who|which|a "
-    r"|several|some|the assistant|the ai|questions?)|want(?:s|ed)? to know|wonder(?:s|ed|ing)?"
-    r"|inquir(?:es|ed|ing)|request(?:s|ed|ing)|greet(?:s|ed|ing)|thank(?:s|ed|ing)"
-    r"|sa(?:id|ys|ying) (?:hi|hello|hey|thanks|thank|bye|goodbye|yes|no|ok|okay|good)\b"
-    r"|test(?:s|ed|ing)?\b(?: (?:the|this|memory|whether|if|out)\b.*)?[.\s]*$"
-    r"|chat(?:s|ted|ting) with|talk(?:s|ed|ing) (?:to|with) the (?:assistant|ai|bot)"
-    r"|convers(?:es|ed|ing)|acknowledg|interact(?:s|ed|ing) with the|repl(?:ies|ied)\b"
-    r"|respond(?:s|ed)\b|seek(?:s|ing)? (?:help|advice|information|clarification))"
-    r"|\b(?:this|the|our|current) (?:conversation|chat|session|dialogue|exchange|transcript)\b"
-    r"|^(?:pengguna|user) (?:sedang |telah |sudah )?(?:bertanya|menanyakan|menyapa|mengobrol"
-    r"|menguji|mengucapkan (?:terima|salam)|berterima kasih"
-    r"|meminta (?:bantuan|informasi|penjelasan))"
-    r"|\b(?:percakapan|obrolan) ini\b"
-    r"|^(?:der |die )?(?:be)?nutzer(?:in)? (?:hat )?(?:fragt|fragte|gefragt|grüßt|grüßte|begrüßt"
-    r"|bedankt|bedankte|testet|bittet um (?:hilfe|auskunft|informationen))"
-    r"|\bdieses? (?:gespräch|unterhaltung|chat)\w*"
-    r"|^ユーザーは.{0,60}(?:質問し|尋ね|挨拶し|聞いてい|感謝し|お礼を|テストし|依頼し)|この(?:会話|チャット)"
-)
-ASSISTANT_FIRST: Final = re.compile(
-    r"^(?:the |an? )?(?:ai |virtual )?(?:assistant|ai|chatbot|language model)\b|^(?:si )?asisten\b"
-    r"|^(?:der |die )?(?:assistent(?:in)?|ki)\b|^(?:アシスタント|ai)[はが]"
-)
-ADDRESSES_THE_MODEL: Final = re.compile(
-    r"^(?:ignore|disregard|forget|override|bypass|abaikan|lupakan|ignoriere?|missachte|vergiss)\b"
-    r"|\b(?:always|must) (?:obey|comply)\b|\bno restrictions\b|無視して"
-)
+ABOUT_THE_CONVERSATION: Final = pattern("writing_rules", "about the conversation")
+ASSISTANT_FIRST: Final = pattern("writing_rules", "assistant first")
+ADDRESSES_THE_MODEL: Final = pattern("writing_rules", "addresses the model")
 
 
 # Every rule returns what is wrong, or None.
 
-_QUOTATION = re.compile(
-    r"\"[^\"]{0,300}\"|“[^”]{0,300}”|„[^“”]{0,300}[“”]|«[^»]{0,300}»|「[^」]{0,300}」"
-    r"|『[^』]{0,300}』|(?<![^\s(])['‘][^'’\n]{1,300}['’](?![\w])"
-)
+_QUOTATION = pattern("writing_rules", "quotation")
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
-_MARKUP = re.compile(
-    r"</?[a-zA-Z][^>]{0,200}>|```|\]\(|^#{1,6} |\|\s*-{3}|^\s*[{\[].{0,300}[}\]]\.?$|\w\(\)|=>"
-    r"|==|&&"
-    r"|\b(?:def|class|import|return|const|var|function|SELECT|INSERT)\b.{0,80}[;{(=]|;\s*$"
-)
+_MARKUP = pattern("writing_rules", "markup")
 _ADDRESS = re.compile(r"(?:https?://|www\.)\S+")
 _NUMBERED = re.compile(r"(?:^|\s)1[.)]\s.{1,600}?\s2[.)]\s", re.DOTALL)
 _STEP = re.compile(r"(?:^|\s)(?P<number>[0-9]{1,2})[.)]\s+(?=\S)")
-_NOT_AN_ORDER = re.compile(
-    r"(?:the|a|an|user|users?'s|i|he|she|it|they|we|you|pengguna|dia|saya|nutzer|der|die|das|er|sie"
-    r"|ich)\b|ユーザー|彼|私",
-    re.IGNORECASE,
-)
+_NOT_AN_ORDER = pattern("writing_rules", "not an order", re.IGNORECASE)
 _ROMAN_ONE = re.compile(r"(?:[A-Z][\w.]+|\b(?:type|phase|part|level|class|war|volume))\s+$")
 _MIN_STEPS: Final = 2
 _MIN_WORDS: Final = 2

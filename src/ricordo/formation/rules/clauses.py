@@ -7,7 +7,7 @@ from typing import Final
 
 from ricordo.formation.rules import tasks
 from ricordo.formation.rules.rule import BASE_FORMS
-from ricordo.formation.words import words
+from ricordo.formation.words import alternatives, pattern, words
 
 BLANKED: Final = "\ufffc"  # replaces a quotation inside a sentence
 _LONG_PASSAGE_CHARS: Final = 4_000  # a longer passage is mostly pasted
@@ -17,11 +17,7 @@ _SENTENCES_IN_A_LIST: Final = 2
 _FENCE = re.compile(r"^[ \t]{0,8}(?:```|~~~)")
 _MARKED_LINE = re.compile(r"^[ \t]*(?:>|\||#{1,6} |//|\$ |<[a-z/!])|^(?: {4,}|\t)\S", re.IGNORECASE)
 _LIST_LINE = re.compile(r"^[ \t]*(?:[-*•–+]|\(?\d{1,3}[.)]|[a-z][.)])[ \t]+\S", re.IGNORECASE)
-_OWN_LIST = re.compile(
-    r"\b(?:about me|about myself|remember|facts? about me|my (?:details|profile|background)|"
-    r"tentang (?:saya|aku|gue|diri(?:ku| saya))|ingat|catat|profil (?:saya|ku))\b",
-    re.IGNORECASE,
-)
+_OWN_LIST = pattern("clauses", "own list", re.IGNORECASE)
 _QUOTATIONS: Final = (
     re.compile(r"`[^`\n]{1,400}`"),
     re.compile(r"\"[^\"\n]{0,400}\""),
@@ -97,11 +93,7 @@ MAX_SENTENCES: Final = 500
 _WRAPPED_LINE_CHARS: Final = 60  # a longer line without a full stop is wrapped
 
 _BREAK = re.compile(r"[.!?…]+[\"'”’)\]]*(?=\s|$)|[;\n]|(?<=[a-z\d])[!?]+(?=[A-Z])")
-_ABBREVIATION = re.compile(
-    r"(?:^|[\s(])(?:dr|mr|mrs|ms|prof|st|mt|ft|jr|sr|vs|e\.g|i\.e|approx|jl|jln|tgl|dll|dsb|pt|cv|"
-    r"tbk|ir|drs|hj|bpk|sdr|[a-z]|(?:[a-z]\.)+[a-z])$",
-    re.IGNORECASE,
-)
+_ABBREVIATION = pattern("clauses", "abbreviation", re.IGNORECASE)
 _BULLET = re.compile(r"\s*(?:(?:[-*•–+]|\(?\d{1,3}[.)])\s+)?")
 
 
@@ -160,68 +152,16 @@ def _goes_on(text: str, start: int, line_end: int) -> bool:
 
 MAX_CLAUSES: Final = 12
 
-_PERSONS = r"i|i['’]?m|i['’]ve|ive|i['’]ll|my|we|you|he|she|they|it|it['’]?s|there|u|"
-_PERSONS_INDONESIAN = (
-    r"saya|aku|gue|gw|gua|sy|nama|namaku|istri|istriku|suami|suamiku|kamu|kita|kami|dia|"
-)
-_REQUESTS = (
-    r"please|pls|help|recommend|suggest|tell|give|let|thanks|thank|tolong|mohon|minta|makasih|"
-    r"jangan|remember|note|call|always|never|from now on|selalu|ingat|catat|panggil|"
-)
-_QUESTIONS = (
-    r"what|what['’]?s|where|how|who|which|why|can|could|would|will|should|do|does|did|is|are|any|"
-    r"have you|apa|apakah|bisa|ada|dimana|di mana|bagaimana|gimana|berapa|siapa|kapan|kenapa|boleh|"
-    r"kira-kira|"
-)
-_TURNS = (
-    r"udah|sudah|enaknya|masih|jelasin|rekomendasi|tips|kado|bikinin|if|when|because|but|so|and|"
-    r"not|or|although|though|where|kalau|kalo|tapi|jadi|karena|bukan|atau|dan"
-)
-_STARTER = rf"(?:{_PERSONS}{_PERSONS_INDONESIAN}{_REQUESTS}{_QUESTIONS}{_TURNS})(?![\w-])"
 
 _INDONESIAN_VERBS: Final = words("rules", "indonesian verbs")
 _VERB = "|".join(sorted(BASE_FORMS | {"am", "do", "don't", "dont", "can't"} | _INDONESIAN_VERBS))
 
-# The same subject continues after a comma: "I'm Ana, live in Rome, work as a nurse".
-_GOES_ON = (
-    r"(?:(?:now|currently|also|originally|skrg|sekarang|juga|udah|sudah|lagi) )?(?:live in|"
-    r"living in|based in|work (?:as|at|for|in)|working (?:as|at|for)|study|studying|allergic to|"
-    r"love|hate|speak|originally from|born in|tinggal di|domisili|ngekos|kerja|bekerja|kuliah|suka|"
-    r"hobi|asal|asli|lahir|umur|usia|alergi|intoleran\w{0,2}|punya|pindah ke|"
-    r"(?:tidak|gak|ga|nggak|ngga|enggak|kurang) (?:bisa |pernah )?(?:suka|makan|minum))"
-)
-# Indonesian questions keep the word order: "aku vegan, di warung makan apa ya".
-_ASKED_IN_PLACE = (
-    r"apa|apakah|apaan|berapa|gimana|gmn|bagaimana|mana|dimana|kenapa|kapan|siapa|gak|ga|nggak|"
-    r"tidak|kah|bisa|boleh|mending|tolong|cara"
-)
-# Takes all the space before a sign from its first character on; else a row of spaces takes cubic
-# time.
-_GAP: Final = r"(?:(?<!\s)\s++)?"
+_GAP: Final = alternatives("clauses", "gap")
 _PAUSE: Final = rf"(?:{_GAP},\s++|(?<!\s)\s++)"
-_BORDER = re.compile(
-    rf"(?P<shared>{_PAUSE}(?:and|but|dan|tapi)\s+(?=(?:now\s|also\s|"
-    rf"\w{{3,12}}ly\s)?(?:{_VERB})\s+\S)|{_GAP},\s++(?:(?:and|dan|trus|"
-    rf"terus)\s+)?(?={_GOES_ON}\s+\S)|(?:(?<![,\s])|(?<=,\s))\s++(?=(?:skrg|sekarang) (?:tinggal|"
-    rf"kerja|bekerja|kuliah)\b))|{_PAUSE}(?:and|but|dan|serta)\s+(?:also\s+|juga\s+)?(?:that|"
-    rf"bahwa|kalau|kalo)\s+(?={_STARTER})|"
-    rf"{_GAP},\s*+(?=[^,.;!?]{{0,80}}\b(?:{_ASKED_IN_PLACE})\b)|"
-    rf"{_PAUSE}(?:and\s+)?since\s+(?=(?:i|i['’]?m|i['’]ve|my|we)\b)|(?<!\s)\s++[-–—]{{1,3}}\s+|"
-    rf"{_GAP}—\s*|{_GAP}[()]\s*|:\s+|{_GAP}[:;=][)(DP]|{_GAP}[!?…]+\s*|"
-    rf"{_PAUSE}(?:but|so|because|cause|cuz|although|though|even though|whereas|tapi|tetapi|karena|"
-    rf"soalnya|padahal|meskipun|walaupun|sehingga|makanya|while|so that)\s+|"
-    rf"{_GAP},\s*+(?={_STARTER})|{_PAUSE}(?:and|so|plus|dan|terus|trus|jadi|lalu|"
-    rf"serta)\s+(?={_STARTER})",
-    re.IGNORECASE,
-)
+_BORDER = pattern("clauses", "border", re.IGNORECASE, pause=_PAUSE, verb=_VERB)
 # "My favourite band is Queen, anything similar?": the question is after the last comma.
 _ASKED_LAST = re.compile(r"\s*,\s*(?=[^,]+ [^,]+$)(?!(?:and|or|dan|atau)\b|[^,]* (?:and|dan) )")
-_FIRST_PERSON = re.compile(
-    r"(?:\W|\b(?:hi|hello|hey|so|well|yes|also|and|halo|hai|jadi|kenalin|kenalkan|perkenalkan|oh|"
-    r"btw|oiya|iya|ya|oke|ok|skrg|sekarang|nama|my name)\b)*(i|im|i['’]m|i['’]ve|ive|is|saya|aku|"
-    r"gue|gw|gua|namaku|sy)\b",
-    re.IGNORECASE,
-)
+_FIRST_PERSON = pattern("clauses", "first person", re.IGNORECASE)
 
 # "I have a cat called Pip, likes to bite": the cat does.
 _NAMES_ANOTHER = re.compile(r"\b(?:namanya|bernama|called|named)\b", re.IGNORECASE)
@@ -298,77 +238,14 @@ def _clause(sentence: Sentence, text: str, place: int, sharing: Clause | None) -
     )
 
 
-_UNCERTAIN = (
-    r"if|unless|whether|suppos\w{1,5}|assum\w{1,4}|wish\w{0,3}|would|could|might|maybe|perhaps|"
-    r"probably|hypothetical\w{0,2}|imagin\w{1,4}|pretend\w{0,3}|guess|allegedly|apparently|"
-    r"not sure|i think|i believe|i feel like|kinda|sort of|almost|nearly|technically|kalau|kalo|"
-    r"klo|jika|jikalau|bila|andai\w{0,3}|seandainya|misal|misalnya|umpama\w{0,3}|mungkin|"
-    r"barangkali|kayaknya|kayanya|sepertinya|kira-kira|seolah|entah|hampir|harusnya|seharusnya"
-)
-_REPORTED = (
-    r"sa(?:id|ys?|ying)|told|tells|asked|asks|thinks|thought|claims|claimed|(?<![iI] )wrote|writes|"
-    r"heard|believes|quot\w{1,4}|according to|katanya|kata|bilang|berkata|menurut|ujar|konon"
-)
-_BEFORE = re.compile(
-    rf"\b(?:{_UNCERTAIN}|{_REPORTED}|example|instance|when|whenever|once|until|"
-    r"as an? (?:test|joke|example|hypothetical)|story|novel|characters?|dream\w{0,2}|lyrics?|poem|"
-    r"you(?: are|['’]re)|ur|let['’]?s|contoh|ketika|waktu|dulu|cerita|mimpi|lirik|e\.g|"
-    r"oh (?:great|sure|wow)|sure)\b",
-    re.IGNORECASE,
-)
-_INSIDE = re.compile(
-    rf"\b(?:{_UNCERTAIN}|{_REPORTED}|used to|apa|apakah|siapa|mana|berapa|kapan|kenapa|gimana|"
-    rf"bagaimana|today|tonight|this (?:morning|afternoon|evening|week)|for now|temporarily|"
-    rf"hari ini|sementara|supposed to|i['’]d|may (?:be|not|have|want|need|like)|"
-    r"dulu|dulunya|tadinya|pernah|belum|lorem|xx+|foo|bar baz|todo|tbd)\b|"
-    rf"[\[\]<>{{}}|\\=#^~]|__|\.\.|[{BLANKED}]|https?:",
-    re.IGNORECASE,
-)
-_AFTER = re.compile(
-    r"^\W*(?:or|atau|right|correct|yes|huh|eh|kan|ya kan|isn['’]?t|aren['’]?t|don['’]?t i|"
-    r"do i(?=\W*$)|am i(?=\W*$)|not$|not any|no longer|said|says|was what|is what|would|katanya|"
-    r"kata|bukan(?=\W*$)|anymore)\b|\b(?:i wish|(?:came|moved|went) back|returned|said no|"
-    r"or (?:so|something|not)|in (?:the|my|this) (?:story|novel|dream|game)|or was it)\b",
-    re.IGNORECASE,
-)
-_TAG = re.compile(
-    r"\b(?:right|correct|huh|eh|kan|bukan|ya kan|isn['’]?t it|don['’]?t i|yes|no|or not)\W*$",
-    re.IGNORECASE,
-)
-# Tag questions: "I live in Rome, do I not?".
-_CONFIRMS = re.compile(
-    r"\W*(?:(?:or|and|so|atau|dan)\W+)?(?:(?:do|am|have|did|was|can|will|is|are|does|should|would|"
-    r"could)(?:n['’]?t)? (?:i|it|we|that|you think)(?: not)?|"
-    r"(?:is|was) (?:that|this|it) (?:right|correct|true|so|it)|"
-    r"(?:that['’]?s|is) (?:right|correct)|(?:you (?:think|say|mean|reckon)|do you think(?: so)?)|"
-    r"(?:benar|bener|betul|iya|ya|begitu|gitu)(?: (?:kan|ya|tidak|nggak|gak|ga|bukan))?|"
-    r"(?:apa|atau) (?:bukan|tidak|nggak|gak|ga)|(?!(?:tips|ideas|advice|suggestions|"
-    r"recommendations|thoughts|help|you|kamu|saran|solusi|rekomendasi)\b)[\w'’-]+|)\W*",
-    re.IGNORECASE,
-)
-# "Is it odd that I'm tall and I hate heels, really?" asks about both.
-_ASKING = re.compile(
-    r"\W*(?:(?:so|and|but|hi|hey|hello|ok|okay)\W+)?(?:do|does|did|is|are|was|am|what|why|how|"
-    r"when|who|which|where|would|could|should|can|will|apa|apakah|kenapa|mengapa|bagaimana|gimana|"
-    r"siapa|kapan|bisakah)\b[^,;:!?]*$",
-    re.IGNORECASE,
-)
-_INTRODUCTION = re.compile(
-    r"\W*(?:(?:a|some|more|and|just|quick|little|bit|of|few|things?|facts?|oh|ok|okay|so|hi|hey|"
-    r"hello|halo|hai|also)\W+){0,6}(?:(?:about|abt) (?:me|myself)|heads[- ]up|fun fact|side note|"
-    r"reminder|fyi|btw|question|tanya|pertanyaan|note|notes|info|context|background|for context|"
-    r"for the record|update|intro|introduction|ps|p\.s|"
-    r"remember(?: (?:this|that|these|the following|about me|about myself))?|keep in mind|"
-    r"please (?:note|remember)(?: (?:this|that|about me))?|details|my details|"
-    r"tentang (?:saya|aku|gue|diriku)|catatan|sekadar info|sekedar info|info|konteks|"
-    r"ingat(?: ya| ini)?|catat(?: ya| ini)?|tolong (?:ingat|catat)(?: ini| ya)?)\W*",
-    re.IGNORECASE,
-)
-_HELPFUL_TAIL = re.compile(
-    r"[,\s]+(?:if (?:that|it|this) (?:helps|matters|makes|is|changes)|in case (?:that|it|you)|"
-    r"if you (?:need|want|must|were)|kalau (?:itu )?(?:membantu|perlu))\b.*$",
-    re.IGNORECASE,
-)
+_BEFORE = pattern("clauses", "before", re.IGNORECASE)
+_INSIDE = pattern("clauses", "inside", re.IGNORECASE, blanked=BLANKED)
+_AFTER = pattern("clauses", "after", re.IGNORECASE)
+_TAG = pattern("clauses", "tag", re.IGNORECASE)
+_CONFIRMS = pattern("clauses", "confirms", re.IGNORECASE)
+_ASKING = pattern("clauses", "asking", re.IGNORECASE)
+_INTRODUCTION = pattern("clauses", "introduction", re.IGNORECASE)
+_HELPFUL_TAIL = pattern("clauses", "helpful tail", re.IGNORECASE)
 
 
 def without_helpful_tail(text: str) -> str:

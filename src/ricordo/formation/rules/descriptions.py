@@ -13,19 +13,14 @@ from ricordo.formation.rules.word_lists import (
     NOT_WHERE_ONE_LIVES,
     OCCUPATIONS,
 )
-from ricordo.formation.words import words
+from ricordo.formation.words import pattern, words
 from ricordo.text.dates import CLEAR_MONTHS, MONTHS_OR_NAMES, MONTHS_OR_WORDS
 
 _MAX_WORDS: Final = 6
 _OLDEST: Final = 110
 _YOUNGEST: Final = 10
 
-_AFTER_A_TRADE = re.compile(
-    r"[,\s]+(?:at|for|in|from|with|who|and|based|living|working|by|since|on|near|but|so|of (?=my)|"
-    r"or|here|looking|trying|now|where|specialising|specializing|to|as|di|dari|dan|yang|untuk|"
-    r"sejak|selama|dengan|tapi|pada|buat|kalau)\b.*|,.*",
-    re.IGNORECASE | re.DOTALL,
-)
+_AFTER_A_TRADE = pattern("noun_phrases", "after a trade", re.IGNORECASE | re.DOTALL)
 _LOOSE_TRADE: Final = words("rules", "loose trade")
 
 
@@ -70,22 +65,8 @@ def _fits(bare: str) -> bool:
     return 1 <= len(words) <= _MAX_WORDS and bool(letters) and not has_pronoun(bare)
 
 
-_AFTER_AN_EMPLOYER = re.compile(
-    r"[,\s]+(?:as|since|for|in|where|which|who|and (?=[^A-Z])|but|so|because|from|with|on|every|"
-    r"this|last|now|doing|sebagai|sejak|selama|dan|yang|tapi|di|bagian|dari|untuk|dengan|"
-    r"jadi)\b.*|,.*",
-    re.DOTALL,
-)
-_WORKPLACES = re.compile(
-    r"(?:an? (?:[\w-]{2,20} ){0,3}|the (?!(?:same|other|new|whole|best|first|next|old|previous|"
-    r"nearest) )(?:[\w-]{2,20} ){1,3})(?:bank|hospital|school|startup|start-up|company|university|"
-    r"restaurant|hotel|factory|law firm|firm|agency|clinic|museum|library|bakery|supermarket|shop|"
-    r"store|café|cafe|bookshop|bookstore|ngo|non-?profit|charity|studio|newspaper|magazine|"
-    r"pharmacy|warehouse|garage|kindergarten|nursery|call cent(?:er|re)|consultancy|publisher|"
-    r"laboratory|lab|airport|airline|farm|gym|pub|bar|college|brewery|council|post office|"
-    r"publishing house|bookmaker|nursing home)|the (?:council|government|post office|railways?|"
-    r"police|army|navy|church|un|eu|nhs)"
-)
+_AFTER_AN_EMPLOYER = pattern("noun_phrases", "after an employer", re.DOTALL)
+_WORKPLACES = pattern("noun_phrases", "workplaces")
 _NO_EMPLOYER: Final = words("rules", "no employer")
 _WITH_A_NAME: Final = words("rules", "with a name")
 _NO_NAME: Final = words("rules", "no name")
@@ -138,11 +119,7 @@ def field_of_work(text: str) -> str | None:
     return bare if bare.lower() in FIELDS_OF_WORK else None
 
 
-_AFTER_A_SUBJECT = re.compile(
-    r"[,\s]+(?:at|for|in (?=[A-Z])|because|so|since|but|with|to|and (?=\w+ing)|right|from|by|on|"
-    r"or|when|if|while|di|karena|sejak|dan|tapi|semester|untuk|buat|dengan|angkatan)\b.*|,.*",
-    re.DOTALL,
-)
+_AFTER_A_SUBJECT = pattern("noun_phrases", "after a subject", re.DOTALL)
 _NO_SUBJECT: Final = words("rules", "no subject")
 
 

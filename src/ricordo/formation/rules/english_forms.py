@@ -11,16 +11,12 @@ from ricordo.formation.rules.rule import (
     has_pronoun,
     third_person,
 )
-from ricordo.formation.words import alternatives, words
+from ricordo.formation.words import alternatives, pattern, words
 
 _LEAD = re.compile(
     rf"(?:(?:{alternatives('rules', 'leads')})(?:\s*[,.!:…]+\s*|\s+|$)){{0,4}}", re.IGNORECASE
 )
-_GREETING = re.compile(
-    r"\W*(?:hi|hello|hey|hiya|greetings|good (?:morning|afternoon|evening)|halo|hai|hallo|helo|"
-    r"assalamualaikum|selamat (?:pagi|siang|sore|malam)|permisi)\b",
-    re.IGNORECASE,
-)
+_GREETING = pattern("english", "greeting", re.IGNORECASE)
 _SPELLINGS: Final = tuple(
     (re.compile(rf"\b{pattern}(?![\w'])", re.IGNORECASE), full)
     for pattern, full in (
@@ -48,11 +44,7 @@ _SPELLINGS: Final = tuple(
     )
 )
 _SMALL_I = re.compile(r"\bi(?= )")
-_ADVERB = (
-    r"(?:really|also|absolutely|truly|just|currently|now|still|actually|personally|definitely|"
-    r"totally|already|recently|presently|generally|mostly|mainly|honestly|simply|always|usually|"
-    r"quite|genuinely|thoroughly|strongly|particularly|especially|very much|sure do|do)"
-)
+_ADVERB = alternatives("english", "adverb")
 _ADVERBS = re.compile(
     rf"^(I(?: am| have| do not)?)(?: (?!do not){_ADVERB}){{1,3}}(?= )", re.IGNORECASE
 )

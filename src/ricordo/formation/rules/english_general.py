@@ -37,7 +37,7 @@ from ricordo.formation.rules.word_lists import (
     RELATIONS,
     RELIGIONS,
 )
-from ricordo.formation.words import words
+from ricordo.formation.words import alternatives, pattern, words
 from ricordo.model.vocabulary import MemoryType
 
 _PEOPLES: Final = (
@@ -45,22 +45,10 @@ _PEOPLES: Final = (
 ) | words("rules", "peoples")
 _RELATION = rf"my (?P<relation>{any_of(RELATIONS)})"
 _YEAR = r"(?:first|second|third|fourth|fifth|final|last|1st|2nd|3rd|4th)"
-_AFTER = re.compile(
-    r"[,\s]+(?:so|but|because|and|at|in|for|with|which|who|now|on|since|when|if|or)\b.*|,.*",
-    re.IGNORECASE,
-)
-_ILL = (
-    r"(?:always )?(?:makes?|made) me (?:(?:really|very|so|feel) ){0,2}(?P<ill>ill|sick|bloated|"
-    r"queasy|nauseous|itchy|wheeze|sneeze|itch|swell up|throw up|"
-    r"break out(?: in hives| in a rash)?)(?! to\b)"
-)
+_AFTER = pattern("english", "after a phrase", re.IGNORECASE)
+_ILL = alternatives("english", "ill")
 _NOT_A_CAUSE: Final = words("rules", "not a cause")
-_CONDITION_NOUN = (
-    r"(?:[a-z'-]+ ){0,2}?(?:[a-z]+(?:itis|osis|emia|aemia|algia|lepsy|phobia|pathy|plegia|oma)|"
-    r"alzheimer's|parkinson's|dementia|cancer|asthma|diabetes|adhd|autism|dyslexia|eczema|"
-    r"migraines|allergies|hay fever|tinnitus|gout|lupus|ibs|pcos|gerd|crohn's|a pacemaker|"
-    r"a (?:[a-z]+ ){1,2}(?:allergy|intolerance|condition))"
-)
+_CONDITION_NOUN = alternatives("english", "condition")
 
 
 def _short(text: str) -> str | None:
@@ -209,28 +197,16 @@ ABOUT_RULES: Final = (*SELF, *HEALTH, *LIKINGS, *FAMILY)
 
 
 _MAX_WORDS: Final = 6
-_KIN = (
-    rf"my (?:(?:older|younger|little|big|elder|eldest|oldest|youngest|middle|"
-    rf"twin) )?(?P<relation>{any_of(RELATIONS)}|youngest|eldest|oldest)(?: one)?"
-)
+_KIN = alternatives("english", "kin", relations=any_of(RELATIONS))
 _COUNT = rf"(?:{any_of(NUMBER_WORDS)}|\d{{1,2}})"
-_AFTER_HELD = re.compile(
-    r"[,\s]+(?:that|which|who|with|and (?=i\b|my\b|we\b|it\b|now|want|need)|but|so|for|from|since|"
-    r"at|in|because|yesterday|last|now|today|on|to|this|whose|already|when|as|if|after|before|"
-    r"every|off|online|secondhand|second-hand|and (?:i|my|we))\b.*|,.*",
-    re.IGNORECASE,
-)
+_AFTER_HELD = pattern("english", "after a possession", re.IGNORECASE)
 # What one "has" or "calls" without owning it.
 _NO_BELONGING: Final = words("rules", "no belonging")
 _PROBLEM: Final = words("rules", "problem")
 _ABOUT_THEM = (
     r"(?P<does>loves|likes|hates|enjoys|plays|speaks|studies|teaches|collects|dislikes|adores)"
 )
-_MEDICINE = re.compile(
-    r"(?:\d+ ?mg (?:of )?)?[a-z]{3,}(?:ine|ol|lin|cin|tin|pin|fin|nin|min|rin|sin|ium|ide|one|ate|"
-    r"pam|lam|pril|tan|ole|ril|ast|ax|mab|xin|oxin|parin|phen|fen|cet|zac)(?=$|,|"
-    r" (?:and|for|daily|every|twice|once|at|in|so|but|because|since|\d))"
-)
+_MEDICINE = pattern("english", "medicine")
 _NO_MEDICINE: Final = words("rules", "no medicine")
 
 
@@ -389,11 +365,7 @@ _TRADE_ENDINGS: Final = (
     "analyst",
 )
 _LOOSE: Final = words("rules", "loose")
-_COURSE = (
-    r"(?P<course>(?:[\w'-]+ ){0,4}?(?:degree|diploma|certificate|course|apprenticeship|phd|"
-    r"master's|masters|bachelor's|bachelors|mba|doctorate|internship|traineeship|residency|"
-    r"a-levels|bootcamp|evening class|night class|qualification|minor|major))"
-)
+_COURSE = alternatives("english", "course")
 _NOT_RUN: Final = words("rules", "not run")
 
 

@@ -17,13 +17,11 @@ from ricordo.formation.rules.word_lists import (
     RELATIONS,
     SIBLINGS,
 )
+from ricordo.formation.words import alternatives, pattern
 
 _family = partial(rule, theme="family", importance=3)
 
-_RELATION = (
-    rf"my (?:(?:older|younger|little|big|elder|late|eldest|oldest|youngest|"
-    rf"twin) )?(?P<relation>{any_of(RELATIONS)})"
-)
+_RELATION = alternatives("english", "relation", relations=any_of(RELATIONS))
 _PET = rf"my (?:(?:little|old|new) )?(?P<pet>{any_of(PETS)})"
 _NAMED = r"(?: is (?:called|named)|'s (?:called|named)|'s name is)"
 _COUNT = rf"(?P<count>{any_of(NUMBER_WORDS)}|\d{{1,2}})"
@@ -109,22 +107,13 @@ POSSESSIONS: Final = (
 FAMILY_RULES: Final = (*FAMILY, *POSSESSIONS)
 
 
-_HOUSE_PET = rf"(?:{any_of(PETS)})(?:e?s)?"
-_ANIMAL = re.compile(
-    rf"(?:{any_of(NUMBER_WORDS)}|\d{{1,2}}|some|a few|a couple of) (?:[a-z-]+ ){{0,2}}{_HOUSE_PET}",
-    re.IGNORECASE,
+_HOUSE_PET = alternatives("english", "house pet", pets=any_of(PETS))
+_ANIMAL = pattern(
+    "english", "animal", re.IGNORECASE, number_words=any_of(NUMBER_WORDS), house_pet=_HOUSE_PET
 )
 _HOME_RELATION = r"(?P<relation>wife|husband|partner|girlfriend|boyfriend|fianc[ée]e?|spouse)"
-_AFTER_A_BELONGING = re.compile(
-    r"[,\s]+(?:that|which|that['’]?s|thats|with|and|but|so|for|from|since|at|in|because|yesterday|"
-    r"last|now|today|who|on|to|this|whose|already)\b.*|,.*",
-    re.IGNORECASE,
-)
-_KIND = (
-    r"(?P<kind>car|van|truck|phone|laptop|computer|pc|tablet|camera|bike|bicycle|motorbike|"
-    r"motorcycle|scooter|guitar|piano|printer|router|monitor|tv|oven|boat|watch|console|e-?reader|"
-    r"keyboard|drone|telescope)"
-)
+_AFTER_A_BELONGING = pattern("english", "after a belonging", re.IGNORECASE)
+_KIND = alternatives("english", "kind of belonging")
 _COLOUR = (
     r"(?:red|blue|black|white|gr[ea]y|green|silver|yellow|orange|purple|brown|(?:19|20)\d\d|'\d\d)"
 )

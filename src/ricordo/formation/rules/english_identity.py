@@ -15,14 +15,12 @@ from ricordo.formation.rules.things import (
     place_of_youth,
 )
 from ricordo.formation.rules.word_lists import ALLERGENS, DIETS, RELIGIONS
+from ricordo.formation.words import alternatives, pattern
 
 _health = partial(rule, theme="health", importance=4)
 _fact = partial(rule, importance=3)
 
-_PRONOUNS = (
-    r"(?P<pronouns>(?:he|she|they|ze|xe)\s?/\s?(?:him|her|them|they|zir|"
-    r"xem)(?:\s?/\s?(?:his|hers|theirs))?)"
-)
+_PRONOUNS = alternatives("english", "pronouns")
 _SOME_TIME = r"(?: (?:back|over|out|here))?"
 
 
@@ -75,18 +73,8 @@ PROFILE_RULES: Final = (*NAMES, *PLACES, *YEARS)
 
 
 _PRONOUN_SETS = r"(?P<pronouns>(?:he|she|they|ze|xe)\s?/\s?(?:him|her|them|they|zir|xem))"
-_SINCE = re.compile(
-    r",? (?:(?:last|this) \w+|yesterday|in (?:January|February|March|April|May|June|July|August|"
-    r"September|October|November|December)|a (?:few )?(?:days?|weeks?|months?) ago|recently)\b.*"
-)
-# A bare small number may count anything: "I make three coffees a day".
-_AMOUNT = (
-    r"(?:about |around |roughly |approximately |just over |"
-    r"just under )?(?P<amount>[$€£¥] ?\d[\d.,]{0,11}k?|"
-    r"\d[\d.,]{0,11} ?(?:k|thousand|million|euros?|dollars?|pounds|usd|eur|gbp|[$€£¥])(?!\w)|"
-    r"\d[\d.,]{2,11}|\d{2}(?= (?:an|per) hour)) ?(?P<per>(?:an?|per|every) (?:month|year|week|hour|"
-    r"day))"
-)
+_SINCE = pattern("english", "since")
+_AMOUNT = alternatives("english", "amount")
 
 
 def _age_turned(text: str) -> str | None:

@@ -6,7 +6,7 @@ from typing import Final
 
 from ricordo.formation.rules.plans import with_dates
 from ricordo.formation.rules.rule import PAST_FORMS, RuleMatch, has_pronoun, third_person, trimmed
-from ricordo.formation.words import words
+from ricordo.formation.words import alternatives, pattern, words
 from ricordo.model.vocabulary import MemoryType
 from ricordo.text.dates import CLEAR_MONTHS
 from ricordo.text.normalise import folded, slug
@@ -15,39 +15,15 @@ from ricordo.text.normalise import folded, slug
 
 _MAX_WORDS: Final = 16
 _MAX_SLUG_CHARS: Final = 60
-_DAY = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day"
-_PART = r"(?:morning|afternoon|evening|night|lunchtime)"
-_OFTEN = (
-    rf"(?:every|each) (?:single |other |second )?(?:day|week|weekend|month|year|spring|summer|"
-    rf"autumn|fall|winter|{_PART}|{_DAY}(?: {_PART})?)s?|"
-    rf"(?:on )?(?:{_DAY}s|{_DAY} {_PART}s|weekdays|weekends|weeknights)|at (?:the )?weekends?|"
-    rf"(?:once|twice|(?:two|three|four|five|six|\d) times) (?:a|per|every) (?:day|week|month|year)|"
-    rf"most (?:days|weeks|weekends|{_PART}s|{_DAY}s)|daily|in the (?:mornings|evenings|afternoons)"
-)
-_CLOCK = (
-    r"(?:at|by|around|before|after|until|till) (?:\d{1,2}(?::\d\d)?(?: ?[ap]m)?|noon|midnight|dawn)"
-)
-_USUALLY = r"(?:usually|always|normally|generally|typically|often|mostly)"
-_ADVERBS = rf"(?P<adverbs>(?:(?:{_USUALLY}|also|still|now|only|just|currently) )*)"
-_HABIT = re.compile(
-    rf"(?P<first>(?:{_OFTEN}),? )?(?P<who>I|we) {_ADVERBS}(?P<verb>[a-z]+)(?P<rest>(?: .*)?)",
-    re.IGNORECASE,
-)
-_WHEN = re.compile(
-    rf"\b(?:{_OFTEN})(?:(?:,| and|, and) (?:{_DAY}s|{_PART}s|weekends))*(?: {_CLOCK})?\b",
-    re.IGNORECASE,
-)
+_CLOCK = alternatives("english", "clock")
+_USUALLY = alternatives("english", "usually")
+_HABIT = pattern("english", "habit", re.IGNORECASE)
+_WHEN = pattern("english", "when", re.IGNORECASE)
 _AT_A_TIME = re.compile(rf"\b(?:{_CLOCK})\b", re.IGNORECASE)
 # Verbs of thinking, of trouble and of speech: no habits.
 _NO_HABIT: Final = words("rules", "no habit")
 _GETS_UP = re.compile(r"get (?:up|to work|home|off work)\b", re.IGNORECASE)
-_ONGOING = re.compile(
-    r"(?:I|we) have (?:now |also )?been (?P<doing>[a-z]{3,}ing)(?P<rest> .*?)?,? (?P<long>(?:for|"
-    r"since) (?:(?:about|almost|nearly|over|around|more than|the (?:last|past)) )?(?:(?:\w+|"
-    r"\d+)(?:-| )?(?:odd )?(?:years?|decades?|months)|(?:19|20)\d\d|ages|my whole life|"
-    r"i was (?:a kid|a child|little|\w+)))\b.*",
-    re.IGNORECASE,
-)
+_ONGOING = pattern("english", "ongoing", re.IGNORECASE)
 _NOT_ONGOING: Final = words("rules", "not ongoing")
 _END = re.compile(
     r",.*|;.*| (?:because|so|but|which|though|although|then|while|if|when|and (?=i\b)).*"
@@ -124,75 +100,18 @@ _DATE = (
     rf"(?:the )?(?:\d{{1,2}}(?:st|nd|rd|th)?(?: of)? (?:{_MONTH}|next month)|"
     rf"(?:{_MONTH}) \d{{1,2}}(?:st|nd|rd|th)?)"
 )
-_TO_COME = (
-    rf"(?:(?:on|by|from) {_DATE}|(?:in|at the end of|in early|in late|by|early|late) (?:{_MONTH})|"
-    r"next (?:week|month|year|spring|summer|autumn|fall|winter|weekend)|"
-    r"(?:this|in the) (?:spring|summer|autumn|fall|winter)|"
-    r"in (?:a|an|one|two|three|four|five|six|\d{1,2}) (?:days?|weeks?|months?)(?:['’]? time)?|"
-    r"(?:over|at|for|on) (?:the )?(?:christmas|easter|thanksgiving|new year|[a-z]+ day weekend|"
-    r"half[- ]term|eid|ramadan|holidays|bank holiday))(?:,? 20\d\d)?"
-)
-_DOING = re.compile(
-    rf"(?:(?P<first>{_TO_COME}),? )?(?:I|we) (?:am|are|will be) (?:finally |also |both |"
-    rf"all )?(?P<what>(?:going to |off to )?(?P<verb>[a-z]+)(?: .*)?)",
-    re.IGNORECASE,
-)
-_OF_MINE = re.compile(
-    rf"(?:my|our) (?P<what>[a-z'-]+(?: [a-z'-]+){{0,3}}) (?:is|are|starts?|begins?|takes? place|"
-    rf"falls?) (?:\w+ )?(?P<when>{_TO_COME}).*",
-    re.IGNORECASE,
-)
-_HAD = re.compile(
-    rf"(?:I|we) have (?:an?|my|our|the) (?P<what>[a-z'-]+(?: [a-z'-]+){{0,3}}?) (?:coming up )?"
-    rf"(?P<when>(?!next week){_TO_COME}).*",
-    re.IGNORECASE,
-)
+_TO_COME = alternatives("english", "to come", date=_DATE, month=_MONTH)
+_DOING = pattern("english", "doing", re.IGNORECASE, to_come=_TO_COME)
+_OF_MINE = pattern("english", "of mine", re.IGNORECASE, to_come=_TO_COME)
+_HAD = pattern("english", "had", re.IGNORECASE, to_come=_TO_COME)
 _COMING_WHEN = re.compile(rf"\b{_TO_COME}", re.IGNORECASE)
 _NOT_TO_COME: Final = words("rules", "not to come")
 _NOT_EVENTS: Final = words("rules", "not events")
-# Aims for one's life; "trying to install" is a task.
-_AIM = (
-    r"(?:cut|bring|get|keep) (?:down |back )?(?:on )?my .+|cut (?:down|back) on .+|"
-    r"(?:reduce|lower|improve|increase|grow|fix) my (?:\w+ )?(?:screen|sleep|weight|diet|posture|"
-    r"spending|blood|cholesterol|fitness|debt|carbon|stress|"
-    r"\w+ (?:time|intake|skills?|savings))\b.*|(?:lose|gain) (?:some |a bit of )?(?:weight|muscle|"
-    r"\d+ ?(?:kg|kilos|pounds|lbs|stone))\b.*|(?:quit|stop|give up) (?:\w+ing|sugar|alcohol|coffee|"
-    r"caffeine|meat|nicotine)\b.*|(?:eat|drink|sleep|exercise|walk|read|cook|spend|smoke|swim|run|"
-    r"meditate) (?:more|less|\d+|earlier|every|at least)\b.*|"
-    r"get (?:fit|fitter|healthier|stronger|in shape|back into .+|better at .+|out of debt)\b.*|"
-    r"pay off .+|save (?:up )?(?:for )?.+|become an? .+|"
-    r"learn (?:to )?(?!how|what|why|more|about)\S.*|finish my (?:novel|book|degree|thesis|album|"
-    r"memoir|screenplay|phd)\b.*|write (?:a|my) (?:novel|book|memoir|screenplay|album)\b.*|"
-    r"pass my .+|qualify (?:as|for) .+|be more \w+.*"
-)
-_AIMING = re.compile(
-    rf"(?:(?:this|next) (?:year|month|summer|winter|spring|"
-    rf"autumn),? )?I (?:am (?:\w+ly )?(?:trying|aiming|hoping|determined|working|going|planning)|"
-    rf"want|hope|aim|plan|intend|have decided|need) to (?:\w+ly )?(?P<what>{_AIM})",
-    re.IGNORECASE,
-)
-_APPLYING = re.compile(
-    r"I am (?!\w+ for (?:an?|my|the) (?:\w+ )?(?:exams?|test|quiz|midterms?|finals?|meeting|"
-    r"party)\b)(?P<what>(?:applying|training|studying|preparing|retraining|saving(?: up)?|"
-    r"practi[cs]ing|revising|rehearsing) (?:to (?:be|become) an? |for (?:an? |my |the )|"
-    r"as an? )\S.*)",
-    re.IGNORECASE,
-)
-_LEARNING = re.compile(
-    r"I am (?:slowly |also )?(?:learning|teaching myself|getting into|taking up)"
-    r"(?P<what> (?!about|how|what|why|more|a lot|from|that|this|the (?!guitar|piano|\w+$)).+)",
-    re.IGNORECASE,
-)
-_ENGAGEMENT_END = re.compile(
-    r"[,;].*| (?:because|so|but|which|though|although|and (?=i\b|my\b|need|want)|where|with my|if|"
-    r"when|for (?:fun|work|a while|now)|third attempt)\b.*",
-    re.IGNORECASE,
-)
-_VAGUE = re.compile(
-    r"\b(?:this|that|these|those|it|here|now|today|tonight|tomorrow|code|function|bug|error|file|"
-    r"script|answer|late|not|or|meeting|call|e-?mail)\b",
-    re.IGNORECASE,
-)
+_AIMING = pattern("english", "aiming", re.IGNORECASE)
+_APPLYING = pattern("english", "applying", re.IGNORECASE)
+_LEARNING = pattern("english", "learning", re.IGNORECASE)
+_ENGAGEMENT_END = pattern("english", "after an engagement", re.IGNORECASE)
+_VAGUE = pattern("english", "vague", re.IGNORECASE)
 
 
 def engagement(clause: str, at: datetime) -> RuleMatch | None:

@@ -20,7 +20,7 @@ from ricordo.formation.rules.word_lists import (
     FOODS_NOT_EATEN,
     SPORTS_AND_INSTRUMENTS,
 )
-from ricordo.formation.words import words
+from ricordo.formation.words import pattern, words
 from ricordo.model.vocabulary import MemoryType
 
 _health = partial(rule, theme="health", importance=4)
@@ -152,13 +152,7 @@ PERSONAL_RULES: Final = (*TASTES, *HEALTH)
 # Fallback rules: they apply only if no more specific rule reads the clause.
 
 _MAX_WORDS: Final = 5
-_AFTER_FOOD = re.compile(
-    r"[,\s]+(?:because|so|but|since|for|at|in|on|after|before|when|if|any ?more|"
-    r"or (?=i\b|anything)|(?:an?|one|two|three|four|five|some|several|\d+) (?:\w+ )?(?:days?|"
-    r"weeks?|months?|years?)|years|last|this|and (?=i\b|my\b|still|feel)|due|during|unless|as|"
-    r"with|altogether|completely|entirely|whatsoever|ever)\b.*|,.*",
-    re.IGNORECASE,
-)
+_AFTER_FOOD = pattern("english", "after food", re.IGNORECASE)
 _NO_FOOD: Final = words("rules", "no food")
 _NOT_GIVEN_UP: Final = words("rules", "not given up")
 _FELT = re.compile(
@@ -171,11 +165,7 @@ _FELT = re.compile(
 )
 _NOT_FELT: Final = words("rules", "not felt")
 _THE_ONE = re.compile(r"(?:the |my )", re.IGNORECASE)
-_OVER = re.compile(
-    r"(?P<what>[\w'’-]+(?: [\w'’-]+){0,3}?) over (?P<other>[\w'’-]+(?: [\w'’-]+){0,3}?),? "
-    r"any ?(?:day|time)\b.*",
-    re.IGNORECASE,
-)
+_OVER = pattern("english", "over", re.IGNORECASE)
 
 
 def _not_eaten(text: str) -> str | None:

@@ -17,7 +17,7 @@ from ricordo.formation.rules.english_forms import in_third_person
 from ricordo.formation.rules.rule import cut_at, has_pronoun, nothing_more, rule, trimmed
 from ricordo.formation.rules.things import known_or_capitalised_place, taste
 from ricordo.formation.rules.word_lists import BUSINESSES, LANGUAGES, SPORTS_AND_INSTRUMENTS
-from ricordo.formation.words import words
+from ricordo.formation.words import pattern, words
 from ricordo.model.vocabulary import MemoryType
 
 _work = partial(rule, theme="work", importance=3)
@@ -93,11 +93,7 @@ WORK_RULES: Final = (*WORK, *STUDIES)
 
 
 _MAX_WORDS: Final = 6
-_END = re.compile(
-    r"[,\s]+(?:for|at|in|on|because|so|since|with|when|where|which|who|that|but|like|as|by|from|"
-    r"and (?=i\b|my\b|we\b|love|hate|like))\b.*|,.*",
-    re.IGNORECASE,
-)
+_END = pattern("english", "after a pursuit", re.IGNORECASE)
 # "My job is getting harder": how it goes, not what it is.
 _HOW_IT_GOES: Final = words("rules", "how it goes")
 _NOT_TAUGHT: Final = words("rules", "not taught")

@@ -16,71 +16,18 @@ from ricordo.formation.rules.clauses import (
 from ricordo.formation.rules.english_forms import in_third_person
 from ricordo.formation.rules.rule import RuleMatch, has_indonesian_possessive, has_pronoun
 from ricordo.formation.sensitive import sensitive_fields_of
+from ricordo.formation.words import alternatives, pattern
 from ricordo.model.vocabulary import MemoryType
 from ricordo.text.normalise import folded, slug
 
-_POLITE = (
-    r"(?:(?:please|pls|hi|hey|hello|ok|okay|so|also|and|but|just|btw|by the way|can you|could you|"
-    r"will you|would you|you should|you must|always|i want you to|i need you to|tolong|mohon|harap|"
-    r"oke|dan|juga|kamu harus|bisa)[,!\s]+){0,4}"
-)
-_SELF = (
-    r"(?=(?:i|i['’]?m|im|i['’]ve|my|saya|aku|gue|gw|nama|istri|suami|anak|nomor|alamat|ukuran|"
-    r"jadwal|plat|rumah|mobil|motor)\b)"
-)
-_STRONG = (
-    r"remember(?: (?:this|the following|it|please)){0,2}(?: for (?:me|later|next time|the future|"
-    r"future chats)){0,2}(?:,? that\b|"
-    r"\s*[:,])|remember " + _SELF + r"|"
-    r"(?:don['’]?t|do not|never) (?:ever )?forget(?:,? that\b|\s*:| " + _SELF + r")|"
-    r"(?:note|write|jot) (?:it|this|that) down(?: (?:for me|please|somewhere)){0,2}\s*[:,]|"
-    r"(?:save|store|keep) (?:this|it)(?: for (?:me|later|next time)){1,2}(?:,? (?:will|would|could|"
-    r"can) you|,? please|,? ok)?\s*[:,]|(?:you(?:['’]ll| will)? (?:may |might |should )?want to|"
-    r"you should|worth) remember(?:ing)?(?: (?:this|that)(?: one)?)?\s*:|"
-    r"(?:something|one thing|a thing|things?) (?:to|worth) remember(?:ing)?(?: about me)?\s*:|"
-    r"(?:note|reminder) for (?:later|next time|the future|future chats)\s*[:,]|"
-    r"(?:make|take) a (?:mental )?note(?: that\b|\s*:| of (?:this|the fact that)\b)|"
-    r"memori[sz]e (?:that\b|this\s*:)|(?:save|store|add) (?:this|that|it)? ?(?:to|in|"
-    r"into) (?:your |the )?memory(?: that\b|\s*:)|(?:ingat|inget|ingatlah|ingat-ingat|inget-inget|"
-    r"ingat2|inget2|catat|catatlah|catet|simpan|simpen)(?: (?:ya|dong|ini|baik-baik|juga|"
-    r"dalam memori)){0,3}(?:,? (?:bahwa|kalau|kalo|klo)\b|\s*[:,]| " + _SELF + r")|"
-    r"(?:di)?(?:simpan|simpen|ingat|catat)(?: (?:untuk|buat) (?:lain kali|nanti|ke depannya))?\s*:|"
-    r"jangan (?:sampai )?lupa(?: ya| dong)?(?:,? (?:bahwa|kalau|kalo|klo)\b|\s*[:,]| "
-    + _SELF
-    + r")"
-)
-_WEAK = (
-    r"(?:please |pls )note(?:,? that\b|\s*[:,]| "
-    + _SELF
-    + r")|note that\b|(?:keep|bear) in mind(?:,? that\b|\s*[:,]| "
-    + _SELF
-    + r")|"
-    r"for the record(?:,? that\b|\s*[:,]| " + _SELF + r")|"
-    r"for (?:future|your) reference(?:\s*[:,]| " + _SELF + r")|"
-    r"(?:perlu|harap) (?:diingat|dicatat)(?:,? (?:bahwa|kalau|kalo)\b|\s*[:,])|"
-    r"(?:sekadar|sekedar|sebagai) catatan\s*[:,]"
-)
+_POLITE = alternatives("explicit", "polite")
+_STRONG = alternatives("explicit", "strong request")
+_WEAK = alternatives("explicit", "weak request")
 _BEFORE = re.compile(rf"(?P<polite>{_POLITE})(?:(?P<strong>{_STRONG})|{_WEAK})\s*", re.IGNORECASE)
-_AFTER = re.compile(
-    rf"{_POLITE}(?:remember (?:that|this|it|all that)|keep (?:that|this|it) in mind|"
-    rf"note (?:that|this|it)(?: down)?|"
-    r"(?:don['’]?t|do not) forget(?: (?:that|this|it))?|make a note of (?:that|this|it)|"
-    r"(?:di)?(?:ingat|inget|catat)(?: (?:ya|itu|ini|dong|baik-baik)){1,3}|"
-    r"tolong (?:di)?(?:ingat|inget|catat)(?: (?:ya|itu|ini))?|"
-    r"jangan lupa(?: (?:ya|itu|ini|dong))?)(?:[,\s]+(?:please|pls|ok|okay|"
-    r"for (?:me|later|next time|the future)|thanks|thank you|ya|yah|kak)){0,3}\W*",
-    re.IGNORECASE,
-)
-_INTRODUCES = re.compile(
-    rf"{_POLITE}(?:remember|ingat|catat|note|save|simpan|keep in mind)(?: [\w'’-]+){{0,6}}\s*:?\s*",
-    re.IGNORECASE,
-)
+_AFTER = pattern("explicit", "request after", re.IGNORECASE)
+_INTRODUCES = pattern("explicit", "introduces", re.IGNORECASE)
 _ITEM = re.compile(r"[ \t]*(?:[-*•–+]|\(?\d{1,3}[.)])[ \t]+\S")
-# "…, ok?" asks for confirmation, not for an answer.
-_NOD = re.compile(
-    r"[,\s]+(?:ok|okay|alright|please|pls|will you|would you|yeah|ya|yah|oke|dong|bisa kan)\W*$",
-    re.IGNORECASE,
-)
+_NOD = pattern("explicit", "nod", re.IGNORECASE)
 _ASKED = re.compile(r"\W*(?:please |pls )?(?:can|could|will|would|bisa)\b", re.IGNORECASE)
 
 
@@ -194,22 +141,9 @@ _FILLER_TAIL = re.compile(
 # "my member number, it's 4512": the thing is named twice.
 _IT_IS = re.compile(r"^(my [\w' -]{2,40}?),? (?:it['’]?s|it is|that['’]?s) ", re.IGNORECASE)
 _FIRST_PERSON = re.compile(r"\b(?:i|i['’]m|im|i['’]ve|my|me|mine)\b", re.IGNORECASE)
-_FIRST_PERSON_INDONESIAN = re.compile(
-    r"\b(?:saya|aku|gue|gw|gua)\b|\b(?:nama|istri|suami|anak|rumah|mobil|ibu|ayah|adik|kakak|"
-    r"kucing|anjing)ku\b",
-    re.IGNORECASE,
-)
-_INDONESIAN = re.compile(
-    r"\b(?:yang|di|ke|dari|dan|untuk|dengan|adalah|ada|tidak|hari|tanggal|jam|pada|harus|setiap|"
-    r"tutup|buka|besok|kantor|rumah)\b",
-    re.IGNORECASE,
-)
-_STATES = re.compile(
-    r"\b(?:is|are|was|were|has|have|lives|works|likes|loves|hates|needs|costs|starts|ends|closes|"
-    r"opens|prefers|speaks|can|will|must|wants|comes|goes|takes|owns|uses|studies|expires|happens|"
-    r"arrives|leaves|eats|drinks|contains|runs|moved|died|married|means|stands|belongs|meets)\b",
-    re.IGNORECASE,
-)
+_FIRST_PERSON_INDONESIAN = pattern("explicit", "first person indonesian", re.IGNORECASE)
+_INDONESIAN = pattern("explicit", "indonesian", re.IGNORECASE)
+_STATES = pattern("explicit", "states", re.IGNORECASE)
 
 
 def whole_request(request: Request) -> RuleMatch | None:
@@ -251,28 +185,9 @@ _REACH_CHARS: Final = 1_000
 _MIN_STEPS: Final = 2
 _MAX_SLUG_CHARS: Final = 60
 
-_REQUEST = re.compile(
-    r"(?:^|(?<=[.!?\n]))[ \t]*(?:(?:please|pls|tolong|hi|ok|mohon)[,\s]+){0,2}(?:(?:remember|save|"
-    r"store|memori[sz]e|keep) (?:(?:these|the following|this|my|the|"
-    r"how) )(?:[\w-]+ ){0,4}?(?:steps|procedure|process|workflow|checklist|recipe|routine|"
-    r"to)\b(?P<what>[^:\n]{0,80}):|(?:remember|note|save|memori[sz]e)(?: down)? how i (?:always |"
-    r"usually )?(?P<how>[^:\n]{3,60}):|(?:ingat|inget|catat|catet|simpan|"
-    r"simpen)(?: ya)? (?:langkah-langkah|langkah|prosedur|cara|resep|urutan|"
-    r"alur)\b(?P<apa>[^:\n]{0,80}):)",
-    re.IGNORECASE,
-)
-_REQUEST_AFTER = re.compile(
-    r"(?:^|(?<=[.!?\n\s]))(?:please |pls |tolong |can you |could you |mohon ){0,2}(?:remember|"
-    r"save|note|memori[sz]e|keep|ingat|inget|catat|simpan)(?: ya)? (?:these|the|this|those|"
-    r"all (?:these|the)|langkah|urutan|prosedur)(?: (?:steps|procedure|routine|workflow|checklist|"
-    r"order|recipe|ini|itu|tadi|di atas|process)\b){1,2}(?!\s*:)(?! (?:for|to|of)\b)",
-    re.IGNORECASE,
-)
-_HEADING = re.compile(
-    r"(?:^|(?<=[.!?\n]))[ \t]*(?:(?:here['’]?s|this is) )?how i (?:always |"
-    r"usually )?(?P<how>[^:\n.!?]{3,60}):[ \t\n]*$|(?:^|(?<=[.!?\n]))[^:\n.!?]{0,80}:[ \t\n]*$",
-    re.IGNORECASE,
-)
+_REQUEST = pattern("explicit", "request for steps", re.IGNORECASE)
+_REQUEST_AFTER = pattern("explicit", "request after steps", re.IGNORECASE)
+_HEADING = pattern("explicit", "heading of steps", re.IGNORECASE)
 _STEP = re.compile(
     r"(?:^|\s)(?P<number>\d{1,2})[.)][ \t]+(?P<text>[^\n]{2,200}?)(?=\s+\d{1,2}[.)][ \t]|\n|$)"
 )

@@ -49,6 +49,7 @@ from ricordo.formation.rules.plans import plan_or_goal
 from ricordo.formation.rules.rule import RuleMatch
 from ricordo.formation.rules.things import capitalised_name, name
 from ricordo.formation.rules.word_lists import BUSINESSES, NOT_PLACES, OCCUPATIONS
+from ricordo.formation.words import pattern
 
 _ENGLISH: Final = (
     *english_general.ROLE_RULES,
@@ -102,8 +103,8 @@ _PRESENTED = re.compile(
 
 def name_given_in_greeting(english: str, indonesian: str) -> RuleMatch | None:
     """The name in a regular clause that follows a greeting."""
-    for clause, (pattern, content) in zip((english, indonesian), _GIVEN, strict=True):
-        given = pattern.match(clause)
+    for clause, (greeting, content) in zip((english, indonesian), _GIVEN, strict=True):
+        given = greeting.match(clause)
         groups = given.groupdict() if given else {}
         found = capitalised_name(groups.get("name") or groups.get("here") or "")
         if found and found.lower() not in NOT_PLACES:
@@ -120,12 +121,7 @@ def name_presented(text: str) -> RuleMatch | None:
     return RuleMatch(f"Nama pengguna adalah {found}.", key="preferred_name", importance=4)
 
 
-# Only such words may precede the omitted subject.
-_NOTHING_SAID = re.compile(
-    r"\W*(?:(?:hi|hello|hey|hiya|ok|okay|yes|yeah|yep|well|so|also|and|oh|btw|by the way|fyi|"
-    r"honestly|tbh|anyway|there|all|hmm|um|uh|plus|lol|thanks|thank you|just|update)\W+){0,4}",
-    re.IGNORECASE,
-)
+_NOTHING_SAID = pattern("clauses", "nothing said", re.IGNORECASE)
 _LEFT_OUT: Final = tuple(
     (re.compile(rf"(?:{begins})(?!\w)", re.IGNORECASE), subject)
     for begins, subject in (
@@ -152,19 +148,8 @@ _LEFT_OUT: Final = tuple(
          r"training for|saving (?:up )?for", "I am"),
     )
 )  # fmt: skip
-# An -ing form at the start of a clause may also be its subject: "moving to Rome is hard".
-_GERUND: Final = re.compile(
-    r"(?:(?:moving|relocating|flying|travell?ing) (?:from .{2,30} )?(?:back )?to|"
-    r"doing (?:a|my) (?:[\w-]+ ){0,2}(?:phd|master['’]?s|bachelor['’]?s|mba|degree|doctorate)|"
-    r"living in|working as|getting married)(?!\w)",
-    re.IGNORECASE,
-)
-_FINITE = re.compile(
-    r"\b(?:is|isn['’]t|are|was|were|can|could|will|would|might|may|should|must|takes?|took|makes?|"
-    r"made|seems?|sounds?|feels?|means?|requires?|needs?|has|have|had|costs?|does|did|helps?|"
-    r"gets?|sucks?|became|becomes)\b",
-    re.IGNORECASE,
-)
+_GERUND: Final = pattern("clauses", "gerund", re.IGNORECASE)
+_FINITE = pattern("clauses", "finite", re.IGNORECASE)
 _HERE = re.compile(r"(?:an? )?((?:[a-z'’-]+ ){0,4}([a-z]+)) here(?=$|,)", re.IGNORECASE)
 _ITEMS_MAX: Final = 8
 _ABOUT_ME = re.compile(r"\b(?:about|abt) (?:me|myself)\s*:\s*", re.IGNORECASE)
@@ -239,12 +224,7 @@ _RULES: Final = (
         ),
     ),
 )
-_PERSON_LEFT = re.compile(
-    r"\b(?:i|me|my|mine|myself|we|our|ours|you|your|yours|yourself|i'm|saya|aku|gue|gua|gw|kamu|"
-    r"anda|kita|kami)\b"
-    r"|\bus\b",
-    re.IGNORECASE,
-)
+_PERSON_LEFT = pattern("clauses", "person left", re.IGNORECASE)
 
 
 def extract(passage: Passage) -> list[Candidate]:

@@ -4,12 +4,9 @@ import re
 from typing import Final
 
 from ricordo.formation.rules.rule import has_indonesian_possessive, has_pronoun
-from ricordo.formation.words import alternatives, words
+from ricordo.formation.words import alternatives, pattern, words
 
-_LEAD = re.compile(
-    rf"(?:(?:{alternatives('rules', 'indonesian leads')})(?:\s*[,.!:…]+\s*|\s+|$)){{0,4}}",
-    re.IGNORECASE,
-)
+_LEAD = pattern("indonesian", "lead", re.IGNORECASE, part=alternatives("rules", "indonesian leads"))
 _OWNED: Final = words("rules", "owned")
 _SPELLINGS: Final = tuple(
     (re.compile(rf"\b{pattern}\b", re.IGNORECASE), full)
@@ -28,11 +25,7 @@ _SPELLINGS: Final = tuple(
         (r"(?:demen|doyan|gemar)", "suka"),
     )
 )
-_ADVERB = (
-    r"(?:sangat|juga|sekarang|saat ini|memang|emang|sih|tuh|mah|itu|ini|baru|baru saja|baru aja|"
-    r"barusan|masih|sedang|lagi|sebenarnya|sebenernya|pribadi|paling|amat|sudah(?! tidak)|selalu|"
-    r"benar-benar|bener-bener|kini|adalah|sendiri|cuma(?= jual))"
-)
+_ADVERB = alternatives("indonesian", "adverb")
 _ADVERBS = re.compile(rf"^saya(?: {_ADVERB}){{1,3}}(?= )", re.IGNORECASE)
 
 

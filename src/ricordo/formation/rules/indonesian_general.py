@@ -38,19 +38,14 @@ from ricordo.formation.rules.word_lists import (
     INDONESIAN_RELATIONS,
     OCCUPATIONS,
 )
-from ricordo.formation.words import words
+from ricordo.formation.words import alternatives, pattern, words
 from ricordo.model.vocabulary import MemoryType
 from ricordo.text.normalise import folded, slug
 
 _MAX_WORDS: Final = 5
 _ORDER = r"(?: (?:sulung|bungsu|pertama|kedua|ketiga|tengah|kembar|laki-laki|perempuan|tiri))?"
 _RELATION = rf"(?P<relation>(?:{any_of(INDONESIAN_RELATIONS)}){_ORDER})(?: saya| kami)"
-_END = re.compile(
-    r"[,\s]+(?:di|dari|ke|yang|untuk|buat|karena|jadi|tapi|dan|sejak|dengan|sama|biar|supaya|"
-    r"sambil|bareng|bersama|tidak|sudah|mau|kalau|kalo|pas|pakai|secara|otodidak|selama|lewat|"
-    r"suka|masih|kok|kenapa|lagi|sering|terus|dong|pada|selain)\b.*|,.*",
-    re.IGNORECASE,
-)
+_END = pattern("indonesian", "after a phrase", re.IGNORECASE)
 _NOT_EATEN: Final = words("rules", "not eaten")
 _NOT_LEARNED: Final = words("rules", "not learned")
 _LASTING = re.compile(
@@ -259,69 +254,18 @@ RULES: Final = (*SELF, *WORK, *LIKINGS, *HEALTH, *HELD)
 
 _MAX_HABIT_WORDS: Final = 14
 _MAX_SLUG_CHARS: Final = 60
-_DAY = r"(?:senin|selasa|rabu|kamis|jumat|jum'at|sabtu|minggu)"
-_PART = r"(?:pagi|siang|sore|malam|subuh|malem)"
-_OFTEN = (
-    rf"(?:tiap|setiap|saban)(?: hari)? (?:{_DAY}(?: {_PART})?|{_PART}|hari|bulan|tahun|akhir pekan|"
-    rf"weekend)|(?:tiap|setiap) hari|(?:\d+|dua|tiga|empat|lima) ?(?:kali|x) (?:seminggu|sehari|"
-    rf"sebulan)|(?:seminggu|sehari|sebulan) (?:\d+|dua|tiga|empat|lima|se)? ?(?:kali|x)"
-)
+_OFTEN = alternatives("indonesian", "often")
 _CLOCK = r"jam (?:setengah )?(?:\d{1,2}(?:[.:]\d\d)?|\w+)(?: (?:pagi|siang|sore|malam|subuh))?"
-_HABIT = re.compile(
-    rf"(?:(?P<first>{_OFTEN})[, ]+)?(?:saya|kami) (?P<usual>biasanya |biasa |selalu |"
-    rf"rutin )?(?:(?P<middle>{_OFTEN}) )?(?P<what>(?P<verb>[a-z]+)(?: .*)?)",
-    re.IGNORECASE,
-)
+_HABIT = pattern("indonesian", "habit", re.IGNORECASE)
 _WHEN = re.compile(rf"\b(?:{_OFTEN})(?: (?:{_CLOCK}))?(?!\w)", re.IGNORECASE)
 _AT_A_TIME = re.compile(rf"\b{_CLOCK}(?!\w)", re.IGNORECASE)
 _NO_HABIT: Final = words("rules", "indonesian no habit")
-_MONTH = (
-    r"(?:januari|februari|maret|april|mei|juni|juli|agustus|september|oktober|november|desember)"
-)
-_TIME = (
-    rf"(?:(?:pada |di )?(?:(?:tanggal|tgl) \d{{1,2}} {_MONTH}|"
-    rf"(?:bulan |awal |akhir )?{_MONTH}(?: nanti| ini)?|(?:bulan|minggu|tahun) depan|"
-    rf"(?:abis|habis|setelah|sebelum) lebaran|(?:akhir|awal) tahun(?: ini| depan)?|"
-    rf"lebaran(?: nanti| ini| besok)?|liburan (?:sekolah|semester|akhir tahun)))"
-)
-_WHO = (
-    r"(?:saya|kami|kita)(?: (?:sekeluarga|berdua|serombongan))?(?: (?:sama|bareng|dan|"
-    r"dengan) [\w-]+(?: saya)?)?"
-)
-_TIME_FIRST = re.compile(
-    rf"(?P<when>{_TIME})[, ]+{_WHO} (?:(?:rencananya|ada rencana|berencana) )?(?P<will>mau |akan |"
-    rf"bakal |ada |)(?P<what>.+)",
-    re.IGNORECASE,
-)
-_TIME_LAST = re.compile(
-    rf"{_WHO} (?:rencananya |berencana |ada rencana )?(?:mau |akan |"
-    rf"bakal )(?P<what>.+?) (?P<when>{_TIME})\b.*",
-    re.IGNORECASE,
-)
-_EVENT = re.compile(
-    r"(?:nikah|menikah|sidang|ujian|operasi|interview|wawancara|wisuda|pindah|mudik|lahiran|umrah|"
-    r"umroh|pensiun|lomba|tes|ke (?=[A-Z]))"
-)
-_AIM = re.compile(
-    r"(?:saya )?(?:(?:ingin|mau|pengen|target saya|berusaha|lagi berusaha|mencoba|berniat|"
-    r"bertekad)(?: bisa)? )(?P<what>(?:turun(?:in)?|nurunin|menurunkan|naik(?:in)?|menaikkan|"
-    r"berhenti|stop|mengurangi|ngurangin|lulus|jadi|menjadi|renang|berenang|nyetir|hafal|"
-    r"menguasai|lancar|fasih|khatam|bebas|lunas|kuliah (?:di|ke)|nabung|menabung|"
-    r"bangun (?:lebih )?pagi|lari|rutin)\b.*)|(?:saya |lagi )(?:sedang |"
-    r"lagi )?(?P<chase>(?:ngejar|mengejar|latihan|persiapan|"
-    r"mempersiapkan)(?: (?:buat|untuk))? .+)|target saya (?P<target>.+)",
-    re.IGNORECASE,
-)
-_HABIT_END = re.compile(
-    r",.*| (?:tapi|jadi|karena|biar|supaya|soalnya|terus|trus|gimana|apa|dong|tips|sebelum|"
-    r"tahun ini|taun ini|baru|kalau|kalo|dan (?=saya))\b.*",
-    re.IGNORECASE,
-)
-_VAGUE = re.compile(
-    r"\b(?:tidak|bukan|atau|lebih|rapat|dokter|meeting|bayar|ambil|tanya|nanya|minta|bikin|buat|"
-    r"beli|pesan|tahu|tau|coba|error|tugas|pr|besok|kode|file)\b",
-    re.IGNORECASE,
-)
+_TIME_FIRST = pattern("indonesian", "time first", re.IGNORECASE)
+_TIME_LAST = pattern("indonesian", "time last", re.IGNORECASE)
+_EVENT = pattern("indonesian", "event")
+_AIM = pattern("indonesian", "aim", re.IGNORECASE)
+_HABIT_END = pattern("indonesian", "after a habit", re.IGNORECASE)
+_VAGUE = pattern("indonesian", "vague", re.IGNORECASE)
 
 
 def indonesian_habit(clause: str) -> RuleMatch | None:

@@ -27,7 +27,7 @@ from ricordo.formation.rules.word_lists import (
     INDONESIAN_RELATIONS,
     NOT_PLACES,
 )
-from ricordo.formation.words import words
+from ricordo.formation.words import alternatives, pattern, words
 
 _family = partial(rule, theme="family", importance=3)
 
@@ -36,9 +36,8 @@ def any_of(words: frozenset[str]) -> str:
     return "|".join(sorted(map(re.escape, words), key=len, reverse=True))
 
 
-_RELATION = (
-    rf"(?P<relation>{any_of(INDONESIAN_RELATIONS)})(?: (?:perempuan|laki-laki|pertama|kedua|sulung|"
-    rf"bungsu))? saya(?: yang (?:pertama|kedua|sulung|bungsu))?"
+_RELATION = alternatives(
+    "indonesian", "relation", indonesian_relations=any_of(INDONESIAN_RELATIONS)
 )
 _PET = rf"(?P<pet>{any_of(INDONESIAN_PETS)})(?: peliharaan)? saya"
 _COUNT = rf"(?P<count>{any_of(INDONESIAN_NUMBER_WORDS)}|\d{{1,2}})"
@@ -82,16 +81,9 @@ FAMILY_RULES: Final = FAMILY
 
 
 _MAX_WORDS: Final = 5
-_END = re.compile(
-    r"[,\s]+(?:di|dari|yang|untuk|buat|karena|jadi|tapi|dan|sejak|dengan|ke|sama|tarikan\w*|udah|"
-    r"sudah|tidak|kok|kenapa|mau)\b.*|,.*",
-    re.IGNORECASE,
-)
+_END = pattern("indonesian", "after a belonging", re.IGNORECASE)
 _HOUSEHOLD_RELATION = rf"(?P<relation>{any_of(INDONESIAN_RELATIONS)}) (?:saya|kami)"
-_KIND = (
-    r"(?P<kind>motor|mobil|laptop|hp|hape|ponsel|kamera|sepeda|komputer|pc|printer|tv|gitar|tablet|"
-    r"handphone)"
-)
+_KIND = alternatives("indonesian", "kind of belonging")
 _NOT_BESIDE: Final = words("rules", "not beside")
 
 

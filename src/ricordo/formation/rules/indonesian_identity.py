@@ -23,7 +23,7 @@ from ricordo.formation.rules.rule import (
     trimmed,
 )
 from ricordo.formation.rules.things import indonesian_known_place, indonesian_place, name
-from ricordo.formation.words import words
+from ricordo.formation.words import pattern, words
 
 _work = partial(rule, theme="work", importance=3)
 _fact = partial(rule, importance=3)
@@ -113,11 +113,7 @@ PROFILE_RULES: Final = (*NAMES, *PLACES, *WORK, *REST)
 
 
 _MAX_WORDS: Final = 4
-_END = re.compile(
-    r"[,\s]+(?:dari|di|ke|untuk|buat|karena|jadi|tapi|dan|sejak|selama|secara|online|sama|lewat|"
-    r"via|semester|angkatan|tingkat|yang|sambil|bareng|bersama|pas|biar|supaya|mau)\b.*|,.*",
-    re.IGNORECASE,
-)
+_END = pattern("indonesian", "after an identity", re.IGNORECASE)
 _NOT_STUDIED: Final = words("rules", "not studied")
 
 

@@ -6,26 +6,13 @@ from typing import Final
 from ricordo.formation.rules.clauses import BLANKED
 from ricordo.formation.rules.english_forms import in_third_person
 from ricordo.formation.rules.rule import RuleMatch, has_indonesian_possessive, has_pronoun
+from ricordo.formation.words import alternatives, pattern
 from ricordo.model.vocabulary import MemoryType
 
 _MAX_WORDS: Final = 32
 
-PRESENT_TASK: Final = re.compile(
-    r"\b(?:here|this|these|that|those|for now|today|now|right now|"
-    r"in the (?:table|code|essay|e-?mail|letter|story|text|report|file|function|document|summary|"
-    r"article)|above|below|following|again|until|if|unless|or (?:not|something|so|whatever)|"
-    r"di sini|ini|itu|kali|tersebut|berikut|di atas|di bawah|sampai|kalau|jika|atau|dulu|sekarang|"
-    r"hari)\b",
-    re.IGNORECASE,
-)
-# Maxims, addressed to nobody in particular.
-IDIOM: Final = re.compile(
-    r"(?:mind|give up|say (?:never|die)|be (?:yourself|afraid|alone|happy|kind|the same|prepared)|"
-    r"make (?:sense|mistakes)|do (?:it|so)|used? to\b|keep (?:going|trying|smiling)|"
-    r"stay (?:safe|strong|positive|hungry)|(?:use|pakai|gunakan|pake) (?:an? )?(?:vpn|passwords?|"
-    r"mask|masker|helm|helmet|sunscreen|seatbelt|protection|condoms?|common sense|caution))",
-    re.IGNORECASE,
-)
+PRESENT_TASK: Final = pattern("instructions", "present task", re.IGNORECASE)
+IDIOM: Final = pattern("instructions", "idiom", re.IGNORECASE)
 
 
 def standing(content: str, key: str | None = None) -> RuleMatch | None:
@@ -42,81 +29,17 @@ def standing(content: str, key: str | None = None) -> RuleMatch | None:
     )
 
 
-_ID_VERBS = (
-    r"jawab(?:lah)?|balas|bales|gunakan|pakai|pake|tulis|bicara|ngomong|panggil|manggil|jelaskan|"
-    r"jelasin|sertakan|tambahkan|tambahin|nambahin|cantumkan|hindari|beri|berikan|kasih|ngasih|"
-    r"tampilkan|sebut(?:kan|in)?|buat|ingatkan|sarankan|rekomendasikan|menjawab|menggunakan|"
-    r"memakai|make|membalas|memanggil|menyebut|bilang|singkat|mulai|akhiri|kirim|terjemahkan|"
-    r"langsung|ubah|ganti|ringkas"
-)
-_ID_LEAD = (
-    r"(?:(?:tolong|mohon|dan|oke|ok|ya|kamu harus|saya mau kamu|aku mau kamu|gue mau lo|"
-    r"pokoknya)[,\s]+){0,3}"
-)
-_ID_ONWARDS = (
-    r"(?:mulai sekarang|mulai hari ini|ke depannya|kedepannya|ke depan|untuk seterusnya|"
-    r"buat seterusnya|seterusnya|mulai saat ini|lain kali|selanjutnya|mulai skrg|sejak sekarang)"
-)
-# The occasion of any answer: "kalo jawab", "tiap ngobrol sama aku".
-_OCCASION = (
-    r"(?:(?:kalau|kalo|klo|tiap|setiap|setiap kali|tiap kali|saat|pas) (?:kamu )?(?:jawab|menjawab|"
-    r"balas|bales|membalas|ngobrol|ngomong|berbicara|nulis|menulis|ngitung|menghitung|ngasih|"
-    r"memberi|kasih)(?: (?:saya|aku|gue|gw|harga|angka|kode|contoh|jawaban|pesan|"
-    r"sama (?:aku|gue|gw|saya)|dengan saya))?)"
-)
-_NOT = (
-    r"(?:jangan pernah|jangan sekali-kali|jangan|gausah|ga usah|gak usah|nggak usah|tidak usah|"
-    r"tak usah|stop|berhenti)"
-)
-_ID_ALWAYS = re.compile(
-    rf"{_ID_LEAD}(?P<how>selalu|jangan pernah|jangan sekali-kali) (?P<what>(?:{_ID_VERBS})\b.*)",
-    re.IGNORECASE,
-)
-_ID_FROM_NOW = re.compile(
-    rf"{_ID_LEAD}{_ID_ONWARDS}[,:]? (?:{_OCCASION}[,:]? )?{_ID_LEAD}(?P<how>selalu |{_NOT} |"
-    rf")(?P<what>(?:{_ID_VERBS})\b.*)",
-    re.IGNORECASE,
-)
-_OCCASION_FIRST = re.compile(
-    rf"{_ID_LEAD}(?=tiap|setiap){_OCCASION}[,:]? {_ID_LEAD}(?P<how>selalu |{_NOT} |"
-    rf")(?P<what>(?:{_ID_VERBS})\b.*)",
-    re.IGNORECASE,
-)
-_ID_EACH_TIME = re.compile(
-    rf"{_ID_LEAD}(?:setiap kali|tiap kali|setiap|tiap) (?:saya|aku|gue|"
-    rf"gw) (?P<when>[\w ]{{3,50}}?),? (?:(?:tolong|selalu|langsung|"
-    rf"mohon) ){{0,2}}(?P<what>(?:{_ID_VERBS})\b.*)",
-    re.IGNORECASE,
-)
-_ID_UNTIL_NOW = re.compile(
-    rf"{_ID_LEAD}(?P<how>selalu |{_NOT} |)(?P<what>(?:{_ID_VERBS})\b[^,]*?)(?: (?:aja|saja|ya|"
-    rf"dong|yah))*(?:,[^,]*)?,? (?:{_ID_ONWARDS}|selalu|terus)(?: (?:ya|gitu|aja|dong))*",
-    re.IGNORECASE,
-)
-_EACH_ANSWER = re.compile(
-    rf"{_ID_LEAD}(?:{_ID_ONWARDS}[,:]? )?(?P<where>(?:untuk |di |dalam )?setiap (?:jawaban|"
-    rf"balasan|penjelasan)(?: (?:tentang|soal|mengenai) [\w ]{{3,30}}?)?),? (?:tolong |mohon |"
-    rf"harap )?(?P<how>selalu |{_NOT} |)(?P<what>(?:{_ID_VERBS})\b.*)",
-    re.IGNORECASE,
-)
-_MANNER = re.compile(
-    rf"{_ID_LEAD}(?:jawab|bales|balas|ngomong)(?:nya|lah)? (?:yang |dengan |"
-    rf"yg )?(?P<how_said>[a-z-]{{4,14}}(?: (?:dan|sama) [a-z-]{{4,14}})?)(?: aja| saja)? (?:tiap|"
-    rf"setiap|kalau|kalo|selama) (?:ngobrol|ngomong|bicara|chat|jawab|balas)\b.*",
-    re.IGNORECASE,
-)
-_RATHER = re.compile(
-    r"(?:saya|aku|gue|gw) (?:lebih )?(?:suka|seneng|senang|prefer) (?:kalau|kalo|klo|"
-    r"jika) (?:kamu )?(?P<what>(?:di)?(?:jawab|balas|bales|jelasin|"
-    r"jelaskan)\b(?: [\w-]+){1,6})(?:, ?(?:selalu|gitu|ya|terus)\b.*)?",
-    re.IGNORECASE,
-)
-_PRONOUNS = re.compile(
-    r"(?:\w+ ){0,2}(?:kalau|kalo|klo|jika|setiap|tiap) (?:\w+ )?(?:nulis|menulis|nyebut|menyebut|"
-    r"ngomong(?:in)?|membahas|bahas)(?: (?:tentang|soal))? (?:saya|aku|gue|gw)\b.{0,40}? (?:pakai|"
-    r"pake|gunakan) (?P<pronouns>(?:he|she|they)/(?:him|her|them))\b.*",
-    re.IGNORECASE,
-)
+_OCCASION = alternatives("instructions", "indonesian occasion")
+_NOT = alternatives("instructions", "indonesian not")
+_ID_ALWAYS = pattern("instructions", "indonesian always", re.IGNORECASE)
+_ID_FROM_NOW = pattern("instructions", "indonesian from now", re.IGNORECASE)
+_OCCASION_FIRST = pattern("instructions", "indonesian occasion first", re.IGNORECASE)
+_ID_EACH_TIME = pattern("instructions", "indonesian each time", re.IGNORECASE)
+_ID_UNTIL_NOW = pattern("instructions", "indonesian until now", re.IGNORECASE)
+_EACH_ANSWER = pattern("instructions", "indonesian each answer", re.IGNORECASE)
+_MANNER = pattern("instructions", "indonesian manner", re.IGNORECASE)
+_RATHER = pattern("instructions", "indonesian rather", re.IGNORECASE)
+_PRONOUNS = pattern("instructions", "indonesian pronouns", re.IGNORECASE)
 _BY_OTHERS = re.compile(r"\b(?:temen|teman|orang|dia|bos|guru|\w{3,}nya)\b", re.IGNORECASE)
 _SELF = re.compile(r"\b(?:saya|aku|gue|gw)\b", re.IGNORECASE)
 _ID_REASON = re.compile(
@@ -180,89 +103,24 @@ def _each_time(flat: str) -> RuleMatch | None:
     return standing(f"Pengguna ingin asisten {what} setiap kali pengguna {found['when']}.")
 
 
-_VERBS = (
-    r"answer|reply|respond|use|write|speak|talk|address|call me|explain|include|add|avoid|keep|"
-    r"format|start|end|begin|give me|show|ask|say|mention|be|make|send|assume|remind me|suggest|"
-    r"recommend|provide|cite|tell me|translate|double-check|check|put|treat|refer|greet|stick|"
-    r"limit|convert|skip|end|sign|apologi[sz]e|quote|prefer|return|list|spell|do"
-)
-# Too common in maxims to follow a bare "always".
-_MORE_VERBS = rf"{_VERBS}|give|drop|leave out|round|summari[sz]e|shorten|highlight|switch|cut|stay"
-_DOING = (
-    r"using|saying|adding|giving|asking|calling|writing|putting|suggesting|recommending|mentioning|"
-    r"repeating|apologi[sz]ing|ending|starting|including|telling|explaining|answering|replying|"
-    r"sending|reminding|translating|showing"
-)
-_LEAD = (
-    r"(?:(?:please|pls|and|also|ok|okay|so|just|i want you to|i'd like you to|i would like you to|"
-    r"i need you to|you should|you must|you can|can you please|remember to|make sure to|"
-    r"make sure you|be sure to)[,\s]+){0,3}"
-)
-_HOW = r"(?P<how>always |never |don't ever |do not ever |don't |do not |dont |stop |)"
-_ONWARDS = (
-    r"(?:from now on(?:wards)?|from here on(?: out| in)?|going forward|moving forward|henceforth|"
-    r"in (?:the )?future|next time and always|(?:in|for|with) (?:all )?(?:of )?(?:your |"
-    r"future )?(?:answers|responses|replies)(?: to me)?|from today(?: on)?|"
-    r"whenever you (?:answer|reply|write|respond)(?: to)?(?: me)?|every time you (?:answer|reply)|"
-    r"when(?:ever)? you(?:'re| are)? (?:talk|talking|write|writing) to me)"
-)
-_ALWAYS = re.compile(
-    rf"{_LEAD}(?P<how>always|never|don't ever|do not ever) (?P<what>(?:{_VERBS})\b.*)",
-    re.IGNORECASE,
-)
-_FROM_NOW = re.compile(
-    rf"{_LEAD}{_ONWARDS}[,:]?\s+{_LEAD}{_HOW}(?P<what>(?:{_MORE_VERBS})\b.*|(?:{_DOING}) .*)",
-    re.IGNORECASE,
-)
-_NO_MORE = re.compile(
-    rf"{_LEAD}{_ONWARDS}[,:]?\s+{_LEAD}(?P<how>no) (?:more )?(?P<what>[\w-]+(?: [\w-]+){{0,3}})",
-    re.IGNORECASE,
-)
-_UNTIL_NOW = re.compile(
-    rf"{_LEAD}{_HOW}(?P<what>(?:{_MORE_VERBS})\b.*?|(?:{_DOING}) .*?),? (?:{_ONWARDS}|ever|"
-    rf"with me(?: from now on)?|every (?:single )?time|always|at all times|"
-    rf"in (?:all|every) (?:of )?(?:our |your )?(?:chats?|answers?|conversations?|"
-    rf"repl(?:y|ies)))(?: please)?",
-    re.IGNORECASE,
-)
-_NEVER_ANY = re.compile(
-    r"(?:please,? )?(?P<how>no) (?P<what>[\w-]+(?: [\w-]+){0,3}?)(?: for me)?(?:,? please)?,? "
-    r"(?:ever(?: again)?|every time|at any time|in (?:any|all) (?:of )?(?:your )?(?:answers|"
-    r"replies))",
-    re.IGNORECASE,
-)
-_FOR_ME = re.compile(
-    r"(?P<what>[a-z-]+(?: [a-z-]+)? in \S+(?: \S+)?) for me(?:,? please)?,? (?:always|every time)",
-    re.IGNORECASE,
-)
+_DOING = alternatives("instructions", "doing")
+_LEAD = alternatives("instructions", "lead")
+_ALWAYS = pattern("instructions", "always", re.IGNORECASE)
+_FROM_NOW = pattern("instructions", "from now", re.IGNORECASE)
+_NO_MORE = pattern("instructions", "no more", re.IGNORECASE)
+_UNTIL_NOW = pattern("instructions", "until now", re.IGNORECASE)
+_NEVER_ANY = pattern("instructions", "never any", re.IGNORECASE)
+_FOR_ME = pattern("instructions", "for me", re.IGNORECASE)
 _STOP = re.compile(rf"{_LEAD}(?P<how>stop) (?P<what>(?:{_DOING}) .+)", re.IGNORECASE)
-_EACH_TIME = re.compile(
-    rf"{_LEAD}(?:whenever|every time|each time|any ?time|always when|"
-    rf"when(?= i (?:ask|say|paste|send|share|type|write|give|mention|"
-    rf"post)\b)) i (?P<when>[\w' ]{{3,50}}?),? (?:(?:just|please|always|then|you should|"
-    rf"i want you to) ){{0,2}}(?P<what>(?:{_MORE_VERBS}|scale|fix|rewrite|correct|proofread|check|"
-    rf"compare|rate|review|simplify|remind|help|warn)\b.*)",
-    re.IGNORECASE,
-)
+_EACH_TIME = pattern("instructions", "each time", re.IGNORECASE)
 # Quotations, placeholders and markup: an instruction about a text, or part of one.
 _UNSPOKEN = re.compile(rf"[{BLANKED}\[\]{{}}<>|`=]|__")
-_TAIL = re.compile(
-    r"[,\s]+(?:please|pls|thanks|thank you|ok|okay|ya|dong|yah|makasih|terima kasih|kak|deh|"
-    r"lol)\W*$",
-    re.IGNORECASE,
-)
-_REASON = re.compile(
-    r",? (?:because|since|so that|as (?=i\b)|even (?:if|when|though)|although|no matter)\b.*|"
-    r",? ?(?:and )?(?:i hate|i don't|i can't|don't do|dont do)\b.*|,? please(?=,)",
-    re.IGNORECASE,
-)
+_TAIL = pattern("instructions", "tail", re.IGNORECASE)
+_REASON = pattern("instructions", "reason", re.IGNORECASE)
 _SENT = re.compile(r"\b(?:an?|some|my) ([a-z]+(?: [a-z]+)?)$", re.IGNORECASE)
 _EMPTY = re.compile(r"\b(?:any|one|some|them|so)$", re.IGNORECASE)
 _THE = re.compile(r"\bthe\b", re.IGNORECASE)
-_OTHERWISE = re.compile(
-    r"\bunless (?:i|otherwise)(?: \w+)? ?(?:ask|say|tell you|told|request|asked|want)\b.*",
-    re.IGNORECASE,
-)
+_OTHERWISE = pattern("instructions", "otherwise", re.IGNORECASE)
 
 
 def instruction(text: str) -> RuleMatch | None:

@@ -7,6 +7,7 @@ from typing import Final
 
 from ricordo.formation.rules.rule import RuleMatch, has_indonesian_possessive, has_pronoun, trimmed
 from ricordo.formation.rules.word_lists import NOT_PLACES
+from ricordo.formation.words import alternatives, pattern
 from ricordo.model.vocabulary import MemoryType
 from ricordo.text.dates import CLEAR_MONTHS, ENGLISH_MONTHS
 from ricordo.text.normalise import folded, slug
@@ -27,27 +28,12 @@ _INDONESIAN_MONTHS: Final = [
 ]
 _DECEMBER: Final = 12
 _MONTH = "|".join(sorted({*CLEAR_MONTHS, "march", "may", "mei", "maret"}, key=len, reverse=True))
-_RELATIVE = re.compile(
-    r"\b(?P<english>next (?:week|month|year)|tomorrow)\b|"
-    r"\b(?P<indonesian>minggu depan|bulan depan|tahun depan|besok)\b",
-    re.IGNORECASE,
-)
+_RELATIVE = pattern("plans", "relative", re.IGNORECASE)
 _LONGEST_YEARS: Final = 10  # "in 99 months" is shorter
 _COUNTS: Final = {"a": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6}
-_IN_A_WHILE = re.compile(
-    r"\bin (?P<count>a|one|two|three|four|five|six|[1-9]\d?) (?P<unit>weeks?|"
-    r"months?)(?:['’]? time)?\b",
-    re.IGNORECASE,
-)
+_IN_A_WHILE = pattern("plans", "in a while", re.IGNORECASE)
 _MONTH_NEXT_YEAR = re.compile(rf"\b({_MONTH})(?: of)? (?:next year|tahun depan)\b", re.IGNORECASE)
-_FIXED = re.compile(
-    rf"\b(?:in|on|by|early|late|mid|end of|this|next|pada|bulan|di bulan|awal|akhir|tanggal|"
-    rf"tgl) (?:the )?(?:bulan |"
-    rf"\d{{1,2}}(?:st|nd|rd|th)? (?:of )?)?(?:{_MONTH})\b(?: \d{{1,2}}(?:st|nd|rd|"
-    rf"th)?)?(?:,? \d{{4}})?|\b\d{{1,2}}(?:st|nd|rd|th)? (?:{_MONTH})\b(?: \d{{4}})?|"
-    r"\b(?:in|tahun|by) 20\d{2}\b|\b(?:this|next|in|in the) (?:spring|summer|autumn|fall|winter)\b",
-    re.IGNORECASE,
-)
+_FIXED = pattern("plans", "fixed", re.IGNORECASE, month=_MONTH)
 
 
 def has_time(text: str) -> bool:
@@ -100,16 +86,7 @@ def _day(at: datetime, months: Sequence[str]) -> str:
 _MAX_WORDS: Final = 18
 _MAX_SLUG_CHARS: Final = 60
 
-_STEP = (
-    r"move|relocate|travel|fly|visit|go on (?:a )?(?:holiday|vacation|honeymoon|pilgrimage)|"
-    r"go to (?=[A-Z])|retire|get (?:married|a (?:dog|cat|puppy|kitten|divorce|master's|phd))|marry|"
-    r"start (?:a|my|an) (?:new )?(?:job|business|company|course|family|phd|master's|degree|"
-    r"internship|bakery|blog)|buy (?:a|an|my) (?:\w+ ){0,2}(?:house|home|flat|apartment|car|"
-    r"motorbike|bike|boat)|sell my (?:house|car|flat|apartment)|adopt|graduate|"
-    r"run (?:a|the|my) (?:\w+ ){0,2}marathon|quit my job|change jobs|open (?:a|my)|"
-    r"study (?:abroad|in|at)|spend (?:the )?(?:\w+ )?(?:summer|winter|holidays?|christmas|month|"
-    r"year)|climb|hike|take (?:a )?(?:sabbatical|gap year)"
-)
+_STEP = alternatives("plans", "step")
 _DOING: Final = {
     "moving": "move",
     "relocating": "relocate",
@@ -128,90 +105,22 @@ _DOING: Final = {
     "opening": "open",
 }
 _ING = re.compile(rf"I am (?P<doing>{'|'.join(_DOING)}) (?P<rest>.+)", re.IGNORECASE)
-_INTENT = re.compile(
-    rf"I (?:am planning|plan|intend|am hoping|hope|have decided|decided|am preparing) (?:to|"
-    rf"on) (?P<what>(?:{_STEP})\b.*)",
-    re.IGNORECASE,
-)
-_TOGETHER = re.compile(
-    r"we (?=(?:are (?:getting married|moving to|flying|travell?ing|visiting|adopting|"
-    r"going on (?:holiday|vacation|honeymoon)|buying an? (?:house|flat|home|apartment)|"
-    r"going to (?:get married|move to|visit|travel|adopt))|"
-    r"will (?:get married|move to|visit|travel)|(?:plan|are planning|have decided) to)\b)",
-    re.IGNORECASE,
-)
+_INTENT = pattern("plans", "intent", re.IGNORECASE)
+_TOGETHER = pattern("plans", "together", re.IGNORECASE)
 _FUTURE = re.compile(rf"I (?:will|am going to|will be) (?P<what>(?:{_STEP})\b.*)", re.IGNORECASE)
-_PLANNING = re.compile(
-    r"I am planning (?P<what>an? (?:\w+ ){0,2}(?:trip|holiday|vacation|wedding|honeymoon)\b.*)",
-    re.IGNORECASE,
-)
+_PLANNING = pattern("plans", "planning", re.IGNORECASE)
 
-_STEP_INDONESIAN = (
-    r"pindah|menikah|nikah|liburan|berlibur|umroh|umrah|naik haji|pensiun|wisuda|kuliah|mudik|"
-    r"resign|membeli (?:rumah|mobil|motor)|beli (?:rumah|mobil|motor)|membuka|"
-    r"buka (?:usaha|toko|warung|kafe|cabang)|melahirkan|lahiran|magang|ke (?=(?-i:[A-Z]))|"
-    r"berkunjung|pergi ke|terbang|traveling"
-)
-_FUTURE_INDONESIAN = re.compile(
-    rf"(?:saya|kami) (?:akan|mau|berencana(?: untuk)?|rencananya(?: mau| akan)?|ingin|"
-    rf"bakal) (?P<what>(?:{_STEP_INDONESIAN})\b.*)",
-    re.IGNORECASE,
-)
+_FUTURE_INDONESIAN = pattern("plans", "future indonesian", re.IGNORECASE)
 
-_GOAL = re.compile(
-    r"my (?:main |big |long-term |new year's )?(?:goal|dream|aim|ambition|"
-    r"resolution)(?: this year| for this year| for \d{4})? is to (?P<what>.+)",
-    re.IGNORECASE,
-)
-_BECOME = re.compile(
-    r"I (?:want|hope|aim|aspire|would love|am trying|am hoping|am working|"
-    r"am determined) to (?P<what>become an? .+|be an? .+ (?:someday|one day|in the future)|"
-    r"learn .+|speak .+|lose (?:weight|\d+ ?(?:kg|kilos|pounds|lbs))\b.*|"
-    r"(?:run|do|finish|complete) (?:an?|my first|the) (?:[\w-]+ ){0,2}(?:marathon|triathlon|"
-    r"ironman|10k|5k|ultra)\b.*|write (?:a|my first) (?:novel|book|memoir)\b.*|"
-    r"(?:quit|stop|give up) (?:smoking|drinking|vaping|sugar)\b.*|save (?:up )?for .+|"
-    r"get (?:fit|fitter|in shape|pregnant)\b.*|start my own (?:business|company)\b.*|"
-    r"read \d+ books\b.*)",
-    re.IGNORECASE,
-)
-_SAVING = re.compile(
-    r"I am (?P<how>saving(?: up)?|training) for (?P<what>an? .+|my first .+|(?-i:[A-Z]).+)",
-    re.IGNORECASE,
-)
-# A duration counts from today, and means little later.
-_DEADLINE = re.compile(
-    r",? (?:before (?:the end of )?(?:the|this|next) (?:year|summer|winter|month)|"
-    r"by the end of .*|this year|within .*|in the next .*|by (?:next|this) .*|like an? .*)$",
-    re.IGNORECASE,
-)
-_TIME_FIRST_INDONESIAN = re.compile(
-    r"(?P<when>(?:(?:pada )?(?:bulan|tahun|akhir tahun|awal tahun) )[\w]+(?: (?:ini|depan|"
-    r"\d{4}))?|(?:bulan|tahun|minggu) depan)[, ]+(?:rencananya )?(?P<who>saya|"
-    r"kami) (?P<rest>(?:rencananya )?(?:mau|akan|berencana|bakal|ingin) .+)",
-    re.IGNORECASE,
-)
-_GOAL_INDONESIAN = re.compile(
-    r"(?:target|tujuan|cita-cita|impian|resolusi) saya(?: tahun ini)?(?: adalah| itu|"
-    r" yaitu)? (?P<what>(?:ingin |mau |untuk )?\w.+)|"
-    r"saya (?:ingin|mau|bercita-cita) (?P<become>(?:menjadi|jadi) .+|belajar .+)",
-    re.IGNORECASE,
-)
-_NO_GOAL = re.compile(
-    r"\b(?:this|that|these|those|it|here|now|today|tonight|how|more|about|what|why|your?|better|"
-    r"code|function|bug|error|part|the|lebih|cara|bagaimana|gimana|tentang|lagi|dulu|ini|itu|"
-    r"sekarang|hari ini|part of|member|jelas|baik)\b",
-    re.IGNORECASE,
-)
-_NO_PLAN = re.compile(
-    r"\b(?:or|atau|this|that|it|here|tonight|today|now|soon|someday|sometime|on to|forward|ahead|"
-    r"ini|itu|nanti|kapan|tidak|not)\b",
-    re.IGNORECASE,
-)
-_END = re.compile(
-    r"[,\s]+(?:so|because|but|and (?=i\b|need|want|look|would|my\b)|karena|jadi|tapi|dan|which|"
-    r"where|with|to (?=(?:be|start|work|live|study)\b))\b.*|,(?! \d{4}).*",
-    re.IGNORECASE,
-)
+_GOAL = pattern("plans", "goal", re.IGNORECASE)
+_BECOME = pattern("plans", "become", re.IGNORECASE)
+_SAVING = pattern("plans", "saving", re.IGNORECASE)
+_DEADLINE = pattern("plans", "deadline", re.IGNORECASE)
+_TIME_FIRST_INDONESIAN = pattern("plans", "time first indonesian", re.IGNORECASE)
+_GOAL_INDONESIAN = pattern("plans", "goal indonesian", re.IGNORECASE)
+_NO_GOAL = pattern("plans", "no goal", re.IGNORECASE)
+_NO_PLAN = pattern("plans", "no plan", re.IGNORECASE)
+_END = pattern("plans", "end", re.IGNORECASE)
 
 
 def plan_or_goal(english: str, indonesian: str, at: datetime) -> RuleMatch | None:

@@ -13,29 +13,16 @@ from ricordo.formation.rules.word_lists import (
     PARTS_OF_COMPANIES,
     WRITTEN_IN_CAPITALS,
 )
-from ricordo.formation.words import words
+from ricordo.formation.words import pattern, words
 
 _MAX_PLACE_WORDS: Final = 6
 _MAX_NAME_WORDS: Final = 4
 _MAX_NAME_CHARS: Final = 40
 
-_AFTER_A_PLACE = re.compile(
-    r"\s+(?:with|since|for|where|which|who|because|so|after|before|when|while|during|until|from|"
-    r"to|as|this|last|next|about|around|over|almost|working|studying|together|or so|at|by|then|"
-    r"recently|soon|every|in (?=\d|january|february|march|april|may|june|july|august|september|"
-    r"october|november|december|a |an |my )|on (?=my|a |the )|and (?=[^A-Z]|I\b)|bareng|sama|"
-    r"dengan|sejak|dari|selama|sekarang|untuk|buat|karena|yang|dan|saat|dekat|tahun|bulan|minggu|"
-    r"kemarin|kemaren|pas|lalu|sebagai|sampai|bersama|tapi|di (?=rumah|kos|apartemen)|pada|"
-    r"waktu)\b.*",
-    re.DOTALL,
-)
+_AFTER_A_PLACE = pattern("noun_phrases", "after a place", re.DOTALL)
 _PLACE_LETTERS = re.compile(r"[^\W\d_][\w .,'’-]*")
 _SMALL_IN_PLACES: Final = words("rules", "small in places")
-_KIND_OF_PLACE = re.compile(
-    r"(?:an?|the) (?:[a-z-]{2,12} ){0,3}(?:village|town|city|suburbs?|island|countryside|"
-    r"neighbourhood|neighborhood)(?: (?:near|outside|in|of|close to|north of|south of|east of|"
-    r"west of|called|just outside) (?P<near>.+))?"
-)
+_KIND_OF_PLACE = pattern("noun_phrases", "kind of place")
 _NO_LIVING_SUFFIX = (
     "ness",
     "ity",
@@ -85,12 +72,7 @@ def place_of_youth(text: str) -> str | None:
     return home(text) if is_described else known_or_capitalised_place(text)
 
 
-_PAST_STAY = re.compile(
-    r"\bfor (?:an?|one|two|three|some|several|\d+) ?(?:\w+ )?(?:years?|months?|weeks?|while|"
-    r"semesters?)\b|\bwhen I\b|\bas an? (?:child|kid|baby|teen\w*|student)\b|\btemporarily\b|"
-    r"\band back\b",
-    re.IGNORECASE,
-)
+_PAST_STAY = pattern("noun_phrases", "past stay", re.IGNORECASE)
 
 
 def place_moved_to(text: str) -> str | None:
@@ -199,12 +181,7 @@ def titled(name: str) -> str:
     ).replace("The ", "the ")
 
 
-_AFTER_A_NAME = re.compile(
-    r"[,\s]+(?:from|and|but|by|which|because|since|so|not|or|who|i|my|in|at|on|as|for|please|when|"
-    r"here|with|dari|dan|tapi|di|yang|biasa|bukan|umur|usia|asal|tinggal|kerja|seorang|sih|ya|aja|"
-    r"saja|dong|kak|mulai|untuk|atau)\b.*|,.*",
-    re.IGNORECASE | re.DOTALL,
-)
+_AFTER_A_NAME = pattern("noun_phrases", "after a name", re.IGNORECASE | re.DOTALL)
 _NAME = re.compile(
     r"[^\W\d_][^\W\d_'’.-]*(?:['’.-][^\W\d_]+)*\.?(?: [^\W\d_]+(?:['’.-][^\W\d_]+)*\.?){0,3}"
 )
@@ -263,48 +240,13 @@ _MAX_WORDS: Final = 7
 _MAX_CHARS: Final = 70
 _MAX_ITEM_WORDS: Final = 3
 
-_AFTER = re.compile(
-    r"[,\s]+(?:so|because|since|which|who|but|especially|particularly|like when|even though|"
-    r"although|such as|as long as|ever since|instead|over there|karena|soalnya|tapi|apalagi|"
-    r"terutama|khususnya|sejak|daripada|dibanding\w{0,3})\b.*",
-    re.IGNORECASE | re.DOTALL,
-)
-_CONDITION = re.compile(
-    r"\b(?:when|if|unless|whenever|until|than|or|not|except|without|enough|too|how|what|why|where|"
-    r"whether|while|as|ketika|saat|kalau|kalo|jika|atau|kecuali|asal|asalkan|bukan|tidak|tanpa|"
-    r"bagaimana|cara|yang)\b",
-    re.IGNORECASE,
-)
-# "I like option B", "I hate this error", "I prefer Tuesday": temporary, or about the conversation.
-_OF_THE_MOMENT = re.compile(
-    r"\b(?:options?|versions?|answers?|ideas?|suggestions?|plans?|drafts?|choices?|responses?|"
-    r"results?|approach\w{0,2}|solutions?|recommendations?|numbers?|first|second|third|last|"
-    r"latter|former|both|all|none|neither|errors?|bugs?|exceptions?|functions?|methods?|examples?|"
-    r"explanations?|wording|tone|sound|way|part|look|overviews?|summar(?:y|ies)|lists?|"
-    r"challenges?|deals?|questions?|advice|articles?|jokes?|titles?|names?|drawings?|sentences?|"
-    r"paragraphs?|scripts?|outputs?|queries|monday|tuesday|wednesday|thursday|friday|saturday|"
-    r"sunday|today|tomorrow|tonight|yesterday|am|pm|chat|chatting|talking|conversation|bot|ai|"
-    r"chatgpt|claude|gpt|opsi|pilihan|versi|jawaban|ide|saran|rencana|hasil|solusi|usul|contoh|"
-    r"penjelasan|kalimat|judul|pertama|kedua|ketiga|keduanya|semua|semuanya|senin|selasa|rabu|"
-    r"kamis|jumat|sabtu|besok|nanti)\b|\d",
-    re.IGNORECASE,
-)
+_AFTER = pattern("noun_phrases", "after a taste", re.IGNORECASE | re.DOTALL)
+_CONDITION = pattern("noun_phrases", "condition of a taste", re.IGNORECASE)
+_OF_THE_MOMENT = pattern("noun_phrases", "of the moment", re.IGNORECASE)
 _NOT_THINGS: Final = words("rules", "not things")
-_THE_LASTING = re.compile(
-    r"[Tt]he (?:beach|sea|ocean|mountains?|rain|snow|cold|heat|summer|winter|autumn|spring|"
-    r"outdoors|countryside|forest|sun|night|gym|theatre|theater|cinema|opera|piano|guitar|violin|"
-    r"colou?r \w+|smell of .+|sound of .+|taste of .+|[A-Z].*)"
-)
-_TO_VERB = re.compile(
-    r"to (?:think|know|see|ask|keep|say|hear|bother|be|have|get|do|make|use|try|add|order|thank|"
-    r"interrupt)\b",
-    re.IGNORECASE,
-)
-_LEADING_VERB = re.compile(
-    r"(?:seeing|hearing|being|having|getting|talking|chatting|knowing|feeling|working on|"
-    r"helping)\b",
-    re.IGNORECASE,
-)
+_THE_LASTING = pattern("noun_phrases", "the lasting")
+_TO_VERB = pattern("noun_phrases", "to verb", re.IGNORECASE)
+_LEADING_VERB = pattern("noun_phrases", "leading verb", re.IGNORECASE)
 # "Short, blunt answers" belongs to another rule.
 _HOW_TO_ANSWER = re.compile(
     r"(?:[\w'’-]+,? ){1,4}(?:answers|responses|replies|explanations)\b", re.IGNORECASE
@@ -361,12 +303,7 @@ def indonesian_taste(text: str) -> str | None:
     return thing
 
 
-# "Kopi yang manis" names a kind; "baju yang merah" a single thing.
-_SORTS = re.compile(
-    r"(?:kopi|teh|makanan|minuman|masakan|musik|film|buku|lagu|cuaca|tempat|orang|sambal|kue|game|"
-    r"cerita|novel|olahraga)(?: \w+)? (?:yang|yg) (?:terlalu )?[a-z]{4,12}",
-    re.IGNORECASE,
-)
+_SORTS = pattern("noun_phrases", "sorts", re.IGNORECASE)
 
 
 def _of_a_kind(text: str) -> str | None:
