@@ -12,7 +12,7 @@ from ricordo.access.keys import KeyRing
 from ricordo.errors import InvalidValue, StorageError, UserNotFound, in_log
 from ricordo.files.home import FilesErasure
 from ricordo.files.mirror import MirrorFollower
-from ricordo.formation.counters import counters_of, daily_of
+from ricordo.formation.activity import counters_of, daily_of
 from ricordo.index.rebuild import bring_up_to_date, rebuild
 from ricordo.jobs.runner import Background, JobRunner
 from ricordo.memories import erasure, lookup

@@ -25,7 +25,7 @@ CLAIMS = {
     ],
     "It explains itself.": ["items.history", "recall.explain", "memories.source_turn"],
     "It stays clean.": [
-        *("formation.hygiene", "formation.consent", "items.supersede", "upkeep.consolidate"),
+        *("formation.passages", "formation.consent", "items.supersede", "upkeep.consolidate"),
         "erasure.no-trace",
     ],
     "Memories": ["items.key", "items.duplicate", "items.validity", "items.undo", "sharing.link"],

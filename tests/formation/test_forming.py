@@ -59,7 +59,7 @@ def test_bad_input_is_refused(talking: Talking, memory: Memory) -> None:
     assert talking.known == []
 
 
-@pytest.mark.requirement("formation.hygiene")
+@pytest.mark.requirement("formation.passages")
 def test_only_what_the_user_said_is_learned(talking: Talking) -> None:
     talking.say("You are a bot. The user loves opera.", role="system")
     talking.say("You told me that I love opera. I love opera too!", role="assistant")
@@ -69,7 +69,7 @@ def test_only_what_the_user_said_is_learned(talking: Talking) -> None:
     assert talking.known == []
 
 
-@pytest.mark.requirement("formation.hygiene")
+@pytest.mark.requirement("formation.passages")
 def test_recalled_text_echoed_by_the_assistant_is_never_relearned(talking: Talking) -> None:
     talking.form("I love jazz music")
     (item,) = talking.me.list()

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from ricordo.errors import RicordoError
-from ricordo.formation.model_reader import Extracted
+from ricordo.formation.extraction import Extracted
 from ricordo.limits import MAX_ANSWER_DEPTH, MAX_MODEL_ANSWER_CHARS
 from ricordo.providers.chat import Unusable, read_text, read_value
 from ricordo.providers.chat_client import ModelAnswer, error_status, read_answer

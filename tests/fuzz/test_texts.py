@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from ricordo import Memory
 from ricordo.errors import InvalidValue
 from ricordo.formation.evidence import find_quote, supports
-from ricordo.formation.hygiene import kept_pieces, render, without_fenced
 from ricordo.formation.injected import FENCE_END, FENCE_START
+from ricordo.formation.passages import kept_pieces, render, without_fenced
 from ricordo.formation.rules.explicit import explicit_spans
 from ricordo.formation.sensitive import sensitive_fields_of
 from ricordo.limits import (

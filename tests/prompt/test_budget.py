@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ricordo import InvalidValue, Memory, UserMemory
-from ricordo.formation.hygiene import FENCE_END, FENCE_START
+from ricordo.formation.injected import FENCE_END, FENCE_START
 from ricordo.model.context import Context
 from ricordo.prompt.budget import MESSAGE_TOKENS, REQUEST_TOKENS, TokenBudget
 from ricordo.text.tokens import TokenCounter, estimate_tokens

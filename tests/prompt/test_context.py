@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ricordo import InvalidPolicy, InvalidValue, Memory, MemoryNotFound, ScopeWidened, UserMemory
-from ricordo.formation.hygiene import FENCE_END, FENCE_START
+from ricordo.formation.injected import FENCE_END, FENCE_START
 from ricordo.limits import GUIDE_AIM_BYTES, MAX_HINTED_THEMES, MAX_THEME_CHARS
 from ricordo.model.context import Context
 from ricordo.model.item import Theme

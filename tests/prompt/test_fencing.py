@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo.formation.hygiene import FENCE_END, FENCE_START, without_fenced
+from ricordo.formation.injected import FENCE_END, FENCE_START
+from ricordo.formation.passages import without_fenced
 from ricordo.prompt.fence import block, fenced, one_line
 
 pytestmark = pytest.mark.requirement("prompt.fences")

@@ -5,7 +5,7 @@ from datetime import datetime
 
 import sqlalchemy as sa
 
-from ricordo.formation.writes import may_be_source, source_among
+from ricordo.formation.service import may_be_source, source_among
 from ricordo.limits import MAX_SIMULTANEOUS_TURNS
 from ricordo.model.item import Item
 from ricordo.model.record import Page

@@ -15,8 +15,8 @@ from pydantic import BaseModel
 from ricordo import limits
 from ricordo.errors import BadAnswer, BudgetExhausted, ModelRefused, ModelUnavailable, in_log
 from ricordo.formation import prompts
-from ricordo.formation.hygiene import kept_pieces, secret_cuts
 from ricordo.formation.injected import attack_cuts, fence_cuts
+from ricordo.formation.passages import kept_pieces, secret_cuts
 from ricordo.formation.text_spans import Span, blanked, merged, outside, plain_view, sentences
 from ricordo.limits import MAX_BRIDGE_CHARS, MAX_COMPACTION_CHARS
 from ricordo.metering import MeteredModel
@@ -376,7 +376,7 @@ class Summariser:
         self, model: MeteredModel, user_id: str, former: str | None, turns: Sequence[Turn]
     ) -> SummaryPart | None:
         """The model's summary; None where it may be shown nothing, or its answer is unusable."""
-        from ricordo.formation.hygiene import render  # loads slowly
+        from ricordo.formation.passages import render  # loads slowly
 
         transcript = render(turns, first_new_position=turns[0].position).text
         if not transcript:

@@ -27,8 +27,7 @@ from ricordo.files.prompt_files import (
     read_text,
     write_notes,
 )
-from ricordo.formation.profile import read_fields, set_fields
-from ricordo.formation.profile_consent import check_harmless
+from ricordo.formation.profile import check_harmless, read_fields, set_fields
 from ricordo.formation.service import Formation
 from ricordo.limits import MAX_PROFILE_FIELD_CHARS
 from ricordo.model.profile import (

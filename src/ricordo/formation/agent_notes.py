@@ -6,7 +6,7 @@ from typing import Final
 from ricordo.errors import InvalidValue
 from ricordo.formation import consent
 from ricordo.formation.candidate import Candidate
-from ricordo.formation.profile_consent import candidate_of
+from ricordo.formation.profile import candidate_of
 from ricordo.formation.proposals import Heard, keep_proposal
 from ricordo.formation.service import Formation
 from ricordo.model.draft import NewMemory

@@ -1,23 +1,22 @@
 """Approving and rejecting proposals."""
 
+from dataclasses import replace
 from typing import Final
 
 from ricordo.errors import AlreadyDecided, StorageBusy
-from ricordo.formation.candidate import Candidate, Passage
-from ricordo.formation.conflicts import NOT_NEWER, Resolution
-from ricordo.formation.profile_consent import is_profile_draft, resolve_field
+from ricordo.formation.conflicts import NOT_NEWER, WRITING_ACTIONS, Resolution
+from ricordo.formation.profile import candidate_of, is_profile_draft, resolve_field
 from ricordo.formation.proposals import OVERTAKEN, drafted, open_proposal, settle_proposal
 from ricordo.formation.schedule import plan_summary
-from ricordo.formation.service import Formation
-from ricordo.formation.writes import WRITING_ACTIONS, PreparedWrite, prepare, write
+from ricordo.formation.service import Formation, PreparedWrite, prepare, write
 from ricordo.model.activity import PROPOSALS_APPROVED, PROPOSALS_REJECTED
 from ricordo.model.draft import NewMemory
 from ricordo.model.item import Added
 from ricordo.model.proposal import Proposal, StoredProposal
 from ricordo.model.scope import Scope
-from ricordo.model.vocabulary import DEFAULT_IMPORTANCE, MemoryType, ProposalState, Status
+from ricordo.model.vocabulary import ProposalState, Status
 from ricordo.storage.activity import tally
-from ricordo.storage.database import WriteTransaction, retried
+from ricordo.storage.database import retried
 from ricordo.storage.formation import find_proposal
 from ricordo.storage.history import revision_of
 from ricordo.storage.items import keyed_profile_items
@@ -64,7 +63,7 @@ def _try_approve(
 
 
 def _resolved(formation: Formation, user_id: str, draft: NewMemory) -> Resolution:
-    candidate = _candidate(draft)
+    candidate = replace(candidate_of(draft, draft.source_context or ""), is_explicit=True)
     if not is_profile_draft(draft):
         return formation.rules_only.resolve(user_id, [candidate])[0]
     with formation.database.read(user_id) as view:
@@ -112,26 +111,3 @@ def reject(formation: Formation, scope: Scope, proposal_id: int, reason: str | N
         decided = find_proposal(writing.connection, scope.user_id, proposal_id)
         assert decided is not None  # read in this transaction
         return decided.shown(writing.now)
-
-
-def _candidate(draft: NewMemory) -> Candidate:
-    assert draft.valid_from is not None
-    passage = Passage(
-        turn_id=0,
-        position=0,
-        role=draft.role or "",
-        actor=draft.actor_id,
-        message_id=draft.message_id,
-        at=draft.valid_from,
-        text=draft.source_context or "",
-    )
-    return Candidate(
-        content=draft.content,
-        quote=draft.source_context or "",
-        passage=passage,
-        type=draft.type or MemoryType.FACT,
-        theme=draft.theme,
-        key=draft.key,
-        importance=draft.importance or DEFAULT_IMPORTANCE,
-        is_explicit=True,
-    )

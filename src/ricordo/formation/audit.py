@@ -9,9 +9,9 @@ from typing import Final
 import numpy as np
 import sqlalchemy as sa
 
-from ricordo.formation.opposition import opposed
 from ricordo.formation.sensitive import words_of
-from ricordo.formation.statements import CONTRADICTION_MIN, share_words
+from ricordo.formation.statements import CONTRADICTION_MIN, opposed, share_words
+from ricordo.formation.words import pattern, words
 from ricordo.limits import MAX_CONTENT_CHARS, MAX_PAGE_ITEMS
 from ricordo.model import checks
 from ricordo.model.checks import format_moment
@@ -32,76 +32,20 @@ from ricordo.text.normalise import content_hash, fold_letters, is_dense, lazy_pa
 _FEWEST_WORDS: Final = 2
 _FEWEST_DENSE_SIGNS: Final = 3  # in scripts without spaces
 _QUOTED: Final = lazy_pattern(r"\"[^\"]{1,300}\"|“[^”]{1,300}”|«[^»]{1,300}»|「[^」]{1,300}」")
-_SUSPECTS: Final = (
-    (
+_SUSPECTS: Final = {
+    reason: pattern("audit", reason, re.DOTALL)
+    for reason in (
         "code or markup",
-        lazy_pattern(
-            r"```|</?[a-z][a-z0-9]{0,15}(?: [^<>]{0,200})?>|^\s*[{\[].{0,500}[}\]]\s*$|\);\s*$"
-            r"|^(?:import|from|def|class|function|const|let|var|select|"
-            r"insert into) [\w{*(].{0,200}(?:[;(){}=]|import )|^#{1,6} |\|\s*-{3,}\s*\|",
-            re.DOTALL,
-        ),
-    ),
-    (
         "placeholder",
-        lazy_pattern(
-            r"\{\{|\}\}|\$\{|%[sd]\b|\[(?:[a-z_ ]{0,20}(?:name|city|date|place|value|insert|your"
-            r"|user|email|nama)[a-z_ ]{0,20})\]|<(?:[a-z_ ]{0,20}(?:name|city|date|place|value"
-            r"|insert|your|nama)[a-z_ ]{0,20})>|\blorem ipsum\b|\b(?:todo|tbd|xxx+|placeholder)\b"
-            r"|^(?:n/?a|none|null|nil|unknown|undefined|test|tidak ada|keine)\W*$"
-        ),
-    ),
-    (
         "boot text",
-        lazy_pattern(
-            r"\byou are (?:a|an) (?:\w{1,20} ){0,3}(?:assistant|agent|model|chatbot)\b"
-            r"|\bsystem prompt\b|\bsession (?:started|ended|resumed)\b|\binitiali[sz](?:ing|ed)\b"
-            r"|\bloading (?:model|memory|config)|\bmemory tools unavailable\b|^\[?(?:info|debug"
-            r"|warn|warning|error|trace)\]?[: ]|\bas an ai\b|\bknowledge cutoff\b"
-        ),
-    ),
-    (
         "greeting or talk about the conversation",
-        lazy_pattern(
-            r"^(?:hello|hi|hey|thanks|thank you|ok|okay|sure|great|good (?:morning|evening|night)"
-            r"|you're welcome|no problem|halo|hai|terima kasih|makasih|selamat (?:pagi|siang|sore"
-            r"|malam)|oke|baik|hallo|danke|guten (?:morgen|tag|abend)|こんにちは|ありがとう)\b"
-            r"|^here (?:is|are) |\b(?:the )?(?:user|assistant) (?:greeted|thanked|said (?:hello|hi"
-            r"|thanks)|asked (?:a question|for help|about)|is asking|wants to know)\b"
-            r"|\b(?:in|during) this (?:conversation|chat|session)\b|\bpengguna (?:menyapa|bertanya"
-            r"|mengucapkan terima kasih)\b"
-        ),
-    ),
-    ("question", lazy_pattern(r"[?？]\s*$")),
-)
-_FIRST_OR_SECOND_PERSON: Final = frozenset(
-    {"i", "me", "my", "mine", "myself", "we", "our", "ours", "you", "your", "yours"}
-    | {"saya", "aku", "gue", "gua", "kami", "kamu", "anda", "ich", "mein", "meine", "wir", "du"}
-)
+        "question",
+    )
+}
+_FIRST_OR_SECOND_PERSON: Final = words("audit", "first or second person")
 _MAY_ADDRESS: Final = frozenset(
     {MemoryType.INSTRUCTION, MemoryType.PROCEDURE, MemoryType.SUMMARY, MemoryType.OTHER}
 )
-
-
-def junk_reason(content: str, type: MemoryType) -> str | None:
-    """Why a memory looks like junk, or None.
-
-    Instructions and procedures may say "you" and "me": they are addressed to the assistant.
-    """
-    plain = fold_letters(content[:MAX_CONTENT_CHARS]).strip()
-    for reason, pattern in _SUSPECTS:
-        if pattern.search(plain):
-            return reason
-    words = words_of(plain)
-    dense = sum(is_dense(sign) for sign in plain)
-    if len(words) < _FEWEST_WORDS and dense < _FEWEST_DENSE_SIGNS:
-        return "shorter than two words"
-    if type not in _MAY_ADDRESS:
-        said = set(words_of(_QUOTED.sub(" ", plain)))
-        if not said.isdisjoint(_FIRST_OR_SECOND_PERSON):
-            return "first or second person"
-    return None
-
 
 MAX_COMPARED_MEMORIES: Final = 20_000
 """Up to this many memories of a user are all compared with each other (some seconds)."""
@@ -115,6 +59,40 @@ Pair = tuple[int, int, float]
 Wanted = np.ndarray[tuple[int, int], np.dtype[np.bool_]]
 Selection = Callable[[Matrix, int], Wanted]
 """Selects pairs, from the cosines of a block and the index of its first row."""
+
+DOUBTFUL_BELOW: Final = 60
+"""Memories with less confidence should be verified."""
+UNVERIFIED_DAYS: Final = 90
+"""A memory from a conversation should be verified within this time."""
+MAX_COUNTED_FINDINGS: Final = 10_000
+"""Per kind."""
+MAX_EXAMINED_PAIRS: Final = 100_000
+"""Pairs of similar memories whose words are compared."""
+MAX_PAIRED_MEMORIES: Final = 100_000
+"""The oldest memories are checked for duplicates and contradictions."""
+
+_PAGE_ROWS: Final = 1_000
+_KEPT_CHARS: Final = 500  # of a memory: at most 50 MB in all
+
+
+def junk_reason(content: str, type: MemoryType) -> str | None:
+    """Why a memory looks like junk, or None.
+
+    Instructions and procedures may say "you" and "me": they are addressed to the assistant.
+    """
+    plain = fold_letters(content[:MAX_CONTENT_CHARS]).strip()
+    for reason, suspect in _SUSPECTS.items():
+        if suspect.search(plain):
+            return reason
+    words = words_of(plain)
+    dense = sum(is_dense(sign) for sign in plain)
+    if len(words) < _FEWEST_WORDS and dense < _FEWEST_DENSE_SIGNS:
+        return "shorter than two words"
+    if type not in _MAY_ADDRESS:
+        said = set(words_of(_QUOTED.sub(" ", plain)))
+        if not said.isdisjoint(_FIRST_OR_SECOND_PERSON):
+            return "first or second person"
+    return None
 
 
 class AuditVectors:
@@ -171,21 +149,6 @@ def pairs_of_relations(
             first, second = min(one, other), max(one, other)
             if first >= start:
                 yield first, second, similarity
-
-
-DOUBTFUL_BELOW: Final = 60
-"""Memories with less confidence should be verified."""
-UNVERIFIED_DAYS: Final = 90
-"""A memory from a conversation should be verified within this time."""
-MAX_COUNTED_FINDINGS: Final = 10_000
-"""Per kind."""
-MAX_EXAMINED_PAIRS: Final = 100_000
-"""Pairs of similar memories whose words are compared."""
-MAX_PAIRED_MEMORIES: Final = 100_000
-"""The oldest memories are checked for duplicates and contradictions."""
-
-_PAGE_ROWS: Final = 1_000
-_KEPT_CHARS: Final = 500  # of a memory: at most 50 MB in all
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,7 @@ class Material:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Passage:
-    """The part of one turn that memories may be formed from, after hygiene.
+    """The part of one turn that memories may be formed from, without material.
 
     ``text`` holds only what the user said themselves or, with the role ``tool``, a tool result.
     Pieces that were cut out leave a line break, so that joining creates no new text; they are the

@@ -11,9 +11,8 @@ from pydantic import BaseModel, Field
 from ricordo import limits
 from ricordo.formation import prompts
 from ricordo.formation.candidate import Candidate
-from ricordo.formation.opposition import opposed, refines, says_nothing_new
 from ricordo.formation.schedule import FormationPolicy
-from ricordo.formation.statements import share_of_words
+from ricordo.formation.statements import opposed, refines, says_nothing_new, share_of_words
 from ricordo.metering import MeteredModel
 from ricordo.model.filters import ItemFilter
 from ricordo.model.item import Item
@@ -24,7 +23,6 @@ from ricordo.storage.database import Database
 from ricordo.storage.items import find_items
 from ricordo.storage.tables import items
 from ricordo.storage.where import not_expired
-from ricordo.text.analyser import Analyser
 from ricordo.text.normalise import canonical
 
 _NEIGHBOURS: Final = 8
@@ -36,6 +34,21 @@ STATEMENT_TYPES: Final = (
     MemoryType.OTHER,
 )
 """The types that statements are compared with. Insights and summaries are our own words."""
+
+IDENTICAL: Final = "known already"
+REDUNDANT: Final = "says nothing new"
+NOT_NEWER: Final = "older than what is known"
+SAME_KEY: Final = "another answer to the same key"
+MORE_SPECIFIC: Final = "more specific"
+CONTRADICTION: Final = "contradicts what was known"
+SHARED_CONTRADICTED: Final = "contradicts a shared memory"
+NEW: Final = "new"
+CORRECTED: Final = "corrected later in the conversation"
+
+WRITING_ACTIONS: Final = frozenset({Action.ADD, Action.UPDATE, Action.REPLACE, Action.UNLINK})
+"""What leads to a stored memory."""
+
+_TOKENS_PER_PAIR: Final = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +81,12 @@ class KnownMemories:
             types=(MemoryType.PROCEDURE,) if kind is MemoryType.PROCEDURE else STATEMENT_TYPES,
         )
         found = self._recall.memories.find(user_id, content, _NEIGHBOURS, wanted)
-        near = [
-            KnownStatement(
-                item, _similarity(ranked.candidate.cosine, content, item, self._analyser)
-            )
-            for item, ranked in zip(found.items, found.ranked, strict=True)
-        ]
+        near = []
+        for item, ranked in zip(found.items, found.ranked, strict=True):
+            similarity = ranked.candidate.cosine
+            if similarity is None:  # without vectors, the share of words in common
+                similarity = share_of_words(self._database.analyser, content, item.content)
+            near.append(KnownStatement(item, similarity))
         return sorted(near, key=lambda one: (-one.similarity, one.item.id))
 
     def with_key(self, user_id: str, key: str, theme: str | None) -> Item | None:
@@ -87,17 +100,6 @@ class KnownMemories:
             )
             found = find_items(view.connection, where)
         return min(found, key=lambda item: (item.theme != theme, item.id), default=None)
-
-    @property
-    def _analyser(self) -> Analyser:
-        return self._database.analyser
-
-
-def _similarity(cosine: float | None, content: str, item: Item, analyser: Analyser) -> float:
-    """The cosine or, without vectors, the share of words in common."""
-    if cosine is not None:
-        return cosine
-    return share_of_words(analyser, content, item.content)
 
 
 class Relationship(StrEnum):
@@ -130,17 +132,6 @@ class Verdict:
 
     kind: Relationship
     reason: str | None = None
-
-
-IDENTICAL: Final = "known already"
-REDUNDANT: Final = "says nothing new"
-NOT_NEWER: Final = "older than what is known"
-SAME_KEY: Final = "another answer to the same key"
-MORE_SPECIFIC: Final = "more specific"
-CONTRADICTION: Final = "contradicts what was known"
-SHARED_CONTRADICTED: Final = "contradicts a shared memory"
-NEW: Final = "new"
-CORRECTED: Final = "corrected later in the conversation"
 
 
 Answered = dict[tuple[str, str], Verdict]
@@ -276,7 +267,16 @@ class Resolver:
         waiting: Sequence[tuple[int, KnownStatement]],
         answered: Answered,
     ) -> dict[int, list[tuple[KnownStatement, Verdict]]]:
-        pairs = [_pair(candidates[place], one) for place, one in waiting]
+        pairs = [
+            Pair(
+                new=candidates[place].content,
+                new_at=candidates[place].passage.at,
+                old=one.item.content,
+                old_at=one.item.valid_from,
+                similarity=one.similarity,
+            )
+            for place, one in waiting
+        ]
         unknown = [pair for pair in pairs if pair.texts not in answered]
         if unknown and self._judge is not None:
             for pair, verdict in zip(unknown, self._judge(user_id, unknown), strict=True):
@@ -302,16 +302,6 @@ class Resolver:
                 resolution = _replacing(user_id, candidate, [one for one, _ in matching], reason)
                 return replace(resolution, why=matching[0][1].reason)
         return _new(candidate, [one for one, _ in verdicts])
-
-
-def _pair(candidate: Candidate, near: KnownStatement) -> Pair:
-    return Pair(
-        candidate.content,
-        candidate.passage.at,
-        near.item.content,
-        near.item.valid_from,
-        near.similarity,
-    )
 
 
 def _same_key(candidate: Candidate, present: Item) -> Resolution:
@@ -342,26 +332,19 @@ def _replacing(
             return _new(candidate, olds)
         later = next(one for one in own if one not in newer_than)
         return _ignored(candidate, NOT_NEWER, later)
-    best = olds[0].similarity
     if own:
-        items = tuple(one.item for one in own)
-        return Resolution(
-            candidate=candidate,
-            action=Action.REPLACE,
-            reason=reason,
-            targets=items,
-            similarity=best,
-        )
-    if shared and reason == CONTRADICTION:
-        items = tuple(one.item for one in shared)
-        return Resolution(
-            candidate=candidate,
-            action=Action.UNLINK,
-            reason=SHARED_CONTRADICTED,
-            targets=items,
-            similarity=best,
-        )
-    return _new(candidate, olds)
+        action, targets = Action.REPLACE, own
+    elif shared and reason == CONTRADICTION:
+        action, reason, targets = Action.UNLINK, SHARED_CONTRADICTED, shared
+    else:
+        return _new(candidate, olds)
+    return Resolution(
+        candidate=candidate,
+        action=action,
+        reason=reason,
+        targets=tuple(one.item for one in targets),
+        similarity=olds[0].similarity,
+    )
 
 
 def _ignored(candidate: Candidate, reason: str, match: KnownStatement | None) -> Resolution:
@@ -379,7 +362,6 @@ def _new(candidate: Candidate, near: Sequence[KnownStatement]) -> Resolution:
     return Resolution(candidate=candidate, action=Action.ADD, reason=NEW, similarity=nearest)
 
 
-_TOKENS_PER_PAIR: Final = 60
 _UNASKED: Final = Verdict(Relationship.DIFFERENT)
 
 
@@ -428,24 +410,17 @@ class ModelJudge:
         for number, place in enumerate(asked, start=1):
             entry = answered.get(number)
             if entry is not None:
-                verdicts[place] = Verdict(entry.verdict, _storable(entry.reason) or None)
+                # Bounded in length and without characters that a database refuses.
+                printable = "".join(sign if sign.isprintable() else " " for sign in entry.reason)
+                why = printable.strip()[: limits.MAX_REASON_CHARS]
+                verdicts[place] = Verdict(entry.verdict, why or None)
         return verdicts
 
 
-def _storable(words: str) -> str:
-    """Bounded in length and without characters that a database refuses."""
-    printable = "".join(sign if sign.isprintable() else " " for sign in words)
-    return printable.strip()[: limits.MAX_REASON_CHARS]
-
-
 def _shown(number: int, pair: Pair) -> str:
-    return "\n".join(
-        [
-            f"Pair {number}",
-            f"OLD ({pair.old_at.date().isoformat()}): {_one_line(pair.old)}",
-            f"NEW ({pair.new_at.date().isoformat()}): {_one_line(pair.new)}",
-        ]
-    )
+    old = f"OLD ({pair.old_at.date().isoformat()}): {_one_line(pair.old)}"
+    new = f"NEW ({pair.new_at.date().isoformat()}): {_one_line(pair.new)}"
+    return f"Pair {number}\n{old}\n{new}"
 
 
 def _one_line(text: str) -> str:

@@ -8,10 +8,10 @@ from typing import Final
 import sqlalchemy as sa
 
 from ricordo.formation.candidate import Candidate
-from ricordo.formation.opposition import opposed, refines, says_nothing_new
 from ricordo.formation.schedule import FormationPolicy
 from ricordo.formation.sensitive import plain_text, sensitive_fields_of
-from ricordo.formation.words import pattern
+from ricordo.formation.statements import opposed, refines, says_nothing_new
+from ricordo.formation.words import pattern, words
 from ricordo.limits import CORROBORATION_DAYS, MAX_CONTENT_CHARS, REJECTED_DAYS
 from ricordo.model.proposal import StoredProposal
 from ricordo.model.vocabulary import MemoryType, ProposalKind
@@ -25,7 +25,6 @@ TOOLS: Final = "redirects_tools"
 REDIRECTIONS: Final = frozenset({MONEY, MAIL, CREDENTIALS, TOOLS})
 """Fields of proposals: what a wish would redirect."""
 
-_WISHES: Final = frozenset({MemoryType.INSTRUCTION, MemoryType.PROCEDURE, MemoryType.PREFERENCE})
 _WISHED: Final = pattern("consent", "wished", re.IGNORECASE)
 
 _MAIL = pattern("consent", "redirects mail", re.IGNORECASE)
@@ -33,6 +32,31 @@ _MONEY = pattern("consent", "redirects money", re.IGNORECASE)
 _CREDENTIALS = pattern("consent", "credentials", re.IGNORECASE)
 _HANDED_OVER = pattern("consent", "handed over", re.IGNORECASE)
 _TOOLS = pattern("consent", "redirects tools", re.IGNORECASE)
+
+TONE: Final = "tone"
+GOALS: Final = "goals"
+BENIGN_FIELDS: Final[tuple[str, ...]] = (TONE, GOALS)
+
+_TONE_KEYS: Final = words("consent", "tone keys")
+_GOAL_KEYS: Final = frozenset({"goal", "goals", "tujuan", "ziel", "ziele"})
+
+_WANTED_ANSWERS: Final = pattern("consent", "wanted answers")
+_JAPANESE_TONE: Final = pattern("consent", "japanese tone")
+_ABOUT_OTHERS: Final = re.compile(
+    r"\b(?:survey|exam|quiz|customers?|colleagues?|interview|tests?|waiting for|umfrage|ujian)\b"
+)
+
+_TASTES: Final = frozenset({MemoryType.PREFERENCE, MemoryType.FACT, MemoryType.OTHER})
+
+NEEDS_CONSENT: Final = "sensitive: waits for consent"
+NEEDS_CONSENT_TO_REDIRECT: Final = "leads something elsewhere: waits for consent"
+NEEDS_OWN_VOICE: Final = "maybe not the user's own words: waits for consent"
+NEEDS_CORROBORATION: Final = "waits until it is said again"
+PROPOSED_BEFORE: Final = "proposed already"
+TURNED_DOWN: Final = "turned down before"
+UNSURE_VOICE: Final = "unsure_voice"
+"""The field of a proposal that may be in somebody else's words."""
+_REQUESTS: Final = frozenset({MemoryType.INSTRUCTION, MemoryType.PROCEDURE})
 
 
 def redirections(candidate: Candidate) -> tuple[str, ...]:
@@ -44,9 +68,7 @@ def redirections(candidate: Candidate) -> tuple[str, ...]:
     asked for explicitly.
     """
     said = f"{candidate.content}\n{candidate.quote}"
-    if candidate.type not in _WISHES and not _WISHED.search(said):
-        return ()
-    if candidate.type is MemoryType.PREFERENCE and not _WISHED.search(said):
+    if candidate.type not in _REQUESTS and not _WISHED.search(said):
         return ()
     found = [
         (MONEY, _MONEY.search(said)),
@@ -57,23 +79,6 @@ def redirections(candidate: Candidate) -> tuple[str, ...]:
     return tuple(name for name, match in found if match)
 
 
-TONE: Final = "tone"
-GOALS: Final = "goals"
-BENIGN_FIELDS: Final[tuple[str, ...]] = (TONE, GOALS)
-
-_TONE_KEYS: Final = frozenset(
-    {"tone", "style", "answer_style", "answers", "reply_style", "response_style", "writing_style"}
-    | {"answer_length", "answer_format", "formatting", "verbosity", "gaya_jawaban", "gaya_bahasa"}
-)
-_GOAL_KEYS: Final = frozenset({"goal", "goals", "tujuan", "ziel", "ziele"})
-
-_WANTED_ANSWERS: Final = pattern("consent", "wanted answers")
-_JAPANESE_TONE: Final = pattern("consent", "japanese tone")
-_ABOUT_OTHERS: Final = re.compile(
-    r"\b(?:survey|exam|quiz|customers?|colleagues?|interview|tests?|waiting for|umfrage|ujian)\b"
-)
-
-
 def benign_field(candidate_key: str | None, type: MemoryType, content: str) -> str | None:
     """The benign profile field that a statement is about, or None.
 
@@ -82,40 +87,18 @@ def benign_field(candidate_key: str | None, type: MemoryType, content: str) -> s
     """
     if type is MemoryType.INSTRUCTION:
         return None
-    by_key = _field_of_key(candidate_key)
-    if by_key is not None:
-        return by_key
-    return TONE if type in _TASTES and _is_about_answers(content) else None
-
-
-_TASTES: Final = frozenset({MemoryType.PREFERENCE, MemoryType.FACT, MemoryType.OTHER})
-
-
-def _field_of_key(key: str | None) -> str | None:
-    if key is None:
+    if candidate_key is not None:
+        head = re.sub(r"[\s.-]+", "_", plain_text(candidate_key).partition(":")[0].strip())
+        if head in _TONE_KEYS:
+            return TONE
+        if head in _GOAL_KEYS:
+            return GOALS
+    if type not in _TASTES:
         return None
-    head = re.sub(r"[\s.-]+", "_", plain_text(key).partition(":")[0].strip())
-    if head in _TONE_KEYS:
-        return TONE
-    return GOALS if head in _GOAL_KEYS else None
-
-
-def _is_about_answers(content: str) -> bool:
     plain = plain_text(content[:MAX_CONTENT_CHARS])
     if _JAPANESE_TONE.search(plain):
-        return True
-    return _WANTED_ANSWERS.search(plain) is not None and _ABOUT_OTHERS.search(plain) is None
-
-
-NEEDS_CONSENT: Final = "sensitive: waits for consent"
-NEEDS_CONSENT_TO_REDIRECT: Final = "leads something elsewhere: waits for consent"
-NEEDS_OWN_VOICE: Final = "maybe not the user's own words: waits for consent"
-NEEDS_CORROBORATION: Final = "waits until it is said again"
-PROPOSED_BEFORE: Final = "proposed already"
-TURNED_DOWN: Final = "turned down before"
-UNSURE_VOICE: Final = "unsure_voice"
-"""The field of a proposal that may be in somebody else's words."""
-_ASKING: Final = frozenset({MemoryType.INSTRUCTION, MemoryType.PROCEDURE})
+        return TONE
+    return TONE if _WANTED_ANSWERS.search(plain) and not _ABOUT_OTHERS.search(plain) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,9 +207,11 @@ def lifetime(policy: FormationPolicy, kind: ProposalKind) -> timedelta:
 def _kind_of(
     policy: FormationPolicy, candidate: Candidate
 ) -> tuple[ProposalKind | None, tuple[str, ...]]:
-    always = _always_asked(candidate)
-    if always:
-        return ProposalKind.CONSENT, always
+    if redirected := redirections(candidate):
+        return ProposalKind.CONSENT, redirected
+    is_request = candidate.is_explicit or candidate.type in _REQUESTS
+    if candidate.is_doubtful or (is_request and candidate.is_unsure):
+        return ProposalKind.CONSENT, (UNSURE_VOICE,)
     if candidate.is_explicit:
         return None, ()
     touched = sensitive_fields_of(candidate.content, candidate.quote, candidate.key)
@@ -237,15 +222,6 @@ def _kind_of(
     if benign is not None:
         return ProposalKind.CORROBORATION, (benign,)
     return None, ()
-
-
-def _always_asked(candidate: Candidate) -> tuple[str, ...]:
-    """What needs consent even if it was explicitly asked for."""
-    if redirected := redirections(candidate):
-        return redirected
-    asks = candidate.is_explicit or candidate.type in _ASKING
-    waits = candidate.is_doubtful or (asks and candidate.is_unsure)
-    return (UNSURE_VOICE,) if waits else ()
 
 
 def _says_the_same(proposal: StoredProposal, candidate: Candidate, digest: str) -> bool:

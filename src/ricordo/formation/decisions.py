@@ -13,8 +13,7 @@ from enum import StrEnum
 from typing import Final
 
 from ricordo.errors import EmbedderRefused
-from ricordo.formation.conflicts import IDENTICAL, REDUNDANT, Resolution
-from ricordo.formation.writes import WRITING_ACTIONS
+from ricordo.formation.conflicts import IDENTICAL, REDUNDANT, WRITING_ACTIONS, Resolution
 from ricordo.model.activity import FORMED_WRITES, KNOWN_ALREADY, decisions_counter
 from ricordo.model.item import Added
 from ricordo.model.reports import Decision
@@ -23,6 +22,19 @@ from ricordo.providers.encryption import SecretBox
 from ricordo.storage.activity import put_events, tally
 from ricordo.storage.database import WriteTransaction
 from ricordo.text.secrets import without_secrets
+
+NODE: Final = "formation"
+DAILY_CAP: Final = "the daily number of memories is reached"
+TURN_CAP: Final = "enough from one turn"
+_SKIPPED: Final = frozenset({Action.IGNORE, Action.REJECT, Action.DEFER})
+_KNOWN: Final = frozenset({IDENTICAL, REDUNDANT})
+
+LOGGER: Final = "ricordo.decisions"
+FIELDS: Final = "fields"
+"""The attribute of a log record that holds its values, for handlers."""
+_EVENT: Final = "memory_decision"
+_PURPOSE: Final = "ricordo log pseudonyms"
+_log = logging.getLogger(LOGGER)
 
 
 class RejectionCode(StrEnum):
@@ -65,13 +77,6 @@ class Rejection:
     detail: str
 
 
-NODE: Final = "formation"
-DAILY_CAP: Final = "the daily number of memories is reached"
-TURN_CAP: Final = "enough from one turn"
-_SKIPPED: Final = frozenset({Action.IGNORE, Action.REJECT, Action.DEFER})
-_KNOWN: Final = frozenset({IDENTICAL, REDUNDANT})
-
-
 def decision_of(resolution: Resolution, added: Added | None = None) -> Decision:
     candidate = resolution.candidate
     target = resolution.targets[0].id if resolution.targets else None
@@ -91,20 +96,9 @@ def decision_of(resolution: Resolution, added: Added | None = None) -> Decision:
     )
 
 
-def deferred(resolution: Resolution) -> Decision:
-    """A candidate beyond the daily limit."""
-    return decision_of(replace(resolution, action=Action.DEFER, reason=DAILY_CAP, targets=()))
-
-
-def too_many(resolution: Resolution) -> Decision:
-    """A candidate beyond the limit for one turn."""
-    return decision_of(replace(resolution, action=Action.REJECT, reason=TURN_CAP, targets=()))
-
-
-def out_of_reach(resolution: Resolution) -> Decision:
-    """A candidate recorded by an agent that would change what the agent may not touch."""
-    reason = RejectionCode.OUT_OF_REACH.value
-    return decision_of(replace(resolution, action=Action.REJECT, reason=reason, targets=()))
+def not_written(resolution: Resolution, action: Action, reason: str) -> Decision:
+    """The decision about a candidate that could be written and is not."""
+    return decision_of(replace(resolution, action=action, reason=reason, targets=()))
 
 
 def rejected(content: str, rejection: Rejection) -> Decision:
@@ -157,14 +151,6 @@ def _event(thread_id: str, decision: Decision) -> dict[str, object]:
         "similarity": decision.similarity,
         "detail": decision.reason,
     }
-
-
-LOGGER: Final = "ricordo.decisions"
-FIELDS: Final = "fields"
-"""The attribute of a log record that holds its values, for handlers."""
-_EVENT: Final = "memory_decision"
-_PURPOSE: Final = "ricordo log pseudonyms"
-_log = logging.getLogger(LOGGER)
 
 
 class DecisionLog:

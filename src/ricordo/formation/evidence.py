@@ -10,6 +10,7 @@ from ricordo.formation.candidate import Candidate, Passage
 from ricordo.formation.rules.clauses import clauses, sentences
 from ricordo.formation.sensitive import sensitive_fields_of
 from ricordo.formation.text_spans import PlainView, comparable_view
+from ricordo.formation.words import lines, words
 from ricordo.limits import MAX_QUOTE_CHARS
 from ricordo.text.analyser import stop_words
 from ricordo.text.dates import CLEAR_MONTHS, MONTHS_OR_NAMES, MONTHS_OR_WORDS
@@ -17,42 +18,14 @@ from ricordo.text.languages import guess
 from ricordo.text.normalise import fold_letters, fold_marks, folded, is_dense
 from ricordo.text.secrets import has_secret
 
-_USER_WORDS = "user users user's pengguna nutzer nutzers nutzerin benutzer utente usuario usuário"
-_DAYS = """
-monday tuesday wednesday thursday friday saturday sunday senin selasa rabu kamis jumat sabtu minggu
-montag dienstag mittwoch donnerstag freitag samstag sonnabend sonntag
-"""
-_TITLES = "i mr mrs ms dr prof pak bu ibu bapak herr frau am pm ok tv pc the a an his her their"
-_EXEMPT: Final = frozenset(f"{_USER_WORDS} {_DAYS} {_TITLES}".split()) | {
-    *CLEAR_MONTHS,
-    *MONTHS_OR_WORDS,
-    *MONTHS_OR_NAMES,
-}
-_NUMBER_WORDS: Final = {
-    0: "zero nol null",
-    1: "one once a an single satu sebuah seorang ein eine einen einer 一 ひとつ 一人",
-    2: "two twice both couple dua zwei beide 二 ふたつ 二人",
-    3: "three tiga drei 三",
-    4: "four empat vier 四",
-    5: "five lima fünf 五",
-    6: "six enam sechs 六",
-    7: "seven tujuh sieben 七",
-    8: "eight delapan acht 八",
-    9: "nine sembilan neun 九",
-    10: "ten sepuluh zehn 十",
-    11: "eleven sebelas elf 十一",
-    12: "twelve dozen noon zwölf mittags 十二",
-    15: "fifteen quarter fünfzehn 十五",
-    20: "twenty zwanzig 二十",
-    30: "thirty half dreißig halb setengah 三十 半",
-    40: "forty vierzig 四十",
-    50: "fifty fünfzig 五十",
-    60: "sixty sechzig 六十",
-    100: "hundred seratus hundert 百",
-    1000: "thousand seribu tausend 千",
-}
+_MONTHS: Final = frozenset({*CLEAR_MONTHS, *MONTHS_OR_WORDS, *MONTHS_OR_NAMES})
+_EXEMPT: Final = _MONTHS.union(
+    *(words("evidence", listed) for listed in ("words for the user", "days", "titles"))
+)
 _VALUE_OF: Final = {
-    folded(word): str(number) for number, words in _NUMBER_WORDS.items() for word in words.split()
+    folded(word): number
+    for number, *spelled in map(str.split, lines("evidence", "number words"))
+    for word in spelled
 }
 
 _NAME_WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
@@ -61,27 +34,13 @@ _KATAKANA = re.compile("[\u30a1-\u30fa\u30fc]{2,}")
 _USER_IN_KATAKANA: Final = "ユーザー"
 _SENTENCE_START = re.compile(r"(?:^|[.!?:]\s+|\n)[\"'“„(]*$")
 _GERMAN_PLACE = re.compile(r"\b(?:in|aus|nach|heißt|namens)\s+$")
-_GERMAN_STATES: Final = frozenset(
-    [
-        "hause",
-        "rente",
-        "pension",
-        "teilzeit",
-        "vollzeit",
-        "urlaub",
-        "zukunft",
-        "ordnung",
-        "elternzeit",
-    ]
-)
+_GERMAN_STATES: Final = words("evidence", "german states")
 _GERMAN_USER = re.compile(r"\b(?:Nutzer|Nutzerin|Benutzer|Benutzerin)\b")
 _DATE = re.compile(
     r"(?:19|20)[0-9]{2}-[0-9]{2}(?:-[0-9]{2})?|[0-9]{1,2}[./][0-9]{1,2}[./](?:[0-9]{2}){1,2}"
     r"|(?:[0-9]{4}年)?[0-9]{1,2}月(?:[0-9]{1,2}日)?"
 )
-_MONTH = "|".join(
-    sorted({*CLEAR_MONTHS, *MONTHS_OR_WORDS, *MONTHS_OR_NAMES}, key=len, reverse=True)
-)
+_MONTH = "|".join(sorted(_MONTHS, key=len, reverse=True))
 _WRITTEN_DATE = re.compile(
     rf"(?:\b[0-9]{{1,2}}(?:st|nd|rd|th|\.)?\s+(?:of\s+)?)?\b(?:{_MONTH})\b\.?"
     r"(?:\s+[0-9]{1,2}(?:st|nd|rd|th)?\b(?!:))?(?:,?\s+(?:19|20)[0-9]{2}\b)?"
@@ -89,6 +48,26 @@ _WRITTEN_DATE = re.compile(
 _MIN_SHARED_START: Final = 4
 _MIN_SHARED_PAIRS: Final = 0.5
 _LONGEST_ACRONYM: Final = 5
+
+_AROUND: Final = " \t\n\r\"'“”„‘’«»「」『』….,;:!?-–—*_>"
+_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+_MIN_WORDS: Final = 2
+_MIN_CHARS: Final = 3
+_LANGUAGES: Final = (
+    "english",
+    "indonesian",
+    "german",
+    "spanish",
+    "french",
+    "italian",
+    "portuguese",
+    "dutch",
+)
+_STOP_WORDS: Final = tuple(stop_words(language) for language in _LANGUAGES)
+
+_QUOTED_WORD: Final = re.compile(r"[^\W_]+")
+_STEM_CHARS: Final = 4
+_LITTLE: Final = stop_words("english") | stop_words("indonesian") | {"user", "pengguna", "user's"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,23 +182,6 @@ def _plain_number(number: str) -> str:
     return re.sub("[.,:]", "", whole).lstrip("0") or "0"
 
 
-_AROUND: Final = " \t\n\r\"'“”„‘’«»「」『』….,;:!?-–—*_>"
-_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
-_MIN_WORDS: Final = 2
-_MIN_CHARS: Final = 3
-_LANGUAGES: Final = (
-    "english",
-    "indonesian",
-    "german",
-    "spanish",
-    "french",
-    "italian",
-    "portuguese",
-    "dutch",
-)
-_STOP_WORDS: Final = tuple(stop_words(language) for language in _LANGUAGES)
-
-
 def find_quote(quote: str, passages: Iterable[Passage]) -> tuple[Passage, str] | None:
     """The passage that contains these words, and exactly what is written there.
 
@@ -308,11 +270,6 @@ def _joins(text: str, place: int) -> bool:
     if is_dense(before) or is_dense(after):
         return False
     return before.isalnum() and after.isalnum()
-
-
-_QUOTED_WORD: Final = re.compile(r"[^\W_]+")
-_STEM_CHARS: Final = 4
-_LITTLE: Final = stop_words("english") | stop_words("indonesian") | {"user", "pengguna", "user's"}
 
 
 def with_cut_quote(candidate: Candidate) -> Candidate:

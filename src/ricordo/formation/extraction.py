@@ -1,22 +1,34 @@
-"""Finds candidates for memories in a segment of a conversation."""
+"""Finds candidates for memories in a segment of a conversation: by rules, or with a model.
+
+It imports everything that reads and checks texts, which takes longer than most commands do. So it
+is imported only when something is formed.
+"""
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field, replace
-from typing import Final
+from dataclasses import dataclass, replace
+from typing import Annotated, Final, Literal
+
+from pydantic import BaseModel, Field
 
 from ricordo import limits
+from ricordo.formation import prompts
 from ricordo.formation.candidate import USER_ROLE, Candidate, Passage
 from ricordo.formation.decisions import Rejection, RejectionCode, rejected
-from ricordo.formation.evidence import with_cut_quote
-from ricordo.formation.hygiene import divided, render
-from ricordo.formation.model_reader import read_with_model
-from ricordo.formation.rules.explicit import explicit_spans
+from ricordo.formation.evidence import find_quote, reason_in_material, supports, with_cut_quote
+from ricordo.formation.passages import Transcript, divided, render
+from ricordo.formation.rules.clauses import ends_role_play, screened, sentences, starts_role_play
+from ricordo.formation.rules.explicit import (
+    explicit_spans,
+    is_certainly_requested,
+    procedure_in,
+    requests_in,
+)
 from ricordo.formation.rules.extractor import extract
-from ricordo.formation.rules.tasks import ends_role_play, starts_role_play
-from ricordo.formation.segment import Segment
+from ricordo.formation.segment import Found, Segment
+from ricordo.formation.sensitive import sensitive_fields_of
 from ricordo.formation.words import pattern
 from ricordo.formation.writing_rules import validated
 from ricordo.limits import MAX_WRITES_PER_TURN
@@ -24,24 +36,31 @@ from ricordo.metering import MeteredModel
 from ricordo.model.checks import theme_slug
 from ricordo.model.reports import Decision
 from ricordo.model.vocabulary import GENERAL_THEME, MemoryType
+from ricordo.providers.chat_model import Message
 from ricordo.text.normalise import folded, slug
 from ricordo.text.secrets import has_secret, without_secrets
 
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """Candidates for memories, and rejections.
-
-    ``material``: how many pieces were not read, by reason.
-    """
-
-    candidates: Sequence[Candidate]
-    refused: Sequence[Decision]
-    material: Mapping[str, int] = field(default_factory=dict)
-
-
 _LONG_CHARS: Final = 160
 _JOINING: Final = pattern("corrections", "joining", re.IGNORECASE)
+
+_SUBJECT: Final = re.compile(r"\b(?:The user|User|Pengguna|Nutzer|Der Nutzer)\b|ユーザー")
+
+_STRONG = pattern("corrections", "strong correction", re.IGNORECASE)
+_WEAK = pattern("corrections", "weak correction", re.IGNORECASE)
+_GONE = pattern("corrections", "gone", re.IGNORECASE)
+_NOT_THIS = re.compile(r"\b(?:not|bukan|isn['’]t|never)\s+(?:(?:an?|the|my|in|to|at|di|"
+    r"ke)\s+)?([\w-]{3,})",
+                       re.IGNORECASE)  # fmt: skip
+_WORD = re.compile(r"[\w-]{3,}")
+
+# This module imports everything that reads and checks texts, which takes longer than most commands
+# do. So it is imported only when something is formed.
+
+_OUT_OF_REACH: Final = Rejection(RejectionCode.OUT_OF_REACH, "not in the agent's categories")
+_SECRET: Final = Rejection(RejectionCode.SECRET, "holds a secret")
+
+SUBJECT: Final = "User"
+_ANSWER_TOKENS: Final = 1_000
 
 
 def within_turns(candidates: Iterable[Candidate]) -> list[Candidate]:
@@ -66,9 +85,6 @@ def says_several(passage: Passage) -> bool:
     return len(text) >= _LONG_CHARS or bool(_JOINING.search(text)) or bool(explicit_spans(text))
 
 
-_SUBJECT: Final = re.compile(r"\b(?:The user|User|Pengguna|Nutzer|Der Nutzer)\b|ユーザー")
-
-
 def named_speakers(
     candidates: Sequence[Candidate], speakers: AbstractSet[str], user_id: str
 ) -> list[Candidate]:
@@ -79,27 +95,18 @@ def named_speakers(
     """
     if len({folded(name) for name in speakers}) < 2:
         return list(candidates)
-    return [_named(candidate, user_id) for candidate in candidates]
-
-
-def _named(candidate: Candidate, user_id: str) -> Candidate:
-    actor = candidate.passage.actor
-    if actor is None or folded(actor) == folded(user_id):
-        return candidate
-    content = _SUBJECT.sub(lambda _: actor, candidate.content)
-    key = None if candidate.key is None else f"{slug(actor)}:{candidate.key}"
-    if key is not None and len(key) > limits.MAX_KEY_CHARS:
-        key = None  # truncated, it could be another key
-    return replace(candidate, content=content, key=key)
-
-
-_STRONG = pattern("corrections", "strong correction", re.IGNORECASE)
-_WEAK = pattern("corrections", "weak correction", re.IGNORECASE)
-_GONE = pattern("corrections", "gone", re.IGNORECASE)
-_NOT_THIS = re.compile(r"\b(?:not|bukan|isn['’]t|never)\s+(?:(?:an?|the|my|in|to|at|di|"
-    r"ke)\s+)?([\w-]{3,})",
-                       re.IGNORECASE)  # fmt: skip
-_WORD = re.compile(r"[\w-]{3,}")
+    named = []
+    for candidate in candidates:
+        actor = candidate.passage.actor
+        if actor is None or folded(actor) == folded(user_id):
+            named.append(candidate)
+            continue
+        content = actor.join(_SUBJECT.split(candidate.content))
+        key = None if candidate.key is None else f"{slug(actor)}:{candidate.key}"
+        if key is not None and len(key) > limits.MAX_KEY_CHARS:
+            key = None  # truncated, it could be another key
+        named.append(replace(candidate, content=content, key=key))
+    return named
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,77 +127,55 @@ def uncorrected(candidates: Sequence[Candidate], passages: Sequence[Passage]) ->
     the candidates, in order.
     """
     said = [passage for passage in passages if passage.is_from_user]
-    played = _played(said)
-    kept = [one for one in candidates if one.passage.turn_id not in played]
-    for number, passage in enumerate(said):
-        correction = _correction(passage)
-        if correction:
-            before = said[number - 1] if number else None
-            withdrawn = _withdrawn(kept, correction, before)
-            kept = [one for one in kept if not any(one is gone for gone in withdrawn)]
-    return kept
-
-
-def _played(said: Sequence[Passage]) -> frozenset[int]:
-    """The turns of a role play, from the one that starts it to the one that ends it."""
     played = set()
     is_scene = False
     for passage in said:
         is_scene = (is_scene or starts_role_play(passage.text)) and not ends_role_play(passage.text)
         if is_scene:
             played.add(passage.turn_id)
-    return frozenset(played)
+    kept = [one for one in candidates if one.passage.turn_id not in played]
+    for number, passage in enumerate(said):
+        if correction := _correction(passage):
+            before = said[number - 1] if number else None
+            withdrawn = _withdrawn(kept, correction, before)
+            kept = [one for one in kept if not any(one is gone for gone in withdrawn)]
+    return kept
 
 
 def _correction(passage: Passage) -> _Correction | None:
-    strong = _STRONG.search(passage.text)
-    weak = _WEAK.search(passage.text) or _GONE.search(passage.text)
+    strong, gone = _STRONG.search(passage.text), _GONE.search(passage.text)
     refused = frozenset(word.lower() for word in _NOT_THIS.findall(passage.text))
-    found = strong or weak
+    found = strong or _WEAK.search(passage.text) or gone
     if found is None and not refused:
         return None
-    start = found.start() if found else 0
-    is_strong = bool(strong or _GONE.search(passage.text))
-    return _Correction(passage, start, is_strong, refused)
+    return _Correction(passage, found.start() if found else 0, bool(strong or gone), refused)
 
 
 def _withdrawn(
     kept: Sequence[Candidate], correction: _Correction, before: Passage | None
 ) -> list[Candidate]:
     """The earlier candidates that a correction takes back."""
-    own = [
-        one for one in kept if _is_of(one, correction.passage) and not _precedes(one, correction)
-    ]
+    passage = correction.passage
     earlier = [one for one in kept if _precedes(one, correction)]
+    own = [one for one in kept if _is_of(one, passage) and not _precedes(one, correction)]
     families = {family for one in own if (family := _family(one))}
-    named = [one for one in earlier if correction.refused & _words(one)]
+    named = [
+        one
+        for one in earlier
+        if correction.refused & {word.lower() for word in _WORD.findall(one.content)}
+    ]
     if named and (correction.is_strong or any(_family(one) in families for one in named)):
         return named
+    if not correction.is_strong:
+        # A bare "no" or "actually" takes back only what it names: another answer to the same
+        # question is resolved later, with history, and another taste is kept beside the first.
+        return []
     related = [one for one in earlier if _family(one) in families]
-    if correction.is_strong:
-        return _nearest(related, correction.passage) or _directly_before(
-            earlier, correction, before
-        )
-    # A bare "no" or "actually" takes back only what it names: another answer to the same question
-    # is resolved later, with history, and another taste is kept beside the first.
-    return []
-
-
-def _directly_before(
-    earlier: Sequence[Candidate], correction: _Correction, before: Passage | None
-) -> list[Candidate]:
-    """The last candidates before the correction: in the same turn, or else in the one before."""
-    same = [one for one in earlier if _is_of(one, correction.passage)]
-    if same:
-        return same
-    return [one for one in earlier if before is not None and _is_of(one, before)]
-
-
-def _nearest(related: Sequence[Candidate], passage: Passage) -> list[Candidate]:
-    positions = [
-        one.passage.position for one in related if one.passage.position <= passage.position
-    ]
-    return [one for one in related if positions and one.passage.position == max(positions)]
+    if related:
+        nearest = max(one.passage.position for one in related)
+        return [one for one in related if one.passage.position == nearest]
+    same_turn = [one for one in earlier if _is_of(one, passage)]
+    return same_turn or [one for one in earlier if before is not None and _is_of(one, before)]
 
 
 def _is_of(candidate: Candidate, passage: Passage) -> bool:
@@ -207,17 +192,6 @@ def _precedes(candidate: Candidate, correction: _Correction) -> bool:
 def _family(candidate: Candidate) -> str | None:
     """What kind of thing it is about: ``allergy`` for ``allergy:nuts``."""
     return candidate.key.split(":", maxsplit=1)[0] if candidate.key else None
-
-
-def _words(candidate: Candidate) -> frozenset[str]:
-    return frozenset(word.lower() for word in _WORD.findall(candidate.content))
-
-
-# This module imports everything that reads and checks texts, which takes longer than most commands
-# do. So it is imported only when something is formed.
-
-_OUT_OF_REACH: Final = Rejection(RejectionCode.OUT_OF_REACH, "not in the agent's categories")
-_SECRET: Final = Rejection(RejectionCode.SECRET, "holds a secret")
 
 
 def find_candidates(model: MeteredModel | None, user_id: str, segment: Segment) -> Found:
@@ -244,7 +218,11 @@ def find_candidates(model: MeteredModel | None, user_id: str, segment: Segment) 
     refused += _secrets_asked_for(segment)
     kept = []
     for candidate in named_speakers(found, segment.speakers, user_id):
-        checked = validated(with_cut_quote(_as_observed(candidate)))
+        observed = candidate
+        if candidate.passage.observed_by is not None:
+            # Never explicit: only the agent claims that the user asked for it.
+            observed = replace(candidate, is_explicit=False)
+        checked = validated(with_cut_quote(observed))
         if isinstance(checked, Rejection):
             refused.append(rejected(candidate.content, checked))
         elif not _may_be_filed(checked):
@@ -252,15 +230,6 @@ def find_candidates(model: MeteredModel | None, user_id: str, segment: Segment) 
         else:
             kept.append(checked)
     return Found(within_turns(kept), refused, material)
-
-
-def _as_observed(candidate: Candidate) -> Candidate:
-    """Never explicit: only the agent claims that the user asked for it."""
-    return (
-        candidate
-        if candidate.passage.observed_by is None
-        else replace(candidate, is_explicit=False)
-    )
 
 
 def _may_be_filed(candidate: Candidate) -> bool:
@@ -282,3 +251,115 @@ def _secrets_asked_for(segment: Segment) -> list[Decision]:
                 if has_secret(request):
                     refused.append(rejected(without_secrets(request), _SECRET))
     return refused
+
+
+class ExtractedEntry(BaseModel, defer_build=True):
+    """One entry as the model writes it."""
+
+    content: str
+    quote: str
+    type: Literal["preference", "fact", "instruction", "episode", "procedure"]
+    theme: str
+    key: str
+    importance: Annotated[int, Field(ge=1, le=5)]
+
+
+class Extracted(BaseModel, defer_build=True):
+    """What the model found worth remembering."""
+
+    # In the schema only, not validated: excess entries are rejected and counted. With constrained
+    # decoding it also stops a small model that would never end.
+    memories: Annotated[
+        list[ExtractedEntry], Field(json_schema_extra={"maxItems": limits.MAX_EXTRACTED_CANDIDATES})
+    ]
+
+
+def read_with_model(
+    model: MeteredModel, user_id: str, transcript: Transcript
+) -> tuple[list[Candidate], list[tuple[ExtractedEntry, Rejection]]]:
+    """The candidates in the order said, and the rejections.
+
+    Whether something was said explicitly, and where, is not left to the model.
+
+    Raises:
+        LanguageModelError: the model could not answer.
+    """
+    prompt = prompts.render(
+        prompts.EXTRACT,
+        subject=SUBJECT,
+        most=limits.MAX_EXTRACTED_CANDIDATES,
+        transcript=transcript.text,
+    )
+    found = model.ask(user_id, [Message("user", prompt)], Extracted, max_tokens=_ANSWER_TOKENS)
+    candidates: list[Candidate] = []
+    rejected: list[tuple[ExtractedEntry, Rejection]] = []
+    for place, entry in enumerate(found.memories):
+        if place >= limits.MAX_EXTRACTED_CANDIDATES:
+            rejected.append((entry, Rejection(RejectionCode.TOO_MANY, "too many in one answer")))
+            continue
+        result = _candidate(entry, transcript)
+        if isinstance(result, Rejection):
+            rejected.append((entry, result))
+        else:
+            candidates.append(result)
+    return sorted(candidates, key=lambda one: one.passage.position), rejected
+
+
+def _candidate(entry: ExtractedEntry, transcript: Transcript) -> Candidate | Rejection:
+    match = find_quote(entry.quote, transcript.passages)
+    if match is None:
+        reason = reason_in_material(entry.quote, transcript.passages)
+        if reason is not None:
+            return Rejection(RejectionCode.MATERIAL, reason)
+        return Rejection(RejectionCode.NO_EVIDENCE, "the quote was not said")
+    passage, quote = match
+    if not supports(entry.content, quote, passage):
+        return Rejection(RejectionCode.UNSUPPORTED, "names or numbers that were not said")
+    kind = MemoryType(entry.type)
+    is_explicit = passage.is_from_user and _was_asked_for(entry.content, quote, passage)
+    if kind is MemoryType.PROCEDURE and not is_explicit:
+        return Rejection(RejectionCode.NOT_ASKED_FOR, "steps that nobody asked to keep")
+    theme = slug(_printable(entry.theme))
+    key = "_".join(_printable(entry.key).casefold().replace("-", "_").split())
+    return Candidate(
+        content=entry.content,
+        quote=quote,
+        passage=passage,
+        type=kind,
+        theme=theme[: limits.MAX_THEME_CHARS].strip("-") or None,
+        key=key[: limits.MAX_KEY_CHARS] or None,
+        importance=entry.importance,
+        is_explicit=is_explicit,
+    )
+
+
+def _was_asked_for(content: str, quote: str, passage: Passage) -> bool:
+    """Whether the user asked for this to be remembered.
+
+    The quote must be part of a request. A model may quote too much, or the wrong words; so what is
+    sensitive must be in the request itself, or it would be stored without consent.
+    """
+    requests = " ".join(_requests_around(quote, passage.text))
+    touched = sensitive_fields_of(content, "", None)
+    if not requests or not touched <= sensitive_fields_of(requests, "", None):
+        return False
+    own = screened(passage.text)
+    named = [one for one in requests_in(sentences(own), own) if one.body.text.strip() in requests]
+    return not named or any(is_certainly_requested(content, one) for one in named)
+
+
+def _requests_around(quote: str, text: str) -> list[str]:
+    """The requests to remember something that overlap the quote."""
+    spans = explicit_spans(text)
+    if procedure := procedure_in(screened(text)):
+        spans.append((procedure.start, procedure.end))
+    places = [found.span() for found in re.finditer(re.escape(quote), text)]
+    return [
+        text[first:last]
+        for first, last in spans
+        if any(first < end and start < last for start, end in places)
+    ]
+
+
+def _printable(given: str) -> str:
+    return "".join(sign if sign.isprintable() else " " for sign in given)

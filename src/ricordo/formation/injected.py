@@ -32,6 +32,30 @@ _FENCE_LINE = re.compile(
     r"[ \t]*+[-=*#_~]{2,}+[ \t]*+(?P<what>begin|start|end)\b[^\n]{0,80}?[-=*#_~]{2,}+[ \t]*+"
 )
 
+_CLEAR_HEADING = pattern("material", "clear heading")
+_MARKED_HEADING = pattern("material", "marked heading")
+_FIRST_PERSON = lazy_pattern(
+    r"\b(?:i|i'm|i've|my|me|we|our|saya|aku|kami|ich|mein|meine|wir|mir)\b|私|僕|俺"
+)
+_MAX_HEADING_CHARS: Final = 300
+
+_BULLET = lazy_pattern(r"[ \t]*+(?:[-*•+]|[0-9]{1,3}[.)]|\[[0-9]{1,3}\])[ \t]")
+_RULE_LINE = lazy_pattern(r"[ \t]*+(?:-{3,}+|={3,}+|\*{3,}+|_{3,}+|~{3,}+)[ \t]*+")
+_QUERY_LABEL = pattern("material", "query label")
+_ANSWER_LABEL = pattern("material", "answer label")
+
+# A line that claims to be from the system.
+_FORGED: Final = (
+    r"(?:^|\n)[ \t#*\[<(]{0,8}(?:system|developer|administrator|sistem|"
+    r"システム)(?:\s+(?:note|override|notice|update))?[ \t\])>*]{0,4}:",
+)
+_ATTACK = pattern("material", "attack", part="|".join(_FORGED))
+
+_ORDERS: Final = alternatives("material", "orders")
+_ORDER_AT_START = lazy_pattern(_ORDERS)
+_ORDER_INSIDE = pattern("material", "order inside")
+_SIGNS_AROUND: Final = " \t\n\x1f.!?:\"'>*(#-["
+
 
 def fence_cuts(view: str) -> Iterator[Span]:
     """Text between ricordo's own markers."""
@@ -122,19 +146,6 @@ def _blocks_between_lines(view: str) -> Iterator[Span]:
         yield start, len(view)
 
 
-_CLEAR_HEADING = pattern("material", "clear heading")
-_MARKED_HEADING = pattern("material", "marked heading")
-_FIRST_PERSON = lazy_pattern(
-    r"\b(?:i|i'm|i've|my|me|we|our|saya|aku|kami|ich|mein|meine|wir|mir)\b|私|僕|俺"
-)
-_MAX_HEADING_CHARS: Final = 300
-
-_BULLET = lazy_pattern(r"[ \t]*+(?:[-*•+]|[0-9]{1,3}[.)]|\[[0-9]{1,3}\])[ \t]")
-_RULE_LINE = lazy_pattern(r"[ \t]*+(?:-{3,}+|={3,}+|\*{3,}+|_{3,}+|~{3,}+)[ \t]*+")
-_QUERY_LABEL = pattern("material", "query label")
-_ANSWER_LABEL = pattern("material", "answer label")
-
-
 def template_cuts(view: str, first_block: int | None = None) -> Iterator[Span]:
     """Of a prompt with context and a question: everything but the question.
 
@@ -199,19 +210,6 @@ def _is_heading(line: str) -> bool:
     if marked["rest"]:  # people write "Context: I am a nurse"
         return bool(marked["colon"]) and not _FIRST_PERSON.search(marked["rest"])
     return bool(marked["colon"] or marked["marks"].strip())
-
-
-# A line that claims to be from the system.
-_FORGED: Final = (
-    r"(?:^|\n)[ \t#*\[<(]{0,8}(?:system|developer|administrator|sistem|"
-    r"システム)(?:\s+(?:note|override|notice|update))?[ \t\])>*]{0,4}:",
-)
-_ATTACK = pattern("material", "attack", part="|".join(_FORGED))
-
-_ORDERS: Final = alternatives("material", "orders")
-_ORDER_AT_START = lazy_pattern(_ORDERS)
-_ORDER_INSIDE = pattern("material", "order inside")
-_SIGNS_AROUND: Final = " \t\n\x1f.!?:\"'>*(#-["
 
 
 def attack_cuts(view: str) -> Iterator[Span]:

@@ -59,7 +59,7 @@ def current_summary(database: Database, user_id: str) -> Summary | None:
                 updated_at=stored["updated_at"],
                 is_current=stored["revision"] == revision,
             )
-        text = tell(_known(view, user_id))
+        text = template_text(_known(view, user_id))
         if not text:
             return None
         return Summary(
@@ -78,7 +78,7 @@ def renew_summary(database: Database, model: MeteredModel | None, user_id: str) 
         revision = revision_of(view.connection, user_id)
         known = _known(view, user_id)
     made_by = TEMPLATE
-    content = tell(known)
+    content = template_text(known)
     if model is not None and known:
         try:
             content = _portrait(model, user_id, known)
@@ -88,24 +88,25 @@ def renew_summary(database: Database, model: MeteredModel | None, user_id: str) 
     _store(database, user_id, known, content, revision, made_by)
 
 
-def tell(known: Sequence[Item]) -> str:
+def template_text(known: Sequence[Item]) -> str:
     """The memories as one text, by theme, the most important first."""
     by_theme: dict[str, list[str]] = {}
     room = limits.MAX_SUMMARY_CHARS
     for item in known:
-        heading = by_theme.get(item.theme)
-        sentence = _sentence(item.content)
-        cost = len(sentence) + 1 + (len(item.theme) + 3 if heading is None else 0)
+        # With a full stop, so that it does not run into the next one.
+        sentence = item.content if item.content[-1:] in _ENDS else f"{item.content}."
+        cost = len(sentence) + 1 + (0 if item.theme in by_theme else len(item.theme) + 3)
         if cost > room:
             continue
         room -= cost
         by_theme.setdefault(item.theme, []).append(sentence)
     if known and not by_theme:  # none fits in full
         return f"{known[0].content[: limits.MAX_SUMMARY_CHARS - 1]}…"
-    paragraphs = [
-        f"{'' if theme == GENERAL_THEME else _titled(theme) + ': '}{' '.join(contents)}"
-        for theme, contents in by_theme.items()
-    ]
+    paragraphs = []
+    for theme, contents in by_theme.items():
+        title = theme.replace("-", " ").replace("_", " ").capitalize()
+        heading = "" if theme == GENERAL_THEME else f"{title}: "
+        paragraphs.append(heading + " ".join(contents))
     return "\n".join(paragraphs)
 
 
@@ -123,9 +124,11 @@ def _store(
         present = find_summary(writing.connection, user_id)
         if present is not None and present["revision"] > revision:
             return  # a newer one is stored already
-        if not _still_hold(writing, sources):
+        ids = items.c.id.in_([item.id for item in sources])
+        valid = sa.select(items.c.id).where(ids, _current(writing.user_id, writing.now))
+        if len(writing.connection.execute(valid).all()) < len(sources):
             known = _known(writing, user_id)
-            content, revision, made_by = tell(known), writing.revision, TEMPLATE
+            content, revision, made_by = template_text(known), writing.revision, TEMPLATE
         if content:
             put_summary(writing, content, revision, made_by)
         else:
@@ -133,14 +136,6 @@ def _store(
 
 
 def _portrait(model: MeteredModel, user_id: str, known: Sequence[Item]) -> str:
-    notes = _notes(known)
-    prompt = prompts.render(prompts.SUMMARISE, most=limits.MAX_SUMMARY_CHARS, notes=notes)
-    reply = model.reply(user_id, [Message("user", prompt)], max_tokens=_ANSWER_TOKENS)
-    return reply.strip()[: limits.MAX_SUMMARY_CHARS]
-
-
-def _notes(known: Sequence[Item]) -> str:
-    """One line for each memory, as many as fit into a prompt."""
     lines: list[str] = []
     room = limits.MAX_SUMMARY_NOTES_CHARS
     for item in known:
@@ -148,31 +143,19 @@ def _notes(known: Sequence[Item]) -> str:
         if len(line) < room:
             lines.append(line)
             room -= len(line) + 1
-    return "\n".join(lines)
-
-
-def _still_hold(writing: WriteTransaction, sources: Sequence[Item]) -> bool:
-    """Whether all of these memories still exist and are valid."""
-    ids = items.c.id.in_([item.id for item in sources])
-    wanted = sa.select(items.c.id).where(ids, _holding(writing.user_id, writing.now))
-    return len(writing.connection.execute(wanted).all()) == len(sources)
+    prompt = prompts.render(
+        prompts.SUMMARISE, most=limits.MAX_SUMMARY_CHARS, notes="\n".join(lines)
+    )
+    reply = model.reply(user_id, [Message("user", prompt)], max_tokens=_ANSWER_TOKENS)
+    return reply.strip()[: limits.MAX_SUMMARY_CHARS]
 
 
 def _known(view: ReadTransaction | WriteTransaction, user_id: str) -> list[Item]:
     """A user's own valid memories, the most important first."""
     kept = items.c.type.not_in([kind.value for kind in LEFT_OUT])
-    where = _holding(user_id, view.now) & kept
+    where = _current(user_id, view.now) & kept
     return foremost_items(view.connection, where, limits.MAX_SUMMARISED_ITEMS)
 
 
-def _holding(user_id: str, now: datetime) -> Condition:
+def _current(user_id: str, now: datetime) -> Condition:
     return (items.c.user_id == user_id) & (items.c.status == Status.ACTIVE.value) & not_expired(now)
-
-
-def _sentence(content: str) -> str:
-    """A text with a full stop, so that it does not run into the next one."""
-    return content if content[-1:] in _ENDS else f"{content}."
-
-
-def _titled(theme: str) -> str:
-    return theme.replace("-", " ").replace("_", " ").capitalize()

@@ -1,14 +1,26 @@
-"""The profile in the store: reading its fields, and setting several of them at once."""
+"""The profile in the store: its fields, and which of them need consent before they are set."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Final
 
 from ricordo import limits
 from ricordo.errors import InvalidValue
-from ricordo.formation.consent import TONE, benign_field
-from ricordo.formation.profile_consent import FieldGate, HeldBack, candidate_of, check_harmless
-from ricordo.formation.proposals import settle_by_storing
+from ricordo.formation.candidate import USER_ROLE, Candidate, Passage
+from ricordo.formation.conflicts import IDENTICAL, NEW, NOT_NEWER, SAME_KEY, Resolution
+from ricordo.formation.consent import TONE, PendingConsent, benign_field, waiting_for
+from ricordo.formation.injected import fence_cuts, has_attack
+from ricordo.formation.proposals import (
+    Heard,
+    keep_proposal,
+    note_heard,
+    note_signal,
+    settle_by_storing,
+    times_heard,
+)
+from ricordo.formation.schedule import FormationPolicy
 from ricordo.formation.service import Formation
+from ricordo.formation.text_spans import plain_view
 from ricordo.index.relations import Neighbours
 from ricordo.memories import additions, lifecycle
 from ricordo.model.draft import NewMemory
@@ -26,13 +38,146 @@ from ricordo.model.profile import (
     says_the_same,
 )
 from ricordo.model.scope import Scope
-from ricordo.model.vocabulary import MemoryType, Source
+from ricordo.model.vocabulary import DEFAULT_IMPORTANCE, Action, MemoryType, ProposalKind, Source
 from ricordo.storage.database import Database, WriteTransaction, retried
 from ricordo.storage.items import keyed_profile_items
 from ricordo.storage.search_rows import text_hash
+from ricordo.storage.threads import last_turn_id
+from ricordo.text.normalise import content_hash
+
+_NO_TURN: Final = 0
+"""The turn id if the turn is unknown."""
 
 _IMPORTANCE = 3  # high enough not to be forgotten when unused
 _ON_PURPOSE = frozenset({Source.USER_EXPLICIT, Source.FILE})
+
+
+def check_harmless(change: FieldChange) -> None:
+    """Refuse a field that addresses a model instead of describing the user.
+
+    Raises:
+        InvalidValue: names the field, without its value.
+    """
+    if change.value is None:
+        return
+    where = f"profile field {change.label!r}"
+    view = plain_view(change.content).text
+    if next(fence_cuts(view), None) is not None:
+        raise InvalidValue(where, "must not contain the markers of recalled memories")
+    if has_attack(view):
+        raise InvalidValue(where, "reads like an instruction to a model; say it of the user")
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingField:
+    """A field that is not stored now, and its proposal."""
+
+    outcome: FieldOutcome
+    proposal_id: int | None = None
+
+
+class FieldGate:
+    """Decides, inside one transaction, which fields become proposals.
+
+    Two calls in the same turn of a conversation are one signal, not two. If the conversation is
+    unknown, every call counts.
+    """
+
+    def __init__(self, writing: WriteTransaction, policy: FormationPolicy, scope: Scope) -> None:
+        self._writing = writing
+        self._policy = policy
+        self._scope = scope
+        self._turn_id: int | None = None
+        if scope.thread_id is not None:
+            connection = writing.connection
+            self._turn_id = last_turn_id(connection, writing.user_id, scope.thread_id)
+
+    def proposed(self, draft: NewMemory, value: str) -> WaitingField | None:
+        """Store a field as a proposal if it needs consent, or to be said again; else None."""
+        writing = self._writing
+        candidate = candidate_of(draft, value, self._turn_id or _NO_TURN)
+        waiting = waiting_for(
+            writing.connection, writing.user_id, self._policy, candidate, writing.now
+        )
+        if waiting is None:
+            return None
+        if waiting.is_turned_down:
+            return WaitingField(FieldOutcome.REFUSED)
+        if waiting.kind is ProposalKind.CORROBORATION:
+            return self._until_said_again(draft, value, waiting)
+        met = waiting.open
+        if met is None or met.content_hash != content_hash(draft.content):
+            return WaitingField(FieldOutcome.PROPOSED, self._propose(draft, value, waiting))
+        if self._turn_id is not None:
+            note_signal(writing, met, self._turn_id)
+        return WaitingField(FieldOutcome.PROPOSED, met.id)
+
+    def _until_said_again(
+        self, draft: NewMemory, value: str, waiting: PendingConsent
+    ) -> WaitingField | None:
+        met = waiting.open
+        if met is None:
+            return WaitingField(FieldOutcome.WAITING, self._propose(draft, value, waiting))
+        turns = {*met.signals, *([] if self._turn_id is None else [self._turn_id])}
+        heard = times_heard(self._writing, met.id) + (self._turn_id is None)
+        if len(turns) + heard >= self._policy.corroborating_signals:
+            return None
+        if self._turn_id is None:
+            note_heard(self._writing, met.id, self._scope.actor)
+        else:
+            note_signal(self._writing, met, self._turn_id)
+        return WaitingField(FieldOutcome.WAITING, met.id)
+
+    def _propose(self, draft: NewMemory, value: str, waiting: PendingConsent) -> int:
+        """Store the field as a proposal, replacing those with another value; returns its number."""
+        writing, scope = self._writing, self._scope
+        if waiting.open is not None:
+            waiting = replace(waiting, overtakes=(*waiting.overtakes, waiting.open), open=None)
+        turn_ids = () if self._turn_id is None else (self._turn_id,)
+        heard = Heard(value, turn_ids, scope.thread_id, scope.actor)
+        proposal_id = keep_proposal(writing, self._policy, waiting, draft, heard)
+        if self._turn_id is None and waiting.kind is ProposalKind.CORROBORATION:
+            note_heard(writing, proposal_id, scope.actor)
+        return proposal_id
+
+
+def candidate_of(draft: NewMemory, quote: str, turn_id: int = _NO_TURN) -> Candidate:
+    assert draft.valid_from is not None
+    passage = Passage(
+        turn_id=turn_id,
+        position=0,
+        role=draft.role or USER_ROLE,
+        actor=draft.actor_id,
+        message_id=draft.message_id,
+        at=draft.valid_from,
+        text=quote,
+    )
+    return Candidate(
+        content=draft.content,
+        quote=quote,
+        passage=passage,
+        type=draft.type or MemoryType.FACT,
+        theme=draft.theme,
+        key=draft.key,
+        importance=draft.importance or DEFAULT_IMPORTANCE,
+    )
+
+
+def is_profile_draft(draft: NewMemory) -> bool:
+    tags = draft.tags or ()
+    return draft.theme == PROFILE_THEME and draft.key is not None and PROFILE_TAG in tags
+
+
+def resolve_field(candidate: Candidate, present: Item | None) -> Resolution:
+    """The resolution of an approved field: it is set, unless the field has a newer value."""
+    if present is None:
+        return Resolution(candidate=candidate, action=Action.ADD, reason=NEW)
+    action, reason = Action.UPDATE, SAME_KEY
+    if says_the_same(candidate.content, present.content):
+        action, reason = Action.IGNORE, IDENTICAL
+    elif candidate.passage.at < present.valid_from:
+        action, reason = Action.IGNORE, NOT_NEWER
+    return Resolution(candidate=candidate, action=action, reason=reason, targets=(present,))
 
 
 def read_fields(database: Database, user_id: str) -> tuple[ProfileField, ...]:
@@ -132,21 +277,22 @@ class _Setter:
         return _Outcome(FieldOutcome.REMOVED, present.id)
 
     def _put(self, change: FieldChange, present: Item | None) -> _Outcome:
-        if present is not None and _says_so(present, change):
+        if (
+            present is not None
+            and is_field(present)
+            and says_the_same(present.content, change.content)
+        ):
             return _Outcome(FieldOutcome.UNCHANGED, present.id)
         draft = self._draft(change, present)
         value = change.value or ""
-        held = self._held_back(draft, value)
-        if held is not None:
+        waiting = None if self._source in _ON_PURPOSE else self._gate.proposed(draft, value)
+        if waiting is not None:
             item_id = None if present is None else present.id
-            return _Outcome(held.outcome, item_id, held.proposal_id)
+            return _Outcome(waiting.outcome, item_id, waiting.proposal_id)
         added = additions.add_all(self._writing, self._scope, [draft], self._reason)[0]
         self._relate(added, draft)
         settle_by_storing(self._writing, candidate_of(draft, value), added.id)
         return _Outcome(FieldOutcome.APPLIED, added.id)
-
-    def _held_back(self, draft: NewMemory, value: str) -> HeldBack | None:
-        return None if self._source in _ON_PURPOSE else self._gate.hold_back(draft, value)
 
     def _draft(self, change: FieldChange, present: Item | None) -> NewMemory:
         tags = () if present is None else present.tags
@@ -170,7 +316,3 @@ class _Setter:
             relating.renew(self._writing, entry, self._known, self._near)
         elif added.is_new:
             relating.note(self._writing, entry, self._known, self._near)
-
-
-def _says_so(present: Item, change: FieldChange) -> bool:
-    return is_field(present) and says_the_same(present.content, change.content)

@@ -18,6 +18,21 @@ from ricordo.storage.formation import (
 )
 from ricordo.storage.jobs import put_job
 
+FORM_JOB: Final = "form"
+"""The job that forms one conversation."""
+
+SWEEP_JOB: Final = "form-stale"
+"""The job that looks for unformed conversations."""
+
+SUMMARY_JOB: Final = "summarise"
+"""The job that renews the narrative of a user."""
+
+LAPSE_JOB: Final = "lapse-proposals"
+"""The job that closes expired proposals."""
+
+_LONGEST_DELAYS: Final = 6
+"""A conversation without pauses waits at most this many delays."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FormationPolicy:
@@ -36,22 +51,6 @@ class FormationPolicy:
     corroborating_signals: int
     redundant_min: float
     judge_min: float
-
-
-FORM_JOB: Final = "form"
-"""The job that forms one conversation."""
-
-SWEEP_JOB: Final = "form-stale"
-"""The job that looks for unformed conversations."""
-
-SUMMARY_JOB: Final = "summarise"
-"""The job that renews the narrative of a user."""
-
-LAPSE_JOB: Final = "lapse-proposals"
-"""The job that closes expired proposals."""
-
-_LONGEST_DELAYS: Final = 6
-"""A conversation without pauses waits at most this many delays."""
 
 
 def plan_after_turns(

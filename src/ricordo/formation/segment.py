@@ -1,12 +1,13 @@
-"""The next segment of a conversation to form."""
+"""The next segment of a conversation to form, and what is found in it."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Final
 
 from ricordo import limits
 from ricordo.errors import ThreadNotFound
-from ricordo.formation.candidate import USER_ROLE
+from ricordo.formation.candidate import USER_ROLE, Candidate
+from ricordo.model.reports import Decision
 from ricordo.model.thread import Turn
 from ricordo.storage.database import Database
 from ricordo.storage.formation import speakers_in, state_of, turns_between
@@ -40,7 +41,19 @@ class Segment:
         return sum(len(turn.content) for turn in self.new)
 
 
-def next_stretch(database: Database, user_id: str, thread_id: str) -> Segment | None:
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Candidates for memories, and rejections.
+
+    ``material``: how many pieces were not read, by reason.
+    """
+
+    candidates: Sequence[Candidate]
+    refused: Sequence[Decision]
+    material: Mapping[str, int] = field(default_factory=dict)
+
+
+def next_segment(database: Database, user_id: str, thread_id: str) -> Segment | None:
     """The next segment that fits into a transcript; None if there is nothing new.
 
     Raises:

@@ -27,16 +27,75 @@ _SHORTEST_IBAN: Final = 15
 _PHONE_DIGITS: Final = range(8, 16)
 _FEWEST_NAMED_PHONE_DIGITS: Final = 6
 
+_WORD: Final = re.compile(r"[^\W_]+")
+_SPACE: Final = re.compile(r"\s+")
+_ANY_ENDING: Final = "*"
+
+Span = tuple[int, int]
+"""The indexes of the first word of a match and of the word after it."""
+
+_NAME: Final = pattern("sensitive", "name pattern")
+_HOME: Final = pattern("sensitive", "home pattern")
+_LIVING_SOFTWARE: Final = pattern("sensitive", "living software")
+_MOVED: Final = lazy_pattern(
+    r"\b(?:move|moved|moving|moves|relocat(?:e|es|ed|ing)|emigrated|immigrated) (?:back |over |"
+    r"away |out |here )?(?:to|from) "
+)
+_NO_PLACE: Final = lazy_pattern(rf"(?:{alternatives('sensitive', 'not a place')})\b")
+_MOVED_ANYHOW: Final = lazy_pattern(_MOVED.pattern, re.IGNORECASE)
+_VAGUE: Final = lazy_pattern(r"(?:a|an|the|my|our|his|her|their|another|new)\b")
+_MOVED_HOME: Final = pattern("sensitive", "moved home")
+_MOVED_TO_NAME: Final = lazy_pattern(r"(?:The |the )?[A-Z][a-z]")
+_LANGUAGE: Final = pattern("sensitive", "language pattern")
+_PRONOUNS: Final = lazy_pattern(
+    r"\b(?:she|he|they|ze|xe) ?/ ?(?:her|hers|him|his|them|theirs|they|she|he|zir|xem)\b"
+)
+_INCOME: Final = pattern("sensitive", "income pattern")
+_FULL_DATE: Final = (
+    r"(?:\d{4}-\d{1,2}-\d{1,2}|\d{1,2}[./ -]\d{1,2}[./ -]\d{2,4}"
+    r"|\d{1,2}(?:st|nd|rd|th|\.|er)?(?: of| de)? \w{3,10}(?: of| de)?,? (?:19|20)\d\d"
+    r"|\w{3,10} \d{1,2}(?:st|nd|rd|th)?,? (?:19|20)\d\d)"
+)
+_BIRTH: Final = pattern("sensitive", "birth pattern", full_date=_FULL_DATE)
+_SEEN_BY: Final = pattern("sensitive", "seen by")
+
+SENSITIVE_FIELDS: Final[tuple[str, ...]] = (
+    "preferred_name",
+    "pronouns",
+    "city",
+    "language",
+    "health",
+    "faith",
+    "sexuality",
+    "politics",
+    "money",
+    "identifiers",
+)
+
+_KEYS: Final = {field: words("sensitive", f"keys {field}") for field in SENSITIVE_FIELDS}
+_FIELDS_OF_KEY: Final[dict[str, frozenset[str]]] = {
+    name: frozenset(field for field, names in _KEYS.items() if name in names)
+    for names in _KEYS.values()
+    for name in names
+}
+_OF_TRADES: Final = frozenset({"health", "faith", "politics", "money"})
+_WORK_REACH_WORDS: Final = 8
+_TRADE_REACH_WORDS: Final = 2
+_JAPANESE: Final = {field: pattern("sensitive", f"japanese {field}") for field in SENSITIVE_FIELDS}
+_PROGRAMMING: Final = frozenset({"programming", "scripting", "pemrograman", "programmiersprache"})
+
 
 def has_identifier(text: str) -> bool:
     """Whether a text contains something that identifies one person, by its form."""
     plain = fold_marks(text)
     return (
-        any(pattern.search(plain) for pattern in (_MAIL, _SIXTEEN, _SSN, _STREET))
+        any(form.search(plain) for form in (_MAIL, _SIXTEEN, _SSN, _STREET))
         or any(_is_card(found.group()) for found in _DIGITS.finditer(plain))
         or any(_starts_with_iban(found[1]) for found in _IBAN.finditer(plain.upper()))
         or _has_phone(plain)
-        or any(_is_address(found) for found in _addresses(plain))
+        or any(
+            _is_address(found.group()) for form in (_IP4, _IP6) for found in form.finditer(plain)
+        )
         or "〒" in text
     )
 
@@ -83,26 +142,12 @@ def _is_phone(found: str, is_named: bool) -> bool:
     return found.startswith(("+", "0", "(0")) or _AMERICAN_PHONE.fullmatch(found) is not None
 
 
-def _addresses(plain: str) -> Iterator[str]:
-    for form in (_IP4, _IP6):
-        for found in form.finditer(plain):
-            yield found.group()
-
-
 def _is_address(found: str) -> bool:
     try:
         address = ipaddress.ip_address(found)
     except ValueError:
         return False
     return not (address.is_loopback or address.is_unspecified)
-
-
-_WORD: Final = re.compile(r"[^\W_]+")
-_SPACE: Final = re.compile(r"\s+")
-_ANY_ENDING: Final = "*"
-
-Span = tuple[int, int]
-"""The indexes of the first word of a match and of the word after it."""
 
 
 def plain_text(text: str) -> str:
@@ -157,35 +202,8 @@ def _matches_at(pieces: tuple[str, ...], words: Sequence[str], place: int) -> bo
     )
 
 
-_NAME: Final = pattern("sensitive", "name pattern")
-_HOME: Final = pattern("sensitive", "home pattern")
-_LIVING_SOFTWARE: Final = pattern("sensitive", "living software")
-_MOVED: Final = lazy_pattern(
-    r"\b(?:move|moved|moving|moves|relocat(?:e|es|ed|ing)|emigrated|immigrated) (?:back |over |"
-    r"away |out |here )?(?:to|from) "
-)
-_NO_PLACE: Final = lazy_pattern(rf"(?:{alternatives('sensitive', 'not a place')})\b")
-_MOVED_ANYHOW: Final = lazy_pattern(_MOVED.pattern, re.IGNORECASE)
-_VAGUE: Final = lazy_pattern(r"(?:a|an|the|my|our|his|her|their|another|new)\b")
-_MOVED_HOME: Final = pattern("sensitive", "moved home")
-_MOVED_TO_NAME: Final = lazy_pattern(r"(?:The |the )?[A-Z][a-z]")
-_LANGUAGE: Final = pattern("sensitive", "language pattern")
-_PRONOUNS: Final = lazy_pattern(
-    r"\b(?:she|he|they|ze|xe) ?/ ?(?:her|hers|him|his|them|theirs|they|she|he|zir|xem)\b"
-)
-_INCOME: Final = pattern("sensitive", "income pattern")
-_FULL_DATE: Final = (
-    r"(?:\d{4}-\d{1,2}-\d{1,2}|\d{1,2}[./ -]\d{1,2}[./ -]\d{2,4}"
-    r"|\d{1,2}(?:st|nd|rd|th|\.|er)?(?: of| de)? \w{3,10}(?: of| de)?,? (?:19|20)\d\d"
-    r"|\w{3,10} \d{1,2}(?:st|nd|rd|th)?,? (?:19|20)\d\d)"
-)
-_BIRTH: Final = pattern("sensitive", "birth pattern", full_date=_FULL_DATE)
-_SEEN_BY: Final = pattern("sensitive", "seen by")
-
-
 def _names_home(plain: str, cased: str) -> bool:
-    kept = _LIVING_SOFTWARE.sub(" ", plain)
-    if _HOME.search(kept):
+    if _HOME.search(_LIVING_SOFTWARE.sub(" ", plain)):
         return True
     for found in _MOVED.finditer(plain):
         following = plain[found.end() : found.end() + 60]
@@ -200,8 +218,8 @@ def _names_home(plain: str, cased: str) -> bool:
     )
 
 
-def _finds(pattern: re.Pattern[str]) -> Callable[[str, str], bool]:
-    return lambda plain, _cased: pattern.search(plain) is not None
+def _finds(words: re.Pattern[str]) -> Callable[[str, str], bool]:
+    return lambda plain, _cased: words.search(plain) is not None
 
 
 PATTERNS: Final[dict[str, Callable[[str, str], bool]]] = {
@@ -214,41 +232,12 @@ PATTERNS: Final[dict[str, Callable[[str, str], bool]]] = {
     "identifiers": _finds(_BIRTH),
 }
 """By field: a test of a plain text and the same text with capitals."""
-
-
-SENSITIVE_FIELDS: Final[tuple[str, ...]] = (
-    "preferred_name",
-    "pronouns",
-    "city",
-    "language",
-    "health",
-    "faith",
-    "sexuality",
-    "politics",
-    "money",
-    "identifiers",
-)
-
-_KEYS: Final = {field: words("sensitive", f"keys {field}") for field in SENSITIVE_FIELDS}
-_FIELDS_OF_KEY: Final[dict[str, frozenset[str]]] = {
-    name: frozenset(field for field, names in _KEYS.items() if name in names)
-    for names in _KEYS.values()
-    for name in names
-}
 _WORDS: Final = {field: Phrases(listing("sensitive", field)) for field in SENSITIVE_FIELDS}
 _HARMLESS: Final = {
     field: Phrases(listing("sensitive", f"harmless {field}")) for field in SENSITIVE_FIELDS
 }
 _WORK: Final = Phrases(listing("sensitive", "work"))
 _TRADE: Final = Phrases(listing("sensitive", "trade"))
-_OF_TRADES: Final = frozenset({"health", "faith", "politics", "money"})
-_WORK_REACH_WORDS: Final = 8
-_TRADE_REACH_WORDS: Final = 2
-_JAPANESE: Final = {
-    field: lazy_pattern(alternatives("sensitive", f"japanese {field}"))
-    for field in SENSITIVE_FIELDS
-}
-_PROGRAMMING: Final = frozenset({"programming", "scripting", "pemrograman", "programmiersprache"})
 
 
 def sensitive_fields_of(content: str, quote: str, key: str | None) -> frozenset[str]:
@@ -257,15 +246,11 @@ def sensitive_fields_of(content: str, quote: str, key: str | None) -> frozenset[
     The key counts first, then the words of the statement and its quote. A key can add fields but
     never removes one. When in doubt a field counts: a missed one is stored without asking.
     """
-    found: set[str] = set()
-    for text in (content, quote):
-        found |= _fields_of_text(text[:MAX_TURN_CHARS])
-    return frozenset(found | _fields_of_key(key, content))
+    found = _fields_of_text(content[:MAX_TURN_CHARS]) | _fields_of_text(quote[:MAX_TURN_CHARS])
+    return frozenset(found if key is None else found | _fields_of_key(key, content))
 
 
-def _fields_of_key(key: str | None, content: str) -> set[str]:
-    if key is None:
-        return set()
+def _fields_of_key(key: str, content: str) -> set[str]:
     plain = plain_text(key[:MAX_TURN_CHARS])
     head = re.sub(r"[\s.-]+", "_", plain.partition(":")[0].strip())
     found = set(_FIELDS_OF_KEY.get(head, ()))
@@ -278,7 +263,7 @@ def _fields_of_text(text: str) -> set[str]:
     plain = plain_text(text)
     found = _fields_of_words(words_of(plain))
     if not plain.isascii():
-        found |= {field for field, pattern in _JAPANESE.items() if pattern.search(plain)}
+        found |= {field for field, said in _JAPANESE.items() if said.search(plain)}
     cased = " ".join(fold_marks(text).split())
     found |= {field for field, touches in PATTERNS.items() if touches(plain, cased)}
     if has_identifier(text):
@@ -293,7 +278,7 @@ def _fields_of_words(words: Sequence[str]) -> set[str]:
     trades = {place for place, _ in _TRADE.spans(words)} if about_work else set()
     found = set()
     for field, listed in _WORDS.items():
-        harmless = _covered(field, words)
+        harmless = {place for span in _HARMLESS[field].spans(words) for place in range(*span)}
         for span in listed.spans(words):
             if not harmless.isdisjoint(range(*span)):
                 continue
@@ -302,11 +287,6 @@ def _fields_of_words(words: Sequence[str]) -> set[str]:
             found.add(field)
             break
     return found
-
-
-def _covered(field: str, words: Sequence[str]) -> set[int]:
-    """The positions of words that are harmless here."""
-    return {place for span in _HARMLESS[field].spans(words) for place in range(*span)}
 
 
 def _names_a_trade(span: Span, about_work: Sequence[int], trades: set[int]) -> bool:

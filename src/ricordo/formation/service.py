@@ -3,42 +3,166 @@
 import contextlib
 import functools
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Final
 
 from ricordo import limits
 from ricordo.errors import BudgetExhausted, InvalidValue, LanguageModelError, StorageBusy
 from ricordo.formation import consent, schedule
-from ricordo.formation.conflicts import Answered, KnownMemories, ModelJudge, Resolution, Resolver
+from ricordo.formation.candidate import Candidate, source_role
+from ricordo.formation.conflicts import (
+    WRITING_ACTIONS,
+    Answered,
+    KnownMemories,
+    ModelJudge,
+    Resolution,
+    Resolver,
+)
 from ricordo.formation.consent import must_wait
 from ricordo.formation.decisions import (
     DAILY_CAP,
     NODE,
+    TURN_CAP,
     DecisionLog,
+    RejectionCode,
     decision_of,
-    deferred,
+    not_written,
     note_decisions,
-    out_of_reach,
     said_again,
-    too_many,
 )
-from ricordo.formation.extraction import Found
 from ricordo.formation.proposals import Heard, keep_proposal, note_signal, settle_by_storing
 from ricordo.formation.schedule import FormationPolicy
-from ricordo.formation.segment import Segment, next_stretch
-from ricordo.formation.writes import WRITING_ACTIONS, PreparedWrite, draft_of, prepare, write
+from ricordo.formation.segment import Found, Segment, next_segment
+from ricordo.index.relations import Neighbours
+from ricordo.memories import additions, replacement, sharing
 from ricordo.metering import MeteredModel, next_day
 from ricordo.model.activity import FORMATION_FAILURES, FORMATION_RUNS, FORMED_WRITES
 from ricordo.model.draft import NewMemory
+from ricordo.model.embedding import KnownVectors
+from ricordo.model.item import Added, Item
 from ricordo.model.reports import Decision, FormationReport
-from ricordo.model.vocabulary import GLOBAL_OWNER, Action, EventStatus
+from ricordo.model.scope import Scope
+from ricordo.model.thread import Turn
+from ricordo.model.vocabulary import GLOBAL_OWNER, Action, Event, EventStatus, Source
 from ricordo.recall.service import Recall
 from ricordo.storage.activity import put_events, tally, tally_of
 from ricordo.storage.database import Database, WriteTransaction, retried
 from ricordo.storage.formation import advance, state_of, unformed_threads
 from ricordo.storage.history import revision_of
+from ricordo.storage.search_rows import text_hash
 from ricordo.text.normalise import canonical
+
+RULES: Final = "rules"
+_ATTEMPTS: Final = 20
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedWrite:
+    """The vectors that a write needs, computed before its transaction."""
+
+    known: KnownVectors
+    near: Neighbours
+
+
+def prepare(recall: Recall, user_id: str, resolutions: Sequence[Resolution]) -> PreparedWrite:
+    """Compute the vectors of what may be written. No transaction may be open."""
+    texts = [one.candidate.content for one in resolutions if one.action in WRITING_ACTIONS]
+    known = recall.embedders.known_vectors(user_id, texts)
+    return PreparedWrite(known, recall.relating.neighbours(user_id, known))
+
+
+def write(
+    recall: Recall,
+    writing: WriteTransaction,
+    resolution: Resolution,
+    draft: NewMemory,
+    prepared: PreparedWrite,
+) -> Added:
+    """Write one memory as the resolution says, and record its relations."""
+    added = _written(writing, resolution, draft)
+    entry = [(added.id, text_hash(draft.content))]
+    if added.updated:
+        recall.relating.renew(writing, entry, prepared.known, prepared.near)
+    elif added.is_new:
+        recall.relating.note(writing, entry, prepared.known, prepared.near)
+    return added
+
+
+def _written(writing: WriteTransaction, resolution: Resolution, draft: NewMemory) -> Added:
+    scope = Scope(writing.user_id, agent_id=draft.agent_id)
+    targets = [item.id for item in resolution.targets]
+    if resolution.action is Action.REPLACE:
+        # The model's explanation is stored with the replaced memory.
+        why = resolution.reason if resolution.why is None else resolution.why
+        return replacement.replace_with(
+            writing, scope, targets, draft, Event.SUPERSEDE, why, reason_to_add=resolution.reason
+        )
+    if resolution.action is Action.UNLINK:
+        for target in targets:
+            sharing.unlink(writing, scope, target, None)
+    return additions.add_all(writing, scope, [draft], resolution.reason)[0]
+
+
+def draft_of(candidate: Candidate, thread_id: str, now: datetime) -> NewMemory:
+    """The memory as it would be written: valid from when it was said, with its quote."""
+    passage = candidate.passage
+    return NewMemory(
+        content=candidate.content,
+        theme=candidate.theme,
+        type=candidate.type,
+        key=candidate.key,
+        importance=candidate.importance,
+        source=source_of(candidate),
+        source_context=candidate.quote[: limits.MAX_SOURCE_CONTEXT_CHARS],
+        thread_id=thread_id,
+        agent_id=None if passage.observed_by is None else passage.observed_by.agent,
+        message_id=passage.message_id,
+        actor_id=passage.actor,
+        role=passage.role,
+        valid_from=min(passage.at, now),  # not in the future, if a clock is ahead
+    )
+
+
+def source_of(candidate: Candidate) -> Source:
+    """A tool, an explicit request, or the conversation."""
+    if not candidate.passage.is_from_user:
+        return Source.TOOL_CALL
+    return Source.USER_EXPLICIT if candidate.is_explicit else Source.CONVERSATION
+
+
+def source_among(item: Item, said: Iterable[Turn]) -> Turn | None:
+    """The turn that a memory was formed from; None if that is not certain: a wrong turn is worse
+    than none.
+
+    ``said`` must have every possible turn: the one with its message id or, for a memory without
+    one, all of its thread at the time from which it is valid.
+
+    A message id alone decides. Without one, a turn must have none either, and match the memory's
+    quote, role, speaker and time. If several match that say different things, it could be any of
+    them; if they say the same, it is the first.
+    """
+    found = [turn for turn in said if may_be_source(item, turn)]
+    if len({turn.content for turn in found}) != 1:
+        return None
+    return min(found, key=lambda turn: turn.position)
+
+
+def may_be_source(item: Item, turn: Turn) -> bool:
+    """Whether a memory can have been formed from a turn."""
+    if item.thread_id is None or item.thread_id != turn.thread_id:
+        return False
+    if item.message_id is not None or turn.message_id is not None:
+        return item.message_id == turn.message_id
+    return (
+        item.source_context is not None
+        and item.valid_from == turn.at
+        and item.role is not None
+        and item.role == source_role(turn.role)
+        and item.actor_id == turn.actor
+        and item.source_context in turn.content
+    )
 
 
 class DecisionWriter:
@@ -71,11 +195,12 @@ class DecisionWriter:
             elif resolution.action not in WRITING_ACTIONS:
                 decisions.append(decision_of(resolution))
             elif _exceeds_access(resolution):
-                decisions.append(out_of_reach(resolution))
+                reason = RejectionCode.OUT_OF_REACH.value
+                decisions.append(not_written(resolution, Action.REJECT, reason))
             elif left <= 0:
-                decisions.append(deferred(resolution))
+                decisions.append(not_written(resolution, Action.DEFER, DAILY_CAP))
             elif per_turn[turn] >= limits.MAX_WRITES_PER_TURN:
-                decisions.append(too_many(resolution))
+                decisions.append(not_written(resolution, Action.REJECT, TURN_CAP))
             else:
                 decision = self._carry_out(writing, thread_id, resolution, prepared)
                 written = decision.action in WRITING_ACTIONS
@@ -154,10 +279,6 @@ def _is_said_again(resolution: Resolution, later: Sequence[Resolution]) -> bool:
     )
 
 
-RULES: Final = "rules"
-_ATTEMPTS: Final = 20
-
-
 class _Changed(Exception):
     """The user's memories have changed since they were read."""
 
@@ -204,19 +325,25 @@ class Formation:
         turns = 0
         decisions: list[Decision] = []
         for place, one in enumerate(threads):
-            while segment := next_stretch(self.database, user_id, one):
+            while segment := next_segment(self.database, user_id, one):
+                waits = None
                 try:
                     formed = self.form_segment(user_id, segment)
-                    waits = DAILY_CAP if _is_deferred(formed) else None
                 except BudgetExhausted as problem:
-                    formed, waits = [], str(problem)
+                    waits = str(problem)
                 else:
                     turns += len(segment.new)
-                decisions += formed
+                    decisions += formed
+                    if any(decision.action is Action.DEFER for decision in formed):
+                        waits = DAILY_CAP
                 if waits is not None:
                     self._form_tomorrow(user_id, threads[place:])
-                    return _report(place + 1, turns, decisions, waits)
-        return _report(len(threads), turns, decisions, None)
+                    return FormationReport(
+                        threads=place + 1, turns=turns, decisions=tuple(decisions), waits=waits
+                    )
+        return FormationReport(
+            threads=len(threads), turns=turns, decisions=tuple(decisions), waits=None
+        )
 
     def form_segment(self, user_id: str, segment: Segment) -> list[Decision]:
         """Form one segment; returns the decisions, empty if another process has formed it.
@@ -325,16 +452,6 @@ class Formation:
                     }
                 ],
             )
-
-
-def _report(
-    threads: int, turns: int, decisions: Sequence[Decision], waits: str | None
-) -> FormationReport:
-    return FormationReport(threads=threads, turns=turns, decisions=tuple(decisions), waits=waits)
-
-
-def _is_deferred(decisions: Sequence[Decision]) -> bool:
-    return any(decision.action is Action.DEFER for decision in decisions)
 
 
 def _reached(

@@ -1,23 +1,20 @@
-"""Takes sentences apart to compare them.
+"""Takes sentences apart, to compare them: whether they say the same, contradict, or one says more.
 
 Made for the short third-person sentences of memories, in English and Indonesian; of other languages
-it knows the negations. What it does not recognise stays plain words.
+it knows the negations. What it does not recognise stays plain words. It prefers to miss a
+contradiction, because the older statement is closed on its word.
 """
 
+import re
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
 from ricordo.formation.sensitive import plain_text, words_of
-from ricordo.formation.words import pattern
+from ricordo.formation.words import lines, pattern, phrases, words
 from ricordo.limits import MAX_CONTENT_CHARS
 from ricordo.text.analyser import Analyser, stop_words
-from ricordo.text.normalise import lazy_pattern
-
-
-def _words(listed: str) -> frozenset[str]:
-    return frozenset(listed.split())
-
+from ricordo.text.normalise import canonical, lazy_pattern
 
 LIKING: Final = "likes"
 """Replaces every verb of liking and disliking."""
@@ -34,60 +31,69 @@ _FAN: Final = lazy_pattern(r"\bis not (?=a (?:big |huge )?fan of|fond of|keen on
 _NO_LONGER: Final = lazy_pattern(
     r"\bno longer\b|\bnot any ?more\b|\b(?:sudah|udah) (?:tidak|nggak)\b"
 )
-_NEGATORS: Final = _words(
-    "not no never none without cannot tidak tak bukan belum nggak gak ga enggak jangan tanpa nicht"
-    " kein keine keinen keiner nie niemals"
-)
 _DELICATE: Final = pattern("statements", "delicate")
 _CLAUSES: Final = lazy_pattern(r",| (?:and|or|dan|atau|und|oder) ")
 _WISH: Final = lazy_pattern(r"\bwould (?:like|love|prefer)\b")
 _JAPANESE_NOT: Final = lazy_pattern(r"ない|ません|なかった|嫌い|なくな")
-_ADVERBS: Final = _words(
-    "currently now still really also always usually often just very quite truly mostly generally"
-    " absolutely definitely actually recently so much lot sekarang kini masih sangat juga selalu"
-    " sering sekali banget memang benar lagi any anymore"
-)
-_PAST: Final = _words(
-    "was were had did used formerly previously once ago yesterday last until dulu dahulu pernah"
-    " kemarin lalu sampai tadinya"
-)
-_AUXILIARIES: Final = _words(
-    "a an the do does did is are am be been being has have had will would to of that this yang"
-    " adalah ialah sebuah seorang seekor"
-)
-_VERBS: Final = _words(
-    "likes is are was were has have had lives live works work owns plays uses wants needs speaks"
-    " drinks eats studies drives runs goes plans knows keeps makes takes does prefers reads writes"
-    " cooks moved bought started learns teaches travels visits sleeps weighs earns not never no can"
-    " should must may will would tidak tak bukan belum adalah punya memiliki tinggal bekerja kerja"
-    " belajar makan minum main bermain pergi mau ingin akan bisa memakai menggunakan berusia"
-    " berumur sedang sudah lahir naik membaca menulis"
-)
 _NUMBER_WORDS: Final = {
     word: str(number)
-    for number, words in enumerate(
-        [
-            ("zero", "nol"),
-            ("one", "satu"),
-            ("two", "dua"),
-            ("three", "tiga"),
-            ("four", "empat"),
-            ("five", "lima"),
-            ("six", "enam"),
-            ("seven", "tujuh"),
-            ("eight", "delapan"),
-            ("nine", "sembilan"),
-            ("ten", "sepuluh"),
-            ("eleven", "sebelas"),
-            ("twelve",),
-        ]
-    )
-    for word in words
+    for row in lines("statements", "number words")
+    for number, word in enumerate(row.split())
 }
-_ENDS_SUBJECT: Final = _VERBS | _NEGATORS
 _SAME_SUBJECT: Final = {"pengguna": "user", "i": "user", "saya": "user", "aku": "user"}
 _INDONESIAN_FILLERS: Final = stop_words("indonesian")
 _TERMS: Final = Analyser("english")
+
+CONTRADICTION_MIN: Final = 0.55
+"""The least cosine of memories that can contradict each other."""
+OVERLAP_MIN: Final = 0.6
+"""The least share of common words of memories that say the same."""
+
+_FILLERS: Final = words("statements", "fillers")
+
+AREAS: Final = phrases("places", "areas")
+"""Countries, islands and regions, which may contain the city of another statement."""
+
+CITIES: Final = phrases("places", "cities")
+"""Some large cities: "bekerja di Jakarta" names a place, not an employer."""
+
+_ATTRIBUTES: Final = {
+    reason: pattern("statements", reason)
+    for reason in (
+        "another home",
+        "another employer",
+        "another job",
+        "another age",
+        "another birthday",
+        "another name",
+        "another favourite",
+        "another value",
+    )
+}
+_NOT_NAMES: Final = pattern("statements", "not names")
+_VALUE_END: Final = pattern("statements", "value end")
+_AND: Final = lazy_pattern(r" (?:and|or|dan|atau|&) ")
+_RATHER: Final = pattern("statements", "preference")
+_STATES: Final = tuple(
+    frozenset(states.split()) for states in lines("statements", "states that exclude each other")
+)
+_STATE: Final = lazy_pattern(
+    r"^(?:the )?(?P<subject>[^,]{1,60}?) (?:is|sudah|masih)? ?(?P<value>[\w-]{1,20})$"
+)
+_LASTING: Final = pattern("statements", "lasting")
+_ON_A_DAY: Final = pattern("statements", "on a day")
+_DATED_MOVE: Final = lazy_pattern(r"\b(?:moved|pindah)\b.{1,80} \d{4}\b")
+_HOME: Final = "another home"
+_EMPLOYER: Final = "another employer"
+_NAMED: Final = frozenset({_HOME, _EMPLOYER})
+
+
+_NEGATORS: Final = words("statements", "negators")
+_ADVERBS: Final = words("statements", "adverbs")
+_PAST: Final = words("statements", "past")
+_AUXILIARIES: Final = words("statements", "auxiliaries")
+_VERBS: Final = words("statements", "verbs")
+_ENDS_SUBJECT: Final = _VERBS | _NEGATORS
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,18 +174,6 @@ def _subject(words: list[str]) -> str:
     return " ".join(_SAME_SUBJECT.get(word, word) for word in said)
 
 
-CONTRADICTION_MIN: Final = 0.55
-"""The least cosine of memories that can contradict each other."""
-OVERLAP_MIN: Final = 0.6
-"""The least share of common words of memories that say the same."""
-
-_FILLERS: Final = frozenset(
-    {"a", "an", "the", "my", "his", "her", "its", "their", "our", "your", "is", "are", "am", "be"}
-    | {"been", "being", "has", "have", "had", "do", "does", "did", "yang", "adalah", "ialah"}
-    | {"sebuah", "seorang", "seekor"}
-)
-
-
 def share_words(analyser: Analyser, one: str, other: str) -> bool:
     """Whether texts share most of their words, and differ in no figure or negation."""
     if figures_and_denials(one) != figures_and_denials(other):
@@ -214,3 +208,164 @@ def keep_the_order(one: str, other: str) -> bool:
 def _content_words(text: str) -> list[str]:
     words = [word for said in statements_of(text) for word in said.text.split()]
     return [(_TERMS.terms(word) or [word])[0] for word in words if word not in _FILLERS]
+
+
+def opposed(one: str, other: str) -> str | None:
+    """Why two statements contradict each other; None if nothing says that they do."""
+    if canonical(one) == canonical(other):
+        return None
+    for first in statements_of(one):
+        for second in statements_of(other):
+            reason = _reason(first, second)
+            if reason is not None:
+                return reason
+    return None
+
+
+def _reason(one: Statement, other: Statement) -> str | None:
+    if one.is_past != other.is_past:
+        return None
+    if one.is_taste and other.is_taste:
+        return _opposite_taste(one, other)
+    if one.is_positive != other.is_positive:
+        if one.is_delicate or other.is_delicate:
+            return None
+        same = one.terms == other.terms and one.numbers == other.numbers
+        return "opposite statement" if same and one.terms and _same_subject(one, other) else None
+    if not one.is_positive:
+        return None
+    return (
+        _other_value(one.text, other.text) or _other_state(one, other) or _other_number(one, other)
+    )
+
+
+def _same_subject(one: Statement, other: Statement) -> bool:
+    return one.subject == other.subject
+
+
+def _opposite_taste(one: Statement, other: Statement) -> str | None:
+    if not _same_subject(one, other) or one.terms != other.terms or one.numbers != other.numbers:
+        return None
+    if one.is_positive != other.is_positive:
+        return None if one.is_delicate or other.is_delicate else "opposite taste"
+    first, second = _RATHER.match(one.after_liking), _RATHER.match(other.after_liking)
+    if first and second and first["more"] == second["less"] and first["less"] == second["more"]:
+        return "opposite taste"
+    return None
+
+
+def _other_value(one: str, other: str) -> str | None:
+    for reason, attribute in _ATTRIBUTES.items():
+        first, second = attribute.match(one), attribute.match(other)
+        if first is None or second is None:
+            continue
+        if _subject_of(first) != _subject_of(second):
+            continue
+        if reason == _HOME and (_DATED_MOVE.search(one) or _DATED_MOVE.search(other)):
+            continue
+        values = _values_of(first), _values_of(second)
+        if _differ(reason, *values):
+            return reason
+    return None
+
+
+def _subject_of(found: re.Match[str]) -> str:
+    groups = found.groupdict()
+    subject = groups["subject"] or groups.get("subject2") or ""
+    return re.sub(r"\b(?:pengguna|saya|i)\b", "user", subject)
+
+
+def _values_of(found: re.Match[str]) -> list[str]:
+    groups = found.groupdict()
+    value = groups["value"] or groups.get("value2") or ""
+    return [_VALUE_END.sub("", part.strip()).strip(" .") for part in _AND.split(value)]
+
+
+def _differ(reason: str, one: list[str], other: list[str]) -> bool:
+    """Whether no value of one is equal to, or part of, a value of the other."""
+    if not (one[0] and other[0]):
+        return False
+    if reason in _NAMED and any(_NOT_NAMES.match(value) for value in (one[0], other[0])):
+        return False
+    if reason == _HOME and (one[0] in AREAS) != (other[0] in AREAS):
+        return False  # the city may be in the area
+    if reason == _EMPLOYER and not {one[0], other[0]}.isdisjoint(AREAS | CITIES):
+        return False  # a place of work, not an employer
+    words = [[set(re.findall(r"\w+", value)) for value in values] for values in (one, other)]
+    return not any(a <= b or b <= a for a in words[0] for b in words[1])
+
+
+def _other_state(one: Statement, other: Statement) -> str | None:
+    first, second = _STATE.match(one.text), _STATE.match(other.text)
+    if first is None or second is None or not _same_subject(one, other):
+        return None
+    values = {first["value"], second["value"]}
+    if len(values) == 2 and any(values <= group for group in _STATES):
+        return "another state"
+    return None
+
+
+def _other_number(one: Statement, other: Statement) -> str | None:
+    if len(one.numbers) != 1 or len(other.numbers) != 1 or one.numbers == other.numbers:
+        return None
+    if one.terms != other.terms or not one.terms or not _same_subject(one, other):
+        return None
+    lasting = _LASTING.search(one.text) and _LASTING.search(other.text)
+    on_a_day = _ON_A_DAY.search(one.text) or _ON_A_DAY.search(other.text)
+    return "another number" if lasting and not on_a_day else None
+
+
+def refines(newer: str, older: str) -> bool:
+    """Whether the newer statement says all that the older one says, and more."""
+    if not _are_comparable(newer, older):
+        return False
+    before, after = statements_of(older), statements_of(newer)
+    adds = _terms(after) > _terms(before) or (
+        _terms(after) == _terms(before) and _numbers(after) > _numbers(before)
+    )
+    return adds and all(any(_contains(large, small) for large in after) for small in before)
+
+
+def says_nothing_new(newer: str, older: str) -> bool:
+    """Whether the older statement already says all that the newer one says."""
+    if canonical(newer) == canonical(older):
+        return True
+    if not _are_comparable(newer, older):
+        return False
+    before, after = statements_of(older), statements_of(newer)
+    if _numbers(before) != _numbers(after):
+        return False
+    return all(any(_contains(large, small) for large in before) for small in after)
+
+
+def _are_comparable(newer: str, older: str) -> bool:
+    said = [statements_of(text) for text in (newer, older)]
+    return all(_terms(one) for one in said) and opposed(newer, older) is None
+
+
+def _contains(large: Statement, small: Statement) -> bool:
+    """Whether one sentence about the same subject has all content words and numbers of another."""
+    if (small.is_delicate or large.is_delicate) and not _is_within(small.order, large.order):
+        return False
+    return (
+        small.terms <= large.terms
+        and small.numbers <= large.numbers
+        and small.subject == large.subject
+        and small.is_positive == large.is_positive
+        and small.is_taste == large.is_taste
+        and small.is_past == large.is_past
+    )
+
+
+def _is_within(small: tuple[str, ...], large: tuple[str, ...]) -> bool:
+    """Whether all words of one occur in the other in the same order."""
+    remaining = iter(large)
+    return all(word in remaining for word in small)
+
+
+def _terms(said: tuple[Statement, ...]) -> frozenset[str]:
+    return frozenset(term for one in said for term in one.terms)
+
+
+def _numbers(said: tuple[Statement, ...]) -> frozenset[str]:
+    return frozenset(number for one in said for number in one.numbers)

@@ -23,6 +23,15 @@ _ABBREVIATED = re.compile(
 )
 _LONGEST_ABBREVIATION: Final = 8
 
+_LINE_BREAKS: Final = frozenset("\n\r\x0b\x0c\x85\u2028\u2029")
+_LOOK_ALIKES: Final = {
+    **dict.fromkeys("‘’‛ʼ′´", "'"),
+    **dict.fromkeys("“”„‟«»〝〞", '"'),
+    **dict.fromkeys("‐‑‒–—―−", "-"),
+    **dict(zip("аеорсухіѕј", "aeopcyxisj", strict=True)),
+}
+_MAX_KNOWN_CHARACTERS: Final = 20_000
+
 
 def merged(spans: Iterable[Span]) -> list[Span]:
     """The same positions as sorted spans that neither overlap nor touch."""
@@ -106,16 +115,6 @@ def sentences(text: str) -> list[str]:
     """The non-empty sentences of a text, trimmed."""
     found = (text[start:end].strip() for start, end in Sentences(text).spans())
     return [sentence for sentence in found if sentence]
-
-
-_LINE_BREAKS: Final = frozenset("\n\r\x0b\x0c\x85\u2028\u2029")
-_LOOK_ALIKES: Final = {
-    **dict.fromkeys("‘’‛ʼ′´", "'"),
-    **dict.fromkeys("“”„‟«»〝〞", '"'),
-    **dict.fromkeys("‐‑‒–—―−", "-"),
-    **dict(zip("аеорсухіѕј", "aeopcyxisj", strict=True)),
-}
-_MAX_KNOWN_CHARACTERS: Final = 20_000
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from enum import IntEnum, StrEnum
 from typing import Final
 
-from ricordo.formation import voice_words as words
 from ricordo.formation.text_spans import CUT_FILLER, Paragraphs, Sentences, Span, lines
+from ricordo.formation.words import pattern
 from ricordo.text.normalise import lazy_pattern
 
 _MAX_LEAD_CHARS: Final = 160
@@ -25,6 +25,46 @@ _LONG_CHARS: Final = 4_000  # a longer message is mostly pasted
 _OPENING_CHARS: Final = 1_000  # of such a message the user probably typed
 _SPACE: Final = f" \t\n{CUT_FILLER}"
 _AROUND_LEAD: Final = f"{_SPACE}-–—=*_#~>([{{.!…"
+
+_FENCED = lazy_pattern(r"[ \t]*+(?:`{3}|~{3}|>)")
+_COLON = lazy_pattern(r":(?=\s|$)")
+_RULE_LINE = lazy_pattern(r"[ \t]*+(?:-{3,}+|={3,}+|\*{3,}+|_{3,}+|~{3,}+)[ \t]*+")
+_LIST_LINE = lazy_pattern(r"[ \t]*+(?:[-*•–+]|\(?[0-9]{1,3}[.)])[ \t]++\S")
+_TABLE_LINE = lazy_pattern(
+    r"[ \t]*+(?:\|[^\n]*\||</?[a-z][a-z0-9]{0,15}(?:[ /][^<>\n]{0,200})?>[^\n]*"
+    r"|[{}\[\]][{}\[\],]{0,8}[ \t]*+|\"[\w .-]{1,40}\"[ \t]*+:[^\n]*)[ \t]*+,?"
+)
+
+_FEWEST_STATED_WORDS: Final = 4
+
+_TEXT_NOUN = pattern("voice", "text noun")
+_POINTS = pattern("voice", "points")
+_UNNAMED = pattern("voice", "unnamed")
+_SELF = pattern("voice", "self")
+_SUSPECTS = pattern("voice", "suspects")
+_GIVES_TASK = pattern("voice", "gives task")
+_FOREIGN = pattern("voice", "foreign task")
+_ON_TEXT = pattern("voice", "on text")
+_ABOUT_WRITING = pattern("voice", "about writing")
+_SAYING = pattern("voice", "saying")
+_SHOWS = pattern("voice", "shows")
+_ANOTHER = lazy_pattern(r"\bwhat (?:he|she|they|the|my|our|your|some)\b")
+_QUESTION = pattern("voice", "question")
+_LIFE = pattern("voice", "life")
+_LABEL = pattern("voice", "label")
+_OWN = pattern("voice", "own")
+_STATES = pattern("voice", "states")
+_GREETING = pattern("voice", "greeting")
+_THANK = pattern("voice", "thank")
+_FORMAL_SALUTATION = pattern("voice", "formal salutation")
+_SALUTATION = pattern("voice", "salutation")
+_CLOSING = pattern("voice", "closing")
+_ADDRESSED = pattern("voice", "addressed")
+_SINGULAR = pattern("voice", "singular")
+_PLURAL_TO_READER = pattern("voice", "plural to reader")
+_ABOUT_USER = lazy_pattern(
+    r"\b(?:about me|about myself|tentang (?:saya|aku|gue|diri\w{0,5})|remember|ingat|catat)\b"
+)
 
 
 class Voice(StrEnum):
@@ -71,16 +111,6 @@ class _Lead(IntEnum):
     MAYBE = 1
     LABEL = 2  # "Thoughts?": about the text after or before it
     SURE = 3
-
-
-_FENCED = lazy_pattern(r"[ \t]*+(?:`{3}|~{3}|>)")
-_COLON = lazy_pattern(r":(?=\s|$)")
-_RULE_LINE = lazy_pattern(r"[ \t]*+(?:-{3,}+|={3,}+|\*{3,}+|_{3,}+|~{3,}+)[ \t]*+")
-_LIST_LINE = lazy_pattern(r"[ \t]*+(?:[-*•–+]|\(?[0-9]{1,3}[.)])[ \t]++\S")
-_TABLE_LINE = lazy_pattern(
-    r"[ \t]*+(?:\|[^\n]*\||</?[a-z][a-z0-9]{0,15}(?:[ /][^<>\n]{0,200})?>[^\n]*"
-    r"|[{}\[\]][{}\[\],]{0,8}[ \t]*+|\"[\w .-]{1,40}\"[ \t]*+:[^\n]*)[ \t]*+,?"
-)
 
 
 def parts(view: str, original: str = "") -> list[VoicePart]:
@@ -146,7 +176,7 @@ def _before_question(view: str, start: int, lead: _Lead) -> Iterator[VoicePart]:
     is_alone = not view[line_start:start].strip(_SPACE)
     voice = _uncertain_voice(view[:start])
     if lead is _Lead.MAYBE:
-        is_of_own = voice is Voice.UNSURE and words.speaks_of_user(view[start:])
+        is_of_own = voice is Voice.UNSURE and _SELF.search(view[start:]) is not None
         if not is_alone or is_of_own:
             return
     if is_alone and lead is _Lead.SURE:
@@ -157,8 +187,7 @@ def _before_question(view: str, start: int, lead: _Lead) -> Iterator[VoicePart]:
 def _uncertain_voice(text: str) -> Voice:
     """The voice of a text that may be the user's own."""
     sentences = (text[slice(*span)].strip(_SPACE) for span in Sentences(text).spans())
-    is_about_others = any(words.is_about_others(said) for said in sentences)
-    return Voice.DOUBTFUL if is_about_others else Voice.UNSURE
+    return Voice.DOUBTFUL if any(map(_is_about_others, sentences)) else Voice.UNSURE
 
 
 def _lead(view: str, start: int, end: int, *, is_first: bool) -> tuple[_Lead, int]:
@@ -167,42 +196,42 @@ def _lead(view: str, start: int, end: int, *, is_first: bool) -> tuple[_Lead, in
     colon = _COLON.search(sentence, 0, _MAX_LEAD_CHARS)
     if colon and sentence[colon.end() :].strip(_SPACE):
         head = sentence[: colon.end()].strip(_AROUND_LEAD)
-        if words.is_about_text(head) or words.announces(head):
+        if _is_about_text(head) or _announces(head):
             return _Lead.SURE, start + colon.end()
-        if is_first and not (words.is_own_lead(head) or words.is_statement(head)):
+        if is_first and not (_is_own_lead(head) or _STATES.search(head)):
             return _Lead.MAYBE, start + colon.end()
     said = sentence.strip(_AROUND_LEAD)
     if not said or len(said) > _MAX_LEAD_CHARS:
         return _Lead.NONE, end
     line_end = view.find("\n", end - 1)
     ends_line = line_end < 0 or not view[end:line_end].strip(_SPACE)
-    if words.is_label(said):
+    if _LABEL.fullmatch(said):
         return _Lead.LABEL, end
-    if words.is_about_text(said) or (is_first and words.asks_about_unnamed(said)):
+    if _is_about_text(said) or (is_first and _asks_about_unnamed(said)):
         return _Lead.SURE, end
     is_question = said.endswith("?")
     if not ends_line:
-        may_lead = is_first and is_question and not words.speaks_of_user(said)
+        may_lead = is_first and is_question and not _SELF.search(said)
         return (_Lead.MAYBE if may_lead and not _is_greeting(said) else _Lead.NONE), end
     has_stop = sentence.rstrip(_SPACE).endswith((".", "!", "。"))
-    if words.announces(said, is_stopped=has_stop):
+    if _announces(said, is_stopped=has_stop):
         return _Lead.SURE, end
-    if words.is_own_lead(said) or _LIST_LINE.match(view, start):
+    if _is_own_lead(said) or _LIST_LINE.match(view, start):
         return _Lead.NONE, end
     if said.endswith(":") and not _begins_list(view, end):
         return _Lead.SURE, end
-    states = has_stop or (not is_question and words.is_statement(said))
+    states = has_stop or (not is_question and _STATES.search(said))
     if states or len(said) > _MAX_FIRST_LINE_CHARS or _is_greeting(said):
         return _Lead.NONE, end
     return _Lead.MAYBE, end
 
 
 def _is_greeting(text: str) -> bool:
-    return words.is_greeting(text.strip(_AROUND_LEAD + ","))
+    return _GREETING.fullmatch(text.strip(_AROUND_LEAD + ",")) is not None
 
 
 def _is_only_thanks(text: str) -> bool:
-    return words.is_thanks(text.strip(_AROUND_LEAD + ","))
+    return _THANK.fullmatch(text.strip(_AROUND_LEAD + ",")) is not None
 
 
 def _begins_list(view: str, place: int) -> bool:
@@ -224,12 +253,12 @@ def _letters(view: str) -> Iterator[VoicePart]:
     salutation: int | None = None
     for number, (start, end) in enumerate(found):
         line = view[start : min(end, start + 120)]
-        if words.is_formal_salutation(line) and view[end:].strip(_SPACE):
+        if _FORMAL_SALUTATION.match(line) and view[end:].strip(_SPACE):
             yield VoicePart((start, len(view)), Voice.MATERIAL, Reason.LETTER)
             return
-        if words.is_salutation(line) and salutation is None:
+        if _SALUTATION.fullmatch(line) and salutation is None:
             salutation = start
-        elif words.is_closing(line) and _ends_letter(view, found, number):
+        elif _CLOSING.fullmatch(line) and _ends_letter(view, found, number):
             yield VoicePart((salutation or 0, len(view)), Voice.MATERIAL, Reason.LETTER)
             return
 
@@ -248,11 +277,11 @@ def _addressed_to_user(view: str) -> Iterator[VoicePart]:
     paragraphs = Paragraphs(view)
     first: int | None = None
     place = 0
-    customers = [found.span() for found in words.ADDRESSED.finditer(view)]
+    customers = [found.span() for found in _ADDRESSED.finditer(view)]
     readers = [
         (begins, ends)
         for begins, ends in Sentences(view).spans()
-        if words.speaks_to_reader(view[begins:ends].strip(_SPACE))
+        if _speaks_to_reader(view[begins:ends].strip(_SPACE))
     ]
     for begins, ends in sorted([*customers, *readers]):
         if begins < place:
@@ -282,3 +311,74 @@ def _between_rules(view: str) -> Iterator[VoicePart]:
         if opened is not None:
             yield VoicePart((opened, end), Voice.MATERIAL, Reason.RULED)
         opened = start if opened is None else None
+
+
+def _speaks_to_reader(said: str) -> bool:
+    """Whether a sentence says "we" to its reader: another voice."""
+    if said.endswith("?") or _SINGULAR.search(said) or _GIVES_TASK.match(said):
+        return False
+    return _PLURAL_TO_READER.search(said) is not None
+
+
+def _is_about_others(said: str) -> bool:
+    """Whether a sentence states something that is not about the user."""
+    if said.endswith(("?", ":")) or len(said.split()) < _FEWEST_STATED_WORDS:
+        return False
+    if _SELF.search(said) or _STATES.search(said) or _GIVES_TASK.match(said):
+        return False
+    return not (_ON_TEXT.match(said) or _GREETING.match(said) or _THANK.match(said))
+
+
+def _is_about_text(said: str) -> bool:
+    """Whether a sentence gives a task on a text, or asks about one."""
+    if _ABOUT_USER.search(said):
+        return False
+    if _GIVES_TASK.match(said) or (_FOREIGN.search(said) and not _STATES.match(said)):
+        return True
+    points = _POINTS.search(said) is not None
+    if _ON_TEXT.match(said) and (points or _ABOUT_WRITING.search(said)) and not _LIFE.search(said):
+        return True
+    if not (said.endswith("?") or _QUESTION.match(said)):
+        return False
+    return bool(
+        (points and not _LIFE.search(said))
+        or _SUSPECTS.search(said)
+        or (_ABOUT_WRITING.search(said) and not _STATES.match(said))
+    )
+
+
+def _asks_about_unnamed(said: str) -> bool:
+    """Whether a question is about somebody or something unnamed, and not about the user."""
+    last = said.rpartition(", ")[2]
+    if _ON_TEXT.match(last) and _UNNAMED.search(last) and not _SELF.search(last):
+        return True
+    asks = said.endswith("?") or _QUESTION.match(said)
+    return bool(
+        asks and _UNNAMED.search(said) and not _SELF.search(said) and not _LIFE.search(said)
+    )
+
+
+def _announces(said: str, *, is_stopped: bool = False) -> bool:
+    """Whether a line announces a text; one that ends in a full stop must point at it."""
+    if _ABOUT_USER.search(said):
+        return False
+    noun = _TEXT_NOUN.search(said) is not None
+    if _SHOWS.match(said) and (noun or _ANOTHER.search(said)):
+        return True
+    sent = _SAYING.search(said) is not None
+    points = _POINTS.search(said) is not None
+    if points and (sent or noun):
+        return True
+    if said.endswith(":"):
+        return sent or points or noun
+    return sent and not is_stopped and (noun or _ends_with_saying(said))
+
+
+def _ends_with_saying(said: str) -> bool:
+    """Whether the line ends with the verb: "the letter says"."""
+    return any(len(said) - found.end() <= 3 for found in _SAYING.finditer(said))
+
+
+def _is_own_lead(said: str) -> bool:
+    """Whether a line introduces the user's own words: "A bit about me:"."""
+    return said.endswith(":") and _OWN.search(said) is not None

@@ -24,6 +24,10 @@ def phrases(file: str, section: str) -> frozenset[str]:
     return frozenset(" ".join(phrase.split()) for phrase in listing(file, section).split(","))
 
 
+def lines(file: str, section: str) -> list[str]:
+    return _sections(file)[section].splitlines()
+
+
 def listing(file: str, section: str) -> str:
     """The text of a section on one line."""
     return _sections(file)[section].replace("\n", " ")

@@ -14,7 +14,7 @@ from ricordo.formation.decisions import Rejection, RejectionCode
 from ricordo.formation.evidence import occurrence
 from ricordo.formation.injected import has_attack
 from ricordo.formation.text_spans import plain_view, sentences
-from ricordo.formation.words import pattern
+from ricordo.formation.words import pattern, words
 from ricordo.limits import MAX_FORMED_CHARS, MAX_FORMED_SENTENCES
 from ricordo.model.vocabulary import MemoryType
 from ricordo.text.dates import named_times
@@ -28,6 +28,66 @@ _DATED_IN_JAPANESE = re.compile("[0-9]{4}年|[0-9]{1,2}月[0-9]{1,2}日")
 _PLANNED = pattern("writing_rules", "planned")
 _PAST = pattern("writing_rules", "past tense")
 _PRESENT = pattern("writing_rules", "present tense")
+
+LABEL: Final = pattern("writing_rules", "label", re.IGNORECASE)
+BULLET: Final = re.compile(r"(?:[-*•‣▪+–—]|\(?[0-9]{1,2}[.)])\s+")
+JAPANESE_PERSONS: Final = re.compile(
+    r"私(?![立服鉄物費有生的])|僕(?<!下僕)(?<!公僕)|俺|あなた|貴方"
+)
+JAPANESE_POINTERS: Final = re.compile(
+    r"(?:ユーザーは)?(?:彼女?[はがのも]|彼ら|それ|これ|あれ|そこ[にでは]|ここ[にでは]|あそこ)"
+)
+POINTING_END: Final = pattern("writing_rules", "pointing end")
+POINTING_INSIDE: Final = pattern("writing_rules", "pointing inside")
+MAX_WORDS_WITH_POINTING_END: Final = 5
+
+NOT_NEUTRAL: Final = pattern("writing_rules", "not neutral")
+HYPE: Final = pattern("writing_rules", "hype", re.IGNORECASE)
+
+PLACEHOLDER: Final = pattern("writing_rules", "placeholder")
+
+ABOUT_THE_CONVERSATION: Final = pattern("writing_rules", "about the conversation")
+ASSISTANT_FIRST: Final = pattern("writing_rules", "assistant first")
+ADDRESSES_THE_MODEL: Final = pattern("writing_rules", "addresses the model")
+
+# Every rule returns what is wrong, or None.
+
+_QUOTATION = pattern("writing_rules", "quotation")
+_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
+_MARKUP = pattern("writing_rules", "markup")
+_ADDRESS = re.compile(r"(?:https?://|www\.)\S+")
+_NUMBERED = re.compile(r"(?:^|\s)1[.)]\s.{1,600}?\s2[.)]\s", re.DOTALL)
+_STEP = re.compile(r"(?:^|\s)(?P<number>[0-9]{1,2})[.)]\s+(?=\S)")
+_NOT_AN_ORDER = pattern("writing_rules", "not an order", re.IGNORECASE)
+_ROMAN_ONE = re.compile(r"(?:[A-Z][\w.]+|\b(?:type|phase|part|level|class|war|volume))\s+$")
+_MIN_STEPS: Final = 2
+_MIN_WORDS: Final = 2
+_MIN_DENSE_CHARS: Final = 4
+_MIN_SHOUTED_LETTERS: Final = 12
+
+_PAIRS: Final = ('""', "''", "“”", "‘’", "„“", "«»", "「」", "『』", "**", "__", "``", "()")
+_EMOJI = re.compile(
+    "[\u2190-\u21ff\u2600-\u27bf\u2b00-\u2bff\ufe0f\u200d\U0001f000-\U0001faff\U000e0020-\U000e007f]"
+)
+_INVISIBLE = re.compile("[\u0000-\u0008\u000e-\u001f\u007f\u200b-\u200f\u2060\ufeff]")
+_EMPHASIS = re.compile(r"\*\*|__|`")
+_EXCLAMATION = re.compile(r"[!！]+(?=\s|$)")
+_EXCLAMATION_INSIDE_DENSE = re.compile(r"(?<=[\u3040-\u30ff\u4e00-\u9fff])[!！]+")
+_DOUBLE_STOP = re.compile(r"(?<![.])[.](?:[ ]?[.])(?![.])|([。])[。.]+")
+_SPACE = re.compile(r"\s+")
+_SPACE_IN_LINE = re.compile(r"[^\S\n]+")
+_LINE_BREAKS = re.compile(r"\s*\n\s*")
+_ENDED: Final = tuple(".?!。？…")
+_CLOSING: Final = "\"')]”’»」』）"
+_MAX_ROUNDS: Final = 20
+
+__all__ = ["Rejection", "RejectionCode", "validated"]
+
+# Only a user can want something; a tool result can only be a fact.
+_WISHES: Final = frozenset({MemoryType.INSTRUCTION, MemoryType.PREFERENCE, MemoryType.PROCEDURE})
+_LISTED_LINES = re.compile(r"(?:^|\n)[ \t]*(?:[-*•+]|[0-9]{1,2}[.)])[ \t]")
+# Longer contents are rejected unread, to bound the time.
+_MAX_LOOKED_AT_CHARS: Final = 8_000
 
 
 def is_present_tense(small: str) -> bool:
@@ -47,79 +107,15 @@ def hangs_in_time(text: str) -> bool:
 # Patterns are for text in lower case without quotations, unless a comment says otherwise.
 
 
-def _words(listed: str) -> frozenset[str]:
-    return frozenset(listed.split())
-
-
-LABEL: Final = pattern("writing_rules", "label", re.IGNORECASE)
-BULLET: Final = re.compile(r"(?:[-*•‣▪+–—]|\(?[0-9]{1,2}[.)])\s+")
-
 # By language: pronouns of the first and second person.
-PERSONS: Final = {
-    "en": _words(
-        "i i'm i've i'd i'll my me myself we we're we've our ours ourselves you you're you've your"
-        " yours yourself us let's"
-    ),
-    "id": _words("saya aku gue gua kami kita kamu anda engkau kau lu elo kalian"),
-    "de": _words(
-        "ich mich mir mein meine meinem meinen meiner meines wir uns unser unsere unserem unseren"
-        " unserer du dich dir dein deine deinem deinen deiner euch euer eure"
-    ),
-}
+PERSONS: Final = {code: words("writing_rules", f"persons {code}") for code in ("en", "id", "de")}
 # The unambiguous ones, for texts of unknown language.
-SURE_PERSONS: Final = _words(
-    "i i'm i've i'd i'll my me myself we we're our you you're your yours saya aku gue kamu ich mich"
-    " mein meine wir unser unsere dich dein deine"
-)
-JAPANESE_PERSONS: Final = re.compile(
-    r"私(?![立服鉄物費有生的])|僕(?<!下僕)(?<!公僕)|俺|あなた|貴方"
-)
+SURE_PERSONS: Final = words("writing_rules", "sure persons")
 
 # At the start of a content they refer to something that is not there.
-POINTERS: Final = {
-    "en": _words(
-        "he she it they this that these those his her hers its their theirs him them there here"
-        " he's she's it's they're that's there's another"
-    ),
-    "id": _words("dia ia mereka beliau ini itu tersebut hal situ sana sini"),
-    "de": _words("er sie es dies diese dieser dieses dort hier ihr ihre sein seine jener jene"),
-}
+POINTERS: Final = {code: words("writing_rules", f"pointers {code}") for code in ("en", "id", "de")}
 # The unambiguous ones; not "es", "er", "sie", "die", "hal", "sein" and the like.
-SURE_POINTERS: Final = _words(
-    "he she it they this that these those his their he's she's it's they're that's dia mereka"
-    " beliau ini itu dies diese dieser dieses"
-)
-JAPANESE_POINTERS: Final = re.compile(
-    r"(?:ユーザーは)?(?:彼女?[はがのも]|彼ら|それ|これ|あれ|そこ[にでは]|ここ[にでは]|あそこ)"
-)
-POINTING_END: Final = pattern("writing_rules", "pointing end")
-POINTING_INSIDE: Final = pattern("writing_rules", "pointing inside")
-MAX_WORDS_WITH_POINTING_END: Final = 5
-
-NOT_NEUTRAL: Final = pattern("writing_rules", "not neutral")
-HYPE: Final = pattern("writing_rules", "hype", re.IGNORECASE)
-
-PLACEHOLDER: Final = pattern("writing_rules", "placeholder")
-
-ABOUT_THE_CONVERSATION: Final = pattern("writing_rules", "about the conversation")
-ASSISTANT_FIRST: Final = pattern("writing_rules", "assistant first")
-ADDRESSES_THE_MODEL: Final = pattern("writing_rules", "addresses the model")
-
-
-# Every rule returns what is wrong, or None.
-
-_QUOTATION = pattern("writing_rules", "quotation")
-_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
-_MARKUP = pattern("writing_rules", "markup")
-_ADDRESS = re.compile(r"(?:https?://|www\.)\S+")
-_NUMBERED = re.compile(r"(?:^|\s)1[.)]\s.{1,600}?\s2[.)]\s", re.DOTALL)
-_STEP = re.compile(r"(?:^|\s)(?P<number>[0-9]{1,2})[.)]\s+(?=\S)")
-_NOT_AN_ORDER = pattern("writing_rules", "not an order", re.IGNORECASE)
-_ROMAN_ONE = re.compile(r"(?:[A-Z][\w.]+|\b(?:type|phase|part|level|class|war|volume))\s+$")
-_MIN_STEPS: Final = 2
-_MIN_WORDS: Final = 2
-_MIN_DENSE_CHARS: Final = 4
-_MIN_SHOUTED_LETTERS: Final = 12
+SURE_POINTERS: Final = words("writing_rules", "sure pointers")
 
 
 @dataclass(frozen=True, slots=True)
@@ -314,23 +310,6 @@ RULES: Final[tuple[tuple[RejectionCode, Rule], ...]] = (
 )
 
 
-_PAIRS: Final = ('""', "''", "“”", "‘’", "„“", "«»", "「」", "『』", "**", "__", "``", "()")
-_EMOJI = re.compile(
-    "[\u2190-\u21ff\u2600-\u27bf\u2b00-\u2bff\ufe0f\u200d\U0001f000-\U0001faff\U000e0020-\U000e007f]"
-)
-_INVISIBLE = re.compile("[\u0000-\u0008\u000e-\u001f\u007f\u200b-\u200f\u2060\ufeff]")
-_EMPHASIS = re.compile(r"\*\*|__|`")
-_EXCLAMATION = re.compile(r"[!！]+(?=\s|$)")
-_EXCLAMATION_INSIDE_DENSE = re.compile(r"(?<=[\u3040-\u30ff\u4e00-\u9fff])[!！]+")
-_DOUBLE_STOP = re.compile(r"(?<![.])[.](?:[ ]?[.])(?![.])|([。])[。.]+")
-_SPACE = re.compile(r"\s+")
-_SPACE_IN_LINE = re.compile(r"[^\S\n]+")
-_LINE_BREAKS = re.compile(r"\s*\n\s*")
-_ENDED: Final = tuple(".?!。？…")
-_CLOSING: Final = "\"')]”’»」』）"
-_MAX_ROUNDS: Final = 20
-
-
 def tidied(content: str, *, keep_lines: bool) -> str:
     """Without bullets, labels, enclosing quotation marks, emoji, exclamation marks and double
     spaces.
@@ -397,15 +376,6 @@ def _cut(text: str) -> str:
             break
         end = after
     return text[:end] if end else text
-
-
-__all__ = ["Rejection", "RejectionCode", "validated"]
-
-# Only a user can want something; a tool result can only be a fact.
-_WISHES: Final = frozenset({MemoryType.INSTRUCTION, MemoryType.PREFERENCE, MemoryType.PROCEDURE})
-_LISTED_LINES = re.compile(r"(?:^|\n)[ \t]*(?:[-*•+]|[0-9]{1,2}[.)])[ \t]")
-# Longer contents are rejected unread, to bound the time.
-_MAX_LOOKED_AT_CHARS: Final = 8_000
 
 
 def validated(candidate: Candidate) -> Candidate | Rejection:

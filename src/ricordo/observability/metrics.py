@@ -13,7 +13,7 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST
 from prometheus_client.registry import Collector
 
 from ricordo.errors import StorageError
-from ricordo.formation.counters import counters_from
+from ricordo.formation.activity import counters_from
 from ricordo.memory import Memory
 from ricordo.model.activity import (
     COMPLETION_TOKENS,

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from ricordo.errors import InvalidValue
-from ricordo.formation.hygiene import without_fenced
 from ricordo.formation.injected import FENCE_START
+from ricordo.formation.passages import without_fenced
 from ricordo.limits import MAX_TOOL_PASSAGE_CHARS
 from ricordo.model.thread import Turn
 from ricordo.prompt.fence import fenced, may_open_a_tag, one_line

@@ -9,7 +9,7 @@ from datetime import datetime, tzinfo
 from typing import Final
 
 from ricordo.access.policy import AccessPolicy
-from ricordo.formation.opposition import opposed
+from ricordo.formation.statements import opposed
 from ricordo.limits import MAX_RECALLED_CHARS, MAX_RECALLED_MEMORIES, MAX_RESULTS
 from ricordo.model.activity import RECALLED_SHOWN, RECALLED_USED
 from ricordo.model.context import Feedback, RecalledMemory, RecalledTurn

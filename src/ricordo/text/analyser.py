@@ -28,6 +28,30 @@ from ricordo.text.normalise import (
     word_lists,
 )
 
+# A stemmer is imported on first use, and only that one: the whole package takes ten times as long,
+# and prefers compiled stemmers where installed, so that the same database could get other terms on
+# another machine.
+
+NO_LANGUAGE: Final = "none"
+
+_PACKAGE: Final = "snowballstemmer"
+_UNOPENED_PACKAGE: Final = "_ricordo_snowballstemmer"  # the same folder, its __init__ not run
+_SUFFIX: Final = "_stemmer"
+_MAX_KNOWN_STEMS: Final = 32_768
+
+# Raise whenever the same text may give other terms: indexes are then rebuilt.
+ANALYSER_VERSION: Final = 1
+
+_MAX_KNOWN_CHUNKS: Final = 32_768
+_MAX_KNOWN_CHUNK_CHARS: Final = 128  # longer ones hardly ever come twice
+
+# Possessives and English contractions: Ana's, I'll, they're, we've, she'd, I'm.
+_SHORT_ENDING = re.compile(r"'(?:s|ll|re|ve|d|m)$", re.IGNORECASE)
+_WORD_JOINT = re.compile(r"[-_]+")
+
+_ChunkTerms = Callable[[str], tuple[str, ...]]
+
+
 # The snowball stemmers compare a word letter by letter with a sorted list, which takes most of
 # their time. Here the longest affix is looked up in a table. Every stem is the same.
 
@@ -97,18 +121,6 @@ def _table(listed: Sequence[Affix]) -> _Table:
     return known[0]
 
 
-# A stemmer is imported on first use, and only that one: the whole package takes ten times as long,
-# and prefers compiled stemmers where installed, so that the same database could get other terms on
-# another machine.
-
-NO_LANGUAGE: Final = "none"
-
-_PACKAGE: Final = "snowballstemmer"
-_UNOPENED_PACKAGE: Final = "_ricordo_snowballstemmer"  # the same folder, its __init__ not run
-_SUFFIX: Final = "_stemmer"
-_MAX_KNOWN_STEMS: Final = 32_768
-
-
 @cache
 def languages() -> tuple[str, ...]:
     """The languages with a stemmer, without loading any."""
@@ -165,17 +177,6 @@ def stop_words(language: str) -> frozenset[str]:
     return word_lists("stop_words").get(listed, frozenset())
 
 
-# Raise whenever the same text may give other terms: indexes are then rebuilt.
-ANALYSER_VERSION: Final = 1
-
-_MAX_KNOWN_CHUNKS: Final = 32_768
-_MAX_KNOWN_CHUNK_CHARS: Final = 128  # longer ones hardly ever come twice
-
-# Possessives and English contractions: Ana's, I'll, they're, we've, she'd, I'm.
-_SHORT_ENDING = re.compile(r"'(?:s|ll|re|ve|d|m)$", re.IGNORECASE)
-_WORD_JOINT = re.compile(r"[-_]+")
-
-
 class Analyser:
     """Splits texts into terms for one language.
 
@@ -229,9 +230,6 @@ class Analyser:
     def query_terms(self, text: str) -> list[str]:
         """The terms to search: those of :meth:`terms`, each once."""
         return list(dict.fromkeys(self.terms(text)))
-
-
-_ChunkTerms = Callable[[str], tuple[str, ...]]
 
 
 @cache

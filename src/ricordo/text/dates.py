@@ -25,6 +25,38 @@ ENGLISH_MONTHS: Final = (
     "December",
 )
 
+_OF_TIME = """
+during early in last late mid next since till until
+akhir awal bulan hingga pada sampai sejak selama
+anfang bis ende im letzten mitte nachsten seit
+ate desde durante em en hasta pasado proximo
+courant depuis fin pendant
+entro nel scorso
+begin eind sinds tijdens tot
+"""
+_OF_ANYTHING = "after around before by from of past through ab avant da dal de di vom"
+
+# Prepositions before months but hardly before people; and those before both.
+TIME_PREPOSITIONS: Final = frozenset(_OF_TIME.split())
+OTHER_PREPOSITIONS: Final = frozenset(_OF_ANYTHING.split())
+
+_YEAR = r"(?:19|20)[0-9]{2}"
+_DAY = r"(?:0?[1-9]|[12][0-9]|3[01])"
+_DAY_ENDING = r"(?:st|nd|rd|th|er|de|ste|o|a|\.)?"
+_NO_DIGIT = r"(?![0-9]|[.,:/][0-9])"
+_LINK = r"(?:\s+(?:of|de|del|do|di|the))?"
+_ISO_DATE = re.compile(
+    rf"(?<![\w.,:/-])(?P<year>{_YEAR})-(?P<month>0[1-9]|1[0-2])"
+    rf"(?:-(?P<day>0[1-9]|[12][0-9]|3[01]))?(?![0-9-])(?!\w(?<!t))"
+)
+_DAY_MONTH_YEAR = re.compile(rf"(?<![\w.,:/-])[0-9]{{1,2}}([/.-])[0-9]{{1,2}}\1({_YEAR})(?![\w-])")
+_MONTH_YEAR = re.compile(rf"(?<![\w.,:/-])[0-9]{{1,2}}/({_YEAR})(?![\w/-])")
+_LONE_YEAR = re.compile(rf"(?<![\w.,:/$€£¥#-])({_YEAR})(?:-({_YEAR}))?(?![\w%/-]|[.,:][0-9])")
+_DIGIT = re.compile(r"[0-9]")
+_WORD_HEAD = re.compile(r"(?<![a-z])[a-z]{3}")
+_WORD_BEFORE = re.compile(r"(?<![^\W_])([^\W\d_]{1,12})['\s]{1,3}$")
+_LONGEST_BEFORE: Final = 15  # characters that it can match
+
 
 def _numbered(*names_by_month: str) -> dict[str, int]:
     return {
@@ -66,22 +98,6 @@ EVERYDAY_ABBREVIATIONS: Final = _numbered(
     "gen", "", "marco", "", "mag", "", "", "ago", "set", "out", "", "des"
 )
 
-_OF_TIME = """
-during early in last late mid next since till until
-akhir awal bulan hingga pada sampai sejak selama
-anfang bis ende im letzten mitte nachsten seit
-ate desde durante em en hasta pasado proximo
-courant depuis fin pendant
-entro nel scorso
-begin eind sinds tijdens tot
-"""
-_OF_ANYTHING = "after around before by from of past through ab avant da dal de di vom"
-
-# Prepositions before months but hardly before people; and those before both.
-TIME_PREPOSITIONS: Final = frozenset(_OF_TIME.split())
-OTHER_PREPOSITIONS: Final = frozenset(_OF_ANYTHING.split())
-
-
 _MONTHS: Final = (
     CLEAR_MONTHS
     | MONTHS_OR_WORDS
@@ -89,12 +105,6 @@ _MONTHS: Final = (
     | NUMBERED_ABBREVIATIONS
     | EVERYDAY_ABBREVIATIONS
 )
-
-_YEAR = r"(?:19|20)[0-9]{2}"
-_DAY = r"(?:0?[1-9]|[12][0-9]|3[01])"
-_DAY_ENDING = r"(?:st|nd|rd|th|er|de|ste|o|a|\.)?"
-_NO_DIGIT = r"(?![0-9]|[.,:/][0-9])"
-_LINK = r"(?:\s+(?:of|de|del|do|di|the))?"
 
 _NAMED_MONTH = re.compile(
     rf"(?:(?<![\w.,:/-])(?P<day>{_DAY})(?:\.?\s*-\s*(?P<day_to>{_DAY}))?{_DAY_ENDING}"
@@ -104,18 +114,7 @@ _NAMED_MONTH = re.compile(
     rf"(?:st|nd|rd|th)?{_NO_DIGIT}(?!\w))?"
     rf"(?:{_LINK}[\s,/-]*(?P<year>{_YEAR})(?![\w-]))?"
 )
-_ISO_DATE = re.compile(
-    rf"(?<![\w.,:/-])(?P<year>{_YEAR})-(?P<month>0[1-9]|1[0-2])"
-    rf"(?:-(?P<day>0[1-9]|[12][0-9]|3[01]))?(?![0-9-])(?!\w(?<!t))"
-)
-_DAY_MONTH_YEAR = re.compile(rf"(?<![\w.,:/-])[0-9]{{1,2}}([/.-])[0-9]{{1,2}}\1({_YEAR})(?![\w-])")
-_MONTH_YEAR = re.compile(rf"(?<![\w.,:/-])[0-9]{{1,2}}/({_YEAR})(?![\w/-])")
-_LONE_YEAR = re.compile(rf"(?<![\w.,:/$€£¥#-])({_YEAR})(?:-({_YEAR}))?(?![\w%/-]|[.,:][0-9])")
-_DIGIT = re.compile(r"[0-9]")
-_WORD_HEAD = re.compile(r"(?<![a-z])[a-z]{3}")
 _MONTH_HEADS: Final = frozenset(name[:3] for name in _MONTHS)
-_WORD_BEFORE = re.compile(r"(?<![^\W_])([^\W\d_]{1,12})['\s]{1,3}$")
-_LONGEST_BEFORE: Final = 15  # characters that it can match
 
 
 @dataclass(frozen=True, slots=True)

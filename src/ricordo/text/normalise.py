@@ -7,6 +7,86 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, Final, cast
 
+_OPENING: Final = " \t\"'“”‘’«»(["
+_ENDING: Final = ".!?:…\r\n"
+_LOOK_BACK_CHARS: Final = 64
+
+# Two steps, because splitting ``camelCase`` needs capitals: :func:`fold_marks` works on a whole
+# text and keeps case, :func:`fold_letters` finishes one word.
+
+# After fold_marks, everything beyond ASCII is a letter, digit, mark or a single symbol.
+_MAX_KNOWN_FOLDS: Final = 20_000  # so that odd texts cannot fill the memory
+
+_EMOJI = "\u2190-\u2bff\U0001f000-\U0001faff"
+_JOINED_EMOJI = re.compile(f"(?<=[{_EMOJI}\ufe0f])\u200d[{_EMOJI}]")
+_SHORT_I_DECOMPOSED = (("и\u0306", "й"), ("И\u0306", "Й"))  # a letter of its own, not an accent
+
+# Combining classes that spell a word rather than decorate a letter: nukta, kana voicing, virama,
+# and vowels and tones of South and South-East Asian scripts.
+_SPELLING_CLASSES = frozenset({0, 7, 8, 9, *range(84, 133)})
+
+_REPLACED: Final = {
+    **dict.fromkeys("\u2018\u2019\u201b\u02bc\u2032", "'"),
+    **dict.fromkeys("\u2010\u2011\u2212", "-"),
+    **dict.fromkeys("\u02b9\u02ba\u02bb\u02bd\u02be\u02bf\u02ee\u0640", ""),  # unvoiced marks
+    "\u0345": "ι",  # what capitals turn the iota below a Greek vowel into
+    "\u034f": "",
+    "\u2044": "/",
+}
+
+# Letters that Unicode does not decompose; lower case only, after case folding.
+_PLAIN_LETTERS: Final = str.maketrans(
+    {
+        "æ": "ae",
+        "œ": "oe",
+        "ø": "o",
+        "đ": "d",
+        "ð": "d",
+        "ħ": "h",
+        "ı": "i",
+        "ĸ": "k",
+        "ł": "l",
+        "ƚ": "l",
+        "ŋ": "n",
+        "ŧ": "t",
+        "þ": "th",
+        "ƀ": "b",
+        "ɨ": "i",
+        "ɵ": "o",
+        "ʉ": "u",
+        "ƶ": "z",
+    }
+)
+
+# A chunk is a word, identifier, number or address with its inner signs (``user_prefs_v2``,
+# ``ERR-4512``, ``3.14``, ``ana@example.com``); a run of a script without spaces; or a flag.
+
+# Scripts without spaces between words: Thai, Lao, Myanmar, Khmer, Hangul (with glued endings),
+# kana, bopomofo, Han.
+_DENSE = (
+    "\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u19e0-\u19ff\u2e80-\u2fdf\u3005-\u3007"
+    "\u303b\u3040-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\ua9e0-\ua9ff\uaa60-\uaa7f"
+    "\uac00-\ud7ff\uf900-\ufaff\U0001aff0-\U0001b16f\U00020000-\U0003ffff"
+)
+_FLAG = "\U0001f1e6-\U0001f1ff"
+_LETTER = rf"[^\x00-/:-@\[-`{{-\x7f{_DENSE}{_FLAG}]"  # any but ASCII signs and the two above
+
+CHUNK: Final = re.compile(
+    rf"{_LETTER}+(?:(?:[.'@-]|_+|(?<=[0-9]),(?=[0-9])){_LETTER}+)*"
+    rf"(?:(?:\+\+|\#)(?!{_LETTER}))?"  # C++ and C#
+    rf"|[{_DENSE}]+|[{_FLAG}]{{1,2}}"
+)
+INNER_SIGN: Final = re.compile(r"[.'@,_#+-]")
+NUMBER: Final = re.compile(r"[0-9]+(?:[.,][0-9]+)+")
+
+_DENSE_LETTER = re.compile(f"[{_DENSE}]")
+_GROUPED_NUMBER = re.compile(r"[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?")
+_DIGIT = re.compile(r"[0-9]")
+# A letter and then a digit, a long number, or signs that no word has inside.
+_IDENTIFIER = re.compile(r"^[^\W\d_].*[0-9]|[0-9]{5}|[_@]|^(?=.{6})[0-9].*[.-].*[0-9]")
+_PLURAL_ACRONYM = re.compile(r"[A-Z]{2,}s")
+
+
 # Computed here, never in a database, so that SQLite and PostgreSQL agree.
 
 
@@ -84,11 +164,6 @@ def lazy_pattern(text: str, flags: int = 0) -> re.Pattern[str]:
     return cast("re.Pattern[str]", _Later(text, flags))
 
 
-_OPENING: Final = " \t\"'“”‘’«»(["
-_ENDING: Final = ".!?:…\r\n"
-_LOOK_BACK_CHARS: Final = 64
-
-
 def capitalised_inside_sentence(text: str, start: int, end: int) -> bool:
     """Whether the word has a capital that the start of a sentence does not explain.
 
@@ -98,54 +173,6 @@ def capitalised_inside_sentence(text: str, start: int, end: int) -> bool:
         return False
     before = text[max(0, start - _LOOK_BACK_CHARS) : start].rstrip(_OPENING)
     return bool(before) and before[-1] not in _ENDING
-
-
-# Two steps, because splitting ``camelCase`` needs capitals: :func:`fold_marks` works on a whole
-# text and keeps case, :func:`fold_letters` finishes one word.
-
-# After fold_marks, everything beyond ASCII is a letter, digit, mark or a single symbol.
-_MAX_KNOWN_FOLDS: Final = 20_000  # so that odd texts cannot fill the memory
-
-_EMOJI = "\u2190-\u2bff\U0001f000-\U0001faff"
-_JOINED_EMOJI = re.compile(f"(?<=[{_EMOJI}\ufe0f])\u200d[{_EMOJI}]")
-_SHORT_I_DECOMPOSED = (("и\u0306", "й"), ("И\u0306", "Й"))  # a letter of its own, not an accent
-
-# Combining classes that spell a word rather than decorate a letter: nukta, kana voicing, virama,
-# and vowels and tones of South and South-East Asian scripts.
-_SPELLING_CLASSES = frozenset({0, 7, 8, 9, *range(84, 133)})
-
-_REPLACED: Final = {
-    **dict.fromkeys("\u2018\u2019\u201b\u02bc\u2032", "'"),
-    **dict.fromkeys("\u2010\u2011\u2212", "-"),
-    **dict.fromkeys("\u02b9\u02ba\u02bb\u02bd\u02be\u02bf\u02ee\u0640", ""),  # unvoiced marks
-    "\u0345": "ι",  # what capitals turn the iota below a Greek vowel into
-    "\u034f": "",
-    "\u2044": "/",
-}
-
-# Letters that Unicode does not decompose; lower case only, after case folding.
-_PLAIN_LETTERS: Final = str.maketrans(
-    {
-        "æ": "ae",
-        "œ": "oe",
-        "ø": "o",
-        "đ": "d",
-        "ð": "d",
-        "ħ": "h",
-        "ı": "i",
-        "ĸ": "k",
-        "ł": "l",
-        "ƚ": "l",
-        "ŋ": "n",
-        "ŧ": "t",
-        "þ": "th",
-        "ƀ": "b",
-        "ɨ": "i",
-        "ɵ": "o",
-        "ʉ": "u",
-        "ƶ": "z",
-    }
-)
 
 
 class _Folds(dict[int, str]):
@@ -232,35 +259,6 @@ def _spells(mark: str, category: str) -> bool:
     if category == "Me" or "\ufe00" <= mark <= "\ufe0f" or "\U000e0100" <= mark <= "\U000e01ef":
         return False
     return category == "Mc" or unicodedata.combining(mark) in _SPELLING_CLASSES
-
-
-# A chunk is a word, identifier, number or address with its inner signs (``user_prefs_v2``,
-# ``ERR-4512``, ``3.14``, ``ana@example.com``); a run of a script without spaces; or a flag.
-
-# Scripts without spaces between words: Thai, Lao, Myanmar, Khmer, Hangul (with glued endings),
-# kana, bopomofo, Han.
-_DENSE = (
-    "\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u19e0-\u19ff\u2e80-\u2fdf\u3005-\u3007"
-    "\u303b\u3040-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\ua9e0-\ua9ff\uaa60-\uaa7f"
-    "\uac00-\ud7ff\uf900-\ufaff\U0001aff0-\U0001b16f\U00020000-\U0003ffff"
-)
-_FLAG = "\U0001f1e6-\U0001f1ff"
-_LETTER = rf"[^\x00-/:-@\[-`{{-\x7f{_DENSE}{_FLAG}]"  # any but ASCII signs and the two above
-
-CHUNK: Final = re.compile(
-    rf"{_LETTER}+(?:(?:[.'@-]|_+|(?<=[0-9]),(?=[0-9])){_LETTER}+)*"
-    rf"(?:(?:\+\+|\#)(?!{_LETTER}))?"  # C++ and C#
-    rf"|[{_DENSE}]+|[{_FLAG}]{{1,2}}"
-)
-INNER_SIGN: Final = re.compile(r"[.'@,_#+-]")
-NUMBER: Final = re.compile(r"[0-9]+(?:[.,][0-9]+)+")
-
-_DENSE_LETTER = re.compile(f"[{_DENSE}]")
-_GROUPED_NUMBER = re.compile(r"[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?")
-_DIGIT = re.compile(r"[0-9]")
-# A letter and then a digit, a long number, or signs that no word has inside.
-_IDENTIFIER = re.compile(r"^[^\W\d_].*[0-9]|[0-9]{5}|[_@]|^(?=.{6})[0-9].*[.-].*[0-9]")
-_PLURAL_ACRONYM = re.compile(r"[A-Z]{2,}s")
 
 
 def is_dense(letter: str) -> bool:

@@ -102,18 +102,12 @@ EASTERN: Final = lazy_pattern(
     _ANY,
 )
 
-
 Span = tuple[int, int]
 
 MASK: Final = "[secret removed]"
 """Replaces a secret in what is shown to a model, or quoted."""
 
 _MASKED: Final = "•" * len(MASK)  # while looking, so that what is masked is nothing but a sign
-
-
-def _words(title: str) -> frozenset[str]:
-    return word_lists("secret_words")[title]
-
 
 # -- between the word and the value
 
@@ -189,8 +183,11 @@ _LONG_RUN: Final = 32
 _SHORTEST_CARD: Final = 13
 _IBAN_CHARS: Final = range(15, 35)
 
-
 _Reader = Callable[[str, re.Match[str]], Span | None]
+
+
+def _words(title: str) -> frozenset[str]:
+    return word_lists("secret_words")[title]
 
 
 def secrets_in(text: str) -> list[Span]:

@@ -17,11 +17,10 @@ from ricordo.formation.candidate import USER_ROLE, Candidate, Passage
 from ricordo.formation.conflicts import KnownMemories
 from ricordo.formation.decisions import Rejection, RejectionCode
 from ricordo.formation.evidence import supports
-from ricordo.formation.hygiene import kept_pieces
-from ricordo.formation.opposition import opposed, says_nothing_new
+from ricordo.formation.passages import kept_pieces
 from ricordo.formation.schedule import FormationPolicy
 from ricordo.formation.sensitive import sensitive_fields_of
-from ricordo.formation.statements import share_of_words
+from ricordo.formation.statements import opposed, says_nothing_new, share_of_words
 from ricordo.formation.writing_rules import hangs_in_time, validated
 from ricordo.index.relations import Neighbours
 from ricordo.memories.additions import add_all
@@ -134,7 +133,7 @@ def is_anything_new(view: ReadTransaction, user_id: str, since: datetime) -> boo
 def gather(view: ReadTransaction, user_id: str, last_run: datetime | None) -> InsightMaterial:
     """The latest episodes (or memories), the newest other memories, and the latest turns.
 
-    Everything passes formation's hygiene: no tool output, pasted context, secrets, recalled
+    Everything is screened as in formation: no tool output, pasted context, secrets, recalled
     memories or prompt injections.
     """
     stated = _stated(user_id, view.now)
@@ -171,7 +170,7 @@ def _latest(view: ReadTransaction, where: Condition, limit: int) -> Sequence[Ite
 
 
 def _as_sources(found: Iterable[Item]) -> list[InsightSource]:
-    """Memories as statements, the oldest first, without those that hygiene leaves empty."""
+    """Memories as statements, the oldest first, without those that screening leaves empty."""
     sources = []
     most = limits.MAX_INSIGHT_STATEMENT_CHARS
     for item in sorted(found, key=lambda item: (item.valid_from, item.id)):
@@ -231,7 +230,7 @@ def _own_turns(view: ReadTransaction, user_id: str) -> list[Turn]:
 
 
 def _clean(text: str, *, is_from_user: bool = False) -> str:
-    """What hygiene leaves, on one line."""
+    """What screening leaves, on one line."""
     return " ".join(" ".join(kept_pieces(text, is_from_user=is_from_user)).split())
 
 

@@ -10,11 +10,13 @@ import numpy as np
 
 from ricordo import limits
 from ricordo.formation.conflicts import STATEMENT_TYPES, Pair, Relationship, Verdict
-from ricordo.formation.opposition import opposed, refines, says_nothing_new
 from ricordo.formation.statements import (
     CONTRADICTION_MIN,
     figures_and_denials,
     keep_the_order,
+    opposed,
+    refines,
+    says_nothing_new,
     share_of_words,
     share_words,
     statements_of,

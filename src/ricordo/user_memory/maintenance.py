@@ -9,7 +9,7 @@ from ricordo.errors import Conflict, FilesUnavailable, InvalidValue, Occupied, R
 from ricordo.files.folder import UserFiles
 from ricordo.files.mirror import UserMirror
 from ricordo.files.mirror_text import ShownMemory
-from ricordo.formation.counters import counters_of, daily_of
+from ricordo.formation.activity import counters_of, daily_of
 from ricordo.index import rebuild
 from ricordo.index.backfill import count_waiting
 from ricordo.index.embedders import model_of

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from ricordo import limits
 from ricordo.errors import InvalidValue, NotOwner
 from ricordo.formation import approval
-from ricordo.formation.profile import read_fields, set_fields
-from ricordo.formation.profile_consent import check_harmless
+from ricordo.formation.profile import check_harmless, read_fields, set_fields
 from ricordo.memories import lookup, sharing
 from ricordo.model import checks
 from ricordo.model.item import Added

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo.formation.opposition import opposed, refines, says_nothing_new
+from ricordo.formation.statements import opposed, refines, says_nothing_new
 from tests.unit.tables import cases, phrases
 
 pytestmark = pytest.mark.requirement("formation.resolve")

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ricordo.formation.candidate import Candidate, Passage, source_role
-from ricordo.formation.writes import draft_of, source_among
+from ricordo.formation.service import draft_of, source_among
 from ricordo.model.item import Item
 from ricordo.model.thread import Turn
 from ricordo.model.vocabulary import MemoryType, Source, Status

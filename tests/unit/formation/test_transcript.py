@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo.formation.hygiene import FENCE_END, FENCE_START, render
+from ricordo.formation.injected import FENCE_END, FENCE_START
+from ricordo.formation.passages import render
 from ricordo.limits import MAX_TRANSCRIPT_CHARS
 from ricordo.model.thread import Turn
 

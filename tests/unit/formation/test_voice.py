@@ -6,7 +6,7 @@ import pytest
 
 from ricordo.formation.candidate import Candidate, Passage
 from ricordo.formation.consent import redirections
-from ricordo.formation.hygiene import passages
+from ricordo.formation.passages import passages
 from ricordo.model.thread import Turn
 from ricordo.model.vocabulary import MemoryType
 

@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ricordo import Event, Item, Memory, Status
-from ricordo.formation.opposition import says_nothing_new
-from ricordo.formation.statements import keep_the_order
+from ricordo.formation.statements import keep_the_order, says_nothing_new
 from ricordo.model.reports import PairAction
 from ricordo.model.vocabulary import ON_PURPOSE, Source
 from ricordo.storage.tables import checked_pairs

@@ -5,9 +5,20 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from ricordo.formation.rules import tasks
 from ricordo.formation.rules.rule import BASE_FORMS
 from ricordo.formation.words import alternatives, pattern, words
+
+_GIVEN_TEXT = pattern("clauses", "given text", re.IGNORECASE)
+_MADE_TEXT = pattern("clauses", "made text", re.IGNORECASE)
+_PLAYED_ROLE = pattern("clauses", "played role", re.IGNORECASE)
+_SCENE = pattern("clauses", "scene", re.IGNORECASE)
+_SCENE_OVER = pattern("clauses", "scene over", re.IGNORECASE)
+_INJECTION = pattern("clauses", "injection", re.IGNORECASE | re.MULTILINE)
+_TAKEN_BACK = pattern("clauses", "taken back", re.IGNORECASE)
+_LOOKING_BACK = pattern("clauses", "looking back", re.IGNORECASE)
+_END_OF_SENTENCE: Final = re.compile(r"[.!?\n]")
+_REACH_CHARS: Final = 300
+_SCENE_CHARS: Final = 4_000
 
 BLANKED: Final = "\ufffc"  # replaces a quotation inside a sentence
 _LONG_PASSAGE_CHARS: Final = 4_000  # a longer passage is mostly pasted
@@ -30,31 +41,95 @@ _QUOTATIONS: Final = (
     re.compile(r"[\"“«„][^\n]*"),  # not closed
 )
 
+MAX_SENTENCE_CHARS: Final = 400
+MAX_SENTENCES: Final = 500
+_WRAPPED_LINE_CHARS: Final = 60  # a longer line without a full stop is wrapped
+
+_BREAK = re.compile(r"[.!?…]+[\"'”’)\]]*(?=\s|$)|[;\n]|(?<=[a-z\d])[!?]+(?=[A-Z])")
+_ABBREVIATION = pattern("clauses", "abbreviation", re.IGNORECASE)
+_BULLET = re.compile(r"\s*(?:(?:[-*•–+]|\(?\d{1,3}[.)])\s+)?")
+
+MAX_CLAUSES: Final = 12
+
+_INDONESIAN_VERBS: Final = words("rules", "indonesian verbs")
+_VERB = "|".join(sorted(BASE_FORMS | {"am", "do", "don't", "dont", "can't"} | _INDONESIAN_VERBS))
+
+_GAP: Final = alternatives("clauses", "gap")
+_PAUSE: Final = rf"(?:{_GAP},\s++|(?<!\s)\s++)"
+_BORDER = pattern("clauses", "border", re.IGNORECASE, pause=_PAUSE, verb=_VERB)
+# "My favourite band is Queen, anything similar?": the question is after the last comma.
+_ASKED_LAST = re.compile(r"\s*,\s*(?=[^,]+ [^,]+$)(?!(?:and|or|dan|atau)\b|[^,]* (?:and|dan) )")
+_FIRST_PERSON = pattern("clauses", "first person", re.IGNORECASE)
+
+# "I have a cat called Pip, likes to bite": the cat does.
+_NAMES_ANOTHER = re.compile(r"\b(?:namanya|bernama|called|named)\b", re.IGNORECASE)
+# "My wife and I": one subject, not two clauses.
+_ONE_OF_TWO = re.compile(r"(?:[\w'’]+,? ){0,2}my [\w-]+", re.IGNORECASE)
+_AND_I = re.compile(r"\s+and\s+(?:i|me)\s", re.IGNORECASE)
+_INDONESIAN_SELF: Final = frozenset(("saya", "aku", "gue", "gw", "gua", "namaku", "sy"))
+
+_BEFORE = pattern("clauses", "before", re.IGNORECASE)
+_INSIDE = pattern("clauses", "inside", re.IGNORECASE, blanked=BLANKED)
+_AFTER = pattern("clauses", "after", re.IGNORECASE)
+_TAG = pattern("clauses", "tag", re.IGNORECASE)
+_CONFIRMS = pattern("clauses", "confirms", re.IGNORECASE)
+_ASKING = pattern("clauses", "asking", re.IGNORECASE)
+_INTRODUCTION = pattern("clauses", "introduction", re.IGNORECASE)
+_HELPFUL_TAIL = pattern("clauses", "helpful tail", re.IGNORECASE)
+
+
+def starts_role_play(text: str) -> bool:
+    """Whether a role play starts that goes on in the following turns."""
+    return bool(_SCENE.search(text[:_SCENE_CHARS]))
+
+
+def ends_role_play(text: str) -> bool:
+    return bool(_SCENE_OVER.search(text[:_SCENE_CHARS]))
+
+
+def _without_given_text(text: str) -> str:
+    """The text with the material of a task blanked out, of the same length.
+
+    Everything from the task on is material; the text before it stays, unless the task refers back
+    to it ("translate the above") or is a role play. Nothing stays of a passage that tries to
+    control the assistant, or takes back what it says.
+    """
+    if any(reason.search(text) for reason in (_INJECTION, _TAKEN_BACK, _PLAYED_ROLE)):
+        return _blank(text)
+    tasks = [found for found in (_GIVEN_TEXT.search(text), _MADE_TEXT.search(text)) if found]
+    if not tasks:
+        return text
+    place = min(found.start() for found in tasks)
+    start = max(0, place - _REACH_CHARS)
+    for stop in _END_OF_SENTENCE.finditer(text, start, place):
+        start = stop.end()
+    task = text[start : start + _REACH_CHARS]
+    end = _END_OF_SENTENCE.search(task, place - start)
+    own_sentence = task[: end.start()] if end else task
+    if ":" not in own_sentence and _LOOKING_BACK.search(own_sentence):
+        return _blank(text)
+    return text[:start] + _blank(text[start:])
+
+
+def _blank(text: str) -> str:
+    return re.sub(r"[^\n]", " ", text)
+
 
 def screened(text: str) -> str:
     """The text with everything blanked out that is not in the user's own voice.
 
     As long as the passage, so that positions are the same.
     """
-    own = tasks.without_given_text(text)
+    own = _without_given_text(text)
     if not own.strip():
         return own
     if len(text) > _LONG_PASSAGE_CHARS:
-        end = _end_of_opening(text)
-        own = own[:end] + _blank_lines(own[end:])
+        end = max(0, text.find("\n\n", 0, _OPENING_CHARS))
+        own = own[:end] + _blank(own[end:])
     own = _without_marked_lines(own)
     for quotation in _QUOTATIONS:
         own = quotation.sub(lambda found: BLANKED * len(found.group()), own)
     return own
-
-
-def _end_of_opening(text: str) -> int:
-    end = text.find("\n\n", 0, _OPENING_CHARS)
-    return max(0, end)
-
-
-def _blank_lines(text: str) -> str:
-    return re.sub(r"[^\n]", " ", text)
 
 
 def _without_marked_lines(text: str) -> str:
@@ -86,15 +161,6 @@ def _drop_lists(lines: list[str], keep: list[bool]) -> None:
             for item in run:
                 keep[item] = False
         introduction, run = line[:400], []
-
-
-MAX_SENTENCE_CHARS: Final = 400
-MAX_SENTENCES: Final = 500
-_WRAPPED_LINE_CHARS: Final = 60  # a longer line without a full stop is wrapped
-
-_BREAK = re.compile(r"[.!?…]+[\"'”’)\]]*(?=\s|$)|[;\n]|(?<=[a-z\d])[!?]+(?=[A-Z])")
-_ABBREVIATION = pattern("clauses", "abbreviation", re.IGNORECASE)
-_BULLET = re.compile(r"\s*(?:(?:[-*•–+]|\(?\d{1,3}[.)])\s+)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,27 +216,6 @@ def _goes_on(text: str, start: int, line_end: int) -> bool:
     )
 
 
-MAX_CLAUSES: Final = 12
-
-
-_INDONESIAN_VERBS: Final = words("rules", "indonesian verbs")
-_VERB = "|".join(sorted(BASE_FORMS | {"am", "do", "don't", "dont", "can't"} | _INDONESIAN_VERBS))
-
-_GAP: Final = alternatives("clauses", "gap")
-_PAUSE: Final = rf"(?:{_GAP},\s++|(?<!\s)\s++)"
-_BORDER = pattern("clauses", "border", re.IGNORECASE, pause=_PAUSE, verb=_VERB)
-# "My favourite band is Queen, anything similar?": the question is after the last comma.
-_ASKED_LAST = re.compile(r"\s*,\s*(?=[^,]+ [^,]+$)(?!(?:and|or|dan|atau)\b|[^,]* (?:and|dan) )")
-_FIRST_PERSON = pattern("clauses", "first person", re.IGNORECASE)
-
-# "I have a cat called Pip, likes to bite": the cat does.
-_NAMES_ANOTHER = re.compile(r"\b(?:namanya|bernama|called|named)\b", re.IGNORECASE)
-# "My wife and I": one subject, not two clauses.
-_ONE_OF_TWO = re.compile(r"(?:[\w'’]+,? ){0,2}my [\w-]+", re.IGNORECASE)
-_AND_I = re.compile(r"\s+and\s+(?:i|me)\s", re.IGNORECASE)
-_INDONESIAN_SELF: Final = frozenset(("saya", "aku", "gue", "gw", "gua", "namaku", "sy"))
-
-
 @dataclass(frozen=True, slots=True)
 class Clause:
     """A piece of a sentence with its position in the passage.
@@ -201,9 +246,10 @@ def clauses(sentence: Sentence) -> list[Clause]:
         (border.start(), border.end(), bool(border["shared"]))
         for border in _BORDER.finditer(sentence.text)
     ]
-    asked = _asked_last(sentence)
-    if asked and all(asked[0] >= high for _, high, _ in borders):
-        borders.append(asked)
+    comma = sentence.text.rfind(",") if "?" in sentence.ending else -1
+    asked = _ASKED_LAST.match(sentence.text, comma) if comma > 0 else None
+    if asked and all(asked.start() >= high for _, high, _ in borders):
+        borders.append((asked.start(), asked.end(), False))
     for low, high, next_shares in [*borders, (len(sentence.text), len(sentence.text), False)]:
         text = sentence.text[start:low].strip(" \t,")
         if _ONE_OF_TWO.fullmatch(text) and _AND_I.match(sentence.text, low):
@@ -215,12 +261,6 @@ def clauses(sentence: Sentence) -> list[Clause]:
         if len(found) == MAX_CLAUSES:
             break
     return found
-
-
-def _asked_last(sentence: Sentence) -> tuple[int, int, bool] | None:
-    comma = sentence.text.rfind(",") if "?" in sentence.ending else -1
-    border = _ASKED_LAST.match(sentence.text, comma) if comma > 0 else None
-    return (border.start(), border.end(), False) if border else None
 
 
 def _clause(sentence: Sentence, text: str, place: int, sharing: Clause | None) -> Clause:
@@ -236,16 +276,6 @@ def _clause(sentence: Sentence, text: str, place: int, sharing: Clause | None) -
         after=sentence.text[place + len(text) :],
         subject=subject,
     )
-
-
-_BEFORE = pattern("clauses", "before", re.IGNORECASE)
-_INSIDE = pattern("clauses", "inside", re.IGNORECASE, blanked=BLANKED)
-_AFTER = pattern("clauses", "after", re.IGNORECASE)
-_TAG = pattern("clauses", "tag", re.IGNORECASE)
-_CONFIRMS = pattern("clauses", "confirms", re.IGNORECASE)
-_ASKING = pattern("clauses", "asking", re.IGNORECASE)
-_INTRODUCTION = pattern("clauses", "introduction", re.IGNORECASE)
-_HELPFUL_TAIL = pattern("clauses", "helpful tail", re.IGNORECASE)
 
 
 def without_helpful_tail(text: str) -> str:

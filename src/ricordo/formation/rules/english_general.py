@@ -7,26 +7,18 @@ import re
 from functools import partial
 from typing import Final
 
-from ricordo.formation.rules.descriptions import (
+from ricordo.formation.rules.english_tastes import allergen
+from ricordo.formation.rules.noun_phrases import (
     date_in_full,
     field_of_work,
+    known_or_capitalised_place,
     languages,
+    name,
     subject_of_study,
+    taste,
     trade,
 )
-from ricordo.formation.rules.english_tastes import allergen, any_of
 from ricordo.formation.rules.rule import (
-    Rule,
-    Thing,
-    cut_at,
-    has_pronoun,
-    nothing_more,
-    rule,
-    trimmed,
-    whatever_follows,
-)
-from ricordo.formation.rules.things import known_or_capitalised_place, name, taste
-from ricordo.formation.rules.word_lists import (
     CHILDREN,
     DEMONYMS,
     DIETS,
@@ -36,6 +28,16 @@ from ricordo.formation.rules.word_lists import (
     PETS,
     RELATIONS,
     RELIGIONS,
+    Reader,
+    Rule,
+    any_of,
+    cut_at,
+    has_pronoun,
+    nothing_more,
+    phrase,
+    rule,
+    trimmed,
+    whatever_follows,
 )
 from ricordo.formation.words import alternatives, pattern, words
 from ricordo.model.vocabulary import MemoryType
@@ -50,21 +52,47 @@ _ILL = alternatives("english", "ill")
 _NOT_A_CAUSE: Final = words("rules", "not a cause")
 _CONDITION_NOUN = alternatives("english", "condition")
 
+_rule = partial(rule, importance=3)
+
+_MAX_WORDS: Final = 6
+_KIN = alternatives("english", "kin", relations=any_of(RELATIONS))
+_COUNT = rf"(?:{any_of(NUMBER_WORDS)}|\d{{1,2}})"
+_AFTER_HELD = pattern("english", "after a possession", re.IGNORECASE)
+# What one "has" or "calls" without owning it.
+_NO_BELONGING: Final = words("rules", "no belonging")
+_PROBLEM: Final = words("rules", "problem")
+_ABOUT_THEM = (
+    r"(?P<does>loves|likes|hates|enjoys|plays|speaks|studies|teaches|collects|dislikes|adores)"
+)
+_MEDICINE = pattern("english", "medicine")
+_NO_MEDICINE: Final = words("rules", "no medicine")
+
+_KEPT_OTHERWISE: Final = words("rules", "kept otherwise")
+
+_MAX_ROLE_WORDS: Final = 5
+# Nouns for people that are no occupation, though they end like one.
+_NO_TRADE: Final = words("rules", "no trade")
+_TRADE_ENDINGS: Final = tuple(words("rules", "trade endings"))
+_BY_TRADE = re.compile(r" by (?:trade|profession)")
+_AFTER_A_HOUSE = re.compile(r",| and (?=i\b|we\b|it\b)| but | so | which ")
+_AFTER_A_TOPIC = re.compile(r",| and (?=i\b|my\b)| but | so | due ")
+_AFTER_THE_LED = re.compile(
+    r"[,\s]+(?:in|at|for|on|with|and|but|so|that|which|who|where|near|from|because|every|to|out|as)"
+    r"\b.*|,.*",
+    re.IGNORECASE,
+)
+_LOOSE: Final = words("rules", "loose")
+_COURSE = alternatives("english", "course")
+_NOT_RUN: Final = words("rules", "not run")
+
 
 def _short(text: str) -> str | None:
-    bare = trimmed(cut_at(text, _AFTER))
-    return bare if 1 <= len(bare.split()) <= 4 and not has_pronoun(bare) else None
+    return phrase(text, _AFTER, 4)
 
 
 def _people(text: str) -> str | None:
     bare = trimmed(cut_at(text, _AFTER))
-    if bare.lower() not in _PEOPLES or not bare[:1].isupper():
-        return None
-    return bare
-
-
-def _line_of_work(text: str) -> str | None:
-    return field_of_work(cut_at(text, _AFTER))
+    return bare if bare.lower() in _PEOPLES and bare[:1].isupper() else None
 
 
 def _first_name(text: str) -> str | None:
@@ -74,11 +102,113 @@ def _first_name(text: str) -> str | None:
     return name(found[1]) if found and not is_day else None
 
 
-_rule = partial(rule, importance=3)
+def _liking(begins: str, content: str, reader: Reader = taste, key: str = "taste:{slug}") -> Rule:
+    return rule(begins, content, reader, key, "preferences", type=MemoryType.PREFERENCE)
 
 
-def _liking(begins: str, content: str, thing: Thing = taste, key: str = "taste:{slug}") -> Rule:
-    return rule(begins, content, thing, key, "preferences", type=MemoryType.PREFERENCE)
+def _thing(text: str) -> str | None:
+    bare = phrase(text, _AFTER_HELD, _MAX_WORDS)
+    if bare is None or set(bare.lower().split()) & _NO_BELONGING:
+        return None
+    return bare if re.fullmatch(r"[\w][\w '’./&+-]*", bare) else None
+
+
+def _make(text: str) -> str | None:
+    """A thing by its make or model: it has a capital or a number."""
+    bare = _thing(text)
+    if bare is None:
+        return None
+    is_named = any(word[:1].isupper() and len(word) > 1 for word in bare.split())
+    is_day = bare.lower().endswith("day")
+    return bare if is_named and not is_day and len(bare.split()) >= 2 else None
+
+
+def _kept(text: str) -> str | None:
+    """Animals or a tank: with a number or an article, or in the plural."""
+    bare = trimmed(cut_at(text, _AFTER_HELD))
+    with_what = re.match(
+        r".{3,40}? with (?:[\w-]+ ){0,2}?[\w-]+s(?: and (?:[\w-]+ )?[\w-]+)?(?=$|,|\.)", text
+    )
+    bare = with_what.group() if with_what else bare
+    found = bare.lower().split()
+    if not 1 <= len(found) <= 10 or has_pronoun(bare):
+        return None
+    if any(word.endswith("ing") for word in found):
+        return None
+    if re.match(rf"{_COUNT} \w", bare, re.IGNORECASE):
+        return None if set(found) & (_NO_BELONGING | _KEPT_OTHERWISE) else bare
+    plural = len(found) <= 2 and found[-1].endswith("s") and found[-1] not in _KEPT_OTHERWISE
+    return bare if plural and found[0] not in ("the", "my", "your") else None
+
+
+def _house(text: str) -> str | None:
+    bare = phrase(text, _AFTER_A_HOUSE, 9, least=2)
+    found = bare.lower().split() if bare else []
+    return (
+        None if set(found) - {"a"} & _PROBLEM or found[:1] in (["been"], ["no"], ["to"]) else bare
+    )
+
+
+def _medicine(text: str) -> str | None:
+    found = _MEDICINE.match(text.lower())
+    if found is None or found.group().split()[-1] in _NO_MEDICINE:
+        return None
+    return text[: found.end()]
+
+
+def role(text: str) -> str | None:
+    """An occupation by its ending: "harbour pilot", "luthier's apprentice"."""
+    bare = trade(f"a {text}")
+    if bare is None or len(bare.split()) > _MAX_ROLE_WORDS:
+        return None
+    found = bare.lower().split()[1:]
+    last = found[-1]
+    if last in _NO_TRADE or set(found) & (_LOOSE | LANGUAGES) or not last.isascii():
+        return None
+    is_trade = last in OCCUPATIONS or (len(last) > 4 and last.endswith(_TRADE_ENDINGS))
+    return bare[2:] if is_trade else None
+
+
+def _with_article(text: str) -> str | None:
+    found = role(text)
+    return f"{'an' if found[0].lower() in 'aeiou' else 'a'} {found}" if found else None
+
+
+def _any_trade(text: str) -> str | None:
+    """An occupation before "by trade"."""
+    return phrase(text, _BY_TRADE, _MAX_ROLE_WORDS)
+
+
+def _named(text: str) -> str | None:
+    """A name after "a company called"."""
+    found = re.match(r"(?P<name>[A-Z][\w&'’.-]*(?: [A-Z][\w&'’.-]*){0,3})", text)
+    return found["name"].rstrip(".") if found else None
+
+
+def _led(text: str) -> str | None:
+    """What one leads or runs: people or a place, not a program."""
+    bare = phrase(text, _AFTER_THE_LED, 6)
+    if bare is None or set(bare.lower().split()) & _NOT_RUN:
+        return None
+    return None if any(map(str.isdigit, bare.split()[0])) else bare
+
+
+def _topic(text: str) -> str | None:
+    return phrase(text, _AFTER_A_TOPIC, 8)
+
+
+def _spoken(text: str) -> str | None:
+    """The languages in "Thai with my parents and Lao at work"."""
+    first = text.split(maxsplit=1)[0].lower() if text else ""
+    if first not in LANGUAGES and first not in ("fluent", "some", "both", "good", "basic"):
+        return None
+    said = re.findall(r"[A-Za-z]+", text.split(",", maxsplit=1)[0])
+    known = [word for word in said if word.lower() in LANGUAGES]
+    return languages(" and ".join(dict.fromkeys(known[:4]))) if known else None
+
+
+def _work(begins: str, content: str, reader: Reader = role, key: str = "occupation") -> Rule:
+    return _rule(begins, content, reader, key, "work")
 
 
 SELF: Final = (
@@ -99,8 +229,8 @@ SELF: Final = (
     _rule(r"I am(?: half| originally)?", "User is {thing}.", _people, "nationality"),
     _rule(rf"{_RELATION} is(?: half| originally)?", "User's {relation} is {thing}.", _people,
         "family:{relation}-nationality", "family"),
-    _rule(r"my job is in|I am in(?= [a-z])", "User works in {thing}.", _line_of_work,
-        "field_of_work", "work"),
+    _rule(r"my job is in|I am in(?= [a-z])", "User works in {thing}.",
+        lambda text: field_of_work(cut_at(text, _AFTER)), "field_of_work", "work"),
     _rule(r"I am a (?P<what>stay[- ]at[- ]home (?:mom|mum|dad|parent|mother|father)|housewife|"
         r"full[- ]time (?:carer|parent|mum|mom|dad))", "User is a {what}.", whatever_follows,
         "occupation", "work"),
@@ -195,82 +325,6 @@ FAMILY: Final = (
 
 ABOUT_RULES: Final = (*SELF, *HEALTH, *LIKINGS, *FAMILY)
 
-
-_MAX_WORDS: Final = 6
-_KIN = alternatives("english", "kin", relations=any_of(RELATIONS))
-_COUNT = rf"(?:{any_of(NUMBER_WORDS)}|\d{{1,2}})"
-_AFTER_HELD = pattern("english", "after a possession", re.IGNORECASE)
-# What one "has" or "calls" without owning it.
-_NO_BELONGING: Final = words("rules", "no belonging")
-_PROBLEM: Final = words("rules", "problem")
-_ABOUT_THEM = (
-    r"(?P<does>loves|likes|hates|enjoys|plays|speaks|studies|teaches|collects|dislikes|adores)"
-)
-_MEDICINE = pattern("english", "medicine")
-_NO_MEDICINE: Final = words("rules", "no medicine")
-
-
-def _thing(text: str) -> str | None:
-    bare = trimmed(cut_at(text, _AFTER_HELD))
-    found = bare.lower().split()
-    if not 1 <= len(found) <= _MAX_WORDS or set(found) & _NO_BELONGING or has_pronoun(bare):
-        return None
-    return bare if re.fullmatch(r"[\w][\w '’./&+-]*", bare) else None
-
-
-def _make(text: str) -> str | None:
-    """A thing by its make or model: it has a capital or a number."""
-    bare = _thing(text)
-    if bare is None:
-        return None
-    is_named = any(word[:1].isupper() and len(word) > 1 for word in bare.split())
-    is_day = bare.lower().endswith("day")
-    return bare if is_named and not is_day and len(bare.split()) >= 2 else None
-
-
-def _kept(text: str) -> str | None:
-    """Animals or a tank: with a number or an article, or in the plural."""
-    bare = trimmed(cut_at(text, _AFTER_HELD))
-    with_what = re.match(
-        r".{3,40}? with (?:[\w-]+ ){0,2}?[\w-]+s(?: and (?:[\w-]+ )?[\w-]+)?(?=$|,|\.)", text
-    )
-    bare = with_what.group() if with_what else bare
-    found = bare.lower().split()
-    if (
-        not 1 <= len(found) <= 10
-        or has_pronoun(bare)
-        or any(word.endswith("ing") for word in found)
-    ):
-        return None
-    counted = re.match(rf"{_COUNT} \w", bare, re.IGNORECASE)
-    if counted:
-        return None if set(found) & (_NO_BELONGING | _KEPT_OTHERWISE) else bare
-    plural = len(found) <= 2 and found[-1].endswith("s") and found[-1] not in _KEPT_OTHERWISE
-    return bare if plural and found[0] not in ("the", "my", "your") else None
-
-
-_KEPT_OTHERWISE: Final = words("rules", "kept otherwise")
-
-
-def _house(text: str) -> str | None:
-    bare = trimmed(re.split(r",| and (?=i\b|we\b|it\b)| but | so | which ", text, maxsplit=1)[0])
-    found = bare.lower().split()
-    if not 2 <= len(found) <= 9 or has_pronoun(bare):
-        return None
-    return None if set(found) - {"a"} & _PROBLEM or found[0] in ("been", "no", "to") else bare
-
-
-def _medicine(text: str) -> str | None:
-    found = _MEDICINE.match(text.lower())
-    if found is None or found.group().split()[-1] in _NO_MEDICINE:
-        return None
-    return text[: found.end()]
-
-
-def _pet_word(text: str) -> str | None:
-    return name(text) if text[:1].isupper() else None
-
-
 HELD_FAMILY: Final = (
     rule(rf"{_KIN} is (?:\w+ly )?(?P<how>allergic to|intolerant to)",
         "User's {relation} is {how} {thing}.", allergen, theme="family", importance=4),
@@ -302,7 +356,8 @@ HELD: Final = (
         key="pet:{pet}", theme="family"),
     _rule(rf"(?:I|we) have (?P<article>an?) (?!(?:[a-z-]+ ){{0,2}}(?:{any_of(_NO_BELONGING)}) )"
         r"(?P<pet>(?:[a-z-]+ ){0,2}?[a-z-]+) (?:called|named|by the name of)",
-        "User has {article} {pet} called {thing}.", _pet_word, "pet:{pet}", theme="family"),
+        "User has {article} {pet} called {thing}.",
+        lambda text: name(text) if text[:1].isupper() else None, "pet:{pet}", theme="family"),
     rule(r"(?:I|we) (?:keep|raise|breed)(?! (?:on|up|in|at|to|it|going|getting)\b)",
         "User keeps {thing}.", _kept, "keeps:{slug}", theme="family"),
     rule(r"(?:I|we) (?:own|ride|have (?:just |recently |finally )?bought|"
@@ -323,126 +378,6 @@ HELD: Final = (
 
 HOLDING_RULES: Final = (*HELD_FAMILY, *HELD)
 
-
-_MAX_ROLE_WORDS: Final = 5
-# Nouns for people that are no occupation, though they end like one.
-_NO_TRADE: Final = words("rules", "no trade")
-_TRADE_ENDINGS: Final = (
-    "er",
-    "or",
-    "ist",
-    "ician",
-    "arian",
-    "ographer",
-    "man",
-    "woman",
-    "wright",
-    "smith",
-    "keeper",
-    "monger",
-    "nurse",
-    "guide",
-    "vet",
-    "medic",
-    "clerk",
-    "agent",
-    "attendant",
-    "assistant",
-    "chef",
-    "host",
-    "hostess",
-    "apprentice",
-    "guard",
-    "cook",
-    "coach",
-    "pilot",
-    "rep",
-    "dev",
-    "scientist",
-    "captain",
-    "consultant",
-    "accountant",
-    "analyst",
-)
-_LOOSE: Final = words("rules", "loose")
-_COURSE = alternatives("english", "course")
-_NOT_RUN: Final = words("rules", "not run")
-
-
-def role(text: str) -> str | None:
-    """An occupation by its ending: "harbour pilot", "luthier's apprentice"."""
-    bare = trade(f"a {text}")
-    if bare is None or len(bare.split()) > _MAX_ROLE_WORDS:
-        return None
-    found = bare.lower().split()[1:]
-    last = found[-1]
-    if last in _NO_TRADE or set(found) & (_LOOSE | LANGUAGES) or not last.isascii():
-        return None
-    is_trade = last in OCCUPATIONS or (len(last) > 4 and last.endswith(_TRADE_ENDINGS))
-    return bare[2:] if is_trade else None
-
-
-def _with_article(text: str) -> str | None:
-    found = role(text)
-    return f"{'an' if found[0].lower() in 'aeiou' else 'a'} {found}" if found else None
-
-
-def _any_trade(text: str) -> str | None:
-    """An occupation before "by trade"."""
-    bare = trimmed(re.split(r" by (?:trade|profession)", text, maxsplit=1)[0])
-    return bare if 1 <= len(bare.split()) <= _MAX_ROLE_WORDS and not has_pronoun(bare) else None
-
-
-def _means(text: str) -> str | None:
-    return _with_article(re.split(r" (?:means|is|makes|has)\b|,", text, maxsplit=1)[0])
-
-
-def _named(text: str) -> str | None:
-    """A name after "a company called"."""
-    found = re.match(r"(?P<name>[A-Z][\w&'’.-]*(?: [A-Z][\w&'’.-]*){0,3})", text)
-    return found["name"].rstrip(".") if found else None
-
-
-def _led(text: str) -> str | None:
-    """What one leads or runs: people or a place, not a program."""
-    bare = trimmed(
-        cut_at(
-            text,
-            re.compile(
-                r"[,\s]+(?:in|at|for|on|with|and|but|so|that|which|who|where|near|from|because|"
-                r"every|to|out|as)\b.*|,.*",
-                re.IGNORECASE,
-            ),
-        )
-    )
-    found = bare.lower().split()
-    if not 1 <= len(found) <= 6 or set(found) & _NOT_RUN or has_pronoun(bare):
-        return None
-    return bare if not any(map(str.isdigit, found[0])) else None
-
-
-def _topic(text: str) -> str | None:
-    bare = trimmed(re.split(r",| and (?=i\b|my\b)| but | so | due ", text, maxsplit=1)[0])
-    return bare if 1 <= len(bare.split()) <= 8 and not has_pronoun(bare) else None
-
-
-def _spoken(text: str) -> str | None:
-    """The languages in "Thai with my parents and Lao at work"."""
-    known = [
-        word
-        for word in re.findall(r"[A-Za-z]+", text.split(",", maxsplit=1)[0])
-        if word.lower() in LANGUAGES
-    ]
-    first = text.split(maxsplit=1)[0].lower() if text else ""
-    if first not in LANGUAGES and first not in ("fluent", "some", "both", "good", "basic"):
-        return None
-    return languages(" and ".join(dict.fromkeys(known[:4]))) if known else None
-
-
-def _work(begins: str, content: str, thing: Thing = role, key: str = "occupation") -> Rule:
-    return _rule(begins, content, thing, key, "work")
-
-
 ROLES: Final = (
     _work(r"I am (?P<article>an?)", "User is {article} {thing}."),
     _work(r"I am (?P<article>an?)(?= .{3,50} by (?:trade|profession)\b)",
@@ -451,7 +386,8 @@ ROLES: Final = (
         "User is {article} {thing}.",
         lambda text: role(re.split(r",? (?:I|my)\b", text, maxsplit=1)[0])),
     _work(r"being (?P<article>an?)(?= .{3,40} (?:means|is|makes|has)\b.*\b(?:I|me|my)\b)",
-        "User is {thing}.", _means),
+        "User is {thing}.",
+        lambda text: _with_article(re.split(r" (?:means|is|makes|has)\b|,", text, maxsplit=1)[0])),
     _work(r"(?:I am )?(?:a )?(?:retired|ex-|semi-retired)(?= )", "User is a retired {thing}."),
     _work(r"[^.!?]{0,120}?\bwhere I am(?: the| an?)?", "User is {thing}.", _with_article),
     _work(r"I (?:have )?(?:just |recently )?(?:qualified|trained|retrained|started(?: out)?|"

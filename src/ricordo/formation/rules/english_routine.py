@@ -5,16 +5,21 @@ from datetime import datetime
 from typing import Final
 
 from ricordo.formation.rules.plans import with_dates
-from ricordo.formation.rules.rule import PAST_FORMS, RuleMatch, has_pronoun, third_person, trimmed
+from ricordo.formation.rules.rule import (
+    PAST_FORMS,
+    RuleMatch,
+    has_pronoun,
+    short_slug,
+    third_person,
+    trimmed,
+)
 from ricordo.formation.words import alternatives, pattern, words
 from ricordo.model.vocabulary import MemoryType
 from ricordo.text.dates import CLEAR_MONTHS
-from ricordo.text.normalise import folded, slug
 
 # The time distinguishes a habit from a remark: "on Tuesdays", "every morning", "for twelve years".
 
 _MAX_WORDS: Final = 16
-_MAX_SLUG_CHARS: Final = 60
 _CLOCK = alternatives("english", "clock")
 _USUALLY = alternatives("english", "usually")
 _HABIT = pattern("english", "habit", re.IGNORECASE)
@@ -28,6 +33,26 @@ _NOT_ONGOING: Final = words("rules", "not ongoing")
 _END = re.compile(
     r",.*|;.*| (?:because|so|but|which|though|although|then|while|if|when|and (?=i\b)).*"
 )
+
+_MAX_ENGAGEMENT_WORDS: Final = 18
+
+_MONTH = "|".join(sorted({*CLEAR_MONTHS, "march", "may"}, key=len, reverse=True))
+_DATE = (
+    rf"(?:the )?(?:\d{{1,2}}(?:st|nd|rd|th)?(?: of)? (?:{_MONTH}|next month)|"
+    rf"(?:{_MONTH}) \d{{1,2}}(?:st|nd|rd|th)?)"
+)
+_TO_COME = alternatives("english", "to come", date=_DATE, month=_MONTH)
+_DOING = pattern("english", "doing", re.IGNORECASE, to_come=_TO_COME)
+_OF_MINE = pattern("english", "of mine", re.IGNORECASE, to_come=_TO_COME)
+_HAD = pattern("english", "had", re.IGNORECASE, to_come=_TO_COME)
+_COMING_WHEN = re.compile(rf"\b{_TO_COME}", re.IGNORECASE)
+_NOT_TO_COME: Final = words("rules", "not to come")
+_NOT_EVENTS: Final = words("rules", "not events")
+_AIMING = pattern("english", "aiming", re.IGNORECASE)
+_APPLYING = pattern("english", "applying", re.IGNORECASE)
+_LEARNING = pattern("english", "learning", re.IGNORECASE)
+_ENGAGEMENT_END = pattern("english", "after an engagement", re.IGNORECASE)
+_VAGUE = pattern("english", "vague", re.IGNORECASE)
 
 
 def habit(clause: str) -> RuleMatch | None:
@@ -69,7 +94,7 @@ def _kept(done: str, first: str) -> RuleMatch | None:
     if re.search(r"\b(?:not|never|or|errors?|bugs?|tests?|script|query|build|server)\b|[%$]", bare):
         return None
     content = f"User {bare}{f' {first}' if first else ''}."
-    return RuleMatch(content, theme="routine", key=f"routine:{_slug(bare)}")
+    return RuleMatch(content, theme="routine", key=f"routine:{short_slug(bare)}")
 
 
 def ongoing(clause: str) -> RuleMatch | None:
@@ -81,37 +106,14 @@ def ongoing(clause: str) -> RuleMatch | None:
     done = trimmed(f"{said['doing'].lower()}{_about_user(said['rest'] or '')}")
     if has_pronoun(done) or len(done.split()) > _MAX_WORDS or re.search(r"\b(?:not|or)\b|,", done):
         return None
-    return RuleMatch(f"User has been {done} {long}.", theme="routine", key=f"doing:{_slug(done)}")
+    return RuleMatch(
+        f"User has been {done} {long}.", theme="routine", key=f"doing:{short_slug(done)}"
+    )
 
 
 def _about_user(text: str) -> str:
     own = re.sub(r"\b(?:my|our)\b", "User's", text, flags=re.IGNORECASE)
     return re.sub(r"\b(?:me|us)\b", "User", own)
-
-
-def _slug(text: str) -> str:
-    return slug(folded(text))[:_MAX_SLUG_CHARS].strip("-_")
-
-
-_MAX_ENGAGEMENT_WORDS: Final = 18
-
-_MONTH = "|".join(sorted({*CLEAR_MONTHS, "march", "may"}, key=len, reverse=True))
-_DATE = (
-    rf"(?:the )?(?:\d{{1,2}}(?:st|nd|rd|th)?(?: of)? (?:{_MONTH}|next month)|"
-    rf"(?:{_MONTH}) \d{{1,2}}(?:st|nd|rd|th)?)"
-)
-_TO_COME = alternatives("english", "to come", date=_DATE, month=_MONTH)
-_DOING = pattern("english", "doing", re.IGNORECASE, to_come=_TO_COME)
-_OF_MINE = pattern("english", "of mine", re.IGNORECASE, to_come=_TO_COME)
-_HAD = pattern("english", "had", re.IGNORECASE, to_come=_TO_COME)
-_COMING_WHEN = re.compile(rf"\b{_TO_COME}", re.IGNORECASE)
-_NOT_TO_COME: Final = words("rules", "not to come")
-_NOT_EVENTS: Final = words("rules", "not events")
-_AIMING = pattern("english", "aiming", re.IGNORECASE)
-_APPLYING = pattern("english", "applying", re.IGNORECASE)
-_LEARNING = pattern("english", "learning", re.IGNORECASE)
-_ENGAGEMENT_END = pattern("english", "after an engagement", re.IGNORECASE)
-_VAGUE = pattern("english", "vague", re.IGNORECASE)
 
 
 def engagement(clause: str, at: datetime) -> RuleMatch | None:
@@ -154,7 +156,7 @@ def aim(clause: str) -> RuleMatch | None:
 def _goal(verb: str, bare: str) -> RuleMatch | None:
     if not _is_plain(bare):
         return None
-    short = slug(folded(bare))[:_MAX_SLUG_CHARS].strip("-_")
+    short = short_slug(bare)
     return RuleMatch(
         f"User {verb} {_engagement_of_user(bare)}.",
         theme="plans",

@@ -4,42 +4,65 @@ import re
 from functools import partial
 from typing import Final
 
+from ricordo.formation.rules.noun_phrases import taste
 from ricordo.formation.rules.rule import (
-    Rule,
-    Thing,
-    cut_at,
-    has_pronoun,
-    nothing_more,
-    rule,
-    trimmed,
-)
-from ricordo.formation.rules.things import taste
-from ricordo.formation.rules.word_lists import (
     CONDITIONS,
     DIETS,
     FOODS_NOT_EATEN,
     SPORTS_AND_INSTRUMENTS,
+    Reader,
+    Rule,
+    any_of,
+    cut_at,
+    has_pronoun,
+    nothing_more,
+    phrase,
+    rule,
+    trimmed,
 )
 from ricordo.formation.words import pattern, words
 from ricordo.model.vocabulary import MemoryType
 
 _health = partial(rule, theme="health", importance=4)
 
+_AFTER_WHAT_IS_EATEN = re.compile(
+    r"[,\s]+(?:because|so|but|since|for|at|in|anymore|any more|or (?=anything))\b.*"
+)
+_AFTER_AN_ALLERGEN = re.compile(
+    r"[,\s]+(?:so|but|because|since|which|by|especially|like|such|and (?=i\b|my\b|can))"
+)
+_NO_ALLERGEN = re.compile(
+    r"\b(?:work|monday|mondays|bullshit|stupid\w*|nonsense|drama|people|or|this|that|being|doing|"
+    r"waking|\w+ing)\b",
+    re.IGNORECASE,
+)
+_AFTER_A_CONDITION = re.compile(
+    r"[,\s]+(?:so|and (?!high)|but|since|which|last|this|in|when|as|at|two|three|a|from|for)\b"
+)
+_COMPARED = re.compile(r"\s+(?:over|to|rather than|instead of|more than|than)\s.*")
 
-def any_of(words: frozenset[str]) -> str:
-    return "|".join(sorted(map(re.escape, words), key=len, reverse=True))
+# Fallback rules: they apply only if no more specific rule reads the clause.
+
+_MAX_WORDS: Final = 5
+_AFTER_FOOD = pattern("english", "after food", re.IGNORECASE)
+_NO_FOOD: Final = words("rules", "no food")
+_NOT_GIVEN_UP: Final = words("rules", "not given up")
+_FELT = re.compile(
+    r"(?P<what>[\w'’-]+(?: [\w'’-]+){0,4}?) (?P<how>(?:really |so |very |too |quite |deeply |"
+    r"a bit |incredibly |extremely |rather |pretty )?(?:[a-z]{4,}ing|stressful|dull|tedious|cosy|"
+    r"cozy|delicious|painful|hard to (?:follow|read|enjoy|bear|sit through)|delightful|wonderful|"
+    r"beautiful|fascinating|unbearable|too (?:loud|sweet|slow|salty|bright|long|noisy|spicy|"
+    r"crowded)))(?=$|,| and | but | because | so | after )",
+    re.IGNORECASE,
+)
+_NOT_FELT: Final = words("rules", "not felt")
+_THE_ONE = re.compile(r"(?:the |my )", re.IGNORECASE)
+_OVER = pattern("english", "over", re.IGNORECASE)
 
 
 def food(text: str) -> str | None:
     """Something that one may not eat or drink."""
-    bare = trimmed(
-        cut_at(
-            text,
-            re.compile(
-                r"[,\s]+(?:because|so|but|since|for|at|in|anymore|any more|or (?=anything))\b.*"
-            ),
-        )
-    )
+    bare = trimmed(cut_at(text, _AFTER_WHAT_IS_EATEN))
     words = bare.lower().replace(",", "").split()
     known = words and set(words) - {"or", "and", "meat", "food", "products"} <= FOODS_NOT_EATEN
     return bare if known and len(words) <= 4 else None
@@ -47,29 +70,12 @@ def food(text: str) -> str | None:
 
 def allergen(text: str) -> str | None:
     """A real allergen."""
-    bare = trimmed(
-        re.split(
-            r"[,\s]+(?:so|but|because|since|which|by|especially|like|such|and (?=i\b|my\b|can))",
-            text,
-        )[0]
-    )
-    vague = re.search(
-        r"\b(?:work|monday|mondays|bullshit|stupid\w*|nonsense|drama|people|or|this|that|being|"
-        r"doing|waking|\w+ing)\b",
-        bare,
-        re.IGNORECASE,
-    )
-    return bare if 1 <= len(bare.split()) <= 6 and not vague and not has_pronoun(bare) else None
+    bare = phrase(text, _AFTER_AN_ALLERGEN, 6)
+    return None if bare is None or _NO_ALLERGEN.search(bare) else bare
 
 
 def _condition(text: str) -> str | None:
-    bare = trimmed(
-        re.split(
-            r"[,\s]+(?:so|and (?!high)|but|since|which|last|this|in|when|as|at|two|three|a|from|"
-            r"for)\b",
-            text,
-        )[0]
-    )
+    bare = trimmed(cut_at(text, _AFTER_A_CONDITION))
     return bare if bare.lower() in CONDITIONS else None
 
 
@@ -80,33 +86,58 @@ def _answers(text: str) -> str | None:
         text,
         re.IGNORECASE,
     )
-    bare = (
-        re.sub(r"\b(?:your|my|the|to get|to have|getting) ", "", kind[1], flags=re.IGNORECASE)
-        if kind
-        else ""
-    )
+    if kind is None:
+        return None
+    bare = re.sub(r"\b(?:your|my|the|to get|to have|getting) ", "", kind[1], flags=re.IGNORECASE)
     return bare if bare and not has_pronoun(bare) else None
 
 
 def _favourite(text: str) -> str | None:
-    bare = taste(text)
-    return bare or (
-        trimmed(text)
-        if re.fullmatch(r"(?:The |the )?[A-Z][\w'’-]*(?: [\w'’-]+){0,4}", trimmed(text))
-        and not has_pronoun(text)
-        else None
-    )
-
-
-_COMPARED = re.compile(r"\s+(?:over|to|rather than|instead of|more than|than)\s.*")
+    bare = trimmed(text)
+    is_title = re.fullmatch(r"(?:The |the )?[A-Z][\w'’-]*(?: [\w'’-]+){0,4}", bare)
+    return taste(text) or (bare if is_title and not has_pronoun(text) else None)
 
 
 def _rather(text: str) -> str | None:
     return taste(text if text.lower().startswith("to ") else cut_at(text, _COMPARED))
 
 
-def _preference(begins: str, content: str, thing: Thing = taste) -> Rule:
-    return rule(begins, content, thing, "taste:{slug}", "preferences", type=MemoryType.PREFERENCE)
+def _preference(begins: str, content: str, reader: Reader = taste) -> Rule:
+    return rule(begins, content, reader, "taste:{slug}", "preferences", type=MemoryType.PREFERENCE)
+
+
+def _not_eaten(text: str) -> str | None:
+    bare = phrase(text, _AFTER_FOOD, _MAX_WORDS)
+    if bare is None or set(bare.lower().split()) & _NO_FOOD:
+        return None
+    return bare if re.fullmatch(r"[^\W\d_][\w '’-]*", bare) else None
+
+
+def _given_up(text: str) -> str | None:
+    bare = _not_eaten(text)
+    if bare is None or len(bare.split()) > 2 or set(bare.lower().split()) & _NOT_GIVEN_UP:
+        return None
+    return bare
+
+
+def _felt(text: str) -> str | None:
+    found = _FELT.match(text)
+    if found is None or _THE_ONE.match(found["what"]) or taste(found["what"]) is None:
+        return None
+    if found["how"].split()[-1].lower() in _NOT_FELT:
+        return None
+    return f"{found['what']} {found['how']}"
+
+
+def _general_rather(text: str) -> str | None:
+    found = _OVER.match(text)
+    if found is None or has_pronoun(found["what"]) or has_pronoun(found["other"]):
+        return None
+    return f"{found['what']} to {found['other']}"
+
+
+def _without_place(text: str) -> str | None:
+    return taste(re.sub(r" (?:on|in|with) (?:everything|anything)\b.*| here$", "", text))
 
 
 TASTES: Final = (
@@ -147,61 +178,6 @@ HEALTH: Final = (
 )  # fmt: skip
 
 PERSONAL_RULES: Final = (*TASTES, *HEALTH)
-
-
-# Fallback rules: they apply only if no more specific rule reads the clause.
-
-_MAX_WORDS: Final = 5
-_AFTER_FOOD = pattern("english", "after food", re.IGNORECASE)
-_NO_FOOD: Final = words("rules", "no food")
-_NOT_GIVEN_UP: Final = words("rules", "not given up")
-_FELT = re.compile(
-    r"(?P<what>[\w'’-]+(?: [\w'’-]+){0,4}?) (?P<how>(?:really |so |very |too |quite |deeply |"
-    r"a bit |incredibly |extremely |rather |pretty )?(?:[a-z]{4,}ing|stressful|dull|tedious|cosy|"
-    r"cozy|delicious|painful|hard to (?:follow|read|enjoy|bear|sit through)|delightful|wonderful|"
-    r"beautiful|fascinating|unbearable|too (?:loud|sweet|slow|salty|bright|long|noisy|spicy|"
-    r"crowded)))(?=$|,| and | but | because | so | after )",
-    re.IGNORECASE,
-)
-_NOT_FELT: Final = words("rules", "not felt")
-_THE_ONE = re.compile(r"(?:the |my )", re.IGNORECASE)
-_OVER = pattern("english", "over", re.IGNORECASE)
-
-
-def _not_eaten(text: str) -> str | None:
-    bare = trimmed(cut_at(text, _AFTER_FOOD))
-    found = bare.lower().split()
-    if not 1 <= len(found) <= _MAX_WORDS or set(found) & _NO_FOOD or has_pronoun(bare):
-        return None
-    return bare if re.fullmatch(r"[^\W\d_][\w '’-]*", bare) else None
-
-
-def _given_up(text: str) -> str | None:
-    bare = _not_eaten(text)
-    if bare is None or len(bare.split()) > 2 or set(bare.lower().split()) & _NOT_GIVEN_UP:
-        return None
-    return bare
-
-
-def _felt(text: str) -> str | None:
-    found = _FELT.match(text)
-    if found is None or _THE_ONE.match(found["what"]) or taste(found["what"]) is None:
-        return None
-    if found["how"].split()[-1].lower() in _NOT_FELT:
-        return None
-    return f"{found['what']} {found['how']}"
-
-
-def _general_rather(text: str) -> str | None:
-    found = _OVER.match(text)
-    if found is None or has_pronoun(found["what"]) or has_pronoun(found["other"]):
-        return None
-    return f"{found['what']} to {found['other']}"
-
-
-def _without_place(text: str) -> str | None:
-    return taste(re.sub(r" (?:on|in|with) (?:everything|anything)\b.*| here$", "", text))
-
 
 GENERAL_TASTES: Final = (
     _preference(r"I (?P<verb>like|love|enjoy|adore|hate|dislike)(?=.* (?:everything|anything)\b)",

@@ -4,7 +4,6 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from ricordo.formation.rules import english_forms, indonesian_forms
 from ricordo.formation.rules.clauses import (
     Sentence,
     clauses,
@@ -13,12 +12,20 @@ from ricordo.formation.rules.clauses import (
     screened,
     sentences,
 )
-from ricordo.formation.rules.english_forms import in_third_person
-from ricordo.formation.rules.rule import RuleMatch, has_indonesian_possessive, has_pronoun
+from ricordo.formation.rules.regular_forms import (
+    english_in_third_person,
+    indonesian_in_third_person,
+)
+from ricordo.formation.rules.rule import (
+    RuleMatch,
+    capitalised,
+    has_indonesian_possessive,
+    has_pronoun,
+    short_slug,
+)
 from ricordo.formation.sensitive import sensitive_fields_of
 from ricordo.formation.words import alternatives, pattern
 from ricordo.model.vocabulary import MemoryType
-from ricordo.text.normalise import folded, slug
 
 _POLITE = alternatives("explicit", "polite")
 _STRONG = alternatives("explicit", "strong request")
@@ -30,8 +37,31 @@ _ITEM = re.compile(r"[ \t]*(?:[-*•–+]|\(?\d{1,3}[.)])[ \t]+\S")
 _NOD = pattern("explicit", "nod", re.IGNORECASE)
 _ASKED = re.compile(r"\W*(?:please |pls )?(?:can|could|will|would|bisa)\b", re.IGNORECASE)
 
-
 _MOST_PRIVATE: Final = frozenset({"health", "faith", "sexuality", "politics", "money"})
+
+_MIN_WORDS: Final = 3
+_MAX_WORDS: Final = 40
+_FILLER_TAIL = re.compile(
+    r"[,\s]+(?:please|pls|ok|okay|thanks|thank you|ya|yah|dong|kak|makasih)\W*$", re.IGNORECASE
+)
+# "my member number, it's 4512": the thing is named twice.
+_IT_IS = re.compile(r"^(my [\w' -]{2,40}?),? (?:it['’]?s|it is|that['’]?s) ", re.IGNORECASE)
+_FIRST_PERSON = re.compile(r"\b(?:i|i['’]m|im|i['’]ve|my|me|mine)\b", re.IGNORECASE)
+_FIRST_PERSON_INDONESIAN = pattern("explicit", "first person indonesian", re.IGNORECASE)
+_INDONESIAN = pattern("explicit", "indonesian", re.IGNORECASE)
+_STATES = pattern("explicit", "states", re.IGNORECASE)
+
+_REACH_CHARS: Final = 1_000
+_MIN_STEPS: Final = 2
+
+_REQUEST = pattern("explicit", "request for steps", re.IGNORECASE)
+_REQUEST_AFTER = pattern("explicit", "request after steps", re.IGNORECASE)
+_HEADING = pattern("explicit", "heading of steps", re.IGNORECASE)
+_STEP = re.compile(
+    r"(?:^|\s)(?P<number>\d{1,2})[.)][ \t]+(?P<text>[^\n]{2,200}?)(?=\s+\d{1,2}[.)][ \t]|\n|$)"
+)
+_IT = re.compile(r"\b(?:it|them)\b", re.IGNORECASE)
+_END_OF_SENTENCE = re.compile(r"[.!?](?=\s|$)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,12 +130,8 @@ def _request_before(sentence: Sentence) -> Request | None:
         if is_question or not body or is_not_in_earnest(clause.before):
             return None
         ending = sentence.ending.replace("?", "")
-        return Request(
-            clause.start,
-            sentence.end,
-            Sentence(body, sentence.start + marker.end(), ending),
-            bool(marker["strong"]),
-        )
+        said = Sentence(body, sentence.start + marker.end(), ending)
+        return Request(clause.start, sentence.end, said, bool(marker["strong"]))
     return None
 
 
@@ -133,66 +159,31 @@ def _end_of_list(sentence: Sentence, text: str) -> int:
     return end
 
 
-_MIN_WORDS: Final = 3
-_MAX_WORDS: Final = 40
-_FILLER_TAIL = re.compile(
-    r"[,\s]+(?:please|pls|ok|okay|thanks|thank you|ya|yah|dong|kak|makasih)\W*$", re.IGNORECASE
-)
-# "my member number, it's 4512": the thing is named twice.
-_IT_IS = re.compile(r"^(my [\w' -]{2,40}?),? (?:it['’]?s|it is|that['’]?s) ", re.IGNORECASE)
-_FIRST_PERSON = re.compile(r"\b(?:i|i['’]m|im|i['’]ve|my|me|mine)\b", re.IGNORECASE)
-_FIRST_PERSON_INDONESIAN = pattern("explicit", "first person indonesian", re.IGNORECASE)
-_INDONESIAN = pattern("explicit", "indonesian", re.IGNORECASE)
-_STATES = pattern("explicit", "states", re.IGNORECASE)
-
-
 def whole_request(request: Request) -> RuleMatch | None:
     """The whole request as one statement; None if it cannot be converted safely."""
     text = _FILLER_TAIL.sub("", request.body.text).strip(" ,.!")
     text = _IT_IS.sub(r"\1 is ", text)
-    words = text.split()
-    if not _MIN_WORDS <= len(words) <= _MAX_WORDS or not _is_earnest(request):
+    if not _MIN_WORDS <= len(text.split()) <= _MAX_WORDS:
+        return None
+    if not all(may_be_source(request.body, clause) for clause in clauses(request.body)):
         return None
     said = _said(text, request.is_strong)
     if said is None:
         return None
-    content = said[:1].upper() + said[1:] + "."
     is_own = bool(_FIRST_PERSON.search(text) or _FIRST_PERSON_INDONESIAN.search(text))
-    return RuleMatch(
-        content, theme="profile" if is_own else "general", importance=3, is_explicit=True
-    )
+    theme = "profile" if is_own else "general"
+    return RuleMatch(f"{capitalised(said)}.", theme=theme, importance=3, is_explicit=True)
 
 
 def _said(text: str, is_strong: bool) -> str | None:
     if _FIRST_PERSON_INDONESIAN.search(text):
-        return indonesian_forms.in_third_person(text)
+        return indonesian_in_third_person(text)
     if _FIRST_PERSON.search(text):
-        starts = re.match(r"(?:i|i['’]m|im|i['’]ve|my)\b", text, re.IGNORECASE) or _STATES.search(
-            text
-        )
-        return english_forms.in_third_person(text) if starts else None
-    states = _STATES.search(text) or _INDONESIAN.search(text)
-    if not is_strong or not states or has_pronoun(text) or has_indonesian_possessive(text):
+        starts = re.match(r"(?:i|i['’]m|im|i['’]ve|my)\b", text, re.IGNORECASE)
+        return english_in_third_person(text) if starts or _STATES.search(text) else None
+    if not is_strong or has_pronoun(text) or has_indonesian_possessive(text):
         return None
-    return text
-
-
-def _is_earnest(request: Request) -> bool:
-    return all(may_be_source(request.body, clause) for clause in clauses(request.body))
-
-
-_REACH_CHARS: Final = 1_000
-_MIN_STEPS: Final = 2
-_MAX_SLUG_CHARS: Final = 60
-
-_REQUEST = pattern("explicit", "request for steps", re.IGNORECASE)
-_REQUEST_AFTER = pattern("explicit", "request after steps", re.IGNORECASE)
-_HEADING = pattern("explicit", "heading of steps", re.IGNORECASE)
-_STEP = re.compile(
-    r"(?:^|\s)(?P<number>\d{1,2})[.)][ \t]+(?P<text>[^\n]{2,200}?)(?=\s+\d{1,2}[.)][ \t]|\n|$)"
-)
-_IT = re.compile(r"\b(?:it|them)\b", re.IGNORECASE)
-_END_OF_SENTENCE = re.compile(r"[.!?](?=\s|$)")
+    return text if _STATES.search(text) or _INDONESIAN.search(text) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,7 +205,7 @@ def procedure_in(text: str) -> Procedure | None:
         return None
     heading = _HEADING.search(text[: first.start() + 1])
     said = heading["how"] if heading else None
-    title = _own_way(said) if said else None
+    title = _own_procedure(said) if said else None
     found = _procedure(text, first.start("number"), first.start(), title or "Steps")
     return found if found and found.end <= after.start() else None
 
@@ -238,7 +229,7 @@ def _procedure(text: str, start: int, low: int, title: str) -> Procedure | None:
     if len(steps) < _MIN_STEPS or has_pronoun(f"{title} {_IT.sub('', content)}"):
         return None
     purpose = re.sub(r"^(?:Steps|Langkah) ?", "", title)
-    key = slug(folded(purpose))[:_MAX_SLUG_CHARS].strip("-_")
+    key = short_slug(purpose)
     statement = RuleMatch(
         f"{title}: {content}",
         type=MemoryType.PROCEDURE,
@@ -250,26 +241,21 @@ def _procedure(text: str, start: int, low: int, title: str) -> Procedure | None:
     return Procedure(statement, start, end)
 
 
-def _own_way(said: str) -> str | None:
-    """The title of what the user describes as their own way: "How User brews"."""
-    turned = in_third_person(f"I {said.strip()}")
+def _own_procedure(said: str) -> str | None:
+    """The title of what the user describes as their own procedure: "How User brews"."""
+    turned = english_in_third_person(f"I {said.strip()}")
     return f"How {turned}" if turned else None
 
 
 def _title(request: re.Match[str]) -> str:
     if request["how"] is not None:
-        return _own_way(request["how"]) or "Steps"
-    purpose = _purpose(request)
-    name = "Langkah" if request["apa"] is not None else "Steps"
-    return f"{name} {purpose}" if purpose else name
-
-
-def _purpose(request: re.Match[str]) -> str:
+        return _own_procedure(request["how"]) or "Steps"
     said = (request["what"] or request["apa"] or "").strip(" ,")
-    if re.search(r"\bhow to\b", request.group(), re.IGNORECASE) and not said.lower().startswith(
-        ("for", "to")
-    ):
+    is_how_to = re.search(r"\bhow to\b", request.group(), re.IGNORECASE)
+    if is_how_to and not said.lower().startswith(("for", "to")):
         said = f"to {said}"
     said = re.sub(r"\b(?:ini|berikut|following|please|ya)\b", "", said)
     said = re.sub(r" (?:saya|aku|gue|gw)\s*$|^(?:saya|aku|gue|gw) ", " ", said.strip())
-    return " ".join(said.split()).strip(" ,")
+    purpose = " ".join(said.split()).strip(" ,")
+    name = "Langkah" if request["apa"] is not None else "Steps"
+    return f"{name} {purpose}" if purpose else name

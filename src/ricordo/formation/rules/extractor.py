@@ -8,15 +8,11 @@ from typing import Final
 
 from ricordo.formation.candidate import Candidate, Passage
 from ricordo.formation.rules import (
+    english_facts,
     english_general,
-    english_home,
-    english_identity,
     english_tastes,
-    english_work,
+    indonesian_facts,
     indonesian_general,
-    indonesian_home,
-    indonesian_identity,
-    indonesian_tastes,
 )
 from ricordo.formation.rules.clauses import (
     Clause,
@@ -27,10 +23,7 @@ from ricordo.formation.rules.clauses import (
     sentences,
     without_helpful_tail,
 )
-from ricordo.formation.rules.english_forms import is_greeting, of_both, regular, spelled_out
-from ricordo.formation.rules.english_forms import regular as regular_english
 from ricordo.formation.rules.english_routine import aim, engagement, habit, ongoing
-from ricordo.formation.rules.english_tastes import any_of
 from ricordo.formation.rules.explicit import (
     Request,
     is_certainly_requested,
@@ -38,17 +31,29 @@ from ricordo.formation.rules.explicit import (
     requests_in,
     whole_request,
 )
-from ricordo.formation.rules.indonesian_forms import regular as regular_indonesian
 from ricordo.formation.rules.indonesian_general import (
     indonesian_aim,
     indonesian_engagement,
     indonesian_habit,
 )
 from ricordo.formation.rules.instructions import instruction
+from ricordo.formation.rules.noun_phrases import capitalised_name, name
 from ricordo.formation.rules.plans import plan_or_goal
-from ricordo.formation.rules.rule import RuleMatch
-from ricordo.formation.rules.things import capitalised_name, name
-from ricordo.formation.rules.word_lists import BUSINESSES, NOT_PLACES, OCCUPATIONS
+from ricordo.formation.rules.regular_forms import (
+    is_greeting,
+    of_both,
+    regular_english,
+    regular_indonesian,
+    spelled_out,
+)
+from ricordo.formation.rules.rule import (
+    BUSINESSES,
+    NOT_PLACES,
+    OCCUPATIONS,
+    RuleMatch,
+    any_of,
+    without_acronyms,
+)
 from ricordo.formation.words import pattern
 
 _ENGLISH: Final = (
@@ -57,31 +62,6 @@ _ENGLISH: Final = (
     *english_general.HOLDING_RULES,
     *english_general.ABOUT_RULES,
 )
-
-
-def general_statement(text: str, at: datetime) -> RuleMatch | None:
-    """What a clause states by its form, if no rule knows its words; the first match counts."""
-    return _english(text, at) or _indonesian(text, at)
-
-
-def _indonesian(text: str, at: datetime) -> RuleMatch | None:
-    clause = regular_indonesian(text)
-    for rule in indonesian_general.RULES:
-        statement = rule.read(clause)
-        if statement:
-            return statement
-    return indonesian_engagement(clause, at) or indonesian_habit(clause) or indonesian_aim(clause)
-
-
-def _english(text: str, at: datetime) -> RuleMatch | None:
-    clause = regular(text)
-    for rule in _ENGLISH:
-        statement = rule.read(clause) or rule.read(of_both(clause))
-        if statement:
-            return statement
-    full = spelled_out(text)
-    return engagement(full, at) or habit(full) or ongoing(full) or aim(clause)
-
 
 _NAME = r"(?P<name>[^\W\d_a-z][\w'’-]*(?: [^\W\d_a-z][\w'’-]*){0,2})"
 _GIVEN = (
@@ -99,27 +79,6 @@ _PRESENTED = re.compile(
     r"gua)(?: adalah)? (?P<name>[\w'’-]{2,20}(?: [\w'’-]{2,20})?)(?=$|,| dari | dan )",
     re.IGNORECASE,
 )
-
-
-def name_given_in_greeting(english: str, indonesian: str) -> RuleMatch | None:
-    """The name in a regular clause that follows a greeting."""
-    for clause, (greeting, content) in zip((english, indonesian), _GIVEN, strict=True):
-        given = greeting.match(clause)
-        groups = given.groupdict() if given else {}
-        found = capitalised_name(groups.get("name") or groups.get("here") or "")
-        if found and found.lower() not in NOT_PLACES:
-            return RuleMatch(content.format(found), key="preferred_name", importance=4)
-    return None
-
-
-def name_presented(text: str) -> RuleMatch | None:
-    """The name after "kenalin", in capitals or not."""
-    given = _PRESENTED.match(text)
-    found = name(given["name"]) if given else None
-    if found is None:
-        return None
-    return RuleMatch(f"Nama pengguna adalah {found}.", key="preferred_name", importance=4)
-
 
 _NOTHING_SAID = pattern("clauses", "nothing said", re.IGNORECASE)
 _LEFT_OUT: Final = tuple(
@@ -154,6 +113,86 @@ _HERE = re.compile(r"(?:an? )?((?:[a-z'’-]+ ){0,4}([a-z]+)) here(?=$|,)", re.I
 _ITEMS_MAX: Final = 8
 _ABOUT_ME = re.compile(r"\b(?:about|abt) (?:me|myself)\s*:\s*", re.IGNORECASE)
 _ITEM_SUBJECTS: Final = ("I am", "I have", "I")
+
+MAX_CANDIDATES: Final = 10  # of one passage
+MAX_CONTENT_CHARS: Final = 280
+
+_RULES: Final = (
+    (
+        regular_english,
+        (
+            *english_facts.PROFILE_RULES,
+            *english_facts.WORK_RULES,
+            *english_tastes.PERSONAL_RULES,
+            *english_facts.FAMILY_RULES,
+            *english_facts.SELF_RULES,
+            *english_facts.OCCUPATION_RULES,
+            *english_facts.HOUSEHOLD_RULES,
+        ),
+    ),
+    (
+        regular_indonesian,
+        (
+            *indonesian_facts.PROFILE_RULES,
+            *indonesian_facts.TASTE_RULES,
+            *indonesian_facts.FAMILY_RULES,
+            *indonesian_facts.SELF_RULES,
+            *indonesian_facts.HOUSEHOLD_RULES,
+        ),
+    ),
+)
+_PERSON_LEFT = pattern("clauses", "person left", re.IGNORECASE)
+
+# Names inside a sentence, and numbers.
+_NAMED = re.compile(r"(?<=\s)[A-Z][\w'’-]+|\d+")
+
+_AND_THAT = re.compile(
+    r"\b(?:and|but|dan|serta)\s+(?:also\s+|juga\s+)?(?:that|bahwa|kalau|kalo)\s*$", re.IGNORECASE
+)
+
+
+def general_statement(text: str, at: datetime) -> RuleMatch | None:
+    """What a clause states by its form, if no rule knows its words; the first match counts."""
+    return _english(text, at) or _indonesian(text, at)
+
+
+def _indonesian(text: str, at: datetime) -> RuleMatch | None:
+    clause = regular_indonesian(text)
+    for rule in indonesian_general.RULES:
+        statement = rule.read(clause)
+        if statement:
+            return statement
+    return indonesian_engagement(clause, at) or indonesian_habit(clause) or indonesian_aim(clause)
+
+
+def _english(text: str, at: datetime) -> RuleMatch | None:
+    clause = regular_english(text)
+    for rule in _ENGLISH:
+        statement = rule.read(clause) or rule.read(of_both(clause))
+        if statement:
+            return statement
+    full = spelled_out(text)
+    return engagement(full, at) or habit(full) or ongoing(full) or aim(clause)
+
+
+def name_given_in_greeting(english: str, indonesian: str) -> RuleMatch | None:
+    """The name in a regular clause that follows a greeting."""
+    for clause, (greeting, content) in zip((english, indonesian), _GIVEN, strict=True):
+        given = greeting.match(clause)
+        groups = given.groupdict() if given else {}
+        found = capitalised_name(groups.get("name") or groups.get("here") or "")
+        if found and found.lower() not in NOT_PLACES:
+            return RuleMatch(content.format(found), key="preferred_name", importance=4)
+    return None
+
+
+def name_presented(text: str) -> RuleMatch | None:
+    """The name after "kenalin", in capitals or not."""
+    given = _PRESENTED.match(text)
+    found = name(given["name"]) if given else None
+    if found is None:
+        return None
+    return RuleMatch(f"Nama pengguna adalah {found}.", key="preferred_name", importance=4)
 
 
 def with_subject(text: str, before: str) -> str:
@@ -194,37 +233,7 @@ def items_about_me(text: str) -> list[tuple[str, int]]:
 
 def readings(item: str) -> list[str]:
     """Full sentences, in regular form, that such an item may stand for."""
-    return [regular(f"{subject} {item}") for subject in _ITEM_SUBJECTS]
-
-
-MAX_CANDIDATES: Final = 10  # of one passage
-MAX_CONTENT_CHARS: Final = 280
-
-_RULES: Final = (
-    (
-        regular_english,
-        (
-            *english_identity.PROFILE_RULES,
-            *english_work.WORK_RULES,
-            *english_tastes.PERSONAL_RULES,
-            *english_home.FAMILY_RULES,
-            *english_identity.SELF_RULES,
-            *english_work.OCCUPATION_RULES,
-            *english_home.HOUSEHOLD_RULES,
-        ),
-    ),
-    (
-        regular_indonesian,
-        (
-            *indonesian_identity.PROFILE_RULES,
-            *indonesian_tastes.RULES,
-            *indonesian_home.FAMILY_RULES,
-            *indonesian_identity.SELF_RULES,
-            *indonesian_home.HOUSEHOLD_RULES,
-        ),
-    ),
-)
-_PERSON_LEFT = pattern("clauses", "person left", re.IGNORECASE)
+    return [regular_english(f"{subject} {item}") for subject in _ITEM_SUBJECTS]
 
 
 def extract(passage: Passage) -> list[Candidate]:
@@ -259,8 +268,7 @@ def _candidate(passage: Passage, statement: RuleMatch, start: int, end: int) -> 
 
 
 def _is_sound(content: str) -> bool:
-    without_country = re.sub(r"\b(?:US|IT)\b", "", content)
-    return len(content) <= MAX_CONTENT_CHARS and not _PERSON_LEFT.search(without_country)
+    return len(content) <= MAX_CONTENT_CHARS and not _PERSON_LEFT.search(without_acronyms(content))
 
 
 def _statements(passage: Passage) -> Iterator[tuple[RuleMatch, int, int]]:
@@ -286,10 +294,6 @@ def _statements(passage: Passage) -> Iterator[tuple[RuleMatch, int, int]]:
             yield from _said(passage, sentence, greeted)
 
 
-# Names inside a sentence, and numbers.
-_NAMED = re.compile(r"(?<=\s)[A-Z][\w'’-]+|\d+")
-
-
 def _asked_for(passage: Passage, request: Request) -> Iterator[tuple[RuleMatch, int, int]]:
     """The statements of a request to remember: by the rules, or else the whole request.
 
@@ -308,11 +312,6 @@ def _asked_for(passage: Passage, request: Request) -> Iterator[tuple[RuleMatch, 
     for statement, start, end in statements:
         is_explicit = is_certainly_requested(statement.content, request)
         yield replace(statement, is_explicit=is_explicit), start, end
-
-
-_AND_THAT = re.compile(
-    r"\b(?:and|but|dan|serta)\s+(?:also\s+|juga\s+)?(?:that|bahwa|kalau|kalo)\s*$", re.IGNORECASE
-)
 
 
 def _added_to(

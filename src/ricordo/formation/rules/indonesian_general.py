@@ -5,42 +5,38 @@ from datetime import datetime
 from functools import partial
 from typing import Final
 
-from ricordo.formation.rules.descriptions import (
+from ricordo.formation.rules.noun_phrases import (
+    capitalised_name,
     date_in_full,
     indonesian_languages,
-    indonesian_trade,
-    known_indonesian_trade,
-    own_age,
-)
-from ricordo.formation.rules.indonesian_home import any_of
-from ricordo.formation.rules.plans import with_dates
-from ricordo.formation.rules.rule import (
-    Rule,
-    RuleMatch,
-    Thing,
-    has_indonesian_possessive,
-    has_pronoun,
-    rule,
-    trimmed,
-    whatever_follows,
-)
-from ricordo.formation.rules.things import (
-    capitalised_name,
     indonesian_place,
     indonesian_taste,
+    indonesian_trade,
+    known_indonesian_trade,
     name,
+    own_age,
 )
-from ricordo.formation.rules.word_lists import (
+from ricordo.formation.rules.plans import with_dates
+from ricordo.formation.rules.rule import (
     CONDITIONS,
     INDONESIAN_LANGUAGES,
     INDONESIAN_MAKES,
     INDONESIAN_PETS,
     INDONESIAN_RELATIONS,
     OCCUPATIONS,
+    Reader,
+    Rule,
+    RuleMatch,
+    any_of,
+    has_indonesian_possessive,
+    has_pronoun,
+    rule,
+    short_slug,
+    trimmed,
+    whatever_follows,
 )
 from ricordo.formation.words import alternatives, pattern, words
 from ricordo.model.vocabulary import MemoryType
-from ricordo.text.normalise import folded, slug
 
 _MAX_WORDS: Final = 5
 _ORDER = r"(?: (?:sulung|bungsu|pertama|kedua|ketiga|tengah|kembar|laki-laki|perempuan|tiri))?"
@@ -52,6 +48,22 @@ _LASTING = re.compile(
     r"(?:sudah )?(?:(?:\d+|se|satu|dua|tiga|empat|lima|belasan|puluhan) ?(?:tahun|taun|bulan|"
     r"thn)(?:an)?) "
 )
+
+_rule = partial(rule, importance=3)
+
+_MAX_HABIT_WORDS: Final = 14
+_OFTEN = alternatives("indonesian", "often")
+_CLOCK = r"jam (?:setengah )?(?:\d{1,2}(?:[.:]\d\d)?|\w+)(?: (?:pagi|siang|sore|malam|subuh))?"
+_HABIT = pattern("indonesian", "habit", re.IGNORECASE)
+_WHEN = re.compile(rf"\b(?:{_OFTEN})(?: (?:{_CLOCK}))?(?!\w)", re.IGNORECASE)
+_AT_A_TIME = re.compile(rf"\b{_CLOCK}(?!\w)", re.IGNORECASE)
+_NO_HABIT: Final = words("rules", "indonesian no habit")
+_TIME_FIRST = pattern("indonesian", "time first", re.IGNORECASE)
+_TIME_LAST = pattern("indonesian", "time last", re.IGNORECASE)
+_EVENT = pattern("indonesian", "event")
+_AIM = pattern("indonesian", "aim", re.IGNORECASE)
+_HABIT_END = pattern("indonesian", "after a habit", re.IGNORECASE)
+_VAGUE = pattern("indonesian", "vague", re.IGNORECASE)
 
 
 def _short(text: str) -> str | None:
@@ -108,13 +120,68 @@ def _caller(text: str) -> str | None:
     return capitalised_name(re.sub(r" (?:di sini|disini|lagi)\b.*", "", text))
 
 
-_rule = partial(rule, importance=3)
-
-
 def _liking(
-    begins: str, content: str, thing: Thing = indonesian_taste, key: str = "taste:{slug}"
+    begins: str, content: str, reader: Reader = indonesian_taste, key: str = "taste:{slug}"
 ) -> Rule:
-    return rule(begins, content, thing, key, "preferences", type=MemoryType.PREFERENCE)
+    return rule(begins, content, reader, key, "preferences", type=MemoryType.PREFERENCE)
+
+
+def indonesian_habit(clause: str) -> RuleMatch | None:
+    """What the user does regularly."""
+    said = _HABIT.fullmatch(clause)
+    if said is None or said["verb"].lower() in _NO_HABIT:
+        return None
+    what = said["what"]
+    first = (said["first"] or said["middle"] or "").lower()
+    when = _WHEN.search(what)
+    timed = _AT_A_TIME.search(what) if said["usual"] else None
+    found = when or timed
+    if found:
+        what = what[: found.end()]
+    elif not first:
+        return None
+    bare = _bare(what)
+    if bare is None or re.search(r"\b(?:tidak|bukan|atau)\b", bare):
+        return None
+    content = f"Pengguna {bare}{f' {first}' if first else ''}."
+    return RuleMatch(content, theme="routine", key=f"routine:{short_slug(bare)}")
+
+
+def indonesian_engagement(clause: str, at: datetime) -> RuleMatch | None:
+    """What is coming up."""
+    first = _TIME_FIRST.fullmatch(clause)
+    found = first or _TIME_LAST.fullmatch(clause)
+    if found is None:
+        return None
+    bare = _bare(found["what"])
+    if bare is None or _VAGUE.search(bare):
+        return None
+    if first and not first["will"] and not _EVENT.match(bare):
+        return None
+    when = with_dates(found["when"], at)
+    content = f"Pengguna berencana {bare} {when}."
+    return RuleMatch(content, type=MemoryType.EPISODE, theme="plans", importance=3)
+
+
+def indonesian_aim(clause: str) -> RuleMatch | None:
+    """What the user works towards."""
+    found = _AIM.fullmatch(clause)
+    if found is None:
+        return None
+    bare = _bare(found["what"] or found["chase"] or found["target"])
+    if bare is None or _VAGUE.search(bare) or len(bare.split()) > 8:
+        return None
+    verb = "sedang" if found["chase"] else "ingin"
+    return RuleMatch(
+        f"Pengguna {verb} {bare}.", theme="plans", key=f"goal:{short_slug(bare)}", importance=3
+    )
+
+
+def _bare(text: str) -> str | None:
+    bare = trimmed(_HABIT_END.sub("", text))
+    if not 1 <= len(bare.split()) <= _MAX_HABIT_WORDS or has_pronoun(bare):
+        return None
+    return None if has_indonesian_possessive(bare) else bare
 
 
 SELF: Final = (
@@ -250,81 +317,3 @@ HELD: Final = (
 )  # fmt: skip
 
 RULES: Final = (*SELF, *WORK, *LIKINGS, *HEALTH, *HELD)
-
-
-_MAX_HABIT_WORDS: Final = 14
-_MAX_SLUG_CHARS: Final = 60
-_OFTEN = alternatives("indonesian", "often")
-_CLOCK = r"jam (?:setengah )?(?:\d{1,2}(?:[.:]\d\d)?|\w+)(?: (?:pagi|siang|sore|malam|subuh))?"
-_HABIT = pattern("indonesian", "habit", re.IGNORECASE)
-_WHEN = re.compile(rf"\b(?:{_OFTEN})(?: (?:{_CLOCK}))?(?!\w)", re.IGNORECASE)
-_AT_A_TIME = re.compile(rf"\b{_CLOCK}(?!\w)", re.IGNORECASE)
-_NO_HABIT: Final = words("rules", "indonesian no habit")
-_TIME_FIRST = pattern("indonesian", "time first", re.IGNORECASE)
-_TIME_LAST = pattern("indonesian", "time last", re.IGNORECASE)
-_EVENT = pattern("indonesian", "event")
-_AIM = pattern("indonesian", "aim", re.IGNORECASE)
-_HABIT_END = pattern("indonesian", "after a habit", re.IGNORECASE)
-_VAGUE = pattern("indonesian", "vague", re.IGNORECASE)
-
-
-def indonesian_habit(clause: str) -> RuleMatch | None:
-    """What the user does regularly."""
-    said = _HABIT.fullmatch(clause)
-    if said is None or said["verb"].lower() in _NO_HABIT:
-        return None
-    what = said["what"]
-    first = (said["first"] or said["middle"] or "").lower()
-    when = _WHEN.search(what)
-    timed = _AT_A_TIME.search(what) if said["usual"] else None
-    found = when or timed
-    if found:
-        what = what[: found.end()]
-    elif not first:
-        return None
-    bare = _bare(what)
-    if bare is None or re.search(r"\b(?:tidak|bukan|atau)\b", bare):
-        return None
-    content = f"Pengguna {bare}{f' {first}' if first else ''}."
-    return RuleMatch(content, theme="routine", key=f"routine:{_slug(bare)}")
-
-
-def indonesian_engagement(clause: str, at: datetime) -> RuleMatch | None:
-    """What is coming up."""
-    first = _TIME_FIRST.fullmatch(clause)
-    found = first or _TIME_LAST.fullmatch(clause)
-    if found is None:
-        return None
-    bare = _bare(found["what"])
-    if bare is None or _VAGUE.search(bare):
-        return None
-    if first and not first["will"] and not _EVENT.match(bare):
-        return None
-    when = with_dates(found["when"], at)
-    content = f"Pengguna berencana {bare} {when}."
-    return RuleMatch(content, type=MemoryType.EPISODE, theme="plans", importance=3)
-
-
-def indonesian_aim(clause: str) -> RuleMatch | None:
-    """What the user works towards."""
-    found = _AIM.fullmatch(clause)
-    if found is None:
-        return None
-    bare = _bare(found["what"] or found["chase"] or found["target"])
-    if bare is None or _VAGUE.search(bare) or len(bare.split()) > 8:
-        return None
-    verb = "sedang" if found["chase"] else "ingin"
-    return RuleMatch(
-        f"Pengguna {verb} {bare}.", theme="plans", key=f"goal:{_slug(bare)}", importance=3
-    )
-
-
-def _bare(text: str) -> str | None:
-    bare = trimmed(_HABIT_END.sub("", text))
-    if not 1 <= len(bare.split()) <= _MAX_HABIT_WORDS or has_pronoun(bare):
-        return None
-    return None if has_indonesian_possessive(bare) else bare
-
-
-def _slug(text: str) -> str:
-    return slug(folded(text))[:_MAX_SLUG_CHARS].strip("-_")

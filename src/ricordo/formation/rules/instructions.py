@@ -4,7 +4,7 @@ import re
 from typing import Final
 
 from ricordo.formation.rules.clauses import BLANKED
-from ricordo.formation.rules.english_forms import in_third_person
+from ricordo.formation.rules.regular_forms import english_in_third_person
 from ricordo.formation.rules.rule import RuleMatch, has_indonesian_possessive, has_pronoun
 from ricordo.formation.words import alternatives, pattern
 from ricordo.model.vocabulary import MemoryType
@@ -13,21 +13,6 @@ _MAX_WORDS: Final = 32
 
 PRESENT_TASK: Final = pattern("instructions", "present task", re.IGNORECASE)
 IDIOM: Final = pattern("instructions", "idiom", re.IGNORECASE)
-
-
-def standing(content: str, key: str | None = None) -> RuleMatch | None:
-    """A standing instruction, unless it refers to something that is not in it."""
-    if len(content.split()) > _MAX_WORDS or has_pronoun(content):
-        return None
-    return RuleMatch(
-        content,
-        type=MemoryType.INSTRUCTION,
-        theme="instructions",
-        key=key,
-        importance=4,
-        is_explicit=True,
-    )
-
 
 _OCCASION = alternatives("instructions", "indonesian occasion")
 _NOT = alternatives("instructions", "indonesian not")
@@ -46,6 +31,39 @@ _ID_REASON = re.compile(
     r",? (?:karena|soalnya|biar|supaya|walaupun|meskipun|walau|meski)\b.*", re.IGNORECASE
 )
 _SUFFIX: Final = re.compile(r"\b(\w{4,})nya\b", re.IGNORECASE)
+
+_DOING = alternatives("instructions", "doing")
+_LEAD = alternatives("instructions", "lead")
+_ALWAYS = pattern("instructions", "always", re.IGNORECASE)
+_FROM_NOW = pattern("instructions", "from now", re.IGNORECASE)
+_NO_MORE = pattern("instructions", "no more", re.IGNORECASE)
+_UNTIL_NOW = pattern("instructions", "until now", re.IGNORECASE)
+_NEVER_ANY = pattern("instructions", "never any", re.IGNORECASE)
+_FOR_ME = pattern("instructions", "for me", re.IGNORECASE)
+_STOP = re.compile(rf"{_LEAD}(?P<how>stop) (?P<what>(?:{_DOING}) .+)", re.IGNORECASE)
+_EACH_TIME = pattern("instructions", "each time", re.IGNORECASE)
+# Quotations, placeholders and markup: an instruction about a text, or part of one.
+_UNSPOKEN = re.compile(rf"[{BLANKED}\[\]{{}}<>|`=]|__")
+_TAIL = pattern("instructions", "tail", re.IGNORECASE)
+_REASON = pattern("instructions", "reason", re.IGNORECASE)
+_SENT = re.compile(r"\b(?:an?|some|my) ([a-z]+(?: [a-z]+)?)$", re.IGNORECASE)
+_EMPTY = re.compile(r"\b(?:any|one|some|them|so)$", re.IGNORECASE)
+_THE = re.compile(r"\bthe\b", re.IGNORECASE)
+_OTHERWISE = pattern("instructions", "otherwise", re.IGNORECASE)
+
+
+def standing(content: str, key: str | None = None) -> RuleMatch | None:
+    """A standing instruction, unless it refers to something that is not in it."""
+    if len(content.split()) > _MAX_WORDS or has_pronoun(content):
+        return None
+    return RuleMatch(
+        content,
+        type=MemoryType.INSTRUCTION,
+        theme="instructions",
+        key=key,
+        importance=4,
+        is_explicit=True,
+    )
 
 
 def indonesian_instruction(flat: str) -> RuleMatch | None:
@@ -103,26 +121,6 @@ def _each_time(flat: str) -> RuleMatch | None:
     return standing(f"Pengguna ingin asisten {what} setiap kali pengguna {found['when']}.")
 
 
-_DOING = alternatives("instructions", "doing")
-_LEAD = alternatives("instructions", "lead")
-_ALWAYS = pattern("instructions", "always", re.IGNORECASE)
-_FROM_NOW = pattern("instructions", "from now", re.IGNORECASE)
-_NO_MORE = pattern("instructions", "no more", re.IGNORECASE)
-_UNTIL_NOW = pattern("instructions", "until now", re.IGNORECASE)
-_NEVER_ANY = pattern("instructions", "never any", re.IGNORECASE)
-_FOR_ME = pattern("instructions", "for me", re.IGNORECASE)
-_STOP = re.compile(rf"{_LEAD}(?P<how>stop) (?P<what>(?:{_DOING}) .+)", re.IGNORECASE)
-_EACH_TIME = pattern("instructions", "each time", re.IGNORECASE)
-# Quotations, placeholders and markup: an instruction about a text, or part of one.
-_UNSPOKEN = re.compile(rf"[{BLANKED}\[\]{{}}<>|`=]|__")
-_TAIL = pattern("instructions", "tail", re.IGNORECASE)
-_REASON = pattern("instructions", "reason", re.IGNORECASE)
-_SENT = re.compile(r"\b(?:an?|some|my) ([a-z]+(?: [a-z]+)?)$", re.IGNORECASE)
-_EMPTY = re.compile(r"\b(?:any|one|some|them|so)$", re.IGNORECASE)
-_THE = re.compile(r"\bthe\b", re.IGNORECASE)
-_OTHERWISE = pattern("instructions", "otherwise", re.IGNORECASE)
-
-
 def instruction(text: str) -> RuleMatch | None:
     """The standing instruction that a whole sentence gives, or None."""
     if _UNSPOKEN.search(text):
@@ -165,7 +163,7 @@ def _english_each_time(flat: str) -> RuleMatch | None:
     found = _EACH_TIME.fullmatch(_REASON.sub("", flat))
     if found is None or _is_passing(found["what"]):
         return None
-    when = in_third_person(f"I {found['when']}")
+    when = english_in_third_person(f"I {found['when']}")
     thing = _SENT.search(found["when"])
     said = found["what"].strip(" ,.")
     if thing:  # "it" is what the user sends

@@ -5,28 +5,24 @@ from collections.abc import Sequence
 from datetime import MAXYEAR, datetime, timedelta
 from typing import Final
 
-from ricordo.formation.rules.rule import RuleMatch, has_indonesian_possessive, has_pronoun, trimmed
-from ricordo.formation.rules.word_lists import NOT_PLACES
-from ricordo.formation.words import alternatives, pattern
+from ricordo.formation.rules.rule import (
+    NOT_PLACES,
+    RuleMatch,
+    has_indonesian_possessive,
+    has_pronoun,
+    short_slug,
+    trimmed,
+)
+from ricordo.formation.words import alternatives, lines, pattern
 from ricordo.model.vocabulary import MemoryType
 from ricordo.text.dates import CLEAR_MONTHS, ENGLISH_MONTHS
-from ricordo.text.normalise import folded, slug
 
-_INDONESIAN_MONTHS: Final = [
-    "Januari",
-    "Februari",
-    "Maret",
-    "April",
-    "Mei",
-    "Juni",
-    "Juli",
-    "Agustus",
-    "September",
-    "Oktober",
-    "November",
-    "Desember",
-]
-_DECEMBER: Final = 12
+_INDONESIAN_MONTHS: Final = lines("plans", "indonesian months")
+_VISITED = re.compile(r" (?:the )?[A-Z]\w+")
+_DESTINATION = re.compile(
+    r" (?:back |out )?(?:to|around|through|in) (?:the )?"
+    r"(?:[A-Z]\w+|a new (?:city|house|home|flat|apartment))"
+)
 _MONTH = "|".join(sorted({*CLEAR_MONTHS, "march", "may", "mei", "maret"}, key=len, reverse=True))
 _RELATIVE = pattern("plans", "relative", re.IGNORECASE)
 _LONGEST_YEARS: Final = 10  # "in 99 months" is shorter
@@ -35,56 +31,7 @@ _IN_A_WHILE = pattern("plans", "in a while", re.IGNORECASE)
 _MONTH_NEXT_YEAR = re.compile(rf"\b({_MONTH})(?: of)? (?:next year|tahun depan)\b", re.IGNORECASE)
 _FIXED = pattern("plans", "fixed", re.IGNORECASE, month=_MONTH)
 
-
-def has_time(text: str) -> bool:
-    return bool(_RELATIVE.search(text) or _FIXED.search(text))
-
-
-def with_dates(text: str, at: datetime) -> str:
-    """Replace "next month" and the like by the date they mean at that time."""
-    if at.year < MAXYEAR:
-        text = _MONTH_NEXT_YEAR.sub(rf"\1 {at.year + 1}", text)
-    if at.year < MAXYEAR - _LONGEST_YEARS:
-        text = _IN_A_WHILE.sub(lambda found: _after_a_while(found, at), text)
-    dated = _RELATIVE.sub(lambda found: _dated(found.group().lower(), at), text)
-    return dated.replace(" of in ", " of ")
-
-
-def _after_a_while(found: re.Match[str], at: datetime) -> str:
-    """The approximate date of "in two weeks"."""
-    said = found["count"].lower()
-    count = _COUNTS.get(said) or int(said)
-    days = count * (7 if found["unit"].lower().startswith("week") else 30)
-    then = at + timedelta(days=days)
-    return f"around {_day(then, ENGLISH_MONTHS)}"
-
-
-def _dated(phrase: str, at: datetime) -> str:
-    """The date that a phrase means; unchanged at the end of the calendar."""
-    if at.year >= MAXYEAR:
-        return phrase
-    next_month = at.month % _DECEMBER
-    its_year = at.year + (at.month == _DECEMBER)
-    day = at + timedelta(days=1)
-    monday = at + timedelta(days=7 - at.weekday())
-    return {
-        "tomorrow": f"on {_day(day, ENGLISH_MONTHS)}",
-        "next week": f"in the week of {_day(monday, ENGLISH_MONTHS)}",
-        "next month": f"in {ENGLISH_MONTHS[next_month]} {its_year}",
-        "next year": f"in {at.year + 1}",
-        "besok": f"pada {_day(day, _INDONESIAN_MONTHS)}",
-        "minggu depan": f"pada minggu {_day(monday, _INDONESIAN_MONTHS)}",
-        "bulan depan": f"pada {_INDONESIAN_MONTHS[next_month]} {its_year}",
-        "tahun depan": f"pada tahun {at.year + 1}",
-    }[phrase]
-
-
-def _day(at: datetime, months: Sequence[str]) -> str:
-    return f"{at.day} {months[at.month - 1]} {at.year}"
-
-
 _MAX_WORDS: Final = 18
-_MAX_SLUG_CHARS: Final = 60
 
 _STEP = alternatives("plans", "step")
 _DOING: Final = {
@@ -121,6 +68,52 @@ _GOAL_INDONESIAN = pattern("plans", "goal indonesian", re.IGNORECASE)
 _NO_GOAL = pattern("plans", "no goal", re.IGNORECASE)
 _NO_PLAN = pattern("plans", "no plan", re.IGNORECASE)
 _END = pattern("plans", "end", re.IGNORECASE)
+
+
+def has_time(text: str) -> bool:
+    return bool(_RELATIVE.search(text) or _FIXED.search(text))
+
+
+def with_dates(text: str, at: datetime) -> str:
+    """Replace "next month" and the like by the date they mean at that time."""
+    if at.year < MAXYEAR:
+        text = _MONTH_NEXT_YEAR.sub(rf"\1 {at.year + 1}", text)
+    if at.year < MAXYEAR - _LONGEST_YEARS:
+        text = _IN_A_WHILE.sub(lambda found: f"around {_day_after(found, at)}", text)
+    dated = _RELATIVE.sub(lambda found: _dated(found.group().lower(), at), text)
+    return dated.replace(" of in ", " of ")
+
+
+def _day_after(found: re.Match[str], at: datetime) -> str:
+    """The approximate date of "in two weeks"."""
+    said = found["count"].lower()
+    count = _COUNTS.get(said) or int(said)
+    days = count * (7 if found["unit"].lower().startswith("week") else 30)
+    return _day(at + timedelta(days=days), ENGLISH_MONTHS)
+
+
+def _dated(phrase: str, at: datetime) -> str:
+    """The date that a phrase means; unchanged at the end of the calendar."""
+    if at.year >= MAXYEAR:
+        return phrase
+    next_month = at.month % 12
+    its_year = at.year + (at.month == 12)
+    day = at + timedelta(days=1)
+    monday = at + timedelta(days=7 - at.weekday())
+    return {
+        "tomorrow": f"on {_day(day, ENGLISH_MONTHS)}",
+        "next week": f"in the week of {_day(monday, ENGLISH_MONTHS)}",
+        "next month": f"in {ENGLISH_MONTHS[next_month]} {its_year}",
+        "next year": f"in {at.year + 1}",
+        "besok": f"pada {_day(day, _INDONESIAN_MONTHS)}",
+        "minggu depan": f"pada minggu {_day(monday, _INDONESIAN_MONTHS)}",
+        "bulan depan": f"pada {_INDONESIAN_MONTHS[next_month]} {its_year}",
+        "tahun depan": f"pada tahun {at.year + 1}",
+    }[phrase]
+
+
+def _day(at: datetime, months: Sequence[str]) -> str:
+    return f"{at.day} {months[at.month - 1]} {at.year}"
 
 
 def plan_or_goal(english: str, indonesian: str, at: datetime) -> RuleMatch | None:
@@ -160,13 +153,7 @@ def _goes_somewhere(what: str) -> bool:
     verb = re.match(r"(move|relocate|travel|fly|visit)\b(.*)", what, re.IGNORECASE)
     if not verb:
         return True
-    goal = (
-        r" (?:the )?[A-Z]\w+"
-        if verb[1].lower() == "visit"
-        else r" (?:back |out )?(?:to|around|through|in) (?:the )?(?:[A-Z]\w+|a new (?:city|"
-        r"house|home|flat|apartment))"
-    )
-    found = re.match(goal, verb[2])
+    found = (_VISITED if verb[1].lower() == "visit" else _DESTINATION).match(verb[2])
     return found is not None and not set(found.group().lower().split()) & NOT_PLACES
 
 
@@ -202,11 +189,9 @@ def _goal(clause: str) -> RuleMatch | None:
         return _stated_goal(f"User is {how} for {aim}.", aim) if aim else None
     goal = _GOAL.fullmatch(clause) or _BECOME.fullmatch(clause)
     bare = _bare(goal["what"]) if goal else None
-    if (
-        bare is None
-        or _NO_GOAL.search(bare)
-        or (bare.startswith("learn") and len(bare.split()) > 4)
-    ):
+    if bare is None or _NO_GOAL.search(bare):
+        return None
+    if bare.startswith("learn") and len(bare.split()) > 4:
         return None
     verb = "wants" if clause.lower().startswith("i ") else "has the goal"
     return _stated_goal(f"User {verb} to {bare}.", bare)
@@ -214,16 +199,14 @@ def _goal(clause: str) -> RuleMatch | None:
 
 def _goal_indonesian(clause: str) -> RuleMatch | None:
     goal = _GOAL_INDONESIAN.fullmatch(clause)
-    bare = (
-        _bare(re.sub(r"^(?:ingin|mau|untuk) ", "", goal["what"] or goal["become"]))
-        if goal
-        else None
-    )
+    if goal is None:
+        return None
+    bare = _bare(re.sub(r"^(?:ingin|mau|untuk) ", "", goal["what"] or goal["become"]))
     if bare is None or _NO_GOAL.search(bare) or has_indonesian_possessive(bare):
         return None
     return _stated_goal(f"Pengguna ingin {bare}.", bare)
 
 
 def _stated_goal(content: str, bare: str) -> RuleMatch:
-    short = slug(folded(bare))[:_MAX_SLUG_CHARS].strip("-_")
+    short = short_slug(bare)
     return RuleMatch(content, theme="plans", key=f"goal:{short}", importance=3)

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from ricordo.formation.candidate import TOOL_ROLE, Candidate
-from ricordo.formation.hygiene import passages
+from ricordo.formation.passages import passages
 from ricordo.formation.rules.extractor import MAX_CANDIDATES, extract
 from ricordo.model.thread import Turn
 from tests.unit.formation.rules.passages import passage, said
@@ -58,7 +58,7 @@ OTHER_VOICES = {
 
 
 def of_message(content: str) -> list[Candidate]:
-    """What the rules read of a whole message, after hygiene."""
+    """What the rules read of a whole message, after screening."""
     turn = Turn(
         id=1,
         thread_id="t",

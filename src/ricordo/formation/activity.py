@@ -33,6 +33,9 @@ from ricordo.storage.where import active
 _REPLACED = (Action.UPDATE, Action.REPLACE, Action.UNLINK)
 _WRITTEN = (Action.ADD, *_REPLACED)
 
+_DECISIONS = {action.value: decisions_counter(action) for action in Action}
+_COUNTED = (MODEL_CALLS, PROMPT_TOKENS, COMPLETION_TOKENS, *_DECISIONS.values(), *BUCKETS)
+
 
 def counters_of(database: Database, user_id: str | None, days: int | None) -> Counters:
     """The counters of one user, or of all users, over the last days or all time."""
@@ -68,10 +71,6 @@ def counters_from(memories: int, counts: Mapping[str, int], tokens_today: int) -
 
 def _share(part: int, whole: int) -> float:
     return round(part / whole, 4) if whole else 0.0
-
-
-_DECISIONS = {action.value: decisions_counter(action) for action in Action}
-_COUNTED = (MODEL_CALLS, PROMPT_TOKENS, COMPLETION_TOKENS, *_DECISIONS.values(), *BUCKETS)
 
 
 def daily_of(database: Database, user_id: str | None, days: int) -> tuple[DayActivity, ...]:

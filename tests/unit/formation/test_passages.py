@@ -6,13 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ricordo.formation.hygiene import FENCE_END, FENCE_START, kept_pieces, passages, without_fenced
+from ricordo.formation.injected import FENCE_END, FENCE_START
+from ricordo.formation.passages import kept_pieces, passages, without_fenced
 from ricordo.formation.text_spans import sentences
 from ricordo.limits import MAX_TOOL_PASSAGE_CHARS, MAX_TURN_CHARS
 from ricordo.model.thread import Turn
 from tests.unit.tables import phrases
 
-pytestmark = pytest.mark.requirement("formation.hygiene")
+pytestmark = pytest.mark.requirement("formation.passages")
 
 OWN = "I live in Bekasi and work as a nurse."
 

@@ -10,8 +10,6 @@ from typing import Final
 from ricordo import limits
 from ricordo.formation.candidate import TOOL_ROLE, USER_ROLE, Material, Passage, source_role
 from ricordo.formation.injected import (
-    FENCE_END,
-    FENCE_START,
     attack_cuts,
     block_cuts,
     fence_cuts,
@@ -67,6 +65,25 @@ _SPEAKER_LINE = lazy_pattern(
 )
 _MIN_LOG_LINES: Final = 3
 
+# Material (recalled memories, injected context, pasted text, attacks on the model, secrets) is cut
+# out of a message, each piece with a reason. Nothing is ever added: a passage consists of pieces of
+# the turn, in order, joined by line breaks.
+
+Cutter = Callable[[str], Iterable[Span]]
+
+_ASSISTANT_ROLE: Final = "assistant"
+_CITABLE: Final = "NEW, may be quoted"
+_CONTEXT: Final = "earlier, context only"
+_NO_SOURCE: Final = "not a source"
+
+_MARK: Final = "==="
+_LIKE_A_MARK = re.compile(r"[=＝﹦═〓]{3,}")
+_SPACE = re.compile(r"\s+")
+_CUT: Final = " … "
+# A turn is left out if less than this would be shown.
+_MIN_SHOWN_CHARS: Final = 40
+_NOTICE_CHARS: Final = 60
+
 
 def code_cuts(view: str) -> Iterator[Span]:
     """Fenced code, to the end if the fence is not closed, and unfenced lines of code."""
@@ -80,17 +97,13 @@ def code_cuts(view: str) -> Iterator[Span]:
                 fence = ""
         elif found:
             fence, start = found["mark"], line_start
-        elif _is_code(view, line_start, line_end):
+        elif _CODE_LINE.match(view, line_start, line_end) or (
+            _INDENTED.match(view, line_start, line_end)
+            and not _LIST_ENTRY.match(view, line_start, line_end)
+        ):
             yield line_start, line_end
     if fence:
         yield start, len(view)
-
-
-def _is_code(view: str, start: int, end: int) -> bool:
-    if _CODE_LINE.match(view, start, end):
-        return True
-    is_indented = _INDENTED.match(view, start, end) is not None
-    return is_indented and not _LIST_ENTRY.match(view, start, end)
 
 
 def quotation_cuts(view: str) -> Iterator[Span]:
@@ -161,15 +174,6 @@ def secret_cuts(view: str) -> Iterator[Span]:
         if before.endswith((":", "=")):
             first = sentences.around(len(before) - 1, len(before))[0]
         yield first, last
-
-
-# Material (recalled memories, injected context, pasted text, attacks on the model, secrets) is cut
-# out of a message, each piece with a reason. Nothing is ever added: a passage consists of pieces of
-# the turn, in order, joined by line breaks.
-
-__all__ = ["FENCE_END", "FENCE_START", "kept_pieces", "passages", "without_fenced"]
-
-Cutter = Callable[[str], Iterable[Span]]
 
 
 def _injected_cuts(view: str) -> Iterator[Span]:
@@ -313,20 +317,6 @@ def _places(kept: Sequence[Span], found: Iterable[VoicePart], *voices: Voice) ->
         place += end - start + 1
 
 
-_ASSISTANT_ROLE: Final = "assistant"
-_CITABLE: Final = "NEW, may be quoted"
-_CONTEXT: Final = "earlier, context only"
-_NO_SOURCE: Final = "not a source"
-
-_MARK: Final = "==="
-_LIKE_A_MARK = re.compile(r"[=＝﹦═〓]{3,}")
-_SPACE = re.compile(r"\s+")
-_CUT: Final = " … "
-# A turn is left out if less than this would be shown.
-_MIN_SHOWN_CHARS: Final = 40
-_NOTICE_CHARS: Final = 60
-
-
 @dataclass(frozen=True, slots=True)
 class Transcript:
     """``passages``: the new ones that the text shows, at least in part; only they may be quoted."""
@@ -349,7 +339,7 @@ class _Block:
 def render(turns: Sequence[Turn], *, first_new_position: int) -> Transcript:
     """The turns as text of at most ``MAX_TRANSCRIPT_CHARS``, head and tail kept.
 
-    User messages and tool results are shown after hygiene, and may be quoted from
+    User messages and tool results are shown without material, and may be quoted from
     ``first_new_position`` on. Assistant messages are shortened; all others and empty turns are left
     out.
 
@@ -361,22 +351,19 @@ def render(turns: Sequence[Turn], *, first_new_position: int) -> Transcript:
     for turn in turns:
         passage = cleaned.get(turn.id)
         if passage is not None:
-            blocks.append(_of_source(turn, passage, is_new=turn.position >= first_new_position))
+            is_new = turn.position >= first_new_position
+            who = USER_ROLE if passage.is_from_user else "tool result"
+            header = _header(turn, who, _CITABLE if is_new else _CONTEXT)
+            blocks.append(_Block(header, _harmless(passage.text), passage if is_new else None))
         elif turn.role == _ASSISTANT_ROLE:
             blocks.append(_Block(_header(turn, _ASSISTANT_ROLE, _NO_SOURCE), _reply(turn), None))
     return _fitted([block for block in blocks if block.body], limits.MAX_TRANSCRIPT_CHARS)
 
 
-def _of_source(turn: Turn, passage: Passage, *, is_new: bool) -> _Block:
-    who = USER_ROLE if passage.is_from_user else "tool result"
-    header = _header(turn, who, _CITABLE if is_new else _CONTEXT)
-    return _Block(header, _harmless(passage.text), passage if is_new else None)
-
-
-def _header(turn: Turn, who: str, standing: str) -> str:
+def _header(turn: Turn, who: str, use: str) -> str:
     actor = f" ({_name(turn.actor)})" if turn.actor else ""
     when = turn.at.strftime("%A, %Y-%m-%d %H:%M")
-    return f"{_MARK} turn {turn.position} | {who}{actor} | {when} | {standing} {_MARK}"
+    return f"{_MARK} turn {turn.position} | {who}{actor} | {when} | {use} {_MARK}"
 
 
 def _reply(turn: Turn) -> str:
