@@ -7,7 +7,7 @@ from ricordo.errors import InvalidValue
 from ricordo.formation import consent
 from ricordo.formation.candidate import Candidate
 from ricordo.formation.profile import candidate_of
-from ricordo.formation.proposals import Heard, keep_proposal
+from ricordo.formation.proposals import ProposalEvidence, keep_proposal
 from ricordo.formation.service import Formation
 from ricordo.model.draft import NewMemory
 from ricordo.model.proposal import Proposed
@@ -83,8 +83,8 @@ def propose_if_sensitive(formation: Formation, scope: Scope, draft: NewMemory) -
             number = waiting.open.id
         else:
             kept = replace(stamped, valid_from=candidate.passage.at)
-            heard = Heard(candidate.quote, (), stamped.thread_id, scope.actor)
-            number = keep_proposal(writing, formation.policy, waiting, kept, heard)
+            evidence = ProposalEvidence(candidate.quote, (), stamped.thread_id, scope.actor)
+            number = keep_proposal(writing, formation.policy, waiting, kept, evidence)
         return Proposed(proposal_id=number, status=PROPOSED, fields=waiting.fields, note=_WAITS)
 
 

@@ -53,8 +53,6 @@ _NOT_THIS = re.compile(r"\b(?:not|bukan|isn['’]t|never)\s+(?:(?:an?|the|my|in|
                        re.IGNORECASE)  # fmt: skip
 _WORD = re.compile(r"[\w-]{3,}")
 
-# This module imports everything that reads and checks texts, which takes longer than most commands
-# do. So it is imported only when something is formed.
 
 _OUT_OF_REACH: Final = Rejection(RejectionCode.OUT_OF_REACH, "not in the agent's categories")
 _SECRET: Final = Rejection(RejectionCode.SECRET, "holds a secret")

@@ -18,7 +18,7 @@ FENCE_END: Final = "</ricordo-memory>"
 
 _FENCE_NAME: Final = "ricordomemory"
 
-_TELLING_PARTS = pattern("material", "telling parts")
+_BLOCK_NAME_PARTS = pattern("material", "parts of block names")
 _BLOCK_NAMES: Final = words("material", "block names")
 
 # The name alone opens a block, so that a missing ">" does not hide it. Possessive quantifiers keep
@@ -59,22 +59,18 @@ _SIGNS_AROUND: Final = " \t\n\x1f.!?:\"'>*(#-["
 
 def fence_cuts(view: str) -> Iterator[Span]:
     """Text between ricordo's own markers."""
-    return _blocks(view, _is_own_fence)
+    return _blocks(view, lambda name: name == _FENCE_NAME)
 
 
 def block_cuts(view: str) -> Iterator[Span]:
     """Blocks with a known name, nested or not; an unclosed one extends to the end."""
-    yield from _blocks(view, _is_telling)
+    yield from _blocks(view, _is_known_block)
     yield from _bracket_blocks(view)
     yield from _blocks_between_lines(view)
 
 
-def _is_own_fence(name: str) -> bool:
-    return name == _FENCE_NAME
-
-
-def _is_telling(name: str) -> bool:
-    return name in _BLOCK_NAMES or _TELLING_PARTS.search(name) is not None
+def _is_known_block(name: str) -> bool:
+    return name in _BLOCK_NAMES or _BLOCK_NAME_PARTS.search(name) is not None
 
 
 def _blocks(view: str, is_wanted: Callable[[str], bool]) -> Iterator[Span]:
@@ -118,7 +114,7 @@ def _bracket_blocks(view: str) -> Iterator[Span]:
     tags = [
         tag
         for tag in _BRACKET_TAG.finditer(view)
-        if _is_telling(tag["name"].translate(_SIGNS_IN_NAMES))
+        if _is_known_block(tag["name"].translate(_SIGNS_IN_NAMES))
     ]
     paragraphs = Paragraphs(view)
     last_end = {tag["name"]: tag.end() for tag in tags if tag["slash"]}
@@ -189,14 +185,12 @@ def _end_of_headed(view: str, found: list[Span], index: int) -> int:
                 return index + 1
         elif line.strip(" \t"):
             has_text = True
-        elif has_text and not _list_goes_on(view, found, index + 1):
-            break
+        elif has_text:
+            list_goes_on = index + 1 < len(found) and _BULLET.match(view, *found[index + 1])
+            if not list_goes_on:
+                break
         index += 1
     return index
-
-
-def _list_goes_on(view: str, found: list[Span], index: int) -> bool:
-    return index < len(found) and _BULLET.match(view, *found[index]) is not None
 
 
 def _is_heading(line: str) -> bool:

@@ -1,4 +1,10 @@
-"""Cuts out of messages what the user did not say, and renders the rest as a transcript."""
+"""Cuts out of messages what the user did not say, and renders the rest as a transcript.
+
+Material (recalled memories, injected context, pasted text, attacks on the model, secrets) is cut
+out of a message, each piece with a reason. Nothing is ever added: a passage consists of pieces of
+the turn, in order, joined by line breaks. The ``…_cuts`` functions take a plain view (see
+``text_spans.py``) and return the spans to cut.
+"""
 
 import json
 import re
@@ -34,8 +40,6 @@ from ricordo.model.thread import Turn
 from ricordo.text.normalise import lazy_pattern
 from ricordo.text.secrets import secrets_in
 
-# The ``…_cuts`` functions take a plain view (see ``text_spans.py``) and return the spans to cut.
-
 _FENCE = lazy_pattern(r"[ \t]*+(?P<mark>`{3,}+|~{3,}+)")
 _INDENTED = lazy_pattern(r"(?: {4}|[ ]{0,3}\t)")
 _LIST_ENTRY = lazy_pattern(r"[ \t]*+(?:[-*•+]|[0-9]{1,3}[.)])[ \t]")
@@ -64,10 +68,6 @@ _SPEAKER_LINE = lazy_pattern(
     r"(?P<name>[^\W\d][\w.'-]{0,20}(?:[ ][^\W\d][\w.'-]{0,20}){0,2})[ \t*_]{0,4}:(?=[ \t*\n]|$)"
 )
 _MIN_LOG_LINES: Final = 3
-
-# Material (recalled memories, injected context, pasted text, attacks on the model, secrets) is cut
-# out of a message, each piece with a reason. Nothing is ever added: a passage consists of pieces of
-# the turn, in order, joined by line breaks.
 
 Cutter = Callable[[str], Iterable[Span]]
 

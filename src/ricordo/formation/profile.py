@@ -11,12 +11,12 @@ from ricordo.formation.conflicts import IDENTICAL, NEW, NOT_NEWER, SAME_KEY, Res
 from ricordo.formation.consent import TONE, PendingConsent, benign_field, waiting_for
 from ricordo.formation.injected import fence_cuts, has_attack
 from ricordo.formation.proposals import (
-    Heard,
+    ProposalEvidence,
     keep_proposal,
-    note_heard,
+    note_repeated,
     note_signal,
     settle_by_storing,
-    times_heard,
+    times_repeated,
 )
 from ricordo.formation.schedule import FormationPolicy
 from ricordo.formation.service import Formation
@@ -119,11 +119,11 @@ class FieldGate:
         if met is None:
             return WaitingField(FieldOutcome.WAITING, self._propose(draft, value, waiting))
         turns = {*met.signals, *([] if self._turn_id is None else [self._turn_id])}
-        heard = times_heard(self._writing, met.id) + (self._turn_id is None)
-        if len(turns) + heard >= self._policy.corroborating_signals:
+        repeated = times_repeated(self._writing, met.id) + (self._turn_id is None)
+        if len(turns) + repeated >= self._policy.corroborating_signals:
             return None
         if self._turn_id is None:
-            note_heard(self._writing, met.id, self._scope.actor)
+            note_repeated(self._writing, met.id, self._scope.actor)
         else:
             note_signal(self._writing, met, self._turn_id)
         return WaitingField(FieldOutcome.WAITING, met.id)
@@ -134,10 +134,10 @@ class FieldGate:
         if waiting.open is not None:
             waiting = replace(waiting, overtakes=(*waiting.overtakes, waiting.open), open=None)
         turn_ids = () if self._turn_id is None else (self._turn_id,)
-        heard = Heard(value, turn_ids, scope.thread_id, scope.actor)
-        proposal_id = keep_proposal(writing, self._policy, waiting, draft, heard)
+        evidence = ProposalEvidence(value, turn_ids, scope.thread_id, scope.actor)
+        proposal_id = keep_proposal(writing, self._policy, waiting, draft, evidence)
         if self._turn_id is None and waiting.kind is ProposalKind.CORROBORATION:
-            note_heard(writing, proposal_id, scope.actor)
+            note_repeated(writing, proposal_id, scope.actor)
         return proposal_id
 
 

@@ -38,7 +38,7 @@ PROPOSAL: Final = "proposal"
 
 _STEP: Final = "consent"
 _PROPOSED: Final = "proposed"
-_HEARD: Final = "heard"
+_REPEATED: Final = "heard"
 _FIELDS: Final = "fields"
 _DRAFTED: Final = (
     "content",
@@ -62,7 +62,7 @@ _DRAFTED: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class ProposalEvidence:
     """The evidence of a proposal: the words, their turns, and who reported it."""
 
     quote: str
@@ -76,7 +76,7 @@ def keep_proposal(
     policy: FormationPolicy,
     waiting: PendingConsent,
     draft: NewMemory,
-    heard: Heard,
+    evidence: ProposalEvidence,
 ) -> int:
     """Store what may not become a memory yet, replacing what it overtakes; returns its number."""
     for overtaken in waiting.overtakes:
@@ -89,13 +89,13 @@ def keep_proposal(
         fields=waiting.fields,
         content_hash=content_hash(draft.content),
         draft={name: plain(getattr(draft, name)) for name in _DRAFTED},
-        quote=heard.quote,
-        signals=heard.turn_ids,
-        thread_id=heard.thread_id,
+        quote=evidence.quote,
+        signals=evidence.turn_ids,
+        thread_id=evidence.thread_id,
         created_at=writing.now,
         expires_at=writing.now + lifetime(policy, waiting.kind),
     )
-    add_proposal(writing, proposal, heard.actor)
+    add_proposal(writing, proposal, evidence.actor)
     return proposal_id
 
 
@@ -115,15 +115,15 @@ def note_signal(writing: WriteTransaction, proposal: StoredProposal, turn_id: in
         update_proposal(writing, proposal.id, {"signals": [*proposal.signals, turn_id]})
 
 
-def note_heard(writing: WriteTransaction, proposal_id: int, actor: str) -> None:
+def note_repeated(writing: WriteTransaction, proposal_id: int, actor: str) -> None:
     """Count that a proposal was said once more in an unknown turn."""
-    _record(writing, proposal_id, actor, {_STEP: _HEARD})
+    _record(writing, proposal_id, actor, {_STEP: _REPEATED})
 
 
-def times_heard(writing: WriteTransaction, proposal_id: int) -> int:
+def times_repeated(writing: WriteTransaction, proposal_id: int) -> int:
     """How often a proposal was said in an unknown turn, before this transaction."""
     changes = history_of(writing.connection, writing.user_id, proposal_id, MAX_PAGE_ITEMS)
-    return sum(change.meta.get(_STEP) == _HEARD for change in changes)
+    return sum(change.meta.get(_STEP) == _REPEATED for change in changes)
 
 
 def open_proposal(

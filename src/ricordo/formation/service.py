@@ -32,7 +32,12 @@ from ricordo.formation.decisions import (
     note_decisions,
     said_again,
 )
-from ricordo.formation.proposals import Heard, keep_proposal, note_signal, settle_by_storing
+from ricordo.formation.proposals import (
+    ProposalEvidence,
+    keep_proposal,
+    note_signal,
+    settle_by_storing,
+)
 from ricordo.formation.schedule import FormationPolicy
 from ricordo.formation.segment import Found, Segment, next_segment
 from ricordo.index.relations import Neighbours
@@ -256,8 +261,8 @@ class DecisionWriter:
             again = replace(ignored, reason=consent.PROPOSED_BEFORE)
             return replace(decision_of(again), proposal_id=waiting.open.id)
         candidate = resolution.candidate
-        heard = Heard(candidate.quote, (candidate.passage.turn_id,), thread_id)
-        proposal_id = keep_proposal(writing, self._policy, waiting, draft, heard)
+        evidence = ProposalEvidence(candidate.quote, (candidate.passage.turn_id,), thread_id)
+        proposal_id = keep_proposal(writing, self._policy, waiting, draft, evidence)
         needed = consent.reason_of(waiting)
         proposed = replace(resolution, action=Action.PROPOSE, reason=needed, targets=())
         return replace(decision_of(proposed), proposal_id=proposal_id)

@@ -50,8 +50,6 @@ ABOUT_THE_CONVERSATION: Final = pattern("writing_rules", "about the conversation
 ASSISTANT_FIRST: Final = pattern("writing_rules", "assistant first")
 ADDRESSES_THE_MODEL: Final = pattern("writing_rules", "addresses the model")
 
-# Every rule returns what is wrong, or None.
-
 _QUOTATION = pattern("writing_rules", "quotation")
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 _MARKUP = pattern("writing_rules", "markup")
@@ -81,13 +79,12 @@ _ENDED: Final = tuple(".?!。？…")
 _CLOSING: Final = "\"')]”’»」』）"
 _MAX_ROUNDS: Final = 20
 
-__all__ = ["Rejection", "RejectionCode", "validated"]
 
 # Only a user can want something; a tool result can only be a fact.
 _WISHES: Final = frozenset({MemoryType.INSTRUCTION, MemoryType.PREFERENCE, MemoryType.PROCEDURE})
 _LISTED_LINES = re.compile(r"(?:^|\n)[ \t]*(?:[-*•+]|[0-9]{1,2}[.)])[ \t]")
 # Longer contents are rejected unread, to bound the time.
-_MAX_LOOKED_AT_CHARS: Final = 8_000
+_MAX_CHECKED_CHARS: Final = 8_000
 
 
 def is_present_tense(small: str) -> bool:
@@ -97,7 +94,7 @@ def is_present_tense(small: str) -> bool:
     return _PRESENT.search(small) is not None
 
 
-def hangs_in_time(text: str) -> bool:
+def has_dangling_time(text: str) -> bool:
     """Whether a text has a relative date ("tomorrow") and no absolute one."""
     if not _RELATIVE.search(text.lower()):
         return False
@@ -137,6 +134,7 @@ class Written:
 
 
 Rule = Callable[[Written], str | None]
+"""Returns what is wrong, or None."""
 
 
 def is_numbered(content: str) -> bool:
@@ -286,9 +284,11 @@ def _happened(written: Written) -> str | None:
     return None
 
 
-def _stands_in_time(written: Written) -> str | None:
+def _has_no_dangling_time(written: Written) -> str | None:
     lasting = written.type in (MemoryType.FACT, MemoryType.PREFERENCE)
-    return "a time that only its speaker knew" if lasting and hangs_in_time(written.bare) else None
+    return (
+        "a time that only its speaker knew" if lasting and has_dangling_time(written.bare) else None
+    )
 
 
 RULES: Final[tuple[tuple[RejectionCode, Rule], ...]] = (
@@ -306,7 +306,7 @@ RULES: Final[tuple[tuple[RejectionCode, Rule], ...]] = (
     (RejectionCode.NOT_THIRD_PERSON, _is_in_the_third_person),
     (RejectionCode.NO_REFERENT, _refers_to_something),
     (RejectionCode.NOT_PAST, _happened),
-    (RejectionCode.DANGLING_TIME, _stands_in_time),
+    (RejectionCode.DANGLING_TIME, _has_no_dangling_time),
 )
 
 
@@ -384,7 +384,7 @@ def validated(candidate: Candidate) -> Candidate | Rejection:
     A valid candidate is returned unchanged.
     """
     given = candidate.content
-    if len(given) > _MAX_LOOKED_AT_CHARS:
+    if len(given) > _MAX_CHECKED_CHARS:
         return Rejection(RejectionCode.TOO_LONG, f"{len(given)} characters")
     is_procedure = candidate.type is MemoryType.PROCEDURE
     if not is_procedure and (is_numbered(given) or len(_LISTED_LINES.findall(given)) > 1):

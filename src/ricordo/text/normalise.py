@@ -1,4 +1,7 @@
-"""Text made comparable: normalised, folded, split into chunks."""
+"""Text made comparable: normalised, folded, split into chunks.
+
+Computed here, never in a database, so that SQLite and PostgreSQL agree.
+"""
 
 import hashlib
 import re
@@ -85,9 +88,6 @@ _DIGIT = re.compile(r"[0-9]")
 # A letter and then a digit, a long number, or signs that no word has inside.
 _IDENTIFIER = re.compile(r"^[^\W\d_].*[0-9]|[0-9]{5}|[_@]|^(?=.{6})[0-9].*[.-].*[0-9]")
 _PLURAL_ACRONYM = re.compile(r"[A-Z]{2,}s")
-
-
-# Computed here, never in a database, so that SQLite and PostgreSQL agree.
 
 
 def canonical(text: str) -> str:

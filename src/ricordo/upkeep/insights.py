@@ -21,7 +21,7 @@ from ricordo.formation.passages import kept_pieces
 from ricordo.formation.schedule import FormationPolicy
 from ricordo.formation.sensitive import sensitive_fields_of
 from ricordo.formation.statements import opposed, says_nothing_new, share_of_words
-from ricordo.formation.writing_rules import hangs_in_time, validated
+from ricordo.formation.writing_rules import has_dangling_time, validated
 from ricordo.index.relations import Neighbours
 from ricordo.memories.additions import add_all
 from ricordo.metering import MeteredModel
@@ -293,7 +293,7 @@ class InsightFilter:
         content = checked.content
         if not _SUBJECT.match(content):
             return content, NOT_ABOUT_THE_USER
-        if hangs_in_time(content):
+        if has_dangling_time(content):
             return content, RejectionCode.DANGLING_TIME.value
         if not supports(content, passage.text):
             return content, RejectionCode.UNSUPPORTED.value

@@ -4,7 +4,7 @@ import re
 from datetime import datetime
 from typing import Final
 
-from ricordo.formation.rules.plans import with_dates
+from ricordo.formation.rules.plans import episode, stated_goal, with_dates
 from ricordo.formation.rules.rule import (
     PAST_FORMS,
     RuleMatch,
@@ -14,7 +14,6 @@ from ricordo.formation.rules.rule import (
     trimmed,
 )
 from ricordo.formation.words import alternatives, pattern, words
-from ricordo.model.vocabulary import MemoryType
 from ricordo.text.dates import CLEAR_MONTHS
 
 # The time distinguishes a habit from a remark: "on Tuesdays", "every morning", "for twelve years".
@@ -62,8 +61,9 @@ def habit(clause: str) -> RuleMatch | None:
         return None
     verb, rest = said["verb"].lower(), said["rest"]
     first = (said["first"] or "").strip(" ,")
-    phrase = f"{verb}{rest}"
-    if not _is_done(phrase, verb):
+    is_past = (verb in PAST_FORMS and verb not in ("read", "put", "quit")) or verb.endswith("ed")
+    is_other = verb in _NO_HABIT or is_past or verb.endswith(("ing", "ly"))
+    if is_other and not _GETS_UP.match(f"{verb}{rest}"):
         return None
     when = _WHEN.search(rest)
     if when:
@@ -78,13 +78,6 @@ def habit(clause: str) -> RuleMatch | None:
         else:
             return None
     return _kept(f"{third_person(verb)}{_about_user(kept)}", first.lower())
-
-
-def _is_done(phrase: str, verb: str) -> bool:
-    if _GETS_UP.match(phrase):
-        return True
-    is_past = (verb in PAST_FORMS and verb not in ("read", "put", "quit")) or verb.endswith("ed")
-    return not (verb in _NO_HABIT or is_past or verb.endswith(("ing", "ly")))
 
 
 def _kept(done: str, first: str) -> RuleMatch | None:
@@ -123,7 +116,7 @@ def engagement(clause: str, at: datetime) -> RuleMatch | None:
         named = event["what"].lower()
         if set(named.split()) & _NOT_EVENTS or has_pronoun(named):
             return None
-        return _episode(f"User's {event['what']} is {with_dates(event['when'], at)}.")
+        return episode(f"User's {event['what']} is {with_dates(event['when'], at)}.")
     doing = _DOING.fullmatch(clause)
     if doing is None or doing["verb"].lower() in _NOT_TO_COME:
         return None
@@ -135,7 +128,7 @@ def engagement(clause: str, at: datetime) -> RuleMatch | None:
     if not is_doing or not (first or _COMING_WHEN.search(what)) or not _is_plain(what):
         return None
     when = f" {first[0].lower() + first[1:]}" if first else ""
-    return _episode(f"User plans on {with_dates(_engagement_of_user(what + when), at)}.")
+    return episode(f"User plans on {with_dates(_engagement_of_user(what + when), at)}.")
 
 
 def aim(clause: str) -> RuleMatch | None:
@@ -156,13 +149,7 @@ def aim(clause: str) -> RuleMatch | None:
 def _goal(verb: str, bare: str) -> RuleMatch | None:
     if not _is_plain(bare):
         return None
-    short = short_slug(bare)
-    return RuleMatch(
-        f"User {verb} {_engagement_of_user(bare)}.",
-        theme="plans",
-        key=f"goal:{short}",
-        importance=3,
-    )
+    return stated_goal(f"User {verb} {_engagement_of_user(bare)}.", bare)
 
 
 def _cut(text: str) -> str:
@@ -180,7 +167,3 @@ def _is_plain(text: str) -> bool:
 
 def _engagement_of_user(text: str) -> str:
     return re.sub(r"\b(?:my|our)\b", "User's", text, flags=re.IGNORECASE)
-
-
-def _episode(content: str) -> RuleMatch:
-    return RuleMatch(content, type=MemoryType.EPISODE, theme="plans", importance=3)

@@ -231,11 +231,6 @@ def items_about_me(text: str) -> list[tuple[str, int]]:
     return pieces
 
 
-def readings(item: str) -> list[str]:
-    """Full sentences, in regular form, that such an item may stand for."""
-    return [regular_english(f"{subject} {item}") for subject in _ITEM_SUBJECTS]
-
-
 def extract(passage: Passage) -> list[Candidate]:
     """What the user states about themselves in a passage; nothing for tool results.
 
@@ -245,40 +240,32 @@ def extract(passage: Passage) -> list[Candidate]:
         return []
     by_subject: dict[str, Candidate] = {}
     for statement, start, end in _statements(passage):
-        subject = statement.key or statement.content
-        if _is_sound(statement.content):
+        content = statement.content
+        subject = statement.key or content
+        if len(content) <= MAX_CONTENT_CHARS and not _PERSON_LEFT.search(without_acronyms(content)):
             by_subject.pop(subject, None)
-            by_subject[subject] = _candidate(passage, statement, start, end)
+            by_subject[subject] = Candidate(
+                content=content,
+                quote=passage.text[start:end],
+                passage=passage,
+                type=statement.type,
+                theme=statement.theme,
+                key=statement.key,
+                importance=statement.importance,
+                is_explicit=statement.is_explicit,
+            )
         if len(by_subject) == MAX_CANDIDATES:
             break
     return list(by_subject.values())
-
-
-def _candidate(passage: Passage, statement: RuleMatch, start: int, end: int) -> Candidate:
-    return Candidate(
-        content=statement.content,
-        quote=passage.text[start:end],
-        passage=passage,
-        type=statement.type,
-        theme=statement.theme,
-        key=statement.key,
-        importance=statement.importance,
-        is_explicit=statement.is_explicit,
-    )
-
-
-def _is_sound(content: str) -> bool:
-    return len(content) <= MAX_CONTENT_CHARS and not _PERSON_LEFT.search(without_acronyms(content))
 
 
 def _statements(passage: Passage) -> Iterator[tuple[RuleMatch, int, int]]:
     own = screened(passage.text)
     procedure = procedure_in(own)
     if procedure:
-        yield procedure.statement, procedure.start, procedure.end
-        own = (
-            own[: procedure.start] + " " * (procedure.end - procedure.start) + own[procedure.end :]
-        )
+        start, end = procedure.start, procedure.end
+        yield procedure.statement, start, end
+        own = own[:start] + " " * (end - start) + own[end:]
     found = sentences(own)
     requests = {request.body.start: request for request in requests_in(found, own)}
     requested = {request.body.end: request for request in requests.values()}
@@ -334,59 +321,34 @@ def _said(
     passage: Passage, sentence: Sentence, greeted: bool
 ) -> Iterator[tuple[RuleMatch, int, int]]:
     """A standing instruction, or what the clauses of a sentence state."""
-    if "?" not in sentence.ending:
-        standing = instruction(sentence.text)
-        if standing:
-            yield standing, sentence.start, sentence.end
-            return
+    if "?" not in sentence.ending and (given := instruction(sentence.text)):
+        yield given, sentence.start, sentence.end
+        return
     for clause in clauses(sentence):
         if may_be_source(sentence, clause):
             for statement in _stated(passage, clause, greeted):
                 yield statement, clause.start, clause.end
     for item, place in items_about_me(sentence.text):
-        listed = _listed(item)
-        if listed:
+        # An item leaves out its subject and verb.
+        readings = [regular_english(f"{subject} {item}") for subject in _ITEM_SUBJECTS]
+        matches = (rule.read(reading) for reading in readings for rule in _RULES[0][1])
+        if listed := next(filter(None, matches), None):
             yield listed, sentence.start + place, sentence.start + place + len(item)
 
 
-def _listed(item: str) -> RuleMatch | None:
-    for reading in readings(item):
-        for rule in _RULES[0][1]:
-            statement = rule.read(reading)
-            if statement:
-                return statement
-    return None
-
-
-def _stated(passage: Passage, clause: Clause, greeted: bool) -> Iterator[RuleMatch]:
+def _stated(passage: Passage, clause: Clause, greeted: bool) -> list[RuleMatch]:
     """What a clause states: by the specific rules, or else by the fallback rules."""
     text = without_helpful_tail(clause.full)
     if not clause.subject:
         text = with_subject(text, clause.before)
-    found = [*_closely(passage, text), *_named(text, clause, greeted)]
-    if not found:
-        general = general_statement(text, passage.at)
-        found = [general] if general else []
-    yield from found
-
-
-def _closely(passage: Passage, text: str) -> Iterator[RuleMatch]:
-    for spell_out, rules in _RULES:
-        spelled_out = spell_out(text)
-        for rule in rules:
-            statement = rule.read(spelled_out) or rule.read(of_both(spelled_out))
-            if statement:
-                yield statement
-    plan = plan_or_goal(regular_english(text), regular_indonesian(text), passage.at)
-    if plan:
-        yield plan
-
-
-def _named(text: str, clause: Clause, greeted: bool) -> Iterator[RuleMatch]:
-    presented = name_presented(text)
-    if presented:
-        yield presented
+    found: list[RuleMatch | None] = []
+    for regular, rules in _RULES:
+        said = regular(text)
+        found += [rule.read(said) or rule.read(of_both(said)) for rule in rules]
+    english, indonesian = regular_english(text), regular_indonesian(text)
+    found += [plan_or_goal(english, indonesian, passage.at), name_presented(text)]
     if greeted or is_greeting(clause.before) or is_greeting(text):
-        name = name_given_in_greeting(regular_english(text), regular_indonesian(text))
-        if name:
-            yield name
+        found.append(name_given_in_greeting(english, indonesian))
+    if not any(found):
+        found.append(general_statement(text, passage.at))
+    return [statement for statement in found if statement is not None]

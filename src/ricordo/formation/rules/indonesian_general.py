@@ -16,7 +16,7 @@ from ricordo.formation.rules.noun_phrases import (
     name,
     own_age,
 )
-from ricordo.formation.rules.plans import with_dates
+from ricordo.formation.rules.plans import episode, stated_goal, with_dates
 from ricordo.formation.rules.rule import (
     CONDITIONS,
     INDONESIAN_LANGUAGES,
@@ -159,8 +159,7 @@ def indonesian_engagement(clause: str, at: datetime) -> RuleMatch | None:
     if first and not first["will"] and not _EVENT.match(bare):
         return None
     when = with_dates(found["when"], at)
-    content = f"Pengguna berencana {bare} {when}."
-    return RuleMatch(content, type=MemoryType.EPISODE, theme="plans", importance=3)
+    return episode(f"Pengguna berencana {bare} {when}.")
 
 
 def indonesian_aim(clause: str) -> RuleMatch | None:
@@ -172,9 +171,7 @@ def indonesian_aim(clause: str) -> RuleMatch | None:
     if bare is None or _VAGUE.search(bare) or len(bare.split()) > 8:
         return None
     verb = "sedang" if found["chase"] else "ingin"
-    return RuleMatch(
-        f"Pengguna {verb} {bare}.", theme="plans", key=f"goal:{short_slug(bare)}", importance=3
-    )
+    return stated_goal(f"Pengguna {verb} {bare}.", bare)
 
 
 def _bare(text: str) -> str | None:

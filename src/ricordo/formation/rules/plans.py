@@ -145,7 +145,7 @@ def _plan(clause: str, at: datetime) -> RuleMatch | None:
     bare = _bare(what.replace(" my ", " a "))
     if bare is None or (needs_time and not has_time(bare)) or not _goes_somewhere(bare):
         return None
-    return _episode(f"User plans {'' if trip else 'to '}{with_dates(bare, at)}.")
+    return episode(f"User plans {'' if trip else 'to '}{with_dates(bare, at)}.")
 
 
 def _goes_somewhere(what: str) -> bool:
@@ -166,10 +166,10 @@ def _plan_indonesian(clause: str, at: datetime) -> RuleMatch | None:
     bare = _bare(future["what"]) if future else None
     if bare is None or not has_time(bare) or has_indonesian_possessive(bare):
         return None
-    return _episode(f"Pengguna berencana {with_dates(bare, at)}.")
+    return episode(f"Pengguna berencana {with_dates(bare, at)}.")
 
 
-def _episode(content: str) -> RuleMatch:
+def episode(content: str) -> RuleMatch:
     return RuleMatch(content, type=MemoryType.EPISODE, theme="plans", importance=3)
 
 
@@ -186,7 +186,7 @@ def _goal(clause: str) -> RuleMatch | None:
     if saving:
         aim = _bare(saving["what"].replace("my ", "a "))
         how = saving["how"].lower()
-        return _stated_goal(f"User is {how} for {aim}.", aim) if aim else None
+        return stated_goal(f"User is {how} for {aim}.", aim) if aim else None
     goal = _GOAL.fullmatch(clause) or _BECOME.fullmatch(clause)
     bare = _bare(goal["what"]) if goal else None
     if bare is None or _NO_GOAL.search(bare):
@@ -194,7 +194,7 @@ def _goal(clause: str) -> RuleMatch | None:
     if bare.startswith("learn") and len(bare.split()) > 4:
         return None
     verb = "wants" if clause.lower().startswith("i ") else "has the goal"
-    return _stated_goal(f"User {verb} to {bare}.", bare)
+    return stated_goal(f"User {verb} to {bare}.", bare)
 
 
 def _goal_indonesian(clause: str) -> RuleMatch | None:
@@ -204,9 +204,8 @@ def _goal_indonesian(clause: str) -> RuleMatch | None:
     bare = _bare(re.sub(r"^(?:ingin|mau|untuk) ", "", goal["what"] or goal["become"]))
     if bare is None or _NO_GOAL.search(bare) or has_indonesian_possessive(bare):
         return None
-    return _stated_goal(f"Pengguna ingin {bare}.", bare)
+    return stated_goal(f"Pengguna ingin {bare}.", bare)
 
 
-def _stated_goal(content: str, bare: str) -> RuleMatch:
-    short = short_slug(bare)
-    return RuleMatch(content, theme="plans", key=f"goal:{short}", importance=3)
+def stated_goal(content: str, bare: str) -> RuleMatch:
+    return RuleMatch(content, theme="plans", key=f"goal:{short_slug(bare)}", importance=3)
