@@ -16,7 +16,7 @@ from ricordo.model.proposal import Proposal, StoredProposal
 from ricordo.model.scope import Scope
 from ricordo.model.vocabulary import ProposalState, Status
 from ricordo.storage.activity import tally
-from ricordo.storage.database import retried
+from ricordo.storage.database import WriteTransaction, retried
 from ricordo.storage.formation import find_proposal
 from ricordo.storage.history import revision_of
 from ricordo.storage.items import keyed_profile_items
