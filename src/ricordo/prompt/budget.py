@@ -1,5 +1,6 @@
 """The token budget of a request and its parts."""
 
+import functools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
@@ -51,10 +52,12 @@ class TokenBudget:
         return self.price(text) <= self.left
 
     def pay(self, text: str) -> str:
-        price = self.price(text)
-        self.left -= price
-        self.spent += price
+        self.spend(self.price(text))
         return text
+
+    def spend(self, tokens: int) -> None:
+        self.left -= tokens
+        self.spent += tokens
 
     def pay_for_head(self, name: str, text: str) -> str:
         """Pay for a text, or for as much of its beginning as is affordable."""
@@ -87,7 +90,7 @@ class Budget:
     @classmethod
     def of(cls, request: PromptRequest, count: TokenCounter) -> "Budget":
         """The budget of a request. Raises InvalidValue."""
-        count = _counting_once(count)
+        count = functools.cache(count)
         message = count(request.message) + MESSAGE_TOKENS if request.message else 0
         tools = count(request.tool_schemas) if request.tool_schemas else 0
         budget = cls(count, request, message, tools)
@@ -117,22 +120,7 @@ class Budget:
 
     def for_history(self, *spent: TokenBudget) -> TokenBudget:
         """Everything the other parts have not spent."""
-        return TokenBudget(
-            self.count, self.room - sum(token_budget.spent for token_budget in spent)
-        )
-
-
-def _counting_once(count: TokenCounter) -> TokenCounter:
-    """A cache around the counter."""
-    known: dict[str, int] = {}
-
-    def counted(text: str) -> int:
-        tokens = known.get(text)
-        if tokens is None:
-            tokens = known[text] = count(text)
-        return tokens
-
-    return counted
+        return TokenBudget(self.count, self.room - sum(part.spent for part in spent))
 
 
 Message = dict[str, str]
@@ -155,8 +143,7 @@ def history_messages(
         price = token_budget.count(content) + MESSAGE_TOKENS
         if price > token_budget.left:
             break
-        token_budget.left -= price
-        token_budget.spent += price
+        token_budget.spend(price)
         kept.append(said.pop())
     if said:
         token_budget.left_out.append(f"{len(said)} turns")
@@ -172,8 +159,7 @@ def _end_of(message: Message, token_budget: TokenBudget) -> list[Message]:
     price = token_budget.count(content) + MESSAGE_TOKENS
     if not content or price > token_budget.left:
         return []
-    token_budget.left -= price
-    token_budget.spent += price
+    token_budget.spend(price)
     return [{"role": message["role"], "content": content}]
 
 

@@ -58,21 +58,17 @@ class PromptDraft:
     history: list[Message] = field(default_factory=list)
 
     def memory_sections(self, zone: tzinfo) -> list[str]:
-        said = sorted(self.quotes, key=lambda hit: (hit.at, hit.id))
+        # The user's own memories, other users', and global ones, separately.
+        by_heading: dict[str, list[str]] = {heading: [] for heading in selection.HEADINGS}
+        for one in sorted(self.memories, key=lambda one: (one.item.valid_from, one.item.id)):
+            by_heading[selection.heading_of(one)].append(selection.memory_line(one, zone))
+        quotes = sorted(self.quotes, key=lambda hit: (hit.at, hit.id))
         return [
             self.delta_section,
             self.narrative,
-            *self._recalled(zone),
-            fenced_list(selection.QUOTED, (selection.quote_line(hit, zone) for hit in said)),
+            *(fenced_list(heading, listed) for heading, listed in by_heading.items()),
+            fenced_list(selection.QUOTED, (selection.quote_line(hit, zone) for hit in quotes)),
         ]
-
-    def _recalled(self, zone: tzinfo) -> list[str]:
-        """The user's own memories, other users', and global ones, separately."""
-        by_time = sorted(self.memories, key=lambda one: (one.item.valid_from, one.item.id))
-        by_heading: dict[str, list[str]] = {heading: [] for heading in selection.HEADINGS}
-        for one in by_time:
-            by_heading[selection.heading_of(one)].append(selection.memory_line(one, zone))
-        return [fenced_list(heading, listed) for heading, listed in by_heading.items()]
 
     def system(self, zone: tzinfo) -> str:
         said = [message["content"] for message in self.history]
@@ -116,7 +112,7 @@ class PromptMaterial:
 
 Shown = TypeVar("Shown")
 
-Look = Callable[[Fits], tuple[str, ...]]
+ReadChanges = Callable[[Fits], tuple[str, ...]]
 """Returns the changes for the conversation that fit."""
 
 
@@ -127,16 +123,18 @@ class Builder:
         self._zone = zone
         self._count = budget.count
 
-    def build(self, material: PromptMaterial, look: Look) -> tuple[Context, list[Item]]:
+    def build(
+        self, material: PromptMaterial, read_changes: ReadChanges
+    ) -> tuple[Context, list[Item]]:
         """The prompt, and the memories that it shows.
 
-        ``look`` is called once, when the room for changes is known.
+        ``read_changes`` is called once, when the room for changes is known.
         """
         draft = PromptDraft()
         system = self._budget.for_system()
         self._spend_on_system(draft, material, system)
         memory = self._budget.for_memories()
-        self._add_changes(draft, look, memory)
+        self._add_changes(draft, read_changes, memory)
         self._spend_on_memories(draft, material, memory)
         history = self._budget.for_history(system, memory)
         self._spend_on_history(draft, material, history)
@@ -153,7 +151,7 @@ class Builder:
         if self._request.has(ContextMode.TOOLS):
             shown = UNAVAILABLE if material.unavailable is not None else material.guide
             draft.guide = token_budget.pay_whole("guide", shown)
-        if self._may_have_data(material):
+        if self._request.shows_content or material.user or material.window:
             draft.note = token_budget.pay_whole("note on data", DATA_NOTE)
         if self._suggests_query(material) and draft.guide:
             draft.unsure = token_budget.pay_whole("suggestion to ask", UNSURE)
@@ -164,30 +162,24 @@ class Builder:
             "USER.md", selection.ABOUT_USER, block(material.user), token_budget
         )
 
-    def _may_have_data(self, material: PromptMaterial) -> bool:
-        return bool(self._request.shows_content or material.user or material.window)
-
-    def _add_changes(self, draft: PromptDraft, look: Look, token_budget: TokenBudget) -> None:
+    def _add_changes(
+        self, draft: PromptDraft, read_changes: ReadChanges, token_budget: TokenBudget
+    ) -> None:
         """Changes come before the other memory sections, because they are shown only once."""
-        draft.delta = look(lambda bullets: self._have_room(bullets, draft, token_budget))
+
+        def fits(bullets: Sequence[str]) -> bool:
+            section = self._delta_section(bullets)
+            guide = joined([draft.guide, section])
+            if not self._request.shows_content and len(guide.encode()) > MAX_GUIDE_BYTES:
+                return False
+            # They must not be cut later, so they have to fit beside what is never dropped.
+            never_dropped = joined([draft.now, draft.guide, draft.note, draft.unsure, section])
+            fits_beside = self._count(never_dropped) <= self._budget.room
+            return token_budget.affords(section) and fits_beside
+
+        draft.delta = read_changes(fits)
         if draft.delta:
             draft.delta_section = token_budget.pay(self._delta_section(draft.delta))
-
-    def _have_room(
-        self, bullets: Sequence[str], draft: PromptDraft, token_budget: TokenBudget
-    ) -> bool:
-        section = self._delta_section(bullets)
-        if not self._request.shows_content:
-            guide = joined([draft.guide, section])
-            if len(guide.encode()) > MAX_GUIDE_BYTES:
-                return False
-        return token_budget.affords(section) and self._fits_for_good(section, draft)
-
-    def _fits_for_good(self, section: str, draft: PromptDraft) -> bool:
-        """Whether changes fit beside what is never dropped: they are shown only once, so they must
-        not be cut again."""
-        staying = joined([draft.now, draft.guide, draft.note, draft.unsure, section])
-        return self._count(staying) <= self._budget.room
 
     def _delta_section(self, bullets: Sequence[str]) -> str:
         listed = [f"- {bullet}" for bullet in bullets]
@@ -251,12 +243,13 @@ class Builder:
         """The messages, shrunk where the whole costs more than its parts, and what was dropped for
         that."""
         dropped: Counter[str] = Counter()
-        shrinking = self._ways_to_shrink(draft)
+        droppable = self._drop_parts(draft)
+        beside = self._budget.tools + self._request.reply_tokens
         while True:
             messages = self._messages(draft, draft.system(self._zone))
-            if self._cost(messages) <= self._request.budget_tokens:
+            if request_tokens(messages, self._count) + beside <= self._request.budget_tokens:
                 return messages, _counted(dropped)
-            gone = next(shrinking, None)
+            gone = next(droppable, None)
             if gone is None:
                 break
             dropped[gone] += 1
@@ -264,7 +257,7 @@ class Builder:
         whole = fit_tokens(draft.system(self._zone), self._budget.room, self._count)
         return self._messages(draft, whole), [*_counted(dropped), "guide"]
 
-    def _ways_to_shrink(self, draft: PromptDraft) -> Iterator[str]:
+    def _drop_parts(self, draft: PromptDraft) -> Iterator[str]:
         """Drop one thing after another, the least needed first, and name it."""
         while draft.history:
             draft.history.pop(0)
@@ -282,12 +275,8 @@ class Builder:
 
     def _messages(self, draft: PromptDraft, system: str) -> list[Message]:
         message = self._request.message
-        asked = [{"role": "user", "content": message}] if message else []
-        return [{"role": "system", "content": system}, *draft.history, *asked]
-
-    def _cost(self, messages: Sequence[Message]) -> int:
-        sent = request_tokens(messages, self._count)
-        return sent + self._budget.tools + self._request.reply_tokens
+        last = [{"role": "user", "content": message}] if message else []
+        return [{"role": "system", "content": system}, *draft.history, *last]
 
     def _context(
         self,

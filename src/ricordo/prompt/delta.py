@@ -73,8 +73,8 @@ class _ItemChanges:
 
 
 @dataclass(frozen=True, slots=True)
-class Looking:
-    """Who asks: in which conversation, for which themes (None: all), with or without content."""
+class DeltaReader:
+    """Who reads: in which conversation, which themes (None: all), with or without content."""
 
     user_id: str
     thread_id: str
@@ -82,7 +82,7 @@ class Looking:
     shows_content: bool
 
 
-def look(database: Database, looking: Looking, fits: Fits) -> tuple[str, ...]:
+def new_changes(database: Database, reader: DeltaReader, fits: Fits) -> tuple[str, ...]:
     """The changes that are new to a conversation; they are not shown again.
 
     ``fits`` says whether there is room for some bullets. The others wait.
@@ -90,39 +90,39 @@ def look(database: Database, looking: Looking, fits: Fits) -> tuple[str, ...]:
     Raises:
         StorageError: the database could not answer; nothing counts as shown.
     """
-    user_id, thread_id = looking.user_id, looking.thread_id
+    user_id, thread_id = reader.user_id, reader.thread_id
     with database.read(user_id) as view:
         revision = revision_of(view.connection, user_id)
         seen = seen_revision(view.connection, user_id, thread_id)
     if revision in (0, seen):  # unknown user or nothing new: no write needed
         return ()
-    return _take_changes(database, looking, fits)
+    return _take_changes(database, reader, fits)
 
 
 @retried
-def _take_changes(database: Database, looking: Looking, fits: Fits) -> tuple[str, ...]:
-    with database.write(looking.user_id) as writing:
+def _take_changes(database: Database, reader: DeltaReader, fits: Fits) -> tuple[str, ...]:
+    with database.write(reader.user_id) as writing:
         if writing.is_first:  # erased meanwhile
             return ()
-        seen = seen_revision(writing.connection, looking.user_id, looking.thread_id)
+        seen = seen_revision(writing.connection, reader.user_id, reader.thread_id)
         if seen is None or seen > writing.revision:  # first prompt, or that of an erased namesake
-            note_seen(writing, looking.thread_id, writing.revision)
+            note_seen(writing, reader.thread_id, writing.revision)
             return ()
         if writing.revision - seen > MAX_DELTAS_ONE_BY_ONE:
-            reached, bullets = _summary_bullet(writing, seen, looking)
+            reached, bullets = _summary_bullet(writing, seen, reader)
             reached, bullets = (reached, bullets) if fits(bullets) else (seen, [])
         else:
-            reached, bullets = _one_by_one(writing, seen, looking, fits)
+            reached, bullets = _one_by_one(writing, seen, reader, fits)
         if reached != seen:
-            note_seen(writing, looking.thread_id, reached)
+            note_seen(writing, reader.thread_id, reached)
         return tuple(bullets)
 
 
 def _summary_bullet(
-    writing: WriteTransaction, seen: int, looking: Looking
+    writing: WriteTransaction, seen: int, reader: DeltaReader
 ) -> tuple[int, list[str]]:
     """Many changes at once, such as an import, in one bullet."""
-    if looking.themes is not None:  # counts would reveal themes that this agent may not read
+    if reader.themes is not None:  # counts would reveal themes that this agent may not read
         return writing.revision, []
     counts: Counter[ChangeKind] = Counter()
     for event, count in count_changes(writing.connection, writing.user_id, seen).items():
@@ -133,7 +133,7 @@ def _summary_bullet(
 
 
 def _one_by_one(
-    writing: WriteTransaction, seen: int, looking: Looking, fits: Fits
+    writing: WriteTransaction, seen: int, reader: DeltaReader, fits: Fits
 ) -> tuple[int, list[str]]:
     """The first changes that fit into three bullets, and their last revision."""
     waiting = changes_since(writing.connection, writing.user_id, seen, MAX_DELTAS_ONE_BY_ONE)
@@ -141,23 +141,17 @@ def _one_by_one(
     reached, bullets = seen, list[str]()
     by_item: dict[int, _ItemChanges] = {}
     for change in waiting.changes:
-        _add_change(by_item, change, known, writing.user_id)
-        wider = _bullets(by_item.values(), known, looking)
+        subject, kind = _subject(change), _KIND_OF.get(change.event)
+        item = known.get(subject)
+        is_own = item is not None and item.user_id == writing.user_id
+        # Sharing one's own memories is no news.
+        if kind is not None and not (is_own and change.event in _SHARING):
+            by_item.setdefault(subject, _ItemChanges(subject)).kinds.append(kind)
+        wider = _bullets(by_item.values(), known, reader)
         if len(wider) > MAX_DELTA_BULLETS or not fits(wider):
             break
         reached, bullets = change.revision, wider
     return reached, bullets
-
-
-def _add_change(
-    by_item: dict[int, _ItemChanges], change: Change, known: Mapping[int, Item], me: str
-) -> None:
-    kind = _KIND_OF.get(change.event)
-    subject = _subject(change)
-    item = known.get(subject)
-    if kind is None or (change.event in _SHARING and item is not None and item.user_id == me):
-        return  # sharing one's own memories is no news
-    by_item.setdefault(subject, _ItemChanges(subject)).kinds.append(kind)
 
 
 def _subject(change: Change) -> int:
@@ -177,36 +171,30 @@ def _items_of(writing: WriteTransaction, changes: Iterable[Change]) -> Mapping[i
 
 
 def _bullets(
-    by_item: Iterable[_ItemChanges], known: Mapping[int, Item], looking: Looking
+    by_item: Iterable[_ItemChanges], known: Mapping[int, Item], reader: DeltaReader
 ) -> list[str]:
     lines = []
-    for story in by_item:
-        kind = story.kind
-        item = known.get(story.item_id)
-        if kind is None or not _may_see(item, looking):
-            continue
-        lines.append(_bullet(kind, story.item_id, item, looking))
+    for changes in by_item:
+        item = known.get(changes.item_id)
+        theme = None if item is None else item.theme
+        may_see = reader.themes is None or theme in reader.themes
+        if changes.kind is not None and may_see:
+            lines.append(_bullet(changes.kind, changes.item_id, item, reader))
     return lines
 
 
-def _may_see(item: Item | None, looking: Looking) -> bool:
-    if looking.themes is None:
-        return True
-    return item is not None and item.theme in looking.themes
-
-
-def _bullet(kind: ChangeKind, item_id: int, item: Item | None, looking: Looking) -> str:
+def _bullet(kind: ChangeKind, item_id: int, item: Item | None, reader: DeltaReader) -> str:
     """One line. Removed or inactive memories are named without their content; another user's is
     quoted."""
     if item is None:
         return f"{kind}: #{item_id}"
     filed = f"{kind}: [{one_line(item.theme)}]"
     is_shown = (
-        looking.shows_content and kind is not ChangeKind.REMOVED and item.status is Status.ACTIVE
+        reader.shows_content and kind is not ChangeKind.REMOVED and item.status is Status.ACTIVE
     )
     if not is_shown:
         return f"{filed} #{item_id}"
-    owner = other_owner(item.user_id, looking.user_id)
+    owner = other_owner(item.user_id, reader.user_id)
     said = attributed(without_secrets(item.content), owner, item.type)
     line = f"{filed} {one_line(said)}"
     if len(line) > MAX_DELTA_BULLET_CHARS:

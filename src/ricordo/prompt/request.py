@@ -65,7 +65,9 @@ class PromptRequest:
             reply = checks.integer("reply_tokens", reply_tokens, 0, budget)
         return cls(
             user_id=user_id,
-            message=_message(message),
+            message=""
+            if message == ""
+            else checks.text("message", message, limits.MAX_MESSAGE_CHARS),
             thread_id=thread_id,
             agent=agent,
             run_id=run_id,
@@ -87,12 +89,6 @@ class PromptRequest:
     def shows_content(self) -> bool:
         """Whether the prompt may show memory contents."""
         return self.has(ContextMode.RECALL, ContextMode.SUMMARY)
-
-
-def _message(given: object) -> str:
-    if given == "":
-        return ""
-    return checks.text("message", given, limits.MAX_MESSAGE_CHARS)
 
 
 def _modes(given: object) -> frozenset[ContextMode]:

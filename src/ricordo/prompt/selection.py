@@ -128,14 +128,14 @@ class MemorySelector:
             theme=(None if allowed is None else tuple(sorted(allowed))), types=_WITHOUT_PROCEDURES
         )
         found = self._recall.memories.find(user_id, question, _SEARCHED, wanted)
-        asked = found.question
+        query = found.question
         sure = [
-            Selection(item.without_secrets(), one.sure(asked), other_owner(item.user_id, user_id))
+            Selection(item.without_secrets(), one.sure(query), other_owner(item.user_id, user_id))
             for item, one in zip(found.items, found.ranked, strict=True)
-            if asked is not None and one.sure(asked) >= threshold
+            if query is not None and one.sure(query) >= threshold
         ]
-        turns, heard = self._quoted(user_id, question, threshold, allowed, in_window)
-        known = (found.sure, heard)
+        turns, best_turn = self._quoted(user_id, question, threshold, allowed, in_window)
+        known = (found.sure, best_turn)
         return Choice(
             tuple(_without_conflicts([*always, *_limited(sure, rules.most)])),
             turns,
@@ -179,10 +179,10 @@ class MemorySelector:
         found = self._recall.turns.search(
             user_id, question, limit, TurnFilter(), threshold=None, explain=False
         )
-        heard = [hit for hit in found if hit.id not in in_window and hit.role in _SPOKEN_ROLES]
-        best = max((hit.confidence for hit in heard), default=None)
+        spoken = [hit for hit in found if hit.id not in in_window and hit.role in _SPOKEN_ROLES]
+        best = max((hit.confidence for hit in spoken), default=None)
         is_sure = best is not None and best >= threshold
-        return tuple(heard[: self._quotes]) if is_sure else (), best
+        return tuple(spoken[: self._quotes]) if is_sure else (), best
 
 
 def _limited(found: Iterable[Selection], most: Mapping[str, int]) -> list[Selection]:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, tzinfo
-from typing import Final
+from typing import Any, Final, Generic, TypeVar
 
 from ricordo.access.policy import AccessPolicy
 from ricordo.access.policy_file import PolicyFile
@@ -21,7 +21,7 @@ from ricordo.model.profile import PROFILE_THEME, Profile, profile_text
 from ricordo.model.vocabulary import ContextMode
 from ricordo.prompt.budget import Budget
 from ricordo.prompt.builder import Builder, PromptMaterial
-from ricordo.prompt.delta import Fits, Looking, look
+from ricordo.prompt.delta import DeltaReader, Fits, new_changes
 from ricordo.prompt.fence import guide
 from ricordo.prompt.request import PromptRequest
 from ricordo.prompt.selection import Choice, MemorySelector, ThemeRules, date_and_time
@@ -37,26 +37,20 @@ from ricordo.text.tokens import TokenCounter
 _USERS_REMEMBERED: Final = 1_024
 _RUNS_REMEMBERED: Final = 1_024
 
-Standing = tuple[int, int]
+UserVersion = tuple[int, int]
 """A user's revision and generation; the latter differs for a new user with an erased one's name."""
 
 
-@dataclass(frozen=True, slots=True)
-class _CachedCounts:
-    """Memories per theme, as of a revision and a time."""
-
-    standing: Standing
-    at: datetime
-    counts: Mapping[str, int]
+Value = TypeVar("Value")
 
 
 @dataclass(frozen=True, slots=True)
-class _CachedNarrative:
-    """A narrative, as of a revision and a time."""
+class _Cached(Generic[Value]):
+    """Something known of a user, as of a version and a time."""
 
-    standing: Standing
+    version: UserVersion
     at: datetime
-    text: str
+    value: Value
 
 
 class Known:
@@ -64,8 +58,8 @@ class Known:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._counted: Recent[str, _CachedCounts] = Recent(_USERS_REMEMBERED)
-        self._narratives: Recent[str, _CachedNarrative] = Recent(_USERS_REMEMBERED)
+        self._counted: Recent[str, _Cached[Mapping[str, int]]] = Recent(_USERS_REMEMBERED)
+        self._narratives: Recent[str, _Cached[str]] = Recent(_USERS_REMEMBERED)
         self._of_run: Recent[tuple[str, str, int], tuple[Theme, ...]] = Recent(_RUNS_REMEMBERED)
 
     def themes_for_run(self, user_id: str, run_id: str | None) -> tuple[Theme, ...]:
@@ -91,19 +85,17 @@ class Known:
         """What is known of a user; empty where nothing is."""
         cached = self._narratives.get(user_id)
         with self._database.read(user_id) as view:
-            standing = user_version(view.connection, user_id)
-            if cached is not None and self._is_current(view, user_id, cached.standing, cached.at):
+            version = user_version(view.connection, user_id)
+            if cached is not None and self._is_current(view, user_id, cached):
                 stored = find_summary(view.connection, user_id)
                 if stored is None or stored["made_by"] == TEMPLATE:
-                    return cached.text
+                    return cached.value
         known = current_summary(self._database, user_id)
         if known is None:
             return ""
         # A narrative by a model is stored, and may be rewritten for the same revision.
-        if known.made_by == TEMPLATE and known.is_current and known.revision == standing[0]:
-            self._narratives.put(
-                user_id, _CachedNarrative(standing, known.updated_at, known.content)
-            )
+        if known.made_by == TEMPLATE and known.is_current and known.revision == version[0]:
+            self._narratives.put(user_id, _Cached(version, known.updated_at, known.content))
         return known.content
 
     def _counts(self, view: ReadTransaction, audience: Audience, user_id: str) -> Mapping[str, int]:
@@ -111,19 +103,17 @@ class Known:
         if audience.has_links or audience.sees_global:  # other users can change what is visible
             return read_theme_counts(view, audience)
         known = self._counted.get(user_id)
-        if known is None or not self._is_current(view, user_id, known.standing, known.at):
-            standing = user_version(view.connection, user_id)
-            known = _CachedCounts(standing, view.now, read_theme_counts(view, audience))
+        if known is None or not self._is_current(view, user_id, known):
+            version = user_version(view.connection, user_id)
+            known = _Cached(version, view.now, read_theme_counts(view, audience))
             self._counted.put(user_id, known)
-        return known.counts
+        return known.value
 
-    def _is_current(
-        self, view: ReadTransaction, user_id: str, standing: Standing, at: datetime
-    ) -> bool:
+    def _is_current(self, view: ReadTransaction, user_id: str, cached: _Cached[Any]) -> bool:
         """Whether nothing was written since, and no memory has expired."""
-        if user_version(view.connection, user_id) != standing:
+        if user_version(view.connection, user_id) != cached.version:
             return False
-        return not has_ended(view.connection, user_id, at, view.now)
+        return not has_ended(view.connection, user_id, cached.at, view.now)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +141,7 @@ class PromptService:
         self._conversation = conversation
         self._files = files
         self._access = access
-        self._choosing = MemorySelector(database, recall, policy.quotes)
+        self._selector = MemorySelector(database, recall, policy.quotes)
         self._known = Known(database)
 
     def build(self, request: PromptRequest) -> Context:
@@ -165,22 +155,25 @@ class PromptService:
         rules = self._access.current()
         allowed = rules.allowed(request.agent, request.categories)
         material = self._material(request, rules, allowed)
-        tells = request.thread_id is not None and material.unavailable is None
         builder = Builder(request, budget, self.policy.zone)
 
-        def looked(fits: Fits) -> tuple[str, ...]:
-            return self._changes_for(request, allowed, fits) if tells else ()
+        def read_changes(fits: Fits) -> tuple[str, ...]:
+            if request.thread_id is None or material.unavailable is not None:
+                return ()
+            reader = DeltaReader(request.user_id, request.thread_id, allowed, request.shows_content)
+            return new_changes(self._database, reader, fits)
 
         try:
-            context, shown = builder.build(material, looked)
-        except (
-            StorageError
-        ) as problem:  # the store failed while reading changes; none of them counts as shown
-            tells = False
+            context, shown = builder.build(material, read_changes)
+        except StorageError as problem:  # while reading changes; none of them counts as shown
             degraded = replace(material, problems=(*material.problems, str(problem)))
-            context, shown = builder.build(degraded, looked)
+            context, shown = builder.build(degraded, lambda _fits: ())
         self.recall.memories.count_recalled(shown)
-        self._count(request, context)
+        counts = {CONTEXTS: 1}
+        if context.confidence is not None:
+            counts[CONTEXTS_RECALLING] = 1
+            counts[CONTEXTS_UNSURE] = int(context.suggests_query)
+        self.recall.accesses.count(request.user_id, counts, self._database.clock())
         return context
 
     def _material(
@@ -216,7 +209,7 @@ class PromptService:
         choice, problems = Choice(), plain.problems
         if request.has(ContextMode.RECALL):
             shown_as = ThemeRules.of(rules, self._known.themes(user_id))
-            choice = self._choosing.choose(
+            choice = self._selector.choose(
                 user_id, request.message, request.threshold, shown_as, allowed, in_window
             )
         if choice.degraded is not None:
@@ -245,21 +238,6 @@ class PromptService:
         if not request.has(ContextMode.SUMMARY) or allowed is not None:
             return ""
         return without_secrets(self._known.narrative(request.user_id))
-
-    def _changes_for(
-        self, request: PromptRequest, allowed: frozenset[str] | None, fits: Fits
-    ) -> tuple[str, ...]:
-        if request.thread_id is None:
-            return ()
-        looking = Looking(request.user_id, request.thread_id, allowed, request.shows_content)
-        return look(self._database, looking, fits)
-
-    def _count(self, request: PromptRequest, context: Context) -> None:
-        counts = {CONTEXTS: 1}
-        if context.confidence is not None:
-            counts[CONTEXTS_RECALLING] = 1
-            counts[CONTEXTS_UNSURE] = int(context.suggests_query)
-        self.recall.accesses.count(request.user_id, counts, self._database.clock())
 
 
 def _may_know_user(allowed: frozenset[str] | None) -> bool:
